@@ -1,0 +1,68 @@
+#pragma once
+
+#include <primsel/core/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <span>
+#include <utility>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A cache line, and the widest vector there is.
+inline constexpr std::size_t alignment = 64;
+
+/// Floats rounded up to whole cache lines.
+[[nodiscard]] constexpr std::size_t round_up_floats(std::size_t floats) {
+    constexpr std::size_t line = alignment / sizeof(float);
+    return (floats + line - 1) / line * line;
+}
+
+/// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page and ask
+/// the kernel for huge pages: the kernels walk them with long strides, and a TLB miss costs as much as ten FMAs.
+class AlignedBuffer {
+public:
+    AlignedBuffer() = default;
+    /// Throws std::bad_alloc, also when the size in bytes does not fit size_t.
+    explicit AlignedBuffer(std::size_t floats) : floats_(floats), align_(alignment) {
+        if (floats == 0) return;
+        if (floats > std::numeric_limits<std::size_t>::max() / (2 * sizeof(float))) throw std::bad_alloc();
+        constexpr std::size_t huge_page = std::size_t{2} << 20;
+        const std::size_t bytes = round_up_floats(floats) * sizeof(float);
+        if (bytes >= huge_page) align_ = huge_page;
+        data_ = static_cast<float*>(::operator new(bytes, std::align_val_t{align_}));
+#if defined(__linux__)
+        if (bytes >= huge_page) madvise(data_, bytes / huge_page * huge_page, MADV_HUGEPAGE);
+#endif
+    }
+    AlignedBuffer(AlignedBuffer&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), floats_(std::exchange(other.floats_, 0)), align_(other.align_) {}
+    AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(floats_, other.floats_);
+        std::swap(align_, other.align_);
+        return *this;
+    }
+    ~AlignedBuffer() {
+        if (data_ != nullptr) ::operator delete(data_, std::align_val_t{align_});
+    }
+
+    [[nodiscard]] float* data() noexcept { return data_; }
+    [[nodiscard]] const float* data() const noexcept { return data_; }
+    [[nodiscard]] std::size_t size() const noexcept { return floats_; }
+    [[nodiscard]] std::span<float> span() noexcept { return {data_, floats_}; }
+    [[nodiscard]] std::span<const float> span() const noexcept { return {data_, floats_}; }
+
+private:
+    float* data_ = nullptr;
+    std::size_t floats_ = 0;
+    std::size_t align_ = alignment;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,41 @@
+// All of primsel's macros live here.
+#pragma once
+
+#define PRIMSEL_VERSION_MAJOR 0
+#define PRIMSEL_VERSION_MINOR 1
+#define PRIMSEL_VERSION_PATCH 0
+#define PRIMSEL_VERSION "0.1.0"
+
+// The instruction set that this translation unit is compiled for, as a name. It becomes part of every symbol (see
+// PRIMSEL_ABI), so that translation units compiled for different instruction sets may be linked into one program.
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
+#define PRIMSEL_ARCH_NAME avx512
+#elif defined(__AVX2__) && defined(__FMA__)
+#define PRIMSEL_ARCH_NAME avx2
+#elif defined(__AVX__)
+#define PRIMSEL_ARCH_NAME avx
+#elif defined(__SSE4_2__)
+#define PRIMSEL_ARCH_NAME sse4_2
+#elif defined(__SSE2__)
+#define PRIMSEL_ARCH_NAME sse2
+#elif defined(__aarch64__)
+#define PRIMSEL_ARCH_NAME neon64
+#else
+#error "primsel: this instruction set is not supported yet (x86-64 and aarch64 are)"
+#endif
+
+#define PRIMSEL_DETAIL_PASTE(a, b, c, d) v##a##_##b##_##c##_##d
+#define PRIMSEL_DETAIL_ABI(a, b, c, d) PRIMSEL_DETAIL_PASTE(a, b, c, d)
+// The inline namespace of everything: the version and the instruction set, e.g. v0_1_0_avx512.
+#define PRIMSEL_ABI \
+    PRIMSEL_DETAIL_ABI(PRIMSEL_VERSION_MAJOR, PRIMSEL_VERSION_MINOR, PRIMSEL_VERSION_PATCH, PRIMSEL_ARCH_NAME)
+
+// Unroll the following loop completely: register tiles live in registers only if every index is a constant.
+#if defined(__clang__)
+#define PRIMSEL_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define PRIMSEL_UNROLL _Pragma("GCC unroll 64")
+#endif
+
+#define PRIMSEL_INLINE inline __attribute__((always_inline))
+#define PRIMSEL_RESTRICT __restrict__

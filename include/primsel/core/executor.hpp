@@ -1,0 +1,101 @@
+#pragma once
+
+#include <primsel/core/config.hpp>
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A reference to a callable `void(std::size_t block, std::size_t worker)`: two pointers, no allocation. The callable
+/// must outlive it.
+class BlockFunction {
+public:
+    template <class F>
+        requires(!std::same_as<std::remove_cvref_t<F>, BlockFunction> && std::invocable<F&, std::size_t, std::size_t>)
+    // NOLINTNEXTLINE(google-explicit-constructor): a lambda is meant to convert
+    BlockFunction(F&& function)
+        : object_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))),
+          call_([](void* object, std::size_t block, std::size_t worker) {
+              (*static_cast<std::remove_reference_t<F>*>(object))(block, worker);
+          }) {}
+    void operator()(std::size_t block, std::size_t worker) const { call_(object_, block, worker); }
+
+private:
+    void* object_;
+    void (*call_)(void*, std::size_t, std::size_t);
+};
+
+/// Runs independent blocks of work. `parallel_for(n, f)` calls f(block, worker) exactly once for each block < n, in any
+/// order and on any thread, and returns when all are done; two calls that overlap in time have different workers, and
+/// worker < concurrency(). Neither may throw or allocate: run() calls them.
+///
+/// A minimal model:
+///     struct Mine {
+///         std::size_t concurrency() const noexcept { return 1; }
+///         void parallel_for(std::size_t n, primsel::BlockFunction f) noexcept { while (n-- > 0) f(n, 0); }
+///     };
+template <class E>
+concept Executor = requires(E executor, std::size_t blocks, BlockFunction function) {
+    { executor.concurrency() } noexcept -> std::convertible_to<std::size_t>;
+    { executor.parallel_for(blocks, function) } noexcept;
+};
+
+/// Everything on the calling thread, in order.
+struct Sequential {
+    [[nodiscard]] std::size_t concurrency() const noexcept { return 1; }
+    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
+        for (std::size_t block = 0; block < blocks; ++block) function(block, 0);
+    }
+};
+
+/// The caller's thread pool: `bulk(n, task)` calls task(0), ..., task(n - 1), on threads of its choice, and returns
+/// when all have returned. Blocks are handed out one by one, so that a slow thread takes fewer.
+template <class Bulk>
+class CallerPool {
+public:
+    CallerPool(std::size_t threads, Bulk bulk) : threads_(threads == 0 ? 1 : threads), bulk_(std::move(bulk)) {}
+
+    [[nodiscard]] std::size_t concurrency() const noexcept { return threads_; }
+    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
+        if (threads_ == 1 || blocks <= 1) return Sequential{}.parallel_for(blocks, function);
+        std::atomic<std::size_t> next = 0;
+        bulk_(threads_ < blocks ? threads_ : blocks, [&next, blocks, function](std::size_t worker) {
+            for (std::size_t block = next++; block < blocks; block = next++) function(block, worker);
+        });
+    }
+
+private:
+    std::size_t threads_;
+    Bulk bulk_;
+};
+
+/// A reference to any executor, so that a kernel is compiled once and not once per executor.
+class ExecutorRef {
+public:
+    template <Executor E>
+        requires(!std::same_as<E, ExecutorRef>)
+    // NOLINTNEXTLINE(google-explicit-constructor): an executor is meant to convert
+    ExecutorRef(E& executor) noexcept
+        : object_(std::addressof(executor)),
+          concurrency_(executor.concurrency()),
+          parallel_for_([](void* object, std::size_t blocks, BlockFunction function) noexcept {
+              static_cast<E*>(object)->parallel_for(blocks, function);
+          }) {}
+
+    [[nodiscard]] std::size_t concurrency() const noexcept { return concurrency_; }
+    void parallel_for(std::size_t blocks, BlockFunction function) const noexcept {
+        parallel_for_(object_, blocks, function);
+    }
+
+private:
+    void* object_;
+    std::size_t concurrency_;
+    void (*parallel_for_)(void*, std::size_t, BlockFunction) noexcept;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

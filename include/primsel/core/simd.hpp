@@ -1,0 +1,75 @@
+// The door to xsimd: everything else takes its vectors from here.
+#pragma once
+
+#include <primsel/core/config.hpp>
+
+#include <cstddef>
+#include <type_traits>
+#include <xsimd/xsimd.hpp>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The instruction set of this translation unit.
+using default_arch = xsimd::default_arch;
+
+/// A vector of floats of the Arch.
+template <class Arch>
+using Floats = xsimd::batch<float, Arch>;
+
+template <class Arch>
+inline constexpr int lanes = static_cast<int>(Floats<Arch>::size);
+
+/// How many vector registers the Arch has.
+template <class Arch>
+inline constexpr int registers =
+#if defined(__aarch64__)
+    32;
+#else
+    lanes<Arch> == 16 ? 32 : 16;
+#endif
+
+/// a * b + c with one rounding, where the hardware has it.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& c) {
+#if defined(__AVX512F__)
+    // xsimd 8.1 multiplies and adds here, and clang does not contract that.
+    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_fmadd_ps(a, b, c));
+#endif
+    return xsimd::fma(a, b, c);
+}
+
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load(const float* src) {
+    return Floats<Arch>::load_unaligned(src);
+}
+template <class Arch>
+PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
+    value.store_unaligned(dst);
+}
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
+    return Floats<Arch>(value);
+}
+
+/// value held between low and high; NaN stays NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> clamp(Floats<Arch> const& value, Floats<Arch> const& low, Floats<Arch> const& high) {
+    return xsimd::min(high, xsimd::max(low, value));
+}
+PRIMSEL_INLINE float clamp(float value, float low, float high) {
+    const float raised = value < low ? low : value;
+    return raised > high ? high : raised;
+}
+
+/// The four-lane vector that every supported instruction set has.
+using FourFloats = xsimd::make_sized_batch_t<float, 4>;
+
+/// Four rows become four columns.
+PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, FourFloats& r3) {
+    const FourFloats a = xsimd::zip_lo(r0, r2), b = xsimd::zip_hi(r0, r2);
+    const FourFloats c = xsimd::zip_lo(r1, r3), d = xsimd::zip_hi(r1, r3);
+    r0 = xsimd::zip_lo(a, c), r1 = xsimd::zip_hi(a, c);
+    r2 = xsimd::zip_lo(b, d), r3 = xsimd::zip_hi(b, d);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,22 @@
+// Every kind of layer, and the variant that holds any of them.
+#pragma once
+
+#include <primsel/layer/activation.hpp>
+#include <primsel/layer/combine.hpp>
+#include <primsel/layer/conv.hpp>
+#include <primsel/layer/dense.hpp>
+#include <primsel/layer/input.hpp>
+#include <primsel/layer/norm.hpp>
+#include <primsel/layer/pool.hpp>
+#include <primsel/layer/reshape.hpp>
+
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The parameters of any layer.
+using AnyLayer = std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams,
+                              BatchNormParams, ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams,
+                              FlattenParams, DropoutParams, PadParams, ChannelShuffleParams, SliceParams>;
+
+}  // namespace primsel::inline PRIMSEL_ABI

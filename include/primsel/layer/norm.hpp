@@ -1,0 +1,78 @@
+#pragma once
+
+#include <primsel/layer/layer.hpp>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Batch normalisation with running statistics: (x - mean) / sqrt(variance + epsilon) * weight + bias, per channel.
+/// Weights: `<name>.weight`, `.bias`, `.running_mean`, `.running_var`, each of c.
+struct BatchNormParams {
+    float epsilon = 1e-5F;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "batch_norm"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (!(epsilon >= 0.0F)) return Fault::impossible_parameter;
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(BatchNormParams const&, BatchNormParams const&) = default;
+};
+
+/// x * weight + bias, per channel. Weights: `<name>.weight` and `<name>.bias`, each of c.
+struct ScaleParams {
+    [[nodiscard]] static constexpr std::string_view name() { return "scale"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(ScaleParams const&, ScaleParams const&) = default;
+};
+
+/// Local response normalisation across channels (Krizhevsky et al. 2012, section 3.3, with alpha divided by size as in
+/// every framework): x / (k + alpha / size * sum of squares over `size` neighbouring channels) ^ beta. The window
+/// reaches size / 2 channels back and (size - 1) / 2 ahead, as in PyTorch.
+struct LrnParams {
+    int size = 5;
+    float alpha = 1e-4F;
+    float beta = 0.75F;
+    float k = 1.0F;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "lrn"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (size < 1) return Fault::impossible_parameter;
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(LrnParams const&, LrnParams const&) = default;
+};
+
+/// exp(x) over its sum across the channels of each pixel.
+struct SoftmaxParams {
+    [[nodiscard]] static constexpr std::string_view name() { return "softmax"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(SoftmaxParams const&, SoftmaxParams const&) = default;
+};
+
+namespace layer {
+/// Epsilon is a std::ratio.
+template <class Epsilon>
+struct BatchNormWith {
+    static constexpr BatchNormParams params{as_float<Epsilon>};
+};
+using BatchNorm = BatchNormWith<std::ratio<1, 100'000>>;
+struct Scale {
+    static constexpr ScaleParams params{};
+};
+template <int size = 5, class Alpha = std::ratio<1, 10'000>, class Beta = std::ratio<3, 4>, class K = std::ratio<1>>
+struct Lrn {
+    static constexpr LrnParams params{size, as_float<Alpha>, as_float<Beta>, as_float<K>};
+};
+struct Softmax {
+    static constexpr SoftmaxParams params{};
+};
+}  // namespace layer
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <primsel/core/executor.hpp>
+#include <primsel/core/simd.hpp>
+#include <primsel/layer/layer.hpp>
+#include <primsel/tensor/layout.hpp>
+
+#include <cstddef>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What an op works on. Every tensor is a batch of images, one after the other, all in the op's one layout.
+struct OpArgs {
+    std::span<const float* const> src;
+    std::span<const Shape> src_shape;
+    float* dst = nullptr;
+    Shape dst_shape;
+    int batch = 1;
+    /// What pack wrote; null for an op without weights.
+    const float* weights = nullptr;
+    ExecutorRef executor;
+};
+
+/// The weights of a layer as they are stored: the kernel of dense is k x (c * h * w) in chw order; of batch norm and
+/// scale it is the factor of each channel, with the shift as bias. An absent bias is empty.
+struct OpWeights {
+    std::span<const float> kernel;
+    std::span<const float> bias;
+};
+
+/// The kernel of one kind of non-convolution layer: a specialisation of Op for its parameters.
+/// - in_place: dst may be src[0];
+/// - operations(params, inputs, output): floating-point operations for one image, for the cost models;
+/// - run<Arch, L>(params, args): for each of the strided layouts; noexcept, no allocation, the same bits whatever the
+///   executor.
+/// An op with weights also has packed_floats(params, input) and pack<L>(params, input, weights, dst).
+template <class Params>
+struct Op;
+
+/// Whether the op has weights.
+template <class Params>
+inline constexpr bool has_weights = requires(Params const& params, Shape shape) {
+    { Op<Params>::packed_floats(params, shape) } -> std::same_as<std::size_t>;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

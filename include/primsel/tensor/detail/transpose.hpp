@@ -1,0 +1,45 @@
+#pragma once
+
+#include <primsel/core/simd.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// dst[column][row] = src[row][column] for columns [first, last): a matrix of `rows` rows, src_stride and dst_stride
+/// floats apart. Four by four in registers; blocks of 16 columns, so that the lines of dst being written stay in L1.
+inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
+                              std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
+    constexpr std::size_t block = 16;
+    for (std::size_t begin = first; begin < last; begin += block) {
+        const std::size_t end = std::min(begin + block, last);
+        std::size_t row = 0;
+        for (; row + 4 <= rows; row += 4) {
+            const float* s = src + row * src_stride;
+            std::size_t column = begin;
+            for (; column + 4 <= end; column += 4) {
+                FourFloats r0 = FourFloats::load_unaligned(s + column);
+                FourFloats r1 = FourFloats::load_unaligned(s + src_stride + column);
+                FourFloats r2 = FourFloats::load_unaligned(s + 2 * src_stride + column);
+                FourFloats r3 = FourFloats::load_unaligned(s + 3 * src_stride + column);
+                transpose(r0, r1, r2, r3);
+                float* d = dst + column * dst_stride + row;
+                r0.store_unaligned(d);
+                r1.store_unaligned(d + dst_stride);
+                r2.store_unaligned(d + 2 * dst_stride);
+                r3.store_unaligned(d + 3 * dst_stride);
+            }
+            for (; column < end; ++column) {
+                for (std::size_t i = 0; i < 4; ++i) dst[column * dst_stride + row + i] = s[i * src_stride + column];
+            }
+        }
+        for (; row < rows; ++row) {
+            for (std::size_t column = begin; column < end; ++column) {
+                dst[column * dst_stride + row] = src[row * src_stride + column];
+            }
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <primsel/core/type_list.hpp>
+#include <primsel/tensor/shape.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Where the element (c, h, w) of an image of a Shape lies. A layout is an empty type:
+/// - name: unique among the layouts used together;
+/// - size(shape): floats that an image occupies, padding included;
+/// - offset(shape, coord): injective into [0, size(shape)).
+///
+/// chw, hcw and hwc below model it; so may a blocked layout of the user's (examples/blocked_layout.cpp).
+template <class L>
+concept Layout = requires(Shape shape, Coord coord) {
+    { L::name } -> std::convertible_to<std::string_view>;
+    { L::size(shape) } -> std::same_as<std::size_t>;
+    { L::offset(shape, coord) } -> std::same_as<std::size_t>;
+};
+
+/// Floats between neighbours along each axis.
+struct Strides {
+    std::size_t c = 0, h = 0, w = 0;
+    friend constexpr bool operator==(Strides const&, Strides const&) = default;
+};
+
+/// A layout without padding whose offset is linear in c, h and w. The non-convolution layers run in these.
+template <class L>
+concept StridedLayout = Layout<L> && requires(Shape shape) {
+    { L::strides(shape) } -> std::same_as<Strides>;
+};
+
+namespace detail {
+template <class L>
+struct Strided {
+    [[nodiscard]] static constexpr std::size_t size(Shape shape) { return shape.size(); }
+    [[nodiscard]] static constexpr std::size_t offset(Shape shape, Coord at) {
+        const Strides s = L::strides(shape);
+        return static_cast<std::size_t>(at.c) * s.c + static_cast<std::size_t>(at.h) * s.h +
+               static_cast<std::size_t>(at.w) * s.w;
+    }
+};
+}  // namespace detail
+
+/// Channels, then rows, then columns: PyTorch's contiguous format.
+struct chw : detail::Strided<chw> {
+    static constexpr std::string_view name = "chw";
+    [[nodiscard]] static constexpr Strides strides(Shape shape) {
+        return {shape.pixels(), static_cast<std::size_t>(shape.w), 1};
+    }
+};
+
+/// Rows of channels of columns.
+struct hcw : detail::Strided<hcw> {
+    static constexpr std::string_view name = "hcw";
+    [[nodiscard]] static constexpr Strides strides(Shape shape) {
+        const auto w = static_cast<std::size_t>(shape.w);
+        return {w, w * static_cast<std::size_t>(shape.c), 1};
+    }
+};
+
+/// Pixels of channels: PyTorch's channels-last format.
+struct hwc : detail::Strided<hwc> {
+    static constexpr std::string_view name = "hwc";
+    [[nodiscard]] static constexpr Strides strides(Shape shape) {
+        const auto c = static_cast<std::size_t>(shape.c);
+        return {1, c * static_cast<std::size_t>(shape.w), c};
+    }
+};
+
+using AllLayouts = TypeList<chw, hcw, hwc>;
+
+/// Whether two layouts place every element of the shape alike, as all do for 1x1 images: changing from one to the other
+/// is then free.
+template <Layout From, Layout To>
+[[nodiscard]] constexpr bool same_placement(Shape shape) {
+    if constexpr (std::same_as<From, To>) return true;
+    if constexpr (StridedLayout<From> && StridedLayout<To>) {
+        const Strides a = From::strides(shape), b = To::strides(shape);
+        return (shape.c == 1 || a.c == b.c) && (shape.h == 1 || a.h == b.h) && (shape.w == 1 || a.w == b.w);
+    }
+    return false;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <primsel/core/executor.hpp>
+#include <primsel/tensor/detail/transpose.hpp>
+#include <primsel/tensor/layout.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// chw <-> hcw: the rows of w keep together and change places.
+template <StridedLayout From, StridedLayout To>
+void move_rows(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
+    executor.parallel_for(static_cast<std::size_t>(shape.h), [=](std::size_t h, std::size_t) {
+        for (int c = 0; c < shape.c; ++c) {
+            const Coord at{c, static_cast<int>(h), 0};
+            std::memcpy(dst + To::offset(shape, at), src + From::offset(shape, at),
+                        static_cast<std::size_t>(shape.w) * sizeof(float));
+        }
+    });
+}
+
+/// chw or hcw -> hwc and back: transposes matrices of channels by pixels.
+inline void transpose_matrix(std::size_t rows, std::size_t columns, const float* src, std::size_t src_stride, float* dst,
+                             std::size_t dst_stride, ExecutorRef executor) noexcept {
+    constexpr std::size_t block = 256;
+    executor.parallel_for((columns + block - 1) / block, [=](std::size_t i, std::size_t) {
+        transpose_columns(src, src_stride, dst, dst_stride, rows, i * block, std::min((i + 1) * block, columns));
+    });
+}
+
+template <Layout From, Layout To>
+void transform_any(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
+    executor.parallel_for(static_cast<std::size_t>(shape.h), [=](std::size_t h, std::size_t) {
+        for (int w = 0; w < shape.w; ++w) {
+            for (int c = 0; c < shape.c; ++c) {
+                const Coord at{c, static_cast<int>(h), w};
+                dst[To::offset(shape, at)] = src[From::offset(shape, at)];
+            }
+        }
+    });
+}
+
+}  // namespace detail
+
+/// Copies one image of the shape from layout From at src to layout To at dst; they must not overlap. Where To has
+/// padding, dst's padding is zeroed. The result does not depend on the executor.
+template <Layout From, Layout To>
+void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
+    const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
+               w = static_cast<std::size_t>(shape.w), pixels = shape.pixels();
+    constexpr bool rows_only =
+        (std::same_as<From, chw> && std::same_as<To, hcw>) || (std::same_as<From, hcw> && std::same_as<To, chw>);
+    if (same_placement<From, To>(shape)) {
+        std::memcpy(dst, src, From::size(shape) * sizeof(float));
+    } else if constexpr (rows_only) {
+        detail::move_rows<From, To>(shape, src, dst, executor);
+    } else if constexpr (std::same_as<From, chw> && std::same_as<To, hwc>) {
+        detail::transpose_matrix(c, pixels, src, pixels, dst, c, executor);
+    } else if constexpr (std::same_as<From, hwc> && std::same_as<To, chw>) {
+        detail::transpose_matrix(pixels, c, src, c, dst, pixels, executor);
+    } else if constexpr (std::same_as<From, hcw> && std::same_as<To, hwc>) {
+        executor.parallel_for(h, [=](std::size_t row, std::size_t) {
+            detail::transpose_columns(src + row * c * w, w, dst + row * c * w, c, c, 0, w);
+        });
+    } else if constexpr (std::same_as<From, hwc> && std::same_as<To, hcw>) {
+        executor.parallel_for(h, [=](std::size_t row, std::size_t) {
+            detail::transpose_columns(src + row * c * w, c, dst + row * c * w, w, w, 0, c);
+        });
+    } else {
+        if constexpr (!StridedLayout<To>) std::fill_n(dst, To::size(shape), 0.0F);
+        detail::transform_any<From, To>(shape, src, dst, executor);
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
