@@ -1,8 +1,7 @@
 #pragma once
 
+#include <primsel/core/clamp.hpp>
 #include <primsel/layer/layer.hpp>
-
-#include <limits>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -29,16 +28,6 @@ struct ActivationParams {
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(ActivationParams const&, ActivationParams const&) = default;
 };
-
-/// What a convolution may do to its result before storing it: hold it between two bounds. ReLU is [0, inf), ReLU6
-/// [0, 6]; without an activation the bounds are infinite and the value passes unchanged.
-struct Clamp {
-    float low = -std::numeric_limits<float>::infinity();
-    float high = std::numeric_limits<float>::infinity();
-    friend constexpr bool operator==(Clamp const&, Clamp const&) = default;
-};
-inline constexpr Clamp relu_clamp{0.0F, std::numeric_limits<float>::infinity()};
-inline constexpr Clamp relu6_clamp{0.0F, 6.0F};
 
 namespace layer {
 struct Relu {

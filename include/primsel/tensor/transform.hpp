@@ -1,8 +1,8 @@
 #pragma once
 
 #include <primsel/core/executor.hpp>
-#include <primsel/tensor/detail/transpose.hpp>
 #include <primsel/tensor/layout.hpp>
+#include <primsel/tensor/transpose.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -64,11 +64,11 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
         detail::transpose_matrix(pixels, c, src, c, dst, pixels, executor);
     } else if constexpr (std::same_as<From, hcw> && std::same_as<To, hwc>) {
         executor.parallel_for(h, [=](std::size_t row, std::size_t) {
-            detail::transpose_columns(src + row * c * w, w, dst + row * c * w, c, c, 0, w);
+            transpose_columns(src + row * c * w, w, dst + row * c * w, c, c, 0, w);
         });
     } else if constexpr (std::same_as<From, hwc> && std::same_as<To, hcw>) {
         executor.parallel_for(h, [=](std::size_t row, std::size_t) {
-            detail::transpose_columns(src + row * c * w, c, dst + row * c * w, w, w, 0, c);
+            transpose_columns(src + row * c * w, c, dst + row * c * w, w, w, 0, c);
         });
     } else {
         if constexpr (!StridedLayout<To>) std::fill_n(dst, To::size(shape), 0.0F);

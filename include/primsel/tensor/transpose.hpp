@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI {
 
 /// dst[column][row] = src[row][column] for columns [first, last): a matrix of `rows` rows, src_stride and dst_stride
 /// floats apart. Four by four in registers; blocks of 16 columns, so that the lines of dst being written stay in L1.
@@ -42,4 +42,4 @@ inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src
     }
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI

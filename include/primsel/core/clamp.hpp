@@ -1,0 +1,19 @@
+#pragma once
+
+#include <primsel/core/config.hpp>
+
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a layer may do to its result before storing it: hold it between two bounds. ReLU is [0, inf), ReLU6 [0, 6];
+/// without an activation the bounds are infinite and the value passes unchanged.
+struct Clamp {
+    float low = -std::numeric_limits<float>::infinity();
+    float high = std::numeric_limits<float>::infinity();
+    friend constexpr bool operator==(Clamp const&, Clamp const&) = default;
+};
+inline constexpr Clamp relu_clamp{0.0F, std::numeric_limits<float>::infinity()};
+inline constexpr Clamp relu6_clamp{0.0F, 6.0F};
+
+}  // namespace primsel::inline PRIMSEL_ABI
