@@ -1,0 +1,69 @@
+# The usual tasks, one word each. `make demo` and `make test` do all the set-up on a bare Debian 12.
+JOBS ?= $(shell nproc)
+# More options for CMake, e.g. CONFIGURE=-DPRIMSEL_WERROR=ON
+CONFIGURE ?=
+CLANG ?= clang++-16
+CLANG_FORMAT ?= clang-format-16
+FUZZ_SECONDS ?= 60
+SOURCES = $(shell git ls-files '*.hpp' '*.cpp' ':!single_include')
+
+.PHONY: demo test bench examples asan tsan fuzz tidy format check-format single-include compile-time setup setup-ci release clean
+
+release: setup
+	cmake --preset release $(CONFIGURE)
+
+demo: release
+	cmake --build build/release --parallel $(JOBS) --target demo
+	build/release/bin/demo
+
+test: release
+	cmake --build build/release --parallel $(JOBS) --target tests
+	ctest --test-dir build/release --output-on-failure
+
+# Every benchmark; one of them: build/release/bin/bench_<room>_<file>
+bench: release
+	cmake --build build/release --parallel $(JOBS) --target benches
+	for bench in build/release/bin/bench_*; do "$$bench" || exit 1; done
+
+examples: release
+	cmake --build build/release --parallel $(JOBS) --target examples
+
+asan: setup
+	cmake --preset asan-ubsan $(CONFIGURE)
+	cmake --build build/asan-ubsan --parallel $(JOBS) --target tests
+	ctest --preset asan-ubsan
+
+tsan: setup
+	cmake --preset tsan $(CONFIGURE)
+	cmake --build build/tsan --parallel $(JOBS) --target tests
+	ctest --preset tsan
+
+fuzz: setup-ci
+	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=$(CLANG) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	      -DPRIMSEL_FUZZ=ON -DPRIMSEL_TESTS=OFF -DPRIMSEL_BENCHES=OFF -DPRIMSEL_EXAMPLES=OFF $(CONFIGURE)
+	cmake --build build/fuzz --parallel $(JOBS) --target fuzzers
+	scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+tidy: release
+	run-clang-tidy-16 -quiet -p build/release '/test/[a-z_]*/'
+
+format:
+	$(CLANG_FORMAT) -i $(SOURCES)
+
+check-format:
+	$(CLANG_FORMAT) --dry-run --Werror $(SOURCES)
+
+single-include:
+	python3 scripts/amalgamate.py
+
+compile-time: setup
+	python3 scripts/compile_time.py
+
+setup:
+	@scripts/setup.sh
+
+setup-ci:
+	@scripts/setup.sh ci
+
+clean:
+	rm -rf build

@@ -1,0 +1,16 @@
+# fuzz/<name>.cpp -> the libFuzzer program fuzz_<name>, with address and undefined-behaviour checks.
+if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "PRIMSEL_FUZZ needs clang, which has libFuzzer; this is ${CMAKE_CXX_COMPILER_ID}")
+endif()
+
+add_custom_target(fuzzers)
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*.cpp)
+foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(fuzz_${name} EXCLUDE_FROM_ALL ${source})
+    primsel_own(fuzz_${name})
+    set(checks -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
+    target_compile_options(fuzz_${name} PRIVATE ${checks} -g1)
+    target_link_options(fuzz_${name} PRIVATE ${checks})
+    add_dependencies(fuzzers fuzz_${name})
+endforeach()

@@ -1,0 +1,55 @@
+# Flags of our own tests, benchmarks, examples and fuzzers. Nothing here reaches who uses the library.
+set(PRIMSEL_ARCH "" CACHE STRING "Instruction set of our own programs: native, avx512, avx2, sse4_2, or the compiler's default")
+set_property(CACHE PRIMSEL_ARCH PROPERTY STRINGS "" native avx512 avx2 sse4_2)
+option(PRIMSEL_WERROR "Treat warnings in our own programs as errors" OFF)
+
+set(primsel_march_native -march=native)
+set(primsel_march_avx512 -march=x86-64-v4)
+set(primsel_march_avx2 -march=x86-64-v3)
+set(primsel_march_sse4_2 -march=x86-64-v2)
+if(PRIMSEL_ARCH AND NOT DEFINED primsel_march_${PRIMSEL_ARCH})
+    message(FATAL_ERROR "PRIMSEL_ARCH is '${PRIMSEL_ARCH}'; it may be native, avx512, avx2, sse4_2 or empty")
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+    set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+endif()
+
+# The headers, without .hpp, that need a door (see primselDependencies.cmake); their tests have the same names.
+set(PRIMSEL_DOORS openmp eigen boost_graph)
+set(PRIMSEL_BEHIND_openmp core/openmp)
+set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen)
+set(PRIMSEL_BEHIND_boost_graph network/boost_graph)
+
+# Takes from the list of files those whose door is missing.
+function(primsel_remove_closed files_variable)
+    foreach(door IN LISTS PRIMSEL_DOORS)
+        if(NOT TARGET primsel::${door})
+            foreach(name IN LISTS PRIMSEL_BEHIND_${door})
+                list(FILTER ${files_variable} EXCLUDE REGEX "/${name}\\.[ch]pp$")
+            endforeach()
+        endif()
+    endforeach()
+    set(${files_variable} ${${files_variable}} PARENT_SCOPE)
+endfunction()
+
+# Every door that exists, for the programs that may open any of them.
+function(primsel_link_doors target)
+    foreach(door IN LISTS PRIMSEL_DOORS)
+        if(TARGET primsel::${door})
+            target_link_libraries(${target} PRIVATE primsel::${door})
+        endif()
+    endforeach()
+endfunction()
+
+function(primsel_warnings target)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion $<$<BOOL:${PRIMSEL_WERROR}>:-Werror>)
+endfunction()
+
+# Our flags and the library with every door, for a program of ours.
+function(primsel_own target)
+    primsel_warnings(${target})
+    target_compile_options(${target} PRIVATE ${primsel_march_${PRIMSEL_ARCH}})
+    target_link_libraries(${target} PRIVATE primsel::primsel)
+    primsel_link_doors(${target})
+endfunction()

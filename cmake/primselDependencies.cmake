@@ -1,0 +1,34 @@
+# What primsel needs beside a C++20 compiler, and its optional doors. Included by primsel's own build and, installed
+# beside primselConfig.cmake, by find_package(primsel).
+
+# PRIMSEL_<PACKAGE>_INCLUDE_DIR: the folder that holds <header> of a header-only package, or ...-NOTFOUND. Only the
+# folder is taken from the package: the xsimd that Debian 12 ships names a library to link that does not exist.
+function(primsel_find_headers package header)
+    string(TOUPPER ${package} upper)
+    find_package(${package} QUIET)
+    find_path(PRIMSEL_${upper}_INCLUDE_DIR ${header}
+              HINTS ${${package}_INCLUDE_DIRS} ${${upper}_INCLUDE_DIRS} ${PRIMSEL_INSTALLED_INCLUDE_DIR})
+    mark_as_advanced(PRIMSEL_${upper}_INCLUDE_DIR)
+endfunction()
+
+# The optional doors: targets that exist when their package does. Each brings what one opt-in header needs.
+#   primsel::openmp       core/openmp.hpp
+#   primsel::eigen        primitive/gemm_eigen.hpp
+#   primsel::boost_graph  network/boost_graph.hpp
+function(primsel_add_door door package)
+    if(TARGET primsel::${door} OR NOT ${package}_FOUND)
+        return()
+    endif()
+    add_library(primsel_${door} INTERFACE)
+    add_library(primsel::${door} ALIAS primsel_${door})
+    target_link_libraries(primsel_${door} INTERFACE primsel::primsel ${ARGN})
+endfunction()
+
+macro(primsel_find_doors)
+    find_package(OpenMP QUIET COMPONENTS CXX)
+    find_package(Eigen3 3.3 QUIET NO_MODULE)
+    find_package(Boost 1.71 QUIET NO_MODULE)
+    primsel_add_door(openmp OpenMP_CXX OpenMP::OpenMP_CXX)
+    primsel_add_door(eigen Eigen3 Eigen3::Eigen)
+    primsel_add_door(boost_graph Boost Boost::headers)
+endmacro()

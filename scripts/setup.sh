@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that the build needs, if any is missing: scripts/setup.sh [ci]
+# With `ci` also what .ci/run needs: clang and its sanitizers, the formatter, the ARM cross compiler and its emulator.
+set -euo pipefail
+
+packages=(g++ cmake ninja-build python3
+          libxsimd-dev rapidjson-dev libeigen3-dev libboost-graph-dev
+          doctest-dev librapidcheck-dev libbenchmark-dev dataset-fashion-mnist)
+if [[ ${1:-} == ci ]]; then
+    packages+=(clang-16 libclang-rt-16-dev libomp-16-dev clang-format-16 g++-aarch64-linux-gnu qemu-user)
+fi
+
+if ! command -v apt-get >/dev/null; then
+    echo "setup: not a Debian system; please install the equivalents of: ${packages[*]}" >&2
+    exit 0
+fi
+
+installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "${packages[@]}" 2>/dev/null | sed -n 's/ installed$//p' || true)
+missing=()
+for package in "${packages[@]}"; do
+    grep -qx "$package" <<<"$installed" || missing+=("$package")
+done
+[[ ${#missing[@]} -eq 0 ]] && exit 0
+
+as_root=()
+if [[ $(id -u) -ne 0 ]]; then
+    if ! command -v sudo >/dev/null; then
+        echo "setup: please install, as root: apt-get install ${missing[*]}" >&2
+        exit 1
+    fi
+    as_root=(sudo)
+fi
+echo "setup: installing ${missing[*]}"
+"${as_root[@]}" apt-get update -q
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
