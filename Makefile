@@ -5,7 +5,6 @@ CONFIGURE ?=
 CLANG ?= clang++-16
 CLANG_FORMAT ?= clang-format-16
 FUZZ_SECONDS ?= 60
-SOURCES = $(shell git ls-files '*.hpp' '*.cpp' ':!single_include')
 
 .PHONY: demo test bench examples asan tsan fuzz tidy format check-format single-include compile-time setup setup-ci release clean
 
@@ -48,10 +47,10 @@ tidy: release
 	run-clang-tidy-16 -quiet -p build/release '/test/[a-z_]*/'
 
 format:
-	$(CLANG_FORMAT) -i $(SOURCES)
+	$(CLANG_FORMAT) -i $$(git ls-files '*.hpp' '*.cpp' ':!single_include')
 
 check-format:
-	$(CLANG_FORMAT) --dry-run --Werror $(SOURCES)
+	CLANG_FORMAT=$(CLANG_FORMAT) scripts/check_format.sh
 
 single-include:
 	python3 scripts/amalgamate.py

@@ -13,6 +13,7 @@ endif()
 
 if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+    set(CMAKE_CXX_EXTENSIONS OFF)
 endif()
 
 # The headers, without .hpp, that need a door (see primselDependencies.cmake); their tests have the same names.

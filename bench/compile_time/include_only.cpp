@@ -1,0 +1,3 @@
+#include <primsel/primsel.hpp>
+
+int main() {}

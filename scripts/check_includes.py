@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Checks that the headers under include/primsel keep to the rooms of the house.
+
+    check_includes.py [<folder with the rooms>]    exit status 1 and one line per finding
+    check_includes.py --self-test                  plants each kind of violation and sees it rejected
+
+Rejected are: an include of a room that EDGES does not open, of another folder's detail/, of the umbrella header; a
+circle of headers; a header without #pragma once; quoted or missing primsel includes; <iostream> anywhere and <fstream>
+outside io/.
+"""
+import pathlib
+import re
+import sys
+import tempfile
+
+# Room -> the rooms that it may include. An entry `room/file.hpp` opens that one header.
+EDGES = {
+    "core": [],
+    "tensor": ["core"],
+    "pbqp": ["core"],
+    "layer": ["core", "tensor"],
+    "op": ["core", "tensor", "layer"],
+    "primitive": ["core", "tensor"],
+    "cost": ["core", "tensor", "layer", "op", "primitive"],
+    "profile": ["core", "tensor", "layer", "op", "primitive", "cost"],
+    "network": ["core", "tensor", "layer", "primitive/conv_shape.hpp"],
+    "plan": ["core", "tensor", "layer", "op", "primitive", "cost", "network", "pbqp"],
+    "engine": ["core", "tensor", "layer", "op", "primitive", "cost", "network", "pbqp", "plan"],
+    "io": ["core", "tensor", "layer", "cost", "network", "plan"],
+}
+# What builds on all of the above.
+for later in ("train", "prune", "dynamic", "tune"):
+    EDGES[later] = [room for room in EDGES if room not in ("train", "prune", "dynamic", "tune")]
+
+# Headers beside the rooms: the first two are open to every room, the umbrella to none.
+OPEN_TO_ALL = {"fwd.hpp": ["core"], "version.hpp": ["core"]}
+UMBRELLA = "primsel.hpp"
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def includes_of(text):
+    """(line number, delimiter, path) of each include, not counting those in block comments."""
+    text = re.sub(r"/\*.*?\*/", lambda comment: "\n" * comment.group().count("\n"), text, flags=re.DOTALL)
+    for match in INCLUDE.finditer(text):
+        yield text.count("\n", 0, match.start()) + 1, match.group(1), match.group(2)
+
+
+def room_of(header):
+    return header.split("/")[0] if "/" in header else header
+
+
+def refusal(header, target):
+    """Why `header` may not include `target` (both relative to the folder of the rooms), or None."""
+    owner, detail, _ = target.rpartition("/detail/")
+    if detail and not header.startswith(owner + "/"):
+        return f"{owner}/detail/ is private to {owner}/"
+    source_room, target_room = room_of(header), room_of(target)
+    if source_room == UMBRELLA or source_room == target_room:
+        return None
+    if target_room == UMBRELLA:
+        return "no header includes the umbrella"
+    if source_room in OPEN_TO_ALL:
+        allowed = OPEN_TO_ALL[source_room]
+    elif source_room in EDGES:
+        allowed = EDGES[source_room] + list(OPEN_TO_ALL)
+    else:
+        return f"the room {source_room}/ has no line in EDGES"
+    if target_room in allowed or target in allowed:
+        return None
+    return f"{source_room} may include only: {', '.join(allowed)}"
+
+
+def circles(graph):
+    """Each circle found by depth-first search, as a list of headers that starts and ends with the same one."""
+    found, done, path = [], set(), []
+
+    def visit(header):
+        if header in path:
+            found.append(path[path.index(header):] + [header])
+            return
+        if header in done:
+            return
+        path.append(header)
+        for target in graph.get(header, []):
+            visit(target)
+        path.pop()
+        done.add(header)
+
+    for header in sorted(graph):
+        visit(header)
+    return found
+
+
+def check(root):
+    """One line of text per finding in the folder of the rooms."""
+    findings, graph = [], {}
+    for file in sorted(root.rglob("*.hpp")):
+        header = file.relative_to(root).as_posix()
+        text = file.read_text(encoding="utf-8")
+        graph[header] = []
+        if not re.search(r"^#pragma once$", text, re.MULTILINE):
+            findings.append(f"{header}: has no #pragma once")
+        for line, delimiter, path in includes_of(text):
+            where = f"{header}:{line}: includes {path}"
+            if delimiter == '"':
+                findings.append(f"{where}: write <primsel/...>, not quotes")
+            elif path == "iostream":
+                findings.append(f"{where}: <iosfwd> or <ostream> is enough for a header")
+            elif path == "fstream" and room_of(header) != "io":
+                findings.append(f"{where}: only io/ touches files")
+            elif path.startswith("primsel/"):
+                target = path.removeprefix("primsel/")
+                graph[header].append(target)
+                if not (root / target).is_file():
+                    findings.append(f"{where}: no such header")
+                elif reason := refusal(header, target):
+                    findings.append(f"{where}: {reason}")
+    findings += [f"circle: {' -> '.join(circle)}" for circle in circles(graph)]
+    return findings
+
+
+def self_test():
+    """Each planted tree must give exactly the expected finding; the sound tree none."""
+    sound = {
+        "core/a.hpp": "",
+        "core/detail/a.hpp": "",
+        "core/b.hpp": "#include <primsel/core/detail/a.hpp>\n",
+        "tensor/a.hpp": "#include <primsel/core/a.hpp>\n#include <vector>\n",
+        "primitive/conv_shape.hpp": "#include <primsel/tensor/a.hpp>\n",
+        "primitive/a.hpp": "/* #include <iostream>\n */ // #include <fstream>\n",
+        "network/zoo/a.hpp": "#include <primsel/primitive/conv_shape.hpp>\n#include <primsel/version.hpp>\n",
+        "io/a.hpp": "#include <fstream>\n#include <primsel/network/zoo/a.hpp>\n",
+        "version.hpp": "#include <primsel/core/a.hpp>\n",
+        "primsel.hpp": "#include <primsel/io/a.hpp>\n#include <primsel/network/zoo/a.hpp>\n",
+    }
+    planted = {
+        "core may include only": {"core/a.hpp": "#include <primsel/tensor/a.hpp>\n", "tensor/a.hpp": ""},
+        "network may include only": {"network/zoo/a.hpp": "#include <primsel/primitive/a.hpp>\n"},
+        "core/detail/ is private to core/": {"tensor/a.hpp": "  #  include <primsel/core/detail/a.hpp>\n"},
+        "circle: core/a.hpp -> core/b.hpp -> core/a.hpp": {
+            "core/a.hpp": "#include <primsel/core/b.hpp>\n", "core/b.hpp": "#include <primsel/core/a.hpp>\n"},
+        "circle: core/a.hpp -> core/a.hpp": {"core/a.hpp": "#include <primsel/core/a.hpp>\n"},
+        "only io/ touches files": {"tensor/a.hpp": "#include <fstream>\n"},
+        "<iosfwd> or <ostream>": {"io/a.hpp": "#include <iostream>\n"},
+        "not quotes": {"tensor/a.hpp": '#include "../core/a.hpp"\n'},
+        "no such header": {"tensor/a.hpp": "#include <primsel/core/c.hpp>\n"},
+        "no header includes the umbrella": {"fwd.hpp": "#include <primsel/primsel.hpp>\n"},
+        "version.hpp may include only": {"version.hpp": "#include <primsel/tensor/a.hpp>\n"},
+        "the room cellar/ has no line in EDGES": {"cellar/a.hpp": "#include <primsel/core/a.hpp>\n"},
+        "io.hpp:1: includes primsel/io/a.hpp: engine may": {"engine/io.hpp": "#include <primsel/io/a.hpp>\n"},
+    }
+
+    def findings_of(tree):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for header, text in tree.items():
+                file = root / header
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text + "#pragma once\n", encoding="utf-8")
+            return check(root)
+
+    failures = []
+    if findings := findings_of(sound):
+        failures.append(f"the sound tree is rejected: {findings}")
+    for expected, change in planted.items():
+        findings = findings_of(sound | change)
+        if len(findings) != 1 or expected not in findings[0]:
+            failures.append(f"expected one finding with '{expected}', got {findings}")
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "bare.hpp").write_text("")
+        if check(pathlib.Path(folder)) != ["bare.hpp: has no #pragma once"]:
+            failures.append("a header without #pragma once is not rejected")
+    return failures
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        findings = self_test()
+    else:
+        top = pathlib.Path(__file__).resolve().parent.parent
+        findings = check(pathlib.Path(arguments[0]) if arguments else top / "include" / "primsel")
+    print("\n".join(findings) if findings else "include edges: nothing to object to")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

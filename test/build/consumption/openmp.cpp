@@ -1,0 +1,3 @@
+#include <primsel/core/openmp.hpp>
+
+int main() { return primsel::OpenMP{2}.concurrency() == 2 ? 0 : 1; }

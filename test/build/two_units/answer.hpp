@@ -1,0 +1,13 @@
+// What a.cpp and b.cpp each compute with primsel and hand to main.cpp, which includes primsel too.
+#pragma once
+
+#include <string>
+#include <vector>
+
+struct Answer {
+    std::string symbol;  // of a type of primsel's, as this translation unit links it
+    std::vector<float> values;
+};
+
+Answer answer_of_a();
+Answer answer_of_b();

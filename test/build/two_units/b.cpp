@@ -1,0 +1,3 @@
+#include "work.hpp"
+
+Answer answer_of_b() { return work(); }
