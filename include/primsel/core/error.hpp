@@ -19,12 +19,20 @@ namespace detail {
 inline void append(std::string& text, std::string_view part) { text += part; }
 inline void append(std::string& text, char part) { text += part; }
 template <std::integral T>
-void append(std::string& text, T part) { text += std::to_string(part); }
+void append(std::string& text, T part) {
+    text += std::to_string(part);
+}
 template <std::floating_point T>
-void append(std::string& text, T part) { text += std::to_string(part); }
+void append(std::string& text, T part) {
+    text += std::to_string(part);
+}
 template <class T>
-    requires requires(T const& part) { { to_string(part) } -> std::convertible_to<std::string>; }
-void append(std::string& text, T const& part) { text += to_string(part); }
+    requires requires(T const& part) {
+        { to_string(part) } -> std::convertible_to<std::string>;
+    }
+void append(std::string& text, T const& part) {
+    text += to_string(part);
+}
 }  // namespace detail
 
 /// The parts, one after the other, as text: strings, characters, numbers and whatever has a to_string.

@@ -20,7 +20,7 @@ public:
     [[nodiscard]] std::size_t concurrency() const noexcept { return threads_; }
     void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
         if (threads_ == 1 || blocks <= 1) return Sequential{}.parallel_for(blocks, function);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast <int>(threads_))
+#pragma omp parallel for schedule(dynamic, 1) num_threads(static_cast<int>(threads_))
         for (std::size_t block = 0; block < blocks; ++block) {
             function(block, static_cast<std::size_t>(omp_get_thread_num()));
         }

@@ -38,6 +38,24 @@ PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Fl
     return xsimd::fma(a, b, c);
 }
 
+/// The larger of the two; b where one is NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> max(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__AVX512F__)
+    // The unmasked intrinsics make g++ 12 warn of an uninitialised value at every use.
+    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_max_ps(0xffff, a, b));
+#endif
+    return xsimd::max(a, b);
+}
+/// The smaller of the two; b where one is NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_min_ps(0xffff, a, b));
+#endif
+    return xsimd::min(a, b);
+}
+
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load(const float* src) {
     return Floats<Arch>::load_unaligned(src);
@@ -54,7 +72,7 @@ PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
 /// value held between low and high; NaN stays NaN.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> clamp(Floats<Arch> const& value, Floats<Arch> const& low, Floats<Arch> const& high) {
-    return xsimd::min(high, xsimd::max(low, value));
+    return min<Arch>(high, max<Arch>(low, value));
 }
 PRIMSEL_INLINE float clamp(float value, float low, float high) {
     const float raised = value < low ? low : value;

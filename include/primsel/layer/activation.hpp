@@ -14,11 +14,16 @@ struct ActivationParams {
 
     [[nodiscard]] constexpr std::string_view name() const {
         switch (kind) {
-            case ActivationKind::relu: return "relu";
-            case ActivationKind::relu6: return "relu6";
-            case ActivationKind::leaky_relu: return "leaky_relu";
-            case ActivationKind::sigmoid: return "sigmoid";
-            case ActivationKind::hard_swish: return "hard_swish";
+            case ActivationKind::relu:
+                return "relu";
+            case ActivationKind::relu6:
+                return "relu6";
+            case ActivationKind::leaky_relu:
+                return "leaky_relu";
+            case ActivationKind::sigmoid:
+                return "sigmoid";
+            case ActivationKind::hard_swish:
+                return "hard_swish";
         }
         return "";
     }

@@ -52,13 +52,21 @@ template <int K, Extent kernel, class... Options>
 struct Conv {
 private:
     template <Extent value>
-    static constexpr void apply(ConvParams& params, bool&, Stride<value>) { params.stride = value; }
+    static constexpr void apply(ConvParams& params, bool&, Stride<value>) {
+        params.stride = value;
+    }
     template <Padding value>
-    static constexpr void apply(ConvParams& params, bool& padded, Pad<value>) { params.padding = value, padded = true; }
+    static constexpr void apply(ConvParams& params, bool& padded, Pad<value>) {
+        params.padding = value, padded = true;
+    }
     template <Extent value>
-    static constexpr void apply(ConvParams& params, bool&, Dilation<value>) { params.dilation = value; }
+    static constexpr void apply(ConvParams& params, bool&, Dilation<value>) {
+        params.dilation = value;
+    }
     template <int value>
-    static constexpr void apply(ConvParams& params, bool&, Groups<value>) { params.groups = value; }
+    static constexpr void apply(ConvParams& params, bool&, Groups<value>) {
+        params.groups = value;
+    }
     static constexpr void apply(ConvParams& params, bool&, NoBias) { params.bias = false; }
 
 public:

@@ -25,15 +25,24 @@ enum class Fault {
 
 [[nodiscard]] constexpr std::string_view message(Fault fault) {
     switch (fault) {
-        case Fault::none: return "";
-        case Fault::wrong_input_count: return "wrong number of inputs";
-        case Fault::impossible_parameter: return "a parameter is impossible (a size below 1, a negative padding, ...)";
-        case Fault::kernel_exceeds_input: return "the kernel is larger than the padded input";
-        case Fault::groups_do_not_divide: return "the groups do not divide the channels";
-        case Fault::shapes_differ: return "the inputs differ in shape";
-        case Fault::sizes_differ: return "the inputs differ in height or width";
-        case Fault::slice_outside: return "the slice lies outside the channels";
-        case Fault::padding_exceeds_kernel: return "the padding is larger than the pooling window";
+        case Fault::none:
+            return "";
+        case Fault::wrong_input_count:
+            return "wrong number of inputs";
+        case Fault::impossible_parameter:
+            return "a parameter is impossible (a size below 1, a negative padding, ...)";
+        case Fault::kernel_exceeds_input:
+            return "the kernel is larger than the padded input";
+        case Fault::groups_do_not_divide:
+            return "the groups do not divide the channels";
+        case Fault::shapes_differ:
+            return "the inputs differ in shape";
+        case Fault::sizes_differ:
+            return "the inputs differ in height or width";
+        case Fault::slice_outside:
+            return "the slice lies outside the channels";
+        case Fault::padding_exceeds_kernel:
+            return "the padding is larger than the pooling window";
     }
     return "";
 }

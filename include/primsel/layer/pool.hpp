@@ -17,7 +17,9 @@ struct PoolParams {
     bool ceil_mode = false;
     bool count_include_pad = true;
 
-    [[nodiscard]] constexpr std::string_view name() const { return kind == PoolKind::max ? "max_pool" : "average_pool"; }
+    [[nodiscard]] constexpr std::string_view name() const {
+        return kind == PoolKind::max ? "max_pool" : "average_pool";
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (window.h < 1 || window.w < 1 || stride.h < 1 || stride.w < 1 || padding.negative()) {
@@ -72,9 +74,13 @@ template <PoolKind kind, Extent window, class... Options>
 struct Pool {
 private:
     template <Extent value>
-    static constexpr void apply(PoolParams& params, Stride<value>) { params.stride = value; }
+    static constexpr void apply(PoolParams& params, Stride<value>) {
+        params.stride = value;
+    }
     template <Padding value>
-    static constexpr void apply(PoolParams& params, Pad<value>) { params.padding = value; }
+    static constexpr void apply(PoolParams& params, Pad<value>) {
+        params.padding = value;
+    }
     static constexpr void apply(PoolParams& params, CeilMode) { params.ceil_mode = true; }
     static constexpr void apply(PoolParams& params, ExcludePad) { params.count_include_pad = false; }
 

@@ -24,8 +24,8 @@ void move_rows(Shape shape, const float* src, float* dst, ExecutorRef executor) 
 }
 
 /// chw or hcw -> hwc and back: transposes matrices of channels by pixels.
-inline void transpose_matrix(std::size_t rows, std::size_t columns, const float* src, std::size_t src_stride, float* dst,
-                             std::size_t dst_stride, ExecutorRef executor) noexcept {
+inline void transpose_matrix(std::size_t rows, std::size_t columns, const float* src, std::size_t src_stride,
+                             float* dst, std::size_t dst_stride, ExecutorRef executor) noexcept {
     constexpr std::size_t block = 256;
     executor.parallel_for((columns + block - 1) / block, [=](std::size_t i, std::size_t) {
         transpose_columns(src, src_stride, dst, dst_stride, rows, i * block, std::min((i + 1) * block, columns));

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <primsel/core/simd.hpp>
+
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// n floats worked on side by side: a float, a vector where the instruction set has one of that width, and otherwise
+/// two halves.
+template <int n>
+struct Lanes {
+    using batch = xsimd::make_sized_batch_t<float, n == 1 ? 4 : static_cast<std::size_t>(n)>;
+    static constexpr bool scalar = n == 1, whole = !scalar && !std::is_void_v<batch>;
+    struct Halves {
+        Lanes<n == 1 ? 1 : n / 2> low, high;
+    };
+    static constexpr auto kind() {
+        if constexpr (scalar)
+            return std::type_identity<float>{};
+        else if constexpr (whole)
+            return std::type_identity<batch>{};
+        else
+            return std::type_identity<Halves>{};
+    }
+    typename decltype(kind())::type value;
+
+    [[nodiscard]] PRIMSEL_INLINE static Lanes load(const float* src) {
+        if constexpr (scalar)
+            return {*src};
+        else if constexpr (whole)
+            return {batch::load_unaligned(src)};
+        else
+            return {{Lanes<n / 2>::load(src), Lanes<n / 2>::load(src + n / 2)}};
+    }
+    [[nodiscard]] PRIMSEL_INLINE static Lanes all(float x) {
+        if constexpr (scalar)
+            return {x};
+        else if constexpr (whole)
+            return {batch(x)};
+        else
+            return {{Lanes<n / 2>::all(x), Lanes<n / 2>::all(x)}};
+    }
+    PRIMSEL_INLINE void store(float* dst) const {
+        if constexpr (scalar) {
+            *dst = value;
+        } else if constexpr (whole) {
+            value.store_unaligned(dst);
+        } else {
+            value.low.store(dst);
+            value.high.store(dst + n / 2);
+        }
+    }
+    [[nodiscard]] friend PRIMSEL_INLINE Lanes operator+(Lanes const& a, Lanes const& b) {
+        if constexpr (scalar || whole)
+            return {a.value + b.value};
+        else
+            return {{a.value.low + b.value.low, a.value.high + b.value.high}};
+    }
+    [[nodiscard]] friend PRIMSEL_INLINE Lanes operator-(Lanes const& a, Lanes const& b) {
+        if constexpr (scalar || whole)
+            return {a.value - b.value};
+        else
+            return {{a.value.low - b.value.low, a.value.high - b.value.high}};
+    }
+    [[nodiscard]] friend PRIMSEL_INLINE Lanes operator*(float a, Lanes const& b) {
+        if constexpr (scalar)
+            return {a * b.value};
+        else if constexpr (whole)
+            return {batch(a) * b.value};
+        else
+            return {{a * b.value.low, a * b.value.high}};
+    }
+    /// value held in [low, high]; NaN stays NaN.
+    [[nodiscard]] PRIMSEL_INLINE Lanes clamped(float low, float high) const {
+        if constexpr (scalar) {
+            return {primsel::clamp(value, low, high)};
+        } else if constexpr (whole) {
+            using arch = typename batch::arch_type;
+            return {primsel::clamp<arch>(value, batch(low), batch(high))};
+        } else {
+            return {{value.low.clamped(low, high), value.high.clamped(low, high)}};
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

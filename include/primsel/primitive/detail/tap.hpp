@@ -1,0 +1,42 @@
+#pragma once
+
+#include <primsel/primitive/conv_shape.hpp>
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// A half-open range of output rows or columns.
+struct Range {
+    int begin = 0, end = 0;
+    [[nodiscard]] constexpr int size() const { return end > begin ? end - begin : 0; }
+};
+
+/// The output positions for which a tap reads inside the image: those with 0 <= position * stride + offset < extent.
+[[nodiscard]] constexpr Range inside(int offset, int stride, int extent, int out) {
+    const int begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    const int last = extent - 1 - offset;
+    const int end = last < 0 ? 0 : last / stride + 1;
+    return {std::min(begin, out), std::min(end, out)};
+}
+
+/// Where the kernel row or column reads, relative to position * stride.
+[[nodiscard]] constexpr int tap_offset_h(ConvShape const& s, int fh) { return fh * s.dilation_h - s.pad_top; }
+[[nodiscard]] constexpr int tap_offset_w(ConvShape const& s, int fw) { return fw * s.dilation_w - s.pad_left; }
+[[nodiscard]] constexpr Range tap_rows(ConvShape const& s, int fh) {
+    return inside(tap_offset_h(s, fh), s.stride_h, s.h, s.out_h());
+}
+[[nodiscard]] constexpr Range tap_columns(ConvShape const& s, int fw) {
+    return inside(tap_offset_w(s, fw), s.stride_w, s.w, s.out_w());
+}
+
+/// The element of the kernel k x c/groups x fh x fw.
+[[nodiscard]] constexpr std::size_t kernel_index(ConvShape const& s, int k, int c, int fh, int fw) {
+    return ((static_cast<std::size_t>(k) * static_cast<std::size_t>(s.group_c()) + static_cast<std::size_t>(c)) *
+                static_cast<std::size_t>(s.fh) +
+            static_cast<std::size_t>(fh)) *
+               static_cast<std::size_t>(s.fw) +
+           static_cast<std::size_t>(fw);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <primsel/core/clamp.hpp>
+#include <primsel/core/executor.hpp>
+#include <primsel/core/simd.hpp>
+#include <primsel/primitive/conv_shape.hpp>
+#include <primsel/primitive/work.hpp>
+#include <primsel/tensor/layout.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The families of papers' table 6 (Mulder et al. 2020), and `other` for what they do not have.
+enum class Family { direct, im2, kn2, wino3, wino5, conv_1x1, mec, other };
+
+[[nodiscard]] constexpr std::string_view to_string_view(Family family) {
+    constexpr std::string_view names[] = {"direct", "im2", "kn2", "wino3", "wino5", "conv-1x1", "mec", "other"};
+    return names[static_cast<std::size_t>(family)];
+}
+
+/// Yes, or no with a reason that a user can read ("needs stride 1").
+class Support {
+public:
+    [[nodiscard]] static constexpr Support yes() { return Support(nullptr); }
+    /// The reason must be a string literal.
+    [[nodiscard]] static constexpr Support no(const char* reason) { return Support(reason); }
+
+    constexpr explicit operator bool() const { return reason_ == nullptr; }
+    /// Empty for yes.
+    [[nodiscard]] constexpr std::string_view reason() const { return reason_ == nullptr ? "" : reason_; }
+
+private:
+    constexpr explicit Support(const char* reason) : reason_(reason) {}
+    const char* reason_;
+};
+
+/// What a primitive works on: one image, and what the convolution does to its result,
+/// dst = clamp(conv(src) + bias + residual).
+struct ConvArgs {
+    const float* src = nullptr;
+    /// As pack wrote them.
+    const float* weights = nullptr;
+    /// k values, or null.
+    const float* bias = nullptr;
+    /// Laid out as dst, or null. Never overlaps dst.
+    const float* residual = nullptr;
+    Clamp clamp{};
+    float* dst = nullptr;
+    /// scratch_floats floats, aligned to a cache line.
+    float* scratch = nullptr;
+    ExecutorRef executor;
+};
+
+/// One way to compute a convolution: a plain type with
+/// - id: its published name; family; in_layout and out_layout;
+/// - supports(shape): whether it can compute the shape, for any batch;
+/// - run<Arch>(shape, args): computes one image; noexcept, no allocation, the same bits whatever the executor.
+/// It may have
+/// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
+///   applies them);
+/// - scratch_floats<Arch>(shape, workers): room that run needs, for an executor of so many workers;
+/// - packed_floats<Arch>(shape) and pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged
+/// once;
+/// - work<Arch>(shape): what it does, for the analytical cost model;
+/// - error_bound: its largest error relative to the output's RMS, for inputs of zero mean (default 3e-5).
+///
+/// A minimal model is examples/own_primitive.cpp.
+template <class P>
+concept Primitive = requires(ConvShape const& shape, ConvArgs const& args) {
+    { P::id } -> std::convertible_to<std::string_view>;
+    { P::family } -> std::convertible_to<Family>;
+    requires Layout<typename P::in_layout>;
+    requires Layout<typename P::out_layout>;
+    { P::supports(shape) } -> std::same_as<Support>;
+    { P::template run<default_arch>(shape, args) } noexcept;
+};
+
+/// The optional members of a primitive, with their defaults.
+template <class P, class Arch>
+struct PrimitiveTraits {
+    [[nodiscard]] static constexpr bool fuses_epilogue() {
+        if constexpr (requires { P::fuses_epilogue; }) return P::fuses_epilogue;
+        return false;
+    }
+    [[nodiscard]] static constexpr double error_bound() {
+        if constexpr (requires { P::error_bound; }) return P::error_bound;
+        return 3e-5;
+    }
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& shape, std::size_t workers) {
+        if constexpr (requires { P::template scratch_floats<Arch>(shape, workers); }) {
+            return P::template scratch_floats<Arch>(shape, workers);
+        }
+        return 0;
+    }
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& shape) {
+        if constexpr (requires { P::template packed_floats<Arch>(shape); }) {
+            return P::template packed_floats<Arch>(shape);
+        }
+        return shape.kernel_size();
+    }
+    static void pack(ConvShape const& shape, const float* kernel, float* dst) {
+        if constexpr (requires { P::template pack<Arch>(shape, kernel, dst); }) {
+            P::template pack<Arch>(shape, kernel, dst);
+        } else {
+            std::copy_n(kernel, shape.kernel_size(), dst);
+        }
+    }
+    [[nodiscard]] static Work work(ConvShape const& shape) {
+        if constexpr (requires { P::template work<Arch>(shape); }) return P::template work<Arch>(shape);
+        const double bytes = 4.0 * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
+        return Work{}.add({.rate = Rate::scalar,
+                           .operations = shape.operations() / shape.batch,
+                           .bytes = bytes,
+                           .working_set = bytes + 4.0 * static_cast<double>(shape.kernel_size())});
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <primsel/core/type_list.hpp>
+#include <primsel/primitive/primitive.hpp>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A primitive compiled for one Arch, behind function pointers: what planning and execution know of it.
+struct PrimitiveEntry {
+    std::string_view id;
+    Family family;
+    /// Positions in the list of layouts.
+    std::size_t in_layout, out_layout;
+    bool fuses_epilogue;
+    double error_bound;
+    Support (*supports)(ConvShape const&);
+    std::size_t (*scratch_floats)(ConvShape const&, std::size_t workers);
+    std::size_t (*packed_floats)(ConvShape const&);
+    void (*pack)(ConvShape const&, const float* kernel, float* dst);
+    /// One image.
+    void (*run)(ConvShape const&, ConvArgs const&) noexcept;
+    Work (*work)(ConvShape const&);
+};
+
+namespace detail {
+template <class P, class Arch, class Layouts>
+constexpr PrimitiveEntry make_entry() {
+    static_assert(Primitive<P>, "primsel: this type is not a Primitive; see docs/primitive/primitive.md");
+    static_assert(
+        Layouts::template contains<typename P::in_layout> && Layouts::template contains<typename P::out_layout>,
+        "primsel: a primitive's layout is missing from the policies' layouts");
+    using Traits = PrimitiveTraits<P, Arch>;
+    return {.id = P::id,
+            .family = P::family,
+            .in_layout = Layouts::template index_of<typename P::in_layout>,
+            .out_layout = Layouts::template index_of<typename P::out_layout>,
+            .fuses_epilogue = Traits::fuses_epilogue(),
+            .error_bound = Traits::error_bound(),
+            .supports = [](ConvShape const& shape) { return P::supports(shape); },
+            .scratch_floats = &Traits::scratch_floats,
+            .packed_floats = &Traits::packed_floats,
+            .pack = &Traits::pack,
+            .run = &P::template run<Arch>,
+            .work = &Traits::work};
+}
+}  // namespace detail
+
+/// One entry for each primitive of the list, in its order. A kernel is compiled once for each (primitive, Arch),
+/// however many layers and networks use it.
+template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts>
+inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
+    return std::array<PrimitiveEntry, sizeof...(P)>{detail::make_entry<P, Arch, Layouts>()...};
+}(Primitives{});
+
+}  // namespace primsel::inline PRIMSEL_ABI
