@@ -17,7 +17,8 @@ function(primsel_find_or_fetch_headers package header)
     list(GET primsel_${package}_origin 1 commit)
     message(STATUS "primsel: ${package} is not installed; fetching it from ${repository}")
     # Only the headers are wanted: naming a folder that does not exist keeps the package's own build out of ours.
-    FetchContent_Declare(${lower} GIT_REPOSITORY ${repository} GIT_TAG ${commit} SOURCE_SUBDIR headers_only)
+    FetchContent_Declare(${lower} GIT_REPOSITORY ${repository} GIT_TAG ${commit} GIT_SUBMODULES ""
+                         SOURCE_SUBDIR headers_only)
     FetchContent_MakeAvailable(${lower})
     find_path(PRIMSEL_${upper}_INCLUDE_DIR ${header} PATHS ${${lower}_SOURCE_DIR}/include ${${lower}_SOURCE_DIR}
               NO_DEFAULT_PATH NO_CMAKE_FIND_ROOT_PATH REQUIRED)
