@@ -1,49 +1,50 @@
 # The usual tasks, one word each. `make demo` and `make test` do all the set-up on a bare Debian 12.
 JOBS ?= $(shell nproc)
-# More options for CMake, e.g. CONFIGURE=-DPRIMSEL_WERROR=ON
-CONFIGURE ?=
+# More options for CMake, e.g. OPTIONS=-DPRIMSEL_WERROR=ON
+OPTIONS ?=
 CLANG ?= clang++-16
 CLANG_FORMAT ?= clang-format-16
 FUZZ_SECONDS ?= 60
 
-.PHONY: demo test bench examples asan tsan fuzz tidy format check-format single-include compile-time setup setup-ci release clean
+.PHONY: demo test bench examples asan tsan fuzz tidy format check-format single-include compile-time setup setup-ci configure clean
 
-release: setup
-	cmake --preset release $(CONFIGURE)
+configure: setup
+	cmake --preset release $(OPTIONS)
 
-demo: release
+demo: configure
 	cmake --build build/release --parallel $(JOBS) --target demo
 	build/release/bin/demo
 
-test: release
+test: configure
 	cmake --build build/release --parallel $(JOBS) --target tests
 	ctest --test-dir build/release --output-on-failure
 
 # Every benchmark; one of them: build/release/bin/bench_<room>_<file>
-bench: release
+bench: configure
 	cmake --build build/release --parallel $(JOBS) --target benches
 	for bench in build/release/bin/bench_*; do "$$bench" || exit 1; done
 
-examples: release
+examples: configure
 	cmake --build build/release --parallel $(JOBS) --target examples
 
 asan: setup
-	cmake --preset asan-ubsan $(CONFIGURE)
+	cmake --preset asan-ubsan $(OPTIONS)
 	cmake --build build/asan-ubsan --parallel $(JOBS) --target tests
 	ctest --preset asan-ubsan
 
 tsan: setup
-	cmake --preset tsan $(CONFIGURE)
+	cmake --preset tsan $(OPTIONS)
 	cmake --build build/tsan --parallel $(JOBS) --target tests
 	ctest --preset tsan
 
 fuzz: setup-ci
 	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=$(CLANG) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-	      -DPRIMSEL_FUZZ=ON -DPRIMSEL_TESTS=OFF -DPRIMSEL_BENCHES=OFF -DPRIMSEL_EXAMPLES=OFF $(CONFIGURE)
+	      -DPRIMSEL_FUZZ=ON -DPRIMSEL_TESTS=OFF -DPRIMSEL_BENCHES=OFF -DPRIMSEL_EXAMPLES=OFF $(OPTIONS)
 	cmake --build build/fuzz --parallel $(JOBS) --target fuzzers
 	scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
-tidy: release
+# clang-tidy over every test, and so over every header.
+tidy: setup-ci configure
 	run-clang-tidy-16 -quiet -p build/release '/test/[a-z_]*/'
 
 format:

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build needs, if any is missing: scripts/setup.sh [ci]
-# With `ci` also what .ci/run needs: clang and its sanitizers, the formatter, the ARM cross compiler and its emulator.
+# With `ci` also what .ci/run needs: clang and its sanitizers, the formatter and linter, the ARM cross compiler and its emulator.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build python3
           libxsimd-dev rapidjson-dev libeigen3-dev libboost-graph-dev
           doctest-dev librapidcheck-dev libbenchmark-dev dataset-fashion-mnist)
 if [[ ${1:-} == ci ]]; then
-    packages+=(clang-16 libclang-rt-16-dev libomp-16-dev clang-format-16 g++-aarch64-linux-gnu qemu-user)
+    packages+=(clang-16 libclang-rt-16-dev libomp-16-dev clang-format-16 clang-tidy-16 g++-aarch64-linux-gnu qemu-user)
 fi
 
 if ! command -v apt-get >/dev/null; then
