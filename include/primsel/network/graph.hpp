@@ -1,0 +1,142 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/layer/all.hpp>
+
+#include <cstddef>
+#include <iosfwd>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+[[nodiscard]] inline std::string_view kind(AnyLayer const& layer) {
+    return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
+}
+[[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
+    return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
+}
+[[nodiscard]] inline Shape output(AnyLayer const& layer, std::span<const Shape> inputs) {
+    return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
+}
+
+/// An affine layer that simplify has folded into the convolution or dense layer before it: its weights are multiplied
+/// in when the weights are prepared.
+struct Folded {
+    std::string name;
+    std::variant<BatchNormParams, ScaleParams> layer;
+    friend bool operator==(Folded const&, Folded const&) = default;
+};
+
+/// A layer in its place: its name (which is also that of its weights), its inputs and its output shape.
+struct Node {
+    std::string name;
+    AnyLayer layer;
+    /// Positions in the graph, all before this one's.
+    std::vector<std::size_t> inputs;
+    Shape shape;
+    /// In the order in which they apply.
+    std::vector<Folded> folded;
+    friend bool operator==(Node const&, Node const&) = default;
+};
+
+/// What to compute: layers in an order in which they can run. The only intermediate representation; a plain value. The
+/// result is the last node.
+class Graph {
+public:
+    /// Images that run together, all through the graph.
+    explicit Graph(int batch = 1) : batch_(batch) {
+        if (batch < 1) fail("graph: impossible batch ", batch);
+    }
+
+    /// Appends a layer and returns its position. Throws error, naming the layer and the shapes, when the name is taken
+    /// or the layer does not fit its inputs.
+    std::size_t add(std::string name, AnyLayer layer, std::vector<std::size_t> inputs,
+                    std::vector<Folded> folded = {}) {
+        std::vector<Shape> shapes;
+        for (const std::size_t input : inputs) {
+            if (input >= nodes_.size()) fail("graph: layer ", name, " reads a layer that does not come before it");
+            shapes.push_back(nodes_[input].shape);
+        }
+        if (const Fault fault = primsel::check(layer, shapes); fault != Fault::none) {
+            std::string list;
+            for (Shape const& shape : shapes) list += (list.empty() ? "" : ", ") + to_string(shape);
+            fail("graph: layer ", name, " (", kind(layer), ") on ", list.empty() ? "nothing" : list, ": ",
+                 message(fault));
+        }
+        if (!positions_.emplace(name, nodes_.size()).second) fail("graph: two layers are named ", name);
+        const Shape shape = output(layer, shapes);
+        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), shape, std::move(folded)});
+        return nodes_.size() - 1;
+    }
+
+    [[nodiscard]] std::vector<Node> const& nodes() const { return nodes_; }
+    [[nodiscard]] Node const& operator[](std::size_t position) const { return nodes_[position]; }
+    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    [[nodiscard]] int batch() const { return batch_; }
+
+    /// Position of the layer. Throws error when there is none.
+    [[nodiscard]] std::size_t find(std::string_view name) const {
+        const auto found = positions_.find(std::string(name));
+        if (found == positions_.end()) fail("graph: no layer is named ", name);
+        return found->second;
+    }
+    /// The positions of the image and of the result. Throws error when the graph has not exactly one input.
+    [[nodiscard]] std::size_t input() const {
+        std::size_t input = nodes_.size();
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (!std::holds_alternative<InputParams>(nodes_[i].layer)) continue;
+            if (input != nodes_.size()) fail("graph: two inputs, ", nodes_[input].name, " and ", nodes_[i].name);
+            input = i;
+        }
+        if (input == nodes_.size()) fail("graph: no input");
+        return input;
+    }
+    [[nodiscard]] std::size_t output_node() const {
+        if (nodes_.empty()) fail("graph: no layers");
+        return nodes_.size() - 1;
+    }
+    /// How many inputs read each node; the result counts as read once more.
+    [[nodiscard]] std::vector<std::size_t> uses() const {
+        std::vector<std::size_t> uses(nodes_.size(), 0);
+        for (Node const& node : nodes_) {
+            for (const std::size_t input : node.inputs) ++uses[input];
+        }
+        if (!uses.empty()) ++uses.back();
+        return uses;
+    }
+    [[nodiscard]] std::vector<Shape> input_shapes(std::size_t position) const {
+        std::vector<Shape> shapes;
+        for (const std::size_t input : nodes_[position].inputs) shapes.push_back(nodes_[input].shape);
+        return shapes;
+    }
+
+    friend bool operator==(Graph const& a, Graph const& b) { return a.batch_ == b.batch_ && a.nodes_ == b.nodes_; }
+
+private:
+    int batch_;
+    std::vector<Node> nodes_;
+    std::unordered_map<std::string, std::size_t> positions_;
+};
+
+/// A line a layer: name, kind, inputs, output shape.
+inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
+    for (Node const& node : graph.nodes()) {
+        out << node.name << ": " << kind(node.layer);
+        const char* separator = "(";
+        for (const std::size_t input : node.inputs) {
+            out << separator << graph[input].name;
+            separator = ", ";
+        }
+        out << (node.inputs.empty() ? "" : ")") << " -> " << to_string(node.shape) << '\n';
+    }
+    return out;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,197 @@
+#pragma once
+
+#include <primsel/network/graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// A copy of a graph's nodes that is rewritten in place. A node that absorbs the one before it takes over its own
+/// position; the other is gone, and nobody else read it.
+class Rewriter {
+public:
+    explicit Rewriter(Graph const& graph) : nodes_(graph.nodes()), uses_(graph.uses()), gone_(graph.size(), false) {
+        alias_.reserve(graph.size());
+        for (std::size_t i = 0; i < graph.size(); ++i) alias_.push_back(i);
+    }
+
+    void run() {
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            for (std::size_t& input : nodes_[i].inputs) input = alias_[input];
+            while (!gone_[i] && (drop_identity(i) || fold_affine(i) || fuse_pad(i) || fuse_add(i) || fuse_clamp(i))) {
+            }
+        }
+    }
+
+    [[nodiscard]] Graph graph(int batch) const {
+        Graph result(batch);
+        std::vector<std::size_t> position(nodes_.size(), 0);
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (gone_[i]) continue;
+            std::vector<std::size_t> inputs;
+            for (const std::size_t input : nodes_[i].inputs) inputs.push_back(position[input]);
+            position[i] = result.add(nodes_[i].name, nodes_[i].layer, std::move(inputs), nodes_[i].folded);
+        }
+        return result;
+    }
+
+private:
+    template <class Params>
+    [[nodiscard]] Params* as(std::size_t i) {
+        return std::get_if<Params>(&nodes_[i].layer);
+    }
+    [[nodiscard]] bool read_once(std::size_t i) const { return uses_[i] == 1; }
+    [[nodiscard]] Shape input_shape(std::size_t i) const { return nodes_[nodes_[i].inputs[0]].shape; }
+
+    /// The clamp of a node that may still be given one.
+    [[nodiscard]] Clamp* free_clamp(std::size_t i) {
+        Clamp* clamp = nullptr;
+        if (auto* conv = as<ConvParams>(i)) clamp = &conv->clamp;
+        if (auto* dense = as<DenseParams>(i)) clamp = &dense->clamp;
+        if (auto* add = as<AddParams>(i)) clamp = &add->clamp;
+        return clamp != nullptr && *clamp == Clamp{} ? clamp : nullptr;
+    }
+
+    /// The node before i moves to i's place and stands for both.
+    void absorb(std::size_t i, std::size_t before, std::vector<std::size_t> inputs) {
+        const Shape shape = nodes_[i].shape;
+        nodes_[i] = std::move(nodes_[before]);
+        nodes_[i].inputs = std::move(inputs);
+        nodes_[i].shape = shape;
+        gone_[before] = true;
+    }
+    void absorb(std::size_t i) {
+        const std::size_t before = nodes_[i].inputs[0];
+        absorb(i, before, nodes_[before].inputs);
+    }
+
+    [[nodiscard]] bool is_identity(std::size_t i) {
+        if (nodes_[i].inputs.size() != 1) return false;
+        if (as<DropoutParams>(i) || as<ConcatParams>(i)) return true;
+        if (as<FlattenParams>(i)) return input_shape(i) == nodes_[i].shape || only_dense_reads(i);
+        if (auto* pad = as<PadParams>(i)) return pad->padding == Padding{};
+        if (as<SliceParams>(i)) return input_shape(i) == nodes_[i].shape;
+        if (auto* shuffle = as<ChannelShuffleParams>(i)) {
+            return shuffle->groups == 1 || shuffle->groups == nodes_[i].shape.c;
+        }
+        if (as<GlobalPoolParams>(i)) return input_shape(i) == nodes_[i].shape;
+        if (auto* pool = as<PoolParams>(i)) {
+            return pool->window == Extent{1} && pool->stride == Extent{1} && pool->padding == Padding{};
+        }
+        return false;
+    }
+    /// A dense layer reads an image as it is, in the order in which flatten would put it.
+    [[nodiscard]] bool only_dense_reads(std::size_t i) {
+        if (i + 1 == nodes_.size()) return false;
+        for (std::size_t j = i + 1; j < nodes_.size(); ++j) {
+            for (const std::size_t input : nodes_[j].inputs) {
+                if (alias_[input] == i && !as<DenseParams>(j) && !as<DropoutParams>(j)) return false;
+                if (alias_[input] == i && as<DropoutParams>(j) && !only_dense_reads(j)) return false;
+            }
+        }
+        return true;
+    }
+    /// The result must stay the last node: an identity there goes only if its input is not read elsewhere.
+    bool drop_identity(std::size_t i) {
+        if (!is_identity(i)) return false;
+        const std::size_t before = nodes_[i].inputs[0];
+        if (i + 1 == nodes_.size()) {
+            if (!read_once(before) || as<InputParams>(before) || nodes_[before].shape != nodes_[i].shape) return false;
+            absorb(i, before, nodes_[before].inputs);
+            return true;
+        }
+        gone_[i] = true;
+        alias_[i] = before;
+        uses_[before] += uses_[i] - 1;
+        return true;
+    }
+
+    bool fold_affine(std::size_t i) {
+        auto* batch_norm = as<BatchNormParams>(i);
+        if (batch_norm == nullptr && as<ScaleParams>(i) == nullptr) return false;
+        const std::size_t before = nodes_[i].inputs[0];
+        auto* conv = as<ConvParams>(before);
+        auto* dense = as<DenseParams>(before);
+        if ((conv == nullptr && dense == nullptr) || !read_once(before) || free_clamp(before) == nullptr) return false;
+        if (conv != nullptr && conv->residual) return false;
+        Folded folded{nodes_[i].name, ScaleParams{}};
+        if (batch_norm != nullptr) folded.layer = *batch_norm;
+        absorb(i);
+        nodes_[i].folded.push_back(std::move(folded));
+        return true;
+    }
+
+    bool fuse_pad(std::size_t i) {
+        auto* conv = as<ConvParams>(i);
+        if (conv == nullptr) return false;
+        const std::size_t before = nodes_[i].inputs[0];
+        auto* pad = as<PadParams>(before);
+        if (pad == nullptr || pad->value != 0.0F || !read_once(before)) return false;
+        conv->padding.top += pad->padding.top;
+        conv->padding.bottom += pad->padding.bottom;
+        conv->padding.left += pad->padding.left;
+        conv->padding.right += pad->padding.right;
+        nodes_[i].inputs[0] = nodes_[before].inputs[0];
+        gone_[before] = true;
+        return true;
+    }
+
+    /// One of the two summands is a convolution that nobody else reads: it adds the other to its result. The later one,
+    /// so that the other is there by then.
+    bool fuse_add(std::size_t i) {
+        auto* add = as<AddParams>(i);
+        if (add == nullptr || nodes_[i].inputs.size() != 2) return false;
+        const auto inputs = nodes_[i].inputs;
+        for (const auto& [before, other] :
+             {std::pair{std::max(inputs[0], inputs[1]), std::min(inputs[0], inputs[1])},
+              std::pair{std::min(inputs[0], inputs[1]), std::max(inputs[0], inputs[1])}}) {
+            auto* conv = as<ConvParams>(before);
+            if (conv == nullptr || before == other || conv->residual || !read_once(before) ||
+                free_clamp(before) == nullptr) {
+                continue;
+            }
+            conv->residual = true;
+            conv->clamp = add->clamp;
+            absorb(i, before, {nodes_[before].inputs[0], other});
+            return true;
+        }
+        return false;
+    }
+
+    bool fuse_clamp(std::size_t i) {
+        auto* activation = as<ActivationParams>(i);
+        if (activation == nullptr) return false;
+        const bool relu = activation->kind == ActivationKind::relu, relu6 = activation->kind == ActivationKind::relu6;
+        const std::size_t before = nodes_[i].inputs[0];
+        Clamp* clamp = free_clamp(before);
+        if ((!relu && !relu6) || clamp == nullptr || !read_once(before)) return false;
+        *clamp = relu ? relu_clamp : relu6_clamp;
+        absorb(i);
+        return true;
+    }
+
+    std::vector<Node> nodes_;
+    std::vector<std::size_t> uses_;
+    std::vector<bool> gone_;
+    std::vector<std::size_t> alias_;
+};
+
+}  // namespace detail
+
+/// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
+/// batch norm and scale fold into the convolution or dense layer before them, zero padding becomes the convolution's,
+/// and the sum of a convolution with something else, as well as ReLU and ReLU6, become part of the layer before them.
+/// Needs no weights.
+[[nodiscard]] inline Graph simplify(Graph const& graph) {
+    detail::Rewriter rewriter(graph);
+    rewriter.run();
+    return rewriter.graph(graph.batch());
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
