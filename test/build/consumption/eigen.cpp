@@ -1,0 +1,6 @@
+#include <primsel/primitive/gemm_eigen.hpp>
+
+int main() {
+    const auto run = &primsel::EigenGemm::run<primsel::default_arch>;
+    return run != nullptr ? 0 : 1;
+}
