@@ -5,7 +5,17 @@
 
 #include <cstddef>
 #include <type_traits>
+
+// g++ 12 takes the undefined operand of its own unmasked AVX-512 intrinsics for an uninitialised value.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <xsimd/xsimd.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 namespace primsel::inline PRIMSEL_ABI {
 

@@ -30,8 +30,10 @@ struct PoolParams {
             padding.right >= window.w) {
             return Fault::padding_exceeds_kernel;
         }
-        if (window.h > inputs[0].h + padding.top + padding.bottom) return Fault::kernel_exceeds_input;
-        if (window.w > inputs[0].w + padding.left + padding.right) return Fault::kernel_exceeds_input;
+        // Rounding up, a window may reach beyond the padded input by less than a stride.
+        const int spare_h = ceil_mode ? stride.h - 1 : 0, spare_w = ceil_mode ? stride.w - 1 : 0;
+        if (window.h > inputs[0].h + padding.top + padding.bottom + spare_h) return Fault::kernel_exceeds_input;
+        if (window.w > inputs[0].w + padding.left + padding.right + spare_w) return Fault::kernel_exceeds_input;
         return Fault::none;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {

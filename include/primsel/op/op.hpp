@@ -5,6 +5,7 @@
 #include <primsel/layer/layer.hpp>
 #include <primsel/tensor/layout.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <span>
 
@@ -29,12 +30,15 @@ struct OpWeights {
     std::span<const float> bias;
 };
 
-/// The kernel of one kind of non-convolution layer: a specialisation of Op for its parameters.
-/// - in_place: dst may be src[0];
-/// - operations(params, inputs, output): floating-point operations for one image, for the cost models;
-/// - run<Arch, L>(params, args): for each of the strided layouts; noexcept, no allocation, the same bits whatever the
-///   executor.
-/// An op with weights also has packed_floats(params, input) and pack<L>(params, input, weights, dst).
+/// The kernel of one kind of non-convolution layer: a specialisation of Op for its parameters. All members are static:
+/// - constexpr bool in_place: dst may be src[0]; otherwise dst overlaps no src;
+/// - double operations(params, span of input shapes, output shape): floating-point operations for one image, for the
+///   cost models;
+/// - void run<Arch, L>(params, args): for each of the strided layouts; noexcept, no allocation, the same bits whatever
+///   the executor. The shapes are those of the layer: params.check found no fault in them.
+/// An op with weights also has
+/// - std::size_t packed_floats(params, input shape): the room that pack needs;
+/// - void pack<L>(params, input shape, weights, dst): for the same L as run, but for any Arch; fills all of dst.
 template <class Params>
 struct Op;
 

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <primsel/layer/norm.hpp>
+#include <primsel/op/detail/elements.hpp>
+#include <primsel/op/op.hpp>
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+template <class Arch>
+void run_affine(ChannelView view, OpArgs const& args) noexcept {
+    const float* src = args.src[0];
+    float* dst = args.dst;
+    for_channel_elements<Arch, 2>(args.executor, view, args.weights,
+                                  [=](std::size_t at, std::size_t n, const Floats<Arch>* of_channel) {
+                                      const Floats<Arch> x = load_up_to<Arch>(src + at, n);
+                                      store_up_to<Arch>(dst + at, fma<Arch>(x, of_channel[0], of_channel[1]), n);
+                                  });
+}
+
+/// x * factor + shift, per channel. Packed: the factors of all channels, then the shifts.
+template <class Params>
+struct AffineOp {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(Params const&, std::span<const Shape>, Shape output) {
+        return 2 * static_cast<double>(output.size());
+    }
+
+    [[nodiscard]] static std::size_t packed_floats(Params const&, Shape input) {
+        return 2 * static_cast<std::size_t>(input.c);
+    }
+
+    template <StridedLayout L>
+    static void pack(Params const&, Shape input, OpWeights const& weights, float* dst) {
+        float* shifts = std::ranges::copy(weights.kernel, dst).out;
+        std::fill_n(shifts, input.c, 0.0F);
+        std::ranges::copy(weights.bias, shifts);
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(Params const&, OpArgs const& args) noexcept {
+        run_affine<Arch>(channel_view<L>(args.dst_shape, args.batch), args);
+    }
+};
+
+}  // namespace detail
+
+/// Batch normalisation as one factor and one shift a channel: whoever reads the weights works them out from mean,
+/// variance, weight and bias.
+template <>
+struct Op<BatchNormParams> : detail::AffineOp<BatchNormParams> {};
+
+template <>
+struct Op<ScaleParams> : detail::AffineOp<ScaleParams> {};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,39 @@
+// Every op, and the check that every kind of layer but input and convolution has one.
+#pragma once
+
+#include <primsel/layer/all.hpp>
+#include <primsel/op/activation.hpp>
+#include <primsel/op/affine.hpp>
+#include <primsel/op/combine.hpp>
+#include <primsel/op/dense.hpp>
+#include <primsel/op/epilogue.hpp>
+#include <primsel/op/global_pool.hpp>
+#include <primsel/op/lrn.hpp>
+#include <primsel/op/op.hpp>
+#include <primsel/op/pool.hpp>
+#include <primsel/op/reshape.hpp>
+#include <primsel/op/softmax.hpp>
+
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Whether the kind of layer has an op: a kernel in each strided layout.
+template <class Params>
+inline constexpr bool has_op = requires(Params const& params, OpArgs const& args) {
+    { Op<Params>::in_place } -> std::convertible_to<bool>;
+    { Op<Params>::operations(params, args.src_shape, args.dst_shape) } -> std::same_as<double>;
+    { Op<Params>::template run<default_arch, chw>(params, args) } noexcept;
+};
+
+namespace detail {
+template <class Layer>
+struct EveryLayerHasOp;
+template <class... Params>
+struct EveryLayerHasOp<std::variant<Params...>> {
+    static_assert(((has_op<Params> || std::same_as<Params, InputParams> || std::same_as<Params, ConvParams>)&&...));
+};
+template struct EveryLayerHasOp<AnyLayer>;
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI

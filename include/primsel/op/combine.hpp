@@ -1,0 +1,67 @@
+#pragma once
+
+#include <primsel/layer/combine.hpp>
+#include <primsel/op/detail/copy.hpp>
+#include <primsel/op/detail/elements.hpp>
+#include <primsel/op/op.hpp>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The inputs are summed in their order.
+template <>
+struct Op<AddParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(AddParams const&, std::span<const Shape> inputs, Shape output) {
+        return static_cast<double>(inputs.size() - 1) * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(AddParams const& params, OpArgs const& args) noexcept {
+        add<Arch>(params, args);
+    }
+
+private:
+    template <class Arch>
+    static void add(AddParams const& params, OpArgs const& args) noexcept {
+        using V = Floats<Arch>;
+        const std::size_t count = args.dst_shape.size() * static_cast<std::size_t>(args.batch);
+        const float *first = args.src[0], *second = args.src[1];
+        float* dst = args.dst;
+        const V low(params.clamp.low), high(params.clamp.high);
+        detail::for_elements<Arch>(
+            args.executor, count, [=, rest = args.src.subspan(2)](std::size_t at, std::size_t n) {
+                V sum = detail::load_up_to<Arch>(first + at, n) + detail::load_up_to<Arch>(second + at, n);
+                for (const float* src : rest) sum += detail::load_up_to<Arch>(src + at, n);
+                detail::store_up_to<Arch>(dst + at, clamp<Arch>(sum, low, high), n);
+            });
+    }
+};
+
+template <>
+struct Op<ConcatParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ConcatParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(ConcatParams const&, OpArgs const& args) noexcept {
+        concat<Arch>(detail::channel_view<L>(args.dst_shape, args.batch), args);
+    }
+
+private:
+    template <class Arch>
+    static void concat(detail::ChannelView view, OpArgs const& args) noexcept {
+        const std::size_t row = view.c * view.inner;
+        detail::for_row_parts(args.executor, view.outer, row, [&args, view, row](std::size_t i, detail::Part part) {
+            float* dst = args.dst + i * row;
+            for (std::size_t input = 0; input < args.src.size(); ++input) {
+                const std::size_t floats = static_cast<std::size_t>(args.src_shape[input].c) * view.inner;
+                detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
+                dst += floats;
+            }
+        });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

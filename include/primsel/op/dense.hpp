@@ -1,0 +1,155 @@
+#pragma once
+
+#include <primsel/layer/dense.hpp>
+#include <primsel/op/detail/vectors.hpp>
+#include <primsel/op/op.hpp>
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Packed: panels of 32 outputs (16 in the last, where those are enough), each the biases, then for each element of the
+/// image in its layout's order the weights of the panel's outputs. One image streams them once; several share what is
+/// loaded. Every sum runs over blocks of the image in the same order, whatever the batch.
+template <>
+struct Op<DenseParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(DenseParams const& params, std::span<const Shape> inputs, Shape) {
+        return 2.0 * params.k * static_cast<double>(inputs[0].size());
+    }
+
+    [[nodiscard]] static std::size_t packed_floats(DenseParams const& params, Shape input) {
+        return (static_cast<std::size_t>(params.k) + half - 1) / half * half * (input.size() + 1);
+    }
+
+    template <StridedLayout L>
+    static void pack(DenseParams const& params, Shape input, OpWeights const& weights, float* dst) {
+        const auto k = static_cast<std::size_t>(params.k);
+        const std::size_t depth = input.size();
+        for (std::size_t begin = 0; begin < k; begin += panel) {
+            const std::size_t width = panel_width(k - begin), used = std::min(width, k - begin);
+            std::fill_n(dst, width, 0.0F);
+            if (!weights.bias.empty()) std::copy_n(weights.bias.data() + begin, used, dst);
+            dst += width;
+            const float* src = weights.kernel.data() + begin * depth;
+            for (int c = 0; c < input.c; ++c) {
+                for (int h = 0; h < input.h; ++h) {
+                    for (int w = 0; w < input.w; ++w, ++src) {
+                        float* row = dst + L::offset(input, Coord{c, h, w}) * width;
+                        for (std::size_t i = 0; i < used; ++i) row[i] = src[i * depth];
+                        std::fill(row + used, row + width, 0.0F);
+                    }
+                }
+            }
+            dst += depth * width;
+        }
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(DenseParams const& params, OpArgs const& args) noexcept {
+        panels<Arch>(params, args);
+    }
+
+private:
+    static constexpr std::size_t panel = 32, half = 16;
+    static constexpr std::size_t panel_width(std::size_t outputs) { return outputs > half ? panel : half; }
+
+    /// Elements of an image at a time: their part of a panel stays in L2 for all images of the batch, and short sums
+    /// lose less to rounding.
+    static constexpr std::size_t block = 512;
+
+    template <class Arch>
+    static void panels(DenseParams const& params, OpArgs const& args) noexcept {
+        const auto k = static_cast<std::size_t>(params.k);
+        const std::size_t count = (k + panel - 1) / panel;
+        args.executor.parallel_for(count, [&params, &args, k](std::size_t i, std::size_t) {
+            const std::size_t begin = i * panel, width = panel_width(k - begin);
+            const float* weights = args.weights + begin * (args.src_shape[0].size() + 1);
+            if (width == panel) {
+                one_panel<Arch, panel>(params, args, begin, weights);
+            } else {
+                one_panel<Arch, half>(params, args, begin, weights);
+            }
+        });
+    }
+
+    template <class Arch, std::size_t width>
+    static void one_panel(DenseParams const& params, OpArgs const& args, std::size_t begin,
+                          const float* weights) noexcept {
+        constexpr std::size_t vectors = width / lanes<Arch>;
+        constexpr std::size_t several = std::clamp<std::size_t>((registers<Arch> - 4) / vectors, 1, 6);
+        const std::size_t depth = args.src_shape[0].size(), k = static_cast<std::size_t>(params.k);
+        const auto batch = static_cast<std::size_t>(args.batch);
+        const float* bias = weights;
+        weights += width;
+        for (std::size_t from = 0; from < depth; from += block) {
+            const std::size_t count = std::min(block, depth - from);
+            const Block part{.src = args.src[0] + from,
+                             .depth = depth,
+                             .count = count,
+                             .weights = weights,
+                             .bias = from == 0 ? bias : nullptr,
+                             .dst = args.dst + begin,
+                             .k = k,
+                             .outputs = std::min(width, k - begin),
+                             .clamp = from + count == depth ? params.clamp : Clamp{}};
+            std::size_t image = 0;
+            for (; image + several <= batch; image += several) add_block<Arch, width, several>(part, image);
+            for (; image < batch; ++image) add_block<Arch, width, 1>(part, image);
+            weights += count * width;
+        }
+    }
+
+    /// `count` elements of each image, their part of a panel, and where the panel's outputs go. A bias starts the sums;
+    /// without one they go on from dst.
+    struct Block {
+        const float* src;
+        std::size_t depth, count;
+        const float *weights, *bias;
+        float* dst;
+        std::size_t k, outputs;
+        Clamp clamp;
+    };
+
+    template <class Arch, std::size_t width, std::size_t images>
+    static void add_block(Block const& block, std::size_t image) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t vectors = width / lanes<Arch>;
+        const float* src = block.src + image * block.depth;
+        float* dst = block.dst + image * block.k;
+        const float* weights = block.weights;
+        V sum[images][vectors];
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < images; ++n) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = V(0.0F);
+        }
+        for (std::size_t i = 0; i < block.count; ++i, weights += width) {
+            V row[vectors];
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) row[v] = load<Arch>(weights + v * lanes<Arch>);
+            PRIMSEL_UNROLL
+            for (std::size_t n = 0; n < images; ++n) {
+                const V x(src[n * block.depth + i]);
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = fma<Arch>(x, row[v], sum[n][v]);
+            }
+        }
+        const V low(block.clamp.low), high(block.clamp.high);
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < images; ++n) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                const std::size_t at = v * lanes<Arch>;
+                if (at >= block.outputs) break;
+                float* to = dst + n * block.k + at;
+                const V before = block.bias != nullptr ? load<Arch>(block.bias + at)
+                                                       : detail::load_up_to<Arch>(to, block.outputs - at);
+                detail::store_up_to<Arch>(to, clamp<Arch>(before + sum[n][v], low, high), block.outputs - at);
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

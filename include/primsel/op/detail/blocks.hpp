@@ -1,0 +1,23 @@
+// How ops cut their work: by the shape alone, never by the number of threads.
+#pragma once
+
+#include <primsel/core/executor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Floats of a block: enough that handing it out costs nothing beside moving it, few enough to stay in L2.
+inline constexpr std::size_t block_floats = 16384;
+
+/// Calls f(first, last) for ranges that make up [0, count); an item stands for item_floats floats of work.
+template <class F>
+void for_ranges(ExecutorRef executor, std::size_t count, std::size_t item_floats, F const& f) noexcept {
+    const std::size_t items = std::max(block_floats / std::max(item_floats, std::size_t{1}), std::size_t{1});
+    executor.parallel_for((count + items - 1) / items, [&f, items, count](std::size_t block, std::size_t) {
+        f(block * items, std::min((block + 1) * items, count));
+    });
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

@@ -1,0 +1,46 @@
+// Copies in bulk, for the ops that only move elements.
+#pragma once
+
+#include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/detail/vectors.hpp>
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The index-th of `count` equal parts of something.
+struct Part {
+    std::size_t index, count;
+};
+
+/// dst[i] = src[i]: rows are often too short for the call of memcpy.
+template <class Arch>
+PRIMSEL_INLINE void copy_floats(const float* src, float* dst, std::size_t floats) {
+    for (std::size_t i = 0; i < floats; i += lanes<Arch>) {
+        store_up_to<Arch>(dst + i, load_up_to<Arch>(src + i, floats - i), floats - i);
+    }
+}
+
+/// The part of src[0, floats).
+template <class Arch>
+PRIMSEL_INLINE void copy_part(const float* src, float* dst, std::size_t floats, Part part) {
+    const std::size_t first = part.count == 1 ? 0 : floats * part.index / part.count;
+    const std::size_t last = part.count == 1 ? floats : floats * (part.index + 1) / part.count;
+    copy_floats<Arch>(src + first, dst + first, last - first);
+}
+
+/// Calls f(row, part) for each row of the given floats and each of its parts: one, unless the row is too long for a
+/// block.
+template <class F>
+void for_row_parts(ExecutorRef executor, std::size_t rows, std::size_t row_floats, F const& f) noexcept {
+    const std::size_t parts = (row_floats + block_floats - 1) / block_floats;
+    for_ranges(executor, rows * parts, row_floats / parts, [&f, parts](std::size_t first, std::size_t last) {
+        std::size_t row = first / parts, part = first % parts;
+        for (std::size_t item = first; item < last; ++item) {
+            f(row, Part{part, parts});
+            if (++part == parts) part = 0, ++row;
+        }
+    });
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

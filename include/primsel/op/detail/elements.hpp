@@ -1,0 +1,79 @@
+// Ops that take each element, or each element and its channel, by itself.
+#pragma once
+
+#include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/detail/vectors.hpp>
+#include <primsel/tensor/layout.hpp>
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Calls f(at, n) for vectors that make up `count` floats: at is the vector's offset, n how many of its lanes count
+/// (n may exceed the lanes).
+template <class Arch, class F>
+void for_elements(ExecutorRef executor, std::size_t count, F const& f) noexcept {
+    for_ranges(executor, count, 1, [&f](std::size_t first, std::size_t last) {
+        const F each = f;  // a copy of one's own stays in registers, whatever dst points to
+        for (std::size_t at = first; at < last; at += lanes<Arch>) each(at, last - at);
+    });
+}
+
+/// A batch of images as [outer][c][inner], which all strided layouts are: inner is h * w for chw, w for hcw, 1 for hwc.
+struct ChannelView {
+    std::size_t outer, c, inner;
+};
+
+template <StridedLayout L>
+[[nodiscard]] constexpr ChannelView channel_view(Shape shape, int batch) {
+    const auto c = static_cast<std::size_t>(shape.c), inner = L::strides(shape).c;
+    return {static_cast<std::size_t>(batch) * shape.pixels() / inner, c, inner};
+}
+
+/// Calls f(at, n, of_channel) for vectors that make up the view: at and n as above, of_channel[i] the i-th value of
+/// each lane's channel. table: the first value of all channels, then the second, ...
+template <class Arch, std::size_t values, class F>
+void for_channel_elements(ExecutorRef executor, ChannelView view, const float* table, F const& f) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::size_t width = lanes<Arch>;
+    if (view.inner > 1) {
+        const std::size_t channels = view.c, inner = view.inner;
+        for_ranges(executor, view.outer * channels, inner, [=, &f](std::size_t first, std::size_t last) {
+            const F each = f;
+            for (std::size_t row = first, c = first % channels; row < last; ++row) {
+                V of_channel[values];
+                for (std::size_t v = 0; v < values; ++v) of_channel[v] = V(table[v * channels + c]);
+                for (std::size_t i = 0; i < inner; i += width) each(row * inner + i, inner - i, of_channel);
+                c = c + 1 == channels ? 0 : c + 1;
+            }
+        });
+        return;
+    }
+    const auto pixels = [&f, executor](std::size_t begin, std::size_t count, std::size_t channels, const float* row) {
+        for_ranges(executor, count, channels, [=, &f](std::size_t first, std::size_t last) {
+            const F each = f;
+            for (std::size_t pixel = first; pixel < last; ++pixel) {
+                for (std::size_t c = 0; c < channels; c += width) {
+                    const std::size_t n = channels - c;
+                    V of_channel[values];
+                    for (std::size_t v = 0; v < values; ++v)
+                        of_channel[v] = load_up_to<Arch>(row + v * channels + c, n);
+                    each(begin + pixel * channels + c, n, of_channel);
+                }
+            }
+        });
+    };
+    // A few channels would leave most lanes empty: `width` pixels of c channels are one of c * width.
+    constexpr std::size_t few = 32;
+    std::size_t done = 0;
+    if (view.c < few && view.c % width != 0 && view.outer >= width) {
+        const std::size_t channels = view.c * width;
+        float wide[values * few * width];
+        for (std::size_t i = 0; i < values * channels; ++i) wide[i] = table[i / channels * view.c + i % view.c];
+        done = view.outer / width * width;
+        pixels(0, done / width, channels, wide);
+    }
+    pixels(done * view.c, view.outer - done, view.c, table);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

@@ -1,0 +1,111 @@
+// Vectors that are partly outside. The ends of rows take the same arithmetic as their middle, in lanes that are masked
+// off, so that no result depends on where in a row its element lies.
+#pragma once
+
+#include <primsel/core/simd.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+#if defined(__AVX__)
+/// AVX's mask of the lanes below n.
+PRIMSEL_INLINE __m256i first_lanes(std::size_t n) {
+    alignas(64) static constexpr int ones_then_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones_then_zeros + 8 - n));
+}
+#endif
+
+/// The first n floats at src, or as many as a vector holds; the lanes beyond n are fill, and nothing there is read.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_up_to(const float* src, std::size_t n, float fill = 0.0F) {
+    constexpr std::size_t width = lanes<Arch>;
+    if (n >= width) return load<Arch>(src);
+#if defined(__AVX512F__)
+    if constexpr (width == 16) {
+        return Floats<Arch>(_mm512_mask_loadu_ps(_mm512_set1_ps(fill), static_cast<__mmask16>((1U << n) - 1), src));
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (width == 8) {
+        const __m256i mask = first_lanes(n);
+        const __m256 loaded = _mm256_maskload_ps(src, mask);
+        return Floats<Arch>(_mm256_blendv_ps(_mm256_set1_ps(fill), loaded, _mm256_castsi256_ps(mask)));
+    }
+#endif
+    alignas(64) float padded[width];
+    for (std::size_t i = 0; i < width; ++i) padded[i] = i < n ? src[i] : fill;
+    return load<Arch>(padded);
+}
+
+/// Stores the first n lanes, or all where n is more.
+template <class Arch>
+PRIMSEL_INLINE void store_up_to(float* dst, Floats<Arch> const& value, std::size_t n) {
+    constexpr std::size_t width = lanes<Arch>;
+    if (n >= width) return store<Arch>(dst, value);
+#if defined(__AVX512F__)
+    if constexpr (width == 16) return _mm512_mask_storeu_ps(dst, static_cast<__mmask16>((1U << n) - 1), value);
+#endif
+#if defined(__AVX__)
+    if constexpr (width == 8) return _mm256_maskstore_ps(dst, first_lanes(n), value);
+#endif
+    alignas(64) float all[width];
+    store<Arch>(all, value);
+    for (std::size_t i = 0; i < n; ++i) dst[i] = all[i];
+}
+
+/// Elements at, at + 1, ... of a row of n; those outside the row, on either side, are fill.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_around(const float* row, std::ptrdiff_t at, std::ptrdiff_t n, float fill) {
+    constexpr std::ptrdiff_t width = lanes<Arch>;
+    if (at >= 0) {
+        const std::ptrdiff_t first = std::min(at, n);
+        return load_up_to<Arch>(row + first, static_cast<std::size_t>(n - first), fill);
+    }
+    const std::ptrdiff_t before = std::min(-at, width), inside = std::min(n, width - before);
+#if defined(__AVX512F__)
+    if constexpr (width == 16) {
+        const auto mask = static_cast<__mmask16>(((1U << inside) - 1) << before);
+        return Floats<Arch>(_mm512_mask_expandloadu_ps(_mm512_set1_ps(fill), mask, row));
+    }
+#endif
+    alignas(64) float padded[width];
+    for (std::ptrdiff_t i = 0; i < width; ++i) padded[i] = i >= before && i < before + inside ? row[i - before] : fill;
+    return load<Arch>(padded);
+}
+
+/// Of the 2 * lanes elements of a and b, one after the other, those with even index go to a, the others to b.
+template <class Arch>
+PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
+    const Floats<Arch> left = a, right = b;
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+        a = Floats<Arch>(_mm512_permutex2var_ps(left, even, right));
+        b = Floats<Arch>(_mm512_permutex2var_ps(left, odd, right));
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (lanes<Arch> == 8) {
+        const __m256 low = _mm256_permute2f128_ps(left, right, 0x20), high = _mm256_permute2f128_ps(left, right, 0x31);
+        a = Floats<Arch>(_mm256_shuffle_ps(low, high, 0x88));
+        b = Floats<Arch>(_mm256_shuffle_ps(low, high, 0xDD));
+    }
+#endif
+    if constexpr (lanes<Arch> == 4) {
+        const Floats<Arch> low = xsimd::zip_lo(left, right), high = xsimd::zip_hi(left, right);
+        a = xsimd::zip_lo(low, high);
+        b = xsimd::zip_hi(low, high);
+    }
+}
+
+/// The larger, or NaN where either is NaN. x86's max returns its second operand if either is NaN: of the two orders one
+/// returns the NaN, and a NaN with further bits set is still one.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const& b) {
+    return max<Arch>(a, b) | max<Arch>(b, a);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

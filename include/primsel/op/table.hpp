@@ -1,0 +1,63 @@
+#pragma once
+
+#include <primsel/layer/all.hpp>
+#include <primsel/op/all.hpp>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// An op compiled for one Arch and layout, behind function pointers. Null pointers: run where there is no such op (an
+/// input, a convolution) and pack where it has no weights.
+struct OpEntry {
+    bool in_place = false;
+    double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
+    void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
+    std::size_t (*packed_floats)(AnyLayer const&, Shape) = nullptr;
+    void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
+};
+
+namespace detail {
+template <class Params, class Arch, StridedLayout L>
+constexpr OpEntry make_op_entry() {
+    OpEntry entry;
+    if constexpr (!std::is_same_v<Params, InputParams> && !std::is_same_v<Params, ConvParams>) {
+        entry.in_place = Op<Params>::in_place;
+        entry.operations = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
+            return Op<Params>::operations(*std::get_if<Params>(&layer), inputs, output);
+        };
+        entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
+            Op<Params>::template run<Arch, L>(*std::get_if<Params>(&layer), args);
+        };
+        if constexpr (has_weights<Params>) {
+            entry.packed_floats = [](AnyLayer const& layer, Shape input) {
+                return Op<Params>::packed_floats(*std::get_if<Params>(&layer), input);
+            };
+            entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
+                Op<Params>::template pack<L>(*std::get_if<Params>(&layer), input, weights, dst);
+            };
+        }
+    }
+    return entry;
+}
+}  // namespace detail
+
+/// One entry for each alternative of AnyLayer, in its order.
+using OpTable = std::array<OpEntry, std::variant_size_v<AnyLayer>>;
+
+/// All ops in layout L; empty for a layout that is not strided, in which no op runs.
+template <class Arch, Layout L>
+inline constexpr OpTable op_table = []<std::size_t... i>(std::index_sequence<i...>) {
+    if constexpr (StridedLayout<L>) {
+        return OpTable{detail::make_op_entry<std::variant_alternative_t<i, AnyLayer>, Arch, L>()...};
+    } else {
+        return OpTable{};
+    }
+}(std::make_index_sequence<std::variant_size_v<AnyLayer>>{});
+
+}  // namespace primsel::inline PRIMSEL_ABI

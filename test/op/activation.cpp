@@ -1,0 +1,66 @@
+#include "laws.hpp"
+
+#include <primsel/op/activation.hpp>
+
+namespace {
+
+namespace ps = primsel;
+using ps::ActivationKind;
+using ps::ActivationParams;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+const std::vector<ActivationParams> all = {{ActivationKind::relu},
+                                           {ActivationKind::relu6},
+                                           {ActivationKind::leaky_relu, 0.01F},
+                                           {ActivationKind::leaky_relu, 1.5F},
+                                           {ActivationKind::sigmoid},
+                                           {ActivationKind::hard_swish}};
+
+TEST_CASE("activations agree with the reference in every layout") {
+    for (ActivationParams const& params : all) {
+        for (ps::Shape const& shape : laws::odd_shapes()) laws::check(params, shape, 1e-6, {}, 1, 9.0F);
+    }
+}
+
+// Expected: from PyTorch 1.13.
+TEST_CASE("activations give PyTorch's numbers") {
+    const auto values = [](ActivationParams params, std::vector<float> const& x) {
+        return laws::run_one<ps::chw>(params, {1, 1, static_cast<int>(x.size())}, x);
+    };
+    const std::vector<float> x{-4, -3, -1.5F, 0, 1, 3, 5}, swish = values({ActivationKind::hard_swish}, x);
+    const std::vector<float> expected_swish{0, 0, -0.375F, 0, 0.6666667F, 3, 5};
+    const std::vector<float> y{-20, -3, -1.5F, 0, 1, 3, 20}, sigmoid = values({ActivationKind::sigmoid}, y);
+    const std::vector<float> expected_sigmoid{2.0611537e-09F, 0.047425874F, 0.18242553F, 0.5F,
+                                              0.7310586F,     0.95257413F,  1.0F};
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        CHECK(swish[i] == doctest::Approx(expected_swish[i]).epsilon(1e-6));
+        CHECK(std::abs(sigmoid[i] - expected_sigmoid[i]) <= 1e-6F * expected_sigmoid[i]);
+    }
+}
+
+TEST_CASE("activations of NaN are NaN; those of infinities are their limits") {
+    for (ActivationParams const& params : all) {
+        CAPTURE(params.name());
+        for (const int n : {1, 3, 16, 33}) {
+            const std::vector<float> x(static_cast<std::size_t>(n), std::nanf(""));
+            for (const float y : laws::run_one<ps::chw>(params, {1, 1, n}, x)) CHECK(std::isnan(y));
+        }
+    }
+    const auto at = [](ActivationParams params, float x) { return laws::run_one<ps::chw>(params, {1, 1, 1}, {x})[0]; };
+    CHECK(at({ActivationKind::relu}, infinity) == infinity);
+    CHECK(at({ActivationKind::relu}, -infinity) == 0.0F);
+    CHECK(at({ActivationKind::relu6}, infinity) == 6.0F);
+    CHECK(at({ActivationKind::leaky_relu, 0.5F}, -infinity) == -infinity);
+    CHECK(at({ActivationKind::sigmoid}, infinity) == 1.0F);
+    CHECK(at({ActivationKind::sigmoid}, -infinity) == 0.0F);
+    CHECK(at({ActivationKind::hard_swish}, infinity) == infinity);
+}
+
+TEST_CASE("an element's value does not depend on where in the image it lies") {
+    for (ActivationParams const& params : all) {
+        const std::vector<float> y = laws::run_one<ps::chw>(params, {1, 1, 37}, std::vector<float>(37, 0.7F));
+        for (const float value : y) CHECK(value == y[0]);
+    }
+}
+
+}  // namespace

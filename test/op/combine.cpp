@@ -1,0 +1,47 @@
+#include "laws.hpp"
+
+#include <primsel/op/combine.hpp>
+
+namespace {
+
+namespace ps = primsel;
+
+TEST_CASE("add agrees with the reference for any number of inputs") {
+    for (ps::Shape const& shape : laws::odd_shapes()) {
+        for (const std::size_t inputs : {2U, 3U, 7U}) {
+            laws::check(ps::AddParams{}, shape, 2e-6, {}, inputs);
+            laws::check(ps::AddParams{.clamp = ps::relu_clamp}, shape, 2e-6, {}, inputs);
+            laws::check(ps::AddParams{.clamp = {-0.5F, 0.5F}}, shape, 2e-6, {}, inputs);
+        }
+    }
+}
+
+TEST_CASE("the clamp of add keeps NaN") {
+    laws::Image image({1, 1, 19});
+    std::ranges::fill(image.data, std::nan(""));
+    ps::Sequential sequential;
+    const ps::AddParams params{.clamp = ps::relu_clamp};
+    for (const float y : laws::run<ps::chw>(params, {{image}, {image}}, {}, sequential)) CHECK(std::isnan(y));
+}
+
+TEST_CASE("concat puts channels one after the other in every layout") {
+    const std::vector<std::vector<int>> channel_lists = {{1},         {1, 1},  {3, 5, 2}, {16, 32, 8, 24},
+                                                         {17, 1, 33}, {64, 64}};
+    const std::vector<ps::Shape> sizes = {{1, 1, 1}, {1, 1, 9}, {1, 7, 1}, {1, 6, 5}, {1, 30, 33}};
+    laws::Random random(8);
+    for (std::vector<int> const& channels : channel_lists) {
+        for (ps::Shape shape : sizes) {
+            for (const int batch : {1, 3}) {
+                std::vector<laws::Images> inputs;
+                for (const int c : channels) {
+                    shape.c = c;
+                    inputs.emplace_back();
+                    for (int n = 0; n < batch; ++n) inputs.back().push_back(random.image(shape));
+                }
+                laws::check(ps::ConcatParams{}, inputs, {}, 0);
+            }
+        }
+    }
+}
+
+}  // namespace

@@ -1,0 +1,205 @@
+// The laws of ops: each agrees with its reference in every layout, gives the same bits on any executor and in place,
+// and writes nothing but its output.
+#pragma once
+
+#include "reference.hpp"
+
+#include <doctest/doctest.h>
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/executor.hpp>
+#include <primsel/core/simd.hpp>
+#include <primsel/tensor/layout.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace laws {
+
+namespace ps = primsel;
+using reference::Image;
+using reference::Images;
+
+/// Three threads that take turns in an order of their own.
+struct Threads {
+    template <class Task>
+    void operator()(std::size_t n, Task const& task) const {
+        std::vector<std::thread> threads;
+        for (std::size_t i = 1; i < n; ++i) threads.emplace_back([&task, i] { task(i); });
+        task(0);
+        for (std::thread& thread : threads) thread.join();
+    }
+};
+
+/// 1-pixel images, one channel, primes, channels and columns around the width of vectors, and one of several blocks.
+inline std::vector<ps::Shape> odd_shapes() {
+    return {{1, 1, 1},  {3, 1, 1},   {67, 1, 1},  {1, 1, 7},  {1, 13, 1},  {2, 3, 1},  {3, 7, 5},   {1, 5, 37},
+            {4, 6, 33}, {7, 11, 13}, {16, 8, 16}, {17, 5, 8}, {31, 3, 17}, {33, 4, 3}, {130, 2, 3}, {24, 29, 31}};
+}
+
+class Random {
+public:
+    explicit Random(unsigned seed) : engine_(seed) {}
+    /// In [-range, range), exact in float.
+    float operator()(float range = 2.0F) {
+        return range * (static_cast<float>(engine_() >> 8U) / static_cast<float>(1U << 23U) - 1.0F);
+    }
+    Image image(ps::Shape shape, float range = 2.0F) {
+        Image result(shape);
+        for (double& value : result.data) value = (*this)(range);
+        return result;
+    }
+    std::vector<float> floats(std::size_t count, float range = 2.0F) {
+        std::vector<float> result(count);
+        for (float& value : result) value = (*this)(range);
+        return result;
+    }
+
+private:
+    std::mt19937 engine_;
+};
+
+/// A batch of images, each in layout L.
+template <class L>
+std::vector<float> lay_out(std::vector<Image> const& batch) {
+    std::vector<float> result;
+    for (Image const& image : batch) {
+        const std::size_t start = result.size();
+        result.resize(start + L::size(image.shape));
+        for (int c = 0; c < image.shape.c; ++c) {
+            for (int h = 0; h < image.shape.h; ++h) {
+                for (int w = 0; w < image.shape.w; ++w) {
+                    result[start + L::offset(image.shape, {c, h, w})] = static_cast<float>(image(c, h, w));
+                }
+            }
+        }
+    }
+    return result;
+}
+
+inline bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+/// Runs the op in layout L. inputs[i][n]: input i of image n.
+template <class L, class Params>
+std::vector<float> run(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights,
+                       ps::ExecutorRef executor, bool in_place = false) {
+    std::vector<std::vector<float>> sources;
+    std::vector<const float*> src;
+    std::vector<ps::Shape> shapes;
+    for (Images const& input : inputs) {
+        sources.push_back(lay_out<L>(input));
+        shapes.push_back(input[0].shape);
+    }
+    for (std::vector<float> const& source : sources) src.push_back(source.data());
+    const ps::Shape output = params.output(shapes);
+    const int batch = static_cast<int>(inputs[0].size());
+
+    std::vector<float> packed;
+    if constexpr (ps::has_weights<Params>) {
+        packed.assign(ps::Op<Params>::packed_floats(params, shapes[0]), std::nanf(""));
+        ps::Op<Params>::template pack<L>(params, shapes[0], weights, packed.data());
+        CHECK(std::ranges::none_of(packed, [](float x) { return std::isnan(x); }));
+    }
+    // Guards on both sides, which no op may write.
+    constexpr std::size_t guard = 32;
+    constexpr float untouched = 12345.0F;
+    const std::size_t size = output.size() * static_cast<std::size_t>(batch);
+    std::vector<float> room(guard + size + guard, untouched);
+    float* dst = room.data() + guard;
+    if (in_place) {
+        std::ranges::copy(sources[0], dst);
+        src[0] = dst;
+    }
+    ps::Op<Params>::template run<ps::default_arch, L>(params, {.src = src,
+                                                               .src_shape = shapes,
+                                                               .dst = dst,
+                                                               .dst_shape = output,
+                                                               .batch = batch,
+                                                               .weights = packed.empty() ? nullptr : packed.data(),
+                                                               .executor = executor});
+    const auto is_untouched = [](float x) { return x == untouched; };
+    CHECK(std::all_of(room.begin(), room.begin() + guard, is_untouched));
+    CHECK(std::all_of(room.end() - guard, room.end(), is_untouched));
+    return {dst, dst + size};
+}
+
+/// error <= tolerance * max(1, |expected|); a tolerance of 0 means equal.
+template <class L, class Params>
+void check_layout(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights,
+                  double tolerance) {
+    const std::size_t batch = inputs[0].size();
+    std::vector<ps::Shape> shapes;
+    for (Images const& input : inputs) shapes.push_back(input[0].shape);
+    REQUIRE(params.check(shapes) == ps::Fault::none);
+    const ps::Shape output = params.output(shapes);
+
+    ps::Sequential sequential;
+    const std::vector<float> actual = run<L>(params, inputs, weights, sequential);
+    for (std::size_t n = 0; n < batch; ++n) {
+        Images one;
+        for (Images const& input : inputs) one.push_back(input[n]);
+        const Image expected = reference::run(params, one, weights, output);
+        double worst = 0;
+        for (int c = 0; c < output.c; ++c) {
+            for (int h = 0; h < output.h; ++h) {
+                for (int w = 0; w < output.w; ++w) {
+                    const double want = expected(c, h, w),
+                                 got = actual[n * output.size() + L::offset(output, {c, h, w})];
+                    const double error = std::abs(got - want) / std::max(1.0, std::abs(want));
+                    worst = error <= worst ? worst : error;  // NaN is the worst
+                }
+            }
+        }
+        CHECK(worst <= tolerance);
+    }
+    ps::CallerPool pool(3, Threads{});
+    CHECK(same_bits(actual, run<L>(params, inputs, weights, pool)));
+    if constexpr (ps::Op<Params>::in_place) CHECK(same_bits(actual, run<L>(params, inputs, weights, sequential, true)));
+}
+
+template <class Params>
+void check(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights, double tolerance) {
+    CAPTURE(params.name());
+    CAPTURE(ps::to_string(inputs[0][0].shape));
+    CAPTURE(inputs[0].size());
+    {
+        INFO("chw");
+        check_layout<ps::chw>(params, inputs, weights, tolerance);
+    }
+    {
+        INFO("hcw");
+        check_layout<ps::hcw>(params, inputs, weights, tolerance);
+    }
+    INFO("hwc");
+    check_layout<ps::hwc>(params, inputs, weights, tolerance);
+}
+
+/// The law on random inputs of one shape, for batches of 1 and 3.
+template <class Params>
+void check(Params const& params, ps::Shape shape, double tolerance, ps::OpWeights const& weights = {},
+           std::size_t input_count = 1, float range = 2.0F) {
+    Random random(static_cast<unsigned>(shape.c * 1000 + shape.h * 100 + shape.w));
+    for (const std::size_t batch : {1U, 3U}) {
+        std::vector<Images> inputs(input_count);
+        for (Images& input : inputs) {
+            for (std::size_t n = 0; n < batch; ++n) input.push_back(random.image(shape, range));
+        }
+        check(params, inputs, weights, tolerance);
+    }
+}
+
+/// One image with the given elements in layout L, through the op.
+template <class L, class Params>
+std::vector<float> run_one(Params const& params, ps::Shape shape, std::vector<float> const& elements,
+                           ps::OpWeights const& weights = {}) {
+    Image image(shape);
+    std::ranges::copy(elements, image.data.begin());
+    ps::Sequential sequential;
+    return run<L>(params, {{image}}, weights, sequential);
+}
+
+}  // namespace laws

@@ -1,0 +1,53 @@
+#include "laws.hpp"
+
+#include <primsel/op/softmax.hpp>
+
+namespace {
+
+namespace ps = primsel;
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+TEST_CASE("softmax agrees with the reference in every layout") {
+    for (ps::Shape const& shape : laws::odd_shapes()) {
+        laws::check(ps::SoftmaxParams{}, shape, 1e-6);
+        laws::check(ps::SoftmaxParams{}, shape, 1e-6, {}, 1, 80.0F);
+    }
+    laws::check(ps::SoftmaxParams{}, {1000, 1, 1}, 1e-6);
+    laws::check(ps::SoftmaxParams{}, {21, 20, 31}, 1e-6);
+}
+
+template <class L>
+void check_special_values(int w) {
+    const auto of = [w](std::vector<float> const& channels) {
+        const ps::Shape shape{static_cast<int>(channels.size()), 1, w};
+        std::vector<float> elements;
+        for (const float x : channels) elements.insert(elements.end(), static_cast<std::size_t>(w), x);
+        const std::vector<float> y = laws::run_one<L>(ps::SoftmaxParams{}, shape, elements);
+        std::vector<float> last;
+        for (int c = 0; c < shape.c; ++c) last.push_back(y[L::offset(shape, {c, 0, w - 1})]);
+        return last;
+    };
+    // Large values do not overflow; only differences count.
+    CHECK(of({1000, 1000}) == std::vector<float>{0.5F, 0.5F});
+    CHECK(of({-3e38F, 3e38F}) == std::vector<float>{0, 1});
+    CHECK(of({-infinity, 0, 0, -infinity}) == std::vector<float>{0, 0.5F, 0.5F, 0});
+    // As PyTorch: nothing can be said of NaN, of two infinities, of nothing but minus infinity.
+    for (auto const& x : {std::vector<float>{1, std::nanf(""), 2}, {infinity, 1}, {-infinity, -infinity}}) {
+        const std::vector<float> y = of(x);
+        CHECK(std::isnan(y[0]));
+    }
+    // From PyTorch 1.13.
+    const std::vector<float> y = of({1, 2, -3, 0.5F}), expected{0.23024878F, 0.62588108F, 0.004217153F, 0.13965295F};
+    for (std::size_t i = 0; i < 4; ++i) CHECK(y[i] == doctest::Approx(expected[i]).epsilon(1e-6));
+}
+
+TEST_CASE("softmax of extreme values") {
+    for (const int w : {1, 2, 19}) {
+        check_special_values<ps::chw>(w);
+        check_special_values<ps::hcw>(w);
+        check_special_values<ps::hwc>(w);
+    }
+}
+
+}  // namespace
