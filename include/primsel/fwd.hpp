@@ -15,7 +15,7 @@ class Plan;
 class PbqpProblem;
 struct PbqpSolution;
 struct DefaultPolicies;
-template <class Net, class Policies>
+template <class Net, class Policies = DefaultPolicies>
 class Engine;
 
 }  // namespace primsel::inline PRIMSEL_ABI

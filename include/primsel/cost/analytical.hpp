@@ -1,0 +1,70 @@
+#pragma once
+
+#include <primsel/cost/cost_model.hpp>
+#include <primsel/cost/machine.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
+/// bounds it and its traffic at the speed of the memory level that holds its working set. Nothing to train; the
+/// machine's few figures are measured once.
+class Analytical {
+public:
+    static constexpr std::string_view name = "analytical";
+
+    explicit Analytical(Machine machine = this_machine()) : machine_(std::move(machine)) {}
+
+    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            double sum = overhead;
+            for (Phase const& phase : kernels.primitives[queries[i].primitive].work(queries[i].shape)) {
+                sum += phase_seconds(phase);
+            }
+            seconds[i] = sum * queries[i].shape.batch;
+        }
+    }
+    void predict(Kernels const&, std::span<const TransformQuery> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            const double bytes = 8.0 * static_cast<double>(queries[i].shape.size());
+            // A transpose writes four floats at a time: half the speed of a copy.
+            seconds[i] = queries[i].batch * (overhead + 2 * bytes / machine_.bandwidth_for(bytes));
+        }
+    }
+    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            OpQuery const& query = queries[i];
+            double floats = static_cast<double>(query.output.size());
+            for (Shape const& shape : query.inputs) floats += static_cast<double>(shape.size());
+            double operations = static_cast<double>(query.output.size());
+            OpEntry const& op = kernels.op(*query.layer, query.layout);
+            if (op.operations != nullptr) operations = op.operations(*query.layer, query.inputs, query.output);
+            double weights = 0;
+            if (op.packed_floats != nullptr)
+                weights = static_cast<double>(op.packed_floats(*query.layer, query.inputs[0]));
+            const double image =
+                std::max(4 * floats / machine_.bandwidth_for(4 * floats), operations / machine_.vector_flops);
+            seconds[i] = overhead + query.batch * image + 4 * weights / machine_.bandwidth_for(16 * weights);
+        }
+    }
+
+private:
+    /// Calling a kernel and starting its loops.
+    static constexpr double overhead = 1e-6;
+
+    [[nodiscard]] double phase_seconds(Phase const& phase) const {
+        // A register tile in cache reaches about nine tenths of the peak.
+        const double rate = phase.rate == Rate::gemm     ? 0.9 * machine_.gemm_flops
+                            : phase.rate == Rate::vector ? machine_.vector_flops
+                                                         : machine_.scalar_flops;
+        return std::max(phase.operations / rate, phase.bytes / machine_.bandwidth_for(phase.working_set));
+    }
+
+    Machine machine_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <primsel/cost/kernels.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What would this primitive take for this convolution (all images of its batch, without bias and activation)?
+struct ConvQuery {
+    ConvShape shape;
+    std::size_t primitive;
+};
+/// What would changing a tensor from one layout to another take?
+struct TransformQuery {
+    Shape shape;
+    int batch;
+    std::size_t from, to;
+};
+/// What would this other layer take in this layout? A ConvParams layer stands for the pass that adds its bias and
+/// residual and clamps, after a primitive that does not.
+struct OpQuery {
+    AnyLayer const* layer;
+    std::span<const Shape> inputs;
+    Shape output;
+    int batch;
+    std::size_t layout;
+};
+
+/// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]; finite and >= 0.
+/// May throw error, as set-up may.
+template <class M>
+concept CostModel =
+    requires(M& model, Kernels const& kernels, std::span<const ConvQuery> convs,
+             std::span<const TransformQuery> transforms, std::span<const OpQuery> ops, std::span<double> seconds) {
+        { M::name } -> std::convertible_to<std::string_view>;
+        model.predict(kernels, convs, seconds);
+        model.predict(kernels, transforms, seconds);
+        model.predict(kernels, ops, seconds);
+    };
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <primsel/op/epilogue.hpp>
+#include <primsel/op/table.hpp>
+#include <primsel/primitive/table.hpp>
+#include <primsel/tensor/transform.hpp>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A layout and what runs in it.
+struct LayoutEntry {
+    std::string_view name;
+    /// Floats of an image.
+    std::size_t (*size)(Shape);
+    OpTable const* ops;
+    /// What follows a convolution that fuses nothing; null in a layout that is not strided.
+    void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
+                     ExecutorRef) noexcept;
+};
+
+/// The change from one layout to another.
+struct TransformEntry {
+    void (*run)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
+    /// Whether both place every element of the shape alike, so that nothing need run.
+    bool (*same_placement)(Shape);
+};
+
+/// Everything that a plan may choose from, compiled for one Arch. Primitives, layouts and layout pairs are known by
+/// their positions.
+struct Kernels {
+    std::span<const PrimitiveEntry> primitives;
+    std::span<const LayoutEntry> layouts;
+    std::span<const TransformEntry> transforms;
+    std::string_view arch;
+
+    [[nodiscard]] TransformEntry const& transform(std::size_t from, std::size_t to) const {
+        return transforms[from * layouts.size() + to];
+    }
+    [[nodiscard]] bool same_placement(Shape shape, std::size_t from, std::size_t to) const {
+        return transform(from, to).same_placement(shape);
+    }
+    /// The op of a layer in a layout.
+    [[nodiscard]] OpEntry const& op(AnyLayer const& layer, std::size_t layout) const {
+        return (*layouts[layout].ops)[layer.index()];
+    }
+};
+
+namespace detail {
+
+template <class Arch, class L>
+constexpr LayoutEntry make_layout_entry() {
+    LayoutEntry entry{.name = L::name,
+                      .size = [](Shape shape) { return L::size(shape); },
+                      .ops = &op_table<Arch, L>,
+                      .epilogue = nullptr};
+    if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
+    return entry;
+}
+
+template <class From, class To>
+constexpr TransformEntry make_transform_entry() {
+    return {.run = &transform<From, To>, .same_placement = &same_placement<From, To>};
+}
+
+template <class Arch, class Layouts>
+inline constexpr auto layout_table = []<class... L>(TypeList<L...>) {
+    return std::array<LayoutEntry, sizeof...(L)>{make_layout_entry<Arch, L>()...};
+}(Layouts{});
+
+template <class Layouts>
+inline constexpr auto transform_table = []<class... L>(TypeList<L...>) {
+    std::array<TransformEntry, sizeof...(L) * sizeof...(L)> table{};
+    std::size_t at = 0;
+    const auto row = [&]<class From>(std::type_identity<From>) {
+        ((table[at++] = make_transform_entry<From, L>()), ...);
+    };
+    (row(std::type_identity<L>{}), ...);
+    return table;
+}(Layouts{});
+
+}  // namespace detail
+
+/// The kernels of a list of primitives and layouts for an Arch. The first layout is the one in which images come and
+/// results go.
+template <class Primitives, class Arch, class Layouts>
+[[nodiscard]] Kernels make_kernels() {
+    return {.primitives = primitive_table<Primitives, Arch, Layouts>,
+            .layouts = detail::layout_table<Arch, Layouts>,
+            .transforms = detail::transform_table<Layouts>,
+            .arch = Arch::name()};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/simd.hpp>
+#include <primsel/core/timer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The speeds of one core of a machine with one instruction set.
+struct Machine {
+    double gemm_flops = 1e10;   ///< multiply-adds in registers, two operations each, per second
+    double vector_flops = 5e9;  ///< vector operations on cached data per second
+    double scalar_flops = 1e9;  ///< scalar operations per second
+    static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 96e6};
+    /// Bytes read and written per second, for each working set in bytes.
+    std::array<double, 5> bandwidth{5e10, 4e10, 3e10, 2e10, 1e10};
+
+    /// Interpolated between the measured working sets, on a logarithmic scale.
+    [[nodiscard]] double bandwidth_for(double bytes) const {
+        if (bytes <= working_sets.front()) return bandwidth.front();
+        for (std::size_t i = 1; i < working_sets.size(); ++i) {
+            if (bytes > working_sets[i]) continue;
+            const double at = std::log(bytes / working_sets[i - 1]) / std::log(working_sets[i] / working_sets[i - 1]);
+            return bandwidth[i - 1] + at * (bandwidth[i] - bandwidth[i - 1]);
+        }
+        return bandwidth.back();
+    }
+};
+
+namespace detail {
+
+/// Runs `work` (which does `amount` of something) for about so many seconds; amount per second, best of the
+/// repetitions.
+template <class Work>
+double best_rate(double seconds, double amount, Work const& work) {
+    double best = 0;
+    Timer whole;
+    do {
+        const Timer timer;
+        work();
+        best = std::max(best, amount / std::max(timer.seconds(), 1e-9));
+    } while (whole.seconds() < seconds);
+    return best;
+}
+
+template <class Arch>
+double measure_fma() {
+    constexpr int sums = 12, rounds = 20'000;
+    volatile float factor_source = 0.999F;
+    return best_rate(0.006, 2.0 * sums * rounds * lanes<Arch>, [&] {
+        Floats<Arch> sum[sums];
+        const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
+        for (auto& one : sum) one = factor;
+        for (int round = 0; round < rounds; ++round) {
+            PRIMSEL_UNROLL
+            for (int i = 0; i < sums; ++i) sum[i] = fma<Arch>(sum[i], factor, term);
+        }
+        alignas(alignment) float kept[lanes<Arch>];
+        for (int i = 1; i < sums; ++i) sum[0] += sum[i];
+        store<Arch>(kept, sum[0]);
+        factor_source = kept[0] * 1e-9F + 0.999F;
+    });
+}
+
+template <class Arch>
+double measure_vector() {
+    constexpr std::size_t count = 2048;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), count, 1.0F);
+    std::fill_n(b.data(), count, 0.5F);
+    return best_rate(0.003, 2.0 * count, [&] {
+        for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
+            store<Arch>(b.data() + i,
+                        fma<Arch>(load<Arch>(a.data() + i), broadcast<Arch>(0.5F), load<Arch>(b.data() + i)));
+        }
+    });
+}
+
+/// A gather with a bounds test for each element, as the scanning primitives do.
+inline double measure_scalar() {
+    constexpr int count = 4096;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), std::size_t{count}, 1.0F);
+    volatile int limit = count - 3;
+    return best_rate(0.003, count, [&] {
+        const int end = limit;
+        for (int i = 0; i < count; ++i) {
+            const int from = i - 3 + (i & 1);
+            b.data()[i] = from >= 0 && from < end ? a.data()[from] : 0.0F;
+        }
+        volatile float used = b.data()[count / 2];
+        (void)used;
+    });
+}
+
+inline double measure_bandwidth(double working_set, float* src, float* dst) {
+    const auto bytes = static_cast<std::size_t>(working_set / 2);
+    return best_rate(0.004, 2.0 * static_cast<double>(bytes), [&] {
+        std::memcpy(dst, src, bytes);
+        volatile float used = dst[bytes / sizeof(float) / 2];
+        (void)used;
+    });
+}
+
+template <class Arch>
+Machine measure_machine() {
+    Machine machine;
+    machine.gemm_flops = measure_fma<Arch>();
+    machine.vector_flops = measure_vector<Arch>();
+    machine.scalar_flops = measure_scalar();
+    // The largest working set is not touched in full: a window beyond every cache is enough.
+    const std::size_t floats = (std::size_t{24} << 20) / sizeof(float);
+    AlignedBuffer src(floats), dst(floats);
+    std::fill_n(src.data(), floats, 1.0F);
+    std::fill_n(dst.data(), floats, 1.0F);
+    for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
+        const double window = std::min(Machine::working_sets[i], 2.0 * static_cast<double>(floats * sizeof(float)));
+        machine.bandwidth[i] = measure_bandwidth(window, src.data(), dst.data());
+    }
+    for (std::size_t i = 1; i < machine.bandwidth.size(); ++i) {
+        machine.bandwidth[i] = std::min(machine.bandwidth[i], machine.bandwidth[i - 1]);
+    }
+    return machine;
+}
+
+}  // namespace detail
+
+/// This machine, measured when first asked for (in less than 100 ms) and then remembered.
+template <class Arch = default_arch>
+[[nodiscard]] Machine const& this_machine() {
+    static const Machine machine = detail::measure_machine<Arch>();
+    return machine;
+}
+
+/// The processor's name as it gives it ("Intel(R) Xeon(R) ..."); the architecture where it gives none.
+[[nodiscard]] inline std::string cpu_name() {
+#if defined(__x86_64__)
+    unsigned registers[12] = {};
+    for (unsigned i = 0; i < 3; ++i) {
+        if (__get_cpuid(0x80000002U + i, &registers[4 * i], &registers[4 * i + 1], &registers[4 * i + 2],
+                        &registers[4 * i + 3]) == 0) {
+            return "x86-64";
+        }
+    }
+    char text[sizeof(registers) + 1] = {};
+    std::memcpy(text, registers, sizeof(registers));
+    std::string name(text);
+    name.erase(0, name.find_first_not_of(' '));
+    name.erase(name.find_last_not_of(' ') + 1);
+    return name;
+#else
+    return "aarch64";
+#endif
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

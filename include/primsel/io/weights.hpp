@@ -1,0 +1,23 @@
+#pragma once
+
+#include <primsel/io/safetensors.hpp>
+#include <primsel/network/network.hpp>
+#include <primsel/network/prepare.hpp>
+
+#include <string>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Reads the weights of a network from a safetensors file. Throws error, naming the file and every weight that is
+/// missing, misshapen or unknown to the network.
+[[nodiscard]] inline Weights read_weights(std::string const& path, Graph const& graph) {
+    Weights weights = read_safetensors(path);
+    check_weights(graph, weights, path);
+    return weights;
+}
+template <NetworkType Net>
+[[nodiscard]] Weights read_weights(std::string const& path) {
+    return read_weights(path, Net::graph());
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <primsel/pbqp/solver.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A baseline: every node takes its own cheapest alternative, as if there were no edges.
+struct GreedyPbqp {
+    static constexpr std::string_view name = "greedy";
+
+    [[nodiscard]] PbqpSolution solve(PbqpProblem const& problem) const {
+        PbqpSolution solution;
+        for (std::size_t node = 0; node < problem.node_count(); ++node) {
+            auto const& costs = problem.costs(node);
+            solution.choice.push_back(static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin()));
+        }
+        solution.cost = problem.cost(solution.choice);
+        solution.optimal = problem.edges().empty();
+        return solution;
+    }
+};
+
+/// A baseline: every node takes the same alternative, or its own cheapest where it has none of that number or may not
+/// take it.
+struct UniformPbqp {
+    static constexpr std::string_view name = "uniform";
+    std::size_t alternative = 0;
+
+    [[nodiscard]] PbqpSolution solve(PbqpProblem const& problem) const {
+        PbqpSolution solution = GreedyPbqp{}.solve(problem);
+        for (std::size_t node = 0; node < problem.node_count(); ++node) {
+            auto const& costs = problem.costs(node);
+            if (alternative < costs.size() && std::isfinite(costs[alternative])) solution.choice[node] = alternative;
+        }
+        solution.cost = problem.cost(solution.choice);
+        solution.optimal = false;
+        return solution;
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,291 @@
+#pragma once
+
+#include <primsel/core/timer.hpp>
+#include <primsel/cost/cost_model.hpp>
+#include <primsel/cost/machine.hpp>
+#include <primsel/pbqp/solver.hpp>
+#include <primsel/plan/conv_shape_of.hpp>
+#include <primsel/plan/fingerprint.hpp>
+#include <primsel/plan/plan.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a plan may use.
+struct PlanOptions {
+    /// Only primitives of this family, where one of them can compute the layer: a uniform plan.
+    std::optional<Family> family = std::nullopt;
+    /// Only this primitive, where it can compute the layer.
+    std::string primitive = {};
+    /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
+    double max_error = std::numeric_limits<double>::infinity();
+};
+
+namespace detail {
+
+/// One way to run a node: a primitive with its layouts, or an op in a layout.
+struct Alternative {
+    std::size_t primitive = 0;
+    std::size_t in_layout = 0, out_layout = 0;
+    double seconds = 0;
+};
+
+/// The questions to a cost model and its answers, all of a kind at once.
+template <CostModel Model>
+class Pricing {
+public:
+    Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
+        : graph_(graph), kernels_(kernels), options_(options), alternatives(graph.size()), candidates(graph.size()) {
+        ask();
+        conv_seconds_.resize(convs_.size());
+        op_seconds_.resize(ops_.size());
+        transform_seconds_.resize(transforms_.size());
+        model.predict(kernels, std::span<const ConvQuery>(convs_), std::span(conv_seconds_));
+        model.predict(kernels, std::span<const OpQuery>(ops_), std::span(op_seconds_));
+        model.predict(kernels, std::span<const TransformQuery>(transforms_), std::span(transform_seconds_));
+        answer();
+    }
+
+    /// Seconds of the change of layout of a node's result; 0 where nothing need move.
+    [[nodiscard]] double transform_seconds(std::size_t node, std::size_t from, std::size_t to) const {
+        const Shape shape = graph_[node].shape;
+        if (kernels_.same_placement(shape, from, to)) return 0;
+        return transform_seconds_[transform_index_.at({shape.c, shape.h, shape.w, from, to})];
+    }
+
+private:
+    Graph const& graph_;
+    Kernels const& kernels_;
+    PlanOptions const& options_;
+
+public:
+    /// The ways to run each node that are worth considering: of those with the same layouts only the cheapest.
+    std::vector<std::vector<Alternative>> alternatives;
+    std::vector<std::vector<Candidate>> candidates;
+
+private:
+    [[nodiscard]] bool wanted(PrimitiveEntry const& entry) const {
+        return (!options_.family || entry.family == *options_.family) &&
+               (options_.primitive.empty() || entry.id == options_.primitive);
+    }
+    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, ConvShape const& shape, bool some_wanted) const {
+        if (const Support support = entry.supports(shape); !support) return std::string(support.reason());
+        if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
+        return some_wanted && !wanted(entry) ? "not asked for" : "";
+    }
+    [[nodiscard]] ConvShape shape_of(std::size_t node) const {
+        return conv_shape_of(std::get<ConvParams>(graph_[node].layer), graph_[graph_[node].inputs[0]].shape,
+                             graph_.batch());
+    }
+    [[nodiscard]] static bool needs_epilogue(Node const& node) {
+        auto const& conv = std::get<ConvParams>(node.layer);
+        return conv.bias || !node.folded.empty() || conv.residual || conv.clamp != Clamp{};
+    }
+
+    void ask() {
+        input_shapes_.reserve(graph_.size());
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            Node const& node = graph_[i];
+            input_shapes_.push_back(graph_.input_shapes(i));
+            for (std::size_t from = 0; from < kernels_.layouts.size(); ++from) {
+                for (std::size_t to = 0; to < kernels_.layouts.size(); ++to) {
+                    if (kernels_.same_placement(node.shape, from, to)) continue;
+                    const auto key = std::tuple{node.shape.c, node.shape.h, node.shape.w, from, to};
+                    if (!transform_index_.emplace(key, transforms_.size()).second) continue;
+                    transforms_.push_back({node.shape, graph_.batch(), from, to});
+                }
+            }
+            if (std::holds_alternative<ConvParams>(node.layer)) {
+                const ConvShape shape = shape_of(i);
+                bool some_wanted = false;
+                for (PrimitiveEntry const& entry : kernels_.primitives) {
+                    some_wanted = some_wanted || (wanted(entry) && refusal(entry, shape, false).empty());
+                }
+                for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
+                    std::string reason = refusal(kernels_.primitives[p], shape, some_wanted);
+                    if (reason.empty()) convs_.push_back({shape, p});
+                    candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
+                }
+            }
+            for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
+                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout});
+            }
+        }
+    }
+
+    void answer() {
+        std::size_t conv = 0;
+        const std::size_t layouts = kernels_.layouts.size();
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            Node const& node = graph_[i];
+            const std::span<const double> op_seconds(op_seconds_.data() + i * layouts, layouts);
+            if (std::holds_alternative<InputParams>(node.layer)) {
+                alternatives[i].push_back({});  // images come in the first layout
+            } else if (std::holds_alternative<ConvParams>(node.layer)) {
+                for (std::size_t p = 0; p < candidates[i].size(); ++p) {
+                    Candidate& candidate = candidates[i][p];
+                    if (!candidate.refusal.empty()) continue;
+                    PrimitiveEntry const& entry = kernels_.primitives[p];
+                    candidate.seconds = conv_seconds_[conv++];
+                    if (!entry.fuses_epilogue && needs_epilogue(node)) {
+                        if (kernels_.layouts[entry.out_layout].epilogue == nullptr) {
+                            candidate.refusal = "its layout has no bias and activation";
+                            continue;
+                        }
+                        candidate.seconds += op_seconds[entry.out_layout];
+                    }
+                    consider(alternatives[i], {p, entry.in_layout, entry.out_layout, candidate.seconds});
+                }
+                if (alternatives[i].empty()) fail_for(node, i);
+                sort(candidates[i]);
+            } else {
+                for (std::size_t layout = 0; layout < layouts; ++layout) {
+                    if (kernels_.op(node.layer, layout).run == nullptr) continue;
+                    alternatives[i].push_back({0, layout, layout, op_seconds[layout]});
+                }
+                if (alternatives[i].empty()) {
+                    fail("plan: layer ", node.name, " (", kind(node.layer), ") runs in none of the layouts");
+                }
+            }
+        }
+    }
+
+    static void consider(std::vector<Alternative>& known, Alternative const& next) {
+        for (Alternative& other : known) {
+            if (other.in_layout != next.in_layout || other.out_layout != next.out_layout) continue;
+            if (next.seconds < other.seconds) other = next;
+            return;
+        }
+        known.push_back(next);
+    }
+    static void sort(std::vector<Candidate>& list) {
+        std::ranges::stable_sort(list, [](Candidate const& a, Candidate const& b) {
+            if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
+            return a.refusal.empty() && a.seconds < b.seconds;
+        });
+    }
+    [[noreturn]] void fail_for(Node const& node, std::size_t i) const {
+        std::string reasons;
+        for (Candidate const& candidate : candidates[i])
+            reasons += "\n  " + candidate.primitive + ": " + candidate.refusal;
+        fail("plan: no primitive can compute layer ", node.name, " (", to_string(shape_of(i)), ")", reasons);
+    }
+
+    std::vector<std::vector<Shape>> input_shapes_;
+    std::vector<ConvQuery> convs_;
+    std::vector<OpQuery> ops_;
+    std::vector<TransformQuery> transforms_;
+    std::vector<double> conv_seconds_, op_seconds_, transform_seconds_;
+    std::map<std::tuple<int, int, int, std::size_t, std::size_t>, std::size_t> transform_index_;
+};
+
+/// The layout in which a node reads its input at `position`: a convolution's residual is laid out as its result.
+[[nodiscard]] inline std::size_t read_layout(Node const& node, std::size_t position, std::size_t in_layout,
+                                             std::size_t out_layout) {
+    return std::holds_alternative<ConvParams>(node.layer) && position == 1 ? out_layout : in_layout;
+}
+
+/// Nodes are layers, alternatives their (layout pairs), edges the changes of layout between them; the result must leave
+/// in the first layout.
+template <class Prices>
+[[nodiscard]] PbqpProblem make_problem(Graph const& graph, Prices const& prices) {
+    PbqpProblem problem;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        std::vector<double> costs;
+        for (Alternative const& way : prices.alternatives[i]) {
+            costs.push_back(way.seconds +
+                            (i == graph.output_node() ? prices.transform_seconds(i, way.out_layout, 0) : 0));
+        }
+        problem.add_node(std::move(costs));
+    }
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {
+            const std::size_t writer = graph[i].inputs[position];
+            auto const &from = prices.alternatives[writer], &to = prices.alternatives[i];
+            std::vector<double> costs;
+            for (Alternative const& write : from) {
+                for (Alternative const& read : to) {
+                    const std::size_t layout = read_layout(graph[i], position, read.in_layout, read.out_layout);
+                    costs.push_back(prices.transform_seconds(writer, write.out_layout, layout));
+                }
+            }
+            problem.add_edge(writer, i, PbqpMatrix{from.size(), to.size(), std::move(costs)});
+        }
+    }
+    return problem;
+}
+
+}  // namespace detail
+
+[[nodiscard]] inline PlanKey make_key(Graph const& graph, Kernels const& kernels) {
+    return {fingerprint(graph), fingerprint(kernels), PRIMSEL_VERSION, std::string(kernels.arch), cpu_name()};
+}
+
+/// Prices every way to run every layer of a (simplified) graph and solves for the cheapest whole, changes of layout
+/// included. Images come and results go in the kernels' first layout. Throws error when a layer cannot be computed at
+/// all, with each primitive's reason.
+template <CostModel Model, Solver S>
+[[nodiscard]] Plan make_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
+                             PlanOptions const& options = {}) {
+    Plan plan;
+    plan.key = make_key(graph, kernels);
+    plan.cost_model = Model::name;
+    plan.solver = S::name;
+    Timer timer;
+    const detail::Pricing<Model> prices(graph, kernels, model, options);
+    plan.predict_seconds = timer.seconds();
+    timer.restart();
+    const PbqpSolution solution = solver.solve(detail::make_problem(graph, prices));
+    plan.solve_seconds = timer.seconds();
+    plan.optimal = solution.optimal;
+
+    std::map<std::pair<std::size_t, std::size_t>, bool> moved;
+    const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
+        // Readers that want the same layout share one copy.
+        if (kernels.same_placement(graph[writer].shape, from, to) || !moved.emplace(std::pair{writer, to}, true).second)
+            return;
+        const double seconds = prices.transform_seconds(writer, from, to);
+        plan.transforms.push_back({graph[writer].name, reader, to_string(graph[writer].shape),
+                                   std::string(kernels.layouts[from].name), std::string(kernels.layouts[to].name),
+                                   seconds});
+        plan.total_seconds += seconds;
+    };
+    const auto chosen = [&](std::size_t i) { return prices.alternatives[i][solution.choice[i]]; };
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        const detail::Alternative way = chosen(i);
+        for (std::size_t position = 0; position < node.inputs.size(); ++position) {
+            const std::size_t writer = node.inputs[position];
+            move(writer, chosen(writer).out_layout, detail::read_layout(node, position, way.in_layout, way.out_layout),
+                 node.name);
+        }
+        PlannedLayer layer{.name = node.name,
+                           .kind = std::string(kind(node.layer)),
+                           .shape = to_string(node.shape),
+                           .primitive = {},
+                           .in_layout = std::string(kernels.layouts[way.in_layout].name),
+                           .out_layout = std::string(kernels.layouts[way.out_layout].name),
+                           .seconds = way.seconds,
+                           .candidates = prices.candidates[i]};
+        if (const auto* conv = std::get_if<ConvParams>(&node.layer)) {
+            layer.primitive = kernels.primitives[way.primitive].id;
+            layer.shape = to_string(conv_shape_of(*conv, graph[node.inputs[0]].shape, graph.batch()));
+        }
+        plan.layers.push_back(std::move(layer));
+        plan.total_seconds += way.seconds;
+    }
+    move(graph.output_node(), chosen(graph.output_node()).out_layout, 0, "");
+    return plan;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

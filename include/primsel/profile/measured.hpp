@@ -1,0 +1,172 @@
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/timer.hpp>
+#include <primsel/cost/cost_model.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Times the candidates themselves, here and now (Anderson and Gregg 2018): what predictions replace. Every distinct
+/// question is timed once and then remembered: a run to warm up, then up to `runs` more, of which the median counts; a
+/// candidate several times slower than the best so far of its layer is not run again. Large weights are pushed out of
+/// the caches before each run, as the rest of the network would. Seconds to minutes for a network.
+class Measured {
+public:
+    static constexpr std::string_view name = "measured";
+
+    explicit Measured(std::size_t runs = 5) : runs_(std::max<std::size_t>(runs, 1)) {}
+
+    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            seconds[i] = remember(convs_, std::pair{key(queries[i].shape), queries[i].primitive},
+                                  [&] { return time_conv(kernels, queries[i]); });
+        }
+    }
+    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            TransformQuery const& q = queries[i];
+            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.batch, q.from, q.to},
+                                  [&] { return time_transform(kernels, q); });
+        }
+    }
+    /// Layers other than convolutions are timed without remembering: their parameters decide too.
+    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
+        for (std::size_t i = 0; i < queries.size(); ++i) seconds[i] = time_op(kernels, queries[i]);
+    }
+
+private:
+    using ShapeKey = std::array<int, 16>;
+    [[nodiscard]] static ShapeKey key(ConvShape const& s) {
+        return {s.batch,    s.c,       s.k,          s.h,        s.w,         s.fh,         s.fw,         s.stride_h,
+                s.stride_w, s.pad_top, s.pad_bottom, s.pad_left, s.pad_right, s.dilation_h, s.dilation_w, s.groups};
+    }
+    template <class Map, class Key, class Time>
+    static double remember(Map& known, Key const& key, Time const& time) {
+        const auto found = known.find(key);
+        return found != known.end() ? found->second : known.emplace(key, time()).first->second;
+    }
+
+    static void fill(std::span<float> values) {
+        unsigned state = 1;
+        for (float& value : values) {
+            state = state * 1664525U + 1013904223U;
+            value = static_cast<float>(state >> 8) * (2.0F / (1U << 24)) - 1.0F;
+        }
+    }
+    /// Reads and writes more than the last-level cache holds.
+    void flush() {
+        if (flush_.size() == 0) flush_ = AlignedBuffer((std::size_t{48} << 20) / sizeof(float)), fill(flush_.span());
+        for (std::size_t i = 0; i < flush_.size(); i += 16) flush_.data()[i] += 1.0F;
+    }
+    /// The median of the runs; one run is enough for what cannot be chosen.
+    template <class Run>
+    double time(bool cold, double hopeless, Run const& run) {
+        const auto once = [&] {
+            if (cold) flush();
+            const Timer timer;
+            run();
+            return timer.seconds();
+        };
+        const double first = once();
+        if (first > hopeless) return first;
+        std::vector<double> all;
+        for (std::size_t i = 0; i < runs_; ++i) all.push_back(once());
+        std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2));
+        return all[all.size() / 2];
+    }
+
+    double time_conv(Kernels const& kernels, ConvQuery const& query) {
+        PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
+        ConvShape image = query.shape;
+        image.batch = 1;
+        AlignedBuffer kernel(image.kernel_size()), packed(primitive.packed_floats(image));
+        AlignedBuffer src(kernels.layouts[primitive.in_layout].size(image.in_shape()));
+        AlignedBuffer dst(kernels.layouts[primitive.out_layout].size(image.out_shape()));
+        AlignedBuffer scratch(primitive.scratch_floats(image, executor_.concurrency()));
+        fill(kernel.span());
+        fill(src.span());
+        fill(dst.span());
+        primitive.pack(image, kernel.data(), packed.data());
+        const ConvArgs args{.src = src.data(),
+                            .weights = packed.data(),
+                            .dst = dst.data(),
+                            .scratch = scratch.data(),
+                            .executor = executor_};
+        double& best = best_.try_emplace(key(query.shape), 1e9).first->second;
+        const bool cold = packed.size() * sizeof(float) > (std::size_t{256} << 10);
+        const double seconds = time(cold, 4 * best, [&] {
+            for (int i = 0; i < query.shape.batch; ++i) primitive.run(image, args);
+        });
+        best = std::min(best, seconds);
+        return seconds;
+    }
+
+    double time_transform(Kernels const& kernels, TransformQuery const& query) {
+        AlignedBuffer src(kernels.layouts[query.from].size(query.shape)),
+            dst(kernels.layouts[query.to].size(query.shape));
+        fill(src.span());
+        fill(dst.span());
+        return time(false, 1e9, [&] {
+            for (int i = 0; i < query.batch; ++i) {
+                kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_);
+            }
+        });
+    }
+
+    double time_op(Kernels const& kernels, OpQuery const& query) {
+        const auto batch = static_cast<std::size_t>(query.batch);
+        AlignedBuffer dst(batch * query.output.size());
+        fill(dst.span());
+        if (std::holds_alternative<ConvParams>(*query.layer)) {
+            auto const& conv = std::get<ConvParams>(*query.layer);
+            const auto epilogue = kernels.layouts[query.layout].epilogue;
+            if (epilogue == nullptr) return 0;
+            AlignedBuffer bias(static_cast<std::size_t>(query.output.c)), residual(dst.size());
+            fill(bias.span());
+            fill(residual.span());
+            return time(false, 1e9, [&] {
+                epilogue(query.output, query.batch, dst.data(), bias.data(), conv.residual ? residual.data() : nullptr,
+                         conv.clamp, executor_);
+            });
+        }
+        OpEntry const& op = kernels.op(*query.layer, query.layout);
+        if (op.run == nullptr) return 0;
+        std::vector<AlignedBuffer> buffers;
+        std::vector<const float*> src;
+        for (Shape const& shape : query.inputs) {
+            fill(buffers.emplace_back(batch * shape.size()).span());
+            src.push_back(buffers.back().data());
+        }
+        AlignedBuffer weights(op.packed_floats == nullptr ? 0 : op.packed_floats(*query.layer, query.inputs[0]));
+        fill(weights.span());
+        const OpArgs args{.src = src,
+                          .src_shape = query.inputs,
+                          .dst = dst.data(),
+                          .dst_shape = query.output,
+                          .batch = query.batch,
+                          .weights = weights.data(),
+                          .executor = executor_};
+        return time(weights.size() * sizeof(float) > (std::size_t{256} << 10), 1e9,
+                    [&] { op.run(*query.layer, args); });
+    }
+
+    std::size_t runs_;
+    Sequential executor_;
+    AlignedBuffer flush_;
+    std::map<std::pair<ShapeKey, std::size_t>, double> convs_;
+    std::map<ShapeKey, double> best_;
+    std::map<std::tuple<int, int, int, int, std::size_t, std::size_t>, double> transforms_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
