@@ -5,6 +5,7 @@
 #include <primsel/tensor/view.hpp>
 
 #include <algorithm>
+#include <span>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -28,6 +29,8 @@ public:
     [[nodiscard]] const float* data() const { return buffer_.data(); }
     [[nodiscard]] TensorView<float, L> view() { return {data(), shape_, batch_}; }
     [[nodiscard]] TensorView<const float, L> view() const { return {data(), shape_, batch_}; }
+    [[nodiscard]] std::span<float> span() { return buffer_.span(); }
+    [[nodiscard]] std::span<const float> span() const { return buffer_.span(); }
     [[nodiscard]] float* begin() { return data(); }
     [[nodiscard]] float* end() { return data() + size(); }
     [[nodiscard]] const float* begin() const { return data(); }
