@@ -1,0 +1,177 @@
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/error.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Bytes that copies share, as those of a whole file.
+struct SharedBytes {
+    std::span<const std::byte> bytes;
+    /// Keeps the bytes alive; nothing for bytes that live elsewhere.
+    std::shared_ptr<const void> owner;
+
+    [[nodiscard]] std::string_view text() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+};
+
+/// Larger files are refused, unless the caller says otherwise.
+inline constexpr std::size_t file_size_limit = std::size_t{1} << 36;
+
+namespace detail {
+
+/// Throws "<path>: <what>: <the system's reason>".
+[[noreturn]] inline void fail_of_system(std::string const& path, std::string_view what, int reason = errno) {
+    fail(path, ": ", what, ": ", std::strerror(reason));
+}
+
+/// An open file, closed at the end of the scope.
+class Descriptor {
+public:
+    explicit Descriptor(int number) : number_(number) {}
+    Descriptor(Descriptor const&) = delete;
+    Descriptor& operator=(Descriptor const&) = delete;
+    ~Descriptor() { close(); }
+
+    [[nodiscard]] bool is_open() const { return number_ >= 0; }
+    [[nodiscard]] int number() const { return number_; }
+    /// False with a reason in errno when something written earlier is lost.
+    bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
+
+private:
+    int number_;
+};
+
+// No system call moves more than about 2 GiB at once.
+inline constexpr std::size_t bytes_per_call = std::size_t{1} << 30;
+
+/// False with a reason in errno.
+inline bool write_all(int descriptor, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(descriptor, bytes.data(), std::min(bytes.size(), bytes_per_call));
+        if (count < 0 && errno != EINTR) return false;
+        if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
+/// Opens a new file beside `path` for writing and tells its name. Negative, and no name, with a reason in errno.
+inline int open_beside(std::string const& path, std::string& name) {
+    int number = -1;
+    for (int attempt = 0; number < 0; ++attempt) {
+        name = join(path, '.', ::getpid(), '-', attempt, ".tmp");
+        number = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (number < 0 && errno != EEXIST) break;
+    }
+    if (number < 0) name.clear();
+    return number;
+}
+
+/// A new file beside `path`, removed at the end of the scope unless it took the place of `path`.
+class TemporaryFile {
+public:
+    explicit TemporaryFile(std::string path) : path_(std::move(path)), descriptor_(open_beside(path_, name_)) {}
+    TemporaryFile(TemporaryFile const&) = delete;
+    TemporaryFile& operator=(TemporaryFile const&) = delete;
+    ~TemporaryFile() {
+        if (!name_.empty()) ::unlink(name_.c_str());
+    }
+
+    [[nodiscard]] bool is_open() const { return descriptor_.is_open(); }
+    [[nodiscard]] int number() const { return descriptor_.number(); }
+    /// Only once everything is on the disk. False with a reason in errno.
+    bool replace() {
+        // Not every file system can tell (EINVAL).
+        if (::fsync(number()) != 0 && errno != EINVAL) return false;
+        if (!descriptor_.close() || ::rename(name_.c_str(), path_.c_str()) != 0) return false;
+        name_.clear();
+        return true;
+    }
+
+private:
+    std::string path_, name_;
+    Descriptor descriptor_;
+};
+
+}  // namespace detail
+
+/// The whole file, read into memory that starts at a cache line. It is read and not mapped: a file that another program
+/// cuts short while it is mapped would end this one.
+/// Throws error, naming the file, when it cannot be read, is no regular file or is larger than the limit.
+[[nodiscard]] inline SharedBytes read_file(std::string const& path, std::size_t limit = file_size_limit) {
+    // Opening a pipe would wait for who writes to it.
+    const detail::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat status {};
+    if (!file.is_open() || ::fstat(file.number(), &status) != 0) detail::fail_of_system(path, "cannot read");
+    if (!S_ISREG(status.st_mode)) fail(path, ": cannot read: it is not a regular file");
+    const auto size = static_cast<std::size_t>(status.st_size);
+    if (size > limit) fail(path, ": its ", size, " bytes are more than the limit of ", limit);
+
+    std::shared_ptr<AlignedBuffer> buffer;
+    try {
+        buffer = std::make_shared<AlignedBuffer>((size + sizeof(float) - 1) / sizeof(float));
+    } catch (std::bad_alloc const&) {
+        fail(path, ": there is not enough memory for its ", size, " bytes");
+    }
+    const auto bytes = std::as_writable_bytes(buffer->span()).first(size);
+    for (std::size_t done = 0; done < size;) {
+        const ssize_t count = ::read(file.number(), bytes.data() + done, std::min(size - done, detail::bytes_per_call));
+        if (count < 0 && errno != EINTR) detail::fail_of_system(path, "cannot read");
+        if (count == 0) fail(path, ": became shorter while it was read");
+        if (count > 0) done += static_cast<std::size_t>(count);
+    }
+    return {bytes, std::move(buffer)};
+}
+
+/// Writes the parts one after the other. They go to a new file beside `path`, which takes its place only when every
+/// byte is on the disk: until then, and after an error such as a full disk, `path` is what it was. A symbolic link is
+/// followed; what is no regular file, as /dev/stdout, is written to directly.
+/// Throws error, naming the file and the system's reason.
+inline void write_file(std::string const& path, std::span<const std::span<const std::byte>> parts) {
+    const auto require = [&path](bool done) {
+        if (!done) detail::fail_of_system(path, "cannot write");
+    };
+    struct stat status {};
+    const bool exists = ::stat(path.c_str(), &status) == 0;
+    if (exists && !S_ISREG(status.st_mode)) {
+        detail::Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        require(file.is_open());
+        for (const auto part : parts) require(detail::write_all(file.number(), part));
+        require(file.close());
+        return;
+    }
+    std::string target = path;
+    if (exists) {
+        const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr), std::free);
+        require(resolved != nullptr && ::access(path.c_str(), W_OK) == 0);
+        target = resolved.get();
+    }
+    detail::TemporaryFile file(std::move(target));
+    require(file.is_open());
+    for (const auto part : parts) require(detail::write_all(file.number(), part));
+    // The new file keeps the permissions of the old one.
+    if (exists) require(::fchmod(file.number(), status.st_mode & 07777U) == 0);
+    require(file.replace());
+}
+inline void write_file(std::string const& path, std::string_view text) {
+    const std::span<const std::byte> part = std::as_bytes(std::span(text));
+    write_file(path, std::span(&part, 1));
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

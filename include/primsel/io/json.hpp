@@ -1,0 +1,457 @@
+// The door to RapidJSON: its events-only parser, without its document.
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/core/type_list.hpp>
+#include <primsel/io/file.hpp>
+
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
+#include <algorithm>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A JSON value that never changes; copies share what they hold. The members of an object keep their order.
+class Json {
+public:
+    using Array = std::vector<Json>;
+    using Object = std::vector<std::pair<std::string, Json>>;
+    using Types = TypeList<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object>;
+
+    // NOLINTBEGIN(google-explicit-constructor): {"nodes", 3} is meant to convert
+    Json(std::nullptr_t = nullptr) : type_(type_of<std::nullptr_t>), integer_(0) {}
+    Json(std::same_as<bool> auto value) : type_(type_of<bool>), boolean_(value) {}
+    /// Throws error when the value does not fit 64 bits with a sign.
+    template <std::integral T>
+        requires(!std::same_as<T, bool>)
+    Json(T value) : type_(type_of<std::int64_t>), integer_(static_cast<std::int64_t>(value)) {
+        if (!std::in_range<std::int64_t>(value)) fail("JSON: the integer ", value, " is too large");
+    }
+    Json(double value) : type_(type_of<double>), number_(value) {}
+    Json(std::string value) : Json(std::make_shared<const std::string>(std::move(value))) {}
+    Json(std::string_view value) : Json(std::string(value)) {}
+    Json(const char* value) : Json(std::string(value)) {}
+    Json(Array value) : Json(std::make_shared<const Array>(std::move(value))) {}
+    Json(Object value) : Json(std::make_shared<const Object>(std::move(value))) {}
+    // NOLINTEND(google-explicit-constructor)
+
+    /// The value as one of the Types; nothing when it is of another.
+    template <class T>
+    [[nodiscard]] const T* get() const {
+        static_assert(Types::contains<T>, "a Json holds one of Json::Types");
+        if (type_ != type_of<T>) return nullptr;
+        if constexpr (std::is_same_v<T, bool>)
+            return &boolean_;
+        else if constexpr (std::is_same_v<T, std::int64_t>)
+            return &integer_;
+        else if constexpr (std::is_same_v<T, double>)
+            return &number_;
+        else
+            return static_cast<const T*>(held_.get());
+    }
+    [[nodiscard]] bool is_null() const { return type_ == type_of<std::nullptr_t>; }
+    /// "an object", "a string", ...
+    [[nodiscard]] std::string_view type_name() const {
+        constexpr std::string_view names[Types::size] = {"null",     "a boolean", "an integer", "a number",
+                                                         "a string", "an array",  "an object"};
+        return names[type_];
+    }
+
+private:
+    template <class T>
+    static constexpr std::size_t type_of = Types::index_of<T>;
+
+    template <class T>
+    explicit Json(std::shared_ptr<const T> held) : type_(type_of<T>), integer_(0), held_(std::move(held)) {}
+
+    std::size_t type_;  // the place in Types
+    union {
+        bool boolean_;
+        std::int64_t integer_;
+        double number_;
+    };
+    std::shared_ptr<const void> held_;
+};
+
+/// What a text may make the parser build; a text that needs more is refused.
+struct JsonLimits {
+    std::size_t depth = 64;
+    std::size_t values = std::size_t{1} << 24;
+};
+
+/// A place in a parsed document, which it keeps alive. Whatever is not as asked for throws error with the document's
+/// name and the way to the place: "plan.json: nodes[3].primitive: expected a string, not an integer".
+class JsonCursor {
+public:
+    struct Member;
+
+    JsonCursor(std::string name, Json root)
+        : document_(std::make_shared<const Document>(std::move(name), std::move(root))), at_(&document_->root) {}
+
+    [[nodiscard]] Json const& value() const { return *at_; }
+    [[nodiscard]] bool is_null() const { return at_->is_null(); }
+    [[nodiscard]] bool boolean() const { return expect<bool>("a boolean"); }
+    [[nodiscard]] std::string const& string() const { return expect<std::string>("a string"); }
+    [[nodiscard]] std::int64_t integer(std::int64_t low = std::numeric_limits<std::int64_t>::min(),
+                                       std::int64_t high = std::numeric_limits<std::int64_t>::max()) const {
+        const std::int64_t integer = expect<std::int64_t>("an integer");
+        if (integer < low) fail("expected at least ", low, ", not ", integer);
+        if (integer > high) fail("expected at most ", high, ", not ", integer);
+        return integer;
+    }
+    /// Integers are numbers too.
+    [[nodiscard]] double number() const {
+        const auto* integer = at_->get<std::int64_t>();
+        return integer != nullptr ? static_cast<double>(*integer) : expect<double>("a number");
+    }
+
+    /// The elements of an array.
+    [[nodiscard]] std::vector<JsonCursor> elements() const {
+        std::vector<JsonCursor> elements;
+        for (Json const& element : expect<Json::Array>("an array")) elements.push_back({document_, &element});
+        return elements;
+    }
+    /// The members of an object, in their order.
+    [[nodiscard]] std::vector<Member> members() const;
+    /// The number of elements of an array.
+    [[nodiscard]] std::size_t size() const { return expect<Json::Array>("an array").size(); }
+    [[nodiscard]] JsonCursor operator[](std::size_t index) const {
+        auto const& array = expect<Json::Array>("an array");
+        if (index >= array.size()) fail("expected more than ", array.size(), " elements");
+        return {document_, &array[index]};
+    }
+    /// The member of an object; searches from the first one on.
+    [[nodiscard]] std::optional<JsonCursor> find(std::string_view key) const {
+        for (auto const& [name, value] : expect<Json::Object>("an object")) {
+            if (name == key) return JsonCursor{document_, &value};
+        }
+        return std::nullopt;
+    }
+    [[nodiscard]] JsonCursor operator[](std::string_view key) const {
+        const auto found = find(key);
+        if (!found) fail("has no member \"", key, '"');
+        return *found;
+    }
+
+    /// The document's name and the way to this place.
+    [[nodiscard]] std::string path() const {
+        std::string steps;
+        find_steps(document_->root, steps);
+        return steps.empty() ? document_->name : join(document_->name, ": ", steps);
+    }
+    /// Throws error: the path and the parts.
+    template <class... Parts>
+    [[noreturn]] void fail(Parts const&... parts) const {
+        primsel::fail(path(), ": ", parts...);
+    }
+
+private:
+    struct Document {
+        std::string name;
+        Json root;
+        Document(std::string its_name, Json its_root) : name(std::move(its_name)), root(std::move(its_root)) {}
+    };
+
+    JsonCursor(std::shared_ptr<const Document> document, const Json* at) : document_(std::move(document)), at_(at) {}
+
+    template <class T>
+    [[nodiscard]] T const& expect(std::string_view type_name) const {
+        const T* value = at_->get<T>();
+        if (value == nullptr) fail("expected ", type_name, ", not ", at_->type_name());
+        return *value;
+    }
+
+    // Nobody pays for the way until somebody asks: it is searched for. True when `at_` is below `from`.
+    bool find_steps(Json const& from, std::string& steps) const {
+        if (&from == at_) return true;
+        const std::size_t before = steps.size();
+        if (const auto* array = from.get<Json::Array>()) {
+            for (std::size_t i = 0; i < array->size(); ++i) {
+                steps += join('[', i, ']');
+                if (find_steps((*array)[i], steps)) return true;
+                steps.resize(before);
+            }
+        } else if (const auto* object = from.get<Json::Object>()) {
+            for (auto const& [key, value] : *object) {
+                if (before != 0) steps += '.';
+                steps += key;
+                if (find_steps(value, steps)) return true;
+                steps.resize(before);
+            }
+        }
+        return false;
+    }
+
+    std::shared_ptr<const Document> document_;
+    const Json* at_;
+};
+
+struct JsonCursor::Member {
+    std::string_view key;
+    JsonCursor value;
+};
+
+inline std::vector<JsonCursor::Member> JsonCursor::members() const {
+    std::vector<Member> members;
+    for (auto const& [key, value] : expect<Json::Object>("an object")) {
+        members.push_back({key, JsonCursor{document_, &value}});
+    }
+    return members;
+}
+
+namespace detail {
+
+/// How many of the first bytes are UTF-8; all of them if they all are.
+[[nodiscard]] inline std::size_t utf8_prefix(std::string_view text) {
+    rapidjson::MemoryStream stream(text.data(), text.size());
+    while (stream.Tell() < text.size()) {
+        const std::size_t start = stream.Tell();
+        unsigned codepoint = 0;
+        if (!rapidjson::UTF8<>::Decode(stream, &codepoint)) return start;
+    }
+    return text.size();
+}
+
+/// Builds a Json from RapidJSON's events, whose names are RapidJSON's. An event that returns false ends the parsing.
+class JsonBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonBuilder> {
+public:
+    explicit JsonBuilder(JsonLimits limits) : limits_(limits) {}
+
+    [[nodiscard]] std::string const& refusal() const { return refusal_; }
+    [[nodiscard]] Json take() { return std::move(root_); }
+
+    // NOLINTBEGIN(readability-identifier-naming)
+    bool Default() { return refuse("unexpected event"); }
+    bool Null() { return add(nullptr); }
+    bool Bool(bool value) { return add(value); }
+    bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+        const char* end = text + size;
+        std::int64_t integer = 0;
+        const auto as_integer = std::from_chars(text, end, integer);
+        if (as_integer.ec == std::errc{} && as_integer.ptr == end) return add(integer);
+        double number = 0;
+        const auto as_number = std::from_chars(text, end, number);
+        if (as_number.ec != std::errc{} || as_number.ptr != end) {
+            return refuse(join("the number ", std::string_view(text, size), " does not fit double precision"));
+        }
+        return add(number);
+    }
+    bool String(const char* text, rapidjson::SizeType size, bool) {
+        const std::string_view string(text, size);
+        return check_utf8(string) && add(string);
+    }
+    bool StartObject() { return open(true); }
+    bool Key(const char* text, rapidjson::SizeType size, bool) {
+        const std::string_view key(text, size);
+        if (!check_utf8(key)) return false;
+        open_.back().members.emplace_back(key, nullptr);
+        return true;
+    }
+    bool EndObject(rapidjson::SizeType) {
+        Json::Object members = std::move(open_.back().members);
+        open_.pop_back();
+        keys_.clear();
+        for (auto const& [key, value] : members) keys_.push_back(key);
+        std::sort(keys_.begin(), keys_.end());
+        const auto twice = std::adjacent_find(keys_.begin(), keys_.end());
+        if (twice != keys_.end()) return refuse(join("the key \"", *twice, "\" is given twice"));
+        return add(std::move(members));
+    }
+    bool StartArray() { return open(false); }
+    bool EndArray(rapidjson::SizeType) {
+        Json::Array elements = std::move(open_.back().elements);
+        open_.pop_back();
+        return add(std::move(elements));
+    }
+    // NOLINTEND(readability-identifier-naming)
+
+private:
+    bool refuse(std::string reason) {
+        refusal_ = std::move(reason);
+        return false;
+    }
+    bool check_utf8(std::string_view text) {
+        return utf8_prefix(text) == text.size() || refuse("a string is not UTF-8");
+    }
+    bool open(bool object) {
+        if (open_.size() == limits_.depth) return refuse(join("it is nested deeper than ", limits_.depth, " levels"));
+        open_.push_back({object, {}, {}});
+        return true;
+    }
+    bool add(Json value) {
+        if (++values_ > limits_.values) return refuse(join("there are more than ", limits_.values, " values"));
+        if (open_.empty()) {
+            root_ = std::move(value);
+        } else if (open_.back().object) {
+            open_.back().members.back().second = std::move(value);
+        } else {
+            open_.back().elements.push_back(std::move(value));
+        }
+        return true;
+    }
+
+    // An object or array that has begun and not ended.
+    struct Open {
+        bool object;
+        Json::Object members;
+        Json::Array elements;
+    };
+    JsonLimits limits_;
+    std::size_t values_ = 0;
+    Json root_;
+    std::vector<Open> open_;              // outermost first
+    std::vector<std::string_view> keys_;  // scratch, to find a key that is given twice
+    std::string refusal_;
+};
+
+}  // namespace detail
+
+/// Reads a JSON text (RFC 8259). `name` is what errors call it: a path, as a rule.
+/// Throws error with line and column when it is not JSON, has a number beyond double precision, a string that is not
+/// UTF-8 or a key twice in one object, or needs more than the limits.
+[[nodiscard]] inline JsonCursor parse_json(std::string const& name, std::string_view text, JsonLimits limits = {}) {
+    const auto refuse = [&](std::size_t offset, std::string_view reason) {
+        const std::string_view before = text.substr(0, offset);
+        const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+        fail(name, ':', line, ':', offset - (before.rfind('\n') + 1) + 1, ": not valid JSON: ", reason);
+    };
+    // RapidJSON counts with 32 bits and takes a zero byte for the end.
+    constexpr std::size_t most = std::size_t{1} << 30;
+    if (text.size() > most) fail(name, ": ", text.size(), " bytes are more than the ", most, " allowed for JSON");
+    if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) refuse(zero, "a zero byte");
+
+    // Parsing in place and without numbers leaves RapidJSON 1.1's own stack and number conversion unused: the one adds
+    // to null pointers, the other reads outside its table of powers. The builder's limit of depth bounds the recursion.
+    // Vector code, where the user turned it on, reads 16 bytes at a time.
+    std::vector<char> copy(text.size() + 16);
+    std::copy(text.begin(), text.end(), copy.begin());
+    rapidjson::InsituStringStream stream(copy.data());
+    detail::JsonBuilder builder(limits);
+    rapidjson::Reader reader;
+    constexpr unsigned flags = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag;
+    const rapidjson::ParseResult result = reader.Parse<flags>(stream, builder);
+    if (result.Code() == rapidjson::kParseErrorTermination) refuse(result.Offset(), builder.refusal());
+    if (result.IsError()) refuse(result.Offset(), rapidjson::GetParseError_En(result.Code()));
+    return {name, builder.take()};
+}
+
+/// Throws error as read_file and parse_json do.
+[[nodiscard]] inline JsonCursor read_json(std::string const& path, JsonLimits limits = {}) {
+    const SharedBytes file = read_file(path);
+    return parse_json(path, file.text(), limits);
+}
+
+namespace detail {
+
+/// Writes a Json as text: to_string(Json) below.
+class JsonPrinter {
+public:
+    explicit JsonPrinter(int indent) : indent_(indent) {}
+
+    [[nodiscard]] std::string take() { return std::move(text_); }
+
+    void print(Json const& json) {
+        if (const auto* array = json.get<Json::Array>()) {
+            // An array of scalars, as a shape, stays on one line.
+            const bool lines = std::any_of(array->begin(), array->end(), [](Json const& element) {
+                return element.get<Json::Array>() != nullptr || element.get<Json::Object>() != nullptr;
+            });
+            print_list('[', *array, ']', lines, [this](Json const& element) { print(element); });
+        } else if (const auto* object = json.get<Json::Object>()) {
+            print_list('{', *object, '}', true, [this](auto const& member) {
+                print(member.first);
+                text_ += indent_ > 0 ? ": " : ":";
+                print(member.second);
+            });
+        } else if (const auto* string = json.get<std::string>()) {
+            print(*string);
+        } else if (const auto* number = json.get<double>()) {
+            print(*number);
+        } else if (const auto* integer = json.get<std::int64_t>()) {
+            append(text_, *integer);
+        } else if (const auto* boolean = json.get<bool>()) {
+            text_ += *boolean ? "true" : "false";
+        } else {
+            text_ += "null";
+        }
+    }
+
+private:
+    template <class List, class PrintItem>
+    void print_list(char begin, List const& list, char end, bool lines, PrintItem const& print_item) {
+        lines = lines && indent_ > 0 && !list.empty();
+        text_ += begin;
+        depth_ += indent_;
+        bool first = true;
+        for (auto const& item : list) {
+            if (!first) text_ += lines || indent_ == 0 ? "," : ", ";
+            if (lines) text_.append(1, '\n').append(static_cast<std::size_t>(depth_), ' ');
+            print_item(item);
+            first = false;
+        }
+        depth_ -= indent_;
+        if (lines) text_.append(1, '\n').append(static_cast<std::size_t>(depth_), ' ');
+        text_ += end;
+    }
+    void print(std::string const& string) {
+        if (utf8_prefix(string) != string.size()) fail("JSON: the string \"", string, "\" is not UTF-8");
+        text_ += '"';
+        for (const char c : string) {
+            constexpr std::string_view digits = "0123456789abcdef";
+            const auto code = static_cast<unsigned char>(c);
+            if (c == '"' || c == '\\') {
+                text_.append(1, '\\').append(1, c);
+            } else if (code < 0x20) {
+                text_.append("\\u00").append(1, digits[code / 16]).append(1, digits[code % 16]);
+            } else {
+                text_ += c;
+            }
+        }
+        text_ += '"';
+    }
+    void print(double number) {
+        char digits[32];
+        const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
+        const std::string_view shortest(digits, static_cast<std::size_t>(end - digits));
+        // "inf" and "nan"; a comparison would be gone with -ffast-math.
+        if (shortest.find('n') != std::string_view::npos) fail("JSON: the number ", shortest, " is not finite");
+        text_ += shortest;
+        // What was a floating-point number stays one.
+        if (shortest.find_first_of(".e") == std::string_view::npos) text_ += ".0";
+    }
+
+    int indent_;
+    int depth_ = 0;
+    std::string text_;
+};
+
+}  // namespace detail
+
+/// The value as JSON text; numbers have the fewest digits that read back as the same double. With an indent, objects
+/// and what holds them take a line per member; without, all is on one line.
+/// Throws error for a number that is not finite and a string that is not UTF-8, which JSON cannot say.
+[[nodiscard]] inline std::string to_string(Json const& json, int indent = 0) {
+    detail::JsonPrinter printer(indent);
+    printer.print(json);
+    return printer.take();
+}
+
+/// Throws error as write_file and to_string(Json) do.
+inline void write_json(std::string const& path, Json const& json) { write_file(path, to_string(json, 2) + '\n'); }
+
+}  // namespace primsel::inline PRIMSEL_ABI

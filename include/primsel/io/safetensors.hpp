@@ -1,0 +1,243 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/io/file.hpp>
+#include <primsel/io/json.hpp>
+#include <primsel/network/weights.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// The safetensors format: 8 bytes with the size of a header; the header, a JSON object from names to dtype, shape and
+// data_offsets; and the data, row-major, which the tensors fill without overlap or hole. All of it little-endian.
+namespace primsel::inline PRIMSEL_ABI {
+
+static_assert(std::endian::native == std::endian::little, "primsel: safetensors files are little-endian");
+
+/// Longer headers are refused, as the format demands.
+inline constexpr std::size_t safetensors_header_limit = 100'000'000;
+
+namespace detail {
+
+// A tensor's description has three levels (the object of tensors, the tensor, its shape) and six values beside its
+// dimensions: this is enough for half a million tensors.
+inline constexpr JsonLimits safetensors_limits{.depth = 3, .values = std::size_t{1} << 22};
+
+/// What the elements of a tensor in a file are.
+struct Dtype {
+    std::string_view name;
+    std::size_t bytes;
+    bool is_read;
+};
+inline constexpr Dtype dtypes[] = {
+    {"F32", 4, true},  {"F16", 2, true},  {"BF16", 2, true},  {"F64", 8, true},      {"I64", 8, false},
+    {"I32", 4, false}, {"I16", 2, false}, {"I8", 1, false},   {"U64", 8, false},     {"U32", 4, false},
+    {"U16", 2, false}, {"U8", 1, false},  {"BOOL", 1, false}, {"F8_E4M3", 1, false}, {"F8_E5M2", 1, false},
+};
+
+/// A tensor as the header describes it; begin and end count bytes of the data.
+struct TensorEntry {
+    std::string_view name;
+    JsonCursor at;
+    Dtype dtype;
+    std::vector<std::int64_t> dims;
+    std::size_t begin;
+    std::size_t end;
+};
+
+/// Batch normalisation's count of training steps, an integer that no inference needs.
+[[nodiscard]] inline bool is_step_count(std::string_view name) {
+    return name == "num_batches_tracked" || name.ends_with(".num_batches_tracked");
+}
+
+[[nodiscard]] inline Dtype read_dtype(JsonCursor const& at) {
+    for (Dtype const& dtype : dtypes) {
+        if (at.string() == dtype.name) return dtype;
+    }
+    at.fail("unknown dtype ", at.string());
+}
+
+/// Throws error unless the offsets lie in the data and the shape fills what is between them.
+[[nodiscard]] inline TensorEntry read_entry(std::string_view name, JsonCursor const& at, std::size_t data_bytes) {
+    for (auto const& [key, value] : at.members()) {
+        if (key != "dtype" && key != "shape" && key != "data_offsets") value.fail("unknown member");
+    }
+    TensorEntry entry{name, at, read_dtype(at["dtype"]), {}, 0, 0};
+    if (!entry.dtype.is_read && !is_step_count(name)) {
+        at.fail("dtype ", entry.dtype.name, " is not supported; F32, F16, BF16 and F64 are");
+    }
+    std::size_t bytes = entry.dtype.bytes;
+    for (JsonCursor const& dim : at["shape"].elements()) {
+        entry.dims.push_back(dim.integer(0));
+        if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(entry.dims.back()), &bytes)) {
+            at.fail("its shape is impossibly large");
+        }
+    }
+    const JsonCursor offsets = at["data_offsets"];
+    if (offsets.size() != 2) offsets.fail("expected two elements, not ", offsets.size());
+    entry.begin = static_cast<std::size_t>(offsets[0].integer(0));
+    entry.end = static_cast<std::size_t>(offsets[1].integer(offsets[0].integer()));
+    if (entry.end > data_bytes) offsets.fail("reach byte ", entry.end, " of the ", data_bytes, " bytes of data");
+    if (entry.end - entry.begin != bytes) {
+        at.fail("shape ", to_string(entry.dims), " of ", entry.dtype.name, " takes ", bytes,
+                " bytes, but the data_offsets leave ", entry.end - entry.begin);
+    }
+    return entry;
+}
+
+/// Throws error unless the tensors fill the data without overlap or hole. Sorts them by their place.
+inline void require_full_cover(JsonCursor const& header, std::vector<TensorEntry>& entries, std::size_t data_bytes) {
+    std::sort(entries.begin(), entries.end(), [](TensorEntry const& left, TensorEntry const& right) {
+        return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);
+    });
+    std::size_t covered = 0;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        TensorEntry const& entry = entries[i];
+        if (entry.begin < covered) entry.at.fail("overlaps ", entries[i - 1].name);
+        if (entry.begin > covered) entry.at.fail("leaves bytes ", covered, " to ", entry.begin, " to no tensor");
+        covered = entry.end;
+    }
+    if (covered != data_bytes) header.fail("leaves bytes ", covered, " to ", data_bytes, " to no tensor");
+}
+
+/// IEEE 754 half precision, exactly.
+[[nodiscard]] inline float half_to_float(std::uint16_t half) {
+    const std::uint32_t sign = (half & 0x8000U) << 16U, exponent = (half >> 10U) & 31U, fraction = half & 1023U;
+    if (exponent == 0) {
+        const float subnormal = static_cast<float>(fraction) * 0x1p-24F;
+        return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(subnormal));
+    }
+    const std::uint32_t float_exponent = exponent == 31 ? 255 : exponent + (127 - 15);
+    return std::bit_cast<float>(sign | float_exponent << 23U | fraction << 13U);
+}
+
+template <class T>
+[[nodiscard]] T read_unaligned(const std::byte* src) {
+    T value;
+    std::memcpy(&value, src, sizeof(T));
+    return value;
+}
+
+/// The values of a tensor as floats. F16 and BF16 convert exactly, NaN and infinity included; F64 is rounded to the
+/// nearest float, and a finite value beyond them is an error.
+[[nodiscard]] inline std::vector<float> read_floats(TensorEntry const& entry, std::span<const std::byte> bytes) {
+    std::vector<float> values(bytes.size() / entry.dtype.bytes);
+    const auto convert = [&]<class From>(From, auto to_float) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = to_float(read_unaligned<From>(bytes.data() + i * sizeof(From)));
+        }
+    };
+    if (entry.dtype.name == "F16") {
+        convert(std::uint16_t{}, half_to_float);
+    } else if (entry.dtype.name == "BF16") {
+        // The upper half of a float.
+        convert(std::uint16_t{}, [](std::uint16_t half) { return std::bit_cast<float>(std::uint32_t{half} << 16U); });
+    } else if (entry.dtype.name == "F64") {
+        convert(double{}, [&](double value) {
+            const bool is_finite = (std::bit_cast<std::uint64_t>(value) >> 52U & 0x7ffU) != 0x7ffU;
+            // Half a step beyond the largest float, infinity is the nearest.
+            if (is_finite && std::abs(value) >= 0x1.ffffffp127) entry.at.fail("has a value too large for a float");
+            return static_cast<float>(value);
+        });
+    } else {
+        convert(float{}, [](float value) { return value; });
+    }
+    return values;
+}
+
+/// The size of the header and the header, padded so that the data that follows is aligned to 8 bytes.
+[[nodiscard]] inline std::string safetensors_header(std::string const& path, Weights const& weights) {
+    Json::Object header;
+    std::size_t offset = 0, values = 1;
+    for (auto const& [name, tensor] : weights) {
+        values += 6 + tensor.dims.size();
+        if (name == "__metadata__") fail(path, ": weight ", name, ": safetensors reserves this name");
+        if (utf8_prefix(name) != name.size()) fail(path, ": weight ", name, ": its name is not UTF-8");
+        const std::size_t end = offset + tensor.values.size_bytes();
+        header.emplace_back(name, Json::Object{{"dtype", "F32"},
+                                               {"shape", Json::Array(tensor.dims.begin(), tensor.dims.end())},
+                                               {"data_offsets", Json::Array{offset, end}}});
+        offset = end;
+    }
+    if (values > safetensors_limits.values) fail(path, ": these are more tensors than a header can describe");
+    std::string text = to_string(Json(std::move(header)));
+    text.resize((text.size() + 7) / 8 * 8, ' ');
+    if (text.size() > safetensors_header_limit) {
+        fail(path, ": a header of ", text.size(), " bytes is longer than the ", safetensors_header_limit, " allowed");
+    }
+    const std::uint64_t size = text.size();
+    return std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + text;
+}
+
+}  // namespace detail
+
+/// The weights in a safetensors file of which `file` holds all bytes; `name` is what errors call it. Aligned F32 is not
+/// copied: those weights share the bytes. Tensors named num_batches_tracked are left out.
+/// Throws error, naming file and tensor, for whatever the format does not allow and for tensors of integers.
+[[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
+    constexpr std::size_t size_bytes = sizeof(std::uint64_t);
+    if (file.bytes.size() < size_bytes) {
+        fail(name, ": not a safetensors file: ", file.bytes.size(), " bytes are too few");
+    }
+    const auto header_bytes = detail::read_unaligned<std::uint64_t>(file.bytes.data());
+    if (header_bytes > safetensors_header_limit) {
+        fail(name, ": not a safetensors file: a header of ", header_bytes, " bytes is longer than the ",
+             safetensors_header_limit, " allowed");
+    }
+    const std::size_t rest = file.bytes.size() - size_bytes;
+    if (header_bytes > rest) fail(name, ": the header has ", header_bytes, " bytes, but only ", rest, " are there");
+
+    const JsonCursor header =
+        parse_json(name + ": header", file.text().substr(size_bytes, header_bytes), detail::safetensors_limits);
+    const std::span<const std::byte> data = file.bytes.subspan(size_bytes + header_bytes);
+    std::vector<detail::TensorEntry> entries;
+    for (auto const& [key, value] : header.members()) {
+        if (key == "__metadata__") {
+            for (auto const& [_, text] : value.members()) (void)text.string();
+        } else {
+            entries.push_back(detail::read_entry(key, value, data.size()));
+        }
+    }
+    detail::require_full_cover(header, entries, data.size());
+
+    Weights weights;
+    for (detail::TensorEntry& entry : entries) {
+        if (detail::is_step_count(entry.name)) continue;
+        const std::span<const std::byte> bytes = data.subspan(entry.begin, entry.end - entry.begin);
+        const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0;
+        if (entry.dtype.name == "F32" && is_aligned) {
+            const std::span values(reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float));
+            weights.add(std::string(entry.name), {std::move(entry.dims), values, file.owner});
+        } else {
+            weights.add(std::string(entry.name), std::move(entry.dims), detail::read_floats(entry, bytes));
+        }
+    }
+    return weights;
+}
+
+/// Throws error as read_file and parse_safetensors do.
+[[nodiscard]] inline Weights read_safetensors(std::string const& path) {
+    return parse_safetensors(path, read_file(path));
+}
+
+/// Writes the weights as F32, in the order of their names, without copying them. As with write_file, `path` is what it
+/// was until all is written.
+/// Throws error as write_file does, and for names that are not UTF-8 or reserved.
+inline void write_safetensors(std::string const& path, Weights const& weights) {
+    const std::string header = detail::safetensors_header(path, weights);
+    std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(header))};
+    for (auto const& [name, tensor] : weights) parts.push_back(std::as_bytes(tensor.values));
+    write_file(path, parts);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

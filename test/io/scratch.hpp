@@ -1,0 +1,77 @@
+// What the tests of this room share.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <primsel/core/error.hpp>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace scratch {
+
+/// A folder of its own, gone at the end of the scope.
+class Folder {
+public:
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "primsel-test-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a folder for the test");
+        path_ = name;
+    }
+    Folder(Folder const&) = delete;
+    Folder& operator=(Folder const&) = delete;
+    ~Folder() { std::filesystem::remove_all(path_); }
+
+    [[nodiscard]] std::string file(std::string_view name) const { return (path_ / name).string(); }
+    [[nodiscard]] std::ptrdiff_t entries() const {
+        return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
+    }
+
+private:
+    std::filesystem::path path_;
+};
+
+/// While it lives, no file may become larger: as on a disk with that much space left.
+class SmallDisk {
+public:
+    explicit SmallDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        ::getrlimit(RLIMIT_FSIZE, &limit_);
+        const rlimit small{bytes, limit_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &small);
+    }
+    SmallDisk(SmallDisk const&) = delete;
+    SmallDisk& operator=(SmallDisk const&) = delete;
+    ~SmallDisk() {
+        ::setrlimit(RLIMIT_FSIZE, &limit_);
+        std::signal(SIGXFSZ, handler_);
+    }
+
+private:
+    void (*handler_)(int);
+    rlimit limit_{};
+};
+
+/// The message of the primsel::error that the call throws; empty when it throws none. Other exceptions pass.
+template <class Call>
+std::string error_of(Call const& call) {
+    try {
+        call();
+    } catch (primsel::error const& error) {
+        return error.what();
+    }
+    return {};
+}
+
+/// A file's bytes, read without the library.
+inline std::string content(std::string const& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+inline void write(std::string const& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
+
+}  // namespace scratch
