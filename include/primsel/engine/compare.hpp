@@ -22,7 +22,7 @@ struct ComparedPlan {
 };
 
 /// The plan, greedy (each layer's own cheapest primitive, whatever the changes of layout cost) and, for each family that
-/// can compute something, the uniform plan that uses the family wherever it can and the cheapest other where it cannot.
+/// can compute something, the uniform plan that uses the family wherever it can and im2 where it cannot.
 template <CostModel Model>
 [[nodiscard]] std::vector<ComparedPlan> rival_plans(Graph const& simplified, Kernels const& kernels, Model& model) {
     std::vector<ComparedPlan> plans;

@@ -23,9 +23,10 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// What a plan may use.
 struct PlanOptions {
-    /// Only primitives of this family, where one of them can compute the layer: a uniform plan.
+    /// A uniform plan: only primitives of this family; where none of them can compute the layer, im2, which can compute
+    /// any.
     std::optional<Family> family = std::nullopt;
-    /// Only this primitive, where it can compute the layer.
+    /// The same with a single primitive.
     std::string primitive = {};
     /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
     double max_error = std::numeric_limits<double>::infinity();
@@ -74,14 +75,16 @@ public:
     std::vector<std::vector<Candidate>> candidates;
 
 private:
-    [[nodiscard]] bool wanted(PrimitiveEntry const& entry) const {
-        return (!options_.family || entry.family == *options_.family) &&
-               (options_.primitive.empty() || entry.id == options_.primitive);
+    /// How far a primitive is from what was asked for: 0 is that itself, 1 what stands in for it, 2 anything else.
+    [[nodiscard]] int distance(PrimitiveEntry const& entry) const {
+        const bool wanted = (!options_.family || entry.family == *options_.family) &&
+                            (options_.primitive.empty() || entry.id == options_.primitive);
+        return wanted ? 0 : entry.family == Family::im2 ? 1 : 2;
     }
-    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, ConvShape const& shape, bool some_wanted) const {
+    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, ConvShape const& shape, int nearest) const {
         if (const Support support = entry.supports(shape); !support) return std::string(support.reason());
         if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
-        return some_wanted && !wanted(entry) ? "not asked for" : "";
+        return distance(entry) > nearest ? "not asked for" : "";
     }
     [[nodiscard]] ConvShape shape_of(std::size_t node) const {
         return conv_shape_of(std::get<ConvParams>(graph_[node].layer), graph_[graph_[node].inputs[0]].shape,
@@ -107,12 +110,12 @@ private:
             }
             if (std::holds_alternative<ConvParams>(node.layer)) {
                 const ConvShape shape = shape_of(i);
-                bool some_wanted = false;
+                int nearest = 2;
                 for (PrimitiveEntry const& entry : kernels_.primitives) {
-                    some_wanted = some_wanted || (wanted(entry) && refusal(entry, shape, false).empty());
+                    if (refusal(entry, shape, 2).empty()) nearest = std::min(nearest, distance(entry));
                 }
                 for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
-                    std::string reason = refusal(kernels_.primitives[p], shape, some_wanted);
+                    std::string reason = refusal(kernels_.primitives[p], shape, nearest);
                     if (reason.empty()) convs_.push_back({shape, p});
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
