@@ -47,10 +47,17 @@ function(primsel_warnings target)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion $<$<BOOL:${PRIMSEL_WERROR}>:-Werror>)
 endfunction()
 
+# The kernels, for the programs that include cost/extern_kernels.hpp: compiled once and not once a program.
+add_library(primsel_kernels STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/kernels.cpp)
+primsel_warnings(primsel_kernels)
+target_compile_options(primsel_kernels PRIVATE ${primsel_march_${PRIMSEL_ARCH}})
+target_link_libraries(primsel_kernels PRIVATE primsel::primsel)
+primsel_link_doors(primsel_kernels)
+
 # Our flags and the library with every door, for a program of ours.
 function(primsel_own target)
     primsel_warnings(${target})
     target_compile_options(${target} PRIVATE ${primsel_march_${PRIMSEL_ARCH}})
-    target_link_libraries(${target} PRIVATE primsel::primsel)
+    target_link_libraries(${target} PRIVATE primsel::primsel primsel_kernels)
     primsel_link_doors(${target})
 endfunction()

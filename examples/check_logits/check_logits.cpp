@@ -2,6 +2,7 @@
 //
 // Runs networks on the weights and input that bench/peers/torch_reference.py wrote to DIR, with the plan and with each
 // uniform plan, and compares the logits with PyTorch's: the largest difference relative to the logits' RMS.
+#include <primsel/cost/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
 
 #include <algorithm>

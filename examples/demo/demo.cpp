@@ -5,6 +5,7 @@
 
 #include <primsel/io/file.hpp>
 #include <primsel/plan/svg.hpp>
+#include <primsel/cost/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
 
 #include <algorithm>

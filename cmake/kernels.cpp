@@ -1,0 +1,6 @@
+// All kernels, compiled once for our own programs: those that include <primsel/cost/extern_kernels.hpp> take them from
+// here.
+#include <primsel/cost/extern_kernels.hpp>
+
+template primsel::Kernels
+primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
