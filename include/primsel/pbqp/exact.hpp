@@ -20,8 +20,8 @@ struct ExactPbqp {
 
         std::vector<std::size_t> nodes;
         const PbqpProblem core = reducer.core(nodes);
-        Search search{core, max_branches, ReductionPbqp{}.solve(core), 0, false};
-        search.branch(core);
+        Search search{core, max_branches, ReductionPbqp{}.solve(core)};
+        search.branch(core, 0);
         std::vector<std::size_t> choice(problem.node_count(), 0);
         for (std::size_t i = 0; i < nodes.size(); ++i) choice[nodes[i]] = search.best.choice[i];
         PbqpSolution solution = detail::finish(problem, reducer, std::move(choice), !search.cut_short);
@@ -33,61 +33,57 @@ private:
     /// Depth first: fix the node with most neighbours, cheapest alternative first, reduce what is left, and leave off
     /// where no completion can beat the best so far.
     struct Search {
-        PbqpProblem const& root;
-        std::size_t budget;
-        PbqpSolution best;
-        std::size_t branches;
-        bool cut_short;
-        std::vector<std::size_t> fixed{};  // the root's nodes and their alternatives, pairwise
-
-        void branch(PbqpProblem const& problem) { branch(problem, std::vector<Level>{}); }
-
-    private:
-        /// A reduced problem on the way down, and the numbers of its core's nodes in it.
+        /// A reduced problem on the way down, and the numbers of its core's nodes in it, ascending.
         struct Level {
             detail::Reducer reducer;
             std::vector<std::size_t> nodes;
         };
 
-        void branch(PbqpProblem const& problem, std::vector<Level> above) {
-            if (!(bound(problem) < best.cost)) return;
+        PbqpProblem const& root;
+        std::size_t budget;
+        PbqpSolution best;
+        std::size_t branches = 0;
+        bool cut_short = false;
+        std::vector<Level const*> path{};
+
+        /// `spent`: what the choices made so far cost, apart from what they add to the problem that is left.
+        void branch(PbqpProblem const& problem, double spent) {
+            if (!(spent + bound(problem) < best.cost)) return;
             const std::size_t node = busiest(problem);
-            detail::Reducer reducer(problem);
-            const std::vector<double> local = reducer.local_costs(node);
+            const detail::Reducer whole(problem);
+            const std::vector<double> local = whole.local_costs(node);
             std::vector<std::size_t> order(local.size());
             std::iota(order.begin(), order.end(), std::size_t{0});
             std::ranges::stable_sort(order, {}, [&](std::size_t i) { return local[i]; });
             for (const std::size_t alternative : order) {
+                if (!(spent + local[alternative] < best.cost)) return;
                 if (branches == budget) {
                     cut_short = true;
                     return;
                 }
                 ++branches;
-                Level level{detail::Reducer(problem), {}};
+                Level level{whole, {}};
                 level.reducer.fix(node, alternative);
                 level.reducer.reduce();
-                std::vector<Level> levels = above;
+                path.push_back(&level);
                 if (level.reducer.done()) {
-                    levels.push_back(std::move(level));
-                    offer(levels);
-                    continue;
+                    offer();
+                } else {
+                    const PbqpProblem core = level.reducer.core(level.nodes);
+                    branch(core, spent + level.reducer.spent());
                 }
-                const PbqpProblem core = level.reducer.core(level.nodes);
-                levels.push_back(std::move(level));
-                branch(core, std::move(levels));
+                path.pop_back();
             }
         }
 
         /// A complete assignment: every level's choices, from the innermost core outwards.
-        void offer(std::vector<Level> const& levels) {
+        void offer() {
             std::vector<std::size_t> choice;
-            for (std::size_t i = levels.size(); i-- > 0;) {
-                std::vector<std::size_t> outer;
-                for (std::size_t n = 0; n < levels[i].nodes.size(); ++n) {
-                    outer.resize(std::max(outer.size(), levels[i].nodes[n] + 1), 0);
-                    outer[levels[i].nodes[n]] = choice[n];
-                }
-                levels[i].reducer.propagate(outer);
+            for (std::size_t i = path.size(); i-- > 0;) {
+                Level const& level = *path[i];
+                std::vector<std::size_t> outer(level.nodes.empty() ? 0 : level.nodes.back() + 1, 0);
+                for (std::size_t n = 0; n < level.nodes.size(); ++n) outer[level.nodes[n]] = choice[n];
+                level.reducer.propagate(outer);
                 choice = std::move(outer);
             }
             const double cost = root.cost(choice);

@@ -65,6 +65,7 @@ public:
 
     /// The node takes the alternative for good.
     void fix(std::size_t node, std::size_t alternative) {
+        spent_ += costs_[node][alternative];
         steps_.push_back({node, {no_edge, no_edge}, {}, {}, alternative});
         while (!adjacent_[node].empty()) {
             const std::size_t edge = adjacent_[node].back();
@@ -76,6 +77,8 @@ public:
     }
 
     [[nodiscard]] bool done() const { return left_ == 0; }
+    /// The cost that no choice in what is left can change: that of the nodes that went without a neighbour to charge.
+    [[nodiscard]] double spent() const { return spent_; }
 
     /// For each alternative of a node, its cost and the least that each neighbour adds.
     [[nodiscard]] std::vector<double> local_costs(std::size_t node) const {
@@ -213,6 +216,7 @@ private:
     /// R0: a node without edges.
     void reduce_none(std::size_t node) {
         ++counts.r0;
+        spent_ += costs_[node][cheapest(costs_[node])];
         steps_.push_back(step_for(node));
         remove(node);
     }
@@ -265,6 +269,7 @@ private:
     std::vector<std::size_t> queue_;
     std::vector<Step> steps_;
     std::size_t left_ = 0;
+    double spent_ = 0;
 };
 
 [[nodiscard]] inline PbqpSolution finish(PbqpProblem const& problem, Reducer const& reducer,

@@ -1,0 +1,158 @@
+#include <primsel/pbqp/exact.hpp>
+
+#include "random_problems.hpp"
+
+#include <doctest/doctest.h>
+#include <primsel/core/timer.hpp>
+#include <primsel/pbqp/brute_force.hpp>
+
+#include <algorithm>
+
+namespace ps = primsel;
+using namespace random_problems;
+
+namespace {
+
+/// All pairs joined; `hidden` costs nothing where it is given, and everything else at least 1.
+ps::PbqpProblem dense(Random& random, std::size_t nodes, std::size_t alternatives,
+                      std::vector<std::size_t> const& hidden = {}) {
+    const auto raised = [&](std::size_t count, std::size_t free) {
+        std::vector<double> costs = random.costs(count, 0);
+        if (hidden.empty()) return costs;
+        for (double& cost : costs) ++cost;
+        costs[free] = 0;
+        return costs;
+    };
+    ps::PbqpProblem problem;
+    for (std::size_t i = 0; i < nodes; ++i) problem.add_node(raised(alternatives, hidden.empty() ? 0 : hidden[i]));
+    for (std::size_t i = 0; i < nodes; ++i) {
+        for (std::size_t j = i + 1; j < nodes; ++j) {
+            const std::size_t free = hidden.empty() ? 0 : hidden[i] * alternatives + hidden[j];
+            problem.add_edge(i, j, {alternatives, alternatives, raised(alternatives * alternatives, free)});
+        }
+    }
+    return problem;
+}
+
+/// The least cost by trying every assignment, leaving off where the sum already is too large.
+double exhaustive(ps::PbqpProblem const& problem) {
+    const std::size_t nodes = problem.node_count();
+    std::vector<std::size_t> matrices(nodes * nodes);
+    for (ps::PbqpProblem::Edge const& edge : problem.edges()) matrices[edge.u * nodes + edge.v] = edge.matrix;
+    std::vector<std::size_t> choice(nodes);
+    double best = forbidden;
+    const auto place = [&](auto const& self, std::size_t node, double sum) -> void {
+        if (sum >= best) return;
+        if (node == nodes) {
+            best = sum;
+            return;
+        }
+        for (std::size_t i = 0; i < problem.costs(node).size(); ++i) {
+            double more = problem.costs(node)[i];
+            for (std::size_t before = 0; before < node; ++before) {
+                more += problem.matrix(matrices[before * nodes + node])(choice[before], i);
+            }
+            choice[node] = i;
+            self(self, node + 1, sum + more);
+        }
+    };
+    place(place, 0, 0);
+    return best;
+}
+
+}  // namespace
+
+TEST_CASE("exact: dense cores against brute force") {
+    for (std::uint32_t seed = 0; seed < 40; ++seed) {
+        CAPTURE(seed);
+        Random random(seed);
+        const ps::PbqpProblem problem = dense(random, 7, 3);
+        const ps::PbqpSolution solution = ps::ExactPbqp{}.solve(problem);
+        CHECK(solution.optimal);
+        CHECK(solution.branches > 0);
+        CHECK(solution.cost == ps::BruteForcePbqp{}.solve(problem).cost);
+    }
+}
+
+TEST_CASE("exact: a dense core of 12 nodes with 4 alternatives") {
+    for (std::uint32_t seed = 0; seed < 3; ++seed) {
+        CAPTURE(seed);
+        Random random(seed);
+        const ps::PbqpProblem problem = dense(random, 12, 4);
+        const ps::PbqpSolution solution = ps::ExactPbqp{}.solve(problem);
+        CHECK(solution.optimal);
+        CHECK(solution.cost == problem.cost(solution.choice));
+        CHECK(solution.cost == exhaustive(problem));
+        // The bound prunes: all assignments but the last few nodes' would be 4^9.
+        CHECK(solution.branches < 30'000);
+    }
+}
+
+TEST_CASE("exact: finds the one assignment that costs nothing") {
+    for (std::uint32_t seed = 0; seed < 10; ++seed) {
+        CAPTURE(seed);
+        Random random(seed);
+        std::vector<std::size_t> hidden(14);
+        for (std::size_t& choice : hidden) choice = random.below(5);
+        const ps::PbqpSolution solution = ps::ExactPbqp{}.solve(dense(random, 14, 5, hidden));
+        CHECK(solution.optimal);
+        CHECK(solution.cost == 0);
+        CHECK(solution.choice == hidden);
+    }
+}
+
+TEST_CASE("exact: with few branches the best found, not called optimal") {
+    std::size_t worse = 0;
+    for (std::uint32_t seed = 0; seed < 20; ++seed) {
+        CAPTURE(seed);
+        Random random(seed);
+        const ps::PbqpProblem problem = dense(random, 8, 3);
+        const double optimum = ps::BruteForcePbqp{}.solve(problem).cost;
+        const double heuristic = ps::ReductionPbqp{}.solve(problem).cost;
+        double last = heuristic;
+        for (const std::size_t branches : {0U, 1U, 5U, 20U}) {
+            CAPTURE(branches);
+            const ps::PbqpSolution solution = ps::ExactPbqp{.max_branches = branches}.solve(problem);
+            CHECK_FALSE(solution.optimal);
+            CHECK(solution.branches == branches);
+            CHECK(solution.cost == problem.cost(solution.choice));
+            CHECK(solution.cost <= last);  // more branches never make it worse
+            CHECK(solution.cost >= optimum);
+            if (branches == 0) CHECK(solution.cost == heuristic);
+            last = solution.cost;
+        }
+        if (last > optimum) ++worse;
+    }
+    CHECK(worse > 0);
+}
+
+TEST_CASE("exact: what the reductions solve needs no branches, however few are allowed") {
+    for (Kind const& kind : kinds) {
+        if (!kind.reducible) continue;
+        CAPTURE(kind.name);
+        Random random(5);
+        const ps::PbqpSolution solution =
+            ps::ExactPbqp{.max_branches = 0}.solve(random_problems::problem(random, kind.edges(random), 5));
+        CHECK(solution.optimal);
+        CHECK(solution.branches == 0);
+        CHECK(solution.rn == 0);
+    }
+}
+
+TEST_CASE("exact: reductions that make a core of a core") {
+    // Wheels: fixing the hub leaves a cycle, which reduces away; two hubs need two levels of branches.
+    for (std::uint32_t seed = 0; seed < 100; ++seed) {
+        CAPTURE(seed);
+        Random random(seed);
+        Edges edges{9, {}};
+        for (std::size_t i = 2; i < 9; ++i) {
+            edges.pairs.emplace_back(0, i);
+            edges.pairs.emplace_back(1, i);
+            edges.pairs.emplace_back(i, i == 8 ? 2 : i + 1);
+        }
+        const ps::PbqpProblem problem = random_problems::problem(random, edges, 15, 2);
+        const ps::PbqpSolution solution = ps::ExactPbqp{}.solve(problem);
+        CHECK(solution.optimal);
+        CHECK(solution.cost == ps::BruteForcePbqp{}.solve(problem).cost);
+    }
+}
