@@ -21,8 +21,8 @@ struct ComparedPlan {
     double seconds = 0;
 };
 
-/// The plan, greedy (each layer's own cheapest primitive, whatever the changes of layout cost) and, for each family that
-/// can compute something, the uniform plan that uses the family wherever it can and im2 where it cannot.
+/// The plan, greedy (each layer's own cheapest primitive, whatever the changes of layout cost) and, for each family
+/// that can compute something, the uniform plan that uses the family wherever it can and im2 where it cannot.
 template <CostModel Model>
 [[nodiscard]] std::vector<ComparedPlan> rival_plans(Graph const& simplified, Kernels const& kernels, Model& model) {
     std::vector<ComparedPlan> plans;
@@ -51,8 +51,7 @@ inline void time_plans(std::vector<ComparedPlan>& plans, Graph const& simplified
     for (ComparedPlan const& plan : plans) {
         programs.push_back(std::make_unique<Program>(simplified, kernels, plan.plan, weights, executor.concurrency()));
     }
-    const auto batch = static_cast<std::size_t>(simplified.batch());
-    std::vector<float> src(batch * programs[0]->in_shape().size()), dst(batch * programs[0]->out_shape().size());
+    std::vector<float> src(programs[0]->in_floats()), dst(programs[0]->out_floats());
     for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>((i * 2654435761U >> 16) & 255U) / 255.0F;
     std::vector<std::vector<double>> seconds(plans.size());
     for (std::size_t round = 0; round <= rounds; ++round) {

@@ -45,10 +45,9 @@ public:
     /// on every call and for every number of threads. Spans of any other size are a bug of the caller's: it stops the
     /// program with a message.
     void run(std::span<const float> src, std::span<float> dst) noexcept {
-        const auto batch = static_cast<std::size_t>(program_.batch());
-        if (src.size() != batch * in_shape().size() || dst.size() != batch * out_shape().size()) [[unlikely]] {
+        if (src.size() != program_.in_floats() || dst.size() != program_.out_floats()) [[unlikely]] {
             std::fprintf(stderr, "primsel: run() takes %zu floats and gives %zu; it was called with %zu and %zu\n",
-                         batch * in_shape().size(), batch * out_shape().size(), src.size(), dst.size());
+                         program_.in_floats(), program_.out_floats(), src.size(), dst.size());
             std::abort();
         }
         program_.run(src.data(), dst.data(), executor_);

@@ -23,6 +23,8 @@ public:
     /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit.
     Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers)
         : batch_(graph.batch()), in_shape_(graph[graph.input()].shape), out_shape_(graph[graph.output_node()].shape) {
+        in_floats_ = static_cast<std::size_t>(batch_) * kernels.layouts[0].size(in_shape_);
+        out_floats_ = static_cast<std::size_t>(batch_) * kernels.layouts[0].size(out_shape_);
         check_key(plan.key, make_key(graph, kernels));
         check_weights(graph, weights);
         build(graph, kernels, plan, weights, workers);
@@ -38,6 +40,9 @@ public:
     [[nodiscard]] int batch() const { return batch_; }
     [[nodiscard]] Shape in_shape() const { return in_shape_; }
     [[nodiscard]] Shape out_shape() const { return out_shape_; }
+    /// Of all images and all results in the first layout.
+    [[nodiscard]] std::size_t in_floats() const { return in_floats_; }
+    [[nodiscard]] std::size_t out_floats() const { return out_floats_; }
     [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
     [[nodiscard]] std::size_t weight_bytes() const { return weight_floats_ * sizeof(float); }
     [[nodiscard]] std::size_t steps() const { return steps_.size(); }
@@ -162,6 +167,10 @@ private:
             in_layout[i] = find_layout(kernels, planned.in_layout, node.name);
             out_layout[i] = find_layout(kernels, planned.out_layout, node.name);
             if (std::holds_alternative<InputParams>(node.layer)) {
+                if (out_layout[i] != 0) {
+                    fail("plan: layer ", node.name, " is an image in ", planned.out_layout, "; images come in ",
+                         kernels.layouts[0].name);
+                }
                 tensor[i] = source;
                 continue;
             }
@@ -331,6 +340,7 @@ private:
 
     int batch_;
     Shape in_shape_, out_shape_;
+    std::size_t in_floats_ = 0, out_floats_ = 0;
     std::vector<Step> steps_;
     std::vector<std::string> names_;
     std::vector<float*> tensors_;

@@ -79,8 +79,14 @@ private:
         print.add(node.name);
         print.add(node.layer.index());
         std::visit([&](auto const& params) { print.add(params); }, node.layer);
+        print.add(node.inputs.size());
         for (const std::size_t input : node.inputs) print.add(input);
         print.add(node.folded.size());
+        for (Folded const& folded : node.folded) {
+            print.add(folded.name);
+            print.add(folded.layer.index());
+            std::visit([&](auto const& params) { print.add(params); }, folded.layer);
+        }
     }
     return print.text();
 }

@@ -47,6 +47,7 @@ class Pricing {
 public:
     Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
         : graph_(graph), kernels_(kernels), options_(options), alternatives(graph.size()), candidates(graph.size()) {
+        check_options();
         ask();
         conv_seconds_.resize(convs_.size());
         op_seconds_.resize(ops_.size());
@@ -75,24 +76,38 @@ public:
     std::vector<std::vector<Candidate>> candidates;
 
 private:
+    void check_options() const {
+        std::string ids;
+        for (PrimitiveEntry const& entry : kernels_.primitives) {
+            if (options_.primitive.empty() || entry.id == options_.primitive) return;
+            ids += (ids.empty() ? "" : ", ") + std::string(entry.id);
+        }
+        fail("plan: no primitive is named ", options_.primitive, "; there are ", ids);
+    }
     /// How far a primitive is from what was asked for: 0 is that itself, 1 what stands in for it, 2 anything else.
     [[nodiscard]] int distance(PrimitiveEntry const& entry) const {
         const bool wanted = (!options_.family || entry.family == *options_.family) &&
                             (options_.primitive.empty() || entry.id == options_.primitive);
         return wanted ? 0 : entry.family == Family::im2 ? 1 : 2;
     }
-    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, ConvShape const& shape, int nearest) const {
+    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvShape const& shape,
+                                      int nearest) const {
         if (const Support support = entry.supports(shape); !support) return std::string(support.reason());
         if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
+        if (needs_pass(entry, node) && kernels_.layouts[entry.out_layout].epilogue == nullptr) {
+            return "its layout has no bias and activation";
+        }
         return distance(entry) > nearest ? "not asked for" : "";
     }
     [[nodiscard]] ConvShape shape_of(std::size_t node) const {
         return conv_shape_of(std::get<ConvParams>(graph_[node].layer), graph_[graph_[node].inputs[0]].shape,
                              graph_.batch());
     }
-    [[nodiscard]] static bool needs_epilogue(Node const& node) {
+    /// Whether a pass of its own must add bias and residual and clamp.
+    [[nodiscard]] static bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
         auto const& conv = std::get<ConvParams>(node.layer);
-        return conv.bias || !node.folded.empty() || conv.residual || conv.clamp != Clamp{};
+        const bool epilogue = conv.bias || !node.folded.empty() || conv.residual || conv.clamp != Clamp{};
+        return epilogue && !entry.fuses_epilogue;
     }
 
     void ask() {
@@ -112,10 +127,10 @@ private:
                 const ConvShape shape = shape_of(i);
                 int nearest = 2;
                 for (PrimitiveEntry const& entry : kernels_.primitives) {
-                    if (refusal(entry, shape, 2).empty()) nearest = std::min(nearest, distance(entry));
+                    if (refusal(entry, node, shape, 2).empty()) nearest = std::min(nearest, distance(entry));
                 }
                 for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
-                    std::string reason = refusal(kernels_.primitives[p], shape, nearest);
+                    std::string reason = refusal(kernels_.primitives[p], node, shape, nearest);
                     if (reason.empty()) convs_.push_back({shape, p});
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
@@ -140,13 +155,7 @@ private:
                     if (!candidate.refusal.empty()) continue;
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     candidate.seconds = conv_seconds_[conv++];
-                    if (!entry.fuses_epilogue && needs_epilogue(node)) {
-                        if (kernels_.layouts[entry.out_layout].epilogue == nullptr) {
-                            candidate.refusal = "its layout has no bias and activation";
-                            continue;
-                        }
-                        candidate.seconds += op_seconds[entry.out_layout];
-                    }
+                    if (needs_pass(entry, node)) candidate.seconds += op_seconds[entry.out_layout];
                     consider(alternatives[i], {p, entry.in_layout, entry.out_layout, candidate.seconds});
                 }
                 if (alternatives[i].empty()) fail_for(node, i);
@@ -198,35 +207,95 @@ private:
     return std::holds_alternative<ConvParams>(node.layer) && position == 1 ? out_layout : in_layout;
 }
 
-/// Nodes are layers, alternatives their (layout pairs), edges the changes of layout between them; the result must leave
-/// in the first layout.
+/// A node's input that another node's result fills.
+struct Reading {
+    std::size_t reader, position;
+};
+
+/// Nodes are layers, alternatives their layout pairs, edges the changes of layout between them; the result must leave
+/// in the first layout. Readers that want the same layout share one copy: for a result with several readers a node of
+/// its own chooses in which layouts it is there for them.
 template <class Prices>
-[[nodiscard]] PbqpProblem make_problem(Graph const& graph, Prices const& prices) {
-    PbqpProblem problem;
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        std::vector<double> costs;
-        for (Alternative const& way : prices.alternatives[i]) {
-            costs.push_back(way.seconds +
-                            (i == graph.output_node() ? prices.transform_seconds(i, way.out_layout, 0) : 0));
-        }
-        problem.add_node(std::move(costs));
-    }
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {
-            const std::size_t writer = graph[i].inputs[position];
-            auto const &from = prices.alternatives[writer], &to = prices.alternatives[i];
+class Formulation {
+public:
+    Formulation(Graph const& graph, Prices const& prices) : graph_(graph), prices_(prices) {
+        std::vector<std::vector<Reading>> readings(graph.size());
+        for (std::size_t i = 0; i < graph.size(); ++i) {
             std::vector<double> costs;
-            for (Alternative const& write : from) {
+            for (Alternative const& way : prices.alternatives[i]) {
+                costs.push_back(way.seconds +
+                                (i == graph.output_node() ? prices.transform_seconds(i, way.out_layout, 0) : 0));
+            }
+            problem.add_node(std::move(costs));
+            for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {
+                readings[graph[i].inputs[position]].push_back({i, position});
+            }
+        }
+        for (std::size_t writer = 0; writer < graph.size(); ++writer) {
+            if (readings[writer].size() == 1) add_edge(writer, readings[writer][0]);
+            if (readings[writer].size() > 1) add_copies(writer, readings[writer]);
+        }
+    }
+
+    /// Its first nodes are the graph's.
+    PbqpProblem problem;
+
+private:
+    [[nodiscard]] std::size_t layout_of(Reading const& reading, Alternative const& way) const {
+        return read_layout(graph_[reading.reader], reading.position, way.in_layout, way.out_layout);
+    }
+    void add_edge(std::size_t writer, Reading const& reading) {
+        auto const &from = prices_.alternatives[writer], &to = prices_.alternatives[reading.reader];
+        std::vector<double> costs;
+        for (Alternative const& write : from) {
+            for (Alternative const& read : to) {
+                costs.push_back(prices_.transform_seconds(writer, write.out_layout, layout_of(reading, read)));
+            }
+        }
+        problem.add_edge(writer, reading.reader, PbqpMatrix{from.size(), to.size(), std::move(costs)});
+    }
+    void add_copies(std::size_t writer, std::vector<Reading> const& readings) {
+        std::vector<std::size_t> layouts;
+        for (Reading const& reading : readings) {
+            for (Alternative const& way : prices_.alternatives[reading.reader]) {
+                layouts.push_back(layout_of(reading, way));
+            }
+        }
+        std::ranges::sort(layouts);
+        layouts.erase(std::ranges::unique(layouts).begin(), layouts.end());
+        // An alternative is a set of layouts: bit i of its number plus one stands for layouts[i].
+        const std::size_t sets = (std::size_t{1} << layouts.size()) - 1;
+        const auto contains = [](std::size_t set, std::size_t i) { return (((set + 1) >> i) & 1U) != 0; };
+        const std::size_t copies = problem.add_node(std::vector<double>(sets, 0.0));
+
+        std::vector<double> costs;
+        for (Alternative const& write : prices_.alternatives[writer]) {
+            for (std::size_t set = 0; set < sets; ++set) {
+                double seconds = 0;
+                for (std::size_t i = 0; i < layouts.size(); ++i) {
+                    if (contains(set, i)) seconds += prices_.transform_seconds(writer, write.out_layout, layouts[i]);
+                }
+                costs.push_back(seconds);
+            }
+        }
+        problem.add_edge(writer, copies, PbqpMatrix{prices_.alternatives[writer].size(), sets, std::move(costs)});
+        for (Reading const& reading : readings) {
+            auto const& to = prices_.alternatives[reading.reader];
+            std::vector<double> allowed;
+            for (std::size_t set = 0; set < sets; ++set) {
                 for (Alternative const& read : to) {
-                    const std::size_t layout = read_layout(graph[i], position, read.in_layout, read.out_layout);
-                    costs.push_back(prices.transform_seconds(writer, write.out_layout, layout));
+                    const auto i = std::ranges::find(layouts, layout_of(reading, read)) - layouts.begin();
+                    allowed.push_back(
+                        contains(set, static_cast<std::size_t>(i)) ? 0.0 : std::numeric_limits<double>::infinity());
                 }
             }
-            problem.add_edge(writer, i, PbqpMatrix{from.size(), to.size(), std::move(costs)});
+            problem.add_edge(copies, reading.reader, PbqpMatrix{sets, to.size(), std::move(allowed)});
         }
     }
-    return problem;
-}
+
+    Graph const& graph_;
+    Prices const& prices_;
+};
 
 }  // namespace detail
 
@@ -236,7 +305,7 @@ template <class Prices>
 
 /// Prices every way to run every layer of a (simplified) graph and solves for the cheapest whole, changes of layout
 /// included. Images come and results go in the kernels' first layout. Throws error when a layer cannot be computed at
-/// all, with each primitive's reason.
+/// all, with each primitive's reason, and when the options name a primitive that is not there.
 template <CostModel Model, Solver S>
 [[nodiscard]] Plan make_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                              PlanOptions const& options = {}) {
@@ -248,7 +317,7 @@ template <CostModel Model, Solver S>
     const detail::Pricing<Model> prices(graph, kernels, model, options);
     plan.predict_seconds = timer.seconds();
     timer.restart();
-    const PbqpSolution solution = solver.solve(detail::make_problem(graph, prices));
+    const PbqpSolution solution = solver.solve(detail::Formulation(graph, prices).problem);
     plan.solve_seconds = timer.seconds();
     plan.optimal = solution.optimal;
 
