@@ -78,7 +78,7 @@ private:
     static void one_panel(DenseParams const& params, OpArgs const& args, std::size_t begin,
                           const float* weights) noexcept {
         constexpr std::size_t vectors = width / lanes<Arch>;
-        constexpr std::size_t several = std::clamp<std::size_t>((registers<Arch> - 4) / vectors, 1, 6);
+        constexpr std::size_t several = std::clamp<std::size_t>((registers<Arch> - 4) / vectors, 1, 4);
         const std::size_t depth = args.src_shape[0].size(), k = static_cast<std::size_t>(params.k);
         const auto batch = static_cast<std::size_t>(args.batch);
         const float* bias = weights;

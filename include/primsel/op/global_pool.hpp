@@ -11,34 +11,6 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-/// One channel, of rows of neighbours.
-template <class Arch, class Reduction>
-float reduce_channel(const float* src, std::size_t rows, std::size_t stride, std::size_t columns) noexcept {
-    using V = Floats<Arch>;
-    constexpr std::size_t width = lanes<Arch>, several = 4;
-    V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity), V(Reduction::identity)};
-    for (std::size_t y = 0; y < rows; ++y, src += stride) {
-        std::size_t x = 0;
-        for (; x + several * width <= columns; x += several * width) {
-            PRIMSEL_UNROLL
-            for (std::size_t i = 0; i < several; ++i) {
-                sum[i] = Reduction::template apply<Arch>(sum[i], load<Arch>(src + x + i * width));
-            }
-        }
-        for (; x < columns; x += width) {
-            const V rest = load_up_to<Arch>(src + x, columns - x, Reduction::identity);
-            sum[0] = Reduction::template apply<Arch>(sum[0], rest);
-        }
-    }
-    sum[0] = Reduction::template apply<Arch>(sum[0], sum[1]);
-    sum[2] = Reduction::template apply<Arch>(sum[2], sum[3]);
-    alignas(64) float lane[width];
-    store<Arch>(lane, Reduction::template apply<Arch>(sum[0], sum[2]));
-    float total = Reduction::identity;
-    for (const float part : lane) total = Reduction::apply(total, part);
-    return total;
-}
-
 template <class Arch, class Reduction>
 void global_pool(OpArgs const& args, Strides from) noexcept {
     const Shape in = args.src_shape[0];
@@ -52,19 +24,23 @@ void global_pool(OpArgs const& args, Strides from) noexcept {
         for_ranges(args.executor, images * groups, group * in.pixels(), [=](std::size_t first, std::size_t last) {
             for (std::size_t item = first; item < last; ++item) {
                 const std::size_t image = item / groups, c = item % groups * group;
-                const WindowRows rows{src + image * in.size() + c, h, from.h};
-                pool_pixels<Arch, Reduction>(axis, rows, static_cast<float>(in.h), channels,
-                                             std::min(group, channels - c), dst + image * channels + c, 1);
+                const OutputRow row{.window = {src + image * in.size() + c, h, from.h},
+                                    .counted = static_cast<float>(in.h),
+                                    .dst = dst + image * channels + c};
+                pool_pixels<Arch, Reduction>(axis, row, channels, std::min(group, channels - c), 1);
             }
         });
         return;
     }
     const bool whole = from.h == w;  // the rows of a channel are neighbours too
     for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
+        std::size_t image = first / channels, c = first % channels;
         for (std::size_t item = first; item < last; ++item) {
-            const float* channel = src + item / channels * in.size() + item % channels * from.c;
-            const float total = reduce_channel<Arch, Reduction>(channel, whole ? 1 : h, from.h, whole ? h * w : w);
+            const float* channel = src + image * in.size() + c * from.c;
+            const float total = whole ? reduce_rows<Arch, Reduction>({channel, 1, 0}, in.pixels())
+                                      : reduce_rows<Arch, Reduction>({channel, h, from.h}, w);
             dst[item] = Reduction::averages ? total / static_cast<float>(in.pixels()) : total;
+            if (++c == channels) c = 0, ++image;
         }
     });
 }

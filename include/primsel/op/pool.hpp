@@ -5,6 +5,9 @@
 #include <primsel/op/detail/window.hpp>
 #include <primsel/op/op.hpp>
 
+#include <algorithm>
+#include <span>
+
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
@@ -16,16 +19,26 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
         in.h, params.window.h, params.stride.h, params.padding.top, params.padding.bottom, params.count_include_pad};
     const PoolAxis across{
         in.w, params.window.w, params.stride.w, params.padding.left, params.padding.right, params.count_include_pad};
-    for_rows(args.executor, args.batch, out, to, [=, src = args.src[0], dst = args.dst](auto image, int c, int h) {
-        const auto channel = static_cast<std::size_t>(c), first = static_cast<std::size_t>(down.first(h));
-        const WindowRows rows{src + image * in.size() + channel * from.c + first * from.h,
-                              static_cast<std::size_t>(down.last(h)) - first, from.h};
-        float* to_row = dst + image * out.size() + channel * to.c + static_cast<std::size_t>(h) * to.h;
-        const auto counted = static_cast<float>(down.counted(h));
-        if (from.w == 1) {
-            pool_columns<Arch, Reduction>(across, rows, counted, to_row, out.w);
-        } else {
-            pool_pixels<Arch, Reduction>(across, rows, counted, from.w, from.w, to_row, out.w);
+    for_rows(args.executor, args.batch, out, to, [=, src = args.src[0], dst = args.dst](RowRange const& range) {
+        constexpr int several = 16;
+        OutputRow rows[several];
+        for (int begin = 0; begin < range.count; begin += several) {
+            const int count = std::min(several, range.count - begin);
+            for (int i = 0; i < count; ++i) {
+                const Coord at = range[begin + i];
+                const auto c = static_cast<std::size_t>(at.c), h = static_cast<std::size_t>(at.h);
+                const auto first = static_cast<std::size_t>(down.first(at.h));
+                rows[i] = {.window = {src + range.image * in.size() + c * from.c + first * from.h,
+                                      static_cast<std::size_t>(down.last(at.h)) - first, from.h},
+                           .counted = static_cast<float>(down.counted(at.h)),
+                           .dst = dst + range.image * out.size() + c * to.c + h * to.h};
+            }
+            const std::span<const OutputRow> some(rows, static_cast<std::size_t>(count));
+            if (from.w == 1) {
+                pool_columns<Arch, Reduction>(across, some, out.w);
+            } else {
+                for (OutputRow const& row : some) pool_pixels<Arch, Reduction>(across, row, from.w, from.w, out.w);
+            }
         }
     });
 }

@@ -68,20 +68,22 @@ private:
     template <class Arch>
     static void pad(PadParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
         const Shape in = args.src_shape[0], out = args.dst_shape;
-        detail::for_rows(args.executor, args.batch, out, to, [&, from, to, in, out](auto image, int c, int h) {
-            float* dst =
-                args.dst + image * out.size() + static_cast<std::size_t>(c) * to.c + static_cast<std::size_t>(h) * to.h;
-            float* const end = dst + static_cast<std::size_t>(out.w) * to.w;
-            const int row = h - params.padding.top;
-            if (row >= 0 && row < in.h) {
-                const float* src = args.src[0] + image * in.size() + static_cast<std::size_t>(c) * from.c +
-                                   static_cast<std::size_t>(row) * from.h;
-                const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
-                dst = std::fill_n(dst, static_cast<std::size_t>(params.padding.left) * to.w, params.value);
-                detail::copy_floats<Arch>(src, dst, floats);
-                dst += floats;
+        const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
+        const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
+        detail::for_rows(args.executor, args.batch, out, to, [&, from, to](detail::RowRange const& range) {
+            for (int i = 0; i < range.count; ++i) {
+                const auto c = static_cast<std::size_t>(range[i].c), h = static_cast<std::size_t>(range[i].h);
+                float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
+                float* const end = dst + static_cast<std::size_t>(out.w) * to.w;
+                const int row = range[i].h - params.padding.top;
+                if (row >= 0 && row < in.h) {
+                    const float* src = args.src[0] + range.image * in.size() + c * from.c;
+                    dst = std::fill_n(dst, before, params.value);
+                    detail::copy_floats<Arch>(src + static_cast<std::size_t>(row) * from.h, dst, floats);
+                    dst += floats;
+                }
+                std::fill(dst, end, params.value);
             }
-            std::fill(dst, end, params.value);
         });
     }
 };
@@ -102,21 +104,21 @@ private:
     template <class Arch>
     static void shuffle(std::size_t groups, detail::ChannelView view, OpArgs const& args) noexcept {
         const std::size_t inner = view.inner, row = view.c * inner, rest = view.c / groups;
-        const float* all_src = args.src[0];
-        float* all_dst = args.dst;
-        detail::for_ranges(args.executor, view.outer * rest, groups * inner, [=](std::size_t first, std::size_t last) {
+        const float* src = args.src[0];
+        float* dst = args.dst;
+        detail::for_ranges(args.executor, view.outer * groups, rest * inner, [=](std::size_t first, std::size_t last) {
+            std::size_t at = first / groups * row, group = first % groups;
             for (std::size_t item = first; item < last; ++item) {
-                // One channel of each group.
-                const std::size_t i = item % rest;
-                const float* src = all_src + item / rest * row + i * inner;
-                float* dst = all_dst + item / rest * row + i * groups * inner;
-                for (std::size_t group = 0; group < groups; ++group, src += rest * inner, dst += inner) {
+                const float* from = src + at + group * rest * inner;
+                float* to = dst + at + group * inner;
+                for (std::size_t i = 0; i < rest; ++i, from += inner, to += groups * inner) {
                     if (inner == 1) {
-                        *dst = *src;
+                        *to = *from;
                     } else {
-                        detail::copy_floats<Arch>(src, dst, inner);
+                        detail::copy_floats<Arch>(from, to, inner);
                     }
                 }
+                if (++group == groups) group = 0, at += row;
             }
         });
     }

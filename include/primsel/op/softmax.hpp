@@ -51,25 +51,21 @@ private:
     static void one_pixel(std::size_t channels, const float* src, float* dst) noexcept {
         using V = Floats<Arch>;
         constexpr std::size_t width = lanes<Arch>;
-        alignas(64) float lane[width];
         V top(lowest);
         for (std::size_t c = 0; c < channels; c += width) {
             top = max<Arch>(top, detail::load_up_to<Arch>(src + c, channels - c, lowest));
         }
-        store<Arch>(lane, top);
-        top = V(*std::max_element(lane, lane + width));
+        top = V(detail::fold_lanes<Arch>(top, [](float a, float b) { return a > b ? a : b; }));
         V sum(0.0F);
         for (std::size_t c = 0; c < channels; c += width) {
             const V power = xsimd::exp(detail::load_up_to<Arch>(src + c, channels - c, lowest) - top);
             detail::store_up_to<Arch>(dst + c, power, channels - c);
             sum += power;
         }
-        store<Arch>(lane, sum);
-        float total = 0.0F;
-        for (const float part : lane) total += part;
+        sum = V(detail::fold_lanes<Arch>(sum, [](float a, float b) { return a + b; }));
         for (std::size_t c = 0; c < channels; c += width) {
             const V power = detail::load_up_to<Arch>(dst + c, channels - c);
-            detail::store_up_to<Arch>(dst + c, power / V(total), channels - c);
+            detail::store_up_to<Arch>(dst + c, power / sum, channels - c);
         }
     }
 

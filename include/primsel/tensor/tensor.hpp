@@ -13,10 +13,14 @@ namespace primsel::inline PRIMSEL_ABI {
 template <Layout L = chw>
 class Tensor {
 public:
-    /// Throws error for a shape or batch below 1.
+    /// Throws error for a shape or batch below 1 and for more floats than any machine holds.
     explicit Tensor(Shape shape, int batch = 1) : shape_(shape), batch_(batch) {
         if (shape.c < 1 || shape.h < 1 || shape.w < 1 || batch < 1) {
             fail("tensor: impossible shape ", batch, "x", to_string(shape));
+        }
+        constexpr double most = 1e15;  // far from where the size overflows, padding of the layout included
+        if (static_cast<double>(batch) * shape.c * shape.h * shape.w > most) {
+            fail("tensor: shape ", batch, "x", to_string(shape), " is too large");
         }
         buffer_ = AlignedBuffer(L::size(shape) * static_cast<std::size_t>(batch));
         std::ranges::fill(buffer_.span(), 0.0F);

@@ -75,6 +75,47 @@ PRIMSEL_INLINE Floats<Arch> load_around(const float* row, std::ptrdiff_t at, std
     return load<Arch>(padded);
 }
 
+/// 0, 1, 2, ...
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> first_integers() {
+    alignas(64) static constexpr float integers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    static_assert(lanes<Arch> <= 16);
+    return load<Arch>(integers);
+}
+
+/// All lanes as one: f of the two halves, and so on.
+template <class Arch, class F>
+PRIMSEL_INLINE float fold_lanes(Floats<Arch> const& value, F const& f) {
+    alignas(64) float lane[lanes<Arch>];
+    store<Arch>(lane, value);
+    PRIMSEL_UNROLL
+    for (int half = lanes<Arch> / 2; half > 0; half /= 2) {
+        PRIMSEL_UNROLL
+        for (int i = 0; i < half; ++i) lane[i] = f(lane[i], lane[i + half]);
+    }
+    return lane[0];
+}
+
+/// 1 / sqrt(x) but for the last two bits, for finite x above the subnormals: the hardware's estimate and Newton's
+/// steps.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> reciprocal_sqrt(Floats<Arch> const& x) {
+    using V = Floats<Arch>;
+    const V half = x * V(0.5F);
+    const auto refine = [&half](V const& root) { return root * fma<Arch>(half * root, -root, V(1.5F)); };
+#if defined(__AVX512F__)
+    // xsimd 8.1 has an instruction of the Xeon Phi here.
+    if constexpr (lanes<Arch> == 16)
+        return refine(V(_mm512_maskz_rsqrt14_ps(0xffff, x)));
+    else
+#endif
+#if defined(__aarch64__)
+        return refine(refine(xsimd::rsqrt(x)));
+#else
+    return refine(xsimd::rsqrt(x));
+#endif
+}
+
 /// Of the 2 * lanes elements of a and b, one after the other, those with even index go to a, the others to b.
 template <class Arch>
 PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
@@ -101,11 +142,21 @@ PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
     }
 }
 
-/// The larger, or NaN where either is NaN. x86's max returns its second operand if either is NaN: of the two orders one
-/// returns the NaN, and a NaN with further bits set is still one.
+/// The larger, or NaN where either is NaN.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__aarch64__)
+    return max<Arch>(a, b);
+#else
+    // x86's max returns its second operand if either is NaN.
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        return Floats<Arch>(_mm512_mask_max_ps(b, _mm512_cmp_ps_mask(b, b, _CMP_ORD_Q), b, a));
+    }
+#endif
+    // Of the two orders one returns the NaN, and a NaN with further bits set is still one.
     return max<Arch>(a, b) | max<Arch>(b, a);
+#endif
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <span>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
@@ -43,6 +44,16 @@ struct PoolAxis {
     [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out) const {
         return count_pad ? std::min(begin(out) + size, in + after) - begin(out) : last(out) - first(out);
     }
+    /// The same for outputs out, out + 1, ..., in floats, which are exact here.
+    template <class Arch>
+    [[nodiscard]] PRIMSEL_INLINE Floats<Arch> counted_from(std::ptrdiff_t out) const {
+        using V = Floats<Arch>;
+        const V start =
+            fma<Arch>(first_integers<Arch>(), V(static_cast<float>(step)), V(static_cast<float>(begin(out))));
+        const V stop =
+            min<Arch>(start + V(static_cast<float>(size)), V(static_cast<float>(count_pad ? in + after : in)));
+        return stop - (count_pad ? start : max<Arch>(start, V(0.0F)));
+    }
 };
 
 /// The rows of a window: `count` of them, stride floats apart.
@@ -52,82 +63,140 @@ struct WindowRows {
     [[nodiscard]] const float* operator[](std::size_t row) const { return src + row * stride; }
 };
 
-/// One row of outputs where columns are neighbours. counted: what an average divides by, along the other axis.
+/// Rows of one channel whose columns are neighbours, as one number; the sum of an average.
 template <class Arch, class Reduction>
-void pool_columns(PoolAxis const& axis, WindowRows rows, float counted, float* dst, std::ptrdiff_t outputs) noexcept {
+float reduce_rows(WindowRows rows, std::size_t columns) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::size_t width = lanes<Arch>, several = 4;
+    V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity), V(Reduction::identity)};
+    for (std::size_t y = 0; y < rows.count; ++y) {
+        const float* row = rows[y];
+        std::size_t x = 0;
+        for (; x + several * width <= columns; x += several * width) {
+            PRIMSEL_UNROLL
+            for (std::size_t i = 0; i < several; ++i) {
+                sum[i] = Reduction::template apply<Arch>(sum[i], load<Arch>(row + x + i * width));
+            }
+        }
+        for (; x < columns; x += width) {
+            const V rest = load_up_to<Arch>(row + x, columns - x, Reduction::identity);
+            sum[0] = Reduction::template apply<Arch>(sum[0], rest);
+        }
+    }
+    sum[0] = Reduction::template apply<Arch>(sum[0], sum[1]);
+    sum[2] = Reduction::template apply<Arch>(sum[2], sum[3]);
+    return fold_lanes<Arch>(Reduction::template apply<Arch>(sum[0], sum[2]),
+                            [](float a, float b) { return Reduction::apply(a, b); });
+}
+
+/// Windows of columns at, at + step, ... as one vector, of which n lanes count.
+template <class Arch, class Reduction>
+PRIMSEL_INLINE Floats<Arch> reduce_columns(PoolAxis const& axis, const float* at, std::ptrdiff_t n) {
     using V = Floats<Arch>;
     constexpr std::ptrdiff_t width = lanes<Arch>;
-    // The rows become one, of columns at, at + 1, ...
-    const auto columns = [&](std::ptrdiff_t at) {
-        V sum(Reduction::identity);
-        if (at >= 0 && at + width <= axis.in) {
-            for (std::size_t y = 0; y < rows.count; ++y) {
-                sum = Reduction::template apply<Arch>(sum, load<Arch>(rows[y] + at));
-            }
-        } else {
-            for (std::size_t y = 0; y < rows.count; ++y) {
-                sum =
-                    Reduction::template apply<Arch>(sum, load_around<Arch>(rows[y], at, axis.in, Reduction::identity));
-            }
+    V sum(Reduction::identity);
+    if (axis.step == 1) {
+        for (std::ptrdiff_t j = 0; j < axis.size; ++j) sum = Reduction::template apply<Arch>(sum, load<Arch>(at + j));
+    } else if (axis.step == 2) {
+        for (std::ptrdiff_t j = 0; j < axis.size; j += 2) {
+            V even = load<Arch>(at + j), odd = load<Arch>(at + j + width);
+            split_even_odd<Arch>(even, odd);
+            sum = Reduction::template apply<Arch>(sum, even);
+            if (j + 1 < axis.size) sum = Reduction::template apply<Arch>(sum, odd);
         }
-        return sum;
-    };
-    // As above, of columns at, at + step, ...
-    const auto spread_columns = [&](std::ptrdiff_t at) {
-        V sum(Reduction::identity);
-        for (std::size_t y = 0; y < rows.count; ++y) {
+    } else {
+        for (std::ptrdiff_t j = 0; j < axis.size; ++j) {
             alignas(64) float lane[width];
-            for (std::ptrdiff_t i = 0, x = at; i < width; ++i, x += axis.step) {
-                lane[i] = x >= 0 && x < axis.in ? rows[y][x] : Reduction::identity;
-            }
+            for (std::ptrdiff_t i = 0; i < width; ++i) lane[i] = i < n ? at[i * axis.step + j] : Reduction::identity;
             sum = Reduction::template apply<Arch>(sum, load<Arch>(lane));
         }
-        return sum;
-    };
-    for (std::ptrdiff_t out = 0; out < outputs; out += width) {
-        const std::ptrdiff_t begin = axis.begin(out), last = std::min(out + width, outputs) - 1;
-        V sum(Reduction::identity);
-        if (axis.step == 1) {
-            for (std::ptrdiff_t j = 0; j < axis.size; ++j) {
-                sum = Reduction::template apply<Arch>(sum, columns(begin + j));
-            }
-        } else if (axis.step == 2) {
-            for (std::ptrdiff_t j = 0; j < axis.size; j += 2) {
-                V even = columns(begin + j), odd = columns(begin + j + width);
-                split_even_odd<Arch>(even, odd);
-                sum = Reduction::template apply<Arch>(sum, even);
-                if (j + 1 < axis.size) sum = Reduction::template apply<Arch>(sum, odd);
-            }
-        } else {
-            for (std::ptrdiff_t j = 0; j < axis.size; ++j) {
-                sum = Reduction::template apply<Arch>(sum, spread_columns(begin + j));
-            }
-        }
-        if constexpr (Reduction::averages) {
-            V divisor(counted * static_cast<float>(axis.size));
-            if (axis.counted(out) != axis.size || axis.counted(last) != axis.size) {
-                alignas(64) float each[width];
-                for (std::ptrdiff_t i = 0; i < width; ++i) {
-                    each[i] = counted * static_cast<float>(axis.counted(std::min(out + i, last)));
+    }
+    return sum;
+}
+
+/// A row of outputs and the input rows of its windows.
+struct OutputRow {
+    WindowRows window;
+    /// What an average divides by, along the other axis.
+    float counted;
+    float* dst;
+};
+
+/// One row of outputs, one by one: for windows of any width.
+template <class Arch, class Reduction>
+void pool_wide_columns(PoolAxis const& axis, OutputRow const& row, std::ptrdiff_t outputs) noexcept {
+    for (std::ptrdiff_t out = 0; out < outputs; ++out) {
+        const WindowRows window{row.window.src + axis.first(out), row.window.count, row.window.stride};
+        const auto columns = static_cast<std::size_t>(axis.last(out) - axis.first(out));
+        const float sum = reduce_rows<Arch, Reduction>(window, columns);
+        row.dst[out] = Reduction::averages ? sum / (row.counted * static_cast<float>(axis.counted(out))) : sum;
+    }
+}
+
+/// Rows of outputs where columns are neighbours.
+template <class Arch, class Reduction>
+void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptrdiff_t outputs) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::ptrdiff_t width = lanes<Arch>, room = 2048;
+    const std::ptrdiff_t piece = std::min((room - axis.size) / axis.step + 1, outputs);
+    if (axis.size > room / 2) {
+        for (OutputRow const& row : all) pool_wide_columns<Arch, Reduction>(axis, row, outputs);
+        return;
+    }
+    // First the input rows of each window become one, with the padding around it; then its columns. Several rows at a
+    // time: what was just stored cannot be loaded elsewhere at once.
+    alignas(64) float combined[room + 5 * width];
+    for (std::ptrdiff_t out = 0; out < outputs; out += piece) {
+        const std::ptrdiff_t count = std::min(piece, outputs - out);
+        const std::ptrdiff_t begin = axis.begin(out), end = axis.begin(out + count - 1) + axis.size;
+        const std::ptrdiff_t first = axis.first(out), last = std::min(end, axis.in), pitch = end - begin;
+        const auto several = static_cast<std::size_t>(room / pitch);
+        for (std::span<const OutputRow> rest = all; !rest.empty();) {
+            const std::span<const OutputRow> rows = rest.first(std::min(several, rest.size()));
+            rest = rest.subspan(rows.size());
+            float* to = combined;
+            for (OutputRow const& row : rows) {
+                for (std::ptrdiff_t x = begin; x < first; x += width)
+                    store<Arch>(to + (x - begin), V(Reduction::identity));
+                const WindowRows window = row.window;
+                for (std::ptrdiff_t x = first; x < last; x += width) {
+                    const auto n = static_cast<std::size_t>(last - x);
+                    const float* src = window.src + x;
+                    V sum = load_up_to<Arch>(src, n, Reduction::identity);
+                    for (std::size_t y = 1; y < window.count; ++y) {
+                        src += window.stride;
+                        sum = Reduction::template apply<Arch>(sum, load_up_to<Arch>(src, n, Reduction::identity));
+                    }
+                    store<Arch>(to + (x - begin), sum);
                 }
-                divisor = load<Arch>(each);
+                for (std::ptrdiff_t x = last; x < end; x += width)
+                    store<Arch>(to + (x - begin), V(Reduction::identity));
+                to += pitch;
             }
-            sum = sum / divisor;
+            for (std::ptrdiff_t i = 0; i < 4; ++i) store<Arch>(to + i * width, V(Reduction::identity));
+            const float* from = combined;
+            for (OutputRow const& row : rows) {
+                for (std::ptrdiff_t i = 0; i < count; i += width) {
+                    V sum = reduce_columns<Arch, Reduction>(axis, from + i * axis.step, count - i);
+                    if constexpr (Reduction::averages) sum = sum / (V(row.counted) * axis.counted_from<Arch>(out + i));
+                    store_up_to<Arch>(row.dst + out + i, sum, static_cast<std::size_t>(count - i));
+                }
+                from += pitch;
+            }
         }
-        store_up_to<Arch>(dst + out, sum, static_cast<std::size_t>(outputs - out));
     }
 }
 
 /// One row of outputs where channels are neighbours, and pixels `pixel` floats apart in src and dst.
 template <class Arch, class Reduction>
-void pool_pixels(PoolAxis const& axis, WindowRows rows, float counted, std::size_t pixel, std::size_t channels,
-                 float* dst, std::ptrdiff_t outputs) noexcept {
+void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, std::size_t channels,
+                 std::ptrdiff_t outputs) noexcept {
     using V = Floats<Arch>;
     constexpr std::size_t width = lanes<Arch>, several = 4;
     for (std::ptrdiff_t out = 0; out < outputs; ++out) {
         const auto first = static_cast<std::size_t>(axis.first(out)), last = static_cast<std::size_t>(axis.last(out));
-        float* to = dst + static_cast<std::size_t>(out) * pixel;
-        const V divisor(counted * static_cast<float>(axis.counted(out)));
+        float* to = row.dst + static_cast<std::size_t>(out) * pixel;
+        const V divisor(row.counted * static_cast<float>(axis.counted(out)));
         const auto finish = [&](V const& sum) {
             if constexpr (Reduction::averages) return sum / divisor;
             return sum;
@@ -136,9 +205,9 @@ void pool_pixels(PoolAxis const& axis, WindowRows rows, float counted, std::size
         for (; c + several * width <= channels; c += several * width) {
             V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity),
                               V(Reduction::identity)};
-            for (std::size_t y = 0; y < rows.count; ++y) {
+            for (std::size_t y = 0; y < row.window.count; ++y) {
                 for (std::size_t x = first; x < last; ++x) {
-                    const float* src = rows[y] + x * pixel + c;
+                    const float* src = row.window[y] + x * pixel + c;
                     PRIMSEL_UNROLL
                     for (std::size_t i = 0; i < several; ++i) {
                         sum[i] = Reduction::template apply<Arch>(sum[i], load<Arch>(src + i * width));
@@ -150,9 +219,9 @@ void pool_pixels(PoolAxis const& axis, WindowRows rows, float counted, std::size
         }
         for (; c < channels; c += width) {
             V sum(Reduction::identity);
-            for (std::size_t y = 0; y < rows.count; ++y) {
+            for (std::size_t y = 0; y < row.window.count; ++y) {
                 for (std::size_t x = first; x < last; ++x) {
-                    const V value = load_up_to<Arch>(rows[y] + x * pixel + c, channels - c);
+                    const V value = load_up_to<Arch>(row.window[y] + x * pixel + c, channels - c);
                     sum = Reduction::template apply<Arch>(sum, value);
                 }
             }

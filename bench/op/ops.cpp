@@ -1,0 +1,155 @@
+// The speed of the ops as bytes of input, output and weights per second, one thread, beside that of memcpy and of
+// reading alone in the same run. Names: op, layer, shape, batch, layout.
+#include <benchmark/benchmark.h>
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/op/all.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace ps = primsel;
+
+ps::AlignedBuffer buffer(std::size_t floats) {
+    ps::AlignedBuffer result(floats);
+    for (std::size_t i = 0; i < floats; ++i) result.data()[i] = static_cast<float>(i * 7919 % 1021) / 1021 - 0.5F;
+    return result;
+}
+
+void set_rate(benchmark::State& state, std::size_t floats) {
+    state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations()) *
+                            static_cast<std::int64_t>(floats * sizeof(float)));
+}
+
+void copy(benchmark::State& state) {
+    const auto floats = static_cast<std::size_t>(state.range(0)) * 1024 / sizeof(float);
+    ps::AlignedBuffer src = buffer(floats), dst = buffer(floats);
+    for (auto _ : state) {
+        std::memcpy(dst.data(), src.data(), floats * sizeof(float));
+        benchmark::ClobberMemory();
+    }
+    set_rate(state, 2 * floats);
+}
+
+void read(benchmark::State& state) {
+    using V = ps::Floats<ps::default_arch>;
+    constexpr std::size_t width = ps::lanes<ps::default_arch>;
+    const auto floats = static_cast<std::size_t>(state.range(0)) * 1024 / sizeof(float);
+    ps::AlignedBuffer src = buffer(floats);
+    for (auto _ : state) {
+        V sum[4] = {V(0.0F), V(0.0F), V(0.0F), V(0.0F)};
+        for (std::size_t i = 0; i < floats; i += 4 * width) {
+            for (std::size_t j = 0; j < 4; ++j) sum[j] += ps::load<ps::default_arch>(src.data() + i + j * width);
+        }
+        float result[width];
+        ps::store<ps::default_arch>(result, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+        benchmark::DoNotOptimize(result);
+    }
+    set_rate(state, floats);
+}
+
+template <class L, class Params>
+void run(benchmark::State& state, Params const& params, std::vector<ps::Shape> const& shapes, int batch) {
+    const ps::Shape output = params.output(shapes);
+    const auto images = static_cast<std::size_t>(batch);
+    std::vector<ps::AlignedBuffer> sources;
+    std::vector<const float*> src;
+    std::size_t floats = output.size() * images;
+    for (ps::Shape const& shape : shapes) {
+        sources.push_back(buffer(shape.size() * images));
+        src.push_back(sources.back().data());
+        floats += shape.size() * images;
+    }
+    ps::AlignedBuffer dst = buffer(output.size() * images), packed;
+    if constexpr (ps::has_weights<Params>) {
+        packed = buffer(ps::Op<Params>::packed_floats(params, shapes[0]));
+        floats += packed.size();
+    }
+    ps::Sequential executor;
+    const ps::OpArgs args{.src = src,
+                          .src_shape = shapes,
+                          .dst = dst.data(),
+                          .dst_shape = output,
+                          .batch = batch,
+                          .weights = packed.data(),
+                          .executor = executor};
+    for (auto _ : state) {
+        ps::Op<Params>::template run<ps::default_arch, L>(params, args);
+        benchmark::ClobberMemory();
+    }
+    set_rate(state, floats);
+}
+
+template <class Params>
+void add(Params const& params, std::string const& detail, std::vector<ps::Shape> const& shapes, int batch = 1) {
+    const auto name = [&](std::string_view layout) {
+        return std::string(params.name()) + detail + '/' + ps::to_string(shapes[0]) + '/' + std::to_string(batch) +
+               '/' + std::string(layout);
+    };
+    benchmark::RegisterBenchmark(name("chw").c_str(), run<ps::chw, Params>, params, shapes, batch);
+    benchmark::RegisterBenchmark(name("hcw").c_str(), run<ps::hcw, Params>, params, shapes, batch);
+    benchmark::RegisterBenchmark(name("hwc").c_str(), run<ps::hwc, Params>, params, shapes, batch);
+}
+
+template <class L>
+void epilogue(benchmark::State& state, ps::Shape shape) {
+    ps::AlignedBuffer data = buffer(shape.size()), residual = buffer(shape.size());
+    ps::AlignedBuffer bias = buffer(static_cast<std::size_t>(shape.c));
+    ps::Sequential executor;
+    for (auto _ : state) {
+        ps::apply_epilogue<ps::default_arch, L>(shape, 1, data.data(), bias.data(), residual.data(), ps::relu_clamp,
+                                                executor);
+        benchmark::ClobberMemory();
+    }
+    set_rate(state, 3 * shape.size());
+}
+
+// The layers of AlexNet, VGG, GoogLeNet and ResNet, and what hides in no cache.
+const bool registered = [] {
+    using ps::PoolKind;
+    for (const int kilobytes : {256, 3136, 65536}) {
+        benchmark::RegisterBenchmark("memcpy", copy)->Arg(kilobytes);
+        benchmark::RegisterBenchmark("read", read)->Arg(kilobytes);
+    }
+    add(ps::PoolParams{.window = 3, .stride = 2, .padding = 1}, "_3x3s2", {{64, 112, 112}});
+    add(ps::PoolParams{.window = 2, .stride = 2}, "_2x2s2", {{64, 224, 224}});
+    add(ps::PoolParams{.window = 2, .stride = 2}, "_2x2s2", {{512, 14, 14}});
+    add(ps::PoolParams{.window = 3, .stride = 1, .padding = 1}, "_3x3s1", {{192, 28, 28}});
+    add(ps::PoolParams{.window = 3, .stride = 1, .padding = 1}, "_3x3s1", {{832, 7, 7}});
+    add(ps::PoolParams{.kind = PoolKind::average, .window = 3, .stride = 2, .padding = 1}, "_3x3s2", {{64, 112, 112}});
+    add(ps::GlobalPoolParams{}, "", {{512, 7, 7}});
+    add(ps::GlobalPoolParams{}, "", {{64, 112, 112}});
+    add(ps::LrnParams{}, "", {{192, 56, 56}});
+    add(ps::LrnParams{}, "", {{96, 27, 27}});
+    add(ps::LrnParams{.beta = 0.7F}, "_any_beta", {{96, 27, 27}});
+    add(ps::BatchNormParams{}, "", {{64, 112, 112}});
+    add(ps::BatchNormParams{}, "", {{3, 224, 224}});
+    add(ps::ActivationParams{ps::ActivationKind::relu}, "", {{64, 112, 112}});
+    add(ps::ActivationParams{ps::ActivationKind::sigmoid}, "", {{64, 112, 112}});
+    add(ps::ActivationParams{ps::ActivationKind::hard_swish}, "", {{64, 112, 112}});
+    add(ps::AddParams{.clamp = ps::relu_clamp}, "", {{64, 56, 56}, {64, 56, 56}});
+    add(ps::AddParams{.clamp = ps::relu_clamp}, "", {{64, 224, 224}, {64, 224, 224}});
+    add(ps::ConcatParams{}, "", {{64, 28, 28}, {128, 28, 28}, {32, 28, 28}, {32, 28, 28}});
+    add(ps::PadParams{.padding = 1}, "", {{64, 56, 56}});
+    add(ps::ChannelShuffleParams{2}, "", {{116, 28, 28}});
+    add(ps::SliceParams{58, 116}, "", {{116, 28, 28}});
+    add(ps::FlattenParams{}, "", {{512, 7, 7}});
+    add(ps::SoftmaxParams{}, "", {{1000, 1, 1}});
+    add(ps::SoftmaxParams{}, "", {{21, 128, 128}});
+    add(ps::DenseParams{.k = 10}, "_10", {{512, 1, 1}});
+    add(ps::DenseParams{.k = 1000}, "_1000", {{512, 1, 1}});
+    add(ps::DenseParams{.k = 4096}, "_4096", {{4096, 1, 1}});
+    add(ps::DenseParams{.k = 4096}, "_4096", {{4096, 1, 1}}, 16);
+    const ps::Shape shape{64, 56, 56};
+    benchmark::RegisterBenchmark("epilogue/64x56x56/1/chw", epilogue<ps::chw>, shape);
+    benchmark::RegisterBenchmark("epilogue/64x56x56/1/hcw", epilogue<ps::hcw>, shape);
+    benchmark::RegisterBenchmark("epilogue/64x56x56/1/hwc", epilogue<ps::hwc>, shape);
+    return true;
+}();
+
+}  // namespace

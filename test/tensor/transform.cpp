@@ -1,0 +1,95 @@
+#include "chw8c.hpp"
+
+#include <primsel/tensor/transform.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace {
+
+namespace ps = primsel;
+
+struct Threads {
+    template <class Task>
+    void operator()(std::size_t n, Task const& task) const {
+        std::vector<std::thread> running;
+        for (std::size_t i = 0; i < n; ++i) running.emplace_back([&task, i] { task(i); });
+        for (std::thread& thread : running) thread.join();
+    }
+};
+
+// 1-pixel, one row, one column, one channel; around the widths of 4 x 4 tiles and of blocks of 16 and 256 columns.
+const std::vector<ps::Shape> shapes = {{1, 1, 1},   {7, 1, 1},    {1, 9, 1},   {1, 1, 11},  {3, 1, 17},  {5, 19, 1},
+                                       {1, 6, 7},   {3, 5, 7},    {4, 4, 4},   {4, 16, 16}, {8, 3, 15},  {13, 7, 33},
+                                       {16, 2, 17}, {17, 16, 17}, {31, 5, 64}, {3, 67, 71}, {260, 3, 5}, {257, 2, 130}};
+
+/// Every element is a number of its own.
+template <class L>
+std::vector<float> image(ps::Shape shape) {
+    std::vector<float> data(L::size(shape), 0.0F);
+    float value = 0;
+    for (int c = 0; c < shape.c; ++c) {
+        for (int h = 0; h < shape.h; ++h) {
+            for (int w = 0; w < shape.w; ++w) data[L::offset(shape, {c, h, w})] = ++value;
+        }
+    }
+    return data;
+}
+
+template <class From, class To>
+void check_pair() {
+    for (ps::Shape const& shape : shapes) {
+        CAPTURE(From::name);
+        CAPTURE(To::name);
+        CAPTURE(ps::to_string(shape));
+        const std::vector<float> src = image<From>(shape), expected = image<To>(shape);
+        // The padding of To, where it has some, must become zero. A guard behind it must not.
+        const auto run = [&](ps::ExecutorRef executor) {
+            std::vector<float> dst(To::size(shape) + 16, -1.0F);
+            ps::transform<From, To>(shape, src.data(), dst.data(), executor);
+            for (std::size_t i = To::size(shape); i < dst.size(); ++i) CHECK(dst[i] == -1.0F);
+            dst.resize(To::size(shape));
+            return dst;
+        };
+        ps::Sequential sequential;
+        ps::CallerPool pool(3, Threads{});
+        const std::vector<float> dst = run(sequential);
+        CHECK(dst == expected);
+        CHECK(run(pool) == expected);
+        std::vector<float> back(src.size(), -1.0F);
+        ps::transform<To, From>(shape, dst.data(), back.data(), sequential);
+        CHECK(back == src);
+    }
+}
+
+template <class From>
+void check_from() {
+    check_pair<From, ps::chw>();
+    check_pair<From, ps::hcw>();
+    check_pair<From, ps::hwc>();
+    check_pair<From, chw8c>();
+}
+
+TEST_CASE("every transform moves each element to its place, and back, on any executor") {
+    check_from<ps::chw>();
+    check_from<ps::hcw>();
+    check_from<ps::hwc>();
+    check_from<chw8c>();
+}
+
+TEST_CASE("a transform copies bits, NaN and all") {
+    const ps::Shape shape{5, 3, 4};
+    std::vector<std::uint32_t> bits(shape.size());
+    for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = 0x7FA00000U + static_cast<std::uint32_t>(i);  // signalling
+    std::vector<float> src(bits.size()), dst(bits.size()), back(bits.size());
+    std::memcpy(src.data(), bits.data(), bits.size() * sizeof(float));
+    ps::Sequential sequential;
+    ps::transform<ps::chw, ps::hwc>(shape, src.data(), dst.data(), sequential);
+    ps::transform<ps::hwc, ps::chw>(shape, dst.data(), back.data(), sequential);
+    CHECK(std::memcmp(back.data(), bits.data(), bits.size() * sizeof(float)) == 0);
+}
+
+}  // namespace
