@@ -38,4 +38,5 @@
 #endif
 
 #define PRIMSEL_INLINE inline __attribute__((always_inline))
+#define PRIMSEL_NOINLINE __attribute__((noinline))
 #define PRIMSEL_RESTRICT __restrict__

@@ -44,8 +44,8 @@ template <class Arch>
 inline constexpr int tile_rows = registers<Arch> == 32 ? 14 : 6;
 
 /// The epilogue of a tile at the right edge of C, element by element: the same operations in the same order as the
-/// vectors', so that the bits do not depend on where a column lies.
-inline void finish_edge(TileArgs const& t, const float* sums, int rows, int width) noexcept {
+/// vectors', so that the bits do not depend on where a column lies. Not inlined: once is enough for all tiles.
+PRIMSEL_NOINLINE inline void finish_edge(TileArgs const& t, const float* sums, int rows, int width) noexcept {
     for (int row = 0; row < rows; ++row) {
         float* c = t.c + static_cast<std::size_t>(row) * t.c_stride;
         for (int column = 0; column < t.columns; ++column) {
@@ -74,21 +74,27 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
         finish_edge(t, buffer, rows, width);
         return;
     }
-    const auto low = broadcast<Arch>(t.clamp.low), high = broadcast<Arch>(t.clamp.high);
-    PRIMSEL_UNROLL
-    for (int row = 0; row < rows; ++row) {
-        const std::size_t offset = static_cast<std::size_t>(row) * t.c_stride;
+    // One pass over the tile for each part that there is: a test within the passes would multiply the code.
+    const auto each = [&](auto const& change) {
         PRIMSEL_UNROLL
-        for (int v = 0; v < vectors; ++v) {
-            float* c = t.c + offset + v * lanes<Arch>;
-            Floats<Arch> value = sums[row][v];
-            if (t.accumulate) value += load<Arch>(c);
-            if (t.row_bias != nullptr) value += broadcast<Arch>(t.row_bias[row]);
-            if (t.column_bias != nullptr) value += load<Arch>(t.column_bias + v * lanes<Arch>);
-            if (t.residual != nullptr) value += load<Arch>(t.residual + offset + v * lanes<Arch>);
-            store<Arch>(c, clamp<Arch>(value, low, high));
+        for (int row = 0; row < rows; ++row) {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) {
+                change(sums[row][v], row, static_cast<std::size_t>(row) * t.c_stride, v * lanes<Arch>);
+            }
         }
+    };
+    using V = Floats<Arch>;
+    if (t.accumulate) each([&](V& sum, int, std::size_t offset, int at) { sum += load<Arch>(t.c + offset + at); });
+    if (t.row_bias != nullptr)
+        each([&](V& sum, int row, std::size_t, int) { sum += broadcast<Arch>(t.row_bias[row]); });
+    if (t.column_bias != nullptr)
+        each([&](V& sum, int, std::size_t, int at) { sum += load<Arch>(t.column_bias + at); });
+    if (t.residual != nullptr) {
+        each([&](V& sum, int, std::size_t offset, int at) { sum += load<Arch>(t.residual + offset + at); });
     }
+    const auto low = broadcast<Arch>(t.clamp.low), high = broadcast<Arch>(t.clamp.high);
+    each([&](V& sum, int, std::size_t offset, int at) { store<Arch>(t.c + offset + at, clamp<Arch>(sum, low, high)); });
 }
 
 /// A's columns are neighbours. A pointer for every three rows: x86 adds a register once and twice for free.
