@@ -73,6 +73,9 @@ TEST_CASE("a pool is not asked for more threads than there are blocks, nor for o
     pool.parallel_for(1, nothing);
     pool.parallel_for(0, nothing);
     CHECK(calls == 2);
+    pool.parallel_for(2, nothing);
+    CHECK(calls == 3);
+    CHECK(threads == 2);
     CHECK(ps::CallerPool(0, Threads{}).concurrency() == 1);
 }
 

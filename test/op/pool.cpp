@@ -45,6 +45,19 @@ TEST_CASE("pooling agrees with the reference in every layout") {
     }
 }
 
+TEST_CASE("pooling of rows too wide for one piece, and of windows wider than that") {
+    for (const PoolKind kind : {PoolKind::max, PoolKind::average}) {
+        const double tolerance = kind == PoolKind::max ? 0 : 2e-6;
+        for (const int stride : {1, 2, 3}) {
+            PoolParams params{.kind = kind, .window = 3, .stride = stride, .padding = 1, .count_include_pad = false};
+            laws::check(params, {2, 3, 4097}, tolerance);
+            params.window = {2, 1500};
+            params.padding = {1, 700};
+            laws::check(params, {1, 2, 1800}, tolerance);
+        }
+    }
+}
+
 // An image of h x w whose elements are i * 7 % 11 + 1; expected: from PyTorch 1.13.
 struct Known {
     int h, w;

@@ -1,0 +1,111 @@
+#include "shapes.hpp"
+
+#include <primsel/layer/pool.hpp>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+namespace ps = primsel;
+using namespace ps::layer;
+using laws::check;
+using laws::output;
+using ps::Fault;
+using ps::PoolKind;
+using ps::PoolParams;
+
+static_assert(ps::LayerParams<PoolParams> && ps::LayerParams<ps::GlobalPoolParams>);
+
+// Sizes from PyTorch 1.13.
+struct Known {
+    int h, w;
+    ps::Extent window, stride;
+    ps::Padding padding;
+    bool ceil_mode;
+    int out_h, out_w;
+};
+
+TEST_CASE("pooling gives PyTorch's sizes") {
+    const Known table[] = {
+        {5, 19, {1, 3}, {1, 4}, {0, 1}, true, 5, 5},    {13, 26, {2, 1}, {4, 1}, {1, 0}, true, 4, 26},
+        {25, 25, {1, 4}, {3, 2}, {0, 1}, false, 9, 12}, {1, 1, {5, 1}, {4, 2}, {1, 0}, true, 1, 1},
+        {8, 25, {4, 4}, {2, 3}, {0, 2}, false, 3, 9},   {25, 15, {3, 1}, {4, 1}, {0, 0}, false, 6, 15},
+        {24, 11, {5, 4}, {2, 3}, {1, 2}, true, 12, 5},  {29, 16, {5, 4}, {1, 4}, {0, 2}, true, 25, 5},
+        {13, 14, {2, 3}, {3, 1}, {1, 0}, true, 5, 12},  {6, 17, {4, 3}, {4, 1}, {1, 0}, false, 2, 15},
+        {23, 28, {5, 5}, {4, 2}, {0, 2}, false, 5, 14}, {1, 25, {2, 5}, {2, 4}, {1, 2}, false, 1, 7},
+        {15, 30, {3, 5}, {1, 4}, {0, 2}, true, 13, 8},  {18, 7, {4, 1}, {4, 3}, {2, 0}, true, 5, 3},
+        {17, 14, {4, 3}, {4, 3}, {0, 1}, false, 4, 5},  {22, 3, {1, 1}, {4, 1}, {0, 0}, false, 6, 3},
+        {9, 17, {2, 3}, {3, 4}, {1, 1}, false, 4, 5},   {9, 29, {5, 2}, {4, 1}, {0, 0}, false, 2, 28},
+        {21, 1, {4, 5}, {3, 4}, {0, 2}, false, 6, 1},   {5, 7, {1, 3}, {1, 1}, {0, 1}, true, 5, 7},
+        {6, 14, {5, 3}, {2, 1}, {2, 0}, true, 4, 12},   {27, 7, {5, 4}, {2, 1}, {1, 0}, false, 13, 4},
+        {10, 17, {4, 1}, {3, 4}, {1, 0}, false, 3, 5},  {7, 28, {3, 5}, {2, 3}, {1, 0}, false, 4, 8},
+    };
+    for (Known const& known : table) {
+        const PoolParams params{
+            .window = known.window, .stride = known.stride, .padding = known.padding, .ceil_mode = known.ceil_mode};
+        CAPTURE(known.h);
+        CAPTURE(known.w);
+        CHECK(check(params, {{7, known.h, known.w}}) == Fault::none);
+        CHECK(output(params, {{7, known.h, known.w}}) == ps::Shape{7, known.out_h, known.out_w});
+    }
+}
+
+TEST_CASE("padding may differ from side to side") {
+    const PoolParams params{.window = 3, .stride = 2, .padding = {0, 1, 2, 0}};
+    CHECK(output(params, {{1, 6, 6}}) == ps::Shape{1, 3, 3});
+    CHECK(output(params, {{1, 7, 7}}) == ps::Shape{1, 3, 4});
+}
+
+TEST_CASE("each fault of pooling") {
+    const PoolParams good{.window = 3, .stride = 2, .padding = 1};
+    CHECK(check(good, {{1, 1, 1}}) == Fault::none);
+    CHECK(check(good, {}) == Fault::wrong_input_count);
+    CHECK(check(good, {{1, 9, 9}, {1, 9, 9}}) == Fault::wrong_input_count);
+    const auto with = [&good](auto const& change) {
+        PoolParams params = good;
+        change(params);
+        return check(params, {{1, 5, 5}});
+    };
+    CHECK(with([](PoolParams& p) { p.window.h = 0; }) == Fault::impossible_parameter);
+    CHECK(with([](PoolParams& p) { p.window.w = -1; }) == Fault::impossible_parameter);
+    CHECK(with([](PoolParams& p) { p.stride.h = 0; }) == Fault::impossible_parameter);
+    CHECK(with([](PoolParams& p) { p.stride.w = 0; }) == Fault::impossible_parameter);
+    CHECK(with([](PoolParams& p) { p.padding.left = -1; }) == Fault::impossible_parameter);
+    CHECK(with([](PoolParams& p) { p.padding.top = 3; }) == Fault::padding_exceeds_kernel);
+    CHECK(with([](PoolParams& p) { p.padding.bottom = 3; }) == Fault::padding_exceeds_kernel);
+    CHECK(with([](PoolParams& p) { p.padding.left = 3; }) == Fault::padding_exceeds_kernel);
+    CHECK(with([](PoolParams& p) { p.padding.right = 3; }) == Fault::padding_exceeds_kernel);
+    CHECK(with([](PoolParams& p) { p.window = 7; }) == Fault::none);
+    CHECK(with([](PoolParams& p) { p.window = {8, 3}; }) == Fault::kernel_exceeds_input);
+    CHECK(with([](PoolParams& p) { p.window = {3, 8}; }) == Fault::kernel_exceeds_input);
+    // Rounding up, by less than a stride, as in PyTorch.
+    CHECK(with([](PoolParams& p) { p.window = 8, p.ceil_mode = true; }) == Fault::none);
+    CHECK(with([](PoolParams& p) { p.window = {9, 3}, p.ceil_mode = true; }) == Fault::kernel_exceeds_input);
+    CHECK(with([](PoolParams& p) { p.window = {3, 9}, p.ceil_mode = true; }) == Fault::kernel_exceeds_input);
+}
+
+TEST_CASE("pooling as types") {
+    CHECK(MaxPool<2>::params == PoolParams{.kind = PoolKind::max, .window = 2, .stride = 2});
+    CHECK(MaxPool<3, Stride<2>, Pad<1>, CeilMode>::params ==
+          PoolParams{.kind = PoolKind::max, .window = 3, .stride = 2, .padding = 1, .ceil_mode = true});
+    CHECK(AveragePool<ps::Extent{2, 3}, ExcludePad, Pad<ps::Padding{0, 1}>>::params ==
+          PoolParams{.kind = PoolKind::average,
+                     .window = {2, 3},
+                     .stride = {2, 3},
+                     .padding = {0, 1},
+                     .count_include_pad = false});
+    CHECK(PoolParams{.kind = PoolKind::max}.name() == "max_pool");
+    CHECK(PoolParams{.kind = PoolKind::average}.name() == "average_pool");
+}
+
+TEST_CASE("global pooling") {
+    CHECK(output(GlobalAvgPool::params, {{5, 7, 9}}) == ps::Shape{5, 1, 1});
+    CHECK(GlobalAvgPool::params.kind == PoolKind::average);
+    CHECK(GlobalMaxPool::params.kind == PoolKind::max);
+    CHECK(GlobalAvgPool::params.name() == "global_average_pool");
+    CHECK(GlobalMaxPool::params.name() == "global_max_pool");
+    CHECK(check(GlobalAvgPool::params, {{5, 7, 9}}) == Fault::none);
+    CHECK(check(GlobalAvgPool::params, {}) == Fault::wrong_input_count);
+}
+
+}  // namespace
