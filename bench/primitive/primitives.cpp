@@ -1,0 +1,81 @@
+// Every primitive on ten layers that span the networks: bench_primitive_primitives --benchmark_filter=<id or layer>
+// GFLOP/s count the operations of the direct algorithm; of_peak is their share of this core's FMA peak, measured first.
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/cost/machine.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <string>
+
+namespace ps = primsel;
+
+namespace {
+
+struct Layer {
+    const char* name;
+    ps::ConvShape shape;
+};
+
+constexpr ps::ConvShape square(int c, int k, int im, int f, int stride = 1) {
+    const int pad = f / 2;
+    return {.c = c,
+            .k = k,
+            .h = im,
+            .w = im,
+            .fh = f,
+            .fw = f,
+            .stride_h = stride,
+            .stride_w = stride,
+            .pad_top = pad,
+            .pad_bottom = pad,
+            .pad_left = pad,
+            .pad_right = pad};
+}
+
+constexpr Layer layers[] = {
+    {"alexnet-conv2", square(64, 192, 27, 5)},     {"vgg-conv2_1", square(64, 128, 112, 3)},
+    {"vgg-conv4_2", square(512, 512, 28, 3)},      {"googlenet-3a-5x5", square(16, 32, 28, 5)},
+    {"googlenet-4a-1x1", square(480, 192, 14, 1)}, {"resnet-conv1", square(3, 64, 224, 7, 2)},
+    {"resnet-conv2", square(64, 64, 56, 3)},       {"resnet-conv3_1", square(64, 128, 56, 3, 2)},
+    {"resnet-conv4", square(256, 256, 14, 3)},     {"resnet-conv5", square(512, 512, 7, 3)},
+};
+
+void run(benchmark::State& state, ps::PrimitiveEntry const& primitive, ps::ConvShape const& shape) {
+    ps::Sequential sequential;
+    ps::AlignedBuffer kernel(shape.kernel_size()), packed(primitive.packed_floats(shape));
+    ps::AlignedBuffer src(shape.in_shape().size()), dst(shape.out_shape().size());
+    ps::AlignedBuffer scratch(primitive.scratch_floats(shape, 1));
+    for (auto* buffer : {&kernel, &src, &dst, &scratch}) std::ranges::fill(buffer->span(), 0.5F);
+    primitive.pack(shape, kernel.data(), packed.data());
+    for (auto _ : state) {
+        primitive.run(shape, {.src = src.data(),
+                              .weights = packed.data(),
+                              .dst = dst.data(),
+                              .scratch = scratch.data(),
+                              .executor = sequential});
+        benchmark::ClobberMemory();
+    }
+    using benchmark::Counter;
+    const double operations = shape.operations();
+    state.counters["GFLOP/s"] = Counter(operations / 1e9, Counter::kIsIterationInvariantRate);
+    state.counters["of_peak"] = Counter(operations / ps::this_machine().gemm_flops, Counter::kIsIterationInvariantRate);
+}
+
+const bool registered = [] {
+    const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+    for (Layer const& layer : layers) {
+        for (ps::PrimitiveEntry const& primitive : kernels.primitives) {
+            if (!primitive.supports(layer.shape)) continue;
+            const std::string name = std::string(primitive.id) + '/' + layer.name;
+            benchmark::RegisterBenchmark(
+                name.c_str(), [&primitive, &layer](benchmark::State& state) { run(state, primitive, layer.shape); })
+                ->Unit(benchmark::kMillisecond)
+                ->MinTime(0.05);
+        }
+    }
+    return true;
+}();
+
+}  // namespace
