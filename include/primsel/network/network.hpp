@@ -94,6 +94,11 @@ struct Describe<layer::Named<name, L>> {
     static std::size_t add(Graph& graph, std::size_t input, Scope& scope) {
         return Describe<L>::add(graph, input, scope, scope.prefix() + std::string(name.view()));
     }
+    /// Named twice, the outer name is a prefix.
+    static std::size_t add(Graph& graph, std::size_t input, Scope&, std::string const& outer) {
+        Scope inner(outer + ".");
+        return add(graph, input, inner);
+    }
 };
 
 template <>
@@ -153,9 +158,12 @@ struct Network {
     static_assert(
         requires { requires std::same_as<std::remove_cvref_t<decltype(In::params)>, InputParams>; },
         "primsel: a Network begins with an Input<channels, height, width>");
+    static_assert(detail::Sound<In, In::params.check({})>::value);
 
     static constexpr Shape input_shape = In::params.shape;
     static constexpr Shape output_shape = detail::Describe<layer::Path<Layers...>>::template out<input_shape>;
+    // Members of templates are worked out when they are used: use it here, so that a wrong layer is found here.
+    static_assert(output_shape.size() > 0);
 
     /// The same as a value, for so many images at once.
     [[nodiscard]] static Graph graph(int batch = 1) {

@@ -189,9 +189,15 @@ private:
 /// and the sum of a convolution with something else, as well as ReLU and ReLU6, become part of the layer before them.
 /// Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
-    detail::Rewriter rewriter(graph);
-    rewriter.run();
-    return rewriter.graph(graph.batch());
+    Graph result = graph;
+    // Once one layer is gone, another may have become an identity; each pass but the last removes one.
+    for (std::size_t before = graph.size() + 1; result.size() < before;) {
+        before = result.size();
+        detail::Rewriter rewriter(result);
+        rewriter.run();
+        result = rewriter.graph(graph.batch());
+    }
+    return result;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

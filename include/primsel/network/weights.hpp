@@ -2,6 +2,7 @@
 
 #include <primsel/core/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -38,14 +39,10 @@ class Weights {
 public:
     /// Throws error when the name is taken or the values do not fill the dimensions.
     void add(std::string const& name, WeightTensor tensor) {
-        std::size_t size = 1;
         for (const std::int64_t dim : tensor.dims) {
             if (dim < 0) fail("weight ", name, ": impossible dimensions ", to_string(tensor.dims));
-            // No product of dimensions may wrap around to the number of values.
-            if (dim != 0 && size > tensor.values.size()) break;
-            size *= static_cast<std::size_t>(dim);
         }
-        if (size != tensor.values.size()) {
+        if (!fills(tensor.values.size(), tensor.dims)) {
             fail("weight ", name, ": ", tensor.values.size(), " values cannot fill ", to_string(tensor.dims));
         }
         if (!tensors_.emplace(name, std::move(tensor)).second) fail("weight ", name, ": given twice");
@@ -71,6 +68,16 @@ public:
     [[nodiscard]] auto end() const { return tensors_.end(); }
 
 private:
+    /// Divides rather than multiplies: a product of hostile dimensions would wrap around.
+    [[nodiscard]] static bool fills(std::size_t count, std::vector<std::int64_t> const& dims) {
+        if (std::ranges::find(dims, 0) != dims.end()) return count == 0;
+        for (const std::int64_t dim : dims) {
+            if (count % static_cast<std::size_t>(dim) != 0) return false;
+            count /= static_cast<std::size_t>(dim);
+        }
+        return count == 1;
+    }
+
     std::map<std::string, WeightTensor, std::less<>> tensors_;
 };
 

@@ -1,0 +1,105 @@
+// What a graph computes: each layer in double precision from the definitions alone, folded layers one by one.
+#pragma once
+
+#include "../op/reference.hpp"
+
+#include <primsel/network/graph.hpp>
+#include <primsel/network/weights.hpp>
+
+#include <cmath>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace evaluate {
+
+namespace ps = primsel;
+using reference::Image;
+using reference::Images;
+
+inline Image conv(ps::ConvParams const& p, Image const& in, ps::Shape output, std::span<const float> kernel,
+                  std::span<const float> bias) {
+    const int group_c = in.shape.c / p.groups, group_k = p.k / p.groups;
+    return reference::build(output, [&](int k, int oh, int ow) {
+        double sum = bias.empty() ? 0.0 : bias[static_cast<std::size_t>(k)];
+        for (int c = 0; c < group_c; ++c) {
+            for (int fh = 0; fh < p.kernel.h; ++fh) {
+                for (int fw = 0; fw < p.kernel.w; ++fw) {
+                    const int h = oh * p.stride.h - p.padding.top + fh * p.dilation.h;
+                    const int w = ow * p.stride.w - p.padding.left + fw * p.dilation.w;
+                    if (h < 0 || w < 0 || h >= in.shape.h || w >= in.shape.w) continue;
+                    const int at = ((k * group_c + c) * p.kernel.h + fh) * p.kernel.w + fw;
+                    sum += in(k / group_k * group_c + c, h, w) * kernel[static_cast<std::size_t>(at)];
+                }
+            }
+        }
+        return sum;
+    });
+}
+
+inline Image affine(std::string const& name, const ps::BatchNormParams* batch_norm, ps::Weights const& weights,
+                    Image image) {
+    const auto weight = weights.at(name + ".weight").values, bias = weights.at(name + ".bias").values;
+    return reference::build(image.shape, [&](int c, int h, int w) {
+        const auto i = static_cast<std::size_t>(c);
+        double x = image(c, h, w);
+        if (batch_norm != nullptr) {
+            const double variance = weights.at(name + ".running_var").values[i], epsilon = batch_norm->epsilon;
+            x = (x - weights.at(name + ".running_mean").values[i]) / std::sqrt(variance + epsilon);
+        }
+        return x * weight[i] + bias[i];
+    });
+}
+
+/// One layer. Folded layers, the residual and the clamp come in this order.
+inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const& weights) {
+    return std::visit(
+        [&](auto const& params) {
+            using Params = std::remove_cvref_t<decltype(params)>;
+            if constexpr (std::is_same_v<Params, ps::ConvParams> || std::is_same_v<Params, ps::DenseParams>) {
+                const auto kernel = weights.at(node.name + ".weight").values;
+                const auto bias = params.bias ? weights.at(node.name + ".bias").values : std::span<const float>();
+                Image result(node.shape);
+                if constexpr (std::is_same_v<Params, ps::ConvParams>) {
+                    result = conv(params, inputs[0], node.shape, kernel, bias);
+                } else {
+                    Params open = params;
+                    open.clamp = {};
+                    result = reference::run(open, inputs, {kernel, bias}, node.shape);
+                }
+                for (ps::Folded const& folded : node.folded) {
+                    result = affine(folded.name, std::get_if<ps::BatchNormParams>(&folded.layer), weights, result);
+                }
+                for (std::size_t i = 0; i < result.data.size(); ++i) {
+                    if constexpr (std::is_same_v<Params, ps::ConvParams>) {
+                        if (params.residual) result.data[i] += inputs[1].data[i];
+                    }
+                    result.data[i] = reference::held(result.data[i], params.clamp);
+                }
+                return result;
+            } else if constexpr (std::is_same_v<Params, ps::BatchNormParams>) {
+                return affine(node.name, &params, weights, inputs[0]);
+            } else if constexpr (std::is_same_v<Params, ps::ScaleParams>) {
+                return affine(node.name, nullptr, weights, inputs[0]);
+            } else if constexpr (std::is_same_v<Params, ps::InputParams>) {
+                return Image(node.shape);
+            } else {
+                return reference::run(params, inputs, {}, node.shape);
+            }
+        },
+        node.layer);
+}
+
+/// The result of the last layer.
+inline Image graph(ps::Graph const& graph, Image const& image, ps::Weights const& weights) {
+    Images results;
+    for (ps::Node const& node : graph.nodes()) {
+        Images inputs;
+        for (const std::size_t input : node.inputs) inputs.push_back(results[input]);
+        results.push_back(node.inputs.empty() ? image : layer(node, inputs, weights));
+    }
+    return results.back();
+}
+
+}  // namespace evaluate

@@ -1,0 +1,136 @@
+#include <primsel/network/zoo.hpp>
+
+#include <doctest/doctest.h>
+#include <primsel/network/prepare.hpp>
+#include <primsel/network/simplify.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace ps = primsel;
+
+namespace {
+
+/// Weights that were trained: all but the running statistics.
+std::int64_t parameters(ps::Graph const& graph) {
+    std::int64_t sum = 0;
+    for (ps::WeightSpec const& spec : ps::weight_specs(graph)) {
+        if (spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var")) continue;
+        std::int64_t size = 1;
+        for (const std::int64_t dim : spec.dims) size *= dim;
+        sum += size;
+    }
+    return sum;
+}
+
+std::size_t convolutions(ps::Graph const& graph) {
+    std::size_t count = 0;
+    for (ps::Node const& node : graph.nodes()) count += std::holds_alternative<ps::ConvParams>(node.layer) ? 1 : 0;
+    return count;
+}
+
+template <class Net>
+void check_shapes(std::string_view name) {
+    CAPTURE(name);
+    const ps::Graph graph = ps::zoo::graph(name, 2);
+    CHECK(graph == Net::graph(2));
+    CHECK(graph.batch() == 2);
+    CHECK(graph[graph.input()].shape == Net::input_shape);
+    CHECK(graph[graph.output_node()].shape == Net::output_shape);
+    CHECK(Net::input_shape == ps::Shape{3, 224, 224});
+    CHECK(Net::output_shape == ps::Shape{1000, 1, 1});
+    const ps::Graph simplified = ps::simplify(graph);
+    CHECK(simplified[simplified.output_node()].shape == Net::output_shape);
+}
+
+}  // namespace
+
+// The smallest that still fit: the static shapes hold for any size.
+static_assert(ps::zoo::ResNet18Of<32, 7>::output_shape == ps::Shape{7, 1, 1});
+static_assert(ps::zoo::ResNet34Of<32, 7>::output_shape == ps::Shape{7, 1, 1});
+static_assert(ps::zoo::GoogLeNetOf<32, 7>::output_shape == ps::Shape{7, 1, 1});
+static_assert(ps::zoo::Vgg11Of<32, 7>::output_shape == ps::Shape{7, 1, 1});
+static_assert(ps::zoo::Vgg19Of<32, 7>::output_shape == ps::Shape{7, 1, 1});
+static_assert(ps::zoo::AlexNetOf<63, 7>::output_shape == ps::Shape{7, 1, 1});
+
+TEST_CASE("zoo: static shapes are those of the graphs") {
+    check_shapes<ps::zoo::AlexNet>("alexnet");
+    check_shapes<ps::zoo::Vgg11>("vgg11");
+    check_shapes<ps::zoo::Vgg19>("vgg19");
+    check_shapes<ps::zoo::GoogLeNet>("googlenet");
+    check_shapes<ps::zoo::ResNet18>("resnet18");
+    check_shapes<ps::zoo::ResNet34>("resnet34");
+    CHECK(ps::zoo::entries.size() == 6);
+    CHECK_THROWS_WITH_AS(
+        (void)ps::zoo::graph("lenet"),
+        "zoo: no network is named lenet; there are alexnet, vgg11, vgg19, googlenet, resnet18, resnet34", ps::error);
+}
+
+TEST_CASE("zoo: as many parameters as published") {
+    // torchvision's counts; GoogLeNet's is that of its authors' network without the auxiliary classifiers.
+    CHECK(parameters(ps::zoo::AlexNet::graph()) == 61'100'840);
+    CHECK(parameters(ps::zoo::Vgg11::graph()) == 132'863'336);
+    CHECK(parameters(ps::zoo::Vgg19::graph()) == 143'667'240);
+    CHECK(parameters(ps::zoo::GoogLeNet::graph()) == 6'998'552);
+    CHECK(parameters(ps::zoo::ResNet18::graph()) == 11'689'512);
+    CHECK(parameters(ps::zoo::ResNet34::graph()) == 21'797'672);
+}
+
+TEST_CASE("zoo: simplified, every batch norm, ReLU, residual sum, dropout and flatten is part of another layer") {
+    struct Expected {
+        std::string_view name;
+        std::size_t layers, convolutions;
+    };
+    // ResNets: input, convolutions, two poolings, dense. VGG and AlexNet: input, convolutions, poolings, three dense.
+    // GoogLeNet: nine modules of six convolutions, pooling and concat; and input, three convolutions, two LRN, five
+    // poolings, dense.
+    for (Expected const& expected :
+         {Expected{"alexnet", 1 + 5 + 3 + 3, 5}, Expected{"vgg11", 1 + 8 + 5 + 3, 8},
+          Expected{"vgg19", 1 + 16 + 5 + 3, 16}, Expected{"googlenet", 9 * 8 + 1 + 3 + 2 + 5 + 1, 57},
+          Expected{"resnet18", 1 + 20 + 2 + 1, 20}, Expected{"resnet34", 1 + 36 + 2 + 1, 36}}) {
+        CAPTURE(expected.name);
+        const ps::Graph graph = ps::zoo::graph(expected.name);
+        const ps::Graph simplified = ps::simplify(graph);
+        CHECK(simplified.size() == expected.layers);
+        CHECK(convolutions(simplified) == expected.convolutions);
+        CHECK(convolutions(graph) == expected.convolutions);
+        CHECK(parameters(simplified) == parameters(graph));
+        CHECK(ps::simplify(simplified) == simplified);
+        for (ps::Node const& node : simplified.nodes()) {
+            CAPTURE(node.name);
+            CHECK_FALSE(std::holds_alternative<ps::BatchNormParams>(node.layer));
+            CHECK_FALSE(std::holds_alternative<ps::ActivationParams>(node.layer));
+            CHECK_FALSE(std::holds_alternative<ps::AddParams>(node.layer));
+            CHECK_FALSE(std::holds_alternative<ps::DropoutParams>(node.layer));
+        }
+    }
+}
+
+TEST_CASE("zoo: GoogLeNet's modules have the published shapes") {
+    const ps::Graph graph = ps::zoo::GoogLeNet::graph();
+    const auto shape = [&](std::string const& module) { return graph[graph.find(module + ".concat")].shape; };
+    CHECK(shape("inception3a") == ps::Shape{256, 28, 28});
+    CHECK(shape("inception3b") == ps::Shape{480, 28, 28});
+    CHECK(shape("inception4a") == ps::Shape{512, 14, 14});
+    CHECK(shape("inception4b") == ps::Shape{512, 14, 14});
+    CHECK(shape("inception4c") == ps::Shape{512, 14, 14});
+    CHECK(shape("inception4d") == ps::Shape{528, 14, 14});
+    CHECK(shape("inception4e") == ps::Shape{832, 14, 14});
+    CHECK(shape("inception5a") == ps::Shape{832, 7, 7});
+    CHECK(shape("inception5b") == ps::Shape{1024, 7, 7});
+}
+
+TEST_CASE("zoo: ResNet-18 names its weights as torchvision does") {
+    const ps::Graph graph = ps::simplify(ps::zoo::ResNet18::graph());
+    std::size_t found = 0;
+    for (ps::WeightSpec const& spec : ps::weight_specs(graph)) {
+        found += spec.name == "layer2.0.downsample.0.weight" && spec.dims == std::vector<std::int64_t>{128, 64, 1, 1};
+        found += spec.name == "layer2.0.downsample.1.running_var" && spec.dims == std::vector<std::int64_t>{128};
+        found += spec.name == "conv1.weight" && spec.dims == std::vector<std::int64_t>{64, 3, 7, 7};
+        found += spec.name == "layer4.1.bn2.bias" && spec.dims == std::vector<std::int64_t>{512};
+        found += spec.name == "fc.weight" && spec.dims == std::vector<std::int64_t>{1000, 512};
+        CHECK(spec.name != "conv1.bias");
+    }
+    CHECK(found == 5);
+    CHECK(ps::weight_specs(graph).size() == 102);
+}
