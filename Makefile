@@ -13,7 +13,7 @@ configure: setup
 
 demo: configure
 	cmake --build build/release --parallel $(JOBS) --target demo
-	build/release/bin/demo
+	cd build/release && bin/demo
 
 test: configure
 	cmake --build build/release --parallel $(JOBS) --target tests

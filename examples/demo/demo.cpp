@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <string>
 
@@ -64,7 +65,7 @@ void compare() {
                     plan.seconds / plans[0].seconds);
     }
     ps::write_file("resnet18.svg", ps::to_svg(plans[0].plan, simplified));
-    std::printf("the plan as a picture: resnet18.svg\n");
+    std::printf("the plan as a picture: %s\n", std::filesystem::absolute("resnet18.svg").c_str());
 }
 
 }  // namespace
