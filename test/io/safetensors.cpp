@@ -73,6 +73,7 @@ TEST_CASE("weights go both ways through a file, bit by bit") {
     weights.add("conv1.weight", {2, 3, 5, 7}, values);
     weights.add("scalar", std::vector<std::int64_t>{}, {42.0F});
     weights.add("empty", {0, 3}, std::vector<float>{});
+    weights.add("empty too", {3, 0, 2}, std::vector<float>{});
     weights.add("", {1}, {1.0F});
     weights.add("été/重み \"😀\"\\\n", {1, 1}, {-0.0F});
     weights.add("special", {5}, {std::nanf("7"), -HUGE_VALF, std::numeric_limits<float>::denorm_min(), -0.0F, 3e38F});
