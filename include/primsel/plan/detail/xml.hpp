@@ -1,0 +1,93 @@
+#pragma once
+
+#include <primsel/core/config.hpp>
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Bytes of the UTF-8 sequence (RFC 3629) at the start of the text; 0 where there is none.
+[[nodiscard]] inline std::size_t utf8_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) {
+        return i < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[i])) : 0U;
+    };
+    const unsigned first = byte(0), second = byte(1);
+    const auto continues = [&](std::size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
+    if (first < 0x80) return text.empty() ? 0 : 1;
+    if (first >= 0xc2 && first <= 0xdf) return continues(1) ? 2 : 0;
+    if (first >= 0xe0 && first <= 0xef) {
+        const bool overlong = first == 0xe0 && second < 0xa0, surrogate = first == 0xed && second > 0x9f;
+        return continues(1) && continues(2) && !overlong && !surrogate ? 3 : 0;
+    }
+    if (first >= 0xf0 && first <= 0xf4) {
+        const bool outside = (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+        return continues(1) && continues(2) && continues(3) && !outside ? 4 : 0;
+    }
+    return 0;
+}
+
+/// The text as XML 1.0 may hold it between tags and in attributes: markup is escaped, what no XML may hold becomes the
+/// replacement character.
+[[nodiscard]] inline std::string xml_text(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        const std::string_view part = text.substr(0, length);
+        const bool control = length == 1 && static_cast<unsigned char>(part[0]) < 0x20 && part != "\n" && part != "\t";
+        if (part == "&") {
+            out += "&amp;";
+        } else if (part == "<") {
+            out += "&lt;";
+        } else if (part == ">") {
+            out += "&gt;";
+        } else if (part == "\"") {
+            out += "&quot;";
+        } else if (length == 0 || control || part == "\xef\xbf\xbe" || part == "\xef\xbf\xbf") {
+            out += "\xef\xbf\xbd";
+        } else {
+            out += part;
+        }
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+    return out;
+}
+
+/// Characters of a text; a byte that is not UTF-8 counts as one.
+[[nodiscard]] inline std::size_t character_count(std::string_view text) {
+    std::size_t count = 0;
+    for (; !text.empty(); ++count) text.remove_prefix(utf8_length(text) == 0 ? 1 : utf8_length(text));
+    return count;
+}
+
+/// The first `count` characters.
+[[nodiscard]] inline std::string_view first_characters(std::string_view text, std::size_t count) {
+    std::size_t bytes = 0;
+    for (; count > 0 && bytes < text.size(); --count) {
+        const std::size_t length = utf8_length(text.substr(bytes));
+        bytes += length == 0 ? 1 : length;
+    }
+    return text.substr(0, bytes);
+}
+
+/// At most `most` characters: where there are more, the middle gives way to an ellipsis.
+[[nodiscard]] inline std::string shortened(std::string_view text, std::size_t most) {
+    const std::size_t count = character_count(text);
+    if (count <= most || most < 3) return std::string(text);
+    const std::size_t tail = most / 2;
+    const std::string_view kept = first_characters(text, most - 1 - tail);
+    return std::string(kept) + "\xe2\x80\xa6" + std::string(text.substr(first_characters(text, count - tail).size()));
+}
+
+/// A coordinate, whatever the locale.
+[[nodiscard]] inline std::string xml_number(double value) {
+    std::array<char, 64> digits{};
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 1).ptr;
+    return {digits.data(), end};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
