@@ -1,0 +1,25 @@
+// Counts what this program allocates, in a unit of its own: a compiler that inlines these takes them for a mismatch.
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+std::atomic<std::size_t> allocations = 0;
+
+namespace {
+void* allocate(std::size_t bytes, std::size_t align) {
+    ++allocations;
+    void* memory = std::aligned_alloc(align, (bytes + align - 1) / align * align);
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+}  // namespace
+
+void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_align_t)); }
+void* operator new(std::size_t bytes, std::align_val_t align) {
+    return allocate(bytes, static_cast<std::size_t>(align));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
