@@ -42,9 +42,12 @@ int main(int argc, char** argv) try {
             if (++i == argc) ps::fail("compare: ", argument, " needs a value");
             return std::string(argv[i]);
         };
-        if (argument == "--costs") measured = value() == "measured";
-        else if (argument == "--rounds") rounds = std::strtoul(value().c_str(), nullptr, 10);
-        else names.push_back(argument);
+        if (argument == "--costs")
+            measured = value() == "measured";
+        else if (argument == "--rounds")
+            rounds = std::strtoul(value().c_str(), nullptr, 10);
+        else
+            names.push_back(argument);
     }
     if (rounds == 0) ps::fail("compare: --rounds needs a number above 0");
     if (names.empty()) {
@@ -53,8 +56,10 @@ int main(int argc, char** argv) try {
     ps::Measured by_measuring;
     ps::Analytical by_formula;
     for (std::string const& name : names) {
-        if (measured) compare(name, by_measuring, rounds);
-        else compare(name, by_formula, rounds);
+        if (measured)
+            compare(name, by_measuring, rounds);
+        else
+            compare(name, by_formula, rounds);
     }
 } catch (std::exception const& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -3,9 +3,9 @@
 #include "../fashion_mnist/fashion_net.hpp"
 #include "../fashion_mnist/idx.hpp"
 
+#include <primsel/cost/extern_kernels.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/plan/svg.hpp>
-#include <primsel/cost/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
 
 #include <algorithm>
@@ -47,8 +47,8 @@ void classify() {
         as_pytorch += i < expected.bytes.size() && best == static_cast<std::uint8_t>(expected.bytes[i]);
     }
     const double seconds = timer.seconds();
-    std::printf("%zu images: accuracy %.2f %%, the same class as PyTorch on %zu, %.0f images/s on one thread\n\n", count,
-                100.0 * static_cast<double>(right) / static_cast<double>(count), as_pytorch,
+    std::printf("%zu images: accuracy %.2f %%, the same class as PyTorch on %zu, %.0f images/s on one thread\n\n",
+                count, 100.0 * static_cast<double>(right) / static_cast<double>(count), as_pytorch,
                 static_cast<double>(count) / seconds);
 }
 

@@ -2,12 +2,12 @@
 
 #include <primsel/core/error.hpp>
 
+#include <zlib.h>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
-#include <zlib.h>
 
 /// The idx files of MNIST and its kin, gzipped or not.
 namespace fashion {
@@ -27,7 +27,8 @@ inline Bytes read_idx(std::string const& path) {
     if (file == nullptr) primsel::fail(path, ": cannot be opened (Debian's package dataset-fashion-mnist has it)");
     const Closer closer{file};
     const auto read = [&](void* to, std::size_t bytes) {
-        if (gzread(file, to, static_cast<unsigned>(bytes)) != static_cast<int>(bytes)) primsel::fail(path, ": cut short");
+        if (gzread(file, to, static_cast<unsigned>(bytes)) != static_cast<int>(bytes))
+            primsel::fail(path, ": cut short");
     };
     std::array<std::uint8_t, 4> word{};
     read(word.data(), 4);
@@ -39,7 +40,8 @@ inline Bytes read_idx(std::string const& path) {
     for (std::size_t left = word[3]; left > 0; --left) {
         std::array<std::uint8_t, 4> dim{};
         read(dim.data(), 4);
-        bytes.dims.push_back((std::size_t{dim[0]} << 24) | (std::size_t{dim[1]} << 16) | (std::size_t{dim[2]} << 8) | dim[3]);
+        bytes.dims.push_back((std::size_t{dim[0]} << 24) | (std::size_t{dim[1]} << 16) | (std::size_t{dim[2]} << 8) |
+                             dim[3]);
         size *= bytes.dims.back();
         if (size == 0 || size > (std::size_t{1} << 30)) primsel::fail(path, ": impossible dimensions");
     }

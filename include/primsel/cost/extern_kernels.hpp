@@ -1,6 +1,7 @@
 // Opt-in, for programs of many translation units: compile all kernels in one of them.
 //
-// Include this header beside primsel.hpp wherever kernels are used, and in exactly one translation unit instantiate them:
+// Include this header beside primsel.hpp wherever kernels are used, and in exactly one translation unit instantiate
+// them:
 //     template primsel::Kernels
 //     primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
 #pragma once

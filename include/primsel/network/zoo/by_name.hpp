@@ -19,7 +19,7 @@ struct Entry {
 
 /// The six networks of the papers' table 4 (Mulder et al. 2020).
 inline constexpr std::array entries{
-    Entry{"alexnet", &AlexNet::graph},   Entry{"vgg11", &Vgg11::graph},       Entry{"vgg19", &Vgg19::graph},
+    Entry{"alexnet", &AlexNet::graph},     Entry{"vgg11", &Vgg11::graph},       Entry{"vgg19", &Vgg19::graph},
     Entry{"googlenet", &GoogLeNet::graph}, Entry{"resnet18", &ResNet18::graph}, Entry{"resnet34", &ResNet34::graph},
 };
 
