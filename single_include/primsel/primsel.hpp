@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 // primsel/primsel.hpp
-// The whole library but for the opt-in headers (core/openmp.hpp, primitive/gemm_eigen.hpp, network/boost_graph.hpp).
+// The whole library but for the opt-in headers: core/openmp.hpp, primitive/gemm_eigen.hpp, network/boost_graph.hpp.
 
-// primsel/core/error.hpp
+// primsel/engine/compare.hpp
+
+// primsel/core/timer.hpp
 
 // primsel/core/config.hpp
 // All of primsel's macros live here.
@@ -46,7 +48,149 @@
 #endif
 
 #define PRIMSEL_INLINE inline __attribute__((always_inline))
+#define PRIMSEL_NOINLINE __attribute__((noinline))
 #define PRIMSEL_RESTRICT __restrict__
+
+#include <chrono>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Seconds since it was made or last restarted.
+class Timer {
+public:
+    [[nodiscard]] double seconds() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
+    void restart() { start_ = clock::now(); }
+
+private:
+    using clock = std::chrono::steady_clock;
+    clock::time_point start_ = clock::now();
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/engine/program.hpp
+
+// primsel/core/aligned_buffer.hpp
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <span>
+#include <utility>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A cache line, and the widest vector there is.
+inline constexpr std::size_t alignment = 64;
+
+/// Floats rounded up to whole cache lines.
+[[nodiscard]] constexpr std::size_t round_up_floats(std::size_t floats) {
+    constexpr std::size_t line = alignment / sizeof(float);
+    return (floats + line - 1) / line * line;
+}
+
+/// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page and ask
+/// the kernel for huge pages: the kernels walk them with long strides, and a TLB miss costs as much as ten FMAs.
+class AlignedBuffer {
+public:
+    AlignedBuffer() = default;
+    /// Throws std::bad_alloc, also when the size in bytes does not fit size_t.
+    explicit AlignedBuffer(std::size_t floats) : floats_(floats), align_(alignment) {
+        if (floats == 0) return;
+        if (floats > std::numeric_limits<std::size_t>::max() / (2 * sizeof(float))) throw std::bad_alloc();
+        constexpr std::size_t huge_page = std::size_t{2} << 20;
+        const std::size_t bytes = round_up_floats(floats) * sizeof(float);
+        if (bytes >= huge_page) align_ = huge_page;
+        data_ = static_cast<float*>(::operator new(bytes, std::align_val_t{align_}));
+#if defined(__linux__)
+        if (bytes >= huge_page) madvise(data_, bytes / huge_page * huge_page, MADV_HUGEPAGE);
+#endif
+    }
+    AlignedBuffer(AlignedBuffer&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), floats_(std::exchange(other.floats_, 0)), align_(other.align_) {}
+    AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(floats_, other.floats_);
+        std::swap(align_, other.align_);
+        return *this;
+    }
+    ~AlignedBuffer() {
+        if (data_ != nullptr) ::operator delete(data_, std::align_val_t{align_});
+    }
+
+    [[nodiscard]] float* data() noexcept { return data_; }
+    [[nodiscard]] const float* data() const noexcept { return data_; }
+    [[nodiscard]] std::size_t size() const noexcept { return floats_; }
+    [[nodiscard]] std::span<float> span() noexcept { return {data_, floats_}; }
+    [[nodiscard]] std::span<const float> span() const noexcept { return {data_, floats_}; }
+
+private:
+    float* data_ = nullptr;
+    std::size_t floats_ = 0;
+    std::size_t align_ = alignment;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/engine/arena.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A buffer of so many floats that must keep its contents from step `first` to step `last`, both included.
+struct Lifetime {
+    std::size_t floats = 0;
+    std::size_t first = 0, last = 0;
+};
+
+/// Where each buffer lies in one arena, in floats, aligned to cache lines.
+struct ArenaLayout {
+    std::vector<std::size_t> offsets;
+    std::size_t floats = 0;
+};
+
+/// Buffers that live at the same time do not overlap; others may share room. The largest first, each in the smallest
+/// gap that holds it.
+[[nodiscard]] inline ArenaLayout place(std::span<const Lifetime> buffers) {
+    std::vector<std::size_t> order(buffers.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order,
+                             [&](std::size_t a, std::size_t b) { return buffers[a].floats > buffers[b].floats; });
+
+    ArenaLayout layout{std::vector<std::size_t>(buffers.size(), 0), 0};
+    std::vector<std::size_t> placed;  // by offset
+    for (const std::size_t i : order) {
+        const std::size_t size = round_up_floats(buffers[i].floats);
+        std::size_t best = 0, best_gap = static_cast<std::size_t>(-1), end = 0;
+        bool found = false;
+        for (const std::size_t j : placed) {
+            if (buffers[j].last < buffers[i].first || buffers[i].last < buffers[j].first) continue;
+            const std::size_t begin = layout.offsets[j];
+            if (begin >= end + size && begin - end < best_gap) best = end, best_gap = begin - end, found = true;
+            end = std::max(end, begin + round_up_floats(buffers[j].floats));
+        }
+        layout.offsets[i] = found ? best : end;
+        layout.floats = std::max(layout.floats, layout.offsets[i] + size);
+        const auto position =
+            std::ranges::upper_bound(placed, layout.offsets[i], {}, [&](std::size_t j) { return layout.offsets[j]; });
+        placed.insert(position, i);
+    }
+    return layout;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/network/prepare.hpp
+
+// primsel/network/graph.hpp
+
+// primsel/core/error.hpp
 
 #include <concepts>
 #include <stdexcept>
@@ -65,12 +209,20 @@ namespace detail {
 inline void append(std::string& text, std::string_view part) { text += part; }
 inline void append(std::string& text, char part) { text += part; }
 template <std::integral T>
-void append(std::string& text, T part) { text += std::to_string(part); }
+void append(std::string& text, T part) {
+    text += std::to_string(part);
+}
 template <std::floating_point T>
-void append(std::string& text, T part) { text += std::to_string(part); }
+void append(std::string& text, T part) {
+    text += std::to_string(part);
+}
 template <class T>
-    requires requires(T const& part) { { to_string(part) } -> std::convertible_to<std::string>; }
-void append(std::string& text, T const& part) { text += to_string(part); }
+    requires requires(T const& part) {
+        { to_string(part) } -> std::convertible_to<std::string>;
+    }
+void append(std::string& text, T const& part) {
+    text += to_string(part);
+}
 }  // namespace detail
 
 /// The parts, one after the other, as text: strings, characters, numbers and whatever has a to_string.
@@ -168,15 +320,24 @@ enum class Fault {
 
 [[nodiscard]] constexpr std::string_view message(Fault fault) {
     switch (fault) {
-        case Fault::none: return "";
-        case Fault::wrong_input_count: return "wrong number of inputs";
-        case Fault::impossible_parameter: return "a parameter is impossible (a size below 1, a negative padding, ...)";
-        case Fault::kernel_exceeds_input: return "the kernel is larger than the padded input";
-        case Fault::groups_do_not_divide: return "the groups do not divide the channels";
-        case Fault::shapes_differ: return "the inputs differ in shape";
-        case Fault::sizes_differ: return "the inputs differ in height or width";
-        case Fault::slice_outside: return "the slice lies outside the channels";
-        case Fault::padding_exceeds_kernel: return "the padding is larger than the pooling window";
+        case Fault::none:
+            return "";
+        case Fault::wrong_input_count:
+            return "wrong number of inputs";
+        case Fault::impossible_parameter:
+            return "a parameter is impossible (a size below 1, a negative padding, ...)";
+        case Fault::kernel_exceeds_input:
+            return "the kernel is larger than the padded input";
+        case Fault::groups_do_not_divide:
+            return "the groups do not divide the channels";
+        case Fault::shapes_differ:
+            return "the inputs differ in shape";
+        case Fault::sizes_differ:
+            return "the inputs differ in height or width";
+        case Fault::slice_outside:
+            return "the slice lies outside the channels";
+        case Fault::padding_exceeds_kernel:
+            return "the padding is larger than the pooling window";
     }
     return "";
 }
@@ -232,11 +393,16 @@ struct ActivationParams {
 
     [[nodiscard]] constexpr std::string_view name() const {
         switch (kind) {
-            case ActivationKind::relu: return "relu";
-            case ActivationKind::relu6: return "relu6";
-            case ActivationKind::leaky_relu: return "leaky_relu";
-            case ActivationKind::sigmoid: return "sigmoid";
-            case ActivationKind::hard_swish: return "hard_swish";
+            case ActivationKind::relu:
+                return "relu";
+            case ActivationKind::relu6:
+                return "relu6";
+            case ActivationKind::leaky_relu:
+                return "leaky_relu";
+            case ActivationKind::sigmoid:
+                return "sigmoid";
+            case ActivationKind::hard_swish:
+                return "hard_swish";
         }
         return "";
     }
@@ -382,13 +548,21 @@ template <int K, Extent kernel, class... Options>
 struct Conv {
 private:
     template <Extent value>
-    static constexpr void apply(ConvParams& params, bool&, Stride<value>) { params.stride = value; }
+    static constexpr void apply(ConvParams& params, bool&, Stride<value>) {
+        params.stride = value;
+    }
     template <Padding value>
-    static constexpr void apply(ConvParams& params, bool& padded, Pad<value>) { params.padding = value, padded = true; }
+    static constexpr void apply(ConvParams& params, bool& padded, Pad<value>) {
+        params.padding = value, padded = true;
+    }
     template <Extent value>
-    static constexpr void apply(ConvParams& params, bool&, Dilation<value>) { params.dilation = value; }
+    static constexpr void apply(ConvParams& params, bool&, Dilation<value>) {
+        params.dilation = value;
+    }
     template <int value>
-    static constexpr void apply(ConvParams& params, bool&, Groups<value>) { params.groups = value; }
+    static constexpr void apply(ConvParams& params, bool&, Groups<value>) {
+        params.groups = value;
+    }
     static constexpr void apply(ConvParams& params, bool&, NoBias) { params.bias = false; }
 
 public:
@@ -558,7 +732,9 @@ struct PoolParams {
     bool ceil_mode = false;
     bool count_include_pad = true;
 
-    [[nodiscard]] constexpr std::string_view name() const { return kind == PoolKind::max ? "max_pool" : "average_pool"; }
+    [[nodiscard]] constexpr std::string_view name() const {
+        return kind == PoolKind::max ? "max_pool" : "average_pool";
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (window.h < 1 || window.w < 1 || stride.h < 1 || stride.w < 1 || padding.negative()) {
@@ -569,8 +745,10 @@ struct PoolParams {
             padding.right >= window.w) {
             return Fault::padding_exceeds_kernel;
         }
-        if (window.h > inputs[0].h + padding.top + padding.bottom) return Fault::kernel_exceeds_input;
-        if (window.w > inputs[0].w + padding.left + padding.right) return Fault::kernel_exceeds_input;
+        // Rounding up, a window may reach beyond the padded input by less than a stride.
+        const int spare_h = ceil_mode ? stride.h - 1 : 0, spare_w = ceil_mode ? stride.w - 1 : 0;
+        if (window.h > inputs[0].h + padding.top + padding.bottom + spare_h) return Fault::kernel_exceeds_input;
+        if (window.w > inputs[0].w + padding.left + padding.right + spare_w) return Fault::kernel_exceeds_input;
         return Fault::none;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
@@ -613,9 +791,13 @@ template <PoolKind kind, Extent window, class... Options>
 struct Pool {
 private:
     template <Extent value>
-    static constexpr void apply(PoolParams& params, Stride<value>) { params.stride = value; }
+    static constexpr void apply(PoolParams& params, Stride<value>) {
+        params.stride = value;
+    }
     template <Padding value>
-    static constexpr void apply(PoolParams& params, Pad<value>) { params.padding = value; }
+    static constexpr void apply(PoolParams& params, Pad<value>) {
+        params.padding = value;
+    }
     static constexpr void apply(PoolParams& params, CeilMode) { params.ceil_mode = true; }
     static constexpr void apply(PoolParams& params, ExcludePad) { params.count_include_pad = false; }
 
@@ -750,76 +932,782 @@ using AnyLayer = std::variant<InputParams, ConvParams, PoolParams, GlobalPoolPar
                               FlattenParams, DropoutParams, PadParams, ChannelShuffleParams, SliceParams>;
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/tensor/tensor.hpp
-
-// primsel/core/aligned_buffer.hpp
 
 #include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <new>
+#include <iosfwd>
+#include <ostream>
 #include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+[[nodiscard]] inline std::string_view kind(AnyLayer const& layer) {
+    return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
+}
+[[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
+    return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
+}
+[[nodiscard]] inline Shape output(AnyLayer const& layer, std::span<const Shape> inputs) {
+    return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
+}
+
+/// An affine layer that simplify has folded into the convolution or dense layer before it: its weights are multiplied
+/// in when the weights are prepared.
+struct Folded {
+    std::string name;
+    std::variant<BatchNormParams, ScaleParams> layer;
+    friend bool operator==(Folded const&, Folded const&) = default;
+};
+
+/// A layer in its place: its name (which is also that of its weights), its inputs and its output shape.
+struct Node {
+    std::string name;
+    AnyLayer layer;
+    /// Positions in the graph, all before this one's.
+    std::vector<std::size_t> inputs;
+    Shape shape;
+    /// In the order in which they apply.
+    std::vector<Folded> folded;
+    friend bool operator==(Node const&, Node const&) = default;
+};
+
+/// What to compute: layers in an order in which they can run. The only intermediate representation; a plain value. The
+/// result is the last node.
+class Graph {
+public:
+    /// Images that run together, all through the graph.
+    explicit Graph(int batch = 1) : batch_(batch) {
+        if (batch < 1) fail("graph: impossible batch ", batch);
+    }
+
+    /// Appends a layer and returns its position. Throws error, naming the layer and the shapes, when the name is taken
+    /// or the layer does not fit its inputs.
+    std::size_t add(std::string name, AnyLayer layer, std::vector<std::size_t> inputs,
+                    std::vector<Folded> folded = {}) {
+        std::vector<Shape> shapes;
+        for (const std::size_t input : inputs) {
+            if (input >= nodes_.size()) fail("graph: layer ", name, " reads a layer that does not come before it");
+            shapes.push_back(nodes_[input].shape);
+        }
+        if (const Fault fault = primsel::check(layer, shapes); fault != Fault::none) {
+            std::string list;
+            for (Shape const& shape : shapes) list += (list.empty() ? "" : ", ") + to_string(shape);
+            fail("graph: layer ", name, " (", kind(layer), ") on ", list.empty() ? "nothing" : list, ": ",
+                 message(fault));
+        }
+        if (!positions_.emplace(name, nodes_.size()).second) fail("graph: two layers are named ", name);
+        const Shape shape = output(layer, shapes);
+        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), shape, std::move(folded)});
+        return nodes_.size() - 1;
+    }
+
+    [[nodiscard]] std::vector<Node> const& nodes() const { return nodes_; }
+    [[nodiscard]] Node const& operator[](std::size_t position) const { return nodes_[position]; }
+    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    [[nodiscard]] int batch() const { return batch_; }
+
+    /// Position of the layer. Throws error when there is none.
+    [[nodiscard]] std::size_t find(std::string_view name) const {
+        const auto found = positions_.find(std::string(name));
+        if (found == positions_.end()) fail("graph: no layer is named ", name);
+        return found->second;
+    }
+    /// The positions of the image and of the result. Throws error when the graph has not exactly one input.
+    [[nodiscard]] std::size_t input() const {
+        std::size_t input = nodes_.size();
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (!std::holds_alternative<InputParams>(nodes_[i].layer)) continue;
+            if (input != nodes_.size()) fail("graph: two inputs, ", nodes_[input].name, " and ", nodes_[i].name);
+            input = i;
+        }
+        if (input == nodes_.size()) fail("graph: no input");
+        return input;
+    }
+    [[nodiscard]] std::size_t output_node() const {
+        if (nodes_.empty()) fail("graph: no layers");
+        return nodes_.size() - 1;
+    }
+    /// How many inputs read each node; the result counts as read once more.
+    [[nodiscard]] std::vector<std::size_t> uses() const {
+        std::vector<std::size_t> uses(nodes_.size(), 0);
+        for (Node const& node : nodes_) {
+            for (const std::size_t input : node.inputs) ++uses[input];
+        }
+        if (!uses.empty()) ++uses.back();
+        return uses;
+    }
+    [[nodiscard]] std::vector<Shape> input_shapes(std::size_t position) const {
+        std::vector<Shape> shapes;
+        for (const std::size_t input : nodes_[position].inputs) shapes.push_back(nodes_[input].shape);
+        return shapes;
+    }
+
+    friend bool operator==(Graph const& a, Graph const& b) { return a.batch_ == b.batch_ && a.nodes_ == b.nodes_; }
+
+private:
+    int batch_;
+    std::vector<Node> nodes_;
+    std::unordered_map<std::string, std::size_t> positions_;
+};
+
+/// A line a layer: name, kind, inputs, output shape.
+inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
+    for (Node const& node : graph.nodes()) {
+        out << node.name << ": " << kind(node.layer);
+        const char* separator = "(";
+        for (const std::size_t input : node.inputs) {
+            out << separator << graph[input].name;
+            separator = ", ";
+        }
+        out << (node.inputs.empty() ? "" : ")") << " -> " << to_string(node.shape) << '\n';
+    }
+    return out;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/network/weights.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A named array of floats, row-major. Copies share the values.
+struct WeightTensor {
+    std::vector<std::int64_t> dims;
+    std::span<const float> values;
+    /// Keeps the values alive: a file's buffer, a vector, or nothing for values that live elsewhere.
+    std::shared_ptr<const void> owner;
+};
+
+/// "64x3x3x3"; "scalar" without dimensions.
+[[nodiscard]] inline std::string to_string(std::vector<std::int64_t> const& dims) {
+    if (dims.empty()) return "scalar";
+    std::string text;
+    for (const std::int64_t dim : dims) {
+        if (!text.empty()) text += 'x';
+        text += std::to_string(dim);
+    }
+    return text;
+}
+
+/// The weights of a network by name, in the order of their names. Copying is cheap.
+class Weights {
+public:
+    /// Throws error when the name is taken or the values do not fill the dimensions.
+    void add(std::string const& name, WeightTensor tensor) {
+        for (const std::int64_t dim : tensor.dims) {
+            if (dim < 0) fail("weight ", name, ": impossible dimensions ", to_string(tensor.dims));
+        }
+        if (!fills(tensor.values.size(), tensor.dims)) {
+            fail("weight ", name, ": ", tensor.values.size(), " values cannot fill ", to_string(tensor.dims));
+        }
+        if (!tensors_.emplace(name, std::move(tensor)).second) fail("weight ", name, ": given twice");
+    }
+    void add(std::string const& name, std::vector<std::int64_t> dims, std::vector<float> values) {
+        auto owner = std::make_shared<const std::vector<float>>(std::move(values));
+        const std::span<const float> view(*owner);
+        add(name, WeightTensor{std::move(dims), view, std::move(owner)});
+    }
+
+    [[nodiscard]] const WeightTensor* find(std::string_view name) const {
+        const auto found = tensors_.find(name);
+        return found == tensors_.end() ? nullptr : &found->second;
+    }
+    /// Throws error when there is none, naming it.
+    [[nodiscard]] WeightTensor const& at(std::string_view name) const {
+        const WeightTensor* tensor = find(name);
+        if (tensor == nullptr) fail("weight ", name, ": missing");
+        return *tensor;
+    }
+    [[nodiscard]] std::size_t size() const { return tensors_.size(); }
+    [[nodiscard]] auto begin() const { return tensors_.begin(); }
+    [[nodiscard]] auto end() const { return tensors_.end(); }
+
+private:
+    /// Divides rather than multiplies: a product of hostile dimensions would wrap around.
+    [[nodiscard]] static bool fills(std::size_t count, std::vector<std::int64_t> const& dims) {
+        if (std::ranges::find(dims, 0) != dims.end()) return count == 0;
+        for (const std::int64_t dim : dims) {
+            if (count % static_cast<std::size_t>(dim) != 0) return false;
+            count /= static_cast<std::size_t>(dim);
+        }
+        return count == 1;
+    }
+
+    std::map<std::string, WeightTensor, std::less<>> tensors_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The name and dimensions of a weight that a graph needs.
+struct WeightSpec {
+    std::string name;
+    std::vector<std::int64_t> dims;
+};
+
+namespace detail {
+inline void add_affine_specs(std::string const& name, bool batch_norm, std::int64_t c, std::vector<WeightSpec>& specs) {
+    specs.push_back({name + ".weight", {c}});
+    specs.push_back({name + ".bias", {c}});
+    if (!batch_norm) return;
+    specs.push_back({name + ".running_mean", {c}});
+    specs.push_back({name + ".running_var", {c}});
+}
+}  // namespace detail
+
+/// All weights that the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
+[[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph) {
+    std::vector<WeightSpec> specs;
+    for (Node const& node : graph.nodes()) {
+        const std::int64_t k = node.shape.c;
+        if (const auto* conv = std::get_if<ConvParams>(&node.layer)) {
+            const std::int64_t c = graph[node.inputs[0]].shape.c / conv->groups;
+            specs.push_back({node.name + ".weight", {k, c, conv->kernel.h, conv->kernel.w}});
+            if (conv->bias) specs.push_back({node.name + ".bias", {k}});
+        } else if (const auto* dense = std::get_if<DenseParams>(&node.layer)) {
+            specs.push_back(
+                {node.name + ".weight", {k, static_cast<std::int64_t>(graph[node.inputs[0]].shape.size())}});
+            if (dense->bias) specs.push_back({node.name + ".bias", {k}});
+        } else if (std::holds_alternative<BatchNormParams>(node.layer)) {
+            detail::add_affine_specs(node.name, true, k, specs);
+        } else if (std::holds_alternative<ScaleParams>(node.layer)) {
+            detail::add_affine_specs(node.name, false, k, specs);
+        }
+        for (Folded const& folded : node.folded) {
+            detail::add_affine_specs(folded.name, std::holds_alternative<BatchNormParams>(folded.layer), k, specs);
+        }
+    }
+    return specs;
+}
+
+/// Throws error when a weight is missing or misshapen, or when there are weights that the graph does not know: all of
+/// them in one message.
+inline void check_weights(Graph const& graph, Weights const& weights, std::string_view source = "weights") {
+    std::string faults;
+    std::size_t known = 0;
+    std::map<std::string, bool> names;
+    for (WeightSpec const& spec : weight_specs(graph)) {
+        names.emplace(spec.name, true);
+        const WeightTensor* tensor = weights.find(spec.name);
+        if (tensor == nullptr) {
+            faults += "\n  missing: " + spec.name + " (" + to_string(spec.dims) + ")";
+        } else if (tensor->dims != spec.dims) {
+            faults += "\n  wrong shape: " + spec.name + " is " + to_string(tensor->dims) + ", the layer needs " +
+                      to_string(spec.dims);
+        } else {
+            ++known;
+        }
+    }
+    for (auto const& [name, tensor] : weights) {
+        if (!names.contains(name)) faults += "\n  not in the network: " + name + " (" + to_string(tensor.dims) + ")";
+    }
+    if (!faults.empty()) fail(source, ": ", known, " of ", names.size(), " weights fit the network", faults);
+}
+
+/// The kernel and bias of a layer, with whatever simplify folded into it multiplied in; bias is empty when there is
+/// none.
+struct PreparedWeights {
+    std::vector<float> kernel;
+    std::vector<float> bias;
+};
+
+namespace detail {
+
+/// The factor and shift of each channel of a batch norm or scale.
+inline void affine(std::string const& name, const BatchNormParams* batch_norm, Weights const& weights,
+                   std::vector<double>& factor, std::vector<double>& shift) {
+    const auto scale = weights.at(name + ".weight").values, bias = weights.at(name + ".bias").values;
+    factor.assign(scale.begin(), scale.end());
+    shift.assign(bias.begin(), bias.end());
+    if (batch_norm == nullptr) return;
+    const auto mean = weights.at(name + ".running_mean").values, variance = weights.at(name + ".running_var").values;
+    for (std::size_t i = 0; i < factor.size(); ++i) {
+        factor[i] /= std::sqrt(static_cast<double>(variance[i]) + static_cast<double>(batch_norm->epsilon));
+        shift[i] -= static_cast<double>(mean[i]) * factor[i];
+    }
+}
+
+}  // namespace detail
+
+/// The weights of one node of a graph, for which check_weights has found no fault.
+[[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights) {
+    PreparedWeights result;
+    std::vector<double> factor, shift;
+    const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer);
+    if (batch_norm != nullptr || std::holds_alternative<ScaleParams>(node.layer)) {
+        detail::affine(node.name, batch_norm, weights, factor, shift);
+        result.kernel.assign(factor.begin(), factor.end());
+        result.bias.assign(shift.begin(), shift.end());
+        return result;
+    }
+    const auto kernel = weights.at(node.name + ".weight").values;
+    const WeightTensor* bias = weights.find(node.name + ".bias");
+    const auto k = static_cast<std::size_t>(node.shape.c), depth = kernel.size() / k;
+    result.kernel.assign(kernel.begin(), kernel.end());
+    if (bias != nullptr) result.bias.assign(bias->values.begin(), bias->values.end());
+    if (node.folded.empty()) return result;
+
+    std::vector<double> factors(k, 1.0), shifts(result.bias.begin(), result.bias.end());
+    shifts.resize(k, 0.0);
+    for (Folded const& folded : node.folded) {
+        detail::affine(folded.name, std::get_if<BatchNormParams>(&folded.layer), weights, factor, shift);
+        for (std::size_t i = 0; i < k; ++i) {
+            factors[i] *= factor[i];
+            shifts[i] = shifts[i] * factor[i] + shift[i];
+        }
+    }
+    for (std::size_t i = 0; i < k; ++i) {
+        for (std::size_t j = i * depth; j < (i + 1) * depth; ++j) {
+            result.kernel[j] = static_cast<float>(static_cast<double>(result.kernel[j]) * factors[i]);
+        }
+    }
+    result.bias.assign(shifts.begin(), shifts.end());
+    return result;
+}
+
+/// Seeded weights for every layer of the graph: normal kernels that keep the variance of their input (He et al. 2015),
+/// small biases, batch-norm statistics near 0 and 1. The same on every machine with the same standard library.
+[[nodiscard]] inline Weights random_weights(Graph const& graph, std::uint32_t seed = 1) {
+    std::mt19937 bits(seed);
+    std::normal_distribution<float> normal;
+    Weights weights;
+    for (WeightSpec const& spec : weight_specs(graph)) {
+        std::size_t size = 1, depth = 1;
+        for (std::size_t i = 0; i < spec.dims.size(); ++i) {
+            size *= static_cast<std::size_t>(spec.dims[i]);
+            if (i > 0) depth *= static_cast<std::size_t>(spec.dims[i]);
+        }
+        const bool kernel = spec.dims.size() > 1, variance = spec.name.ends_with(".running_var");
+        const bool around_one = variance || (!kernel && spec.name.ends_with(".weight"));
+        const float scale = kernel ? std::sqrt(2.0F / static_cast<float>(depth)) : 0.1F;
+        std::vector<float> values(size);
+        for (float& value : values) {
+            value = normal(bits) * scale + (around_one ? 1.0F : 0.0F);
+            if (variance) value = std::max(value, 0.5F);
+        }
+        weights.add(spec.name, spec.dims, std::move(values));
+    }
+    return weights;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/make_plan.hpp
+
+// primsel/cost/cost_model.hpp
+
+// primsel/cost/kernels.hpp
+
+// primsel/op/epilogue.hpp
+
+// primsel/op/detail/elements.hpp
+// Ops that take each element, or each element and its channel, by itself.
+
+// primsel/op/detail/blocks.hpp
+// How ops cut their work: by the shape alone, never by the number of threads.
+
+// primsel/core/executor.hpp
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
 #include <utility>
 
-#if defined(__linux__)
-#include <sys/mman.h>
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A reference to a callable `void(std::size_t block, std::size_t worker)`: two pointers, no allocation. The callable
+/// must outlive it.
+class BlockFunction {
+public:
+    template <class F>
+        requires(!std::same_as<std::remove_cvref_t<F>, BlockFunction> && std::invocable<F&, std::size_t, std::size_t>)
+    // NOLINTNEXTLINE(google-explicit-constructor): a lambda is meant to convert
+    BlockFunction(F&& function)
+        : object_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))),
+          call_([](void* object, std::size_t block, std::size_t worker) {
+              (*static_cast<std::remove_reference_t<F>*>(object))(block, worker);
+          }) {}
+    void operator()(std::size_t block, std::size_t worker) const { call_(object_, block, worker); }
+
+private:
+    void* object_;
+    void (*call_)(void*, std::size_t, std::size_t);
+};
+
+/// Runs independent blocks of work. `parallel_for(n, f)` calls f(block, worker) exactly once for each block < n, in any
+/// order and on any thread, and returns when all are done; two calls that overlap in time have different workers, and
+/// worker < concurrency(). Neither may throw or allocate: run() calls them.
+///
+/// A minimal model:
+///     struct Mine {
+///         std::size_t concurrency() const noexcept { return 1; }
+///         void parallel_for(std::size_t n, primsel::BlockFunction f) noexcept { while (n-- > 0) f(n, 0); }
+///     };
+template <class E>
+concept Executor = requires(E executor, std::size_t blocks, BlockFunction function) {
+    { executor.concurrency() } noexcept -> std::convertible_to<std::size_t>;
+    { executor.parallel_for(blocks, function) } noexcept;
+};
+
+/// Everything on the calling thread, in order.
+struct Sequential {
+    [[nodiscard]] std::size_t concurrency() const noexcept { return 1; }
+    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
+        for (std::size_t block = 0; block < blocks; ++block) function(block, 0);
+    }
+};
+
+/// The caller's thread pool: `bulk(n, task)` calls task(0), ..., task(n - 1), on threads of its choice, and returns
+/// when all have returned. Blocks are handed out one by one, so that a slow thread takes fewer.
+template <class Bulk>
+class CallerPool {
+public:
+    CallerPool(std::size_t threads, Bulk bulk) : threads_(threads == 0 ? 1 : threads), bulk_(std::move(bulk)) {}
+
+    [[nodiscard]] std::size_t concurrency() const noexcept { return threads_; }
+    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
+        if (threads_ == 1 || blocks <= 1) return Sequential{}.parallel_for(blocks, function);
+        std::atomic<std::size_t> next = 0;
+        bulk_(threads_ < blocks ? threads_ : blocks, [&next, blocks, function](std::size_t worker) {
+            for (std::size_t block = next++; block < blocks; block = next++) function(block, worker);
+        });
+    }
+
+private:
+    std::size_t threads_;
+    Bulk bulk_;
+};
+
+/// A reference to any executor, so that a kernel is compiled once and not once per executor.
+class ExecutorRef {
+public:
+    template <Executor E>
+        requires(!std::same_as<E, ExecutorRef>)
+    // NOLINTNEXTLINE(google-explicit-constructor): an executor is meant to convert
+    ExecutorRef(E& executor) noexcept
+        : object_(std::addressof(executor)),
+          concurrency_(executor.concurrency()),
+          parallel_for_([](void* object, std::size_t blocks, BlockFunction function) noexcept {
+              static_cast<E*>(object)->parallel_for(blocks, function);
+          }) {}
+
+    [[nodiscard]] std::size_t concurrency() const noexcept { return concurrency_; }
+    void parallel_for(std::size_t blocks, BlockFunction function) const noexcept {
+        parallel_for_(object_, blocks, function);
+    }
+
+private:
+    void* object_;
+    std::size_t concurrency_;
+    void (*parallel_for_)(void*, std::size_t, BlockFunction) noexcept;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Floats of a block: enough that handing it out costs nothing beside moving it, few enough to stay in L2.
+inline constexpr std::size_t block_floats = 16384;
+
+/// Calls f(first, last) for ranges that make up [0, count); an item stands for item_floats floats of work.
+template <class F>
+void for_ranges(ExecutorRef executor, std::size_t count, std::size_t item_floats, F const& f) noexcept {
+    const std::size_t items = std::max(block_floats / std::max(item_floats, std::size_t{1}), std::size_t{1});
+    executor.parallel_for((count + items - 1) / items, [&f, items, count](std::size_t block, std::size_t) {
+        f(block * items, std::min((block + 1) * items, count));
+    });
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/op/detail/vectors.hpp
+// Vectors that are partly outside. The ends of rows take the same arithmetic as their middle, in lanes that are masked
+// off, so that no result depends on where in a row its element lies.
+
+// primsel/core/simd.hpp
+// The door to xsimd: everything else takes its vectors from here.
+
+#include <cstddef>
+#include <type_traits>
+
+// g++ 12 takes the undefined operand of its own unmasked AVX-512 intrinsics for an uninitialised value.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <xsimd/xsimd.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
 #endif
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A cache line, and the widest vector there is.
-inline constexpr std::size_t alignment = 64;
+/// The instruction set of this translation unit.
+using default_arch = xsimd::default_arch;
 
-/// Floats rounded up to whole cache lines.
-[[nodiscard]] constexpr std::size_t round_up_floats(std::size_t floats) {
-    constexpr std::size_t line = alignment / sizeof(float);
-    return (floats + line - 1) / line * line;
+/// A vector of floats of the Arch.
+template <class Arch>
+using Floats = xsimd::batch<float, Arch>;
+
+template <class Arch>
+inline constexpr int lanes = static_cast<int>(Floats<Arch>::size);
+
+/// How many vector registers the Arch has.
+template <class Arch>
+inline constexpr int registers =
+#if defined(__aarch64__)
+    32;
+#else
+    lanes<Arch> == 16 ? 32 : 16;
+#endif
+
+/// a * b + c with one rounding, where the hardware has it.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& c) {
+#if defined(__AVX512F__)
+    // xsimd 8.1 multiplies and adds here, and clang does not contract that.
+    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_fmadd_ps(a, b, c));
+#endif
+    return xsimd::fma(a, b, c);
 }
 
-/// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page and ask
-/// the kernel for huge pages: the kernels walk them with long strides, and a TLB miss costs as much as ten FMAs.
-class AlignedBuffer {
-public:
-    AlignedBuffer() = default;
-    /// Throws std::bad_alloc, also when the size in bytes does not fit size_t.
-    explicit AlignedBuffer(std::size_t floats) : floats_(floats), align_(alignment) {
-        if (floats == 0) return;
-        if (floats > std::numeric_limits<std::size_t>::max() / (2 * sizeof(float))) throw std::bad_alloc();
-        constexpr std::size_t huge_page = std::size_t{2} << 20;
-        const std::size_t bytes = round_up_floats(floats) * sizeof(float);
-        if (bytes >= huge_page) align_ = huge_page;
-        data_ = static_cast<float*>(::operator new(bytes, std::align_val_t{align_}));
-#if defined(__linux__)
-        if (bytes >= huge_page) madvise(data_, bytes / huge_page * huge_page, MADV_HUGEPAGE);
+/// The larger of the two; b where one is NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> max(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__AVX512F__)
+    // The unmasked intrinsics make g++ 12 warn of an uninitialised value at every use.
+    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_max_ps(0xffff, a, b));
 #endif
-    }
-    AlignedBuffer(AlignedBuffer&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), floats_(std::exchange(other.floats_, 0)), align_(other.align_) {}
-    AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
-        std::swap(data_, other.data_);
-        std::swap(floats_, other.floats_);
-        std::swap(align_, other.align_);
-        return *this;
-    }
-    ~AlignedBuffer() {
-        if (data_ != nullptr) ::operator delete(data_, std::align_val_t{align_});
-    }
+    return xsimd::max(a, b);
+}
+/// The smaller of the two; b where one is NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_min_ps(0xffff, a, b));
+#endif
+    return xsimd::min(a, b);
+}
 
-    [[nodiscard]] float* data() noexcept { return data_; }
-    [[nodiscard]] const float* data() const noexcept { return data_; }
-    [[nodiscard]] std::size_t size() const noexcept { return floats_; }
-    [[nodiscard]] std::span<float> span() noexcept { return {data_, floats_}; }
-    [[nodiscard]] std::span<const float> span() const noexcept { return {data_, floats_}; }
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load(const float* src) {
+    return Floats<Arch>::load_unaligned(src);
+}
+template <class Arch>
+PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
+    value.store_unaligned(dst);
+}
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
+    return Floats<Arch>(value);
+}
 
-private:
-    float* data_ = nullptr;
-    std::size_t floats_ = 0;
-    std::size_t align_ = alignment;
-};
+/// value held between low and high; NaN stays NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> clamp(Floats<Arch> const& value, Floats<Arch> const& low, Floats<Arch> const& high) {
+    return min<Arch>(high, max<Arch>(low, value));
+}
+PRIMSEL_INLINE float clamp(float value, float low, float high) {
+    const float raised = value < low ? low : value;
+    return raised > high ? high : raised;
+}
+
+/// The four-lane vector that every supported instruction set has.
+using FourFloats = xsimd::make_sized_batch_t<float, 4>;
+
+/// Four rows become four columns.
+PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, FourFloats& r3) {
+    const FourFloats a = xsimd::zip_lo(r0, r2), b = xsimd::zip_hi(r0, r2);
+    const FourFloats c = xsimd::zip_lo(r1, r3), d = xsimd::zip_hi(r1, r3);
+    r0 = xsimd::zip_lo(a, c), r1 = xsimd::zip_hi(a, c);
+    r2 = xsimd::zip_lo(b, d), r3 = xsimd::zip_hi(b, d);
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/tensor/view.hpp
 
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+#if defined(__AVX__)
+/// AVX's mask of the lanes below n.
+PRIMSEL_INLINE __m256i first_lanes(std::size_t n) {
+    alignas(64) static constexpr int ones_then_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones_then_zeros + 8 - n));
+}
+#endif
+
+/// The first n floats at src, or as many as a vector holds; the lanes beyond n are fill, and nothing there is read.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_up_to(const float* src, std::size_t n, float fill = 0.0F) {
+    constexpr std::size_t width = lanes<Arch>;
+    if (n >= width) return load<Arch>(src);
+#if defined(__AVX512F__)
+    if constexpr (width == 16) {
+        return Floats<Arch>(_mm512_mask_loadu_ps(_mm512_set1_ps(fill), static_cast<__mmask16>((1U << n) - 1), src));
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (width == 8) {
+        const __m256i mask = first_lanes(n);
+        const __m256 loaded = _mm256_maskload_ps(src, mask);
+        return Floats<Arch>(_mm256_blendv_ps(_mm256_set1_ps(fill), loaded, _mm256_castsi256_ps(mask)));
+    }
+#endif
+    alignas(64) float padded[width];
+    for (std::size_t i = 0; i < width; ++i) padded[i] = i < n ? src[i] : fill;
+    return load<Arch>(padded);
+}
+
+/// Stores the first n lanes, or all where n is more.
+template <class Arch>
+PRIMSEL_INLINE void store_up_to(float* dst, Floats<Arch> const& value, std::size_t n) {
+    constexpr std::size_t width = lanes<Arch>;
+    if (n >= width) return store<Arch>(dst, value);
+#if defined(__AVX512F__)
+    if constexpr (width == 16) return _mm512_mask_storeu_ps(dst, static_cast<__mmask16>((1U << n) - 1), value);
+#endif
+#if defined(__AVX__)
+    if constexpr (width == 8) return _mm256_maskstore_ps(dst, first_lanes(n), value);
+#endif
+    alignas(64) float all[width];
+    store<Arch>(all, value);
+    for (std::size_t i = 0; i < n; ++i) dst[i] = all[i];
+}
+
+/// Elements at, at + 1, ... of a row of n; those outside the row, on either side, are fill.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_around(const float* row, std::ptrdiff_t at, std::ptrdiff_t n, float fill) {
+    constexpr std::ptrdiff_t width = lanes<Arch>;
+    if (at >= 0) {
+        const std::ptrdiff_t first = std::min(at, n);
+        return load_up_to<Arch>(row + first, static_cast<std::size_t>(n - first), fill);
+    }
+    const std::ptrdiff_t before = std::min(-at, width), inside = std::min(n, width - before);
+#if defined(__AVX512F__)
+    if constexpr (width == 16) {
+        const auto mask = static_cast<__mmask16>(((1U << inside) - 1) << before);
+        return Floats<Arch>(_mm512_mask_expandloadu_ps(_mm512_set1_ps(fill), mask, row));
+    }
+#endif
+    alignas(64) float padded[width];
+    for (std::ptrdiff_t i = 0; i < width; ++i) padded[i] = i >= before && i < before + inside ? row[i - before] : fill;
+    return load<Arch>(padded);
+}
+
+/// 0, 1, 2, ...
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> first_integers() {
+    alignas(64) static constexpr float integers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    static_assert(lanes<Arch> <= 16);
+    return load<Arch>(integers);
+}
+
+/// All lanes as one: f of the two halves, and so on.
+template <class Arch, class F>
+PRIMSEL_INLINE float fold_lanes(Floats<Arch> const& value, F const& f) {
+    alignas(64) float lane[lanes<Arch>];
+    store<Arch>(lane, value);
+    PRIMSEL_UNROLL
+    for (int half = lanes<Arch> / 2; half > 0; half /= 2) {
+        PRIMSEL_UNROLL
+        for (int i = 0; i < half; ++i) lane[i] = f(lane[i], lane[i + half]);
+    }
+    return lane[0];
+}
+
+/// 1 / sqrt(x) but for the last two bits, for finite x above the subnormals: the hardware's estimate and Newton's
+/// steps.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> reciprocal_sqrt(Floats<Arch> const& x) {
+    using V = Floats<Arch>;
+    const V half = x * V(0.5F);
+    const auto refine = [&half](V const& root) { return root * fma<Arch>(half * root, -root, V(1.5F)); };
+#if defined(__AVX512F__)
+    // xsimd 8.1 has an instruction of the Xeon Phi here.
+    if constexpr (lanes<Arch> == 16)
+        return refine(V(_mm512_maskz_rsqrt14_ps(0xffff, x)));
+    else
+#endif
+#if defined(__aarch64__)
+        return refine(refine(xsimd::rsqrt(x)));
+#else
+    return refine(xsimd::rsqrt(x));
+#endif
+}
+
+/// Of the 2 * lanes elements of a and b, one after the other, those with even index go to a, the others to b.
+template <class Arch>
+PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
+    const Floats<Arch> left = a, right = b;
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+        a = Floats<Arch>(_mm512_permutex2var_ps(left, even, right));
+        b = Floats<Arch>(_mm512_permutex2var_ps(left, odd, right));
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (lanes<Arch> == 8) {
+        const __m256 low = _mm256_permute2f128_ps(left, right, 0x20), high = _mm256_permute2f128_ps(left, right, 0x31);
+        a = Floats<Arch>(_mm256_shuffle_ps(low, high, 0x88));
+        b = Floats<Arch>(_mm256_shuffle_ps(low, high, 0xDD));
+    }
+#endif
+    if constexpr (lanes<Arch> == 4) {
+        const Floats<Arch> low = xsimd::zip_lo(left, right), high = xsimd::zip_hi(left, right);
+        a = xsimd::zip_lo(low, high);
+        b = xsimd::zip_hi(low, high);
+    }
+}
+
+/// The larger, or NaN where either is NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__aarch64__)
+    return max<Arch>(a, b);
+#else
+    // x86's max returns its second operand if either is NaN.
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        return Floats<Arch>(_mm512_mask_max_ps(b, _mm512_cmp_ps_mask(b, b, _CMP_ORD_Q), b, a));
+    }
+#endif
+    // Of the two orders one returns the NaN, and a NaN with further bits set is still one.
+    return max<Arch>(a, b) | max<Arch>(b, a);
+#endif
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/tensor/layout.hpp
 
 // primsel/core/type_list.hpp
@@ -970,274 +1858,1064 @@ template <Layout From, Layout To>
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
-#include <type_traits>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Calls f(at, n) for vectors that make up `count` floats: at is the vector's offset, n how many of its lanes count
+/// (n may exceed the lanes).
+template <class Arch, class F>
+void for_elements(ExecutorRef executor, std::size_t count, F const& f) noexcept {
+    for_ranges(executor, count, 1, [&f](std::size_t first, std::size_t last) {
+        const F each = f;  // a copy of one's own stays in registers, whatever dst points to
+        for (std::size_t at = first; at < last; at += lanes<Arch>) each(at, last - at);
+    });
+}
+
+/// A batch of images as [outer][c][inner], which all strided layouts are: inner is h * w for chw, w for hcw, 1 for hwc.
+struct ChannelView {
+    std::size_t outer, c, inner;
+};
+
+template <StridedLayout L>
+[[nodiscard]] constexpr ChannelView channel_view(Shape shape, int batch) {
+    const auto c = static_cast<std::size_t>(shape.c), inner = L::strides(shape).c;
+    return {static_cast<std::size_t>(batch) * shape.pixels() / inner, c, inner};
+}
+
+/// Calls f(at, n, of_channel) for vectors that make up the view: at and n as above, of_channel[i] the i-th value of
+/// each lane's channel. table: the first value of all channels, then the second, ...
+template <class Arch, std::size_t values, class F>
+void for_channel_elements(ExecutorRef executor, ChannelView view, const float* table, F const& f) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::size_t width = lanes<Arch>;
+    if (view.inner > 1) {
+        const std::size_t channels = view.c, inner = view.inner;
+        for_ranges(executor, view.outer * channels, inner, [=, &f](std::size_t first, std::size_t last) {
+            const F each = f;
+            for (std::size_t row = first, c = first % channels; row < last; ++row) {
+                V of_channel[values];
+                for (std::size_t v = 0; v < values; ++v) of_channel[v] = V(table[v * channels + c]);
+                for (std::size_t i = 0; i < inner; i += width) each(row * inner + i, inner - i, of_channel);
+                c = c + 1 == channels ? 0 : c + 1;
+            }
+        });
+        return;
+    }
+    const auto pixels = [&f, executor](std::size_t begin, std::size_t count, std::size_t channels, const float* row) {
+        for_ranges(executor, count, channels, [=, &f](std::size_t first, std::size_t last) {
+            const F each = f;
+            for (std::size_t pixel = first; pixel < last; ++pixel) {
+                for (std::size_t c = 0; c < channels; c += width) {
+                    const std::size_t n = channels - c;
+                    V of_channel[values];
+                    for (std::size_t v = 0; v < values; ++v)
+                        of_channel[v] = load_up_to<Arch>(row + v * channels + c, n);
+                    each(begin + pixel * channels + c, n, of_channel);
+                }
+            }
+        });
+    };
+    // A few channels would leave most lanes empty: `width` pixels of c channels are one of c * width.
+    constexpr std::size_t few = 32;
+    std::size_t done = 0;
+    if (view.c < few && view.c % width != 0 && view.outer >= width) {
+        const std::size_t channels = view.c * width;
+        float wide[values * few * width];
+        for (std::size_t i = 0; i < values * channels; ++i) wide[i] = table[i / channels * view.c + i % view.c];
+        done = view.outer / width * width;
+        pixels(0, done / width, channels, wide);
+    }
+    pixels(done * view.c, view.outer - done, view.c, table);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/op/op.hpp
+
+#include <concepts>
+#include <cstddef>
+#include <span>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A batch of images that somebody else owns: image after image, each in layout L. T is float or const float.
-template <class T, Layout L = chw>
-class TensorView {
-public:
-    constexpr TensorView(T* data, Shape shape, int batch = 1) : data_(data), shape_(shape), batch_(batch) {}
-    template <class U>
-        requires std::is_same_v<const U, T>
-    // NOLINTNEXTLINE(google-explicit-constructor): float to const float
-    constexpr TensorView(TensorView<U, L> const& other) : TensorView(other.data(), other.shape(), other.batch()) {}
+/// What an op works on. Every tensor is a batch of images, one after the other, all in the op's one layout.
+struct OpArgs {
+    std::span<const float* const> src;
+    std::span<const Shape> src_shape;
+    float* dst = nullptr;
+    Shape dst_shape;
+    int batch = 1;
+    /// What pack wrote; null for an op without weights.
+    const float* weights = nullptr;
+    ExecutorRef executor;
+};
 
-    [[nodiscard]] constexpr T* data() const { return data_; }
-    [[nodiscard]] constexpr Shape shape() const { return shape_; }
-    [[nodiscard]] constexpr int batch() const { return batch_; }
-    /// Floats, padding of the layout included.
-    [[nodiscard]] constexpr std::size_t size() const { return image_size() * static_cast<std::size_t>(batch_); }
-    [[nodiscard]] constexpr std::size_t image_size() const { return L::size(shape_); }
-    [[nodiscard]] constexpr T* image(int n) const { return data_ + static_cast<std::size_t>(n) * image_size(); }
-    [[nodiscard]] constexpr T& operator()(int c, int h, int w) const {
-        return data_[L::offset(shape_, Coord{c, h, w})];
-    }
-    [[nodiscard]] constexpr T& operator()(int n, int c, int h, int w) const {
-        return image(n)[L::offset(shape_, Coord{c, h, w})];
-    }
+/// The weights of a layer as they are stored: the kernel of dense is k x (c * h * w) in chw order; of batch norm and
+/// scale it is the factor of each channel, with the shift as bias. An absent bias is empty.
+struct OpWeights {
+    std::span<const float> kernel;
+    std::span<const float> bias;
+};
 
-private:
-    T* data_;
-    Shape shape_;
-    int batch_;
+/// The kernel of one kind of non-convolution layer: a specialisation of Op for its parameters. All members are static:
+/// - constexpr bool in_place: dst may be src[0]; otherwise dst overlaps no src;
+/// - double operations(params, span of input shapes, output shape): floating-point operations for one image, for the
+///   cost models;
+/// - void run<Arch, L>(params, args): for each of the strided layouts; noexcept, no allocation, the same bits whatever
+///   the executor. The shapes are those of the layer: params.check found no fault in them.
+/// An op with weights also has
+/// - std::size_t packed_floats(params, input shape): the room that pack needs;
+/// - void pack<L>(params, input shape, weights, dst): for the same L as run, but for any Arch; fills all of dst.
+template <class Params>
+struct Op;
+
+/// Whether the op has weights.
+template <class Params>
+inline constexpr bool has_weights = requires(Params const& params, Shape shape) {
+    { Op<Params>::packed_floats(params, shape) } -> std::same_as<std::size_t>;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+template <class Arch, bool has_residual>
+void add_and_clamp(ChannelView view, float* data, const float* bias, const float* residual, Clamp bounds,
+                   ExecutorRef executor) noexcept {
+    using V = Floats<Arch>;
+    const auto finish = [=, low = V(bounds.low), high = V(bounds.high)](std::size_t at, std::size_t n, V sum) {
+        if constexpr (has_residual) sum += load_up_to<Arch>(residual + at, n);
+        store_up_to<Arch>(data + at, clamp<Arch>(sum, low, high), n);
+    };
+    if (bias != nullptr) {
+        for_channel_elements<Arch, 1>(executor, view, bias, [=](std::size_t at, std::size_t n, const V* of_channel) {
+            finish(at, n, load_up_to<Arch>(data + at, n) + of_channel[0]);
+        });
+    } else {
+        for_elements<Arch>(executor, view.outer * view.c * view.inner,
+                           [=](std::size_t at, std::size_t n) { finish(at, n, load_up_to<Arch>(data + at, n)); });
+    }
+}
+
+}  // namespace detail
+
+/// What follows a convolution that fuses nothing: data = clamp(data + bias[c] + residual), for a batch of images of the
+/// shape in layout L. bias has c values; residual lies as data does; either may be null. The same bits whatever the
+/// executor.
+template <class Arch, StridedLayout L>
+void apply_epilogue(Shape shape, int batch, float* data, const float* bias, const float* residual, Clamp clamp,
+                    ExecutorRef executor) noexcept {
+    const auto view = detail::channel_view<L>(shape, batch);
+    if (bias == nullptr && residual == nullptr && clamp == Clamp{}) return;
+    if (residual != nullptr) {
+        detail::add_and_clamp<Arch, true>(view, data, bias, residual, clamp, executor);
+    } else {
+        detail::add_and_clamp<Arch, false>(view, data, bias, residual, clamp, executor);
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/table.hpp
+
+// primsel/op/all.hpp
+// Every op, and the check that every kind of layer but input and convolution has one.
+
+// primsel/op/activation.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+template <>
+struct Op<ActivationParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(ActivationParams const& params, std::span<const Shape>, Shape output) {
+        const auto size = static_cast<double>(output.size());
+        switch (params.kind) {
+            case ActivationKind::relu:
+                return size;
+            case ActivationKind::relu6:
+            case ActivationKind::leaky_relu:
+                return 2 * size;
+            case ActivationKind::hard_swish:
+                return 5 * size;
+            case ActivationKind::sigmoid:
+                return 20 * size;
+        }
+        return 0;
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(ActivationParams const& params, OpArgs const& args) noexcept {
+        elements<Arch>(params, args);
+    }
+
+private:
+    template <class Arch>
+    static void elements(ActivationParams const& params, OpArgs const& args) noexcept {
+        using V = Floats<Arch>;
+        const auto each = [&args](auto const& function) {
+            const float* src = args.src[0];
+            float* dst = args.dst;
+            detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
+                                       [=](std::size_t at, std::size_t n) {
+                                           const V x = detail::load_up_to<Arch>(src + at, n);
+                                           detail::store_up_to<Arch>(dst + at, function(x), n);
+                                       });
+        };
+        const auto held = [&each](Clamp bounds) {
+            each([low = V(bounds.low), high = V(bounds.high)](V const& x) { return clamp<Arch>(x, low, high); });
+        };
+        switch (params.kind) {
+            case ActivationKind::relu:
+                return held(relu_clamp);
+            case ActivationKind::relu6:
+                return held(relu6_clamp);
+            case ActivationKind::leaky_relu:
+                return each([slope = V(params.alpha)](V const& x) { return xsimd::select(x < V(0.0F), x * slope, x); });
+            case ActivationKind::sigmoid:
+                return each([](V const& x) { return V(1.0F) / (V(1.0F) + xsimd::exp(-x)); });
+            case ActivationKind::hard_swish:
+                return each([](V const& x) { return x * clamp<Arch>(x + V(3.0F), V(0.0F), V(6.0F)) * V(1.0F / 6.0F); });
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/affine.hpp
 
 #include <algorithm>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// An owning batch of images in layout L, aligned to a cache line, zero at first.
-template <Layout L = chw>
-class Tensor {
-public:
-    /// Throws error for a shape or batch below 1.
-    explicit Tensor(Shape shape, int batch = 1) : shape_(shape), batch_(batch) {
-        if (shape.c < 1 || shape.h < 1 || shape.w < 1 || batch < 1) {
-            fail("tensor: impossible shape ", batch, "x", to_string(shape));
-        }
-        buffer_ = AlignedBuffer(L::size(shape) * static_cast<std::size_t>(batch));
-        std::ranges::fill(buffer_.span(), 0.0F);
+namespace detail {
+
+template <class Arch>
+void run_affine(ChannelView view, OpArgs const& args) noexcept {
+    const float* src = args.src[0];
+    float* dst = args.dst;
+    for_channel_elements<Arch, 2>(args.executor, view, args.weights,
+                                  [=](std::size_t at, std::size_t n, const Floats<Arch>* of_channel) {
+                                      const Floats<Arch> x = load_up_to<Arch>(src + at, n);
+                                      store_up_to<Arch>(dst + at, fma<Arch>(x, of_channel[0], of_channel[1]), n);
+                                  });
+}
+
+/// x * factor + shift, per channel. Packed: the factors of all channels, then the shifts.
+template <class Params>
+struct AffineOp {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(Params const&, std::span<const Shape>, Shape output) {
+        return 2 * static_cast<double>(output.size());
     }
 
-    [[nodiscard]] Shape shape() const { return shape_; }
-    [[nodiscard]] int batch() const { return batch_; }
-    [[nodiscard]] std::size_t size() const { return buffer_.size(); }
-    [[nodiscard]] float* data() { return buffer_.data(); }
-    [[nodiscard]] const float* data() const { return buffer_.data(); }
-    [[nodiscard]] TensorView<float, L> view() { return {data(), shape_, batch_}; }
-    [[nodiscard]] TensorView<const float, L> view() const { return {data(), shape_, batch_}; }
-    [[nodiscard]] float* begin() { return data(); }
-    [[nodiscard]] float* end() { return data() + size(); }
-    [[nodiscard]] const float* begin() const { return data(); }
-    [[nodiscard]] const float* end() const { return data() + size(); }
-    [[nodiscard]] float& operator()(int c, int h, int w) { return view()(c, h, w); }
-    [[nodiscard]] float operator()(int c, int h, int w) const { return view()(c, h, w); }
+    [[nodiscard]] static std::size_t packed_floats(Params const&, Shape input) {
+        return 2 * static_cast<std::size_t>(input.c);
+    }
 
-private:
-    Shape shape_;
-    int batch_;
-    AlignedBuffer buffer_;
+    template <StridedLayout L>
+    static void pack(Params const&, Shape input, OpWeights const& weights, float* dst) {
+        float* shifts = std::ranges::copy(weights.kernel, dst).out;
+        std::fill_n(shifts, input.c, 0.0F);
+        std::ranges::copy(weights.bias, shifts);
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(Params const&, OpArgs const& args) noexcept {
+        run_affine<Arch>(channel_view<L>(args.dst_shape, args.batch), args);
+    }
 };
 
+}  // namespace detail
+
+/// Batch normalisation as one factor and one shift a channel: whoever reads the weights works them out from mean,
+/// variance, weight and bias.
+template <>
+struct Op<BatchNormParams> : detail::AffineOp<BatchNormParams> {};
+
+template <>
+struct Op<ScaleParams> : detail::AffineOp<ScaleParams> {};
+
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/tensor/transform.hpp
+// primsel/op/combine.hpp
 
-// primsel/core/executor.hpp
+// primsel/op/detail/copy.hpp
+// Copies in bulk, for the ops that only move elements.
 
-#include <atomic>
-#include <concepts>
 #include <cstddef>
-#include <memory>
-#include <type_traits>
-#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The index-th of `count` equal parts of something.
+struct Part {
+    std::size_t index, count;
+};
+
+/// dst[i] = src[i]: rows are often too short for the call of memcpy.
+template <class Arch>
+PRIMSEL_INLINE void copy_floats(const float* src, float* dst, std::size_t floats) {
+    for (std::size_t i = 0; i < floats; i += lanes<Arch>) {
+        store_up_to<Arch>(dst + i, load_up_to<Arch>(src + i, floats - i), floats - i);
+    }
+}
+
+/// The part of src[0, floats).
+template <class Arch>
+PRIMSEL_INLINE void copy_part(const float* src, float* dst, std::size_t floats, Part part) {
+    const std::size_t first = part.count == 1 ? 0 : floats * part.index / part.count;
+    const std::size_t last = part.count == 1 ? floats : floats * (part.index + 1) / part.count;
+    copy_floats<Arch>(src + first, dst + first, last - first);
+}
+
+/// Calls f(row, part) for each row of the given floats and each of its parts: one, unless the row is too long for a
+/// block.
+template <class F>
+void for_row_parts(ExecutorRef executor, std::size_t rows, std::size_t row_floats, F const& f) noexcept {
+    const std::size_t parts = (row_floats + block_floats - 1) / block_floats;
+    for_ranges(executor, rows * parts, row_floats / parts, [&f, parts](std::size_t first, std::size_t last) {
+        std::size_t row = first / parts, part = first % parts;
+        for (std::size_t item = first; item < last; ++item) {
+            f(row, Part{part, parts});
+            if (++part == parts) part = 0, ++row;
+        }
+    });
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A reference to a callable `void(std::size_t block, std::size_t worker)`: two pointers, no allocation. The callable
-/// must outlive it.
-class BlockFunction {
-public:
-    template <class F>
-        requires(!std::same_as<std::remove_cvref_t<F>, BlockFunction> && std::invocable<F&, std::size_t, std::size_t>)
-    // NOLINTNEXTLINE(google-explicit-constructor): a lambda is meant to convert
-    BlockFunction(F&& function)
-        : object_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))),
-          call_([](void* object, std::size_t block, std::size_t worker) {
-              (*static_cast<std::remove_reference_t<F>*>(object))(block, worker);
-          }) {}
-    void operator()(std::size_t block, std::size_t worker) const { call_(object_, block, worker); }
+/// The inputs are summed in their order.
+template <>
+struct Op<AddParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(AddParams const&, std::span<const Shape> inputs, Shape output) {
+        return static_cast<double>(inputs.size() - 1) * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(AddParams const& params, OpArgs const& args) noexcept {
+        add<Arch>(params, args);
+    }
 
 private:
-    void* object_;
-    void (*call_)(void*, std::size_t, std::size_t);
-};
-
-/// Runs independent blocks of work. `parallel_for(n, f)` calls f(block, worker) exactly once for each block < n, in any
-/// order and on any thread, and returns when all are done; two calls that overlap in time have different workers, and
-/// worker < concurrency(). Neither may throw or allocate: run() calls them.
-///
-/// A minimal model:
-///     struct Mine {
-///         std::size_t concurrency() const noexcept { return 1; }
-///         void parallel_for(std::size_t n, primsel::BlockFunction f) noexcept { while (n-- > 0) f(n, 0); }
-///     };
-template <class E>
-concept Executor = requires(E executor, std::size_t blocks, BlockFunction function) {
-    { executor.concurrency() } noexcept -> std::convertible_to<std::size_t>;
-    { executor.parallel_for(blocks, function) } noexcept;
-};
-
-/// Everything on the calling thread, in order.
-struct Sequential {
-    [[nodiscard]] std::size_t concurrency() const noexcept { return 1; }
-    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
-        for (std::size_t block = 0; block < blocks; ++block) function(block, 0);
+    template <class Arch>
+    static void add(AddParams const& params, OpArgs const& args) noexcept {
+        using V = Floats<Arch>;
+        const std::size_t count = args.dst_shape.size() * static_cast<std::size_t>(args.batch);
+        const float *first = args.src[0], *second = args.src[1];
+        float* dst = args.dst;
+        const V low(params.clamp.low), high(params.clamp.high);
+        detail::for_elements<Arch>(
+            args.executor, count, [=, rest = args.src.subspan(2)](std::size_t at, std::size_t n) {
+                V sum = detail::load_up_to<Arch>(first + at, n) + detail::load_up_to<Arch>(second + at, n);
+                for (const float* src : rest) sum += detail::load_up_to<Arch>(src + at, n);
+                detail::store_up_to<Arch>(dst + at, clamp<Arch>(sum, low, high), n);
+            });
     }
 };
 
-/// The caller's thread pool: `bulk(n, task)` calls task(0), ..., task(n - 1), on threads of its choice, and returns
-/// when all have returned. Blocks are handed out one by one, so that a slow thread takes fewer.
-template <class Bulk>
-class CallerPool {
-public:
-    CallerPool(std::size_t threads, Bulk bulk) : threads_(threads == 0 ? 1 : threads), bulk_(std::move(bulk)) {}
+template <>
+struct Op<ConcatParams> {
+    static constexpr bool in_place = false;
 
-    [[nodiscard]] std::size_t concurrency() const noexcept { return threads_; }
-    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
-        if (threads_ == 1 || blocks <= 1) return Sequential{}.parallel_for(blocks, function);
-        std::atomic<std::size_t> next = 0;
-        bulk_(threads_ < blocks ? threads_ : blocks, [&next, blocks, function](std::size_t worker) {
-            for (std::size_t block = next++; block < blocks; block = next++) function(block, worker);
+    [[nodiscard]] static double operations(ConcatParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(ConcatParams const&, OpArgs const& args) noexcept {
+        concat<Arch>(detail::channel_view<L>(args.dst_shape, args.batch), args);
+    }
+
+private:
+    template <class Arch>
+    static void concat(detail::ChannelView view, OpArgs const& args) noexcept {
+        const std::size_t row = view.c * view.inner;
+        detail::for_row_parts(args.executor, view.outer, row, [&args, view, row](std::size_t i, detail::Part part) {
+            float* dst = args.dst + i * row;
+            for (std::size_t input = 0; input < args.src.size(); ++input) {
+                const std::size_t floats = static_cast<std::size_t>(args.src_shape[input].c) * view.inner;
+                detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
+                dst += floats;
+            }
+        });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/dense.hpp
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Packed: panels of 32 outputs (16 in the last, where those are enough), each the biases, then for each element of the
+/// image in its layout's order the weights of the panel's outputs. One image streams them once; several share what is
+/// loaded. Every sum runs over blocks of the image in the same order, whatever the batch.
+template <>
+struct Op<DenseParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(DenseParams const& params, std::span<const Shape> inputs, Shape) {
+        return 2.0 * params.k * static_cast<double>(inputs[0].size());
+    }
+
+    [[nodiscard]] static std::size_t packed_floats(DenseParams const& params, Shape input) {
+        return (static_cast<std::size_t>(params.k) + half - 1) / half * half * (input.size() + 1);
+    }
+
+    template <StridedLayout L>
+    static void pack(DenseParams const& params, Shape input, OpWeights const& weights, float* dst) {
+        const auto k = static_cast<std::size_t>(params.k);
+        const std::size_t depth = input.size();
+        for (std::size_t begin = 0; begin < k; begin += panel) {
+            const std::size_t width = panel_width(k - begin), used = std::min(width, k - begin);
+            std::fill_n(dst, width, 0.0F);
+            if (!weights.bias.empty()) std::copy_n(weights.bias.data() + begin, used, dst);
+            dst += width;
+            const float* src = weights.kernel.data() + begin * depth;
+            for (int c = 0; c < input.c; ++c) {
+                for (int h = 0; h < input.h; ++h) {
+                    for (int w = 0; w < input.w; ++w, ++src) {
+                        float* row = dst + L::offset(input, Coord{c, h, w}) * width;
+                        for (std::size_t i = 0; i < used; ++i) row[i] = src[i * depth];
+                        std::fill(row + used, row + width, 0.0F);
+                    }
+                }
+            }
+            dst += depth * width;
+        }
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(DenseParams const& params, OpArgs const& args) noexcept {
+        panels<Arch>(params, args);
+    }
+
+private:
+    static constexpr std::size_t panel = 32, half = 16;
+    static constexpr std::size_t panel_width(std::size_t outputs) { return outputs > half ? panel : half; }
+
+    /// Elements of an image at a time: their part of a panel stays in L2 for all images of the batch, and short sums
+    /// lose less to rounding.
+    static constexpr std::size_t block = 512;
+
+    template <class Arch>
+    static void panels(DenseParams const& params, OpArgs const& args) noexcept {
+        const auto k = static_cast<std::size_t>(params.k);
+        const std::size_t count = (k + panel - 1) / panel;
+        args.executor.parallel_for(count, [&params, &args, k](std::size_t i, std::size_t) {
+            const std::size_t begin = i * panel, width = panel_width(k - begin);
+            const float* weights = args.weights + begin * (args.src_shape[0].size() + 1);
+            if (width == panel) {
+                one_panel<Arch, panel>(params, args, begin, weights);
+            } else {
+                one_panel<Arch, half>(params, args, begin, weights);
+            }
         });
     }
 
-private:
-    std::size_t threads_;
-    Bulk bulk_;
-};
-
-/// A reference to any executor, so that a kernel is compiled once and not once per executor.
-class ExecutorRef {
-public:
-    template <Executor E>
-        requires(!std::same_as<E, ExecutorRef>)
-    // NOLINTNEXTLINE(google-explicit-constructor): an executor is meant to convert
-    ExecutorRef(E& executor) noexcept
-        : object_(std::addressof(executor)),
-          concurrency_(executor.concurrency()),
-          parallel_for_([](void* object, std::size_t blocks, BlockFunction function) noexcept {
-              static_cast<E*>(object)->parallel_for(blocks, function);
-          }) {}
-
-    [[nodiscard]] std::size_t concurrency() const noexcept { return concurrency_; }
-    void parallel_for(std::size_t blocks, BlockFunction function) const noexcept {
-        parallel_for_(object_, blocks, function);
+    template <class Arch, std::size_t width>
+    static void one_panel(DenseParams const& params, OpArgs const& args, std::size_t begin,
+                          const float* weights) noexcept {
+        constexpr std::size_t vectors = width / lanes<Arch>;
+        constexpr std::size_t several = std::clamp<std::size_t>((registers<Arch> - 4) / vectors, 1, 4);
+        const std::size_t depth = args.src_shape[0].size(), k = static_cast<std::size_t>(params.k);
+        const auto batch = static_cast<std::size_t>(args.batch);
+        const float* bias = weights;
+        weights += width;
+        for (std::size_t from = 0; from < depth; from += block) {
+            const std::size_t count = std::min(block, depth - from);
+            const Block part{.src = args.src[0] + from,
+                             .depth = depth,
+                             .count = count,
+                             .weights = weights,
+                             .bias = from == 0 ? bias : nullptr,
+                             .dst = args.dst + begin,
+                             .k = k,
+                             .outputs = std::min(width, k - begin),
+                             .clamp = from + count == depth ? params.clamp : Clamp{}};
+            std::size_t image = 0;
+            for (; image + several <= batch; image += several) add_block<Arch, width, several>(part, image);
+            for (; image < batch; ++image) add_block<Arch, width, 1>(part, image);
+            weights += count * width;
+        }
     }
 
-private:
-    void* object_;
-    std::size_t concurrency_;
-    void (*parallel_for_)(void*, std::size_t, BlockFunction) noexcept;
+    /// `count` elements of each image, their part of a panel, and where the panel's outputs go. A bias starts the sums;
+    /// without one they go on from dst.
+    struct Block {
+        const float* src;
+        std::size_t depth, count;
+        const float *weights, *bias;
+        float* dst;
+        std::size_t k, outputs;
+        Clamp clamp;
+    };
+
+    template <class Arch, std::size_t width, std::size_t images>
+    static void add_block(Block const& block, std::size_t image) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t vectors = width / lanes<Arch>;
+        const float* src = block.src + image * block.depth;
+        float* dst = block.dst + image * block.k;
+        const float* weights = block.weights;
+        V sum[images][vectors];
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < images; ++n) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = V(0.0F);
+        }
+        for (std::size_t i = 0; i < block.count; ++i, weights += width) {
+            V row[vectors];
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) row[v] = load<Arch>(weights + v * lanes<Arch>);
+            PRIMSEL_UNROLL
+            for (std::size_t n = 0; n < images; ++n) {
+                const V x(src[n * block.depth + i]);
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = fma<Arch>(x, row[v], sum[n][v]);
+            }
+        }
+        const V low(block.clamp.low), high(block.clamp.high);
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < images; ++n) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                const std::size_t at = v * lanes<Arch>;
+                if (at >= block.outputs) break;
+                float* to = dst + n * block.k + at;
+                const V before = block.bias != nullptr ? load<Arch>(block.bias + at)
+                                                       : detail::load_up_to<Arch>(to, block.outputs - at);
+                detail::store_up_to<Arch>(to, clamp<Arch>(before + sum[n][v], low, high), block.outputs - at);
+            }
+        }
+    }
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/tensor/transpose.hpp
+// primsel/op/global_pool.hpp
 
-// primsel/core/simd.hpp
-// The door to xsimd: everything else takes its vectors from here.
+// primsel/op/detail/window.hpp
+// Pooling one row of windows.
 
+#include <algorithm>
 #include <cstddef>
-#include <type_traits>
-#include <xsimd/xsimd.hpp>
+#include <limits>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+struct Maximum {
+    static constexpr bool averages = false;
+    static constexpr float identity = -std::numeric_limits<float>::infinity();
+    template <class Arch>
+    static PRIMSEL_INLINE Floats<Arch> apply(Floats<Arch> const& a, Floats<Arch> const& b) {
+        return max_or_nan<Arch>(a, b);
+    }
+    static float apply(float a, float b) { return a > b || a != a ? a : b; }
+};
+
+/// The sum, which whoever knows the number of elements divides by it.
+struct Average {
+    static constexpr bool averages = true;
+    static constexpr float identity = 0.0F;
+    template <class Arch>
+    static PRIMSEL_INLINE Floats<Arch> apply(Floats<Arch> const& a, Floats<Arch> const& b) {
+        return a + b;
+    }
+    static float apply(float a, float b) { return a + b; }
+};
+
+/// The windows along one axis of an image.
+struct PoolAxis {
+    std::ptrdiff_t in, size, step, before, after;
+    bool count_pad;
+
+    [[nodiscard]] std::ptrdiff_t begin(std::ptrdiff_t out) const { return out * step - before; }
+    /// The part inside the image: [first, last).
+    [[nodiscard]] std::ptrdiff_t first(std::ptrdiff_t out) const { return std::max(begin(out), std::ptrdiff_t{0}); }
+    [[nodiscard]] std::ptrdiff_t last(std::ptrdiff_t out) const { return std::min(begin(out) + size, in); }
+    /// What an average divides by.
+    [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out) const {
+        return count_pad ? std::min(begin(out) + size, in + after) - begin(out) : last(out) - first(out);
+    }
+    /// The same for outputs out, out + 1, ..., in floats, which are exact here.
+    template <class Arch>
+    [[nodiscard]] PRIMSEL_INLINE Floats<Arch> counted_from(std::ptrdiff_t out) const {
+        using V = Floats<Arch>;
+        const V start =
+            fma<Arch>(first_integers<Arch>(), V(static_cast<float>(step)), V(static_cast<float>(begin(out))));
+        const V stop =
+            min<Arch>(start + V(static_cast<float>(size)), V(static_cast<float>(count_pad ? in + after : in)));
+        return stop - (count_pad ? start : max<Arch>(start, V(0.0F)));
+    }
+};
+
+/// The rows of a window: `count` of them, stride floats apart.
+struct WindowRows {
+    const float* src;
+    std::size_t count, stride;
+    [[nodiscard]] const float* operator[](std::size_t row) const { return src + row * stride; }
+};
+
+/// Rows of one channel whose columns are neighbours, as one number; the sum of an average.
+template <class Arch, class Reduction>
+float reduce_rows(WindowRows rows, std::size_t columns) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::size_t width = lanes<Arch>, several = 4;
+    V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity), V(Reduction::identity)};
+    for (std::size_t y = 0; y < rows.count; ++y) {
+        const float* row = rows[y];
+        std::size_t x = 0;
+        for (; x + several * width <= columns; x += several * width) {
+            PRIMSEL_UNROLL
+            for (std::size_t i = 0; i < several; ++i) {
+                sum[i] = Reduction::template apply<Arch>(sum[i], load<Arch>(row + x + i * width));
+            }
+        }
+        for (; x < columns; x += width) {
+            const V rest = load_up_to<Arch>(row + x, columns - x, Reduction::identity);
+            sum[0] = Reduction::template apply<Arch>(sum[0], rest);
+        }
+    }
+    sum[0] = Reduction::template apply<Arch>(sum[0], sum[1]);
+    sum[2] = Reduction::template apply<Arch>(sum[2], sum[3]);
+    return fold_lanes<Arch>(Reduction::template apply<Arch>(sum[0], sum[2]),
+                            [](float a, float b) { return Reduction::apply(a, b); });
+}
+
+/// Windows of columns at, at + step, ... as one vector, of which n lanes count.
+template <class Arch, class Reduction>
+PRIMSEL_INLINE Floats<Arch> reduce_columns(PoolAxis const& axis, const float* at, std::ptrdiff_t n) {
+    using V = Floats<Arch>;
+    constexpr std::ptrdiff_t width = lanes<Arch>;
+    V sum(Reduction::identity);
+    if (axis.step == 1) {
+        for (std::ptrdiff_t j = 0; j < axis.size; ++j) sum = Reduction::template apply<Arch>(sum, load<Arch>(at + j));
+    } else if (axis.step == 2) {
+        for (std::ptrdiff_t j = 0; j < axis.size; j += 2) {
+            V even = load<Arch>(at + j), odd = load<Arch>(at + j + width);
+            split_even_odd<Arch>(even, odd);
+            sum = Reduction::template apply<Arch>(sum, even);
+            if (j + 1 < axis.size) sum = Reduction::template apply<Arch>(sum, odd);
+        }
+    } else {
+        for (std::ptrdiff_t j = 0; j < axis.size; ++j) {
+            alignas(64) float lane[width];
+            for (std::ptrdiff_t i = 0; i < width; ++i) lane[i] = i < n ? at[i * axis.step + j] : Reduction::identity;
+            sum = Reduction::template apply<Arch>(sum, load<Arch>(lane));
+        }
+    }
+    return sum;
+}
+
+/// A row of outputs and the input rows of its windows.
+struct OutputRow {
+    WindowRows window;
+    /// What an average divides by, along the other axis.
+    float counted;
+    float* dst;
+};
+
+/// One row of outputs, one by one: for windows of any width.
+template <class Arch, class Reduction>
+void pool_wide_columns(PoolAxis const& axis, OutputRow const& row, std::ptrdiff_t outputs) noexcept {
+    for (std::ptrdiff_t out = 0; out < outputs; ++out) {
+        const WindowRows window{row.window.src + axis.first(out), row.window.count, row.window.stride};
+        const auto columns = static_cast<std::size_t>(axis.last(out) - axis.first(out));
+        const float sum = reduce_rows<Arch, Reduction>(window, columns);
+        row.dst[out] = Reduction::averages ? sum / (row.counted * static_cast<float>(axis.counted(out))) : sum;
+    }
+}
+
+/// Rows of outputs where columns are neighbours.
+template <class Arch, class Reduction>
+void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptrdiff_t outputs) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::ptrdiff_t width = lanes<Arch>, room = 2048;
+    const std::ptrdiff_t piece = std::min((room - axis.size) / axis.step + 1, outputs);
+    if (axis.size > room / 2) {
+        for (OutputRow const& row : all) pool_wide_columns<Arch, Reduction>(axis, row, outputs);
+        return;
+    }
+    // First the input rows of each window become one, with the padding around it; then its columns. Several rows at a
+    // time: what was just stored cannot be loaded elsewhere at once.
+    alignas(64) float combined[room + 5 * width];
+    for (std::ptrdiff_t out = 0; out < outputs; out += piece) {
+        const std::ptrdiff_t count = std::min(piece, outputs - out);
+        const std::ptrdiff_t begin = axis.begin(out), end = axis.begin(out + count - 1) + axis.size;
+        const std::ptrdiff_t first = axis.first(out), last = std::min(end, axis.in), pitch = end - begin;
+        const auto several = static_cast<std::size_t>(room / pitch);
+        for (std::span<const OutputRow> rest = all; !rest.empty();) {
+            const std::span<const OutputRow> rows = rest.first(std::min(several, rest.size()));
+            rest = rest.subspan(rows.size());
+            float* to = combined;
+            for (OutputRow const& row : rows) {
+                for (std::ptrdiff_t x = begin; x < first; x += width)
+                    store<Arch>(to + (x - begin), V(Reduction::identity));
+                const WindowRows window = row.window;
+                for (std::ptrdiff_t x = first; x < last; x += width) {
+                    const auto n = static_cast<std::size_t>(last - x);
+                    const float* src = window.src + x;
+                    V sum = load_up_to<Arch>(src, n, Reduction::identity);
+                    for (std::size_t y = 1; y < window.count; ++y) {
+                        src += window.stride;
+                        sum = Reduction::template apply<Arch>(sum, load_up_to<Arch>(src, n, Reduction::identity));
+                    }
+                    store<Arch>(to + (x - begin), sum);
+                }
+                for (std::ptrdiff_t x = last; x < end; x += width)
+                    store<Arch>(to + (x - begin), V(Reduction::identity));
+                to += pitch;
+            }
+            for (std::ptrdiff_t i = 0; i < 4; ++i) store<Arch>(to + i * width, V(Reduction::identity));
+            const float* from = combined;
+            for (OutputRow const& row : rows) {
+                for (std::ptrdiff_t i = 0; i < count; i += width) {
+                    V sum = reduce_columns<Arch, Reduction>(axis, from + i * axis.step, count - i);
+                    if constexpr (Reduction::averages) sum = sum / (V(row.counted) * axis.counted_from<Arch>(out + i));
+                    store_up_to<Arch>(row.dst + out + i, sum, static_cast<std::size_t>(count - i));
+                }
+                from += pitch;
+            }
+        }
+    }
+}
+
+/// One row of outputs where channels are neighbours, and pixels `pixel` floats apart in src and dst.
+template <class Arch, class Reduction>
+void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, std::size_t channels,
+                 std::ptrdiff_t outputs) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::size_t width = lanes<Arch>, several = 4;
+    for (std::ptrdiff_t out = 0; out < outputs; ++out) {
+        const auto first = static_cast<std::size_t>(axis.first(out)), last = static_cast<std::size_t>(axis.last(out));
+        float* to = row.dst + static_cast<std::size_t>(out) * pixel;
+        const V divisor(row.counted * static_cast<float>(axis.counted(out)));
+        const auto finish = [&](V const& sum) {
+            if constexpr (Reduction::averages) return sum / divisor;
+            return sum;
+        };
+        std::size_t c = 0;
+        for (; c + several * width <= channels; c += several * width) {
+            V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity),
+                              V(Reduction::identity)};
+            for (std::size_t y = 0; y < row.window.count; ++y) {
+                for (std::size_t x = first; x < last; ++x) {
+                    const float* src = row.window[y] + x * pixel + c;
+                    PRIMSEL_UNROLL
+                    for (std::size_t i = 0; i < several; ++i) {
+                        sum[i] = Reduction::template apply<Arch>(sum[i], load<Arch>(src + i * width));
+                    }
+                }
+            }
+            PRIMSEL_UNROLL
+            for (std::size_t i = 0; i < several; ++i) store<Arch>(to + c + i * width, finish(sum[i]));
+        }
+        for (; c < channels; c += width) {
+            V sum(Reduction::identity);
+            for (std::size_t y = 0; y < row.window.count; ++y) {
+                for (std::size_t x = first; x < last; ++x) {
+                    const V value = load_up_to<Arch>(row.window[y] + x * pixel + c, channels - c);
+                    sum = Reduction::template apply<Arch>(sum, value);
+                }
+            }
+            store_up_to<Arch>(to + c, finish(sum), channels - c);
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The instruction set of this translation unit.
-using default_arch = xsimd::default_arch;
+namespace detail {
 
-/// A vector of floats of the Arch.
-template <class Arch>
-using Floats = xsimd::batch<float, Arch>;
-
-template <class Arch>
-inline constexpr int lanes = static_cast<int>(Floats<Arch>::size);
-
-/// How many vector registers the Arch has.
-template <class Arch>
-inline constexpr int registers =
-#if defined(__aarch64__)
-    32;
-#else
-    lanes<Arch> == 16 ? 32 : 16;
-#endif
-
-/// a * b + c with one rounding, where the hardware has it.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& c) {
-#if defined(__AVX512F__)
-    // xsimd 8.1 multiplies and adds here, and clang does not contract that.
-    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_fmadd_ps(a, b, c));
-#endif
-    return xsimd::fma(a, b, c);
+template <class Arch, class Reduction>
+void global_pool(OpArgs const& args, Strides from) noexcept {
+    const Shape in = args.src_shape[0];
+    const auto channels = static_cast<std::size_t>(in.c), images = static_cast<std::size_t>(args.batch);
+    const auto h = static_cast<std::size_t>(in.h), w = static_cast<std::size_t>(in.w);
+    const float* src = args.src[0];
+    float* dst = args.dst;
+    if (from.w != 1) {
+        const PoolAxis axis{in.w, in.w, 1, 0, 0, false};
+        const std::size_t group = 4 * lanes<Arch>, groups = (channels + group - 1) / group;
+        for_ranges(args.executor, images * groups, group * in.pixels(), [=](std::size_t first, std::size_t last) {
+            for (std::size_t item = first; item < last; ++item) {
+                const std::size_t image = item / groups, c = item % groups * group;
+                const OutputRow row{.window = {src + image * in.size() + c, h, from.h},
+                                    .counted = static_cast<float>(in.h),
+                                    .dst = dst + image * channels + c};
+                pool_pixels<Arch, Reduction>(axis, row, channels, std::min(group, channels - c), 1);
+            }
+        });
+        return;
+    }
+    const bool whole = from.h == w;  // the rows of a channel are neighbours too
+    for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
+        std::size_t image = first / channels, c = first % channels;
+        for (std::size_t item = first; item < last; ++item) {
+            const float* channel = src + image * in.size() + c * from.c;
+            const float total = whole ? reduce_rows<Arch, Reduction>({channel, 1, 0}, in.pixels())
+                                      : reduce_rows<Arch, Reduction>({channel, h, from.h}, w);
+            dst[item] = Reduction::averages ? total / static_cast<float>(in.pixels()) : total;
+            if (++c == channels) c = 0, ++image;
+        }
+    });
 }
 
-/// The larger of the two; b where one is NaN.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> max(Floats<Arch> const& a, Floats<Arch> const& b) {
-#if defined(__AVX512F__)
-    // The unmasked intrinsics make g++ 12 warn of an uninitialised value at every use.
-    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_max_ps(0xffff, a, b));
-#endif
-    return xsimd::max(a, b);
-}
-/// The smaller of the two; b where one is NaN.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
-#if defined(__AVX512F__)
-    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_min_ps(0xffff, a, b));
-#endif
-    return xsimd::min(a, b);
-}
+}  // namespace detail
 
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> load(const float* src) {
-    return Floats<Arch>::load_unaligned(src);
-}
-template <class Arch>
-PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
-    value.store_unaligned(dst);
-}
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
-    return Floats<Arch>(value);
-}
+/// A NaN in the image wins over every maximum.
+template <>
+struct Op<GlobalPoolParams> {
+    static constexpr bool in_place = false;
 
-/// value held between low and high; NaN stays NaN.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> clamp(Floats<Arch> const& value, Floats<Arch> const& low, Floats<Arch> const& high) {
-    return min<Arch>(high, max<Arch>(low, value));
-}
-PRIMSEL_INLINE float clamp(float value, float low, float high) {
-    const float raised = value < low ? low : value;
-    return raised > high ? high : raised;
-}
+    [[nodiscard]] static double operations(GlobalPoolParams const&, std::span<const Shape> inputs, Shape) {
+        return static_cast<double>(inputs[0].size());
+    }
 
-/// The four-lane vector that every supported instruction set has.
-using FourFloats = xsimd::make_sized_batch_t<float, 4>;
-
-/// Four rows become four columns.
-PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, FourFloats& r3) {
-    const FourFloats a = xsimd::zip_lo(r0, r2), b = xsimd::zip_hi(r0, r2);
-    const FourFloats c = xsimd::zip_lo(r1, r3), d = xsimd::zip_hi(r1, r3);
-    r0 = xsimd::zip_lo(a, c), r1 = xsimd::zip_hi(a, c);
-    r2 = xsimd::zip_lo(b, d), r3 = xsimd::zip_hi(b, d);
-}
+    template <class Arch, StridedLayout L>
+    static void run(GlobalPoolParams const& params, OpArgs const& args) noexcept {
+        const Strides from = L::strides(args.src_shape[0]);
+        if (params.kind == PoolKind::max) {
+            detail::global_pool<Arch, detail::Maximum>(args, from);
+        } else {
+            detail::global_pool<Arch, detail::Average>(args, from);
+        }
+    }
+};
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/lrn.hpp
+
+#include <algorithm>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// x / (k + alpha * squares) ^ beta. three_quarters: beta is 3/4, as in every published network.
+template <class Arch, bool three_quarters>
+class LrnFormula {
+    using V = Floats<Arch>;
+
+public:
+    explicit LrnFormula(LrnParams const& params)
+        : alpha_(params.alpha / static_cast<float>(params.size)), k_(params.k), minus_beta_(-params.beta) {}
+
+    PRIMSEL_INLINE V operator()(V const& x, V const& squares) const {
+        // Kept in the range of normal numbers: zero over zero is zero here.
+        const V base = clamp<Arch>(fma<Arch>(squares, alpha_, k_), V(std::numeric_limits<float>::min()),
+                                   V(std::numeric_limits<float>::max()));
+        if constexpr (three_quarters) {
+            const V root = reciprocal_sqrt<Arch>(base);
+            return x * root * (root * reciprocal_sqrt<Arch>(root));
+        } else {
+            return x * xsimd::exp(minus_beta_ * xsimd::log(base));
+        }
+    }
+
+private:
+    V alpha_, k_, minus_beta_;
+};
+
+/// The channels of a pixel are neighbours.
+template <class Arch, class Formula>
+void lrn_pixel(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead, std::ptrdiff_t channels,
+               const float* src, float* dst) noexcept {
+    for (std::ptrdiff_t c = 0; c < channels; c += lanes<Arch>) {
+        const auto n = static_cast<std::size_t>(channels - c);
+        Floats<Arch> squares(0.0F);
+        const auto add = [&squares](Floats<Arch> const& x) { squares = fma<Arch>(x, x, squares); };
+        if (c >= back && c + lanes<Arch> + ahead <= channels) {
+            for (std::ptrdiff_t i = c - back; i <= c + ahead; ++i) add(load<Arch>(src + i));
+        } else {
+            for (std::ptrdiff_t i = c - back; i <= c + ahead; ++i) add(load_around<Arch>(src, i, channels, 0.0F));
+        }
+        store_up_to<Arch>(dst + c, formula(load_up_to<Arch>(src + c, n), squares), n);
+    }
+}
+
+/// Pixels are neighbours, and their channels `inner` floats apart.
+template <class Arch, class Formula>
+void lrn_pixels(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead, std::ptrdiff_t channels,
+                std::size_t inner, std::size_t pixels, const float* src, float* dst) noexcept {
+    for (std::ptrdiff_t c = 0; c < channels; ++c) {
+        const auto first = static_cast<std::size_t>(std::max(c - back, std::ptrdiff_t{0}));
+        const auto last = static_cast<std::size_t>(std::min(c + ahead, channels - 1));
+        const std::size_t at = static_cast<std::size_t>(c) * inner;
+        for (std::size_t pixel = 0; pixel < pixels; pixel += lanes<Arch>) {
+            const std::size_t n = pixels - pixel;
+            Floats<Arch> squares(0.0F);
+            for (std::size_t i = first; i <= last; ++i) {
+                const Floats<Arch> x = load_up_to<Arch>(src + i * inner + pixel, n);
+                squares = fma<Arch>(x, x, squares);
+            }
+            store_up_to<Arch>(dst + at + pixel, formula(load_up_to<Arch>(src + at + pixel, n), squares), n);
+        }
+    }
+}
+
+template <class Arch, class Formula>
+void lrn(LrnParams const& params, ChannelView view, OpArgs const& args, Formula const& formula) noexcept {
+    const auto channels = static_cast<std::ptrdiff_t>(view.c);
+    const std::ptrdiff_t back = params.size / 2, ahead = (params.size - 1) / 2;
+    const float* src = args.src[0];
+    float* dst = args.dst;
+    if (view.inner == 1) {
+        for_ranges(args.executor, view.outer, view.c, [=](std::size_t first, std::size_t last) {
+            for (std::size_t at = first * view.c; at < last * view.c; at += view.c) {
+                lrn_pixel<Arch>(formula, back, ahead, channels, src + at, dst + at);
+            }
+        });
+        return;
+    }
+    // Strips of pixels, so that the channels of a window stay in L1.
+    constexpr std::size_t strip = 256;
+    const std::size_t strips = (view.inner + strip - 1) / strip;
+    for_ranges(args.executor, view.outer * strips, view.c * strip, [=](std::size_t first, std::size_t last) {
+        for (std::size_t item = first; item < last; ++item) {
+            const std::size_t begin = item % strips * strip, at = item / strips * view.c * view.inner + begin;
+            lrn_pixels<Arch>(formula, back, ahead, channels, view.inner, std::min(strip, view.inner - begin), src + at,
+                             dst + at);
+        }
+    });
+}
+
+}  // namespace detail
+
+template <>
+struct Op<LrnParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(LrnParams const& params, std::span<const Shape>, Shape output) {
+        return (2.0 * params.size + 20) * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(LrnParams const& params, OpArgs const& args) noexcept {
+        const auto view = detail::channel_view<L>(args.dst_shape, args.batch);
+        if (params.beta == 0.75F) {
+            detail::lrn<Arch>(params, view, args, detail::LrnFormula<Arch, true>(params));
+        } else {
+            detail::lrn<Arch>(params, view, args, detail::LrnFormula<Arch, false>(params));
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/pool.hpp
+
+// primsel/op/detail/rows.hpp
+// What is the same for all layouts, seen from the rows of an image.
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Rows of one image that follow each other in memory: those of one channel, or one row of several channels. Where the
+/// channels of a pixel are neighbours, a row is that of all channels, and c is 0.
+struct RowRange {
+    std::size_t image;
+    Coord first;
+    int count;
+    bool of_one_channel;
+    [[nodiscard]] Coord operator[](int i) const {
+        return of_one_channel ? Coord{first.c, first.h + i, 0} : Coord{first.c + i, first.h, 0};
+    }
+};
+
+/// Calls f(range) for ranges that make up a batch of images.
+template <class F>
+void for_rows(ExecutorRef executor, int batch, Shape shape, Strides strides, F const& f) noexcept {
+    const bool planes = strides.c > strides.h, together = strides.w != 1;
+    const auto outer = static_cast<std::size_t>(planes ? shape.c : shape.h);
+    const int inner = planes ? shape.h : together ? 1 : shape.c;
+    for_ranges(executor, static_cast<std::size_t>(batch) * outer, shape.size() / outer,
+               [=, &f](std::size_t first, std::size_t last) {
+                   for (std::size_t item = first; item < last; ++item) {
+                       const auto at = static_cast<int>(item % outer);
+                       f(RowRange{item / outer, planes ? Coord{at, 0, 0} : Coord{0, at, 0}, inner, planes});
+                   }
+               });
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+template <class Arch, class Reduction>
+void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+    const Shape in = args.src_shape[0], out = args.dst_shape;
+    const PoolAxis down{
+        in.h, params.window.h, params.stride.h, params.padding.top, params.padding.bottom, params.count_include_pad};
+    const PoolAxis across{
+        in.w, params.window.w, params.stride.w, params.padding.left, params.padding.right, params.count_include_pad};
+    for_rows(args.executor, args.batch, out, to, [=, src = args.src[0], dst = args.dst](RowRange const& range) {
+        constexpr int several = 16;
+        OutputRow rows[several];
+        for (int begin = 0; begin < range.count; begin += several) {
+            const int count = std::min(several, range.count - begin);
+            for (int i = 0; i < count; ++i) {
+                const Coord at = range[begin + i];
+                const auto c = static_cast<std::size_t>(at.c), h = static_cast<std::size_t>(at.h);
+                const auto first = static_cast<std::size_t>(down.first(at.h));
+                rows[i] = {.window = {src + range.image * in.size() + c * from.c + first * from.h,
+                                      static_cast<std::size_t>(down.last(at.h)) - first, from.h},
+                           .counted = static_cast<float>(down.counted(at.h)),
+                           .dst = dst + range.image * out.size() + c * to.c + h * to.h};
+            }
+            const std::span<const OutputRow> some(rows, static_cast<std::size_t>(count));
+            if (from.w == 1) {
+                pool_columns<Arch, Reduction>(across, some, out.w);
+            } else {
+                for (OutputRow const& row : some) pool_pixels<Arch, Reduction>(across, row, from.w, from.w, out.w);
+            }
+        }
+    });
+}
+
+}  // namespace detail
+
+/// A NaN in the window wins over every maximum, as in PyTorch.
+template <>
+struct Op<PoolParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(PoolParams const& params, std::span<const Shape>, Shape output) {
+        return static_cast<double>(params.window.h) * params.window.w * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(PoolParams const& params, OpArgs const& args) noexcept {
+        const Strides from = L::strides(args.src_shape[0]), to = L::strides(args.dst_shape);
+        if (params.kind == PoolKind::max) {
+            detail::pool<Arch, detail::Maximum>(params, args, from, to);
+        } else {
+            detail::pool<Arch, detail::Average>(params, args, from, to);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/reshape.hpp
+
+// primsel/tensor/transform.hpp
+
+// primsel/tensor/transpose.hpp
 
 #include <algorithm>
 #include <cstddef>
@@ -1301,8 +2979,8 @@ void move_rows(Shape shape, const float* src, float* dst, ExecutorRef executor) 
 }
 
 /// chw or hcw -> hwc and back: transposes matrices of channels by pixels.
-inline void transpose_matrix(std::size_t rows, std::size_t columns, const float* src, std::size_t src_stride, float* dst,
-                             std::size_t dst_stride, ExecutorRef executor) noexcept {
+inline void transpose_matrix(std::size_t rows, std::size_t columns, const float* src, std::size_t src_stride,
+                             float* dst, std::size_t dst_stride, ExecutorRef executor) noexcept {
     constexpr std::size_t block = 256;
     executor.parallel_for((columns + block - 1) / block, [=](std::size_t i, std::size_t) {
         transpose_columns(src, src_stride, dst, dst_stride, rows, i * block, std::min((i + 1) * block, columns));
@@ -1352,6 +3030,6837 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
         detail::transform_any<From, To>(shape, src, dst, executor);
     }
 }
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A vector in chw order, whatever the layout of the image.
+template <>
+struct Op<FlattenParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(FlattenParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(FlattenParams const&, OpArgs const& args) noexcept {
+        const Shape shape = args.src_shape[0];
+        for (std::size_t image = 0; image < static_cast<std::size_t>(args.batch); ++image) {
+            const std::size_t at = image * shape.size();
+            transform<L, chw>(shape, args.src[0] + at, args.dst + at, args.executor);
+        }
+    }
+};
+
+/// Does nothing in place.
+template <>
+struct Op<DropoutParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(DropoutParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(DropoutParams const&, OpArgs const& args) noexcept {
+        copy<Arch>(args);
+    }
+
+private:
+    template <class Arch>
+    static void copy(OpArgs const& args) noexcept {
+        const float* src = args.src[0];
+        float* dst = args.dst;
+        if (src == dst) return;
+        const std::size_t floats = args.dst_shape.size() * static_cast<std::size_t>(args.batch);
+        detail::for_ranges(args.executor, floats, 1, [=](std::size_t first, std::size_t last) {
+            detail::copy_floats<Arch>(src + first, dst + first, last - first);
+        });
+    }
+};
+
+template <>
+struct Op<PadParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(PadParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(PadParams const& params, OpArgs const& args) noexcept {
+        pad<Arch>(params, args, L::strides(args.src_shape[0]), L::strides(args.dst_shape));
+    }
+
+private:
+    template <class Arch>
+    static void pad(PadParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+        const Shape in = args.src_shape[0], out = args.dst_shape;
+        const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
+        const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
+        detail::for_rows(args.executor, args.batch, out, to, [&, from, to](detail::RowRange const& range) {
+            for (int i = 0; i < range.count; ++i) {
+                const auto c = static_cast<std::size_t>(range[i].c), h = static_cast<std::size_t>(range[i].h);
+                float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
+                float* const end = dst + static_cast<std::size_t>(out.w) * to.w;
+                const int row = range[i].h - params.padding.top;
+                if (row >= 0 && row < in.h) {
+                    const float* src = args.src[0] + range.image * in.size() + c * from.c;
+                    dst = std::fill_n(dst, before, params.value);
+                    detail::copy_floats<Arch>(src + static_cast<std::size_t>(row) * from.h, dst, floats);
+                    dst += floats;
+                }
+                std::fill(dst, end, params.value);
+            }
+        });
+    }
+};
+
+template <>
+struct Op<ChannelShuffleParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ChannelShuffleParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(ChannelShuffleParams const& params, OpArgs const& args) noexcept {
+        shuffle<Arch>(static_cast<std::size_t>(params.groups), detail::channel_view<L>(args.dst_shape, args.batch),
+                      args);
+    }
+
+private:
+    template <class Arch>
+    static void shuffle(std::size_t groups, detail::ChannelView view, OpArgs const& args) noexcept {
+        const std::size_t inner = view.inner, row = view.c * inner, rest = view.c / groups;
+        const float* src = args.src[0];
+        float* dst = args.dst;
+        detail::for_ranges(args.executor, view.outer * groups, rest * inner, [=](std::size_t first, std::size_t last) {
+            std::size_t at = first / groups * row, group = first % groups;
+            for (std::size_t item = first; item < last; ++item) {
+                const float* from = src + at + group * rest * inner;
+                float* to = dst + at + group * inner;
+                for (std::size_t i = 0; i < rest; ++i, from += inner, to += groups * inner) {
+                    if (inner == 1) {
+                        *to = *from;
+                    } else {
+                        detail::copy_floats<Arch>(from, to, inner);
+                    }
+                }
+                if (++group == groups) group = 0, at += row;
+            }
+        });
+    }
+};
+
+template <>
+struct Op<SliceParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(SliceParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(SliceParams const& params, OpArgs const& args) noexcept {
+        slice<Arch>(static_cast<std::size_t>(params.first), detail::channel_view<L>(args.src_shape[0], args.batch),
+                    args);
+    }
+
+private:
+    template <class Arch>
+    static void slice(std::size_t first, detail::ChannelView view, OpArgs const& args) noexcept {
+        const std::size_t from = view.c * view.inner, to = static_cast<std::size_t>(args.dst_shape.c) * view.inner;
+        const float* src = args.src[0] + first * view.inner;
+        float* dst = args.dst;
+        detail::for_row_parts(args.executor, view.outer, to, [=](std::size_t row, detail::Part part) {
+            detail::copy_part<Arch>(src + row * from, dst + row * to, to, part);
+        });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/softmax.hpp
+
+#include <algorithm>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The largest of each pixel's channels is subtracted first, so that exp cannot overflow.
+template <>
+struct Op<SoftmaxParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(SoftmaxParams const&, std::span<const Shape>, Shape output) {
+        return 20 * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(SoftmaxParams const&, OpArgs const& args) noexcept {
+        const auto view = detail::channel_view<L>(args.dst_shape, args.batch);
+        const float* src = args.src[0];
+        float* dst = args.dst;
+        if (view.inner == 1) {
+            detail::for_ranges(args.executor, view.outer, view.c, [=](std::size_t first, std::size_t last) {
+                for (std::size_t pixel = first; pixel < last; ++pixel) {
+                    one_pixel<Arch>(view.c, src + pixel * view.c, dst + pixel * view.c);
+                }
+            });
+            return;
+        }
+        const std::size_t strips = (view.inner + strip - 1) / strip;
+        detail::for_ranges(
+            args.executor, view.outer * strips, view.c * strip, [=](std::size_t first, std::size_t last) {
+                for (std::size_t item = first; item < last; ++item) {
+                    const std::size_t begin = item % strips * strip;
+                    const std::size_t at = item / strips * view.c * view.inner + begin;
+                    some_pixels<Arch>(view.c, view.inner, std::min(strip, view.inner - begin), src + at, dst + at);
+                }
+            });
+    }
+
+private:
+    static constexpr std::size_t strip = 256;
+    static constexpr float lowest = -std::numeric_limits<float>::infinity();
+
+    /// The channels are neighbours.
+    template <class Arch>
+    static void one_pixel(std::size_t channels, const float* src, float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>;
+        V top(lowest);
+        for (std::size_t c = 0; c < channels; c += width) {
+            top = max<Arch>(top, detail::load_up_to<Arch>(src + c, channels - c, lowest));
+        }
+        top = V(detail::fold_lanes<Arch>(top, [](float a, float b) { return a > b ? a : b; }));
+        V sum(0.0F);
+        for (std::size_t c = 0; c < channels; c += width) {
+            const V power = xsimd::exp(detail::load_up_to<Arch>(src + c, channels - c, lowest) - top);
+            detail::store_up_to<Arch>(dst + c, power, channels - c);
+            sum += power;
+        }
+        sum = V(detail::fold_lanes<Arch>(sum, [](float a, float b) { return a + b; }));
+        for (std::size_t c = 0; c < channels; c += width) {
+            const V power = detail::load_up_to<Arch>(dst + c, channels - c);
+            detail::store_up_to<Arch>(dst + c, power / sum, channels - c);
+        }
+    }
+
+    /// Up to `strip` pixels are neighbours, and their channels `inner` apart.
+    template <class Arch>
+    static void some_pixels(std::size_t channels, std::size_t inner, std::size_t pixels, const float* src,
+                            float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>;
+        alignas(64) float top[strip], sum[strip];
+        std::fill_n(top, strip, lowest);
+        std::fill_n(sum, strip, 0.0F);
+        for (std::size_t c = 0; c < channels; ++c) {
+            for (std::size_t i = 0; i < pixels; i += width) {
+                store<Arch>(top + i,
+                            max<Arch>(load<Arch>(top + i), detail::load_up_to<Arch>(src + c * inner + i, pixels - i)));
+            }
+        }
+        for (std::size_t c = 0; c < channels; ++c) {
+            for (std::size_t i = 0; i < pixels; i += width) {
+                const V power =
+                    xsimd::exp(detail::load_up_to<Arch>(src + c * inner + i, pixels - i) - load<Arch>(top + i));
+                detail::store_up_to<Arch>(dst + c * inner + i, power, pixels - i);
+                store<Arch>(sum + i, load<Arch>(sum + i) + power);
+            }
+        }
+        for (std::size_t c = 0; c < channels; ++c) {
+            for (std::size_t i = 0; i < pixels; i += width) {
+                const V power = detail::load_up_to<Arch>(dst + c * inner + i, pixels - i);
+                detail::store_up_to<Arch>(dst + c * inner + i, power / load<Arch>(sum + i), pixels - i);
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Whether the kind of layer has an op: a kernel in each strided layout.
+template <class Params>
+inline constexpr bool has_op = requires(Params const& params, OpArgs const& args) {
+    { Op<Params>::in_place } -> std::convertible_to<bool>;
+    { Op<Params>::operations(params, args.src_shape, args.dst_shape) } -> std::same_as<double>;
+    { Op<Params>::template run<default_arch, chw>(params, args) } noexcept;
+};
+
+namespace detail {
+template <class Layer>
+struct EveryLayerHasOp;
+template <class... Params>
+struct EveryLayerHasOp<std::variant<Params...>> {
+    static_assert(((has_op<Params> || std::same_as<Params, InputParams> || std::same_as<Params, ConvParams>)&&...));
+};
+template struct EveryLayerHasOp<AnyLayer>;
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// An op compiled for one Arch and layout, behind function pointers. Null pointers: run where there is no such op (an
+/// input, a convolution) and pack where it has no weights.
+struct OpEntry {
+    bool in_place = false;
+    double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
+    void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
+    std::size_t (*packed_floats)(AnyLayer const&, Shape) = nullptr;
+    void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
+};
+
+namespace detail {
+template <class Params, class Arch, StridedLayout L>
+constexpr OpEntry make_op_entry() {
+    OpEntry entry;
+    if constexpr (!std::is_same_v<Params, InputParams> && !std::is_same_v<Params, ConvParams>) {
+        entry.in_place = Op<Params>::in_place;
+        entry.operations = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
+            return Op<Params>::operations(*std::get_if<Params>(&layer), inputs, output);
+        };
+        entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
+            Op<Params>::template run<Arch, L>(*std::get_if<Params>(&layer), args);
+        };
+        if constexpr (has_weights<Params>) {
+            entry.packed_floats = [](AnyLayer const& layer, Shape input) {
+                return Op<Params>::packed_floats(*std::get_if<Params>(&layer), input);
+            };
+            entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
+                Op<Params>::template pack<L>(*std::get_if<Params>(&layer), input, weights, dst);
+            };
+        }
+    }
+    return entry;
+}
+}  // namespace detail
+
+/// One entry for each alternative of AnyLayer, in its order.
+using OpTable = std::array<OpEntry, std::variant_size_v<AnyLayer>>;
+
+/// All ops in layout L; empty for a layout that is not strided, in which no op runs.
+template <class Arch, Layout L>
+inline constexpr OpTable op_table = []<std::size_t... i>(std::index_sequence<i...>) {
+    if constexpr (StridedLayout<L>) {
+        return OpTable{detail::make_op_entry<std::variant_alternative_t<i, AnyLayer>, Arch, L>()...};
+    } else {
+        return OpTable{};
+    }
+}(std::make_index_sequence<std::variant_size_v<AnyLayer>>{});
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/table.hpp
+
+// primsel/primitive/primitive.hpp
+
+// primsel/primitive/conv_shape.hpp
+
+#include <cstddef>
+#include <string>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Everything that decides how a convolution may be computed and what it costs: the one description used everywhere.
+/// The kernel is k x c/groups x fh x fw; the input batch images of c x h x w.
+struct ConvShape {
+    int batch = 1;
+    int c = 1, k = 1;
+    int h = 1, w = 1;
+    int fh = 1, fw = 1;
+    int stride_h = 1, stride_w = 1;
+    int pad_top = 0, pad_bottom = 0, pad_left = 0, pad_right = 0;
+    int dilation_h = 1, dilation_w = 1;
+    int groups = 1;
+
+    /// Rows and columns of the input that one output element depends on.
+    [[nodiscard]] constexpr int span_h() const { return (fh - 1) * dilation_h + 1; }
+    [[nodiscard]] constexpr int span_w() const { return (fw - 1) * dilation_w + 1; }
+    [[nodiscard]] constexpr int padded_h() const { return h + pad_top + pad_bottom; }
+    [[nodiscard]] constexpr int padded_w() const { return w + pad_left + pad_right; }
+    [[nodiscard]] constexpr int out_h() const { return (padded_h() - span_h()) / stride_h + 1; }
+    [[nodiscard]] constexpr int out_w() const { return (padded_w() - span_w()) / stride_w + 1; }
+    [[nodiscard]] constexpr int group_c() const { return c / groups; }
+    [[nodiscard]] constexpr int group_k() const { return k / groups; }
+
+    [[nodiscard]] constexpr Shape in_shape() const { return {.c = c, .h = h, .w = w}; }
+    [[nodiscard]] constexpr Shape out_shape() const { return {.c = k, .h = out_h(), .w = out_w()}; }
+    [[nodiscard]] constexpr std::size_t in_pixels() const { return in_shape().pixels(); }
+    [[nodiscard]] constexpr std::size_t out_pixels() const { return out_shape().pixels(); }
+    [[nodiscard]] constexpr int taps() const { return fh * fw; }
+    /// Values that each output element sums over.
+    [[nodiscard]] constexpr int depth() const { return taps() * group_c(); }
+    [[nodiscard]] constexpr std::size_t kernel_size() const {
+        return static_cast<std::size_t>(k) * static_cast<std::size_t>(depth());
+    }
+
+    [[nodiscard]] constexpr bool strided() const { return stride_h != 1 || stride_w != 1; }
+    [[nodiscard]] constexpr bool dilated() const { return dilation_h != 1 || dilation_w != 1; }
+    [[nodiscard]] constexpr bool padded() const {
+        return pad_top != 0 || pad_bottom != 0 || pad_left != 0 || pad_right != 0;
+    }
+    /// Whether the shape describes a convolution at all.
+    [[nodiscard]] constexpr bool valid() const {
+        return batch > 0 && c > 0 && k > 0 && h > 0 && w > 0 && fh > 0 && fw > 0 && stride_h > 0 && stride_w > 0 &&
+               pad_top >= 0 && pad_bottom >= 0 && pad_left >= 0 && pad_right >= 0 && dilation_h > 0 && dilation_w > 0 &&
+               groups > 0 && c % groups == 0 && k % groups == 0 && span_h() <= padded_h() && span_w() <= padded_w();
+    }
+    /// Floating-point operations of the direct algorithm over the batch: two for each multiply-add.
+    [[nodiscard]] constexpr double operations() const {
+        return 2.0 * batch * static_cast<double>(out_pixels()) * k * depth();
+    }
+    friend constexpr bool operator==(ConvShape const&, ConvShape const&) = default;
+};
+
+/// "64x56x56 -> 64x56x56, 3x3" and whatever is not usual: strides, paddings, dilation, groups, batch.
+[[nodiscard]] inline std::string to_string(ConvShape const& s) {
+    const auto pair = [](int a, int b) { return std::to_string(a) + 'x' + std::to_string(b); };
+    std::string text = to_string(s.in_shape()) + " -> " + to_string(s.out_shape()) + ", " + pair(s.fh, s.fw);
+    if (s.strided()) text += ", stride " + pair(s.stride_h, s.stride_w);
+    if (s.padded()) {
+        text += ", pad " + std::to_string(s.pad_top);
+        if (s.pad_bottom != s.pad_top || s.pad_left != s.pad_top || s.pad_right != s.pad_top) {
+            text += ',' + std::to_string(s.pad_bottom) + ',' + std::to_string(s.pad_left) + ',' +
+                    std::to_string(s.pad_right);
+        }
+    }
+    if (s.dilated()) text += ", dilation " + pair(s.dilation_h, s.dilation_w);
+    if (s.groups != 1) text += ", groups " + std::to_string(s.groups);
+    if (s.batch != 1) text += ", batch " + std::to_string(s.batch);
+    return text;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/work.hpp
+
+#include <array>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Which of the machine's speeds bounds the arithmetic of a phase.
+enum class Rate {
+    gemm,    ///< register-tiled multiply-adds: near the FMA peak
+    vector,  ///< vector arithmetic on streamed data
+    scalar,  ///< one element at a time
+};
+
+/// One step of an algorithm, as a roofline sees it.
+struct Phase {
+    Rate rate = Rate::vector;
+    double operations = 0;   ///< those really executed, padding of tiles and vectors included
+    double bytes = 0;        ///< read and written
+    double working_set = 0;  ///< bytes that are touched again and again: decides which memory level feeds the phase
+};
+
+/// What a primitive does for one image: up to six phases, one after the other. An analytical cost model prices it.
+struct Work {
+    std::array<Phase, 6> phases{};
+    std::size_t count = 0;
+
+    constexpr Work& add(Phase const& phase) {
+        phases[count++] = phase;
+        return *this;
+    }
+    [[nodiscard]] constexpr auto begin() const { return phases.begin(); }
+    [[nodiscard]] constexpr auto end() const { return phases.begin() + static_cast<std::ptrdiff_t>(count); }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The families of papers' table 6 (Mulder et al. 2020), and `other` for what they do not have.
+enum class Family { direct, im2, kn2, wino3, wino5, conv_1x1, mec, other };
+
+[[nodiscard]] constexpr std::string_view to_string_view(Family family) {
+    constexpr std::string_view names[] = {"direct", "im2", "kn2", "wino3", "wino5", "conv-1x1", "mec", "other"};
+    return names[static_cast<std::size_t>(family)];
+}
+
+/// Yes, or no with a reason that a user can read ("needs stride 1").
+class Support {
+public:
+    [[nodiscard]] static constexpr Support yes() { return Support(nullptr); }
+    /// The reason must be a string literal.
+    [[nodiscard]] static constexpr Support no(const char* reason) { return Support(reason); }
+
+    constexpr explicit operator bool() const { return reason_ == nullptr; }
+    /// Empty for yes.
+    [[nodiscard]] constexpr std::string_view reason() const { return reason_ == nullptr ? "" : reason_; }
+
+private:
+    constexpr explicit Support(const char* reason) : reason_(reason) {}
+    const char* reason_;
+};
+
+/// What a primitive works on: one image, and what the convolution does to its result,
+/// dst = clamp(conv(src) + bias + residual).
+struct ConvArgs {
+    const float* src = nullptr;
+    /// As pack wrote them.
+    const float* weights = nullptr;
+    /// k values, or null.
+    const float* bias = nullptr;
+    /// Laid out as dst, or null. Never overlaps dst.
+    const float* residual = nullptr;
+    Clamp clamp{};
+    float* dst = nullptr;
+    /// scratch_floats floats, aligned to a cache line.
+    float* scratch = nullptr;
+    ExecutorRef executor;
+};
+
+/// One way to compute a convolution: a plain type with
+/// - id: its published name; family; in_layout and out_layout;
+/// - supports(shape): whether it can compute the shape, for any batch;
+/// - run<Arch>(shape, args): computes one image; noexcept, no allocation, the same bits whatever the executor.
+/// It may have
+/// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
+///   applies them);
+/// - scratch_floats<Arch>(shape, workers): room that run needs, for an executor of so many workers;
+/// - packed_floats<Arch>(shape) and pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged
+/// once;
+/// - work<Arch>(shape): what it does, for the analytical cost model;
+/// - error_bound: its largest error relative to the output's RMS, for inputs of zero mean (default 3e-5).
+///
+/// A minimal model is examples/own_primitive.cpp.
+template <class P>
+concept Primitive = requires(ConvShape const& shape, ConvArgs const& args) {
+    { P::id } -> std::convertible_to<std::string_view>;
+    { P::family } -> std::convertible_to<Family>;
+    requires Layout<typename P::in_layout>;
+    requires Layout<typename P::out_layout>;
+    { P::supports(shape) } -> std::same_as<Support>;
+    { P::template run<default_arch>(shape, args) } noexcept;
+};
+
+/// The optional members of a primitive, with their defaults.
+template <class P, class Arch>
+struct PrimitiveTraits {
+    [[nodiscard]] static constexpr bool fuses_epilogue() {
+        if constexpr (requires { P::fuses_epilogue; }) return P::fuses_epilogue;
+        return false;
+    }
+    [[nodiscard]] static constexpr double error_bound() {
+        if constexpr (requires { P::error_bound; }) return P::error_bound;
+        return 3e-5;
+    }
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& shape, std::size_t workers) {
+        if constexpr (requires { P::template scratch_floats<Arch>(shape, workers); }) {
+            return P::template scratch_floats<Arch>(shape, workers);
+        }
+        return 0;
+    }
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& shape) {
+        if constexpr (requires { P::template packed_floats<Arch>(shape); }) {
+            return P::template packed_floats<Arch>(shape);
+        }
+        return shape.kernel_size();
+    }
+    static void pack(ConvShape const& shape, const float* kernel, float* dst) {
+        if constexpr (requires { P::template pack<Arch>(shape, kernel, dst); }) {
+            P::template pack<Arch>(shape, kernel, dst);
+        } else {
+            std::copy_n(kernel, shape.kernel_size(), dst);
+        }
+    }
+    [[nodiscard]] static Work work(ConvShape const& shape) {
+        if constexpr (requires { P::template work<Arch>(shape); }) return P::template work<Arch>(shape);
+        const double bytes = 4.0 * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
+        return Work{}.add({.rate = Rate::scalar,
+                           .operations = shape.operations() / shape.batch,
+                           .bytes = bytes,
+                           .working_set = bytes + 4.0 * static_cast<double>(shape.kernel_size())});
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A primitive compiled for one Arch, behind function pointers: what planning and execution know of it.
+struct PrimitiveEntry {
+    std::string_view id;
+    Family family;
+    /// Positions in the list of layouts.
+    std::size_t in_layout, out_layout;
+    bool fuses_epilogue;
+    double error_bound;
+    Support (*supports)(ConvShape const&);
+    std::size_t (*scratch_floats)(ConvShape const&, std::size_t workers);
+    std::size_t (*packed_floats)(ConvShape const&);
+    void (*pack)(ConvShape const&, const float* kernel, float* dst);
+    /// One image.
+    void (*run)(ConvShape const&, ConvArgs const&) noexcept;
+    Work (*work)(ConvShape const&);
+};
+
+namespace detail {
+template <class P, class Arch, class Layouts>
+constexpr PrimitiveEntry make_entry() {
+    static_assert(Primitive<P>, "primsel: this type is not a Primitive; see docs/primitive/primitive.md");
+    static_assert(
+        Layouts::template contains<typename P::in_layout> && Layouts::template contains<typename P::out_layout>,
+        "primsel: a primitive's layout is missing from the policies' layouts");
+    using Traits = PrimitiveTraits<P, Arch>;
+    return {.id = P::id,
+            .family = P::family,
+            .in_layout = Layouts::template index_of<typename P::in_layout>,
+            .out_layout = Layouts::template index_of<typename P::out_layout>,
+            .fuses_epilogue = Traits::fuses_epilogue(),
+            .error_bound = Traits::error_bound(),
+            .supports = [](ConvShape const& shape) { return P::supports(shape); },
+            .scratch_floats = &Traits::scratch_floats,
+            .packed_floats = &Traits::packed_floats,
+            .pack = &Traits::pack,
+            .run = &P::template run<Arch>,
+            .work = &Traits::work};
+}
+}  // namespace detail
+
+/// One entry for each primitive of the list, in its order. A kernel is compiled once for each (primitive, Arch),
+/// however many layers and networks use it.
+template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts>
+inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
+    return std::array<PrimitiveEntry, sizeof...(P)>{detail::make_entry<P, Arch, Layouts>()...};
+}(Primitives{});
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A layout and what runs in it.
+struct LayoutEntry {
+    std::string_view name;
+    /// Floats of an image.
+    std::size_t (*size)(Shape);
+    OpTable const* ops;
+    /// What follows a convolution that fuses nothing; null in a layout that is not strided.
+    void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
+                     ExecutorRef) noexcept;
+};
+
+/// The change from one layout to another.
+struct TransformEntry {
+    void (*run)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
+    /// Whether both place every element of the shape alike, so that nothing need run.
+    bool (*same_placement)(Shape);
+};
+
+/// Everything that a plan may choose from, compiled for one Arch. Primitives, layouts and layout pairs are known by
+/// their positions.
+struct Kernels {
+    std::span<const PrimitiveEntry> primitives;
+    std::span<const LayoutEntry> layouts;
+    std::span<const TransformEntry> transforms;
+    std::string_view arch;
+
+    [[nodiscard]] TransformEntry const& transform(std::size_t from, std::size_t to) const {
+        return transforms[from * layouts.size() + to];
+    }
+    [[nodiscard]] bool same_placement(Shape shape, std::size_t from, std::size_t to) const {
+        return transform(from, to).same_placement(shape);
+    }
+    /// The op of a layer in a layout.
+    [[nodiscard]] OpEntry const& op(AnyLayer const& layer, std::size_t layout) const {
+        return (*layouts[layout].ops)[layer.index()];
+    }
+};
+
+namespace detail {
+
+template <class Arch, class L>
+constexpr LayoutEntry make_layout_entry() {
+    LayoutEntry entry{.name = L::name,
+                      .size = [](Shape shape) { return L::size(shape); },
+                      .ops = &op_table<Arch, L>,
+                      .epilogue = nullptr};
+    if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
+    return entry;
+}
+
+template <class From, class To>
+constexpr TransformEntry make_transform_entry() {
+    return {.run = &transform<From, To>, .same_placement = &same_placement<From, To>};
+}
+
+template <class Arch, class Layouts>
+inline constexpr auto layout_table = []<class... L>(TypeList<L...>) {
+    return std::array<LayoutEntry, sizeof...(L)>{make_layout_entry<Arch, L>()...};
+}(Layouts{});
+
+template <class Layouts>
+inline constexpr auto transform_table = []<class... L>(TypeList<L...>) {
+    std::array<TransformEntry, sizeof...(L) * sizeof...(L)> table{};
+    std::size_t at = 0;
+    const auto row = [&]<class From>(std::type_identity<From>) {
+        ((table[at++] = make_transform_entry<From, L>()), ...);
+    };
+    (row(std::type_identity<L>{}), ...);
+    return table;
+}(Layouts{});
+
+}  // namespace detail
+
+/// The kernels of a list of primitives and layouts for an Arch. The first layout is the one in which images come and
+/// results go.
+template <class Primitives, class Arch, class Layouts>
+[[nodiscard]] Kernels make_kernels() {
+    return {.primitives = primitive_table<Primitives, Arch, Layouts>,
+            .layouts = detail::layout_table<Arch, Layouts>,
+            .transforms = detail::transform_table<Layouts>,
+            .arch = Arch::name()};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What would this primitive take for this convolution (all images of its batch, without bias and activation)?
+struct ConvQuery {
+    ConvShape shape;
+    std::size_t primitive;
+};
+/// What would changing a tensor from one layout to another take?
+struct TransformQuery {
+    Shape shape;
+    int batch;
+    std::size_t from, to;
+};
+/// What would this other layer take in this layout? A ConvParams layer stands for the pass that adds its bias and
+/// residual and clamps, after a primitive that does not.
+struct OpQuery {
+    AnyLayer const* layer;
+    std::span<const Shape> inputs;
+    Shape output;
+    int batch;
+    std::size_t layout;
+};
+
+/// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]; finite and >= 0.
+/// May throw error, as set-up may.
+template <class M>
+concept CostModel =
+    requires(M& model, Kernels const& kernels, std::span<const ConvQuery> convs,
+             std::span<const TransformQuery> transforms, std::span<const OpQuery> ops, std::span<double> seconds) {
+        { M::name } -> std::convertible_to<std::string_view>;
+        model.predict(kernels, convs, seconds);
+        model.predict(kernels, transforms, seconds);
+        model.predict(kernels, ops, seconds);
+    };
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/cost/machine.hpp
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The speeds of one core of a machine with one instruction set.
+struct Machine {
+    double gemm_flops = 1e10;   ///< multiply-adds in registers, two operations each, per second
+    double vector_flops = 5e9;  ///< vector operations on cached data per second
+    double scalar_flops = 1e9;  ///< scalar operations per second
+    static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 96e6};
+    /// Bytes read and written per second, for each working set in bytes.
+    std::array<double, 5> bandwidth{5e10, 4e10, 3e10, 2e10, 1e10};
+
+    /// Interpolated between the measured working sets, on a logarithmic scale.
+    [[nodiscard]] double bandwidth_for(double bytes) const {
+        if (bytes <= working_sets.front()) return bandwidth.front();
+        for (std::size_t i = 1; i < working_sets.size(); ++i) {
+            if (bytes > working_sets[i]) continue;
+            const double at = std::log(bytes / working_sets[i - 1]) / std::log(working_sets[i] / working_sets[i - 1]);
+            return bandwidth[i - 1] + at * (bandwidth[i] - bandwidth[i - 1]);
+        }
+        return bandwidth.back();
+    }
+};
+
+namespace detail {
+
+/// Runs `work` (which does `amount` of something) for about so many seconds; amount per second, best of the
+/// repetitions.
+template <class Work>
+double best_rate(double seconds, double amount, Work const& work) {
+    double best = 0;
+    Timer whole;
+    do {
+        const Timer timer;
+        work();
+        best = std::max(best, amount / std::max(timer.seconds(), 1e-9));
+    } while (whole.seconds() < seconds);
+    return best;
+}
+
+template <class Arch>
+double measure_fma() {
+    constexpr int sums = 12, rounds = 20'000;
+    volatile float factor_source = 0.999F;
+    return best_rate(0.006, 2.0 * sums * rounds * lanes<Arch>, [&] {
+        Floats<Arch> sum[sums];
+        const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
+        for (auto& one : sum) one = factor;
+        for (int round = 0; round < rounds; ++round) {
+            PRIMSEL_UNROLL
+            for (int i = 0; i < sums; ++i) sum[i] = fma<Arch>(sum[i], factor, term);
+        }
+        alignas(alignment) float kept[lanes<Arch>];
+        for (int i = 1; i < sums; ++i) sum[0] += sum[i];
+        store<Arch>(kept, sum[0]);
+        factor_source = kept[0] * 1e-9F + 0.999F;
+    });
+}
+
+template <class Arch>
+double measure_vector() {
+    constexpr std::size_t count = 2048;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), count, 1.0F);
+    std::fill_n(b.data(), count, 0.5F);
+    return best_rate(0.003, 2.0 * count, [&] {
+        for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
+            store<Arch>(b.data() + i,
+                        fma<Arch>(load<Arch>(a.data() + i), broadcast<Arch>(0.5F), load<Arch>(b.data() + i)));
+        }
+    });
+}
+
+/// A gather with a bounds test for each element, as the scanning primitives do.
+inline double measure_scalar() {
+    constexpr int count = 4096;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), std::size_t{count}, 1.0F);
+    volatile int limit = count - 3;
+    return best_rate(0.003, count, [&] {
+        const int end = limit;
+        for (int i = 0; i < count; ++i) {
+            const int from = i - 3 + (i & 1);
+            b.data()[i] = from >= 0 && from < end ? a.data()[from] : 0.0F;
+        }
+        volatile float used = b.data()[count / 2];
+        (void)used;
+    });
+}
+
+inline double measure_bandwidth(double working_set, float* src, float* dst) {
+    const auto bytes = static_cast<std::size_t>(working_set / 2);
+    return best_rate(0.004, 2.0 * static_cast<double>(bytes), [&] {
+        std::memcpy(dst, src, bytes);
+        volatile float used = dst[bytes / sizeof(float) / 2];
+        (void)used;
+    });
+}
+
+template <class Arch>
+Machine measure_machine() {
+    Machine machine;
+    machine.gemm_flops = measure_fma<Arch>();
+    machine.vector_flops = measure_vector<Arch>();
+    machine.scalar_flops = measure_scalar();
+    // The largest working set is not touched in full: a window beyond every cache is enough.
+    const std::size_t floats = (std::size_t{24} << 20) / sizeof(float);
+    AlignedBuffer src(floats), dst(floats);
+    std::fill_n(src.data(), floats, 1.0F);
+    std::fill_n(dst.data(), floats, 1.0F);
+    for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
+        const double window = std::min(Machine::working_sets[i], 2.0 * static_cast<double>(floats * sizeof(float)));
+        machine.bandwidth[i] = measure_bandwidth(window, src.data(), dst.data());
+    }
+    for (std::size_t i = 1; i < machine.bandwidth.size(); ++i) {
+        machine.bandwidth[i] = std::min(machine.bandwidth[i], machine.bandwidth[i - 1]);
+    }
+    return machine;
+}
+
+}  // namespace detail
+
+/// This machine, measured when first asked for (in less than 100 ms) and then remembered.
+template <class Arch = default_arch>
+[[nodiscard]] Machine const& this_machine() {
+    static const Machine machine = detail::measure_machine<Arch>();
+    return machine;
+}
+
+/// The processor's name as it gives it ("Intel(R) Xeon(R) ..."); the architecture where it gives none.
+[[nodiscard]] inline std::string cpu_name() {
+#if defined(__x86_64__)
+    unsigned registers[12] = {};
+    for (unsigned i = 0; i < 3; ++i) {
+        if (__get_cpuid(0x80000002U + i, &registers[4 * i], &registers[4 * i + 1], &registers[4 * i + 2],
+                        &registers[4 * i + 3]) == 0) {
+            return "x86-64";
+        }
+    }
+    char text[sizeof(registers) + 1] = {};
+    std::memcpy(text, registers, sizeof(registers));
+    std::string name(text);
+    name.erase(0, name.find_first_not_of(' '));
+    name.erase(name.find_last_not_of(' ') + 1);
+    return name;
+#else
+    return "aarch64";
+#endif
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/pbqp/solver.hpp
+
+// primsel/pbqp/problem.hpp
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The cost of each pair of alternatives of two nodes, row-major. Infinity forbids a pair.
+struct PbqpMatrix {
+    std::size_t rows = 0, columns = 0;
+    std::vector<double> values;
+
+    [[nodiscard]] double operator()(std::size_t row, std::size_t column) const {
+        return values[row * columns + column];
+    }
+    friend bool operator==(PbqpMatrix const&, PbqpMatrix const&) = default;
+};
+
+/// Partitioned Boolean quadratic programming (Hames and Scholz 2006): every node takes one of its alternatives, at a
+/// cost; every edge costs what its matrix has for the two alternatives taken. Costs are >= 0 or infinite.
+class PbqpProblem {
+public:
+    struct Edge {
+        std::size_t u, v;
+        std::size_t matrix;  ///< rows: alternatives of u; columns: of v
+    };
+
+    /// Returns the node's number. Throws error when there is no alternative or a cost is negative or not a number.
+    std::size_t add_node(std::vector<double> costs) {
+        if (costs.empty()) fail("pbqp: node ", nodes_.size(), " has no alternatives");
+        check(costs, "node ", nodes_.size());
+        nodes_.push_back(std::move(costs));
+        return nodes_.size() - 1;
+    }
+    /// Equal matrices are stored once; returns the number of the stored one.
+    std::size_t add_matrix(PbqpMatrix matrix) {
+        if (matrix.values.size() != matrix.rows * matrix.columns) {
+            fail("pbqp: ", matrix.values.size(), " values for a matrix of ", matrix.rows, "x", matrix.columns);
+        }
+        check(matrix.values, "matrix ", matrices_.size());
+        const std::uint64_t key = hash(matrix);
+        const auto [first, last] = pool_.equal_range(key);
+        for (auto it = first; it != last; ++it) {
+            if (matrices_[it->second] == matrix) return it->second;
+        }
+        pool_.emplace(key, matrices_.size());
+        matrices_.push_back(std::move(matrix));
+        return matrices_.size() - 1;
+    }
+    /// Edges between the same two nodes add up. Throws error when the matrix does not fit the nodes.
+    void add_edge(std::size_t u, std::size_t v, std::size_t matrix) {
+        if (u >= nodes_.size() || v >= nodes_.size() || matrix >= matrices_.size()) {
+            fail("pbqp: edge ", u, "-", v, " with matrix ", matrix, " names what is not there");
+        }
+        if (u == v) fail("pbqp: node ", u, " has an edge to itself");
+        PbqpMatrix const& m = matrices_[matrix];
+        if (m.rows != nodes_[u].size() || m.columns != nodes_[v].size()) {
+            fail("pbqp: edge ", u, "-", v, " needs a matrix of ", nodes_[u].size(), "x", nodes_[v].size(), ", not ",
+                 m.rows, "x", m.columns);
+        }
+        edges_.push_back({u, v, matrix});
+    }
+    void add_edge(std::size_t u, std::size_t v, PbqpMatrix matrix) { add_edge(u, v, add_matrix(std::move(matrix))); }
+
+    [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
+    [[nodiscard]] std::vector<double> const& costs(std::size_t node) const { return nodes_[node]; }
+    [[nodiscard]] std::vector<Edge> const& edges() const { return edges_; }
+    [[nodiscard]] PbqpMatrix const& matrix(std::size_t number) const { return matrices_[number]; }
+    [[nodiscard]] std::size_t matrix_count() const { return matrices_.size(); }
+
+    /// The cost of an assignment: one alternative a node.
+    [[nodiscard]] double cost(std::span<const std::size_t> choice) const {
+        double sum = 0;
+        for (std::size_t node = 0; node < nodes_.size(); ++node) sum += nodes_[node][choice[node]];
+        for (Edge const& edge : edges_) sum += matrices_[edge.matrix](choice[edge.u], choice[edge.v]);
+        return sum;
+    }
+
+private:
+    static void check(std::vector<double> const& costs, std::string_view what, std::size_t number) {
+        for (const double cost : costs) {
+            if (!(cost >= 0)) fail("pbqp: ", what, number, " has the impossible cost ", cost);
+        }
+    }
+    [[nodiscard]] static std::uint64_t hash(PbqpMatrix const& matrix) {
+        std::uint64_t hash = matrix.rows * 31 + matrix.columns;
+        for (const double value : matrix.values) {
+            hash = (hash ^ std::bit_cast<std::uint64_t>(value + 0.0)) * 0x9e3779b97f4a7c15ULL;
+            hash ^= hash >> 29;
+        }
+        return hash;
+    }
+
+    std::vector<std::vector<double>> nodes_;
+    std::vector<Edge> edges_;
+    std::vector<PbqpMatrix> matrices_;
+    std::unordered_multimap<std::uint64_t, std::size_t> pool_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/pbqp/solution.hpp
+
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// An assignment and how it was found.
+struct PbqpSolution {
+    /// The alternative of each node.
+    std::vector<std::size_t> choice;
+    /// Infinite when the solver found no assignment that is allowed.
+    double cost = std::numeric_limits<double>::infinity();
+    /// Whether it is proven that no assignment is cheaper.
+    bool optimal = false;
+    /// How often each reduction was applied, and how many assignments of a core node branch and bound tried.
+    std::size_t r0 = 0, ri = 0, rii = 0, rn = 0, branches = 0;
+
+    [[nodiscard]] bool feasible() const { return cost < std::numeric_limits<double>::infinity(); }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <concepts>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Assigns an alternative to every node of a problem, at the least cost it can find, and says whether that is proven to
+/// be the least. Deterministic: of equals the lower number wins.
+///
+/// A minimal model:
+///     struct First {
+///         static constexpr std::string_view name = "first";
+///         primsel::PbqpSolution solve(primsel::PbqpProblem const& problem) const {
+///             std::vector<std::size_t> choice(problem.node_count(), 0);
+///             return {.choice = choice, .cost = problem.cost(choice)};
+///         }
+///     };
+template <class S>
+concept Solver = requires(S const& solver, PbqpProblem const& problem) {
+    { S::name } -> std::convertible_to<std::string_view>;
+    { solver.solve(problem) } -> std::same_as<PbqpSolution>;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/conv_shape_of.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A convolution layer on an input, as primitives know it.
+[[nodiscard]] constexpr ConvShape conv_shape_of(ConvParams const& conv, Shape input, int batch) {
+    return {.batch = batch,
+            .c = input.c,
+            .k = conv.k,
+            .h = input.h,
+            .w = input.w,
+            .fh = conv.kernel.h,
+            .fw = conv.kernel.w,
+            .stride_h = conv.stride.h,
+            .stride_w = conv.stride.w,
+            .pad_top = conv.padding.top,
+            .pad_bottom = conv.padding.bottom,
+            .pad_left = conv.padding.left,
+            .pad_right = conv.padding.right,
+            .dilation_h = conv.dilation.h,
+            .dilation_w = conv.dilation.w,
+            .groups = conv.groups};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/fingerprint.hpp
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// FNV-1a, 64 bits, of numbers and texts.
+class Fingerprint {
+public:
+    void add(std::uint64_t value) {
+        for (int shift = 0; shift < 64; shift += 8) byte(static_cast<std::uint8_t>(value >> shift));
+    }
+    void add(std::string_view text) {
+        for (const char c : text) byte(static_cast<std::uint8_t>(c));
+        byte(0xff);
+    }
+    template <class T>
+        requires std::integral<T> || std::is_enum_v<T>
+    void add(T value) {
+        add(static_cast<std::uint64_t>(value));
+    }
+    void add(float value) { add(std::bit_cast<std::uint32_t>(value)); }
+    void add(Extent value) { add(value.h), add(value.w); }
+    void add(Padding value) { add(value.top), add(value.bottom), add(value.left), add(value.right); }
+    void add(Clamp value) { add(value.low), add(value.high); }
+    void add(Shape value) { add(value.c), add(value.h), add(value.w); }
+
+    void add(InputParams const& p) { add(p.shape); }
+    void add(ConvParams const& p) {
+        add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.groups), add(p.bias);
+        add(p.residual), add(p.clamp);
+    }
+    void add(PoolParams const& p) {
+        add(p.kind), add(p.window), add(p.stride), add(p.padding), add(p.ceil_mode), add(p.count_include_pad);
+    }
+    void add(GlobalPoolParams const& p) { add(p.kind); }
+    void add(ActivationParams const& p) { add(p.kind), add(p.alpha); }
+    void add(LrnParams const& p) { add(p.size), add(p.alpha), add(p.beta), add(p.k); }
+    void add(BatchNormParams const& p) { add(p.epsilon); }
+    void add(ScaleParams const&) {}
+    void add(DenseParams const& p) { add(p.k), add(p.bias), add(p.clamp); }
+    void add(SoftmaxParams const&) {}
+    void add(AddParams const& p) { add(p.clamp); }
+    void add(ConcatParams const&) {}
+    void add(FlattenParams const&) {}
+    void add(DropoutParams const&) {}
+    void add(PadParams const& p) { add(p.padding), add(p.value); }
+    void add(ChannelShuffleParams const& p) { add(p.groups); }
+    void add(SliceParams const& p) { add(p.first), add(p.last); }
+
+    [[nodiscard]] std::string text() const {
+        std::string digits(16, '0');
+        for (std::size_t i = 0; i < 16; ++i) digits[i] = "0123456789abcdef"[(hash_ >> (60 - 4 * i)) & 15];
+        return digits;
+    }
+
+private:
+    void byte(std::uint8_t value) { hash_ = (hash_ ^ value) * 0x100000001b3ULL; }
+    std::uint64_t hash_ = 0xcbf29ce484222325ULL;
+};
+
+}  // namespace detail
+
+/// Sixteen hexadecimal digits that differ for graphs that differ in anything but their weights.
+[[nodiscard]] inline std::string fingerprint(Graph const& graph) {
+    detail::Fingerprint print;
+    print.add(graph.batch());
+    for (Node const& node : graph.nodes()) {
+        print.add(node.name);
+        print.add(node.layer.index());
+        std::visit([&](auto const& params) { print.add(params); }, node.layer);
+        print.add(node.inputs.size());
+        for (const std::size_t input : node.inputs) print.add(input);
+        print.add(node.folded.size());
+        for (Folded const& folded : node.folded) {
+            print.add(folded.name);
+            print.add(folded.layer.index());
+            std::visit([&](auto const& params) { print.add(params); }, folded.layer);
+        }
+    }
+    return print.text();
+}
+
+/// The same for what a plan may choose from.
+[[nodiscard]] inline std::string fingerprint(Kernels const& kernels) {
+    detail::Fingerprint print;
+    for (PrimitiveEntry const& entry : kernels.primitives)
+        print.add(entry.id), print.add(entry.in_layout), print.add(entry.out_layout);
+    for (LayoutEntry const& layout : kernels.layouts) print.add(layout.name);
+    return print.text();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/plan.hpp
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a plan was made for. A plan is good for nothing else: other weights are fine, another network, primitive list,
+/// library or processor is not.
+struct PlanKey {
+    std::string network;     ///< fingerprint of the simplified graph
+    std::string primitives;  ///< fingerprint of the primitives and layouts
+    std::string version;     ///< of the library
+    std::string arch;        ///< instruction set
+    std::string cpu;         ///< the processor's name
+    friend bool operator==(PlanKey const&, PlanKey const&) = default;
+};
+
+/// One way to compute a convolution: its predicted seconds, or the reason why it is not one.
+struct Candidate {
+    std::string primitive;
+    double seconds = 0;
+    std::string refusal;
+    friend bool operator==(Candidate const&, Candidate const&) = default;
+};
+
+/// A layer of the plan.
+struct PlannedLayer {
+    std::string name;
+    std::string kind;
+    /// Input and output extents, and for a convolution all that its cost depends on.
+    std::string shape;
+    /// Empty for a layer that is not a convolution.
+    std::string primitive;
+    std::string in_layout, out_layout;
+    double seconds = 0;
+    /// The cheapest first, then the refused; empty for a layer that is not a convolution.
+    std::vector<Candidate> candidates;
+    friend bool operator==(PlannedLayer const&, PlannedLayer const&) = default;
+};
+
+/// A change of layout between two layers; `reader` is empty for the network's result.
+struct PlannedTransform {
+    std::string writer, reader;
+    std::string shape;
+    std::string from, to;
+    double seconds = 0;
+    friend bool operator==(PlannedTransform const&, PlannedTransform const&) = default;
+};
+
+/// Which primitive and layout each layer uses, and why. A plain value: print it, explain it, save it.
+class Plan {
+public:
+    PlanKey key;
+    std::string cost_model, solver;
+    std::vector<PlannedLayer> layers;
+    std::vector<PlannedTransform> transforms;
+    /// Predicted, for one run.
+    double total_seconds = 0;
+    /// Whether no cheaper assignment exists, as far as the predictions are right.
+    bool optimal = false;
+    /// Spent making it.
+    double predict_seconds = 0, solve_seconds = 0;
+
+    /// Throws error when no layer has the name, and says which have.
+    [[nodiscard]] PlannedLayer const& layer(std::string_view name) const {
+        std::string names;
+        for (PlannedLayer const& layer : layers) {
+            if (layer.name == name) return layer;
+            names += (names.empty() ? "" : ", ") + layer.name;
+        }
+        fail("plan: no layer is named ", name, "; there are ", names);
+    }
+    /// Every candidate of a layer with its predicted cost or refusal, as a table. Throws error as layer does.
+    [[nodiscard]] std::string explain(std::string_view name) const;
+
+    friend bool operator==(Plan const&, Plan const&) = default;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a plan may use.
+struct PlanOptions {
+    /// A uniform plan: only primitives of this family; where none of them can compute the layer, im2, which can compute
+    /// any.
+    std::optional<Family> family = std::nullopt;
+    /// The same with a single primitive.
+    std::string primitive = {};
+    /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
+    double max_error = std::numeric_limits<double>::infinity();
+};
+
+namespace detail {
+
+/// One way to run a node: a primitive with its layouts, or an op in a layout.
+struct Alternative {
+    std::size_t primitive = 0;
+    std::size_t in_layout = 0, out_layout = 0;
+    double seconds = 0;
+};
+
+/// The questions to a cost model and its answers, all of a kind at once.
+template <CostModel Model>
+class Pricing {
+public:
+    Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
+        : graph_(graph), kernels_(kernels), options_(options), alternatives(graph.size()), candidates(graph.size()) {
+        check_options();
+        ask();
+        conv_seconds_.resize(convs_.size());
+        op_seconds_.resize(ops_.size());
+        transform_seconds_.resize(transforms_.size());
+        model.predict(kernels, std::span<const ConvQuery>(convs_), std::span(conv_seconds_));
+        model.predict(kernels, std::span<const OpQuery>(ops_), std::span(op_seconds_));
+        model.predict(kernels, std::span<const TransformQuery>(transforms_), std::span(transform_seconds_));
+        answer();
+    }
+
+    /// Seconds of the change of layout of a node's result; 0 where nothing need move.
+    [[nodiscard]] double transform_seconds(std::size_t node, std::size_t from, std::size_t to) const {
+        const Shape shape = graph_[node].shape;
+        if (kernels_.same_placement(shape, from, to)) return 0;
+        return transform_seconds_[transform_index_.at({shape.c, shape.h, shape.w, from, to})];
+    }
+
+private:
+    Graph const& graph_;
+    Kernels const& kernels_;
+    PlanOptions const& options_;
+
+public:
+    /// The ways to run each node that are worth considering: of those with the same layouts only the cheapest.
+    std::vector<std::vector<Alternative>> alternatives;
+    std::vector<std::vector<Candidate>> candidates;
+
+private:
+    void check_options() const {
+        std::string ids;
+        for (PrimitiveEntry const& entry : kernels_.primitives) {
+            if (options_.primitive.empty() || entry.id == options_.primitive) return;
+            ids += (ids.empty() ? "" : ", ") + std::string(entry.id);
+        }
+        fail("plan: no primitive is named ", options_.primitive, "; there are ", ids);
+    }
+    /// How far a primitive is from what was asked for: 0 is that itself, 1 what stands in for it, 2 anything else.
+    [[nodiscard]] int distance(PrimitiveEntry const& entry) const {
+        const bool wanted = (!options_.family || entry.family == *options_.family) &&
+                            (options_.primitive.empty() || entry.id == options_.primitive);
+        return wanted ? 0 : entry.family == Family::im2 ? 1 : 2;
+    }
+    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvShape const& shape,
+                                      int nearest) const {
+        if (const Support support = entry.supports(shape); !support) return std::string(support.reason());
+        if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
+        if (needs_pass(entry, node) && kernels_.layouts[entry.out_layout].epilogue == nullptr) {
+            return "its layout has no bias and activation";
+        }
+        return distance(entry) > nearest ? "not asked for" : "";
+    }
+    [[nodiscard]] ConvShape shape_of(std::size_t node) const {
+        return conv_shape_of(std::get<ConvParams>(graph_[node].layer), graph_[graph_[node].inputs[0]].shape,
+                             graph_.batch());
+    }
+    /// Whether a pass of its own must add bias and residual and clamp.
+    [[nodiscard]] static bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
+        auto const& conv = std::get<ConvParams>(node.layer);
+        const bool epilogue = conv.bias || !node.folded.empty() || conv.residual || conv.clamp != Clamp{};
+        return epilogue && !entry.fuses_epilogue;
+    }
+
+    void ask() {
+        input_shapes_.reserve(graph_.size());
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            Node const& node = graph_[i];
+            input_shapes_.push_back(graph_.input_shapes(i));
+            for (std::size_t from = 0; from < kernels_.layouts.size(); ++from) {
+                for (std::size_t to = 0; to < kernels_.layouts.size(); ++to) {
+                    if (kernels_.same_placement(node.shape, from, to)) continue;
+                    const auto key = std::tuple{node.shape.c, node.shape.h, node.shape.w, from, to};
+                    if (!transform_index_.emplace(key, transforms_.size()).second) continue;
+                    transforms_.push_back({node.shape, graph_.batch(), from, to});
+                }
+            }
+            if (std::holds_alternative<ConvParams>(node.layer)) {
+                const ConvShape shape = shape_of(i);
+                int nearest = 2;
+                for (PrimitiveEntry const& entry : kernels_.primitives) {
+                    if (refusal(entry, node, shape, 2).empty()) nearest = std::min(nearest, distance(entry));
+                }
+                for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
+                    std::string reason = refusal(kernels_.primitives[p], node, shape, nearest);
+                    if (reason.empty()) convs_.push_back({shape, p});
+                    candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
+                }
+            }
+            for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
+                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout});
+            }
+        }
+    }
+
+    void answer() {
+        std::size_t conv = 0;
+        const std::size_t layouts = kernels_.layouts.size();
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            Node const& node = graph_[i];
+            const std::span<const double> op_seconds(op_seconds_.data() + i * layouts, layouts);
+            if (std::holds_alternative<InputParams>(node.layer)) {
+                alternatives[i].push_back({});  // images come in the first layout
+            } else if (std::holds_alternative<ConvParams>(node.layer)) {
+                for (std::size_t p = 0; p < candidates[i].size(); ++p) {
+                    Candidate& candidate = candidates[i][p];
+                    if (!candidate.refusal.empty()) continue;
+                    PrimitiveEntry const& entry = kernels_.primitives[p];
+                    candidate.seconds = conv_seconds_[conv++];
+                    if (needs_pass(entry, node)) candidate.seconds += op_seconds[entry.out_layout];
+                    consider(alternatives[i], {p, entry.in_layout, entry.out_layout, candidate.seconds});
+                }
+                if (alternatives[i].empty()) fail_for(node, i);
+                sort(candidates[i]);
+            } else {
+                for (std::size_t layout = 0; layout < layouts; ++layout) {
+                    if (kernels_.op(node.layer, layout).run == nullptr) continue;
+                    alternatives[i].push_back({0, layout, layout, op_seconds[layout]});
+                }
+                if (alternatives[i].empty()) {
+                    fail("plan: layer ", node.name, " (", kind(node.layer), ") runs in none of the layouts");
+                }
+            }
+        }
+    }
+
+    static void consider(std::vector<Alternative>& known, Alternative const& next) {
+        for (Alternative& other : known) {
+            if (other.in_layout != next.in_layout || other.out_layout != next.out_layout) continue;
+            if (next.seconds < other.seconds) other = next;
+            return;
+        }
+        known.push_back(next);
+    }
+    static void sort(std::vector<Candidate>& list) {
+        std::ranges::stable_sort(list, [](Candidate const& a, Candidate const& b) {
+            if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
+            return a.refusal.empty() && a.seconds < b.seconds;
+        });
+    }
+    [[noreturn]] void fail_for(Node const& node, std::size_t i) const {
+        std::string reasons;
+        for (Candidate const& candidate : candidates[i])
+            reasons += "\n  " + candidate.primitive + ": " + candidate.refusal;
+        fail("plan: no primitive can compute layer ", node.name, " (", to_string(shape_of(i)), ")", reasons);
+    }
+
+    std::vector<std::vector<Shape>> input_shapes_;
+    std::vector<ConvQuery> convs_;
+    std::vector<OpQuery> ops_;
+    std::vector<TransformQuery> transforms_;
+    std::vector<double> conv_seconds_, op_seconds_, transform_seconds_;
+    std::map<std::tuple<int, int, int, std::size_t, std::size_t>, std::size_t> transform_index_;
+};
+
+/// The layout in which a node reads its input at `position`: a convolution's residual is laid out as its result.
+[[nodiscard]] inline std::size_t read_layout(Node const& node, std::size_t position, std::size_t in_layout,
+                                             std::size_t out_layout) {
+    return std::holds_alternative<ConvParams>(node.layer) && position == 1 ? out_layout : in_layout;
+}
+
+/// A node's input that another node's result fills.
+struct Reading {
+    std::size_t reader, position;
+};
+
+/// Nodes are layers, alternatives their layout pairs, edges the changes of layout between them; the result must leave
+/// in the first layout. Readers that want the same layout share one copy: for a result with several readers a node of
+/// its own chooses in which layouts it is there for them.
+template <class Prices>
+class Formulation {
+public:
+    Formulation(Graph const& graph, Prices const& prices) : graph_(graph), prices_(prices) {
+        std::vector<std::vector<Reading>> readings(graph.size());
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            std::vector<double> costs;
+            for (Alternative const& way : prices.alternatives[i]) {
+                costs.push_back(way.seconds +
+                                (i == graph.output_node() ? prices.transform_seconds(i, way.out_layout, 0) : 0));
+            }
+            problem.add_node(std::move(costs));
+            for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {
+                readings[graph[i].inputs[position]].push_back({i, position});
+            }
+        }
+        for (std::size_t writer = 0; writer < graph.size(); ++writer) {
+            if (readings[writer].size() == 1) add_edge(writer, readings[writer][0]);
+            if (readings[writer].size() > 1) add_copies(writer, readings[writer]);
+        }
+    }
+
+    /// Its first nodes are the graph's.
+    PbqpProblem problem;
+
+private:
+    [[nodiscard]] std::size_t layout_of(Reading const& reading, Alternative const& way) const {
+        return read_layout(graph_[reading.reader], reading.position, way.in_layout, way.out_layout);
+    }
+    void add_edge(std::size_t writer, Reading const& reading) {
+        auto const &from = prices_.alternatives[writer], &to = prices_.alternatives[reading.reader];
+        std::vector<double> costs;
+        for (Alternative const& write : from) {
+            for (Alternative const& read : to) {
+                costs.push_back(prices_.transform_seconds(writer, write.out_layout, layout_of(reading, read)));
+            }
+        }
+        problem.add_edge(writer, reading.reader, PbqpMatrix{from.size(), to.size(), std::move(costs)});
+    }
+    void add_copies(std::size_t writer, std::vector<Reading> const& readings) {
+        std::vector<std::size_t> layouts;
+        for (Reading const& reading : readings) {
+            for (Alternative const& way : prices_.alternatives[reading.reader]) {
+                layouts.push_back(layout_of(reading, way));
+            }
+        }
+        std::ranges::sort(layouts);
+        layouts.erase(std::ranges::unique(layouts).begin(), layouts.end());
+        // An alternative is a set of layouts: bit i of its number plus one stands for layouts[i].
+        const std::size_t sets = (std::size_t{1} << layouts.size()) - 1;
+        const auto contains = [](std::size_t set, std::size_t i) { return (((set + 1) >> i) & 1U) != 0; };
+        const std::size_t copies = problem.add_node(std::vector<double>(sets, 0.0));
+
+        std::vector<double> costs;
+        for (Alternative const& write : prices_.alternatives[writer]) {
+            for (std::size_t set = 0; set < sets; ++set) {
+                double seconds = 0;
+                for (std::size_t i = 0; i < layouts.size(); ++i) {
+                    if (contains(set, i)) seconds += prices_.transform_seconds(writer, write.out_layout, layouts[i]);
+                }
+                costs.push_back(seconds);
+            }
+        }
+        problem.add_edge(writer, copies, PbqpMatrix{prices_.alternatives[writer].size(), sets, std::move(costs)});
+        for (Reading const& reading : readings) {
+            auto const& to = prices_.alternatives[reading.reader];
+            std::vector<double> allowed;
+            for (std::size_t set = 0; set < sets; ++set) {
+                for (Alternative const& read : to) {
+                    const auto i = std::ranges::find(layouts, layout_of(reading, read)) - layouts.begin();
+                    allowed.push_back(
+                        contains(set, static_cast<std::size_t>(i)) ? 0.0 : std::numeric_limits<double>::infinity());
+                }
+            }
+            problem.add_edge(copies, reading.reader, PbqpMatrix{sets, to.size(), std::move(allowed)});
+        }
+    }
+
+    Graph const& graph_;
+    Prices const& prices_;
+};
+
+}  // namespace detail
+
+[[nodiscard]] inline PlanKey make_key(Graph const& graph, Kernels const& kernels) {
+    return {fingerprint(graph), fingerprint(kernels), PRIMSEL_VERSION, std::string(kernels.arch), cpu_name()};
+}
+
+/// Prices every way to run every layer of a (simplified) graph and solves for the cheapest whole, changes of layout
+/// included. Images come and results go in the kernels' first layout. Throws error when a layer cannot be computed at
+/// all, with each primitive's reason, and when the options name a primitive that is not there.
+template <CostModel Model, Solver S>
+[[nodiscard]] Plan make_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
+                             PlanOptions const& options = {}) {
+    Plan plan;
+    plan.key = make_key(graph, kernels);
+    plan.cost_model = Model::name;
+    plan.solver = S::name;
+    Timer timer;
+    const detail::Pricing<Model> prices(graph, kernels, model, options);
+    plan.predict_seconds = timer.seconds();
+    timer.restart();
+    const PbqpSolution solution = solver.solve(detail::Formulation(graph, prices).problem);
+    plan.solve_seconds = timer.seconds();
+    plan.optimal = solution.optimal;
+
+    std::map<std::pair<std::size_t, std::size_t>, bool> moved;
+    const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
+        // Readers that want the same layout share one copy.
+        if (kernels.same_placement(graph[writer].shape, from, to) || !moved.emplace(std::pair{writer, to}, true).second)
+            return;
+        const double seconds = prices.transform_seconds(writer, from, to);
+        plan.transforms.push_back({graph[writer].name, reader, to_string(graph[writer].shape),
+                                   std::string(kernels.layouts[from].name), std::string(kernels.layouts[to].name),
+                                   seconds});
+        plan.total_seconds += seconds;
+    };
+    const auto chosen = [&](std::size_t i) { return prices.alternatives[i][solution.choice[i]]; };
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        const detail::Alternative way = chosen(i);
+        for (std::size_t position = 0; position < node.inputs.size(); ++position) {
+            const std::size_t writer = node.inputs[position];
+            move(writer, chosen(writer).out_layout, detail::read_layout(node, position, way.in_layout, way.out_layout),
+                 node.name);
+        }
+        PlannedLayer layer{.name = node.name,
+                           .kind = std::string(kind(node.layer)),
+                           .shape = to_string(node.shape),
+                           .primitive = {},
+                           .in_layout = std::string(kernels.layouts[way.in_layout].name),
+                           .out_layout = std::string(kernels.layouts[way.out_layout].name),
+                           .seconds = way.seconds,
+                           .candidates = prices.candidates[i]};
+        if (const auto* conv = std::get_if<ConvParams>(&node.layer)) {
+            layer.primitive = kernels.primitives[way.primitive].id;
+            layer.shape = to_string(conv_shape_of(*conv, graph[node.inputs[0]].shape, graph.batch()));
+        }
+        plan.layers.push_back(std::move(layer));
+        plan.total_seconds += way.seconds;
+    }
+    move(graph.output_node(), chosen(graph.output_node()).out_layout, 0, "");
+    return plan;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A plan made executable: weights packed, arena booked, steps in a row. run only executes.
+class Program {
+public:
+    /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit.
+    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers)
+        : batch_(graph.batch()), in_shape_(graph[graph.input()].shape), out_shape_(graph[graph.output_node()].shape) {
+        in_floats_ = static_cast<std::size_t>(batch_) * kernels.layouts[0].size(in_shape_);
+        out_floats_ = static_cast<std::size_t>(batch_) * kernels.layouts[0].size(out_shape_);
+        check_key(plan.key, make_key(graph, kernels));
+        check_weights(graph, weights);
+        build(graph, kernels, plan, weights, workers);
+    }
+
+    /// src: a batch of images in the first layout; dst: room for as many results. They must not overlap.
+    void run(const float* src, float* dst, ExecutorRef executor) noexcept {
+        tensors_[source] = const_cast<float*>(src);  // no step writes to it
+        tensors_[result] = dst;
+        for (Step& step : steps_) run(step, executor);
+    }
+
+    [[nodiscard]] int batch() const { return batch_; }
+    [[nodiscard]] Shape in_shape() const { return in_shape_; }
+    [[nodiscard]] Shape out_shape() const { return out_shape_; }
+    /// Of all images and all results in the first layout.
+    [[nodiscard]] std::size_t in_floats() const { return in_floats_; }
+    [[nodiscard]] std::size_t out_floats() const { return out_floats_; }
+    [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
+    [[nodiscard]] std::size_t weight_bytes() const { return weight_floats_ * sizeof(float); }
+    [[nodiscard]] std::size_t steps() const { return steps_.size(); }
+
+    /// What each step computes: a layer's name, or that of the layer whose result changes its layout.
+    [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[step]; }
+    /// Runs one step alone, for a profiler; all steps in order are a run.
+    void run_step(std::size_t step, ExecutorRef executor) noexcept { run(steps_[step], executor); }
+    void bind(const float* src, float* dst) noexcept {
+        tensors_[source] = const_cast<float*>(src);
+        tensors_[result] = dst;
+    }
+
+private:
+    static constexpr std::size_t source = 0, result = 1;  // tensors of the caller's
+    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+
+    enum class Kind { conv, epilogue, op, transform };
+    struct Step {
+        Kind kind = Kind::op;
+        ConvShape shape{};  // of one image
+        PrimitiveEntry const* primitive = nullptr;
+        LayoutEntry const* layout = nullptr;
+        OpEntry const* op = nullptr;
+        TransformEntry const* transform = nullptr;
+        AnyLayer layer{};
+        std::vector<std::size_t> src{};  // tensors
+        std::vector<Shape> src_shapes{};
+        std::vector<const float*> src_data{};  // filled in at each run
+        Shape dst_shape{};
+        std::size_t dst = none, residual = none, scratch = none;
+        std::size_t src_image = 0, dst_image = 0;  // floats from image to image
+        const float* weights = nullptr;
+        const float* bias = nullptr;
+        Clamp clamp{};
+    };
+
+    static void check_key(PlanKey const& plan, PlanKey const& here) {
+        const auto compare = [](std::string_view what, std::string const& its, std::string const& ours) {
+            if (its != ours) fail("plan: made for another ", what, ": ", its, ", here ", ours);
+        };
+        compare("library version", plan.version, here.version);
+        compare("instruction set", plan.arch, here.arch);
+        compare("processor", plan.cpu, here.cpu);
+        compare("list of primitives", plan.primitives, here.primitives);
+        compare("network", plan.network, here.network);
+    }
+
+    [[nodiscard]] static std::size_t find_layout(Kernels const& kernels, std::string_view name,
+                                                 std::string_view layer) {
+        for (std::size_t i = 0; i < kernels.layouts.size(); ++i) {
+            if (kernels.layouts[i].name == name) return i;
+        }
+        fail("plan: layer ", layer, " uses an unknown layout, ", name);
+    }
+    [[nodiscard]] static PrimitiveEntry const& find_primitive(Kernels const& kernels, PlannedLayer const& layer) {
+        for (PrimitiveEntry const& entry : kernels.primitives) {
+            if (entry.id == layer.primitive) return entry;
+        }
+        fail("plan: layer ", layer.name, " uses an unknown primitive, ", layer.primitive);
+    }
+
+    /// A tensor of the arena, alive from the step that writes it to the last that reads it. Until the arena is laid
+    /// out, tensors_ holds nothing for it.
+    std::size_t book(std::size_t floats, std::size_t step) {
+        lifetimes_.push_back({floats, step, step});
+        tensors_.push_back(nullptr);
+        return tensors_.size() - 1;
+    }
+    void use(std::size_t tensor, std::size_t step) {
+        if (tensor > result) lifetimes_[tensor - 2].last = std::max(lifetimes_[tensor - 2].last, step);
+    }
+    /// Room for weights that lasts as long as the program.
+    float* keep(std::size_t floats) {
+        weight_floats_ += floats;
+        return kept_.emplace_back(floats).data();
+    }
+
+    void build(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights,
+               std::size_t workers) {
+        if (plan.layers.size() != graph.size())
+            fail("plan: ", plan.layers.size(), " layers for a graph of ", graph.size());
+        tensors_.assign(2, nullptr);
+        std::vector<std::size_t> tensor(graph.size(), none), in_layout(graph.size()), out_layout(graph.size());
+        std::map<std::pair<std::size_t, std::size_t>, std::size_t> copies;  // (node, layout) -> tensor
+        const std::vector<std::size_t> last_reader = last_readers(graph);
+        const auto batch = static_cast<std::size_t>(batch_);
+        const auto floats = [&](std::size_t node, std::size_t layout) {
+            return kernels.layouts[layout].size(graph[node].shape);
+        };
+        const auto add = [&](Step step, std::string const& name) {
+            for (const std::size_t src : step.src) use(src, steps_.size());
+            if (step.residual != none) use(step.residual, steps_.size());
+            use(step.dst, steps_.size());
+            step.src_data.resize(step.src.size());
+            steps_.push_back(std::move(step));
+            names_.push_back(name);
+        };
+        // The tensor that holds a node's result in a layout, changing it if need be.
+        const auto read = [&](std::size_t node, std::size_t layout) {
+            if (kernels.same_placement(graph[node].shape, out_layout[node], layout)) return tensor[node];
+            const auto [found, fresh] = copies.try_emplace({node, layout}, none);
+            if (!fresh) return found->second;
+            Step step{.kind = Kind::transform,
+                      .transform = &kernels.transform(out_layout[node], layout),
+                      .layer = {},
+                      .src = {tensor[node]},
+                      .src_shapes = {graph[node].shape},
+                      .dst_shape = graph[node].shape,
+                      .src_image = floats(node, out_layout[node]),
+                      .dst_image = floats(node, layout)};
+            found->second = step.dst = book(batch * step.dst_image, steps_.size());
+            add(std::move(step), graph[node].name);
+            return found->second;
+        };
+
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            Node const& node = graph[i];
+            PlannedLayer const& planned = plan.layers[i];
+            if (planned.name != node.name)
+                fail("plan: layer ", planned.name, " stands where the graph has ", node.name);
+            in_layout[i] = find_layout(kernels, planned.in_layout, node.name);
+            out_layout[i] = find_layout(kernels, planned.out_layout, node.name);
+            if (std::holds_alternative<InputParams>(node.layer)) {
+                if (out_layout[i] != 0) {
+                    fail("plan: layer ", node.name, " is an image in ", planned.out_layout, "; images come in ",
+                         kernels.layouts[0].name);
+                }
+                tensor[i] = source;
+                continue;
+            }
+            Step step{.layout = &kernels.layouts[out_layout[i]],
+                      .layer = node.layer,
+                      .src = {},
+                      .src_shapes = graph.input_shapes(i),
+                      .dst_shape = node.shape,
+                      .src_image = floats(node.inputs[0], in_layout[i]),
+                      .dst_image = floats(i, out_layout[i])};
+            const bool is_conv = std::holds_alternative<ConvParams>(node.layer);
+            for (std::size_t position = 0; position < node.inputs.size(); ++position) {
+                const std::size_t layout = detail::read_layout(node, position, in_layout[i], out_layout[i]);
+                const std::size_t from = read(node.inputs[position], layout);
+                if (is_conv && position == 1)
+                    step.residual = from;
+                else
+                    step.src.push_back(from);
+            }
+            const bool leaves = i == graph.output_node() && kernels.same_placement(node.shape, out_layout[i], 0);
+            if (is_conv) {
+                step.dst = tensor[i] = leaves ? result : book(batch * step.dst_image, steps_.size());
+                add_conv(std::move(step), node, planned, kernels, weights, workers, add);
+                continue;
+            }
+            step.kind = Kind::op;
+            step.op = &kernels.op(node.layer, in_layout[i]);
+            if (step.op->run == nullptr || in_layout[i] != out_layout[i]) {
+                fail("plan: layer ", node.name, " (", planned.kind, ") cannot run ", planned.in_layout, " -> ",
+                     planned.out_layout);
+            }
+            if (step.op->packed_floats != nullptr) step.weights = pack_op(step, node, weights);
+            // In place where nobody reads the input later.
+            const bool own_copy = step.src[0] != source && tensor[node.inputs[0]] != step.src[0];
+            const bool reuse = step.op->in_place && !leaves && step.src[0] > result &&
+                               last_reader[node.inputs[0]] == i && std::ranges::count(step.src, step.src[0]) == 1 &&
+                               !own_copy && graph[node.inputs[0]].shape == node.shape;
+            step.dst = tensor[i] = leaves ? result : reuse ? step.src[0] : book(batch * step.dst_image, steps_.size());
+            add(std::move(step), node.name);
+        }
+        finish(graph, kernels, tensor, out_layout, add);
+
+        const ArenaLayout layout = place(lifetimes_);
+        arena_ = AlignedBuffer(layout.floats);
+        for (std::size_t i = 0; i < lifetimes_.size(); ++i) tensors_[i + 2] = arena_.data() + layout.offsets[i];
+    }
+
+    template <class Add>
+    void add_conv(Step step, Node const& node, PlannedLayer const& planned, Kernels const& kernels,
+                  Weights const& weights, std::size_t workers, Add const& add) {
+        auto const& conv = std::get<ConvParams>(node.layer);
+        PrimitiveEntry const& primitive = find_primitive(kernels, planned);
+        step.kind = Kind::conv;
+        step.primitive = &primitive;
+        step.shape = conv_shape_of(conv, step.src_shapes[0], 1);
+        step.clamp = conv.clamp;
+        const bool layouts_fit = kernels.layouts[primitive.in_layout].name == planned.in_layout &&
+                                 kernels.layouts[primitive.out_layout].name == planned.out_layout;
+        if (const Support support = primitive.supports(step.shape); !support || !layouts_fit) {
+            fail("plan: layer ", node.name, ": ", primitive.id, " cannot compute ", to_string(step.shape), " ",
+                 planned.in_layout, " -> ", planned.out_layout, ": ", support ? "wrong layouts" : support.reason());
+        }
+        const PreparedWeights prepared = prepare_weights(node, weights);
+        float* packed = keep(primitive.packed_floats(step.shape));
+        primitive.pack(step.shape, prepared.kernel.data(), packed);
+        step.weights = packed;
+        if (!prepared.bias.empty()) {
+            float* bias = keep(prepared.bias.size());
+            std::ranges::copy(prepared.bias, bias);
+            step.bias = bias;
+        }
+        if (const std::size_t scratch = primitive.scratch_floats(step.shape, workers); scratch > 0) {
+            step.scratch = book(scratch, steps_.size());
+        }
+        if (primitive.fuses_epilogue) {
+            add(std::move(step), node.name);
+            return;
+        }
+        Step epilogue = step;
+        epilogue.kind = Kind::epilogue;
+        epilogue.src.clear();
+        epilogue.scratch = none;
+        step.bias = nullptr;
+        step.residual = none;
+        step.clamp = {};
+        add(std::move(step), node.name);
+        if (epilogue.bias != nullptr || epilogue.residual != none || epilogue.clamp != Clamp{}) {
+            if (epilogue.layout->epilogue == nullptr) {
+                fail("plan: layer ", node.name, ": no bias and activation in layout ", planned.out_layout);
+            }
+            add(std::move(epilogue), node.name);
+        }
+    }
+
+    [[nodiscard]] const float* pack_op(Step const& step, Node const& node, Weights const& weights) {
+        const PreparedWeights prepared = prepare_weights(node, weights);
+        float* packed = keep(step.op->packed_floats(node.layer, step.src_shapes[0]));
+        step.op->pack(node.layer, step.src_shapes[0], {prepared.kernel, prepared.bias}, packed);
+        return packed;
+    }
+
+    /// The result leaves in the first layout: a last change of layout, or a copy of a network without layers.
+    template <class Add>
+    void finish(Graph const& graph, Kernels const& kernels, std::vector<std::size_t> const& tensor,
+                std::vector<std::size_t> const& out_layout, Add const& add) {
+        const std::size_t last = graph.output_node();
+        if (tensor[last] == result) return;
+        Step step{.kind = Kind::transform,
+                  .transform = &kernels.transform(out_layout[last], 0),
+                  .layer = {},
+                  .src = {tensor[last]},
+                  .src_shapes = {graph[last].shape},
+                  .dst_shape = graph[last].shape,
+                  .dst = result,
+                  .src_image = kernels.layouts[out_layout[last]].size(graph[last].shape),
+                  .dst_image = kernels.layouts[0].size(graph[last].shape)};
+        add(std::move(step), graph[last].name);
+    }
+
+    [[nodiscard]] static std::vector<std::size_t> last_readers(Graph const& graph) {
+        std::vector<std::size_t> last(graph.size(), none);
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            for (const std::size_t input : graph[i].inputs) last[input] = i;
+        }
+        last[graph.output_node()] = none;
+        return last;
+    }
+
+    void run(Step& step, ExecutorRef executor) noexcept {
+        float* dst = tensors_[step.dst];
+        const auto batch = static_cast<std::size_t>(batch_);
+        if (step.kind == Kind::conv) {
+            const float* src = tensors_[step.src[0]];
+            for (std::size_t image = 0; image < batch; ++image) {
+                step.primitive->run(
+                    step.shape,
+                    {.src = src + image * step.src_image,
+                     .weights = step.weights,
+                     .bias = step.bias,
+                     .residual = step.residual == none ? nullptr : tensors_[step.residual] + image * step.dst_image,
+                     .clamp = step.clamp,
+                     .dst = dst + image * step.dst_image,
+                     .scratch = step.scratch == none ? nullptr : tensors_[step.scratch],
+                     .executor = executor});
+            }
+        } else if (step.kind == Kind::epilogue) {
+            step.layout->epilogue(step.dst_shape, batch_, dst, step.bias,
+                                  step.residual == none ? nullptr : tensors_[step.residual], step.clamp, executor);
+        } else if (step.kind == Kind::transform) {
+            const float* src = tensors_[step.src[0]];
+            for (std::size_t image = 0; image < batch; ++image) {
+                step.transform->run(step.dst_shape, src + image * step.src_image, dst + image * step.dst_image,
+                                    executor);
+            }
+        } else {
+            auto& data = step.src_data;
+            for (std::size_t i = 0; i < step.src.size(); ++i) data[i] = tensors_[step.src[i]];
+            step.op->run(step.layer, {.src = data,
+                                      .src_shape = step.src_shapes,
+                                      .dst = dst,
+                                      .dst_shape = step.dst_shape,
+                                      .batch = batch_,
+                                      .weights = step.weights,
+                                      .executor = executor});
+        }
+    }
+
+    int batch_;
+    Shape in_shape_, out_shape_;
+    std::size_t in_floats_ = 0, out_floats_ = 0;
+    std::vector<Step> steps_;
+    std::vector<std::string> names_;
+    std::vector<float*> tensors_;
+    std::vector<Lifetime> lifetimes_;  // of tensors_[2], tensors_[3], ...
+    AlignedBuffer arena_;
+    std::vector<AlignedBuffer> kept_;
+    std::size_t weight_floats_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/pbqp/exact.hpp
+
+// primsel/pbqp/reduce.hpp
+
+// primsel/pbqp/detail/reducer.hpp
+// A problem that is taken apart node by node, and put together again in reverse order.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+inline constexpr std::size_t no_edge = std::numeric_limits<std::size_t>::max();
+
+/// The lowest position of the smallest value.
+[[nodiscard]] inline std::size_t cheapest(std::span<const double> costs) {
+    return static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin());
+}
+
+class Reducer {
+public:
+    explicit Reducer(PbqpProblem const& problem)
+        : adjacent_(problem.node_count()), queued_(problem.node_count(), false) {
+        costs_.reserve(problem.node_count());
+        for (std::size_t node = 0; node < problem.node_count(); ++node) costs_.push_back(problem.costs(node));
+        alive_.assign(problem.node_count(), true);
+        left_ = problem.node_count();
+        for (PbqpProblem::Edge const& edge : problem.edges()) {
+            // The problem outlives its reducer: its matrices are not copied.
+            connect(edge.u, edge.v, Matrix(Matrix(), &problem.matrix(edge.matrix)));
+        }
+        for (std::size_t node = costs_.size(); node-- > 0;) queue(node);
+    }
+
+    /// R0, RI and RII as long as they apply. What is left is the core: every node has three neighbours or more.
+    void reduce() {
+        while (!queue_.empty()) {
+            const std::size_t node = queue_.back();
+            queue_.pop_back();
+            queued_[node] = false;
+            if (!alive_[node] || adjacent_[node].size() > 2) continue;
+            if (adjacent_[node].size() == 2)
+                reduce_two(node);
+            else if (adjacent_[node].size() == 1)
+                reduce_one(node);
+            else
+                reduce_none(node);
+        }
+    }
+
+    /// RN: the node that has the most neighbours takes what is locally cheapest.
+    void reduce_many() {
+        std::size_t most = no_edge;
+        for (std::size_t node = 0; node < costs_.size(); ++node) {
+            if (alive_[node] && (most == no_edge || adjacent_[node].size() > adjacent_[most].size())) most = node;
+        }
+        ++counts.rn;
+        fix(most, cheapest(local_costs(most)));
+    }
+
+    /// The node takes the alternative for good.
+    void fix(std::size_t node, std::size_t alternative) {
+        spent_ += costs_[node][alternative];
+        steps_.push_back({node, {no_edge, no_edge}, {}, {}, alternative});
+        while (!adjacent_[node].empty()) {
+            const std::size_t edge = adjacent_[node].back();
+            const std::size_t other = opposite(edge, node);
+            for (std::size_t j = 0; j < costs_[other].size(); ++j) costs_[other][j] += at(edge, node, alternative, j);
+            disconnect(edge);
+        }
+        remove(node);
+    }
+
+    [[nodiscard]] bool done() const { return left_ == 0; }
+    /// The cost that no choice in what is left can change: that of the nodes that went without a neighbour to charge.
+    [[nodiscard]] double spent() const { return spent_; }
+
+    /// For each alternative of a node, its cost and the least that each neighbour adds.
+    [[nodiscard]] std::vector<double> local_costs(std::size_t node) const {
+        std::vector<double> costs = costs_[node];
+        for (const std::size_t edge : adjacent_[node]) {
+            const std::size_t other = opposite(edge, node);
+            for (std::size_t i = 0; i < costs.size(); ++i) {
+                double least = std::numeric_limits<double>::infinity();
+                for (std::size_t j = 0; j < costs_[other].size(); ++j) {
+                    least = std::min(least, at(edge, node, i, j) + costs_[other][j]);
+                }
+                costs[i] += least;
+            }
+        }
+        return costs;
+    }
+
+    /// The core as a problem of its own; `nodes` are its nodes here.
+    [[nodiscard]] PbqpProblem core(std::vector<std::size_t>& nodes) const {
+        PbqpProblem core;
+        std::vector<std::size_t> number(costs_.size(), 0);
+        for (std::size_t node = 0; node < costs_.size(); ++node) {
+            if (!alive_[node]) continue;
+            number[node] = core.add_node(costs_[node]);
+            nodes.push_back(node);
+        }
+        for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
+            if (edges_[edge].matrix == nullptr) continue;
+            core.add_edge(number[edges_[edge].u], number[edges_[edge].v], *edges_[edge].matrix);
+        }
+        return core;
+    }
+
+    /// Undoes every step: `choice` holds the core's alternatives, if there is one, and gets all others.
+    void propagate(std::vector<std::size_t>& choice) const {
+        choice.resize(costs_.size(), 0);
+        for (std::size_t i = steps_.size(); i-- > 0;) {
+            Step const& step = steps_[i];
+            if (step.alternative != no_edge) {
+                choice[step.node] = step.alternative;
+                continue;
+            }
+            std::vector<double> costs = costs_[step.node];
+            for (std::size_t n = 0; n < 2 && step.neighbours[n] != no_edge; ++n) {
+                for (std::size_t a = 0; a < costs.size(); ++a) {
+                    const std::size_t b = choice[step.neighbours[n]];
+                    costs[a] += step.transposed[n] ? (*step.matrices[n])(b, a) : (*step.matrices[n])(a, b);
+                }
+            }
+            choice[step.node] = cheapest(costs);
+        }
+    }
+
+    PbqpSolution counts;  ///< only its counters are used
+
+private:
+    using Matrix = std::shared_ptr<const PbqpMatrix>;
+    struct Edge {
+        std::size_t u, v;
+        Matrix matrix;           ///< null once it is gone
+        std::size_t at_u, at_v;  ///< positions in the nodes' lists
+    };
+    /// A node that is gone, and what it needs to choose once its neighbours have chosen; or its alternative.
+    struct Step {
+        std::size_t node;
+        std::array<std::size_t, 2> neighbours;
+        std::array<Matrix, 2> matrices;
+        std::array<bool, 2> transposed;
+        std::size_t alternative = no_edge;
+    };
+
+    [[nodiscard]] std::size_t opposite(std::size_t edge, std::size_t node) const {
+        return edges_[edge].u == node ? edges_[edge].v : edges_[edge].u;
+    }
+    /// The cost of alternative i of `node` with alternative j of its neighbour.
+    [[nodiscard]] double at(std::size_t edge, std::size_t node, std::size_t i, std::size_t j) const {
+        return edges_[edge].u == node ? (*edges_[edge].matrix)(i, j) : (*edges_[edge].matrix)(j, i);
+    }
+
+    void queue(std::size_t node) {
+        if (queued_[node] || adjacent_[node].size() > 2) return;
+        queued_[node] = true;
+        queue_.push_back(node);
+    }
+    void remove(std::size_t node) {
+        alive_[node] = false;
+        --left_;
+    }
+
+    void connect(std::size_t u, std::size_t v, Matrix matrix) {
+        auto const& shorter = adjacent_[u].size() < adjacent_[v].size() ? adjacent_[u] : adjacent_[v];
+        for (const std::size_t edge : shorter) {
+            if (edges_[edge].u == u && edges_[edge].v == v) return merge(edge, *matrix, false);
+            if (edges_[edge].u == v && edges_[edge].v == u) return merge(edge, *matrix, true);
+        }
+        edges_.push_back({u, v, std::move(matrix), adjacent_[u].size(), adjacent_[v].size()});
+        adjacent_[u].push_back(edges_.size() - 1);
+        adjacent_[v].push_back(edges_.size() - 1);
+    }
+    void merge(std::size_t edge, PbqpMatrix const& matrix, bool transposed) {
+        auto sum = std::make_shared<PbqpMatrix>(*edges_[edge].matrix);
+        for (std::size_t i = 0; i < sum->rows; ++i) {
+            for (std::size_t j = 0; j < sum->columns; ++j) {
+                sum->values[i * sum->columns + j] += transposed ? matrix(j, i) : matrix(i, j);
+            }
+        }
+        edges_[edge].matrix = std::move(sum);
+    }
+    void disconnect(std::size_t edge) {
+        drop(edges_[edge].u, edges_[edge].at_u);
+        drop(edges_[edge].v, edges_[edge].at_v);
+        edges_[edge].matrix = nullptr;
+        queue(edges_[edge].u);
+        queue(edges_[edge].v);
+    }
+    void drop(std::size_t node, std::size_t position) {
+        auto& list = adjacent_[node];
+        list[position] = list.back();
+        list.pop_back();
+        if (position == list.size()) return;
+        Edge& moved = edges_[list[position]];
+        (moved.u == node ? moved.at_u : moved.at_v) = position;
+    }
+    [[nodiscard]] Step step_for(std::size_t node) const {
+        Step step{node, {no_edge, no_edge}, {}, {}, no_edge};
+        for (std::size_t n = 0; n < adjacent_[node].size(); ++n) {
+            Edge const& edge = edges_[adjacent_[node][n]];
+            step.neighbours[n] = opposite(adjacent_[node][n], node);
+            step.matrices[n] = edge.matrix;
+            step.transposed[n] = edge.v == node;
+        }
+        return step;
+    }
+
+    /// R0: a node without edges.
+    void reduce_none(std::size_t node) {
+        ++counts.r0;
+        spent_ += costs_[node][cheapest(costs_[node])];
+        steps_.push_back(step_for(node));
+        remove(node);
+    }
+
+    /// RI: a leaf's cheapest answer to each alternative of its neighbour becomes that alternative's cost.
+    void reduce_one(std::size_t node) {
+        ++counts.ri;
+        const std::size_t edge = adjacent_[node][0], other = opposite(edge, node);
+        for (std::size_t j = 0; j < costs_[other].size(); ++j) {
+            double least = std::numeric_limits<double>::infinity();
+            for (std::size_t i = 0; i < costs_[node].size(); ++i) {
+                least = std::min(least, costs_[node][i] + at(edge, node, i, j));
+            }
+            costs_[other][j] += least;
+        }
+        steps_.push_back(step_for(node));
+        disconnect(edge);
+        remove(node);
+    }
+
+    /// RII: a node between two others becomes an edge between them.
+    void reduce_two(std::size_t node) {
+        ++counts.rii;
+        const std::size_t e = adjacent_[node][0], f = adjacent_[node][1];
+        const std::size_t y = opposite(e, node), z = opposite(f, node);
+        auto delta = std::make_shared<PbqpMatrix>(
+            PbqpMatrix{costs_[y].size(), costs_[z].size(), std::vector<double>(costs_[y].size() * costs_[z].size())});
+        for (std::size_t j = 0; j < delta->rows; ++j) {
+            for (std::size_t k = 0; k < delta->columns; ++k) {
+                double least = std::numeric_limits<double>::infinity();
+                for (std::size_t i = 0; i < costs_[node].size(); ++i) {
+                    least = std::min(least, costs_[node][i] + at(e, node, i, j) + at(f, node, i, k));
+                }
+                delta->values[j * delta->columns + k] = least;
+            }
+        }
+        steps_.push_back(step_for(node));
+        disconnect(e);
+        disconnect(f);
+        remove(node);
+        connect(y, z, std::move(delta));
+        queue(y);
+        queue(z);
+    }
+
+    std::vector<std::vector<double>> costs_;
+    std::vector<std::vector<std::size_t>> adjacent_;  // edges of each node
+    std::vector<Edge> edges_;
+    std::vector<bool> alive_, queued_;
+    std::vector<std::size_t> queue_;
+    std::vector<Step> steps_;
+    std::size_t left_ = 0;
+    double spent_ = 0;
+};
+
+[[nodiscard]] inline PbqpSolution finish(PbqpProblem const& problem, Reducer const& reducer,
+                                         std::vector<std::size_t> choice, bool optimal) {
+    PbqpSolution solution = reducer.counts;
+    reducer.propagate(choice);
+    solution.cost = problem.cost(choice);
+    solution.choice = std::move(choice);
+    solution.optimal = optimal;
+    return solution;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The reductions of Scholz and Eckstein (2002; Hames and Scholz 2006): R0, RI and RII keep the optimum; where none of
+/// them applies, RN takes the locally cheapest alternative of the node with most neighbours. Linear in the number of
+/// nodes for chains and all other series-parallel graphs, which need no RN: the solution is then optimal.
+struct ReductionPbqp {
+    static constexpr std::string_view name = "reduction";
+
+    [[nodiscard]] PbqpSolution solve(PbqpProblem const& problem) const {
+        detail::Reducer reducer(problem);
+        reducer.reduce();
+        while (!reducer.done()) {
+            reducer.reduce_many();
+            reducer.reduce();
+        }
+        const bool optimal = reducer.counts.rn == 0;
+        return detail::finish(problem, reducer, {}, optimal);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <numeric>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The exact reductions, then branch and bound over the core that is left. Proven optimal, unless the core needs more
+/// than max_branches; then the best found.
+struct ExactPbqp {
+    static constexpr std::string_view name = "exact";
+    std::size_t max_branches = 1'000'000;
+
+    [[nodiscard]] PbqpSolution solve(PbqpProblem const& problem) const {
+        detail::Reducer reducer(problem);
+        reducer.reduce();
+        if (reducer.done()) return detail::finish(problem, reducer, {}, true);
+
+        std::vector<std::size_t> nodes;
+        const PbqpProblem core = reducer.core(nodes);
+        Search search{core, max_branches, ReductionPbqp{}.solve(core)};
+        search.branch(core, 0);
+        std::vector<std::size_t> choice(problem.node_count(), 0);
+        for (std::size_t i = 0; i < nodes.size(); ++i) choice[nodes[i]] = search.best.choice[i];
+        PbqpSolution solution = detail::finish(problem, reducer, std::move(choice), !search.cut_short);
+        solution.branches = search.branches;
+        return solution;
+    }
+
+private:
+    /// Depth first: fix the node with most neighbours, cheapest alternative first, reduce what is left, and leave off
+    /// where no completion can beat the best so far.
+    struct Search {
+        /// A reduced problem on the way down, and the numbers of its core's nodes in it, ascending.
+        struct Level {
+            detail::Reducer reducer;
+            std::vector<std::size_t> nodes;
+        };
+
+        PbqpProblem const& root;
+        std::size_t budget;
+        PbqpSolution best;
+        std::size_t branches = 0;
+        bool cut_short = false;
+        std::vector<Level const*> path{};
+
+        /// `spent`: what the choices made so far cost, apart from what they add to the problem that is left.
+        void branch(PbqpProblem const& problem, double spent) {
+            if (!(spent + bound(problem) < best.cost)) return;
+            const std::size_t node = busiest(problem);
+            const detail::Reducer whole(problem);
+            const std::vector<double> local = whole.local_costs(node);
+            std::vector<std::size_t> order(local.size());
+            std::iota(order.begin(), order.end(), std::size_t{0});
+            std::ranges::stable_sort(order, {}, [&](std::size_t i) { return local[i]; });
+            for (const std::size_t alternative : order) {
+                if (!(spent + local[alternative] < best.cost)) return;
+                if (branches == budget) {
+                    cut_short = true;
+                    return;
+                }
+                ++branches;
+                Level level{whole, {}};
+                level.reducer.fix(node, alternative);
+                level.reducer.reduce();
+                path.push_back(&level);
+                if (level.reducer.done()) {
+                    offer();
+                } else {
+                    const PbqpProblem core = level.reducer.core(level.nodes);
+                    branch(core, spent + level.reducer.spent());
+                }
+                path.pop_back();
+            }
+        }
+
+        /// A complete assignment: every level's choices, from the innermost core outwards.
+        void offer() {
+            std::vector<std::size_t> choice;
+            for (std::size_t i = path.size(); i-- > 0;) {
+                Level const& level = *path[i];
+                std::vector<std::size_t> outer(level.nodes.empty() ? 0 : level.nodes.back() + 1, 0);
+                for (std::size_t n = 0; n < level.nodes.size(); ++n) outer[level.nodes[n]] = choice[n];
+                level.reducer.propagate(outer);
+                choice = std::move(outer);
+            }
+            const double cost = root.cost(choice);
+            if (cost < best.cost) best.cost = cost, best.choice = std::move(choice);
+        }
+
+        [[nodiscard]] static std::size_t busiest(PbqpProblem const& problem) {
+            std::vector<std::size_t> degree(problem.node_count(), 0);
+            for (PbqpProblem::Edge const& edge : problem.edges()) ++degree[edge.u], ++degree[edge.v];
+            return static_cast<std::size_t>(std::ranges::max_element(degree) - degree.begin());
+        }
+
+        /// No assignment is cheaper: each edge's cost is shared out half and half, as the least of its row and column.
+        [[nodiscard]] static double bound(PbqpProblem const& problem) {
+            std::vector<std::vector<double>> costs;
+            for (std::size_t node = 0; node < problem.node_count(); ++node) costs.push_back(problem.costs(node));
+            for (PbqpProblem::Edge const& edge : problem.edges()) {
+                PbqpMatrix const& matrix = problem.matrix(edge.matrix);
+                std::vector<double> column(matrix.columns, std::numeric_limits<double>::infinity());
+                for (std::size_t i = 0; i < matrix.rows; ++i) {
+                    double row = std::numeric_limits<double>::infinity();
+                    for (std::size_t j = 0; j < matrix.columns; ++j) {
+                        row = std::min(row, matrix(i, j));
+                        column[j] = std::min(column[j], matrix(i, j));
+                    }
+                    costs[edge.u][i] += row / 2;
+                }
+                for (std::size_t j = 0; j < matrix.columns; ++j) costs[edge.v][j] += column[j] / 2;
+            }
+            double sum = 0;
+            for (auto const& node : costs) sum += *std::ranges::min_element(node);
+            return sum;
+        }
+    };
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/pbqp/greedy.hpp
+
+#include <algorithm>
+#include <cmath>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A baseline: every node takes its own cheapest alternative, as if there were no edges.
+struct GreedyPbqp {
+    static constexpr std::string_view name = "greedy";
+
+    [[nodiscard]] PbqpSolution solve(PbqpProblem const& problem) const {
+        PbqpSolution solution;
+        for (std::size_t node = 0; node < problem.node_count(); ++node) {
+            auto const& costs = problem.costs(node);
+            solution.choice.push_back(static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin()));
+        }
+        solution.cost = problem.cost(solution.choice);
+        solution.optimal = problem.edges().empty();
+        return solution;
+    }
+};
+
+/// A baseline: every node takes the same alternative, or its own cheapest where it has none of that number or may not
+/// take it.
+struct UniformPbqp {
+    static constexpr std::string_view name = "uniform";
+    std::size_t alternative = 0;
+
+    [[nodiscard]] PbqpSolution solve(PbqpProblem const& problem) const {
+        PbqpSolution solution = GreedyPbqp{}.solve(problem);
+        for (std::size_t node = 0; node < problem.node_count(); ++node) {
+            auto const& costs = problem.costs(node);
+            if (alternative < costs.size() && std::isfinite(costs[alternative])) solution.choice[node] = alternative;
+        }
+        solution.cost = problem.cost(solution.choice);
+        solution.optimal = false;
+        return solution;
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A plan and the median of its measured times.
+struct ComparedPlan {
+    std::string name;
+    Plan plan;
+    double seconds = 0;
+};
+
+/// The plan, greedy (each layer's own cheapest primitive, whatever the changes of layout cost) and, for each family
+/// that can compute something, the uniform plan that uses the family wherever it can and im2 where it cannot.
+template <CostModel Model>
+[[nodiscard]] std::vector<ComparedPlan> rival_plans(Graph const& simplified, Kernels const& kernels, Model& model) {
+    std::vector<ComparedPlan> plans;
+    plans.push_back({"plan", make_plan(simplified, kernels, model, ExactPbqp{})});
+    plans.push_back({"greedy", make_plan(simplified, kernels, model, GreedyPbqp{})});
+    std::vector<Family> families;
+    for (PrimitiveEntry const& entry : kernels.primitives) {
+        if (std::ranges::find(families, entry.family) == families.end()) families.push_back(entry.family);
+    }
+    for (const Family family : families) {
+        Plan plan = make_plan(simplified, kernels, model, ExactPbqp{}, {.family = family});
+        const bool used = std::ranges::any_of(plan.layers, [&](PlannedLayer const& layer) {
+            return std::ranges::any_of(kernels.primitives, [&](PrimitiveEntry const& entry) {
+                return entry.id == layer.primitive && entry.family == family;
+            });
+        });
+        if (used) plans.push_back({"uniform " + std::string(to_string_view(family)), std::move(plan)});
+    }
+    return plans;
+}
+
+/// Runs every plan once to warm up, then `rounds` times in turns, and stores each one's median.
+inline void time_plans(std::vector<ComparedPlan>& plans, Graph const& simplified, Kernels const& kernels,
+                       Weights const& weights, ExecutorRef executor, std::size_t rounds) {
+    std::vector<std::unique_ptr<Program>> programs;
+    for (ComparedPlan const& plan : plans) {
+        programs.push_back(std::make_unique<Program>(simplified, kernels, plan.plan, weights, executor.concurrency()));
+    }
+    std::vector<float> src(programs[0]->in_floats()), dst(programs[0]->out_floats());
+    for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>((i * 2654435761U >> 16) & 255U) / 255.0F;
+    std::vector<std::vector<double>> seconds(plans.size());
+    for (std::size_t round = 0; round <= rounds; ++round) {
+        for (std::size_t i = 0; i < plans.size(); ++i) {
+            const Timer timer;
+            programs[i]->run(src.data(), dst.data(), executor);
+            if (round > 0) seconds[i].push_back(timer.seconds());
+        }
+    }
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+        std::ranges::sort(seconds[i]);
+        plans[i].seconds = seconds[i][seconds[i].size() / 2];
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/engine/engine.hpp
+
+// primsel/engine/policies.hpp
+
+// primsel/cost/analytical.hpp
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
+/// bounds it and its traffic at the speed of the memory level that holds its working set. Nothing to train; the
+/// machine's few figures are measured once.
+class Analytical {
+public:
+    static constexpr std::string_view name = "analytical";
+
+    explicit Analytical(Machine machine = this_machine()) : machine_(std::move(machine)) {}
+
+    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            double sum = overhead;
+            for (Phase const& phase : kernels.primitives[queries[i].primitive].work(queries[i].shape)) {
+                sum += phase_seconds(phase);
+            }
+            seconds[i] = sum * queries[i].shape.batch;
+        }
+    }
+    void predict(Kernels const&, std::span<const TransformQuery> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            const double bytes = 8.0 * static_cast<double>(queries[i].shape.size());
+            // A transpose writes four floats at a time: half the speed of a copy.
+            seconds[i] = queries[i].batch * (overhead + 2 * bytes / machine_.bandwidth_for(bytes));
+        }
+    }
+    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            OpQuery const& query = queries[i];
+            double floats = static_cast<double>(query.output.size());
+            for (Shape const& shape : query.inputs) floats += static_cast<double>(shape.size());
+            double operations = static_cast<double>(query.output.size());
+            OpEntry const& op = kernels.op(*query.layer, query.layout);
+            if (op.operations != nullptr) operations = op.operations(*query.layer, query.inputs, query.output);
+            double weights = 0;
+            if (op.packed_floats != nullptr)
+                weights = static_cast<double>(op.packed_floats(*query.layer, query.inputs[0]));
+            const double image =
+                std::max(4 * floats / machine_.bandwidth_for(4 * floats), operations / machine_.vector_flops);
+            seconds[i] = overhead + query.batch * image + 4 * weights / machine_.bandwidth_for(16 * weights);
+        }
+    }
+
+private:
+    /// Calling a kernel and starting its loops.
+    static constexpr double overhead = 1e-6;
+
+    [[nodiscard]] double phase_seconds(Phase const& phase) const {
+        // A register tile in cache reaches about nine tenths of the peak.
+        const double rate = phase.rate == Rate::gemm     ? 0.9 * machine_.gemm_flops
+                            : phase.rate == Rate::vector ? machine_.vector_flops
+                                                         : machine_.scalar_flops;
+        return std::max(phase.operations / rate, phase.bytes / machine_.bandwidth_for(phase.working_set));
+    }
+
+    Machine machine_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/fwd.hpp
+// Names without their definitions.
+
+namespace primsel::inline PRIMSEL_ABI {
+
+class error;
+struct Shape;
+struct Coord;
+struct ConvShape;
+class Graph;
+class Weights;
+class Plan;
+class PbqpProblem;
+struct PbqpSolution;
+struct DefaultPolicies;
+template <class Net, class Policies = DefaultPolicies>
+class Engine;
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/all.hpp
+// THE list. Adding a primitive here gives it law tests, a benchmark, a column in every profile and a candidate in every
+// plan.
+
+// primsel/primitive/conv1x1.hpp
+
+// primsel/primitive/detail/gemm_form.hpp
+// What im2 and conv-1x1 share: a convolution as one product of the kernel and a matrix of patches.
+
+// primsel/core/fixed_string.hpp
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A string that may be a template argument: Named<"stem", ...>. N counts the terminating zero.
+template <std::size_t N>
+struct FixedString {
+    char text[N] = {};
+
+    constexpr FixedString() = default;
+    // NOLINTNEXTLINE(google-explicit-constructor): a literal is meant to convert
+    constexpr FixedString(const char (&literal)[N]) { std::copy_n(literal, N, text); }
+
+    [[nodiscard]] constexpr std::string_view view() const { return {text, N - 1}; }
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    constexpr operator std::string_view() const { return view(); }
+};
+
+template <std::size_t N, std::size_t M>
+constexpr auto operator+(FixedString<N> const& left, FixedString<M> const& right) {
+    FixedString<N + M - 1> sum;
+    std::copy_n(left.text, N - 1, sum.text);
+    std::copy_n(right.text, M, sum.text + N - 1);
+    return sum;
+}
+template <std::size_t N, std::size_t M>
+constexpr auto operator+(FixedString<N> const& left, const char (&right)[M]) {
+    return left + FixedString<M>(right);
+}
+
+/// A number in decimal, e.g. for `winograd-4x4-3x3`.
+template <unsigned value>
+constexpr auto fixed_decimal() {
+    constexpr std::size_t digits = [] {
+        std::size_t count = 1;
+        for (unsigned rest = value; rest >= 10; rest /= 10) ++count;
+        return count;
+    }();
+    FixedString<digits + 1> text;
+    unsigned rest = value;
+    for (std::size_t i = digits; i-- > 0; rest /= 10) text.text[i] = static_cast<char>('0' + rest % 10);
+    return text;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/gemm.hpp
+
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A matrix that somebody else owns, by the floats between neighbours down a column and along a row. One of the two is
+/// 1: row-major or, with them exchanged, stored transposed.
+struct MatrixView {
+    const float* data = nullptr;
+    std::size_t row_stride = 0;
+    std::size_t column_stride = 1;
+};
+
+[[nodiscard]] constexpr MatrixView row_major(const float* data, std::size_t stride) { return {data, stride, 1}; }
+/// The transpose of a row-major matrix whose rows are `stride` floats apart.
+[[nodiscard]] constexpr MatrixView transposed(const float* data, std::size_t stride) { return {data, 1, stride}; }
+
+/// C = A B, or C += A B; then C = clamp(C + bias + residual). A is m x k, B is k x n, C is m x n and row-major with
+/// c_stride floats between rows; C overlaps neither A nor B.
+struct GemmArgs {
+    int m = 0, n = 0, k = 0;
+    MatrixView a;
+    MatrixView b;
+    float* c = nullptr;
+    std::size_t c_stride = 0;
+    bool accumulate = false;
+    /// A value a row of C, or null; and a value a column, or null.
+    const float* row_bias = nullptr;
+    const float* column_bias = nullptr;
+    /// Laid out as C, or null.
+    const float* residual = nullptr;
+    Clamp clamp{};
+    /// scratch_floats floats.
+    float* scratch = nullptr;
+    ExecutorRef executor;
+};
+
+/// A matrix multiplication: an empty type with
+/// - scratch_floats<Arch>(m, n, k, workers): room that run needs;
+/// - run<Arch>(args): noexcept, no allocation, the same bits whatever the executor;
+/// - work<Arch>(m, n, k): what it does, for the analytical cost model.
+/// SimdGemm (gemm_simd.hpp) and EigenGemm (gemm_eigen.hpp) model it.
+template <class G>
+concept Gemm = requires(GemmArgs const& args, int size, std::size_t workers) {
+    { G::template scratch_floats<default_arch>(size, size, size, workers) } -> std::same_as<std::size_t>;
+    { G::template run<default_arch>(args) } noexcept;
+    { G::template work<default_arch>(size, size, size) } -> std::same_as<Work>;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Which operands of C = A B are stored transposed (t).
+enum class GemmForm { ab, atb, abt, atbt };
+/// Kernel-major output (k x pixels, chw) or image-major (pixels x k, hwc).
+enum class GemmOut { ki, ik };
+
+namespace detail {
+
+template <GemmForm form, GemmOut out>
+struct FormTraits {
+    static constexpr bool a_transposed = form == GemmForm::atb || form == GemmForm::atbt;
+    static constexpr bool b_transposed = form == GemmForm::abt || form == GemmForm::atbt;
+    /// ki: C = kernel x patches. ik: C = patches' x kernel'.
+    static constexpr bool kernel_is_a = out == GemmOut::ki;
+    /// The kernel is stored with its depth as rows: depth x k instead of k x depth.
+    static constexpr bool kernel_depth_major = kernel_is_a ? a_transposed : !b_transposed;
+    /// The patches are stored with the depth as rows: depth x pixels (im2col, a chw image) instead of pixels x depth.
+    static constexpr bool patches_depth_major = kernel_is_a ? !b_transposed : a_transposed;
+    using out_layout = std::conditional_t<kernel_is_a, chw, hwc>;
+
+    static constexpr auto name = [] {
+        constexpr auto suffix = [] {
+            if constexpr (kernel_is_a)
+                return FixedString("-ki");
+            else
+                return FixedString("-ik");
+        }();
+        if constexpr (form == GemmForm::ab)
+            return FixedString("ab") + suffix;
+        else if constexpr (form == GemmForm::atb)
+            return FixedString("atb") + suffix;
+        else if constexpr (form == GemmForm::abt)
+            return FixedString("abt") + suffix;
+        else
+            return FixedString("atbt") + suffix;
+    }();
+
+    /// m, n and k of the product of one group.
+    struct Sizes {
+        int m, n, k;
+    };
+    [[nodiscard]] static constexpr Sizes sizes(ConvShape const& s) {
+        const int pixels = static_cast<int>(s.out_pixels());
+        return kernel_is_a ? Sizes{s.group_k(), pixels, s.depth()} : Sizes{pixels, s.group_k(), s.depth()};
+    }
+
+    /// One group of the convolution: dst = clamp(kernel x patches + bias + residual). `patch_stride` is the distance
+    /// between the stored rows of patches.
+    template <class G, class Arch>
+    static void multiply(ConvShape const& s, ConvArgs const& args, int group, const float* patches,
+                         std::size_t patch_stride, float* scratch) noexcept {
+        const auto depth = static_cast<std::size_t>(s.depth()), group_k = static_cast<std::size_t>(s.group_k());
+        const std::size_t pixels = s.out_pixels(), first_k = static_cast<std::size_t>(group) * group_k;
+        const float* kernel = args.weights + first_k * depth;
+        const std::size_t offset = kernel_is_a ? first_k * pixels : first_k;
+        const float* bias = args.bias == nullptr ? nullptr : args.bias + first_k;
+        const Sizes size = sizes(s);
+        const auto patch_view = [&] {  // depth x pixels
+            return patches_depth_major ? row_major(patches, patch_stride) : transposed(patches, patch_stride);
+        };
+        const auto patch_view_transposed = [&] {  // pixels x depth
+            return patches_depth_major ? transposed(patches, patch_stride) : row_major(patches, patch_stride);
+        };
+        const auto kernel_view = [&] {  // k x depth
+            return kernel_depth_major ? transposed(kernel, group_k) : row_major(kernel, depth);
+        };
+        const auto kernel_view_transposed = [&] {  // depth x k
+            return kernel_depth_major ? row_major(kernel, group_k) : transposed(kernel, depth);
+        };
+        G::template run<Arch>({.m = size.m,
+                               .n = size.n,
+                               .k = size.k,
+                               .a = kernel_is_a ? kernel_view() : patch_view_transposed(),
+                               .b = kernel_is_a ? patch_view() : kernel_view_transposed(),
+                               .c = args.dst + offset,
+                               .c_stride = kernel_is_a ? pixels : static_cast<std::size_t>(s.k),
+                               .row_bias = kernel_is_a ? bias : nullptr,
+                               .column_bias = kernel_is_a ? nullptr : bias,
+                               .residual = args.residual == nullptr ? nullptr : args.residual + offset,
+                               .clamp = args.clamp,
+                               .scratch = scratch,
+                               .executor = args.executor});
+    }
+};
+
+/// Stores the kernel, group after group, as k x depth or depth x k; tap(k, c, fh, fw) orders the depth.
+template <bool depth_major, class DepthIndex>
+void pack_kernel(ConvShape const& s, const float* kernel, DepthIndex const& depth_index, float* dst) {
+    const auto depth = static_cast<std::size_t>(s.depth()), group_k = static_cast<std::size_t>(s.group_k());
+    const float* value = kernel;
+    for (int k = 0; k < s.k; ++k) {
+        const auto row = static_cast<std::size_t>(k % s.group_k());
+        float* group = dst + static_cast<std::size_t>(k / s.group_k()) * depth * group_k;
+        for (int c = 0; c < s.group_c(); ++c) {
+            for (int fh = 0; fh < s.fh; ++fh) {
+                for (int fw = 0; fw < s.fw; ++fw) {
+                    const auto column = static_cast<std::size_t>(depth_index(c, fh, fw));
+                    group[depth_major ? column * group_k + row : row * depth + column] = *value++;
+                }
+            }
+        }
+    }
+}
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/gemm_simd.hpp
+
+// primsel/primitive/detail/panel.hpp
+// Matrices packed into the panels that a register tile reads.
+
+// primsel/primitive/detail/tile.hpp
+// The register tile: what every fast multiplication in this room comes down to.
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// C = A B for a few rows of A and one panel of B, then the epilogue.
+///
+/// The depth is walked as outer x inner x run, so that A may be an image in place: `run` neighbours, then inner_step
+/// floats on to the next tap of a kernel row, then outer_step floats on to the next kernel row. B is a panel: for each
+/// step of the depth, as many floats as the panel is wide, padded with zeros to whole vectors.
+struct TileArgs {
+    const float* a = nullptr;
+    /// Floats between rows of A, where its columns are neighbours; between columns, where its rows are (transposed).
+    std::size_t a_stride = 0;
+    int outer = 1, inner = 1, run = 0;
+    std::size_t outer_step = 0, inner_step = 0;
+    const float* b = nullptr;
+    float* c = nullptr;
+    std::size_t c_stride = 0;
+    /// Columns of C that exist: at most the width of the panel.
+    int columns = 0;
+    bool accumulate = false;
+    const float* row_bias = nullptr;
+    const float* column_bias = nullptr;
+    /// Laid out as C.
+    const float* residual = nullptr;
+    Clamp clamp{};
+};
+
+/// Vectors side by side in a full panel.
+inline constexpr int panel_vectors = 2;
+template <class Arch>
+inline constexpr int panel_width = panel_vectors * lanes<Arch>;
+
+/// Rows of the largest tile: its accumulators, a row of B and an element of A fill the registers.
+template <class Arch>
+inline constexpr int tile_rows = registers<Arch> == 32 ? 14 : 6;
+
+/// The epilogue of a tile at the right edge of C, element by element: the same operations in the same order as the
+/// vectors', so that the bits do not depend on where a column lies. Not inlined: once is enough for all tiles.
+PRIMSEL_NOINLINE inline void finish_edge(TileArgs const& t, const float* sums, int rows, int width) noexcept {
+    for (int row = 0; row < rows; ++row) {
+        float* c = t.c + static_cast<std::size_t>(row) * t.c_stride;
+        for (int column = 0; column < t.columns; ++column) {
+            float value = sums[row * width + column];
+            if (t.accumulate) value += c[column];
+            if (t.row_bias != nullptr) value += t.row_bias[row];
+            if (t.column_bias != nullptr) value += t.column_bias[column];
+            if (t.residual != nullptr) {
+                value += t.residual[static_cast<std::size_t>(row) * t.c_stride + static_cast<std::size_t>(column)];
+            }
+            c[column] = primsel::clamp(value, t.clamp.low, t.clamp.high);
+        }
+    }
+}
+
+template <class Arch, int rows, int vectors>
+PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors]) noexcept {
+    constexpr int width = vectors * lanes<Arch>;
+    if (t.columns != width) {
+        alignas(64) float buffer[rows * width];
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) store<Arch>(buffer + row * width + v * lanes<Arch>, sums[row][v]);
+        }
+        finish_edge(t, buffer, rows, width);
+        return;
+    }
+    // One pass over the tile for each part that there is: a test within the passes would multiply the code.
+    const auto each = [&](auto const& change) {
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) {
+                change(sums[row][v], row, static_cast<std::size_t>(row) * t.c_stride, v * lanes<Arch>);
+            }
+        }
+    };
+    using V = Floats<Arch>;
+    if (t.accumulate) each([&](V& sum, int, std::size_t offset, int at) { sum += load<Arch>(t.c + offset + at); });
+    if (t.row_bias != nullptr)
+        each([&](V& sum, int row, std::size_t, int) { sum += broadcast<Arch>(t.row_bias[row]); });
+    if (t.column_bias != nullptr)
+        each([&](V& sum, int, std::size_t, int at) { sum += load<Arch>(t.column_bias + at); });
+    if (t.residual != nullptr) {
+        each([&](V& sum, int, std::size_t offset, int at) { sum += load<Arch>(t.residual + offset + at); });
+    }
+    const auto low = broadcast<Arch>(t.clamp.low), high = broadcast<Arch>(t.clamp.high);
+    each([&](V& sum, int, std::size_t offset, int at) { store<Arch>(t.c + offset + at, clamp<Arch>(sum, low, high)); });
+}
+
+/// A's columns are neighbours. A pointer for every three rows: x86 adds a register once and twice for free.
+template <class Arch, int rows, int vectors>
+void tile(TileArgs const& t) noexcept {
+    constexpr int groups = (rows + 2) / 3, width = vectors * lanes<Arch>;
+    Floats<Arch> sums[rows][vectors];
+    PRIMSEL_UNROLL
+    for (int row = 0; row < rows; ++row) {
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) sums[row][v] = broadcast<Arch>(0.0F);
+    }
+    const std::size_t stride = t.a_stride;
+    const float* b = t.b;
+    for (int outer = 0; outer < t.outer; ++outer) {
+        for (int inner = 0; inner < t.inner; ++inner) {
+            const float* first =
+                t.a + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
+            const float* a[groups];
+            PRIMSEL_UNROLL
+            for (int g = 0; g < groups; ++g) a[g] = first + static_cast<std::size_t>(3 * g) * stride;
+            for (int step = 0; step < t.run; ++step) {
+                Floats<Arch> row_of_b[vectors];
+                PRIMSEL_UNROLL
+                for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
+                b += width;
+                PRIMSEL_UNROLL
+                for (int row = 0; row < rows; ++row) {
+                    const auto element = broadcast<Arch>(a[row / 3][static_cast<std::size_t>(row % 3) * stride]);
+                    PRIMSEL_UNROLL
+                    for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
+                }
+                PRIMSEL_UNROLL
+                for (int g = 0; g < groups; ++g) ++a[g];
+            }
+        }
+    }
+    finish<Arch>(t, sums);
+}
+
+/// A is stored transposed: its rows are neighbours.
+template <class Arch, int rows, int vectors>
+void tile_transposed(TileArgs const& t) noexcept {
+    constexpr int width = vectors * lanes<Arch>;
+    Floats<Arch> sums[rows][vectors];
+    PRIMSEL_UNROLL
+    for (int row = 0; row < rows; ++row) {
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) sums[row][v] = broadcast<Arch>(0.0F);
+    }
+    const float* a = t.a;
+    const float* b = t.b;
+    for (int step = 0; step < t.run; ++step) {
+        Floats<Arch> row_of_b[vectors];
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
+        b += width;
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            const auto element = broadcast<Arch>(a[row]);
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
+        }
+        a += t.a_stride;
+    }
+    finish<Arch>(t, sums);
+}
+
+using TileKernel = void (*)(TileArgs const&) noexcept;
+
+/// kernel[rows - 1], for 1 to tile_rows rows.
+template <class Arch, int vectors>
+inline constexpr auto tile_kernels = []<int... i>(std::integer_sequence<int, i...>) {
+    return std::array<TileKernel, sizeof...(i)>{&tile<Arch, i + 1, vectors>...};
+}(std::make_integer_sequence<int, tile_rows<Arch>>{});
+
+/// Multiplies all `rows` rows of A with one panel that is `width` floats wide, in tiles as even as they can be: a small
+/// image of 49 rows is 13 + 12 + 12 + 12, not 3 x 14 + 7.
+template <class Arch>
+void multiply_panel(TileArgs t, int rows, int width) noexcept {
+    constexpr int most = tile_rows<Arch>;
+    auto const& kernels = width == lanes<Arch> ? tile_kernels<Arch, 1> : tile_kernels<Arch, panel_vectors>;
+    const int tiles = (rows + most - 1) / most;
+    for (int i = 0; i < tiles; ++i) {
+        const int count = rows / tiles + (i < rows % tiles ? 1 : 0);
+        kernels[static_cast<std::size_t>(count - 1)](t);
+        t.a += static_cast<std::size_t>(count) * t.a_stride;
+        t.c += static_cast<std::size_t>(count) * t.c_stride;
+        if (t.row_bias != nullptr) t.row_bias += count;
+        if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
+    }
+}
+
+/// The same for an A that is stored transposed. Fewer kernels: full tiles, then halves, pairs and single rows.
+template <class Arch>
+void multiply_panel_transposed(TileArgs t, int rows, int width) noexcept {
+    constexpr int most = tile_rows<Arch>;
+    const auto run = [&]<int count>(std::integral_constant<int, count>) {
+        for (; rows >= count; rows -= count) {
+            if (width == lanes<Arch>) {
+                tile_transposed<Arch, count, 1>(t);
+            } else {
+                tile_transposed<Arch, count, panel_vectors>(t);
+            }
+            t.a += count;
+            t.c += static_cast<std::size_t>(count) * t.c_stride;
+            if (t.row_bias != nullptr) t.row_bias += count;
+            if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
+        }
+    };
+    run(std::integral_constant<int, most>{});
+    run(std::integral_constant<int, most / 2>{});
+    run(std::integral_constant<int, 2>{});
+    run(std::integral_constant<int, 1>{});
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Columns of the panel that starts at column `first` of n: the full width, or one vector where that is enough.
+template <class Arch>
+[[nodiscard]] constexpr int panel_columns(int first, int n) {
+    return n - first <= lanes<Arch> ? lanes<Arch> : panel_width<Arch>;
+}
+/// n rounded up to what its panels hold.
+template <class Arch>
+[[nodiscard]] constexpr int padded_columns(int n) {
+    const int last = (n - 1) / panel_width<Arch> * panel_width<Arch>;
+    return last + panel_columns<Arch>(last, n);
+}
+template <class Arch>
+[[nodiscard]] constexpr int panel_count(int n) {
+    return (n + panel_width<Arch> - 1) / panel_width<Arch>;
+}
+/// Floats of a k x n matrix in panels.
+template <class Arch>
+[[nodiscard]] constexpr std::size_t packed_size(int k, int n) {
+    return static_cast<std::size_t>(k) * static_cast<std::size_t>(padded_columns<Arch>(n));
+}
+
+/// Packs `columns` columns of b, from column `first`, into a panel of `width`: dst[row][column], zeros beyond.
+inline void pack_panel(MatrixView const& b, int k, int first, int columns, int width, float* dst) noexcept {
+    const auto rows = static_cast<std::size_t>(k), count = static_cast<std::size_t>(columns),
+               step = static_cast<std::size_t>(width);
+    const float* src = b.data + static_cast<std::size_t>(first) * b.column_stride;
+    if (b.column_stride == 1) {
+        for (std::size_t row = 0; row < rows; ++row) {
+            std::memcpy(dst + row * step, src + row * b.row_stride, count * sizeof(float));
+        }
+    } else {
+        transpose_columns(src, b.column_stride, dst, step, count, 0, rows);
+    }
+    if (columns < width) {
+        for (std::size_t row = 0; row < rows; ++row) std::fill(dst + row * step + count, dst + (row + 1) * step, 0.0F);
+    }
+}
+
+/// All of b, k x n, panel after panel: packed_size floats.
+template <class Arch>
+void pack_panels(MatrixView const& b, int k, int n, float* dst) noexcept {
+    for (int first = 0; first < n; first += panel_width<Arch>) {
+        const int width = panel_columns<Arch>(first, n);
+        pack_panel(b, k, first, std::min(width, n - first), width, dst);
+        dst += static_cast<std::size_t>(k) * static_cast<std::size_t>(width);
+    }
+}
+
+/// Rows [first_row, last_row) of C for a B packed in panels. `t` holds A, C and the epilogue of the whole product, and
+/// how A's depth is walked; its b, columns and clamp are filled in here.
+template <class Arch>
+void multiply_panels(TileArgs const& whole, int first_row, int last_row, int n, const float* packed) noexcept {
+    const int depth = whole.outer * whole.inner * whole.run;
+    const auto row = static_cast<std::size_t>(first_row);
+    for (int first = 0; first < n; first += panel_width<Arch>) {
+        const int width = panel_columns<Arch>(first, n);
+        const auto column = static_cast<std::size_t>(first);
+        TileArgs t = whole;
+        t.a += row * whole.a_stride;
+        t.b = packed + static_cast<std::size_t>(depth) * column;
+        t.c += row * whole.c_stride + column;
+        t.columns = std::min(width, n - first);
+        if (t.row_bias != nullptr) t.row_bias += row;
+        if (t.column_bias != nullptr) t.column_bias += column;
+        if (t.residual != nullptr) t.residual += row * whole.c_stride + column;
+        multiply_panel<Arch>(t, last_row - first_row, width);
+    }
+}
+
+/// Rows of A that are multiplied with every panel before the next rows: few enough for L2, a multiple of the tile.
+template <class Arch>
+inline constexpr int block_rows = 112 / tile_rows<Arch> * tile_rows<Arch>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// primsel's own matrix multiplication: register tiles over panels of B. It packs B at every call; the smaller of the
+/// two ways round: all of B at first where it has fewer columns than A has rows, otherwise panel by panel.
+struct SimdGemm {
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(int m, int n, int k, std::size_t workers) {
+        if (pack_at_first(m, n)) return detail::packed_size<Arch>(k, n);
+        return workers * panel_floats<Arch>(k);
+    }
+
+    template <class Arch>
+    static void run(GemmArgs const& args) noexcept {
+        if (pack_at_first(args.m, args.n)) {
+            run_by_rows<Arch>(args);
+        } else {
+            run_by_panels<Arch>(args);
+        }
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(int m, int n, int k) {
+        const double rows = m, columns = detail::padded_columns<Arch>(n), depth = k;
+        const double packed = 4.0 * depth * columns, a = 4.0 * rows * depth, c = 4.0 * rows * n;
+        return Work{}
+            .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * packed, .working_set = packed})
+            .add({.rate = Rate::gemm,
+                  .operations = 2 * rows * columns * depth,
+                  .bytes = a + packed + 2 * c,
+                  .working_set = a + packed + c});
+    }
+
+private:
+    [[nodiscard]] static constexpr bool pack_at_first(int m, int n) { return n <= m; }
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t panel_floats(int k) {
+        return round_up_floats(static_cast<std::size_t>(k) * static_cast<std::size_t>(detail::panel_width<Arch>));
+    }
+
+    [[nodiscard]] static detail::TileArgs tile_args(GemmArgs const& args) {
+        const bool a_transposed = args.a.column_stride != 1;
+        return {.a = args.a.data,
+                .a_stride = a_transposed ? args.a.column_stride : args.a.row_stride,
+                .run = args.k,
+                .c = args.c,
+                .c_stride = args.c_stride,
+                .accumulate = args.accumulate,
+                .row_bias = args.row_bias,
+                .column_bias = args.column_bias,
+                .residual = args.residual,
+                .clamp = args.clamp};
+    }
+
+    /// Columns [first, first + columns) of C, for rows [begin, end), from a packed panel.
+    template <class Arch>
+    static void run_panel(GemmArgs const& args, int begin, int end, int first, const float* panel) noexcept {
+        const auto row = static_cast<std::size_t>(begin), column = static_cast<std::size_t>(first);
+        const int width = detail::panel_columns<Arch>(first, args.n);
+        detail::TileArgs t = tile_args(args);
+        t.a += row * args.a.row_stride;
+        t.b = panel;
+        t.c += row * args.c_stride + column;
+        t.columns = width < args.n - first ? width : args.n - first;
+        if (t.row_bias != nullptr) t.row_bias += row;
+        if (t.column_bias != nullptr) t.column_bias += column;
+        if (t.residual != nullptr) t.residual += row * args.c_stride + column;
+        if (args.a.column_stride == 1) {
+            detail::multiply_panel<Arch>(t, end - begin, width);
+        } else {
+            detail::multiply_panel_transposed<Arch>(t, end - begin, width);
+        }
+    }
+
+    template <class Arch>
+    static void run_by_rows(GemmArgs const& args) noexcept {
+        constexpr int width = detail::panel_width<Arch>, rows = detail::block_rows<Arch>;
+        const auto depth = static_cast<std::size_t>(args.k);
+        const auto panels = static_cast<std::size_t>(detail::panel_count<Arch>(args.n));
+        args.executor.parallel_for(panels, [&args, depth](std::size_t panel, std::size_t) {
+            const int first = static_cast<int>(panel) * width;
+            const int columns = detail::panel_columns<Arch>(first, args.n);
+            detail::pack_panel(args.b, args.k, first, std::min(columns, args.n - first), columns,
+                               args.scratch + static_cast<std::size_t>(first) * depth);
+        });
+        const auto blocks = static_cast<std::size_t>((args.m + rows - 1) / rows);
+        args.executor.parallel_for(blocks, [&args, depth](std::size_t block, std::size_t) {
+            const int begin = static_cast<int>(block) * rows, end = std::min(begin + rows, args.m);
+            for (int first = 0; first < args.n; first += width) {
+                run_panel<Arch>(args, begin, end, first, args.scratch + static_cast<std::size_t>(first) * depth);
+            }
+        });
+    }
+
+    template <class Arch>
+    static void run_by_panels(GemmArgs const& args) noexcept {
+        const auto panels = static_cast<std::size_t>(detail::panel_count<Arch>(args.n));
+        args.executor.parallel_for(panels, [&args](std::size_t panel, std::size_t worker) {
+            const int first = static_cast<int>(panel) * detail::panel_width<Arch>;
+            const int columns = detail::panel_columns<Arch>(first, args.n);
+            float* packed = args.scratch + worker * panel_floats<Arch>(args.k);
+            detail::pack_panel(args.b, args.k, first, std::min(columns, args.n - first), columns, packed);
+            run_panel<Arch>(args, 0, args.m, first, packed);
+        });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A 1x1 convolution is a product of the kernel and the image as it is: chw is c x pixels, hwc is pixels x c.
+template <GemmForm form, GemmOut out, Gemm G = SimdGemm>
+struct Conv1x1Gemm {
+private:
+    using traits = detail::FormTraits<form, out>;
+
+public:
+    static constexpr auto id = FixedString("conv-1x1-gemm-") + traits::name;
+    static constexpr Family family = Family::conv_1x1;
+    using in_layout = std::conditional_t<traits::patches_depth_major, chw, hwc>;
+    using out_layout = typename traits::out_layout;
+    static constexpr bool fuses_epilogue = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        if (s.fh != 1 || s.fw != 1) return Support::no("needs a 1x1 kernel");
+        if (s.strided()) return Support::no("needs stride 1");
+        return s.padded() ? Support::no("needs no padding") : Support::yes();
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        const auto size = traits::sizes(s);
+        return G::template scratch_floats<Arch>(size.m, size.n, size.k, workers);
+    }
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        detail::pack_kernel<traits::kernel_depth_major>(
+            s, kernel, [](int c, int, int) { return c; }, dst);
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        for (int group = 0; group < s.groups; ++group) {
+            const auto first_c = static_cast<std::size_t>(group * s.group_c());
+            const float* image = args.src + (traits::patches_depth_major ? first_c * s.in_pixels() : first_c);
+            const auto stride = traits::patches_depth_major ? s.in_pixels() : static_cast<std::size_t>(s.c);
+            traits::template multiply<G, Arch>(s, args, group, image, stride, args.scratch);
+        }
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const auto size = traits::sizes(s);
+        Work work;
+        for (Phase phase : G::template work<Arch>(size.m, size.n, size.k)) {
+            phase.operations *= s.groups;
+            phase.bytes *= s.groups;
+            work.add(phase);
+        }
+        return work;
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/direct.hpp
+
+// primsel/primitive/detail/tap.hpp
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// A half-open range of output rows or columns.
+struct Range {
+    int begin = 0, end = 0;
+    [[nodiscard]] constexpr int size() const { return end > begin ? end - begin : 0; }
+};
+
+/// The output positions for which a tap reads inside the image: those with 0 <= position * stride + offset < extent.
+[[nodiscard]] constexpr Range inside(int offset, int stride, int extent, int out) {
+    const int begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    const int last = extent - 1 - offset;
+    const int end = last < 0 ? 0 : last / stride + 1;
+    return {std::min(begin, out), std::min(end, out)};
+}
+
+/// Where the kernel row or column reads, relative to position * stride.
+[[nodiscard]] constexpr int tap_offset_h(ConvShape const& s, int fh) { return fh * s.dilation_h - s.pad_top; }
+[[nodiscard]] constexpr int tap_offset_w(ConvShape const& s, int fw) { return fw * s.dilation_w - s.pad_left; }
+[[nodiscard]] constexpr Range tap_rows(ConvShape const& s, int fh) {
+    return inside(tap_offset_h(s, fh), s.stride_h, s.h, s.out_h());
+}
+[[nodiscard]] constexpr Range tap_columns(ConvShape const& s, int fw) {
+    return inside(tap_offset_w(s, fw), s.stride_w, s.w, s.out_w());
+}
+
+/// The element of the kernel k x c/groups x fh x fw.
+[[nodiscard]] constexpr std::size_t kernel_index(ConvShape const& s, int k, int c, int fh, int fw) {
+    return ((static_cast<std::size_t>(k) * static_cast<std::size_t>(s.group_c()) + static_cast<std::size_t>(c)) *
+                static_cast<std::size_t>(s.fh) +
+            static_cast<std::size_t>(fh)) *
+               static_cast<std::size_t>(s.fw) +
+           static_cast<std::size_t>(fw);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The six loops of the definition, with the columns innermost; vectorised by the compiler only.
+struct DirectSum2d {
+    static constexpr FixedString id = "direct-sum2d";
+    static constexpr Family family = Family::direct;
+    using in_layout = chw;
+    using out_layout = chw;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        args.executor.parallel_for(static_cast<std::size_t>(s.k), [&](std::size_t k, std::size_t) {
+            float* dst = args.dst + k * s.out_pixels();
+            std::fill_n(dst, s.out_pixels(), 0.0F);
+            const int first_c = static_cast<int>(k) / s.group_k() * s.group_c();
+            for (int c = 0; c < s.group_c(); ++c) {
+                const float* src = args.src + static_cast<std::size_t>(first_c + c) * s.in_pixels();
+                for (int fh = 0; fh < s.fh; ++fh) {
+                    for (int fw = 0; fw < s.fw; ++fw) {
+                        add_tap(s, fh, fw, args.weights[detail::kernel_index(s, static_cast<int>(k), c, fh, fw)], src,
+                                dst);
+                    }
+                }
+            }
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double plane = 4.0 * static_cast<double>(s.in_pixels() + s.out_pixels());
+        return Work{}.add({.rate = s.stride_w == 1 && s.out_w() >= 2 * lanes<Arch> ? Rate::vector : Rate::scalar,
+                           .operations = s.operations() / s.batch,
+                           .bytes = 3 * 4.0 * static_cast<double>(s.out_pixels()) * s.k * s.depth(),
+                           .working_set = plane});
+    }
+
+private:
+    static void add_tap(ConvShape const& s, int fh, int fw, float weight, const float* src, float* dst) noexcept {
+        const detail::Range rows = detail::tap_rows(s, fh), columns = detail::tap_columns(s, fw);
+        const int offset_w = detail::tap_offset_w(s, fw), step = s.stride_w;
+        for (int oh = rows.begin; oh < rows.end; ++oh) {
+            const float* PRIMSEL_RESTRICT from = src + (oh * s.stride_h + detail::tap_offset_h(s, fh)) * s.w + offset_w;
+            float* PRIMSEL_RESTRICT to = dst + oh * s.out_w();
+            if (step == 1) {
+                for (int ow = columns.begin; ow < columns.end; ++ow) to[ow] += weight * from[ow];
+            } else {
+                for (int ow = columns.begin; ow < columns.end; ++ow) to[ow] += weight * from[ow * step];
+            }
+        }
+    }
+};
+
+/// Direct convolution in hwc on the register tile: a row of output pixels is a matrix whose rows overlap in the image,
+/// so that no patch matrix is needed. Strips of a padded image are copied, an unpadded one is read in place; a 1x1
+/// convolution is one product.
+struct DirectHwc {
+    static constexpr FixedString id = "direct-hwc";
+    static constexpr Family family = Family::direct;
+    using in_layout = hwc;
+    using out_layout = hwc;
+    static constexpr bool fuses_epilogue = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
+        return static_cast<std::size_t>(s.groups) * detail::packed_size<Arch>(s.depth(), s.group_k());
+    }
+    /// The depth is ordered fh, fw, c: as the image is.
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        const auto columns = static_cast<std::size_t>(s.group_k());
+        std::vector<float> matrix(static_cast<std::size_t>(s.depth()) * columns);
+        for (int group = 0; group < s.groups; ++group) {
+            float* out = matrix.data();
+            for (int fh = 0; fh < s.fh; ++fh) {
+                for (int fw = 0; fw < s.fw; ++fw) {
+                    for (int c = 0; c < s.group_c(); ++c) {
+                        for (int k = 0; k < s.group_k(); ++k) {
+                            *out++ = kernel[detail::kernel_index(s, group * s.group_k() + k, c, fh, fw)];
+                        }
+                    }
+                }
+            }
+            detail::pack_panels<Arch>(row_major(matrix.data(), columns), s.depth(), s.group_k(), dst);
+            dst += detail::packed_size<Arch>(s.depth(), s.group_k());
+        }
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return s.padded() ? workers * strip_floats(s) : 0;
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        if (pointwise(s)) return run_pointwise<Arch>(s, args);
+        const int block = rows_per_block(s);
+        const auto blocks = static_cast<std::size_t>((s.out_h() + block - 1) / block);
+        args.executor.parallel_for(blocks, [&s, &args, block](std::size_t index, std::size_t worker) {
+            const int first = static_cast<int>(index) * block, last = std::min(first + block, s.out_h());
+            const float* strip = args.src + static_cast<std::size_t>(first * s.stride_h) * row_floats(s);
+            if (s.padded()) {
+                float* copy = args.scratch + worker * strip_floats(s);
+                copy_strip(s, args.src, first, last, copy);
+                strip = copy;
+            }
+            for (int group = 0; group < s.groups; ++group) multiply_strip<Arch>(s, args, strip, first, last, group);
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double pixels = static_cast<double>(s.out_pixels());
+        const double columns = static_cast<double>(s.groups) * detail::padded_columns<Arch>(s.group_k());
+        const double weights = 4.0 * s.depth() * columns, blocks = static_cast<double>(s.out_h()) / rows_per_block(s);
+        const double in = 4.0 * static_cast<double>(s.in_shape().size()), out = 4.0 * pixels * s.k;
+        // A tile of few rows waits for the latency of its own multiply-adds.
+        const int row = pointwise(s) ? static_cast<int>(s.out_pixels()) : s.out_w();
+        const double slots = detail::panel_vectors * std::min(row, detail::tile_rows<Arch>);
+        const double stall = std::max(1.0, 10.0 / slots);
+        Work work;
+        if (s.padded()) work.add({.rate = Rate::vector, .operations = 0, .bytes = 2 * in, .working_set = in});
+        return work.add({.rate = Rate::gemm,
+                         .operations = 2 * pixels * columns * s.depth() * stall,
+                         .bytes = in + weights * std::max(1.0, blocks) + 2 * out,
+                         .working_set = in + weights + out});
+    }
+
+private:
+    [[nodiscard]] static constexpr bool pointwise(ConvShape const& s) {
+        return s.fh == 1 && s.fw == 1 && !s.strided() && !s.padded();
+    }
+    /// Floats of a row of the padded image.
+    [[nodiscard]] static constexpr std::size_t row_floats(ConvShape const& s) {
+        return static_cast<std::size_t>(s.padded_w()) * static_cast<std::size_t>(s.c);
+    }
+    /// About 224 output pixels: enough to read each panel seldom, few enough for the strip to stay in L2.
+    [[nodiscard]] static constexpr int rows_per_block(ConvShape const& s) {
+        return std::clamp(224 / s.out_w(), 1, s.out_h());
+    }
+    [[nodiscard]] static constexpr int strip_rows(ConvShape const& s, int out_rows) {
+        return (out_rows - 1) * s.stride_h + s.span_h();
+    }
+    [[nodiscard]] static constexpr std::size_t strip_floats(ConvShape const& s) {
+        return round_up_floats(row_floats(s) * static_cast<std::size_t>(strip_rows(s, rows_per_block(s))));
+    }
+
+    static void copy_strip(ConvShape const& s, const float* src, int first, int last, float* dst) noexcept {
+        const auto c = static_cast<std::size_t>(s.c);
+        const std::size_t left = static_cast<std::size_t>(s.pad_left) * c, row = static_cast<std::size_t>(s.w) * c,
+                          right = static_cast<std::size_t>(s.pad_right) * c;
+        for (int i = 0; i < strip_rows(s, last - first); ++i, dst += left + row + right) {
+            const int h = first * s.stride_h + i - s.pad_top;
+            if (h < 0 || h >= s.h) {
+                std::fill_n(dst, left + row + right, 0.0F);
+            } else {
+                std::fill_n(dst, left, 0.0F);
+                std::memcpy(dst + left, src + static_cast<std::size_t>(h) * row, row * sizeof(float));
+                std::fill_n(dst + left + row, right, 0.0F);
+            }
+        }
+    }
+
+    template <class Arch>
+    static void multiply_strip(ConvShape const& s, ConvArgs const& args, const float* strip, int first, int last,
+                               int group) noexcept {
+        const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
+        const int first_k = group * s.group_k();
+        // Neighbouring taps of all channels are one run of the strip.
+        const bool whole_row = s.groups == 1 && s.dilation_w == 1;
+        detail::TileArgs whole{.a_stride = static_cast<std::size_t>(s.stride_w) * c,
+                               .outer = s.fh,
+                               .inner = whole_row ? 1 : s.fw,
+                               .run = whole_row ? s.fw * s.c : s.group_c(),
+                               .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
+                               .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
+                               .c_stride = k,
+                               .clamp = args.clamp};
+        const float* packed =
+            args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k());
+        for (int column = 0; column < s.group_k(); column += detail::panel_width<Arch>) {
+            const int width = detail::panel_columns<Arch>(column, s.group_k());
+            detail::TileArgs t = whole;
+            t.b = packed + static_cast<std::size_t>(s.depth()) * static_cast<std::size_t>(column);
+            t.columns = std::min(width, s.group_k() - column);
+            if (args.bias != nullptr) t.column_bias = args.bias + first_k + column;
+            for (int oh = first; oh < last; ++oh) {
+                const std::size_t at =
+                    static_cast<std::size_t>(oh * s.out_w()) * k + static_cast<std::size_t>(first_k + column);
+                t.a = strip + static_cast<std::size_t>((oh - first) * s.stride_h) * row_floats(s) +
+                      static_cast<std::size_t>(group * s.group_c());
+                t.c = args.dst + at;
+                if (args.residual != nullptr) t.residual = args.residual + at;
+                detail::multiply_panel<Arch>(t, s.out_w(), width);
+            }
+        }
+    }
+
+    template <class Arch>
+    static void run_pointwise(ConvShape const& s, ConvArgs const& args) noexcept {
+        constexpr int rows = detail::block_rows<Arch>;
+        const int pixels = static_cast<int>(s.out_pixels());
+        const auto blocks = static_cast<std::size_t>((pixels + rows - 1) / rows);
+        args.executor.parallel_for(blocks, [&s, &args, pixels](std::size_t block, std::size_t) {
+            const int first = static_cast<int>(block) * rows, last = std::min(first + rows, pixels);
+            for (int group = 0; group < s.groups; ++group) {
+                const int first_k = group * s.group_k();
+                const detail::TileArgs whole{.a = args.src + group * s.group_c(),
+                                             .a_stride = static_cast<std::size_t>(s.c),
+                                             .run = s.group_c(),
+                                             .c = args.dst + first_k,
+                                             .c_stride = static_cast<std::size_t>(s.k),
+                                             .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
+                                             .residual = args.residual == nullptr ? nullptr : args.residual + first_k,
+                                             .clamp = args.clamp};
+                const std::size_t packed = detail::packed_size<Arch>(s.group_c(), s.group_k());
+                detail::multiply_panels<Arch>(whole, first, last, s.group_k(),
+                                              args.weights + static_cast<std::size_t>(group) * packed);
+            }
+        });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/im2.hpp
+
+// primsel/primitive/detail/patch.hpp
+// The ways to build a patch matrix.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// One row (channel, tap) of an im2col matrix, element by element with bounds tests. plane: the channel's h x w.
+inline void scan_column(ConvShape const& s, const float* plane, int fh, int fw, float* dst) noexcept {
+    for (int oh = 0; oh < s.out_h(); ++oh) {
+        const int h = oh * s.stride_h + tap_offset_h(s, fh);
+        for (int ow = 0; ow < s.out_w(); ++ow) {
+            const int w = ow * s.stride_w + tap_offset_w(s, fw);
+            *dst++ = h >= 0 && h < s.h && w >= 0 && w < s.w ? plane[h * s.w + w] : 0.0F;
+        }
+    }
+}
+
+/// One output row of the same, as a run of the image row between two runs of zeros.
+inline void copy_run(ConvShape const& s, const float* plane, int fh, int fw, int oh, float* dst) noexcept {
+    const int h = oh * s.stride_h + tap_offset_h(s, fh);
+    if (h < 0 || h >= s.h) {
+        std::fill_n(dst, s.out_w(), 0.0F);
+        return;
+    }
+    const Range columns = tap_columns(s, fw);
+    const float* src = plane + h * s.w + tap_offset_w(s, fw);
+    std::fill_n(dst, columns.begin, 0.0F);
+    if (s.stride_w == 1) {
+        std::copy(src + columns.begin, src + std::max(columns.begin, columns.end), dst + columns.begin);
+    } else {
+        for (int ow = columns.begin; ow < columns.end; ++ow) dst[ow] = src[ow * s.stride_w];
+    }
+    const int tail = std::max(columns.begin, columns.end);
+    std::fill_n(dst + tail, s.out_w() - tail, 0.0F);
+}
+
+/// One row of an im2col matrix from runs.
+inline void copy_column(ConvShape const& s, const float* plane, int fh, int fw, float* dst) noexcept {
+    for (int oh = 0; oh < s.out_h(); ++oh) copy_run(s, plane, fh, fw, oh, dst + oh * s.out_w());
+}
+
+/// One channel of an im2col matrix (taps x pixels at dst): a tap whose predecessor by one stride is there already is
+/// that row moved by one output row or one output column; only what the move does not fill comes from the image.
+inline void copy_self(ConvShape const& s, const float* plane, float* dst) noexcept {
+    const std::size_t pixels = s.out_pixels(), row = static_cast<std::size_t>(s.out_w());
+    const auto tap = [&](int fh, int fw) { return dst + static_cast<std::size_t>(fh * s.fw + fw) * pixels; };
+    const int back_h = s.stride_h % s.dilation_h == 0 ? s.stride_h / s.dilation_h : s.fh;
+    const int back_w = s.stride_w % s.dilation_w == 0 ? s.stride_w / s.dilation_w : s.fw;
+    for (int fh = 0; fh < s.fh; ++fh) {
+        for (int fw = 0; fw < s.fw; ++fw) {
+            float* to = tap(fh, fw);
+            if (fh >= back_h) {
+                std::memcpy(to, tap(fh - back_h, fw) + row, (pixels - row) * sizeof(float));
+                copy_run(s, plane, fh, fw, s.out_h() - 1, to + pixels - row);
+            } else if (fw >= back_w) {
+                std::memcpy(to, tap(fh, fw - back_w) + 1, (pixels - 1) * sizeof(float));
+                const int w = (s.out_w() - 1) * s.stride_w + tap_offset_w(s, fw);
+                for (int oh = 0; oh < s.out_h(); ++oh) {
+                    const int h = oh * s.stride_h + tap_offset_h(s, fh);
+                    const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
+                    to[static_cast<std::size_t>(oh + 1) * row - 1] = in ? plane[h * s.w + w] : 0.0F;
+                }
+            } else {
+                copy_column(s, plane, fh, fw, to);
+            }
+        }
+    }
+}
+
+/// One row (output pixel) of an im2row matrix from a chw image, ordered c, fh, fw.
+inline void scan_row(ConvShape const& s, const float* src, int first_c, int oh, int ow, float* dst) noexcept {
+    for (int c = 0; c < s.group_c(); ++c) {
+        const float* plane = src + static_cast<std::size_t>(first_c + c) * s.in_pixels();
+        for (int fh = 0; fh < s.fh; ++fh) {
+            const int h = oh * s.stride_h + tap_offset_h(s, fh);
+            for (int fw = 0; fw < s.fw; ++fw) {
+                const int w = ow * s.stride_w + tap_offset_w(s, fw);
+                *dst++ = h >= 0 && h < s.h && w >= 0 && w < s.w ? plane[h * s.w + w] : 0.0F;
+            }
+        }
+    }
+}
+
+/// One row (output pixel) of an im2row matrix from an hwc image, ordered fh, fw, c: runs of a kernel row where the
+/// channels of its taps are neighbours in the image, of one tap otherwise.
+inline void copy_row(ConvShape const& s, const float* src, int first_c, int oh, int ow, float* dst) noexcept {
+    const auto channels = static_cast<std::size_t>(s.group_c()), pixel = static_cast<std::size_t>(s.c);
+    const int w0 = ow * s.stride_w - s.pad_left;
+    const bool one_run = s.groups == 1 && s.dilation_w == 1 && w0 >= 0 && w0 + s.fw <= s.w;
+    for (int fh = 0; fh < s.fh; ++fh) {
+        const int h = oh * s.stride_h + tap_offset_h(s, fh);
+        const std::size_t run = static_cast<std::size_t>(s.fw) * channels;
+        if (h < 0 || h >= s.h) {
+            std::fill_n(dst, run, 0.0F);
+        } else if (one_run) {
+            std::memcpy(dst, src + static_cast<std::size_t>(h * s.w + w0) * pixel, run * sizeof(float));
+        } else {
+            for (int fw = 0; fw < s.fw; ++fw) {
+                const int w = w0 + fw * s.dilation_w;
+                float* to = dst + static_cast<std::size_t>(fw) * channels;
+                if (w < 0 || w >= s.w) {
+                    std::fill_n(to, channels, 0.0F);
+                } else {
+                    const float* from = src + static_cast<std::size_t>(h * s.w + w) * pixel + first_c;
+                    std::memcpy(to, from, channels * sizeof(float));
+                }
+            }
+        }
+        dst += run;
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The patch matrix: depth x pixels (col) or pixels x depth (row).
+enum class Patch { col, row };
+/// How it is built: element by element with bounds tests, in runs of one kernel row, or mostly from itself.
+enum class PatchCopy { scan, copy_short, copy_self };
+
+/// im2col and im2row (Jia 2014): a patch matrix, then one product a group.
+template <Patch patch, PatchCopy copy, GemmForm form, GemmOut out, Gemm G = SimdGemm>
+struct Im2 {
+private:
+    using traits = detail::FormTraits<form, out>;
+    static_assert(traits::patches_depth_major == (patch == Patch::col), "this form does not fit the patch matrix");
+    static_assert(patch == Patch::col || copy != PatchCopy::copy_self, "only im2col is copied from itself");
+    static constexpr bool from_hwc = patch == Patch::row && copy == PatchCopy::copy_short;
+
+    static constexpr auto prefix = [] {
+        if constexpr (patch == Patch::row && copy == PatchCopy::scan)
+            return FixedString("im2row-scan-");
+        else if constexpr (patch == Patch::row)
+            return FixedString("im2row-copy-short-");
+        else if constexpr (copy == PatchCopy::scan)
+            return FixedString("im2col-scan-");
+        else if constexpr (copy == PatchCopy::copy_short)
+            return FixedString("im2col-copy-short-");
+        else
+            return FixedString("im2col-copy-self-");
+    }();
+
+public:
+    static constexpr auto id = prefix + traits::name;
+    static constexpr Family family = Family::im2;
+    using in_layout = std::conditional_t<from_hwc, hwc, chw>;
+    using out_layout = typename traits::out_layout;
+    static constexpr bool fuses_epilogue = true;
+
+    /// As in the papers' data, only copy-self and the copies from hwc take strides.
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        const bool takes_strides = from_hwc || copy == PatchCopy::copy_self;
+        return s.strided() && !takes_strides ? Support::no("needs stride 1") : Support::yes();
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        const auto size = traits::sizes(s);
+        return patch_floats(s) + G::template scratch_floats<Arch>(size.m, size.n, size.k, workers);
+    }
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        detail::pack_kernel<traits::kernel_depth_major>(
+            s, kernel,
+            [&s](int c, int fh, int fw) {
+                return from_hwc ? (fh * s.fw + fw) * s.group_c() + c : (c * s.fh + fh) * s.fw + fw;
+            },
+            dst);
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        float* patches = args.scratch;
+        const auto stride = patch == Patch::col ? s.out_pixels() : static_cast<std::size_t>(s.depth());
+        for (int group = 0; group < s.groups; ++group) {
+            build(s, args, group * s.group_c(), patches);
+            traits::template multiply<G, Arch>(s, args, group, patches, stride, args.scratch + patch_floats(s));
+        }
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const auto size = traits::sizes(s);
+        const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
+        const double patches = 4.0 * static_cast<double>(patch_floats(s));
+        Work work;
+        work.add({.rate = copy == PatchCopy::scan ? Rate::scalar : Rate::vector,
+                  .operations = copy == PatchCopy::scan ? elements : 0,
+                  .bytes = 8 * elements,
+                  .working_set = patches});
+        for (Phase phase : G::template work<Arch>(size.m, size.n, size.k)) {
+            phase.operations *= s.groups;
+            phase.bytes *= s.groups;
+            work.add(phase);
+        }
+        return work;
+    }
+
+private:
+    [[nodiscard]] static std::size_t patch_floats(ConvShape const& s) {
+        return round_up_floats(s.out_pixels() * static_cast<std::size_t>(s.depth()));
+    }
+
+    static void build(ConvShape const& s, ConvArgs const& args, int first_c, float* patches) noexcept {
+        if constexpr (patch == Patch::col) {
+            const std::size_t pixels = s.out_pixels();
+            args.executor.parallel_for(static_cast<std::size_t>(s.group_c()), [&](std::size_t c, std::size_t) {
+                const float* plane = args.src + (static_cast<std::size_t>(first_c) + c) * s.in_pixels();
+                float* dst = patches + c * static_cast<std::size_t>(s.taps()) * pixels;
+                if constexpr (copy == PatchCopy::copy_self) {
+                    detail::copy_self(s, plane, dst);
+                } else {
+                    for (int fh = 0; fh < s.fh; ++fh) {
+                        for (int fw = 0; fw < s.fw; ++fw, dst += pixels) {
+                            if constexpr (copy == PatchCopy::scan)
+                                detail::scan_column(s, plane, fh, fw, dst);
+                            else
+                                detail::copy_column(s, plane, fh, fw, dst);
+                        }
+                    }
+                }
+            });
+        } else {
+            const auto depth = static_cast<std::size_t>(s.depth());
+            args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&, depth](std::size_t row, std::size_t) {
+                const int oh = static_cast<int>(row);
+                float* dst = patches + row * static_cast<std::size_t>(s.out_w()) * depth;
+                for (int ow = 0; ow < s.out_w(); ++ow, dst += depth) {
+                    if constexpr (copy == PatchCopy::scan)
+                        detail::scan_row(s, args.src, first_c, oh, ow, dst);
+                    else
+                        detail::copy_row(s, args.src, first_c, oh, ow, dst);
+                }
+            });
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/kn2.hpp
+
+// primsel/primitive/detail/shift_add.hpp
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// dst[oh][ow] += product[oh + offset][ow + offset]: one kernel's slice of one tap's product, a plane of the input's
+/// size, into the output plane.
+inline void shift_add(ConvShape const& s, int fh, int fw, const float* product, float* dst) noexcept {
+    const Range rows = tap_rows(s, fh), columns = tap_columns(s, fw);
+    for (int oh = rows.begin; oh < rows.end; ++oh) {
+        const float* PRIMSEL_RESTRICT from = product + (oh + tap_offset_h(s, fh)) * s.w + tap_offset_w(s, fw);
+        float* PRIMSEL_RESTRICT to = dst + oh * s.out_w();
+        for (int ow = columns.begin; ow < columns.end; ++ow) to[ow] += from[ow];
+    }
+}
+
+/// The same from an image-major product, whose pixels are `stride` floats apart.
+inline void shift_add_pixels(ConvShape const& s, int fh, int fw, const float* product, std::size_t stride,
+                             float* dst) noexcept {
+    const Range rows = tap_rows(s, fh), columns = tap_columns(s, fw);
+    for (int oh = rows.begin; oh < rows.end; ++oh) {
+        const int row = (oh + tap_offset_h(s, fh)) * s.w + tap_offset_w(s, fw);
+        float* to = dst + oh * s.out_w();
+        for (int ow = columns.begin; ow < columns.end; ++ow) {
+            to[ow] += product[static_cast<std::size_t>(row + ow) * stride];
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+[[nodiscard]] constexpr Support kn2_supports(ConvShape const& s) {
+    if (s.strided()) return Support::no("needs stride 1");
+    return s.groups != 1 ? Support::no("needs one group") : Support::yes();
+}
+
+/// The kernel, tap after tap: each k x c, or c x k.
+template <bool c_major>
+void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
+    for (int fh = 0; fh < s.fh; ++fh) {
+        for (int fw = 0; fw < s.fw; ++fw) {
+            for (int i = 0; i < (c_major ? s.c : s.k); ++i) {
+                for (int j = 0; j < (c_major ? s.k : s.c); ++j) {
+                    *dst++ = kernel[c_major ? kernel_index(s, j, i, fh, fw) : kernel_index(s, i, j, fh, fw)];
+                }
+            }
+        }
+    }
+}
+
+/// The price of adding every tap's product into the output.
+[[nodiscard]] inline Phase shift_add_phase(ConvShape const& s, bool transposing) {
+    const double elements = static_cast<double>(s.out_pixels()) * s.k * s.taps();
+    return {.rate = transposing ? Rate::scalar : Rate::vector,
+            .operations = elements,
+            .bytes = 12 * elements,
+            .working_set = 4.0 * static_cast<double>(s.out_pixels()) * s.k * (s.taps() + 1)};
+}
+
+}  // namespace detail
+
+/// kn2row (Anderson et al. 2017, arXiv 1709.03395): one product of the kernels of all taps with the image, whose slices
+/// are shifted and added into the output.
+template <Gemm G = SimdGemm>
+struct Kn2Row {
+    static constexpr FixedString id = "kn2row";
+    static constexpr Family family = Family::kn2;
+    using in_layout = hwc;
+    using out_layout = chw;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::kn2_supports(s); }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        const int pixels = static_cast<int>(s.in_pixels());
+        return product_floats(s) + G::template scratch_floats<Arch>(s.taps() * s.k, pixels, s.c, workers);
+    }
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        detail::pack_taps<false>(s, kernel, dst);
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const std::size_t pixels = s.in_pixels(), k = static_cast<std::size_t>(s.k);
+        float* product = args.scratch;
+        G::template run<Arch>({.m = s.taps() * s.k,
+                               .n = static_cast<int>(pixels),
+                               .k = s.c,
+                               .a = row_major(args.weights, static_cast<std::size_t>(s.c)),
+                               .b = transposed(args.src, static_cast<std::size_t>(s.c)),
+                               .c = product,
+                               .c_stride = pixels,
+                               .scratch = args.scratch + product_floats(s),
+                               .executor = args.executor});
+        args.executor.parallel_for(k, [&](std::size_t kernel, std::size_t) {
+            float* dst = args.dst + kernel * s.out_pixels();
+            std::fill_n(dst, s.out_pixels(), 0.0F);
+            for (int tap = 0; tap < s.taps(); ++tap) {
+                const float* slice = product + (static_cast<std::size_t>(tap) * k + kernel) * pixels;
+                detail::shift_add(s, tap / s.fw, tap % s.fw, slice, dst);
+            }
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        Work work = G::template work<Arch>(s.taps() * s.k, static_cast<int>(s.in_pixels()), s.c);
+        return work.add(detail::shift_add_phase(s, false));
+    }
+
+private:
+    [[nodiscard]] static std::size_t product_floats(ConvShape const& s) {
+        return round_up_floats(static_cast<std::size_t>(s.taps() * s.k) * s.in_pixels());
+    }
+};
+
+/// kn2col: the same with an image-major product, pixels x (taps k).
+template <Gemm G = SimdGemm>
+struct Kn2Col {
+    static constexpr FixedString id = "kn2col";
+    static constexpr Family family = Family::kn2;
+    using in_layout = hwc;
+    using out_layout = chw;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::kn2_supports(s); }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        const int pixels = static_cast<int>(s.in_pixels());
+        return product_floats(s) + G::template scratch_floats<Arch>(pixels, s.taps() * s.k, s.c, workers);
+    }
+    /// c x (taps k)
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        for (int c = 0; c < s.c; ++c) {
+            for (int tap = 0; tap < s.taps(); ++tap) {
+                for (int k = 0; k < s.k; ++k) *dst++ = kernel[detail::kernel_index(s, k, c, tap / s.fw, tap % s.fw)];
+            }
+        }
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const auto columns = static_cast<std::size_t>(s.taps() * s.k);
+        float* product = args.scratch;
+        G::template run<Arch>({.m = static_cast<int>(s.in_pixels()),
+                               .n = s.taps() * s.k,
+                               .k = s.c,
+                               .a = row_major(args.src, static_cast<std::size_t>(s.c)),
+                               .b = row_major(args.weights, columns),
+                               .c = product,
+                               .c_stride = columns,
+                               .scratch = args.scratch + product_floats(s),
+                               .executor = args.executor});
+        args.executor.parallel_for(static_cast<std::size_t>(s.k), [&](std::size_t k, std::size_t) {
+            float* dst = args.dst + k * s.out_pixels();
+            std::fill_n(dst, s.out_pixels(), 0.0F);
+            for (int tap = 0; tap < s.taps(); ++tap) {
+                const float* slice = product + static_cast<std::size_t>(tap * s.k) + k;
+                detail::shift_add_pixels(s, tap / s.fw, tap % s.fw, slice, columns, dst);
+            }
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        Work work = G::template work<Arch>(static_cast<int>(s.in_pixels()), s.taps() * s.k, s.c);
+        return work.add(detail::shift_add_phase(s, true));
+    }
+
+private:
+    [[nodiscard]] static std::size_t product_floats(ConvShape const& s) {
+        return round_up_floats(static_cast<std::size_t>(s.taps() * s.k) * s.in_pixels());
+    }
+};
+
+/// kn2row-as and kn2col-as: a product a tap into a temporary (accumulate, shift), which is then shifted and added.
+/// Needs one tap's room where kn2row and kn2col need all taps'.
+template <bool row, Gemm G = SimdGemm>
+struct Kn2AccumulateShift {
+    static constexpr auto id = [] {
+        if constexpr (row)
+            return FixedString("kn2row-as");
+        else
+            return FixedString("kn2col-as");
+    }();
+    static constexpr Family family = Family::kn2;
+    using in_layout = std::conditional_t<row, chw, hwc>;
+    using out_layout = chw;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::kn2_supports(s); }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        const int pixels = static_cast<int>(s.in_pixels()), m = row ? s.k : pixels, n = row ? pixels : s.k;
+        return product_floats(s) + G::template scratch_floats<Arch>(m, n, s.c, workers);
+    }
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        detail::pack_taps<!row>(s, kernel, dst);
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const std::size_t pixels = s.in_pixels(), c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
+        float* product = args.scratch;
+        for (int tap = 0; tap < s.taps(); ++tap) {
+            const float* weights = args.weights + static_cast<std::size_t>(tap) * k * c;
+            G::template run<Arch>({.m = row ? s.k : static_cast<int>(pixels),
+                                   .n = row ? static_cast<int>(pixels) : s.k,
+                                   .k = s.c,
+                                   .a = row ? row_major(weights, c) : row_major(args.src, c),
+                                   .b = row ? row_major(args.src, pixels) : row_major(weights, k),
+                                   .c = product,
+                                   .c_stride = row ? pixels : k,
+                                   .scratch = args.scratch + product_floats(s),
+                                   .executor = args.executor});
+            args.executor.parallel_for(k, [&](std::size_t kernel, std::size_t) {
+                float* dst = args.dst + kernel * s.out_pixels();
+                if (tap == 0) std::fill_n(dst, s.out_pixels(), 0.0F);
+                if constexpr (row) {
+                    detail::shift_add(s, tap / s.fw, tap % s.fw, product + kernel * pixels, dst);
+                } else {
+                    detail::shift_add_pixels(s, tap / s.fw, tap % s.fw, product + kernel, k, dst);
+                }
+            });
+        }
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const int pixels = static_cast<int>(s.in_pixels());
+        Work work;
+        for (Phase phase : G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c)) {
+            phase.operations *= s.taps();
+            phase.bytes *= s.taps();
+            work.add(phase);
+        }
+        Phase add = detail::shift_add_phase(s, !row);
+        add.working_set = 8.0 * static_cast<double>(s.out_pixels()) * s.k;
+        return work.add(add);
+    }
+
+private:
+    [[nodiscard]] static std::size_t product_floats(ConvShape const& s) {
+        return round_up_floats(static_cast<std::size_t>(s.k) * s.in_pixels());
+    }
+};
+
+/// kn2row-aa: a product a tap that accumulates straight into the shifted output. The columns that a shift would wrap
+/// around are left out by taking one output row at a time: its products over all taps stay in cache. -a and -b say how
+/// the kernel and the image are stored: an image stored transposed is hwc.
+template <GemmForm form, Gemm G = SimdGemm>
+struct Kn2RowAccumulate {
+private:
+    static constexpr bool kernel_transposed = form == GemmForm::atb || form == GemmForm::atbt;
+    static constexpr bool image_transposed = form == GemmForm::abt || form == GemmForm::atbt;
+
+public:
+    static constexpr auto id = [] {
+        if constexpr (form == GemmForm::ab)
+            return FixedString("kn2row-aa-ab");
+        else if constexpr (form == GemmForm::atb)
+            return FixedString("kn2row-aa-atb");
+        else if constexpr (form == GemmForm::abt)
+            return FixedString("kn2row-aa-abt");
+        else
+            return FixedString("kn2row-aa-atbt");
+    }();
+    static constexpr Family family = Family::kn2;
+    using in_layout = std::conditional_t<image_transposed, hwc, chw>;
+    using out_layout = chw;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::kn2_supports(s); }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return workers * worker_floats<Arch>(s);
+    }
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        detail::pack_taps<kernel_transposed>(s, kernel, dst);
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const std::size_t slot = args.executor.concurrency() > 1 ? worker_floats<Arch>(s) : 0;
+        args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t row, std::size_t worker) {
+            const int oh = static_cast<int>(row);
+            float* dst = args.dst + row * static_cast<std::size_t>(s.out_w());
+            for (int k = 0; k < s.k; ++k)
+                std::fill_n(dst + static_cast<std::size_t>(k) * s.out_pixels(), s.out_w(), 0.0F);
+            for (int tap = 0; tap < s.taps(); ++tap) {
+                add_tap<Arch>(s, args, oh, tap, dst, args.scratch + worker * slot);
+            }
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        Work work;
+        for (Phase phase : G::template work<Arch>(s.k, s.out_w(), s.c)) {
+            phase.operations *= s.taps() * s.out_h();
+            phase.bytes *= s.taps() * s.out_h();
+            phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
+            work.add(phase);
+        }
+        return work;
+    }
+
+private:
+    template <class Arch>
+    [[nodiscard]] static std::size_t worker_floats(ConvShape const& s) {
+        std::size_t most = 0;
+        for (int columns = std::max(1, s.out_w() - s.span_w()); columns <= s.out_w(); ++columns) {
+            most = std::max(most, G::template scratch_floats<Arch>(s.k, columns, s.c, 1));
+        }
+        for (int columns = 1; columns <= std::min(s.out_w(), s.span_w()); ++columns) {
+            most = std::max(most, G::template scratch_floats<Arch>(s.k, columns, s.c, 1));
+        }
+        return round_up_floats(most);
+    }
+
+    template <class Arch>
+    static void add_tap(ConvShape const& s, ConvArgs const& args, int oh, int tap, float* dst,
+                        float* scratch) noexcept {
+        const int h = oh + detail::tap_offset_h(s, tap / s.fw);
+        const detail::Range columns = detail::tap_columns(s, tap % s.fw);
+        if (h < 0 || h >= s.h || columns.size() == 0) return;
+        const auto first = static_cast<std::size_t>(h * s.w + columns.begin + detail::tap_offset_w(s, tap % s.fw));
+        const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
+        const float* weights = args.weights + static_cast<std::size_t>(tap) * k * c;
+        Sequential sequential;
+        G::template run<Arch>(
+            {.m = s.k,
+             .n = columns.size(),
+             .k = s.c,
+             .a = kernel_transposed ? transposed(weights, k) : row_major(weights, c),
+             .b = image_transposed ? transposed(args.src + first * c, c) : row_major(args.src + first, s.in_pixels()),
+             .c = dst + columns.begin,
+             .c_stride = s.out_pixels(),
+             .accumulate = true,
+             .scratch = scratch,
+             .executor = sequential});
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/mec.hpp
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+[[nodiscard]] constexpr Support mec_supports(ConvShape const& s) {
+    if (s.groups != 1) return Support::no("needs one group");
+    return s.dilated() ? Support::no("needs dilation 1") : Support::yes();
+}
+
+/// The kernel as a packed matrix depth x k; index(c, fh, fw) orders the depth.
+template <class Arch, class DepthIndex>
+void pack_depth_panels(ConvShape const& s, const float* kernel, DepthIndex const& depth_index, float* dst) {
+    const auto columns = static_cast<std::size_t>(s.k);
+    std::vector<float> matrix(s.kernel_size());
+    for (int k = 0; k < s.k; ++k) {
+        for (int c = 0; c < s.c; ++c) {
+            for (int fh = 0; fh < s.fh; ++fh) {
+                for (int fw = 0; fw < s.fw; ++fw) {
+                    const auto row = static_cast<std::size_t>(depth_index(c, fh, fw));
+                    matrix[row * columns + static_cast<std::size_t>(k)] = kernel[kernel_index(s, k, c, fh, fw)];
+                }
+            }
+        }
+    }
+    pack_panels<Arch>(row_major(matrix.data(), columns), s.depth(), s.k, dst);
+}
+
+template <class Arch>
+[[nodiscard]] Work mec_work(ConvShape const& s, std::size_t lowered_floats, int rows, int products) {
+    const double lowered = 4.0 * static_cast<double>(lowered_floats), columns = padded_columns<Arch>(s.k);
+    const double weights = 4.0 * s.depth() * columns, out = 4.0 * static_cast<double>(s.out_shape().size());
+    const double stall = std::max(1.0, 10.0 / (panel_vectors * std::min(rows, tile_rows<Arch>)));
+    return Work{}
+        .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * lowered, .working_set = lowered})
+        .add({.rate = Rate::gemm,
+              .operations = 2.0 * rows * products * columns * s.depth() * stall,
+              .bytes = lowered * s.fh + weights * products + 2 * out,
+              .working_set = lowered + weights + out});
+}
+
+}  // namespace detail
+
+/// MEC (Cho and Brand 2017, arXiv 1706.06873), lowered along the columns: for every output column, a strip fw wide over
+/// the full height. The patches of an output row are then overlapping windows of the lowered matrix, one product a row.
+struct MecCol {
+    static constexpr FixedString id = "mec-col";
+    static constexpr Family family = Family::mec;
+    using in_layout = hcw;
+    using out_layout = hwc;
+    static constexpr bool fuses_epilogue = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::mec_supports(s); }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t) {
+        return lowered_floats(s);
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
+        return detail::packed_size<Arch>(s.depth(), s.k);
+    }
+    /// The depth is ordered fh, c, fw: as a strip of an hcw image is.
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        detail::pack_depth_panels<Arch>(
+            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.c + c) * s.fw + fw; }, dst);
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const std::size_t row = row_floats(s), strip = row * static_cast<std::size_t>(s.padded_h());
+        args.executor.parallel_for(static_cast<std::size_t>(s.padded_h()), [&](std::size_t h, std::size_t) {
+            for (int ow = 0; ow < s.out_w(); ++ow) {
+                lower(s, args.src, static_cast<int>(h) - s.pad_top, ow,
+                      args.scratch + static_cast<std::size_t>(ow) * strip + h * row);
+            }
+        });
+        args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t oh, std::size_t) {
+            const std::size_t at = oh * static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
+            const detail::TileArgs whole{.a = args.scratch + oh * static_cast<std::size_t>(s.stride_h) * row,
+                                         .a_stride = strip,
+                                         .run = s.depth(),
+                                         .c = args.dst + at,
+                                         .c_stride = static_cast<std::size_t>(s.k),
+                                         .column_bias = args.bias,
+                                         .residual = args.residual == nullptr ? nullptr : args.residual + at,
+                                         .clamp = args.clamp};
+            detail::multiply_panels<Arch>(whole, 0, s.out_w(), s.k, args.weights);
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        return detail::mec_work<Arch>(s, lowered_floats(s), s.out_w(), s.out_h());
+    }
+
+private:
+    [[nodiscard]] static std::size_t row_floats(ConvShape const& s) {
+        return static_cast<std::size_t>(s.c) * static_cast<std::size_t>(s.fw);
+    }
+    [[nodiscard]] static std::size_t lowered_floats(ConvShape const& s) {
+        return round_up_floats(static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.padded_h()) *
+                               row_floats(s));
+    }
+    static void lower(ConvShape const& s, const float* src, int h, int ow, float* dst) noexcept {
+        if (h < 0 || h >= s.h) {
+            std::fill_n(dst, row_floats(s), 0.0F);
+            return;
+        }
+        const int w0 = ow * s.stride_w - s.pad_left;
+        for (int c = 0; c < s.c; ++c, dst += s.fw) {
+            const float* row =
+                src + (static_cast<std::size_t>(h) * static_cast<std::size_t>(s.c) + static_cast<std::size_t>(c)) *
+                          static_cast<std::size_t>(s.w);
+            for (int fw = 0; fw < s.fw; ++fw) {
+                const int w = w0 + fw;
+                dst[fw] = w >= 0 && w < s.w ? row[w] : 0.0F;
+            }
+        }
+    }
+};
+
+/// MEC lowered along the rows: for every output row, a strip fh high over the full width, whose overlapping windows are
+/// the row's patches. One product a strip.
+struct MecRowPartition {
+    static constexpr FixedString id = "mec-row-partition";
+    static constexpr Family family = Family::mec;
+    using in_layout = hwc;
+    using out_layout = hwc;
+    static constexpr bool fuses_epilogue = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::mec_supports(s); }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return workers * strip_floats(s);
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
+        return detail::packed_size<Arch>(s.depth(), s.k);
+    }
+    /// The depth is ordered fw, fh, c.
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        detail::pack_depth_panels<Arch>(
+            s, kernel, [&s](int c, int fh, int fw) { return (fw * s.fh + fh) * s.c + c; }, dst);
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t row, std::size_t worker) {
+            float* strip = args.scratch + worker * strip_floats(s);
+            lower(s, args.src, static_cast<int>(row), strip);
+            const std::size_t at = row * static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
+            const detail::TileArgs whole{.a = strip,
+                                         .a_stride = static_cast<std::size_t>(s.stride_w * s.fh * s.c),
+                                         .run = s.depth(),
+                                         .c = args.dst + at,
+                                         .c_stride = static_cast<std::size_t>(s.k),
+                                         .column_bias = args.bias,
+                                         .residual = args.residual == nullptr ? nullptr : args.residual + at,
+                                         .clamp = args.clamp};
+            detail::multiply_panels<Arch>(whole, 0, s.out_w(), s.k, args.weights);
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        return detail::mec_work<Arch>(s, strip_floats(s) * static_cast<std::size_t>(s.out_h()), s.out_w(), s.out_h());
+    }
+
+private:
+    [[nodiscard]] static std::size_t strip_floats(ConvShape const& s) {
+        return round_up_floats(static_cast<std::size_t>(s.padded_w()) * static_cast<std::size_t>(s.fh) *
+                               static_cast<std::size_t>(s.c));
+    }
+    static void lower(ConvShape const& s, const float* src, int oh, float* dst) noexcept {
+        const auto c = static_cast<std::size_t>(s.c);
+        for (int pw = 0; pw < s.padded_w(); ++pw) {
+            const int w = pw - s.pad_left;
+            for (int fh = 0; fh < s.fh; ++fh, dst += c) {
+                const int h = oh * s.stride_h + fh - s.pad_top;
+                if (h < 0 || h >= s.h || w < 0 || w >= s.w) {
+                    std::fill_n(dst, c, 0.0F);
+                } else {
+                    std::memcpy(dst, src + static_cast<std::size_t>(h * s.w + w) * c, c * sizeof(float));
+                }
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/winograd.hpp
+
+// primsel/primitive/detail/winograd_tiles.hpp
+// The tiles of Winograd's minimal filtering: what F(m x m, r x r) is, whatever the width of its vectors.
+
+// primsel/primitive/detail/cook_toom.hpp
+// The transform matrices of Winograd's minimal filtering, from their interpolation points.
+
+#include <array>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+template <int rows, int columns>
+using Matrix = std::array<std::array<double, static_cast<std::size_t>(columns)>, static_cast<std::size_t>(rows)>;
+
+/// F(m, r) by the Cook-Toom algorithm (Blahut 2010, chapter 5; transposed as in Lavin and Gray 2016): the m outputs of
+/// an r-tap filter are output * ((kernel * g) elementwise (input * d)), with m + r - 2 finite points and infinity.
+template <int m, int r>
+struct CookToom {
+    static constexpr int taps = m + r - 1;
+    Matrix<m, taps> output{};
+    Matrix<taps, r> kernel{};
+    Matrix<taps, taps> input{};
+
+    constexpr explicit CookToom(std::array<double, static_cast<std::size_t>(m + r - 2)> const& points) {
+        constexpr auto finite = static_cast<std::size_t>(taps - 1);
+        for (std::size_t j = 0; j < finite; ++j) {
+            double power = 1;
+            for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i, power *= points[j]) output[i][j] = power;
+            double scale = 1;
+            for (std::size_t l = 0; l < finite; ++l) {
+                if (l != j) scale *= points[j] - points[l];
+            }
+            power = 1;
+            for (std::size_t i = 0; i < static_cast<std::size_t>(r); ++i, power *= points[j]) {
+                kernel[j][i] = power / scale;
+            }
+            // The coefficients of the product of (x - points[l]) over l != j.
+            std::size_t degree = 0;
+            input[j][0] = 1;
+            for (std::size_t l = 0; l < finite; ++l) {
+                if (l != j) multiply(input[j], degree++, points[l]);
+            }
+        }
+        output[static_cast<std::size_t>(m - 1)][finite] = 1;
+        kernel[finite][static_cast<std::size_t>(r - 1)] = 1;
+        input[finite][0] = 1;
+        for (std::size_t l = 0; l < finite; ++l) multiply(input[finite], l, points[l]);
+    }
+
+    /// The largest deviation from the identity that makes it a convolution: output i of tap t of input j is 1 where
+    /// j = i + t and 0 elsewhere.
+    [[nodiscard]] constexpr double defect() const {
+        double worst = 0;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i) {
+            for (std::size_t t = 0; t < static_cast<std::size_t>(r); ++t) {
+                for (std::size_t j = 0; j < static_cast<std::size_t>(taps); ++j) {
+                    double sum = j == i + t ? -1.0 : 0.0;
+                    for (std::size_t p = 0; p < static_cast<std::size_t>(taps); ++p) {
+                        sum += output[i][p] * kernel[p][t] * input[p][j];
+                    }
+                    worst = sum > worst ? sum : -sum > worst ? -sum : worst;
+                }
+            }
+        }
+        return worst;
+    }
+
+private:
+    /// polynomial *= (x - root)
+    static constexpr void multiply(std::array<double, static_cast<std::size_t>(taps)>& polynomial, std::size_t degree,
+                                   double root) {
+        for (std::size_t i = degree + 1; i > 0; --i) polynomial[i] = polynomial[i - 1] - root * polynomial[i];
+        polynomial[0] *= -root;
+    }
+};
+
+/// The first n of the points that keep the numbers small, in the order in which they are used.
+template <int n>
+constexpr std::array<double, static_cast<std::size_t>(n)> default_points() {
+    constexpr std::array<double, 9> all{0, 1, -1, 2, -2, 0.5, -0.5, 4, -4};
+    std::array<double, static_cast<std::size_t>(n)> points{};
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) points[i] = all[i];
+    return points;
+}
+
+template <int m, int r>
+inline constexpr CookToom<m, r> cook_toom{default_points<m + r - 2>()};
+// Objects of their own, to be template arguments.
+template <int m, int r>
+inline constexpr auto output_matrix = cook_toom<m, r>.output;
+template <int m, int r>
+inline constexpr auto input_matrix = cook_toom<m, r>.input;
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/primitive/detail/lanes.hpp
+
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// n floats worked on side by side: a float, a vector where the instruction set has one of that width, and otherwise
+/// two halves.
+template <int n>
+struct Lanes {
+    using batch = xsimd::make_sized_batch_t<float, n == 1 ? 4 : static_cast<std::size_t>(n)>;
+    static constexpr bool scalar = n == 1, whole = !scalar && !std::is_void_v<batch>;
+    struct Halves {
+        Lanes<n == 1 ? 1 : n / 2> low, high;
+    };
+    static constexpr auto kind() {
+        if constexpr (scalar)
+            return std::type_identity<float>{};
+        else if constexpr (whole)
+            return std::type_identity<batch>{};
+        else
+            return std::type_identity<Halves>{};
+    }
+    typename decltype(kind())::type value;
+
+    [[nodiscard]] PRIMSEL_INLINE static Lanes load(const float* src) {
+        if constexpr (scalar)
+            return {*src};
+        else if constexpr (whole)
+            return {batch::load_unaligned(src)};
+        else
+            return {{Lanes<n / 2>::load(src), Lanes<n / 2>::load(src + n / 2)}};
+    }
+    [[nodiscard]] PRIMSEL_INLINE static Lanes all(float x) {
+        if constexpr (scalar)
+            return {x};
+        else if constexpr (whole)
+            return {batch(x)};
+        else
+            return {{Lanes<n / 2>::all(x), Lanes<n / 2>::all(x)}};
+    }
+    PRIMSEL_INLINE void store(float* dst) const {
+        if constexpr (scalar) {
+            *dst = value;
+        } else if constexpr (whole) {
+            value.store_unaligned(dst);
+        } else {
+            value.low.store(dst);
+            value.high.store(dst + n / 2);
+        }
+    }
+    [[nodiscard]] friend PRIMSEL_INLINE Lanes operator+(Lanes const& a, Lanes const& b) {
+        if constexpr (scalar || whole)
+            return {a.value + b.value};
+        else
+            return {{a.value.low + b.value.low, a.value.high + b.value.high}};
+    }
+    [[nodiscard]] friend PRIMSEL_INLINE Lanes operator-(Lanes const& a, Lanes const& b) {
+        if constexpr (scalar || whole)
+            return {a.value - b.value};
+        else
+            return {{a.value.low - b.value.low, a.value.high - b.value.high}};
+    }
+    [[nodiscard]] friend PRIMSEL_INLINE Lanes operator*(float a, Lanes const& b) {
+        if constexpr (scalar)
+            return {a * b.value};
+        else if constexpr (whole)
+            return {batch(a) * b.value};
+        else
+            return {{a * b.value.low, a * b.value.high}};
+    }
+    /// value held in [low, high]; NaN stays NaN.
+    [[nodiscard]] PRIMSEL_INLINE Lanes clamped(float low, float high) const {
+        if constexpr (scalar) {
+            return {primsel::clamp(value, low, high)};
+        } else if constexpr (whole) {
+            using arch = typename batch::arch_type;
+            return {primsel::clamp<arch>(value, batch(low), batch(high))};
+        } else {
+            return {{value.low.clamped(low, high), value.high.clamped(low, high)}};
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The sum of matrix[row][j] * in[j * step] over j, leaving out what is zero and not multiplying by one.
+template <auto const& matrix, std::size_t row, class V>
+PRIMSEL_INLINE V combine(const V* in, int step) {
+    constexpr auto factors = matrix[row];
+    constexpr std::size_t first = [] {
+        std::size_t j = 0;
+        while (matrix[row][j] == 0.0) ++j;
+        return j;
+    }();
+    V sum = in[static_cast<int>(first) * step];
+    if constexpr (factors[first] != 1.0) sum = static_cast<float>(factors[first]) * sum;
+    [&]<std::size_t... j>(std::index_sequence<j...>) {
+        const auto add = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
+            constexpr auto factor = static_cast<float>(factors[i]);
+            [[maybe_unused]] V const& term = in[static_cast<int>(i) * step];
+            if constexpr (i <= first || factor == 0.0F)
+                return;
+            else if constexpr (factor == 1.0F)
+                sum = sum + term;
+            else if constexpr (factor == -1.0F)
+                sum = sum - term;
+            else
+                sum = sum + factor * term;
+        };
+        (add(std::integral_constant<std::size_t, j>{}), ...);
+    }(std::make_index_sequence<factors.size()>{});
+    return sum;
+}
+
+/// out = matrix * in * matrix', for an `in` of as many rows and columns as the matrix has columns.
+template <auto const& matrix, class V>
+PRIMSEL_INLINE void sandwich(const V* in, V* out) {
+    constexpr std::size_t rows = matrix.size();
+    constexpr int height = static_cast<int>(rows), size = static_cast<int>(matrix[0].size());
+    V half[rows * matrix[0].size()];
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+        for (int column = 0; column < size; ++column) {
+            ((half[static_cast<int>(i) * size + column] = combine<matrix, i>(in + column, size)), ...);
+        }
+        for (int row = 0; row < height; ++row) {
+            ((out[row * height + static_cast<int>(i)] = combine<matrix, i>(half + row * size, 1)), ...);
+        }
+    }(std::make_index_sequence<rows>{});
+}
+
+/// A tile is (m + r - 1) squared pixels of the image, of which m squared of the output come.
+template <int m, int r>
+struct WinogradTiles {
+    static constexpr int size = m + r - 1, taps = size * size;
+    static_assert(cook_toom<m, r>.defect() < 1e-9);
+
+    [[nodiscard]] static constexpr int rows(ConvShape const& s) { return (s.out_h() + m - 1) / m; }
+    [[nodiscard]] static constexpr int columns(ConvShape const& s) { return (s.out_w() + m - 1) / m; }
+
+    /// Tap after tap, the transformed kernel as a packed matrix c x k.
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        constexpr auto& g = cook_toom<m, r>.kernel;
+        const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
+        std::vector<float> matrices(taps * c * k);
+        for (std::size_t row = 0; row < k; ++row) {
+            for (std::size_t column = 0; column < c; ++column) {
+                const float* taps_of = kernel + (row * c + column) * (r * r);
+                double half[size][r];
+                for (std::size_t i = 0; i < size; ++i) {
+                    for (std::size_t j = 0; j < r; ++j) {
+                        half[i][j] = 0;
+                        for (std::size_t t = 0; t < r; ++t)
+                            half[i][j] += g[i][t] * static_cast<double>(taps_of[t * r + j]);
+                    }
+                }
+                for (std::size_t i = 0; i < size; ++i) {
+                    for (std::size_t j = 0; j < size; ++j) {
+                        double sum = 0;
+                        for (std::size_t t = 0; t < r; ++t) sum += half[i][t] * g[j][t];
+                        matrices[((i * size + j) * c + column) * k + row] = static_cast<float>(sum);
+                    }
+                }
+            }
+        }
+        for (std::size_t tap = 0; tap < taps; ++tap) {
+            pack_panels<Arch>(row_major(matrices.data() + tap * c * k, k), s.c, s.k,
+                              dst + tap * packed_size<Arch>(s.c, s.k));
+        }
+    }
+
+    /// One tile of the image, all channels: dst[tap * tap_stride + c].
+    template <int vec>
+    static void transform_input(ConvShape const& s, const float* src, int tile, float* dst,
+                                std::size_t tap_stride) noexcept {
+        const int h0 = tile / columns(s) * m - s.pad_top, w0 = tile % columns(s) * m - s.pad_left;
+        const auto c = static_cast<std::size_t>(s.c);
+        const float* pixels[taps];
+        for (int i = 0; i < taps; ++i) {
+            const int h = h0 + i / size, w = w0 + i % size;
+            const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
+            pixels[i] = in ? src + static_cast<std::size_t>(h * s.w + w) * c : nullptr;
+        }
+        const auto channels = [&]<int n>(std::integral_constant<int, n>, std::size_t at) {
+            using V = Lanes<n>;
+            V in[taps], out[taps];
+            for (int i = 0; i < taps; ++i) in[i] = pixels[i] != nullptr ? V::load(pixels[i] + at) : V::all(0.0F);
+            sandwich<input_matrix<m, r>>(in, out);
+            for (std::size_t i = 0; i < taps; ++i) out[i].store(dst + i * tap_stride + at);
+        };
+        std::size_t at = 0;
+        for (; at + vec <= c; at += vec) channels(std::integral_constant<int, vec>{}, at);
+        for (; at < c; ++at) channels(std::integral_constant<int, 1>{}, at);
+    }
+
+    template <int vec>
+    static void transform_output(ConvShape const& s, ConvArgs const& args, int tile, const float* src,
+                                 std::size_t tap_stride) noexcept {
+        const int h0 = tile / columns(s) * m, w0 = tile % columns(s) * m;
+        const int height = std::min(m, s.out_h() - h0), width = std::min(m, s.out_w() - w0);
+        const auto k = static_cast<std::size_t>(s.k);
+        const auto kernels = [&]<int n>(std::integral_constant<int, n>, std::size_t at) {
+            using V = Lanes<n>;
+            V in[taps], out[m * m];
+            for (std::size_t i = 0; i < taps; ++i) in[i] = V::load(src + i * tap_stride + at);
+            sandwich<output_matrix<m, r>>(in, out);
+            const V bias = args.bias == nullptr ? V::all(0.0F) : V::load(args.bias + at);
+            for (int row = 0; row < height; ++row) {
+                for (int column = 0; column < width; ++column) {
+                    const std::size_t to = static_cast<std::size_t>((h0 + row) * s.out_w() + w0 + column) * k + at;
+                    V value = out[row * m + column] + bias;
+                    if (args.residual != nullptr) value = value + V::load(args.residual + to);
+                    value.clamped(args.clamp.low, args.clamp.high).store(args.dst + to);
+                }
+            }
+        };
+        std::size_t at = 0;
+        for (; at + vec <= k; at += vec) kernels(std::integral_constant<int, vec>{}, at);
+        for (; at < k; ++at) kernels(std::integral_constant<int, 1>{}, at);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Winograd's minimal filtering in two dimensions, F(m x m, r x r) (Lavin and Gray 2016). Tiles of the image and the
+/// kernel are transformed; each of the (m + r - 1)^2 taps is then a product of tiles x c and c x k; the result is
+/// transformed back. `vec` channels are transformed side by side; 1 is the scalar version.
+template <int m, int r, int vec>
+struct Winograd {
+private:
+    using Tiles = detail::WinogradTiles<m, r>;
+    static constexpr int size = Tiles::size, taps = Tiles::taps;
+    template <int n>
+    static constexpr auto square = fixed_decimal<n>() + "x" + fixed_decimal<n>();
+    static constexpr auto scalar_id = FixedString("winograd-") + square<m> + "-" + square<r>;
+
+public:
+    static constexpr auto id = [] {
+        if constexpr (vec == 1)
+            return scalar_id;
+        else
+            return scalar_id + "-vec-" + fixed_decimal<vec>();
+    }();
+    static constexpr Family family = r == 3 ? Family::wino3 : r == 5 ? Family::wino5 : Family::other;
+    using in_layout = hwc;
+    using out_layout = hwc;
+    static constexpr bool fuses_epilogue = true;
+    /// Measured over the law tests' shapes; relative to the RMS of the output.
+    static constexpr double error_bound = size <= 4 ? 5e-6 : size <= 6 ? 1e-4 : 2e-4;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        if (s.fh != r || s.fw != r) return Support::no(r == 3 ? "needs a 3x3 kernel" : "needs a 5x5 kernel");
+        if (s.strided()) return Support::no("needs stride 1");
+        if (s.dilated()) return Support::no("needs dilation 1");
+        return s.groups != 1 ? Support::no("needs one group") : Support::yes();
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
+        return taps * detail::packed_size<Arch>(s.c, s.k);
+    }
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        Tiles::template pack<Arch>(s, kernel, dst);
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        const Blocks blocks = blocks_of<Arch>(s);
+        return (blocks.count >= few_blocks ? workers : 1) * block_floats(s, blocks.tiles);
+    }
+
+    /// Blocks of tiles are independent. Where they are few, the steps within each are shared out instead.
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const Blocks blocks = blocks_of<Arch>(s);
+        const int tiles = Tiles::rows(s) * Tiles::columns(s);
+        if (blocks.count >= few_blocks) {
+            const std::size_t slot = block_floats(s, blocks.tiles);
+            args.executor.parallel_for(static_cast<std::size_t>(blocks.count),
+                                       [&](std::size_t block, std::size_t worker) {
+                                           const int first = static_cast<int>(block) * blocks.tiles;
+                                           Sequential sequential;
+                                           run_block<Arch>(s, args, first, std::min(first + blocks.tiles, tiles),
+                                                           args.scratch + worker * slot, sequential);
+                                       });
+        } else {
+            for (int first = 0; first < tiles; first += blocks.tiles) {
+                run_block<Arch>(s, args, first, std::min(first + blocks.tiles, tiles), args.scratch, args.executor);
+            }
+        }
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const Blocks blocks = blocks_of<Arch>(s);
+        const double tiles = 1.0 * Tiles::rows(s) * Tiles::columns(s), columns = detail::padded_columns<Arch>(s.k);
+        const double u = 4.0 * taps * s.c * columns, v = 4.0 * taps * tiles * s.c, y = 4.0 * taps * tiles * s.k;
+        const double in_cache = 4.0 * static_cast<double>(block_floats(s, blocks.tiles));
+        const Rate rate = vec == 1 ? Rate::scalar : Rate::vector;
+        // Each of the two passes of a transform makes about `size` operations an element; narrow vectors make more.
+        const double narrow = std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
+        const double passes = 2.0 * size * (vec == 1 ? 1.0 : narrow);
+        return Work{}
+            .add({.rate = rate, .operations = tiles * taps * s.c * passes, .bytes = 2 * v, .working_set = in_cache})
+            .add({.rate = Rate::gemm,
+                  .operations = 2 * taps * tiles * s.c * columns,
+                  .bytes = v + y + u * blocks.count,
+                  .working_set = in_cache + u})
+            .add(
+                {.rate = rate, .operations = tiles * taps * s.k * passes, .bytes = y + y / 2, .working_set = in_cache});
+    }
+
+private:
+    static constexpr int few_blocks = 4;
+    struct Blocks {
+        int count, tiles;
+    };
+
+    /// Floats between tiles: 16 more than a power of two, so that neighbours do not meet in one cache set.
+    [[nodiscard]] static constexpr std::size_t tile_stride(int channels) {
+        return round_up_floats(static_cast<std::size_t>(channels)) + 16;
+    }
+    [[nodiscard]] static constexpr std::size_t block_floats(ConvShape const& s, int tiles) {
+        return static_cast<std::size_t>(taps * tiles) * (tile_stride(s.c) + tile_stride(s.k));
+    }
+    /// The transformed tiles of a block stay in L2, unless the kernels are so large that reading them once a block
+    /// costs more than that.
+    template <class Arch>
+    [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s) {
+        constexpr std::size_t l2 = 160 << 10, large = 768 << 10;
+        constexpr int step = detail::tile_rows<Arch>;
+        const int tiles = Tiles::rows(s) * Tiles::columns(s);
+        const std::size_t kernels =
+            static_cast<std::size_t>(taps) * static_cast<std::size_t>(s.c) * static_cast<std::size_t>(s.k);
+        const std::size_t room = kernels > 2 * l2 ? large : l2;
+        const auto most = static_cast<int>(room / block_floats(s, 1));
+        const int wanted = std::clamp(most / step * step, step, (tiles + step - 1) / step * step);
+        const int count = (tiles + wanted - 1) / wanted;
+        return {count, std::min(tiles, ((tiles + count - 1) / count + step - 1) / step * step)};
+    }
+
+    template <class Arch>
+    static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* scratch,
+                          ExecutorRef executor) noexcept {
+        const int tiles = last - first;
+        const std::size_t v_stride = tile_stride(s.c), y_stride = tile_stride(s.k);
+        const std::size_t v_tap = static_cast<std::size_t>(tiles) * v_stride,
+                          y_tap = static_cast<std::size_t>(tiles) * y_stride;
+        float* v = scratch;
+        float* y = scratch + taps * v_tap;
+        executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
+            Tiles::template transform_input<vec>(s, args.src, first + static_cast<int>(tile), v + tile * v_stride,
+                                                 v_tap);
+        });
+        executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
+            const detail::TileArgs product{
+                .a = v + tap * v_tap, .a_stride = v_stride, .run = s.c, .c = y + tap * y_tap, .c_stride = y_stride};
+            detail::multiply_panels<Arch>(product, 0, tiles, s.k,
+                                          args.weights + tap * detail::packed_size<Arch>(s.c, s.k));
+        });
+        executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
+            Tiles::template transform_output<vec>(s, args, first + static_cast<int>(tile), y + tile * y_stride, y_tap);
+        });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+namespace primsel::inline PRIMSEL_ABI {
+
+using DirectPrimitives = TypeList<DirectSum2d, DirectHwc>;
+
+using Im2Primitives = TypeList<Im2<Patch::col, PatchCopy::scan, GemmForm::ab, GemmOut::ki>,         //
+                               Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>,   //
+                               Im2<Patch::col, PatchCopy::copy_short, GemmForm::atb, GemmOut::ik>,  //
+                               Im2<Patch::col, PatchCopy::copy_self, GemmForm::ab, GemmOut::ki>,    //
+                               Im2<Patch::row, PatchCopy::scan, GemmForm::ab, GemmOut::ik>,         //
+                               Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,   //
+                               Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>>;
+
+using Kn2Primitives = TypeList<Kn2Row<>, Kn2Col<>, Kn2AccumulateShift<true>, Kn2AccumulateShift<false>,
+                               Kn2RowAccumulate<GemmForm::ab>, Kn2RowAccumulate<GemmForm::abt>>;
+
+using WinogradPrimitives = TypeList<Winograd<2, 3, 1>, Winograd<2, 3, 4>, Winograd<2, 3, 8>, Winograd<2, 3, 16>,  //
+                                    Winograd<4, 3, 1>, Winograd<4, 3, 4>, Winograd<4, 3, 8>, Winograd<4, 3, 16>,  //
+                                    Winograd<2, 5, 1>, Winograd<2, 5, 16>, Winograd<4, 5, 16>>;
+
+using Conv1x1Primitives = TypeList<Conv1x1Gemm<GemmForm::ab, GemmOut::ki>, Conv1x1Gemm<GemmForm::ab, GemmOut::ik>,
+                                   Conv1x1Gemm<GemmForm::atb, GemmOut::ik>, Conv1x1Gemm<GemmForm::abt, GemmOut::ki>>;
+
+using MecPrimitives = TypeList<MecCol, MecRowPartition>;
+
+using AllPrimitives =
+    concatenate<DirectPrimitives, Im2Primitives, Kn2Primitives, WinogradPrimitives, Conv1x1Primitives, MecPrimitives>;
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The choices behind an Engine. Inherit and override line by line:
+///     struct Laptop : primsel::DefaultPolicies {
+///         using primitives = primsel::AllPrimitives::without<primsel::MecCol>;
+///         using executor = primsel::OpenMP;
+///     };
+struct DefaultPolicies {
+    /// The instruction set: no wider than what the translation unit is compiled for.
+    using arch = default_arch;
+    using primitives = AllPrimitives;
+    /// The first is the one in which images come and results go.
+    using layouts = AllLayouts;
+    using cost_model = Analytical;
+    using solver = ExactPbqp;
+    using executor = Sequential;
+};
+
+namespace detail {
+
+/// Says at the user's policies which of them does not model its concept.
+template <class P>
+struct CheckPolicies {
+    static_assert(CostModel<typename P::cost_model>,
+                  "primsel: Policies::cost_model is not a CostModel; see docs/cost/cost_model.md");
+    static_assert(Solver<typename P::solver>, "primsel: Policies::solver is not a Solver; see docs/pbqp/solver.md");
+    static_assert(Executor<typename P::executor>,
+                  "primsel: Policies::executor is not an Executor; see docs/core/executor.md");
+    static_assert(P::primitives::size > 0, "primsel: Policies::primitives is empty");
+    static_assert(P::layouts::size > 0, "primsel: Policies::layouts is empty");
+    static constexpr bool value = true;
+};
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/network/network.hpp
+
+#include <array>
+#include <concepts>
+#include <map>
+#include <string>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace layer {
+
+/// Layers one after the other.
+template <class... Layers>
+struct Path {};
+/// The sum of branches that all read the same input; each is a layer or a Path. An empty Path is the input itself.
+template <class... Branches>
+struct Sum {};
+/// The channels of the branches, one after the other.
+template <class... Branches>
+struct Concat {};
+/// The layers' result plus their input (He et al. 2016).
+template <class... Layers>
+using Residual = Sum<Path<Layers...>, Path<>>;
+/// A name for a layer, or a prefix for the names of the layers in a Path, Sum or Concat: `stem`, `block.conv1`. Without
+/// one, layers are named by their kind and count: `conv1`, `conv2`; so are sums: `sum1.conv1`.
+template <FixedString name, class Layer>
+struct Named {};
+
+}  // namespace layer
+
+namespace detail {
+
+/// Says at compile time, at the network that has it, what is wrong with a layer.
+template <class Layer, Fault fault>
+struct Sound {
+    static_assert(fault != Fault::wrong_input_count, "primsel: this layer has the wrong number of inputs");
+    static_assert(fault != Fault::impossible_parameter, "primsel: this layer has an impossible parameter");
+    static_assert(fault != Fault::kernel_exceeds_input, "primsel: this layer's kernel is larger than its padded input");
+    static_assert(fault != Fault::groups_do_not_divide, "primsel: this layer's groups do not divide the channels");
+    static_assert(fault != Fault::shapes_differ, "primsel: the branches that are added here differ in shape");
+    static_assert(fault != Fault::sizes_differ, "primsel: the branches concatenated here differ in height or width");
+    static_assert(fault != Fault::slice_outside, "primsel: this slice lies outside the channels");
+    static_assert(fault != Fault::padding_exceeds_kernel, "primsel: this padding is larger than the pooling window");
+    static constexpr bool value = fault == Fault::none;
+};
+
+template <class L>
+concept Leaf = requires { L::params; };
+
+/// The names used so far in each scope.
+class Scope {
+public:
+    explicit Scope(std::string prefix = {}) : prefix_(std::move(prefix)) {}
+    [[nodiscard]] std::string const& prefix() const { return prefix_; }
+    [[nodiscard]] std::string next(std::string_view kind) {
+        return prefix_ + std::string(kind) + std::to_string(++counts_[std::string(kind)]);
+    }
+
+private:
+    std::string prefix_;
+    std::map<std::string, int> counts_;
+};
+
+/// How a layer type changes a shape at compile time, and what it adds to a graph.
+template <class L>
+struct Describe {
+    static_assert(Leaf<L>, "primsel: this type is not a layer");
+};
+
+template <Leaf L>
+struct Describe<L> {
+    template <Shape in>
+    static constexpr Shape out = [] {
+        constexpr std::array<Shape, 1> inputs{in};
+        if constexpr (Sound<L, L::params.check(inputs)>::value)
+            return L::params.output(inputs);
+        else
+            return in;
+    }();
+    static std::size_t add(Graph& graph, std::size_t input, Scope& scope, std::string name = {}) {
+        if (name.empty()) name = scope.next(L::params.name());
+        return graph.add(std::move(name), L::params, {input});
+    }
+};
+
+template <FixedString name, class L>
+struct Describe<layer::Named<name, L>> {
+    template <Shape in>
+    static constexpr Shape out = Describe<L>::template out<in>;
+    static std::size_t add(Graph& graph, std::size_t input, Scope& scope) {
+        return Describe<L>::add(graph, input, scope, scope.prefix() + std::string(name.view()));
+    }
+    /// Named twice, the outer name is a prefix.
+    static std::size_t add(Graph& graph, std::size_t input, Scope&, std::string const& outer) {
+        Scope inner(outer + ".");
+        return add(graph, input, inner);
+    }
+};
+
+template <>
+struct Describe<layer::Path<>> {
+    template <Shape in>
+    static constexpr Shape out = in;
+    static std::size_t add(Graph&, std::size_t input, Scope&, std::string const& = {}) { return input; }
+};
+/// Without a name of its own, a Path shares the names around it.
+template <class First, class... Rest>
+struct Describe<layer::Path<First, Rest...>> {
+    template <Shape in>
+    static constexpr Shape out = Describe<layer::Path<Rest...>>::template out<Describe<First>::template out<in>>;
+    static std::size_t add(Graph& graph, std::size_t input, Scope& scope) {
+        input = Describe<First>::add(graph, input, scope);
+        ((input = Describe<Rest>::add(graph, input, scope)), ...);
+        return input;
+    }
+    static std::size_t add(Graph& graph, std::size_t input, Scope&, std::string const& name) {
+        Scope inner(name + ".");
+        return add(graph, input, inner);
+    }
+};
+
+template <class Whole, class Params, class... Branches>
+struct DescribeBranches {
+    template <Shape in>
+    static constexpr Shape out = [] {
+        constexpr std::array<Shape, sizeof...(Branches)> shapes{Describe<Branches>::template out<in>...};
+        if constexpr (Sound<Whole, Params{}.check(shapes)>::value)
+            return Params{}.output(shapes);
+        else
+            return in;
+    }();
+    static std::size_t add(Graph& graph, std::size_t input, Scope& scope, std::string const& name = {}) {
+        const std::string own = name.empty() ? scope.next(std::same_as<Params, AddParams> ? "sum" : "concat") : name;
+        Scope inner(own + ".");
+        std::vector<std::size_t> branches;
+        (branches.push_back(Describe<Branches>::add(graph, input, inner)), ...);
+        return graph.add(inner.prefix() + std::string(Params::name()), Params{}, std::move(branches));
+    }
+};
+template <class... Branches>
+struct Describe<layer::Sum<Branches...>> : DescribeBranches<layer::Sum<Branches...>, AddParams, Branches...> {};
+template <class... Branches>
+struct Describe<layer::Concat<Branches...>> : DescribeBranches<layer::Concat<Branches...>, ConcatParams, Branches...> {
+};
+
+}  // namespace detail
+
+/// A network as a type: an Input and the layers that follow. Name it with a struct of your own, which keeps symbols and
+/// error messages short:
+///     struct Tiny : primsel::Network<Input<3, 32, 32>, Conv<64, 3>, Relu, GlobalAvgPool, Dense<10>> {};
+/// A layer that does not fit is a compile-time error there.
+template <class In, class... Layers>
+struct Network {
+    static_assert(
+        requires { requires std::same_as<std::remove_cvref_t<decltype(In::params)>, InputParams>; },
+        "primsel: a Network begins with an Input<channels, height, width>");
+    static_assert(detail::Sound<In, In::params.check({})>::value);
+
+    static constexpr Shape input_shape = In::params.shape;
+    static constexpr Shape output_shape = detail::Describe<layer::Path<Layers...>>::template out<input_shape>;
+    // Members of templates are worked out when they are used: use it here, so that a wrong layer is found here.
+    static_assert(output_shape.size() > 0);
+
+    /// The same as a value, for so many images at once.
+    [[nodiscard]] static Graph graph(int batch = 1) {
+        Graph graph(batch);
+        const std::size_t input = graph.add("input", In::params, {});
+        detail::Scope scope;
+        detail::Describe<layer::Path<Layers...>>::add(graph, input, scope);
+        return graph;
+    }
+};
+
+/// A type that describes a network: whatever inherits from Network.
+template <class N>
+concept NetworkType = requires {
+    { N::graph(1) } -> std::same_as<Graph>;
+    { N::input_shape } -> std::convertible_to<Shape>;
+    { N::output_shape } -> std::convertible_to<Shape>;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/network/simplify.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// A copy of a graph's nodes that is rewritten in place. A node that absorbs the one before it takes over its own
+/// position; the other is gone, and nobody else read it.
+class Rewriter {
+public:
+    explicit Rewriter(Graph const& graph) : nodes_(graph.nodes()), uses_(graph.uses()), gone_(graph.size(), false) {
+        alias_.reserve(graph.size());
+        for (std::size_t i = 0; i < graph.size(); ++i) alias_.push_back(i);
+    }
+
+    void run() {
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            for (std::size_t& input : nodes_[i].inputs) input = alias_[input];
+            while (!gone_[i] && (drop_identity(i) || fold_affine(i) || fuse_pad(i) || fuse_add(i) || fuse_clamp(i))) {
+            }
+        }
+    }
+
+    [[nodiscard]] Graph graph(int batch) const {
+        Graph result(batch);
+        std::vector<std::size_t> position(nodes_.size(), 0);
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (gone_[i]) continue;
+            std::vector<std::size_t> inputs;
+            for (const std::size_t input : nodes_[i].inputs) inputs.push_back(position[input]);
+            position[i] = result.add(nodes_[i].name, nodes_[i].layer, std::move(inputs), nodes_[i].folded);
+        }
+        return result;
+    }
+
+private:
+    template <class Params>
+    [[nodiscard]] Params* as(std::size_t i) {
+        return std::get_if<Params>(&nodes_[i].layer);
+    }
+    [[nodiscard]] bool read_once(std::size_t i) const { return uses_[i] == 1; }
+    [[nodiscard]] Shape input_shape(std::size_t i) const { return nodes_[nodes_[i].inputs[0]].shape; }
+
+    /// The clamp of a node that may still be given one.
+    [[nodiscard]] Clamp* free_clamp(std::size_t i) {
+        Clamp* clamp = nullptr;
+        if (auto* conv = as<ConvParams>(i)) clamp = &conv->clamp;
+        if (auto* dense = as<DenseParams>(i)) clamp = &dense->clamp;
+        if (auto* add = as<AddParams>(i)) clamp = &add->clamp;
+        return clamp != nullptr && *clamp == Clamp{} ? clamp : nullptr;
+    }
+
+    /// The node before i moves to i's place and stands for both.
+    void absorb(std::size_t i, std::size_t before, std::vector<std::size_t> inputs) {
+        const Shape shape = nodes_[i].shape;
+        nodes_[i] = std::move(nodes_[before]);
+        nodes_[i].inputs = std::move(inputs);
+        nodes_[i].shape = shape;
+        gone_[before] = true;
+    }
+    void absorb(std::size_t i) {
+        const std::size_t before = nodes_[i].inputs[0];
+        absorb(i, before, nodes_[before].inputs);
+    }
+
+    [[nodiscard]] bool is_identity(std::size_t i) {
+        if (nodes_[i].inputs.size() != 1) return false;
+        if (as<DropoutParams>(i) || as<ConcatParams>(i)) return true;
+        if (as<FlattenParams>(i)) return input_shape(i) == nodes_[i].shape || only_dense_reads(i);
+        if (auto* pad = as<PadParams>(i)) return pad->padding == Padding{};
+        if (as<SliceParams>(i)) return input_shape(i) == nodes_[i].shape;
+        if (auto* shuffle = as<ChannelShuffleParams>(i)) {
+            return shuffle->groups == 1 || shuffle->groups == nodes_[i].shape.c;
+        }
+        if (as<GlobalPoolParams>(i)) return input_shape(i) == nodes_[i].shape;
+        if (auto* pool = as<PoolParams>(i)) {
+            return pool->window == Extent{1} && pool->stride == Extent{1} && pool->padding == Padding{};
+        }
+        return false;
+    }
+    /// A dense layer reads an image as it is, in the order in which flatten would put it.
+    [[nodiscard]] bool only_dense_reads(std::size_t i) {
+        if (i + 1 == nodes_.size()) return false;
+        for (std::size_t j = i + 1; j < nodes_.size(); ++j) {
+            for (const std::size_t input : nodes_[j].inputs) {
+                if (alias_[input] == i && !as<DenseParams>(j) && !as<DropoutParams>(j)) return false;
+                if (alias_[input] == i && as<DropoutParams>(j) && !only_dense_reads(j)) return false;
+            }
+        }
+        return true;
+    }
+    /// The result must stay the last node: an identity there goes only if its input is not read elsewhere.
+    bool drop_identity(std::size_t i) {
+        if (!is_identity(i)) return false;
+        const std::size_t before = nodes_[i].inputs[0];
+        if (i + 1 == nodes_.size()) {
+            if (!read_once(before) || as<InputParams>(before) || nodes_[before].shape != nodes_[i].shape) return false;
+            absorb(i, before, nodes_[before].inputs);
+            return true;
+        }
+        gone_[i] = true;
+        alias_[i] = before;
+        uses_[before] += uses_[i] - 1;
+        return true;
+    }
+
+    bool fold_affine(std::size_t i) {
+        auto* batch_norm = as<BatchNormParams>(i);
+        if (batch_norm == nullptr && as<ScaleParams>(i) == nullptr) return false;
+        const std::size_t before = nodes_[i].inputs[0];
+        auto* conv = as<ConvParams>(before);
+        auto* dense = as<DenseParams>(before);
+        if ((conv == nullptr && dense == nullptr) || !read_once(before) || free_clamp(before) == nullptr) return false;
+        if (conv != nullptr && conv->residual) return false;
+        Folded folded{nodes_[i].name, ScaleParams{}};
+        if (batch_norm != nullptr) folded.layer = *batch_norm;
+        absorb(i);
+        nodes_[i].folded.push_back(std::move(folded));
+        return true;
+    }
+
+    bool fuse_pad(std::size_t i) {
+        auto* conv = as<ConvParams>(i);
+        if (conv == nullptr) return false;
+        const std::size_t before = nodes_[i].inputs[0];
+        auto* pad = as<PadParams>(before);
+        if (pad == nullptr || pad->value != 0.0F || !read_once(before)) return false;
+        conv->padding.top += pad->padding.top;
+        conv->padding.bottom += pad->padding.bottom;
+        conv->padding.left += pad->padding.left;
+        conv->padding.right += pad->padding.right;
+        nodes_[i].inputs[0] = nodes_[before].inputs[0];
+        gone_[before] = true;
+        return true;
+    }
+
+    /// One of the two summands is a convolution that nobody else reads: it adds the other to its result. The later one,
+    /// so that the other is there by then.
+    bool fuse_add(std::size_t i) {
+        auto* add = as<AddParams>(i);
+        if (add == nullptr || nodes_[i].inputs.size() != 2) return false;
+        const auto inputs = nodes_[i].inputs;
+        for (const auto& [before, other] :
+             {std::pair{std::max(inputs[0], inputs[1]), std::min(inputs[0], inputs[1])},
+              std::pair{std::min(inputs[0], inputs[1]), std::max(inputs[0], inputs[1])}}) {
+            auto* conv = as<ConvParams>(before);
+            if (conv == nullptr || before == other || conv->residual || !read_once(before) ||
+                free_clamp(before) == nullptr) {
+                continue;
+            }
+            conv->residual = true;
+            conv->clamp = add->clamp;
+            absorb(i, before, {nodes_[before].inputs[0], other});
+            return true;
+        }
+        return false;
+    }
+
+    bool fuse_clamp(std::size_t i) {
+        auto* activation = as<ActivationParams>(i);
+        if (activation == nullptr) return false;
+        const bool relu = activation->kind == ActivationKind::relu, relu6 = activation->kind == ActivationKind::relu6;
+        const std::size_t before = nodes_[i].inputs[0];
+        Clamp* clamp = free_clamp(before);
+        if ((!relu && !relu6) || clamp == nullptr || !read_once(before)) return false;
+        *clamp = relu ? relu_clamp : relu6_clamp;
+        absorb(i);
+        return true;
+    }
+
+    std::vector<Node> nodes_;
+    std::vector<std::size_t> uses_;
+    std::vector<bool> gone_;
+    std::vector<std::size_t> alias_;
+};
+
+}  // namespace detail
+
+/// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
+/// batch norm and scale fold into the convolution or dense layer before them, zero padding becomes the convolution's,
+/// and the sum of a convolution with something else, as well as ReLU and ReLU6, become part of the layer before them.
+/// Needs no weights.
+[[nodiscard]] inline Graph simplify(Graph const& graph) {
+    Graph result = graph;
+    // Once one layer is gone, another may have become an identity; each pass but the last removes one.
+    for (std::size_t before = graph.size() + 1; result.size() < before;) {
+        before = result.size();
+        detail::Rewriter rewriter(result);
+        rewriter.run();
+        result = rewriter.graph(graph.batch());
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/print.hpp
+
+#include <algorithm>
+#include <cstdio>
+#include <ostream>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+[[nodiscard]] inline std::string milliseconds(double seconds) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.3f", seconds * 1e3);
+    return text;
+}
+
+/// Rows of text in columns as wide as they need to be; the last column is not padded.
+class TextTable {
+public:
+    void add(std::vector<std::string> row) {
+        widths_.resize(std::max(widths_.size(), row.size()), 0);
+        for (std::size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], row[i].size());
+        rows_.push_back(std::move(row));
+    }
+    [[nodiscard]] std::string text() const {
+        std::string out;
+        for (auto const& row : rows_) {
+            for (std::size_t i = 0; i < row.size(); ++i) {
+                out += row[i];
+                if (i + 1 < row.size()) out.append(widths_[i] - row[i].size() + 2, ' ');
+            }
+            out += '\n';
+        }
+        return out;
+    }
+
+private:
+    std::vector<std::vector<std::string>> rows_;
+    std::vector<std::size_t> widths_;
+};
+
+}  // namespace detail
+
+inline std::string Plan::explain(std::string_view name) const {
+    PlannedLayer const& found = layer(name);
+    std::string text = found.name + ": " + found.kind + " " + found.shape + '\n';
+    if (found.candidates.empty()) return text + "  runs in " + found.in_layout + "; nothing to choose but its layout\n";
+    detail::TextTable table;
+    for (Candidate const& candidate : found.candidates) {
+        const bool chosen = candidate.primitive == found.primitive;
+        const bool refused = !candidate.refusal.empty();
+        table.add({chosen ? "  *" : "   ", candidate.primitive,
+                   refused ? candidate.refusal : detail::milliseconds(candidate.seconds) + " ms"});
+    }
+    return text + table.text();
+}
+
+/// A line a layer, with the changes of layout where they happen, then the totals.
+inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
+    detail::TextTable table;
+    table.add({"layer", "shape", "primitive", "layouts", "ms"});
+    for (PlannedLayer const& layer : plan.layers) {
+        for (PlannedTransform const& transform : plan.transforms) {
+            if (transform.reader != layer.name) continue;
+            table.add({"  (" + transform.writer + ")", transform.shape, "transform",
+                       transform.from + " -> " + transform.to, detail::milliseconds(transform.seconds)});
+        }
+        const bool one_layout = layer.in_layout == layer.out_layout;
+        table.add({layer.name, layer.shape, layer.primitive.empty() ? layer.kind : layer.primitive,
+                   one_layout ? layer.in_layout : layer.in_layout + " -> " + layer.out_layout,
+                   detail::milliseconds(layer.seconds)});
+    }
+    for (PlannedTransform const& transform : plan.transforms) {
+        if (!transform.reader.empty()) continue;
+        table.add({"  (" + transform.writer + ")", transform.shape, "transform", transform.from + " -> " + transform.to,
+                   detail::milliseconds(transform.seconds)});
+    }
+    return out << table.text() << "total " << detail::milliseconds(plan.total_seconds) << " ms predicted by "
+               << plan.cost_model << ", " << (plan.optimal ? "proven optimal" : "not proven optimal") << " by "
+               << plan.solver << "; predicted in " << detail::milliseconds(plan.predict_seconds) << " ms, solved in "
+               << detail::milliseconds(plan.solve_seconds) << " ms\n";
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A network ready to run on this machine: constructing it predicts, solves, packs the weights and books the memory,
+/// and may throw error; run only executes. Net is a Network type, or Graph for a network that comes from elsewhere.
+template <class Net, class Policies>
+class Engine {
+    static_assert(NetworkType<Net> || std::same_as<Net, Graph>,
+                  "primsel: Engine<Net> takes a type that inherits from primsel::Network, or primsel::Graph");
+    static_assert(detail::CheckPolicies<Policies>::value);
+
+public:
+    using executor = typename Policies::executor;
+    using cost_model = typename Policies::cost_model;
+
+    /// For a Network type.
+    explicit Engine(Weights const& weights, PlanOptions const& options = {}, executor run_on = {})
+        requires NetworkType<Net>
+        : Engine(Net::graph(), weights, options, std::move(run_on)) {}
+    /// With a plan that was made before, in place of predicting and solving.
+    Engine(Weights const& weights, Plan plan, executor run_on = {})
+        requires NetworkType<Net>
+        : Engine(Net::graph(), weights, std::move(plan), std::move(run_on)) {}
+
+    /// For any graph, and for a batch of more than one image.
+    Engine(Graph const& graph, Weights const& weights, PlanOptions const& options = {}, executor run_on = {})
+        : Engine(Simplified{simplify(graph)}, weights, options, std::move(run_on)) {}
+    Engine(Graph const& graph, Weights const& weights, Plan plan, executor run_on = {})
+        : Engine(Simplified{simplify(graph)}, weights, std::move(plan), std::move(run_on)) {}
+
+    /// src: batch() images of in_shape() in the first layout (chw), one after the other; dst: as many results of
+    /// out_shape(). They must not overlap. Never throws, allocates nothing, and gives the same bits for the same images
+    /// on every call and for every number of threads. Spans of any other size are a bug of the caller's: it stops the
+    /// program with a message.
+    void run(std::span<const float> src, std::span<float> dst) noexcept {
+        if (src.size() != program_.in_floats() || dst.size() != program_.out_floats()) [[unlikely]] {
+            std::fprintf(stderr, "primsel: run() takes %zu floats and gives %zu; it was called with %zu and %zu\n",
+                         program_.in_floats(), program_.out_floats(), src.size(), dst.size());
+            std::abort();
+        }
+        program_.run(src.data(), dst.data(), executor_);
+    }
+
+    [[nodiscard]] Plan const& plan() const { return plan_; }
+    /// The simplified graph that runs.
+    [[nodiscard]] Graph const& graph() const { return graph_; }
+    [[nodiscard]] Shape in_shape() const { return program_.in_shape(); }
+    [[nodiscard]] Shape out_shape() const { return program_.out_shape(); }
+    [[nodiscard]] int batch() const { return program_.batch(); }
+    [[nodiscard]] Program const& program() const { return program_; }
+
+    [[nodiscard]] static Kernels kernels() {
+        return make_kernels<typename Policies::primitives, typename Policies::arch, typename Policies::layouts>();
+    }
+
+private:
+    struct Simplified {
+        Graph graph;
+    };
+    Engine(Simplified simplified, Weights const& weights, PlanOptions const& options, executor run_on)
+        : executor_(std::move(run_on)),
+          graph_(std::move(simplified.graph)),
+          plan_(make_own_plan(graph_, options)),
+          program_(graph_, kernels(), plan_, weights, executor_.concurrency()) {}
+    Engine(Simplified simplified, Weights const& weights, Plan plan, executor run_on)
+        : executor_(std::move(run_on)),
+          graph_(std::move(simplified.graph)),
+          plan_(std::move(plan)),
+          program_(graph_, kernels(), plan_, weights, executor_.concurrency()) {}
+
+    [[nodiscard]] static Plan make_own_plan(Graph const& graph, PlanOptions const& options) {
+        cost_model model{};
+        return make_plan(graph, kernels(), model, typename Policies::solver{}, options);
+    }
+
+    executor executor_;
+    Graph graph_;
+    Plan plan_;
+    Program program_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/io/weights.hpp
+
+// primsel/io/safetensors.hpp
+
+// primsel/io/file.hpp
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Bytes that copies share, as those of a whole file.
+struct SharedBytes {
+    std::span<const std::byte> bytes;
+    /// Keeps the bytes alive; nothing for bytes that live elsewhere.
+    std::shared_ptr<const void> owner;
+
+    [[nodiscard]] std::string_view text() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+};
+
+/// Larger files are refused, unless the caller says otherwise.
+inline constexpr std::size_t file_size_limit = std::size_t{1} << 36;
+
+namespace detail {
+
+/// Throws "<path>: <what>: <the system's reason>".
+[[noreturn]] inline void fail_of_system(std::string const& path, std::string_view what, int reason = errno) {
+    fail(path, ": ", what, ": ", std::strerror(reason));
+}
+
+/// An open file, closed at the end of the scope.
+class Descriptor {
+public:
+    explicit Descriptor(int number) : number_(number) {}
+    Descriptor(Descriptor const&) = delete;
+    Descriptor& operator=(Descriptor const&) = delete;
+    ~Descriptor() { close(); }
+
+    [[nodiscard]] bool is_open() const { return number_ >= 0; }
+    [[nodiscard]] int number() const { return number_; }
+    /// False with a reason in errno when something written earlier is lost.
+    bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
+
+private:
+    int number_;
+};
+
+// No system call moves more than about 2 GiB at once.
+inline constexpr std::size_t bytes_per_call = std::size_t{1} << 30;
+
+/// False with a reason in errno.
+inline bool write_all(int descriptor, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(descriptor, bytes.data(), std::min(bytes.size(), bytes_per_call));
+        if (count < 0 && errno != EINTR) return false;
+        if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
+/// Opens a new file beside `path` for writing and tells its name. Negative, and no name, with a reason in errno.
+inline int open_beside(std::string const& path, std::string& name) {
+    int number = -1;
+    for (int attempt = 0; number < 0; ++attempt) {
+        name = join(path, '.', ::getpid(), '-', attempt, ".tmp");
+        number = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (number < 0 && errno != EEXIST) break;
+    }
+    if (number < 0) name.clear();
+    return number;
+}
+
+/// A new file beside `path`, removed at the end of the scope unless it took the place of `path`.
+class TemporaryFile {
+public:
+    explicit TemporaryFile(std::string path) : path_(std::move(path)), descriptor_(open_beside(path_, name_)) {}
+    TemporaryFile(TemporaryFile const&) = delete;
+    TemporaryFile& operator=(TemporaryFile const&) = delete;
+    ~TemporaryFile() {
+        if (!name_.empty()) ::unlink(name_.c_str());
+    }
+
+    [[nodiscard]] bool is_open() const { return descriptor_.is_open(); }
+    [[nodiscard]] int number() const { return descriptor_.number(); }
+    /// Only once everything is on the disk. False with a reason in errno.
+    bool replace() {
+        // Not every file system can tell (EINVAL).
+        if (::fsync(number()) != 0 && errno != EINVAL) return false;
+        if (!descriptor_.close() || ::rename(name_.c_str(), path_.c_str()) != 0) return false;
+        name_.clear();
+        return true;
+    }
+
+private:
+    std::string path_, name_;
+    Descriptor descriptor_;
+};
+
+}  // namespace detail
+
+/// The whole file, read into memory that starts at a cache line. It is read and not mapped: a file that another program
+/// cuts short while it is mapped would end this one.
+/// Throws error, naming the file, when it cannot be read, is no regular file or is larger than the limit.
+[[nodiscard]] inline SharedBytes read_file(std::string const& path, std::size_t limit = file_size_limit) {
+    // Opening a pipe would wait for who writes to it.
+    const detail::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat status {};
+    if (!file.is_open() || ::fstat(file.number(), &status) != 0) detail::fail_of_system(path, "cannot read");
+    if (!S_ISREG(status.st_mode)) fail(path, ": cannot read: it is not a regular file");
+    const auto size = static_cast<std::size_t>(status.st_size);
+    if (size > limit) fail(path, ": its ", size, " bytes are more than the limit of ", limit);
+
+    std::shared_ptr<AlignedBuffer> buffer;
+    try {
+        buffer = std::make_shared<AlignedBuffer>((size + sizeof(float) - 1) / sizeof(float));
+    } catch (std::bad_alloc const&) {
+        fail(path, ": there is not enough memory for its ", size, " bytes");
+    }
+    const auto bytes = std::as_writable_bytes(buffer->span()).first(size);
+    for (std::size_t done = 0; done < size;) {
+        const ssize_t count = ::read(file.number(), bytes.data() + done, std::min(size - done, detail::bytes_per_call));
+        if (count < 0 && errno != EINTR) detail::fail_of_system(path, "cannot read");
+        if (count == 0) fail(path, ": became shorter while it was read");
+        if (count > 0) done += static_cast<std::size_t>(count);
+    }
+    return {bytes, std::move(buffer)};
+}
+
+/// Writes the parts one after the other. They go to a new file beside `path`, which takes its place only when every
+/// byte is on the disk: until then, and after an error such as a full disk, `path` is what it was. A symbolic link is
+/// followed; what is no regular file, as /dev/stdout, is written to directly.
+/// Throws error, naming the file and the system's reason.
+inline void write_file(std::string const& path, std::span<const std::span<const std::byte>> parts) {
+    const auto require = [&path](bool done) {
+        if (!done) detail::fail_of_system(path, "cannot write");
+    };
+    struct stat status {};
+    const bool exists = ::stat(path.c_str(), &status) == 0;
+    if (exists && !S_ISREG(status.st_mode)) {
+        detail::Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        require(file.is_open());
+        for (const auto part : parts) require(detail::write_all(file.number(), part));
+        require(file.close());
+        return;
+    }
+    std::string target = path;
+    if (exists) {
+        const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr), std::free);
+        require(resolved != nullptr && ::access(path.c_str(), W_OK) == 0);
+        target = resolved.get();
+    }
+    detail::TemporaryFile file(std::move(target));
+    require(file.is_open());
+    for (const auto part : parts) require(detail::write_all(file.number(), part));
+    // The new file keeps the permissions of the old one.
+    if (exists) require(::fchmod(file.number(), status.st_mode & 07777U) == 0);
+    require(file.replace());
+}
+inline void write_file(std::string const& path, std::string_view text) {
+    const std::span<const std::byte> part = std::as_bytes(std::span(text));
+    write_file(path, std::span(&part, 1));
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/io/json.hpp
+// The door to RapidJSON: its events-only parser, without its document.
+
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
+#include <algorithm>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A JSON value that never changes; copies share what they hold. The members of an object keep their order.
+class Json {
+public:
+    using Array = std::vector<Json>;
+    using Object = std::vector<std::pair<std::string, Json>>;
+    using Types = TypeList<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object>;
+
+    // NOLINTBEGIN(google-explicit-constructor): {"nodes", 3} is meant to convert
+    Json(std::nullptr_t = nullptr) : type_(type_of<std::nullptr_t>), integer_(0) {}
+    Json(std::same_as<bool> auto value) : type_(type_of<bool>), boolean_(value) {}
+    /// Throws error when the value does not fit 64 bits with a sign.
+    template <std::integral T>
+        requires(!std::same_as<T, bool>)
+    Json(T value) : type_(type_of<std::int64_t>), integer_(static_cast<std::int64_t>(value)) {
+        if (!std::in_range<std::int64_t>(value)) fail("JSON: the integer ", value, " is too large");
+    }
+    Json(double value) : type_(type_of<double>), number_(value) {}
+    Json(std::string value) : Json(std::make_shared<const std::string>(std::move(value))) {}
+    Json(std::string_view value) : Json(std::string(value)) {}
+    Json(const char* value) : Json(std::string(value)) {}
+    Json(Array value) : Json(std::make_shared<const Array>(std::move(value))) {}
+    Json(Object value) : Json(std::make_shared<const Object>(std::move(value))) {}
+    // NOLINTEND(google-explicit-constructor)
+
+    /// The value as one of the Types; nothing when it is of another.
+    template <class T>
+    [[nodiscard]] const T* get() const {
+        static_assert(Types::contains<T>, "a Json holds one of Json::Types");
+        if (type_ != type_of<T>) return nullptr;
+        if constexpr (std::is_same_v<T, bool>)
+            return &boolean_;
+        else if constexpr (std::is_same_v<T, std::int64_t>)
+            return &integer_;
+        else if constexpr (std::is_same_v<T, double>)
+            return &number_;
+        else
+            return static_cast<const T*>(held_.get());
+    }
+    [[nodiscard]] bool is_null() const { return type_ == type_of<std::nullptr_t>; }
+    /// "an object", "a string", ...
+    [[nodiscard]] std::string_view type_name() const {
+        constexpr std::string_view names[Types::size] = {"null",     "a boolean", "an integer", "a number",
+                                                         "a string", "an array",  "an object"};
+        return names[type_];
+    }
+
+private:
+    template <class T>
+    static constexpr std::size_t type_of = Types::index_of<T>;
+
+    template <class T>
+    explicit Json(std::shared_ptr<const T> held) : type_(type_of<T>), integer_(0), held_(std::move(held)) {}
+
+    std::size_t type_;  // the place in Types
+    union {
+        bool boolean_;
+        std::int64_t integer_;
+        double number_;
+    };
+    std::shared_ptr<const void> held_;
+};
+
+/// What a text may make the parser build; a text that needs more is refused.
+struct JsonLimits {
+    std::size_t depth = 64;
+    std::size_t values = std::size_t{1} << 24;
+};
+
+/// A place in a parsed document, which it keeps alive. Whatever is not as asked for throws error with the document's
+/// name and the way to the place: "plan.json: nodes[3].primitive: expected a string, not an integer".
+class JsonCursor {
+public:
+    struct Member;
+
+    JsonCursor(std::string name, Json root)
+        : document_(std::make_shared<const Document>(std::move(name), std::move(root))), at_(&document_->root) {}
+
+    [[nodiscard]] Json const& value() const { return *at_; }
+    [[nodiscard]] bool is_null() const { return at_->is_null(); }
+    [[nodiscard]] bool boolean() const { return expect<bool>("a boolean"); }
+    [[nodiscard]] std::string const& string() const { return expect<std::string>("a string"); }
+    [[nodiscard]] std::int64_t integer(std::int64_t low = std::numeric_limits<std::int64_t>::min(),
+                                       std::int64_t high = std::numeric_limits<std::int64_t>::max()) const {
+        const std::int64_t integer = expect<std::int64_t>("an integer");
+        if (integer < low) fail("expected at least ", low, ", not ", integer);
+        if (integer > high) fail("expected at most ", high, ", not ", integer);
+        return integer;
+    }
+    /// Integers are numbers too.
+    [[nodiscard]] double number() const {
+        const auto* integer = at_->get<std::int64_t>();
+        return integer != nullptr ? static_cast<double>(*integer) : expect<double>("a number");
+    }
+
+    /// The elements of an array.
+    [[nodiscard]] std::vector<JsonCursor> elements() const {
+        std::vector<JsonCursor> elements;
+        for (Json const& element : expect<Json::Array>("an array")) elements.push_back({document_, &element});
+        return elements;
+    }
+    /// The members of an object, in their order.
+    [[nodiscard]] std::vector<Member> members() const;
+    /// The number of elements of an array.
+    [[nodiscard]] std::size_t size() const { return expect<Json::Array>("an array").size(); }
+    [[nodiscard]] JsonCursor operator[](std::size_t index) const {
+        auto const& array = expect<Json::Array>("an array");
+        if (index >= array.size()) fail("expected more than ", array.size(), " elements");
+        return {document_, &array[index]};
+    }
+    /// The member of an object; searches from the first one on.
+    [[nodiscard]] std::optional<JsonCursor> find(std::string_view key) const {
+        for (auto const& [name, value] : expect<Json::Object>("an object")) {
+            if (name == key) return JsonCursor{document_, &value};
+        }
+        return std::nullopt;
+    }
+    [[nodiscard]] JsonCursor operator[](std::string_view key) const {
+        const auto found = find(key);
+        if (!found) fail("has no member \"", key, '"');
+        return *found;
+    }
+
+    /// The document's name and the way to this place.
+    [[nodiscard]] std::string path() const {
+        std::string steps;
+        find_steps(document_->root, steps);
+        return steps.empty() ? document_->name : join(document_->name, ": ", steps);
+    }
+    /// Throws error: the path and the parts.
+    template <class... Parts>
+    [[noreturn]] void fail(Parts const&... parts) const {
+        primsel::fail(path(), ": ", parts...);
+    }
+
+private:
+    struct Document {
+        std::string name;
+        Json root;
+        Document(std::string its_name, Json its_root) : name(std::move(its_name)), root(std::move(its_root)) {}
+    };
+
+    JsonCursor(std::shared_ptr<const Document> document, const Json* at) : document_(std::move(document)), at_(at) {}
+
+    template <class T>
+    [[nodiscard]] T const& expect(std::string_view type_name) const {
+        const T* value = at_->get<T>();
+        if (value == nullptr) fail("expected ", type_name, ", not ", at_->type_name());
+        return *value;
+    }
+
+    // Nobody pays for the way until somebody asks: it is searched for. True when `at_` is below `from`.
+    bool find_steps(Json const& from, std::string& steps) const {
+        if (&from == at_) return true;
+        const std::size_t before = steps.size();
+        if (const auto* array = from.get<Json::Array>()) {
+            for (std::size_t i = 0; i < array->size(); ++i) {
+                steps += join('[', i, ']');
+                if (find_steps((*array)[i], steps)) return true;
+                steps.resize(before);
+            }
+        } else if (const auto* object = from.get<Json::Object>()) {
+            for (auto const& [key, value] : *object) {
+                if (before != 0) steps += '.';
+                steps += key;
+                if (find_steps(value, steps)) return true;
+                steps.resize(before);
+            }
+        }
+        return false;
+    }
+
+    std::shared_ptr<const Document> document_;
+    const Json* at_;
+};
+
+struct JsonCursor::Member {
+    std::string_view key;
+    JsonCursor value;
+};
+
+inline std::vector<JsonCursor::Member> JsonCursor::members() const {
+    std::vector<Member> members;
+    for (auto const& [key, value] : expect<Json::Object>("an object")) {
+        members.push_back({key, JsonCursor{document_, &value}});
+    }
+    return members;
+}
+
+namespace detail {
+
+/// How many of the first bytes are UTF-8; all of them if they all are.
+[[nodiscard]] inline std::size_t utf8_prefix(std::string_view text) {
+    rapidjson::MemoryStream stream(text.data(), text.size());
+    while (stream.Tell() < text.size()) {
+        const std::size_t start = stream.Tell();
+        unsigned codepoint = 0;
+        if (!rapidjson::UTF8<>::Decode(stream, &codepoint)) return start;
+    }
+    return text.size();
+}
+
+/// Builds a Json from RapidJSON's events, whose names are RapidJSON's. An event that returns false ends the parsing.
+class JsonBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, JsonBuilder> {
+public:
+    explicit JsonBuilder(JsonLimits limits) : limits_(limits) {}
+
+    [[nodiscard]] std::string const& refusal() const { return refusal_; }
+    [[nodiscard]] Json take() { return std::move(root_); }
+
+    // NOLINTBEGIN(readability-identifier-naming)
+    bool Default() { return refuse("unexpected event"); }
+    bool Null() { return add(nullptr); }
+    bool Bool(bool value) { return add(value); }
+    bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+        const char* end = text + size;
+        std::int64_t integer = 0;
+        const auto as_integer = std::from_chars(text, end, integer);
+        if (as_integer.ec == std::errc{} && as_integer.ptr == end) return add(integer);
+        double number = 0;
+        const auto as_number = std::from_chars(text, end, number);
+        if (as_number.ec != std::errc{} || as_number.ptr != end) {
+            return refuse(join("the number ", std::string_view(text, size), " does not fit double precision"));
+        }
+        return add(number);
+    }
+    bool String(const char* text, rapidjson::SizeType size, bool) {
+        const std::string_view string(text, size);
+        return check_utf8(string) && add(string);
+    }
+    bool StartObject() { return open(true); }
+    bool Key(const char* text, rapidjson::SizeType size, bool) {
+        const std::string_view key(text, size);
+        if (!check_utf8(key)) return false;
+        open_.back().members.emplace_back(key, nullptr);
+        return true;
+    }
+    bool EndObject(rapidjson::SizeType) {
+        Json::Object members = std::move(open_.back().members);
+        open_.pop_back();
+        keys_.clear();
+        for (auto const& [key, value] : members) keys_.push_back(key);
+        std::sort(keys_.begin(), keys_.end());
+        const auto twice = std::adjacent_find(keys_.begin(), keys_.end());
+        if (twice != keys_.end()) return refuse(join("the key \"", *twice, "\" is given twice"));
+        return add(std::move(members));
+    }
+    bool StartArray() { return open(false); }
+    bool EndArray(rapidjson::SizeType) {
+        Json::Array elements = std::move(open_.back().elements);
+        open_.pop_back();
+        return add(std::move(elements));
+    }
+    // NOLINTEND(readability-identifier-naming)
+
+private:
+    bool refuse(std::string reason) {
+        refusal_ = std::move(reason);
+        return false;
+    }
+    bool check_utf8(std::string_view text) {
+        return utf8_prefix(text) == text.size() || refuse("a string is not UTF-8");
+    }
+    bool open(bool object) {
+        if (open_.size() == limits_.depth) return refuse(join("it is nested deeper than ", limits_.depth, " levels"));
+        open_.push_back({object, {}, {}});
+        return true;
+    }
+    bool add(Json value) {
+        if (++values_ > limits_.values) return refuse(join("there are more than ", limits_.values, " values"));
+        if (open_.empty()) {
+            root_ = std::move(value);
+        } else if (open_.back().object) {
+            open_.back().members.back().second = std::move(value);
+        } else {
+            open_.back().elements.push_back(std::move(value));
+        }
+        return true;
+    }
+
+    // An object or array that has begun and not ended.
+    struct Open {
+        bool object;
+        Json::Object members;
+        Json::Array elements;
+    };
+    JsonLimits limits_;
+    std::size_t values_ = 0;
+    Json root_;
+    std::vector<Open> open_;              // outermost first
+    std::vector<std::string_view> keys_;  // scratch, to find a key that is given twice
+    std::string refusal_;
+};
+
+}  // namespace detail
+
+/// Reads a JSON text (RFC 8259). `name` is what errors call it: a path, as a rule.
+/// Throws error with line and column when it is not JSON, has a number beyond double precision, a string that is not
+/// UTF-8 or a key twice in one object, or needs more than the limits.
+[[nodiscard]] inline JsonCursor parse_json(std::string const& name, std::string_view text, JsonLimits limits = {}) {
+    const auto refuse = [&](std::size_t offset, std::string_view reason) {
+        const std::string_view before = text.substr(0, offset);
+        const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+        fail(name, ':', line, ':', offset - (before.rfind('\n') + 1) + 1, ": not valid JSON: ", reason);
+    };
+    // RapidJSON counts with 32 bits and takes a zero byte for the end.
+    constexpr std::size_t most = std::size_t{1} << 30;
+    if (text.size() > most) fail(name, ": ", text.size(), " bytes are more than the ", most, " allowed for JSON");
+    if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) refuse(zero, "a zero byte");
+
+    // Parsing in place and without numbers leaves RapidJSON 1.1's own stack and number conversion unused: the one adds
+    // to null pointers, the other reads outside its table of powers. The builder's limit of depth bounds the recursion.
+    // Vector code, where the user turned it on, reads 16 bytes at a time.
+    std::vector<char> copy(text.size() + 16);
+    std::copy(text.begin(), text.end(), copy.begin());
+    rapidjson::InsituStringStream stream(copy.data());
+    detail::JsonBuilder builder(limits);
+    rapidjson::Reader reader;
+    constexpr unsigned flags = rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag;
+    const rapidjson::ParseResult result = reader.Parse<flags>(stream, builder);
+    if (result.Code() == rapidjson::kParseErrorTermination) refuse(result.Offset(), builder.refusal());
+    if (result.IsError()) refuse(result.Offset(), rapidjson::GetParseError_En(result.Code()));
+    return {name, builder.take()};
+}
+
+/// Throws error as read_file and parse_json do.
+[[nodiscard]] inline JsonCursor read_json(std::string const& path, JsonLimits limits = {}) {
+    const SharedBytes file = read_file(path);
+    return parse_json(path, file.text(), limits);
+}
+
+namespace detail {
+
+/// Writes a Json as text: to_string(Json) below.
+class JsonPrinter {
+public:
+    explicit JsonPrinter(int indent) : indent_(indent) {}
+
+    [[nodiscard]] std::string take() { return std::move(text_); }
+
+    void print(Json const& json) {
+        if (const auto* array = json.get<Json::Array>()) {
+            // An array of scalars, as a shape, stays on one line.
+            const bool lines = std::any_of(array->begin(), array->end(), [](Json const& element) {
+                return element.get<Json::Array>() != nullptr || element.get<Json::Object>() != nullptr;
+            });
+            print_list('[', *array, ']', lines, [this](Json const& element) { print(element); });
+        } else if (const auto* object = json.get<Json::Object>()) {
+            print_list('{', *object, '}', true, [this](auto const& member) {
+                print(member.first);
+                text_ += indent_ > 0 ? ": " : ":";
+                print(member.second);
+            });
+        } else if (const auto* string = json.get<std::string>()) {
+            print(*string);
+        } else if (const auto* number = json.get<double>()) {
+            print(*number);
+        } else if (const auto* integer = json.get<std::int64_t>()) {
+            append(text_, *integer);
+        } else if (const auto* boolean = json.get<bool>()) {
+            text_ += *boolean ? "true" : "false";
+        } else {
+            text_ += "null";
+        }
+    }
+
+private:
+    template <class List, class PrintItem>
+    void print_list(char begin, List const& list, char end, bool lines, PrintItem const& print_item) {
+        lines = lines && indent_ > 0 && !list.empty();
+        text_ += begin;
+        depth_ += indent_;
+        bool first = true;
+        for (auto const& item : list) {
+            if (!first) text_ += lines || indent_ == 0 ? "," : ", ";
+            if (lines) text_.append(1, '\n').append(static_cast<std::size_t>(depth_), ' ');
+            print_item(item);
+            first = false;
+        }
+        depth_ -= indent_;
+        if (lines) text_.append(1, '\n').append(static_cast<std::size_t>(depth_), ' ');
+        text_ += end;
+    }
+    void print(std::string const& string) {
+        if (utf8_prefix(string) != string.size()) fail("JSON: the string \"", string, "\" is not UTF-8");
+        text_ += '"';
+        for (const char c : string) {
+            constexpr std::string_view digits = "0123456789abcdef";
+            const auto code = static_cast<unsigned char>(c);
+            if (c == '"' || c == '\\') {
+                text_.append(1, '\\').append(1, c);
+            } else if (code < 0x20) {
+                text_.append("\\u00").append(1, digits[code / 16]).append(1, digits[code % 16]);
+            } else {
+                text_ += c;
+            }
+        }
+        text_ += '"';
+    }
+    void print(double number) {
+        char digits[32];
+        const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
+        const std::string_view shortest(digits, static_cast<std::size_t>(end - digits));
+        // "inf" and "nan"; a comparison would be gone with -ffast-math.
+        if (shortest.find('n') != std::string_view::npos) fail("JSON: the number ", shortest, " is not finite");
+        text_ += shortest;
+        // What was a floating-point number stays one.
+        if (shortest.find_first_of(".e") == std::string_view::npos) text_ += ".0";
+    }
+
+    int indent_;
+    int depth_ = 0;
+    std::string text_;
+};
+
+}  // namespace detail
+
+/// The value as JSON text; numbers have the fewest digits that read back as the same double. With an indent, objects
+/// and what holds them take a line per member; without, all is on one line.
+/// Throws error for a number that is not finite and a string that is not UTF-8, which JSON cannot say.
+[[nodiscard]] inline std::string to_string(Json const& json, int indent = 0) {
+    detail::JsonPrinter printer(indent);
+    printer.print(json);
+    return printer.take();
+}
+
+/// Throws error as write_file and to_string(Json) do.
+inline void write_json(std::string const& path, Json const& json) { write_file(path, to_string(json, 2) + '\n'); }
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// The safetensors format: 8 bytes with the size of a header; the header, a JSON object from names to dtype, shape and
+// data_offsets; and the data, row-major, which the tensors fill without overlap or hole. All of it little-endian.
+namespace primsel::inline PRIMSEL_ABI {
+
+static_assert(std::endian::native == std::endian::little, "primsel: safetensors files are little-endian");
+
+/// Longer headers are refused, as the format demands.
+inline constexpr std::size_t safetensors_header_limit = 100'000'000;
+
+namespace detail {
+
+// A tensor's description has three levels (the object of tensors, the tensor, its shape) and six values beside its
+// dimensions: this is enough for half a million tensors.
+inline constexpr JsonLimits safetensors_limits{.depth = 3, .values = std::size_t{1} << 22};
+
+/// What the elements of a tensor in a file are.
+struct Dtype {
+    std::string_view name;
+    std::size_t bytes;
+    bool is_read;
+};
+inline constexpr Dtype dtypes[] = {
+    {"F32", 4, true},  {"F16", 2, true},  {"BF16", 2, true},  {"F64", 8, true},      {"I64", 8, false},
+    {"I32", 4, false}, {"I16", 2, false}, {"I8", 1, false},   {"U64", 8, false},     {"U32", 4, false},
+    {"U16", 2, false}, {"U8", 1, false},  {"BOOL", 1, false}, {"F8_E4M3", 1, false}, {"F8_E5M2", 1, false},
+};
+
+/// A tensor as the header describes it; begin and end count bytes of the data.
+struct TensorEntry {
+    std::string_view name;
+    JsonCursor at;
+    Dtype dtype;
+    std::vector<std::int64_t> dims;
+    std::size_t begin;
+    std::size_t end;
+};
+
+/// Batch normalisation's count of training steps, an integer that no inference needs.
+[[nodiscard]] inline bool is_step_count(std::string_view name) {
+    return name == "num_batches_tracked" || name.ends_with(".num_batches_tracked");
+}
+
+[[nodiscard]] inline Dtype read_dtype(JsonCursor const& at) {
+    for (Dtype const& dtype : dtypes) {
+        if (at.string() == dtype.name) return dtype;
+    }
+    at.fail("unknown dtype ", at.string());
+}
+
+/// Throws error unless the offsets lie in the data and the shape fills what is between them.
+[[nodiscard]] inline TensorEntry read_entry(std::string_view name, JsonCursor const& at, std::size_t data_bytes) {
+    for (auto const& [key, value] : at.members()) {
+        if (key != "dtype" && key != "shape" && key != "data_offsets") value.fail("unknown member");
+    }
+    TensorEntry entry{name, at, read_dtype(at["dtype"]), {}, 0, 0};
+    if (!entry.dtype.is_read && !is_step_count(name)) {
+        at.fail("dtype ", entry.dtype.name, " is not supported; F32, F16, BF16 and F64 are");
+    }
+    std::size_t bytes = entry.dtype.bytes;
+    for (JsonCursor const& dim : at["shape"].elements()) {
+        entry.dims.push_back(dim.integer(0));
+        if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(entry.dims.back()), &bytes)) {
+            at.fail("its shape is impossibly large");
+        }
+    }
+    const JsonCursor offsets = at["data_offsets"];
+    if (offsets.size() != 2) offsets.fail("expected two elements, not ", offsets.size());
+    entry.begin = static_cast<std::size_t>(offsets[0].integer(0));
+    entry.end = static_cast<std::size_t>(offsets[1].integer(offsets[0].integer()));
+    if (entry.end > data_bytes) offsets.fail("reach byte ", entry.end, " of the ", data_bytes, " bytes of data");
+    if (entry.end - entry.begin != bytes) {
+        at.fail("shape ", to_string(entry.dims), " of ", entry.dtype.name, " takes ", bytes,
+                " bytes, but the data_offsets leave ", entry.end - entry.begin);
+    }
+    return entry;
+}
+
+/// Throws error unless the tensors fill the data without overlap or hole. Sorts them by their place.
+inline void require_full_cover(JsonCursor const& header, std::vector<TensorEntry>& entries, std::size_t data_bytes) {
+    std::sort(entries.begin(), entries.end(), [](TensorEntry const& left, TensorEntry const& right) {
+        return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);
+    });
+    std::size_t covered = 0;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        TensorEntry const& entry = entries[i];
+        if (entry.begin < covered) entry.at.fail("overlaps ", entries[i - 1].name);
+        if (entry.begin > covered) entry.at.fail("leaves bytes ", covered, " to ", entry.begin, " to no tensor");
+        covered = entry.end;
+    }
+    if (covered != data_bytes) header.fail("leaves bytes ", covered, " to ", data_bytes, " to no tensor");
+}
+
+/// IEEE 754 half precision, exactly.
+[[nodiscard]] inline float half_to_float(std::uint16_t half) {
+    const std::uint32_t sign = (half & 0x8000U) << 16U, exponent = (half >> 10U) & 31U, fraction = half & 1023U;
+    if (exponent == 0) {
+        const float subnormal = static_cast<float>(fraction) * 0x1p-24F;
+        return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(subnormal));
+    }
+    const std::uint32_t float_exponent = exponent == 31 ? 255 : exponent + (127 - 15);
+    return std::bit_cast<float>(sign | float_exponent << 23U | fraction << 13U);
+}
+
+template <class T>
+[[nodiscard]] T read_unaligned(const std::byte* src) {
+    T value;
+    std::memcpy(&value, src, sizeof(T));
+    return value;
+}
+
+/// The values of a tensor as floats. F16 and BF16 convert exactly, NaN and infinity included; F64 is rounded to the
+/// nearest float, and a finite value beyond them is an error.
+[[nodiscard]] inline std::vector<float> read_floats(TensorEntry const& entry, std::span<const std::byte> bytes) {
+    std::vector<float> values(bytes.size() / entry.dtype.bytes);
+    const auto convert = [&]<class From>(From, auto to_float) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = to_float(read_unaligned<From>(bytes.data() + i * sizeof(From)));
+        }
+    };
+    if (entry.dtype.name == "F16") {
+        convert(std::uint16_t{}, half_to_float);
+    } else if (entry.dtype.name == "BF16") {
+        // The upper half of a float.
+        convert(std::uint16_t{}, [](std::uint16_t half) { return std::bit_cast<float>(std::uint32_t{half} << 16U); });
+    } else if (entry.dtype.name == "F64") {
+        convert(double{}, [&](double value) {
+            const bool is_finite = (std::bit_cast<std::uint64_t>(value) >> 52U & 0x7ffU) != 0x7ffU;
+            // Half a step beyond the largest float, infinity is the nearest.
+            if (is_finite && std::abs(value) >= 0x1.ffffffp127) entry.at.fail("has a value too large for a float");
+            return static_cast<float>(value);
+        });
+    } else {
+        convert(float{}, [](float value) { return value; });
+    }
+    return values;
+}
+
+/// The size of the header and the header, padded so that the data that follows is aligned to 8 bytes.
+[[nodiscard]] inline std::string safetensors_header(std::string const& path, Weights const& weights) {
+    Json::Object header;
+    std::size_t offset = 0, values = 1;
+    for (auto const& [name, tensor] : weights) {
+        values += 6 + tensor.dims.size();
+        if (name == "__metadata__") fail(path, ": weight ", name, ": safetensors reserves this name");
+        if (utf8_prefix(name) != name.size()) fail(path, ": weight ", name, ": its name is not UTF-8");
+        const std::size_t end = offset + tensor.values.size_bytes();
+        header.emplace_back(name, Json::Object{{"dtype", "F32"},
+                                               {"shape", Json::Array(tensor.dims.begin(), tensor.dims.end())},
+                                               {"data_offsets", Json::Array{offset, end}}});
+        offset = end;
+    }
+    if (values > safetensors_limits.values) fail(path, ": these are more tensors than a header can describe");
+    std::string text = to_string(Json(std::move(header)));
+    text.resize((text.size() + 7) / 8 * 8, ' ');
+    if (text.size() > safetensors_header_limit) {
+        fail(path, ": a header of ", text.size(), " bytes is longer than the ", safetensors_header_limit, " allowed");
+    }
+    const std::uint64_t size = text.size();
+    return std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + text;
+}
+
+}  // namespace detail
+
+/// The weights in a safetensors file of which `file` holds all bytes; `name` is what errors call it. Aligned F32 is not
+/// copied: those weights share the bytes. Tensors named num_batches_tracked are left out.
+/// Throws error, naming file and tensor, for whatever the format does not allow and for tensors of integers.
+[[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
+    constexpr std::size_t size_bytes = sizeof(std::uint64_t);
+    if (file.bytes.size() < size_bytes) {
+        fail(name, ": not a safetensors file: ", file.bytes.size(), " bytes are too few");
+    }
+    const auto header_bytes = detail::read_unaligned<std::uint64_t>(file.bytes.data());
+    if (header_bytes > safetensors_header_limit) {
+        fail(name, ": not a safetensors file: a header of ", header_bytes, " bytes is longer than the ",
+             safetensors_header_limit, " allowed");
+    }
+    const std::size_t rest = file.bytes.size() - size_bytes;
+    if (header_bytes > rest) fail(name, ": the header has ", header_bytes, " bytes, but only ", rest, " are there");
+
+    const JsonCursor header =
+        parse_json(name + ": header", file.text().substr(size_bytes, header_bytes), detail::safetensors_limits);
+    const std::span<const std::byte> data = file.bytes.subspan(size_bytes + header_bytes);
+    std::vector<detail::TensorEntry> entries;
+    for (auto const& [key, value] : header.members()) {
+        if (key == "__metadata__") {
+            for (auto const& [_, text] : value.members()) (void)text.string();
+        } else {
+            entries.push_back(detail::read_entry(key, value, data.size()));
+        }
+    }
+    detail::require_full_cover(header, entries, data.size());
+
+    Weights weights;
+    for (detail::TensorEntry& entry : entries) {
+        if (detail::is_step_count(entry.name)) continue;
+        const std::span<const std::byte> bytes = data.subspan(entry.begin, entry.end - entry.begin);
+        const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0;
+        if (entry.dtype.name == "F32" && is_aligned) {
+            const std::span values(reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float));
+            weights.add(std::string(entry.name), {std::move(entry.dims), values, file.owner});
+        } else {
+            weights.add(std::string(entry.name), std::move(entry.dims), detail::read_floats(entry, bytes));
+        }
+    }
+    return weights;
+}
+
+/// Throws error as read_file and parse_safetensors do.
+[[nodiscard]] inline Weights read_safetensors(std::string const& path) {
+    return parse_safetensors(path, read_file(path));
+}
+
+/// Writes the weights as F32, in the order of their names, without copying them. As with write_file, `path` is what it
+/// was until all is written.
+/// Throws error as write_file does, and for names that are not UTF-8 or reserved.
+inline void write_safetensors(std::string const& path, Weights const& weights) {
+    const std::string header = detail::safetensors_header(path, weights);
+    std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(header))};
+    for (auto const& [name, tensor] : weights) parts.push_back(std::as_bytes(tensor.values));
+    write_file(path, parts);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <string>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Reads the weights of a network from a safetensors file. Throws error, naming the file and every weight that is
+/// missing, misshapen or unknown to the network.
+[[nodiscard]] inline Weights read_weights(std::string const& path, Graph const& graph) {
+    Weights weights = read_safetensors(path);
+    check_weights(graph, weights, path);
+    return weights;
+}
+template <NetworkType Net>
+[[nodiscard]] Weights read_weights(std::string const& path) {
+    return read_weights(path, Net::graph());
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/network/zoo.hpp
+// Networks from the literature, as types.
+
+// primsel/network/zoo/alexnet.hpp
+
+namespace primsel::inline PRIMSEL_ABI::zoo {
+
+/// AlexNet in one column (Krizhevsky 2014), as torchvision.models.alexnet: same names, same weights.
+template <int size = 224, int classes = 1000>
+struct AlexNetOf
+    : Network<
+          layer::Input<3, size, size>,
+          layer::Named<"features", layer::Path<layer::Named<"0", layer::Conv<64, 11, layer::Stride<4>, layer::Pad<2>>>,
+                                               layer::Relu, layer::MaxPool<3, layer::Stride<2>>,      //
+                                               layer::Named<"3", layer::Conv<192, 5>>, layer::Relu,   //
+                                               layer::MaxPool<3, layer::Stride<2>>,                   //
+                                               layer::Named<"6", layer::Conv<384, 3>>, layer::Relu,   //
+                                               layer::Named<"8", layer::Conv<256, 3>>, layer::Relu,   //
+                                               layer::Named<"10", layer::Conv<256, 3>>, layer::Relu,  //
+                                               layer::MaxPool<3, layer::Stride<2>>>>,                 //
+          layer::Named<"classifier", layer::Path<layer::Dropout, layer::Named<"1", layer::Dense<4096>>, layer::Relu,
+                                                 layer::Dropout, layer::Named<"4", layer::Dense<4096>>, layer::Relu,
+                                                 layer::Named<"6", layer::Dense<classes>>>>> {};
+using AlexNet = AlexNetOf<>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo
+// primsel/network/zoo/by_name.hpp
+
+// primsel/network/zoo/googlenet.hpp
+
+namespace primsel::inline PRIMSEL_ABI::zoo {
+
+namespace detail {
+
+template <FixedString name, int k, Extent kernel, class... Options>
+using ConvRelu = layer::Path<layer::Named<name, layer::Conv<k, kernel, Options...>>, layer::Relu>;
+
+/// An inception module: 1x1; 1x1 then 3x3; 1x1 then 5x5; pooling then 1x1.
+template <FixedString name, int k1, int k3_reduce, int k3, int k5_reduce, int k5, int k_pool>
+using Inception =
+    layer::Named<name,
+                 layer::Concat<ConvRelu<"branch1", k1, 1>,
+                               layer::Named<"branch2", layer::Path<ConvRelu<"0", k3_reduce, 1>, ConvRelu<"1", k3, 3>>>,
+                               layer::Named<"branch3", layer::Path<ConvRelu<"0", k5_reduce, 1>, ConvRelu<"1", k5, 5>>>,
+                               layer::Named<"branch4", layer::Path<layer::MaxPool<3, layer::Stride<1>, layer::Pad<1>>,
+                                                                   ConvRelu<"1", k_pool, 1>>>>>;
+
+using InceptionPool = layer::MaxPool<3, layer::Stride<2>, layer::CeilMode>;
+
+}  // namespace detail
+
+/// GoogLeNet, the original Inception v1 (Szegedy et al. 2015, table 1): with local response normalisation and 5x5
+/// kernels, without the auxiliary classifiers.
+template <int size = 224, int classes = 1000>
+struct GoogLeNetOf
+    : Network<layer::Input<3, size, size>,                                                              //
+              detail::ConvRelu<"conv1", 64, 7, layer::Stride<2>>, detail::InceptionPool, layer::Lrn<>,  //
+              detail::ConvRelu<"conv2", 64, 1>, detail::ConvRelu<"conv3", 192, 3>, layer::Lrn<>,        //
+              detail::InceptionPool,                                                                    //
+              detail::Inception<"inception3a", 64, 96, 128, 16, 32, 32>,                                //
+              detail::Inception<"inception3b", 128, 128, 192, 32, 96, 64>, detail::InceptionPool,       //
+              detail::Inception<"inception4a", 192, 96, 208, 16, 48, 64>,                               //
+              detail::Inception<"inception4b", 160, 112, 224, 24, 64, 64>,                              //
+              detail::Inception<"inception4c", 128, 128, 256, 24, 64, 64>,                              //
+              detail::Inception<"inception4d", 112, 144, 288, 32, 64, 64>,                              //
+              detail::Inception<"inception4e", 256, 160, 320, 32, 128, 128>, detail::InceptionPool,     //
+              detail::Inception<"inception5a", 256, 160, 320, 32, 128, 128>,                            //
+              detail::Inception<"inception5b", 384, 192, 384, 48, 128, 128>,                            //
+              layer::GlobalAvgPool, layer::Dropout, layer::Named<"fc", layer::Dense<classes>>> {};
+using GoogLeNet = GoogLeNetOf<>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo
+// primsel/network/zoo/resnet.hpp
+
+namespace primsel::inline PRIMSEL_ABI::zoo {
+
+namespace detail {
+
+template <FixedString conv, FixedString norm, int k, Extent kernel, int stride = 1>
+using ConvNorm = layer::Path<layer::Named<conv, layer::Conv<k, kernel, layer::Stride<stride>, layer::NoBias>>,
+                             layer::Named<norm, layer::BatchNorm>>;
+
+template <int k, int stride>
+using BasicPath = layer::Path<ConvNorm<"conv1", "bn1", k, 3, stride>, layer::Relu, ConvNorm<"conv2", "bn2", k, 3>>;
+
+/// A basic block, named as in torchvision: `layer1.0.conv1`. The first of a stage may halve the image.
+template <FixedString name, int k>
+using Basic = layer::Path<layer::Named<name, layer::Sum<BasicPath<k, 1>, layer::Path<>>>, layer::Relu>;
+template <FixedString name, int k>
+using Downsample = layer::Path<
+    layer::Named<name, layer::Sum<BasicPath<k, 2>, layer::Named<"downsample", ConvNorm<"0", "1", k, 1, 2>>>>,
+    layer::Relu>;
+
+template <int size, int classes, class... Blocks>
+using ResNet = Network<layer::Input<3, size, size>, ConvNorm<"conv1", "bn1", 64, 7, 2>, layer::Relu,
+                       layer::MaxPool<3, layer::Stride<2>, layer::Pad<1>>, Blocks..., layer::GlobalAvgPool,
+                       layer::Named<"fc", layer::Dense<classes>>>;
+
+}  // namespace detail
+
+/// ResNet-18 (He et al. 2016), as torchvision.models.resnet18: same names, same weights.
+template <int size = 224, int classes = 1000>
+struct ResNet18Of : detail::ResNet<size, classes,                                                        //
+                                   detail::Basic<"layer1.0", 64>, detail::Basic<"layer1.1", 64>,         //
+                                   detail::Downsample<"layer2.0", 128>, detail::Basic<"layer2.1", 128>,  //
+                                   detail::Downsample<"layer3.0", 256>, detail::Basic<"layer3.1", 256>,  //
+                                   detail::Downsample<"layer4.0", 512>, detail::Basic<"layer4.1", 512>> {};
+using ResNet18 = ResNet18Of<>;
+
+/// ResNet-34, as torchvision.models.resnet34.
+template <int size = 224, int classes = 1000>
+struct ResNet34Of
+    : detail::ResNet<size, classes,                                                                                //
+                     detail::Basic<"layer1.0", 64>, detail::Basic<"layer1.1", 64>, detail::Basic<"layer1.2", 64>,  //
+                     detail::Downsample<"layer2.0", 128>, detail::Basic<"layer2.1", 128>,                          //
+                     detail::Basic<"layer2.2", 128>, detail::Basic<"layer2.3", 128>,                               //
+                     detail::Downsample<"layer3.0", 256>, detail::Basic<"layer3.1", 256>,                          //
+                     detail::Basic<"layer3.2", 256>, detail::Basic<"layer3.3", 256>,                               //
+                     detail::Basic<"layer3.4", 256>, detail::Basic<"layer3.5", 256>,                               //
+                     detail::Downsample<"layer4.0", 512>, detail::Basic<"layer4.1", 512>,                          //
+                     detail::Basic<"layer4.2", 512>> {};
+using ResNet34 = ResNet34Of<>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo
+// primsel/network/zoo/vgg.hpp
+
+namespace primsel::inline PRIMSEL_ABI::zoo {
+
+namespace detail {
+
+/// The convolution at a position of torchvision's `features`, and its ReLU.
+template <unsigned index, int k>
+using VggConv = layer::Path<layer::Named<fixed_decimal<index>(), layer::Conv<k, 3>>, layer::Relu>;
+
+template <int size, int classes, class... Features>
+using Vgg =
+    Network<layer::Input<3, size, size>, layer::Named<"features", layer::Path<Features...>>,
+            layer::Named<"classifier", layer::Path<layer::Named<"0", layer::Dense<4096>>, layer::Relu, layer::Dropout,
+                                                   layer::Named<"3", layer::Dense<4096>>, layer::Relu, layer::Dropout,
+                                                   layer::Named<"6", layer::Dense<classes>>>>>;
+
+}  // namespace detail
+
+/// VGG with 11 weight layers (Simonyan and Zisserman 2014, table 1, column A), as torchvision.models.vgg11.
+template <int size = 224, int classes = 1000>
+struct Vgg11Of : detail::Vgg<size, classes,                                                          //
+                             detail::VggConv<0, 64>, layer::MaxPool<2>,                              //
+                             detail::VggConv<3, 128>, layer::MaxPool<2>,                             //
+                             detail::VggConv<6, 256>, detail::VggConv<8, 256>, layer::MaxPool<2>,    //
+                             detail::VggConv<11, 512>, detail::VggConv<13, 512>, layer::MaxPool<2>,  //
+                             detail::VggConv<16, 512>, detail::VggConv<18, 512>, layer::MaxPool<2>> {};
+using Vgg11 = Vgg11Of<>;
+
+/// VGG with 19 weight layers (column E), as torchvision.models.vgg19.
+template <int size = 224, int classes = 1000>
+struct Vgg19Of
+    : detail::Vgg<
+          size, classes,                                                        //
+          detail::VggConv<0, 64>, detail::VggConv<2, 64>, layer::MaxPool<2>,    //
+          detail::VggConv<5, 128>, detail::VggConv<7, 128>, layer::MaxPool<2>,  //
+          detail::VggConv<10, 256>, detail::VggConv<12, 256>, detail::VggConv<14, 256>, detail::VggConv<16, 256>,
+          layer::MaxPool<2>,  //
+          detail::VggConv<19, 512>, detail::VggConv<21, 512>, detail::VggConv<23, 512>, detail::VggConv<25, 512>,
+          layer::MaxPool<2>,  //
+          detail::VggConv<28, 512>, detail::VggConv<30, 512>, detail::VggConv<32, 512>, detail::VggConv<34, 512>,
+          layer::MaxPool<2>> {};
+using Vgg19 = Vgg19Of<>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI::zoo {
+
+/// A network and how to make it, for so many images at once.
+struct Entry {
+    std::string_view name;
+    Graph (*graph)(int batch);
+};
+
+/// The six networks of the papers' table 4 (Mulder et al. 2020).
+inline constexpr std::array entries{
+    Entry{"alexnet", &AlexNet::graph},     Entry{"vgg11", &Vgg11::graph},       Entry{"vgg19", &Vgg19::graph},
+    Entry{"googlenet", &GoogLeNet::graph}, Entry{"resnet18", &ResNet18::graph}, Entry{"resnet34", &ResNet34::graph},
+};
+
+/// Throws error for an unknown name, and says which there are.
+[[nodiscard]] inline Graph graph(std::string_view name, int batch = 1) {
+    std::string names;
+    for (Entry const& entry : entries) {
+        if (entry.name == name) return entry.graph(batch);
+        names += (names.empty() ? "" : ", ") + std::string(entry.name);
+    }
+    fail("zoo: no network is named ", name, "; there are ", names);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo
+// primsel/primitive/reference.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The definition of convolution, element by element, accumulated in double precision: what every primitive is tested
+/// against. src and residual are chw images, kernel is k x c/groups x fh x fw, dst is a chw image; bias and residual
+/// may be null.
+template <class Result = float>
+void reference_convolution(ConvShape const& s, const float* src, const float* kernel, const float* bias,
+                           const float* residual, Clamp clamp, Result* dst) {
+    const std::size_t pixels = s.out_pixels();
+    for (int k = 0; k < s.k; ++k) {
+        const int first_c = k / s.group_k() * s.group_c();
+        for (int oh = 0; oh < s.out_h(); ++oh) {
+            for (int ow = 0; ow < s.out_w(); ++ow) {
+                double sum = bias == nullptr ? 0.0 : static_cast<double>(bias[k]);
+                for (int c = 0; c < s.group_c(); ++c) {
+                    const float* image = src + chw::offset(s.in_shape(), {first_c + c, 0, 0});
+                    const float* taps =
+                        kernel + static_cast<std::size_t>(k * s.group_c() + c) * static_cast<std::size_t>(s.taps());
+                    for (int fh = 0; fh < s.fh; ++fh) {
+                        const int h = oh * s.stride_h - s.pad_top + fh * s.dilation_h;
+                        if (h < 0 || h >= s.h) continue;
+                        for (int fw = 0; fw < s.fw; ++fw) {
+                            const int w = ow * s.stride_w - s.pad_left + fw * s.dilation_w;
+                            if (w < 0 || w >= s.w) continue;
+                            sum += static_cast<double>(image[h * s.w + w]) * static_cast<double>(taps[fh * s.fw + fw]);
+                        }
+                    }
+                }
+                const std::size_t at =
+                    static_cast<std::size_t>(k) * pixels + static_cast<std::size_t>(oh * s.out_w() + ow);
+                if (residual != nullptr) sum += static_cast<double>(residual[at]);
+                sum = sum < static_cast<double>(clamp.low) ? static_cast<double>(clamp.low) : sum;
+                sum = sum > static_cast<double>(clamp.high) ? static_cast<double>(clamp.high) : sum;
+                dst[at] = static_cast<Result>(sum);
+            }
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/profile/measured.hpp
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Times the candidates themselves, here and now (Anderson and Gregg 2018): what predictions replace. Every distinct
+/// question is timed once and then remembered: a run to warm up, then up to `runs` more, of which the median counts; a
+/// candidate several times slower than the best so far of its layer is not run again. Large weights are pushed out of
+/// the caches before each run, as the rest of the network would. Seconds to minutes for a network.
+class Measured {
+public:
+    static constexpr std::string_view name = "measured";
+
+    explicit Measured(std::size_t runs = 5) : runs_(std::max<std::size_t>(runs, 1)) {}
+
+    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            seconds[i] = remember(convs_, std::pair{key(queries[i].shape), queries[i].primitive},
+                                  [&] { return time_conv(kernels, queries[i]); });
+        }
+    }
+    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            TransformQuery const& q = queries[i];
+            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.batch, q.from, q.to},
+                                  [&] { return time_transform(kernels, q); });
+        }
+    }
+    /// Layers other than convolutions are timed without remembering: their parameters decide too.
+    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
+        for (std::size_t i = 0; i < queries.size(); ++i) seconds[i] = time_op(kernels, queries[i]);
+    }
+
+private:
+    using ShapeKey = std::array<int, 16>;
+    [[nodiscard]] static ShapeKey key(ConvShape const& s) {
+        return {s.batch,    s.c,       s.k,          s.h,        s.w,         s.fh,         s.fw,         s.stride_h,
+                s.stride_w, s.pad_top, s.pad_bottom, s.pad_left, s.pad_right, s.dilation_h, s.dilation_w, s.groups};
+    }
+    template <class Map, class Key, class Time>
+    static double remember(Map& known, Key const& key, Time const& time) {
+        const auto found = known.find(key);
+        return found != known.end() ? found->second : known.emplace(key, time()).first->second;
+    }
+
+    static void fill(std::span<float> values) {
+        unsigned state = 1;
+        for (float& value : values) {
+            state = state * 1664525U + 1013904223U;
+            value = static_cast<float>(state >> 8) * (2.0F / (1U << 24)) - 1.0F;
+        }
+    }
+    /// Reads and writes more than the last-level cache holds.
+    void flush() {
+        if (flush_.size() == 0) flush_ = AlignedBuffer((std::size_t{48} << 20) / sizeof(float)), fill(flush_.span());
+        for (std::size_t i = 0; i < flush_.size(); i += 16) flush_.data()[i] += 1.0F;
+    }
+    /// The median of the runs; one run is enough for what cannot be chosen.
+    template <class Run>
+    double time(bool cold, double hopeless, Run const& run) {
+        const auto once = [&] {
+            if (cold) flush();
+            const Timer timer;
+            run();
+            return timer.seconds();
+        };
+        const double first = once();
+        if (first > hopeless) return first;
+        std::vector<double> all;
+        for (std::size_t i = 0; i < runs_; ++i) all.push_back(once());
+        std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2));
+        return all[all.size() / 2];
+    }
+
+    double time_conv(Kernels const& kernels, ConvQuery const& query) {
+        PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
+        ConvShape image = query.shape;
+        image.batch = 1;
+        AlignedBuffer kernel(image.kernel_size()), packed(primitive.packed_floats(image));
+        AlignedBuffer src(kernels.layouts[primitive.in_layout].size(image.in_shape()));
+        AlignedBuffer dst(kernels.layouts[primitive.out_layout].size(image.out_shape()));
+        AlignedBuffer scratch(primitive.scratch_floats(image, executor_.concurrency()));
+        fill(kernel.span());
+        fill(src.span());
+        fill(dst.span());
+        primitive.pack(image, kernel.data(), packed.data());
+        const ConvArgs args{.src = src.data(),
+                            .weights = packed.data(),
+                            .dst = dst.data(),
+                            .scratch = scratch.data(),
+                            .executor = executor_};
+        double& best = best_.try_emplace(key(query.shape), 1e9).first->second;
+        const bool cold = packed.size() * sizeof(float) > (std::size_t{256} << 10);
+        const double seconds = time(cold, 4 * best, [&] {
+            for (int i = 0; i < query.shape.batch; ++i) primitive.run(image, args);
+        });
+        best = std::min(best, seconds);
+        return seconds;
+    }
+
+    double time_transform(Kernels const& kernels, TransformQuery const& query) {
+        AlignedBuffer src(kernels.layouts[query.from].size(query.shape)),
+            dst(kernels.layouts[query.to].size(query.shape));
+        fill(src.span());
+        fill(dst.span());
+        return time(false, 1e9, [&] {
+            for (int i = 0; i < query.batch; ++i) {
+                kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_);
+            }
+        });
+    }
+
+    double time_op(Kernels const& kernels, OpQuery const& query) {
+        const auto batch = static_cast<std::size_t>(query.batch);
+        AlignedBuffer dst(batch * query.output.size());
+        fill(dst.span());
+        if (std::holds_alternative<ConvParams>(*query.layer)) {
+            auto const& conv = std::get<ConvParams>(*query.layer);
+            const auto epilogue = kernels.layouts[query.layout].epilogue;
+            if (epilogue == nullptr) return 0;
+            AlignedBuffer bias(static_cast<std::size_t>(query.output.c)), residual(dst.size());
+            fill(bias.span());
+            fill(residual.span());
+            return time(false, 1e9, [&] {
+                epilogue(query.output, query.batch, dst.data(), bias.data(), conv.residual ? residual.data() : nullptr,
+                         conv.clamp, executor_);
+            });
+        }
+        OpEntry const& op = kernels.op(*query.layer, query.layout);
+        if (op.run == nullptr) return 0;
+        std::vector<AlignedBuffer> buffers;
+        std::vector<const float*> src;
+        for (Shape const& shape : query.inputs) {
+            fill(buffers.emplace_back(batch * shape.size()).span());
+            src.push_back(buffers.back().data());
+        }
+        AlignedBuffer weights(op.packed_floats == nullptr ? 0 : op.packed_floats(*query.layer, query.inputs[0]));
+        fill(weights.span());
+        const OpArgs args{.src = src,
+                          .src_shape = query.inputs,
+                          .dst = dst.data(),
+                          .dst_shape = query.output,
+                          .batch = query.batch,
+                          .weights = weights.data(),
+                          .executor = executor_};
+        return time(weights.size() * sizeof(float) > (std::size_t{256} << 10), 1e9,
+                    [&] { op.run(*query.layer, args); });
+    }
+
+    std::size_t runs_;
+    Sequential executor_;
+    AlignedBuffer flush_;
+    std::map<std::pair<ShapeKey, std::size_t>, double> convs_;
+    std::map<ShapeKey, double> best_;
+    std::map<std::tuple<int, int, int, int, std::size_t, std::size_t>, double> transforms_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+// primsel/tensor/tensor.hpp
+
+// primsel/tensor/view.hpp
+
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A batch of images that somebody else owns: image after image, each in layout L. T is float or const float.
+template <class T, Layout L = chw>
+class TensorView {
+public:
+    constexpr TensorView(T* data, Shape shape, int batch = 1) : data_(data), shape_(shape), batch_(batch) {}
+    template <class U>
+        requires std::is_same_v<const U, T>
+    // NOLINTNEXTLINE(google-explicit-constructor): float to const float
+    constexpr TensorView(TensorView<U, L> const& other) : TensorView(other.data(), other.shape(), other.batch()) {}
+
+    [[nodiscard]] constexpr T* data() const { return data_; }
+    [[nodiscard]] constexpr Shape shape() const { return shape_; }
+    [[nodiscard]] constexpr int batch() const { return batch_; }
+    /// Floats, padding of the layout included.
+    [[nodiscard]] constexpr std::size_t size() const { return image_size() * static_cast<std::size_t>(batch_); }
+    [[nodiscard]] constexpr std::size_t image_size() const { return L::size(shape_); }
+    [[nodiscard]] constexpr T* image(int n) const { return data_ + static_cast<std::size_t>(n) * image_size(); }
+    [[nodiscard]] constexpr T& operator()(int c, int h, int w) const {
+        return data_[L::offset(shape_, Coord{c, h, w})];
+    }
+    [[nodiscard]] constexpr T& operator()(int n, int c, int h, int w) const {
+        return image(n)[L::offset(shape_, Coord{c, h, w})];
+    }
+
+private:
+    T* data_;
+    Shape shape_;
+    int batch_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// An owning batch of images in layout L, aligned to a cache line, zero at first.
+template <Layout L = chw>
+class Tensor {
+public:
+    /// Throws error for a shape or batch below 1 and for more floats than any machine holds.
+    explicit Tensor(Shape shape, int batch = 1) : shape_(shape), batch_(batch) {
+        if (shape.c < 1 || shape.h < 1 || shape.w < 1 || batch < 1) {
+            fail("tensor: impossible shape ", batch, "x", to_string(shape));
+        }
+        constexpr double most = 1e15;  // far from where the size overflows, padding of the layout included
+        if (static_cast<double>(batch) * shape.c * shape.h * shape.w > most) {
+            fail("tensor: shape ", batch, "x", to_string(shape), " is too large");
+        }
+        buffer_ = AlignedBuffer(L::size(shape) * static_cast<std::size_t>(batch));
+        std::ranges::fill(buffer_.span(), 0.0F);
+    }
+
+    [[nodiscard]] Shape shape() const { return shape_; }
+    [[nodiscard]] int batch() const { return batch_; }
+    [[nodiscard]] std::size_t size() const { return buffer_.size(); }
+    [[nodiscard]] float* data() { return buffer_.data(); }
+    [[nodiscard]] const float* data() const { return buffer_.data(); }
+    [[nodiscard]] TensorView<float, L> view() { return {data(), shape_, batch_}; }
+    [[nodiscard]] TensorView<const float, L> view() const { return {data(), shape_, batch_}; }
+    [[nodiscard]] std::span<float> span() { return buffer_.span(); }
+    [[nodiscard]] std::span<const float> span() const { return buffer_.span(); }
+    [[nodiscard]] float* begin() { return data(); }
+    [[nodiscard]] float* end() { return data() + size(); }
+    [[nodiscard]] const float* begin() const { return data(); }
+    [[nodiscard]] const float* end() const { return data() + size(); }
+    [[nodiscard]] float& operator()(int c, int h, int w) { return view()(c, h, w); }
+    [[nodiscard]] float operator()(int c, int h, int w) const { return view()(c, h, w); }
+
+private:
+    Shape shape_;
+    int batch_;
+    AlignedBuffer buffer_;
+};
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/version.hpp
