@@ -44,7 +44,10 @@ function(primsel_link_doors target)
 endfunction()
 
 function(primsel_warnings target)
-    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion $<$<BOOL:${PRIMSEL_WERROR}>:-Werror>)
+    # g++ 12 sees array bounds exceeded and values uninitialised where they are not, at -O3: those stay warnings.
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion $<$<BOOL:${PRIMSEL_WERROR}>:-Werror>
+                           $<$<CXX_COMPILER_ID:GNU>:-Wno-error=array-bounds -Wno-error=maybe-uninitialized
+                           -Wno-error=stringop-overflow -Wno-error=stringop-overread>)
 endfunction()
 
 # The kernels, for the programs that include cost/extern_kernels.hpp: compiled once and not once a program.
