@@ -108,7 +108,7 @@ TEST_CASE("the same bits on every call and for every number of threads, and run(
         CHECK(allocations == before);
         CHECK(again == once);
         const ps::Graph simplified = ps::simplify(network.graph);
-        for (const std::size_t threads : {2, 3}) {
+        for (const std::size_t threads : {std::size_t{2}, std::size_t{3}}) {
             auto pool = thread_pool(threads);
             ps::Program program(simplified, Engine::kernels(), engine.plan(), weights, threads);
             program.run(src.data(), again.data(), pool);

@@ -216,7 +216,9 @@ TEST_CASE("prepare: random weights are the same for the same seed, and of the ri
     const ps::Weights a = ps::random_weights(graph), b = ps::random_weights(graph, 1), c = ps::random_weights(graph, 2);
     CHECK_NOTHROW(ps::check_weights(graph, a));
     std::size_t differing = 0;
-    for (auto const& [name, tensor] : a) {
+    for (auto const& item : a) {  // a structured binding cannot be captured with clang and OpenMP
+        auto const& name = item.first;
+        auto const& tensor = item.second;
         CAPTURE(name);
         REQUIRE(b.at(name).values.size() == tensor.values.size());
         CHECK(std::memcmp(b.at(name).values.data(), tensor.values.data(), tensor.values.size_bytes()) == 0);

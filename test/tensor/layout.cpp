@@ -39,7 +39,10 @@ void check_bijection() {
             for (int h = 0; h < shape.h; ++h) {
                 for (int w = 0; w < shape.w; ++w) {
                     const std::size_t at = L::offset(shape, {c, h, w});
-                    at < size ? ++used[at] : ++outside;
+                    if (at < size)
+                        ++used[at];
+                    else
+                        ++outside;
                 }
             }
         }
