@@ -7154,11 +7154,9 @@ private:
     template <class Arch>
     [[nodiscard]] static std::size_t worker_floats(ConvShape const& s) {
         std::size_t most = 0;
-        for (int columns = std::max(1, s.out_w() - s.span_w()); columns <= s.out_w(); ++columns) {
-            most = std::max(most, G::template scratch_floats<Arch>(s.k, columns, s.c, 1));
-        }
-        for (int columns = 1; columns <= std::min(s.out_w(), s.span_w()); ++columns) {
-            most = std::max(most, G::template scratch_floats<Arch>(s.k, columns, s.c, 1));
+        for (int fw = 0; fw < s.fw; ++fw) {
+            const int columns = detail::tap_columns(s, fw).size();
+            if (columns > 0) most = std::max(most, G::template scratch_floats<Arch>(s.k, columns, s.c, 1));
         }
         return round_up_floats(most);
     }
