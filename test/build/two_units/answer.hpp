@@ -1,4 +1,4 @@
-// What a.cpp and b.cpp each compute with primsel and hand to main.cpp, which includes primsel too.
+// What a.cpp and b.cpp each compute with primsel and hand to main.cpp.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 struct Answer {
     std::string symbol;  // of a type of primsel's, as this translation unit links it
-    std::vector<float> values;
+    std::vector<float> scores;
 };
 
 Answer answer_of_a();

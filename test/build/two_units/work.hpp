@@ -7,12 +7,20 @@
 
 #include <typeinfo>
 
-static Answer work() {
-    primsel::Tensor<primsel::chw> image(primsel::Shape{.c = 5, .h = 7, .w = 11});
+namespace {
+
+using namespace primsel::layer;
+
+struct Small : primsel::Network<Input<3, 16, 16>, Conv<16, 3>, Relu, Residual<Conv<16, 3>, Relu, Conv<16, 3>>, Relu,
+                                GlobalAvgPool, Dense<10>> {};
+
+Answer work() {
+    primsel::Engine<Small> engine{primsel::random_weights(Small::graph())};
+    primsel::Tensor<> image(engine.in_shape()), scores(engine.out_shape());
     float value = 0.0F;
-    for (float& element : image) element = value++;
-    primsel::Tensor<primsel::hwc> transformed(image.shape());
-    primsel::Sequential sequential;
-    primsel::transform<primsel::chw, primsel::hwc>(image.shape(), image.data(), transformed.data(), sequential);
-    return {typeid(primsel::error).name(), {transformed.begin(), transformed.end()}};
+    for (float& element : image) element = (value += 0.001F);
+    engine.run(image.span(), scores.span());
+    return {typeid(primsel::error).name(), {scores.begin(), scores.end()}};
 }
+
+}  // namespace
