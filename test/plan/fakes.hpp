@@ -1,0 +1,92 @@
+// Primitives and costs that exist only for planning: nothing here computes.
+#pragma once
+
+#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/plan/make_plan.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fakes {
+
+namespace ps = primsel;
+
+inline constexpr std::size_t chw = 0, hcw = 1, hwc = 2;
+
+inline ps::Support any(ps::ConvShape const&) { return ps::Support::yes(); }
+inline ps::Support only_3x3(ps::ConvShape const& shape) {
+    return shape.fh == 3 && shape.fw == 3 ? ps::Support::yes() : ps::Support::no("needs a 3x3 kernel");
+}
+inline ps::Support only_stride_1(ps::ConvShape const& shape) {
+    return shape.strided() ? ps::Support::no("needs stride 1") : ps::Support::yes();
+}
+
+struct Options {
+    ps::Support (*supports)(ps::ConvShape const&) = &any;
+    ps::Family family = ps::Family::direct;
+    bool fuses_epilogue = true;
+    double error_bound = 1e-5;
+};
+inline ps::PrimitiveEntry primitive(std::string_view id, std::size_t in, std::size_t out, Options const& options = {}) {
+    ps::PrimitiveEntry entry{};
+    entry.id = id, entry.in_layout = in, entry.out_layout = out;
+    entry.supports = options.supports, entry.family = options.family;
+    entry.fuses_epilogue = options.fuses_epilogue, entry.error_bound = options.error_bound;
+    return entry;
+}
+
+/// The library's layouts with other primitives, which must outlive them.
+inline ps::Kernels kernels(std::span<const ps::PrimitiveEntry> primitives) {
+    ps::Kernels result = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+    result.primitives = primitives;
+    return result;
+}
+
+/// Costs that have nothing to do with each other, between 0 and 1 second; another set for each seed. Changes of layout
+/// are up to `transform_scale` times as dear.
+class HashedCosts {
+public:
+    static constexpr std::string_view name = "hashed";
+    explicit HashedCosts(unsigned seed, double transform_scale = 1) : seed_(seed), transform_scale_(transform_scale) {}
+
+    [[nodiscard]] double conv(ps::ConvShape const& shape, std::string_view primitive) const {
+        return hash(ps::join("conv ", shape, ' ', primitive));
+    }
+    [[nodiscard]] double transform(ps::Shape shape, int batch, std::size_t from, std::size_t to) const {
+        return transform_scale_ * hash(ps::join("transform ", shape, ' ', batch, ' ', from, ' ', to));
+    }
+    [[nodiscard]] double op(ps::AnyLayer const& layer, ps::Shape output, std::size_t layout) const {
+        return hash(ps::join("op ", ps::kind(layer), ' ', output, ' ', layout));
+    }
+
+    void predict(ps::Kernels const& kernels, std::span<const ps::ConvQuery> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            seconds[i] = conv(queries[i].shape, kernels.primitives[queries[i].primitive].id);
+        }
+    }
+    void predict(ps::Kernels const&, std::span<const ps::TransformQuery> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            seconds[i] = transform(queries[i].shape, queries[i].batch, queries[i].from, queries[i].to);
+        }
+    }
+    void predict(ps::Kernels const&, std::span<const ps::OpQuery> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            seconds[i] = op(*queries[i].layer, queries[i].output, queries[i].layout);
+        }
+    }
+
+private:
+    [[nodiscard]] double hash(std::string_view text) const {
+        std::uint64_t value = 0x9e3779b97f4a7c15ULL * (seed_ + 1U);
+        for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+        value = (value ^ (value >> 29U)) * 0xbf58476d1ce4e5b9ULL;
+        return static_cast<double>(value >> 11U) / static_cast<double>(std::uint64_t{1} << 53U);
+    }
+    unsigned seed_;
+    double transform_scale_;
+};
+
+}  // namespace fakes

@@ -1,0 +1,271 @@
+#include <primsel/plan/make_plan.hpp>
+
+#include "fakes.hpp"
+#include "random_graphs.hpp"
+
+#include <doctest/doctest.h>
+#include <primsel/network/simplify.hpp>
+#include <primsel/pbqp/exact.hpp>
+#include <primsel/pbqp/greedy.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ps = primsel;
+using fakes::chw, fakes::hcw, fakes::hwc;
+
+namespace {
+
+/// A way to run a layer: the layouts and the seconds.
+struct Way {
+    std::size_t in, out;
+    double seconds;
+};
+
+/// The least total of all assignments, tried one by one: every layer's seconds, and every copy of a tensor in another
+/// layout once, however many read it.
+class EveryAssignment {
+public:
+    EveryAssignment(ps::Graph const& graph, ps::Kernels const& kernels, fakes::HashedCosts const& costs)
+        : graph_(graph), kernels_(kernels), costs_(costs) {
+        for (std::size_t i = 0; i < graph.size(); ++i) ways_.push_back(ways(i));
+        choice_.resize(graph.size());
+    }
+    [[nodiscard]] double assignments() const {
+        double product = 1;
+        for (auto const& ways : ways_) product *= static_cast<double>(ways.size());
+        return product;
+    }
+    double least(std::size_t from = 0) {
+        if (from == graph_.size()) return total();
+        double best = std::numeric_limits<double>::infinity();
+        for (choice_[from] = 0; choice_[from] < ways_[from].size(); ++choice_[from]) {
+            best = std::min(best, least(from + 1));
+        }
+        return best;
+    }
+
+private:
+    [[nodiscard]] std::vector<Way> ways(std::size_t i) const {
+        ps::Node const& node = graph_[i];
+        if (node.inputs.empty()) return {{0, 0, 0.0}};
+        std::vector<Way> result;
+        const auto* conv = std::get_if<ps::ConvParams>(&node.layer);
+        if (conv == nullptr) {
+            for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
+                result.push_back({layout, layout, costs_.op(node.layer, node.shape, layout)});
+            }
+            return result;
+        }
+        const ps::ConvShape shape = ps::conv_shape_of(*conv, graph_[node.inputs[0]].shape, graph_.batch());
+        for (ps::PrimitiveEntry const& entry : kernels_.primitives) {
+            if (!entry.supports(shape)) continue;
+            double seconds = costs_.conv(shape, entry.id);
+            const bool bare = !conv->bias && !conv->residual && conv->clamp == ps::Clamp{} && node.folded.empty();
+            if (!entry.fuses_epilogue && !bare) seconds += costs_.op(node.layer, node.shape, entry.out_layout);
+            result.push_back({entry.in_layout, entry.out_layout, seconds});
+        }
+        return result;
+    }
+    [[nodiscard]] double total() const {
+        double sum = 0;
+        std::set<std::pair<std::size_t, std::size_t>> copies;  // (writer, layout)
+        const auto copy = [&](std::size_t writer, std::size_t layout) {
+            const std::size_t from = ways_[writer][choice_[writer]].out;
+            if (kernels_.same_placement(graph_[writer].shape, from, layout)) return;
+            if (copies.emplace(writer, layout).second) {
+                sum += costs_.transform(graph_[writer].shape, graph_.batch(), from, layout);
+            }
+        };
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            Way const& way = ways_[i][choice_[i]];
+            sum += way.seconds;
+            const bool conv = std::holds_alternative<ps::ConvParams>(graph_[i].layer);
+            for (std::size_t position = 0; position < graph_[i].inputs.size(); ++position) {
+                copy(graph_[i].inputs[position], conv && position == 1 ? way.out : way.in);
+            }
+        }
+        copy(graph_.size() - 1, 0);
+        return sum;
+    }
+
+    ps::Graph const& graph_;
+    ps::Kernels const& kernels_;
+    fakes::HashedCosts const& costs_;
+    std::vector<std::vector<Way>> ways_;
+    std::vector<std::size_t> choice_;
+};
+
+double sum_of(ps::Plan const& plan) {
+    double sum = 0;
+    for (ps::PlannedLayer const& layer : plan.layers) sum += layer.seconds;
+    for (ps::PlannedTransform const& transform : plan.transforms) sum += transform.seconds;
+    return sum;
+}
+
+const std::vector<ps::PrimitiveEntry> some{
+    fakes::primitive("plain", chw, chw, {.fuses_epilogue = false}),
+    fakes::primitive("plain-again", chw, chw),
+    fakes::primitive("turn", chw, hwc, {.supports = &fakes::only_stride_1}),
+    fakes::primitive("pixels", hwc, hwc, {.supports = &fakes::only_3x3, .family = ps::Family::wino3}),
+    fakes::primitive("rows", hcw, hwc, {.family = ps::Family::mec, .fuses_epilogue = false}),
+};
+
+ps::Graph one_conv(ps::ConvParams const& params) {
+    ps::Graph graph;
+    graph.add("image", ps::InputParams{{4, 9, 9}}, {});
+    graph.add("the-layer", params, {0});
+    return graph;
+}
+
+std::string error_of(ps::Graph const& graph, ps::Kernels const& kernels, ps::PlanOptions const& options = {}) {
+    try {
+        fakes::HashedCosts costs(1);
+        (void)ps::make_plan(graph, kernels, costs, ps::ExactPbqp{}, options);
+    } catch (ps::error const& error) {
+        return error.what();
+    }
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("no assignment is cheaper than the plan: tried one by one on random graphs") {
+    const ps::Kernels kernels = fakes::kernels(some);
+    int tried = 0, shared = 0;
+    for (unsigned seed = 0; seed < 400; ++seed) {
+        CAPTURE(seed);
+        random_graphs::Maker maker(seed);
+        const ps::Graph graph =
+            ps::simplify(maker.make(static_cast<std::size_t>(maker.number(2, 8)), 1, seed % 3 != 0));
+        fakes::HashedCosts costs(seed, seed % 2 == 0 ? 0.4 : 1.5);
+        EveryAssignment every(graph, kernels, costs);
+        if (every.assignments() > 20'000) continue;
+        ++tried;
+        const ps::Plan plan = ps::make_plan(graph, kernels, costs, ps::ExactPbqp{});
+        const ps::Plan greedy = ps::make_plan(graph, kernels, costs, ps::GreedyPbqp{});
+        CHECK(plan.optimal);
+        CHECK(plan.total_seconds == doctest::Approx(every.least()).epsilon(1e-9));
+        CHECK(plan.total_seconds == doctest::Approx(sum_of(plan)).epsilon(1e-12));
+        CHECK(plan.total_seconds <= greedy.total_seconds * (1 + 1e-12));
+        CHECK(greedy.total_seconds == doctest::Approx(sum_of(greedy)).epsilon(1e-12));
+        const std::vector<std::size_t> readers = graph.uses();
+        shared += std::ranges::any_of(readers, [](std::size_t n) { return n > 1; }) ? 1 : 0;
+    }
+    CHECK(tried > 150);
+    CHECK(shared > 50);
+}
+
+TEST_CASE("readers that want the same layout share one copy") {
+    const std::vector<ps::PrimitiveEntry> pixels{fakes::primitive("pixels", hwc, hwc)};
+    ps::Graph graph;
+    const auto image = graph.add("image", ps::InputParams{{4, 9, 9}}, {});
+    const auto a = graph.add("a", ps::ConvParams{.k = 2}, {image});
+    const auto b = graph.add("b", ps::ConvParams{.k = 2}, {image});
+    graph.add("both", ps::ConcatParams{}, {a, b});
+    graph.add("c", ps::ConvParams{.k = 3}, {graph.size() - 1});
+    fakes::HashedCosts costs(5, 1000);  // a change of layout is to be avoided
+    const ps::Plan plan = ps::make_plan(graph, fakes::kernels(pixels), costs, ps::ExactPbqp{});
+    REQUIRE(plan.transforms.size() == 2);
+    CHECK(plan.transforms[0] ==
+          ps::PlannedTransform{"image", "a", "4x9x9", "chw", "hwc", costs.transform({4, 9, 9}, 1, chw, hwc)});
+    CHECK(plan.transforms[1] ==
+          ps::PlannedTransform{"c", "", "3x9x9", "hwc", "chw", costs.transform({3, 9, 9}, 1, hwc, chw)});
+    CHECK(plan.layer("both").in_layout == "hwc");
+    CHECK(plan.total_seconds == doctest::Approx(sum_of(plan)));
+}
+
+TEST_CASE("what places a tensor alike needs no change of layout") {
+    const std::vector<ps::PrimitiveEntry> pixels{fakes::primitive("pixels", hwc, hwc)};
+    ps::Graph graph;
+    graph.add("image", ps::InputParams{{1, 9, 9}}, {});  // one channel: chw and hwc agree
+    graph.add("conv", ps::ConvParams{.k = 2, .kernel = {9, 9}}, {0});
+    fakes::HashedCosts costs(1);
+    CHECK(ps::make_plan(graph, fakes::kernels(pixels), costs, ps::ExactPbqp{}).transforms.empty());
+}
+
+TEST_CASE("a layer that nothing computes: its name, its shape and everybody's reason") {
+    const std::vector<ps::PrimitiveEntry> picky{
+        fakes::primitive("tiles", hwc, hwc, {.supports = &fakes::only_3x3}),
+        fakes::primitive("shifts", chw, chw, {.supports = &fakes::only_stride_1})};
+    const std::string message = error_of(one_conv({.k = 2, .kernel = 5, .stride = 2}), fakes::kernels(picky));
+    CHECK(message ==
+          "plan: no primitive can compute layer the-layer (4x9x9 -> 2x3x3, 5x5, stride 2x2)\n"
+          "  tiles: needs a 3x3 kernel\n"
+          "  shifts: needs stride 1");
+    CHECK(error_of(one_conv({.k = 2, .kernel = 5}), fakes::kernels(picky)).empty());
+
+    const std::string too_strict = error_of(one_conv({.k = 2}), fakes::kernels(some), {.max_error = 1e-6});
+    CHECK(too_strict.find("plain: its error bound exceeds the allowed error") != std::string::npos);
+    CHECK(too_strict.find("pixels: needs a 3x3 kernel") != std::string::npos);
+}
+
+TEST_CASE("a layout in which an op or a convolution's bias does not run is none for it") {
+    ps::Kernels kernels = fakes::kernels(some);
+    std::vector<ps::LayoutEntry> layouts(kernels.layouts.begin(), kernels.layouts.end());
+    const ps::OpTable no_ops{};
+    layouts[chw].ops = &no_ops, layouts[chw].epilogue = nullptr;
+    kernels.layouts = layouts;
+    fakes::HashedCosts costs(3);
+
+    ps::Graph graph = one_conv({.k = 2, .stride = 2});
+    graph.add("relu", ps::ActivationParams{}, {1});
+    const ps::Plan plan = ps::make_plan(graph, kernels, costs, ps::ExactPbqp{});
+    CHECK(plan.layer("relu").in_layout != "chw");
+    const auto candidate = [&](ps::Plan const& of, std::string_view id) {
+        return *std::ranges::find(of.layer("the-layer").candidates, id, &ps::Candidate::primitive);
+    };
+    CHECK(candidate(plan, "plain").refusal == "its layout has no bias and activation");
+    CHECK(candidate(plan, "plain").seconds == 0);
+    CHECK(candidate(plan, "plain-again").refusal.empty());
+    const ps::Graph bare = one_conv({.k = 2, .stride = 2, .bias = false});
+    CHECK(candidate(ps::make_plan(bare, kernels, costs, ps::ExactPbqp{}), "plain").refusal.empty());
+    // What was asked for cannot, so what stands in for it does.
+    const ps::Plan uniform = ps::make_plan(graph, kernels, costs, ps::ExactPbqp{}, {.primitive = "plain"});
+    CHECK(uniform.layer("the-layer").primitive != "plain");
+
+    layouts[hcw].ops = layouts[hwc].ops = &no_ops;
+    kernels.layouts = layouts;
+    CHECK(error_of(graph, kernels) == "plan: layer relu (relu) runs in none of the layouts");
+}
+
+TEST_CASE("a uniform plan of a primitive that is not there is an error that names those that are") {
+    CHECK(error_of(one_conv({.k = 2}), fakes::kernels(some), {.primitive = "plane"}) ==
+          "plan: no primitive is named plane; there are plain, plain-again, turn, pixels, rows");
+}
+
+TEST_CASE("of equal layouts the cheapest is chosen, and the pass for bias and clamp is paid for") {
+    fakes::HashedCosts costs(7);
+    const std::vector<ps::PrimitiveEntry> two{fakes::primitive("fused", chw, chw),
+                                              fakes::primitive("bare", chw, chw, {.fuses_epilogue = false})};
+    for (const bool bias : {false, true}) {
+        const ps::Graph graph = one_conv({.k = 2, .kernel = 3, .bias = bias});
+        const ps::Plan plan = ps::make_plan(graph, fakes::kernels(two), costs, ps::ExactPbqp{});
+        const ps::ConvShape shape = ps::conv_shape_of(std::get<ps::ConvParams>(graph[1].layer), {4, 9, 9}, 1);
+        const double fused = costs.conv(shape, "fused");
+        const double bare = costs.conv(shape, "bare") + (bias ? costs.op(graph[1].layer, graph[1].shape, chw) : 0);
+        CHECK(plan.layer("the-layer").seconds == std::min(fused, bare));
+        CHECK(plan.layer("the-layer").primitive == (fused < bare ? "fused" : "bare"));
+        CHECK(plan.layer("the-layer").candidates[0].seconds == std::min(fused, bare));
+        CHECK(plan.layer("the-layer").candidates[1].seconds == std::max(fused, bare));
+    }
+}
+
+TEST_CASE("a plan says what it was made for and by whom") {
+    fakes::HashedCosts costs(1);
+    const ps::Kernels kernels = fakes::kernels(some);
+    const ps::Graph graph = one_conv({.k = 2});
+    const ps::Plan plan = ps::make_plan(graph, kernels, costs, ps::GreedyPbqp{});
+    CHECK(plan.key == ps::PlanKey{ps::fingerprint(graph), ps::fingerprint(kernels), PRIMSEL_VERSION,
+                                  std::string(kernels.arch), ps::cpu_name()});
+    CHECK(plan.cost_model == "hashed");
+    CHECK(plan.solver == "greedy");
+    CHECK_FALSE(plan.optimal);
+    CHECK(plan.predict_seconds > 0);
+    CHECK(plan.layers[0].kind == "input");
+    CHECK(plan.layers[0].shape == "4x9x9");
+    CHECK(plan.layers[1].shape == "4x9x9 -> 2x9x9, 1x1");
+}
