@@ -1651,17 +1651,18 @@ PRIMSEL_INLINE Floats<Arch> reciprocal_sqrt(Floats<Arch> const& x) {
     using V = Floats<Arch>;
     const V half = x * V(0.5F);
     const auto refine = [&half](V const& root) { return root * fma<Arch>(half * root, -root, V(1.5F)); };
+    V root(0.0F);
+    if constexpr (lanes<Arch> == 16) {
 #if defined(__AVX512F__)
-    // xsimd 8.1 has an instruction of the Xeon Phi here.
-    if constexpr (lanes<Arch> == 16)
-        return refine(V(_mm512_maskz_rsqrt14_ps(0xffff, x)));
-    else
+        root = V(_mm512_maskz_rsqrt14_ps(0xffff, x));  // xsimd 8.1 has an instruction of the Xeon Phi here
 #endif
+    } else {
+        root = xsimd::rsqrt(x);
+    }
 #if defined(__aarch64__)
-        return refine(refine(xsimd::rsqrt(x)));
-#else
-    return refine(xsimd::rsqrt(x));
+    root = refine(root);  // an estimate of eight bits only
 #endif
+    return refine(root);
 }
 
 /// Of the 2 * lanes elements of a and b, one after the other, those with even index go to a, the others to b.
@@ -1909,8 +1910,9 @@ void for_channel_elements(ExecutorRef executor, ChannelView view, const float* t
                 for (std::size_t c = 0; c < channels; c += width) {
                     const std::size_t n = channels - c;
                     V of_channel[values];
-                    for (std::size_t v = 0; v < values; ++v)
+                    for (std::size_t v = 0; v < values; ++v) {
                         of_channel[v] = load_up_to<Arch>(row + v * channels + c, n);
+                    }
                     each(begin + pixel * channels + c, n, of_channel);
                 }
             }
@@ -1951,7 +1953,8 @@ struct OpArgs {
 };
 
 /// The weights of a layer as they are stored: the kernel of dense is k x (c * h * w) in chw order; of batch norm and
-/// scale it is the factor of each channel, with the shift as bias. An absent bias is empty.
+/// scale it is the factor of each channel, with the shift as bias. An absent bias is empty; whoever fills this has
+/// checked the sizes.
 struct OpWeights {
     std::span<const float> kernel;
     std::span<const float> bias;
@@ -2554,8 +2557,9 @@ void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptr
             rest = rest.subspan(rows.size());
             float* to = combined;
             for (OutputRow const& row : rows) {
-                for (std::ptrdiff_t x = begin; x < first; x += width)
+                for (std::ptrdiff_t x = begin; x < first; x += width) {
                     store<Arch>(to + (x - begin), V(Reduction::identity));
+                }
                 const WindowRows window = row.window;
                 for (std::ptrdiff_t x = first; x < last; x += width) {
                     const auto n = static_cast<std::size_t>(last - x);
@@ -2567,8 +2571,9 @@ void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptr
                     }
                     store<Arch>(to + (x - begin), sum);
                 }
-                for (std::ptrdiff_t x = last; x < end; x += width)
+                for (std::ptrdiff_t x = last; x < end; x += width) {
                     store<Arch>(to + (x - begin), V(Reduction::identity));
+                }
                 to += pitch;
             }
             for (std::ptrdiff_t i = 0; i < 4; ++i) store<Arch>(to + i * width, V(Reduction::identity));
@@ -3819,16 +3824,16 @@ struct Machine {
 namespace detail {
 
 /// Runs `work` (which does `amount` of something) for about so many seconds; amount per second, best of the
-/// repetitions.
+/// repetitions. At least three of them: the system may take the processor away in the middle of one.
 template <class Work>
 double best_rate(double seconds, double amount, Work const& work) {
     double best = 0;
-    Timer whole;
-    do {
+    const Timer whole;
+    for (int done = 0; done < 3 || whole.seconds() < seconds; ++done) {
         const Timer timer;
         work();
         best = std::max(best, amount / std::max(timer.seconds(), 1e-9));
-    } while (whole.seconds() < seconds);
+    }
     return best;
 }
 
@@ -3900,8 +3905,8 @@ Machine measure_machine() {
     // The largest working set is not touched in full: a window beyond every cache is enough.
     const std::size_t floats = (std::size_t{24} << 20) / sizeof(float);
     AlignedBuffer src(floats), dst(floats);
-    std::fill_n(src.data(), floats, 1.0F);
-    std::fill_n(dst.data(), floats, 1.0F);
+    // Pages that were never written would all be the one page of zeros.
+    std::memset(src.data(), 1, floats * sizeof(float));
     for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
         const double window = std::min(Machine::working_sets[i], 2.0 * static_cast<double>(floats * sizeof(float)));
         machine.bandwidth[i] = measure_bandwidth(window, src.data(), dst.data());
@@ -8298,7 +8303,7 @@ private:
 /// Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
     Graph result = graph;
-    // Once one layer is gone, another may have become an identity; each pass but the last removes one.
+    // Once one layer is gone, another may have become an identity; each pass but the last removes some.
     for (std::size_t before = graph.size() + 1; result.size() < before;) {
         before = result.size();
         detail::Rewriter rewriter(result);
@@ -9634,14 +9639,17 @@ public:
 
     void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            seconds[i] = remember(convs_, std::pair{key(queries[i].shape), queries[i].primitive},
+            // By its name: another list has other primitives at its positions.
+            const std::string_view id = kernels.primitives[queries[i].primitive].id;
+            seconds[i] = remember(convs_, std::tuple{key(queries[i].shape), id, kernels.arch},
                                   [&] { return time_conv(kernels, queries[i]); });
         }
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             TransformQuery const& q = queries[i];
-            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.batch, q.from, q.to},
+            const std::string_view from = kernels.layouts[q.from].name, to = kernels.layouts[q.to].name;
+            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.batch, from, to},
                                   [&] { return time_transform(kernels, q); });
         }
     }
@@ -9769,9 +9777,9 @@ private:
     std::size_t runs_;
     Sequential executor_;
     AlignedBuffer flush_;
-    std::map<std::pair<ShapeKey, std::size_t>, double> convs_;
+    std::map<std::tuple<ShapeKey, std::string_view, std::string_view>, double> convs_;
     std::map<ShapeKey, double> best_;
-    std::map<std::tuple<int, int, int, int, std::size_t, std::size_t>, double> transforms_;
+    std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -19,6 +19,14 @@ void* operator new(std::size_t bytes) { return allocate(bytes, alignof(std::max_
 void* operator new(std::size_t bytes, std::align_val_t align) {
     return allocate(bytes, static_cast<std::size_t>(align));
 }
+// std::stable_sort takes its buffer this way, and gives it back to the plain operator delete.
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
+    try {
+        return allocate(bytes, alignof(std::max_align_t));
+    } catch (std::bad_alloc const&) {
+        return nullptr;
+    }
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }

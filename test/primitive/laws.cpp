@@ -3,143 +3,201 @@
 
 #include <doctest/doctest.h>
 
-#include <string>
-#include <thread>
+#include <map>
+#include <set>
 
 using namespace laws;
 
 namespace {
 
-/// A pool of plain threads, started anew for every call.
-auto threads(std::size_t count) {
-    return ps::CallerPool(count, [](std::size_t n, auto const& task) noexcept {
-        std::vector<std::thread> workers;
-        for (std::size_t i = 0; i < n; ++i) workers.emplace_back([&task, i] { task(i); });
-        for (std::thread& worker : workers) worker.join();
-    });
+/// For each reason that a primitive may give: whether it is true of a shape.
+struct Reason {
+    std::string_view text;
+    bool (*holds)(ps::ConvShape const&);
+};
+template <int f>
+bool no_kernel_of(ps::ConvShape const& s) {
+    return s.fh != f || s.fw != f;
+}
+constexpr Reason reasons[] = {{"needs stride 1", [](ps::ConvShape const& s) { return s.strided(); }},
+                              {"needs dilation 1", [](ps::ConvShape const& s) { return s.dilated(); }},
+                              {"needs no padding", [](ps::ConvShape const& s) { return s.padded(); }},
+                              {"needs one group", [](ps::ConvShape const& s) { return s.groups != 1; }},
+                              {"needs a 1x1 kernel", no_kernel_of<1>},
+                              {"needs a 3x3 kernel", no_kernel_of<3>},
+                              {"needs a 5x5 kernel", no_kernel_of<5>}};
+
+/// What the papers restrict each family to; im2 also where a primitive of it takes strides.
+std::set<std::string_view> restrictions(ps::Family family) {
+    switch (family) {
+        case ps::Family::direct:
+            return {};
+        case ps::Family::im2:
+            return {"needs stride 1"};
+        case ps::Family::kn2:
+            return {"needs stride 1", "needs one group"};
+        case ps::Family::wino3:
+            return {"needs a 3x3 kernel", "needs stride 1", "needs dilation 1", "needs one group"};
+        case ps::Family::wino5:
+            return {"needs a 5x5 kernel", "needs stride 1", "needs dilation 1", "needs one group"};
+        case ps::Family::conv_1x1:
+            return {"needs a 1x1 kernel", "needs stride 1", "needs no padding"};
+        case ps::Family::mec:
+            return {"needs one group", "needs dilation 1"};
+        case ps::Family::other:
+            break;
+    }
+    return {"needs stride 1", "needs dilation 1", "needs no padding", "needs one group"};
 }
 
 }  // namespace
 
-TEST_CASE("every primitive computes the definition, on every shape that it supports") {
-    const ps::Kernels list = kernels();
+TEST_CASE("every primitive computes the definition, touches nothing else, and gives the same bits again") {
+    const List list = all_primitives();
     ps::Sequential sequential;
+    Backwards backwards;
+    std::map<std::string_view, int> runs;
+    std::size_t turn = 0;
     for (ps::ConvShape const& shape : odd_shapes()) {
         const Problem integers(shape, Values::integers), normal(shape, Values::normal);
-        for (const bool epilogue : {false, true}) {
+        // Two of the epilogues: one by turns, and in every other shape the full one.
+        const Epilogue chosen[] = {epilogues[turn % std::size(epilogues)], epilogues[turn / 2 % 2]};
+        ++turn;
+        for (Epilogue const& epilogue : chosen) {
             const std::vector<double> exact = integers.exact(epilogue), exact_normal = normal.exact(epilogue);
             for (ps::PrimitiveEntry const& entry : list.primitives) {
-                if (!entry.supports(shape) || (epilogue && !entry.fuses_epilogue)) continue;
+                if (!entry.supports(shape)) continue;
                 CAPTURE(std::string(entry.id));
                 CAPTURE(to_string(shape));
-                CAPTURE(epilogue);
-                const Outcome outcome = run(list, entry, is_winograd(entry) ? normal : integers, epilogue, sequential);
-                CHECK(outcome.intact);
-                if (is_winograd(entry)) {
-                    CHECK(error(outcome.dst, exact_normal) <= entry.error_bound);
+                CAPTURE(epilogue.bias);
+                CAPTURE(epilogue.residual);
+                CAPTURE(epilogue.clamp.low);
+                CAPTURE(epilogue.clamp.high);
+                const bool plain = !epilogue.bias && !epilogue.residual && epilogue.clamp == ps::Clamp{};
+                if (!plain && !entry.fuses_epilogue) continue;
+                ++runs[entry.id];
+                Problem const& problem = is_exact(entry) ? integers : normal;
+                const Outcome one = run(list, entry, problem, epilogue, sequential, Watch::zones);
+                const Outcome two = run(list, entry, problem, epilogue, backwards, Watch::heap);
+                CHECK(one.intact);
+                CHECK(two.intact);
+                CHECK(same_bits(one.dst, two.dst));
+                if (is_exact(entry)) {
+                    CHECK(equal(one.dst, exact));
                 } else {
-                    CHECK(std::equal(exact.begin(), exact.end(), outcome.dst.begin(),
-                                     [](double a, float b) { return a == static_cast<double>(b); }));
+                    CHECK(error(one.dst, exact_normal) <= entry.error_bound);
                 }
             }
         }
     }
+    // The shapes leave no primitive out.
+    for (ps::PrimitiveEntry const& entry : list.primitives) {
+        CAPTURE(std::string(entry.id));
+        CHECK(runs[entry.id] >= (quick() ? 5 : 40));
+    }
 }
 
-TEST_CASE("the bits do not depend on the threads nor on what scratch held") {
-    const ps::Kernels list = kernels();
+TEST_CASE("the bits do not depend on threads, nor on what the buffers held") {
+    const List list = all_primitives();
     ps::Sequential sequential;
-    auto pool = threads(3);
-    const std::vector<ps::ConvShape> shapes{{.c = 19,
-                                             .k = 35,
-                                             .h = 23,
-                                             .w = 14,
-                                             .fh = 3,
-                                             .fw = 3,
-                                             .pad_top = 1,
-                                             .pad_bottom = 1,
-                                             .pad_left = 1,
-                                             .pad_right = 1},
-                                            {.c = 19,
-                                             .k = 35,
-                                             .h = 23,
-                                             .w = 14,
-                                             .fh = 5,
-                                             .fw = 5,
-                                             .pad_top = 2,
-                                             .pad_bottom = 2,
-                                             .pad_left = 2,
-                                             .pad_right = 2},
-                                            {.c = 19, .k = 70, .h = 23, .w = 14, .fh = 1, .fw = 1},
-                                            {.c = 6,
-                                             .k = 18,
-                                             .h = 23,
-                                             .w = 24,
-                                             .fh = 7,
-                                             .fw = 7,
-                                             .stride_h = 2,
-                                             .stride_w = 2,
-                                             .pad_top = 3,
-                                             .pad_left = 3}};
+    ps::CallerPool pool(3, Threads{});
+    std::vector<ps::ConvShape> shapes{same_shape(33, 35, 23, 14, 3), same_shape(19, 35, 23, 14, 5),
+                                      same_shape(19, 70, 23, 14, 1), same_shape(40, 18, 57, 43, 3),
+                                      same_shape(6, 18, 23, 24, 7)};
+    shapes.back().stride_h = shapes.back().stride_w = 2;
+    shapes.push_back(same_shape(24, 24, 17, 12, 3));
+    shapes.back().groups = 12;
+    shapes.push_back(same_shape(70, 24, 9, 12, 3));
+    shapes.back().dilation_h = shapes.back().dilation_w = 2;
     for (ps::ConvShape const& shape : shapes) {
         const Problem problem(shape, Values::normal);
         for (ps::PrimitiveEntry const& entry : list.primitives) {
             if (!entry.supports(shape)) continue;
             CAPTURE(std::string(entry.id));
-            const Outcome one = run(list, entry, problem, entry.fuses_epilogue, sequential);
-            CHECK(run(list, entry, problem, entry.fuses_epilogue, sequential).dst == one.dst);
-            const Outcome many = run(list, entry, problem, entry.fuses_epilogue, pool);
-            CHECK(many.dst == one.dst);
-            CHECK(many.intact);
+            CAPTURE(to_string(shape));
+            const Epilogue epilogue = entry.fuses_epilogue ? epilogues[1] : Epilogue{};
+            const Outcome one = run(list, entry, problem, epilogue, sequential, Watch::heap);
+            for (int repetition = 0; repetition < 2; ++repetition) {
+                const Outcome many = run(list, entry, problem, epilogue, pool, Watch::zones);
+                CHECK(many.intact);
+                CHECK(same_bits(many.dst, one.dst));
+            }
+            CHECK(same_bits(run(list, entry, problem, epilogue, sequential, Watch::zones).dst, one.dst));
         }
     }
 }
 
-TEST_CASE("deep sums stay within the documented error bounds") {
-    const ps::Kernels list = kernels();
+TEST_CASE("error bounds hold, however deep the sums") {
+    const List list = all_primitives();
     ps::Sequential sequential;
-    for (const int channels : {64, 256, 512}) {
+    struct Depth {
+        int c, k, size;
+    };
+    const std::vector<Depth> depths = quick() ? std::vector<Depth>{{16, 20, 12}, {256, 9, 7}}
+                                              : std::vector<Depth>{{3, 64, 30},   {16, 48, 24}, {64, 33, 20},
+                                                                   {256, 33, 12}, {512, 33, 9}, {1024, 17, 8}};
+    unsigned seed = 7;
+    for (Depth const& depth : depths) {
         for (const int f : {1, 3, 5}) {
-            const ps::ConvShape shape{.c = channels,
-                                      .k = 33,
-                                      .h = 10,
-                                      .w = 9,
-                                      .fh = f,
-                                      .fw = f,
-                                      .pad_top = f / 2,
-                                      .pad_bottom = f / 2,
-                                      .pad_left = f / 2,
-                                      .pad_right = f / 2};
-            const Problem problem(shape, Values::normal);
-            const std::vector<double> exact = problem.exact(false);
+            const ps::ConvShape shape = same_shape(depth.c, depth.k, depth.size, depth.size - 1, f);
+            const Problem problem(shape, Values::normal, seed++);
+            const std::vector<double> exact = problem.exact({});
             for (ps::PrimitiveEntry const& entry : list.primitives) {
                 if (!entry.supports(shape)) continue;
                 CAPTURE(std::string(entry.id));
                 CAPTURE(to_string(shape));
-                CHECK(error(run(list, entry, problem, false, sequential).dst, exact) <= entry.error_bound);
+                CHECK(error(run(list, entry, problem, {}, sequential, Watch::zones).dst, exact) <= entry.error_bound);
             }
         }
     }
 }
 
-TEST_CASE("a refusal has a reason, and supporting a shape does not depend on the batch") {
-    for (ps::ConvShape shape : odd_shapes()) {
-        for (ps::PrimitiveEntry const& entry : kernels().primitives) {
+TEST_CASE("a primitive refuses for a documented reason only, one that is true, and for any batch") {
+    std::set<std::string_view> given;
+    const List list = all_primitives();
+    for (ps::ConvShape const& shape : odd_shapes()) {
+        for (ps::PrimitiveEntry const& entry : list.primitives) {
+            const ps::Support support = entry.supports(shape);
             CAPTURE(std::string(entry.id));
-            const ps::Support one = entry.supports(shape);
-            CHECK(static_cast<bool>(one) == one.reason().empty());
-            ps::ConvShape three = shape;
-            three.batch = 3;
-            CHECK(static_cast<bool>(entry.supports(three)) == static_cast<bool>(one));
+            CAPTURE(to_string(shape));
+            CAPTURE(std::string(support.reason()));
+            ps::ConvShape other = shape;
+            other.batch = shape.batch + 2;
+            CHECK(entry.supports(other).reason() == support.reason());
+            CHECK(static_cast<bool>(support) == support.reason().empty());
+            if (support) continue;
+            CHECK(restrictions(entry.family).contains(support.reason()));
+            for (Reason const& reason : reasons) {
+                if (reason.text != support.reason()) continue;
+                CHECK(reason.holds(shape));
+                given.insert(reason.text);
+            }
         }
     }
+    CHECK(given.size() == std::size(reasons));
 }
 
-TEST_CASE("im2 computes every unstrided shape, copy-self and direct any") {
+TEST_CASE("what a primitive says of its work is finite, and never nothing") {
+    const List list = all_primitives();
     for (ps::ConvShape const& shape : odd_shapes()) {
-        for (ps::PrimitiveEntry const& entry : kernels().primitives) {
-            const bool any = entry.family == ps::Family::direct || entry.id.find("copy-self") != std::string_view::npos;
-            if (any || (entry.family == ps::Family::im2 && !shape.strided())) CHECK(entry.supports(shape));
+        for (ps::PrimitiveEntry const& entry : list.primitives) {
+            if (!entry.supports(shape)) continue;
+            CAPTURE(std::string(entry.id));
+            CAPTURE(to_string(shape));
+            const ps::Work work = entry.work(shape);
+            REQUIRE(work.count <= work.phases.size());
+            double operations = 0;
+            for (ps::Phase const& phase : work) {
+                CHECK((phase.operations >= 0 && phase.bytes > 0 && phase.working_set > 0));
+                CHECK(std::isfinite(phase.operations + phase.bytes + phase.working_set));
+                operations += phase.operations;
+            }
+            CHECK(operations > 0);
+            ps::ConvShape batch = shape;
+            batch.batch = shape.batch * 2;
+            double of_batch = 0;
+            for (ps::Phase const& phase : entry.work(batch)) of_batch += phase.operations;
+            CHECK(of_batch == operations);  // the work of one image
         }
     }
 }

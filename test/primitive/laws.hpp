@@ -4,9 +4,17 @@
 #include <primsel/primitive/reference.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <new>
 #include <random>
+#include <span>
+#include <string>
+#include <thread>
 #include <vector>
 
 /// What the law tests of primitives share: a convolution with its data, its exact result, and a primitive's.
@@ -14,25 +22,125 @@ namespace laws {
 
 namespace ps = primsel;
 
-[[nodiscard]] inline ps::Kernels kernels() {
-    return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+/// Whether PRIMSEL_QUICK asks for fewer shapes, as an emulator needs.
+[[nodiscard]] inline bool quick() {
+    const char* value = std::getenv("PRIMSEL_QUICK");
+    return value != nullptr && std::string_view(value) != "0";
 }
-[[nodiscard]] inline bool is_winograd(ps::PrimitiveEntry const& entry) { return entry.id.starts_with("winograd"); }
+
+struct LayoutFacts {
+    std::string_view name;
+    std::size_t (*size)(ps::Shape);
+    std::size_t (*offset)(ps::Shape, ps::Coord);
+};
+
+/// Primitives, and the layouts that their entries give by position.
+struct List {
+    std::span<const ps::PrimitiveEntry> primitives;
+    std::vector<LayoutFacts> layouts;
+};
+template <class... L>
+[[nodiscard]] List make_list(std::span<const ps::PrimitiveEntry> primitives, ps::TypeList<L...>) {
+    return {primitives, {{L::name, &L::size, &L::offset}...}};
+}
+/// THE list.
+[[nodiscard]] inline List all_primitives() {
+    const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+    return make_list(kernels.primitives, ps::AllLayouts{});
+}
+
+/// Winograd's transforms round: integers do not stay integers.
+[[nodiscard]] inline bool is_exact(ps::PrimitiveEntry const& entry) { return !entry.id.starts_with("winograd"); }
+
+/// Three workers in turn, the last block first, on the calling thread: a kernel that relies on the order of its blocks
+/// or shares a worker's scratch is found out, and always.
+struct Backwards {
+    [[nodiscard]] std::size_t concurrency() const noexcept { return 3; }
+    void parallel_for(std::size_t blocks, ps::BlockFunction function) noexcept {
+        while (blocks-- > 0) function(blocks, blocks % 3);
+    }
+};
+
+/// For a CallerPool: threads, started anew for every call.
+struct Threads {
+    template <class Task>
+    void operator()(std::size_t n, Task const& task) const noexcept {
+        std::vector<std::thread> threads;
+        for (std::size_t i = 1; i < n; ++i) threads.emplace_back([&task, i] { task(i); });
+        task(0);
+        for (std::thread& thread : threads) thread.join();
+    }
+};
+
+/// How a buffer is watched: zones of NaNs on both sides, or a heap block that ends where the floats do, for the address
+/// sanitizer to see reads as well.
+enum class Watch { zones, heap };
+
+/// Floats for a kernel to read or write, all NaN at first.
+class Guarded {
+public:
+    /// `shift` floats off the alignment of a cache line.
+    Guarded(std::size_t size, Watch watch, std::size_t shift)
+        : zone_(watch == Watch::zones ? 64 : 0),
+          front_(zone_ + shift),
+          size_(size),
+          block_(static_cast<float*>(
+              ::operator new((front_ + size + zone_) * sizeof(float), std::align_val_t{ps::alignment}))) {
+        std::fill_n(block_, front_ + size_ + zone_, std::bit_cast<float>(canary));
+    }
+    Guarded(Guarded const&) = delete;
+    Guarded& operator=(Guarded const&) = delete;
+    ~Guarded() { ::operator delete(block_, std::align_val_t{ps::alignment}); }
+
+    [[nodiscard]] float* data() { return block_ + front_; }
+    [[nodiscard]] std::span<float> span() { return {data(), size_}; }
+    /// From now on the floats themselves may not change either.
+    void seal() { sealed_.assign(data(), data() + size_); }
+    [[nodiscard]] bool intact() const {
+        return is_canary(block_, front_) && is_canary(block_ + front_ + size_, zone_) &&
+               (sealed_.empty() || std::memcmp(sealed_.data(), block_ + front_, size_ * sizeof(float)) == 0);
+    }
+
+private:
+    /// A quiet NaN of our own: what a kernel reads of it shows in its result.
+    static constexpr std::uint32_t canary = 0x7fc5a5a5;
+    [[nodiscard]] static bool is_canary(const float* data, std::size_t count) {
+        return std::all_of(data, data + count, [](float x) { return std::bit_cast<std::uint32_t>(x) == canary; });
+    }
+
+    std::size_t zone_, front_, size_;
+    float* block_;
+    std::vector<float> sealed_;
+};
 
 enum class Values { integers, normal };
+
+/// Which parts of dst = clamp(conv + bias + residual) there are.
+struct Epilogue {
+    bool bias = false, residual = false;
+    ps::Clamp clamp{};
+};
+inline constexpr Epilogue epilogues[] = {{},
+                                         {.bias = true, .residual = true, .clamp = {-40.0F, 55.0F}},
+                                         {.bias = true},
+                                         {.residual = true},
+                                         {.bias = true, .clamp = ps::relu_clamp},
+                                         {.clamp = ps::relu6_clamp},
+                                         {.residual = true, .clamp = {-3.0F, 8.0F}},
+                                         {.bias = true, .residual = true}};
 
 /// One image in chw, and what the definition makes of it.
 struct Problem {
     ps::ConvShape shape;
     std::vector<float> src, kernel, bias, residual;
-    ps::Clamp clamp{-40.0F, 55.0F};
 
     Problem(ps::ConvShape const& s, Values values, unsigned seed = 1)
         : shape(s),
           src(s.in_shape().size()),
           kernel(s.kernel_size()),
           bias(static_cast<std::size_t>(s.k)),
-          residual(s.out_shape().size()) {
+          residual(s.out_shape().size()),
+          convolved_(residual.size()) {
         std::mt19937 bits(seed);
         std::normal_distribution<float> normal;
         for (auto* data : {&src, &kernel, &bias, &residual}) {
@@ -40,60 +148,82 @@ struct Problem {
                 value = values == Values::normal ? normal(bits) : static_cast<float>(static_cast<int>(bits() % 7) - 3);
             }
         }
+        ps::reference_convolution<double>(s, src.data(), kernel.data(), nullptr, nullptr, {}, convolved_.data());
     }
-    [[nodiscard]] std::vector<double> exact(bool epilogue) const {
-        std::vector<double> dst(residual.size());
-        ps::reference_convolution<double>(shape, src.data(), kernel.data(), epilogue ? bias.data() : nullptr,
-                                          epilogue ? residual.data() : nullptr, epilogue ? clamp : ps::Clamp{},
-                                          dst.data());
+
+    [[nodiscard]] std::vector<double> exact(Epilogue const& epilogue) const {
+        std::vector<double> dst = convolved_;
+        const std::size_t pixels = shape.out_pixels();
+        for (std::size_t i = 0; i < dst.size(); ++i) {
+            if (epilogue.bias) dst[i] += static_cast<double>(bias[i / pixels]);
+            if (epilogue.residual) dst[i] += static_cast<double>(residual[i]);
+            dst[i] =
+                std::clamp(dst[i], static_cast<double>(epilogue.clamp.low), static_cast<double>(epilogue.clamp.high));
+        }
         return dst;
     }
+
+private:
+    std::vector<double> convolved_;
 };
 
-inline void change(ps::Kernels const& kernels, std::size_t from, std::size_t to, ps::Shape shape, const float* src,
-                   float* dst) {
-    ps::Sequential sequential;
-    kernels.transform(from, to).run(shape, src, dst, sequential);
+/// Calls f(index of the chw image, index in the layout) for every element.
+template <class F>
+void for_each_element(LayoutFacts const& layout, ps::Shape shape, F const& f) {
+    std::size_t from = 0;
+    for (int c = 0; c < shape.c; ++c) {
+        for (int h = 0; h < shape.h; ++h) {
+            for (int w = 0; w < shape.w; ++w) f(from++, layout.offset(shape, {c, h, w}));
+        }
+    }
 }
 
-/// Runs a primitive with dirty scratch and destination, and zones around all that it writes; returns its result in chw.
-/// `intact` tells whether the zones are as they were.
 struct Outcome {
+    /// In chw; NaN where nothing was written.
     std::vector<float> dst;
+    /// Whether all inputs, and all around every buffer, is as it was.
     bool intact = true;
 };
-inline Outcome run(ps::Kernels const& kernels, ps::PrimitiveEntry const& entry, Problem const& p, bool epilogue,
-                   ps::ExecutorRef executor) {
-    constexpr std::size_t zone = 64;
-    constexpr float canary = 12345.5F;
-    const float dirt = std::numeric_limits<float>::quiet_NaN();
-    const std::size_t scratch_size = entry.scratch_floats(p.shape, executor.concurrency());
-    std::vector<float> src(p.src.size()), residual(p.residual.size()), packed(entry.packed_floats(p.shape), dirt);
-    std::vector<float> dst(p.residual.size() + 2 * zone, canary);
-    ps::AlignedBuffer scratch(scratch_size + 2 * zone);
-    std::ranges::fill(scratch.span(), canary);
-    std::fill_n(scratch.data() + zone, scratch_size, dirt);
-    std::fill_n(dst.data() + zone, p.residual.size(), dirt);
-    change(kernels, 0, entry.in_layout, p.shape.in_shape(), p.src.data(), src.data());
-    change(kernels, 0, entry.out_layout, p.shape.out_shape(), p.residual.data(), residual.data());
-    entry.pack(p.shape, p.kernel.data(), packed.data());
+
+/// Packs and runs a primitive. All that it may write holds NaNs before. Only scratch is aligned, as ConvArgs says.
+inline Outcome run(List const& list, ps::PrimitiveEntry const& entry, Problem const& p, Epilogue const& epilogue,
+                   ps::ExecutorRef executor, Watch watch) {
+    const ps::Shape in = p.shape.in_shape(), out = p.shape.out_shape();
+    LayoutFacts const &from = list.layouts[entry.in_layout], &to = list.layouts[entry.out_layout];
+    Guarded src(from.size(in), watch, 1), kernel(p.kernel.size(), watch, 1), bias(p.bias.size(), watch, 3),
+        residual(to.size(out), watch, 5), packed(entry.packed_floats(p.shape), watch, 1), dst(to.size(out), watch, 7),
+        scratch(entry.scratch_floats(p.shape, executor.concurrency()), watch, 0);
+    for_each_element(from, in, [&](std::size_t i, std::size_t at) { src.data()[at] = p.src[i]; });
+    for_each_element(to, out, [&](std::size_t i, std::size_t at) { residual.data()[at] = p.residual[i]; });
+    std::ranges::copy(p.kernel, kernel.data());
+    std::ranges::copy(p.bias, bias.data());
+    for (Guarded* input : {&src, &kernel, &bias, &residual}) input->seal();
+
+    entry.pack(p.shape, kernel.data(), packed.data());
+    packed.seal();
     entry.run(p.shape, {.src = src.data(),
                         .weights = packed.data(),
-                        .bias = epilogue ? p.bias.data() : nullptr,
-                        .residual = epilogue ? residual.data() : nullptr,
-                        .clamp = epilogue ? p.clamp : ps::Clamp{},
-                        .dst = dst.data() + zone,
-                        .scratch = scratch.data() + zone,
+                        .bias = epilogue.bias ? bias.data() : nullptr,
+                        .residual = epilogue.residual ? residual.data() : nullptr,
+                        .clamp = epilogue.clamp,
+                        .dst = dst.data(),
+                        .scratch = scratch.data(),
                         .executor = executor});
-    Outcome outcome{std::vector<float>(p.residual.size())};
-    for (std::size_t i = 0; i < zone; ++i) {
-        outcome.intact = outcome.intact && dst[i] == canary && dst[dst.size() - 1 - i] == canary &&
-                         scratch.data()[i] == canary && scratch.data()[scratch_size + 2 * zone - 1 - i] == canary;
+    Outcome outcome{std::vector<float>(out.size())};
+    for (Guarded const* buffer : {&src, &kernel, &bias, &residual, &packed, &dst, &scratch}) {
+        outcome.intact = outcome.intact && buffer->intact();
     }
-    change(kernels, entry.out_layout, 0, p.shape.out_shape(), dst.data() + zone, outcome.dst.data());
+    for_each_element(to, out, [&](std::size_t i, std::size_t at) { outcome.dst[i] = dst.data()[at]; });
     return outcome;
 }
 
+[[nodiscard]] inline bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+[[nodiscard]] inline bool equal(std::vector<float> const& values, std::vector<double> const& exact) {
+    return std::equal(values.begin(), values.end(), exact.begin(), exact.end(),
+                      [](float a, double b) { return static_cast<double>(a) == b; });
+}
 /// The largest difference, relative to the RMS of the exact result; infinite where there is a NaN.
 [[nodiscard]] inline double error(std::vector<float> const& values, std::vector<double> const& exact) {
     double worst = 0, squares = 0;
@@ -105,80 +235,88 @@ inline Outcome run(ps::Kernels const& kernels, ps::PrimitiveEntry const& entry, 
     return squares == 0 ? worst : worst / std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-/// Small odd shapes: 1-pixel images, single channels, primes, all strides to 4, even and rectangular kernels,
-/// asymmetric padding, kernels as large as the image, dilation, groups.
+/// Stride 1 and a kernel of odd size, padded so that the output is as large as the image.
+[[nodiscard]] inline ps::ConvShape same_shape(int c, int k, int h, int w, int f) {
+    return {.c = c,
+            .k = k,
+            .h = h,
+            .w = w,
+            .fh = f,
+            .fw = f,
+            .pad_top = f / 2,
+            .pad_bottom = f / 2,
+            .pad_left = f / 2,
+            .pad_right = f / 2};
+}
+
+/// Small odd shapes, drawn at random but always the same: 1-pixel images, single channels, primes, channels around
+/// the width of vectors, strides to 4, even and rectangular kernels, kernels as large as the image, asymmetric padding
+/// (wider than the kernel, too), dilation, groups, depthwise, batches. Then every remainder of tiles and panels.
 [[nodiscard]] inline std::vector<ps::ConvShape> odd_shapes() {
-    std::vector<ps::ConvShape> shapes;
-    const auto add = [&](ps::ConvShape const& shape) {
-        if (shape.valid()) shapes.push_back(shape);
+    std::mt19937 bits(2026);
+    const auto one_in = [&](unsigned n) { return bits() % n == 0; };
+    const auto pick = [&](std::initializer_list<int> values) {
+        return values.begin()[static_cast<std::size_t>(bits()) % values.size()];
     };
-    constexpr int kernels[][2] = {{1, 1}, {2, 3}, {3, 3}, {4, 4}, {5, 5}, {1, 7}, {7, 1}};
-    constexpr int channels[][2] = {{1, 1}, {3, 7}, {5, 31}, {17, 33}, {32, 16}, {2, 15}};
-    constexpr int images[][2] = {{1, 1}, {5, 4}, {7, 13}, {11, 8}};
-    constexpr int strides[][2] = {{1, 1}, {2, 2}, {1, 3}, {4, 2}};
-    constexpr int paddings[][4] = {{0, 0, 0, 0}, {1, 1, 1, 1}, {2, 0, 1, 3}};
-    unsigned turn = 0;
-    for (auto const& kernel : kernels) {
-        for (auto const& image : images) {
-            for (auto const& stride : strides) {
-                for (auto const& padding : paddings) {
-                    auto const& channel = channels[turn++ % std::size(channels)];
-                    ps::ConvShape shape{.c = channel[0],
-                                        .k = channel[1],
-                                        .h = image[0],
-                                        .w = image[1],
-                                        .fh = kernel[0],
-                                        .fw = kernel[1],
-                                        .stride_h = stride[0],
-                                        .stride_w = stride[1],
-                                        .pad_top = padding[0],
-                                        .pad_bottom = padding[1],
-                                        .pad_left = padding[2],
-                                        .pad_right = padding[3]};
-                    add(shape);
-                    shape.dilation_h = 2, shape.dilation_w = turn % 2 == 0 ? 2 : 1;
-                    add(shape);
-                }
-            }
+    struct Kernel {
+        int h, w;
+    };
+    constexpr Kernel kernels[] = {{1, 1}, {1, 1}, {3, 3}, {3, 3}, {3, 3}, {5, 5}, {5, 5},
+                                  {2, 3}, {4, 4}, {1, 7}, {7, 1}, {2, 2}, {3, 5}, {7, 7}};
+    const std::size_t drawn = quick() ? 60 : 700;
+    std::vector<ps::ConvShape> shapes;
+    while (shapes.size() < drawn) {
+        ps::ConvShape s{.c = pick({1, 2, 3, 5, 8, 13, 15, 16, 17, 31, 32, 33}),
+                        .k = pick({1, 2, 3, 7, 8, 15, 16, 17, 31, 32, 33, 67}),
+                        .h = pick({1, 2, 3, 4, 5, 7, 8, 11, 13, 17, 23}),
+                        .w = pick({1, 2, 3, 4, 5, 7, 8, 11, 14, 19, 37})};
+        auto const& kernel = kernels[bits() % std::size(kernels)];
+        s.fh = kernel.h, s.fw = kernel.w;
+        if (one_in(3)) s.stride_h = pick({1, 2, 3, 4}), s.stride_w = pick({1, 2, 3, 4});
+        if (one_in(5)) s.dilation_h = pick({1, 2, 3}), s.dilation_w = pick({1, 2, 3});
+        if (one_in(3)) {
+            s.pad_top = s.pad_bottom = s.fh / 2, s.pad_left = s.pad_right = s.fw / 2;
+        } else if (one_in(2)) {
+            s.pad_top = pick({0, 1, 2, 5}), s.pad_bottom = pick({0, 1, 3}), s.pad_left = pick({0, 1, 2, 6}),
+            s.pad_right = pick({0, 1, 2, 3});
         }
-    }
-    for (const int size : {3, 5, 9}) {  // as large as the image
-        add({.c = 4, .k = 6, .h = size, .w = size, .fh = size, .fw = size});
-    }
-    for (const int groups : {2, 4, 12}) {
-        for (const int f : {1, 3, 5}) {
-            for (const int stride : {1, 2}) {
-                add({.c = 12,
-                     .k = 24,
-                     .h = 9,
-                     .w = 7,
-                     .fh = f,
-                     .fw = f,
-                     .stride_h = stride,
-                     .stride_w = stride,
-                     .pad_top = f / 2,
-                     .pad_bottom = f / 2,
-                     .pad_left = f / 2,
-                     .pad_right = f / 2,
-                     .groups = groups});
-            }
+        if (one_in(9)) s.h = s.span_h(), s.w = s.span_w();
+        if (one_in(6)) {
+            s.groups = pick({2, 3, 5, 16, 17});
+            s.c = s.groups * pick({1, 1, 2, 5}), s.k = s.groups * pick({1, 1, 2, 3});
         }
+        if (one_in(8)) s.batch = 3;
+        if (s.valid() && s.operations() / s.batch < 3e6) shapes.push_back(s);
     }
-    // Winograd and 1x1 on every remainder of their tiles and vectors.
+    const int step = quick() ? 4 : 1;
     for (const int f : {1, 3, 5}) {
-        for (int size = f; size < f + 9; ++size) {
-            add({.c = 16 + size,
-                 .k = 30 + size,
-                 .h = size,
-                 .w = 17 - size,
-                 .fh = f,
-                 .fw = f,
-                 .pad_top = f / 2,
-                 .pad_bottom = f / 2,
-                 .pad_left = f / 2,
-                 .pad_right = f / 2});
-        }
+        for (int i = 0; i < 9; i += step) shapes.push_back(same_shape(16 + i, 30 + 2 * i, 1 + i, 15 - i, f));
     }
+    for (int i = 1; i <= 66; i += 3 * step) {
+        shapes.push_back(same_shape(7, i, 6, 5, 1));
+        shapes.push_back(same_shape(i, 9, 3, 7, 3));
+    }
+    // Padding so wide that every tap sees far fewer columns than the output has.
+    for (const int w : {9, 17, 33}) {
+        shapes.push_back({.c = 5, .k = w, .h = 2, .w = w, .fh = 1, .fw = 1, .pad_left = 6, .pad_right = 3});
+    }
+    // Images of several blocks of tiles, rows and pixels.
+    shapes.push_back(same_shape(33, 34, 29, 31, 3));
+    if (quick()) return shapes;
+    shapes.push_back(same_shape(19, 35, 23, 44, 5));
+    shapes.push_back(same_shape(40, 72, 37, 16, 1));
+    shapes.push_back({.c = 3,
+                      .k = 18,
+                      .h = 61,
+                      .w = 45,
+                      .fh = 7,
+                      .fw = 7,
+                      .stride_h = 2,
+                      .stride_w = 2,
+                      .pad_top = 3,
+                      .pad_left = 3,
+                      .pad_right = 2});
+    shapes.push_back(same_shape(2, 3, 140, 9, 3));
     return shapes;
 }
 

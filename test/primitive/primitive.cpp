@@ -1,4 +1,6 @@
-#include <primsel/cost/extern_kernels.hpp>
+#include "own_primitive.hpp"
+
+#include <primsel/primitive/all.hpp>
 
 #include <doctest/doctest.h>
 
@@ -9,108 +11,118 @@ namespace ps = primsel;
 
 namespace {
 
-/// Channels in blocks of eight, padded: a layout of the user's.
-struct chw8c {
-    static constexpr std::string_view name = "chw8c";
-    [[nodiscard]] static constexpr std::size_t size(ps::Shape s) {
-        return static_cast<std::size_t>((s.c + 7) / 8 * 8) * s.pixels();
-    }
-    [[nodiscard]] static constexpr std::size_t offset(ps::Shape s, ps::Coord at) {
-        return (static_cast<std::size_t>(at.c / 8) * s.pixels() + static_cast<std::size_t>(at.h * s.w + at.w)) * 8 +
-               static_cast<std::size_t>(at.c % 8);
-    }
-};
+static_assert(ps::Primitive<Own>);
 
-/// A minimal primitive of the user's.
-struct Mine {
-    static constexpr std::string_view id = "mine";
+// Near misses.
+struct NoId {
     static constexpr ps::Family family = ps::Family::other;
-    using in_layout = chw8c;
+    using in_layout = ps::chw;
     using out_layout = ps::chw;
-    [[nodiscard]] static ps::Support supports(ps::ConvShape const& s) {
-        return s.groups == 1 ? ps::Support::yes() : ps::Support::no("needs one group");
-    }
+    [[nodiscard]] static ps::Support supports(ps::ConvShape const&) { return ps::Support::yes(); }
     template <class Arch>
     static void run(ps::ConvShape const&, ps::ConvArgs const&) noexcept {}
 };
-struct Throws : Mine {
+struct NoIdButThis : NoId {
+    static constexpr std::string_view id = "complete";
+};
+struct IdIsANumber : NoId {
+    static constexpr int id = 7;
+};
+struct FamilyIsAName : NoIdButThis {
+    static constexpr std::string_view family = "other";
+};
+struct LayoutIsNone : NoIdButThis {
+    using in_layout = int;
+};
+struct SupportsWithoutReason : NoIdButThis {
+    [[nodiscard]] static bool supports(ps::ConvShape const&) { return true; }
+};
+struct SupportsAChangeableShape : NoIdButThis {
+    [[nodiscard]] static ps::Support supports(ps::ConvShape&) { return ps::Support::yes(); }
+};
+struct MayThrow : NoIdButThis {
     template <class Arch>
     static void run(ps::ConvShape const&, ps::ConvArgs const&) {}
 };
-struct NoLayout : Mine {
-    using in_layout = int;
+struct ForNoArch : NoIdButThis {
+    static void run(ps::ConvShape const&, ps::ConvArgs const&) noexcept {}
 };
-struct NoReason : Mine {
-    [[nodiscard]] static bool supports(ps::ConvShape const&) { return true; }
+struct OtherArguments : NoIdButThis {
+    template <class Arch>
+    static void run(ps::ConvShape const&, const float*, float*) noexcept {}
 };
+static_assert(ps::Primitive<NoIdButThis>);
+static_assert(!ps::Primitive<NoId> && !ps::Primitive<IdIsANumber> && !ps::Primitive<FamilyIsAName>);
+static_assert(!ps::Primitive<LayoutIsNone>);
+static_assert(!ps::Primitive<SupportsWithoutReason> && !ps::Primitive<SupportsAChangeableShape>);
+static_assert(!ps::Primitive<MayThrow> && !ps::Primitive<ForNoArch> && !ps::Primitive<OtherArguments>);
+static_assert(!ps::Primitive<int> && !ps::Primitive<ps::ConvShape> && !ps::Primitive<ps::hwc>);
 
-static_assert(ps::Primitive<Mine>);
-static_assert(!ps::Primitive<Throws> && !ps::Primitive<NoLayout> && !ps::Primitive<NoReason> && !ps::Primitive<int>);
-
-template <int m, int r>
-constexpr bool exact = ps::detail::cook_toom<m, r>.defect() < 1e-9;
-static_assert(exact<2, 3> && exact<3, 3> && exact<4, 3> && exact<6, 3> && exact<2, 5> && exact<3, 5> && exact<4, 5>);
+/// Everything that it may have.
+struct Full : NoIdButThis {
+    static constexpr bool fuses_epilogue = true;
+    static constexpr double error_bound = 1e-3;
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ps::ConvShape const& s, std::size_t workers) {
+        return workers * s.in_pixels();
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t packed_floats(ps::ConvShape const& s) {
+        return s.kernel_size() + 1;
+    }
+    template <class Arch>
+    static void pack(ps::ConvShape const& s, const float* kernel, float* dst) {
+        *dst = 8.0F;
+        std::copy_n(kernel, s.kernel_size(), dst + 1);
+    }
+    template <class Arch>
+    [[nodiscard]] static ps::Work work(ps::ConvShape const&) {
+        return ps::Work{}.add({.operations = 4}).add({.operations = 5});
+    }
+};
 
 }  // namespace
 
-TEST_CASE("ids are unique, and derived from the template arguments") {
-    std::set<std::string> ids;
-    const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
-    for (ps::PrimitiveEntry const& entry : kernels.primitives) CHECK(ids.emplace(entry.id).second);
-    CHECK(ids.size() == ps::AllPrimitives::size);
+TEST_CASE("what a primitive does not say has a default") {
+    constexpr ps::ConvShape shape{.batch = 2, .c = 2, .k = 3, .h = 4, .w = 5, .fh = 1, .fw = 2};
+    const std::vector<float> kernel{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    std::vector<float> packed(13);
+
+    using Default = ps::PrimitiveTraits<NoIdButThis, ps::default_arch>;
+    static_assert(!Default::fuses_epilogue() && Default::error_bound() == 3e-5);
+    CHECK(Default::scratch_floats(shape, 3) == 0);
+    CHECK(Default::packed_floats(shape) == 12);
+    Default::pack(shape, kernel.data(), packed.data());
+    CHECK(std::equal(kernel.begin(), kernel.end(), packed.begin()));
+    CHECK(packed[12] == 0.0F);
+    const ps::Work work = Default::work(shape);
+    CHECK(work.count == 1);
+    CHECK(work.begin()->operations == shape.operations() / 2);
+    CHECK(work.begin()->bytes == 4.0 * (2 * 4 * 5 + 3 * 4 * 4));
+
+    using Own = ps::PrimitiveTraits<Full, ps::default_arch>;
+    static_assert(Own::fuses_epilogue() && Own::error_bound() == 1e-3);
+    CHECK(Own::scratch_floats(shape, 3) == 60);
+    CHECK(Own::packed_floats(shape) == 13);
+    Own::pack(shape, kernel.data(), packed.data());
+    CHECK(packed[0] == 8.0F);
+    CHECK(packed[12] == 11.0F);
+    CHECK(Own::work(shape).count == 2);
+}
+
+TEST_CASE("support is yes, or no with a reason") {
+    static_assert(ps::Support::yes() && ps::Support::yes().reason().empty());
+    static_assert(!ps::Support::no("needs stride 1") && ps::Support::no("needs stride 1").reason() == "needs stride 1");
+}
+
+TEST_CASE("ids are derived from the template arguments, in the published grammar") {
     CHECK(ps::Winograd<4, 3, 8>::id.view() == "winograd-4x4-3x3-vec-8");
     CHECK(ps::Winograd<2, 5, 1>::id.view() == "winograd-2x2-5x5");
     using Row = ps::Im2<ps::Patch::row, ps::PatchCopy::copy_short, ps::GemmForm::abt, ps::GemmOut::ki>;
     CHECK(Row::id.view() == "im2row-copy-short-abt-ki");
-}
-
-TEST_CASE("every family of the papers has two primitives or more") {
-    for (const ps::Family family : {ps::Family::direct, ps::Family::im2, ps::Family::kn2, ps::Family::wino3,
-                                    ps::Family::wino5, ps::Family::conv_1x1, ps::Family::mec}) {
-        const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
-        std::size_t count = 0;
-        for (ps::PrimitiveEntry const& entry : kernels.primitives) count += entry.family == family;
-        CAPTURE(std::string(to_string_view(family)));
-        CHECK(count >= 2);
-    }
-}
-
-TEST_CASE("a primitive and a layout of the user's stand in a table like any other") {
-    using Layouts = ps::AllLayouts::with<chw8c>;
-    constexpr auto const& table = ps::primitive_table<ps::TypeList<ps::DirectSum2d, Mine>, ps::default_arch, Layouts>;
-    CHECK(table[1].id == "mine");
-    CHECK(table[1].in_layout == 3);
-    CHECK(table[1].out_layout == 0);
-    CHECK_FALSE(table[1].fuses_epilogue);
-    CHECK(table[1].supports({.c = 4, .k = 4, .groups = 2}).reason() == "needs one group");
-    CHECK(table[1].packed_floats({.c = 4, .k = 4, .fh = 3, .fw = 3}) == 144);
-}
-
-TEST_CASE("what a ConvShape says of itself") {
-    const ps::ConvShape s{.batch = 2,
-                          .c = 8,
-                          .k = 12,
-                          .h = 11,
-                          .w = 7,
-                          .fh = 3,
-                          .fw = 2,
-                          .stride_h = 2,
-                          .stride_w = 1,
-                          .pad_top = 1,
-                          .pad_bottom = 0,
-                          .pad_left = 2,
-                          .pad_right = 1,
-                          .dilation_h = 2,
-                          .dilation_w = 3,
-                          .groups = 4};
-    CHECK(s.valid());
-    CHECK(s.span_h() == 5);
-    CHECK(s.span_w() == 4);
-    CHECK(s.out_shape() == ps::Shape{.c = 12, .h = 4, .w = 7});
-    CHECK(s.depth() == 12);
-    CHECK(s.kernel_size() == 144);
-    CHECK(s.operations() == 2.0 * 2 * 28 * 12 * 12);
-    CHECK(to_string(s) == "8x11x7 -> 12x4x7, 3x2, stride 2x1, pad 1,0,2,1, dilation 2x3, groups 4, batch 2");
-    CHECK_FALSE(ps::ConvShape{.c = 3, .k = 4, .groups = 2}.valid());
-    CHECK_FALSE(ps::ConvShape{.h = 2, .w = 2, .fh = 3, .fw = 3}.valid());
+    using Col = ps::Im2<ps::Patch::col, ps::PatchCopy::copy_self, ps::GemmForm::atb, ps::GemmOut::ik>;
+    CHECK(Col::id.view() == "im2col-copy-self-atb-ik");
+    CHECK(ps::Conv1x1Gemm<ps::GemmForm::ab, ps::GemmOut::ki>::id.view() == "conv-1x1-gemm-ab-ki");
+    CHECK(ps::Kn2AccumulateShift<true>::id.view() == "kn2row-as");
+    CHECK(ps::Kn2RowAccumulate<ps::GemmForm::atbt>::id.view() == "kn2row-aa-atbt");
 }

@@ -190,7 +190,7 @@ private:
 /// Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
     Graph result = graph;
-    // Once one layer is gone, another may have become an identity; each pass but the last removes one.
+    // Once one layer is gone, another may have become an identity; each pass but the last removes some.
     for (std::size_t before = graph.size() + 1; result.size() < before;) {
         before = result.size();
         detail::Rewriter rewriter(result);

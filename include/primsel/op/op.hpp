@@ -24,7 +24,8 @@ struct OpArgs {
 };
 
 /// The weights of a layer as they are stored: the kernel of dense is k x (c * h * w) in chw order; of batch norm and
-/// scale it is the factor of each channel, with the shift as bias. An absent bias is empty.
+/// scale it is the factor of each channel, with the shift as bias. An absent bias is empty; whoever fills this has
+/// checked the sizes.
 struct OpWeights {
     std::span<const float> kernel;
     std::span<const float> bias;

@@ -29,14 +29,17 @@ public:
 
     void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            seconds[i] = remember(convs_, std::pair{key(queries[i].shape), queries[i].primitive},
+            // By its name: another list has other primitives at its positions.
+            const std::string_view id = kernels.primitives[queries[i].primitive].id;
+            seconds[i] = remember(convs_, std::tuple{key(queries[i].shape), id, kernels.arch},
                                   [&] { return time_conv(kernels, queries[i]); });
         }
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             TransformQuery const& q = queries[i];
-            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.batch, q.from, q.to},
+            const std::string_view from = kernels.layouts[q.from].name, to = kernels.layouts[q.to].name;
+            seconds[i] = remember(transforms_, std::tuple{q.shape.c, q.shape.h, q.shape.w, q.batch, from, to},
                                   [&] { return time_transform(kernels, q); });
         }
     }
@@ -164,9 +167,9 @@ private:
     std::size_t runs_;
     Sequential executor_;
     AlignedBuffer flush_;
-    std::map<std::pair<ShapeKey, std::size_t>, double> convs_;
+    std::map<std::tuple<ShapeKey, std::string_view, std::string_view>, double> convs_;
     std::map<ShapeKey, double> best_;
-    std::map<std::tuple<int, int, int, int, std::size_t, std::size_t>, double> transforms_;
+    std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

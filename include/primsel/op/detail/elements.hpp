@@ -56,8 +56,9 @@ void for_channel_elements(ExecutorRef executor, ChannelView view, const float* t
                 for (std::size_t c = 0; c < channels; c += width) {
                     const std::size_t n = channels - c;
                     V of_channel[values];
-                    for (std::size_t v = 0; v < values; ++v)
+                    for (std::size_t v = 0; v < values; ++v) {
                         of_channel[v] = load_up_to<Arch>(row + v * channels + c, n);
+                    }
                     each(begin + pixel * channels + c, n, of_channel);
                 }
             }

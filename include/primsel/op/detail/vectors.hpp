@@ -103,17 +103,18 @@ PRIMSEL_INLINE Floats<Arch> reciprocal_sqrt(Floats<Arch> const& x) {
     using V = Floats<Arch>;
     const V half = x * V(0.5F);
     const auto refine = [&half](V const& root) { return root * fma<Arch>(half * root, -root, V(1.5F)); };
+    V root(0.0F);
+    if constexpr (lanes<Arch> == 16) {
 #if defined(__AVX512F__)
-    // xsimd 8.1 has an instruction of the Xeon Phi here.
-    if constexpr (lanes<Arch> == 16)
-        return refine(V(_mm512_maskz_rsqrt14_ps(0xffff, x)));
-    else
+        root = V(_mm512_maskz_rsqrt14_ps(0xffff, x));  // xsimd 8.1 has an instruction of the Xeon Phi here
 #endif
+    } else {
+        root = xsimd::rsqrt(x);
+    }
 #if defined(__aarch64__)
-        return refine(refine(xsimd::rsqrt(x)));
-#else
-    return refine(xsimd::rsqrt(x));
+    root = refine(root);  // an estimate of eight bits only
 #endif
+    return refine(root);
 }
 
 /// Of the 2 * lanes elements of a and b, one after the other, those with even index go to a, the others to b.

@@ -156,8 +156,9 @@ void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptr
             rest = rest.subspan(rows.size());
             float* to = combined;
             for (OutputRow const& row : rows) {
-                for (std::ptrdiff_t x = begin; x < first; x += width)
+                for (std::ptrdiff_t x = begin; x < first; x += width) {
                     store<Arch>(to + (x - begin), V(Reduction::identity));
+                }
                 const WindowRows window = row.window;
                 for (std::ptrdiff_t x = first; x < last; x += width) {
                     const auto n = static_cast<std::size_t>(last - x);
@@ -169,8 +170,9 @@ void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptr
                     }
                     store<Arch>(to + (x - begin), sum);
                 }
-                for (std::ptrdiff_t x = last; x < end; x += width)
+                for (std::ptrdiff_t x = last; x < end; x += width) {
                     store<Arch>(to + (x - begin), V(Reduction::identity));
+                }
                 to += pitch;
             }
             for (std::ptrdiff_t i = 0; i < 4; ++i) store<Arch>(to + i * width, V(Reduction::identity));

@@ -1,0 +1,154 @@
+#include <primsel/cost/analytical.hpp>
+
+#include "laws.hpp"
+
+#include <doctest/doctest.h>
+#include <primsel/cost/extern_kernels.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace ps = primsel;
+using laws::conv;
+
+namespace {
+
+ps::Kernels kernels() { return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>(); }
+
+/// Both an invented machine and this one.
+std::vector<ps::Analytical> models() { return {ps::Analytical(ps::Machine{}), ps::Analytical()}; }
+
+double seconds_of(ps::Analytical& model, std::size_t primitive, ps::ConvShape const& shape) {
+    return laws::predict(model, kernels(), std::vector{ps::ConvQuery{shape, primitive}})[0];
+}
+
+/// Whether the primitive does both with the same kinds of arithmetic. (A row too short for vectors may be computed one
+/// element at a time, and cost more than a longer one.)
+bool same_rates(ps::PrimitiveEntry const& primitive, ps::ConvShape const& a, ps::ConvShape const& b) {
+    const auto rate = [](ps::Phase const& phase) { return phase.rate; };
+    return std::ranges::equal(primitive.work(a), primitive.work(b), {}, rate, rate);
+}
+
+}  // namespace
+
+TEST_CASE("analytical: a larger image, more channels or more kernels cost every primitive more") {
+    struct Step {
+        ps::ConvShape small, large;
+    };
+    std::vector<Step> steps;
+    for (const int f : {1, 3, 5}) {
+        for (const int im : {8, 16, 32, 64, 128}) steps.push_back({conv(im, 16, 32, f), conv(2 * im, 16, 32, f)});
+        steps.push_back({conv(28, 64, 64, f), conv(28, 128, 64, f)});
+        steps.push_back({conv(28, 64, 64, f), conv(28, 64, 128, f)});
+        steps.push_back({conv(28, 256, 256, f), conv(28, 512, 256, f)});
+    }
+    for (ps::Analytical& model : models()) {
+        std::size_t compared = 0, supported = 0;
+        for (Step const& step : steps) {
+            CAPTURE(ps::to_string(step.small));
+            CAPTURE(ps::to_string(step.large));
+            for (std::size_t p = 0; p < kernels().primitives.size(); ++p) {
+                ps::PrimitiveEntry const& primitive = kernels().primitives[p];
+                CAPTURE(primitive.id);
+                if (!primitive.supports(step.small) || !primitive.supports(step.large)) continue;
+                ++supported;
+                if (!same_rates(primitive, step.small, step.large)) continue;
+                CHECK(seconds_of(model, p, step.small) < seconds_of(model, p, step.large));
+                ++compared;
+            }
+        }
+        CHECK(supported > 10 * steps.size());
+        CHECK(compared > supported * 9 / 10);
+    }
+}
+
+TEST_CASE("analytical: twice as many images take twice as long, changes of layout and all") {
+    for (ps::Analytical& model : models()) {
+        for (const ps::ConvShape& shape : {conv(14, 32, 64, 3), conv(56, 16, 16, 1), conv(9, 5, 7, 5)}) {
+            for (std::size_t p = 0; p < kernels().primitives.size(); ++p) {
+                if (!kernels().primitives[p].supports(shape)) continue;
+                CAPTURE(kernels().primitives[p].id);
+                ps::ConvShape more = shape;
+                more.batch = 6;
+                CHECK(seconds_of(model, p, more) == doctest::Approx(6 * seconds_of(model, p, shape)).epsilon(1e-12));
+            }
+        }
+        const auto one = laws::predict(model, kernels(), laws::transforms(kernels(), {64, 28, 28}, 1));
+        const auto six = laws::predict(model, kernels(), laws::transforms(kernels(), {64, 28, 28}, 6));
+        for (std::size_t i = 0; i < one.size(); ++i) CHECK(six[i] == doctest::Approx(6 * one[i]).epsilon(1e-12));
+        // Other layers read their weights and start once for all images.
+        const auto layers = laws::layers({64, 28, 28});
+        const auto op = laws::predict(model, kernels(), laws::ops(kernels(), layers, 1));
+        const auto ops = laws::predict(model, kernels(), laws::ops(kernels(), layers, 6));
+        for (std::size_t i = 0; i < op.size(); ++i) {
+            CAPTURE(i);
+            CHECK(ops[i] > op[i]);
+            CHECK(ops[i] <= 6 * op[i]);
+        }
+    }
+}
+
+TEST_CASE("analytical: larger tensors cost more to move and to pass through") {
+    for (ps::Analytical& model : models()) {
+        for (const int im : {4, 16, 64}) {
+            CAPTURE(im);
+            const ps::Shape small{32, im, im}, large{32, 2 * im, 2 * im};
+            const auto move = laws::predict(model, kernels(), laws::transforms(kernels(), small, 1));
+            const auto move_more = laws::predict(model, kernels(), laws::transforms(kernels(), large, 1));
+            for (std::size_t i = 0; i < move.size(); ++i) CHECK(move[i] < move_more[i]);
+            const auto few = laws::layers(small), many = laws::layers(large);
+            const auto pass = laws::predict(model, kernels(), laws::ops(kernels(), few, 1));
+            const auto pass_more = laws::predict(model, kernels(), laws::ops(kernels(), many, 1));
+            for (std::size_t i = 0; i < pass.size(); ++i) CHECK(pass[i] < pass_more[i]);
+        }
+    }
+}
+
+TEST_CASE("analytical: on a machine twice as fast everything takes less, and at least half as long") {
+    ps::Machine slow, fast;
+    fast.gemm_flops *= 2, fast.vector_flops *= 2, fast.scalar_flops *= 2;
+    for (double& bandwidth : fast.bandwidth) bandwidth *= 2;
+    ps::Analytical slower(slow), faster(fast);
+    const auto compare = [&](auto const& queries) {
+        const auto before = laws::predict(slower, kernels(), queries),
+                   after = laws::predict(faster, kernels(), queries);
+        for (std::size_t i = 0; i < before.size(); ++i) {
+            CAPTURE(i);
+            CHECK(after[i] < before[i]);
+            CHECK(after[i] >= before[i] / 2);
+        }
+    };
+    compare(laws::convs(kernels(), {conv(28, 64, 64, 3), conv(56, 32, 64, 1), conv(14, 100, 100, 5)}));
+    compare(laws::transforms(kernels(), {64, 56, 56}, 2));
+    const auto layers = laws::layers({64, 56, 56});
+    compare(laws::ops(kernels(), layers, 2));
+}
+
+TEST_CASE("analytical: prices the work that a primitive says it does") {
+    // 10 GFLOP/s of GEMM at nine tenths, against 2.2 MB of im2row from the fastest cache that holds it: the larger
+    // counts.
+    ps::Machine machine;
+    machine.gemm_flops = 1e10, machine.vector_flops = 1e30, machine.scalar_flops = 1e30;
+    machine.bandwidth = {1e30, 1e30, 1e30, 1e30, 1e30};
+    ps::Analytical arithmetic(machine);
+    const ps::ConvShape shape = conv(56, 64, 64, 3);
+    const ps::Kernels all = kernels();
+    std::size_t checked = 0;
+    for (std::size_t p = 0; p < all.primitives.size(); ++p) {
+        if (!all.primitives[p].supports(shape)) continue;
+        CAPTURE(all.primitives[p].id);
+        double operations = 0;
+        for (ps::Phase const& phase : all.primitives[p].work(shape)) {
+            CHECK(phase.operations >= 0);
+            CHECK(phase.bytes >= 0);
+            CHECK(phase.working_set >= 0);
+            if (phase.rate == ps::Rate::gemm) operations += phase.operations;
+        }
+        if (operations == 0) continue;
+        ++checked;
+        const double seconds = seconds_of(arithmetic, p, shape);
+        CHECK(seconds >= operations / 0.9e10);
+        CHECK(seconds <= operations / 0.9e10 + 1e-5);
+    }
+    CHECK(checked > 5);
+}

@@ -1,0 +1,141 @@
+// The laws of cost models, and the questions to ask them: every primitive, every change of layout, every kind of layer.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <primsel/cost/cost_model.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace laws {
+
+namespace ps = primsel;
+
+/// A convolution that keeps the size of the image.
+constexpr ps::ConvShape conv(int im, int c, int k, int f, int stride = 1, int batch = 1) {
+    return {.batch = batch,
+            .c = c,
+            .k = k,
+            .h = im,
+            .w = im,
+            .fh = f,
+            .fw = f,
+            .stride_h = stride,
+            .stride_w = stride,
+            .pad_top = (f - 1) / 2,
+            .pad_bottom = (f - 1) / 2,
+            .pad_left = (f - 1) / 2,
+            .pad_right = (f - 1) / 2};
+}
+
+/// A layer of each kind, on inputs of this shape; its channels must be even.
+struct Layer {
+    ps::AnyLayer params;
+    std::vector<ps::Shape> inputs;
+    ps::Shape output;
+};
+inline std::vector<Layer> layers(ps::Shape shape) {
+    std::vector<Layer> result;
+    const auto add = [&](ps::AnyLayer params, std::size_t inputs = 1) {
+        Layer layer{std::move(params), std::vector<ps::Shape>(inputs, shape), {}};
+        std::visit(
+            [&](auto const& p) {
+                REQUIRE(p.check(layer.inputs) == ps::Fault::none);
+                layer.output = p.output(layer.inputs);
+            },
+            layer.params);
+        result.push_back(std::move(layer));
+    };
+    add(ps::InputParams{shape}, 0);
+    add(ps::ConvParams{.k = 6, .kernel = 3, .padding = 1});
+    add(ps::ConvParams{.k = shape.c, .kernel = 3, .padding = 1, .residual = true, .clamp = ps::relu_clamp}, 2);
+    add(ps::PoolParams{.window = 2, .stride = 1});
+    add(ps::PoolParams{.kind = ps::PoolKind::average, .window = 3, .stride = 2, .padding = 1});
+    add(ps::GlobalPoolParams{});
+    for (const auto kind : {ps::ActivationKind::relu, ps::ActivationKind::relu6, ps::ActivationKind::leaky_relu,
+                            ps::ActivationKind::sigmoid, ps::ActivationKind::hard_swish}) {
+        add(ps::ActivationParams{kind, 0.1F});
+    }
+    add(ps::LrnParams{});
+    add(ps::BatchNormParams{});
+    add(ps::ScaleParams{});
+    add(ps::DenseParams{10});
+    add(ps::SoftmaxParams{});
+    add(ps::AddParams{}, 2);
+    add(ps::AddParams{}, 3);
+    add(ps::ConcatParams{}, 2);
+    add(ps::FlattenParams{});
+    add(ps::DropoutParams{});
+    add(ps::PadParams{1});
+    add(ps::ChannelShuffleParams{2});
+    add(ps::SliceParams{0, 1});
+    std::set<std::size_t> kinds;
+    for (Layer const& layer : result) kinds.insert(layer.params.index());
+    REQUIRE(kinds.size() == std::variant_size_v<ps::AnyLayer>);
+    return result;
+}
+
+inline std::vector<ps::ConvQuery> convs(ps::Kernels const& kernels, std::vector<ps::ConvShape> const& shapes) {
+    std::vector<ps::ConvQuery> queries;
+    for (ps::ConvShape const& shape : shapes) {
+        for (std::size_t p = 0; p < kernels.primitives.size(); ++p) {
+            if (kernels.primitives[p].supports(shape)) queries.push_back({shape, p});
+        }
+    }
+    return queries;
+}
+inline std::vector<ps::TransformQuery> transforms(ps::Kernels const& kernels, ps::Shape shape, int batch) {
+    std::vector<ps::TransformQuery> queries;
+    for (std::size_t from = 0; from < kernels.layouts.size(); ++from) {
+        for (std::size_t to = 0; to < kernels.layouts.size(); ++to) {
+            if (from != to) queries.push_back({shape, batch, from, to});
+        }
+    }
+    return queries;
+}
+/// The layers must outlive the questions.
+inline std::vector<ps::OpQuery> ops(ps::Kernels const& kernels, std::vector<Layer> const& layers, int batch) {
+    std::vector<ps::OpQuery> queries;
+    for (Layer const& layer : layers) {
+        for (std::size_t layout = 0; layout < kernels.layouts.size(); ++layout) {
+            queries.push_back({&layer.params, layer.inputs, layer.output, batch, layout});
+        }
+    }
+    return queries;
+}
+
+template <class Model, class Query>
+std::vector<double> predict(Model& model, ps::Kernels const& kernels, std::vector<Query> const& queries) {
+    std::vector<double> seconds(queries.size(), std::nan(""));
+    model.predict(kernels, std::span<const Query>(queries), std::span<double>(seconds));
+    return seconds;
+}
+
+/// Every answer is there, finite and not negative.
+inline void check_answers(std::vector<double> const& seconds) {
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+        CAPTURE(i);
+        CHECK(std::isfinite(seconds[i]));
+        CHECK(seconds[i] >= 0);
+    }
+}
+/// The same answers whatever else is asked, and in whatever order.
+template <class Model, class Query>
+void check_independent(Model& model, ps::Kernels const& kernels, std::vector<Query> queries) {
+    std::vector<double> seconds = predict(model, kernels, queries);
+    CHECK(predict(model, kernels, queries) == seconds);
+    std::ranges::reverse(queries);
+    std::ranges::reverse(seconds);
+    CHECK(predict(model, kernels, queries) == seconds);
+    queries.resize(1);
+    seconds.resize(1);
+    CHECK(predict(model, kernels, queries) == seconds);
+    CHECK(predict(model, kernels, std::vector<Query>{}).empty());
+}
+
+}  // namespace laws
