@@ -9653,9 +9653,15 @@ public:
                                   [&] { return time_transform(kernels, q); });
         }
     }
-    /// Layers other than convolutions are timed without remembering: their parameters decide too.
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
-        for (std::size_t i = 0; i < queries.size(); ++i) seconds[i] = time_op(kernels, queries[i]);
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            OpQuery const& q = queries[i];
+            const TimedOp asked{*q.layer, {q.inputs.begin(), q.inputs.end()}, q.output,
+                                q.batch,  kernels.layouts[q.layout].name,     kernels.arch};
+            auto known = std::ranges::find(ops_, asked, &std::pair<TimedOp, double>::first);
+            if (known == ops_.end()) known = ops_.insert(known, {asked, time_op(kernels, q)});
+            seconds[i] = known->second;
+        }
     }
 
 private:
@@ -9664,6 +9670,14 @@ private:
         return {s.batch,    s.c,       s.k,          s.h,        s.w,         s.fh,         s.fw,         s.stride_h,
                 s.stride_w, s.pad_top, s.pad_bottom, s.pad_left, s.pad_right, s.dilation_h, s.dilation_w, s.groups};
     }
+    struct TimedOp {
+        AnyLayer layer;
+        std::vector<Shape> inputs;
+        Shape output;
+        int batch;
+        std::string_view layout, arch;
+        friend bool operator==(TimedOp const&, TimedOp const&) = default;
+    };
     template <class Map, class Key, class Time>
     static double remember(Map& known, Key const& key, Time const& time) {
         const auto found = known.find(key);
@@ -9780,6 +9794,8 @@ private:
     std::map<std::tuple<ShapeKey, std::string_view, std::string_view>, double> convs_;
     std::map<ShapeKey, double> best_;
     std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
+    /// Parameters have no order; a network has few enough for a search from the front.
+    std::vector<std::pair<TimedOp, double>> ops_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

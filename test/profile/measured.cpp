@@ -68,6 +68,7 @@ TEST_CASE("measured: layers other than convolutions, and what follows a convolut
         const auto ops = laws::ops(kernels(), layers, batch);
         const auto seconds = laws::predict(measured, kernels(), ops);
         laws::check_answers(seconds);
+        CHECK(laws::predict(measured, kernels(), ops) == seconds);
         for (std::size_t i = 0; i < ops.size(); ++i) {
             CAPTURE(ops[i].layer->index());
             // An input is there already.
@@ -105,7 +106,7 @@ TEST_CASE("measured: remembers a primitive, not its place in a list") {
     const double one = ask(measured, kernels_of<One>(), {{shape, 0}})[0];
     CHECK(One::runs == 2);
     (void)ask(measured, kernels_of<Other, One>(), {{shape, 0}});
-    CHECK(Other::runs == 2);
+    CHECK(Other::runs > 0);  // once, should it seem hopeless
     CHECK(ask(measured, kernels_of<Other, One>(), {{shape, 1}})[0] == one);
     CHECK(One::runs == 2);
 }
