@@ -15,17 +15,23 @@ struct Reason {
     std::string_view text;
     bool (*holds)(ps::ConvShape const&);
 };
-template <int f>
+template <int fh, int fw = fh>
 bool no_kernel_of(ps::ConvShape const& s) {
-    return s.fh != f || s.fw != f;
+    return s.fh != fh || s.fw != fw;
 }
-constexpr Reason reasons[] = {{"needs stride 1", [](ps::ConvShape const& s) { return s.strided(); }},
-                              {"needs dilation 1", [](ps::ConvShape const& s) { return s.dilated(); }},
-                              {"needs no padding", [](ps::ConvShape const& s) { return s.padded(); }},
-                              {"needs one group", [](ps::ConvShape const& s) { return s.groups != 1; }},
-                              {"needs a 1x1 kernel", no_kernel_of<1>},
-                              {"needs a 3x3 kernel", no_kernel_of<3>},
-                              {"needs a 5x5 kernel", no_kernel_of<5>}};
+constexpr Reason reasons[] = {
+    {"needs stride 1", [](ps::ConvShape const& s) { return s.strided(); }},
+    {"needs dilation 1", [](ps::ConvShape const& s) { return s.dilated(); }},
+    {"needs no padding", [](ps::ConvShape const& s) { return s.padded(); }},
+    {"needs one group", [](ps::ConvShape const& s) { return s.groups != 1; }},
+    {"needs as many groups as channels", [](ps::ConvShape const& s) { return s.groups != s.c; }},
+    {"needs a 1x1 kernel", no_kernel_of<1>},
+    {"needs a 3x3 kernel", no_kernel_of<3>},
+    {"needs a 5x5 kernel", no_kernel_of<5>},
+    {"needs a 1x3 kernel", no_kernel_of<1, 3>},
+    {"needs a 3x1 kernel", no_kernel_of<3, 1>},
+    {"needs a 1x7 kernel", no_kernel_of<1, 7>},
+    {"needs a 7x1 kernel", no_kernel_of<7, 1>}};
 
 /// What the papers restrict each family to; im2 also where a primitive of it takes strides.
 std::set<std::string_view> restrictions(ps::Family family) {
@@ -47,7 +53,8 @@ std::set<std::string_view> restrictions(ps::Family family) {
         case ps::Family::other:
             break;
     }
-    return {"needs stride 1", "needs dilation 1", "needs no padding", "needs one group"};
+    return {"needs stride 1",     "needs dilation 1",   "needs one group",    "needs as many groups as channels",
+            "needs a 1x3 kernel", "needs a 3x1 kernel", "needs a 1x7 kernel", "needs a 7x1 kernel"};
 }
 
 }  // namespace

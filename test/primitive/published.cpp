@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -58,12 +59,16 @@ TEST_CASE("published primitives have their published layouts and families") {
                                                                      {"kn2", ps::Family::kn2},
                                                                      {"conv-1x1-", ps::Family::conv_1x1},
                                                                      {"mec-", ps::Family::mec},
+                                                                     {"winograd-2-3", ps::Family::wino3},
+                                                                     {"winograd-3-3", ps::Family::wino3},
                                                                      {"winograd-2x2-3x3", ps::Family::wino3},
-                                                                     {"winograd-4x4-3x3", ps::Family::wino3},
                                                                      {"winograd-3x3-3x3", ps::Family::wino3},
+                                                                     {"winograd-4x4-3x3", ps::Family::wino3},
+                                                                     {"winograd-2-5", ps::Family::wino5},
+                                                                     {"winograd-3-5", ps::Family::wino5},
                                                                      {"winograd-2x2-5x5", ps::Family::wino5},
-                                                                     {"winograd-4x4-5x5", ps::Family::wino5},
-                                                                     {"winograd-3x3-5x5", ps::Family::wino5}};
+                                                                     {"winograd-3x3-5x5", ps::Family::wino5},
+                                                                     {"winograd-4x4-5x5", ps::Family::wino5}};
     std::size_t found = 0;
     for (ps::PrimitiveEntry const& entry : list.primitives) {
         for (Row const& row : rows) {
@@ -81,13 +86,15 @@ TEST_CASE("published primitives have their published layouts and families") {
             CHECK(families == 1);
         }
     }
-    // All but what the papers do not have: so far, direct convolution in hwc.
-    CHECK(found >= list.primitives.size() * 3 / 4);
+    CHECK(found == ps::PublishedPrimitives::size);
+    CHECK(found == 75);
 }
 
 TEST_CASE("published primitives support what they were published to support") {
     const List list = all_primitives();
     const auto rows = read_published("mulder2020/intel_primitives.csv");
+    const std::set<std::string_view> partly_published = {"winograd-2-3-vec-8", "winograd-3-3-vec-8",
+                                                         "winograd-2-5-vec-8", "winograd-3-5-vec-8"};
     std::size_t compared = 0;
     for (Row const& row : rows) {
         const int f = number(row, "f"), im = number(row, "im");
@@ -100,6 +107,8 @@ TEST_CASE("published primitives support what they were published to support") {
             // A time of 0 stands for "not applicable".
             const bool applicable = std::stod(published->second) != 0;
             if (static_cast<bool>(entry.supports(shape)) == applicable) continue;
+            // The one-dimensional Winograds of eight lanes were published for some of their shapes only.
+            if (!applicable && partly_published.contains(entry.id)) continue;
             CAPTURE(std::string(entry.id));
             CAPTURE(to_string(shape));
             FAIL_CHECK("published as ", applicable ? "applicable" : "not applicable");
@@ -133,7 +142,7 @@ TEST_CASE("shapes of real networks: their outputs, and every primitive on them, 
         CAPTURE(row.at("name"));
         CHECK(shape.valid());
         CHECK(shape.out_shape() == ps::Shape{.c = number(row, "k"), .h = number(row, "oh"), .w = number(row, "ow")});
-        if (line++ % (quick() ? 60 : 5) != 0) continue;
+        if (quick() && line++ % 60 != 0) continue;
 
         // Fewer rows and columns, then fewer channels in a group, then fewer groups.
         shape.h = std::min(shape.h, shape.span_h() + 7), shape.w = std::min(shape.w, shape.span_w() + 9);
@@ -157,5 +166,5 @@ TEST_CASE("shapes of real networks: their outputs, and every primitive on them, 
             }
         }
     }
-    if (!rows.empty()) CHECK(computed >= (quick() ? 10 : 150));
+    if (!rows.empty()) CHECK(computed >= (quick() ? 10 : 900));
 }

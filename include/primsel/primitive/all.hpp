@@ -4,37 +4,66 @@
 
 #include <primsel/core/type_list.hpp>
 #include <primsel/primitive/conv1x1.hpp>
+#include <primsel/primitive/depthwise.hpp>
 #include <primsel/primitive/direct.hpp>
 #include <primsel/primitive/im2.hpp>
+#include <primsel/primitive/im2win.hpp>
+#include <primsel/primitive/indirect.hpp>
 #include <primsel/primitive/kn2.hpp>
 #include <primsel/primitive/mec.hpp>
 #include <primsel/primitive/winograd.hpp>
+#include <primsel/primitive/winograd_line.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-using DirectPrimitives = TypeList<DirectSum2d, DirectHwc>;
+using DirectPrimitives = TypeList<DirectSum2d>;
 
-using Im2Primitives = TypeList<Im2<Patch::col, PatchCopy::scan, GemmForm::ab, GemmOut::ki>,         //
-                               Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>,   //
-                               Im2<Patch::col, PatchCopy::copy_short, GemmForm::atb, GemmOut::ik>,  //
-                               Im2<Patch::col, PatchCopy::copy_self, GemmForm::ab, GemmOut::ki>,    //
-                               Im2<Patch::row, PatchCopy::scan, GemmForm::ab, GemmOut::ik>,         //
-                               Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,   //
-                               Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>>;
+namespace detail {
 
-using Kn2Primitives = TypeList<Kn2Row<>, Kn2Col<>, Kn2AccumulateShift<true>, Kn2AccumulateShift<false>,
-                               Kn2RowAccumulate<GemmForm::ab>, Kn2RowAccumulate<GemmForm::abt>>;
+template <PatchCopy copy>
+using Im2Row = TypeList<Im2<Patch::row, copy, GemmForm::ab, GemmOut::ik>,   //
+                        Im2<Patch::row, copy, GemmForm::abt, GemmOut::ik>,  //
+                        Im2<Patch::row, copy, GemmForm::abt, GemmOut::ki>,  //
+                        Im2<Patch::row, copy, GemmForm::atbt, GemmOut::ki>>;
+template <PatchCopy copy>
+using Im2Col = TypeList<Im2<Patch::col, copy, GemmForm::ab, GemmOut::ki>,   //
+                        Im2<Patch::col, copy, GemmForm::atb, GemmOut::ki>,  //
+                        Im2<Patch::col, copy, GemmForm::atb, GemmOut::ik>,  //
+                        Im2<Patch::col, copy, GemmForm::atbt, GemmOut::ik>>;
 
-using WinogradPrimitives = TypeList<Winograd<2, 3, 1>, Winograd<2, 3, 4>, Winograd<2, 3, 8>, Winograd<2, 3, 16>,  //
-                                    Winograd<4, 3, 1>, Winograd<4, 3, 4>, Winograd<4, 3, 8>, Winograd<4, 3, 16>,  //
-                                    Winograd<2, 5, 1>, Winograd<2, 5, 16>, Winograd<4, 5, 16>>;
+template <int m, int r>
+using WinogradWidths = TypeList<Winograd<m, r, 1>, Winograd<m, r, 4>, Winograd<m, r, 8>, Winograd<m, r, 16>>;
+template <int m, int r>
+using WinogradLineWidths = TypeList<WinogradLine<m, r, 1>, WinogradLine<m, r, 4>, WinogradLine<m, r, 8>>;
+template <int r>
+using WinogradSizes = concatenate<WinogradLineWidths<2, r>, WinogradLineWidths<3, r>, WinogradWidths<2, r>,
+                                  WinogradWidths<3, r>, WinogradWidths<4, r>>;
 
-using Conv1x1Primitives = TypeList<Conv1x1Gemm<GemmForm::ab, GemmOut::ki>, Conv1x1Gemm<GemmForm::ab, GemmOut::ik>,
-                                   Conv1x1Gemm<GemmForm::atb, GemmOut::ik>, Conv1x1Gemm<GemmForm::abt, GemmOut::ki>>;
+template <GemmOut out>
+using Conv1x1Forms = TypeList<Conv1x1Gemm<GemmForm::ab, out>, Conv1x1Gemm<GemmForm::atb, out>,
+                              Conv1x1Gemm<GemmForm::abt, out>, Conv1x1Gemm<GemmForm::atbt, out>>;
 
+}  // namespace detail
+
+using Im2Primitives =
+    concatenate<detail::Im2Row<PatchCopy::scan>, detail::Im2Row<PatchCopy::copy_short>, detail::Im2Col<PatchCopy::scan>,
+                detail::Im2Col<PatchCopy::copy_short>, detail::Im2Col<PatchCopy::copy_self>>;
+using Kn2Primitives = TypeList<Kn2Row<>, Kn2Col<>, Kn2AccumulateShift<true>, Kn2AccumulateShift<false>,  //
+                               Kn2RowAccumulate<GemmForm::ab>, Kn2RowAccumulate<GemmForm::atb>,
+                               Kn2RowAccumulate<GemmForm::abt>, Kn2RowAccumulate<GemmForm::atbt>>;
+using Wino3Primitives = detail::WinogradSizes<3>;
+using Wino5Primitives = detail::WinogradSizes<5>;
+using Conv1x1Primitives = concatenate<detail::Conv1x1Forms<GemmOut::ik>, detail::Conv1x1Forms<GemmOut::ki>>;
 using MecPrimitives = TypeList<MecCol, MecRowPartition>;
 
-using AllPrimitives =
-    concatenate<DirectPrimitives, Im2Primitives, Kn2Primitives, WinogradPrimitives, Conv1x1Primitives, MecPrimitives>;
+/// The 75 of the papers' measurements (Mulder et al. 2020, table 6).
+using PublishedPrimitives = concatenate<DirectPrimitives, Im2Primitives, Kn2Primitives, Wino3Primitives,
+                                        Wino5Primitives, Conv1x1Primitives, MecPrimitives>;
+/// What no paper of them has.
+using OtherPrimitives = TypeList<DirectHwc, DepthwiseChw, DepthwiseHwc, Indirect, Im2Win, Winograd<6, 3, 16>,
+                                 WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
+                                 WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>>;
+
+using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -1,36 +1,47 @@
-// The transform matrices of Winograd's minimal filtering, from their interpolation points.
+// The transform matrices of Winograd's minimal filtering, from their interpolation points, in exact arithmetic.
 #pragma once
 
-#include <primsel/core/config.hpp>
+#include <primsel/core/rational.hpp>
 
 #include <array>
 #include <cstddef>
+#include <ratio>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI {
 
-template <int rows, int columns>
-using Matrix = std::array<std::array<double, static_cast<std::size_t>(columns)>, static_cast<std::size_t>(rows)>;
+/// Finite interpolation points, each a std::ratio, no two the same; infinity is always the last and not named.
+template <class... Ratios>
+struct Points {
+    static constexpr std::size_t count = sizeof...(Ratios);
+    static constexpr std::array<Rational, sizeof...(Ratios)> values{Rational(Ratios{})...};
+};
+
+namespace detail {
+
+template <class Number, int rows, int columns>
+using Matrix = std::array<std::array<Number, static_cast<std::size_t>(columns)>, static_cast<std::size_t>(rows)>;
 
 /// F(m, r) by the Cook-Toom algorithm (Blahut 2010, chapter 5; transposed as in Lavin and Gray 2016): the m outputs of
 /// an r-tap filter are output * ((kernel * g) elementwise (input * d)), with m + r - 2 finite points and infinity.
 template <int m, int r>
 struct CookToom {
     static constexpr int taps = m + r - 1;
-    Matrix<m, taps> output{};
-    Matrix<taps, r> kernel{};
-    Matrix<taps, taps> input{};
+    static constexpr auto finite = static_cast<std::size_t>(taps - 1);
+    Matrix<Rational, m, taps> output{};
+    Matrix<Rational, taps, r> kernel{};
+    Matrix<Rational, taps, taps> input{};
 
-    constexpr explicit CookToom(std::array<double, static_cast<std::size_t>(m + r - 2)> const& points) {
-        constexpr auto finite = static_cast<std::size_t>(taps - 1);
+    constexpr explicit CookToom(std::array<Rational, finite> const& points) {
         for (std::size_t j = 0; j < finite; ++j) {
-            double power = 1;
-            for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i, power *= points[j]) output[i][j] = power;
-            double scale = 1;
+            Rational power = 1;
+            for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i, power = power * points[j])
+                output[i][j] = power;
+            Rational scale = 1;
             for (std::size_t l = 0; l < finite; ++l) {
-                if (l != j) scale *= points[j] - points[l];
+                if (l != j) scale = scale * (points[j] - points[l]);
             }
             power = 1;
-            for (std::size_t i = 0; i < static_cast<std::size_t>(r); ++i, power *= points[j]) {
+            for (std::size_t i = 0; i < static_cast<std::size_t>(r); ++i, power = power * points[j]) {
                 kernel[j][i] = power / scale;
             }
             // The coefficients of the product of (x - points[l]) over l != j.
@@ -46,48 +57,72 @@ struct CookToom {
         for (std::size_t l = 0; l < finite; ++l) multiply(input[finite], l, points[l]);
     }
 
-    /// The largest deviation from the identity that makes it a convolution: output i of tap t of input j is 1 where
-    /// j = i + t and 0 elsewhere.
-    [[nodiscard]] constexpr double defect() const {
-        double worst = 0;
+    /// Whether the matrices make a convolution of any signal and filter: output i is the sum of tap t times input j
+    /// over j = i + t, and of nothing else.
+    [[nodiscard]] constexpr bool is_convolution() const {
         for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i) {
             for (std::size_t t = 0; t < static_cast<std::size_t>(r); ++t) {
                 for (std::size_t j = 0; j < static_cast<std::size_t>(taps); ++j) {
-                    double sum = j == i + t ? -1.0 : 0.0;
+                    Rational sum = 0;
                     for (std::size_t p = 0; p < static_cast<std::size_t>(taps); ++p) {
-                        sum += output[i][p] * kernel[p][t] * input[p][j];
+                        sum = sum + output[i][p] * kernel[p][t] * input[p][j];
                     }
-                    worst = sum > worst ? sum : -sum > worst ? -sum : worst;
+                    if (sum != Rational(j == i + t ? 1 : 0)) return false;
                 }
             }
         }
-        return worst;
+        return true;
     }
 
 private:
     /// polynomial *= (x - root)
-    static constexpr void multiply(std::array<double, static_cast<std::size_t>(taps)>& polynomial, std::size_t degree,
-                                   double root) {
+    static constexpr void multiply(std::array<Rational, static_cast<std::size_t>(taps)>& polynomial, std::size_t degree,
+                                   Rational root) {
         for (std::size_t i = degree + 1; i > 0; --i) polynomial[i] = polynomial[i - 1] - root * polynomial[i];
-        polynomial[0] *= -root;
+        polynomial[0] = Rational(0) - root * polynomial[0];
     }
 };
 
-/// The first n of the points that keep the numbers small, in the order in which they are used.
-template <int n>
-constexpr std::array<double, static_cast<std::size_t>(n)> default_points() {
-    constexpr std::array<double, 9> all{0, 1, -1, 2, -2, 0.5, -0.5, 4, -4};
-    std::array<double, static_cast<std::size_t>(n)> points{};
-    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) points[i] = all[i];
-    return points;
+template <std::size_t rows, std::size_t columns>
+constexpr std::array<std::array<double, columns>, rows> to_doubles(
+    std::array<std::array<Rational, columns>, rows> const& exact) {
+    std::array<std::array<double, columns>, rows> rounded{};
+    for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t j = 0; j < columns; ++j) rounded[i][j] = exact[i][j].value();
+    }
+    return rounded;
 }
 
-template <int m, int r>
-inline constexpr CookToom<m, r> cook_toom{default_points<m + r - 2>()};
-// Objects of their own, to be template arguments.
-template <int m, int r>
-inline constexpr auto output_matrix = cook_toom<m, r>.output;
-template <int m, int r>
-inline constexpr auto input_matrix = cook_toom<m, r>.input;
+template <int n, class Used, class... Rest>
+struct FirstPoints;
+template <int n, class... Used, class First, class... Rest>
+    requires(n > 0)
+struct FirstPoints<n, Points<Used...>, First, Rest...> : FirstPoints<n - 1, Points<Used..., First>, Rest...> {};
+template <class... Used, class... Rest>
+struct FirstPoints<0, Points<Used...>, Rest...> {
+    using type = Points<Used...>;
+};
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace detail
+
+/// The first n of the points that keep the numbers small, in the order in which they are used.
+template <int n>
+using DefaultPoints = typename detail::FirstPoints<n, Points<>, std::ratio<0>, std::ratio<1>, std::ratio<-1>,
+                                                   std::ratio<2>, std::ratio<-2>, std::ratio<1, 2>, std::ratio<-1, 2>,
+                                                   std::ratio<4>, std::ratio<-4>>::type;
+
+namespace detail {
+
+template <int m, int r, class P = DefaultPoints<m + r - 2>>
+inline constexpr CookToom<m, r> cook_toom{P::values};
+// Objects of their own, to be template arguments.
+template <int m, int r, class P = DefaultPoints<m + r - 2>>
+inline constexpr auto output_matrix = to_doubles(cook_toom<m, r, P>.output);
+template <int m, int r, class P = DefaultPoints<m + r - 2>>
+inline constexpr auto kernel_matrix = to_doubles(cook_toom<m, r, P>.kernel);
+template <int m, int r, class P = DefaultPoints<m + r - 2>>
+inline constexpr auto input_matrix = to_doubles(cook_toom<m, r, P>.input);
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,12 +1,14 @@
 // The tiles of Winograd's minimal filtering: what F(m x m, r x r) is, whatever the width of its vectors.
 #pragma once
 
+#include <primsel/core/aligned_buffer.hpp>
 #include <primsel/primitive/detail/cook_toom.hpp>
 #include <primsel/primitive/detail/lanes.hpp>
 #include <primsel/primitive/detail/panel.hpp>
 #include <primsel/primitive/primitive.hpp>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -57,11 +59,31 @@ PRIMSEL_INLINE void sandwich(const V* in, V* out) {
     }(std::make_index_sequence<rows>{});
 }
 
+/// Floats between tiles: 16 more than whole cache lines, so that neighbours do not meet in one cache set.
+[[nodiscard]] constexpr std::size_t tile_stride(int channels) {
+    return round_up_floats(static_cast<std::size_t>(channels)) + 16;
+}
+
+/// Calls work(width, begin, end) for the channels that fill vectors of `vec`, and for the rest one by one.
+template <int vec, class F>
+PRIMSEL_INLINE void for_channels(std::size_t channels, F const& work) {
+    const std::size_t whole = channels / vec * vec;
+    if (whole > 0) work(std::integral_constant<int, vec>{}, std::size_t{0}, whole);
+    if (whole < channels) work(std::integral_constant<int, 1>{}, whole, channels);
+}
+
+/// dst[to] = clamp(value + residual[to]); the bias is in `value` already.
+template <class V>
+PRIMSEL_INLINE void finish_pixel(ConvArgs const& args, V value, std::size_t to) {
+    if (args.residual != nullptr) value = value + V::load(args.residual + to);
+    value.clamped(args.clamp.low, args.clamp.high).store(args.dst + to);
+}
+
 /// A tile is (m + r - 1) squared pixels of the image, of which m squared of the output come.
-template <int m, int r>
+template <int m, int r, class P>
 struct WinogradTiles {
     static constexpr int size = m + r - 1, taps = size * size;
-    static_assert(cook_toom<m, r>.defect() < 1e-9);
+    static_assert(cook_toom<m, r, P>.is_convolution(), "two interpolation points are the same");
 
     [[nodiscard]] static constexpr int rows(ConvShape const& s) { return (s.out_h() + m - 1) / m; }
     [[nodiscard]] static constexpr int columns(ConvShape const& s) { return (s.out_w() + m - 1) / m; }
@@ -69,7 +91,7 @@ struct WinogradTiles {
     /// Tap after tap, the transformed kernel as a packed matrix c x k.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        constexpr auto& g = cook_toom<m, r>.kernel;
+        constexpr auto& g = kernel_matrix<m, r, P>;
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
         std::vector<float> matrices(taps * c * k);
         for (std::size_t row = 0; row < k; ++row) {
@@ -110,42 +132,59 @@ struct WinogradTiles {
             const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
             pixels[i] = in ? src + static_cast<std::size_t>(h * s.w + w) * c : nullptr;
         }
-        const auto channels = [&]<int n>(std::integral_constant<int, n>, std::size_t at) {
-            using V = Lanes<n>;
-            V in[taps], out[taps];
-            for (int i = 0; i < taps; ++i) in[i] = pixels[i] != nullptr ? V::load(pixels[i] + at) : V::all(0.0F);
-            sandwich<input_matrix<m, r>>(in, out);
-            for (std::size_t i = 0; i < taps; ++i) out[i].store(dst + i * tap_stride + at);
-        };
-        std::size_t at = 0;
-        for (; at + vec <= c; at += vec) channels(std::integral_constant<int, vec>{}, at);
-        for (; at < c; ++at) channels(std::integral_constant<int, 1>{}, at);
+        for_channels<vec>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+            transform_channels<n>(pixels, begin, end, dst, tap_stride);
+        });
     }
 
     template <int vec>
     static void transform_output(ConvShape const& s, ConvArgs const& args, int tile, const float* src,
                                  std::size_t tap_stride) noexcept {
         const int h0 = tile / columns(s) * m, w0 = tile % columns(s) * m;
-        const int height = std::min(m, s.out_h() - h0), width = std::min(m, s.out_w() - w0);
-        const auto k = static_cast<std::size_t>(s.k);
-        const auto kernels = [&]<int n>(std::integral_constant<int, n>, std::size_t at) {
-            using V = Lanes<n>;
+        const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0), static_cast<std::size_t>(s.out_w()),
+                            static_cast<std::size_t>(s.k), std::min(m, s.out_h() - h0), std::min(m, s.out_w() - w0)};
+        for_channels<vec>(target.channels,
+                          [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+                              finish_channels<n>(args, target, begin, end, src, tap_stride);
+                          });
+    }
+
+private:
+    /// Functions of their own: one for each width, not for each pair of a width and its rest.
+    template <int n>
+    PRIMSEL_NOINLINE static void transform_channels(const float* const* pixels, std::size_t begin, std::size_t end,
+                                                    float* dst, std::size_t tap_stride) noexcept {
+        using V = Lanes<n>;
+        for (std::size_t at = begin; at < end; at += n) {
+            V in[taps], out[taps];
+            for (int i = 0; i < taps; ++i) in[i] = pixels[i] != nullptr ? V::load(pixels[i] + at) : V::all(0.0F);
+            sandwich<input_matrix<m, r, P>>(in, out);
+            for (std::size_t i = 0; i < taps; ++i) out[i].store(dst + i * tap_stride + at);
+        }
+    }
+
+    /// Where a tile's outputs go: the first pixel, pixels to a row, and how many of the m squared there are.
+    struct Target {
+        std::size_t first, row, channels;
+        int height, width;
+    };
+    template <int n>
+    PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& target, std::size_t begin,
+                                                 std::size_t end, const float* src, std::size_t tap_stride) noexcept {
+        using V = Lanes<n>;
+        for (std::size_t at = begin; at < end; at += n) {
             V in[taps], out[m * m];
             for (std::size_t i = 0; i < taps; ++i) in[i] = V::load(src + i * tap_stride + at);
-            sandwich<output_matrix<m, r>>(in, out);
+            sandwich<output_matrix<m, r, P>>(in, out);
             const V bias = args.bias == nullptr ? V::all(0.0F) : V::load(args.bias + at);
-            for (int row = 0; row < height; ++row) {
-                for (int column = 0; column < width; ++column) {
-                    const std::size_t to = static_cast<std::size_t>((h0 + row) * s.out_w() + w0 + column) * k + at;
-                    V value = out[row * m + column] + bias;
-                    if (args.residual != nullptr) value = value + V::load(args.residual + to);
-                    value.clamped(args.clamp.low, args.clamp.high).store(args.dst + to);
+            for (int row = 0; row < target.height; ++row) {
+                for (int column = 0; column < target.width; ++column) {
+                    const std::size_t pixel =
+                        target.first + static_cast<std::size_t>(row) * target.row + static_cast<std::size_t>(column);
+                    finish_pixel(args, out[row * m + column] + bias, pixel * target.channels + at);
                 }
             }
-        };
-        std::size_t at = 0;
-        for (; at + vec <= k; at += vec) kernels(std::integral_constant<int, vec>{}, at);
-        for (; at < k; ++at) kernels(std::integral_constant<int, 1>{}, at);
+        }
     }
 };
 

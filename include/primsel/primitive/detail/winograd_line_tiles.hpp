@@ -1,0 +1,132 @@
+// The tiles of Winograd's minimal filtering in one dimension: where they lie, and how they are transformed.
+#pragma once
+
+#include <primsel/primitive/detail/winograd_tiles.hpp>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The kernels of a one-dimensional Winograd convolution: r x r, 1 x r or r x 1.
+enum class KernelForm { square, row, column };
+
+namespace detail {
+
+/// A tile is m + r - 1 pixels in a row (for column kernels: in a column), of which m outputs come. Tiles stand in
+/// lines: for tiles along rows, a line is an image row and a position m columns; for tiles along columns, a line is m
+/// rows and a position a column. An output tile sums over `lines` lines of input tiles, its own and those below.
+template <int m, int r, KernelForm form, class P>
+struct WinogradLineTiles {
+    static constexpr int taps = m + r - 1;
+    static constexpr bool along_rows = form != KernelForm::column;
+    static constexpr int fh = form == KernelForm::row ? 1 : r, fw = form == KernelForm::column ? 1 : r;
+    static constexpr int lines = form == KernelForm::square ? r : 1;
+    static_assert(cook_toom<m, r, P>.is_convolution(), "two interpolation points are the same");
+    static constexpr auto needed_text = [] {
+        constexpr auto kernel =
+            fixed_decimal<static_cast<unsigned>(fh)>() + "x" + fixed_decimal<static_cast<unsigned>(fw)>();
+        return FixedString("needs a ") + kernel + " kernel";
+    }();
+    static constexpr const char* needed_kernel = needed_text.text;
+
+    [[nodiscard]] static constexpr int out_lines(ConvShape const& s) {
+        return along_rows ? s.out_h() : (s.out_h() + m - 1) / m;
+    }
+    [[nodiscard]] static constexpr int positions(ConvShape const& s) {
+        return along_rows ? (s.out_w() + m - 1) / m : s.out_w();
+    }
+
+    /// Tap after tap and line after line, the transformed kernel as a packed matrix c x k.
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        constexpr auto& g = kernel_matrix<m, r, P>;
+        const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
+        std::vector<float> matrix(c * k);
+        for (std::size_t tap = 0; tap < taps; ++tap) {
+            for (std::size_t line = 0; line < lines; ++line, dst += packed_size<Arch>(s.c, s.k)) {
+                for (std::size_t row = 0; row < k; ++row) {
+                    for (std::size_t column = 0; column < c; ++column) {
+                        const float* of = kernel + (row * c + column) * (fh * fw) + line * fw;
+                        double sum = 0;
+                        for (std::size_t t = 0; t < r; ++t) sum += g[tap][t] * static_cast<double>(of[t]);
+                        matrix[column * k + row] = static_cast<float>(sum);
+                    }
+                }
+                pack_panels<Arch>(row_major(matrix.data(), k), s.c, s.k, dst);
+            }
+        }
+    }
+
+    /// One input tile, all channels: dst[tap * tap_stride + c].
+    template <int vec>
+    static void transform_input(ConvShape const& s, const float* src, int line, int position, float* dst,
+                                std::size_t tap_stride) noexcept {
+        const int h0 = line * (along_rows ? 1 : m) - s.pad_top, w0 = position * (along_rows ? m : 1) - s.pad_left;
+        const auto c = static_cast<std::size_t>(s.c);
+        const float* pixels[taps];
+        for (int i = 0; i < taps; ++i) {
+            const int h = along_rows ? h0 : h0 + i, w = along_rows ? w0 + i : w0;
+            const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
+            pixels[i] = in ? src + static_cast<std::size_t>(h * s.w + w) * c : nullptr;
+        }
+        for_channels<vec>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+            transform_channels<n>(pixels, begin, end, dst, tap_stride);
+        });
+    }
+
+    /// One output tile, all kernels.
+    template <int vec>
+    static void transform_output(ConvShape const& s, ConvArgs const& args, int line, int position, const float* src,
+                                 std::size_t tap_stride) noexcept {
+        const int h0 = line * (along_rows ? 1 : m), w0 = position * (along_rows ? m : 1);
+        const auto k = static_cast<std::size_t>(s.k);
+        const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0) * k,
+                            (along_rows ? 1 : static_cast<std::size_t>(s.out_w())) * k,
+                            static_cast<std::size_t>(along_rows ? s.out_w() - w0 : s.out_h() - h0)};
+        for_channels<vec>(k, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+            finish_channels<n>(args, target, begin, end, src, tap_stride);
+        });
+    }
+
+private:
+    /// Functions of their own: one for each width, not for each pair of a width and its rest.
+    template <int n>
+    PRIMSEL_NOINLINE static void transform_channels(const float* const* pixels, std::size_t begin, std::size_t end,
+                                                    float* dst, std::size_t tap_stride) noexcept {
+        using V = Lanes<n>;
+        for (std::size_t at = begin; at < end; at += n) {
+            V in[taps];
+            for (int i = 0; i < taps; ++i) in[i] = pixels[i] != nullptr ? V::load(pixels[i] + at) : V::all(0.0F);
+            transform<input_matrix<m, r, P>>(
+                in, [&](std::size_t i, V const& value) { value.store(dst + i * tap_stride + at); });
+        }
+    }
+
+    /// Where a tile's outputs go: the first float, floats from one to the next, and how many of the m there are.
+    struct Target {
+        std::size_t first, step, count;
+    };
+    template <int n>
+    PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& target, std::size_t begin,
+                                                 std::size_t end, const float* src, std::size_t tap_stride) noexcept {
+        using V = Lanes<n>;
+        for (std::size_t at = begin; at < end; at += n) {
+            V in[taps];
+            for (std::size_t i = 0; i < taps; ++i) in[i] = V::load(src + i * tap_stride + at);
+            const V bias = args.bias == nullptr ? V::all(0.0F) : V::load(args.bias + at);
+            transform<output_matrix<m, r, P>>(in, [&](std::size_t i, V const& sum) {
+                if (i < target.count) finish_pixel(args, sum + bias, target.first + i * target.step + at);
+            });
+        }
+    }
+
+    /// Hands each element of matrix * in to `each`.
+    template <auto const& matrix, class V, class Each>
+    PRIMSEL_INLINE static void transform(const V* in, Each const& each) {
+        [&]<std::size_t... i>(std::index_sequence<i...>) {
+            (each(i, combine<matrix, i>(in, 1)), ...);
+        }(std::make_index_sequence<matrix.size()>{});
+    }
+};
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI

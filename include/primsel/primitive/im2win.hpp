@@ -1,0 +1,161 @@
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/fixed_string.hpp>
+#include <primsel/primitive/detail/tap.hpp>
+#include <primsel/primitive/primitive.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// im2win (Lu, Chu and Liu 2022, arXiv 2306.14320): for every output row, the image's rows under the kernel are stored
+/// column by column, so that each output's window is one run; an output is then the dot product of that run and a
+/// kernel. Vectors run along the window, and four columns by four kernels share what they read.
+struct Im2Win {
+    static constexpr FixedString id = "im2win";
+    static constexpr Family family = Family::other;
+    using in_layout = hwc;
+    using out_layout = hwc;
+    static constexpr bool fuses_epilogue = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        if (s.groups != 1) return Support::no("needs one group");
+        return s.dilated() ? Support::no("needs dilation 1") : Support::yes();
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return workers * strip_floats(s);
+    }
+    /// Each kernel ordered as the windows are: fw, fh, c.
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        for (int k = 0; k < s.k; ++k) {
+            for (int fw = 0; fw < s.fw; ++fw) {
+                for (int fh = 0; fh < s.fh; ++fh) {
+                    for (int c = 0; c < s.c; ++c) *dst++ = kernel[detail::kernel_index(s, k, c, fh, fw)];
+                }
+            }
+        }
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        args.executor.parallel_for(
+            static_cast<std::size_t>(s.out_h()), [&s, &args](std::size_t row, std::size_t worker) {
+                float* strip = args.scratch + worker * strip_floats(s);
+                lower(s, args.src, static_cast<int>(row), strip);
+                for (int k = 0; k < s.k; k += block) {
+                    const int kernels = std::min(block, s.k - k);
+                    for (int ow = 0; ow < s.out_w(); ow += block) {
+                        const int columns = std::min(block, s.out_w() - ow);
+                        dot<Arch>(s, args, strip, static_cast<int>(row), ow, columns, k, kernels);
+                    }
+                }
+            });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double strip = 4.0 * static_cast<double>(strip_floats(s)),
+                     weights = 4.0 * static_cast<double>(s.kernel_size());
+        const double tiles =
+            std::ceil(s.out_w() / static_cast<double>(block)) * std::ceil(s.k / static_cast<double>(block)) * s.out_h();
+        const double steps = std::ceil(s.depth() / static_cast<double>(lanes<Arch>)) * lanes<Arch>;
+        return Work{}
+            .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * strip * s.out_h(), .working_set = strip})
+            .add({.rate = Rate::gemm,
+                  .operations = tiles * 2 * block * block * (steps + 8.0 * lanes<Arch>),
+                  .bytes = tiles * 2 * block * 4.0 * s.depth(),
+                  .working_set = strip + weights});
+    }
+
+private:
+    /// Columns and kernels of a tile.
+    static constexpr int block = 4;
+
+    [[nodiscard]] static std::size_t strip_floats(ConvShape const& s) {
+        return round_up_floats(static_cast<std::size_t>(s.padded_w() * s.fh) * static_cast<std::size_t>(s.c));
+    }
+    static void lower(ConvShape const& s, const float* src, int oh, float* dst) noexcept {
+        const auto c = static_cast<std::size_t>(s.c);
+        for (int column = 0; column < s.padded_w(); ++column) {
+            const int w = column - s.pad_left;
+            for (int fh = 0; fh < s.fh; ++fh, dst += c) {
+                const int h = oh * s.stride_h + fh - s.pad_top;
+                if (h < 0 || h >= s.h || w < 0 || w >= s.w) {
+                    std::fill_n(dst, c, 0.0F);
+                } else {
+                    std::memcpy(dst, src + static_cast<std::size_t>(h * s.w + w) * c, c * sizeof(float));
+                }
+            }
+        }
+    }
+
+    /// The dot products of `columns` windows with `kernels` kernels; at the edges the last one is computed again in
+    /// place of those that are not there.
+    template <class Arch>
+    static void dot(ConvShape const& s, ConvArgs const& args, const float* strip, int oh, int ow, int columns, int k,
+                    int kernels) noexcept {
+        const int depth = s.depth(), width = lanes<Arch>;
+        const float *a[block], *b[block];
+        for (int i = 0; i < block; ++i) {
+            a[i] = strip + static_cast<std::size_t>((ow + std::min(i, columns - 1)) * s.stride_w * s.fh) *
+                               static_cast<std::size_t>(s.c);
+            b[i] =
+                args.weights + static_cast<std::size_t>(k + std::min(i, kernels - 1)) * static_cast<std::size_t>(depth);
+        }
+        Floats<Arch> sums[block][block];
+        PRIMSEL_UNROLL
+        for (int i = 0; i < block; ++i) {
+            PRIMSEL_UNROLL
+            for (int j = 0; j < block; ++j) sums[i][j] = broadcast<Arch>(0.0F);
+        }
+        int at = 0;
+        for (; at + width <= depth; at += width) {
+            Floats<Arch> kernel[block];
+            PRIMSEL_UNROLL
+            for (int j = 0; j < block; ++j) kernel[j] = load<Arch>(b[j] + at);
+            PRIMSEL_UNROLL
+            for (int i = 0; i < block; ++i) {
+                const auto window = load<Arch>(a[i] + at);
+                PRIMSEL_UNROLL
+                for (int j = 0; j < block; ++j) sums[i][j] = fma<Arch>(window, kernel[j], sums[i][j]);
+            }
+        }
+        for (int i = 0; i < columns; ++i) {
+            alignas(64) float totals[block];
+            add_up<Arch>(sums[i]).store_aligned(totals);
+            const std::size_t to = static_cast<std::size_t>(oh * s.out_w() + ow + i) * static_cast<std::size_t>(s.k) +
+                                   static_cast<std::size_t>(k);
+            for (int j = 0; j < kernels; ++j) {
+                float total = totals[j];
+                for (int rest = at; rest < depth; ++rest) total += a[i][rest] * b[j][rest];
+                if (args.bias != nullptr) total += args.bias[k + j];
+                if (args.residual != nullptr) total += args.residual[to + static_cast<std::size_t>(j)];
+                args.dst[to + static_cast<std::size_t>(j)] = clamp(total, args.clamp.low, args.clamp.high);
+            }
+        }
+    }
+
+    /// The totals of four vectors: each is folded to four lanes, then the lanes of all four are added crosswise.
+    template <class Arch>
+    [[nodiscard]] PRIMSEL_INLINE static FourFloats add_up(Floats<Arch> const (&vectors)[block]) {
+        static_assert(block == 4);
+        FourFloats folded[block];
+        PRIMSEL_UNROLL
+        for (int j = 0; j < block; ++j) {
+            alignas(64) float values[lanes<Arch>];
+            vectors[j].store_aligned(values);
+            folded[j] = FourFloats::load_aligned(values);
+            for (int i = 4; i < lanes<Arch>; i += 4) folded[j] += FourFloats::load_aligned(values + i);
+        }
+        transpose(folded[0], folded[1], folded[2], folded[3]);
+        return (folded[0] + folded[1]) + (folded[2] + folded[3]);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

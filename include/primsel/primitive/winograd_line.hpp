@@ -1,0 +1,152 @@
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/fixed_string.hpp>
+#include <primsel/primitive/detail/winograd_line_tiles.hpp>
+#include <primsel/primitive/primitive.hpp>
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Winograd's minimal filtering in one dimension, F(m, r), summed over the kernel's other dimension: the square r x r
+/// kernel along rows is the papers' winograd-m-r; 1 x r and r x 1 kernels have theirs. Each of the m + r - 1 taps is
+/// the sum, over the kernel's lines, of products of tiles x c and c x k. One sum over all lines would round more.
+template <int m, int r, int vec, KernelForm form = KernelForm::square, class P = DefaultPoints<m + r - 2>>
+struct WinogradLine {
+private:
+    using Tiles = detail::WinogradLineTiles<m, r, form, P>;
+    static constexpr int taps = Tiles::taps;
+    static constexpr auto scalar_id = [] {
+        constexpr auto prefix = FixedString("winograd-") + fixed_decimal<m>() + "-";
+        if constexpr (form == KernelForm::square)
+            return prefix + fixed_decimal<r>();
+        else if constexpr (form == KernelForm::row)
+            return prefix + "1x" + fixed_decimal<r>();
+        else
+            return prefix + fixed_decimal<r>() + "x1";
+    }();
+
+public:
+    static constexpr auto id = [] {
+        if constexpr (vec == 1)
+            return scalar_id;
+        else
+            return scalar_id + "-vec-" + fixed_decimal<vec>();
+    }();
+    static constexpr Family family = form != KernelForm::square ? Family::other
+                                     : r == 3                   ? Family::wino3
+                                     : r == 5                   ? Family::wino5
+                                                                : Family::other;
+    using in_layout = hwc;
+    using out_layout = hwc;
+    static constexpr bool fuses_epilogue = true;
+    /// Measured over the law tests' shapes; relative to the RMS of the output.
+    static constexpr double error_bound = taps <= 4 ? 5e-6 : 1e-4;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        if (s.fh != Tiles::fh || s.fw != Tiles::fw) return Support::no(Tiles::needed_kernel);
+        if (s.strided()) return Support::no("needs stride 1");
+        if (s.dilated()) return Support::no("needs dilation 1");
+        return s.groups != 1 ? Support::no("needs one group") : Support::yes();
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
+        return taps * Tiles::lines * detail::packed_size<Arch>(s.c, s.k);
+    }
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        Tiles::template pack<Arch>(s, kernel, dst);
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return workers * block_floats(s, lines_per_block(s));
+    }
+
+    /// Blocks of output lines are independent; the lines of tiles between two of them are transformed for both.
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const int step = lines_per_block(s), all = Tiles::out_lines(s);
+        args.executor.parallel_for(static_cast<std::size_t>((all + step - 1) / step),
+                                   [&s, &args, step, all](std::size_t block, std::size_t worker) {
+                                       const int first = static_cast<int>(block) * step;
+                                       run_block<Arch>(s, args, first, std::min(first + step, all),
+                                                       args.scratch + worker * block_floats(s, step));
+                                   });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const int step = lines_per_block(s), lines = Tiles::out_lines(s);
+        const double blocks = (lines + step - 1) / step, positions = Tiles::positions(s);
+        const double columns = detail::padded_columns<Arch>(s.k), depth = 1.0 * Tiles::lines * s.c;
+        const double in_tiles = (lines + blocks * (Tiles::lines - 1)) * positions, out_tiles = lines * positions;
+        const double u = 4.0 * taps * depth * columns, v = 4.0 * taps * in_tiles * s.c,
+                     y = 4.0 * taps * out_tiles * s.k;
+        const double in_cache = 4.0 * static_cast<double>(block_floats(s, step));
+        const Rate rate = vec == 1 ? Rate::scalar : Rate::vector;
+        const double passes = taps * (vec == 1 ? 1.0 : std::max(1.0, static_cast<double>(lanes<Arch>) / vec));
+        return Work{}
+            .add({.rate = rate, .operations = in_tiles * taps * s.c * passes, .bytes = 2 * v, .working_set = in_cache})
+            .add({.rate = Rate::gemm,
+                  .operations = 2 * taps * out_tiles * depth * columns,
+                  .bytes = v * Tiles::lines + y + u * blocks,
+                  .working_set = in_cache + u})
+            .add({.rate = rate,
+                  .operations = out_tiles * taps * s.k * passes,
+                  .bytes = y + y / 2,
+                  .working_set = in_cache});
+    }
+
+private:
+    [[nodiscard]] static constexpr std::size_t block_floats(ConvShape const& s, int out_lines) {
+        const auto in = static_cast<std::size_t>(out_lines + Tiles::lines - 1),
+                   out = static_cast<std::size_t>(out_lines);
+        return static_cast<std::size_t>(taps * Tiles::positions(s)) *
+               (in * detail::tile_stride(s.c) + out * detail::tile_stride(s.k));
+    }
+    /// As many output lines as leave the transformed tiles in L2, but no fewer than four kernels high: the lines
+    /// between two blocks are transformed twice.
+    [[nodiscard]] static constexpr int lines_per_block(ConvShape const& s) {
+        constexpr std::size_t l2 = 160 << 10;
+        int lines = 4 * Tiles::lines;
+        while (block_floats(s, lines + 1) <= l2) ++lines;
+        return std::min(lines, Tiles::out_lines(s));
+    }
+
+    template <class Arch>
+    static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* scratch) noexcept {
+        const std::size_t v_stride = detail::tile_stride(s.c), y_stride = detail::tile_stride(s.k);
+        const int positions = Tiles::positions(s);
+        const auto in_tiles = static_cast<std::size_t>((last - first + Tiles::lines - 1) * positions),
+                   out_tiles = static_cast<std::size_t>((last - first) * positions);
+        float* v = scratch;
+        float* y = scratch + taps * in_tiles * v_stride;
+        for (std::size_t tile = 0; tile < in_tiles; ++tile) {
+            const int line = first + static_cast<int>(tile) / positions, position = static_cast<int>(tile) % positions;
+            Tiles::template transform_input<vec>(s, args.src, line, position, v + tile * v_stride, in_tiles * v_stride);
+        }
+        for (std::size_t tap = 0; tap < taps; ++tap) {
+            for (std::size_t line = 0; line < Tiles::lines; ++line) {
+                const std::size_t below = line * static_cast<std::size_t>(positions);
+                const detail::TileArgs product{.a = v + (tap * in_tiles + below) * v_stride,
+                                               .a_stride = v_stride,
+                                               .run = s.c,
+                                               .c = y + tap * out_tiles * y_stride,
+                                               .c_stride = y_stride,
+                                               .accumulate = line > 0};
+                detail::multiply_panels<Arch>(
+                    product, 0, static_cast<int>(out_tiles), s.k,
+                    args.weights + (tap * Tiles::lines + line) * detail::packed_size<Arch>(s.c, s.k));
+            }
+        }
+        for (std::size_t tile = 0; tile < out_tiles; ++tile) {
+            const int line = first + static_cast<int>(tile) / positions, position = static_cast<int>(tile) % positions;
+            Tiles::template transform_output<vec>(s, args, line, position, y + tile * y_stride, out_tiles * y_stride);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
