@@ -2,4 +2,6 @@
 // here.
 #include <primsel/cost/extern_kernels.hpp>
 
+template primsel::Kernels
+primsel::make_kernels<primsel::DefaultPrimitives, primsel::default_arch, primsel::AllLayouts>();
 template primsel::Kernels primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();

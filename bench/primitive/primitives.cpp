@@ -18,7 +18,7 @@ struct Layer {
     ps::ConvShape shape;
 };
 
-constexpr ps::ConvShape square(int c, int k, int im, int f, int stride = 1) {
+constexpr ps::ConvShape square(int c, int k, int im, int f, int stride = 1, int groups = 1) {
     const int pad = f / 2;
     return {.c = c,
             .k = k,
@@ -31,15 +31,19 @@ constexpr ps::ConvShape square(int c, int k, int im, int f, int stride = 1) {
             .pad_top = pad,
             .pad_bottom = pad,
             .pad_left = pad,
-            .pad_right = pad};
+            .pad_right = pad,
+            .groups = groups};
+}
+constexpr ps::ConvShape row_kernel(int c, int k, int im, int f) {
+    return {.c = c, .k = k, .h = im, .w = im, .fh = 1, .fw = f, .pad_left = f / 2, .pad_right = f / 2};
 }
 
 constexpr Layer layers[] = {
-    {"alexnet-conv2", square(64, 192, 27, 5)},     {"vgg-conv2_1", square(64, 128, 112, 3)},
-    {"vgg-conv4_2", square(512, 512, 28, 3)},      {"googlenet-3a-5x5", square(16, 32, 28, 5)},
-    {"googlenet-4a-1x1", square(480, 192, 14, 1)}, {"resnet-conv1", square(3, 64, 224, 7, 2)},
-    {"resnet-conv2", square(64, 64, 56, 3)},       {"resnet-conv3_1", square(64, 128, 56, 3, 2)},
-    {"resnet-conv4", square(256, 256, 14, 3)},     {"resnet-conv5", square(512, 512, 7, 3)},
+    {"alexnet-conv2", square(64, 192, 27, 5)},         {"vgg-conv2_1", square(64, 128, 112, 3)},
+    {"googlenet-4a-1x1", square(480, 192, 14, 1)},     {"inception3-1x7", row_kernel(128, 128, 17, 7)},
+    {"resnet-conv1", square(3, 64, 224, 7, 2)},        {"resnet-conv2", square(64, 64, 56, 3)},
+    {"resnet-conv3_1", square(64, 128, 56, 3, 2)},     {"resnet-conv5", square(512, 512, 7, 3)},
+    {"resnext-conv2", square(128, 128, 56, 3, 1, 32)}, {"mobilenet-conv8", square(256, 256, 28, 3, 1, 256)},
 };
 
 void run(benchmark::State& state, ps::PrimitiveEntry const& primitive, ps::ConvShape const& shape) {

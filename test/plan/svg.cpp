@@ -101,7 +101,7 @@ TEST_CASE("the picture shows every layer, every change of layout and the total")
     for (ps::Graph const& unsimplified : {ps::zoo::ResNet18::graph(), ps::zoo::GoogLeNet::graph(2)}) {
         const ps::Graph graph = ps::simplify(unsimplified);
         const ps::Plan plan = plan_of<ps::GreedyPbqp>(graph);
-        REQUIRE(plan.transforms.size() > 5);
+        REQUIRE(plan.transforms.size() > 2);
         const std::string svg = ps::to_svg(plan, graph);
         CHECK(xml_fault(svg).empty());
         CHECK(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" "));

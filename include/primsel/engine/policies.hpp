@@ -10,13 +10,13 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The choices behind an Engine. Inherit and override line by line:
 ///     struct Laptop : primsel::DefaultPolicies {
-///         using primitives = primsel::AllPrimitives::without<primsel::MecCol>;
+///         using primitives = primsel::AllPrimitives;
 ///         using executor = primsel::OpenMP;
 ///     };
 struct DefaultPolicies {
     /// The instruction set: no wider than what the translation unit is compiled for.
     using arch = default_arch;
-    using primitives = AllPrimitives;
+    using primitives = DefaultPrimitives;
     /// The first is the one in which images come and results go.
     using layouts = AllLayouts;
     using cost_model = Analytical;
