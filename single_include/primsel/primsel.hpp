@@ -7488,10 +7488,62 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-[[nodiscard]] constexpr Support kn2_supports(ConvShape const& s) {
-    if (s.strided()) return Support::no("needs stride 1");
-    return s.groups != 1 ? Support::no("needs one group") : Support::yes();
+/// One group of the convolution, as a convolution of its own.
+[[nodiscard]] constexpr ConvShape one_group(ConvShape s) {
+    s.c = s.group_c(), s.k = s.group_k(), s.groups = 1;
+    return s;
 }
+/// Where it is: its planes (chw) or its part of every pixel (hwc, `pixel` floats apart), its weights and its output.
+struct Kn2Group {
+    const float* src;
+    std::size_t pixel;
+    const float* weights;
+    float* dst;
+};
+
+/// What all kn2 primitives share: groups one after the other. `Way` says how to scratch, pack, run and price one group.
+template <class Way, bool reads_hwc>
+struct Kn2 {
+    static constexpr Family family = Family::kn2;
+    using in_layout = std::conditional_t<reads_hwc, hwc, chw>;
+    using out_layout = chw;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        return s.strided() ? Support::no("needs stride 1") : Support::yes();
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return Way::template scratch_of_group<Arch>(one_group(s), workers);
+    }
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        const ConvShape one = one_group(s);
+        for (int group = 0; group < s.groups; ++group, kernel += one.kernel_size(), dst += one.kernel_size()) {
+            Way::pack_group(one, kernel, dst);
+        }
+    }
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const ConvShape one = one_group(s);
+        Kn2Group group{args.src, static_cast<std::size_t>(s.c), args.weights, args.dst};
+        for (int i = 0; i < s.groups; ++i) {
+            Way::template run_group<Arch>(one, group, args.scratch, args.executor);
+            group.src += reads_hwc ? static_cast<std::size_t>(one.c) : one.in_shape().size();
+            group.weights += one.kernel_size();
+            group.dst += one.out_shape().size();
+        }
+    }
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        Work work;
+        for (Phase phase : Way::template work_of_group<Arch>(one_group(s))) {
+            phase.operations *= s.groups;
+            phase.bytes *= s.groups;
+            work.add(phase);
+        }
+        return work;
+    }
+};
 
 /// The kernel, tap after tap: each k x c, or c x k.
 template <bool c_major>
@@ -7516,44 +7568,42 @@ void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
             .working_set = 4.0 * static_cast<double>(s.out_pixels()) * s.k * (s.taps() + 1)};
 }
 
+/// Floats of the products of all taps.
+[[nodiscard]] constexpr std::size_t all_products(ConvShape const& s) {
+    return round_up_floats(static_cast<std::size_t>(s.taps() * s.k) * s.in_pixels());
+}
+
 }  // namespace detail
 
 /// kn2row (Anderson et al. 2017, arXiv 1709.03395): one product of the kernels of all taps with the image, whose slices
 /// are shifted and added into the output.
 template <Gemm G = SimdGemm>
-struct Kn2Row {
+struct Kn2Row : detail::Kn2<Kn2Row<G>, true> {
     static constexpr FixedString id = "kn2row";
-    static constexpr Family family = Family::kn2;
-    using in_layout = hwc;
-    using out_layout = chw;
-
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::kn2_supports(s); }
 
     template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+    [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
         const int pixels = static_cast<int>(s.in_pixels());
-        return product_floats(s) + G::template scratch_floats<Arch>(s.taps() * s.k, pixels, s.c, workers);
+        return detail::all_products(s) + G::template scratch_floats<Arch>(s.taps() * s.k, pixels, s.c, workers);
     }
-    template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
         detail::pack_taps<false>(s, kernel, dst);
     }
-
     template <class Arch>
-    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+    static void run_group(ConvShape const& s, detail::Kn2Group const& group, float* product,
+                          ExecutorRef executor) noexcept {
         const std::size_t pixels = s.in_pixels(), k = static_cast<std::size_t>(s.k);
-        float* product = args.scratch;
         G::template run<Arch>({.m = s.taps() * s.k,
                                .n = static_cast<int>(pixels),
                                .k = s.c,
-                               .a = row_major(args.weights, static_cast<std::size_t>(s.c)),
-                               .b = transposed(args.src, static_cast<std::size_t>(s.c)),
+                               .a = row_major(group.weights, static_cast<std::size_t>(s.c)),
+                               .b = transposed(group.src, group.pixel),
                                .c = product,
                                .c_stride = pixels,
-                               .scratch = args.scratch + product_floats(s),
-                               .executor = args.executor});
-        args.executor.parallel_for(k, [&](std::size_t kernel, std::size_t) {
-            float* dst = args.dst + kernel * s.out_pixels();
+                               .scratch = product + detail::all_products(s),
+                               .executor = executor});
+        executor.parallel_for(k, [&](std::size_t kernel, std::size_t) {
+            float* dst = group.dst + kernel * s.out_pixels();
             std::fill_n(dst, s.out_pixels(), 0.0F);
             for (int tap = 0; tap < s.taps(); ++tap) {
                 const float* slice = product + (static_cast<std::size_t>(tap) * k + kernel) * pixels;
@@ -7561,59 +7611,46 @@ struct Kn2Row {
             }
         });
     }
-
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work work = G::template work<Arch>(s.taps() * s.k, static_cast<int>(s.in_pixels()), s.c);
         return work.add(detail::shift_add_phase(s, false));
-    }
-
-private:
-    [[nodiscard]] static std::size_t product_floats(ConvShape const& s) {
-        return round_up_floats(static_cast<std::size_t>(s.taps() * s.k) * s.in_pixels());
     }
 };
 
 /// kn2col: the same with an image-major product, pixels x (taps k).
 template <Gemm G = SimdGemm>
-struct Kn2Col {
+struct Kn2Col : detail::Kn2<Kn2Col<G>, true> {
     static constexpr FixedString id = "kn2col";
-    static constexpr Family family = Family::kn2;
-    using in_layout = hwc;
-    using out_layout = chw;
-
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::kn2_supports(s); }
 
     template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+    [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
         const int pixels = static_cast<int>(s.in_pixels());
-        return product_floats(s) + G::template scratch_floats<Arch>(pixels, s.taps() * s.k, s.c, workers);
+        return detail::all_products(s) + G::template scratch_floats<Arch>(pixels, s.taps() * s.k, s.c, workers);
     }
     /// c x (taps k)
-    template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
         for (int c = 0; c < s.c; ++c) {
             for (int tap = 0; tap < s.taps(); ++tap) {
                 for (int k = 0; k < s.k; ++k) *dst++ = kernel[detail::kernel_index(s, k, c, tap / s.fw, tap % s.fw)];
             }
         }
     }
-
     template <class Arch>
-    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+    static void run_group(ConvShape const& s, detail::Kn2Group const& group, float* product,
+                          ExecutorRef executor) noexcept {
         const auto columns = static_cast<std::size_t>(s.taps() * s.k);
-        float* product = args.scratch;
         G::template run<Arch>({.m = static_cast<int>(s.in_pixels()),
                                .n = s.taps() * s.k,
                                .k = s.c,
-                               .a = row_major(args.src, static_cast<std::size_t>(s.c)),
-                               .b = row_major(args.weights, columns),
+                               .a = row_major(group.src, group.pixel),
+                               .b = row_major(group.weights, columns),
                                .c = product,
                                .c_stride = columns,
-                               .scratch = args.scratch + product_floats(s),
-                               .executor = args.executor});
-        args.executor.parallel_for(static_cast<std::size_t>(s.k), [&](std::size_t k, std::size_t) {
-            float* dst = args.dst + k * s.out_pixels();
+                               .scratch = product + detail::all_products(s),
+                               .executor = executor});
+        executor.parallel_for(static_cast<std::size_t>(s.k), [&](std::size_t k, std::size_t) {
+            float* dst = group.dst + k * s.out_pixels();
             std::fill_n(dst, s.out_pixels(), 0.0F);
             for (int tap = 0; tap < s.taps(); ++tap) {
                 const float* slice = product + static_cast<std::size_t>(tap * s.k) + k;
@@ -7621,62 +7658,49 @@ struct Kn2Col {
             }
         });
     }
-
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work work = G::template work<Arch>(static_cast<int>(s.in_pixels()), s.taps() * s.k, s.c);
         return work.add(detail::shift_add_phase(s, true));
-    }
-
-private:
-    [[nodiscard]] static std::size_t product_floats(ConvShape const& s) {
-        return round_up_floats(static_cast<std::size_t>(s.taps() * s.k) * s.in_pixels());
     }
 };
 
 /// kn2row-as and kn2col-as: a product a tap into a temporary (accumulate, shift), which is then shifted and added.
 /// Needs one tap's room where kn2row and kn2col need all taps'.
 template <bool row, Gemm G = SimdGemm>
-struct Kn2AccumulateShift {
+struct Kn2AccumulateShift : detail::Kn2<Kn2AccumulateShift<row, G>, !row> {
     static constexpr auto id = [] {
         if constexpr (row)
             return FixedString("kn2row-as");
         else
             return FixedString("kn2col-as");
     }();
-    static constexpr Family family = Family::kn2;
-    using in_layout = std::conditional_t<row, chw, hwc>;
-    using out_layout = chw;
-
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::kn2_supports(s); }
 
     template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+    [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
         const int pixels = static_cast<int>(s.in_pixels()), m = row ? s.k : pixels, n = row ? pixels : s.k;
         return product_floats(s) + G::template scratch_floats<Arch>(m, n, s.c, workers);
     }
-    template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
         detail::pack_taps<!row>(s, kernel, dst);
     }
-
     template <class Arch>
-    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+    static void run_group(ConvShape const& s, detail::Kn2Group const& group, float* product,
+                          ExecutorRef executor) noexcept {
         const std::size_t pixels = s.in_pixels(), c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
-        float* product = args.scratch;
         for (int tap = 0; tap < s.taps(); ++tap) {
-            const float* weights = args.weights + static_cast<std::size_t>(tap) * k * c;
+            const float* weights = group.weights + static_cast<std::size_t>(tap) * k * c;
             G::template run<Arch>({.m = row ? s.k : static_cast<int>(pixels),
                                    .n = row ? static_cast<int>(pixels) : s.k,
                                    .k = s.c,
-                                   .a = row ? row_major(weights, c) : row_major(args.src, c),
-                                   .b = row ? row_major(args.src, pixels) : row_major(weights, k),
+                                   .a = row ? row_major(weights, c) : row_major(group.src, group.pixel),
+                                   .b = row ? row_major(group.src, pixels) : row_major(weights, k),
                                    .c = product,
                                    .c_stride = row ? pixels : k,
-                                   .scratch = args.scratch + product_floats(s),
-                                   .executor = args.executor});
-            args.executor.parallel_for(k, [&](std::size_t kernel, std::size_t) {
-                float* dst = args.dst + kernel * s.out_pixels();
+                                   .scratch = product + product_floats(s),
+                                   .executor = executor});
+            executor.parallel_for(k, [&](std::size_t kernel, std::size_t) {
+                float* dst = group.dst + kernel * s.out_pixels();
                 if (tap == 0) std::fill_n(dst, s.out_pixels(), 0.0F);
                 if constexpr (row) {
                     detail::shift_add(s, tap / s.fw, tap % s.fw, product + kernel * pixels, dst);
@@ -7686,9 +7710,8 @@ struct Kn2AccumulateShift {
             });
         }
     }
-
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         const int pixels = static_cast<int>(s.in_pixels());
         Work work;
         for (Phase phase : G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c)) {
@@ -7711,7 +7734,7 @@ private:
 /// around are left out by taking one output row at a time: its products over all taps stay in cache. -a and -b say how
 /// the kernel and the image are stored: an image stored transposed is hwc.
 template <GemmForm form, Gemm G = SimdGemm>
-struct Kn2RowAccumulate {
+struct Kn2RowAccumulate : detail::Kn2<Kn2RowAccumulate<form, G>, form == GemmForm::abt || form == GemmForm::atbt> {
 private:
     static constexpr bool kernel_transposed = form == GemmForm::atb || form == GemmForm::atbt;
     static constexpr bool image_transposed = form == GemmForm::abt || form == GemmForm::atbt;
@@ -7727,37 +7750,28 @@ public:
         else
             return FixedString("kn2row-aa-atbt");
     }();
-    static constexpr Family family = Family::kn2;
-    using in_layout = std::conditional_t<image_transposed, hwc, chw>;
-    using out_layout = chw;
-
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::kn2_supports(s); }
 
     template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+    [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
         return workers * worker_floats<Arch>(s);
     }
-    template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
         detail::pack_taps<kernel_transposed>(s, kernel, dst);
     }
-
     template <class Arch>
-    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        const std::size_t slot = args.executor.concurrency() > 1 ? worker_floats<Arch>(s) : 0;
-        args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t row, std::size_t worker) {
+    static void run_group(ConvShape const& s, detail::Kn2Group const& group, float* scratch,
+                          ExecutorRef executor) noexcept {
+        const std::size_t slot = executor.concurrency() > 1 ? worker_floats<Arch>(s) : 0;
+        executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t row, std::size_t worker) {
             const int oh = static_cast<int>(row);
-            float* dst = args.dst + row * static_cast<std::size_t>(s.out_w());
+            float* dst = group.dst + row * static_cast<std::size_t>(s.out_w());
             for (int k = 0; k < s.k; ++k)
                 std::fill_n(dst + static_cast<std::size_t>(k) * s.out_pixels(), s.out_w(), 0.0F);
-            for (int tap = 0; tap < s.taps(); ++tap) {
-                add_tap<Arch>(s, args, oh, tap, dst, args.scratch + worker * slot);
-            }
+            for (int tap = 0; tap < s.taps(); ++tap) add_tap<Arch>(s, group, oh, tap, dst, scratch + worker * slot);
         });
     }
-
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work work;
         for (Phase phase : G::template work<Arch>(s.k, s.out_w(), s.c)) {
             phase.operations *= s.taps() * s.out_h();
@@ -7780,26 +7794,26 @@ private:
     }
 
     template <class Arch>
-    static void add_tap(ConvShape const& s, ConvArgs const& args, int oh, int tap, float* dst,
+    static void add_tap(ConvShape const& s, detail::Kn2Group const& group, int oh, int tap, float* dst,
                         float* scratch) noexcept {
         const int h = oh + detail::tap_offset_h(s, tap / s.fw);
         const detail::Range columns = detail::tap_columns(s, tap % s.fw);
         if (h < 0 || h >= s.h || columns.size() == 0) return;
         const auto first = static_cast<std::size_t>(h * s.w + columns.begin + detail::tap_offset_w(s, tap % s.fw));
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
-        const float* weights = args.weights + static_cast<std::size_t>(tap) * k * c;
+        const float* weights = group.weights + static_cast<std::size_t>(tap) * k * c;
         Sequential sequential;
-        G::template run<Arch>(
-            {.m = s.k,
-             .n = columns.size(),
-             .k = s.c,
-             .a = kernel_transposed ? transposed(weights, k) : row_major(weights, c),
-             .b = image_transposed ? transposed(args.src + first * c, c) : row_major(args.src + first, s.in_pixels()),
-             .c = dst + columns.begin,
-             .c_stride = s.out_pixels(),
-             .accumulate = true,
-             .scratch = scratch,
-             .executor = sequential});
+        G::template run<Arch>({.m = s.k,
+                               .n = columns.size(),
+                               .k = s.c,
+                               .a = kernel_transposed ? transposed(weights, k) : row_major(weights, c),
+                               .b = image_transposed ? transposed(group.src + first * group.pixel, group.pixel)
+                                                     : row_major(group.src + first, s.in_pixels()),
+                               .c = dst + columns.begin,
+                               .c_stride = s.out_pixels(),
+                               .accumulate = true,
+                               .scratch = scratch,
+                               .executor = sequential});
     }
 };
 
@@ -7814,32 +7828,57 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-[[nodiscard]] constexpr Support mec_supports(ConvShape const& s) {
-    if (s.groups != 1) return Support::no("needs one group");
-    return s.dilated() ? Support::no("needs dilation 1") : Support::yes();
-}
-
-/// The kernel as a packed matrix depth x k; index(c, fh, fw) orders the depth.
+/// The kernel of each group as a packed matrix depth x k; index(c, fh, fw) orders the depth.
 template <class Arch, class DepthIndex>
 void pack_depth_panels(ConvShape const& s, const float* kernel, DepthIndex const& depth_index, float* dst) {
-    const auto columns = static_cast<std::size_t>(s.k);
-    std::vector<float> matrix(s.kernel_size());
-    for (int k = 0; k < s.k; ++k) {
-        for (int c = 0; c < s.c; ++c) {
-            for (int fh = 0; fh < s.fh; ++fh) {
-                for (int fw = 0; fw < s.fw; ++fw) {
-                    const auto row = static_cast<std::size_t>(depth_index(c, fh, fw));
-                    matrix[row * columns + static_cast<std::size_t>(k)] = kernel[kernel_index(s, k, c, fh, fw)];
+    const auto columns = static_cast<std::size_t>(s.group_k());
+    std::vector<float> matrix(static_cast<std::size_t>(s.depth()) * columns);
+    for (int group = 0; group < s.groups; ++group, dst += packed_size<Arch>(s.depth(), s.group_k())) {
+        for (int k = 0; k < s.group_k(); ++k) {
+            for (int c = 0; c < s.group_c(); ++c) {
+                for (int fh = 0; fh < s.fh; ++fh) {
+                    for (int fw = 0; fw < s.fw; ++fw) {
+                        const auto row = static_cast<std::size_t>(depth_index(c, fh, fw));
+                        matrix[row * columns + static_cast<std::size_t>(k)] =
+                            kernel[kernel_index(s, group * s.group_k() + k, c, fh, fw)];
+                    }
                 }
             }
         }
+        pack_panels<Arch>(row_major(matrix.data(), columns), s.depth(), s.group_k(), dst);
     }
-    pack_panels<Arch>(row_major(matrix.data(), columns), s.depth(), s.k, dst);
+}
+template <class Arch>
+[[nodiscard]] std::size_t depth_panels_size(ConvShape const& s) {
+    return static_cast<std::size_t>(s.groups) * packed_size<Arch>(s.depth(), s.group_k());
+}
+
+/// One output row, group after group, from a lowered matrix; `windows` says where the first window is and how the
+/// windows lie, `group_step` how far a group's window is from the next one's.
+template <class Arch>
+void multiply_windows(ConvShape const& s, ConvArgs const& args, TileArgs windows, std::size_t group_step,
+                      std::size_t row) noexcept {
+    const std::size_t at = row * static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
+    const auto group_k = static_cast<std::size_t>(s.group_k());
+    windows.c = args.dst + at;
+    windows.c_stride = static_cast<std::size_t>(s.k);
+    windows.column_bias = args.bias;
+    windows.residual = args.residual == nullptr ? nullptr : args.residual + at;
+    windows.clamp = args.clamp;
+    const float* weights = args.weights;
+    for (int group = 0; group < s.groups; ++group, weights += packed_size<Arch>(s.depth(), s.group_k())) {
+        multiply_panels<Arch>(windows, 0, s.out_w(), s.group_k(), weights);
+        windows.a += group_step;
+        windows.c += group_k;
+        if (windows.column_bias != nullptr) windows.column_bias += group_k;
+        if (windows.residual != nullptr) windows.residual += group_k;
+    }
 }
 
 template <class Arch>
 [[nodiscard]] Work mec_work(ConvShape const& s, std::size_t lowered_floats, int rows, int products) {
-    const double lowered = 4.0 * static_cast<double>(lowered_floats), columns = padded_columns<Arch>(s.k);
+    const double lowered = 4.0 * static_cast<double>(lowered_floats);
+    const double columns = static_cast<double>(s.groups) * padded_columns<Arch>(s.group_k());
     const double weights = 4.0 * s.depth() * columns, out = 4.0 * static_cast<double>(s.out_shape().size());
     const double stall = std::max(1.0, 10.0 / (panel_vectors * std::min(rows, tile_rows<Arch>)));
     return Work{}
@@ -7861,7 +7900,7 @@ struct MecCol {
     using out_layout = hwc;
     static constexpr bool fuses_epilogue = true;
 
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::mec_supports(s); }
+    [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t) {
@@ -7869,13 +7908,13 @@ struct MecCol {
     }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return detail::packed_size<Arch>(s.depth(), s.k);
+        return detail::depth_panels_size<Arch>(s);
     }
     /// The depth is ordered fh, c, fw: as a strip of an hcw image is.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         detail::pack_depth_panels<Arch>(
-            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.c + c) * s.fw + fw; }, dst);
+            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.group_c() + c) * s.fw + fw; }, dst);
     }
 
     template <class Arch>
@@ -7888,16 +7927,14 @@ struct MecCol {
             }
         });
         args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t oh, std::size_t) {
-            const std::size_t at = oh * static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
-            const detail::TileArgs whole{.a = args.scratch + oh * static_cast<std::size_t>(s.stride_h) * row,
-                                         .a_stride = strip,
-                                         .run = s.depth(),
-                                         .c = args.dst + at,
-                                         .c_stride = static_cast<std::size_t>(s.k),
-                                         .column_bias = args.bias,
-                                         .residual = args.residual == nullptr ? nullptr : args.residual + at,
-                                         .clamp = args.clamp};
-            detail::multiply_panels<Arch>(whole, 0, s.out_w(), s.k, args.weights);
+            // All channels of neighbouring rows are one run.
+            const bool whole = s.groups == 1 && s.dilation_h == 1;
+            const detail::TileArgs windows{.a = args.scratch + oh * static_cast<std::size_t>(s.stride_h) * row,
+                                           .a_stride = strip,
+                                           .outer = whole ? 1 : s.fh,
+                                           .run = whole ? s.depth() : s.group_c() * s.fw,
+                                           .outer_step = static_cast<std::size_t>(s.dilation_h) * row};
+            detail::multiply_windows<Arch>(s, args, windows, row / static_cast<std::size_t>(s.groups), oh);
         });
     }
 
@@ -7925,7 +7962,7 @@ private:
                 src + (static_cast<std::size_t>(h) * static_cast<std::size_t>(s.c) + static_cast<std::size_t>(c)) *
                           static_cast<std::size_t>(s.w);
             for (int fw = 0; fw < s.fw; ++fw) {
-                const int w = w0 + fw;
+                const int w = w0 + fw * s.dilation_w;
                 dst[fw] = w >= 0 && w < s.w ? row[w] : 0.0F;
             }
         }
@@ -7941,7 +7978,7 @@ struct MecRowPartition {
     using out_layout = hwc;
     static constexpr bool fuses_epilogue = true;
 
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::mec_supports(s); }
+    [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
@@ -7949,13 +7986,13 @@ struct MecRowPartition {
     }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return detail::packed_size<Arch>(s.depth(), s.k);
+        return detail::depth_panels_size<Arch>(s);
     }
     /// The depth is ordered fw, fh, c.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         detail::pack_depth_panels<Arch>(
-            s, kernel, [&s](int c, int fh, int fw) { return (fw * s.fh + fh) * s.c + c; }, dst);
+            s, kernel, [&s](int c, int fh, int fw) { return (fw * s.fh + fh) * s.group_c() + c; }, dst);
     }
 
     template <class Arch>
@@ -7963,16 +8000,18 @@ struct MecRowPartition {
         args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t row, std::size_t worker) {
             float* strip = args.scratch + worker * strip_floats(s);
             lower(s, args.src, static_cast<int>(row), strip);
-            const std::size_t at = row * static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
-            const detail::TileArgs whole{.a = strip,
-                                         .a_stride = static_cast<std::size_t>(s.stride_w * s.fh * s.c),
-                                         .run = s.depth(),
-                                         .c = args.dst + at,
-                                         .c_stride = static_cast<std::size_t>(s.k),
-                                         .column_bias = args.bias,
-                                         .residual = args.residual == nullptr ? nullptr : args.residual + at,
-                                         .clamp = args.clamp};
-            detail::multiply_panels<Arch>(whole, 0, s.out_w(), s.k, args.weights);
+            const std::size_t pixel = static_cast<std::size_t>(s.c), column = static_cast<std::size_t>(s.fh) * pixel;
+            const bool whole = s.groups == 1 && s.dilation_w == 1;
+            const detail::TileArgs windows{.a = strip,
+                                           .a_stride = static_cast<std::size_t>(s.stride_w) * column,
+                                           .outer = whole ? 1 : s.fw,
+                                           .inner = s.groups == 1 ? 1 : s.fh,
+                                           .run = whole           ? s.depth()
+                                                  : s.groups == 1 ? s.fh * s.c
+                                                                  : s.group_c(),
+                                           .outer_step = static_cast<std::size_t>(s.dilation_w) * column,
+                                           .inner_step = pixel};
+            detail::multiply_windows<Arch>(s, args, windows, static_cast<std::size_t>(s.group_c()), row);
         });
     }
 
@@ -7991,7 +8030,7 @@ private:
         for (int pw = 0; pw < s.padded_w(); ++pw) {
             const int w = pw - s.pad_left;
             for (int fh = 0; fh < s.fh; ++fh, dst += c) {
-                const int h = oh * s.stride_h + fh - s.pad_top;
+                const int h = oh * s.stride_h + detail::tap_offset_h(s, fh);
                 if (h < 0 || h >= s.h || w < 0 || w >= s.w) {
                     std::fill_n(dst, c, 0.0F);
                 } else {

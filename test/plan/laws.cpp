@@ -83,9 +83,9 @@ void check_whole(ps::Plan const& plan, ps::Graph const& graph) {
 }  // namespace
 
 TEST_CASE("the plan of every network is proven optimal, adds up, and is no dearer than any other") {
-    for (auto const& [name, graph] : networks()) {
-        CAPTURE(name);
-        const auto check = [&, &whole = graph](auto& model) {
+    for (auto const& network : networks()) {
+        CAPTURE(network.first);
+        const auto check = [&, &whole = network.second](auto& model) {
             const ps::Plan plan = ps::make_plan(whole, kernels, model, ps::ExactPbqp{});
             CHECK(plan.optimal);
             check_whole(plan, whole);

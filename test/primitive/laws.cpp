@@ -41,7 +41,7 @@ std::set<std::string_view> restrictions(ps::Family family) {
         case ps::Family::im2:
             return {"needs stride 1"};
         case ps::Family::kn2:
-            return {"needs stride 1", "needs one group"};
+            return {"needs stride 1"};
         case ps::Family::wino3:
             return {"needs a 3x3 kernel", "needs stride 1", "needs dilation 1", "needs one group"};
         case ps::Family::wino5:
@@ -49,7 +49,7 @@ std::set<std::string_view> restrictions(ps::Family family) {
         case ps::Family::conv_1x1:
             return {"needs a 1x1 kernel", "needs stride 1", "needs no padding"};
         case ps::Family::mec:
-            return {"needs one group", "needs dilation 1"};
+            return {};
         case ps::Family::other:
             break;
     }

@@ -13,10 +13,62 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-[[nodiscard]] constexpr Support kn2_supports(ConvShape const& s) {
-    if (s.strided()) return Support::no("needs stride 1");
-    return s.groups != 1 ? Support::no("needs one group") : Support::yes();
+/// One group of the convolution, as a convolution of its own.
+[[nodiscard]] constexpr ConvShape one_group(ConvShape s) {
+    s.c = s.group_c(), s.k = s.group_k(), s.groups = 1;
+    return s;
 }
+/// Where it is: its planes (chw) or its part of every pixel (hwc, `pixel` floats apart), its weights and its output.
+struct Kn2Group {
+    const float* src;
+    std::size_t pixel;
+    const float* weights;
+    float* dst;
+};
+
+/// What all kn2 primitives share: groups one after the other. `Way` says how to scratch, pack, run and price one group.
+template <class Way, bool reads_hwc>
+struct Kn2 {
+    static constexpr Family family = Family::kn2;
+    using in_layout = std::conditional_t<reads_hwc, hwc, chw>;
+    using out_layout = chw;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        return s.strided() ? Support::no("needs stride 1") : Support::yes();
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return Way::template scratch_of_group<Arch>(one_group(s), workers);
+    }
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        const ConvShape one = one_group(s);
+        for (int group = 0; group < s.groups; ++group, kernel += one.kernel_size(), dst += one.kernel_size()) {
+            Way::pack_group(one, kernel, dst);
+        }
+    }
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const ConvShape one = one_group(s);
+        Kn2Group group{args.src, static_cast<std::size_t>(s.c), args.weights, args.dst};
+        for (int i = 0; i < s.groups; ++i) {
+            Way::template run_group<Arch>(one, group, args.scratch, args.executor);
+            group.src += reads_hwc ? static_cast<std::size_t>(one.c) : one.in_shape().size();
+            group.weights += one.kernel_size();
+            group.dst += one.out_shape().size();
+        }
+    }
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        Work work;
+        for (Phase phase : Way::template work_of_group<Arch>(one_group(s))) {
+            phase.operations *= s.groups;
+            phase.bytes *= s.groups;
+            work.add(phase);
+        }
+        return work;
+    }
+};
 
 /// The kernel, tap after tap: each k x c, or c x k.
 template <bool c_major>
@@ -41,44 +93,42 @@ void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
             .working_set = 4.0 * static_cast<double>(s.out_pixels()) * s.k * (s.taps() + 1)};
 }
 
+/// Floats of the products of all taps.
+[[nodiscard]] constexpr std::size_t all_products(ConvShape const& s) {
+    return round_up_floats(static_cast<std::size_t>(s.taps() * s.k) * s.in_pixels());
+}
+
 }  // namespace detail
 
 /// kn2row (Anderson et al. 2017, arXiv 1709.03395): one product of the kernels of all taps with the image, whose slices
 /// are shifted and added into the output.
 template <Gemm G = SimdGemm>
-struct Kn2Row {
+struct Kn2Row : detail::Kn2<Kn2Row<G>, true> {
     static constexpr FixedString id = "kn2row";
-    static constexpr Family family = Family::kn2;
-    using in_layout = hwc;
-    using out_layout = chw;
-
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::kn2_supports(s); }
 
     template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+    [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
         const int pixels = static_cast<int>(s.in_pixels());
-        return product_floats(s) + G::template scratch_floats<Arch>(s.taps() * s.k, pixels, s.c, workers);
+        return detail::all_products(s) + G::template scratch_floats<Arch>(s.taps() * s.k, pixels, s.c, workers);
     }
-    template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
         detail::pack_taps<false>(s, kernel, dst);
     }
-
     template <class Arch>
-    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+    static void run_group(ConvShape const& s, detail::Kn2Group const& group, float* product,
+                          ExecutorRef executor) noexcept {
         const std::size_t pixels = s.in_pixels(), k = static_cast<std::size_t>(s.k);
-        float* product = args.scratch;
         G::template run<Arch>({.m = s.taps() * s.k,
                                .n = static_cast<int>(pixels),
                                .k = s.c,
-                               .a = row_major(args.weights, static_cast<std::size_t>(s.c)),
-                               .b = transposed(args.src, static_cast<std::size_t>(s.c)),
+                               .a = row_major(group.weights, static_cast<std::size_t>(s.c)),
+                               .b = transposed(group.src, group.pixel),
                                .c = product,
                                .c_stride = pixels,
-                               .scratch = args.scratch + product_floats(s),
-                               .executor = args.executor});
-        args.executor.parallel_for(k, [&](std::size_t kernel, std::size_t) {
-            float* dst = args.dst + kernel * s.out_pixels();
+                               .scratch = product + detail::all_products(s),
+                               .executor = executor});
+        executor.parallel_for(k, [&](std::size_t kernel, std::size_t) {
+            float* dst = group.dst + kernel * s.out_pixels();
             std::fill_n(dst, s.out_pixels(), 0.0F);
             for (int tap = 0; tap < s.taps(); ++tap) {
                 const float* slice = product + (static_cast<std::size_t>(tap) * k + kernel) * pixels;
@@ -86,59 +136,46 @@ struct Kn2Row {
             }
         });
     }
-
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work work = G::template work<Arch>(s.taps() * s.k, static_cast<int>(s.in_pixels()), s.c);
         return work.add(detail::shift_add_phase(s, false));
-    }
-
-private:
-    [[nodiscard]] static std::size_t product_floats(ConvShape const& s) {
-        return round_up_floats(static_cast<std::size_t>(s.taps() * s.k) * s.in_pixels());
     }
 };
 
 /// kn2col: the same with an image-major product, pixels x (taps k).
 template <Gemm G = SimdGemm>
-struct Kn2Col {
+struct Kn2Col : detail::Kn2<Kn2Col<G>, true> {
     static constexpr FixedString id = "kn2col";
-    static constexpr Family family = Family::kn2;
-    using in_layout = hwc;
-    using out_layout = chw;
-
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::kn2_supports(s); }
 
     template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+    [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
         const int pixels = static_cast<int>(s.in_pixels());
-        return product_floats(s) + G::template scratch_floats<Arch>(pixels, s.taps() * s.k, s.c, workers);
+        return detail::all_products(s) + G::template scratch_floats<Arch>(pixels, s.taps() * s.k, s.c, workers);
     }
     /// c x (taps k)
-    template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
         for (int c = 0; c < s.c; ++c) {
             for (int tap = 0; tap < s.taps(); ++tap) {
                 for (int k = 0; k < s.k; ++k) *dst++ = kernel[detail::kernel_index(s, k, c, tap / s.fw, tap % s.fw)];
             }
         }
     }
-
     template <class Arch>
-    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+    static void run_group(ConvShape const& s, detail::Kn2Group const& group, float* product,
+                          ExecutorRef executor) noexcept {
         const auto columns = static_cast<std::size_t>(s.taps() * s.k);
-        float* product = args.scratch;
         G::template run<Arch>({.m = static_cast<int>(s.in_pixels()),
                                .n = s.taps() * s.k,
                                .k = s.c,
-                               .a = row_major(args.src, static_cast<std::size_t>(s.c)),
-                               .b = row_major(args.weights, columns),
+                               .a = row_major(group.src, group.pixel),
+                               .b = row_major(group.weights, columns),
                                .c = product,
                                .c_stride = columns,
-                               .scratch = args.scratch + product_floats(s),
-                               .executor = args.executor});
-        args.executor.parallel_for(static_cast<std::size_t>(s.k), [&](std::size_t k, std::size_t) {
-            float* dst = args.dst + k * s.out_pixels();
+                               .scratch = product + detail::all_products(s),
+                               .executor = executor});
+        executor.parallel_for(static_cast<std::size_t>(s.k), [&](std::size_t k, std::size_t) {
+            float* dst = group.dst + k * s.out_pixels();
             std::fill_n(dst, s.out_pixels(), 0.0F);
             for (int tap = 0; tap < s.taps(); ++tap) {
                 const float* slice = product + static_cast<std::size_t>(tap * s.k) + k;
@@ -146,62 +183,49 @@ struct Kn2Col {
             }
         });
     }
-
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work work = G::template work<Arch>(static_cast<int>(s.in_pixels()), s.taps() * s.k, s.c);
         return work.add(detail::shift_add_phase(s, true));
-    }
-
-private:
-    [[nodiscard]] static std::size_t product_floats(ConvShape const& s) {
-        return round_up_floats(static_cast<std::size_t>(s.taps() * s.k) * s.in_pixels());
     }
 };
 
 /// kn2row-as and kn2col-as: a product a tap into a temporary (accumulate, shift), which is then shifted and added.
 /// Needs one tap's room where kn2row and kn2col need all taps'.
 template <bool row, Gemm G = SimdGemm>
-struct Kn2AccumulateShift {
+struct Kn2AccumulateShift : detail::Kn2<Kn2AccumulateShift<row, G>, !row> {
     static constexpr auto id = [] {
         if constexpr (row)
             return FixedString("kn2row-as");
         else
             return FixedString("kn2col-as");
     }();
-    static constexpr Family family = Family::kn2;
-    using in_layout = std::conditional_t<row, chw, hwc>;
-    using out_layout = chw;
-
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::kn2_supports(s); }
 
     template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+    [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
         const int pixels = static_cast<int>(s.in_pixels()), m = row ? s.k : pixels, n = row ? pixels : s.k;
         return product_floats(s) + G::template scratch_floats<Arch>(m, n, s.c, workers);
     }
-    template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
         detail::pack_taps<!row>(s, kernel, dst);
     }
-
     template <class Arch>
-    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+    static void run_group(ConvShape const& s, detail::Kn2Group const& group, float* product,
+                          ExecutorRef executor) noexcept {
         const std::size_t pixels = s.in_pixels(), c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
-        float* product = args.scratch;
         for (int tap = 0; tap < s.taps(); ++tap) {
-            const float* weights = args.weights + static_cast<std::size_t>(tap) * k * c;
+            const float* weights = group.weights + static_cast<std::size_t>(tap) * k * c;
             G::template run<Arch>({.m = row ? s.k : static_cast<int>(pixels),
                                    .n = row ? static_cast<int>(pixels) : s.k,
                                    .k = s.c,
-                                   .a = row ? row_major(weights, c) : row_major(args.src, c),
-                                   .b = row ? row_major(args.src, pixels) : row_major(weights, k),
+                                   .a = row ? row_major(weights, c) : row_major(group.src, group.pixel),
+                                   .b = row ? row_major(group.src, pixels) : row_major(weights, k),
                                    .c = product,
                                    .c_stride = row ? pixels : k,
-                                   .scratch = args.scratch + product_floats(s),
-                                   .executor = args.executor});
-            args.executor.parallel_for(k, [&](std::size_t kernel, std::size_t) {
-                float* dst = args.dst + kernel * s.out_pixels();
+                                   .scratch = product + product_floats(s),
+                                   .executor = executor});
+            executor.parallel_for(k, [&](std::size_t kernel, std::size_t) {
+                float* dst = group.dst + kernel * s.out_pixels();
                 if (tap == 0) std::fill_n(dst, s.out_pixels(), 0.0F);
                 if constexpr (row) {
                     detail::shift_add(s, tap / s.fw, tap % s.fw, product + kernel * pixels, dst);
@@ -211,9 +235,8 @@ struct Kn2AccumulateShift {
             });
         }
     }
-
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         const int pixels = static_cast<int>(s.in_pixels());
         Work work;
         for (Phase phase : G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c)) {
@@ -236,7 +259,7 @@ private:
 /// around are left out by taking one output row at a time: its products over all taps stay in cache. -a and -b say how
 /// the kernel and the image are stored: an image stored transposed is hwc.
 template <GemmForm form, Gemm G = SimdGemm>
-struct Kn2RowAccumulate {
+struct Kn2RowAccumulate : detail::Kn2<Kn2RowAccumulate<form, G>, form == GemmForm::abt || form == GemmForm::atbt> {
 private:
     static constexpr bool kernel_transposed = form == GemmForm::atb || form == GemmForm::atbt;
     static constexpr bool image_transposed = form == GemmForm::abt || form == GemmForm::atbt;
@@ -252,37 +275,28 @@ public:
         else
             return FixedString("kn2row-aa-atbt");
     }();
-    static constexpr Family family = Family::kn2;
-    using in_layout = std::conditional_t<image_transposed, hwc, chw>;
-    using out_layout = chw;
-
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::kn2_supports(s); }
 
     template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+    [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
         return workers * worker_floats<Arch>(s);
     }
-    template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack_group(ConvShape const& s, const float* kernel, float* dst) {
         detail::pack_taps<kernel_transposed>(s, kernel, dst);
     }
-
     template <class Arch>
-    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        const std::size_t slot = args.executor.concurrency() > 1 ? worker_floats<Arch>(s) : 0;
-        args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t row, std::size_t worker) {
+    static void run_group(ConvShape const& s, detail::Kn2Group const& group, float* scratch,
+                          ExecutorRef executor) noexcept {
+        const std::size_t slot = executor.concurrency() > 1 ? worker_floats<Arch>(s) : 0;
+        executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t row, std::size_t worker) {
             const int oh = static_cast<int>(row);
-            float* dst = args.dst + row * static_cast<std::size_t>(s.out_w());
+            float* dst = group.dst + row * static_cast<std::size_t>(s.out_w());
             for (int k = 0; k < s.k; ++k)
                 std::fill_n(dst + static_cast<std::size_t>(k) * s.out_pixels(), s.out_w(), 0.0F);
-            for (int tap = 0; tap < s.taps(); ++tap) {
-                add_tap<Arch>(s, args, oh, tap, dst, args.scratch + worker * slot);
-            }
+            for (int tap = 0; tap < s.taps(); ++tap) add_tap<Arch>(s, group, oh, tap, dst, scratch + worker * slot);
         });
     }
-
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
+    [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work work;
         for (Phase phase : G::template work<Arch>(s.k, s.out_w(), s.c)) {
             phase.operations *= s.taps() * s.out_h();
@@ -305,26 +319,26 @@ private:
     }
 
     template <class Arch>
-    static void add_tap(ConvShape const& s, ConvArgs const& args, int oh, int tap, float* dst,
+    static void add_tap(ConvShape const& s, detail::Kn2Group const& group, int oh, int tap, float* dst,
                         float* scratch) noexcept {
         const int h = oh + detail::tap_offset_h(s, tap / s.fw);
         const detail::Range columns = detail::tap_columns(s, tap % s.fw);
         if (h < 0 || h >= s.h || columns.size() == 0) return;
         const auto first = static_cast<std::size_t>(h * s.w + columns.begin + detail::tap_offset_w(s, tap % s.fw));
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
-        const float* weights = args.weights + static_cast<std::size_t>(tap) * k * c;
+        const float* weights = group.weights + static_cast<std::size_t>(tap) * k * c;
         Sequential sequential;
-        G::template run<Arch>(
-            {.m = s.k,
-             .n = columns.size(),
-             .k = s.c,
-             .a = kernel_transposed ? transposed(weights, k) : row_major(weights, c),
-             .b = image_transposed ? transposed(args.src + first * c, c) : row_major(args.src + first, s.in_pixels()),
-             .c = dst + columns.begin,
-             .c_stride = s.out_pixels(),
-             .accumulate = true,
-             .scratch = scratch,
-             .executor = sequential});
+        G::template run<Arch>({.m = s.k,
+                               .n = columns.size(),
+                               .k = s.c,
+                               .a = kernel_transposed ? transposed(weights, k) : row_major(weights, c),
+                               .b = image_transposed ? transposed(group.src + first * group.pixel, group.pixel)
+                                                     : row_major(group.src + first, s.in_pixels()),
+                               .c = dst + columns.begin,
+                               .c_stride = s.out_pixels(),
+                               .accumulate = true,
+                               .scratch = scratch,
+                               .executor = sequential});
     }
 };
 

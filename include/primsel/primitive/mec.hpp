@@ -14,32 +14,57 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-[[nodiscard]] constexpr Support mec_supports(ConvShape const& s) {
-    if (s.groups != 1) return Support::no("needs one group");
-    return s.dilated() ? Support::no("needs dilation 1") : Support::yes();
-}
-
-/// The kernel as a packed matrix depth x k; index(c, fh, fw) orders the depth.
+/// The kernel of each group as a packed matrix depth x k; index(c, fh, fw) orders the depth.
 template <class Arch, class DepthIndex>
 void pack_depth_panels(ConvShape const& s, const float* kernel, DepthIndex const& depth_index, float* dst) {
-    const auto columns = static_cast<std::size_t>(s.k);
-    std::vector<float> matrix(s.kernel_size());
-    for (int k = 0; k < s.k; ++k) {
-        for (int c = 0; c < s.c; ++c) {
-            for (int fh = 0; fh < s.fh; ++fh) {
-                for (int fw = 0; fw < s.fw; ++fw) {
-                    const auto row = static_cast<std::size_t>(depth_index(c, fh, fw));
-                    matrix[row * columns + static_cast<std::size_t>(k)] = kernel[kernel_index(s, k, c, fh, fw)];
+    const auto columns = static_cast<std::size_t>(s.group_k());
+    std::vector<float> matrix(static_cast<std::size_t>(s.depth()) * columns);
+    for (int group = 0; group < s.groups; ++group, dst += packed_size<Arch>(s.depth(), s.group_k())) {
+        for (int k = 0; k < s.group_k(); ++k) {
+            for (int c = 0; c < s.group_c(); ++c) {
+                for (int fh = 0; fh < s.fh; ++fh) {
+                    for (int fw = 0; fw < s.fw; ++fw) {
+                        const auto row = static_cast<std::size_t>(depth_index(c, fh, fw));
+                        matrix[row * columns + static_cast<std::size_t>(k)] =
+                            kernel[kernel_index(s, group * s.group_k() + k, c, fh, fw)];
+                    }
                 }
             }
         }
+        pack_panels<Arch>(row_major(matrix.data(), columns), s.depth(), s.group_k(), dst);
     }
-    pack_panels<Arch>(row_major(matrix.data(), columns), s.depth(), s.k, dst);
+}
+template <class Arch>
+[[nodiscard]] std::size_t depth_panels_size(ConvShape const& s) {
+    return static_cast<std::size_t>(s.groups) * packed_size<Arch>(s.depth(), s.group_k());
+}
+
+/// One output row, group after group, from a lowered matrix; `windows` says where the first window is and how the
+/// windows lie, `group_step` how far a group's window is from the next one's.
+template <class Arch>
+void multiply_windows(ConvShape const& s, ConvArgs const& args, TileArgs windows, std::size_t group_step,
+                      std::size_t row) noexcept {
+    const std::size_t at = row * static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
+    const auto group_k = static_cast<std::size_t>(s.group_k());
+    windows.c = args.dst + at;
+    windows.c_stride = static_cast<std::size_t>(s.k);
+    windows.column_bias = args.bias;
+    windows.residual = args.residual == nullptr ? nullptr : args.residual + at;
+    windows.clamp = args.clamp;
+    const float* weights = args.weights;
+    for (int group = 0; group < s.groups; ++group, weights += packed_size<Arch>(s.depth(), s.group_k())) {
+        multiply_panels<Arch>(windows, 0, s.out_w(), s.group_k(), weights);
+        windows.a += group_step;
+        windows.c += group_k;
+        if (windows.column_bias != nullptr) windows.column_bias += group_k;
+        if (windows.residual != nullptr) windows.residual += group_k;
+    }
 }
 
 template <class Arch>
 [[nodiscard]] Work mec_work(ConvShape const& s, std::size_t lowered_floats, int rows, int products) {
-    const double lowered = 4.0 * static_cast<double>(lowered_floats), columns = padded_columns<Arch>(s.k);
+    const double lowered = 4.0 * static_cast<double>(lowered_floats);
+    const double columns = static_cast<double>(s.groups) * padded_columns<Arch>(s.group_k());
     const double weights = 4.0 * s.depth() * columns, out = 4.0 * static_cast<double>(s.out_shape().size());
     const double stall = std::max(1.0, 10.0 / (panel_vectors * std::min(rows, tile_rows<Arch>)));
     return Work{}
@@ -61,7 +86,7 @@ struct MecCol {
     using out_layout = hwc;
     static constexpr bool fuses_epilogue = true;
 
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::mec_supports(s); }
+    [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t) {
@@ -69,13 +94,13 @@ struct MecCol {
     }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return detail::packed_size<Arch>(s.depth(), s.k);
+        return detail::depth_panels_size<Arch>(s);
     }
     /// The depth is ordered fh, c, fw: as a strip of an hcw image is.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         detail::pack_depth_panels<Arch>(
-            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.c + c) * s.fw + fw; }, dst);
+            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.group_c() + c) * s.fw + fw; }, dst);
     }
 
     template <class Arch>
@@ -88,16 +113,14 @@ struct MecCol {
             }
         });
         args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t oh, std::size_t) {
-            const std::size_t at = oh * static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
-            const detail::TileArgs whole{.a = args.scratch + oh * static_cast<std::size_t>(s.stride_h) * row,
-                                         .a_stride = strip,
-                                         .run = s.depth(),
-                                         .c = args.dst + at,
-                                         .c_stride = static_cast<std::size_t>(s.k),
-                                         .column_bias = args.bias,
-                                         .residual = args.residual == nullptr ? nullptr : args.residual + at,
-                                         .clamp = args.clamp};
-            detail::multiply_panels<Arch>(whole, 0, s.out_w(), s.k, args.weights);
+            // All channels of neighbouring rows are one run.
+            const bool whole = s.groups == 1 && s.dilation_h == 1;
+            const detail::TileArgs windows{.a = args.scratch + oh * static_cast<std::size_t>(s.stride_h) * row,
+                                           .a_stride = strip,
+                                           .outer = whole ? 1 : s.fh,
+                                           .run = whole ? s.depth() : s.group_c() * s.fw,
+                                           .outer_step = static_cast<std::size_t>(s.dilation_h) * row};
+            detail::multiply_windows<Arch>(s, args, windows, row / static_cast<std::size_t>(s.groups), oh);
         });
     }
 
@@ -125,7 +148,7 @@ private:
                 src + (static_cast<std::size_t>(h) * static_cast<std::size_t>(s.c) + static_cast<std::size_t>(c)) *
                           static_cast<std::size_t>(s.w);
             for (int fw = 0; fw < s.fw; ++fw) {
-                const int w = w0 + fw;
+                const int w = w0 + fw * s.dilation_w;
                 dst[fw] = w >= 0 && w < s.w ? row[w] : 0.0F;
             }
         }
@@ -141,7 +164,7 @@ struct MecRowPartition {
     using out_layout = hwc;
     static constexpr bool fuses_epilogue = true;
 
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::mec_supports(s); }
+    [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
@@ -149,13 +172,13 @@ struct MecRowPartition {
     }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return detail::packed_size<Arch>(s.depth(), s.k);
+        return detail::depth_panels_size<Arch>(s);
     }
     /// The depth is ordered fw, fh, c.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         detail::pack_depth_panels<Arch>(
-            s, kernel, [&s](int c, int fh, int fw) { return (fw * s.fh + fh) * s.c + c; }, dst);
+            s, kernel, [&s](int c, int fh, int fw) { return (fw * s.fh + fh) * s.group_c() + c; }, dst);
     }
 
     template <class Arch>
@@ -163,16 +186,18 @@ struct MecRowPartition {
         args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t row, std::size_t worker) {
             float* strip = args.scratch + worker * strip_floats(s);
             lower(s, args.src, static_cast<int>(row), strip);
-            const std::size_t at = row * static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
-            const detail::TileArgs whole{.a = strip,
-                                         .a_stride = static_cast<std::size_t>(s.stride_w * s.fh * s.c),
-                                         .run = s.depth(),
-                                         .c = args.dst + at,
-                                         .c_stride = static_cast<std::size_t>(s.k),
-                                         .column_bias = args.bias,
-                                         .residual = args.residual == nullptr ? nullptr : args.residual + at,
-                                         .clamp = args.clamp};
-            detail::multiply_panels<Arch>(whole, 0, s.out_w(), s.k, args.weights);
+            const std::size_t pixel = static_cast<std::size_t>(s.c), column = static_cast<std::size_t>(s.fh) * pixel;
+            const bool whole = s.groups == 1 && s.dilation_w == 1;
+            const detail::TileArgs windows{.a = strip,
+                                           .a_stride = static_cast<std::size_t>(s.stride_w) * column,
+                                           .outer = whole ? 1 : s.fw,
+                                           .inner = s.groups == 1 ? 1 : s.fh,
+                                           .run = whole           ? s.depth()
+                                                  : s.groups == 1 ? s.fh * s.c
+                                                                  : s.group_c(),
+                                           .outer_step = static_cast<std::size_t>(s.dilation_w) * column,
+                                           .inner_step = pixel};
+            detail::multiply_windows<Arch>(s, args, windows, static_cast<std::size_t>(s.group_c()), row);
         });
     }
 
@@ -191,7 +216,7 @@ private:
         for (int pw = 0; pw < s.padded_w(); ++pw) {
             const int w = pw - s.pad_left;
             for (int fh = 0; fh < s.fh; ++fh, dst += c) {
-                const int h = oh * s.stride_h + fh - s.pad_top;
+                const int h = oh * s.stride_h + detail::tap_offset_h(s, fh);
                 if (h < 0 || h >= s.h || w < 0 || w >= s.w) {
                     std::fill_n(dst, c, 0.0F);
                 } else {
