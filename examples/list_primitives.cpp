@@ -34,7 +34,10 @@ std::string kernels_of(ps::PrimitiveEntry const& primitive, ps::ConvShape& examp
         if (!supports(primitive, kernel, shape)) continue;
         example = shape;
         ++count;
-        names += (names.empty() ? "" : " ") + std::to_string(kernel.h) + 'x' + std::to_string(kernel.w);
+        if (!names.empty()) names += ' ';
+        names += std::to_string(kernel.h);
+        names += 'x';
+        names += std::to_string(kernel.w);
     }
     return count == std::size(kernels) ? "any" : names;
 }

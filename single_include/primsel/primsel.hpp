@@ -6562,13 +6562,13 @@ struct DepthwiseChw {
     }
 
 private:
-    static constexpr int vectors = 4;
+    static constexpr int most_vectors = 4;
 
     /// Columns of the padded plane with the same remainder to the stride, and room for the last vector to read on.
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t part_floats(ConvShape const& s) {
         const int columns = std::max(s.padded_w() / s.stride_w + 1, s.out_w() + s.span_w() / s.stride_w + 1);
-        return static_cast<std::size_t>(columns + vectors * lanes<Arch>);
+        return static_cast<std::size_t>(columns + most_vectors * lanes<Arch>);
     }
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t plane_floats(ConvShape const& s) {
@@ -6601,37 +6601,54 @@ private:
         const float bias = args.bias == nullptr ? 0.0F : args.bias[k];
         for (int oh = 0; oh < s.out_h(); ++oh) {
             const float* rows = plane + static_cast<std::size_t>(oh * s.stride_h) * row;
-            for (int ow = 0; ow < s.out_w(); ow += vectors * lanes<Arch>) {
-                Floats<Arch> sums[vectors];
-                PRIMSEL_UNROLL
-                for (int v = 0; v < vectors; ++v) sums[v] = broadcast<Arch>(0.0F);
-                for (int fh = 0; fh < s.fh; ++fh) {
-                    for (int fw = 0; fw < s.fw; ++fw) {
-                        const int column = fw * s.dilation_w;
-                        const float* from = rows + static_cast<std::size_t>(fh * s.dilation_h) * row +
-                                            static_cast<std::size_t>(column % s.stride_w) * part +
-                                            static_cast<std::size_t>(column / s.stride_w + ow);
-                        const auto weight = broadcast<Arch>(weights[fh * s.fw + fw]);
-                        PRIMSEL_UNROLL
-                        for (int v = 0; v < vectors; ++v) {
-                            sums[v] = fma<Arch>(weight, load<Arch>(from + v * lanes<Arch>), sums[v]);
-                        }
-                    }
+            const std::size_t out =
+                (static_cast<std::size_t>(k) * static_cast<std::size_t>(s.out_h()) + static_cast<std::size_t>(oh)) *
+                static_cast<std::size_t>(s.out_w());
+            for (int ow = 0; ow < s.out_w();) {
+                const int rest = s.out_w() - ow;
+                const auto columns = [&]<int count>(std::integral_constant<int, count>) {
+                    run_columns<Arch, count>(s, args, rows, weights, bias, ow, out + static_cast<std::size_t>(ow));
+                    ow += count * lanes<Arch>;
+                };
+                if (rest > 2 * lanes<Arch>) {
+                    columns(std::integral_constant<int, 4>{});
+                } else if (rest > lanes<Arch>) {
+                    columns(std::integral_constant<int, 2>{});
+                } else {
+                    columns(std::integral_constant<int, 1>{});
                 }
-                finish_columns<Arch>(
-                    s, args, sums, bias,
-                    (static_cast<std::size_t>(k) * static_cast<std::size_t>(s.out_h()) + static_cast<std::size_t>(oh)) *
-                            static_cast<std::size_t>(s.out_w()) +
-                        static_cast<std::size_t>(ow),
-                    std::min(s.out_w() - ow, vectors * lanes<Arch>));
             }
         }
     }
 
+    /// `vectors` vectors of output columns from ow on, those beyond the row left out; `at` is where they go.
+    template <class Arch, int vectors>
+    static void run_columns(ConvShape const& s, ConvArgs const& args, const float* rows, const float* weights,
+                            float bias, int ow, std::size_t at) noexcept {
+        const std::size_t part = part_floats<Arch>(s), row = part * static_cast<std::size_t>(s.stride_w);
+        Floats<Arch> sums[vectors];
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) sums[v] = broadcast<Arch>(0.0F);
+        for (int fh = 0; fh < s.fh; ++fh) {
+            for (int fw = 0; fw < s.fw; ++fw) {
+                const int column = fw * s.dilation_w;
+                const float* from = rows + static_cast<std::size_t>(fh * s.dilation_h) * row +
+                                    static_cast<std::size_t>(column % s.stride_w) * part +
+                                    static_cast<std::size_t>(column / s.stride_w + ow);
+                const auto weight = broadcast<Arch>(weights[fh * s.fw + fw]);
+                PRIMSEL_UNROLL
+                for (int v = 0; v < vectors; ++v) {
+                    sums[v] = fma<Arch>(weight, load<Arch>(from + v * lanes<Arch>), sums[v]);
+                }
+            }
+        }
+        finish_columns<Arch>(args, sums, bias, at, std::min(s.out_w() - ow, vectors * lanes<Arch>));
+    }
+
     /// Writes the first `count` columns of the sums.
     template <class Arch>
-    static void finish_columns(ConvShape const&, ConvArgs const& args, Floats<Arch> (&sums)[vectors], float bias,
-                               std::size_t at, int count) noexcept {
+    PRIMSEL_INLINE static void finish_columns(ConvArgs const& args, const Floats<Arch>* sums, float bias,
+                                              std::size_t at, int count) noexcept {
         constexpr int width = lanes<Arch>;
         for (int v = 0; v * width < count; ++v) {
             const std::size_t to = at + static_cast<std::size_t>(v * width);
@@ -8967,19 +8984,21 @@ using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
 
 /// What an engine considers unless told otherwise: of every family those that win a layer somewhere. A program that
 /// only wants to be fast compiles these in a third of the time of all.
-using DefaultPrimitives = TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc, Indirect,  //
-                                   Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
-                                   Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>,
-                                   Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>,
-                                   Im2<Patch::col, PatchCopy::copy_self, GemmForm::ab, GemmOut::ki>,  //
-                                   Kn2RowAccumulate<GemmForm::ab>, Kn2RowAccumulate<GemmForm::abt>,   //
-                                   Winograd<2, 3, 16>, Winograd<4, 3, 16>, Winograd<6, 3, 16>,        //
-                                   Winograd<2, 5, 16>, Winograd<4, 5, 16>,                            //
-                                   WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
-                                   WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>,
-                                   Conv1x1Gemm<GemmForm::ab, GemmOut::ik>, Conv1x1Gemm<GemmForm::atb, GemmOut::ik>,
-                                   Conv1x1Gemm<GemmForm::ab, GemmOut::ki>, Conv1x1Gemm<GemmForm::abt, GemmOut::ki>,  //
-                                   MecCol, MecRowPartition>;
+using DefaultPrimitives =
+    TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc, Indirect,  //
+             Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
+             Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>,
+             Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>,
+             Im2<Patch::col, PatchCopy::copy_self, GemmForm::ab, GemmOut::ki>,                            //
+             Kn2RowAccumulate<GemmForm::ab>, Kn2RowAccumulate<GemmForm::abt>,                             //
+             WinogradLine<2, 3, 8>, WinogradLine<3, 3, 8>, WinogradLine<2, 5, 8>, WinogradLine<3, 5, 8>,  //
+             Winograd<2, 3, 16>, Winograd<3, 3, 16>, Winograd<4, 3, 16>, Winograd<6, 3, 16>,              //
+             Winograd<2, 5, 16>, Winograd<3, 5, 16>, Winograd<4, 5, 16>,                                  //
+             WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
+             WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>,
+             Conv1x1Gemm<GemmForm::ab, GemmOut::ik>, Conv1x1Gemm<GemmForm::atb, GemmOut::ik>,
+             Conv1x1Gemm<GemmForm::ab, GemmOut::ki>, Conv1x1Gemm<GemmForm::abt, GemmOut::ki>,  //
+             MecCol, MecRowPartition>;
 
 }  // namespace primsel::inline PRIMSEL_ABI
 

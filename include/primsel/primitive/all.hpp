@@ -68,18 +68,20 @@ using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
 
 /// What an engine considers unless told otherwise: of every family those that win a layer somewhere. A program that
 /// only wants to be fast compiles these in a third of the time of all.
-using DefaultPrimitives = TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc, Indirect,  //
-                                   Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
-                                   Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>,
-                                   Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>,
-                                   Im2<Patch::col, PatchCopy::copy_self, GemmForm::ab, GemmOut::ki>,  //
-                                   Kn2RowAccumulate<GemmForm::ab>, Kn2RowAccumulate<GemmForm::abt>,   //
-                                   Winograd<2, 3, 16>, Winograd<4, 3, 16>, Winograd<6, 3, 16>,        //
-                                   Winograd<2, 5, 16>, Winograd<4, 5, 16>,                            //
-                                   WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
-                                   WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>,
-                                   Conv1x1Gemm<GemmForm::ab, GemmOut::ik>, Conv1x1Gemm<GemmForm::atb, GemmOut::ik>,
-                                   Conv1x1Gemm<GemmForm::ab, GemmOut::ki>, Conv1x1Gemm<GemmForm::abt, GemmOut::ki>,  //
-                                   MecCol, MecRowPartition>;
+using DefaultPrimitives =
+    TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc, Indirect,  //
+             Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
+             Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>,
+             Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>,
+             Im2<Patch::col, PatchCopy::copy_self, GemmForm::ab, GemmOut::ki>,                            //
+             Kn2RowAccumulate<GemmForm::ab>, Kn2RowAccumulate<GemmForm::abt>,                             //
+             WinogradLine<2, 3, 8>, WinogradLine<3, 3, 8>, WinogradLine<2, 5, 8>, WinogradLine<3, 5, 8>,  //
+             Winograd<2, 3, 16>, Winograd<3, 3, 16>, Winograd<4, 3, 16>, Winograd<6, 3, 16>,              //
+             Winograd<2, 5, 16>, Winograd<3, 5, 16>, Winograd<4, 5, 16>,                                  //
+             WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
+             WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>,
+             Conv1x1Gemm<GemmForm::ab, GemmOut::ik>, Conv1x1Gemm<GemmForm::atb, GemmOut::ik>,
+             Conv1x1Gemm<GemmForm::ab, GemmOut::ki>, Conv1x1Gemm<GemmForm::abt, GemmOut::ki>,  //
+             MecCol, MecRowPartition>;
 
 }  // namespace primsel::inline PRIMSEL_ABI
