@@ -1,6 +1,7 @@
 // The tiles of Winograd's minimal filtering in one dimension: where they lie, and how they are transformed.
 #pragma once
 
+#include <primsel/core/fixed_string.hpp>
 #include <primsel/primitive/detail/winograd_tiles.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
