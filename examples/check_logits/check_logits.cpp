@@ -16,6 +16,11 @@ namespace ps = primsel;
 
 namespace {
 
+/// Every primitive there is, for each family to be at its best.
+struct AllCandidates : ps::DefaultPolicies {
+    using primitives = ps::AllPrimitives;
+};
+
 double difference(std::span<const float> values, std::span<const float> reference) {
     double worst = 0, squares = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -29,7 +34,7 @@ double difference(std::span<const float> values, std::span<const float> referenc
 /// Returns whether every plan stays within the bound.
 bool check(std::string const& directory, std::string const& name) {
     constexpr double bound = 1e-4;
-    using Engine = ps::Engine<ps::Graph>;
+    using Engine = ps::Engine<ps::Graph, AllCandidates>;
     const ps::Graph graph = ps::zoo::graph(name), simplified = ps::simplify(graph);
     const ps::Weights weights = ps::read_weights(directory + "/" + name + ".safetensors", graph);
     const ps::Weights reference = ps::read_safetensors(directory + "/" + name + ".reference.safetensors");

@@ -13,9 +13,14 @@ namespace ps = primsel;
 
 namespace {
 
+/// Every primitive there is, for each family to be at its best.
+struct AllCandidates : ps::DefaultPolicies {
+    using primitives = ps::AllPrimitives;
+};
+
 template <ps::CostModel Model>
 void compare(std::string const& name, Model& model, std::size_t rounds) {
-    using Engine = ps::Engine<ps::Graph>;
+    using Engine = ps::Engine<ps::Graph, AllCandidates>;
     const ps::Graph graph = ps::zoo::graph(name), simplified = ps::simplify(graph);
     std::vector<ps::ComparedPlan> plans = ps::rival_plans(simplified, Engine::kernels(), model);
     ps::Sequential sequential;

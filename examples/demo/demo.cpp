@@ -20,6 +20,11 @@ namespace ps = primsel;
 
 namespace {
 
+/// Every primitive there is, for each family to be at its best.
+struct AllCandidates : ps::DefaultPolicies {
+    using primitives = ps::AllPrimitives;
+};
+
 const std::string weights_dir = DEMO_WEIGHTS;
 const std::string data_dir = "/usr/share/datasets/fashion-mnist/";
 
@@ -53,7 +58,7 @@ void classify() {
 }
 
 void compare() {
-    using Engine = ps::Engine<ps::Graph>;
+    using Engine = ps::Engine<ps::Graph, AllCandidates>;
     const ps::Graph graph = ps::zoo::ResNet18::graph(), simplified = ps::simplify(graph);
     ps::Analytical model;
     std::vector<ps::ComparedPlan> plans = ps::rival_plans(simplified, Engine::kernels(), model);
