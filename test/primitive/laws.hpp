@@ -263,7 +263,7 @@ inline Outcome run(List const& list, ps::PrimitiveEntry const& entry, Problem co
     };
     constexpr Kernel kernels[] = {{1, 1}, {1, 1}, {3, 3}, {3, 3}, {3, 3}, {5, 5}, {5, 5}, {2, 3},
                                   {4, 4}, {1, 7}, {7, 1}, {1, 3}, {3, 1}, {2, 2}, {3, 5}, {7, 7}};
-    const std::size_t drawn = quick() ? 70 : 800;
+    const std::size_t drawn = quick() ? 110 : 800;
     std::vector<ps::ConvShape> shapes;
     while (shapes.size() < drawn) {
         ps::ConvShape s{.c = pick({1, 2, 3, 5, 8, 13, 15, 16, 17, 31, 32, 33}),
