@@ -16,11 +16,6 @@ namespace ps = primsel;
 
 namespace {
 
-/// Every primitive there is, for each family to be at its best.
-struct AllCandidates : ps::DefaultPolicies {
-    using primitives = ps::AllPrimitives;
-};
-
 double difference(std::span<const float> values, std::span<const float> reference) {
     double worst = 0, squares = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -34,7 +29,8 @@ double difference(std::span<const float> values, std::span<const float> referenc
 /// Returns whether every plan stays within the bound.
 bool check(std::string const& directory, std::string const& name) {
     constexpr double bound = 1e-4;
-    using Engine = ps::Engine<ps::Graph, AllCandidates>;
+    // Every primitive there is, for each family to be at its best.
+    const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
     const ps::Graph graph = ps::zoo::graph(name), simplified = ps::simplify(graph);
     const ps::Weights weights = ps::read_weights(directory + "/" + name + ".safetensors", graph);
     const ps::Weights reference = ps::read_safetensors(directory + "/" + name + ".reference.safetensors");
@@ -44,8 +40,8 @@ bool check(std::string const& directory, std::string const& name) {
     ps::Sequential sequential;
     bool good = true;
     std::printf("%s: PyTorch in single precision against double: %.1e\n", name.c_str(), difference(logits, exact));
-    for (ps::ComparedPlan const& rival : ps::rival_plans(simplified, Engine::kernels(), model)) {
-        ps::Program program(simplified, Engine::kernels(), rival.plan, weights, 1);
+    for (ps::ComparedPlan const& rival : ps::rival_plans(simplified, kernels, model)) {
+        ps::Program program(simplified, kernels, rival.plan, weights, 1);
         std::vector<float> result(logits.size());
         program.run(input.data(), result.data(), sequential);
         const double worst = difference(result, logits);

@@ -13,18 +13,14 @@ namespace ps = primsel;
 
 namespace {
 
-/// Every primitive there is, for each family to be at its best.
-struct AllCandidates : ps::DefaultPolicies {
-    using primitives = ps::AllPrimitives;
-};
-
 template <ps::CostModel Model>
 void compare(std::string const& name, Model& model, std::size_t rounds) {
-    using Engine = ps::Engine<ps::Graph, AllCandidates>;
+    // Every primitive there is, for each family to be at its best.
+    const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
     const ps::Graph graph = ps::zoo::graph(name), simplified = ps::simplify(graph);
-    std::vector<ps::ComparedPlan> plans = ps::rival_plans(simplified, Engine::kernels(), model);
+    std::vector<ps::ComparedPlan> plans = ps::rival_plans(simplified, kernels, model);
     ps::Sequential sequential;
-    ps::time_plans(plans, simplified, Engine::kernels(), ps::random_weights(graph), sequential, rounds);
+    ps::time_plans(plans, simplified, kernels, ps::random_weights(graph), sequential, rounds);
     std::printf("%s, costs %s: predicted in %.3f ms, solved in %.3f ms, %s\n", name.c_str(), Model::name.data(),
                 plans[0].plan.predict_seconds * 1e3, plans[0].plan.solve_seconds * 1e3,
                 plans[0].plan.optimal ? "proven optimal" : "not proven optimal");

@@ -20,11 +20,6 @@ namespace ps = primsel;
 
 namespace {
 
-/// Every primitive there is, for each family to be at its best.
-struct AllCandidates : ps::DefaultPolicies {
-    using primitives = ps::AllPrimitives;
-};
-
 const std::string weights_dir = DEMO_WEIGHTS;
 const std::string data_dir = "/usr/share/datasets/fashion-mnist/";
 
@@ -58,13 +53,14 @@ void classify() {
 }
 
 void compare() {
-    using Engine = ps::Engine<ps::Graph, AllCandidates>;
+    // Every primitive there is, for each family to be at its best.
+    const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
     const ps::Graph graph = ps::zoo::ResNet18::graph(), simplified = ps::simplify(graph);
     ps::Analytical model;
-    std::vector<ps::ComparedPlan> plans = ps::rival_plans(simplified, Engine::kernels(), model);
+    std::vector<ps::ComparedPlan> plans = ps::rival_plans(simplified, kernels, model);
     ps::Sequential sequential;
     std::printf("ResNet-18, seeded weights, one thread, medians of interleaved runs:\n");
-    ps::time_plans(plans, simplified, Engine::kernels(), ps::random_weights(graph), sequential, 9);
+    ps::time_plans(plans, simplified, kernels, ps::random_weights(graph), sequential, 9);
     for (ps::ComparedPlan const& plan : plans) {
         std::printf("  %-18s %8.2f ms  %5.2fx the plan\n", plan.name.c_str(), plan.seconds * 1e3,
                     plan.seconds / plans[0].seconds);
