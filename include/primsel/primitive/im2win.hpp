@@ -1,13 +1,12 @@
 #pragma once
 
-#include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/fixed_string.hpp>
+#include <primsel/primitive/detail/strip.hpp>
 #include <primsel/primitive/detail/tap.hpp>
 #include <primsel/primitive/primitive.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -28,7 +27,7 @@ struct Im2Win {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return workers * strip_floats(s);
+        return workers * detail::strip_floats(s);
     }
     /// Each kernel ordered as the windows are: fw, fh, c.
     template <class Arch>
@@ -46,8 +45,8 @@ struct Im2Win {
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         args.executor.parallel_for(
             static_cast<std::size_t>(s.out_h()), [&s, &args](std::size_t row, std::size_t worker) {
-                float* strip = args.scratch + worker * strip_floats(s);
-                lower(s, args.src, static_cast<int>(row), strip);
+                float* strip = args.scratch + worker * detail::strip_floats(s);
+                detail::lower_to_strip(s, args.src, static_cast<int>(row), strip);
                 for (int k = 0; k < s.k; k += block) {
                     const int kernels = std::min(block, s.k - k);
                     for (int ow = 0; ow < s.out_w(); ow += block) {
@@ -60,7 +59,7 @@ struct Im2Win {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const double strip = 4.0 * static_cast<double>(strip_floats(s)),
+        const double strip = 4.0 * static_cast<double>(detail::strip_floats(s)),
                      weights = 4.0 * static_cast<double>(s.kernel_size());
         const double tiles =
             std::ceil(s.out_w() / static_cast<double>(block)) * std::ceil(s.k / static_cast<double>(block)) * s.out_h();
@@ -76,24 +75,6 @@ struct Im2Win {
 private:
     /// Columns and kernels of a tile.
     static constexpr int block = 4;
-
-    [[nodiscard]] static std::size_t strip_floats(ConvShape const& s) {
-        return round_up_floats(static_cast<std::size_t>(s.padded_w() * s.fh) * static_cast<std::size_t>(s.c));
-    }
-    static void lower(ConvShape const& s, const float* src, int oh, float* dst) noexcept {
-        const auto c = static_cast<std::size_t>(s.c);
-        for (int column = 0; column < s.padded_w(); ++column) {
-            const int w = column - s.pad_left;
-            for (int fh = 0; fh < s.fh; ++fh, dst += c) {
-                const int h = oh * s.stride_h + fh - s.pad_top;
-                if (h < 0 || h >= s.h || w < 0 || w >= s.w) {
-                    std::fill_n(dst, c, 0.0F);
-                } else {
-                    std::memcpy(dst, src + static_cast<std::size_t>(h * s.w + w) * c, c * sizeof(float));
-                }
-            }
-        }
-    }
 
     /// The dot products of `columns` windows with `kernels` kernels; at the edges the last one is computed again in
     /// place of those that are not there.

@@ -3,11 +3,11 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/primitive/detail/panel.hpp>
+#include <primsel/primitive/detail/strip.hpp>
 #include <primsel/primitive/detail/tap.hpp>
 #include <primsel/primitive/primitive.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -168,7 +168,7 @@ struct MecRowPartition {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return workers * strip_floats(s);
+        return workers * detail::strip_floats(s);
     }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
@@ -184,8 +184,8 @@ struct MecRowPartition {
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t row, std::size_t worker) {
-            float* strip = args.scratch + worker * strip_floats(s);
-            lower(s, args.src, static_cast<int>(row), strip);
+            float* strip = args.scratch + worker * detail::strip_floats(s);
+            detail::lower_to_strip(s, args.src, static_cast<int>(row), strip);
             const std::size_t pixel = static_cast<std::size_t>(s.c), column = static_cast<std::size_t>(s.fh) * pixel;
             const bool whole = s.groups == 1 && s.dilation_w == 1;
             const detail::TileArgs windows{.a = strip,
@@ -203,27 +203,8 @@ struct MecRowPartition {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        return detail::mec_work<Arch>(s, strip_floats(s) * static_cast<std::size_t>(s.out_h()), s.out_w(), s.out_h());
-    }
-
-private:
-    [[nodiscard]] static std::size_t strip_floats(ConvShape const& s) {
-        return round_up_floats(static_cast<std::size_t>(s.padded_w()) * static_cast<std::size_t>(s.fh) *
-                               static_cast<std::size_t>(s.c));
-    }
-    static void lower(ConvShape const& s, const float* src, int oh, float* dst) noexcept {
-        const auto c = static_cast<std::size_t>(s.c);
-        for (int pw = 0; pw < s.padded_w(); ++pw) {
-            const int w = pw - s.pad_left;
-            for (int fh = 0; fh < s.fh; ++fh, dst += c) {
-                const int h = oh * s.stride_h + detail::tap_offset_h(s, fh);
-                if (h < 0 || h >= s.h || w < 0 || w >= s.w) {
-                    std::fill_n(dst, c, 0.0F);
-                } else {
-                    std::memcpy(dst, src + static_cast<std::size_t>(h * s.w + w) * c, c * sizeof(float));
-                }
-            }
-        }
+        return detail::mec_work<Arch>(s, detail::strip_floats(s) * static_cast<std::size_t>(s.out_h()), s.out_w(),
+                                      s.out_h());
     }
 };
 
