@@ -48,13 +48,7 @@ public:
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
         const auto size = traits::sizes(s);
-        Work work;
-        for (Phase phase : G::template work<Arch>(size.m, size.n, size.k)) {
-            phase.operations *= s.groups;
-            phase.bytes *= s.groups;
-            work.add(phase);
-        }
-        return work;
+        return Work{}.append(G::template work<Arch>(size.m, size.n, size.k), s.groups);
     }
 };
 

@@ -77,17 +77,12 @@ public:
         const auto size = traits::sizes(s);
         const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
         const double patches = 4.0 * static_cast<double>(patch_floats(s));
-        Work work;
-        work.add({.rate = copy == PatchCopy::scan ? Rate::scalar : Rate::vector,
+        return Work{}
+            .add({.rate = copy == PatchCopy::scan ? Rate::scalar : Rate::vector,
                   .operations = copy == PatchCopy::scan ? elements : 0,
                   .bytes = 8 * elements,
-                  .working_set = patches});
-        for (Phase phase : G::template work<Arch>(size.m, size.n, size.k)) {
-            phase.operations *= s.groups;
-            phase.bytes *= s.groups;
-            work.add(phase);
-        }
-        return work;
+                  .working_set = patches})
+            .append(G::template work<Arch>(size.m, size.n, size.k), s.groups);
     }
 
 private:

@@ -60,13 +60,7 @@ struct Kn2 {
     }
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        Work work;
-        for (Phase phase : Way::template work_of_group<Arch>(one_group(s))) {
-            phase.operations *= s.groups;
-            phase.bytes *= s.groups;
-            work.add(phase);
-        }
-        return work;
+        return Work{}.append(Way::template work_of_group<Arch>(one_group(s)), s.groups);
     }
 };
 
@@ -238,15 +232,9 @@ struct Kn2AccumulateShift : detail::Kn2<Kn2AccumulateShift<row, G>, !row> {
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         const int pixels = static_cast<int>(s.in_pixels());
-        Work work;
-        for (Phase phase : G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c)) {
-            phase.operations *= s.taps();
-            phase.bytes *= s.taps();
-            work.add(phase);
-        }
         Phase add = detail::shift_add_phase(s, !row);
         add.working_set = 8.0 * static_cast<double>(s.out_pixels()) * s.k;
-        return work.add(add);
+        return Work{}.append(G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c), s.taps()).add(add);
     }
 
 private:
@@ -297,14 +285,11 @@ public:
     }
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
-        Work work;
-        for (Phase phase : G::template work<Arch>(s.k, s.out_w(), s.c)) {
-            phase.operations *= s.taps() * s.out_h();
-            phase.bytes *= s.taps() * s.out_h();
+        Work one_row = G::template work<Arch>(s.k, s.out_w(), s.c);
+        for (Phase& phase : one_row.phases) {
             phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
-            work.add(phase);
         }
-        return work;
+        return Work{}.append(one_row, s.taps() * s.out_h());
     }
 
 private:

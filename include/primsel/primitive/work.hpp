@@ -33,6 +33,15 @@ struct Work {
     }
     [[nodiscard]] constexpr auto begin() const { return phases.begin(); }
     [[nodiscard]] constexpr auto end() const { return phases.begin() + static_cast<std::ptrdiff_t>(count); }
+    /// Another's phases, each gone through `times` times on the same working set.
+    constexpr Work& append(Work const& other, double times) {
+        for (Phase phase : other) {
+            phase.operations *= times;
+            phase.bytes *= times;
+            add(phase);
+        }
+        return *this;
+    }
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
