@@ -110,10 +110,10 @@ private:
     /// As many output lines as leave the transformed tiles in L2, but no fewer than four kernels high: the lines
     /// between two blocks are transformed twice.
     [[nodiscard]] static constexpr int lines_per_block(ConvShape const& s) {
-        constexpr std::size_t l2 = 160 << 10;
-        int lines = 4 * Tiles::lines;
-        while (block_floats(s, lines + 1) <= l2) ++lines;
-        return std::min(lines, Tiles::out_lines(s));
+        constexpr int l2_floats = 160 << 10;
+        const int in = static_cast<int>(detail::tile_stride(s.c)), out = static_cast<int>(detail::tile_stride(s.k));
+        const int fitting = (l2_floats / (taps * Tiles::positions(s)) - (Tiles::lines - 1) * in) / (in + out);
+        return std::min(std::max(4 * Tiles::lines, fitting), Tiles::out_lines(s));
     }
 
     template <class Arch>
