@@ -91,7 +91,8 @@ TEST_CASE("graph: every error names the layer and what is wrong") {
         ps::error);
     const std::size_t pooled = graph.add("pooled", ps::PoolParams{}, {1});
     CHECK_THROWS_WITH_AS(graph.add("joined", ps::ConcatParams{}, {1, pooled}),
-                         "graph: layer joined (concat) on 4x8x6, 4x4x3: the inputs differ in height or width",
+                         "graph: layer joined (concat) on 4x8x6, 4x4x3: the inputs differ in size along another axis "
+                         "than that of the concatenation",
                          ps::error);
     CHECK_THROWS_WITH_AS((void)graph.find("missing"), "graph: no layer is named missing", ps::error);
     CHECK_THROWS_WITH_AS(ps::Graph(0), "graph: impossible batch 0", ps::error);

@@ -5,12 +5,16 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-enum class ActivationKind { relu, relu6, leaky_relu, sigmoid, hard_swish };
+enum class ActivationKind { relu, relu6, leaky_relu, sigmoid, hard_swish, elu, hard_sigmoid, tanh, clip, sqrt };
 
-/// An elementwise function. alpha: the slope of leaky_relu below zero.
+/// An elementwise function. What alpha and beta are:
+/// - leaky_relu: the slope below zero;
+/// - elu: alpha * (exp(x) - 1) below zero;
+/// - hard_sigmoid: alpha * x + beta, held between 0 and 1;
+/// - clip: the lowest and the highest value.
 struct ActivationParams {
     ActivationKind kind = ActivationKind::relu;
-    float alpha = 0.0F;
+    float alpha = 0.0F, beta = 0.0F;
 
     [[nodiscard]] constexpr std::string_view name() const {
         switch (kind) {
@@ -24,6 +28,16 @@ struct ActivationParams {
                 return "sigmoid";
             case ActivationKind::hard_swish:
                 return "hard_swish";
+            case ActivationKind::elu:
+                return "elu";
+            case ActivationKind::hard_sigmoid:
+                return "hard_sigmoid";
+            case ActivationKind::tanh:
+                return "tanh";
+            case ActivationKind::clip:
+                return "clip";
+            case ActivationKind::sqrt:
+                return "sqrt";
         }
         return "";
     }
@@ -47,6 +61,19 @@ struct Sigmoid {
 /// x * min(max(x + 3, 0), 6) / 6
 struct HardSwish {
     static constexpr ActivationParams params{ActivationKind::hard_swish};
+};
+struct Tanh {
+    static constexpr ActivationParams params{ActivationKind::tanh};
+};
+/// Alpha * (exp(x) - 1) below zero; Alpha is a std::ratio.
+template <class Alpha = std::ratio<1>>
+struct Elu {
+    static constexpr ActivationParams params{ActivationKind::elu, as_float<Alpha>};
+};
+/// Slope * x + Offset, held between 0 and 1; both are std::ratio.
+template <class Slope = std::ratio<1, 6>, class Offset = std::ratio<1, 2>>
+struct HardSigmoid {
+    static constexpr ActivationParams params{ActivationKind::hard_sigmoid, as_float<Slope>, as_float<Offset>};
 };
 /// Slope * x below zero; Slope is a std::ratio.
 template <class Slope = std::ratio<1, 100>>

@@ -44,6 +44,41 @@ private:
     [[nodiscard]] constexpr int span_w() const { return (kernel.w - 1) * dilation.w + 1; }
 };
 
+/// The transpose of a convolution with k kernels (its gradient with respect to its input). Weights: `<name>.weight`, of
+/// c x k/groups x h x w, and `<name>.bias`, of k.
+struct ConvTransposeParams {
+    int k = 1;
+    Extent kernel{1};
+    Extent stride{1};
+    /// Taken away from the result.
+    Padding padding{};
+    Extent dilation{1};
+    /// Rows and columns of the result beyond the last that the transpose reaches.
+    int extra_h = 0, extra_w = 0;
+    int groups = 1;
+    bool bias = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "conv_transpose"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        if (k < 1 || kernel.h < 1 || kernel.w < 1 || stride.h < 1 || stride.w < 1 || dilation.h < 1 || dilation.w < 1 ||
+            groups < 1 || padding.negative() || extra_h < 0 || extra_w < 0) {
+            return Fault::impossible_parameter;
+        }
+        if (inputs[0].c % groups != 0 || k % groups != 0) return Fault::groups_do_not_divide;
+        const Shape shape = output(inputs);
+        return shape.h < 1 || shape.w < 1 ? Fault::kernel_exceeds_input : Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = k,
+                .h = (inputs[0].h - 1) * stride.h + (kernel.h - 1) * dilation.h + 1 + extra_h - padding.top -
+                     padding.bottom,
+                .w = (inputs[0].w - 1) * stride.w + (kernel.w - 1) * dilation.w + 1 + extra_w - padding.left -
+                     padding.right};
+    }
+    friend constexpr bool operator==(ConvTransposeParams const&, ConvTransposeParams const&) = default;
+};
+
 namespace layer {
 
 /// K kernels of the given size. Options: Stride<2>, Pad<1>, Dilation<2>, Groups<32>, NoBias. Without Pad, the padding

@@ -16,6 +16,18 @@ struct InputParams {
     friend constexpr bool operator==(InputParams const&, InputParams const&) = default;
 };
 
+/// Values that are the same for every image. Weight: `<name>.value`, of c x h x w.
+struct ConstantParams {
+    Shape shape;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "constant"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return InputParams{shape}.check(inputs);
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
+    friend constexpr bool operator==(ConstantParams const&, ConstantParams const&) = default;
+};
+
 namespace layer {
 /// The image: channels, height, width.
 template <int C, int H, int W>

@@ -21,6 +21,7 @@ enum class Fault {
     sizes_differ,
     slice_outside,
     padding_exceeds_kernel,
+    padding_exceeds_input,
 };
 
 [[nodiscard]] constexpr std::string_view message(Fault fault) {
@@ -38,11 +39,13 @@ enum class Fault {
         case Fault::shapes_differ:
             return "the inputs differ in shape";
         case Fault::sizes_differ:
-            return "the inputs differ in height or width";
+            return "the inputs differ in size along another axis than that of the concatenation";
         case Fault::slice_outside:
-            return "the slice lies outside the channels";
+            return "the slice lies outside the input";
         case Fault::padding_exceeds_kernel:
             return "the padding is larger than the pooling window";
+        case Fault::padding_exceeds_input:
+            return "the padding mirrors more than the input has";
     }
     return "";
 }

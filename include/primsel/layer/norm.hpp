@@ -46,8 +46,10 @@ struct LrnParams {
     friend constexpr bool operator==(LrnParams const&, LrnParams const&) = default;
 };
 
-/// exp(x) over its sum across the channels of each pixel.
+/// exp(x) over its sum along an axis: of each pixel's channels, unless told otherwise.
 struct SoftmaxParams {
+    Axis axis = Axis::c;
+
     [[nodiscard]] static constexpr std::string_view name() { return "softmax"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;

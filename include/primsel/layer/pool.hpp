@@ -16,34 +16,38 @@ struct PoolParams {
     Padding padding{};
     bool ceil_mode = false;
     bool count_include_pad = true;
+    Extent dilation{1};
 
     [[nodiscard]] constexpr std::string_view name() const {
         return kind == PoolKind::max ? "max_pool" : "average_pool";
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (window.h < 1 || window.w < 1 || stride.h < 1 || stride.w < 1 || padding.negative()) {
+        if (window.h < 1 || window.w < 1 || stride.h < 1 || stride.w < 1 || dilation.h < 1 || dilation.w < 1 ||
+            padding.negative()) {
             return Fault::impossible_parameter;
         }
         // A window wholly in the padding would have no maximum.
-        if (padding.top >= window.h || padding.bottom >= window.h || padding.left >= window.w ||
-            padding.right >= window.w) {
+        if (padding.top >= span_h() || padding.bottom >= span_h() || padding.left >= span_w() ||
+            padding.right >= span_w()) {
             return Fault::padding_exceeds_kernel;
         }
         // Rounding up, a window may reach beyond the padded input by less than a stride.
         const int spare_h = ceil_mode ? stride.h - 1 : 0, spare_w = ceil_mode ? stride.w - 1 : 0;
-        if (window.h > inputs[0].h + padding.top + padding.bottom + spare_h) return Fault::kernel_exceeds_input;
-        if (window.w > inputs[0].w + padding.left + padding.right + spare_w) return Fault::kernel_exceeds_input;
+        if (span_h() > inputs[0].h + padding.top + padding.bottom + spare_h) return Fault::kernel_exceeds_input;
+        if (span_w() > inputs[0].w + padding.left + padding.right + spare_w) return Fault::kernel_exceeds_input;
         return Fault::none;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = inputs[0].c,
-                .h = extent(inputs[0].h, window.h, stride.h, padding.top, padding.bottom),
-                .w = extent(inputs[0].w, window.w, stride.w, padding.left, padding.right)};
+                .h = extent(inputs[0].h, span_h(), stride.h, padding.top, padding.bottom),
+                .w = extent(inputs[0].w, span_w(), stride.w, padding.left, padding.right)};
     }
     friend constexpr bool operator==(PoolParams const&, PoolParams const&) = default;
 
 private:
+    [[nodiscard]] constexpr int span_h() const { return (window.h - 1) * dilation.h + 1; }
+    [[nodiscard]] constexpr int span_w() const { return (window.w - 1) * dilation.w + 1; }
     [[nodiscard]] constexpr int extent(int in, int size, int step, int before, int after) const {
         const int room = in + before + after - size;
         int out = (ceil_mode ? room + step - 1 : room) / step + 1;
@@ -51,6 +55,18 @@ private:
         if (ceil_mode && (out - 1) * step >= in + before) --out;
         return out;
     }
+};
+
+/// Where the maxima of a max pooling lie: the offset of each, as a float, in the whole batch of inputs in chw order.
+struct MaxPoolIndicesParams {
+    PoolParams pool;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "max_pool_indices"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return pool.kind == PoolKind::max ? pool.check(inputs) : Fault::impossible_parameter;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return pool.output(inputs); }
+    friend constexpr bool operator==(MaxPoolIndicesParams const&, MaxPoolIndicesParams const&) = default;
 };
 
 /// Pooling over the whole image: one value a channel.
@@ -67,6 +83,27 @@ struct GlobalPoolParams {
         return {.c = inputs[0].c, .h = 1, .w = 1};
     }
     friend constexpr bool operator==(GlobalPoolParams const&, GlobalPoolParams const&) = default;
+};
+
+enum class ReduceKind { mean, sum, max };
+
+/// One value for all elements along an axis.
+struct ReduceParams {
+    ReduceKind kind = ReduceKind::mean;
+    Axis axis = Axis::c;
+
+    [[nodiscard]] constexpr std::string_view name() const {
+        return kind == ReduceKind::mean ? "reduce_mean" : kind == ReduceKind::sum ? "reduce_sum" : "reduce_max";
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        Shape shape = inputs[0];
+        primsel::extent(shape, axis) = 1;
+        return shape;
+    }
+    friend constexpr bool operator==(ReduceParams const&, ReduceParams const&) = default;
 };
 
 namespace layer {

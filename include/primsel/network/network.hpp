@@ -45,6 +45,7 @@ struct Sound {
     static_assert(fault != Fault::sizes_differ, "primsel: the branches concatenated here differ in height or width");
     static_assert(fault != Fault::slice_outside, "primsel: this slice lies outside the channels");
     static_assert(fault != Fault::padding_exceeds_kernel, "primsel: this padding is larger than the pooling window");
+    static_assert(fault != Fault::padding_exceeds_input, "primsel: this padding mirrors more than the input has");
     static constexpr bool value = fault == Fault::none;
 };
 

@@ -41,6 +41,13 @@ inline void add_affine_specs(std::string const& name, bool batch_norm, std::int6
             specs.push_back(
                 {node.name + ".weight", {k, static_cast<std::int64_t>(graph[node.inputs[0]].shape.size())}});
             if (dense->bias) specs.push_back({node.name + ".bias", {k}});
+        } else if (const auto* transpose = std::get_if<ConvTransposeParams>(&node.layer)) {
+            specs.push_back(
+                {node.name + ".weight",
+                 {graph[node.inputs[0]].shape.c, k / transpose->groups, transpose->kernel.h, transpose->kernel.w}});
+            if (transpose->bias) specs.push_back({node.name + ".bias", {k}});
+        } else if (std::holds_alternative<ConstantParams>(node.layer)) {
+            specs.push_back({node.name + ".value", {k, node.shape.h, node.shape.w}});
         } else if (std::holds_alternative<BatchNormParams>(node.layer)) {
             detail::add_affine_specs(node.name, true, k, specs);
         } else if (std::holds_alternative<ScaleParams>(node.layer)) {
@@ -111,6 +118,11 @@ inline void affine(std::string const& name, const BatchNormParams* batch_norm, W
         detail::affine(node.name, batch_norm, weights, factor, shift);
         result.kernel.assign(factor.begin(), factor.end());
         result.bias.assign(shift.begin(), shift.end());
+        return result;
+    }
+    if (std::holds_alternative<ConstantParams>(node.layer)) {
+        const auto values = weights.at(node.name + ".value").values;
+        result.kernel.assign(values.begin(), values.end());
         return result;
     }
     const auto kernel = weights.at(node.name + ".weight").values;

@@ -20,7 +20,15 @@ struct Op<ActivationParams> {
                 return 2 * size;
             case ActivationKind::hard_swish:
                 return 5 * size;
+            case ActivationKind::clip:
+                return 2 * size;
+            case ActivationKind::hard_sigmoid:
+                return 4 * size;
+            case ActivationKind::sqrt:
+                return 10 * size;
             case ActivationKind::sigmoid:
+            case ActivationKind::elu:
+            case ActivationKind::tanh:
                 return 20 * size;
         }
         return 0;
@@ -56,6 +64,20 @@ private:
                 return each([slope = V(params.alpha)](V const& x) { return xsimd::select(x < V(0.0F), x * slope, x); });
             case ActivationKind::sigmoid:
                 return each([](V const& x) { return V(1.0F) / (V(1.0F) + xsimd::exp(-x)); });
+            case ActivationKind::elu:
+                return each([alpha = V(params.alpha)](V const& x) {
+                    return xsimd::select(x < V(0.0F), alpha * xsimd::expm1(x), x);
+                });
+            case ActivationKind::hard_sigmoid:
+                return each([slope = V(params.alpha), offset = V(params.beta)](V const& x) {
+                    return clamp<Arch>(fma<Arch>(slope, x, offset), V(0.0F), V(1.0F));
+                });
+            case ActivationKind::tanh:
+                return each([](V const& x) { return xsimd::tanh(x); });
+            case ActivationKind::clip:
+                return held({params.alpha, params.beta});
+            case ActivationKind::sqrt:
+                return each([](V const& x) { return xsimd::sqrt(x); });
             case ActivationKind::hard_swish:
                 return each([](V const& x) { return x * clamp<Arch>(x + V(3.0F), V(0.0F), V(6.0F)) * V(1.0F / 6.0F); });
         }

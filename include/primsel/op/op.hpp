@@ -35,7 +35,8 @@ struct OpWeights {
 /// - constexpr bool in_place: dst may be src[0]; otherwise dst overlaps no src;
 /// - double operations(params, span of input shapes, output shape): floating-point operations for one image, for the
 ///   cost models;
-/// - void run<Arch, L>(params, args): for each of the strided layouts; noexcept, no allocation, the same bits whatever
+/// - void run<Arch, L>(params, args): for each of the strided layouts, or where constrained for some, chw among them;
+///   noexcept, no allocation, the same bits whatever
 ///   the executor. The shapes are those of the layer: params.check found no fault in them.
 /// An op with weights also has
 /// - std::size_t packed_floats(params, input shape): the room that pack needs;

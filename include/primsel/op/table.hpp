@@ -13,7 +13,7 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// An op compiled for one Arch and layout, behind function pointers. Null pointers: run where there is no such op (an
-/// input, a convolution) and pack where it has no weights.
+/// input, a constant, a convolution) or not in this layout, and pack where it has no weights.
 struct OpEntry {
     bool in_place = false;
     double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
@@ -22,11 +22,16 @@ struct OpEntry {
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
 };
 
+/// Whether the layer has an op in layout L.
+template <class Params, class Arch, class L>
+inline constexpr bool runs_in =
+    requires(Params const& params, OpArgs const& args) { Op<Params>::template run<Arch, L>(params, args); };
+
 namespace detail {
 template <class Params, class Arch, StridedLayout L>
 constexpr OpEntry make_op_entry() {
     OpEntry entry;
-    if constexpr (!std::is_same_v<Params, InputParams> && !std::is_same_v<Params, ConvParams>) {
+    if constexpr (runs_in<Params, Arch, L>) {
         entry.in_place = Op<Params>::in_place;
         entry.operations = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
             return Op<Params>::operations(*std::get_if<Params>(&layer), inputs, output);

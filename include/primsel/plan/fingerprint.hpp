@@ -42,21 +42,40 @@ public:
     }
     void add(PoolParams const& p) {
         add(p.kind), add(p.window), add(p.stride), add(p.padding), add(p.ceil_mode), add(p.count_include_pad);
+        add(p.dilation);
     }
     void add(GlobalPoolParams const& p) { add(p.kind); }
-    void add(ActivationParams const& p) { add(p.kind), add(p.alpha); }
+    void add(ActivationParams const& p) { add(p.kind), add(p.alpha), add(p.beta); }
     void add(LrnParams const& p) { add(p.size), add(p.alpha), add(p.beta), add(p.k); }
     void add(BatchNormParams const& p) { add(p.epsilon); }
     void add(ScaleParams const&) {}
     void add(DenseParams const& p) { add(p.k), add(p.bias), add(p.clamp); }
-    void add(SoftmaxParams const&) {}
+    void add(SoftmaxParams const& p) { add(p.axis); }
     void add(AddParams const& p) { add(p.clamp); }
-    void add(ConcatParams const&) {}
+    void add(ConcatParams const& p) { add(p.axis); }
     void add(FlattenParams const&) {}
     void add(DropoutParams const&) {}
-    void add(PadParams const& p) { add(p.padding), add(p.value); }
+    void add(PadParams const& p) { add(p.padding), add(p.value), add(p.mode), add(p.front), add(p.back); }
     void add(ChannelShuffleParams const& p) { add(p.groups); }
-    void add(SliceParams const& p) { add(p.first), add(p.last); }
+    void add(SliceParams const& p) { add(p.first), add(p.last), add(p.axis); }
+    void add(ConstantParams const& p) { add(p.shape); }
+    void add(ReshapeParams const& p) { add(p.shape); }
+    void add(AsStridedParams const& p) {
+        add(p.dims.rank());
+        for (std::size_t axis = 0; axis < p.dims.rank(); ++axis) add(p.dims[axis]), add(p.strides[axis]);
+        add(p.offset), add(p.shape);
+    }
+    void add(BinaryParams const& p) { add(p.kind); }
+    void add(MatMulParams const&) {}
+    void add(ReduceParams const& p) { add(p.kind), add(p.axis); }
+    void add(ResizeParams const& p) {
+        add(p.size), add(p.mode), add(p.coordinates), add(p.rounding), add(p.scale_h), add(p.scale_w);
+    }
+    void add(MaxPoolIndicesParams const& p) { add(p.pool); }
+    void add(ConvTransposeParams const& p) {
+        add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.extra_h), add(p.extra_w);
+        add(p.groups), add(p.bias);
+    }
 
     [[nodiscard]] std::string text() const {
         std::string digits(16, '0');

@@ -26,6 +26,16 @@ struct Coord {
     friend constexpr bool operator==(Coord const&, Coord const&) = default;
 };
 
+/// The axes of a Shape.
+enum class Axis { c, h, w };
+
+[[nodiscard]] constexpr int extent(Shape const& shape, Axis axis) {
+    return axis == Axis::c ? shape.c : axis == Axis::h ? shape.h : shape.w;
+}
+[[nodiscard]] constexpr int& extent(Shape& shape, Axis axis) {
+    return axis == Axis::c ? shape.c : axis == Axis::h ? shape.h : shape.w;
+}
+
 /// "3x224x224": channels x height x width.
 [[nodiscard]] inline std::string to_string(Shape const& shape) {
     return std::to_string(shape.c) + 'x' + std::to_string(shape.h) + 'x' + std::to_string(shape.w);
