@@ -46,8 +46,8 @@ struct Node {
     friend bool operator==(Node const&, Node const&) = default;
 };
 
-/// What to compute: layers in an order in which they can run. The only intermediate representation; a plain value. The
-/// result is the last node.
+/// What to compute: layers in an order in which they can run. The only intermediate representation; a plain value. Its
+/// results are those of some of its nodes: the last, unless told otherwise.
 class Graph {
 public:
     /// Images that run together, all through the graph.
@@ -87,28 +87,50 @@ public:
         if (found == positions_.end()) fail("graph: no layer is named ", name);
         return found->second;
     }
-    /// The positions of the image and of the result. Throws error when the graph has not exactly one input.
-    [[nodiscard]] std::size_t input() const {
-        std::size_t input = nodes_.size();
+    /// Positions of the inputs, in their order.
+    [[nodiscard]] std::vector<std::size_t> inputs() const {
+        std::vector<std::size_t> inputs;
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            if (!std::holds_alternative<InputParams>(nodes_[i].layer)) continue;
-            if (input != nodes_.size()) fail("graph: two inputs, ", nodes_[input].name, " and ", nodes_[i].name);
-            input = i;
+            if (std::holds_alternative<InputParams>(nodes_[i].layer)) inputs.push_back(i);
         }
-        if (input == nodes_.size()) fail("graph: no input");
-        return input;
+        return inputs;
     }
-    [[nodiscard]] std::size_t output_node() const {
+    /// Positions of the nodes whose results are the graph's, in the order of the results. Throws error when there are
+    /// no layers.
+    [[nodiscard]] std::vector<std::size_t> outputs() const {
+        if (!outputs_.empty()) return outputs_;
         if (nodes_.empty()) fail("graph: no layers");
-        return nodes_.size() - 1;
+        return {nodes_.size() - 1};
     }
-    /// How many inputs read each node; the result counts as read once more.
+    /// Throws error when there are none, or a position that no layer has.
+    void set_outputs(std::vector<std::size_t> outputs) {
+        if (outputs.empty()) fail("graph: no outputs");
+        for (const std::size_t output : outputs) {
+            if (output >= nodes_.size()) fail("graph: an output of a layer that is not there");
+        }
+        outputs_ = std::move(outputs);
+    }
+    /// The position of the one image. Throws error when the graph has not exactly one input.
+    [[nodiscard]] std::size_t input() const {
+        const std::vector<std::size_t> all = inputs();
+        if (all.empty()) fail("graph: no input");
+        if (all.size() > 1) fail("graph: two inputs, ", nodes_[all[0]].name, " and ", nodes_[all[1]].name);
+        return all[0];
+    }
+    /// The position of the one result. Throws error when the graph has several.
+    [[nodiscard]] std::size_t output_node() const {
+        const std::vector<std::size_t> all = outputs();
+        if (all.size() > 1) fail("graph: two outputs, ", nodes_[all[0]].name, " and ", nodes_[all[1]].name);
+        return all[0];
+    }
+    /// How many inputs read each node; each result of the graph counts as read once more.
     [[nodiscard]] std::vector<std::size_t> uses() const {
         std::vector<std::size_t> uses(nodes_.size(), 0);
         for (Node const& node : nodes_) {
             for (const std::size_t input : node.inputs) ++uses[input];
         }
-        if (!uses.empty()) ++uses.back();
+        if (nodes_.empty()) return uses;
+        for (const std::size_t output : outputs()) ++uses[output];
         return uses;
     }
     [[nodiscard]] std::vector<Shape> input_shapes(std::size_t position) const {
@@ -117,11 +139,15 @@ public:
         return shapes;
     }
 
-    friend bool operator==(Graph const& a, Graph const& b) { return a.batch_ == b.batch_ && a.nodes_ == b.nodes_; }
+    friend bool operator==(Graph const& a, Graph const& b) {
+        if (a.batch_ != b.batch_ || a.nodes_ != b.nodes_) return false;
+        return a.nodes_.empty() || a.outputs() == b.outputs();
+    }
 
 private:
     int batch_;
     std::vector<Node> nodes_;
+    std::vector<std::size_t> outputs_;  // empty: the last node
     std::unordered_map<std::string, std::size_t> positions_;
 };
 

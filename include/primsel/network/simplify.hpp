@@ -16,15 +16,22 @@ namespace detail {
 /// position; the other is gone, and nobody else read it.
 class Rewriter {
 public:
-    explicit Rewriter(Graph const& graph) : nodes_(graph.nodes()), uses_(graph.uses()), gone_(graph.size(), false) {
+    explicit Rewriter(Graph const& graph)
+        : nodes_(graph.nodes()),
+          outputs_(graph.outputs()),
+          uses_(graph.uses()),
+          gone_(graph.size(), false),
+          is_output_(graph.size(), false) {
         alias_.reserve(graph.size());
         for (std::size_t i = 0; i < graph.size(); ++i) alias_.push_back(i);
+        for (const std::size_t output : outputs_) is_output_[output] = true;
     }
 
     void run() {
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             for (std::size_t& input : nodes_[i].inputs) input = alias_[input];
-            while (!gone_[i] && (drop_identity(i) || fold_affine(i) || fuse_pad(i) || fuse_add(i) || fuse_clamp(i))) {
+            while (!gone_[i] && (drop_identity(i) || pool_all(i) || reorder(i) || fold_affine(i) || fuse_pad(i) ||
+                                 fuse_add(i) || fuse_clamp(i))) {
             }
         }
     }
@@ -38,6 +45,9 @@ public:
             for (const std::size_t input : nodes_[i].inputs) inputs.push_back(position[input]);
             position[i] = result.add(nodes_[i].name, nodes_[i].layer, std::move(inputs), nodes_[i].folded);
         }
+        std::vector<std::size_t> outputs;
+        for (const std::size_t output : outputs_) outputs.push_back(position[output]);
+        result.set_outputs(std::move(outputs));
         return result;
     }
 
@@ -74,8 +84,10 @@ private:
     [[nodiscard]] bool is_identity(std::size_t i) {
         if (nodes_[i].inputs.size() != 1) return false;
         if (as<DropoutParams>(i) || as<ConcatParams>(i)) return true;
-        if (as<FlattenParams>(i)) return input_shape(i) == nodes_[i].shape || only_dense_reads(i);
-        if (auto* pad = as<PadParams>(i)) return pad->padding == Padding{};
+        if (as<FlattenParams>(i) || as<ReshapeParams>(i)) {
+            return input_shape(i) == nodes_[i].shape || only_flat_reads(i);
+        }
+        if (auto* pad = as<PadParams>(i)) return pad->padding == Padding{} && pad->front == 0 && pad->back == 0;
         if (as<SliceParams>(i)) return input_shape(i) == nodes_[i].shape;
         if (auto* shuffle = as<ChannelShuffleParams>(i)) {
             return shuffle->groups == 1 || shuffle->groups == nodes_[i].shape.c;
@@ -86,22 +98,25 @@ private:
         }
         return false;
     }
-    /// A dense layer reads an image as it is, in the order in which flatten would put it.
-    [[nodiscard]] bool only_dense_reads(std::size_t i) {
-        if (i + 1 == nodes_.size()) return false;
+    /// Whether what a layer reads counts only in chw order, whatever its shape.
+    [[nodiscard]] bool reads_flat(std::size_t i) {
+        return as<DenseParams>(i) || as<ReshapeParams>(i) || as<AsStridedParams>(i);
+    }
+    [[nodiscard]] bool only_flat_reads(std::size_t i) {
+        if (is_output_[i]) return false;
         for (std::size_t j = i + 1; j < nodes_.size(); ++j) {
             for (const std::size_t input : nodes_[j].inputs) {
-                if (alias_[input] == i && !as<DenseParams>(j) && !as<DropoutParams>(j)) return false;
-                if (alias_[input] == i && as<DropoutParams>(j) && !only_dense_reads(j)) return false;
+                if (alias_[input] == i && !reads_flat(j) && !as<DropoutParams>(j)) return false;
+                if (alias_[input] == i && as<DropoutParams>(j) && !only_flat_reads(j)) return false;
             }
         }
         return true;
     }
-    /// The result must stay the last node: an identity there goes only if its input is not read elsewhere.
+    /// A result must stay one: an identity there goes only if its input is not read elsewhere.
     bool drop_identity(std::size_t i) {
         if (!is_identity(i)) return false;
         const std::size_t before = nodes_[i].inputs[0];
-        if (i + 1 == nodes_.size()) {
+        if (is_output_[i]) {
             if (!read_once(before) || as<InputParams>(before) || nodes_[before].shape != nodes_[i].shape) return false;
             absorb(i, before, nodes_[before].inputs);
             return true;
@@ -110,6 +125,77 @@ private:
         alias_[i] = before;
         uses_[before] += uses_[i] - 1;
         return true;
+    }
+
+    /// A window as large as the image is global pooling.
+    bool pool_all(std::size_t i) {
+        auto* pool = as<PoolParams>(i);
+        if (pool == nullptr || pool->window != Extent{input_shape(i).h, input_shape(i).w} ||
+            pool->padding != Padding{} || pool->dilation != Extent{1} || nodes_[i].shape.pixels() != 1) {
+            return false;
+        }
+        nodes_[i].layer = GlobalPoolParams{pool->kind};
+        return true;
+    }
+
+    /// Reorderings of elements: one in place of two, and by their names where they have one.
+    bool reorder(std::size_t i) {
+        const bool reshape = as<ReshapeParams>(i) != nullptr;
+        if (auto* before = reshape ? as<AsStridedParams>(nodes_[i].inputs[0]) : nullptr) {
+            if (!read_once(nodes_[i].inputs[0])) return false;
+            before->shape = nodes_[i].shape;
+            absorb(i);
+            nodes_[i].shape = as<AsStridedParams>(i)->shape;
+            return true;
+        }
+        auto* strided = as<AsStridedParams>(i);
+        if (strided == nullptr) return false;
+        const AsStridedParams merged = merge_axes(*strided);
+        if (merged != *strided) {
+            *strided = merged;
+            return true;
+        }
+        if (strided->offset == 0 && strided->dims == Dims{static_cast<int>(strided->shape.size())} &&
+            strided->strides[0] == 1 && strided->shape.size() == input_shape(i).size()) {
+            nodes_[i].layer = ReshapeParams{strided->shape};
+            return true;
+        }
+        const int groups = shuffled_groups(*strided, input_shape(i));
+        if (groups > 0) nodes_[i].layer = ChannelShuffleParams{groups};
+        return groups > 0;
+    }
+    /// The same elements with as few axes as can be.
+    [[nodiscard]] static AsStridedParams merge_axes(AsStridedParams const& params) {
+        AsStridedParams result = params;
+        result.dims = {};
+        result.strides = {};
+        for (std::size_t axis = 0; axis < params.dims.rank(); ++axis) {
+            if (params.dims[axis] == 1) continue;
+            const std::size_t rank = result.dims.rank();
+            if (rank > 0 && result.strides[rank - 1] == params.dims[axis] * params.strides[axis]) {
+                result.dims[rank - 1] *= params.dims[axis];
+                result.strides[rank - 1] = params.strides[axis];
+            } else {
+                result.strides[rank] = params.strides[axis];
+                result.dims.push_back(params.dims[axis]);
+            }
+        }
+        if (result.dims.rank() == 0) {
+            result.dims.push_back(1);
+            result.strides[0] = 1;
+        }
+        return result;
+    }
+    /// The groups of the channel shuffle that this is; 0 if it is none.
+    [[nodiscard]] static int shuffled_groups(AsStridedParams const& params, Shape input) {
+        if (params.shape != input || params.offset != 0 || params.dims.rank() < 2) return 0;
+        const int groups = params.dims[1];
+        if (groups < 2 || input.c % groups != 0 || params.dims[0] != input.c / groups) return 0;
+        const auto pixels = static_cast<std::ptrdiff_t>(input.pixels());
+        const bool swapped = params.strides[0] == pixels && params.strides[1] == params.dims[0] * pixels;
+        const bool whole = pixels == 1 ? params.dims.rank() == 2
+                                       : params.dims.rank() == 3 && params.dims[2] == pixels && params.strides[2] == 1;
+        return swapped && whole ? groups : 0;
     }
 
     bool fold_affine(std::size_t i) {
@@ -132,7 +218,8 @@ private:
         if (conv == nullptr) return false;
         const std::size_t before = nodes_[i].inputs[0];
         auto* pad = as<PadParams>(before);
-        if (pad == nullptr || pad->value != 0.0F || !read_once(before)) return false;
+        const bool border = pad != nullptr && pad->mode == PadMode::constant && pad->front == 0 && pad->back == 0;
+        if (!border || pad->value != 0.0F || !read_once(before)) return false;
         conv->padding.top += pad->padding.top;
         conv->padding.bottom += pad->padding.bottom;
         conv->padding.left += pad->padding.left;
@@ -167,27 +254,34 @@ private:
     bool fuse_clamp(std::size_t i) {
         auto* activation = as<ActivationParams>(i);
         if (activation == nullptr) return false;
-        const bool relu = activation->kind == ActivationKind::relu, relu6 = activation->kind == ActivationKind::relu6;
         const std::size_t before = nodes_[i].inputs[0];
         Clamp* clamp = free_clamp(before);
-        if ((!relu && !relu6) || clamp == nullptr || !read_once(before)) return false;
-        *clamp = relu ? relu_clamp : relu6_clamp;
+        if (clamp == nullptr || !read_once(before)) return false;
+        if (activation->kind == ActivationKind::relu)
+            *clamp = relu_clamp;
+        else if (activation->kind == ActivationKind::relu6)
+            *clamp = relu6_clamp;
+        else if (activation->kind == ActivationKind::clip)
+            *clamp = {activation->alpha, activation->beta};
+        else
+            return false;
         absorb(i);
         return true;
     }
 
     std::vector<Node> nodes_;
+    std::vector<std::size_t> outputs_;
     std::vector<std::size_t> uses_;
-    std::vector<bool> gone_;
+    std::vector<bool> gone_, is_output_;
     std::vector<std::size_t> alias_;
 };
 
 }  // namespace detail
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
-/// batch norm and scale fold into the convolution or dense layer before them, zero padding becomes the convolution's,
-/// and the sum of a convolution with something else, as well as ReLU and ReLU6, become part of the layer before them.
-/// Needs no weights.
+/// reorderings of elements are joined and known again as reshape or channel shuffle, batch norm and scale fold into the
+/// convolution or dense layer before them, zero padding becomes the convolution's, and the sum of a convolution with
+/// something else, as well as ReLU, ReLU6 and clip, become part of the layer before them. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
     Graph result = graph;
     // Once one layer is gone, another may have become an identity; each pass but the last removes some.

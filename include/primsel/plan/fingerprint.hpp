@@ -107,6 +107,7 @@ private:
             std::visit([&](auto const& params) { print.add(params); }, folded.layer);
         }
     }
+    for (const std::size_t output : graph.outputs()) print.add(output);
     return print.text();
 }
 
