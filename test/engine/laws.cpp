@@ -1,5 +1,6 @@
 // What every engine obeys, on small versions of every network of the zoo: the definition's result, the same bits
 // whatever the threads, no allocation in run().
+#include "../io/allocations.hpp"
 #include "../network/evaluate.hpp"
 
 #include <primsel/cost/extern_kernels.hpp>
@@ -8,15 +9,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <string>
 #include <thread>
 #include <vector>
 
 namespace ps = primsel;
-
-extern std::atomic<std::size_t> allocations;
 
 namespace {
 
@@ -103,9 +101,9 @@ TEST_CASE("the same bits on every call and for every number of threads, and run(
         Engine engine{network.graph, weights};
         const std::vector<float> once = result_of(engine, src);
         std::vector<float> again(once.size());
-        const std::size_t before = allocations;
+        const std::size_t before = scratch::allocations;
         engine.run(src, again);
-        CHECK(allocations == before);
+        CHECK(scratch::allocations == before);
         CHECK(again == once);
         const ps::Graph simplified = ps::simplify(network.graph);
         for (const std::size_t threads : {std::size_t{2}, std::size_t{3}}) {

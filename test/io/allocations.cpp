@@ -5,6 +5,7 @@
 
 namespace {
 void* allocate(std::size_t bytes, std::size_t align) {
+    ++scratch::allocations;
     scratch::allocated_bytes += bytes;
     void* memory = std::aligned_alloc(align, (bytes + align - 1) / align * align);
     if (memory == nullptr) throw std::bad_alloc();

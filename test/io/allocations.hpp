@@ -1,5 +1,5 @@
-// Counts what the program allocates. The counting operators are in a unit of their own: a compiler that inlines them
-// takes them for a mismatch.
+// Counts what a test program allocates that has allocations.cpp among its units. The counting operators are in a unit
+// of their own: a compiler that inlines them takes them for a mismatch.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 namespace scratch {
 
 /// All that was ever allocated, also what was freed again.
-inline std::atomic<std::size_t> allocated_bytes = 0;
+inline std::atomic<std::size_t> allocations = 0, allocated_bytes = 0;
 
 template <class Call>
 std::size_t allocated_by(Call const& call) {
