@@ -19,6 +19,8 @@ struct LayoutEntry {
     /// Floats of an image.
     std::size_t (*size)(Shape);
     OpTable const* ops;
+    /// Stores values that come in chw order.
+    void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
     /// What follows a convolution that fuses nothing; null in a layout that is not strided.
     void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
                      ExecutorRef) noexcept;
@@ -58,6 +60,7 @@ constexpr LayoutEntry make_layout_entry() {
     LayoutEntry entry{.name = L::name,
                       .size = [](Shape shape) { return L::size(shape); },
                       .ops = &op_table<Arch, L>,
+                      .from_chw = &transform<chw, L>,
                       .epilogue = nullptr};
     if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
     return entry;

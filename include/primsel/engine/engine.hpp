@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/engine/fit.hpp>
 #include <primsel/engine/policies.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/network/network.hpp>
@@ -10,6 +11,7 @@
 #include <cstdlib>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -40,24 +42,34 @@ public:
     Engine(Graph const& graph, Weights const& weights, Plan plan, executor run_on = {})
         : Engine(Simplified{simplify(graph)}, weights, std::move(plan), std::move(run_on)) {}
 
-    /// src: batch() images of in_shape() in the first layout (chw), one after the other; dst: as many results of
-    /// out_shape(). They must not overlap. Never throws, allocates nothing, and gives the same bits for the same images
-    /// on every call and for every number of threads. Spans of any other size are a bug of the caller's: it stops the
-    /// program with a message.
-    void run(std::span<const float> src, std::span<float> dst) noexcept {
-        if (src.size() != program_.in_floats() || dst.size() != program_.out_floats()) [[unlikely]] {
-            std::fprintf(stderr, "primsel: run() takes %zu floats and gives %zu; it was called with %zu and %zu\n",
-                         program_.in_floats(), program_.out_floats(), src.size(), dst.size());
-            std::abort();
+    /// For a network of one input and one result. src: batch() images of in_shape() in the first layout (chw), one
+    /// after the other; dst: as many results of out_shape(). They must not overlap. Never throws, allocates nothing,
+    /// and gives the same bits for the same images on every call and for every number of threads. Spans of any other
+    /// size are a bug of the caller's: it stops the program with a message.
+    void run(std::span<const float> src, std::span<float> dst) noexcept { run(std::span(&src, 1), std::span(&dst, 1)); }
+    /// The same for any number of inputs and results, in the order of in_shapes() and out_shapes().
+    void run(std::span<const std::span<const float>> srcs, std::span<const std::span<float>> dsts) noexcept {
+        check_count("inputs", srcs.size(), src_data_.size());
+        check_count("results", dsts.size(), dst_data_.size());
+        for (std::size_t i = 0; i < srcs.size(); ++i) {
+            check_count("floats of input", srcs[i].size(), program_.in_floats(i));
+            src_data_[i] = srcs[i].data();
         }
-        program_.run(src.data(), dst.data(), executor_);
+        for (std::size_t i = 0; i < dsts.size(); ++i) {
+            check_count("floats of result", dsts[i].size(), program_.out_floats(i));
+            dst_data_[i] = dsts[i].data();
+        }
+        program_.run(src_data_, dst_data_, executor_);
     }
 
     [[nodiscard]] Plan const& plan() const { return plan_; }
     /// The simplified graph that runs.
     [[nodiscard]] Graph const& graph() const { return graph_; }
-    [[nodiscard]] Shape in_shape() const { return program_.in_shape(); }
-    [[nodiscard]] Shape out_shape() const { return program_.out_shape(); }
+    /// Of the first image and the first result.
+    [[nodiscard]] Shape in_shape() const { return in_shapes().at(0); }
+    [[nodiscard]] Shape out_shape() const { return out_shapes().at(0); }
+    [[nodiscard]] std::vector<Shape> const& in_shapes() const { return program_.in_shapes(); }
+    [[nodiscard]] std::vector<Shape> const& out_shapes() const { return program_.out_shapes(); }
     [[nodiscard]] int batch() const { return program_.batch(); }
     [[nodiscard]] Program const& program() const { return program_; }
 
@@ -72,23 +84,35 @@ private:
     Engine(Simplified simplified, Weights const& weights, PlanOptions const& options, executor run_on)
         : executor_(std::move(run_on)),
           graph_(std::move(simplified.graph)),
-          plan_(make_own_plan(graph_, options)),
-          program_(graph_, kernels(), plan_, weights, executor_.concurrency()) {}
+          plan_(make_own_plan(graph_, options, executor_.concurrency())),
+          program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
+          src_data_(in_shapes().size()),
+          dst_data_(out_shapes().size()) {}
     Engine(Simplified simplified, Weights const& weights, Plan plan, executor run_on)
         : executor_(std::move(run_on)),
           graph_(std::move(simplified.graph)),
           plan_(std::move(plan)),
-          program_(graph_, kernels(), plan_, weights, executor_.concurrency()) {}
+          program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
+          src_data_(in_shapes().size()),
+          dst_data_(out_shapes().size()) {}
 
-    [[nodiscard]] static Plan make_own_plan(Graph const& graph, PlanOptions const& options) {
+    [[nodiscard]] static Plan make_own_plan(Graph const& graph, PlanOptions const& options, std::size_t workers) {
         cost_model model{};
-        return make_plan(graph, kernels(), model, typename Policies::solver{}, options);
+        return make_fitting_plan(graph, kernels(), model, typename Policies::solver{}, options, workers);
+    }
+    static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
+        if (given == wanted) [[likely]]
+            return;
+        std::fprintf(stderr, "primsel: run() was called with %zu %s; it takes %zu\n", given, what, wanted);
+        std::abort();
     }
 
     executor executor_;
     Graph graph_;
     Plan plan_;
     Program program_;
+    std::vector<const float*> src_data_;
+    std::vector<float*> dst_data_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

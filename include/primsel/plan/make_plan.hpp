@@ -21,6 +21,11 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// A primitive that a layer must not use, and why.
+struct Refused {
+    std::string layer, primitive, reason;
+};
+
 /// What a plan may use.
 struct PlanOptions {
     /// A uniform plan: only primitives of this family; where none of them can compute the layer, im2, which can compute
@@ -30,6 +35,9 @@ struct PlanOptions {
     std::string primitive = {};
     /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
     double max_error = std::numeric_limits<double>::infinity();
+    /// The largest arena in bytes: whoever packs and books sees to it (engine/fit.hpp).
+    std::size_t max_arena = std::numeric_limits<std::size_t>::max();
+    std::vector<Refused> refused = {};
 };
 
 namespace detail {
@@ -97,6 +105,9 @@ private:
         if (needs_pass(entry, node) && kernels_.layouts[entry.out_layout].epilogue == nullptr) {
             return "its layout has no bias and activation";
         }
+        for (Refused const& refused : options_.refused) {
+            if (refused.layer == node.name && refused.primitive == entry.id) return refused.reason;
+        }
         return distance(entry) > nearest ? "not asked for" : "";
     }
     [[nodiscard]] ConvShape shape_of(std::size_t node) const {
@@ -149,6 +160,11 @@ private:
             const std::span<const double> op_seconds(op_seconds_.data() + i * layouts, layouts);
             if (std::holds_alternative<InputParams>(node.layer)) {
                 alternatives[i].push_back({});  // images come in the first layout
+            } else if (std::holds_alternative<ConstantParams>(node.layer)) {
+                // Stored in whichever is wanted.
+                for (std::size_t layout = 0; layout < layouts; ++layout) {
+                    alternatives[i].push_back({0, layout, layout, 0.0});
+                }
             } else if (std::holds_alternative<ConvParams>(node.layer)) {
                 for (std::size_t p = 0; p < candidates[i].size(); ++p) {
                     Candidate& candidate = candidates[i][p];
@@ -212,19 +228,21 @@ struct Reading {
     std::size_t reader, position;
 };
 
-/// Nodes are layers, alternatives their layout pairs, edges the changes of layout between them; the result must leave
-/// in the first layout. Readers that want the same layout share one copy: for a result with several readers a node of
+/// Nodes are layers, alternatives their layout pairs, edges the changes of layout between them; results must leave in
+/// the first layout. Readers that want the same layout share one copy: for a result with several readers a node of
 /// its own chooses in which layouts it is there for them.
 template <class Prices>
 class Formulation {
 public:
     Formulation(Graph const& graph, Prices const& prices) : graph_(graph), prices_(prices) {
         std::vector<std::vector<Reading>> readings(graph.size());
+        const std::vector<std::size_t> outputs = graph.outputs();
         for (std::size_t i = 0; i < graph.size(); ++i) {
             std::vector<double> costs;
             for (Alternative const& way : prices.alternatives[i]) {
+                const auto results = static_cast<double>(std::ranges::count(outputs, i));
                 costs.push_back(way.seconds +
-                                (i == graph.output_node() ? prices.transform_seconds(i, way.out_layout, 0) : 0));
+                                (results > 0 ? results * prices.transform_seconds(i, way.out_layout, 0) : 0));
             }
             problem.add_node(std::move(costs));
             for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {
@@ -323,9 +341,9 @@ template <CostModel Model, Solver S>
 
     std::map<std::pair<std::size_t, std::size_t>, bool> moved;
     const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
-        // Readers that want the same layout share one copy.
-        if (kernels.same_placement(graph[writer].shape, from, to) || !moved.emplace(std::pair{writer, to}, true).second)
-            return;
+        if (kernels.same_placement(graph[writer].shape, from, to)) return;
+        // Readers that want the same layout share one copy; a result is one of its own.
+        if (!reader.empty() && !moved.emplace(std::pair{writer, to}, true).second) return;
         const double seconds = prices.transform_seconds(writer, from, to);
         plan.transforms.push_back({graph[writer].name, reader, to_string(graph[writer].shape),
                                    std::string(kernels.layouts[from].name), std::string(kernels.layouts[to].name),
@@ -356,7 +374,7 @@ template <CostModel Model, Solver S>
         plan.layers.push_back(std::move(layer));
         plan.total_seconds += way.seconds;
     }
-    move(graph.output_node(), chosen(graph.output_node()).out_layout, 0, "");
+    for (const std::size_t output : graph.outputs()) move(output, chosen(output).out_layout, 0, "");
     return plan;
 }
 

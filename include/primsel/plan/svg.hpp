@@ -118,7 +118,7 @@ public:
 
     [[nodiscard]] std::string draw() {
         for (Route const& route : rows_.routes) draw_edge(route);
-        draw_result();
+        for (const std::size_t output : graph_.outputs()) draw_result(output);
         for (std::size_t i = 0; i < graph_.size(); ++i) draw_box(i);
         const double bottom = std::max(draw_legend(), tops_.back());
         const std::string width = xml_number(legend_x_ + legend_width + margin), height = xml_number(bottom + margin);
@@ -299,13 +299,13 @@ private:
         head(end_x, end_y, after);
     }
 
-    void draw_result() {
-        const std::size_t last = graph_.output_node();
+    void draw_result(std::size_t last) {
         const double x = middle(last), y = top(last) + box_height(last), end = tops_.back() - 14;
         const std::string colour = colours_.layout(plan_.layers[last].out_layout);
         path(join('M', xml_number(x), ' ', xml_number(y), 'V', xml_number(end - 3)), colour);
         for (PlannedTransform const& transform : plan_.transforms) {
-            if (transform.reader.empty()) mark(x, y + 9, 0, label(transform, Change::first), "#444");
+            if (transform.reader.empty() && transform.writer == graph_[last].name)
+                mark(x, y + 9, 0, label(transform, Change::first), "#444");
         }
         head(x, end, colour);
         text(x, end + 13, "result: " + to_string(graph_[last].shape), "text-anchor=\"middle\"");

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <primsel/engine/schedule.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Bytes of the arena that a plan needs with so many workers.
+[[nodiscard]] inline std::size_t arena_bytes(Graph const& graph, Kernels const& kernels, Plan const& plan,
+                                             std::size_t workers) {
+    return place(make_schedule(graph, kernels, plan, workers).lifetimes).floats * sizeof(float);
+}
+
+namespace detail {
+
+/// The step at which the most floats of the arena are alive.
+[[nodiscard]] inline std::size_t fullest_step(Schedule const& schedule) {
+    std::vector<std::size_t> alive(schedule.steps.size(), 0);
+    for (Lifetime const& lifetime : schedule.lifetimes) {
+        for (std::size_t step = lifetime.first; step <= lifetime.last && step < alive.size(); ++step) {
+            alive[step] += round_up_floats(lifetime.floats);
+        }
+    }
+    return static_cast<std::size_t>(std::ranges::max_element(alive) - alive.begin());
+}
+
+/// The convolutions whose choice of primitive the floats alive at a step depend on: whose scratch they are, or whose
+/// wish for a layout made a copy. The largest first.
+[[nodiscard]] inline std::vector<std::size_t> responsible(Schedule const& schedule, Graph const& graph,
+                                                          std::size_t at) {
+    std::vector<std::pair<std::size_t, std::size_t>> found;  // floats, node
+    const auto alive = [&](std::size_t tensor) {
+        if (tensor == Step::none || tensor < schedule.callers()) return std::size_t{0};
+        Lifetime const& lifetime = schedule.lifetimes[tensor - schedule.callers()];
+        return lifetime.first <= at && at <= lifetime.last ? lifetime.floats : 0;
+    };
+    const auto blame = [&](std::size_t node, std::size_t floats) {
+        if (floats > 0 && std::holds_alternative<ConvParams>(graph[node].layer)) found.emplace_back(floats, node);
+    };
+    for (Step const& step : schedule.steps) {
+        blame(step.node, alive(step.scratch));
+        if (step.kind != Step::Kind::transform) continue;
+        // The one who wrote it in another layout, and those who read the copy.
+        blame(step.node, alive(step.dst));
+        for (Step const& reader : schedule.steps) {
+            if (reader.residual == step.dst || std::ranges::find(reader.src, step.dst) != reader.src.end()) {
+                blame(reader.node, alive(step.dst));
+            }
+        }
+    }
+    std::ranges::stable_sort(found, [](auto const& a, auto const& b) { return a.first > b.first; });
+    std::vector<std::size_t> nodes;
+    for (auto const& [floats, node] : found) nodes.push_back(node);
+    return nodes;
+}
+
+}  // namespace detail
+
+/// make_plan within options.max_arena: as long as the arena is too large, the primitive that fills it most where it is
+/// fullest is refused to its layer, and the rest solved anew. Throws error when nothing is left to refuse, and says how
+/// small the arena became. The result need not be the cheapest that fits: who is refused is chosen greedily.
+template <CostModel Model, Solver S>
+[[nodiscard]] Plan make_fitting_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
+                                     PlanOptions options, std::size_t workers) {
+    Plan plan = make_plan(graph, kernels, model, solver, options);
+    if (options.max_arena == PlanOptions{}.max_arena) return plan;
+    std::size_t smallest = PlanOptions{}.max_arena;
+    for (;;) {
+        const Schedule schedule = make_schedule(graph, kernels, plan, workers);
+        const std::size_t bytes = place(schedule.lifetimes).floats * sizeof(float);
+        if (bytes <= options.max_arena) return plan;
+        smallest = std::min(smallest, bytes);
+        const std::size_t step = detail::fullest_step(schedule);
+        std::optional<std::size_t> refused;
+        for (const std::size_t node : detail::responsible(schedule, graph, step)) {
+            const auto left = std::ranges::count_if(
+                plan.layers[node].candidates, [](Candidate const& candidate) { return candidate.refusal.empty(); });
+            if (left > 1) {
+                refused = node;
+                break;
+            }
+        }
+        if (!refused) {
+            fail("plan: no plan found needs at most ", options.max_arena, " bytes of arena; the smallest needs ",
+                 smallest, ", and is fullest at layer ", graph[schedule.steps[step].node].name);
+        }
+        options.refused.push_back({graph[*refused].name, plan.layers[*refused].primitive,
+                                   "the arena would exceed " + std::to_string(options.max_arena) + " bytes"});
+        const double predict_seconds = plan.predict_seconds, solve_seconds = plan.solve_seconds;
+        plan = make_plan(graph, kernels, model, solver, options);
+        plan.predict_seconds += predict_seconds;
+        plan.solve_seconds += solve_seconds;
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

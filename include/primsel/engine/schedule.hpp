@@ -1,0 +1,289 @@
+#pragma once
+
+#include <primsel/engine/arena.hpp>
+#include <primsel/plan/make_plan.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// One call of a kernel. Tensors are known by their positions in the Schedule.
+struct Step {
+    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+    enum class Kind { conv, epilogue, op, transform };
+
+    Kind kind = Kind::op;
+    /// The node whose result it computes, or changes the layout of.
+    std::size_t node = 0;
+    ConvShape shape{};  // of one image
+    PrimitiveEntry const* primitive = nullptr;
+    LayoutEntry const* layout = nullptr;
+    OpEntry const* op = nullptr;
+    TransformEntry const* transform = nullptr;
+    AnyLayer layer{};
+    std::vector<std::size_t> src{};
+    std::vector<Shape> src_shapes{};
+    Shape dst_shape{};
+    std::size_t dst = none, residual = none, scratch = none;
+    std::size_t src_image = 0, dst_image = 0;  // floats from image to image
+    bool bias = false;
+    Clamp clamp{};
+};
+
+/// A constant of the network in the layout in which it is read.
+struct StoredConstant {
+    std::size_t tensor, node, layout;
+};
+
+/// A plan as steps in a row. The first tensors are the caller's: the images, then the results; those after them have a
+/// lifetime each, constants one of no floats.
+struct Schedule {
+    std::size_t inputs = 0, outputs = 0;
+    std::vector<Step> steps;
+    std::vector<Lifetime> lifetimes;
+    std::vector<StoredConstant> constants;
+
+    [[nodiscard]] std::size_t callers() const { return inputs + outputs; }
+    [[nodiscard]] std::size_t tensors() const { return callers() + lifetimes.size(); }
+};
+
+namespace detail {
+
+class Scheduler {
+public:
+    Scheduler(Graph const& graph, Kernels const& kernels, Plan const& plan, std::size_t workers)
+        : graph_(graph),
+          kernels_(kernels),
+          plan_(plan),
+          workers_(workers),
+          outputs_(graph.outputs()),
+          tensor_(graph.size(), Step::none),
+          in_layout_(graph.size()),
+          out_layout_(graph.size()),
+          last_reader_(last_readers(graph)) {}
+
+    [[nodiscard]] Schedule schedule() {
+        if (plan_.layers.size() != graph_.size())
+            fail("plan: ", plan_.layers.size(), " layers for a graph of ", graph_.size());
+        result_.inputs = graph_.inputs().size();
+        result_.outputs = outputs_.size();
+        std::size_t inputs = 0;
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            read_plan(i);
+            if (std::holds_alternative<InputParams>(graph_[i].layer)) {
+                if (out_layout_[i] != 0) {
+                    fail("plan: layer ", graph_[i].name, " is an image in ", plan_.layers[i].out_layout,
+                         "; images come in ", kernels_.layouts[0].name);
+                }
+                tensor_[i] = inputs++;
+            } else if (std::holds_alternative<ConstantParams>(graph_[i].layer)) {
+                tensor_[i] = book(0);
+                result_.constants.push_back({tensor_[i], i, out_layout_[i]});
+            } else {
+                add_layer(i);
+            }
+        }
+        for (std::size_t output = 0; output < outputs_.size(); ++output) deliver(output);
+        return std::move(result_);
+    }
+
+private:
+    void read_plan(std::size_t i) {
+        Node const& node = graph_[i];
+        PlannedLayer const& planned = plan_.layers[i];
+        if (planned.name != node.name) fail("plan: layer ", planned.name, " stands where the graph has ", node.name);
+        in_layout_[i] = find_layout(planned.in_layout, node.name);
+        out_layout_[i] = find_layout(planned.out_layout, node.name);
+    }
+    [[nodiscard]] std::size_t find_layout(std::string_view name, std::string_view layer) const {
+        for (std::size_t i = 0; i < kernels_.layouts.size(); ++i) {
+            if (kernels_.layouts[i].name == name) return i;
+        }
+        fail("plan: layer ", layer, " uses an unknown layout, ", name);
+    }
+    [[nodiscard]] PrimitiveEntry const& find_primitive(PlannedLayer const& layer) const {
+        for (PrimitiveEntry const& entry : kernels_.primitives) {
+            if (entry.id == layer.primitive) return entry;
+        }
+        fail("plan: layer ", layer.name, " uses an unknown primitive, ", layer.primitive);
+    }
+    /// Floats of one image of a node's result.
+    [[nodiscard]] std::size_t floats(std::size_t node, std::size_t layout) const {
+        return kernels_.layouts[layout].size(graph_[node].shape);
+    }
+    [[nodiscard]] std::size_t all_floats(Step const& step) const {
+        return static_cast<std::size_t>(graph_.batch()) * step.dst_image;
+    }
+
+    /// A tensor of the arena, alive from the step that writes it, the next one, to the last that reads it.
+    std::size_t book(std::size_t floats) {
+        result_.lifetimes.push_back({floats, result_.steps.size(), result_.steps.size()});
+        return result_.tensors() - 1;
+    }
+    void use(std::size_t tensor) {
+        if (tensor < result_.callers() || tensor == Step::none) return;
+        Lifetime& lifetime = result_.lifetimes[tensor - result_.callers()];
+        lifetime.last = std::max(lifetime.last, result_.steps.size());
+    }
+    void add(Step step) {
+        for (const std::size_t src : step.src) use(src);
+        use(step.residual);
+        use(step.dst);
+        result_.steps.push_back(std::move(step));
+    }
+    [[nodiscard]] Step change_of_layout(std::size_t node, std::size_t to) const {
+        return {.kind = Step::Kind::transform,
+                .node = node,
+                .transform = &kernels_.transform(out_layout_[node], to),
+                .src = {tensor_[node]},
+                .src_shapes = {graph_[node].shape},
+                .dst_shape = graph_[node].shape,
+                .src_image = floats(node, out_layout_[node]),
+                .dst_image = floats(node, to)};
+    }
+    /// The tensor that holds a node's result in a layout, changing it if need be.
+    [[nodiscard]] std::size_t read(std::size_t node, std::size_t layout) {
+        if (kernels_.same_placement(graph_[node].shape, out_layout_[node], layout)) return tensor_[node];
+        const auto [found, fresh] = copies_.try_emplace({node, layout}, Step::none);
+        if (!fresh) return found->second;
+        Step step = change_of_layout(node, layout);
+        found->second = step.dst = book(all_floats(step));
+        add(std::move(step));
+        return found->second;
+    }
+
+    void add_layer(std::size_t i) {
+        Node const& node = graph_[i];
+        Step step{.node = i,
+                  .layout = &kernels_.layouts[out_layout_[i]],
+                  .layer = node.layer,
+                  .src_shapes = graph_.input_shapes(i),
+                  .dst_shape = node.shape,
+                  .src_image = floats(node.inputs[0], in_layout_[i]),
+                  .dst_image = floats(i, out_layout_[i])};
+        const bool is_conv = std::holds_alternative<ConvParams>(node.layer);
+        for (std::size_t position = 0; position < node.inputs.size(); ++position) {
+            const std::size_t from =
+                read(node.inputs[position], read_layout(node, position, in_layout_[i], out_layout_[i]));
+            if (is_conv && position == 1)
+                step.residual = from;
+            else
+                step.src.push_back(from);
+        }
+        if (is_conv)
+            add_conv(std::move(step));
+        else
+            add_op(std::move(step));
+    }
+
+    /// Where a node's result goes: to the caller where it can leave as it is.
+    [[nodiscard]] std::size_t destination(Step const& step) {
+        const auto output = std::ranges::find(outputs_, step.node);
+        if (output != outputs_.end() && kernels_.same_placement(step.dst_shape, out_layout_[step.node], 0)) {
+            return result_.inputs + static_cast<std::size_t>(output - outputs_.begin());
+        }
+        return book(all_floats(step));
+    }
+
+    void add_conv(Step step) {
+        Node const& node = graph_[step.node];
+        auto const& conv = std::get<ConvParams>(node.layer);
+        PlannedLayer const& planned = plan_.layers[step.node];
+        PrimitiveEntry const& primitive = find_primitive(planned);
+        step.kind = Step::Kind::conv;
+        step.primitive = &primitive;
+        step.shape = conv_shape_of(conv, step.src_shapes[0], 1);
+        step.bias = conv.bias || !node.folded.empty();
+        step.clamp = conv.clamp;
+        const bool layouts_fit = kernels_.layouts[primitive.in_layout].name == planned.in_layout &&
+                                 kernels_.layouts[primitive.out_layout].name == planned.out_layout;
+        if (const Support support = primitive.supports(step.shape); !support || !layouts_fit) {
+            fail("plan: layer ", node.name, ": ", primitive.id, " cannot compute ", to_string(step.shape), " ",
+                 planned.in_layout, " -> ", planned.out_layout, ": ", support ? "wrong layouts" : support.reason());
+        }
+        step.dst = tensor_[step.node] = destination(step);
+        if (const std::size_t scratch = primitive.scratch_floats(step.shape, workers_); scratch > 0) {
+            step.scratch = book(scratch);
+        }
+        if (primitive.fuses_epilogue) return add(std::move(step));
+        Step epilogue = step;
+        epilogue.kind = Step::Kind::epilogue;
+        epilogue.src.clear();
+        epilogue.scratch = Step::none;
+        step.bias = false;
+        step.residual = Step::none;
+        step.clamp = {};
+        add(std::move(step));
+        if (epilogue.bias || epilogue.residual != Step::none || epilogue.clamp != Clamp{}) {
+            if (epilogue.layout->epilogue == nullptr) {
+                fail("plan: layer ", node.name, ": no bias and activation in layout ", planned.out_layout);
+            }
+            add(std::move(epilogue));
+        }
+    }
+
+    void add_op(Step step) {
+        PlannedLayer const& planned = plan_.layers[step.node];
+        step.op = &kernels_.op(step.layer, in_layout_[step.node]);
+        if (step.op->run == nullptr || planned.in_layout != planned.out_layout) {
+            fail("plan: layer ", planned.name, " (", planned.kind, ") cannot run ", planned.in_layout, " -> ",
+                 planned.out_layout);
+        }
+        step.dst = tensor_[step.node] = may_overwrite(step) ? step.src[0] : destination(step);
+        add(std::move(step));
+    }
+    /// In place where nobody reads the input later.
+    [[nodiscard]] bool may_overwrite(Step const& step) const {
+        const std::size_t src = step.src[0], input = graph_[step.node].inputs[0];
+        if (!step.op->in_place || src < result_.callers() || tensor_[input] != src) return false;
+        const bool leaves = std::ranges::find(outputs_, step.node) != outputs_.end();
+        const bool constant =
+            std::ranges::find(result_.constants, src, &StoredConstant::tensor) != result_.constants.end();
+        return !leaves && !constant && last_reader_[input] == step.node && std::ranges::count(step.src, src) == 1 &&
+               step.src_shapes[0].size() == step.dst_shape.size();
+    }
+
+    /// A result that is not where the caller wants it: changes its layout, or copies it.
+    void deliver(std::size_t output) {
+        const std::size_t node = outputs_[output], dst = result_.inputs + output;
+        if (tensor_[node] == dst) return;
+        Step step = change_of_layout(node, 0);
+        step.dst = dst;
+        add(std::move(step));
+    }
+
+    [[nodiscard]] static std::vector<std::size_t> last_readers(Graph const& graph) {
+        std::vector<std::size_t> last(graph.size(), Step::none);
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            for (const std::size_t input : graph[i].inputs) last[input] = i;
+        }
+        for (const std::size_t output : graph.outputs()) last[output] = Step::none;
+        return last;
+    }
+
+    Graph const& graph_;
+    Kernels const& kernels_;
+    Plan const& plan_;
+    std::size_t workers_;
+    std::vector<std::size_t> outputs_;
+    std::vector<std::size_t> tensor_, in_layout_, out_layout_, last_reader_;
+    std::map<std::pair<std::size_t, std::size_t>, std::size_t> copies_;  // (node, layout) -> tensor
+    Schedule result_;
+};
+
+}  // namespace detail
+
+/// The steps of a plan, for so many workers. Throws error when the plan does not fit the graph and kernels.
+[[nodiscard]] inline Schedule make_schedule(Graph const& graph, Kernels const& kernels, Plan const& plan,
+                                            std::size_t workers) {
+    return detail::Scheduler(graph, kernels, plan, workers).schedule();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
