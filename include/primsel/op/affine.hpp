@@ -11,7 +11,7 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace detail {
 
 template <class Arch>
-void run_affine(ChannelView view, OpArgs const& args) noexcept {
+void run_affine(AxisView view, OpArgs const& args) noexcept {
     const float* src = args.src[0];
     float* dst = args.dst;
     for_channel_elements<Arch, 2>(args.executor, view, args.weights,

@@ -4,14 +4,22 @@
 #include <primsel/layer/all.hpp>
 #include <primsel/op/activation.hpp>
 #include <primsel/op/affine.hpp>
+#include <primsel/op/as_strided.hpp>
+#include <primsel/op/binary.hpp>
 #include <primsel/op/combine.hpp>
+#include <primsel/op/conv_transpose.hpp>
 #include <primsel/op/dense.hpp>
 #include <primsel/op/epilogue.hpp>
 #include <primsel/op/global_pool.hpp>
 #include <primsel/op/lrn.hpp>
+#include <primsel/op/matmul.hpp>
+#include <primsel/op/max_pool_indices.hpp>
 #include <primsel/op/op.hpp>
+#include <primsel/op/pad.hpp>
 #include <primsel/op/pool.hpp>
+#include <primsel/op/reduce.hpp>
 #include <primsel/op/reshape.hpp>
+#include <primsel/op/resize.hpp>
 #include <primsel/op/softmax.hpp>
 
 #include <variant>
@@ -34,7 +42,7 @@ struct EveryLayerHasOp<std::variant<Params...>> {
     static_assert(((has_op<Params> || std::same_as<Params, InputParams> || std::same_as<Params, ConstantParams> ||
                     std::same_as<Params, ConvParams>)&&...));
 };
-// template struct EveryLayerHasOp<AnyLayer>;  TODO(ops): in again once every new kind of layer has its op
+template struct EveryLayerHasOp<AnyLayer>;
 }  // namespace detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -45,22 +45,24 @@ struct Op<ConcatParams> {
     [[nodiscard]] static double operations(ConcatParams const&, std::span<const Shape>, Shape) { return 0; }
 
     template <class Arch, StridedLayout L>
-    static void run(ConcatParams const&, OpArgs const& args) noexcept {
-        concat<Arch>(detail::channel_view<L>(args.dst_shape, args.batch), args);
+    static void run(ConcatParams const& params, OpArgs const& args) noexcept {
+        concat<Arch>(params.axis, detail::axis_view<L>(args.dst_shape, args.batch, params.axis), args);
     }
 
 private:
     template <class Arch>
-    static void concat(detail::ChannelView view, OpArgs const& args) noexcept {
-        const std::size_t row = view.c * view.inner;
-        detail::for_row_parts(args.executor, view.outer, row, [&args, view, row](std::size_t i, detail::Part part) {
-            float* dst = args.dst + i * row;
-            for (std::size_t input = 0; input < args.src.size(); ++input) {
-                const std::size_t floats = static_cast<std::size_t>(args.src_shape[input].c) * view.inner;
-                detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
-                dst += floats;
-            }
-        });
+    static void concat(Axis axis, detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t row = view.count * view.inner;
+        detail::for_row_parts(args.executor, view.outer, row,
+                              [&args, axis, view, row](std::size_t i, detail::Part part) {
+                                  float* dst = args.dst + i * row;
+                                  for (std::size_t input = 0; input < args.src.size(); ++input) {
+                                      const std::size_t floats =
+                                          static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
+                                      detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
+                                      dst += floats;
+                                  }
+                              });
     }
 };
 

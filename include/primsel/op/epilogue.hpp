@@ -9,7 +9,7 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace detail {
 
 template <class Arch, bool has_residual>
-void add_and_clamp(ChannelView view, float* data, const float* bias, const float* residual, Clamp bounds,
+void add_and_clamp(AxisView view, float* data, const float* bias, const float* residual, Clamp bounds,
                    ExecutorRef executor) noexcept {
     using V = Floats<Arch>;
     const auto finish = [=, low = V(bounds.low), high = V(bounds.high)](std::size_t at, std::size_t n, V sum) {
@@ -21,7 +21,7 @@ void add_and_clamp(ChannelView view, float* data, const float* bias, const float
             finish(at, n, load_up_to<Arch>(data + at, n) + of_channel[0]);
         });
     } else {
-        for_elements<Arch>(executor, view.outer * view.c * view.inner,
+        for_elements<Arch>(executor, view.outer * view.count * view.inner,
                            [=](std::size_t at, std::size_t n) { finish(at, n, load_up_to<Arch>(data + at, n)); });
     }
 }

@@ -74,14 +74,14 @@ void lrn_pixels(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahea
 }
 
 template <class Arch, class Formula>
-void lrn(LrnParams const& params, ChannelView view, OpArgs const& args, Formula const& formula) noexcept {
-    const auto channels = static_cast<std::ptrdiff_t>(view.c);
+void lrn(LrnParams const& params, AxisView view, OpArgs const& args, Formula const& formula) noexcept {
+    const auto channels = static_cast<std::ptrdiff_t>(view.count);
     const std::ptrdiff_t back = params.size / 2, ahead = (params.size - 1) / 2;
     const float* src = args.src[0];
     float* dst = args.dst;
     if (view.inner == 1) {
-        for_ranges(args.executor, view.outer, view.c, [=](std::size_t first, std::size_t last) {
-            for (std::size_t at = first * view.c; at < last * view.c; at += view.c) {
+        for_ranges(args.executor, view.outer, view.count, [=](std::size_t first, std::size_t last) {
+            for (std::size_t at = first * view.count; at < last * view.count; at += view.count) {
                 lrn_pixel<Arch>(formula, back, ahead, channels, src + at, dst + at);
             }
         });
@@ -90,9 +90,9 @@ void lrn(LrnParams const& params, ChannelView view, OpArgs const& args, Formula 
     // Strips of pixels, so that the channels of a window stay in L1.
     constexpr std::size_t strip = 256;
     const std::size_t strips = (view.inner + strip - 1) / strip;
-    for_ranges(args.executor, view.outer * strips, view.c * strip, [=](std::size_t first, std::size_t last) {
+    for_ranges(args.executor, view.outer * strips, view.count * strip, [=](std::size_t first, std::size_t last) {
         for (std::size_t item = first; item < last; ++item) {
-            const std::size_t begin = item % strips * strip, at = item / strips * view.c * view.inner + begin;
+            const std::size_t begin = item % strips * strip, at = item / strips * view.count * view.inner + begin;
             lrn_pixels<Arch>(formula, back, ahead, channels, view.inner, std::min(strip, view.inner - begin), src + at,
                              dst + at);
         }

@@ -43,6 +43,83 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
     });
 }
 
+/// Windows with gaps: every tap is added to all outputs of a row that it meets.
+template <class Arch, class Reduction>
+void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+    struct DilatedAxis {
+        int in, size, step, dilation, before, after;
+        [[nodiscard]] int at(int out, int tap) const { return out * step - before + tap * dilation; }
+        /// The outputs whose tap is inside the image: [first, last).
+        [[nodiscard]] int first(int tap) const {
+            const int outside = before - tap * dilation;
+            return outside <= 0 ? 0 : (outside + step - 1) / step;
+        }
+        [[nodiscard]] int last(int tap, int outputs) const {
+            const int room = in - 1 - at(0, tap);
+            return room < 0 ? 0 : std::min(room / step + 1, outputs);
+        }
+        [[nodiscard]] int counted(int out, bool count_pad) const {
+            int counted = 0;
+            for (int tap = 0; tap < size; ++tap) {
+                const int place = at(out, tap);
+                counted += count_pad ? place < in + after : place >= 0 && place < in;
+            }
+            return counted;
+        }
+    };
+    const Shape in = args.src_shape[0], out = args.dst_shape;
+    const Padding padding = params.padding;
+    const DilatedAxis down{in.h, params.window.h, params.stride.h, params.dilation.h, padding.top, padding.bottom};
+    const DilatedAxis across{in.w, params.window.w, params.stride.w, params.dilation.w, padding.left, padding.right};
+    const auto merge = [](const float* src, float* dst, std::size_t floats) {
+        for (std::size_t i = 0; i < floats; i += lanes<Arch>) {
+            const std::size_t n = floats - i;
+            store_up_to<Arch>(
+                dst + i, Reduction::template apply<Arch>(load_up_to<Arch>(dst + i, n), load_up_to<Arch>(src + i, n)),
+                n);
+        }
+    };
+    for_rows(args.executor, args.batch, out, to, [=, &params, &args](RowRange const& range) {
+        for (int i = 0; i < range.count; ++i) {
+            const Coord row = range[i];
+            const auto c = static_cast<std::size_t>(row.c), h = static_cast<std::size_t>(row.h);
+            const float* src = args.src[0] + range.image * in.size() + c * from.c;
+            float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
+            std::fill_n(dst, static_cast<std::size_t>(out.w) * to.w, Reduction::identity);
+            for (int y = 0; y < down.size; ++y) {
+                const int at = down.at(row.h, y);
+                if (at < 0 || at >= in.h) continue;
+                const float* src_row = src + static_cast<std::size_t>(at) * from.h;
+                for (int x = 0; x < across.size; ++x) {
+                    const int first = across.first(x), last = across.last(x, out.w);
+                    // At a step of 1 the outputs are neighbours, and so are their inputs.
+                    const int together = across.step == 1 ? last - first : 1;
+                    for (int w = first; w < last; w += together) {
+                        merge(src_row + static_cast<std::size_t>(across.at(w, x)) * from.w,
+                              dst + static_cast<std::size_t>(w) * to.w, static_cast<std::size_t>(together) * to.w);
+                    }
+                }
+            }
+            if constexpr (Reduction::averages) {
+                const int rows = down.counted(row.h, params.count_include_pad);
+                for (int w = 0; w < out.w; ++w, dst += to.w) {
+                    const int columns = across.counted(w, params.count_include_pad);
+                    for (std::size_t j = 0; j < to.w; ++j) dst[j] /= static_cast<float>(rows * columns);
+                }
+            }
+        }
+    });
+}
+
+template <class Arch, class Reduction>
+void pool_any(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+    if (params.dilation == Extent{1}) {
+        pool<Arch, Reduction>(params, args, from, to);
+    } else {
+        pool_dilated<Arch, Reduction>(params, args, from, to);
+    }
+}
+
 }  // namespace detail
 
 /// A NaN in the window wins over every maximum, as in PyTorch.
@@ -58,9 +135,9 @@ struct Op<PoolParams> {
     static void run(PoolParams const& params, OpArgs const& args) noexcept {
         const Strides from = L::strides(args.src_shape[0]), to = L::strides(args.dst_shape);
         if (params.kind == PoolKind::max) {
-            detail::pool<Arch, detail::Maximum>(params, args, from, to);
+            detail::pool_any<Arch, detail::Maximum>(params, args, from, to);
         } else {
-            detail::pool<Arch, detail::Average>(params, args, from, to);
+            detail::pool_any<Arch, detail::Average>(params, args, from, to);
         }
     }
 };

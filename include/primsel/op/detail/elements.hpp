@@ -19,25 +19,33 @@ void for_elements(ExecutorRef executor, std::size_t count, F const& f) noexcept 
     });
 }
 
-/// A batch of images as [outer][c][inner], which all strided layouts are: inner is h * w for chw, w for hcw, 1 for hwc.
-struct ChannelView {
-    std::size_t outer, c, inner;
+/// A batch of images as [outer][count][inner], where count is the extent of one axis: all strided layouts are the axes
+/// in some order. Of the channels, inner is h * w for chw, w for hcw, 1 for hwc.
+struct AxisView {
+    std::size_t outer, count, inner;
 };
 
 template <StridedLayout L>
-[[nodiscard]] constexpr ChannelView channel_view(Shape shape, int batch) {
-    const auto c = static_cast<std::size_t>(shape.c), inner = L::strides(shape).c;
-    return {static_cast<std::size_t>(batch) * shape.pixels() / inner, c, inner};
+[[nodiscard]] constexpr AxisView axis_view(Shape shape, int batch, Axis axis) {
+    const Strides strides = L::strides(shape);
+    const auto count = static_cast<std::size_t>(extent(shape, axis));
+    const std::size_t inner = axis == Axis::c ? strides.c : axis == Axis::h ? strides.h : strides.w;
+    return {static_cast<std::size_t>(batch) * shape.size() / (count * inner), count, inner};
+}
+
+template <StridedLayout L>
+[[nodiscard]] constexpr AxisView channel_view(Shape shape, int batch) {
+    return axis_view<L>(shape, batch, Axis::c);
 }
 
 /// Calls f(at, n, of_channel) for vectors that make up the view: at and n as above, of_channel[i] the i-th value of
 /// each lane's channel. table: the first value of all channels, then the second, ...
 template <class Arch, std::size_t values, class F>
-void for_channel_elements(ExecutorRef executor, ChannelView view, const float* table, F const& f) noexcept {
+void for_channel_elements(ExecutorRef executor, AxisView view, const float* table, F const& f) noexcept {
     using V = Floats<Arch>;
     constexpr std::size_t width = lanes<Arch>;
     if (view.inner > 1) {
-        const std::size_t channels = view.c, inner = view.inner;
+        const std::size_t channels = view.count, inner = view.inner;
         for_ranges(executor, view.outer * channels, inner, [=, &f](std::size_t first, std::size_t last) {
             const F each = f;
             for (std::size_t row = first, c = first % channels; row < last; ++row) {
@@ -67,14 +75,14 @@ void for_channel_elements(ExecutorRef executor, ChannelView view, const float* t
     // A few channels would leave most lanes empty: `width` pixels of c channels are one of c * width.
     constexpr std::size_t few = 32;
     std::size_t done = 0;
-    if (view.c < few && view.c % width != 0 && view.outer >= width) {
-        const std::size_t channels = view.c * width;
+    if (view.count < few && view.count % width != 0 && view.outer >= width) {
+        const std::size_t channels = view.count * width;
         float wide[values * few * width];
-        for (std::size_t i = 0; i < values * channels; ++i) wide[i] = table[i / channels * view.c + i % view.c];
+        for (std::size_t i = 0; i < values * channels; ++i) wide[i] = table[i / channels * view.count + i % view.count];
         done = view.outer / width * width;
         pixels(0, done / width, channels, wide);
     }
-    pixels(done * view.c, view.outer - done, view.c, table);
+    pixels(done * view.count, view.outer - done, view.count, table);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail

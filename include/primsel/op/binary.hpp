@@ -1,0 +1,106 @@
+#pragma once
+
+#include <primsel/layer/combine.hpp>
+#include <primsel/op/detail/vectors.hpp>
+#include <primsel/op/detail/walk.hpp>
+#include <primsel/op/op.hpp>
+#include <primsel/tensor/layout.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Along a row each input has neighbours, or one element for all: equal shapes are one row, and so is each channel
+/// where the other input has one element a channel.
+template <>
+struct Op<BinaryParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(BinaryParams const&, std::span<const Shape>, Shape output) {
+        return static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(BinaryParams const& params, OpArgs const& args) noexcept {
+        binary<Arch>(
+            params.kind, args,
+            axes(args, L::strides(args.dst_shape), L::strides(args.src_shape[0]), L::strides(args.src_shape[1])));
+    }
+
+private:
+    using Axes = detail::Walk<2, 4>;
+
+    static Axes axes(OpArgs const& args, Strides const& dst, Strides const& a, Strides const& b) {
+        struct One {
+            int extent;
+            std::size_t dst, a, b;
+        };
+        const Shape out = args.dst_shape, of_a = args.src_shape[0], of_b = args.src_shape[1];
+        const auto step = [](int extent, std::size_t stride) { return extent == 1 ? 0 : stride; };
+        std::array<One, 3> order{{{out.c, dst.c, step(of_a.c, a.c), step(of_b.c, b.c)},
+                                  {out.h, dst.h, step(of_a.h, a.h), step(of_b.h, b.h)},
+                                  {out.w, dst.w, step(of_a.w, a.w), step(of_b.w, b.w)}}};
+        std::ranges::sort(order, [](One const& x, One const& y) { return x.dst > y.dst; });
+        Axes result;
+        const auto add = [&result](int extent, std::size_t a_step, std::size_t b_step) {
+            result.add(static_cast<std::size_t>(extent),
+                       {static_cast<std::ptrdiff_t>(a_step), static_cast<std::ptrdiff_t>(b_step)});
+        };
+        add(args.batch, of_a.size(), of_b.size());
+        for (One const& axis : order) add(axis.extent, axis.a, axis.b);
+        return result;
+    }
+
+    template <class Arch>
+    static void binary(BinaryKind kind, OpArgs const& args, Axes const& axes) noexcept {
+        using V = Floats<Arch>;
+        switch (kind) {
+            case BinaryKind::add:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return a + b; });
+            case BinaryKind::subtract:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return a - b; });
+            case BinaryKind::multiply:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return a * b; });
+            case BinaryKind::divide:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return a / b; });
+            case BinaryKind::prelu:
+                return rows<Arch>(args, axes,
+                                  [](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
+        }
+    }
+
+    template <class Arch, class F>
+    static void rows(OpArgs const& args, Axes const& axes, F const& f) noexcept {
+        const std::size_t floats = axes.row_floats();
+        const bool one_a = axes.row_step()[0] == 0, one_b = axes.row_step()[1] == 0;
+        const float *src_a = args.src[0], *src_b = args.src[1];
+        axes.for_each_row(
+            args.executor, [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, detail::Part part) {
+                const std::size_t first = floats * part.index / part.count;
+                const std::size_t n = floats * (part.index + 1) / part.count - first;
+                const float* a = src_a + at[0] + (one_a ? 0 : first);
+                const float* b = src_b + at[1] + (one_b ? 0 : first);
+                float* to = dst + row * floats + first;
+                if (one_a) {
+                    each<Arch>(b, to, n, [&f, one = Floats<Arch>(*a)](auto const& x) { return f(one, x); });
+                } else if (one_b) {
+                    each<Arch>(a, to, n, [&f, one = Floats<Arch>(*b)](auto const& x) { return f(x, one); });
+                } else {
+                    for (std::size_t i = 0; i < n; i += lanes<Arch>) {
+                        const auto x = detail::load_up_to<Arch>(a + i, n - i);
+                        detail::store_up_to<Arch>(to + i, f(x, detail::load_up_to<Arch>(b + i, n - i)), n - i);
+                    }
+                }
+            });
+    }
+
+    template <class Arch, class F>
+    static void each(const float* src, float* dst, std::size_t n, F const& f) {
+        for (std::size_t i = 0; i < n; i += lanes<Arch>) {
+            detail::store_up_to<Arch>(dst + i, f(detail::load_up_to<Arch>(src + i, n - i)), n - i);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

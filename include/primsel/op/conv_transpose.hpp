@@ -1,0 +1,190 @@
+#pragma once
+
+#include <primsel/layer/conv.hpp>
+#include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/detail/vectors.hpp>
+#include <primsel/op/op.hpp>
+#include <primsel/tensor/layout.hpp>
+
+#include <algorithm>
+#include <concepts>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Every output is the sum of the taps that reach it: tap (i, j) takes row (y + top - i * dilation) / stride of the
+/// input to row y, where that is whole. Columns of the result that are a stride apart take neighbouring columns of the
+/// input by the same taps, so that they are computed together. Packed: blocks of four of a group's outputs (of one,
+/// where it has no more), each the biases, then for each tap and input channel the block's weights.
+template <>
+struct Op<ConvTransposeParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ConvTransposeParams const& params, std::span<const Shape> inputs, Shape) {
+        return 2.0 * params.k / params.groups * params.kernel.h * params.kernel.w *
+               static_cast<double>(inputs[0].size());
+    }
+
+    [[nodiscard]] static std::size_t packed_floats(ConvTransposeParams const& params, Shape input) {
+        const Sizes sizes(params, input);
+        return sizes.groups * sizes.blocks * sizes.block_floats();
+    }
+
+    template <StridedLayout L>
+        requires std::same_as<L, chw>
+    static void pack(ConvTransposeParams const& params, Shape input, OpWeights const& weights, float* dst) {
+        const Sizes sizes(params, input);
+        for (std::size_t group = 0; group < sizes.groups; ++group) {
+            for (std::size_t first = 0; first < sizes.k; first += sizes.block) {
+                const auto each = [&](auto const& value) {
+                    for (std::size_t i = first; i < first + sizes.block; ++i) *dst++ = i < sizes.k ? value(i) : 0.0F;
+                };
+                each([&](std::size_t k) { return weights.bias.empty() ? 0.0F : weights.bias[group * sizes.k + k]; });
+                for (std::size_t tap = 0; tap < sizes.taps; ++tap) {
+                    for (std::size_t c = group * sizes.c; c < (group + 1) * sizes.c; ++c) {
+                        each([&](std::size_t k) { return weights.kernel[(c * sizes.k + k) * sizes.taps + tap]; });
+                    }
+                }
+            }
+        }
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(ConvTransposeParams const& params, OpArgs const& args) noexcept {
+        rows<Arch>(params, args);
+    }
+
+private:
+    /// Channels and outputs of a group, and how the outputs are packed.
+    struct Sizes {
+        std::size_t groups, c, k, taps, block, blocks;
+        Sizes(ConvTransposeParams const& params, Shape input)
+            : groups(static_cast<std::size_t>(params.groups)),
+              c(static_cast<std::size_t>(input.c) / groups),
+              k(static_cast<std::size_t>(params.k) / groups),
+              taps(static_cast<std::size_t>(params.kernel.h) * static_cast<std::size_t>(params.kernel.w)),
+              block(k == 1 ? 1 : several),
+              blocks((k + block - 1) / block) {}
+        [[nodiscard]] std::size_t block_floats() const { return block * (1 + taps * c); }
+    };
+    static constexpr std::size_t several = 4;
+
+    template <class Arch>
+    static void rows(ConvTransposeParams const& params, OpArgs const& args) noexcept {
+        const Sizes sizes(params, args.src_shape[0]);
+        const std::size_t h = static_cast<std::size_t>(args.dst_shape.h), blocks = sizes.groups * sizes.blocks;
+        const std::size_t row_floats = static_cast<std::size_t>(args.dst_shape.w) * sizes.block * sizes.taps * sizes.c;
+        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * blocks * h, row_floats / 4,
+                           [=, &params, &args](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t image = item / h / blocks, block = item / h % blocks;
+                                   const Row row(params, args, sizes, image, block, static_cast<int>(item % h));
+                                   if (sizes.block == 1) {
+                                       columns<Arch, 1>(row);
+                                   } else {
+                                       columns<Arch, several>(row);
+                                   }
+                               }
+                           });
+    }
+
+    /// A row of the outputs of a block.
+    struct Row {
+        ConvTransposeParams const& params;
+        Shape in, out;
+        std::size_t channels, used;
+        const float *src, *weights;
+        float* dst;
+        int y;
+
+        Row(ConvTransposeParams const& p, OpArgs const& args, Sizes const& sizes, std::size_t image, std::size_t block,
+            int row)
+            : params(p), in(args.src_shape[0]), out(args.dst_shape), channels(sizes.c), y(row) {
+            const std::size_t group = block / sizes.blocks, k = block % sizes.blocks * sizes.block;
+            used = std::min(sizes.block, sizes.k - k);
+            src = args.src[0] + image * in.size() + group * sizes.c * in.pixels();
+            weights = args.weights + block * sizes.block_floats();
+            dst = args.dst + image * out.size() + (group * sizes.k + k) * out.pixels() +
+                  static_cast<std::size_t>(row) * static_cast<std::size_t>(out.w);
+        }
+    };
+
+    template <class Arch, std::size_t block>
+    static void columns(Row const& row) noexcept {
+        constexpr int width = lanes<Arch>;
+        const int stride = row.params.stride.w;
+        for (int phase = 0; phase < std::min(stride, row.out.w); ++phase) {
+            const int count = (row.out.w - phase + stride - 1) / stride;
+            int begin = 0;
+            for (; count - begin > width; begin += 2 * width) tile<Arch, block, 2>(row, phase, begin, count - begin);
+            if (begin < count) tile<Arch, block, 1>(row, phase, begin, count - begin);
+        }
+    }
+
+    /// Up to `count` columns phase + (begin + i) * stride.
+    template <class Arch, std::size_t block, std::size_t vectors>
+    static void tile(Row const& row, int phase, int begin, int count) noexcept {
+        using V = Floats<Arch>;
+        constexpr int width = lanes<Arch>;
+        ConvTransposeParams const& p = row.params;
+        V sum[block][vectors];
+        PRIMSEL_UNROLL
+        for (std::size_t k = 0; k < block; ++k) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[k][v] = V(row.weights[k]);
+        }
+        const float* weights = row.weights + block;
+        const std::size_t tap_floats = row.channels * block, plane = row.in.pixels();
+        for (int i = 0; i < p.kernel.h; ++i) {
+            const int down = row.y + p.padding.top - i * p.dilation.h;
+            for (int j = 0; j < p.kernel.w; ++j, weights += tap_floats) {
+                const int across = phase + p.padding.left - j * p.dilation.w;
+                if (down < 0 || down % p.stride.h != 0 || down / p.stride.h >= row.in.h) continue;
+                if (across % p.stride.w != 0) continue;
+                const int at = across / p.stride.w + begin, n = row.in.w;
+                if (at >= n || at + static_cast<int>(vectors) * width <= 0) continue;
+                const float* src = row.src + static_cast<std::size_t>(down / p.stride.h * n);
+                const auto add = [&](auto const& load_at) {
+                    const float* of_channel = weights;
+                    for (std::size_t c = 0; c < row.channels; ++c, of_channel += block) {
+                        V x[vectors];
+                        PRIMSEL_UNROLL
+                        for (std::size_t v = 0; v < vectors; ++v) {
+                            x[v] = load_at(src + c * plane, at + static_cast<int>(v) * width);
+                        }
+                        PRIMSEL_UNROLL
+                        for (std::size_t k = 0; k < block; ++k) {
+                            const V weight(of_channel[k]);
+                            PRIMSEL_UNROLL
+                            for (std::size_t v = 0; v < vectors; ++v) sum[k][v] = fma<Arch>(x[v], weight, sum[k][v]);
+                        }
+                    }
+                };
+                if (at >= 0 && at + static_cast<int>(vectors) * width <= n) {
+                    add([](const float* line, int x) { return load<Arch>(line + x); });
+                } else {
+                    add([n](const float* line, int x) { return detail::load_around<Arch>(line, x, n, 0.0F); });
+                }
+            }
+        }
+        for (std::size_t k = 0; k < row.used; ++k) {
+            float* dst = row.dst + k * row.out.pixels();
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                put<Arch>(sum[k][v], dst + phase, p.stride.w, begin + static_cast<int>(v) * width,
+                          count - static_cast<int>(v) * width);
+            }
+        }
+    }
+
+    template <class Arch>
+    static void put(Floats<Arch> const& value, float* dst, int stride, int begin, int count) noexcept {
+        if (count <= 0) return;
+        if (stride == 1) return detail::store_up_to<Arch>(dst + begin, value, static_cast<std::size_t>(count));
+        alignas(64) float lane[lanes<Arch>];
+        store<Arch>(lane, value);
+        for (int i = 0; i < std::min(count, lanes<Arch>); ++i) dst[(begin + i) * stride] = lane[i];
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

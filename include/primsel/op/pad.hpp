@@ -1,0 +1,87 @@
+#pragma once
+
+#include <primsel/layer/reshape.hpp>
+#include <primsel/op/detail/copy.hpp>
+#include <primsel/op/detail/rows.hpp>
+#include <primsel/op/op.hpp>
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+template <>
+struct Op<PadParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(PadParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(PadParams const& params, OpArgs const& args) noexcept {
+        pad<Arch>(params, args, L::strides(args.src_shape[0]), L::strides(args.dst_shape));
+    }
+
+private:
+    template <class Arch>
+    static void pad(PadParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+        const Shape in = args.src_shape[0], out = args.dst_shape;
+        detail::for_rows(args.executor, args.batch, out, to, [&, from, to](detail::RowRange const& range) {
+            // Where the channels of a pixel are neighbours, a row has them all.
+            const bool together = to.w != 1;
+            for (int i = 0; i < range.count; ++i) {
+                const auto c = static_cast<std::size_t>(range[i].c), h = static_cast<std::size_t>(range[i].h);
+                float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
+                const int channel = together ? 0 : range[i].c - params.front;
+                const int row = source(params.mode, range[i].h - params.padding.top, in.h);
+                if (row < 0 || row >= in.h || channel < 0 || channel >= in.c) {
+                    std::fill_n(dst, static_cast<std::size_t>(out.w) * to.w, params.value);
+                    continue;
+                }
+                const float* src = args.src[0] + range.image * in.size() + static_cast<std::size_t>(channel) * from.c +
+                                   static_cast<std::size_t>(row) * from.h;
+                if (to.w != from.w) {
+                    pad_pixels(params, in, src, dst);
+                } else if (params.mode == PadMode::constant) {
+                    const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
+                    const std::size_t after = static_cast<std::size_t>(params.padding.right) * to.w;
+                    const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
+                    dst = std::fill_n(dst, before, params.value);
+                    detail::copy_floats<Arch>(src, dst, floats);
+                    std::fill_n(dst + floats, after, params.value);
+                } else {
+                    for (int w = -params.padding.left; w < in.w + params.padding.right; ++w, dst += to.w) {
+                        const auto column = static_cast<std::size_t>(source(params.mode, w, in.w));
+                        detail::copy_floats<Arch>(src + column * from.w, dst, to.w);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Which element of `count` is at a place that may lie outside.
+    static int source(PadMode mode, int at, int count) {
+        switch (mode) {
+            case PadMode::reflect:
+                return at < 0 ? -at : at >= count ? 2 * (count - 1) - at : at;
+            case PadMode::edge:
+                return std::clamp(at, 0, count - 1);
+            case PadMode::constant:
+                break;
+        }
+        return at;
+    }
+
+    /// A row whose pixels get further channels.
+    static void pad_pixels(PadParams const& params, Shape in, const float* src, float* dst) {
+        const auto c = static_cast<std::size_t>(in.c), front = static_cast<std::size_t>(params.front),
+                   back = static_cast<std::size_t>(params.back), pixel = front + c + back;
+        dst = std::fill_n(dst, static_cast<std::size_t>(params.padding.left) * pixel, params.value);
+        for (int w = 0; w < in.w; ++w, src += c) {
+            dst = std::fill_n(dst, front, params.value);
+            dst = std::copy_n(src, c, dst);
+            dst = std::fill_n(dst, back, params.value);
+        }
+        std::fill_n(dst, static_cast<std::size_t>(params.padding.right) * pixel, params.value);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
