@@ -1,117 +1,13 @@
 #pragma once
 
 #include <primsel/cost/kernels.hpp>
-#include <primsel/network/graph.hpp>
+#include <primsel/network/fingerprint.hpp>
 
-#include <bit>
-#include <concepts>
-#include <cstdint>
 #include <string>
-#include <string_view>
-#include <type_traits>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
-
-/// FNV-1a, 64 bits, of numbers and texts.
-class Fingerprint {
-public:
-    void add(std::uint64_t value) {
-        for (int shift = 0; shift < 64; shift += 8) byte(static_cast<std::uint8_t>(value >> shift));
-    }
-    void add(std::string_view text) {
-        for (const char c : text) byte(static_cast<std::uint8_t>(c));
-        byte(0xff);
-    }
-    template <class T>
-        requires std::integral<T> || std::is_enum_v<T>
-    void add(T value) {
-        add(static_cast<std::uint64_t>(value));
-    }
-    void add(float value) { add(std::bit_cast<std::uint32_t>(value)); }
-    void add(Extent value) { add(value.h), add(value.w); }
-    void add(Padding value) { add(value.top), add(value.bottom), add(value.left), add(value.right); }
-    void add(Clamp value) { add(value.low), add(value.high); }
-    void add(Shape value) { add(value.c), add(value.h), add(value.w); }
-
-    void add(InputParams const& p) { add(p.shape); }
-    void add(ConvParams const& p) {
-        add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.groups), add(p.bias);
-        add(p.residual), add(p.clamp);
-    }
-    void add(PoolParams const& p) {
-        add(p.kind), add(p.window), add(p.stride), add(p.padding), add(p.ceil_mode), add(p.count_include_pad);
-        add(p.dilation);
-    }
-    void add(GlobalPoolParams const& p) { add(p.kind); }
-    void add(ActivationParams const& p) { add(p.kind), add(p.alpha), add(p.beta); }
-    void add(LrnParams const& p) { add(p.size), add(p.alpha), add(p.beta), add(p.k); }
-    void add(BatchNormParams const& p) { add(p.epsilon); }
-    void add(ScaleParams const&) {}
-    void add(DenseParams const& p) { add(p.k), add(p.bias), add(p.clamp); }
-    void add(SoftmaxParams const& p) { add(p.axis); }
-    void add(AddParams const& p) { add(p.clamp); }
-    void add(ConcatParams const& p) { add(p.axis); }
-    void add(FlattenParams const&) {}
-    void add(DropoutParams const&) {}
-    void add(PadParams const& p) { add(p.padding), add(p.value), add(p.mode), add(p.front), add(p.back); }
-    void add(ChannelShuffleParams const& p) { add(p.groups); }
-    void add(SliceParams const& p) { add(p.first), add(p.last), add(p.axis); }
-    void add(ConstantParams const& p) { add(p.shape); }
-    void add(ReshapeParams const& p) { add(p.shape); }
-    void add(AsStridedParams const& p) {
-        add(p.dims.rank());
-        for (std::size_t axis = 0; axis < p.dims.rank(); ++axis) add(p.dims[axis]), add(p.strides[axis]);
-        add(p.offset), add(p.shape);
-    }
-    void add(BinaryParams const& p) { add(p.kind); }
-    void add(MatMulParams const&) {}
-    void add(ReduceParams const& p) { add(p.kind), add(p.axis); }
-    void add(ResizeParams const& p) {
-        add(p.size), add(p.mode), add(p.coordinates), add(p.rounding), add(p.scale_h), add(p.scale_w);
-    }
-    void add(MaxPoolIndicesParams const& p) { add(p.pool); }
-    void add(ConvTransposeParams const& p) {
-        add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.extra_h), add(p.extra_w);
-        add(p.groups), add(p.bias);
-    }
-
-    [[nodiscard]] std::string text() const {
-        std::string digits(16, '0');
-        for (std::size_t i = 0; i < 16; ++i) digits[i] = "0123456789abcdef"[(hash_ >> (60 - 4 * i)) & 15];
-        return digits;
-    }
-
-private:
-    void byte(std::uint8_t value) { hash_ = (hash_ ^ value) * 0x100000001b3ULL; }
-    std::uint64_t hash_ = 0xcbf29ce484222325ULL;
-};
-
-}  // namespace detail
-
-/// Sixteen hexadecimal digits that differ for graphs that differ in anything but their weights.
-[[nodiscard]] inline std::string fingerprint(Graph const& graph) {
-    detail::Fingerprint print;
-    print.add(graph.batch());
-    for (Node const& node : graph.nodes()) {
-        print.add(node.name);
-        print.add(node.layer.index());
-        std::visit([&](auto const& params) { print.add(params); }, node.layer);
-        print.add(node.inputs.size());
-        for (const std::size_t input : node.inputs) print.add(input);
-        print.add(node.folded.size());
-        for (Folded const& folded : node.folded) {
-            print.add(folded.name);
-            print.add(folded.layer.index());
-            std::visit([&](auto const& params) { print.add(params); }, folded.layer);
-        }
-    }
-    for (const std::size_t output : graph.outputs()) print.add(output);
-    return print.text();
-}
-
-/// The same for what a plan may choose from.
+/// Sixteen hexadecimal digits of what a plan may choose from.
 [[nodiscard]] inline std::string fingerprint(Kernels const& kernels) {
     detail::Fingerprint print;
     for (PrimitiveEntry const& entry : kernels.primitives)

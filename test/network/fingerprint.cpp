@@ -1,0 +1,225 @@
+#include <primsel/network/fingerprint.hpp>
+
+#include <doctest/doctest.h>
+#include <primsel/network/simplify.hpp>
+#include <primsel/network/zoo/resnet.hpp>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ps = primsel;
+
+namespace {
+
+std::string print_of(ps::AnyLayer const& layer, std::size_t inputs = 1) {
+    ps::Graph graph;
+    graph.add("image", ps::InputParams{{8, 9, 9}}, {});
+    graph.add("layer", layer, std::vector<std::size_t>(inputs, 0));
+    return ps::fingerprint(graph);
+}
+
+/// All of them differ from one another; returns how many there are.
+template <class Params>
+std::size_t check_differ(std::vector<Params> const& variants, std::size_t inputs = 1) {
+    std::set<std::string> prints;
+    for (Params const& params : variants) {
+        CHECK(print_of(params, inputs).size() == 16);
+        CHECK(print_of(params, inputs) == print_of(params, inputs));
+        prints.insert(print_of(params, inputs));
+    }
+    CHECK(prints.size() == variants.size());
+    return prints.size();
+}
+
+}  // namespace
+
+TEST_CASE("a fingerprint differs when any parameter of any layer does") {
+    using ps::Clamp, ps::Extent, ps::Padding, ps::PoolKind;
+    check_differ<ps::ConvParams>({{.k = 8, .padding = {}},
+                                  {.k = 4},
+                                  {.k = 8, .kernel = {2, 1}},
+                                  {.k = 8, .kernel = {1, 2}},
+                                  {.k = 8, .stride = {2, 1}},
+                                  {.k = 8, .stride = {1, 2}},
+                                  {.k = 8, .padding = {1, 0, 0, 0}},
+                                  {.k = 8, .padding = {0, 1, 0, 0}},
+                                  {.k = 8, .padding = {0, 0, 1, 0}},
+                                  {.k = 8, .padding = {0, 0, 0, 1}},
+                                  {.k = 8, .dilation = {2, 1}},
+                                  {.k = 8, .dilation = {1, 2}},
+                                  {.k = 8, .groups = 2},
+                                  {.k = 8, .bias = false},
+                                  {.k = 8, .clamp = ps::relu_clamp},
+                                  {.k = 8, .clamp = ps::relu6_clamp}});
+    CHECK(print_of(ps::ConvParams{.k = 8, .residual = true}, 2) != print_of(ps::ConvParams{.k = 8}));
+    check_differ<ps::PoolParams>({{},
+                                  {.kind = PoolKind::average},
+                                  {.window = {3, 2}},
+                                  {.window = {2, 3}},
+                                  {.stride = {1, 2}},
+                                  {.stride = {2, 1}},
+                                  {.padding = {1, 0, 0, 0}},
+                                  {.padding = {0, 1, 0, 0}},
+                                  {.padding = {0, 0, 1, 0}},
+                                  {.padding = {0, 0, 0, 1}},
+                                  {.ceil_mode = true},
+                                  {.count_include_pad = false},
+                                  {.dilation = {1, 2}},
+                                  {.dilation = {2, 1}}});
+    check_differ<ps::GlobalPoolParams>({{PoolKind::max}, {PoolKind::average}});
+    check_differ<ps::ActivationParams>({{ps::ActivationKind::relu},
+                                        {ps::ActivationKind::relu6},
+                                        {ps::ActivationKind::sigmoid},
+                                        {ps::ActivationKind::hard_swish},
+                                        {ps::ActivationKind::leaky_relu, 0.1F},
+                                        {ps::ActivationKind::leaky_relu, 0.2F},
+                                        {ps::ActivationKind::elu, 0.2F},
+                                        {ps::ActivationKind::tanh},
+                                        {ps::ActivationKind::clip, 0.0F, 1.0F},
+                                        {ps::ActivationKind::clip, 0.0F, 2.0F},
+                                        {ps::ActivationKind::clip, -1.0F, 2.0F},
+                                        {ps::ActivationKind::hard_sigmoid, 0.0F, 2.0F}});
+    check_differ<ps::LrnParams>({{}, {.size = 3}, {.alpha = 1}, {.beta = 0.5F}, {.k = 2}});
+    check_differ<ps::BatchNormParams>({{1e-5F}, {1e-3F}});
+    check_differ<ps::DenseParams>({{.k = 4}, {.k = 5}, {.k = 4, .bias = false}, {.k = 4, .clamp = ps::relu_clamp}});
+    check_differ<ps::AddParams>({{}, {ps::relu_clamp}}, 2);
+    check_differ<ps::PadParams>({{.padding = 1},
+                                 {.padding = {1, 2}},
+                                 {.padding = 1, .value = 1},
+                                 {.padding = 1, .mode = ps::PadMode::edge},
+                                 {.padding = 1, .front = 1},
+                                 {.padding = 1, .back = 1}});
+    check_differ<ps::ChannelShuffleParams>({{2}, {4}});
+    check_differ<ps::SliceParams>({{0, 4}, {1, 4}, {0, 5}, {0, 4, ps::Axis::h}, {0, 4, ps::Axis::w}});
+    check_differ<ps::SoftmaxParams>({{ps::Axis::c}, {ps::Axis::h}, {ps::Axis::w}});
+    check_differ<ps::ReshapeParams>({{{648, 1, 1}}, {{1, 648, 1}}, {{9, 8, 9}}});
+    const ps::Shape row{.c = 6};
+    check_differ<ps::AsStridedParams>({{.dims = {2, 3}, .strides = {1, 2}, .offset = 0, .shape = row},
+                                       {.dims = {3, 2}, .strides = {1, 2}, .offset = 0, .shape = row},
+                                       {.dims = {2, 3}, .strides = {2, 1}, .offset = 0, .shape = row},
+                                       {.dims = {2, 3}, .strides = {1, 2}, .offset = 1, .shape = row},
+                                       {.dims = {2, 3}, .strides = {1, 2}, .offset = 0, .shape = {1, 6, 1}},
+                                       {.dims = {6}, .strides = {1, 2}, .offset = 0, .shape = row}});
+    check_differ<ps::BinaryParams>({{ps::BinaryKind::add},
+                                    {ps::BinaryKind::subtract},
+                                    {ps::BinaryKind::multiply},
+                                    {ps::BinaryKind::divide},
+                                    {ps::BinaryKind::prelu}},
+                                   2);
+    check_differ<ps::ReduceParams>({{ps::ReduceKind::mean, ps::Axis::c},
+                                    {ps::ReduceKind::mean, ps::Axis::h},
+                                    {ps::ReduceKind::sum, ps::Axis::c},
+                                    {ps::ReduceKind::max, ps::Axis::c}});
+    check_differ<ps::ResizeParams>({{.size = {3, 4}},
+                                    {.size = {4, 3}},
+                                    {.size = {3, 4}, .mode = ps::ResizeMode::linear},
+                                    {.size = {3, 4}, .coordinates = ps::ResizeCoordinates::asymmetric},
+                                    {.size = {3, 4}, .rounding = ps::ResizeRounding::floor},
+                                    {.size = {3, 4}, .scale_h = 0.5F},
+                                    {.size = {3, 4}, .scale_w = 0.5F}});
+    check_differ<ps::MaxPoolIndicesParams>({{}, {{.window = {3, 2}}}});
+    check_differ<ps::ConvTransposeParams>({{.k = 8},
+                                           {.k = 4},
+                                           {.k = 8, .kernel = {2, 1}},
+                                           {.k = 8, .stride = {2, 1}},
+                                           {.k = 8, .padding = {1, 0, 0, 0}},
+                                           {.k = 8, .dilation = {2, 1}},
+                                           {.k = 8, .extra_h = 1},
+                                           {.k = 8, .extra_w = 1},
+                                           {.k = 8, .groups = 2},
+                                           {.k = 8, .bias = false}});
+    CHECK(check_differ<ps::AnyLayer>({ps::SoftmaxParams{}, ps::FlattenParams{}, ps::DropoutParams{}, ps::ScaleParams{},
+                                      ps::ConcatParams{}, ps::BatchNormParams{}, ps::ActivationParams{}}) == 7);
+}
+
+TEST_CASE("a fingerprint differs when anything else about a graph does") {
+    const auto print = [](ps::Shape shape, std::string const& name, std::vector<std::size_t> inputs,
+                          std::vector<ps::Folded> folded, int batch) {
+        ps::Graph graph(batch);
+        graph.add("image", ps::InputParams{shape}, {});
+        graph.add("a", ps::ScaleParams{}, {0});
+        graph.add(name, ps::ConcatParams{}, std::move(inputs));
+        graph.add("conv", ps::ConvParams{.k = 2}, {2}, std::move(folded));
+        return ps::fingerprint(graph);
+    };
+    const ps::Folded norm{"n", ps::BatchNormParams{1e-5F}};
+    const std::vector<std::string> prints{
+        print({8, 9, 9}, "b", {0, 1}, {}, 1),
+        print({8, 9, 9}, "b", {1, 0}, {}, 1),
+        print({8, 9, 9}, "b", {0, 0, 1}, {}, 1),
+        print({8, 9, 9}, "c", {0, 1}, {}, 1),
+        print({8, 9, 9}, "b", {0, 1}, {}, 2),
+        print({7, 9, 9}, "b", {0, 1}, {}, 1),
+        print({8, 8, 9}, "b", {0, 1}, {}, 1),
+        print({8, 9, 8}, "b", {0, 1}, {}, 1),
+        print({8, 9, 9}, "b", {0, 1}, {norm}, 1),
+        print({8, 9, 9}, "b", {0, 1}, {norm, norm}, 1),
+        print({8, 9, 9}, "b", {0, 1}, {{"m", ps::BatchNormParams{1e-5F}}}, 1),
+        print({8, 9, 9}, "b", {0, 1}, {{"n", ps::BatchNormParams{1e-3F}}}, 1),
+        print({8, 9, 9}, "b", {0, 1}, {{"n", ps::ScaleParams{}}}, 1),
+    };
+    CHECK(std::set<std::string>(prints.begin(), prints.end()).size() == prints.size());
+}
+
+TEST_CASE("equal graphs have equal fingerprints") {
+    const ps::Graph graph = ps::zoo::ResNet18::graph();
+    CHECK(ps::fingerprint(graph) == ps::fingerprint(ps::zoo::ResNet18::graph()));
+    CHECK(ps::fingerprint(ps::simplify(graph)) == ps::fingerprint(ps::simplify(ps::zoo::ResNet18::graph())));
+    CHECK(ps::fingerprint(ps::simplify(graph)) != ps::fingerprint(graph));
+}
+
+TEST_CASE("a fingerprint differs with the results") {
+    const auto print = [](std::vector<std::size_t> outputs) {
+        ps::Graph graph;
+        graph.add("image", ps::InputParams{{8, 9, 9}}, {});
+        graph.add("relu", ps::ActivationParams{}, {0});
+        graph.set_outputs(std::move(outputs));
+        return ps::fingerprint(graph);
+    };
+    CHECK(std::set<std::string>{print({1}), print({0}), print({0, 1}), print({1, 0})}.size() == 4);
+}
+
+namespace {
+
+/// Two branches of an image and their sum, then a layer; the branches in either order and under any names.
+ps::Graph branches(bool swapped, std::string const& prefix, ps::AnyLayer const& last, bool folded = false) {
+    ps::Graph graph;
+    graph.add(prefix + "image", ps::InputParams{{8, 9, 9}}, {});
+    const auto add = [&](bool wide) {
+        if (!wide) return graph.add(prefix + "narrow", ps::ConvParams{.k = 4}, {0});
+        std::vector<ps::Folded> norms;
+        if (folded) norms.push_back({prefix + "norm", ps::BatchNormParams{}});
+        return graph.add(prefix + "wide", ps::ConvParams{.k = 4, .kernel = {3, 3}, .padding = 1, .bias = !folded}, {0},
+                         norms);
+    };
+    const std::size_t first = add(swapped), second = add(!swapped);
+    const std::size_t sum = graph.add(prefix + "sum", ps::AddParams{}, {first, second});
+    graph.add(prefix + "last", last, {sum});
+    return graph;
+}
+
+}  // namespace
+
+TEST_CASE("structure minds neither names nor order nor folding, but everything else") {
+    const std::string plain = ps::structure(branches(false, "", ps::ActivationParams{}));
+    CHECK(plain == ps::structure(branches(true, "other.", ps::ActivationParams{})));
+    CHECK(plain == ps::structure(branches(true, "", ps::ActivationParams{}, true)));
+    CHECK(plain != ps::structure(branches(false, "", ps::SoftmaxParams{})));
+    ps::Graph graph = branches(false, "", ps::ActivationParams{});
+    graph.set_outputs({3});
+    CHECK(plain != ps::structure(graph));
+    CHECK(ps::structure(ps::zoo::ResNet18::graph(1)) != ps::structure(ps::zoo::ResNet18::graph(2)));
+
+    // A branch computed twice is not one computed once and read twice.
+    ps::Graph once, twice;
+    for (ps::Graph* each : {&once, &twice}) {
+        each->add("image", ps::InputParams{{8, 9, 9}}, {});
+        each->add("a", ps::ActivationParams{}, {0});
+    }
+    once.add("sum", ps::AddParams{}, {1, 1});
+    twice.add("b", ps::ActivationParams{}, {0});
+    twice.add("sum", ps::AddParams{}, {1, 2});
+    CHECK(ps::structure(once) != ps::structure(twice));
+}
