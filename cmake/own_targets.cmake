@@ -17,10 +17,11 @@ if(PROJECT_IS_TOP_LEVEL)
 endif()
 
 # The headers, without .hpp, that need a door (see primselDependencies.cmake); their tests have the same names.
-set(PRIMSEL_DOORS openmp eigen boost_graph)
+set(PRIMSEL_DOORS openmp eigen boost_graph onnx)
 set(PRIMSEL_BEHIND_openmp core/openmp)
 set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen)
 set(PRIMSEL_BEHIND_boost_graph network/boost_graph)
+set(PRIMSEL_BEHIND_onnx io/onnx io/onnx_[a-z_]+ io/onnx/[a-z_]+)
 
 # Takes from the list of files those whose door is missing.
 function(primsel_remove_closed files_variable)

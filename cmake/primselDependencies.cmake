@@ -15,6 +15,7 @@ endfunction()
 #   primsel::openmp       core/openmp.hpp
 #   primsel::eigen        primitive/gemm_eigen.hpp
 #   primsel::boost_graph  network/boost_graph.hpp
+#   primsel::onnx         io/onnx.hpp and io/onnx/
 function(primsel_add_door door package)
     if(TARGET primsel::${door} OR NOT ${package}_FOUND)
         return()
@@ -31,4 +32,11 @@ macro(primsel_find_doors)
     primsel_add_door(openmp OpenMP_CXX OpenMP::OpenMP_CXX)
     primsel_add_door(eigen Eigen3 Eigen3::Eigen)
     primsel_add_door(boost_graph Boost Boost::headers)
+    find_path(PRIMSEL_PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp HINTS ${PRIMSEL_INSTALLED_INCLUDE_DIR})
+    mark_as_advanced(PRIMSEL_PROTOZERO_INCLUDE_DIR)
+    set(protozero_FOUND ${PRIMSEL_PROTOZERO_INCLUDE_DIR})
+    primsel_add_door(onnx protozero)
+    if(TARGET primsel_onnx)
+        target_include_directories(primsel_onnx SYSTEM INTERFACE ${PRIMSEL_PROTOZERO_INCLUDE_DIR})
+    endif()
 endmacro()
