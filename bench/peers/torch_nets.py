@@ -1,4 +1,6 @@
-"""The papers' six networks in PyTorch, with seeded weights: what primsel's results and times are compared with."""
+"""The papers' six networks and torchvision's, with seeded weights: what primsel's results and times are compared with."""
+from functools import partial
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -63,27 +65,48 @@ NETS = {
     "googlenet": GoogLeNet,
 }
 
+# Without the auxiliary classifiers, which run in training alone. Inits that draw_weights overwrites take long.
+TORCHVISION = {
+    "alexnet": models.alexnet,
+    **{name: partial(getattr(models, name), init_weights=False) for name in ("vgg11", "vgg13", "vgg16", "vgg19")},
+    "googlenet": partial(models.googlenet, aux_logits=False, init_weights=False),
+    "inception_v3": partial(models.inception_v3, aux_logits=False, init_weights=False),
+    **{
+        name: getattr(models, name)
+        for name in (
+            *("densenet121", "densenet161", "densenet169", "densenet201"),
+            *("resnet18", "resnet34", "resnet50", "resnet101", "resnet152", "resnext50_32x4d", "resnext101_32x8d"),
+            *("squeezenet1_0", "squeezenet1_1", "mobilenet_v2"),
+            *("shufflenet_v2_x0_5", "shufflenet_v2_x1_0", "shufflenet_v2_x1_5", "shufflenet_v2_x2_0"),
+            *("mnasnet0_5", "mnasnet0_75", "mnasnet1_0", "mnasnet1_3"),
+        )
+    },
+}
+
 
 def uniform(like, low, high):
     return torch.empty_like(like).uniform_(low, high)
 
 
-def draw_weights(net, image):
+def draw_weights(net, image, shift):
     """Gives each layer random weights scaled by what it sees of `image`, so that signals keep their size at any depth:
     channels have a standard deviation of about 1, logits are of order 1, and batch normalisations have the image's
-    statistics, a little off. What goes into an LRN is larger, or its divisor would be 1.
+    statistics, a little off. What goes into an LRN is larger, or its divisor would be 1; so is what a batch
+    normalisation gives to a ReLU6, or nothing would reach 6.
 
     Biases take a quarter of each channel's mean away. With none taken, deep networks of random weights forget the image
-    and the logits show no errors; with all of it taken they are chaotic and show float's rounding."""
+    and the logits show no errors; with all of it taken they are chaotic and show float's rounding. Batch normalisations
+    do take all of it, and give `shift` standard deviations back: ResNet-152 needs them."""
     loud = (net.conv1, net.conv3) if isinstance(net, GoogLeNet) else ()
+    gain = 2.0 if any(isinstance(layer, nn.ReLU6) for layer in net.modules()) else 1.0
 
     def draw(layer, inputs, _):
         if isinstance(layer, nn.BatchNorm2d):
             variance, mean = torch.var_mean(inputs[0], (0, 2, 3))
             layer.running_mean.copy_(mean + 0.2 * variance.sqrt() * torch.randn_like(mean))
             layer.running_var.copy_(variance * uniform(variance, 0.6, 1.5))
-            layer.weight.copy_(uniform(mean, 0.6, 1.4))
-            layer.bias.normal_(0.0, 0.2)
+            layer.weight.copy_(gain * uniform(mean, 0.6, 1.4))
+            layer.bias.normal_(shift * gain, 0.2 * gain)
             return layer.forward(inputs[0])
         layer.weight.normal_()
         if layer.bias is not None:
@@ -104,16 +127,16 @@ def draw_weights(net, image):
         hook.remove()
 
 
-def draw_image():
-    """An image of shape (1, 3, 224, 224) with the large and small features of a photograph: noise at several scales."""
-    octaves = [torch.randn(1, 3, size, size) for size in (4, 14, 56, 224)]
-    return sum(F.interpolate(octave, size=224, mode="bilinear", align_corners=False) for octave in octaves)
+def draw_image(size=224):
+    """An image of shape (1, 3, size, size) with the large and small features of a photograph: noise at several scales."""
+    octaves = [torch.randn(1, 3, width, width) for width in (4, 14, 56, size)]
+    return sum(F.interpolate(octave, size=size, mode="bilinear", align_corners=False) for octave in octaves)
 
 
 @torch.no_grad()
-def make(name):
-    """The network in eval mode, its weights drawn, and the image they were drawn with."""
-    torch.manual_seed(list(NETS).index(name))
-    net, image = NETS[name]().eval(), draw_image()
-    draw_weights(net, image)
+def make(name, nets=NETS, size=224):
+    """The network in eval mode, its weights drawn, and the image of that size they were drawn with."""
+    torch.manual_seed(list(nets).index(name))
+    net, image = nets[name]().eval(), draw_image(size)
+    draw_weights(net, image, shift=0.0 if nets is NETS else 0.75)
     return net, image

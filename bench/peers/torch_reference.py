@@ -19,18 +19,19 @@ import torch_nets
 
 
 def write_safetensors(path, tensors):
-    """A file appears complete or not at all."""
+    """A file appears complete or not at all. Tensors are of float or, as a batch normalisation's step count, int64."""
+    kinds = {torch.float32: ("F32", "<f4"), torch.int64: ("I64", "<i8")}
     header, end = {}, 0
     for name, tensor in tensors.items():
-        begin, end = end, end + 4 * tensor.numel()
-        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [begin, end]}
+        begin, end = end, end + tensor.element_size() * tensor.numel()
+        header[name] = {"dtype": kinds[tensor.dtype][0], "shape": list(tensor.shape), "data_offsets": [begin, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     part = path.with_name(path.name + ".part")
     with open(part, "wb") as file:
         file.write(struct.pack("<Q", len(text)) + text)
         for tensor in tensors.values():
-            file.write(tensor.contiguous().numpy().astype("<f4", copy=False).data)
+            file.write(tensor.contiguous().numpy().astype(kinds[tensor.dtype][1], copy=False).data)
     os.replace(part, path)
 
 
