@@ -8,9 +8,9 @@ DIR/NAME.SIZE.input.npy    an image (1, 3, SIZE, SIZE)
 DIR/NAME.SIZE.logits.npy   the logits (1, 1000) by ONNX Runtime, from NAME.onnx
 DIR/NAME.safetensors       the state dict, for a few networks
 
-Batch, height and width are open in the files. AlexNet and VGG have adaptive pooling to a fixed size, which ONNX lacks: the
-exporter must know their size, so theirs is fixed, and each size but the first has files of its own, NAME.SIZE.onnx and
-NAME.SIZE.bn.onnx. A size has to give that pooling an input of 6 times 6 (AlexNet) or 7 times 7 (VGG) or a multiple.
+Batch, height and width are open in the files. AlexNet and VGG have adaptive pooling to a fixed size, which ONNX lacks:
+the exporter must know their size, so theirs is fixed, and each size but the first has files of its own, NAME.SIZE.onnx
+and NAME.SIZE.bn.onnx. A size has to give that pooling an input of 6 times 6 (AlexNet) or 7 times 7 (VGG) or a multiple.
 
 Each logit is compared with PyTorch's in double; files that disagree by 1e-4 of their RMS are an error. Files that exist
 are kept. PyTorch and torchvision are needed here, onnxruntime in the interpreter that --onnxruntime names.

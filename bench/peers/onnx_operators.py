@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""onnx_operators.py MODEL.onnx...: what is in ONNX files. A line for each file: its opset, its producer, its inputs, and
-how many nodes of which operator; where its float weights come from, when not from initializers alone. Then all files'
-operators with the values of each attribute and the inputs that are given. Needs the onnx package."""
+"""onnx_operators.py MODEL.onnx...: what is in ONNX files. For each file its opset, its producer, its inputs, how many
+nodes of which operator, and what makes the layers' weights; then all files' operators with the inputs that are given
+and the values of each attribute. Needs the onnx package."""
 import argparse
 from collections import Counter, defaultdict
 

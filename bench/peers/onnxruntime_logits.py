@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""onnxruntime_logits.py MODEL.onnx INPUT.npy OUTPUT.npy: what ONNX Runtime makes of the model's only input, as its first
-output, by one thread on the CPU with its default optimisations. Needs onnxruntime and numpy alone."""
+"""onnxruntime_logits.py MODEL.onnx INPUT.npy OUTPUT.npy: what ONNX Runtime makes of the model's only input, as its
+first output, by one thread on the CPU with its default optimisations. Needs onnxruntime and numpy alone."""
 import argparse
 import os
 

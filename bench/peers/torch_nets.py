@@ -1,4 +1,4 @@
-"""The papers' six networks and torchvision's, with seeded weights: what primsel's results and times are compared with."""
+"""The papers' six networks and torchvision's, with seeded weights: what primsel's results and times are compared to."""
 from functools import partial
 
 import torch
@@ -128,7 +128,7 @@ def draw_weights(net, image, shift):
 
 
 def draw_image(size=224):
-    """An image of shape (1, 3, size, size) with the large and small features of a photograph: noise at several scales."""
+    """An image of shape (1, 3, size, size) with a photograph's large and small features: noise at several scales."""
     octaves = [torch.randn(1, 3, width, width) for width in (4, 14, 56, size)]
     return sum(F.interpolate(octave, size=size, mode="bilinear", align_corners=False) for octave in octaves)
 
