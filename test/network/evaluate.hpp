@@ -84,6 +84,14 @@ inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const
                 return affine(node.name, nullptr, weights, inputs[0]);
             } else if constexpr (std::is_same_v<Params, ps::InputParams>) {
                 return Image(node.shape);
+            } else if constexpr (std::is_same_v<Params, ps::ConstantParams>) {
+                const auto values = weights.at(node.name + ".value").values;
+                Image image(node.shape);
+                image.data.assign(values.begin(), values.end());
+                return image;
+            } else if constexpr (std::is_same_v<Params, ps::ConvTransposeParams>) {
+                const auto bias = params.bias ? weights.at(node.name + ".bias").values : std::span<const float>();
+                return reference::run(params, inputs, {weights.at(node.name + ".weight").values, bias}, node.shape);
             } else {
                 return reference::run(params, inputs, {}, node.shape);
             }
@@ -91,15 +99,16 @@ inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const
         node.layer);
 }
 
-/// The result of the last layer.
+/// The result of the first output.
 inline Image graph(ps::Graph const& graph, Image const& image, ps::Weights const& weights) {
     Images results;
     for (ps::Node const& node : graph.nodes()) {
         Images inputs;
         for (const std::size_t input : node.inputs) inputs.push_back(results[input]);
-        results.push_back(node.inputs.empty() ? image : layer(node, inputs, weights));
+        const bool is_image = std::holds_alternative<ps::InputParams>(node.layer);
+        results.push_back(is_image ? image : layer(node, inputs, weights));
     }
-    return results.back();
+    return results[graph.outputs()[0]];
 }
 
 }  // namespace evaluate

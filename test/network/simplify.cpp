@@ -440,3 +440,59 @@ TEST_CASE("simplify: random graphs compute the same in fewer layers") {
     CHECK(folded > 100);
     CHECK(residuals > 20);
 }
+
+TEST_CASE("simplify: a reshape goes where only the order of the elements counts") {
+    const ps::ReshapeParams flat{{.c = 144}}, wide{{.c = 8, .h = 18, .w = 1}};
+    CHECK(simplified(Builder().add("r", flat).add("fc", ps::DenseParams{7})) == "fc(image)");
+    CHECK(simplified(Builder().add("r", flat).add("q", wide).add("s", sigmoid)) == "q(image) s(q)");
+    CHECK(simplified(Builder().add("r", flat).add("q", ps::ReshapeParams{{4, 6, 6}}).add("s", sigmoid)) == "s(image)");
+    CHECK(simplified(Builder().add("r", wide).add("s", sigmoid)) == "r(image) s(r)");
+    CHECK(simplified(Builder().add("s", sigmoid).add("r", wide)) == "s(image) r(s)");
+}
+
+TEST_CASE("simplify: reshape, transpose and reshape are one reordering, and a channel shuffle where they are that") {
+    // 4 channels of 6x6 as 2 groups of 2, transposed.
+    const ps::AsStridedParams swapped{
+        .dims = {1, 2, 2, 6, 6}, .strides = {144, 36, 72, 6, 1}, .offset = 0, .shape = {.c = 4, .h = 6, .w = 6}};
+    const Builder shuffle = Builder()
+                                .add("r", ps::ReshapeParams{{.c = 2, .h = 72, .w = 1}})
+                                .add("t", swapped)
+                                .add("q", ps::ReshapeParams{{.c = 4, .h = 6, .w = 6}})
+                                .add("s", sigmoid);
+    const ps::Graph graph = checked(shuffle.graph());
+    CHECK(text(graph) == "t(image) s(t)");
+    CHECK(params<ps::ChannelShuffleParams>(graph, "t").groups == 2);
+
+    ps::AsStridedParams still{.dims = {2, 2, 36}, .strides = {72, 36, 1}, .offset = 0, .shape = {.c = 144}};
+    CHECK(params<ps::ReshapeParams>(checked(Builder().add("t", still).add("s", sigmoid).graph()), "t").shape.c == 144);
+    still.shape = {.c = 4, .h = 6, .w = 6};
+    CHECK(simplified(Builder().add("t", still).add("s", sigmoid)) == "s(image)");
+    // Half of the elements, and elements in another order.
+    const ps::AsStridedParams half{.dims = {72}, .strides = {1}, .offset = 0, .shape = {.c = 72}};
+    CHECK(params<ps::AsStridedParams>(checked(Builder().add("t", half).add("s", sigmoid).graph()), "t") == half);
+    const ps::AsStridedParams reversed{.dims = {144}, .strides = {-1}, .offset = 143, .shape = {4, 6, 6}};
+    CHECK(params<ps::AsStridedParams>(checked(Builder().add("t", reversed).add("s", sigmoid).graph()), "t") ==
+          reversed);
+}
+
+TEST_CASE("simplify: pooling over the whole image is global, and clip becomes the clamp of what is before it") {
+    const ps::Graph pooled = checked(
+        Builder().add("a", ps::PoolParams{.kind = ps::PoolKind::average, .window = {6, 6}}).add("s", sigmoid).graph());
+    CHECK(params<ps::GlobalPoolParams>(pooled, "a").kind == ps::PoolKind::average);
+    const ps::Graph clipped =
+        checked(Builder().add("a", conv).add("c", ps::ActivationParams{ps::ActivationKind::clip, -1, 2}).graph());
+    CHECK(params<ps::ConvParams>(clipped, "a").clamp == ps::Clamp{-1, 2});
+}
+
+TEST_CASE("simplify: results other than the last layer stay") {
+    Builder builder;
+    builder.add("a", conv).add("relu", ps::ActivationParams{}).add("drop", ps::DropoutParams{}).add("s", sigmoid);
+    ps::Graph graph = builder.graph();
+    graph.set_outputs({graph.find("a"), graph.find("drop"), graph.find("s")});
+    const ps::Graph simple = ps::simplify(graph);
+    REQUIRE(simple.outputs().size() == 3);
+    CHECK(text(simple) == "a(image) relu(a) s(relu)");
+    CHECK(simple[simple.outputs()[0]].name == "a");
+    CHECK(simple[simple.outputs()[1]].name == "relu");
+    CHECK(simple[simple.outputs()[2]].name == "s");
+}
