@@ -1,0 +1,102 @@
+#pragma once
+
+#include <primsel/io/safetensors.hpp>
+#include <primsel/network/network.hpp>
+#include <primsel/network/prepare.hpp>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How the names of somebody else's tensors become those of a network: rules in order, each applied to what those
+/// before it made of the name.
+class NameMap {
+public:
+    /// Names that begin with `from` begin with `to` instead: prefix("module.", "").
+    NameMap& prefix(std::string from, std::string to) { return add({Rule::prefix, std::move(from), std::move(to)}); }
+    /// One tensor.
+    NameMap& rename(std::string from, std::string to) { return add({Rule::rename, std::move(from), std::move(to)}); }
+    /// Tensors whose names begin so are left out: ignore("aux1.").
+    NameMap& ignore(std::string prefix) { return add({Rule::ignore, std::move(prefix), {}}); }
+
+    /// Nothing for a tensor that is left out.
+    [[nodiscard]] std::optional<std::string> operator()(std::string name) const {
+        for (auto const& [rule, from, to] : rules_) {
+            if (rule == Rule::rename) {
+                if (name == from) name = to;
+            } else if (name.starts_with(from)) {
+                if (rule == Rule::ignore) return std::nullopt;
+                name.replace(0, from.size(), to);
+            }
+        }
+        return name;
+    }
+
+private:
+    enum class Rule { prefix, rename, ignore };
+    struct Entry {
+        Rule rule;
+        std::string from, to;
+    };
+    NameMap& add(Entry entry) {
+        rules_.push_back(std::move(entry));
+        return *this;
+    }
+
+    std::vector<Entry> rules_;
+};
+
+namespace detail {
+/// Whether the dimensions are the same but for ones at the end: the weights of a dense layer and of a 1x1 convolution.
+[[nodiscard]] inline bool same_but_for_ones(std::vector<std::int64_t> a, std::vector<std::int64_t> b) {
+    while (!a.empty() && a.back() == 1) a.pop_back();
+    while (!b.empty() && b.back() == 1) b.pop_back();
+    return a == b;
+}
+}  // namespace detail
+
+/// The weights of a network from the tensors of a PyTorch state dict, which they share. Names go through the map;
+/// counts of training steps (`num_batches_tracked`) are left out; shapes may differ in ones at the end, such as k x c
+/// for k x c x 1 x 1. `source` is what errors call the tensors. Throws error, naming every tensor that is missing,
+/// misshapen or unknown to the network, or two that get one name.
+[[nodiscard]] inline Weights state_dict(Weights const& tensors, Graph const& graph, NameMap const& map = {},
+                                        std::string_view source = "state dict") {
+    std::map<std::string, std::vector<std::int64_t>> needed;
+    for (WeightSpec& spec : weight_specs(graph)) needed.emplace(std::move(spec.name), std::move(spec.dims));
+
+    Weights weights;
+    std::map<std::string, std::string> origins;
+    for (auto const& [original, tensor] : tensors) {
+        std::optional<std::string> name = map(original);
+        if (!name || detail::is_step_count(*name)) continue;
+        const auto [origin, is_new] = origins.emplace(*name, original);
+        if (!is_new) fail(source, ": ", origin->second, " and ", original, " both become ", *name);
+        WeightTensor renamed = tensor;
+        const auto spec = needed.find(*name);
+        if (spec == needed.end()) {
+            if (*name != original) *name += ", there " + original;
+        } else if (detail::same_but_for_ones(renamed.dims, spec->second)) {
+            renamed.dims = spec->second;
+        }
+        weights.add(*name, std::move(renamed));
+    }
+    check_weights(graph, weights, source);
+    return weights;
+}
+
+/// The same from a safetensors file. Throws error as read_safetensors and state_dict do.
+[[nodiscard]] inline Weights read_state_dict(std::string const& path, Graph const& graph, NameMap const& map = {}) {
+    return state_dict(read_safetensors(path), graph, map, path);
+}
+template <NetworkType Net>
+[[nodiscard]] Weights read_state_dict(std::string const& path, NameMap const& map = {}) {
+    return read_state_dict(path, Net::graph(), map);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
