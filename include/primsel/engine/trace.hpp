@@ -1,0 +1,247 @@
+#pragma once
+
+#include <primsel/core/timer.hpp>
+#include <primsel/engine/program.hpp>
+
+#include <cstddef>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A step of a run. Times in seconds; begin and end count from the start of the run.
+struct TracedStep {
+    std::string layer;  ///< of a change of layout: the layer whose result changes its layout
+    /// A primitive's id, a kind of layer, "epilogue" for the bias and activation after a primitive that does not fuse
+    /// them, or a change of layout, "chw -> hwc".
+    std::string computed_by;
+    /// By the plan. A convolution's prediction includes its epilogue, which has none of its own.
+    double predicted = 0;
+    double begin = 0, end = 0;
+};
+
+/// A block of a step on a worker, from when to when.
+struct TracedBlock {
+    std::size_t step = 0, worker = 0;
+    double begin = 0, end = 0;
+};
+
+/// When each step of one run ran, and which worker ran what of it.
+struct Trace {
+    std::size_t workers = 0;
+    std::vector<TracedStep> steps;
+    /// By worker, and of each worker by time. A step that is not split into blocks has none: the caller runs it.
+    std::vector<TracedBlock> blocks;
+    /// Predicted for the whole, and measured.
+    double predicted = 0, seconds = 0;
+};
+
+/// An executor that notes when each block ran and on which worker, and leaves the work to another. Room for the notes
+/// is booked before the run: what does not fit is counted and not noted.
+class TracingExecutor {
+public:
+    explicit TracingExecutor(ExecutorRef executor) : executor_(executor), lanes_(executor.concurrency()) {}
+
+    [[nodiscard]] std::size_t concurrency() const noexcept { return executor_.concurrency(); }
+    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
+        executor_.parallel_for(blocks, [this, function](std::size_t block, std::size_t worker) {
+            const double begin = timer_.seconds();
+            function(block, worker);
+            Lane& lane = lanes_[worker];
+            ++lane.count;
+            if (lane.blocks.size() < lane.blocks.capacity()) {
+                lane.blocks.push_back({step_, worker, begin, timer_.seconds()});
+            }
+        });
+    }
+
+    /// What parallel_for runs belongs to this step until told otherwise.
+    void begin_step(std::size_t step) noexcept { step_ = step; }
+    /// Of all workers since the last restart.
+    [[nodiscard]] std::size_t count() const noexcept {
+        std::size_t count = 0;
+        for (Lane const& lane : lanes_) count += lane.count;
+        return count;
+    }
+    /// Forgets all notes, books room for so many on each worker, and starts the clock anew.
+    void restart(std::size_t blocks) {
+        for (Lane& lane : lanes_) {
+            lane.blocks.clear();
+            lane.blocks.reserve(blocks);
+            lane.count = 0;
+        }
+        timer_.restart();
+    }
+    /// Since the last restart.
+    [[nodiscard]] double seconds() const { return timer_.seconds(); }
+    [[nodiscard]] std::vector<TracedBlock> blocks() const {
+        std::vector<TracedBlock> all;
+        for (Lane const& lane : lanes_) all.insert(all.end(), lane.blocks.begin(), lane.blocks.end());
+        return all;
+    }
+
+private:
+    /// A cache line of its own: every worker writes to its lane.
+    struct alignas(alignment) Lane {
+        std::vector<TracedBlock> blocks;
+        std::size_t count = 0;
+    };
+    ExecutorRef executor_;
+    std::vector<Lane> lanes_;
+    Timer timer_;
+    std::size_t step_ = 0;
+};
+
+namespace detail {
+
+/// Who computes each step of a plan, and in what predicted time.
+[[nodiscard]] inline std::vector<TracedStep> describe_steps(Graph const& graph, Kernels const& kernels,
+                                                            Plan const& plan, std::size_t workers) {
+    std::vector<TracedStep> described;
+    std::vector<bool> told(plan.transforms.size(), false);
+    const auto layouts_of = [&](Step const& step) {
+        const auto index = static_cast<std::size_t>(step.transform - kernels.transforms.data());
+        return std::pair{kernels.layouts[index / kernels.layouts.size()].name,
+                         kernels.layouts[index % kernels.layouts.size()].name};
+    };
+    for (Step const& step : make_schedule(graph, kernels, plan, workers).steps) {
+        TracedStep& next = described.emplace_back();
+        next.layer = graph[step.node].name;
+        if (step.kind == Step::Kind::conv) {
+            next.computed_by = step.primitive->id;
+            next.predicted = plan.layers[step.node].seconds;
+        } else if (step.kind == Step::Kind::epilogue) {
+            next.computed_by = "epilogue";
+        } else if (step.kind == Step::Kind::op) {
+            next.computed_by = kind(graph[step.node].layer);
+            next.predicted = plan.layers[step.node].seconds;
+        } else {
+            const auto [from, to] = layouts_of(step);
+            next.computed_by = join(from, " -> ", to);
+            for (std::size_t i = 0; i < plan.transforms.size(); ++i) {
+                PlannedTransform const& planned = plan.transforms[i];
+                if (told[i] || planned.writer != next.layer || planned.from != from || planned.to != to) continue;
+                next.predicted = planned.seconds;
+                told[i] = true;
+                break;
+            }
+        }
+    }
+    return described;
+}
+
+}  // namespace detail
+
+/// Runs a program twice, to warm up and to be timed; the graph, kernels and plan are those that it was made of. srcs
+/// and dsts as for Program::run. What it costs: two readings of the clock a block.
+[[nodiscard]] inline Trace trace_run(Program& program, Graph const& graph, Kernels const& kernels, Plan const& plan,
+                                     std::span<const float* const> srcs, std::span<float* const> dsts,
+                                     ExecutorRef executor) {
+    TracingExecutor tracing(executor);
+    Trace trace{.workers = executor.concurrency(),
+                .steps = detail::describe_steps(graph, kernels, plan, executor.concurrency()),
+                .blocks = {},
+                .predicted = plan.total_seconds};
+    if (trace.steps.size() != program.steps()) {
+        fail("trace: the plan has ", trace.steps.size(), " steps, the program ", program.steps());
+    }
+    program.run(srcs, dsts, tracing);
+    // The number of blocks is the same in every run; which worker takes them is not.
+    tracing.restart(tracing.count());
+    program.bind(srcs, dsts);
+    for (std::size_t i = 0; i < trace.steps.size(); ++i) {
+        tracing.begin_step(i);
+        trace.steps[i].begin = tracing.seconds();
+        program.run_step(i, tracing);
+        trace.steps[i].end = tracing.seconds();
+    }
+    trace.seconds = tracing.seconds();
+    trace.blocks = tracing.blocks();
+    return trace;
+}
+
+namespace detail {
+
+/// Writes a Trace as Chrome trace events: to_chrome_trace below.
+class ChromeTrace {
+public:
+    [[nodiscard]] std::string text(Trace const& trace) {
+        text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+        name("process_name", measured, 0, "measured");
+        name("process_name", predicted, 0, "predicted by the plan, for one thread");
+        name("thread_name", measured, 0, "steps");
+        for (std::size_t i = 0; i < trace.workers; ++i) name("thread_name", measured, i + 1, join("thread ", i));
+        name("thread_name", predicted, 0, "steps");
+        double planned = 0;
+        for (TracedStep const& step : trace.steps) {
+            add(step, measured, 0, step.begin, step.end);
+            if (step.predicted > 0) add(step, predicted, 0, planned, planned + step.predicted);
+            planned += step.predicted;
+        }
+        for (TracedBlock const& block : trace.blocks) {
+            add(trace.steps[block.step], measured, block.worker + 1, block.begin, block.end);
+        }
+        text_.erase(text_.size() - 2, 1);  // the last comma
+        return std::move(text_) + "]}\n";
+    }
+
+private:
+    static constexpr int measured = 1, predicted = 2;  // numbers of processes
+
+    void quote(std::string_view string) {
+        text_ += '"';
+        for (const char c : string) {
+            if (c == '"' || c == '\\') {
+                (text_ += '\\') += c;
+            } else if (static_cast<unsigned char>(c) < 0x20) {
+                char code[8];
+                std::snprintf(code, sizeof(code), "\\u%04x", static_cast<unsigned>(c));
+                text_ += code;
+            } else {
+                text_ += c;
+            }
+        }
+        text_ += '"';
+    }
+    void number(double value) {
+        char digits[64];
+        std::snprintf(digits, sizeof(digits), "%.3f", value);
+        text_ += digits;
+    }
+    void name(std::string_view what, int process, std::size_t thread, std::string_view name) {
+        text_ += join("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process, ",\"tid\":", thread,
+                      ",\"args\":{\"name\":");
+        quote(name);
+        text_ += "}},\n";
+    }
+    void add(TracedStep const& step, int process, std::size_t thread, double begin, double end) {
+        text_ += "{\"ph\":\"X\",\"name\":";
+        quote(step.layer);
+        text_ += join(",\"pid\":", process, ",\"tid\":", thread, ",\"ts\":");
+        number(begin * 1e6);
+        text_ += ",\"dur\":";
+        number((end - begin) * 1e6);
+        text_ += ",\"args\":{\"computed_by\":";
+        quote(step.computed_by);
+        text_ += ",\"predicted_ms\":";
+        number(step.predicted * 1e3);
+        text_ += ",\"measured_ms\":";
+        number((step.end - step.begin) * 1e3);
+        text_ += "}},\n";
+    }
+
+    std::string text_;
+};
+
+}  // namespace detail
+
+/// The trace as JSON that chrome://tracing and ui.perfetto.dev show: the process "measured" with a lane for the steps
+/// and one for each thread's blocks; the process "predicted" with what the plan predicted, end to end. Every event
+/// names what computed it, and the predicted and measured milliseconds of its step. Names are taken to be UTF-8.
+[[nodiscard]] inline std::string to_chrome_trace(Trace const& trace) { return detail::ChromeTrace().text(trace); }
+
+}  // namespace primsel::inline PRIMSEL_ABI
