@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""onnxruntime_memory.py MODEL.onnx...: the memory that ONNX Runtime holds during a run beyond what it holds between runs,
-at its peak: activations, kernels' workspaces and the outputs. Not the weights, nor the input, which is the caller's.
+"""onnxruntime_memory.py MODEL.onnx...: the memory that ONNX Runtime holds during a run beyond what it holds between
+runs, at its peak: activations, kernels' workspaces and the outputs. Not the weights, nor the input, which is the
+caller's.
 
 ONNX Runtime gives no such figure by itself. Its arena's MaxInUse counts the weights too, and loading often needs more
 than running; the process's resident size has the model file, code and malloc's caches in it; and profiles have the size
@@ -9,8 +10,9 @@ which the session uses in place of the arena ("session.use_env_allocators"), and
 freed. What the arena adds by rounding up and by fragmentation is left out, in ONNX Runtime's favour.
 
 Two peaks are printed. In the first run of an input shape each tensor is allocated when it is needed and freed after its
-last use: the least that this order of the nodes and these kernels need. The first run records those lifetimes, and later
-runs have one block for all activations, planned from them ("memory pattern", on by default); workspaces come on top.
+last use: the least that this order of the nodes and these kernels need. The first run records those lifetimes, and
+later runs have one block for all activations, planned from them ("memory pattern", on by default); outputs and
+workspaces come on top.
 
 All other options are ONNX Runtime's own: its graph optimisations and its blocked NCHWc convolutions are on. Open
 dimensions are set to 1 for the batch and to --size for height and width. Needs onnx, onnxruntime and numpy.
@@ -52,7 +54,13 @@ Info = ctypes.CFUNCTYPE(Pointer, Pointer)
 class OrtAllocator(ctypes.Structure):
     """The C API's struct as of API_VERSION; Reserve is what sessions call while they load."""
 
-    _fields_ = [("version", ctypes.c_uint32), ("Alloc", Allocate), ("Free", Free), ("Info", Info), ("Reserve", Allocate)]
+    _fields_ = [
+        ("version", ctypes.c_uint32),
+        ("Alloc", Allocate),
+        ("Free", Free),
+        ("Info", Info),
+        ("Reserve", Allocate),
+    ]
 
 
 class OrtApiBase(ctypes.Structure):

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """convert.py MODEL.json OUT.onnx [--check INPUT.png EXPECTED.png]: a TensorFlow.js layers model as an ONNX file.
 
-For the super-resolution network of the npm package @upscalerjs/default-model (MIT licence): `npm pack
-@upscalerjs/default-model`, unpack it, and convert package/models/model.json. It takes an image (n, 3, h, w), red, green
-and blue from 0 to 255, and gives one of (n, 3, 2h, 2w), which is to be clamped to 0..255.
+For the super-resolution network of the npm package @upscalerjs/default-model (MIT licence): unpack what
+`npm pack @upscalerjs/default-model` downloads, and convert package/models/model.json. The network takes an image
+(n, 3, h, w), its red, green and blue from 0 to 255, and gives one of (n, 3, 2h, 2w), which is to be clamped to 0..255.
+The package has a pair for --check: assets/fixture.png and assets/samples/2x/result.png.
 
 Reads the kinds of layer that this network has, and refuses others. TensorFlow's tensors are (n, h, w, c) and its kernels
 (h, w, in, out); ONNX has (n, c, h, w) and (out, in, h, w). Needs numpy and onnx; --check also onnxruntime and pillow: it
