@@ -6,9 +6,10 @@ For the super-resolution network of the npm package @upscalerjs/default-model (M
 (n, 3, h, w), its red, green and blue from 0 to 255, and gives one of (n, 3, 2h, 2w), which is to be clamped to 0..255.
 The package has a pair for --check: assets/fixture.png and assets/samples/2x/result.png.
 
-Reads the kinds of layer that this network has, and refuses others. TensorFlow's tensors are (n, h, w, c) and its kernels
-(h, w, in, out); ONNX has (n, c, h, w) and (out, in, h, w). Needs numpy and onnx; --check also onnxruntime and pillow: it
-upscales INPUT.png by ONNX Runtime and prints how far the bytes are from EXPECTED.png's, failing if by more than 1.
+Reads the kinds of layer that this network has, and refuses others. TensorFlow's tensors are (n, h, w, c) and its
+kernels (h, w, in, out); ONNX has (n, c, h, w) and (out, in, h, w). Needs numpy and onnx; --check also onnxruntime and
+pillow: it upscales INPUT.png by ONNX Runtime and prints how far the bytes are from EXPECTED.png's, failing if by more
+than 1.
 """
 import argparse
 import json
