@@ -31,6 +31,14 @@ TEST_CASE("activations as types") {
     CHECK(LeakyRelu<>::params.name() == "leaky_relu");
     CHECK(Sigmoid::params.name() == "sigmoid");
     CHECK(HardSwish::params.name() == "hard_swish");
+    CHECK(Tanh::params.kind == ActivationKind::tanh);
+    CHECK(Elu<>::params == ps::ActivationParams{ActivationKind::elu, 1.0F});
+    CHECK(HardSigmoid<>::params == ps::ActivationParams{ActivationKind::hard_sigmoid, 1.0F / 6, 0.5F});
+    CHECK(Tanh::params.name() == "tanh");
+    CHECK(Elu<>::params.name() == "elu");
+    CHECK(HardSigmoid<>::params.name() == "hard_sigmoid");
+    CHECK(ps::ActivationParams{ActivationKind::clip}.name() == "clip");
+    CHECK(ps::ActivationParams{ActivationKind::sqrt}.name() == "sqrt");
 }
 
 }  // namespace

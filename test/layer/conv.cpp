@@ -13,7 +13,7 @@ using laws::output;
 using ps::ConvParams;
 using ps::Fault;
 
-static_assert(ps::LayerParams<ConvParams>);
+static_assert(ps::LayerParams<ConvParams> && ps::LayerParams<ps::ConvTransposeParams>);
 
 // Sizes from PyTorch 1.13.
 struct Known {
@@ -102,6 +102,70 @@ TEST_CASE("convolution as types: the padding defaults to half the dilated kernel
           ConvParams{.k = 8, .kernel = 11, .stride = 4, .padding = 2, .groups = 2, .bias = false});
     CHECK(Conv<8, 3, Pad<0>>::params.padding == ps::Padding{});
     CHECK(ConvParams::name() == "conv");
+}
+
+// Sizes from PyTorch 1.13.
+TEST_CASE("transposed convolution gives PyTorch's sizes") {
+    struct Transposed {
+        int h, w;
+        ps::Extent kernel, stride;
+        ps::Padding padding;
+        ps::Extent dilation;
+        int extra_h, extra_w;
+        int out_h, out_w;
+    };
+    const Transposed table[] = {
+        {8, 5, {5, 5}, {3, 2}, {2, 2}, {2, 1}, 2, 1, 28, 10},   {5, 7, {1, 1}, {2, 3}, {2, 1}, {3, 1}, 1, 0, 6, 17},
+        {11, 7, {1, 1}, {3, 3}, {3, 1}, {3, 1}, 0, 1, 25, 18},  {12, 11, {2, 5}, {4, 3}, {0, 1}, {1, 1}, 2, 2, 48, 35},
+        {3, 5, {3, 1}, {3, 2}, {2, 3}, {2, 2}, 1, 1, 8, 4},     {5, 7, {5, 4}, {1, 4}, {0, 3}, {1, 1}, 0, 1, 9, 23},
+        {1, 12, {5, 2}, {4, 1}, {0, 1}, {1, 2}, 2, 0, 7, 12},   {11, 1, {5, 5}, {4, 1}, {2, 1}, {3, 1}, 2, 0, 51, 3},
+        {11, 10, {4, 1}, {3, 2}, {3, 0}, {2, 3}, 1, 1, 32, 20}, {1, 1, {2, 1}, {1, 1}, {0, 0}, {1, 2}, 0, 1, 2, 2},
+        {3, 6, {1, 3}, {4, 4}, {2, 2}, {3, 2}, 1, 2, 6, 23},    {7, 2, {2, 5}, {1, 4}, {1, 0}, {1, 3}, 0, 3, 6, 20},
+    };
+    for (Transposed const& known : table) {
+        const ps::ConvTransposeParams params{.k = 5,
+                                             .kernel = known.kernel,
+                                             .stride = known.stride,
+                                             .padding = known.padding,
+                                             .dilation = known.dilation,
+                                             .extra_h = known.extra_h,
+                                             .extra_w = known.extra_w};
+        CAPTURE(known.h);
+        CAPTURE(known.w);
+        CHECK(check(params, {{3, known.h, known.w}}) == Fault::none);
+        CHECK(output(params, {{3, known.h, known.w}}) == ps::Shape{5, known.out_h, known.out_w});
+    }
+}
+
+TEST_CASE("each fault of transposed convolution") {
+    using ps::ConvTransposeParams;
+    const ConvTransposeParams good{.k = 6, .kernel = 3, .stride = 2, .padding = 1, .groups = 2};
+    CHECK(check(good, {{4, 1, 1}}) == Fault::none);
+    CHECK(check(good, {}) == Fault::wrong_input_count);
+    CHECK(check(good, {{4, 5, 5}, {6, 5, 5}}) == Fault::wrong_input_count);
+    const auto with = [&good](auto const& change) {
+        ConvTransposeParams params = good;
+        change(params);
+        return check(params, {{4, 1, 1}});
+    };
+    CHECK(with([](ConvTransposeParams& p) { p.k = 0; }) == Fault::impossible_parameter);
+    CHECK(with([](ConvTransposeParams& p) { p.kernel.h = 0; }) == Fault::impossible_parameter);
+    CHECK(with([](ConvTransposeParams& p) { p.kernel.w = 0; }) == Fault::impossible_parameter);
+    CHECK(with([](ConvTransposeParams& p) { p.stride.h = 0; }) == Fault::impossible_parameter);
+    CHECK(with([](ConvTransposeParams& p) { p.stride.w = 0; }) == Fault::impossible_parameter);
+    CHECK(with([](ConvTransposeParams& p) { p.dilation.h = 0; }) == Fault::impossible_parameter);
+    CHECK(with([](ConvTransposeParams& p) { p.dilation.w = 0; }) == Fault::impossible_parameter);
+    CHECK(with([](ConvTransposeParams& p) { p.groups = 0; }) == Fault::impossible_parameter);
+    CHECK(with([](ConvTransposeParams& p) { p.padding.left = -1; }) == Fault::impossible_parameter);
+    CHECK(with([](ConvTransposeParams& p) { p.extra_h = -1; }) == Fault::impossible_parameter);
+    CHECK(with([](ConvTransposeParams& p) { p.extra_w = -1; }) == Fault::impossible_parameter);
+    CHECK(with([](ConvTransposeParams& p) { p.groups = 3; }) == Fault::groups_do_not_divide);  // 4 channels
+    CHECK(with([](ConvTransposeParams& p) { p.groups = 4; }) == Fault::groups_do_not_divide);  // 6 kernels
+    // Nothing is left.
+    CHECK(with([](ConvTransposeParams& p) { p.padding = {2, 1, 0, 0}; }) == Fault::kernel_exceeds_input);
+    CHECK(with([](ConvTransposeParams& p) { p.padding = {0, 0, 1, 2}; }) == Fault::kernel_exceeds_input);
+    CHECK(with([](ConvTransposeParams& p) { p.padding = {1, 1, 0, 2}; }) == Fault::none);
+    CHECK(ConvTransposeParams::name() == "conv_transpose");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ using ps::PoolKind;
 using ps::PoolParams;
 
 static_assert(ps::LayerParams<PoolParams> && ps::LayerParams<ps::GlobalPoolParams>);
+static_assert(ps::LayerParams<ps::MaxPoolIndicesParams> && ps::LayerParams<ps::ReduceParams>);
 
 // Sizes from PyTorch 1.13.
 struct Known {
@@ -50,6 +51,36 @@ TEST_CASE("pooling gives PyTorch's sizes") {
     }
 }
 
+// Sizes from PyTorch 1.13.
+TEST_CASE("pooling with gaps gives PyTorch's sizes") {
+    struct Dilated {
+        int h, w;
+        ps::Extent window, stride;
+        ps::Padding padding;
+        bool ceil_mode;
+        ps::Extent dilation;
+        int out_h, out_w;
+    };
+    const Dilated table[] = {
+        {16, 9, {5, 2}, {2, 4}, {1, 0}, true, {3, 3}, 4, 3},    {5, 28, {5, 4}, {1, 1}, {1, 0}, false, {1, 2}, 3, 22},
+        {5, 16, {2, 3}, {4, 3}, {1, 1}, false, {2, 3}, 2, 4},   {29, 11, {1, 3}, {2, 3}, {0, 1}, true, {3, 2}, 15, 4},
+        {14, 28, {1, 1}, {1, 4}, {0, 0}, false, {3, 3}, 14, 7}, {10, 1, {1, 1}, {1, 2}, {0, 0}, false, {2, 3}, 10, 1},
+        {28, 11, {3, 3}, {2, 4}, {1, 0}, false, {2, 3}, 13, 2}, {26, 17, {3, 4}, {2, 3}, {1, 2}, true, {2, 3}, 13, 5},
+        {26, 14, {5, 3}, {1, 4}, {0, 1}, true, {3, 2}, 14, 4},  {22, 30, {3, 5}, {3, 4}, {0, 1}, true, {1, 2}, 8, 7},
+    };
+    for (Dilated const& known : table) {
+        const PoolParams params{.window = known.window,
+                                .stride = known.stride,
+                                .padding = known.padding,
+                                .ceil_mode = known.ceil_mode,
+                                .dilation = known.dilation};
+        CAPTURE(known.h);
+        CAPTURE(known.w);
+        CHECK(check(params, {{7, known.h, known.w}}) == Fault::none);
+        CHECK(output(params, {{7, known.h, known.w}}) == ps::Shape{7, known.out_h, known.out_w});
+    }
+}
+
 TEST_CASE("padding may differ from side to side") {
     const PoolParams params{.window = 3, .stride = 2, .padding = {0, 1, 2, 0}};
     CHECK(output(params, {{1, 6, 6}}) == ps::Shape{1, 3, 3});
@@ -78,6 +109,13 @@ TEST_CASE("each fault of pooling") {
     CHECK(with([](PoolParams& p) { p.window = 7; }) == Fault::none);
     CHECK(with([](PoolParams& p) { p.window = {8, 3}; }) == Fault::kernel_exceeds_input);
     CHECK(with([](PoolParams& p) { p.window = {3, 8}; }) == Fault::kernel_exceeds_input);
+    CHECK(with([](PoolParams& p) { p.dilation.h = 0; }) == Fault::impossible_parameter);
+    CHECK(with([](PoolParams& p) { p.dilation.w = -1; }) == Fault::impossible_parameter);
+    CHECK(with([](PoolParams& p) { p.dilation = 3; }) == Fault::none);
+    CHECK(with([](PoolParams& p) { p.dilation = {4, 1}; }) == Fault::kernel_exceeds_input);
+    CHECK(with([](PoolParams& p) { p.dilation = {1, 4}; }) == Fault::kernel_exceeds_input);
+    CHECK(with([](PoolParams& p) { p.dilation = 2, p.padding = 4; }) == Fault::none);
+    CHECK(with([](PoolParams& p) { p.dilation = 2, p.padding = 5; }) == Fault::padding_exceeds_kernel);
     // Rounding up, by less than a stride, as in PyTorch.
     CHECK(with([](PoolParams& p) { p.window = 8, p.ceil_mode = true; }) == Fault::none);
     CHECK(with([](PoolParams& p) { p.window = {9, 3}, p.ceil_mode = true; }) == Fault::kernel_exceeds_input);
@@ -106,6 +144,29 @@ TEST_CASE("global pooling") {
     CHECK(GlobalMaxPool::params.name() == "global_max_pool");
     CHECK(check(GlobalAvgPool::params, {{5, 7, 9}}) == Fault::none);
     CHECK(check(GlobalAvgPool::params, {}) == Fault::wrong_input_count);
+}
+
+TEST_CASE("indices of maxima have the shape of the maxima; an average has none") {
+    const PoolParams pool{.window = 3, .stride = 2, .padding = 1};
+    const ps::MaxPoolIndicesParams params{pool};
+    CHECK(output(params, {{5, 7, 9}}) == output(pool, {{5, 7, 9}}));
+    CHECK(check(params, {{5, 7, 9}}) == Fault::none);
+    CHECK(check(params, {}) == Fault::wrong_input_count);
+    CHECK(check(ps::MaxPoolIndicesParams{{.kind = PoolKind::average}}, {{5, 7, 9}}) == Fault::impossible_parameter);
+    CHECK(params.name() == "max_pool_indices");
+}
+
+TEST_CASE("a reduction leaves one element along its axis") {
+    using ps::ReduceKind;
+    using ps::ReduceParams;
+    CHECK(output(ReduceParams{ReduceKind::mean, ps::Axis::c}, {{5, 7, 9}}) == ps::Shape{1, 7, 9});
+    CHECK(output(ReduceParams{ReduceKind::sum, ps::Axis::h}, {{5, 7, 9}}) == ps::Shape{5, 1, 9});
+    CHECK(output(ReduceParams{ReduceKind::max, ps::Axis::w}, {{5, 7, 9}}) == ps::Shape{5, 7, 1});
+    CHECK(check(ReduceParams{}, {{5, 7, 9}}) == Fault::none);
+    CHECK(check(ReduceParams{}, {}) == Fault::wrong_input_count);
+    CHECK(ReduceParams{ReduceKind::mean}.name() == "reduce_mean");
+    CHECK(ReduceParams{ReduceKind::sum}.name() == "reduce_sum");
+    CHECK(ReduceParams{ReduceKind::max}.name() == "reduce_max");
 }
 
 }  // namespace

@@ -14,11 +14,47 @@ const std::vector<ActivationParams> all = {{ActivationKind::relu},
                                            {ActivationKind::leaky_relu, 0.01F},
                                            {ActivationKind::leaky_relu, 1.5F},
                                            {ActivationKind::sigmoid},
-                                           {ActivationKind::hard_swish}};
+                                           {ActivationKind::hard_swish},
+                                           {ActivationKind::elu, 1.0F},
+                                           {ActivationKind::elu, 0.3F},
+                                           {ActivationKind::hard_sigmoid, 0.2F, 0.5F},
+                                           {ActivationKind::tanh},
+                                           {ActivationKind::clip, -0.5F, 3.0F},
+                                           {ActivationKind::sqrt}};
 
 TEST_CASE("activations agree with the reference in every layout") {
     for (ActivationParams const& params : all) {
+        if (params.kind == ActivationKind::sqrt) continue;
         for (ps::Shape const& shape : laws::odd_shapes()) laws::check(params, shape, 1e-6, {}, 1, 9.0F);
+    }
+}
+
+TEST_CASE("sqrt agrees with the reference; of negative numbers it is NaN") {
+    laws::Random random(5);
+    for (ps::Shape const& shape : laws::odd_shapes()) {
+        laws::Image image = random.image(shape);
+        for (double& x : image.data) x = std::abs(x);
+        laws::check(ActivationParams{ActivationKind::sqrt}, {{image}}, {}, 1e-6);
+    }
+    CHECK(std::isnan(laws::run_one<ps::chw>(ActivationParams{ActivationKind::sqrt}, {1, 1, 1}, {-1.0F})[0]));
+}
+
+// Near zero both are nearly linear, and 1e-6 of one would say nothing of them.
+TEST_CASE("tanh and elu keep their digits near zero") {
+    std::vector<float> x;
+    for (float magnitude = 1e-30F; magnitude < 90.0F; magnitude *= 1.37F) {
+        x.push_back(magnitude);
+        x.push_back(-magnitude);
+    }
+    const ps::Shape shape{1, 1, static_cast<int>(x.size())};
+    const std::vector<float> tanh = laws::run_one<ps::chw>(ActivationParams{ActivationKind::tanh}, shape, x);
+    const std::vector<float> elu = laws::run_one<ps::chw>(ActivationParams{ActivationKind::elu, 1.0F}, shape, x);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        CAPTURE(x[i]);
+        const double want_elu = x[i] < 0 ? std::expm1(static_cast<double>(x[i])) : static_cast<double>(x[i]);
+        const double want_tanh = std::tanh(static_cast<double>(x[i]));
+        CHECK(std::abs(elu[i] - want_elu) <= 5e-7 * std::abs(want_elu));
+        CHECK(std::abs(tanh[i] - want_tanh) <= 5e-7 * std::abs(want_tanh));
     }
 }
 
@@ -54,6 +90,15 @@ TEST_CASE("activations of NaN are NaN; those of infinities are their limits") {
     CHECK(at({ActivationKind::sigmoid}, infinity) == 1.0F);
     CHECK(at({ActivationKind::sigmoid}, -infinity) == 0.0F);
     CHECK(at({ActivationKind::hard_swish}, infinity) == infinity);
+    CHECK(at({ActivationKind::elu, 0.5F}, infinity) == infinity);
+    CHECK(at({ActivationKind::elu, 0.5F}, -infinity) == -0.5F);
+    CHECK(at({ActivationKind::tanh}, infinity) == 1.0F);
+    CHECK(at({ActivationKind::tanh}, -infinity) == -1.0F);
+    CHECK(at({ActivationKind::hard_sigmoid, 0.2F, 0.5F}, infinity) == 1.0F);
+    CHECK(at({ActivationKind::hard_sigmoid, 0.2F, 0.5F}, -infinity) == 0.0F);
+    CHECK(at({ActivationKind::clip, -1.0F, 2.0F}, infinity) == 2.0F);
+    CHECK(at({ActivationKind::clip, -1.0F, 2.0F}, -infinity) == -1.0F);
+    CHECK(at({ActivationKind::sqrt}, infinity) == infinity);
 }
 
 TEST_CASE("an element's value does not depend on where in the image it lies") {

@@ -45,6 +45,42 @@ TEST_CASE("pooling agrees with the reference in every layout") {
     }
 }
 
+TEST_CASE("pooling over windows with gaps") {
+    const std::vector<PoolParams> all = {
+        {.window = 2, .stride = 1, .dilation = 2},
+        {.window = 3, .stride = 2, .padding = 2, .dilation = 2},
+        {.window = {3, 2}, .stride = {1, 3}, .padding = {1, 2, 3, 0}, .ceil_mode = true, .dilation = {1, 5}},
+        {.window = {2, 3}, .stride = {3, 1}, .padding = {1, 1}, .dilation = {3, 1}},
+        {.window = {1, 17}, .stride = {1, 1}, .padding = {0, 16}, .dilation = {7, 2}},
+    };
+    for (PoolParams params : all) {
+        for (ps::Shape const& shape : laws::odd_shapes()) {
+            if (params.check({&shape, 1}) != ps::Fault::none) continue;
+            CAPTURE(params.window.w);
+            CAPTURE(params.dilation.w);
+            params.kind = PoolKind::max;
+            laws::check(params, shape, 0);
+            // An average without the padding has nothing to divide by where all taps lie there.
+            params.kind = PoolKind::average;
+            params.count_include_pad = true;
+            laws::check(params, shape, 2e-6);
+            const bool always_inside = shape.h > params.dilation.h && shape.w > 3 * params.dilation.w;
+            params.count_include_pad = false;
+            if (always_inside) laws::check(params, shape, 2e-6);
+        }
+    }
+    // From PyTorch 1.13.
+    CHECK(laws::run_one<ps::hcw>(PoolParams{.window = 2, .stride = 1, .dilation = {2, 1}}, {1, 3, 3},
+                                 {1, 3, 9, 8, 8, 8, 7, 2, 5}) == std::vector<float>{7, 9});
+}
+
+TEST_CASE("a NaN in a window with gaps wins over every maximum") {
+    const PoolParams params{.window = 2, .stride = 1, .dilation = 2};
+    const std::vector<float> y = laws::run_one<ps::chw>(params, {1, 3, 4}, {nan, 1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2});
+    CHECK(std::isnan(y[0]));
+    CHECK(y[1] == 9.0F);
+}
+
 TEST_CASE("pooling of rows too wide for one piece, and of windows wider than that") {
     for (const PoolKind kind : {PoolKind::max, PoolKind::average}) {
         const double tolerance = kind == PoolKind::max ? 0 : 2e-6;

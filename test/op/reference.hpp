@@ -54,8 +54,9 @@ inline Image run(ps::PoolParams const& p, Images const& inputs, ps::OpWeights co
         const int top = oh * p.stride.h - p.padding.top, left = ow * p.stride.w - p.padding.left;
         double sum = 0, largest = -std::numeric_limits<double>::infinity();
         int inside = 0, in_padded = 0;
-        for (int h = top; h < top + p.window.h; ++h) {
-            for (int w = left; w < left + p.window.w; ++w) {
+        for (int i = 0; i < p.window.h; ++i) {
+            for (int j = 0; j < p.window.w; ++j) {
+                const int h = top + i * p.dilation.h, w = left + j * p.dilation.w;
                 in_padded += h < in.shape.h + p.padding.bottom && w < in.shape.w + p.padding.right;
                 if (h < 0 || w < 0 || h >= in.shape.h || w >= in.shape.w) continue;
                 ++inside;
@@ -96,6 +97,16 @@ inline Image run(ps::ActivationParams const& p, Images const& inputs, ps::OpWeig
                 return 1 / (1 + std::exp(-x));
             case ps::ActivationKind::hard_swish:
                 return x * std::min(std::max(x + 3, 0.0), 6.0) / 6;
+            case ps::ActivationKind::elu:
+                return x < 0 ? static_cast<double>(p.alpha) * (std::exp(x) - 1) : x;
+            case ps::ActivationKind::hard_sigmoid:
+                return std::min(std::max(static_cast<double>(p.alpha) * x + static_cast<double>(p.beta), 0.0), 1.0);
+            case ps::ActivationKind::tanh:
+                return std::tanh(x);
+            case ps::ActivationKind::clip:
+                return std::min(std::max(x, static_cast<double>(p.alpha)), static_cast<double>(p.beta));
+            case ps::ActivationKind::sqrt:
+                return std::sqrt(x);
         }
         return 0.0;
     });
@@ -136,12 +147,33 @@ inline Image run(ps::DenseParams const& p, Images const& inputs, ps::OpWeights c
     });
 }
 
-inline Image run(ps::SoftmaxParams const&, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+/// The coordinates with another place along the axis.
+inline double along(Image const& image, ps::Axis axis, int place, int c, int h, int w) {
+    return axis == ps::Axis::c ? image(place, h, w) : axis == ps::Axis::h ? image(c, place, w) : image(c, h, place);
+}
+inline int along(ps::Axis axis, int c, int h, int w) { return axis == ps::Axis::c ? c : axis == ps::Axis::h ? h : w; }
+
+inline Image run(ps::SoftmaxParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     Image const& in = inputs[0];
     return build(output, [&](int c, int h, int w) {
         double sum = 0;
-        for (int i = 0; i < output.c; ++i) sum += std::exp(in(i, h, w) - in(c, h, w));
+        for (int i = 0; i < ps::extent(output, p.axis); ++i) {
+            sum += std::exp(along(in, p.axis, i, c, h, w) - in(c, h, w));
+        }
         return 1 / sum;
+    });
+}
+
+inline Image run(ps::ReduceParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+    Image const& in = inputs[0];
+    const int count = ps::extent(in.shape, p.axis);
+    return build(output, [&](int c, int h, int w) {
+        double sum = 0, largest = -std::numeric_limits<double>::infinity();
+        for (int i = 0; i < count; ++i) {
+            sum += along(in, p.axis, i, c, h, w);
+            largest = std::max(largest, along(in, p.axis, i, c, h, w));
+        }
+        return p.kind == ps::ReduceKind::max ? largest : p.kind == ps::ReduceKind::sum ? sum : sum / count;
     });
 }
 
@@ -153,11 +185,47 @@ inline Image run(ps::AddParams const& p, Images const& inputs, ps::OpWeights con
     });
 }
 
-inline Image run(ps::ConcatParams const&, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+inline Image run(ps::ConcatParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     return build(output, [&](int c, int h, int w) {
+        int place = along(p.axis, c, h, w);
         std::size_t input = 0;
-        for (; c >= inputs[input].shape.c; ++input) c -= inputs[input].shape.c;
-        return inputs[input](c, h, w);
+        for (; place >= ps::extent(inputs[input].shape, p.axis); ++input) {
+            place -= ps::extent(inputs[input].shape, p.axis);
+        }
+        return along(inputs[input], p.axis, place, c, h, w);
+    });
+}
+
+inline Image run(ps::BinaryParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+    const auto at = [](Image const& image, int c, int h, int w) {
+        return image(image.shape.c == 1 ? 0 : c, image.shape.h == 1 ? 0 : h, image.shape.w == 1 ? 0 : w);
+    };
+    return build(output, [&](int c, int h, int w) {
+        const double a = at(inputs[0], c, h, w), b = at(inputs[1], c, h, w);
+        switch (p.kind) {
+            case ps::BinaryKind::add:
+                return a + b;
+            case ps::BinaryKind::subtract:
+                return a - b;
+            case ps::BinaryKind::multiply:
+                return a * b;
+            case ps::BinaryKind::divide:
+                return a / b;
+            case ps::BinaryKind::prelu:
+                return a < 0 ? a * b : a;
+        }
+        return 0.0;
+    });
+}
+
+inline Image run(ps::MatMulParams const&, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+    Image const &a = inputs[0], &b = inputs[1];
+    return build(output, [&](int c, int h, int w) {
+        double sum = 0;
+        for (int i = 0; i < a.shape.w; ++i) {
+            sum += a(a.shape.c == 1 ? 0 : c, h, i) * b(b.shape.c == 1 ? 0 : c, i, w);
+        }
+        return sum;
     });
 }
 
@@ -167,12 +235,36 @@ inline Image run(ps::FlattenParams const&, Images const& inputs, ps::OpWeights c
 
 inline Image run(ps::DropoutParams const&, Images const& inputs, ps::OpWeights const&, ps::Shape) { return inputs[0]; }
 
+inline Image run(ps::ReshapeParams const&, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+    Image image(output);
+    image.data = inputs[0].data;
+    return image;
+}
+
+inline Image run(ps::AsStridedParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+    Image image(output);
+    for (std::size_t i = 0; i < image.data.size(); ++i) {
+        std::ptrdiff_t from = p.offset;
+        for (std::size_t axis = p.dims.rank(), rest = i; axis-- > 0;) {
+            from += p.strides[axis] * static_cast<std::ptrdiff_t>(rest % static_cast<std::size_t>(p.dims[axis]));
+            rest /= static_cast<std::size_t>(p.dims[axis]);
+        }
+        image.data[i] = inputs[0].data[static_cast<std::size_t>(from)];
+    }
+    return image;
+}
+
 inline Image run(ps::PadParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     Image const& in = inputs[0];
+    const auto inside = [&](int at, int count) {
+        if (p.mode == ps::PadMode::edge) return std::min(std::max(at, 0), count - 1);
+        return count - 1 - std::abs(count - 1 - std::abs(at));
+    };
     return build(output, [&](int c, int h, int w) {
-        const int y = h - p.padding.top, x = w - p.padding.left;
-        const bool inside = y >= 0 && x >= 0 && y < in.shape.h && x < in.shape.w;
-        return inside ? in(c, y, x) : static_cast<double>(p.value);
+        const int z = c - p.front, y = h - p.padding.top, x = w - p.padding.left;
+        if (p.mode != ps::PadMode::constant) return in(z, inside(y, in.shape.h), inside(x, in.shape.w));
+        const bool image = z >= 0 && y >= 0 && x >= 0 && z < in.shape.c && y < in.shape.h && x < in.shape.w;
+        return image ? in(z, y, x) : static_cast<double>(p.value);
     });
 }
 
@@ -182,7 +274,114 @@ inline Image run(ps::ChannelShuffleParams const& p, Images const& inputs, ps::Op
 }
 
 inline Image run(ps::SliceParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
-    return build(output, [&](int c, int h, int w) { return inputs[0](p.first + c, h, w); });
+    return build(output, [&](int c, int h, int w) {
+        return along(inputs[0], p.axis, p.first + along(p.axis, c, h, w), c, h, w);
+    });
+}
+
+/// The offset in this image.
+inline Image run(ps::MaxPoolIndicesParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+    Image const& in = inputs[0];
+    return build(output, [&](int c, int oh, int ow) {
+        double largest = -std::numeric_limits<double>::infinity(), index = -1;
+        for (int h = 0; h < in.shape.h; ++h) {
+            for (int w = 0; w < in.shape.w; ++w) {
+                const int y = h - oh * p.pool.stride.h + p.pool.padding.top,
+                          x = w - ow * p.pool.stride.w + p.pool.padding.left;
+                const bool tap = y >= 0 && x >= 0 && y % p.pool.dilation.h == 0 && x % p.pool.dilation.w == 0 &&
+                                 y / p.pool.dilation.h < p.pool.window.h && x / p.pool.dilation.w < p.pool.window.w;
+                if (tap && in(c, h, w) > largest) {
+                    largest = in(c, h, w);
+                    index = (c * in.shape.h + h) * in.shape.w + w;
+                }
+            }
+        }
+        return index;
+    });
+}
+
+/// ONNX's Resize, of one axis: where x lies, as a fraction numerator / denominator of whole numbers.
+struct Place {
+    long long numerator, denominator;
+    [[nodiscard]] double value() const { return static_cast<double>(numerator) / static_cast<double>(denominator); }
+};
+inline Place place(ps::ResizeParams const& p, long long x, long long in, long long out) {
+    switch (p.coordinates) {
+        case ps::ResizeCoordinates::half_pixel:
+            return {(2 * x + 1) * in - out, 2 * out};
+        case ps::ResizeCoordinates::pytorch_half_pixel:
+            return out > 1 ? Place{(2 * x + 1) * in - out, 2 * out} : Place{0, 1};
+        case ps::ResizeCoordinates::align_corners:
+            return out > 1 ? Place{x * (in - 1), out - 1} : Place{0, 1};
+        case ps::ResizeCoordinates::asymmetric:
+            return {x * in, out};
+    }
+    return {0, 1};
+}
+inline int nearest(ps::ResizeParams const& p, Place at, int in) {
+    const auto floor = [](long long a, long long b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
+    const long long below = floor(at.numerator, at.denominator),
+                    twice_rest = 2 * (at.numerator - below * at.denominator);
+    bool up = false;
+    switch (p.rounding) {
+        case ps::ResizeRounding::round_prefer_floor:
+            up = twice_rest > at.denominator;
+            break;
+        case ps::ResizeRounding::round_prefer_ceil:
+            up = twice_rest >= at.denominator;
+            break;
+        case ps::ResizeRounding::floor:
+            break;
+        case ps::ResizeRounding::ceil:
+            up = twice_rest > 0;
+            break;
+    }
+    return static_cast<int>(std::min(std::max(below + up, 0LL), in - 1LL));
+}
+/// ONNX's linear: between the pixels on either side, and the first or last pixel beyond them.
+template <class F>
+double between(Place at, int in, F const& pixel) {
+    const double held = std::min(std::max(at.value(), 0.0), in - 1.0), below = std::floor(held);
+    const int first = static_cast<int>(below);
+    return held == below ? pixel(first) : (1 - (held - below)) * pixel(first) + (held - below) * pixel(first + 1);
+}
+/// Without given factors.
+inline Image run(ps::ResizeParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+    Image const& in = inputs[0];
+    return build(output, [&](int c, int oh, int ow) {
+        const Place y = place(p, oh, in.shape.h, output.h), x = place(p, ow, in.shape.w, output.w);
+        if (p.mode == ps::ResizeMode::nearest) return in(c, nearest(p, y, in.shape.h), nearest(p, x, in.shape.w));
+        return between(y, in.shape.h,
+                       [&](int h) { return between(x, in.shape.w, [&](int w) { return in(c, h, w); }); });
+    });
+}
+
+/// Every input adds to the outputs that its kernel reaches.
+inline Image run(ps::ConvTransposeParams const& p, Images const& inputs, ps::OpWeights const& weights,
+                 ps::Shape output) {
+    Image const& in = inputs[0];
+    Image result = build(output, [&](int k, int, int) {
+        return weights.bias.empty() ? 0.0 : static_cast<double>(weights.bias[static_cast<std::size_t>(k)]);
+    });
+    const int of_group = p.k / p.groups, c_of_group = in.shape.c / p.groups;
+    std::size_t weight = 0;
+    for (int c = 0; c < in.shape.c; ++c) {
+        for (int k = c / c_of_group * of_group; k < (c / c_of_group + 1) * of_group; ++k) {
+            for (int i = 0; i < p.kernel.h; ++i) {
+                for (int j = 0; j < p.kernel.w; ++j, ++weight) {
+                    for (int h = 0; h < in.shape.h; ++h) {
+                        for (int w = 0; w < in.shape.w; ++w) {
+                            const int y = h * p.stride.h + i * p.dilation.h - p.padding.top,
+                                      x = w * p.stride.w + j * p.dilation.w - p.padding.left;
+                            if (y < 0 || x < 0 || y >= output.h || x >= output.w) continue;
+                            result(k, y, x) += in(c, h, w) * weights.kernel[weight];
+                        }
+                    }
+                }
+            }
+        }
+    }
+    return result;
 }
 
 }  // namespace reference

@@ -14,12 +14,10 @@ TEST_CASE("dropout is the identity") {
     for (ps::Shape const& shape : laws::odd_shapes()) laws::check(ps::DropoutParams{}, shape, 0);
 }
 
-TEST_CASE("pad puts a constant border around every channel") {
+TEST_CASE("reshape keeps chw order") {
     for (ps::Shape const& shape : laws::odd_shapes()) {
-        for (ps::PadParams const& params : {ps::PadParams{}, ps::PadParams{1}, ps::PadParams{{3, 0, 0, 1}, -1.5F},
-                                            ps::PadParams{{0, 2, 17, 5}, 0.25F}}) {
-            laws::check(params, shape, 0);
-        }
+        laws::check(ps::ReshapeParams{{shape.w, shape.c, shape.h}}, shape, 0);
+        laws::check(ps::ReshapeParams{{1, 1, static_cast<int>(shape.size())}}, shape, 0);
     }
 }
 
@@ -37,11 +35,14 @@ TEST_CASE("channel shuffle transposes groups and the rest") {
           std::vector<float>{0, 2, 4, 1, 3, 5});
 }
 
-TEST_CASE("slice takes a range of channels") {
+TEST_CASE("slice takes a range along any axis") {
     for (ps::Shape const& shape : laws::odd_shapes()) {
-        laws::check(ps::SliceParams{0, shape.c}, shape, 0);
-        laws::check(ps::SliceParams{shape.c / 2, shape.c}, shape, 0);
-        laws::check(ps::SliceParams{shape.c / 3, shape.c / 3 + 1}, shape, 0);
+        for (const ps::Axis axis : {ps::Axis::c, ps::Axis::h, ps::Axis::w}) {
+            const int count = ps::extent(shape, axis);
+            laws::check(ps::SliceParams{0, count, axis}, shape, 0);
+            laws::check(ps::SliceParams{count / 2, count, axis}, shape, 0);
+            laws::check(ps::SliceParams{count / 3, count / 3 + 1, axis}, shape, 0);
+        }
     }
 }
 

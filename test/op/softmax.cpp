@@ -8,10 +8,12 @@ namespace ps = primsel;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-TEST_CASE("softmax agrees with the reference in every layout") {
+TEST_CASE("softmax agrees with the reference along any axis in every layout") {
     for (ps::Shape const& shape : laws::odd_shapes()) {
-        laws::check(ps::SoftmaxParams{}, shape, 1e-6);
-        laws::check(ps::SoftmaxParams{}, shape, 1e-6, {}, 1, 80.0F);
+        for (const ps::Axis axis : {ps::Axis::c, ps::Axis::h, ps::Axis::w}) {
+            laws::check(ps::SoftmaxParams{axis}, shape, 1e-6);
+            laws::check(ps::SoftmaxParams{axis}, shape, 1e-6, {}, 1, 80.0F);
+        }
     }
     laws::check(ps::SoftmaxParams{}, {1000, 1, 1}, 1e-6);
     laws::check(ps::SoftmaxParams{}, {21, 20, 31}, 1e-6);

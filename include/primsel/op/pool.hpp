@@ -79,7 +79,8 @@ void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, St
                 n);
         }
     };
-    for_rows(args.executor, args.batch, out, to, [=, &params, &args](RowRange const& range) {
+    const bool count_pad = params.count_include_pad;
+    for_rows(args.executor, args.batch, out, to, [=, &args](RowRange const& range) {
         for (int i = 0; i < range.count; ++i) {
             const Coord row = range[i];
             const auto c = static_cast<std::size_t>(row.c), h = static_cast<std::size_t>(row.h);
@@ -101,9 +102,9 @@ void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, St
                 }
             }
             if constexpr (Reduction::averages) {
-                const int rows = down.counted(row.h, params.count_include_pad);
+                const int rows = down.counted(row.h, count_pad);
                 for (int w = 0; w < out.w; ++w, dst += to.w) {
-                    const int columns = across.counted(w, params.count_include_pad);
+                    const int columns = across.counted(w, count_pad);
                     for (std::size_t j = 0; j < to.w; ++j) dst[j] /= static_cast<float>(rows * columns);
                 }
             }

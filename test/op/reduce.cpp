@@ -1,0 +1,32 @@
+#include "laws.hpp"
+
+#include <primsel/op/reduce.hpp>
+
+namespace {
+
+namespace ps = primsel;
+using ps::Axis;
+using ps::ReduceKind;
+
+TEST_CASE("reductions agree with the reference along any axis in every layout") {
+    for (ps::Shape const& shape : laws::odd_shapes()) {
+        for (const Axis axis : {Axis::c, Axis::h, Axis::w}) {
+            laws::check(ps::ReduceParams{ReduceKind::mean, axis}, shape, 1e-6);
+            laws::check(ps::ReduceParams{ReduceKind::sum, axis}, shape, 2e-5);
+            laws::check(ps::ReduceParams{ReduceKind::max, axis}, shape, 0);
+        }
+    }
+}
+
+TEST_CASE("a NaN wins over every maximum and sum") {
+    for (const ReduceKind kind : {ReduceKind::mean, ReduceKind::sum, ReduceKind::max}) {
+        for (const Axis axis : {Axis::c, Axis::h, Axis::w}) {
+            std::vector<float> elements(5 * 5 * 5, 3.0F);
+            elements[62] = std::nanf("");  // the one in the middle
+            const std::vector<float> y = laws::run_one<ps::hcw>(ps::ReduceParams{kind, axis}, {5, 5, 5}, elements);
+            for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i == 12));
+        }
+    }
+}
+
+}  // namespace
