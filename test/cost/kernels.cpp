@@ -114,7 +114,7 @@ TEST_CASE("kernels: which changes of layout are free") {
     CHECK_FALSE(chosen().same_placement({3, 1, 1}, 0, 1));
 }
 
-TEST_CASE("kernels: every kind of layer has its op in every strided layout") {
+TEST_CASE("kernels: every kind of layer has its op in every strided layout, or in chw") {
     const auto layers = laws::layers({6, 8, 8});
     for (ps::Kernels const& kernels : {all(), chosen()}) {
         for (std::size_t layout = 0; layout < kernels.layouts.size(); ++layout) {
@@ -123,9 +123,15 @@ TEST_CASE("kernels: every kind of layer has its op in every strided layout") {
             CHECK((kernels.layouts[layout].epilogue != nullptr) == strided);
             for (laws::Layer const& layer : layers) {
                 CAPTURE(layer.params.index());
-                const bool runs = strided && !std::holds_alternative<ps::InputParams>(layer.params) &&
-                                  !std::holds_alternative<ps::ConvParams>(layer.params);
+                const auto is_one_of = [&layer]<class... Params>(ps::TypeList<Params...>) {
+                    return (std::holds_alternative<Params>(layer.params) || ...);
+                };
+                const bool chw_only = is_one_of(ps::TypeList<ps::ReshapeParams, ps::AsStridedParams, ps::MatMulParams,
+                                                             ps::MaxPoolIndicesParams, ps::ConvTransposeParams>{});
+                const bool runs = strided && (!chw_only || kernels.layouts[layout].name == "chw") &&
+                                  !is_one_of(ps::TypeList<ps::InputParams, ps::ConstantParams, ps::ConvParams>{});
                 const bool weighs = std::holds_alternative<ps::DenseParams>(layer.params) ||
+                                    std::holds_alternative<ps::ConvTransposeParams>(layer.params) ||
                                     std::holds_alternative<ps::BatchNormParams>(layer.params) ||
                                     std::holds_alternative<ps::ScaleParams>(layer.params);
                 ps::OpEntry const& op = kernels.op(layer.params, layout);

@@ -33,7 +33,7 @@ constexpr ps::ConvShape conv(int im, int c, int k, int f, int stride = 1, int ba
             .pad_right = (f - 1) / 2};
 }
 
-/// A layer of each kind, on inputs of this shape; its channels must be even.
+/// A layer of each kind, on inputs of this shape; its channels must be even, and its images square.
 struct Layer {
     ps::AnyLayer params;
     std::vector<ps::Shape> inputs;
@@ -58,8 +58,10 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::PoolParams{.kind = ps::PoolKind::average, .window = 3, .stride = 2, .padding = 1});
     add(ps::GlobalPoolParams{});
     for (const auto kind : {ps::ActivationKind::relu, ps::ActivationKind::relu6, ps::ActivationKind::leaky_relu,
-                            ps::ActivationKind::sigmoid, ps::ActivationKind::hard_swish}) {
-        add(ps::ActivationParams{kind, 0.1F});
+                            ps::ActivationKind::sigmoid, ps::ActivationKind::hard_swish, ps::ActivationKind::elu,
+                            ps::ActivationKind::hard_sigmoid, ps::ActivationKind::tanh, ps::ActivationKind::clip,
+                            ps::ActivationKind::sqrt}) {
+        add(ps::ActivationParams{kind, 0.1F, 0.5F});
     }
     add(ps::LrnParams{});
     add(ps::BatchNormParams{});
@@ -74,6 +76,16 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::PadParams{1});
     add(ps::ChannelShuffleParams{2});
     add(ps::SliceParams{0, 1});
+    add(ps::ConstantParams{shape}, 0);
+    const int size = static_cast<int>(shape.size());
+    add(ps::ReshapeParams{{.c = size}});
+    add(ps::AsStridedParams{.dims = {size}, .strides = {-1}, .offset = size - 1, .shape = shape});
+    add(ps::BinaryParams{ps::BinaryKind::multiply}, 2);
+    add(ps::MatMulParams{}, 2);
+    add(ps::ReduceParams{});
+    add(ps::ResizeParams{.size = {2 * shape.h, 2 * shape.w}});
+    add(ps::MaxPoolIndicesParams{});
+    add(ps::ConvTransposeParams{.k = 4, .kernel = 3, .stride = 2});
     std::set<std::size_t> kinds;
     for (Layer const& layer : result) kinds.insert(layer.params.index());
     REQUIRE(kinds.size() == std::variant_size_v<ps::AnyLayer>);

@@ -63,7 +63,8 @@ TEST_CASE("a node a layer, an edge an input, and the changes of layout that the 
         const std::string dot = ps::to_dot(plan, graph);
         CHECK(well_formed(dot));
         CHECK(count(dot, "fillcolor=") == graph.size());
-        CHECK(count(dot, "  n") - count(dot, "fillcolor=") == edges_of(graph) + 1 + 1);  // the result's, and "node"
+        // Those of the results, and "node".
+        CHECK(count(dot, "  n") - count(dot, "fillcolor=") == edges_of(graph) + graph.outputs().size() + 1);
         for (ps::PlannedTransform const& transform : plan.transforms) {
             const std::string label = "\"" + transform.from + " -> " + transform.to + "\\n" +
                                       ps::detail::milliseconds(transform.seconds) + " ms\"";

@@ -51,12 +51,14 @@ public:
 private:
     [[nodiscard]] std::vector<Way> ways(std::size_t i) const {
         ps::Node const& node = graph_[i];
-        if (node.inputs.empty()) return {{0, 0, 0.0}};
+        if (std::holds_alternative<ps::InputParams>(node.layer)) return {{0, 0, 0.0}};
         std::vector<Way> result;
         const auto* conv = std::get_if<ps::ConvParams>(&node.layer);
         if (conv == nullptr) {
+            const bool constant = std::holds_alternative<ps::ConstantParams>(node.layer);
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
-                result.push_back({layout, layout, costs_.op(node.layer, node.shape, layout)});
+                if (!constant && kernels_.op(node.layer, layout).run == nullptr) continue;
+                result.push_back({layout, layout, constant ? 0.0 : costs_.op(node.layer, node.shape, layout)});
             }
             return result;
         }
@@ -73,10 +75,11 @@ private:
     [[nodiscard]] double total() const {
         double sum = 0;
         std::set<std::pair<std::size_t, std::size_t>> copies;  // (writer, layout)
-        const auto copy = [&](std::size_t writer, std::size_t layout) {
+        const auto copy = [&](std::size_t writer, std::size_t layout, bool result = false) {
             const std::size_t from = ways_[writer][choice_[writer]].out;
             if (kernels_.same_placement(graph_[writer].shape, from, layout)) return;
-            if (copies.emplace(writer, layout).second) {
+            // A result is a copy of its own.
+            if (result || copies.emplace(writer, layout).second) {
                 sum += costs_.transform(graph_[writer].shape, graph_.batch(), from, layout);
             }
         };
@@ -88,7 +91,7 @@ private:
                 copy(graph_[i].inputs[position], conv && position == 1 ? way.out : way.in);
             }
         }
-        copy(graph_.size() - 1, 0);
+        for (const std::size_t output : graph_.outputs()) copy(output, 0, true);
         return sum;
     }
 

@@ -30,6 +30,7 @@ public:
             if (ps::output(layer, shapes).size() > 20'000) continue;
             graph.add("layer" + std::to_string(graph.size()), layer, std::move(inputs));
         }
+        if (maybe(30)) graph.set_outputs({pick(graph), graph.size() - 1});
         return graph;
     }
     int number(int low, int high) { return std::uniform_int_distribution(low, high)(bits_); }
@@ -63,8 +64,9 @@ private:
         ps::PoolParams pool{.kind = maybe(50) ? ps::PoolKind::max : ps::PoolKind::average};
         pool.window = number(1, 3), pool.stride = number(1, 2), pool.padding = pool.window.h > 1 ? number(0, 1) : 0;
         pool.ceil_mode = maybe(30), pool.count_include_pad = maybe(50);
-        const int c = graph[graph.size() - 1].shape.c;
-        switch (number(0, 15)) {
+        const ps::Shape last = graph[graph.size() - 1].shape;
+        const int c = last.c;
+        switch (number(0, 19)) {
             case 0:
             case 1:
             case 2:
@@ -91,13 +93,31 @@ private:
             case 13:
                 if (maybe(20)) return ps::GlobalPoolParams{maybe(50) ? ps::PoolKind::max : ps::PoolKind::average};
                 if (maybe(20)) return ps::DenseParams{.k = number(8, 20), .bias = maybe(50)};
-                return ps::SoftmaxParams{};
+                return ps::SoftmaxParams{one_of({ps::Axis::c, ps::Axis::h, ps::Axis::w})};
+            case 14:
+                return ps::BinaryParams{one_of(
+                    {ps::BinaryKind::add, ps::BinaryKind::subtract, ps::BinaryKind::multiply, ps::BinaryKind::prelu})};
+            case 15:
+                if (maybe(50)) return ps::ReshapeParams{{.c = last.h, .h = last.w, .w = last.c}};
+                return ps::AsStridedParams{.dims = {last.h, last.w, last.c},
+                                           .strides = {last.w, 1, last.h * last.w},
+                                           .offset = 0,
+                                           .shape = {.c = last.h, .h = last.w, .w = last.c}};
+            case 16:
+                if (maybe(50)) return ps::ConstantParams{maybe(50) ? last : ps::Shape{.c = c}};
+                return ps::ReduceParams{maybe(50) ? ps::ReduceKind::mean : ps::ReduceKind::max,
+                                        one_of({ps::Axis::h, ps::Axis::w})};
+            case 17:
+                if (maybe(50)) return ps::ResizeParams{.size = {number(1, 14), number(1, 14)}};
+                return ps::ConvTransposeParams{.k = number(1, 8), .kernel = 3, .stride = 2, .padding = 1};
             default:
                 return conv();
         }
     }
     std::vector<std::size_t> choose_inputs(ps::Graph const& graph, ps::AnyLayer const& layer) {
         std::size_t count = 1;
+        if (std::holds_alternative<ps::ConstantParams>(layer)) return {};
+        if (std::holds_alternative<ps::BinaryParams>(layer)) count = 2;
         if (std::holds_alternative<ps::AddParams>(layer)) count = maybe(80) ? 2 : 3;
         if (std::holds_alternative<ps::ConcatParams>(layer)) count = static_cast<std::size_t>(number(1, 3));
         std::vector<std::size_t> inputs;
