@@ -1,0 +1,18 @@
+// One command a file. Each function adds its command, which runs when it has been parsed. Errors are exceptions.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace cli {
+
+void add_run(CLI::App& app);
+void add_plan(CLI::App& app);
+void add_explain(CLI::App& app);
+void add_trace(CLI::App& app);
+void add_compare(CLI::App& app);
+void add_list(CLI::App& app);
+void add_export(CLI::App& app);
+
+}  // namespace cli

@@ -1,0 +1,101 @@
+// primsel compare NET: measured time of the plan against greedy and every uniform plan.
+#include "commands.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "session.hpp"
+#include "text.hpp"
+
+#include <primsel/plan/print.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace cli {
+namespace {
+
+struct CompareOptions : Options {
+    std::size_t rounds = 9;
+};
+
+/// Of each session: its times in ascending order. They run in turns, so that what else the machine does slows all
+/// alike.
+std::vector<std::vector<double>> time_in_turns(std::vector<std::unique_ptr<Session>>& sessions, std::size_t rounds) {
+    Progress progress("running", sessions.size() * (rounds + 1));
+    std::vector<std::vector<double>> seconds(sessions.size());
+    for (std::size_t round = 0; round <= rounds; ++round) {
+        for (std::size_t i = 0; i < sessions.size(); ++i) {
+            const ps::Timer timer;
+            sessions[i]->run();
+            if (round > 0) seconds[i].push_back(timer.seconds());  // the first warms up
+            progress.tick();
+        }
+    }
+    for (std::vector<double>& all : seconds) std::ranges::sort(all);
+    return seconds;
+}
+
+void compare(CompareOptions const& options) {
+    const Model model = load_model(options.model);
+    std::vector<Rival> rivals, refused;
+    for (Rival& rival : rivals_of(model, options.planning, options.threads)) {
+        (rival.refusal.empty() ? rivals : refused).push_back(std::move(rival));
+    }
+    std::vector<std::unique_ptr<Session>> sessions;
+    for (Rival const& rival : rivals) {
+        sessions.push_back(std::make_unique<Session>(model, rival.plan, options.threads));
+        for (std::size_t i = 0; i < sessions.back()->inputs(); ++i) {
+            sessions.back()->fill_randomly(i, options.model.seed);
+        }
+    }
+    const std::vector<std::vector<double>> seconds = time_in_turns(sessions, options.rounds);
+    const auto median = [&](std::size_t i) { return seconds[i][seconds[i].size() / 2]; };
+
+    ps::Json::Array plans, left_out;
+    ps::detail::TextTable table;
+    table.add({"plan", "predicted ms", "median ms", "least ms", "x the plan"});
+    for (std::size_t i = 0; i < rivals.size(); ++i) {
+        const double ratio = median(i) / median(0);
+        plans.push_back(ps::Json::Object{{"name", rivals[i].name},
+                                         {"predicted_ms", rivals[i].plan.total_seconds * 1e3},
+                                         {"median_ms", median(i) * 1e3},
+                                         {"min_ms", seconds[i][0] * 1e3},
+                                         {"ratio", ratio}});
+        char times[16];
+        std::snprintf(times, sizeof(times), "%.2f", ratio);
+        table.add({rivals[i].name, ps::detail::milliseconds(rivals[i].plan.total_seconds),
+                   ps::detail::milliseconds(median(i)), ps::detail::milliseconds(seconds[i][0]), times});
+    }
+    std::string text = table.text();
+    for (Rival const& rival : refused) {
+        left_out.push_back(ps::Json::Object{{"name", rival.name}, {"reason", rival.refusal}});
+        text += rival.name + ": " + rival.refusal + '\n';
+    }
+    if (options.json) {
+        return print_json(ps::Json::Object{{"model", model.name},
+                                           {"threads", options.threads},
+                                           {"rounds", options.rounds},
+                                           {"costs", rivals[0].plan.cost_model},
+                                           {"predict_ms", rivals[0].plan.predict_seconds * 1e3},
+                                           {"solve_ms", rivals[0].plan.solve_seconds * 1e3},
+                                           {"optimal", rivals[0].plan.optimal},
+                                           {"plans", std::move(plans)},
+                                           {"refused", std::move(left_out)}});
+    }
+    print(text);
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app) {
+    const auto options = std::make_shared<CompareOptions>();
+    CLI::App& command = *app.add_subcommand("compare", "Time the plan against greedy and every uniform plan");
+    add_options(command, *options);
+    command.add_option("--rounds", options->rounds, "Timed rounds in which each plan runs once (default 9)")
+        ->check(CLI::Range(1, 100000))
+        ->type_name("R");
+    command.callback([options] { compare(*options); });
+}
+
+}  // namespace cli

@@ -1,0 +1,54 @@
+// primsel explain NET LAYER: every candidate's cost or refusal, in order.
+#include "commands.hpp"
+#include "options.hpp"
+#include "session.hpp"
+#include "text.hpp"
+
+#include <primsel/plan/print.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+
+namespace cli {
+namespace {
+
+struct ExplainOptions : Options {
+    std::string layer;
+};
+
+ps::Json to_json(std::string const& model, ps::PlannedLayer const& layer) {
+    ps::Json::Array candidates;
+    for (ps::Candidate const& candidate : layer.candidates) {
+        const bool refused = !candidate.refusal.empty();
+        candidates.push_back(ps::Json::Object{{"primitive", candidate.primitive},
+                                              {"predicted_ms", refused ? ps::Json() : candidate.seconds * 1e3},
+                                              {"refusal", refused ? ps::Json(candidate.refusal) : ps::Json()}});
+    }
+    return ps::Json::Object{{"model", model},
+                            {"layer", layer.name},
+                            {"kind", layer.kind},
+                            {"shape", layer.shape},
+                            {"primitive", layer.primitive.empty() ? ps::Json() : ps::Json(layer.primitive)},
+                            {"layouts", ps::Json::Object{{"in", layer.in_layout}, {"out", layer.out_layout}}},
+                            {"candidates", std::move(candidates)}};
+}
+
+void explain(ExplainOptions const& options) {
+    const Model model = load_model(options.model);
+    const ps::Plan plan = plan_for(model, options.planning, options.threads);
+    if (options.json) return print_json(to_json(model.name, plan.layer(options.layer)));
+    print(plan.explain(options.layer));
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app) {
+    const auto options = std::make_shared<ExplainOptions>();
+    CLI::App& command = *app.add_subcommand("explain", "Explain a layer's choice: every candidate's cost or refusal");
+    add_options(command, *options);
+    command.add_option("LAYER", options->layer, "A layer of `primsel plan NET`")->required();
+    command.callback([options] { explain(*options); });
+}
+
+}  // namespace cli

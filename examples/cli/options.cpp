@@ -1,0 +1,106 @@
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <string_view>
+
+namespace cli {
+namespace {
+
+constexpr int largest_extent = 1 << 20;
+
+/// The whole text as a positive integer up to largest_extent, or nothing.
+std::optional<int> positive(std::string_view text) {
+    int value = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (fault != std::errc{} || end != text.data() + text.size() || value < 1 || value > largest_extent) return {};
+    return value;
+}
+
+}  // namespace
+
+Size parse_size(std::string const& text) {
+    const std::size_t x = text.find('x');
+    const auto h = positive(std::string_view(text).substr(0, x));
+    const auto w = x == std::string::npos ? h : positive(std::string_view(text).substr(x + 1));
+    if (!h || !w) throw CLI::ValidationError("--size", "expected a height and a width, as 224x224, not " + text);
+    return {*h, *w};
+}
+
+std::size_t parse_bytes(std::string const& text) {
+    double value = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, fault] = std::from_chars(text.data(), last, value);
+    const std::string_view units = "KMG", unit(end, static_cast<std::size_t>(last - end));
+    const std::size_t power = unit.empty() ? 0 : units.find(unit[0]) + 1;
+    for (std::size_t i = 0; i < power; ++i) value *= 1024;
+    // Not a number is not below it either.
+    if (fault != std::errc{} || unit.size() > 1 || (!unit.empty() && power == 0) || !(value >= 0 && value < 1e18)) {
+        throw CLI::ValidationError("--max-arena", "expected bytes, as 1000000, 64K, 1.5M or 2G, not " + text);
+    }
+    return static_cast<std::size_t>(value);
+}
+
+void add_model_options(CLI::App& command, ModelOptions& options) {
+    command.add_option("NET", options.net, "An .onnx file, or a network of `primsel list networks`")->required();
+    command.add_option("--batch", options.batch, "Images that run together (default 1)")
+        ->check(CLI::Range(1, largest_extent))
+        ->type_name("N");
+    command
+        .add_option_function<std::string>(
+            "--size", [&options](std::string const& text) { options.size = parse_size(text); },
+            "The images' height and width; in a file, where it leaves them open")
+        ->type_name("HxW");
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--dim",
+            [&options](std::vector<std::string> const& all) {
+                for (std::string const& text : all) {
+                    const std::size_t equals = text.find('=');
+                    const auto value = equals == std::string::npos
+                                           ? std::nullopt
+                                           : positive(std::string_view(text).substr(equals + 1));
+                    if (!value) throw CLI::ValidationError("--dim", "expected NAME=N, not " + text);
+                    options.dims.emplace_back(text.substr(0, equals), *value);
+                }
+            },
+            "A dimension that an .onnx file leaves open under a name")
+        ->type_name("NAME=N")
+        ->allow_extra_args(false);
+    command.add_option("--seed", options.seed, "Of random weights and random input (default 1)")->type_name("S");
+    command.add_option("--weights", options.weights, "For a named network: its weights; random ones without")
+        ->type_name("FILE.safetensors");
+}
+
+void add_options(CLI::App& command, Options& options) {
+    add_model_options(command, options.model);
+    PlanningOptions& planning = options.planning;
+    command.add_option("--costs", planning.costs, "analytical (default) or measured: where costs come from")
+        ->type_name("NAME");
+    command.add_option("--solver", planning.solver, "exact (default), reduction, greedy, or uniform:ID")
+        ->check([](std::string const& name) {
+            const bool known = name == "exact" || name == "reduction" || name == "greedy" ||
+                               (name.starts_with("uniform:") && name.size() > 8);
+            return known ? "" : "expected exact, reduction, greedy or uniform:ID, not " + name;
+        })
+        ->type_name("NAME");
+    command
+        .add_option("--max-error", planning.max_error,
+                    "Only primitives whose error bound, relative to the RMS of the layer's output, is no larger")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("E");
+    command
+        .add_option_function<std::string>(
+            "--max-arena", [&planning](std::string const& text) { planning.max_arena = parse_bytes(text); },
+            "The most memory for tensors between layers; K, M and G stand for powers of 1024")
+        ->type_name("BYTES");
+    command.add_option("--plan", planning.plan, "A plan that `primsel plan --save` wrote, in place of a new one")
+        ->type_name("P.json");
+    command.add_option("--threads", options.threads, "Threads to run on (default 1)")
+        ->check(CLI::Range(1, 1024))
+        ->type_name("N");
+    command.add_flag("--json", options.json, "Print one JSON object");
+}
+
+}  // namespace cli

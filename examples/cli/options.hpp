@@ -1,0 +1,61 @@
+// What the commands' options say.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace cli {
+
+struct Size {
+    int h, w;
+};
+
+/// Which network, and of what size.
+struct ModelOptions {
+    std::string net;
+    /// 0: not given.
+    int batch = 0;
+    std::optional<Size> size;
+    std::vector<std::pair<std::string, int>> dims;
+    /// Of the weights where there are no others, and of the input.
+    unsigned seed = 1;
+    /// A safetensors file, or empty.
+    std::string weights;
+};
+
+/// How to choose.
+struct PlanningOptions {
+    std::string costs = "analytical";
+    std::string solver = "exact";
+    double max_error = std::numeric_limits<double>::infinity();
+    std::size_t max_arena = std::numeric_limits<std::size_t>::max();
+    /// A plan that was saved, in place of predicting and solving; or empty.
+    std::string plan;
+};
+
+struct Options {
+    ModelOptions model;
+    PlanningOptions planning;
+    std::size_t threads = 1;
+    bool json = false;
+};
+
+/// What a network is, by name or file: NET, --batch, --size, --dim, --seed, --weights.
+void add_model_options(CLI::App& command, ModelOptions& options);
+/// Those, --costs, --solver, --max-error, --max-arena, --plan, --threads and --json.
+void add_options(CLI::App& command, Options& options);
+
+/// "224x160" and "224", which is 224x224. Throws CLI::ValidationError for anything else.
+[[nodiscard]] Size parse_size(std::string const& text);
+/// "1000", "64K", "1.5M", "2G": of 1024 each. Throws CLI::ValidationError for anything else.
+[[nodiscard]] std::size_t parse_bytes(std::string const& text);
+
+}  // namespace cli

@@ -1,0 +1,155 @@
+// primsel run NET: the network's outputs, and how long they take.
+#include "commands.hpp"
+#include "files.hpp"
+#include "options.hpp"
+#include "session.hpp"
+#include "text.hpp"
+
+#include <primsel/plan/print.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+namespace cli {
+namespace {
+
+struct RunOptions : Options {
+    std::vector<std::string> inputs;
+    ImageOptions image;
+    std::string output;
+    std::size_t repeat = 5;
+};
+
+/// The inputs that files give; images come after those that are named.
+std::vector<GivenInput> read_inputs(RunOptions& options) {
+    std::vector<GivenInput> given;
+    for (std::string const& argument : options.inputs) given.push_back(read_input(argument));
+    if (!options.image.files.empty()) {
+        if (options.model.batch == 0) options.model.batch = static_cast<int>(options.image.files.size());
+        given.push_back(read_images(options.image, 3));
+    }
+    return given;
+}
+
+std::vector<double> measure(Session& session, std::size_t runs) {
+    session.run();  // warms up
+    std::vector<double> seconds;
+    for (std::size_t i = 0; i < runs; ++i) {
+        const ps::Timer timer;
+        session.run();
+        seconds.push_back(timer.seconds());
+    }
+    std::ranges::sort(seconds);
+    return seconds;
+}
+
+/// The largest values of the first image, for an output that is one row of scores.
+std::string largest(Port const& port, std::span<const float> values) {
+    const auto count = static_cast<std::size_t>(port.dims.size() < 2 ? 0 : port.dims[1]);
+    const auto batch = static_cast<std::size_t>(port.dims.empty() ? 1 : port.dims[0]);
+    if (count < 5 || values.size() != batch * count) return "";
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::partial_sort(order, order.begin() + 5, [&](std::size_t a, std::size_t b) {
+        return values[a] != values[b] ? values[a] > values[b] : a < b;
+    });
+    std::string text = "  largest:";
+    for (std::size_t i = 0; i < 5; ++i) text += ps::join(i == 0 ? " " : ", ", '#', order[i], ' ', values[order[i]]);
+    return text + '\n';
+}
+
+void run(RunOptions& options) {
+    const std::vector<GivenInput> given = read_inputs(options);
+    const Model model = load_model(options.model, given);
+    const ps::Plan plan = plan_for(model, options.planning, options.threads);
+    Session session(model, plan, options.threads);
+    const std::vector<const GivenInput*> assigned = assign(model, given);
+    for (std::size_t i = 0; i < assigned.size(); ++i) {
+        if (assigned[i] == nullptr)
+            session.fill_randomly(i, options.model.seed);
+        else
+            fill(model.inputs[i], *assigned[i], session.input(i));
+    }
+    const std::vector<double> seconds = measure(session, options.repeat);
+    const double median = seconds[seconds.size() / 2];
+
+    ps::Json::Array outputs;
+    std::string text;
+    for (std::size_t i = 0; i < session.outputs(); ++i) {
+        Port const& port = model.outputs[i];
+        ps::Json::Array dims(port.dims.begin(), port.dims.end());
+        ps::Json file;
+        text += port.name + ' ' + ps::to_string(port.dims);
+        if (!options.output.empty()) {
+            const std::string path = write_output(options.output, model, i, session.output(i));
+            file = path;
+            text += " in " + path;
+        }
+        text += '\n' + largest(port, session.output(i));
+        outputs.push_back(ps::Json::Object{{"name", port.name}, {"shape", std::move(dims)}, {"file", file}});
+    }
+    const bool planned = options.planning.plan.empty();
+    const double predict = planned ? plan.predict_seconds : 0, solve = planned ? plan.solve_seconds : 0;
+    std::size_t const arena = session.program().arena_bytes(), weights = session.program().weight_bytes();
+    if (options.json) {
+        return print_json(ps::Json::Object{{"model", model.name},
+                                           {"threads", options.threads},
+                                           {"runs", seconds.size()},
+                                           {"median_ms", median * 1e3},
+                                           {"min_ms", seconds[0] * 1e3},
+                                           {"predicted_ms", plan.total_seconds * 1e3},
+                                           {"load_ms", model.load_seconds * 1e3},
+                                           {"predict_ms", predict * 1e3},
+                                           {"solve_ms", solve * 1e3},
+                                           {"prepare_ms", session.prepare_seconds() * 1e3},
+                                           {"arena_bytes", arena},
+                                           {"weight_bytes", weights},
+                                           {"outputs", std::move(outputs)}});
+    }
+    using ps::detail::milliseconds;
+    print(text);
+    print(ps::join("median ", milliseconds(median), " ms, least ", milliseconds(seconds[0]), " ms of ", seconds.size(),
+                   seconds.size() == 1 ? " run" : " runs", " on ", options.threads,
+                   options.threads == 1 ? " thread" : " threads",
+                   "; predicted for one thread: ", milliseconds(plan.total_seconds), " ms\n"));
+    print(ps::join("load ", milliseconds(model.load_seconds), " ms, predict ", milliseconds(predict), " ms, solve ",
+                   milliseconds(solve), " ms, prepare ", milliseconds(session.prepare_seconds()), " ms; arena ",
+                   megabytes(arena), ", packed weights ", megabytes(weights), '\n'));
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+    const auto options = std::make_shared<RunOptions>();
+    CLI::App& command = *app.add_subcommand("run", "Run a network: its outputs, and how long they take");
+    add_options(command, *options);
+    command.add_option("--input", options->inputs, "Values of an input; without, random ones of a normal distribution")
+        ->type_name("[NAME=]X.npy|X.pb")
+        ->allow_extra_args(false);
+    command
+        .add_option("--image", options->image.files,
+                    "A PNG or JPEG image of the network's size, one for each of the batch")
+        ->type_name("P.png")
+        ->allow_extra_args(false);
+    command.add_option("--mean", options->image.mean, "Taken from the scaled pixels, for each channel (default 0)")
+        ->expected(1, 3)
+        ->delimiter(',')
+        ->type_name("R,G,B");
+    command.add_option("--std", options->image.std, "What they are then divided by, for each channel (default 1)")
+        ->expected(1, 3)
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber)
+        ->type_name("R,G,B");
+    command.add_option("--scale", options->image.scale, "The factor of the pixels, which are 0 to 255 (default 1/255)")
+        ->type_name("F");
+    command.add_option("--output", options->output, "Write each output to DIR/<name>.npy")->type_name("DIR");
+    command.add_option("--repeat", options->repeat, "Timed runs, after one to warm up (default 5)")
+        ->check(CLI::Range(1, 1000000))
+        ->type_name("R");
+    command.callback([options] { run(*options); });
+}
+
+}  // namespace cli

@@ -1,0 +1,182 @@
+#include "session.hpp"
+
+#include "progress.hpp"
+
+#include <primsel/cost/analytical.hpp>
+#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/engine/fit.hpp>
+#include <primsel/io/plan.hpp>
+#include <primsel/pbqp/exact.hpp>
+#include <primsel/pbqp/greedy.hpp>
+#include <primsel/profile/measured.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+#include <string_view>
+#include <utility>
+
+namespace cli {
+namespace {
+
+/// Whichever model --costs names, so that planning is compiled once.
+class Costs {
+public:
+    static constexpr std::string_view name = "costs";  // the plan gets the model's
+
+    explicit Costs(std::string const& model) : model_(model) {
+        if (model == ps::Analytical::name || model == ps::Measured::name) return;
+        struct stat status {};
+        if (::stat(model.c_str(), &status) == 0) {
+            ps::fail("--costs ", model, ": this version reads no cost models from files; use analytical or measured");
+        }
+        ps::fail("--costs ", model, ": neither a cost model nor a file; there are analytical, measured");
+    }
+    template <class Query>
+    void predict(ps::Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
+        if (model_ == ps::Analytical::name) return analytical_.predict(kernels, queries, seconds);
+        Progress progress("timing candidates", queries.size());
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            measured_.predict(kernels, queries.subspan(i, 1), seconds.subspan(i, 1));
+            progress.tick();
+        }
+    }
+    [[nodiscard]] std::string const& model() const { return model_; }
+
+private:
+    std::string model_;
+    ps::Analytical analytical_;
+    ps::Measured measured_;
+};
+
+/// Whichever solver --solver names.
+struct AnySolver {
+    static constexpr std::string_view name = "solver";  // the plan gets the solver's
+    std::string_view chosen;
+
+    [[nodiscard]] ps::PbqpSolution solve(ps::PbqpProblem const& problem) const {
+        if (chosen == ps::ReductionPbqp::name) return ps::ReductionPbqp{}.solve(problem);
+        if (chosen == ps::GreedyPbqp::name) return ps::GreedyPbqp{}.solve(problem);
+        return ps::ExactPbqp{}.solve(problem);
+    }
+};
+
+/// A uniform plan's options, for a family or a primitive. Throws error when it names neither.
+void make_uniform(std::string const& id, ps::PlanOptions& options) {
+    std::string families, ids;
+    for (ps::PrimitiveEntry const& entry : kernels().primitives) {
+        const std::string family(to_string_view(entry.family));
+        if (family == id) {
+            options.family = entry.family;
+            return;
+        }
+        if (entry.id == id) options.primitive = id;
+        if ((families + ',').find(' ' + family + ',') == std::string::npos) families += ", " + family;
+        ids += ", " + std::string(entry.id);
+    }
+    if (options.primitive.empty()) {
+        ps::fail("--solver uniform:", id, ": no family or primitive is named so; families: ", families.substr(2),
+                 "; primitives: ", ids.substr(2));
+    }
+}
+
+ps::Plan solve(Model const& model, Costs& costs, std::string const& solver, PlanningOptions const& bounds,
+               std::size_t threads) {
+    ps::PlanOptions options;
+    options.max_error = bounds.max_error;
+    options.max_arena = bounds.max_arena;
+    constexpr std::string_view uniform = "uniform:";
+    if (solver.starts_with(uniform)) make_uniform(solver.substr(uniform.size()), options);
+    const AnySolver any{solver.starts_with(uniform) ? ps::ExactPbqp::name : std::string_view(solver)};
+    ps::Plan plan = ps::make_fitting_plan(model.simplified, kernels(), costs, any, options, threads);
+    plan.cost_model = costs.model();
+    plan.solver = solver;
+    // Of the plans that are uniform the best, but of all that there are no proof.
+    if (solver.starts_with(uniform)) plan.optimal = false;
+    return plan;
+}
+
+ps::Plan plan_for(Model const& model, Costs& costs, PlanningOptions const& options, std::size_t threads) {
+    return options.plan.empty() ? solve(model, costs, options.solver, options, threads) : ps::read_plan(options.plan);
+}
+
+/// Memory is promised more freely than it is there: what cannot be there is refused before it is asked for.
+ps::Plan const& within_memory(Model const& model, ps::Plan const& plan, std::size_t threads) {
+    const std::size_t needed = ps::arena_bytes(model.simplified, kernels(), plan, threads);
+    const auto memory =
+        static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE));
+    if (needed > memory) {
+        ps::fail(model.name, ": its arena takes ", needed, " bytes; this machine has ", memory, " of memory");
+    }
+    return plan;
+}
+
+}  // namespace
+
+ps::Kernels kernels() { return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>(); }
+
+ps::Plan plan_for(Model const& model, PlanningOptions const& options, std::size_t threads) {
+    Costs costs(options.costs);
+    return plan_for(model, costs, options, threads);
+}
+
+std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options, std::size_t threads) {
+    Costs costs(options.costs);  // one for all: what has been measured is remembered
+    std::vector<Rival> rivals;
+    rivals.push_back({"plan", plan_for(model, costs, options, threads), ""});
+    std::vector<std::string> solvers{"greedy"};
+    for (ps::PrimitiveEntry const& entry : kernels().primitives) {
+        std::string solver = "uniform:" + std::string(to_string_view(entry.family));
+        if (std::ranges::find(solvers, solver) == solvers.end()) solvers.push_back(std::move(solver));
+    }
+    for (std::string const& solver : solvers) {
+        try {
+            rivals.push_back({solver, solve(model, costs, solver, options, threads), ""});
+        } catch (ps::error const& reason) {
+            rivals.push_back({solver, {}, reason.what()});
+            continue;
+        }
+        const bool used = std::ranges::any_of(rivals.back().plan.layers, [&](ps::PlannedLayer const& layer) {
+            return std::ranges::any_of(kernels().primitives, [&](ps::PrimitiveEntry const& entry) {
+                return entry.id == layer.primitive && solver == ps::join("uniform:", to_string_view(entry.family));
+            });
+        });
+        if (solver != "greedy" && !used) rivals.back().refusal = "can compute none of the layers";
+    }
+    return rivals;
+}
+
+std::vector<CostsEntry> list_costs() {
+    return {{"analytical", "computed from the machine's peak and bandwidths; takes a millisecond"},
+            {"measured", "every candidate is timed here and now, on one thread; takes seconds to minutes"}};
+}
+std::vector<CostsEntry> list_solvers() {
+    return {{"exact", "reductions, then branch and bound: proven optimal unless that takes too long"},
+            {"reduction", "reductions with a heuristic where none is exact"},
+            {"greedy", "each layer's own cheapest primitive, whatever the changes of layout cost"},
+            {"uniform:ID", "one primitive, or one family, wherever it can; im2 where it cannot"}};
+}
+
+Session::Session(Model const& model, ps::Plan const& plan, std::size_t threads)
+    : executor_(threads),
+      program_(model.simplified, kernels(), within_memory(model, plan, threads), model.weights, threads) {
+    for (std::size_t i = 0; i < program_.in_shapes().size(); ++i) {
+        inputs_.emplace_back(program_.in_floats(i));
+        srcs_.push_back(inputs_.back().data());
+    }
+    for (std::size_t i = 0; i < program_.out_shapes().size(); ++i) {
+        outputs_.emplace_back(program_.out_floats(i));
+        dsts_.push_back(outputs_.back().data());
+    }
+    prepare_seconds_ = timer_.seconds();
+}
+
+void Session::fill_randomly(std::size_t input, unsigned seed) {
+    std::mt19937 bits(seed + static_cast<unsigned>(input));
+    std::normal_distribution<float> normal;
+    for (float& value : inputs_[input]) value = normal(bits);
+}
+
+}  // namespace cli

@@ -1,0 +1,72 @@
+// Planning and running, behind functions that are compiled once.
+#pragma once
+
+#include "model.hpp"
+
+#include <primsel/core/openmp.hpp>
+#include <primsel/core/timer.hpp>
+#include <primsel/engine/program.hpp>
+#include <primsel/plan/plan.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+/// Every primitive there is.
+[[nodiscard]] ps::Kernels kernels();
+
+/// Prices and solves, or reads the plan that was saved. Threads count where the arena is bounded. Throws error.
+[[nodiscard]] ps::Plan plan_for(Model const& model, PlanningOptions const& options, std::size_t threads);
+
+/// A plan to compare with, or why there is none.
+struct Rival {
+    std::string name;
+    ps::Plan plan;
+    std::string refusal;
+};
+/// The plan, greedy, and each family wherever it can.
+[[nodiscard]] std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options, std::size_t threads);
+
+struct CostsEntry {
+    std::string name, description;
+};
+[[nodiscard]] std::vector<CostsEntry> list_costs();
+[[nodiscard]] std::vector<CostsEntry> list_solvers();
+
+/// A plan ready to run, with room for its inputs and outputs.
+class Session {
+public:
+    /// Throws error, also when there is not enough memory for the arena.
+    Session(Model const& model, ps::Plan const& plan, std::size_t threads);
+
+    void run() noexcept { program_.run(srcs_, dsts_, executor_); }
+
+    /// In the order of the model's.
+    [[nodiscard]] std::span<float> input(std::size_t i) { return inputs_[i]; }
+    [[nodiscard]] std::span<const float> output(std::size_t i) const { return outputs_[i]; }
+    [[nodiscard]] std::size_t inputs() const { return inputs_.size(); }
+    [[nodiscard]] std::size_t outputs() const { return outputs_.size(); }
+    /// The same standard normal values for the same seed.
+    void fill_randomly(std::size_t input, unsigned seed);
+
+    [[nodiscard]] ps::Program& program() { return program_; }
+    [[nodiscard]] std::span<const float* const> srcs() const { return srcs_; }
+    [[nodiscard]] std::span<float* const> dsts() const { return dsts_; }
+    [[nodiscard]] ps::OpenMP& executor() { return executor_; }
+    /// Spent making it.
+    [[nodiscard]] double prepare_seconds() const { return prepare_seconds_; }
+
+private:
+    ps::Timer timer_;
+    ps::OpenMP executor_;
+    ps::Program program_;
+    std::vector<std::vector<float>> inputs_, outputs_;
+    std::vector<const float*> srcs_;
+    std::vector<float*> dsts_;
+    double prepare_seconds_ = 0;
+};
+
+}  // namespace cli
