@@ -1,13 +1,18 @@
 #pragma once
 
 #include <primsel/core/fixed_string.hpp>
-#include <primsel/core/type_list.hpp>
 #include <primsel/network/graph.hpp>
 
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -26,7 +31,8 @@ struct Concat {};
 template <class... Layers>
 using Residual = Sum<Path<Layers...>, Path<>>;
 /// A name for a layer, or a prefix for the names of the layers in a Path, Sum or Concat: `stem`, `block.conv1`. Without
-/// one, layers are named by their kind and count: `conv1`, `conv2`; so are sums: `sum1.conv1`.
+/// one, layers are named by their kind and count: `conv1`, `conv2`; so are sums: `sum1.conv1`. An empty name is no
+/// prefix: the layers inside are named as those around them.
 template <FixedString name, class Layer>
 struct Named {};
 
@@ -52,25 +58,52 @@ struct Sound {
 template <class L>
 concept Leaf = requires { L::params; };
 
-/// The names used so far in each scope.
-class Scope {
-public:
-    explicit Scope(std::string prefix = {}) : prefix_(std::move(prefix)) {}
-    [[nodiscard]] std::string const& prefix() const { return prefix_; }
-    [[nodiscard]] std::string next(std::string_view kind) {
-        return prefix_ + std::string(kind) + std::to_string(++counts_[std::string(kind)]);
-    }
-
-private:
-    std::string prefix_;
-    std::map<std::string, int> counts_;
+/// One instruction of those that add a network's layers to a graph. A network type is recorded as data at compile time,
+/// so that it costs its user no code.
+struct Step {
+    enum class Kind {
+        layer,          // reads the layer before it; without a name, it is named by its kind and count
+        enter,          // the names that follow begin with this one
+        enter_counted,  // the same, with a count
+        leave,
+        fork,    // the first branch begins after the layer before it
+        branch,  // a branch ends; the next begins where the first did
+        join,    // a layer that reads the ends of the branches
+    };
+    Kind kind = Kind::layer;
+    std::string_view name{};
+    const AnyLayer* layer = nullptr;
 };
 
-/// How a layer type changes a shape at compile time, and what it adds to a graph.
+/// Counts steps, and keeps them if there is room.
+struct Tape {
+    Step* room = nullptr;
+    std::size_t size = 0;
+
+    constexpr void add(Step const& step) {
+        if (room != nullptr) room[size] = step;
+        ++size;
+    }
+};
+
+template <class L>
+inline constexpr AnyLayer any_layer{L::params};
+
+/// How a layer type changes a shape at compile time, and what it adds to a graph. Its name may be empty.
 template <class L>
 struct Describe {
     static_assert(Leaf<L>, "primsel: this type is not a layer");
 };
+
+/// A shape on its way through the layers of a Path: a fold, since a recursion would name each rest of a long Path.
+template <Shape shape>
+struct Through {
+    static constexpr Shape result = shape;
+};
+template <Shape in, class L>
+constexpr auto operator>>(Through<in>, std::type_identity<L>) {
+    return Through<Describe<L>::template out<in>>{};
+}
 
 template <Leaf L>
 struct Describe<L> {
@@ -82,9 +115,8 @@ struct Describe<L> {
         else
             return in;
     }();
-    static std::size_t add(Graph& graph, std::size_t input, Scope& scope, std::string name = {}) {
-        if (name.empty()) name = scope.next(L::params.name());
-        return graph.add(std::move(name), L::params, {input});
+    static constexpr void record(Tape& tape, std::string_view name = {}) {
+        tape.add({Step::Kind::layer, name, &any_layer<L>});
     }
 };
 
@@ -92,38 +124,31 @@ template <FixedString name, class L>
 struct Describe<layer::Named<name, L>> {
     template <Shape in>
     static constexpr Shape out = Describe<L>::template out<in>;
-    static std::size_t add(Graph& graph, std::size_t input, Scope& scope) {
-        return Describe<L>::add(graph, input, scope, scope.prefix() + std::string(name.view()));
-    }
+    static constexpr void record(Tape& tape) { Describe<L>::record(tape, name.view()); }
     /// Named twice, the outer name is a prefix.
-    static std::size_t add(Graph& graph, std::size_t input, Scope&, std::string const& outer) {
-        Scope inner(outer + ".");
-        return add(graph, input, inner);
+    static constexpr void record(Tape& tape, std::string_view outer) {
+        if (!outer.empty()) tape.add({Step::Kind::enter, outer});
+        record(tape);
+        if (!outer.empty()) tape.add({Step::Kind::leave});
     }
 };
 
-template <>
-struct Describe<layer::Path<>> {
-    template <Shape in>
-    static constexpr Shape out = in;
-    static std::size_t add(Graph&, std::size_t input, Scope&, std::string const& = {}) { return input; }
-};
 /// Without a name of its own, a Path shares the names around it.
-template <class First, class... Rest>
-struct Describe<layer::Path<First, Rest...>> {
+template <class... Layers>
+struct Describe<layer::Path<Layers...>> {
     template <Shape in>
-    static constexpr Shape out = Describe<layer::Path<Rest...>>::template out<Describe<First>::template out<in>>;
-    static std::size_t add(Graph& graph, std::size_t input, Scope& scope) {
-        input = Describe<First>::add(graph, input, scope);
-        ((input = Describe<Rest>::add(graph, input, scope)), ...);
-        return input;
-    }
-    static std::size_t add(Graph& graph, std::size_t input, Scope&, std::string const& name) {
-        Scope inner(name + ".");
-        return add(graph, input, inner);
+    static constexpr Shape out = decltype((Through<in>{} >> ... >> std::type_identity<Layers>{}))::result;
+    static constexpr void record(Tape& tape, std::string_view name = {}) {
+        if (!name.empty()) tape.add({Step::Kind::enter, name});
+        (Describe<Layers>::record(tape), ...);
+        if (!name.empty()) tape.add({Step::Kind::leave});
     }
 };
 
+template <class Params>
+struct Joint {
+    static constexpr Params params{};
+};
 template <class Whole, class Params, class... Branches>
 struct DescribeBranches {
     template <Shape in>
@@ -134,12 +159,23 @@ struct DescribeBranches {
         else
             return in;
     }();
-    static std::size_t add(Graph& graph, std::size_t input, Scope& scope, std::string const& name = {}) {
-        const std::string own = name.empty() ? scope.next(std::same_as<Params, AddParams> ? "sum" : "concat") : name;
-        Scope inner(own + ".");
-        std::vector<std::size_t> branches;
-        (branches.push_back(Describe<Branches>::add(graph, input, inner)), ...);
-        return graph.add(inner.prefix() + std::string(Params::name()), Params{}, std::move(branches));
+    static constexpr void record(Tape& tape) {
+        tape.add({Step::Kind::enter_counted, std::same_as<Params, AddParams> ? "sum" : "concat"});
+        branches(tape, Params::name());
+        tape.add({Step::Kind::leave});
+    }
+    static constexpr void record(Tape& tape, std::string_view name) {
+        if (name.empty()) return branches(tape, {});
+        tape.add({Step::Kind::enter, name});
+        branches(tape, Params::name());
+        tape.add({Step::Kind::leave});
+    }
+
+private:
+    static constexpr void branches(Tape& tape, std::string_view name) {
+        tape.add({Step::Kind::fork});
+        ((Describe<Branches>::record(tape), tape.add({Step::Kind::branch})), ...);
+        tape.add({Step::Kind::join, name, &any_layer<Joint<Params>>});
     }
 };
 template <class... Branches>
@@ -147,6 +183,61 @@ struct Describe<layer::Sum<Branches...>> : DescribeBranches<layer::Sum<Branches.
 template <class... Branches>
 struct Describe<layer::Concat<Branches...>> : DescribeBranches<layer::Concat<Branches...>, ConcatParams, Branches...> {
 };
+
+/// The names used so far in each scope.
+class Scope {
+public:
+    explicit Scope(std::string prefix = {}) : prefix_(std::move(prefix)) {}
+    [[nodiscard]] std::string next(std::string_view kind) {
+        return named(kind) + std::to_string(++counts_[std::string(kind)]);
+    }
+    [[nodiscard]] std::string named(std::string_view name) const { return prefix_ + std::string(name); }
+
+private:
+    std::string prefix_;
+    std::map<std::string, int> counts_;
+};
+
+/// Adds the layers of the steps to a graph, the first of which reads its last layer.
+inline void add_steps(Graph& graph, std::span<const Step> steps) {
+    struct Fork {
+        std::size_t begin;
+        std::vector<std::size_t> ends;
+    };
+    std::size_t last = graph.output_node();
+    std::vector<Scope> scopes(1);
+    std::vector<Fork> forks;
+    const auto add = [&](Step const& step, std::vector<std::size_t> inputs) {
+        std::string name = step.name.empty() ? scopes.back().next(kind(*step.layer)) : scopes.back().named(step.name);
+        last = graph.add(std::move(name), *step.layer, std::move(inputs));
+    };
+    for (Step const& step : steps) {
+        switch (step.kind) {
+            case Step::Kind::layer:
+                add(step, {last});
+                break;
+            case Step::Kind::enter:
+                scopes.emplace_back(scopes.back().named(step.name) + '.');
+                break;
+            case Step::Kind::enter_counted:
+                scopes.emplace_back(scopes.back().next(step.name) + '.');
+                break;
+            case Step::Kind::leave:
+                scopes.pop_back();
+                break;
+            case Step::Kind::fork:
+                forks.push_back({last, {}});
+                break;
+            case Step::Kind::branch:
+                forks.back().ends.push_back(std::exchange(last, forks.back().begin));
+                break;
+            case Step::Kind::join:
+                add(step, std::move(forks.back().ends));
+                forks.pop_back();
+                break;
+        }
+    }
+}
 
 }  // namespace detail
 
@@ -169,11 +260,23 @@ struct Network {
     /// The same as a value, for so many images at once.
     [[nodiscard]] static Graph graph(int batch = 1) {
         Graph graph(batch);
-        const std::size_t input = graph.add("input", In::params, {});
-        detail::Scope scope;
-        detail::Describe<layer::Path<Layers...>>::add(graph, input, scope);
+        graph.add("input", In::params, {});
+        detail::add_steps(graph, steps);
         return graph;
     }
+
+private:
+    static constexpr auto steps = [] {
+        constexpr auto size = [] {
+            detail::Tape tape;
+            detail::Describe<layer::Path<Layers...>>::record(tape);
+            return tape.size;
+        }();
+        std::array<detail::Step, size> result;
+        detail::Tape tape{result.data()};
+        detail::Describe<layer::Path<Layers...>>::record(tape);
+        return result;
+    }();
 };
 
 /// A type that describes a network: whatever inherits from Network.

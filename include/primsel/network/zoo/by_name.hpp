@@ -1,8 +1,15 @@
 #pragma once
 
+#include <primsel/core/type_list.hpp>
 #include <primsel/network/zoo/alexnet.hpp>
+#include <primsel/network/zoo/densenet.hpp>
 #include <primsel/network/zoo/googlenet.hpp>
+#include <primsel/network/zoo/inception_v3.hpp>
+#include <primsel/network/zoo/mnasnet.hpp>
+#include <primsel/network/zoo/mobilenet.hpp>
 #include <primsel/network/zoo/resnet.hpp>
+#include <primsel/network/zoo/shufflenet.hpp>
+#include <primsel/network/zoo/squeezenet.hpp>
 #include <primsel/network/zoo/vgg.hpp>
 
 #include <array>
@@ -11,26 +18,82 @@
 
 namespace primsel::inline PRIMSEL_ABI::zoo {
 
+namespace detail {
+
+template <FixedString text, class Net>
+struct Known {
+    static constexpr std::string_view name = text.view();
+    using network = Net;
+};
+
+/// The networks of the papers' table 4 (Mulder et al. 2020).
+using Table4 = TypeList<Known<"alexnet", AlexNet>, Known<"vgg11", Vgg11>, Known<"vgg19", Vgg19>,
+                        Known<"googlenet", GoogLeNet>, Known<"resnet18", ResNet18>, Known<"resnet34", ResNet34>>;
+
+/// Every network, under torchvision's name where it has one. Its googlenet is googlenet-bn here.
+using AllNetworks = TypeList<
+    Known<"alexnet", AlexNet>, Known<"alexnet_cifar", AlexNetCifar>,                                            //
+    Known<"densenet121", DenseNet121>, Known<"densenet161", DenseNet161>, Known<"densenet169", DenseNet169>,    //
+    Known<"densenet201", DenseNet201>, Known<"googlenet", GoogLeNet>, Known<"googlenet-bn", GoogLeNetBn>,       //
+    Known<"inception_v3", InceptionV3>, Known<"mnasnet0_5", MnasNet05>, Known<"mnasnet0_75", MnasNet075>,       //
+    Known<"mnasnet1_0", MnasNet10>, Known<"mnasnet1_3", MnasNet13>, Known<"mobilenet_v1", MobileNetV1>,         //
+    Known<"mobilenet_v2", MobileNetV2>, Known<"resnet18", ResNet18>, Known<"resnet34", ResNet34>,               //
+    Known<"resnet50", ResNet50>, Known<"resnet56", ResNet56>, Known<"resnet101", ResNet101>,                    //
+    Known<"resnet152", ResNet152>, Known<"resnext50_32x4d", ResNeXt50>, Known<"resnext101_32x8d", ResNeXt101>,  //
+    Known<"shufflenet_v2_x0_5", ShuffleNetV2X05>, Known<"shufflenet_v2_x1_0", ShuffleNetV2X10>,                 //
+    Known<"shufflenet_v2_x1_5", ShuffleNetV2X15>, Known<"shufflenet_v2_x2_0", ShuffleNetV2X20>,                 //
+    Known<"squeezenet1_0", SqueezeNet10>, Known<"squeezenet1_1", SqueezeNet11>, Known<"vgg11", Vgg11>,          //
+    Known<"vgg13", Vgg13>, Known<"vgg16", Vgg16>, Known<"vgg19", Vgg19>>;
+
+template <class Networks>
+struct Names;
+template <class... Networks>
+struct Names<TypeList<Networks...>> {
+    static constexpr std::array value{Networks::name...};
+};
+
+template <class Networks>
+struct ByName;
+template <class... Networks>
+struct ByName<TypeList<Networks...>> {
+    [[nodiscard]] static Graph graph(std::string_view name, int batch) {
+        struct Maker {
+            std::string_view name;
+            Graph (*graph)(int);
+        };
+        static constexpr std::array makers{Maker{Networks::name, &Networks::network::graph}...};
+        std::string names;
+        for (Maker const& maker : makers) {
+            if (maker.name == name) return maker.graph(batch);
+            names += (names.empty() ? "" : ", ") + std::string(maker.name);
+        }
+        fail("zoo: no network is named ", name, "; there are ", names);
+    }
+};
+
+}  // namespace detail
+
+/// The names of all networks.
+inline constexpr auto const& names = detail::Names<detail::AllNetworks>::value;
+
+/// The network of that name, for so many images at once. Throws error for an unknown name, and says which there are.
+/// A template, so that only those who call it compile all networks.
+template <class Networks = detail::AllNetworks>
+[[nodiscard]] Graph graph(std::string_view name, int batch = 1) {
+    return detail::ByName<Networks>::graph(name, batch);
+}
+
 /// A network and how to make it, for so many images at once.
 struct Entry {
     std::string_view name;
-    Graph (*graph)(int batch);
+    template <class Networks = detail::Table4>
+    [[nodiscard]] Graph graph(int batch = 1) const {
+        return detail::ByName<Networks>::graph(name, batch);
+    }
 };
 
 /// The six networks of the papers' table 4 (Mulder et al. 2020).
-inline constexpr std::array entries{
-    Entry{"alexnet", &AlexNet::graph},     Entry{"vgg11", &Vgg11::graph},       Entry{"vgg19", &Vgg19::graph},
-    Entry{"googlenet", &GoogLeNet::graph}, Entry{"resnet18", &ResNet18::graph}, Entry{"resnet34", &ResNet34::graph},
-};
-
-/// Throws error for an unknown name, and says which there are.
-[[nodiscard]] inline Graph graph(std::string_view name, int batch = 1) {
-    std::string names;
-    for (Entry const& entry : entries) {
-        if (entry.name == name) return entry.graph(batch);
-        names += (names.empty() ? "" : ", ") + std::string(entry.name);
-    }
-    fail("zoo: no network is named ", name, "; there are ", names);
-}
+inline constexpr std::array entries{Entry{"alexnet"},   Entry{"vgg11"},    Entry{"vgg19"},
+                                    Entry{"googlenet"}, Entry{"resnet18"}, Entry{"resnet34"}};
 
 }  // namespace primsel::inline PRIMSEL_ABI::zoo

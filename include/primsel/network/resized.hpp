@@ -1,0 +1,28 @@
+#pragma once
+
+#include <primsel/network/prepare.hpp>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The same layers, with the same weights, on images of another size. Throws error, naming the layer and the shapes,
+/// where a layer does not fit any more: a kernel larger than its image, branches that differ in size, a dense layer or
+/// batch norm that would need other weights. Resize first and simplify then: what does nothing at one size may not at
+/// another.
+[[nodiscard]] inline Graph resized(Graph const& graph, Shape const& input) {
+    Graph result(graph.batch());
+    const std::size_t image = graph.input();
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        result.add(node.name, i == image ? AnyLayer(InputParams{input}) : node.layer, node.inputs, node.folded);
+    }
+    result.set_outputs(graph.outputs());
+    const std::vector<WeightSpec> before = weight_specs(graph), after = weight_specs(result);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        if (before[i].dims == after[i].dims) continue;
+        fail("resized: on images of ", to_string(input), ", weight ", after[i].name, " would have to be ",
+             to_string(after[i].dims), "; it is ", to_string(before[i].dims));
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
