@@ -81,10 +81,14 @@ private:
         Attributes attributes;
     };
 
+    /// About the model's size. Throws error when that is too large, before anything is copied.
     static std::size_t bytes_of(Weights const& weights) {
-        std::size_t bytes = 4096 * (weights.size() + 1);
+        std::size_t bytes = 0;
         for (auto const& [name, tensor] : weights) bytes += tensor.values.size_bytes();
-        return bytes;
+        if (bytes > largest_model) {
+            fail("ONNX export: the weights take ", bytes, " bytes; a model may have ", largest_model);
+        }
+        return bytes + 4096 * (weights.size() + 1);
     }
     [[nodiscard]] Node const& node() const { return graph_[at_]; }
     [[nodiscard]] Shape in_shape(std::size_t i = 0) const { return graph_[node().inputs[i]].shape; }

@@ -27,6 +27,9 @@ struct NewAttribute {
 /// A dimension of an input or output that is left open.
 inline constexpr std::int64_t open_dimension = -1;
 
+/// Bytes that a protocol buffer may have.
+inline constexpr std::size_t largest_model = std::numeric_limits<std::int32_t>::max();
+
 /// Writes a model, node by node, into one string.
 class ModelWriter {
 public:
@@ -100,9 +103,8 @@ private:
     static protozero::data_view view(std::string_view text) { return {text.data(), text.size()}; }
 
     void require_room(std::size_t more) const {
-        constexpr std::size_t limit = std::numeric_limits<std::int32_t>::max();
-        if (text_.size() + more > limit) {
-            fail("the model takes more than the ", limit, " bytes that a protocol buffer may have");
+        if (text_.size() + more > largest_model) {
+            fail("ONNX export: the model takes more than the ", largest_model, " bytes that it may have");
         }
     }
 
