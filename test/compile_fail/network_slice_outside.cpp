@@ -1,4 +1,4 @@
-// expect: primsel: this slice lies outside the channels
+// expect: primsel: this slice lies outside the input
 #include <primsel/network/network.hpp>
 
 using namespace primsel::layer;

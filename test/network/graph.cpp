@@ -81,7 +81,7 @@ TEST_CASE("graph: every error names the layer and what is wrong") {
     CHECK_THROWS_WITH_AS(graph.add("grouped", ps::ConvParams{.k = 4, .groups = 2}, {0}),
                          "graph: layer grouped (conv) on 3x8x6: the groups do not divide the channels", ps::error);
     CHECK_THROWS_WITH_AS(graph.add("cut", ps::SliceParams{1, 5}, {1}),
-                         "graph: layer cut (slice) on 4x8x6: the slice lies outside the channels", ps::error);
+                         "graph: layer cut (slice) on 4x8x6: the slice lies outside the input", ps::error);
     CHECK_THROWS_WITH_AS(graph.add("pool", ps::PoolParams{.window = 2, .stride = 1, .padding = 2}, {1}),
                          "graph: layer pool (max_pool) on 4x8x6: the padding is larger than the pooling window",
                          ps::error);

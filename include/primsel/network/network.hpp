@@ -49,7 +49,7 @@ struct Sound {
     static_assert(fault != Fault::groups_do_not_divide, "primsel: this layer's groups do not divide the channels");
     static_assert(fault != Fault::shapes_differ, "primsel: the branches that are added here differ in shape");
     static_assert(fault != Fault::sizes_differ, "primsel: the branches concatenated here differ in height or width");
-    static_assert(fault != Fault::slice_outside, "primsel: this slice lies outside the channels");
+    static_assert(fault != Fault::slice_outside, "primsel: this slice lies outside the input");
     static_assert(fault != Fault::padding_exceeds_kernel, "primsel: this padding is larger than the pooling window");
     static_assert(fault != Fault::padding_exceeds_input, "primsel: this padding mirrors more than the input has");
     static constexpr bool value = fault == Fault::none;
