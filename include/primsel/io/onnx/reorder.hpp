@@ -1,0 +1,350 @@
+// Operators that give the same elements, or some of them, under other extents or in another order.
+#pragma once
+
+#include <primsel/io/onnx/call.hpp>
+
+#include <numeric>
+
+namespace primsel::inline PRIMSEL_ABI::onnx {
+
+namespace detail {
+
+/// The first input under other extents.
+inline void reshape_to(Call& call, Sizes dims) {
+    if (const OnnxTensor* known = call.known(0)) return call.give(with_dims(*known, std::move(dims)));
+    if (elements(dims) != elements(call.dims(0))) {
+        fail("a tensor of ", to_string(call.dims(0)), " cannot be reshaped to ", to_string(dims));
+    }
+    const Operand src = call.operand(0);
+    call.give(call.build.reshape(src, call.build.image_dims(dims)));
+}
+
+}  // namespace detail
+
+inline void translate_reshape(Call& call) {
+    Sizes dims =
+        call.opset() < 5 && call.has_attribute("shape") ? call.integers("shape", {}) : call.integers(1, "shape");
+    Sizes const& from = call.dims(0);
+    const bool zero_copies = call.integer("allowzero", 0) == 0;
+    std::size_t open = dims.size();
+    std::int64_t known = 1;
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+        if (dims[axis] == 0 && zero_copies) {
+            if (axis >= from.size()) fail("its shape copies axis ", axis, " of ", to_string(from));
+            dims[axis] = from[axis];
+        }
+        if (dims[axis] == -1) {
+            if (open != dims.size()) fail("its shape has two open dimensions");
+            open = axis;
+        } else if (dims[axis] < 0 || __builtin_mul_overflow(known, dims[axis], &known)) {
+            fail("its shape, ", to_string(dims), ", is impossible");
+        }
+    }
+    if (open != dims.size()) {
+        const auto count = static_cast<std::int64_t>(count_of(from));
+        if (known == 0 || count % known != 0) {
+            fail("a tensor of ", to_string(from), " cannot be reshaped to ", to_string(dims));
+        }
+        dims[open] = count / known;
+    }
+    detail::reshape_to(call, std::move(dims));
+}
+
+inline void translate_flatten(Call& call) {
+    Sizes const& from = call.dims(0);
+    const std::int64_t axis = call.integer("axis", 1), rank = static_cast<std::int64_t>(from.size());
+    if (axis < -rank || axis > rank) fail("axis ", axis, " of a tensor of ", rank, " dimensions");
+    const auto split = from.begin() + (axis < 0 ? axis + rank : axis);
+    detail::reshape_to(call, {static_cast<std::int64_t>(count_of({from.begin(), split})),
+                              static_cast<std::int64_t>(count_of({split, from.end()}))});
+}
+
+inline void translate_squeeze(Call& call) {
+    Sizes const& from = call.dims(0);
+    Sizes dims;
+    const bool has_input = call.opset() >= 13 && call.has(1);
+    if (has_input || call.has_attribute("axes")) {
+        const auto axes = axis_indices(has_input ? call.integers(1, "axes") : call.integers("axes", {}), from.size());
+        for (std::size_t axis = 0; axis < from.size(); ++axis) {
+            const bool drops = std::ranges::binary_search(axes, axis);
+            if (drops && from[axis] != 1) fail("axis ", axis, " of ", to_string(from), " cannot be squeezed");
+            if (!drops) dims.push_back(from[axis]);
+        }
+    } else {
+        for (const std::int64_t dim : from) {
+            if (dim != 1) dims.push_back(dim);
+        }
+    }
+    detail::reshape_to(call, std::move(dims));
+}
+
+inline void translate_unsqueeze(Call& call) {
+    Sizes const& from = call.dims(0);
+    const Sizes axes = call.opset() >= 13 ? call.integers(1, "axes") : call.integers("axes", {});
+    const std::size_t rank = from.size() + axes.size();
+    const auto added = axis_indices(axes, rank);
+    Sizes dims;
+    auto next = from.begin();
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+        dims.push_back(std::ranges::binary_search(added, axis) ? 1 : *next++);
+    }
+    detail::reshape_to(call, std::move(dims));
+}
+
+inline void translate_transpose(Call& call) {
+    const std::size_t rank = call.rank(0);
+    Sizes order = call.integers("perm", {});
+    if (order.empty()) {
+        for (std::size_t axis = rank; axis-- > 0;) order.push_back(static_cast<std::int64_t>(axis));
+    }
+    std::vector<std::size_t> axes;
+    for (const std::int64_t axis : order) axes.push_back(axis_index(axis, rank));
+    if (axis_indices(order, rank).size() != rank) fail("its perm has ", order.size(), " axes of ", rank);
+    if (const OnnxTensor* known = call.known(0)) {
+        return call.give(pick(*known, permutation(known->dims, axes), call.build.constants));
+    }
+    if (!call.build.is_whole()) {
+        if (axes.empty() || axes[0] != 0) throw MixesImages{"it moves the axis of the images"};
+        axes.erase(axes.begin());
+        for (std::size_t& axis : axes) --axis;
+    }
+    const Operand src = call.operand(0);
+    const Strided places = permutation(src.dims, axes);
+    // Only axes of one element move: nothing does.
+    std::size_t last = 0;
+    bool moves = false;
+    for (const std::size_t axis : axes) {
+        if (src.dims[axis] == 1) continue;
+        moves = moves || axis < last;
+        last = axis;
+    }
+    call.give(moves ? call.build.strided(src, places) : call.build.reshape(src, places.dims));
+}
+
+/// Elements first, first + step, ... of an axis.
+struct Range {
+    std::int64_t first = 0, count = 0, step = 1;
+    [[nodiscard]] bool is_all_of(std::int64_t dim) const { return first == 0 && count == dim && step == 1; }
+};
+/// Of an image. Slices that are contiguous along an axis have a layer of their own.
+inline Operand emit_slice(Builder& build, Operand src, std::vector<Range> const& ranges) {
+    const Sizes strides = row_major(src.dims);
+    Strided places{{}, {}, 0};
+    bool has_steps = !src.node;
+    for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
+        has_steps = has_steps || ranges[axis].step != 1;
+        places.dims.push_back(ranges[axis].count);
+        places.strides.push_back(strides[axis] * ranges[axis].step);
+        places.offset += strides[axis] * ranges[axis].first;
+    }
+    if (has_steps) return build.strided(src, places);
+    (void)elements(places.dims);
+    for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
+        if (ranges[axis].is_all_of(src.dims[axis])) continue;
+        const AxisView along = build.view_along(src.dims, axis);
+        const SliceParams params{static_cast<int>(ranges[axis].first),
+                                 static_cast<int>(ranges[axis].first + ranges[axis].count), along.axis};
+        const std::size_t input = build.view(src, along.shape), node = build.emit(params, {input});
+        Sizes dims = src.dims;
+        dims[axis] = ranges[axis].count;
+        src = build.operand(node, std::move(dims));
+    }
+    return src;
+}
+/// Ranges along all of a tensor's axes, of the first input.
+inline void give_slice(Call& call, std::vector<Range> ranges, std::size_t output = 0) {
+    if (const OnnxTensor* known = call.known(0)) {
+        const Sizes strides = row_major(known->dims);
+        Strided places;
+        for (std::size_t axis = 0; axis < ranges.size(); ++axis) {
+            places.dims.push_back(ranges[axis].count);
+            places.strides.push_back(strides[axis] * ranges[axis].step);
+            places.offset += strides[axis] * ranges[axis].first;
+        }
+        return call.give(pick(*known, places, call.build.constants), output);
+    }
+    if (!call.build.is_whole()) {
+        if (ranges.empty() || !ranges[0].is_all_of(call.dims(0)[0])) throw MixesImages{"it takes some of the images"};
+        ranges.erase(ranges.begin());
+    }
+    call.give(emit_slice(call.build, call.operand(0), ranges), output);
+}
+
+namespace detail {
+[[nodiscard]] inline Range resolve(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t dim) {
+    if (step == 0 || step > largest_tensor || step < -largest_tensor) fail("a step of ", step);
+    if (start < 0) start += dim;
+    if (end < 0) end += dim;
+    if (step > 0) {
+        start = std::clamp<std::int64_t>(start, 0, dim);
+        end = std::clamp<std::int64_t>(end, 0, dim);
+        return {start, end > start ? (end - start - 1) / step + 1 : 0, step};
+    }
+    start = std::clamp<std::int64_t>(start, -1, dim - 1);
+    end = std::clamp<std::int64_t>(end, -1, dim - 1);
+    return {std::max<std::int64_t>(start, 0), start > end ? (start - end - 1) / -step + 1 : 0, step};
+}
+}  // namespace detail
+
+inline void translate_slice(Call& call) {
+    Sizes const& dims = call.dims(0);
+    Sizes starts, ends, axes, steps;
+    if (call.opset() < 10) {
+        starts = call.integers("starts", {});
+        ends = call.integers("ends", {});
+        axes = call.integers("axes", {});
+    } else {
+        starts = call.integers(1, "start");
+        ends = call.integers(2, "end");
+        if (call.has(3)) axes = call.integers(3, "axes");
+        if (call.has(4)) steps = call.integers(4, "steps");
+    }
+    if (axes.empty()) {
+        axes.resize(starts.size());
+        std::iota(axes.begin(), axes.end(), 0);
+    }
+    if (steps.empty()) steps.resize(starts.size(), 1);
+    if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size()) {
+        fail("its starts, ends, axes and steps differ in number");
+    }
+    (void)axis_indices(axes, dims.size());
+    std::vector<Range> ranges;
+    for (const std::int64_t dim : dims) ranges.push_back({0, dim, 1});
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        const std::size_t axis = axis_index(axes[i], dims.size());
+        ranges[axis] = detail::resolve(starts[i], ends[i], steps[i], dims[axis]);
+    }
+    give_slice(call, std::move(ranges));
+}
+
+inline void translate_split(Call& call) {
+    Sizes const& dims = call.dims(0);
+    const std::size_t axis = axis_index(call.integer("axis", 0), dims.size()), parts = call.output_count();
+    const auto dim = dims[axis], count = static_cast<std::int64_t>(parts);
+    if (parts == 0) fail("no outputs");
+    Sizes sizes;
+    if (call.opset() >= 13 && call.has(1)) {
+        OnnxTensor const& given = call.constant(1, "split");
+        sizes.assign(given.integers.begin(), given.integers.end());
+    } else if (call.opset() < 13 && call.has_attribute("split")) {
+        sizes = call.integers("split", {});
+    } else {
+        if (call.integer("num_outputs", count) != count) fail("its num_outputs is not the number of its outputs");
+        if (call.opset() < 18 && dim % count != 0) fail(dim, " elements cannot be split in ", count);
+        sizes.assign(parts, (dim + count - 1) / count);
+        sizes.back() = dim - sizes[0] * (count - 1);
+    }
+    if (sizes.size() != parts) fail("sizes of ", sizes.size(), " parts for ", parts, " outputs");
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < parts; ++i) {
+        if (sizes[i] < 0 || sizes[i] > dim - first)
+            fail("its parts are larger than axis ", axis, " of ", to_string(dims));
+        std::vector<Range> ranges;
+        for (const std::int64_t all : dims) ranges.push_back({0, all, 1});
+        ranges[axis] = {first, sizes[i], 1};
+        first += sizes[i];
+        if (call.wants(i)) give_slice(call, std::move(ranges), i);
+    }
+    if (first != dim) fail("its parts do not fill axis ", axis, " of ", to_string(dims));
+}
+
+inline void translate_expand(Call& call) {
+    const Sizes dims = broadcast(call.dims(0), call.integers(1, "shape"));
+    if (const OnnxTensor* known = call.known(0)) {
+        (void)count_of(dims);
+        return call.give(pick(*known, expansion(known->dims, dims), call.build.constants));
+    }
+    if (!call.build.is_whole() && dims.size() != call.rank(0)) throw MixesImages{"it adds an axis before the images"};
+    call.give(call.build.expand(call.operand(0), call.build.image_dims(dims)));
+}
+
+namespace detail {
+/// Indices into a constant: the axis is replaced by those of the indices.
+[[nodiscard]] inline OnnxTensor gather_constant(Call const& call, OnnxTensor const& data, OnnxTensor const& indices,
+                                                std::size_t axis) {
+    const auto cut = data.dims.begin() + static_cast<std::ptrdiff_t>(axis);
+    const Sizes outer(data.dims.begin(), cut), inner(cut + 1, data.dims.end());
+    Sizes dims = outer;
+    dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
+    dims.insert(dims.end(), inner.begin(), inner.end());
+    const std::size_t rows = count_of(outer), size = count_of(inner), count = count_of(dims);
+    const auto extent = static_cast<std::size_t>(*cut);
+    return map_elements(data, dims, [&]<class T>(std::span<const T> src) {
+        std::vector<T> dst = call.build.constants.make<T>(count);
+        auto at = dst.begin();
+        for (std::size_t row = 0; row < rows && count > 0; ++row) {
+            for (const std::int64_t index : indices.integers) {
+                const std::size_t place = row * extent + axis_index(index, extent);
+                at = std::copy_n(src.begin() + static_cast<std::ptrdiff_t>(place * size), size, at);
+            }
+        }
+        return dst;
+    });
+}
+}  // namespace detail
+
+inline void translate_gather(Call& call) {
+    Sizes const& dims = call.dims(0);
+    const std::size_t axis = axis_index(call.integer("axis", 0), dims.size());
+    OnnxTensor const& indices = call.constant(1, "indices");
+    if (indices.is_float()) fail("its indices are of ", to_string(indices.type));
+    if (const OnnxTensor* known = call.known(0)) {
+        return call.give(detail::gather_constant(call, *known, indices, axis));
+    }
+    if (indices.dims.size() > 1 || indices.size() == 0) fail("at run time only along a list of indices");
+    const auto extent = static_cast<std::size_t>(dims[axis]);
+    Range range{static_cast<std::int64_t>(axis_index(indices.integers[0], extent)),
+                static_cast<std::int64_t>(indices.size()), 1};
+    for (std::size_t i = 1; i < indices.size(); ++i) {
+        const auto index = static_cast<std::int64_t>(axis_index(indices.integers[i], extent));
+        if (i == 1) range.step = index - range.first;
+        if (index != range.first + static_cast<std::int64_t>(i) * range.step) {
+            fail("at run time only along indices of equal distance");
+        }
+    }
+    const std::size_t image_axis = call.build.image_axis(static_cast<std::int64_t>(axis), dims.size());
+    const Operand src = call.operand(0);
+    std::vector<Range> ranges;
+    for (const std::int64_t dim : src.dims) ranges.push_back({0, dim, 1});
+    ranges[image_axis] = range;
+    Operand picked = emit_slice(call.build, src, ranges);
+    if (!indices.dims.empty()) return call.give(std::move(picked));
+    Sizes result = picked.dims;
+    result.erase(result.begin() + static_cast<std::ptrdiff_t>(image_axis));
+    call.give(call.build.reshape(picked, std::move(result)));
+}
+
+namespace detail {
+/// An image seen as a tensor of more axes, these in another order, and that as an image again.
+inline void regroup(Call& call, Sizes factors, std::vector<std::size_t> order, Sizes dims) {
+    if (call.build.is_whole()) {
+        factors.insert(factors.begin(), call.dims(0)[0]);
+        dims.insert(dims.begin(), call.dims(0)[0]);
+        for (std::size_t& axis : order) ++axis;
+        order.insert(order.begin(), 0);
+    }
+    call.give(call.build.strided(call.operand(0), permutation(factors, order), std::move(dims)));
+}
+}  // namespace detail
+
+inline void translate_depth_to_space(Call& call) {
+    Sizes const& dims = call.dims(0);
+    if (dims.size() != 4) fail("on a tensor of ", dims.size(), " dimensions");
+    const std::int64_t b = bounded(call.integer("blocksize", 0), 1, 1 << 15, "a block size"), c = dims[1] / (b * b);
+    if (c < 1 || dims[1] % (b * b) != 0) fail("blocks of ", b, " x ", b, " of ", dims[1], " channels");
+    const std::string_view mode = call.text("mode", "DCR");
+    if (mode != "DCR" && mode != "CRD") fail("mode ", mode, " is unknown");
+    const Sizes result{c, dims[2] * b, dims[3] * b};
+    if (mode == "DCR") return detail::regroup(call, {b, b, c, dims[2], dims[3]}, {2, 3, 0, 4, 1}, result);
+    detail::regroup(call, {c, b, b, dims[2], dims[3]}, {0, 3, 1, 4, 2}, result);
+}
+inline void translate_space_to_depth(Call& call) {
+    Sizes const& dims = call.dims(0);
+    if (dims.size() != 4) fail("on a tensor of ", dims.size(), " dimensions");
+    const std::int64_t b = bounded(call.integer("blocksize", 0), 1, 1 << 15, "a block size");
+    if (dims[2] % b != 0 || dims[3] % b != 0) fail("blocks of ", b, " x ", b, " of ", to_string(dims));
+    const std::int64_t h = dims[2] / b, w = dims[3] / b;
+    detail::regroup(call, {dims[1], h, b, w, b}, {2, 4, 0, 1, 3}, {dims[1] * b * b, h, w});
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::onnx
