@@ -8,9 +8,10 @@ DIR/NAME.SIZE.input.npy    an image (1, 3, SIZE, SIZE)
 DIR/NAME.SIZE.logits.npy   the logits (1, 1000) by ONNX Runtime, from NAME.onnx
 DIR/NAME.safetensors       the state dict, for a few networks
 
-Batch, height and width are open in the files. AlexNet and VGG have adaptive pooling to a fixed size, which ONNX lacks:
-the exporter must know their size, so theirs is fixed, and each size but the first has files of its own, NAME.SIZE.onnx
-and NAME.SIZE.bn.onnx. A size has to give that pooling an input of 6 times 6 (AlexNet) or 7 times 7 (VGG) or a multiple.
+Batch, height and width are open in the files; with --fixed only the batch is, and each size but the first has files of
+its own, NAME.SIZE.onnx and NAME.SIZE.bn.onnx. AlexNet and VGG are always fixed: the exporter must know what goes into
+their adaptive pooling, which ONNX lacks. It has to be 6 times 6 (AlexNet) or 7 times 7 (VGG) or a multiple. Use another
+DIR for --fixed and for each --opset.
 
 Each logit is compared with PyTorch's in double; files that disagree by 1e-4 of their RMS are an error. Files that exist
 are kept. PyTorch and torchvision are needed here, onnxruntime in the interpreter that --onnxruntime names.
@@ -38,12 +39,16 @@ def sizes_of(name):
     return (299, 231) if name == "inception_v3" else (224, 231)
 
 
-def stem(name, size, first):
-    return f"{name}.{size}" if name in FIXED and size != first else name
+def is_fixed(name, options):
+    return options.fixed or name in FIXED
 
 
-def export(net, image, path, is_fixed, opset, way):
-    open_axes = {0: "batch"} if is_fixed else {0: "batch", 2: "height", 3: "width"}
+def stem(name, size, first, options):
+    return f"{name}.{size}" if is_fixed(name, options) and size != first else name
+
+
+def export(net, image, path, fixed, opset, way):
+    open_axes = {0: "batch"} if fixed else {0: "batch", 2: "height", 3: "width"}
     part = path.with_name(path.name + ".part")
     torch.onnx.export(
         net, image, part, input_names=["input"], output_names=["logits"], opset_version=opset,
@@ -61,12 +66,12 @@ def missing(paths):
     return [path for path in paths if not path.exists()]
 
 
-def files_of(directory, name, sizes):
+def files_of(directory, name, sizes, options):
     """Models with their size and way of export; images and logits by size; state dicts."""
     models = {}
     for size in sizes:
         for suffix, way in WAYS.items():
-            models[directory / f"{stem(name, size, sizes[0])}{suffix}.onnx"] = size, way
+            models[directory / f"{stem(name, size, sizes[0], options)}{suffix}.onnx"] = size, way
     pairs = {size: [directory / f"{name}.{size}.{what}.npy" for what in ("input", "logits")] for size in sizes}
     return models, pairs, [directory / f"{name}.safetensors"] if name in STATE_DICTS else []
 
@@ -74,7 +79,7 @@ def files_of(directory, name, sizes):
 @torch.no_grad()
 def write_net(directory, name, sizes, options):
     start = time.monotonic()
-    models, pairs, state_dicts = files_of(directory, name, sizes)
+    models, pairs, state_dicts = files_of(directory, name, sizes, options)
     if not missing([*models, *sum(pairs.values(), []), *state_dicts]):
         print(f"{name:20} exists", flush=True)
         return
@@ -83,7 +88,7 @@ def write_net(directory, name, sizes, options):
         write_safetensors(path, net.state_dict())
     for path in missing(models):
         size, way = models[path]
-        export(net, torch.zeros(1, 3, size, size), path, name in FIXED, options.opset, way)
+        export(net, torch.zeros(1, 3, size, size), path, is_fixed(name, options), options.opset, way)
         print(f"{name:20} {path.name}: {path.stat().st_size / 1e6:.0f} MB", flush=True)
     net.double()
     for size, (image_path, logits_path) in pairs.items():
@@ -92,7 +97,8 @@ def write_net(directory, name, sizes, options):
         torch.manual_seed(size)
         image = torch_nets.draw_image(size)
         numpy.save(image_path, image.numpy())
-        run_onnxruntime(options.onnxruntime, directory / f"{stem(name, size, sizes[0])}.onnx", image_path, logits_path)
+        model = directory / f"{stem(name, size, sizes[0], options)}.onnx"
+        run_onnxruntime(options.onnxruntime, model, image_path, logits_path)
         exact = net(image.double()).numpy()
         rms = numpy.sqrt(numpy.mean(exact**2))
         difference = numpy.abs(numpy.load(logits_path) - exact).max() / rms
@@ -108,6 +114,7 @@ def main():
     parser.add_argument("dir", type=pathlib.Path)
     parser.add_argument("--net", action="append", choices=torch_nets.TORCHVISION, metavar="NAME", help="else all")
     parser.add_argument("--size", action="append", type=int, metavar="N", help="else 224 (Inception v3: 299) and 231")
+    parser.add_argument("--fixed", action="store_true", help="height and width not open, in a DIR of its own")
     parser.add_argument("--opset", type=int, default=None, help="7 to 17; PyTorch's own choice if not given")
     parser.add_argument("--onnxruntime", default="python3", metavar="PYTHON", help="interpreter that has onnxruntime")
     options = parser.parse_args()
