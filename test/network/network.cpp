@@ -136,6 +136,37 @@ TEST_CASE("network: named twice, the outer name is a prefix") {
     CHECK(names<Net>() == Names{"a.b", "c.d.relu1", "c.d.e.f"});
 }
 
+TEST_CASE("network: an empty name is no prefix") {
+    struct Net : ps::Network<Input<4, 8, 8>, Named<"", Conv<4, 3>>, Named<"", Path<Conv<4, 3>, Named<"a", Relu>>>,
+                             Named<"b", Path<Named<"", Residual<Named<"c", Conv<4, 3>>, Relu>>,
+                                             Named<"", Concat<Relu, Named<"", Residual<Named<"d", Relu>>>>>>>,
+                             Named<"", Named<"e", Relu>>, Conv<4, 3>> {};
+    CHECK(names<Net>() == Names{"conv1", "conv2", "a",       //
+                                "b.c", "b.relu1", "b.add1",  //
+                                "b.relu2", "b.d", "b.add2", "b.concat1", "e", "conv3"});
+    CHECK(Net::output_shape == ps::Shape{4, 8, 8});
+}
+
+TEST_CASE("network: branches within branches read what is before their own") {
+    struct Net
+        : ps::Network<Input<4, 8, 8>, Relu,
+                      Concat<Path<>, Path<Relu, Concat<Path<>, Sum<Path<>, Path<>, Sigmoid>, Sigmoid>, Relu6>, Relu6>> {
+    };
+    const ps::Graph graph = Net::graph();
+    const auto inputs = [&](std::string const& layer) {
+        Names result;
+        for (const std::size_t input : graph[graph.find(layer)].inputs) result.push_back(graph[input].name);
+        return result;
+    };
+    CHECK(inputs("concat1.concat1.sum1.add") ==
+          Names{"concat1.relu1", "concat1.relu1", "concat1.concat1.sum1.sigmoid1"});
+    CHECK(inputs("concat1.concat1.concat") ==
+          Names{"concat1.relu1", "concat1.concat1.sum1.add", "concat1.concat1.sigmoid1"});
+    CHECK(inputs("concat1.relu61") == Names{"concat1.concat1.concat"});
+    CHECK(inputs("concat1.relu62") == Names{"relu1"});
+    CHECK(inputs("concat1.concat") == Names{"relu1", "concat1.relu61", "concat1.relu62"});
+}
+
 TEST_CASE("network: a name that is taken is an error when the graph is made") {
     struct Twice : ps::Network<Input<3, 8, 8>, Named<"same", Relu>, Named<"same", Relu>> {};
     CHECK_THROWS_WITH_AS((void)Twice::graph(), "graph: two layers are named same", ps::error);
