@@ -60,7 +60,7 @@ concept Leaf = requires { L::params; };
 
 /// One instruction of those that add a network's layers to a graph. A network type is recorded as data at compile time,
 /// so that it costs its user no code.
-struct Step {
+struct TapeMark {
     enum class Kind {
         layer,          // reads the layer before it; without a name, it is named by its kind and count
         enter,          // the names that follow begin with this one
@@ -77,10 +77,10 @@ struct Step {
 
 /// Counts steps, and keeps them if there is room.
 struct Tape {
-    Step* room = nullptr;
+    TapeMark* room = nullptr;
     std::size_t size = 0;
 
-    constexpr void add(Step const& step) {
+    constexpr void add(TapeMark const& step) {
         if (room != nullptr) room[size] = step;
         ++size;
     }
@@ -116,7 +116,7 @@ struct Describe<L> {
             return in;
     }();
     static constexpr void record(Tape& tape, std::string_view name = {}) {
-        tape.add({Step::Kind::layer, name, &any_layer<L>});
+        tape.add({TapeMark::Kind::layer, name, &any_layer<L>});
     }
 };
 
@@ -127,9 +127,9 @@ struct Describe<layer::Named<name, L>> {
     static constexpr void record(Tape& tape) { Describe<L>::record(tape, name.view()); }
     /// Named twice, the outer name is a prefix.
     static constexpr void record(Tape& tape, std::string_view outer) {
-        if (!outer.empty()) tape.add({Step::Kind::enter, outer});
+        if (!outer.empty()) tape.add({TapeMark::Kind::enter, outer});
         record(tape);
-        if (!outer.empty()) tape.add({Step::Kind::leave});
+        if (!outer.empty()) tape.add({TapeMark::Kind::leave});
     }
 };
 
@@ -139,9 +139,9 @@ struct Describe<layer::Path<Layers...>> {
     template <Shape in>
     static constexpr Shape out = decltype((Through<in>{} >> ... >> std::type_identity<Layers>{}))::result;
     static constexpr void record(Tape& tape, std::string_view name = {}) {
-        if (!name.empty()) tape.add({Step::Kind::enter, name});
+        if (!name.empty()) tape.add({TapeMark::Kind::enter, name});
         (Describe<Layers>::record(tape), ...);
-        if (!name.empty()) tape.add({Step::Kind::leave});
+        if (!name.empty()) tape.add({TapeMark::Kind::leave});
     }
 };
 
@@ -160,22 +160,22 @@ struct DescribeBranches {
             return in;
     }();
     static constexpr void record(Tape& tape) {
-        tape.add({Step::Kind::enter_counted, std::same_as<Params, AddParams> ? "sum" : "concat"});
+        tape.add({TapeMark::Kind::enter_counted, std::same_as<Params, AddParams> ? "sum" : "concat"});
         branches(tape, Params::name());
-        tape.add({Step::Kind::leave});
+        tape.add({TapeMark::Kind::leave});
     }
     static constexpr void record(Tape& tape, std::string_view name) {
         if (name.empty()) return branches(tape, {});
-        tape.add({Step::Kind::enter, name});
+        tape.add({TapeMark::Kind::enter, name});
         branches(tape, Params::name());
-        tape.add({Step::Kind::leave});
+        tape.add({TapeMark::Kind::leave});
     }
 
 private:
     static constexpr void branches(Tape& tape, std::string_view name) {
-        tape.add({Step::Kind::fork});
-        ((Describe<Branches>::record(tape), tape.add({Step::Kind::branch})), ...);
-        tape.add({Step::Kind::join, name, &any_layer<Joint<Params>>});
+        tape.add({TapeMark::Kind::fork});
+        ((Describe<Branches>::record(tape), tape.add({TapeMark::Kind::branch})), ...);
+        tape.add({TapeMark::Kind::join, name, &any_layer<Joint<Params>>});
     }
 };
 template <class... Branches>
@@ -199,7 +199,7 @@ private:
 };
 
 /// Adds the layers of the steps to a graph, the first of which reads its last layer.
-inline void add_steps(Graph& graph, std::span<const Step> steps) {
+inline void add_steps(Graph& graph, std::span<const TapeMark> steps) {
     struct Fork {
         std::size_t begin;
         std::vector<std::size_t> ends;
@@ -207,31 +207,31 @@ inline void add_steps(Graph& graph, std::span<const Step> steps) {
     std::size_t last = graph.output_node();
     std::vector<Scope> scopes(1);
     std::vector<Fork> forks;
-    const auto add = [&](Step const& step, std::vector<std::size_t> inputs) {
+    const auto add = [&](TapeMark const& step, std::vector<std::size_t> inputs) {
         std::string name = step.name.empty() ? scopes.back().next(kind(*step.layer)) : scopes.back().named(step.name);
         last = graph.add(std::move(name), *step.layer, std::move(inputs));
     };
-    for (Step const& step : steps) {
+    for (TapeMark const& step : steps) {
         switch (step.kind) {
-            case Step::Kind::layer:
+            case TapeMark::Kind::layer:
                 add(step, {last});
                 break;
-            case Step::Kind::enter:
+            case TapeMark::Kind::enter:
                 scopes.emplace_back(scopes.back().named(step.name) + '.');
                 break;
-            case Step::Kind::enter_counted:
+            case TapeMark::Kind::enter_counted:
                 scopes.emplace_back(scopes.back().next(step.name) + '.');
                 break;
-            case Step::Kind::leave:
+            case TapeMark::Kind::leave:
                 scopes.pop_back();
                 break;
-            case Step::Kind::fork:
+            case TapeMark::Kind::fork:
                 forks.push_back({last, {}});
                 break;
-            case Step::Kind::branch:
+            case TapeMark::Kind::branch:
                 forks.back().ends.push_back(std::exchange(last, forks.back().begin));
                 break;
-            case Step::Kind::join:
+            case TapeMark::Kind::join:
                 add(step, std::move(forks.back().ends));
                 forks.pop_back();
                 break;
@@ -272,7 +272,7 @@ private:
             detail::Describe<layer::Path<Layers...>>::record(tape);
             return tape.size;
         }();
-        std::array<detail::Step, size> result;
+        std::array<detail::TapeMark, size> result;
         detail::Tape tape{result.data()};
         detail::Describe<layer::Path<Layers...>>::record(tape);
         return result;
