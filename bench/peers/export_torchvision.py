@@ -8,10 +8,10 @@ DIR/NAME.SIZE.input.npy    an image (1, 3, SIZE, SIZE)
 DIR/NAME.SIZE.logits.npy   the logits (1, 1000) by ONNX Runtime, from NAME.onnx
 DIR/NAME.safetensors       the state dict, for a few networks
 
-Batch, height and width are open in the files; with --fixed only the batch is, and each size but the first has files of
-its own, NAME.SIZE.onnx and NAME.SIZE.bn.onnx. AlexNet and VGG are always fixed: the exporter must know what goes into
-their adaptive pooling, which ONNX lacks. It has to be 6 times 6 (AlexNet) or 7 times 7 (VGG) or a multiple. Use another
-DIR for --fixed and for each --opset.
+Batch, height and width are open in the files. AlexNet and VGG leave only the batch open: the exporter must know what
+goes into their adaptive pooling, which ONNX lacks. It has to be 6 times 6 (AlexNet) or 7 times 7 (VGG) or a multiple.
+With --fixed nothing is open. Where the size is fixed, each but the first has files of its own, NAME.SIZE.onnx and
+NAME.SIZE.bn.onnx. Use another DIR for --fixed and for each --opset.
 
 Each logit is compared with PyTorch's in double; files that disagree by 1e-4 of their RMS are an error. Files that exist
 are kept. PyTorch and torchvision are needed here, onnxruntime in the interpreter that --onnxruntime names.
@@ -47,12 +47,19 @@ def stem(name, size, first, options):
     return f"{name}.{size}" if is_fixed(name, options) and size != first else name
 
 
-def export(net, image, path, fixed, opset, way):
-    open_axes = {0: "batch"} if fixed else {0: "batch", 2: "height", 3: "width"}
+def open_axes(name, options):
+    """Of the input and the output."""
+    if options.fixed:
+        return {}
+    batch = {0: "batch"}
+    return {"input": batch if name in FIXED else {**batch, 2: "height", 3: "width"}, "logits": batch}
+
+
+def export(net, image, path, axes, opset, way):
     part = path.with_name(path.name + ".part")
     torch.onnx.export(
         net, image, part, input_names=["input"], output_names=["logits"], opset_version=opset,
-        dynamic_axes={"input": open_axes, "logits": {0: "batch"}}, **way,
+        dynamic_axes=axes, **way,
     )  # fmt: skip
     os.replace(part, path)
 
@@ -88,7 +95,7 @@ def write_net(directory, name, sizes, options):
         write_safetensors(path, net.state_dict())
     for path in missing(models):
         size, way = models[path]
-        export(net, torch.zeros(1, 3, size, size), path, is_fixed(name, options), options.opset, way)
+        export(net, torch.zeros(1, 3, size, size), path, open_axes(name, options), options.opset, way)
         print(f"{name:20} {path.name}: {path.stat().st_size / 1e6:.0f} MB", flush=True)
     net.double()
     for size, (image_path, logits_path) in pairs.items():
@@ -114,7 +121,7 @@ def main():
     parser.add_argument("dir", type=pathlib.Path)
     parser.add_argument("--net", action="append", choices=torch_nets.TORCHVISION, metavar="NAME", help="else all")
     parser.add_argument("--size", action="append", type=int, metavar="N", help="else 224 (Inception v3: 299) and 231")
-    parser.add_argument("--fixed", action="store_true", help="height and width not open, in a DIR of its own")
+    parser.add_argument("--fixed", action="store_true", help="nothing open")
     parser.add_argument("--opset", type=int, default=None, help="7 to 17; PyTorch's own choice if not given")
     parser.add_argument("--onnxruntime", default="python3", metavar="PYTHON", help="interpreter that has onnxruntime")
     options = parser.parse_args()
