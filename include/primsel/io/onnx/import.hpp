@@ -43,7 +43,8 @@ struct OnnxValueInfo {
 struct OnnxModel {
     Graph graph;
     Weights weights;
-    /// In the order of graph.inputs() and graph.outputs().
+    /// In the order of graph.inputs() and graph.outputs(). Tensors without elements, those with an extent of 0, are
+    /// not computed: they are no inputs, and as an output one has a single element in the graph, which means nothing.
     std::vector<OnnxValueInfo> inputs, outputs;
 };
 
@@ -120,6 +121,7 @@ private:
             } else {
                 value.dims = fixed_dims(info);
             }
+            if (count_of(value.dims) == 0) value.known = own_elements<float>(value.dims, OnnxType::float32, {});
             if (!value.known) {
                 value.is_input = true;
                 inputs_.push_back(&value);
@@ -205,6 +207,7 @@ private:
         try {
             build_.set_name(value.name);
             if (!value.known) return layer_of(value, build_);
+            if (value.known->size() == 0) return build_.view({{}, std::nullopt, nothing_});
             const OnnxTensor image = build_.image_of(*value.known);
             return build_.view({image.dims, std::nullopt, image});
         } catch (error const& fault) {
@@ -251,6 +254,8 @@ private:
     std::unordered_map<std::string_view, Value> values_;
     std::vector<const Value*> inputs_;
     std::unordered_map<std::string_view, std::size_t> nameless_;
+    /// Stands for an output without elements.
+    OnnxTensor nothing_ = own_elements<float>({}, OnnxType::float32, {0.0F});
 };
 
 [[nodiscard]] inline OnnxModel import_model(ModelProto const& model, Files& files, OnnxOptions const& options) {

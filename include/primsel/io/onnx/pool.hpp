@@ -27,14 +27,37 @@ inline Operand emit_pool(Call const& call, AnyLayer layer) {
     if (dims.size() == 4) dims[3] = out.w;
     return call.build.operand(node, call.build.image_dims(dims));
 }
+/// Offsets that count down the columns first: those of the transposed image. Of equal maxima, the first by that count.
+inline Operand emit_column_major_indices(Call const& call, PoolParams const& params) {
+    const auto transposed = [&call](Operand const& image) {
+        std::vector<std::size_t> order;
+        for (std::size_t axis = 0; axis < image.dims.size(); ++axis) order.push_back(axis);
+        std::swap(order.end()[-1], order.end()[-2]);
+        return call.build.strided(image, permutation(image.dims, order));
+    };
+    const auto turned = [](Extent extent) { return Extent{extent.w, extent.h}; };
+    MaxPoolIndicesParams indices{params};
+    indices.pool.window = turned(params.window);
+    indices.pool.stride = turned(params.stride);
+    indices.pool.dilation = turned(params.dilation);
+    indices.pool.padding = {params.padding.left, params.padding.right, params.padding.top, params.padding.bottom};
+    const Operand image = transposed(call.operand(0));
+    const std::size_t input = call.build.view(image), node = call.build.emit(indices, {input});
+    Sizes dims = image.dims;
+    dims.end()[-2] = call.build.graph()[node].shape.h;
+    dims.end()[-1] = call.build.graph()[node].shape.w;
+    return transposed(call.build.operand(node, std::move(dims)));
+}
 }  // namespace detail
 
 inline void translate_max_pool(Call& call) {
     const PoolParams params = detail::read_pool(call, PoolKind::max);
     if (call.wants(0)) call.give(detail::emit_pool(call, params));
     if (!call.wants(1)) return;
-    if (call.integer("storage_order", 0) != 0) fail("indices in column-major order are not supported");
-    call.give(detail::emit_pool(call, MaxPoolIndicesParams{params}), 1, OnnxType::int64);
+    const bool is_column_major = call.integer("storage_order", 0) != 0 && call.rank(0) == 4;
+    call.give(is_column_major ? detail::emit_column_major_indices(call, params)
+                              : detail::emit_pool(call, MaxPoolIndicesParams{params}),
+              1, OnnxType::int64);
 }
 inline void translate_average_pool(Call& call) {
     call.give(detail::emit_pool(call, detail::read_pool(call, PoolKind::average)));
