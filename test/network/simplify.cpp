@@ -479,6 +479,15 @@ TEST_CASE("simplify: pooling over the whole image is global, and clip becomes th
     const ps::Graph pooled = checked(
         Builder().add("a", ps::PoolParams{.kind = ps::PoolKind::average, .window = {6, 6}}).add("s", sigmoid).graph());
     CHECK(params<ps::GlobalPoolParams>(pooled, "a").kind == ps::PoolKind::average);
+    const ps::PoolParams plain{.window = 3, .stride = 1, .padding = 1};
+    ps::PoolParams other = plain;
+    other.ceil_mode = true, other.count_include_pad = false;  // neither matters here
+    CHECK(params<ps::PoolParams>(checked(Builder().add("p", other).add("s", sigmoid).graph()), "p") == plain);
+    ps::PoolParams average = other;
+    average.kind = ps::PoolKind::average, average.ceil_mode = false;
+    CHECK(params<ps::PoolParams>(checked(Builder().add("p", average).add("s", sigmoid).graph()), "p") == average);
+    ps::PoolParams partial{.window = 3, .stride = 2, .ceil_mode = true};
+    CHECK(params<ps::PoolParams>(checked(Builder().add("p", partial).add("s", sigmoid).graph()), "p").ceil_mode);
     const ps::Graph clipped =
         checked(Builder().add("a", conv).add("c", ps::ActivationParams{ps::ActivationKind::clip, -1, 2}).graph());
     CHECK(params<ps::ConvParams>(clipped, "a").clamp == ps::Clamp{-1, 2});
@@ -495,4 +504,52 @@ TEST_CASE("simplify: results other than the last layer stay") {
     CHECK(simple[simple.outputs()[0]].name == "a");
     CHECK(simple[simple.outputs()[1]].name == "relu");
     CHECK(simple[simple.outputs()[2]].name == "s");
+}
+
+TEST_CASE("simplify: a border of zeros becomes the average pooling's") {
+    const ps::PadParams border{.padding = 1};
+    ps::PoolParams average{.kind = ps::PoolKind::average, .window = 3, .stride = 1, .count_include_pad = false};
+    const ps::Graph graph = checked(Builder().add("pad", border).add("p", average).add("s", sigmoid).graph());
+    CHECK(text(graph) == "p(image) s(p)");
+    CHECK(params<ps::PoolParams>(graph, "p").padding == ps::Padding(1));
+    CHECK(params<ps::PoolParams>(graph, "p").count_include_pad);
+    // Not where the pooling would not count it, where the window would lie in it, or where it is no zeros.
+    average.padding = 1;
+    CHECK(simplified(Builder().add("pad", border).add("p", average).add("s", sigmoid)) == "pad(image) p(pad) s(p)");
+    average.padding = 0;
+    CHECK(simplified(Builder().add("pad", ps::PadParams{.padding = 3}).add("p", average).add("s", sigmoid)) ==
+          "pad(image) p(pad) s(p)");
+    CHECK(simplified(
+              Builder().add("pad", ps::PadParams{.padding = 1, .value = 1.0F}).add("p", average).add("s", sigmoid)) ==
+          "pad(image) p(pad) s(p)");
+    CHECK(simplified(Builder().add("pad", border).add("p", ps::PoolParams{}).add("s", sigmoid)) ==
+          "pad(image) p(pad) s(p)");
+}
+
+TEST_CASE("simplify: a concatenation that begins as another does reads that one") {
+    const Builder dense = Builder()
+                              .add("a", conv)
+                              .add("ab", ps::ConcatParams{}, {"image", "a"})
+                              .add("b", conv)
+                              .add("abc", ps::ConcatParams{}, {"image", "a", "b"})
+                              .add("c", conv)
+                              .add("abcd", ps::ConcatParams{}, {"image", "a", "b", "c"})
+                              .add("s", sigmoid)
+                              .add("other", ps::ConcatParams{}, {"a", "b", "abcd"});
+    CHECK(simplified(dense) == "a(image) ab(image, a) b(ab) abc(ab, b) c(abc) abcd(abc, c) s(abcd) other(a, b, abcd)");
+    // Read by nobody else: the parts go straight into the outer one.
+    CHECK(simplified(Builder()
+                         .add("a", sigmoid)
+                         .add("inner", ps::ConcatParams{}, {"image", "a"})
+                         .add("b", sigmoid, {"a"})
+                         .add("outer", ps::ConcatParams{}, {"b", "inner", "a"})) ==
+          "a(image) b(a) outer(b, image, a, a)");
+    // Along another axis.
+    CHECK(simplified(Builder()
+                         .add("a", sigmoid)
+                         .add("ab", ps::ConcatParams{ps::Axis::h}, {"image", "a"})
+                         .add("b", ps::ConcatParams{}, {"image", "a", "a"})
+                         .add("c", ps::SliceParams{0, 4}, {"b"})
+                         .add("d", ps::ConcatParams{ps::Axis::h}, {"ab", "c"})) ==
+          "a(image) b(image, a, a) c(b) d(image, a, c)");
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,8 @@ public:
           outputs_(graph.outputs()),
           uses_(graph.uses()),
           gone_(graph.size(), false),
-          is_output_(graph.size(), false) {
+          is_output_(graph.size(), false),
+          parts_(graph.size()) {
         alias_.reserve(graph.size());
         for (std::size_t i = 0; i < graph.size(); ++i) alias_.push_back(i);
         for (const std::size_t output : outputs_) is_output_[output] = true;
@@ -31,7 +33,7 @@ public:
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             for (std::size_t& input : nodes_[i].inputs) input = alias_[input];
             while (!gone_[i] && (drop_identity(i) || pool_all(i) || reorder(i) || fold_affine(i) || fuse_pad(i) ||
-                                 fuse_add(i) || fuse_clamp(i))) {
+                                 join_concats(i) || fuse_add(i) || fuse_clamp(i))) {
             }
         }
     }
@@ -127,11 +129,18 @@ private:
         return true;
     }
 
-    /// A window as large as the image is global pooling.
+    /// Of several parameters for the same pooling the plainest; a window as large as the image is global pooling.
     bool pool_all(std::size_t i) {
         auto* pool = as<PoolParams>(i);
-        if (pool == nullptr || pool->window != Extent{input_shape(i).h, input_shape(i).w} ||
-            pool->padding != Padding{} || pool->dilation != Extent{1} || nodes_[i].shape.pixels() != 1) {
+        if (pool == nullptr) return false;
+        PoolParams floor = *pool;
+        floor.ceil_mode = false;
+        const Shape input = input_shape(i);
+        if (floor.check({&input, 1}) == Fault::none && floor.output({&input, 1}) == nodes_[i].shape) *pool = floor;
+        const bool nothing_beyond = pool->padding == Padding{} && !pool->ceil_mode;
+        if (pool->kind == PoolKind::max || nothing_beyond) pool->count_include_pad = true;
+        if (pool->window != Extent{input_shape(i).h, input_shape(i).w} || pool->padding != Padding{} ||
+            pool->dilation != Extent{1} || nodes_[i].shape.pixels() != 1) {
             return false;
         }
         nodes_[i].layer = GlobalPoolParams{pool->kind};
@@ -213,20 +222,82 @@ private:
         return true;
     }
 
+    /// A border of zeros becomes the convolution's or average pooling's own.
     bool fuse_pad(std::size_t i) {
         auto* conv = as<ConvParams>(i);
-        if (conv == nullptr) return false;
+        auto* pool = as<PoolParams>(i);
+        if (conv == nullptr && (pool == nullptr || pool->kind != PoolKind::average)) return false;
         const std::size_t before = nodes_[i].inputs[0];
         auto* pad = as<PadParams>(before);
         const bool border = pad != nullptr && pad->mode == PadMode::constant && pad->front == 0 && pad->back == 0;
         if (!border || pad->value != 0.0F || !read_once(before)) return false;
-        conv->padding.top += pad->padding.top;
-        conv->padding.bottom += pad->padding.bottom;
-        conv->padding.left += pad->padding.left;
-        conv->padding.right += pad->padding.right;
+        const auto widen = [&pad](Padding& padding) {
+            padding.top += pad->padding.top;
+            padding.bottom += pad->padding.bottom;
+            padding.left += pad->padding.left;
+            padding.right += pad->padding.right;
+        };
+        if (conv != nullptr) {
+            widen(conv->padding);
+        } else {
+            if (!pool->count_include_pad && pool->padding != Padding{}) return false;
+            PoolParams padded = *pool;
+            padded.count_include_pad = true;
+            widen(padded.padding);
+            const Shape input = input_shape(before);
+            if (padded.check({&input, 1}) != Fault::none) return false;
+            *pool = padded;
+        }
         nodes_[i].inputs[0] = nodes_[before].inputs[0];
         gone_[before] = true;
         return true;
+    }
+
+    /// Concatenations within concatenations: one that nobody else reads is taken apart, and one that begins as an
+    /// earlier one does reads that one.
+    bool join_concats(std::size_t i) {
+        auto* concat = as<ConcatParams>(i);
+        if (concat == nullptr) return false;
+        auto& inputs = nodes_[i].inputs;
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+            const std::size_t inner = inputs[k];
+            auto* other = as<ConcatParams>(inner);
+            if (other == nullptr || other->axis != concat->axis || !read_once(inner)) continue;
+            inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(k));
+            inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(k), nodes_[inner].inputs.begin(),
+                          nodes_[inner].inputs.end());
+            gone_[inner] = true;
+            return true;
+        }
+        parts_[i].clear();
+        for (const std::size_t input : inputs) {
+            for (const std::size_t part : parts_of(input, concat->axis)) parts_[i].push_back(part);
+        }
+        std::size_t longest = i, length = parts_of(inputs[0], concat->axis).size();
+        for (std::size_t j = 0; j < i; ++j) {
+            auto* other = as<ConcatParams>(j);
+            if (gone_[j] || other == nullptr || other->axis != concat->axis) continue;
+            auto const& begin = parts_[j];
+            if (begin.size() > length && begin.size() < parts_[i].size() &&
+                std::equal(begin.begin(), begin.end(), parts_[i].begin())) {
+                longest = j, length = begin.size();
+            }
+        }
+        if (longest == i) return false;
+        std::size_t covered = 0, count = 0;
+        while (covered < length) covered += parts_of(inputs[count++], concat->axis).size();
+        if (covered != length) return false;
+        for (std::size_t k = 0; k < count; ++k) --uses_[inputs[k]];
+        inputs.erase(inputs.begin() + 1, inputs.begin() + static_cast<std::ptrdiff_t>(count));
+        inputs[0] = longest;
+        ++uses_[longest];
+        return true;
+    }
+    /// What is concatenated along the axis in the end: the inputs of inputs, as far as they are concatenations.
+    [[nodiscard]] std::span<const std::size_t> parts_of(std::size_t const& i, Axis axis) {
+        auto* concat = as<ConcatParams>(i);
+        if (concat == nullptr || concat->axis != axis) return {&i, 1};
+        return parts_[i];
     }
 
     /// One of the two summands is a convolution that nobody else reads: it adds the other to its result. The later one,
@@ -274,14 +345,16 @@ private:
     std::vector<std::size_t> uses_;
     std::vector<bool> gone_, is_output_;
     std::vector<std::size_t> alias_;
+    std::vector<std::vector<std::size_t>> parts_;  // of the concatenations so far
 };
 
 }  // namespace detail
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
 /// reorderings of elements are joined and known again as reshape or channel shuffle, batch norm and scale fold into the
-/// convolution or dense layer before them, zero padding becomes the convolution's, and the sum of a convolution with
-/// something else, as well as ReLU, ReLU6 and clip, become part of the layer before them. Needs no weights.
+/// convolution or dense layer before them, zero padding becomes that of the convolution or average pooling, a
+/// concatenation of concatenations is taken apart or shared, and the sum of a convolution with something else, as well
+/// as ReLU, ReLU6 and clip, become part of the layer before them. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
     Graph result = graph;
     // Once one layer is gone, another may have become an identity; each pass but the last removes some.
