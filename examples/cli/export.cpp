@@ -1,10 +1,51 @@
-// primsel export NET OUT.onnx
+// primsel export NET OUT.onnx: a network as an ONNX file.
 #include "commands.hpp"
 #include "model.hpp"
 #include "text.hpp"
 
+#include <primsel/io/onnx_export.hpp>
+
 #include <CLI/CLI.hpp>
 
+#include <memory>
+
 namespace cli {
-void add_export(CLI::App& app) { (void)app; }
+namespace {
+
+struct ExportOptions {
+    ModelOptions model;
+    std::string out;
+    int opset = ps::OnnxExportOptions{}.opset;
+    bool json = false;
+};
+
+void export_model(ExportOptions const& options) {
+    const Model model = load_model(options.model);
+    // Without --batch the file takes any number of images.
+    const std::string file =
+        ps::to_onnx(model.graph, model.weights, {.opset = options.opset, .open_batch = options.model.batch == 0});
+    ps::write_file(options.out, file);
+    if (options.json) {
+        return print_json(ps::Json::Object{{"model", model.name},
+                                           {"file", options.out},
+                                           {"bytes", file.size()},
+                                           {"layers", model.graph.size()},
+                                           {"opset", options.opset}});
+    }
+    print(
+        ps::join(model.name, ": ", model.graph.size(), " layers, ", megabytes(file.size()), " in ", options.out, '\n'));
+}
+
+}  // namespace
+
+void add_export(CLI::App& app) {
+    const auto options = std::make_shared<ExportOptions>();
+    CLI::App& command = *app.add_subcommand("export", "Write a network and its weights as an ONNX file");
+    add_model_options(command, options->model);
+    command.add_option("OUT", options->out, "The .onnx file to write")->required();
+    command.add_option("--opset", options->opset, "Of ONNX's operators, 13 to 21")->type_name("V");
+    command.add_flag("--json", options->json, "Print one JSON object");
+    command.callback([options] { export_model(*options); });
+}
+
 }  // namespace cli

@@ -57,33 +57,12 @@ void check_channels(const char* option, std::vector<float> const& numbers, int c
     }
 }
 
-/// Without its ones at the front.
-std::vector<std::int64_t> significant(std::vector<std::int64_t> dims) {
-    while (!dims.empty() && dims.front() == 1) dims.erase(dims.begin());
-    return dims;
-}
-
-}  // namespace
-
-GivenInput read_input(std::string const& argument) {
-    // A file of that name is meant even if there is a = in it.
-    struct stat status {};
-    const std::size_t equals = ::stat(argument.c_str(), &status) == 0 ? std::string::npos : argument.find('=');
-    GivenInput given{equals == std::string::npos ? "" : argument.substr(0, equals),
-                     equals == std::string::npos ? argument : argument.substr(equals + 1),
-                     {}};
-    given.tensor = read_tensor(given.file);
-    return given;
-}
-
-GivenInput read_images(ImageOptions const& options, int channels) {
+/// Images of one size as batch x channels x height x width.
+ps::OnnxTensor read_images(ImageOptions const& options, int channels) {
     std::vector<float> values;
     int h = 0, w = 0;
     for (std::string const& file : options.files) {
         const Image image = read_image(file, channels);
-        channels = image.channels;
-        check_channels("--mean", options.mean, channels);
-        check_channels("--std", options.std, channels);
         if (h != 0 && (image.h != h || image.w != w)) {
             ps::fail(file, ": ", image.h, 'x', image.w, ", but ", options.files[0], " is ", h, 'x', w);
         }
@@ -91,14 +70,94 @@ GivenInput read_images(ImageOptions const& options, int channels) {
         append(image, options, values);
     }
     const auto count = static_cast<std::int64_t>(options.files.size());
-    return {"", options.files[0], ps::make_onnx_tensor("", {count, channels, h, w}, std::move(values))};
+    return ps::make_onnx_tensor("", {count, channels, h, w}, std::move(values));
 }
 
-void fill(Port const& port, GivenInput const& given, std::span<float> dst) {
+/// Without its ones at the front.
+std::vector<std::int64_t> significant(std::vector<std::int64_t> dims) {
+    while (!dims.empty() && dims.front() == 1) dims.erase(dims.begin());
+    return dims;
+}
+
+/// Throws error unless the values have the declared sizes, but for ones at the front, which they are given.
+void check_dims(DeclaredInput const& input, GivenInput& given) {
+    if (!input.dims) return;
+    std::vector<std::int64_t> expected;
+    std::string text;
+    const bool same_rank = given.tensor.dims.size() == input.dims->size();
+    for (std::size_t i = 0; i < input.dims->size(); ++i) {
+        std::optional<std::int64_t> const& dim = (*input.dims)[i];
+        text += (i == 0 ? "" : "x") + (dim ? std::to_string(*dim) : "?");
+        // An open dimension is what the values have; without one of their own, one image.
+        expected.push_back(dim ? *dim : same_rank ? given.tensor.dims[i] : 1);
+    }
+    if (significant(given.tensor.dims) != significant(expected)) {
+        ps::fail(given.file, ": has ", ps::to_string(given.tensor.dims), "; the network's input ", input.name, " is ",
+                 text);
+    }
+    given.tensor.dims = expected;
+}
+
+std::string names_of(std::vector<DeclaredInput> const& inputs) {
+    std::string names;
+    for (DeclaredInput const& input : inputs) names += (names.empty() ? "" : ", ") + input.name;
+    return names;
+}
+
+}  // namespace
+
+std::vector<GivenInput> read_inputs(Source const& source, std::vector<std::string> const& arguments,
+                                    ImageOptions const& images) {
+    std::string const& net = source.options.net;
+    std::vector<GivenInput> given;
+    const auto is_given = [&](std::string const& name) {
+        return std::ranges::find(given, name, &GivenInput::name) != given.end();
+    };
+    std::vector<std::string> unnamed;
+    for (std::string const& argument : arguments) {
+        // A file of that name is meant even if there is a = in it.
+        struct stat status {};
+        const std::size_t equals = argument.find('=');
+        if (equals == std::string::npos || ::stat(argument.c_str(), &status) == 0) {
+            unnamed.push_back(argument);
+            continue;
+        }
+        const std::string name = argument.substr(0, equals), file = argument.substr(equals + 1);
+        if (std::ranges::find(source.inputs, name, &DeclaredInput::name) == source.inputs.end()) {
+            ps::fail(file, ": ", net, " has no input ", name, "; it has ", names_of(source.inputs));
+        }
+        if (is_given(name)) ps::fail(file, ": the input ", name, " is given twice");
+        given.push_back({name, file, read_tensor(file)});
+    }
+    const auto next_input = [&](std::string const& file) -> DeclaredInput const& {
+        for (DeclaredInput const& input : source.inputs) {
+            if (!is_given(input.name)) return input;
+        }
+        const std::size_t count = source.inputs.size();
+        ps::fail(file, ": ", net, " takes no more than ", count, count == 1 ? " input" : " inputs");
+    };
+    for (std::string const& file : unnamed) {
+        const std::string name = next_input(file).name;
+        given.push_back({name, file, read_tensor(file)});
+    }
+    if (!images.files.empty()) {
+        DeclaredInput const& input = next_input(images.files[0]);
+        const std::int64_t channels = input.dims && input.dims->size() == 4 ? (*input.dims)[1].value_or(3) : 3;
+        if (channels != 1 && channels != 3 && channels != 4) {
+            ps::fail(images.files[0], ": the network's input ", input.name, " has ", channels, " channels: no image");
+        }
+        check_channels("--mean", images.mean, static_cast<int>(channels));
+        check_channels("--std", images.std, static_cast<int>(channels));
+        given.push_back({input.name, images.files[0], read_images(images, static_cast<int>(channels))});
+    }
+    for (GivenInput& next : given) check_dims(*std::ranges::find(source.inputs, next.name, &DeclaredInput::name), next);
+    return given;
+}
+
+void fill(GivenInput const& given, std::span<float> dst) {
     ps::OnnxTensor const& tensor = given.tensor;
-    if (tensor.size() != dst.size() || significant(tensor.dims) != significant(port.dims)) {
-        ps::fail(given.file, ": has ", ps::to_string(tensor.dims), "; the network's input ", port.name, " is ",
-                 ps::to_string(port.dims));
+    if (tensor.size() != dst.size()) {
+        ps::fail(given.file, ": ", tensor.size(), " values for the ", dst.size(), " of input ", given.name);
     }
     if (tensor.is_float()) {
         std::ranges::copy(tensor.floats, dst.begin());
@@ -106,32 +165,6 @@ void fill(Port const& port, GivenInput const& given, std::span<float> dst) {
         std::ranges::transform(tensor.integers, dst.begin(),
                                [](std::int64_t value) { return static_cast<float>(value); });
     }
-}
-
-std::vector<const GivenInput*> assign(Model const& model, std::vector<GivenInput> const& given) {
-    std::vector<const GivenInput*> assigned(model.inputs.size(), nullptr);
-    for (GivenInput const& next : given) {
-        if (next.name.empty()) continue;
-        const auto port = std::ranges::find(model.inputs, next.name, &Port::name);
-        if (port == model.inputs.end()) {
-            std::string names;
-            for (Port const& input : model.inputs) names += (names.empty() ? "" : ", ") + input.name;
-            ps::fail(next.file, ": ", model.name, " has no input ", next.name, "; it has ", names);
-        }
-        const GivenInput*& place = assigned[static_cast<std::size_t>(port - model.inputs.begin())];
-        if (place != nullptr) ps::fail(next.file, ": the input ", next.name, " is given twice");
-        place = &next;
-    }
-    for (GivenInput const& next : given) {
-        if (!next.name.empty()) continue;
-        const auto place = std::ranges::find(assigned, nullptr);
-        if (place == assigned.end()) {
-            ps::fail(next.file, ": ", model.name, " takes no more than ", assigned.size(),
-                     assigned.size() == 1 ? " input" : " inputs");
-        }
-        *place = &next;
-    }
-    return assigned;
 }
 
 std::string write_output(std::string const& folder, Model const& model, std::size_t output,

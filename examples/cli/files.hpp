@@ -16,17 +16,14 @@ struct ImageOptions {
     float scale = 1.0F / 255.0F;
 };
 
-/// FILE or NAME=FILE, an .npy file or a TensorProto of ONNX. Throws error.
-[[nodiscard]] GivenInput read_input(std::string const& argument);
-/// Images of one size as batch x channels x height x width; 0 channels: those of the first file. Throws error.
-[[nodiscard]] GivenInput read_images(ImageOptions const& options, int channels);
+/// The inputs that are given: FILE for the next that has none, or NAME=FILE; .npy files or TensorProtos of ONNX. Then
+/// the images, for the first input that is left. Throws error for a name that no input has, for an input that is given
+/// twice, for more than there are, and for sizes other than the declared.
+[[nodiscard]] std::vector<GivenInput> read_inputs(Source const& source, std::vector<std::string> const& arguments,
+                                                  ImageOptions const& images);
 
-/// Copies the values to where they belong. Throws error when there are fewer or more than the input takes.
-void fill(Port const& port, GivenInput const& given, std::span<float> dst);
-
-/// What each input is given, in the model's order; null for those that are given nothing. Throws error for a name that
-/// no input has, for two inputs for one, and for more than there are.
-[[nodiscard]] std::vector<const GivenInput*> assign(Model const& model, std::vector<GivenInput> const& given);
+/// Copies the values.
+void fill(GivenInput const& given, std::span<float> dst);
 
 /// Writes an output as DIR/<name>.npy, with whatever is no letter, digit, '.', '-' or '_' in the name replaced, and
 /// returns the path. The folder is made if need be. Throws error.

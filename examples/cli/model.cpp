@@ -1,11 +1,17 @@
 #include "model.hpp"
 
 #include <primsel/core/timer.hpp>
-#include <primsel/io/weights.hpp>
+#include <primsel/io/onnx.hpp>
+#include <primsel/io/state_dict.hpp>
+#include <primsel/network/prepare.hpp>
+#include <primsel/network/resized.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/network/zoo/by_name.hpp>
 
-#include <optional>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -13,39 +19,171 @@
 namespace cli {
 namespace {
 
-Port port_of(ps::Graph const& graph, std::size_t node) {
+std::vector<std::int64_t> dims_of(ps::Graph const& graph, std::size_t node) {
     const ps::Shape shape = graph[node].shape;
-    return {graph[node].name, {graph.batch(), shape.c, shape.h, shape.w}};
+    return {graph.batch(), shape.c, shape.h, shape.w};
 }
 
-Model from_zoo(ModelOptions const& options) {
-    if (!options.dims.empty()) ps::fail("--dim ", options.dims[0].first, ": ", options.net, " names no dimensions");
+// --- networks by name
+
+Source open_zoo(ModelOptions const& options) {
+    if (std::ranges::find(ps::zoo::names, options.net) == ps::zoo::names.end()) {
+        std::string names;
+        for (const std::string_view name : ps::zoo::names) names += (names.empty() ? "" : ", ") + std::string(name);
+        ps::fail(options.net, ": neither an .onnx file nor a network; there are ", names);
+    }
+    if (!options.dims.empty()) ps::fail("--dims ", options.dims[0].first, ": only an .onnx file leaves sizes open");
     ps::Graph graph = ps::zoo::graph(options.net, options.batch == 0 ? 1 : options.batch);
+    if (options.size) {
+        graph = ps::resized(graph, {graph[graph.input()].shape.c, options.size->h, options.size->w});
+    }
+    Source source{options, std::move(graph), std::nullopt, {}};
+    for (const std::size_t node : source.graph.inputs()) {
+        const std::vector<std::int64_t> dims = dims_of(source.graph, node);
+        source.inputs.push_back(
+            {source.graph[node].name, std::vector<std::optional<std::int64_t>>(dims.begin(), dims.end())});
+    }
+    return source;
+}
+
+Model load_zoo(Source const& source) {
+    ps::Graph const& graph = source.graph;
+    ModelOptions const& options = source.options;
     Model model{.name = options.net,
                 .graph = graph,
-                .simplified = ps::simplify(graph),
+                .simplified = ps::Graph(),
                 .weights = options.weights.empty() ? ps::random_weights(graph, options.seed)
-                                                   : ps::read_weights(options.weights, graph),
+                                                   : ps::read_state_dict(options.weights, graph),
                 .inputs = {},
                 .outputs = {}};
-    for (const std::size_t node : graph.inputs()) model.inputs.push_back(port_of(graph, node));
-    for (const std::size_t node : graph.outputs()) model.outputs.push_back(port_of(graph, node));
+    for (const std::size_t node : graph.inputs()) model.inputs.push_back({graph[node].name, dims_of(graph, node)});
+    for (const std::size_t node : graph.outputs()) model.outputs.push_back({graph[node].name, dims_of(graph, node)});
     return model;
+}
+
+// --- files
+
+/// What errors of the importer call its options, as the command line calls them.
+std::string in_words_of_the_command_line(std::string text) {
+    for (auto const& [from, to] : {std::pair<std::string_view, std::string_view>{"OnnxOptions::dims", "--dims"},
+                                   {"OnnxOptions::image", "--size"}}) {
+        for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+            text.replace(at, from.size(), to);
+        }
+    }
+    return text;
+}
+
+Source open_onnx(ModelOptions const& options) {
+    if (!options.weights.empty()) ps::fail("--weights: ", options.net, " has weights of its own");
+    Source source{options, ps::Graph(), ps::read_file(options.net), {}};
+    ps::onnx::ModelProto proto;
+    try {
+        proto = ps::onnx::read_model(source.file->text());
+    } catch (std::exception const& fault) {
+        ps::fail(options.net, ": not an ONNX model: ", std::string_view(fault.what()));
+    }
+    for (ps::onnx::ValueInfoProto const& info : proto.inputs) {
+        // Before version 4 of the format, initializers were among the inputs.
+        if (std::ranges::find(proto.initializers, info.name, &ps::onnx::InitializerProto::name) !=
+            proto.initializers.end()) {
+            continue;
+        }
+        DeclaredInput declared{std::string(info.name), std::nullopt};
+        if (info.has_shape) declared.dims = info.dims;
+        for (auto const& [name, dims] : options.dims) {
+            if (name != info.name) continue;
+            declared.dims.emplace(dims.begin(), dims.end());
+        }
+        source.inputs.push_back(std::move(declared));
+    }
+    for (auto const& [name, dims] : options.dims) {
+        if (std::ranges::find(source.inputs, name, &DeclaredInput::name) == source.inputs.end()) {
+            ps::fail("--dims ", name, ": ", options.net, " has no input of that name");
+        }
+    }
+    return source;
+}
+
+ps::NpyType npy_type(ps::OnnxType type) {
+    switch (type) {
+        case ps::OnnxType::float64:
+            return ps::NpyType::float64;
+        case ps::OnnxType::int64:
+        case ps::OnnxType::uint64:
+        case ps::OnnxType::uint32:
+            return ps::NpyType::int64;
+        case ps::OnnxType::int32:
+        case ps::OnnxType::int16:
+        case ps::OnnxType::uint16:
+        case ps::OnnxType::int8:
+            return ps::NpyType::int32;
+        case ps::OnnxType::uint8:
+            return ps::NpyType::uint8;
+        case ps::OnnxType::boolean:
+            return ps::NpyType::boolean;
+        default:
+            return ps::NpyType::float32;
+    }
+}
+
+std::vector<Port> ports_of(std::vector<ps::OnnxValueInfo> const& infos) {
+    std::vector<Port> ports;
+    for (ps::OnnxValueInfo const& info : infos) ports.push_back({info.name, info.dims, npy_type(info.type)});
+    return ports;
+}
+
+Model load_onnx(Source const& source, std::vector<GivenInput> const& given) {
+    ModelOptions const& options = source.options;
+    ps::OnnxOptions onnx{.batch = options.batch, .image = {0, 0}, .dims = {}, .values = {}};
+    if (options.size) onnx.image = {options.size->h, options.size->w};
+    for (auto const& [name, dims] : options.dims) onnx.dims.emplace(name, dims);
+    for (GivenInput const& input : given) onnx.values.emplace(input.name, input.tensor);
+    const std::string folder = std::filesystem::path(options.net).parent_path().string();
+    try {
+        ps::OnnxModel file = ps::parse_onnx(options.net, *source.file, onnx, folder.empty() ? "." : folder);
+        return {.name = options.net,
+                .graph = std::move(file.graph),
+                .simplified = ps::Graph(),
+                .weights = std::move(file.weights),
+                .inputs = ports_of(file.inputs),
+                .outputs = ports_of(file.outputs)};
+    } catch (ps::error const& fault) {
+        throw ps::error(in_words_of_the_command_line(fault.what()));
+    }
+}
+
+bool is_file(std::string const& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
 }  // namespace
 
-Model load_model(ModelOptions const& options, std::vector<GivenInput> const& given) {
+Source open_model(ModelOptions const& options) {
+    const bool is_onnx =
+        options.net.ends_with(".onnx") ||
+        (std::ranges::find(ps::zoo::names, options.net) == ps::zoo::names.end() && is_file(options.net));
+    return is_onnx ? open_onnx(options) : open_zoo(options);
+}
+
+Model load_model(Source const& source, std::vector<GivenInput> const& given) {
     const ps::Timer timer;
-    (void)given;
-    Model model = from_zoo(options);
+    Model model = source.file ? load_onnx(source, given) : load_zoo(source);
+    model.simplified = ps::simplify(model.graph);
+    model.load_seconds = timer.seconds();
+    return model;
+}
+
+Model load_model(ModelOptions const& options) {
+    const ps::Timer timer;
+    Model model = load_model(open_model(options), {});
     model.load_seconds = timer.seconds();
     return model;
 }
 
 namespace {
 
-/// Multiply-adds of one image, and how many values are learned.
 ListedNetwork measure(std::string name, ps::Graph const& graph) {
     ListedNetwork listed{std::move(name), graph[graph.inputs().at(0)].shape, 0, 0};
     for (ps::WeightSpec const& spec : ps::weight_specs(graph)) {
@@ -58,8 +196,7 @@ ListedNetwork measure(std::string name, ps::Graph const& graph) {
     for (ps::Node const& node : graph.nodes()) {
         const auto outputs = static_cast<double>(node.shape.size());
         if (const auto* conv = std::get_if<ps::ConvParams>(&node.layer)) {
-            const double depth =
-                conv->kernel.h * conv->kernel.w * static_cast<double>(graph[node.inputs[0]].shape.c / conv->groups);
+            const int depth = conv->kernel.h * conv->kernel.w * (graph[node.inputs[0]].shape.c / conv->groups);
             listed.operations += outputs * depth;
         } else if (std::holds_alternative<ps::DenseParams>(node.layer)) {
             listed.operations += outputs * static_cast<double>(graph[node.inputs[0]].shape.size());
@@ -72,9 +209,7 @@ ListedNetwork measure(std::string name, ps::Graph const& graph) {
 
 std::vector<ListedNetwork> list_networks() {
     std::vector<ListedNetwork> list;
-    for (ps::zoo::Entry const& entry : ps::zoo::entries) {
-        list.push_back(measure(std::string(entry.name), entry.graph(1)));
-    }
+    for (const std::string_view name : ps::zoo::names) list.push_back(measure(std::string(name), ps::zoo::graph(name)));
     return list;
 }
 

@@ -9,6 +9,7 @@
 #include <primsel/network/weights.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,19 +17,39 @@ namespace cli {
 
 namespace ps = primsel;
 
+/// An input as the network declares it, before it is loaded.
+struct DeclaredInput {
+    std::string name;
+    /// All images at once; nothing for a dimension that is left open, no shape at all where even their number is.
+    std::optional<std::vector<std::optional<std::int64_t>>> dims;
+};
+
+/// A network that has been found and not yet loaded.
+struct Source {
+    ModelOptions options;
+    /// Of the zoo.
+    ps::Graph graph;
+    /// Or of an .onnx file.
+    std::optional<ps::SharedBytes> file;
+    std::vector<DeclaredInput> inputs;
+};
+
+/// Throws error for a file that cannot be read and a name that no network has.
+[[nodiscard]] Source open_model(ModelOptions const& options);
+
+/// Values for the input of that name; `file` is what errors call them.
+struct GivenInput {
+    std::string name;
+    std::string file;
+    ps::OnnxTensor tensor;
+};
+
 /// An input or output as the user knows it.
 struct Port {
     std::string name;
     /// All images at once.
     std::vector<std::int64_t> dims;
     ps::NpyType type = ps::NpyType::float32;
-};
-
-/// Values for an input: for the one of that name, or without one for the next that has none.
-struct GivenInput {
-    std::string name;
-    std::string file;
-    ps::OnnxTensor tensor;
 };
 
 struct Model {
@@ -40,10 +61,11 @@ struct Model {
     double load_seconds = 0;
 };
 
-/// Reads an .onnx file, or takes a network of the zoo with weights of a file or random ones. Inputs that are given fill
-/// in what a file leaves open: dimensions, and whatever it must know to be read, such as weights and shapes that it
-/// expects as inputs; the latter are no longer among the model's. Throws error.
-[[nodiscard]] Model load_model(ModelOptions const& options, std::vector<GivenInput> const& given = {});
+/// Reads the network, with weights of its file, of another or random ones. Inputs that are given fix the sizes that an
+/// .onnx file leaves open; those that it must know to be read, such as weights and shapes, and those of integers become
+/// constants and are no inputs any more. Throws error.
+[[nodiscard]] Model load_model(Source const& source, std::vector<GivenInput> const& given);
+[[nodiscard]] Model load_model(ModelOptions const& options);
 
 /// One of all networks that there are by name.
 struct ListedNetwork {

@@ -18,6 +18,19 @@ std::optional<int> positive(std::string_view text) {
     return value;
 }
 
+std::pair<std::string, std::vector<std::int64_t>> parse_dims(std::string const& text) {
+    const std::size_t equals = text.rfind('=');
+    std::vector<std::int64_t> dims;
+    for (std::size_t at = equals; at != std::string::npos; at = text.find('x', at + 1)) {
+        const auto dim = positive(std::string_view(text).substr(at + 1, text.find('x', at + 1) - at - 1));
+        if (!dim) dims.clear();
+        if (!dim) break;
+        dims.push_back(*dim);
+    }
+    if (dims.empty()) throw CLI::ValidationError("--dims", "expected NAME=1x3x224x224 or the like, not " + text);
+    return {text.substr(0, equals), std::move(dims)};
+}
+
 }  // namespace
 
 Size parse_size(std::string const& text) {
@@ -54,19 +67,12 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
         ->type_name("HxW");
     command
         .add_option_function<std::vector<std::string>>(
-            "--dim",
+            "--dims",
             [&options](std::vector<std::string> const& all) {
-                for (std::string const& text : all) {
-                    const std::size_t equals = text.find('=');
-                    const auto value = equals == std::string::npos
-                                           ? std::nullopt
-                                           : positive(std::string_view(text).substr(equals + 1));
-                    if (!value) throw CLI::ValidationError("--dim", "expected NAME=N, not " + text);
-                    options.dims.emplace_back(text.substr(0, equals), *value);
-                }
+                for (std::string const& text : all) options.dims.push_back(parse_dims(text));
             },
-            "A dimension that an .onnx file leaves open under a name")
-        ->type_name("NAME=N")
+            "All sizes of an input of an .onnx file, in place of those in it")
+        ->type_name("NAME=1x3x224x224")
         ->allow_extra_args(false);
     command.add_option("--seed", options.seed, "Of random weights and random input (default 1)")->type_name("S");
     command.add_option("--weights", options.weights, "For a named network: its weights; random ones without")

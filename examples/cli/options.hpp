@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -24,7 +25,8 @@ struct ModelOptions {
     /// 0: not given.
     int batch = 0;
     std::optional<Size> size;
-    std::vector<std::pair<std::string, int>> dims;
+    /// All sizes of an input, by its name.
+    std::vector<std::pair<std::string, std::vector<std::int64_t>>> dims;
     /// Of the weights where there are no others, and of the input.
     unsigned seed = 1;
     /// A safetensors file, or empty.
@@ -48,7 +50,7 @@ struct Options {
     bool json = false;
 };
 
-/// What a network is, by name or file: NET, --batch, --size, --dim, --seed, --weights.
+/// What a network is, by name or file: NET, --batch, --size, --dims, --seed, --weights.
 void add_model_options(CLI::App& command, ModelOptions& options);
 /// Those, --costs, --solver, --max-error, --max-arena, --plan, --threads and --json.
 void add_options(CLI::App& command, Options& options);

@@ -23,17 +23,6 @@ struct RunOptions : Options {
     std::size_t repeat = 5;
 };
 
-/// The inputs that files give; images come after those that are named.
-std::vector<GivenInput> read_inputs(RunOptions& options) {
-    std::vector<GivenInput> given;
-    for (std::string const& argument : options.inputs) given.push_back(read_input(argument));
-    if (!options.image.files.empty()) {
-        if (options.model.batch == 0) options.model.batch = static_cast<int>(options.image.files.size());
-        given.push_back(read_images(options.image, 3));
-    }
-    return given;
-}
-
 std::vector<double> measure(Session& session, std::size_t runs) {
     session.run();  // warms up
     std::vector<double> seconds;
@@ -62,16 +51,22 @@ std::string largest(Port const& port, std::span<const float> values) {
 }
 
 void run(RunOptions& options) {
-    const std::vector<GivenInput> given = read_inputs(options);
-    const Model model = load_model(options.model, given);
+    if (options.model.batch == 0 && options.image.files.size() > 1) {
+        options.model.batch = static_cast<int>(options.image.files.size());
+    }
+    const ps::Timer timer;
+    const Source source = open_model(options.model);
+    const std::vector<GivenInput> given = read_inputs(source, options.inputs, options.image);
+    Model model = load_model(source, given);
+    model.load_seconds = timer.seconds();
     const ps::Plan plan = plan_for(model, options.planning, options.threads);
     Session session(model, plan, options.threads);
-    const std::vector<const GivenInput*> assigned = assign(model, given);
-    for (std::size_t i = 0; i < assigned.size(); ++i) {
-        if (assigned[i] == nullptr)
+    for (std::size_t i = 0; i < session.inputs(); ++i) {
+        const auto found = std::ranges::find(given, model.inputs[i].name, &GivenInput::name);
+        if (found == given.end())
             session.fill_randomly(i, options.model.seed);
         else
-            fill(model.inputs[i], *assigned[i], session.input(i));
+            fill(*found, session.input(i));
     }
     const std::vector<double> seconds = measure(session, options.repeat);
     const double median = seconds[seconds.size() / 2];
