@@ -1,6 +1,6 @@
-// The ONNX standard's own tests, those in node_tests.txt: each is imported, planned and run, and all of its results are
-// compared with the tolerance of the standard's runner. Needs Debian's libonnx-testdata, or PRIMSEL_ONNX_TESTS naming a
-// folder with node/, simple/, pytorch-operator/ and pytorch-converted/.
+// The ONNX standard's own tests, those in node_tests.txt and more_node_tests.txt: each is imported, planned and run,
+// and all of its results are compared with the tolerance of the standard's runner. Needs Debian's libonnx-testdata, or
+// PRIMSEL_ONNX_TESTS naming a folder with node/, simple/, pytorch-operator/ and pytorch-converted/.
 #include <doctest/doctest.h>
 
 #include <primsel/cost/extern_kernels.hpp>
@@ -83,16 +83,15 @@ void run(fs::path const& test, fs::path const& data) {
     }
 }
 
-}  // namespace
-
-TEST_CASE("the tests of the ONNX standard") {
+/// Runs the tests of a list, a line each: name, operators.
+void run_list(std::string const& path, std::size_t wanted) {
     const char* chosen = std::getenv("PRIMSEL_ONNX_TESTS");
     const fs::path folder = chosen != nullptr ? chosen : "/usr/share/libonnx-testdata/data";
     if (!fs::exists(folder)) {
         MESSAGE("there is no ", folder.string(), ": the ONNX standard's tests are passed over");
         return;
     }
-    std::ifstream list("test/io/onnx/node_tests.txt");
+    std::ifstream list(path);
     REQUIRE(list);
     std::size_t tests = 0, passed = 0;
     for (std::string name, operators; list >> name && std::getline(list, operators);) {
@@ -109,5 +108,12 @@ TEST_CASE("the tests of the ONNX standard") {
         }
     }
     MESSAGE(passed, " of ", tests, " tests of the ONNX standard pass");
-    CHECK(tests == 202);
+    CHECK(tests == wanted);
 }
+
+}  // namespace
+
+TEST_CASE("the tests of the ONNX standard for the operators of convolutional networks") {
+    run_list("test/io/onnx/node_tests.txt", 202);
+}
+TEST_CASE("more tests of the ONNX standard") { run_list("test/io/onnx/more_node_tests.txt", 192); }

@@ -1,7 +1,7 @@
 // Elementwise functions of one tensor.
 #pragma once
 
-#include <primsel/io/onnx/call.hpp>
+#include <primsel/io/onnx/elementwise.hpp>
 
 #include <cmath>
 #include <limits>
@@ -76,6 +76,10 @@ inline void translate_function(Call& call) {
     }
     if (op == "Sqrt") return translate_activation(call, {ActivationKind::sqrt});
     if (op == "Neg") return call.give(call.build.scale(call.operand(0), -1.0F, 0.0F));
+    if (op == "Reciprocal") {
+        const Operand one{{}, std::nullopt, call.build.constants.splat({}, OnnxType::float32, 1.0F)};
+        return call.give(emit_binary(call.build, BinaryKind::divide, one, call.operand(0)));
+    }
     fail("supported for constants only");
 }
 

@@ -75,11 +75,11 @@ namespace detail {
 inline void translate_cast(Call& call) {
     const auto to = static_cast<OnnxType>(call.integer("to", 0));
     if (element_bytes(to) == 0) fail("to ", to_string(to));
-    const bool to_float =
-        OnnxTensor{.name = {}, .dims = {}, .type = to, .floats = {}, .integers = {}, .owner = {}}.is_float();
+    const bool to_float = is_float(to);
     const OnnxTensor* known = call.known(0);
     if (known == nullptr) {
-        if (to_float && call.input(0).type == OnnxType::float32) return call.pass();
+        // At run time every float is one of 32 bits.
+        if (to_float && is_float(call.input(0).type)) return call.give(call.operand(0), 0, to);
         fail("from ", to_string(call.input(0).type), " to ", to_string(to), ": supported for constants only");
     }
     if (to_float) {

@@ -77,7 +77,8 @@ public:
             Value* value = find(output.name);
             if (value == nullptr) fail("output ", output.name, " is defined nowhere");
             results.push_back(layer_of_result(*value));
-            infos.push_back({std::string(output.name), value->dims, value->type});
+            const bool is_typed = output.type != OnnxType::undefined;
+            infos.push_back({std::string(output.name), value->dims, is_typed ? output.type : value->type});
         }
         OnnxModel result = prune(results);
         result.outputs = std::move(infos);
@@ -111,7 +112,12 @@ private:
             const auto given = options_.values.find(info.name);
             if (given != options_.values.end()) {
                 value.dims = given->second.dims;
-                value.type = given->second.type;
+                const bool is_same = info.type == OnnxType::undefined || info.type == given->second.type;
+                if (!is_same && given->second.size() != 0) {
+                    fail("input ", info.name, " is of ", to_string(info.type), ", its value of ",
+                         to_string(given->second.type));
+                }
+                if (is_same) value.type = given->second.type;
                 if (given->second.size() != count_of(value.dims)) fail("input ", info.name, ": its value is misshapen");
                 // Only floats can be given at run time.
                 if (given->second.is_float())
@@ -121,7 +127,7 @@ private:
             } else {
                 value.dims = fixed_dims(info);
             }
-            if (count_of(value.dims) == 0) value.known = own_elements<float>(value.dims, OnnxType::float32, {});
+            if (count_of(value.dims) == 0) value.known = empty_tensor(value.dims, value.type);
             if (!value.known) {
                 value.is_input = true;
                 inputs_.push_back(&value);

@@ -4,6 +4,7 @@
 #include <primsel/io/onnx/call.hpp>
 
 #include <numeric>
+#include <optional>
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
 
@@ -153,6 +154,11 @@ inline Operand emit_slice(Builder& build, Operand src, std::vector<Range> const&
 }
 /// Ranges along all of a tensor's axes, of the first input.
 inline void give_slice(Call& call, std::vector<Range> ranges, std::size_t output = 0) {
+    if (std::ranges::any_of(ranges, [](Range const& range) { return range.count == 0; })) {
+        Sizes dims;
+        for (Range const& range : ranges) dims.push_back(range.count);
+        return call.give(empty_tensor(std::move(dims), call.input(0).type), output);
+    }
     if (const OnnxTensor* known = call.known(0)) {
         const Sizes strides = row_major(known->dims);
         Strided places;
@@ -281,6 +287,63 @@ namespace detail {
         return dst;
     });
 }
+/// Indices as steps within steps, the innermost last; nothing when they are not.
+[[nodiscard]] inline std::optional<Strided> steps_of(Sizes const& indices) {
+    Strided steps{{}, {}, indices[0]};
+    for (std::size_t block = 1; block < indices.size();) {
+        const std::int64_t stride = indices[block] - indices[0];
+        std::size_t count = 1;
+        while (count * block < indices.size() &&
+               indices[count * block] == indices[0] + static_cast<std::int64_t>(count) * stride) {
+            ++count;
+        }
+        steps.dims.insert(steps.dims.begin(), static_cast<std::int64_t>(count));
+        steps.strides.insert(steps.strides.begin(), stride);
+        block *= count;
+    }
+    if (count_of(steps.dims) != indices.size()) return std::nullopt;
+    bool is_same = true;
+    std::size_t i = 0;
+    walk(steps, steps,
+         [&](std::size_t at, std::size_t) { is_same = is_same && static_cast<std::int64_t>(at) == indices[i++]; });
+    return is_same ? std::optional(steps) : std::nullopt;
+}
+/// Elements of an axis of one image.
+inline Operand emit_gather(Builder& build, Operand const& src, std::size_t axis, Sizes const& indices, Sizes dims) {
+    std::vector<Range> ranges;
+    for (const std::int64_t dim : src.dims) ranges.push_back({0, dim, 1});
+    const auto rows = [&](std::size_t first, std::size_t count) {
+        ranges[axis] = {indices[first], static_cast<std::int64_t>(count), 1};
+        return emit_slice(build, src, ranges);
+    };
+    // How far the indices count up from one on.
+    const auto run = [&](std::size_t first) {
+        std::size_t last = first + 1;
+        while (last < indices.size() && indices[last] == indices[last - 1] + 1) ++last;
+        return last - first;
+    };
+    if (run(0) == indices.size()) return build.reshape(rows(0, indices.size()), std::move(dims));
+    const auto steps = steps_of(indices);
+    if (steps && steps->dims.size() + 2 <= Dims::max_rank) {
+        const std::int64_t inner = product(src.dims, axis + 1, src.dims.size());
+        Strided places{{product(src.dims, 0, axis)}, {src.dims[axis] * inner}, steps->offset * inner};
+        for (std::size_t i = 0; i < steps->dims.size(); ++i) {
+            places.dims.push_back(steps->dims[i]);
+            places.strides.push_back(steps->strides[i] * inner);
+        }
+        places.dims.push_back(inner), places.strides.push_back(1);
+        return build.strided(src, places, std::move(dims));
+    }
+    std::vector<std::size_t> parts;
+    AxisView along{};
+    for (std::size_t first = 0; first < indices.size(); first += run(first)) {
+        if (parts.size() == 1024) fail("its indices are too irregular");
+        const Operand part = rows(first, run(first));
+        along = build.view_along(part.dims, axis);
+        parts.push_back(build.view(part, along.shape));
+    }
+    return build.operand(build.emit(ConcatParams{along.axis}, std::move(parts)), std::move(dims));
+}
 }  // namespace detail
 
 inline void translate_gather(Call& call) {
@@ -291,27 +354,18 @@ inline void translate_gather(Call& call) {
     if (const OnnxTensor* known = call.known(0)) {
         return call.give(detail::gather_constant(call, *known, indices, axis));
     }
-    if (indices.dims.size() > 1 || indices.size() == 0) fail("at run time only along a list of indices");
-    const auto extent = static_cast<std::size_t>(dims[axis]);
-    Range range{static_cast<std::int64_t>(axis_index(indices.integers[0], extent)),
-                static_cast<std::int64_t>(indices.size()), 1};
-    for (std::size_t i = 1; i < indices.size(); ++i) {
-        const auto index = static_cast<std::int64_t>(axis_index(indices.integers[i], extent));
-        if (i == 1) range.step = index - range.first;
-        if (index != range.first + static_cast<std::int64_t>(i) * range.step) {
-            fail("at run time only along indices of equal distance");
-        }
-    }
+    if (indices.size() == 0) fail("without indices");
     const std::size_t image_axis = call.build.image_axis(static_cast<std::int64_t>(axis), dims.size());
     const Operand src = call.operand(0);
-    std::vector<Range> ranges;
-    for (const std::int64_t dim : src.dims) ranges.push_back({0, dim, 1});
-    ranges[image_axis] = range;
-    Operand picked = emit_slice(call.build, src, ranges);
-    if (!indices.dims.empty()) return call.give(std::move(picked));
-    Sizes result = picked.dims;
+    Sizes at;
+    for (const std::int64_t index : indices.integers) {
+        at.push_back(static_cast<std::int64_t>(axis_index(index, static_cast<std::size_t>(dims[axis]))));
+    }
+    Sizes result = src.dims;
     result.erase(result.begin() + static_cast<std::ptrdiff_t>(image_axis));
-    call.give(call.build.reshape(picked, std::move(result)));
+    result.insert(result.begin() + static_cast<std::ptrdiff_t>(image_axis), indices.dims.begin(), indices.dims.end());
+    (void)elements(result);
+    call.give(detail::emit_gather(call.build, src, image_axis, at, std::move(result)));
 }
 
 namespace detail {

@@ -34,6 +34,14 @@ using OnnxType = onnx::DataType;
     return number < std::size(names) ? names[number] : "unknown type";
 }
 
+namespace onnx {
+/// Whether elements are held as float; those of all other types are integers.
+[[nodiscard]] constexpr bool is_float(OnnxType type) {
+    return type == OnnxType::float32 || type == OnnxType::float16 || type == OnnxType::bfloat16 ||
+           type == OnnxType::float64;
+}
+}  // namespace onnx
+
 /// Numbers of any rank, row-major. Copies share the elements.
 struct OnnxTensor {
     std::string name;
@@ -47,10 +55,7 @@ struct OnnxTensor {
     /// Keeps the elements alive.
     std::shared_ptr<const void> owner;
 
-    [[nodiscard]] bool is_float() const {
-        return type == OnnxType::float32 || type == OnnxType::float16 || type == OnnxType::bfloat16 ||
-               type == OnnxType::float64;
-    }
+    [[nodiscard]] bool is_float() const { return onnx::is_float(type); }
     [[nodiscard]] std::size_t size() const { return is_float() ? floats.size() : integers.size(); }
 };
 
@@ -89,6 +94,12 @@ template <class T>
         tensor.integers = *owner;
     tensor.owner = std::move(owner);
     return tensor;
+}
+
+/// A tensor with an extent of 0.
+[[nodiscard]] inline OnnxTensor empty_tensor(std::vector<std::int64_t> dims, OnnxType type) {
+    return is_float(type) ? own_elements<float>(std::move(dims), type, {})
+                          : own_elements<std::int64_t>(std::move(dims), type, {});
 }
 
 /// A TensorProto: where its elements lie, not yet what they are.
