@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/op/all.hpp>
+#include <primsel/op/table.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -83,6 +84,8 @@ void run(benchmark::State& state, Params const& params, std::vector<ps::Shape> c
         benchmark::ClobberMemory();
     }
     set_rate(state, floats);
+    state.counters["FLOP/s"] = benchmark::Counter(ps::Op<Params>::operations(params, shapes, output) * batch,
+                                                  benchmark::Counter::kIsIterationInvariantRate);
 }
 
 template <class Params>
@@ -92,8 +95,10 @@ void add(Params const& params, std::string const& detail, std::vector<ps::Shape>
                '/' + std::string(layout);
     };
     benchmark::RegisterBenchmark(name("chw").c_str(), run<ps::chw, Params>, params, shapes, batch);
-    benchmark::RegisterBenchmark(name("hcw").c_str(), run<ps::hcw, Params>, params, shapes, batch);
-    benchmark::RegisterBenchmark(name("hwc").c_str(), run<ps::hwc, Params>, params, shapes, batch);
+    if constexpr (ps::runs_in<Params, ps::default_arch, ps::hcw>) {
+        benchmark::RegisterBenchmark(name("hcw").c_str(), run<ps::hcw, Params>, params, shapes, batch);
+        benchmark::RegisterBenchmark(name("hwc").c_str(), run<ps::hwc, Params>, params, shapes, batch);
+    }
 }
 
 template <class L>
@@ -107,6 +112,41 @@ void epilogue(benchmark::State& state, ps::Shape shape) {
         benchmark::ClobberMemory();
     }
     set_rate(state, 3 * shape.size());
+}
+
+// Squeeze and excitation, attention, the necks of detectors and segmenters.
+void add_new_kinds() {
+    using ps::Axis;
+    const ps::BinaryParams multiply{ps::BinaryKind::multiply};
+    add(multiply, "_per_channel", {{96, 56, 56}, {96, 1, 1}});
+    add(multiply, "_per_channel", {{3, 224, 224}, {3, 1, 1}});
+    add(multiply, "_per_channel", {{960, 7, 7}, {960, 1, 1}});
+    add(multiply, "_of_one_shape", {{64, 56, 56}, {64, 56, 56}});
+    add(multiply, "_per_pixel", {{64, 56, 56}, {1, 56, 56}});
+    add(ps::BinaryParams{ps::BinaryKind::prelu}, "", {{64, 56, 56}, {64, 1, 1}});
+    add(ps::ConcatParams{Axis::h}, "_h", {{64, 28, 28}, {64, 28, 28}});
+    add(ps::SliceParams{0, 14, Axis::w}, "_w", {{64, 28, 28}});
+    add(ps::SoftmaxParams{Axis::w}, "_w", {{12, 197, 197}});
+    add(ps::SoftmaxParams{Axis::h}, "_h", {{12, 197, 197}});
+    add(ps::ReduceParams{.axis = Axis::w}, "_w", {{64, 56, 56}});
+    add(ps::ReduceParams{.axis = Axis::c}, "_c", {{64, 56, 56}});
+    add(ps::PadParams{.padding = 3, .mode = ps::PadMode::reflect}, "_reflect", {{64, 56, 56}});
+    add(ps::PoolParams{.window = 3, .stride = 1, .padding = 2, .dilation = 2}, "_3x3d2", {{64, 56, 56}});
+    add(ps::ResizeParams{.size = 56}, "_nearest_x2", {{64, 28, 28}});
+    add(ps::ResizeParams{.size = 56, .mode = ps::ResizeMode::linear}, "_linear_x2", {{64, 28, 28}});
+    add(ps::ResizeParams{.size = 520, .mode = ps::ResizeMode::linear}, "_linear_x8", {{21, 65, 65}});
+    add(ps::ReshapeParams{{64 * 56, 1, 56}}, "", {{64, 56, 56}});
+    add(ps::AsStridedParams{{56, 56, 64}, {56, 1, 56 * 56}, 0, {56, 56, 64}}, "_transpose", {{64, 56, 56}});
+    add(ps::AsStridedParams{{16, 56, 2, 56, 2}, {4 * 56 * 56, 56, 2 * 56 * 56, 1, 56 * 56}, 0, {16, 112, 112}},
+        "_depth_to_space", {{64, 56, 56}});
+    add(ps::MatMulParams{}, "", {{12, 197, 64}, {12, 64, 197}});
+    add(ps::MatMulParams{}, "", {{12, 197, 197}, {12, 197, 64}});
+    add(ps::MatMulParams{}, "", {{1, 197, 768}, {1, 768, 768}});
+    add(ps::MaxPoolIndicesParams{{.window = 2, .stride = 2}}, "_2x2s2", {{64, 112, 112}});
+    add(ps::ConvTransposeParams{.k = 64, .kernel = 2, .stride = 2}, "_64_2x2s2", {{128, 56, 56}});
+    add(ps::ConvTransposeParams{.k = 256, .kernel = 4, .stride = 2, .padding = 1}, "_256_4x4s2", {{512, 8, 8}});
+    add(ps::ConvTransposeParams{.k = 21, .kernel = 16, .stride = 8, .padding = 4, .groups = 21}, "_21_16x16s8",
+        {{21, 34, 34}});
 }
 
 // The layers of AlexNet, VGG, GoogLeNet and ResNet, and what hides in no cache.
@@ -145,6 +185,7 @@ const bool registered = [] {
     add(ps::DenseParams{.k = 1000}, "_1000", {{512, 1, 1}});
     add(ps::DenseParams{.k = 4096}, "_4096", {{4096, 1, 1}});
     add(ps::DenseParams{.k = 4096}, "_4096", {{4096, 1, 1}}, 16);
+    add_new_kinds();
     const ps::Shape shape{64, 56, 56};
     benchmark::RegisterBenchmark("epilogue/64x56x56/1/chw", epilogue<ps::chw>, shape);
     benchmark::RegisterBenchmark("epilogue/64x56x56/1/hcw", epilogue<ps::hcw>, shape);

@@ -4,12 +4,15 @@
 #include <primsel/op/detail/copy.hpp>
 #include <primsel/op/detail/walk.hpp>
 #include <primsel/op/op.hpp>
+#include <primsel/tensor/transpose.hpp>
 
 #include <algorithm>
 #include <concepts>
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// Rows of neighbours are copied; where another axis than the last is that of the input's neighbours, the two are
+/// transposed.
 template <>
 struct Op<AsStridedParams> {
     static constexpr bool in_place = false;
@@ -19,23 +22,58 @@ struct Op<AsStridedParams> {
     template <class Arch, StridedLayout L>
         requires std::same_as<L, chw>
     static void run(AsStridedParams const& params, OpArgs const& args) noexcept {
-        detail::Walk<1, Dims::max_rank + 1> axes;
+        Axes axes;
         axes.add(static_cast<std::size_t>(args.batch), {static_cast<std::ptrdiff_t>(args.src_shape[0].size())});
         for (std::size_t i = 0; i < params.dims.rank(); ++i) {
             axes.add(static_cast<std::size_t>(params.dims[i]), {params.strides[i]});
         }
-        const std::size_t floats = axes.row_floats();
+        const float* src = args.src[0] + params.offset;
         const std::ptrdiff_t step = axes.row_step()[0];
-        axes.for_each_row(args.executor, [=, src = args.src[0] + params.offset, dst = args.dst](
-                                             std::size_t row, auto const& at, detail::Part part) {
-            const float* from = src + at[0];
-            float* to = dst + row * floats;
-            if (step == 1) return detail::copy_part<Arch>(from, to, floats, part);
-            const std::size_t last = floats * (part.index + 1) / part.count;
-            for (std::size_t i = floats * part.index / part.count; i < last; ++i) {
-                to[i] = from[static_cast<std::ptrdiff_t>(i) * step];
+        if (step > 1) {
+            for (std::size_t axis = 0; axis + 1 < axes.rank(); ++axis) {
+                if (axes.step(axis)[0] == 1) return transposed(axes, axis, src, args.dst, args.executor);
             }
-        });
+        }
+        const std::size_t floats = axes.row_floats();
+        axes.for_each_row(args.executor,
+                          [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, detail::Part part) {
+                              const float* from = src + at[0];
+                              float* to = dst + row * floats;
+                              if (step == 1) return detail::copy_part<Arch>(from, to, floats, part);
+                              const std::size_t last = floats * (part.index + 1) / part.count;
+                              for (std::size_t i = floats * part.index / part.count; i < last; ++i) {
+                                  to[i] = from[static_cast<std::ptrdiff_t>(i) * step];
+                              }
+                          });
+    }
+
+private:
+    static constexpr std::size_t max_rank = Dims::max_rank + 1;
+    using Axes = detail::Walk<1, max_rank>;
+
+    /// The input's neighbours lie along `columns`, the result's along the last axis.
+    static void transposed(Axes const& axes, std::size_t columns, const float* src, float* dst,
+                           ExecutorRef executor) noexcept {
+        const std::size_t last = axes.rank() - 1, rows = axes.extent(last);
+        std::array<std::size_t, max_rank> dst_step;
+        dst_step[last] = 1;
+        for (std::size_t axis = last; axis-- > 0;) dst_step[axis] = dst_step[axis + 1] * axes.extent(axis + 1);
+        detail::Walk<2, max_rank> walk;
+        const auto add = [&](std::size_t axis) {
+            walk.add(axes.extent(axis), {axes.step(axis)[0], static_cast<std::ptrdiff_t>(dst_step[axis])});
+        };
+        for (std::size_t axis = 0; axis < last; ++axis) {
+            if (axis != columns) add(axis);
+        }
+        add(columns);
+        const std::size_t count = walk.row_floats(), src_step = static_cast<std::size_t>(axes.step(last)[0]);
+        walk.for_each_row(
+            executor,
+            [=, step = dst_step[columns]](std::size_t, auto const& at, detail::Part part) {
+                transpose_columns(src + at[0], src_step, dst + at[1], step, rows, count * part.index / part.count,
+                                  count * (part.index + 1) / part.count);
+            },
+            rows);
     }
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/layer/combine.hpp>
+#include <primsel/op/detail/elements.hpp>
 #include <primsel/op/detail/vectors.hpp>
 #include <primsel/op/detail/walk.hpp>
 #include <primsel/op/op.hpp>
@@ -25,7 +26,8 @@ struct Op<BinaryParams> {
     static void run(BinaryParams const& params, OpArgs const& args) noexcept {
         binary<Arch>(
             params.kind, args,
-            axes(args, L::strides(args.dst_shape), L::strides(args.src_shape[0]), L::strides(args.src_shape[1])));
+            axes(args, L::strides(args.dst_shape), L::strides(args.src_shape[0]), L::strides(args.src_shape[1])),
+            detail::channel_view<L>(args.dst_shape, 1));
     }
 
 private:
@@ -53,20 +55,50 @@ private:
     }
 
     template <class Arch>
-    static void binary(BinaryKind kind, OpArgs const& args, Axes const& axes) noexcept {
+    static void binary(BinaryKind kind, OpArgs const& args, Axes const& axes, detail::AxisView image) noexcept {
         using V = Floats<Arch>;
         switch (kind) {
             case BinaryKind::add:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return a + b; });
+                return any<Arch>(args, axes, image, [](V const& a, V const& b) { return a + b; });
             case BinaryKind::subtract:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return a - b; });
+                return any<Arch>(args, axes, image, [](V const& a, V const& b) { return a - b; });
             case BinaryKind::multiply:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return a * b; });
+                return any<Arch>(args, axes, image, [](V const& a, V const& b) { return a * b; });
             case BinaryKind::divide:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return a / b; });
+                return any<Arch>(args, axes, image, [](V const& a, V const& b) { return a / b; });
             case BinaryKind::prelu:
-                return rows<Arch>(args, axes,
-                                  [](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
+                return any<Arch>(args, axes, image,
+                                 [](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
+        }
+    }
+
+    template <class Arch, class F>
+    static void any(OpArgs const& args, Axes const& axes, detail::AxisView image, F const& f) noexcept {
+        const Shape of_channels{args.dst_shape.c, 1, 1};
+        const bool few = image.inner == 1 && image.count > 1 && image.count < 32 && image.outer >= lanes<Arch>;
+        if (few && args.src_shape[0] == args.dst_shape && args.src_shape[1] == of_channels) {
+            few_channels<Arch>(args, image, args.src[0], args.src[1], f);
+        } else if (few && args.src_shape[1] == args.dst_shape && args.src_shape[0] == of_channels) {
+            few_channels<Arch>(args, image, args.src[1], args.src[0],
+                               [f](auto const& b, auto const& a) { return f(a, b); });
+        } else {
+            rows<Arch>(args, axes, f);
+        }
+    }
+
+    /// One element a channel, where a pixel's channels are neighbours but too few for rows of their own.
+    template <class Arch, class F>
+    static void few_channels(OpArgs const& args, detail::AxisView image, const float* src, const float* of_channels,
+                             F const& f) noexcept {
+        float* dst = args.dst;
+        for (int n = 0; n < args.batch; ++n) {
+            detail::for_channel_elements<Arch, 1>(
+                args.executor, image, of_channels,
+                [=](std::size_t at, std::size_t count, const Floats<Arch>* of_channel) {
+                    detail::store_up_to<Arch>(dst + at, f(detail::load_up_to<Arch>(src + at, count), *of_channel),
+                                              count);
+                });
+            src += args.dst_shape.size(), dst += args.dst_shape.size(), of_channels += image.count;
         }
     }
 

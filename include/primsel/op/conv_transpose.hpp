@@ -8,13 +8,14 @@
 
 #include <algorithm>
 #include <concepts>
+#include <numeric>
 
 namespace primsel::inline PRIMSEL_ABI {
 
 /// Every output is the sum of the taps that reach it: tap (i, j) takes row (y + top - i * dilation) / stride of the
 /// input to row y, where that is whole. Columns of the result that are a stride apart take neighbouring columns of the
-/// input by the same taps, so that they are computed together. Packed: blocks of four of a group's outputs (of one,
-/// where it has no more), each the biases, then for each tap and input channel the block's weights.
+/// input by the same taps, so that they are computed together. Packed: blocks of eight of a group's outputs (of four or
+/// one, where it has no more), each the biases, then for each tap and input channel the block's weights.
 template <>
 struct Op<ConvTransposeParams> {
     static constexpr bool in_place = false;
@@ -63,11 +64,12 @@ private:
               c(static_cast<std::size_t>(input.c) / groups),
               k(static_cast<std::size_t>(params.k) / groups),
               taps(static_cast<std::size_t>(params.kernel.h) * static_cast<std::size_t>(params.kernel.w)),
-              block(k == 1 ? 1 : several),
+              block(k == 1   ? 1
+                    : k <= 4 ? 4
+                             : 8),
               blocks((k + block - 1) / block) {}
         [[nodiscard]] std::size_t block_floats() const { return block * (1 + taps * c); }
     };
-    static constexpr std::size_t several = 4;
 
     template <class Arch>
     static void rows(ConvTransposeParams const& params, OpArgs const& args) noexcept {
@@ -77,16 +79,26 @@ private:
         detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * blocks * h, row_floats / 4,
                            [=, &params, &args](std::size_t first, std::size_t last) {
                                for (std::size_t item = first; item < last; ++item) {
-                                   const std::size_t image = item / h / blocks, block = item / h % blocks;
-                                   const Row row(params, args, sizes, image, block, static_cast<int>(item % h));
+                                   const std::size_t row = item / blocks, block = item % blocks;
+                                   const Row of_block(params, args, sizes, row / h, block, static_cast<int>(row % h));
                                    if (sizes.block == 1) {
-                                       columns<Arch, 1>(row);
+                                       columns<Arch, 1>(of_block);
+                                   } else if (sizes.block == 4) {
+                                       columns<Arch, 4>(of_block);
                                    } else {
-                                       columns<Arch, several>(row);
+                                       columns<Arch, 8>(of_block);
                                    }
                                }
                            });
     }
+
+    /// The taps along one axis that reach an output: first, first + step, ..., of which some may lie outside the input.
+    struct Taps {
+        int first = 0, step;
+        Taps(int place, int count, int stride, int dilation) : step(stride / std::gcd(stride, dilation)) {
+            while (first < count && (place - first * dilation) % stride != 0) ++first;
+        }
+    };
 
     /// A row of the outputs of a block.
     struct Row {
@@ -96,10 +108,16 @@ private:
         const float *src, *weights;
         float* dst;
         int y;
+        Taps taps;
 
         Row(ConvTransposeParams const& p, OpArgs const& args, Sizes const& sizes, std::size_t image, std::size_t block,
             int row)
-            : params(p), in(args.src_shape[0]), out(args.dst_shape), channels(sizes.c), y(row) {
+            : params(p),
+              in(args.src_shape[0]),
+              out(args.dst_shape),
+              channels(sizes.c),
+              y(row + p.padding.top),
+              taps(y, p.kernel.h, p.stride.h, p.dilation.h) {
             const std::size_t group = block / sizes.blocks, k = block % sizes.blocks * sizes.block;
             used = std::min(sizes.block, sizes.k - k);
             src = args.src[0] + image * in.size() + group * sizes.c * in.pixels();
@@ -112,12 +130,17 @@ private:
     template <class Arch, std::size_t block>
     static void columns(Row const& row) noexcept {
         constexpr int width = lanes<Arch>;
+        constexpr bool two = 2 * block + 2 < registers<Arch>;
         const int stride = row.params.stride.w;
         for (int phase = 0; phase < std::min(stride, row.out.w); ++phase) {
             const int count = (row.out.w - phase + stride - 1) / stride;
             int begin = 0;
-            for (; count - begin > width; begin += 2 * width) tile<Arch, block, 2>(row, phase, begin, count - begin);
-            if (begin < count) tile<Arch, block, 1>(row, phase, begin, count - begin);
+            if constexpr (two) {
+                for (; count - begin > width; begin += 2 * width) {
+                    tile<Arch, block, 2>(row, phase, begin, count - begin);
+                }
+            }
+            for (; begin < count; begin += width) tile<Arch, block, 1>(row, phase, begin, count - begin);
         }
     }
 
@@ -133,37 +156,25 @@ private:
             PRIMSEL_UNROLL
             for (std::size_t v = 0; v < vectors; ++v) sum[k][v] = V(row.weights[k]);
         }
-        const float* weights = row.weights + block;
         const std::size_t tap_floats = row.channels * block, plane = row.in.pixels();
-        for (int i = 0; i < p.kernel.h; ++i) {
-            const int down = row.y + p.padding.top - i * p.dilation.h;
-            for (int j = 0; j < p.kernel.w; ++j, weights += tap_floats) {
-                const int across = phase + p.padding.left - j * p.dilation.w;
-                if (down < 0 || down % p.stride.h != 0 || down / p.stride.h >= row.in.h) continue;
-                if (across % p.stride.w != 0) continue;
-                const int at = across / p.stride.w + begin, n = row.in.w;
+        const int place = phase + p.padding.left, n = row.in.w;
+        const Taps across(place, p.kernel.w, p.stride.w, p.dilation.w);
+        for (int i = row.taps.first; i < p.kernel.h; i += row.taps.step) {
+            const int from = row.y - i * p.dilation.h;
+            if (from < 0 || from / p.stride.h >= row.in.h) continue;
+            for (int j = across.first; j < p.kernel.w; j += across.step) {
+                const int at = (place - j * p.dilation.w) / p.stride.w + begin;
                 if (at >= n || at + static_cast<int>(vectors) * width <= 0) continue;
-                const float* src = row.src + static_cast<std::size_t>(down / p.stride.h * n);
-                const auto add = [&](auto const& load_at) {
-                    const float* of_channel = weights;
-                    for (std::size_t c = 0; c < row.channels; ++c, of_channel += block) {
-                        V x[vectors];
-                        PRIMSEL_UNROLL
-                        for (std::size_t v = 0; v < vectors; ++v) {
-                            x[v] = load_at(src + c * plane, at + static_cast<int>(v) * width);
-                        }
-                        PRIMSEL_UNROLL
-                        for (std::size_t k = 0; k < block; ++k) {
-                            const V weight(of_channel[k]);
-                            PRIMSEL_UNROLL
-                            for (std::size_t v = 0; v < vectors; ++v) sum[k][v] = fma<Arch>(x[v], weight, sum[k][v]);
-                        }
-                    }
-                };
+                const float* weights = row.weights + block + static_cast<std::size_t>(i * p.kernel.w + j) * tap_floats;
+                const float* src = row.src + static_cast<std::size_t>(from / p.stride.h * n);
                 if (at >= 0 && at + static_cast<int>(vectors) * width <= n) {
-                    add([](const float* line, int x) { return load<Arch>(line + x); });
+                    add_tap<Arch, block, vectors>(sum, weights, row.channels, src + at, plane,
+                                                  [](const float* x, int v) { return load<Arch>(x + v * width); });
                 } else {
-                    add([n](const float* line, int x) { return detail::load_around<Arch>(line, x, n, 0.0F); });
+                    add_tap<Arch, block, vectors>(sum, weights, row.channels, src, plane,
+                                                  [at, n](const float* line, int v) {
+                                                      return detail::load_around<Arch>(line, at + v * width, n, 0.0F);
+                                                  });
                 }
             }
         }
@@ -174,6 +185,35 @@ private:
                 put<Arch>(sum[k][v], dst + phase, p.stride.w, begin + static_cast<int>(v) * width,
                           count - static_cast<int>(v) * width);
             }
+        }
+    }
+
+    /// load_x(src, v): vector v of the input's columns, src being of its first channel and plane what is between two.
+    template <class Arch, std::size_t block, std::size_t vectors, class Load>
+    static PRIMSEL_INLINE void add_tap(Floats<Arch> (&sum)[block][vectors], const float* weights, std::size_t channels,
+                                       const float* src, std::size_t plane, Load const& load_x) noexcept {
+        using V = Floats<Arch>;
+        V local[block][vectors];  // in registers
+        PRIMSEL_UNROLL
+        for (std::size_t k = 0; k < block; ++k) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) local[k][v] = sum[k][v];
+        }
+        for (std::size_t c = 0; c < channels; ++c, src += plane, weights += block) {
+            V x[vectors];
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) x[v] = load_x(src, static_cast<int>(v));
+            PRIMSEL_UNROLL
+            for (std::size_t k = 0; k < block; ++k) {
+                const V weight(weights[k]);
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) local[k][v] = fma<Arch>(x[v], weight, local[k][v]);
+            }
+        }
+        PRIMSEL_UNROLL
+        for (std::size_t k = 0; k < block; ++k) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[k][v] = local[k][v];
         }
     }
 

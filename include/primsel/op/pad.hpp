@@ -40,17 +40,19 @@ private:
                                    static_cast<std::size_t>(row) * from.h;
                 if (to.w != from.w) {
                     pad_pixels(params, in, src, dst);
-                } else if (params.mode == PadMode::constant) {
+                } else {
                     const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
                     const std::size_t after = static_cast<std::size_t>(params.padding.right) * to.w;
                     const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
-                    dst = std::fill_n(dst, before, params.value);
-                    detail::copy_floats<Arch>(src, dst, floats);
-                    std::fill_n(dst + floats, after, params.value);
-                } else {
-                    for (int w = -params.padding.left; w < in.w + params.padding.right; ++w, dst += to.w) {
-                        const auto column = static_cast<std::size_t>(source(params.mode, w, in.w));
-                        detail::copy_floats<Arch>(src + column * from.w, dst, to.w);
+                    if (params.mode == PadMode::constant) {
+                        dst = std::fill_n(dst, before, params.value);
+                        detail::copy_floats<Arch>(src, dst, floats);
+                        std::fill_n(dst + floats, after, params.value);
+                    } else {
+                        detail::copy_floats<Arch>(src, dst + before, floats);
+                        border<Arch>(params.mode, -params.padding.left, 0, in.w, src, dst, to.w);
+                        border<Arch>(params.mode, in.w, in.w + params.padding.right, in.w, src, dst + before + floats,
+                                     to.w);
                     }
                 }
             }
@@ -68,6 +70,14 @@ private:
                 break;
         }
         return at;
+    }
+
+    /// Pixels [first, last) of a row, all outside the image.
+    template <class Arch>
+    static void border(PadMode mode, int first, int last, int count, const float* src, float* dst, std::size_t pixel) {
+        for (int w = first; w < last; ++w, dst += pixel) {
+            detail::copy_floats<Arch>(src + static_cast<std::size_t>(source(mode, w, count)) * pixel, dst, pixel);
+        }
     }
 
     /// A row whose pixels get further channels.

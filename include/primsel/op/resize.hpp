@@ -2,6 +2,7 @@
 
 #include <primsel/layer/reshape.hpp>
 #include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/detail/copy.hpp>
 #include <primsel/op/detail/vectors.hpp>
 #include <primsel/op/op.hpp>
 
@@ -18,8 +19,9 @@ struct ResizeAxis {
     float scale;
     ResizeParams const& params;
 
-    /// Where output x lies in the input. Of integers where it can be, so that a place halfway between two pixels is
-    /// exactly that.
+    /// Where output x lies in the input. With a given factor the result size of align_corners is what that makes of the
+    /// input's, unrounded, as in ONNX's own tests. Of integers where it can be, so that a place halfway between two
+    /// pixels is exactly that.
     [[nodiscard]] double place(int x) const {
         const double ratio_in = in, ratio_out = scale > 0 ? in / static_cast<double>(scale) : out;
         switch (params.coordinates) {
@@ -82,7 +84,28 @@ struct Op<ResizeParams> {
     }
 
 private:
+    /// Columns at a time: what is known of them is kept for all rows of a block.
     static constexpr int columns = 128;
+    static constexpr int vector = 16;  // at most
+    struct Columns {
+        int count;
+        int first[columns + vector], second[columns + vector];
+        float weight[columns + vector];
+    };
+
+    static void find(detail::ResizeAxis const& axis, int begin, Columns& result) noexcept {
+        result.count = std::min(columns, axis.out - begin);
+        for (int i = 0; i < result.count + vector; ++i) {
+            // Beyond the last, the last again.
+            const int x = begin + std::min(i, result.count - 1);
+            if (axis.params.mode == ResizeMode::nearest) {
+                result.first[i] = axis.nearest(x);
+            } else {
+                const auto [first, second, weight] = axis.between(x);
+                result.first[i] = first, result.second[i] = second, result.weight[i] = weight;
+            }
+        }
+    }
 
     template <class Arch>
     static void resize(ResizeParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
@@ -90,80 +113,115 @@ private:
         const detail::ResizeAxis down{in.h, out.h, params.scale_h, params};
         const detail::ResizeAxis across{in.w, out.w, params.scale_w, params};
         // A row is one of one channel, or of all.
-        const std::size_t pixel = to.w, h = static_cast<std::size_t>(out.h);
-        const std::size_t channels = pixel == 1 ? static_cast<std::size_t>(out.c) : 1;
+        const auto c = static_cast<std::size_t>(out.c), h = static_cast<std::size_t>(out.h),
+                   w = static_cast<std::size_t>(out.w), pixel = to.w, row_floats = w * pixel;
+        const std::size_t channels = pixel == 1 ? c : 1;
         const bool planes = to.c > to.h;
-        const auto row_at = [=](std::size_t row) {
-            const std::size_t of_image = row % (channels * h);
-            return Coord{static_cast<int>(planes ? of_image / h : of_image % channels),
-                         static_cast<int>(planes ? of_image % h : of_image / channels), 0};
-        };
-        detail::for_ranges(
-            args.executor, static_cast<std::size_t>(args.batch) * channels * h, static_cast<std::size_t>(out.w) * pixel,
-            [=, &args](std::size_t first, std::size_t last) {
-                const auto source = [&](std::size_t row, Coord at, int y) {
-                    return args.src[0] + row / (channels * h) * in.size() + static_cast<std::size_t>(at.c) * from.c +
-                           static_cast<std::size_t>(y) * from.h;
-                };
-                for (int begin = 0; begin < out.w; begin += columns) {
-                    const int count = std::min(columns, out.w - begin);
-                    if (params.mode == ResizeMode::nearest) {
-                        std::size_t index[columns];
-                        for (int i = 0; i < count; ++i) {
-                            index[i] = static_cast<std::size_t>(across.nearest(begin + i)) * pixel;
-                        }
-                        for (std::size_t row = first; row < last; ++row) {
-                            const Coord at = row_at(row);
-                            nearest<Arch>(
-                                source(row, at, down.nearest(at.h)), index, count, pixel,
-                                args.dst +
-                                    (row * static_cast<std::size_t>(out.w) + static_cast<std::size_t>(begin)) * pixel);
-                        }
-                    } else {
-                        detail::ResizeAxis::Between between[columns];
-                        for (int i = 0; i < count; ++i) between[i] = across.between(begin + i);
-                        for (std::size_t row = first; row < last; ++row) {
-                            const Coord at = row_at(row);
-                            const detail::ResizeAxis::Between rows = down.between(at.h);
-                            linear<Arch>(
-                                source(row, at, rows.first), source(row, at, rows.second), rows.weight, between, count,
-                                pixel,
-                                args.dst +
-                                    (row * static_cast<std::size_t>(out.w) + static_cast<std::size_t>(begin)) * pixel);
-                        }
-                    }
-                }
-            });
+        const std::size_t inner = planes ? h : channels, outer = planes ? channels : h;
+        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_floats,
+                           [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                               const auto each_row = [=](auto const& f) {
+                                   std::size_t row = first / inner % outer, image = first / inner / outer;
+                                   for (std::size_t i = first, column = first % inner; i < last; ++i) {
+                                       const std::size_t channel = planes ? row : column;
+                                       f(src + image * in.size() + channel * from.c,
+                                         static_cast<int>(planes ? column : row), dst + i * row_floats);
+                                       if (++column < inner) continue;
+                                       column = 0;
+                                       if (++row == outer) row = 0, ++image;
+                                   }
+                               };
+                               Columns of;
+                               for (int begin = 0; begin < out.w; begin += columns) {
+                                   find(across, begin, of);
+                                   const std::size_t at = static_cast<std::size_t>(begin) * pixel;
+                                   each_row([&](const float* channel, int y, float* to_row) {
+                                       if (params.mode == ResizeMode::nearest) {
+                                           const float* row =
+                                               channel + static_cast<std::size_t>(down.nearest(y)) * from.h;
+                                           return nearest<Arch>(row, in.w, of, pixel, to_row + at);
+                                       }
+                                       const auto rows = down.between(y);
+                                       const float* above = channel + static_cast<std::size_t>(rows.first) * from.h;
+                                       const float* below = channel + static_cast<std::size_t>(rows.second) * from.h;
+                                       if (pixel == 1) {
+                                           linear_columns<Arch>(above, below, rows.weight, of, to_row + at);
+                                       } else {
+                                           linear_pixels<Arch>(above, below, rows.weight, of, pixel, to_row + at);
+                                       }
+                                   });
+                               }
+                           });
     }
 
     template <class Arch>
-    static void nearest(const float* src, const std::size_t* index, int count, std::size_t pixel, float* dst) noexcept {
+    static void nearest(const float* src, int size, Columns const& of, std::size_t pixel, float* dst) noexcept {
         if (pixel == 1) {
-            for (int i = 0; i < count; ++i) dst[i] = src[index[i]];
+            for (int i = 0; i < of.count; i += lanes<Arch>) {
+                detail::store_up_to<Arch>(dst + i, detail::pick<Arch>(src, of.first + i, 0, size),
+                                          static_cast<std::size_t>(of.count - i));
+            }
         } else {
-            for (int i = 0; i < count; ++i, dst += pixel) {
-                for (std::size_t j = 0; j < pixel; j += lanes<Arch>) {
-                    detail::store_up_to<Arch>(dst + j, detail::load_up_to<Arch>(src + index[i] + j, pixel - j),
-                                              pixel - j);
-                }
+            for (int i = 0; i < of.count; ++i, dst += pixel) {
+                detail::copy_floats<Arch>(src + static_cast<std::size_t>(of.first[i]) * pixel, dst, pixel);
             }
         }
     }
 
     template <class Arch>
-    static void linear(const float* above, const float* below, float down, const detail::ResizeAxis::Between* between,
-                       int count, std::size_t pixel, float* dst) noexcept {
+    static PRIMSEL_INLINE Floats<Arch> mix(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& weight) {
+        return fma<Arch>(b - a, weight, a);
+    }
+
+    /// Columns that are neighbours: first what lies between the two rows, then between its columns.
+    template <class Arch>
+    static void linear_columns(const float* above, const float* below, float down, Columns const& of,
+                               float* dst) noexcept {
         using V = Floats<Arch>;
-        const auto mix = [](V const& a, V const& b, V const& weight) { return fma<Arch>(b - a, weight, a); };
-        for (int i = 0; i < count; ++i, dst += pixel) {
-            const std::size_t left = static_cast<std::size_t>(between[i].first) * pixel,
-                              right = static_cast<std::size_t>(between[i].second) * pixel;
+        constexpr int width = lanes<Arch>, most = 2 * columns;
+        const int begin = of.first[0], span = of.second[of.count - 1] + 1 - begin;
+        if (span > most) {
+            for (int i = 0; i < of.count; i += width) {
+                const auto row = [&](const float* src, const int* index) {
+                    alignas(64) float lane[width];
+                    for (int j = 0; j < width; ++j) lane[j] = src[index[j]];
+                    return load<Arch>(lane);
+                };
+                const V left = mix<Arch>(row(above, of.first + i), row(below, of.first + i), V(down));
+                const V right = mix<Arch>(row(above, of.second + i), row(below, of.second + i), V(down));
+                detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
+                                          static_cast<std::size_t>(of.count - i));
+            }
+            return;
+        }
+        alignas(64) float mixed[most + width];
+        for (int i = 0; i < span; i += width) {
+            const auto n = static_cast<std::size_t>(span - i);
+            store<Arch>(mixed + i, mix<Arch>(detail::load_up_to<Arch>(above + begin + i, n),
+                                             detail::load_up_to<Arch>(below + begin + i, n), V(down)));
+        }
+        for (int i = 0; i < of.count; i += width) {
+            const V left = detail::pick<Arch>(mixed, of.first + i, begin, span);
+            const V right = detail::pick<Arch>(mixed, of.second + i, begin, span);
+            detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
+                                      static_cast<std::size_t>(of.count - i));
+        }
+    }
+
+    /// Pixels of several channels.
+    template <class Arch>
+    static void linear_pixels(const float* above, const float* below, float down, Columns const& of, std::size_t pixel,
+                              float* dst) noexcept {
+        using V = Floats<Arch>;
+        for (int i = 0; i < of.count; ++i, dst += pixel) {
+            const std::size_t left = static_cast<std::size_t>(of.first[i]) * pixel,
+                              right = static_cast<std::size_t>(of.second[i]) * pixel;
             for (std::size_t j = 0; j < pixel; j += lanes<Arch>) {
                 const std::size_t n = pixel - j;
                 const auto at = [n](const float* src) { return detail::load_up_to<Arch>(src, n); };
-                const V a = mix(at(above + left + j), at(below + left + j), V(down));
-                const V b = mix(at(above + right + j), at(below + right + j), V(down));
-                detail::store_up_to<Arch>(dst + j, mix(a, b, V(between[i].weight)), n);
+                const V a = mix<Arch>(at(above + left + j), at(below + left + j), V(down));
+                const V b = mix<Arch>(at(above + right + j), at(below + right + j), V(down));
+                detail::store_up_to<Arch>(dst + j, mix<Arch>(a, b, V(of.weight[i])), n);
             }
         }
     }

@@ -80,6 +80,10 @@ private:
                            float* dst) noexcept {
         using V = Floats<Arch>;
         constexpr std::size_t width = lanes<Arch>;
+        if (lines <= 2 * width) {
+            for (std::size_t i = 0; i < lines; i += width) one_vector<Arch>(count, inner, lines - i, src + i, dst + i);
+            return;
+        }
         alignas(64) float top[strip], sum[strip];
         for (std::size_t i = 0; i < lines; i += width) {
             store<Arch>(top + i, V(lowest));
@@ -104,6 +108,26 @@ private:
                 const V power = detail::load_up_to<Arch>(dst + c * inner + i, lines - i);
                 detail::store_up_to<Arch>(dst + c * inner + i, power / load<Arch>(sum + i), lines - i);
             }
+        }
+    }
+
+    /// The same for one vector of lines, whose largest and sums stay in registers.
+    template <class Arch>
+    static void one_vector(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
+                           float* dst) noexcept {
+        using V = Floats<Arch>;
+        V top(lowest), sum(0.0F);
+        for (std::size_t i = 0; i < count; ++i) {
+            top = max<Arch>(top, detail::load_up_to<Arch>(src + i * inner, lines));
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            const V power = xsimd::exp(detail::load_up_to<Arch>(src + i * inner, lines) - top);
+            detail::store_up_to<Arch>(dst + i * inner, power, lines);
+            sum += power;
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            const V power = detail::load_up_to<Arch>(dst + i * inner, lines);
+            detail::store_up_to<Arch>(dst + i * inner, power / sum, lines);
         }
     }
 };

@@ -100,4 +100,26 @@ TEST_CASE("reciprocal_sqrt is right to the last two bits over the range of norma
     CHECK(worst < 4 * 0x1p-24);
 }
 
+TEST_CASE("permuted and pick take elements by ascending indices, near or far") {
+    // The elements from 5 on of some row, the first of them 1.
+    constexpr int begin = 5;
+    for (int size = 1; size <= 3 * width; ++size) {
+        const std::vector<float> src = counting(size);
+        for (const int step : {0, 1, 2, 3, 5, 9}) {
+            std::vector<int> index;
+            for (int i = 0; i < width; ++i) index.push_back(begin + std::min(i * step / 2, size - 1));
+            const std::vector<float> picked = lanes_of(ps::detail::pick<Arch>(src.data(), index.data(), begin, size));
+            for (std::size_t i = 0; i < picked.size(); ++i) {
+                CHECK(picked[i] == static_cast<float>(index[i] - begin + 1));
+            }
+        }
+    }
+    std::vector<int> back;
+    for (int i = 0; i < width; ++i) back.push_back(width + 2 - i);
+    const std::vector<float> all = counting(width),
+                             reversed =
+                                 lanes_of(ps::detail::permuted<Arch>(ps::load<Arch>(all.data()), back.data(), 3));
+    CHECK(std::equal(all.rbegin(), all.rend(), reversed.begin()));
+}
+
 }  // namespace

@@ -143,6 +143,41 @@ PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
     }
 }
 
+/// Element index[i] - first of a vector in lane i, for as many indices as a vector has lanes: some processors' gathers
+/// are slower than loads one by one.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> permuted(Floats<Arch> const& value, const int* index, int first) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const __m512i from = _mm512_sub_epi32(_mm512_loadu_si512(index), _mm512_set1_epi32(first));
+        return Floats<Arch>(_mm512_maskz_permutexvar_ps(0xffff, from, value));
+    }
+#endif
+#if defined(__AVX2__)
+    if constexpr (lanes<Arch> == 8) {
+        const __m256i from = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index));
+        return Floats<Arch>(_mm256_permutevar8x32_ps(value, _mm256_sub_epi32(from, _mm256_set1_epi32(first))));
+    }
+#endif
+    alignas(64) float all[lanes<Arch>], lane[lanes<Arch>];
+    store<Arch>(all, value);
+    for (int i = 0; i < lanes<Arch>; ++i) lane[i] = all[index[i] - first];
+    return load<Arch>(lane);
+}
+
+/// src[index[i] - begin] in lane i, of `size` elements. The indices do not descend.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> pick(const float* src, const int* index, int begin, int size) {
+    const int first = index[0];
+    if (index[lanes<Arch> - 1] - first < lanes<Arch>) {
+        const auto n = static_cast<std::size_t>(begin + size - first);
+        return permuted<Arch>(load_up_to<Arch>(src + (first - begin), n), index, first);
+    }
+    alignas(64) float lane[lanes<Arch>];
+    for (int i = 0; i < lanes<Arch>; ++i) lane[i] = src[index[i] - begin];
+    return load<Arch>(lane);
+}
+
 /// The larger, or NaN where either is NaN.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const& b) {
