@@ -23,7 +23,12 @@ public:
 
     ps::Graph draw(int layers) {
         while (static_cast<int>(graph_.size()) < layers) grow();
-        std::vector<std::size_t> outputs{graph_.size() - 1};
+        std::vector<std::size_t> outputs;
+        const std::vector<std::size_t> uses = graph_.uses();
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            // The last counts as a result until there are others.
+            if (uses[i] == 0 || i + 1 == graph_.size()) outputs.push_back(i);
+        }
         while (pick(0, 1) == 1) outputs.push_back(any());
         graph_.set_outputs(outputs);
         return graph_;
@@ -89,7 +94,7 @@ private:
                 return;
             case 2: {
                 ps::MaxPoolIndicesParams p{pool()};
-                p.pool.kind = ps::PoolKind::max;
+                p.pool.kind = ps::PoolKind::max, p.pool.count_include_pad = true;
                 if (pick(0, 1) == 1) add(p.pool, {x});
                 add(p, {x});
                 if (pick(0, 1) == 1) add(p.pool, {x});
@@ -99,9 +104,11 @@ private:
                 add(ps::GlobalPoolParams{pick(0, 1) == 1 ? ps::PoolKind::max : ps::PoolKind::average}, {x});
                 return;
             case 4: {
-                const auto kind = static_cast<ps::ActivationKind>(pick(0, 9));
-                const bool root = kind == ps::ActivationKind::sqrt;
-                add(ps::ActivationParams{kind, real(-1.0F, 0.0F), real(0.0F, 1.0F)}, {root ? positive(x) : x});
+                using enum ps::ActivationKind;
+                ps::ActivationParams p{static_cast<ps::ActivationKind>(pick(0, 9))};
+                if (p.kind == leaky_relu || p.kind == elu) p.alpha = real(0.0F, 1.0F);
+                if (p.kind == hard_sigmoid || p.kind == clip) p.alpha = real(-1.0F, 0.0F), p.beta = real(0.0F, 1.0F);
+                add(p, {p.kind == sqrt ? positive(x) : x});
                 return;
             }
             case 5:

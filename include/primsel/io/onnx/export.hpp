@@ -281,7 +281,8 @@ private:
         result.ceil_mode = false;
         result.padding.bottom = std::max(0, (to.h - 1) * p.stride.h + span_h - from.h - p.padding.top);
         result.padding.right = std::max(0, (to.w - 1) * p.stride.w + span_w - from.w - p.padding.left);
-        return result;
+        // More padding than a window's own pixels, which dilation allows, is refused by some.
+        return result.padding.bottom < p.window.h && result.padding.right < p.window.w ? result : p;
     }
     /// One node for the maxima and the indices, where the graph has both.
     void add_max_pool(PoolParams const& p) {
