@@ -186,7 +186,10 @@ std::string write_output(std::string const& folder, Model const& model, std::siz
         ps::fail(folder, ": cannot make the folder: ", std::strerror(errno));
     }
     std::string path = folder + '/' + name + ".npy";
-    ps::write_npy(path, model.outputs[output].dims, values, model.outputs[output].type);
+    std::vector<std::int64_t> const& dims = model.outputs[output].dims;
+    // An output without elements is an image of one that does not count.
+    if (std::ranges::find(dims, 0) != dims.end()) values = {};
+    ps::write_npy(path, dims, values, model.outputs[output].type);
     return path;
 }
 

@@ -66,7 +66,8 @@ Model load_zoo(Source const& source) {
 /// What errors of the importer call its options, as the command line calls them.
 std::string in_words_of_the_command_line(std::string text) {
     for (auto const& [from, to] : {std::pair<std::string_view, std::string_view>{"OnnxOptions::dims", "--dims"},
-                                   {"OnnxOptions::image", "--size"}}) {
+                                   {"OnnxOptions::image", "--size"},
+                                   {"OnnxOptions::values", "--input"}}) {
         for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
             text.replace(at, from.size(), to);
         }

@@ -17,6 +17,7 @@ import zlib
 PRIMSEL = None
 # Small, so that a run takes milliseconds.
 NET, SIZE = "squeezenet1_1", "64"
+NODE_TESTS = pathlib.Path("/usr/share/libonnx-testdata/data/node")
 RUN_KEYS = ["model", "threads", "runs", "median_ms", "min_ms", "predicted_ms", "load_ms", "predict_ms", "solve_ms",
             "prepare_ms", "arena_bytes", "weight_bytes", "outputs"]
 
@@ -465,6 +466,29 @@ class Onnx(Cli):
         self.assert_near(self.output(file, *plan, "--image", self.folder / "p.png"),
                          self.output("resnet56", *plan, "--image", self.folder / "p.png"), 1e-5)
         self.refuse(1, ["small.png", "1x3x16x16"], "run", file, "--image", self.folder / "small.png")
+
+    @unittest.skipUnless(NODE_TESTS.exists(), "needs Debian's libonnx-testdata")
+    def test_weights_as_inputs(self):
+        model = NODE_TESTS / "test_basic_conv_with_padding" / "model.onnx"
+        write_tensor(self.folder / "x.pb", [1, 1, 5, 5], [float(i) for i in range(25)])
+        write_tensor(self.folder / "w.pb", [1, 1, 3, 3], [1.0] * 9)
+        sums = [sum(5 * i + j for i in range(y - 1, y + 2) for j in range(x - 1, x + 2) if 0 <= i < 5 and 0 <= j < 5)
+                for y in range(5) for x in range(5)]
+        for order in ([self.folder / "x.pb", self.folder / "w.pb"],
+                      [f"W={self.folder / 'w.pb'}", self.folder / "x.pb"]):
+            result = self.output(model, "--input", order[0], "--input", order[1])
+            self.assert_near(result, struct.pack("<25f", *sums), 1e-5)
+        self.refuse(1, ["input W", "--input"], "run", model)
+        self.refuse(1, ["no input V", "x, W"], "run", model, "--input", "V=w.pb")
+
+    @unittest.skipUnless(NODE_TESTS.exists(), "needs Debian's libonnx-testdata")
+    def test_several_outputs_and_types(self):
+        folder = NODE_TESTS / "test_maxpool_with_argmax_2d_precomputed_pads"
+        result = self.json("run", folder / "model.onnx", "--input", folder / "test_data_set_0" / "input_0.pb",
+                           "--output", self.folder)
+        self.assertEqual([output["name"] for output in result["outputs"]], ["y", "z"])
+        self.assertIn(b"<f4", pathlib.Path(result["outputs"][0]["file"]).read_bytes()[:64])
+        self.assertIn(b"<i8", pathlib.Path(result["outputs"][1]["file"]).read_bytes()[:64])
 
     def test_bad_files(self):
         file = self.export("resnet56")
