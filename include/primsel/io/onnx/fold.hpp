@@ -78,8 +78,9 @@ inline void translate_cast(Call& call) {
     const bool to_float = is_float(to);
     const OnnxTensor* known = call.known(0);
     if (known == nullptr) {
-        // At run time every float is one of 32 bits.
-        if (to_float && is_float(call.input(0).type)) return call.give(call.operand(0), 0, to);
+        // At run time every number is a float of 32 bits, whatever the model calls it.
+        const bool is_same = to_float || (!is_float(call.input(0).type) && to != OnnxType::boolean);
+        if (is_same) return call.give(call.operand(0), 0, to);
         fail("from ", to_string(call.input(0).type), " to ", to_string(to), ": supported for constants only");
     }
     if (to_float) {

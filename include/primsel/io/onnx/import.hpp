@@ -23,10 +23,10 @@ struct OnnxOptions {
     /// Height and width, where a model leaves them open; 0: they are not.
     Extent image{0, 0};
     /// All sizes of an input by its name, the batch included: also in place of those in the file.
-    std::map<std::string, std::vector<std::int64_t>, std::less<>> dims;
+    std::map<std::string, std::vector<std::int64_t>, std::less<>> dims{};
     /// Inputs of the model that are known now, by their names. One of floats is a constant only for those layers that
     /// need one, as a convolution its weight; if others read it too, it stays an input.
-    std::map<std::string, OnnxTensor, std::less<>> values;
+    std::map<std::string, OnnxTensor, std::less<>> values{};
     /// Constants that are not in the file but follow from it may take so much memory.
     std::size_t max_constant_bytes = std::size_t{1} << 30;
 };

@@ -67,7 +67,8 @@ inline void give_resized(Call& call, ResizeParams params, Scaling const& scaling
         if (from[axis] != scaling.dims[axis]) fail("only the last two axes can be resized");
     }
     (void)elements(scaling.dims);
-    if (rank < 2 || (rank < 3 && !call.build.is_whole())) throw MixesImages{"it resizes the axis of the images"};
+    if (rank < 2) fail("on a tensor of ", rank, " dimensions");
+    if (rank < 3 && !call.build.is_whole()) throw MixesImages{"it resizes the axis of the images"};
     const Operand src = call.operand(0);
     // [n, c, l] is an image of width 1; of others the last two axes are one.
     const bool is_line = rank == 3 && from[1] == scaling.dims[1];

@@ -1,0 +1,227 @@
+// Any bytes are an ONNX model or are refused with primsel::error. What is a model has all of its weights, before and
+// after it is simplified. Bytes that begin with 0xff describe a model instead: few changes to a file keep it one.
+#include <primsel/io/onnx.hpp>
+#include <primsel/network/prepare.hpp>
+#include <primsel/network/simplify.hpp>
+
+#include <protozero/pbf_builder.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+namespace onnx = primsel::onnx;
+
+void check(std::span<const std::byte> bytes) {
+    primsel::OnnxModel model;
+    try {
+        model = primsel::parse_onnx("fuzz", {bytes, nullptr}, {.image = 8, .max_constant_bytes = std::size_t{1} << 22});
+    } catch (primsel::error const& error) {
+        if (!std::string_view(error.what()).starts_with("fuzz: ")) std::abort();
+        return;
+    }
+    if (model.inputs.size() != model.graph.inputs().size()) std::abort();
+    if (model.outputs.size() != model.graph.outputs().size()) std::abort();
+    primsel::check_weights(model.graph, model.weights);
+    primsel::check_weights(primsel::simplify(model.graph), model.weights);
+}
+
+/// Bytes as choices; zeros once there are none left.
+class Choices {
+public:
+    explicit Choices(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+    [[nodiscard]] bool done() const { return bytes_.empty(); }
+    [[nodiscard]] std::uint8_t byte() {
+        if (bytes_.empty()) return 0;
+        const std::uint8_t byte = bytes_[0];
+        bytes_ = bytes_.subspan(1);
+        return byte;
+    }
+    [[nodiscard]] std::size_t below(std::size_t bound) { return byte() % bound; }
+    /// Mostly small, now and then of any size.
+    [[nodiscard]] std::int64_t integer() {
+        const std::uint8_t kind = byte();
+        if (kind < 200) return static_cast<std::int64_t>(kind % 9) - 2;
+        std::int64_t value = 0;
+        for (int i = 0; i < (kind < 240 ? 2 : 8); ++i)
+            value = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << 8U | byte());
+        return value;
+    }
+    [[nodiscard]] std::vector<std::int64_t> integers() {
+        std::vector<std::int64_t> values(below(9));
+        for (std::int64_t& value : values) value = integer();
+        return values;
+    }
+    [[nodiscard]] float real() {
+        const std::uint8_t kind = byte();
+        if (kind < 200) return static_cast<float>(kind % 9) / 2.0F - 1.0F;
+        std::uint32_t bits = 0;
+        for (int i = 0; i < 4; ++i) bits = bits << 8U | byte();
+        return std::bit_cast<float>(bits);
+    }
+
+private:
+    std::span<const std::uint8_t> bytes_;
+};
+
+using Builder = protozero::pbf_builder<onnx::GraphField>;
+
+void add_tensor(std::string& bytes, Choices& choices, std::string const& name) {
+    protozero::pbf_builder<onnx::TensorField> tensor(bytes);
+    const bool is_float = choices.below(2) == 0;
+    std::vector<std::int64_t> dims(choices.below(5));
+    std::size_t count = 1;
+    for (std::int64_t& dim : dims) {
+        dim = static_cast<std::int64_t>(choices.below(5));
+        count *= static_cast<std::size_t>(dim);
+    }
+    tensor.add_packed_int64(onnx::TensorField::dims, dims.begin(), dims.end());
+    tensor.add_int32(onnx::TensorField::data_type,
+                     static_cast<std::int32_t>(is_float ? onnx::DataType::float32 : onnx::DataType::int64));
+    if (is_float) {
+        std::vector<float> values(count);
+        for (float& value : values) value = choices.real();
+        tensor.add_packed_float(onnx::TensorField::float_data, values.begin(), values.end());
+    } else {
+        std::vector<std::int64_t> values(count);
+        for (std::int64_t& value : values) value = choices.integer();
+        tensor.add_packed_int64(onnx::TensorField::int64_data, values.begin(), values.end());
+    }
+    tensor.add_string(onnx::TensorField::name, name);
+}
+
+void add_attribute(std::string& bytes, Choices& choices) {
+    constexpr const char* ints[] = {"strides",      "pads",   "dilations", "kernel_shape", "axes",
+                                    "perm",         "starts", "ends",      "split",        "output_padding",
+                                    "output_shape", "shape",  "value_ints"};
+    constexpr const char* integers[] = {
+        "axis",     "group",     "ceil_mode",     "count_include_pad", "transA",      "transB",
+        "keepdims", "allowzero", "training_mode", "blocksize",         "size",        "storage_order",
+        "to",       "start",     "end",           "broadcast",         "num_outputs", "noop_with_empty_axes",
+        "spatial",  "is_test"};
+    constexpr const char* reals[] = {"alpha", "beta", "epsilon", "momentum", "min", "max", "value", "bias", "ratio"};
+    constexpr const char* texts[][2] = {{"auto_pad", "SAME_UPPER"},
+                                        {"auto_pad", "SAME_LOWER"},
+                                        {"auto_pad", "VALID"},
+                                        {"mode", "reflect"},
+                                        {"mode", "edge"},
+                                        {"mode", "linear"},
+                                        {"mode", "CRD"},
+                                        {"coordinate_transformation_mode", "align_corners"},
+                                        {"coordinate_transformation_mode", "asymmetric"},
+                                        {"nearest_mode", "ceil"}};
+    protozero::pbf_builder<onnx::AttributeField> attribute(bytes);
+    const auto set_type = [&](onnx::AttributeType type) {
+        attribute.add_int32(onnx::AttributeField::type, static_cast<std::int32_t>(type));
+    };
+    const std::size_t kind = choices.below(5);
+    if (kind == 0) {
+        attribute.add_string(onnx::AttributeField::name, ints[choices.below(std::size(ints))]);
+        const std::vector<std::int64_t> values = choices.integers();
+        for (const std::int64_t value : values) attribute.add_int64(onnx::AttributeField::ints, value);
+        set_type(onnx::AttributeType::ints);
+    } else if (kind == 1) {
+        attribute.add_string(onnx::AttributeField::name, integers[choices.below(std::size(integers))]);
+        attribute.add_int64(onnx::AttributeField::i, choices.integer());
+        set_type(onnx::AttributeType::i);
+    } else if (kind == 2) {
+        attribute.add_string(onnx::AttributeField::name, reals[choices.below(std::size(reals))]);
+        attribute.add_float(onnx::AttributeField::f, choices.real());
+        set_type(onnx::AttributeType::f);
+    } else if (kind == 3) {
+        auto const& text = texts[choices.below(std::size(texts))];
+        attribute.add_string(onnx::AttributeField::name, text[0]);
+        attribute.add_string(onnx::AttributeField::s, text[1]);
+        set_type(onnx::AttributeType::s);
+    } else {
+        std::string tensor;
+        add_tensor(tensor, choices, "");
+        attribute.add_string(onnx::AttributeField::name, "value");
+        attribute.add_message(onnx::AttributeField::t, tensor);
+        set_type(onnx::AttributeType::tensor);
+    }
+}
+
+void add_info(std::string& bytes, std::string const& name, std::vector<std::int64_t> const& dims) {
+    std::string shape, tensor, type;
+    for (const std::int64_t dim : dims) {
+        std::string dimension;
+        protozero::pbf_builder<onnx::DimensionField>(dimension).add_int64(onnx::DimensionField::dim_value, dim);
+        protozero::pbf_builder<onnx::TensorShapeField>(shape).add_message(onnx::TensorShapeField::dim, dimension);
+    }
+    protozero::pbf_builder<onnx::TensorTypeField> tensor_type(tensor);
+    tensor_type.add_int32(onnx::TensorTypeField::elem_type, static_cast<std::int32_t>(onnx::DataType::float32));
+    tensor_type.add_message(onnx::TensorTypeField::shape, shape);
+    protozero::pbf_builder<onnx::TypeField>(type).add_message(onnx::TypeField::tensor_type, tensor);
+    protozero::pbf_builder<onnx::ValueInfoField> info(bytes);
+    info.add_string(onnx::ValueInfoField::name, name);
+    info.add_message(onnx::ValueInfoField::type, type);
+}
+
+/// A model of some initializers and nodes that read what comes before them.
+std::string describe(Choices choices) {
+    std::string graph_bytes;
+    Builder graph(graph_bytes);
+    std::vector<std::string> values{"input"};
+    std::string bytes;
+    std::vector<std::int64_t> dims(choices.below(6));
+    for (std::int64_t& dim : dims) dim = 1 + static_cast<std::int64_t>(choices.below(8));
+    add_info(bytes, "input", dims);
+    graph.add_message(onnx::GraphField::input, bytes);
+    const std::int64_t opset = 1 + static_cast<std::int64_t>(choices.below(21));
+    for (std::size_t i = choices.below(5); i > 0; --i) {
+        values.push_back("tensor" + std::to_string(i));
+        bytes.clear();
+        add_tensor(bytes, choices, values.back());
+        graph.add_message(onnx::GraphField::initializer, bytes);
+    }
+    for (std::size_t i = 0; i < 12 && !choices.done(); ++i) {
+        bytes.clear();
+        protozero::pbf_builder<onnx::NodeField> node(bytes);
+        node.add_string(onnx::NodeField::op_type,
+                        std::string(onnx::operators[choices.below(std::size(onnx::operators))].name));
+        for (std::size_t inputs = choices.below(6); inputs > 0; --inputs) {
+            const std::size_t value = choices.below(values.size() + 1);
+            // Now and then the input is left out; the last value is the most likely.
+            node.add_string(onnx::NodeField::input, value == values.size() ? values.back() : values[value]);
+        }
+        for (std::size_t attributes = choices.below(5); attributes > 0; --attributes) {
+            std::string attribute;
+            add_attribute(attribute, choices);
+            node.add_message(onnx::NodeField::attribute, attribute);
+        }
+        for (std::size_t outputs = 1 + choices.below(3); outputs > 0; --outputs) {
+            values.push_back("value" + std::to_string(values.size()));
+            node.add_string(onnx::NodeField::output, values.back());
+        }
+        graph.add_message(onnx::GraphField::node, bytes);
+    }
+    bytes.clear();
+    add_info(bytes, values.back(), {});
+    graph.add_message(onnx::GraphField::output, bytes);
+    std::string model_bytes, opset_bytes;
+    protozero::pbf_builder<onnx::OperatorSetIdField>(opset_bytes).add_int64(onnx::OperatorSetIdField::version, opset);
+    protozero::pbf_builder<onnx::ModelField> model(model_bytes);
+    model.add_message(onnx::ModelField::graph, graph_bytes);
+    model.add_message(onnx::ModelField::opset_import, opset_bytes);
+    return model_bytes;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size > 0 && data[0] == 0xff) {
+        const std::string model = describe(Choices({data + 1, size - 1}));
+        check(std::as_bytes(std::span(model)));
+    } else {
+        check(std::as_bytes(std::span(data, size)));
+    }
+    return 0;
+}
