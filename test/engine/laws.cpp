@@ -4,6 +4,7 @@
 #include "../network/evaluate.hpp"
 
 #include <primsel/cost/extern_kernels.hpp>
+#include <primsel/network/zoo/mnasnet.hpp>
 #include <primsel/primsel.hpp>
 
 #include <doctest/doctest.h>
@@ -188,6 +189,16 @@ TEST_CASE("buffers that are alive together do not overlap") {
         }
         const ps::ArenaLayout layout = ps::place(buffers);
         CHECK(layout.floats <= sum);
+        std::size_t most = 0;
+        for (std::size_t step = 0; step < 40; ++step) {
+            std::size_t alive = 0;
+            for (ps::Lifetime const& buffer : buffers) {
+                if (buffer.first <= step && step <= buffer.last) alive += ps::round_up_floats(buffer.floats);
+            }
+            most = std::max(most, alive);
+        }
+        CHECK(layout.floats >= most);
+        CHECK(static_cast<double>(layout.floats) <= 1.3 * static_cast<double>(most));
         for (std::size_t i = 0; i < buffers.size(); ++i) {
             CHECK(layout.offsets[i] + buffers[i].floats <= layout.floats);
             CHECK(layout.offsets[i] % 16 == 0);
@@ -197,5 +208,17 @@ TEST_CASE("buffers that are alive together do not overlap") {
                        layout.offsets[j] + buffers[j].floats <= layout.offsets[i]));
             }
         }
+    }
+}
+
+TEST_CASE("the arena of a residual bottleneck is no larger than what is alive at a time") {
+    const ps::Kernels kernels = Engine::kernels();
+    ps::Analytical model;
+    for (ps::Graph const& graph : {ps::zoo::ResNet50Of<64, 10>::graph(), ps::zoo::MnasNetOf<64, 10>::graph()}) {
+        const ps::Graph simplified = ps::simplify(graph);
+        const ps::Plan plan = ps::make_plan(simplified, kernels, model, ps::ExactPbqp{});
+        const ps::Schedule schedule = ps::make_schedule(simplified, kernels, plan, 1);
+        CHECK(ps::place(schedule.lifetimes).floats <=
+              ps::detail::most_alive(schedule.lifetimes) + ps::detail::most_alive(schedule.lifetimes) / 20);
     }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -21,14 +22,24 @@ struct ArenaLayout {
     std::size_t floats = 0;
 };
 
-/// Buffers that live at the same time do not overlap; others may share room. The largest first, each in the smallest
-/// gap that holds it.
-[[nodiscard]] inline ArenaLayout place(std::span<const Lifetime> buffers) {
-    std::vector<std::size_t> order(buffers.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::stable_sort(order,
-                             [&](std::size_t a, std::size_t b) { return buffers[a].floats > buffers[b].floats; });
+namespace detail {
 
+/// The most floats that are alive at a time: no arena is smaller.
+[[nodiscard]] inline std::size_t most_alive(std::span<const Lifetime> buffers) {
+    std::size_t most = 0;
+    for (Lifetime const& at : buffers) {  // the sum grows only where a life begins
+        std::size_t alive = 0;
+        for (Lifetime const& other : buffers) {
+            if (other.first <= at.first && at.first <= other.last) alive += round_up_floats(other.floats);
+        }
+        most = std::max(most, alive);
+    }
+    return most;
+}
+
+/// Each buffer in its turn goes to the smallest gap that holds it.
+[[nodiscard]] inline ArenaLayout place_in_order(std::span<const Lifetime> buffers,
+                                                std::vector<std::size_t> const& order) {
     ArenaLayout layout{std::vector<std::size_t>(buffers.size(), 0), 0};
     std::vector<std::size_t> placed;  // by offset
     for (const std::size_t i : order) {
@@ -48,6 +59,32 @@ struct ArenaLayout {
         placed.insert(position, i);
     }
     return layout;
+}
+
+}  // namespace detail
+
+/// Buffers that live at the same time do not overlap; others may share room. The smallest of the layouts that come of
+/// placing first the largest, those that live longest, that weigh most by both, that begin first, and that end last;
+/// the first that is as small as can be ends the search.
+[[nodiscard]] inline ArenaLayout place(std::span<const Lifetime> buffers) {
+    const std::size_t least = detail::most_alive(buffers);
+    const auto steps = [&](std::size_t i) { return buffers[i].last - buffers[i].first + 1; };
+    const auto placed_by = [&](auto const& weight) {
+        std::vector<std::size_t> order(buffers.size());
+        for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+        std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
+        return detail::place_in_order(buffers, order);
+    };
+    ArenaLayout best = placed_by([&](std::size_t i) { return buffers[i].floats; });
+    const auto improve = [&](auto const& weight) {
+        if (best.floats == least) return;
+        if (ArenaLayout other = placed_by(weight); other.floats < best.floats) best = std::move(other);
+    };
+    improve([&](std::size_t i) { return std::pair(steps(i), buffers[i].floats); });
+    improve([&](std::size_t i) { return steps(i) * buffers[i].floats; });
+    improve([&](std::size_t i) { return ~buffers[i].first; });
+    improve([&](std::size_t i) { return buffers[i].last; });
+    return best;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
