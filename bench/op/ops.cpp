@@ -84,8 +84,6 @@ void run(benchmark::State& state, Params const& params, std::vector<ps::Shape> c
         benchmark::ClobberMemory();
     }
     set_rate(state, floats);
-    state.counters["FLOP/s"] = benchmark::Counter(ps::Op<Params>::operations(params, shapes, output) * batch,
-                                                  benchmark::Counter::kIsIterationInvariantRate);
 }
 
 template <class Params>

@@ -7,8 +7,8 @@
 #include <primsel/op/op.hpp>
 #include <primsel/tensor/layout.hpp>
 
-#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -43,7 +43,10 @@ private:
         std::array<One, 3> order{{{out.c, dst.c, step(of_a.c, a.c), step(of_b.c, b.c)},
                                   {out.h, dst.h, step(of_a.h, a.h), step(of_b.h, b.h)},
                                   {out.w, dst.w, step(of_a.w, a.w), step(of_b.w, b.w)}}};
-        std::ranges::sort(order, [](One const& x, One const& y) { return x.dst > y.dst; });
+        const auto outer_first = [&order](std::size_t i, std::size_t j) {
+            if (order[i].dst < order[j].dst) std::swap(order[i], order[j]);
+        };
+        outer_first(0, 1), outer_first(1, 2), outer_first(0, 1);
         Axes result;
         const auto add = [&result](int extent, std::size_t a_step, std::size_t b_step) {
             result.add(static_cast<std::size_t>(extent),
@@ -59,28 +62,29 @@ private:
         using V = Floats<Arch>;
         switch (kind) {
             case BinaryKind::add:
-                return any<Arch>(args, axes, image, [](V const& a, V const& b) { return a + b; });
+                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a + b; });
             case BinaryKind::subtract:
-                return any<Arch>(args, axes, image, [](V const& a, V const& b) { return a - b; });
+                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a - b; });
             case BinaryKind::multiply:
-                return any<Arch>(args, axes, image, [](V const& a, V const& b) { return a * b; });
+                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a * b; });
             case BinaryKind::divide:
-                return any<Arch>(args, axes, image, [](V const& a, V const& b) { return a / b; });
+                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a / b; });
             case BinaryKind::prelu:
-                return any<Arch>(args, axes, image,
+                return any<Arch>(kind, args, axes, image,
                                  [](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
         }
     }
 
     template <class Arch, class F>
-    static void any(OpArgs const& args, Axes const& axes, detail::AxisView image, F const& f) noexcept {
+    static void any(BinaryKind kind, OpArgs const& args, Axes const& axes, detail::AxisView image,
+                    F const& f) noexcept {
+        const bool commutes = kind == BinaryKind::add || kind == BinaryKind::multiply;
         const Shape of_channels{args.dst_shape.c, 1, 1};
         const bool few = image.inner == 1 && image.count > 1 && image.count < 32 && image.outer >= lanes<Arch>;
         if (few && args.src_shape[0] == args.dst_shape && args.src_shape[1] == of_channels) {
             few_channels<Arch>(args, image, args.src[0], args.src[1], f);
-        } else if (few && args.src_shape[1] == args.dst_shape && args.src_shape[0] == of_channels) {
-            few_channels<Arch>(args, image, args.src[1], args.src[0],
-                               [f](auto const& b, auto const& a) { return f(a, b); });
+        } else if (few && commutes && args.src_shape[1] == args.dst_shape && args.src_shape[0] == of_channels) {
+            few_channels<Arch>(args, image, args.src[1], args.src[0], f);
         } else {
             rows<Arch>(args, axes, f);
         }

@@ -24,14 +24,18 @@ private:
     template <class Arch>
     static void pad(PadParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
         const Shape in = args.src_shape[0], out = args.dst_shape;
-        detail::for_rows(args.executor, args.batch, out, to, [&, from, to](detail::RowRange const& range) {
-            // Where the channels of a pixel are neighbours, a row has them all.
-            const bool together = to.w != 1;
+        // Where the channels of a pixel are neighbours, a row has them all.
+        const bool together = to.w != 1, constant = params.mode == PadMode::constant;
+        const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
+        const std::size_t after = static_cast<std::size_t>(params.padding.right) * to.w;
+        const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
+        detail::for_rows(args.executor, args.batch, out, to, [=, &params, &args](detail::RowRange const& range) {
             for (int i = 0; i < range.count; ++i) {
                 const auto c = static_cast<std::size_t>(range[i].c), h = static_cast<std::size_t>(range[i].h);
                 float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
                 const int channel = together ? 0 : range[i].c - params.front;
-                const int row = source(params.mode, range[i].h - params.padding.top, in.h);
+                int row = range[i].h - params.padding.top;
+                if (!constant) row = source(params.mode, row, in.h);
                 if (row < 0 || row >= in.h || channel < 0 || channel >= in.c) {
                     std::fill_n(dst, static_cast<std::size_t>(out.w) * to.w, params.value);
                     continue;
@@ -41,10 +45,7 @@ private:
                 if (to.w != from.w) {
                     pad_pixels(params, in, src, dst);
                 } else {
-                    const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
-                    const std::size_t after = static_cast<std::size_t>(params.padding.right) * to.w;
-                    const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
-                    if (params.mode == PadMode::constant) {
+                    if (constant) {
                         dst = std::fill_n(dst, before, params.value);
                         detail::copy_floats<Arch>(src, dst, floats);
                         std::fill_n(dst + floats, after, params.value);
