@@ -49,6 +49,8 @@ TEST_CASE("what was refused for its room says so") {
     const ps::Graph graph = ps::simplify(ps::zoo::ResNet18Of<97, 10>::graph());
     const std::size_t whole = ps::arena_bytes(graph, kernels, fitting(graph, ps::PlanOptions{}.max_arena), 1);
     const ps::Plan plan = fitting(graph, whole - 1);
+    CHECK_FALSE(plan.optimal);
+    CHECK(fitting(graph, whole).optimal);
     std::string refusals;
     for (ps::PlannedLayer const& layer : plan.layers) {
         for (ps::Candidate const& candidate : layer.candidates) refusals += candidate.refusal + '\n';

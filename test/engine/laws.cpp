@@ -4,7 +4,6 @@
 #include "../network/evaluate.hpp"
 
 #include <primsel/cost/extern_kernels.hpp>
-#include <primsel/network/zoo/mnasnet.hpp>
 #include <primsel/primsel.hpp>
 
 #include <doctest/doctest.h>
@@ -208,17 +207,5 @@ TEST_CASE("buffers that are alive together do not overlap") {
                        layout.offsets[j] + buffers[j].floats <= layout.offsets[i]));
             }
         }
-    }
-}
-
-TEST_CASE("the arena of a residual bottleneck is no larger than what is alive at a time") {
-    const ps::Kernels kernels = Engine::kernels();
-    ps::Analytical model;
-    for (ps::Graph const& graph : {ps::zoo::ResNet50Of<64, 10>::graph(), ps::zoo::MnasNetOf<64, 10>::graph()}) {
-        const ps::Graph simplified = ps::simplify(graph);
-        const ps::Plan plan = ps::make_plan(simplified, kernels, model, ps::ExactPbqp{});
-        const ps::Schedule schedule = ps::make_schedule(simplified, kernels, plan, 1);
-        CHECK(ps::place(schedule.lifetimes).floats <=
-              ps::detail::most_alive(schedule.lifetimes) + ps::detail::most_alive(schedule.lifetimes) / 20);
     }
 }

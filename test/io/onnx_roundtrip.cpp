@@ -64,16 +64,8 @@ ps::Graph rebuilt(ps::Graph const& graph, Change const& change) {
     return result;
 }
 
-/// The structure of what simplify leaves. Padding that counts or not means nothing for maxima.
-std::string simple_structure(ps::Graph const& graph) {
-    return ps::structure(rebuilt(ps::simplify(graph), [](ps::Node const& node) {
-        ps::AnyLayer layer = node.layer;
-        auto* pool = std::get_if<ps::PoolParams>(&layer);
-        if (auto* indices = std::get_if<ps::MaxPoolIndicesParams>(&layer)) pool = &indices->pool;
-        if (pool != nullptr && pool->kind == ps::PoolKind::max) pool->count_include_pad = true;
-        return layer;
-    }));
-}
+/// The structure of what simplify leaves.
+std::string simple_structure(ps::Graph const& graph) { return ps::structure(ps::simplify(graph)); }
 
 /// The graph in the words of ONNX: scales as batch normalisation, sums of equal shapes as such. After everything that
 /// is not read comes a layer, so that no result is an identity.

@@ -71,10 +71,15 @@ template <CostModel Model, Solver S>
     Plan plan = make_plan(graph, kernels, model, solver, options);
     if (options.max_arena == PlanOptions{}.max_arena) return plan;
     std::size_t smallest = PlanOptions{}.max_arena;
+    const std::size_t given = options.refused.size();
     for (;;) {
         const Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const std::size_t bytes = place(schedule.lifetimes).floats * sizeof(float);
-        if (bytes <= options.max_arena) return plan;
+        if (bytes <= options.max_arena) {
+            // A cheaper plan may fit, had others been refused.
+            if (options.refused.size() > given) plan.optimal = false;
+            return plan;
+        }
         smallest = std::min(smallest, bytes);
         const std::size_t step = detail::fullest_step(schedule);
         std::optional<std::size_t> refused;

@@ -131,6 +131,7 @@ private:
 
     /// Of several parameters for the same pooling the plainest; a window as large as the image is global pooling.
     bool pool_all(std::size_t i) {
+        if (auto* indices = as<MaxPoolIndicesParams>(i)) indices->pool.count_include_pad = true;
         auto* pool = as<PoolParams>(i);
         if (pool == nullptr) return false;
         PoolParams floor = *pool;
