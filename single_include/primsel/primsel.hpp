@@ -135,11 +135,14 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/engine/schedule.hpp
+
 // primsel/engine/arena.hpp
 
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -156,14 +159,24 @@ struct ArenaLayout {
     std::size_t floats = 0;
 };
 
-/// Buffers that live at the same time do not overlap; others may share room. The largest first, each in the smallest
-/// gap that holds it.
-[[nodiscard]] inline ArenaLayout place(std::span<const Lifetime> buffers) {
-    std::vector<std::size_t> order(buffers.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::stable_sort(order,
-                             [&](std::size_t a, std::size_t b) { return buffers[a].floats > buffers[b].floats; });
+namespace detail {
 
+/// The most floats that are alive at a time: no arena is smaller.
+[[nodiscard]] inline std::size_t most_alive(std::span<const Lifetime> buffers) {
+    std::size_t most = 0;
+    for (Lifetime const& at : buffers) {  // the sum grows only where a life begins
+        std::size_t alive = 0;
+        for (Lifetime const& other : buffers) {
+            if (other.first <= at.first && at.first <= other.last) alive += round_up_floats(other.floats);
+        }
+        most = std::max(most, alive);
+    }
+    return most;
+}
+
+/// Each buffer in its turn goes to the smallest gap that holds it.
+[[nodiscard]] inline ArenaLayout place_in_order(std::span<const Lifetime> buffers,
+                                                std::vector<std::size_t> const& order) {
     ArenaLayout layout{std::vector<std::size_t>(buffers.size(), 0), 0};
     std::vector<std::size_t> placed;  // by offset
     for (const std::size_t i : order) {
@@ -185,63 +198,40 @@ struct ArenaLayout {
     return layout;
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/network/prepare.hpp
-
-// primsel/network/graph.hpp
-
-// primsel/core/error.hpp
-
-#include <concepts>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Everything that set-up throws: the message names the file, the layer and the shapes involved. run() never throws.
-class error : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
-namespace detail {
-inline void append(std::string& text, std::string_view part) { text += part; }
-inline void append(std::string& text, char part) { text += part; }
-template <std::integral T>
-void append(std::string& text, T part) {
-    text += std::to_string(part);
-}
-template <std::floating_point T>
-void append(std::string& text, T part) {
-    text += std::to_string(part);
-}
-template <class T>
-    requires requires(T const& part) {
-        { to_string(part) } -> std::convertible_to<std::string>;
-    }
-void append(std::string& text, T const& part) {
-    text += to_string(part);
-}
 }  // namespace detail
 
-/// The parts, one after the other, as text: strings, characters, numbers and whatever has a to_string.
-template <class... Parts>
-[[nodiscard]] std::string join(Parts const&... parts) {
-    std::string text;
-    (detail::append(text, parts), ...);
-    return text;
-}
-
-/// Throws an error whose message is the joined parts.
-template <class... Parts>
-[[noreturn]] void fail(Parts const&... parts) {
-    throw error(join(parts...));
+/// Buffers that live at the same time do not overlap; others may share room. The smallest of the layouts that come of
+/// placing first the largest, those that live longest, that weigh most by both, that begin first, and that end last;
+/// the first that is as small as can be ends the search.
+[[nodiscard]] inline ArenaLayout place(std::span<const Lifetime> buffers) {
+    const std::size_t least = detail::most_alive(buffers);
+    const auto steps = [&](std::size_t i) { return buffers[i].last - buffers[i].first + 1; };
+    const auto placed_by = [&](auto const& weight) {
+        std::vector<std::size_t> order(buffers.size());
+        for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+        std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
+        return detail::place_in_order(buffers, order);
+    };
+    ArenaLayout best = placed_by([&](std::size_t i) { return buffers[i].floats; });
+    const auto improve = [&](auto const& weight) {
+        if (best.floats == least) return;
+        if (ArenaLayout other = placed_by(weight); other.floats < best.floats) best = std::move(other);
+    };
+    improve([&](std::size_t i) { return std::pair(steps(i), buffers[i].floats); });
+    improve([&](std::size_t i) { return steps(i) * buffers[i].floats; });
+    improve([&](std::size_t i) { return ~buffers[i].first; });
+    improve([&](std::size_t i) { return buffers[i].last; });
+    return best;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/layer/all.hpp
-// Every kind of layer, and the variant that holds any of them.
+// primsel/plan/make_plan.hpp
+
+// primsel/cost/cost_model.hpp
+
+// primsel/cost/kernels.hpp
+
+// primsel/op/epilogue.hpp
 
 // primsel/layer/activation.hpp
 
@@ -290,6 +280,16 @@ struct Coord {
     friend constexpr bool operator==(Coord const&, Coord const&) = default;
 };
 
+/// The axes of a Shape.
+enum class Axis { c, h, w };
+
+[[nodiscard]] constexpr int extent(Shape const& shape, Axis axis) {
+    return axis == Axis::c ? shape.c : axis == Axis::h ? shape.h : shape.w;
+}
+[[nodiscard]] constexpr int& extent(Shape& shape, Axis axis) {
+    return axis == Axis::c ? shape.c : axis == Axis::h ? shape.h : shape.w;
+}
+
 /// "3x224x224": channels x height x width.
 [[nodiscard]] inline std::string to_string(Shape const& shape) {
     return std::to_string(shape.c) + 'x' + std::to_string(shape.h) + 'x' + std::to_string(shape.w);
@@ -316,6 +316,7 @@ enum class Fault {
     sizes_differ,
     slice_outside,
     padding_exceeds_kernel,
+    padding_exceeds_input,
 };
 
 [[nodiscard]] constexpr std::string_view message(Fault fault) {
@@ -333,11 +334,13 @@ enum class Fault {
         case Fault::shapes_differ:
             return "the inputs differ in shape";
         case Fault::sizes_differ:
-            return "the inputs differ in height or width";
+            return "the inputs differ in size along another axis than that of the concatenation";
         case Fault::slice_outside:
-            return "the slice lies outside the channels";
+            return "the slice lies outside the input";
         case Fault::padding_exceeds_kernel:
             return "the padding is larger than the pooling window";
+        case Fault::padding_exceeds_input:
+            return "the padding mirrors more than the input has";
     }
     return "";
 }
@@ -384,12 +387,16 @@ struct Padding {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-enum class ActivationKind { relu, relu6, leaky_relu, sigmoid, hard_swish };
+enum class ActivationKind { relu, relu6, leaky_relu, sigmoid, hard_swish, elu, hard_sigmoid, tanh, clip, sqrt };
 
-/// An elementwise function. alpha: the slope of leaky_relu below zero.
+/// An elementwise function. What alpha and beta are:
+/// - leaky_relu: the slope below zero;
+/// - elu: alpha * (exp(x) - 1) below zero;
+/// - hard_sigmoid: alpha * x + beta, held between 0 and 1;
+/// - clip: the lowest and the highest value.
 struct ActivationParams {
     ActivationKind kind = ActivationKind::relu;
-    float alpha = 0.0F;
+    float alpha = 0.0F, beta = 0.0F;
 
     [[nodiscard]] constexpr std::string_view name() const {
         switch (kind) {
@@ -403,6 +410,16 @@ struct ActivationParams {
                 return "sigmoid";
             case ActivationKind::hard_swish:
                 return "hard_swish";
+            case ActivationKind::elu:
+                return "elu";
+            case ActivationKind::hard_sigmoid:
+                return "hard_sigmoid";
+            case ActivationKind::tanh:
+                return "tanh";
+            case ActivationKind::clip:
+                return "clip";
+            case ActivationKind::sqrt:
+                return "sqrt";
         }
         return "";
     }
@@ -427,6 +444,19 @@ struct Sigmoid {
 struct HardSwish {
     static constexpr ActivationParams params{ActivationKind::hard_swish};
 };
+struct Tanh {
+    static constexpr ActivationParams params{ActivationKind::tanh};
+};
+/// Alpha * (exp(x) - 1) below zero; Alpha is a std::ratio.
+template <class Alpha = std::ratio<1>>
+struct Elu {
+    static constexpr ActivationParams params{ActivationKind::elu, as_float<Alpha>};
+};
+/// Slope * x + Offset, held between 0 and 1; both are std::ratio.
+template <class Slope = std::ratio<1, 6>, class Offset = std::ratio<1, 2>>
+struct HardSigmoid {
+    static constexpr ActivationParams params{ActivationKind::hard_sigmoid, as_float<Slope>, as_float<Offset>};
+};
 /// Slope * x below zero; Slope is a std::ratio.
 template <class Slope = std::ratio<1, 100>>
 struct LeakyRelu {
@@ -435,893 +465,6 @@ struct LeakyRelu {
 }  // namespace layer
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/layer/combine.hpp
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The sum of two or more inputs of one shape.
-struct AddParams {
-    /// Set by simplify.
-    Clamp clamp{};
-
-    [[nodiscard]] static constexpr std::string_view name() { return "add"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() < 2) return Fault::wrong_input_count;
-        for (Shape const& shape : inputs) {
-            if (shape != inputs[0]) return Fault::shapes_differ;
-        }
-        return Fault::none;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
-    friend constexpr bool operator==(AddParams const&, AddParams const&) = default;
-};
-
-/// The channels of the inputs, one input after the other.
-struct ConcatParams {
-    [[nodiscard]] static constexpr std::string_view name() { return "concat"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.empty()) return Fault::wrong_input_count;
-        for (Shape const& shape : inputs) {
-            if (shape.h != inputs[0].h || shape.w != inputs[0].w) return Fault::sizes_differ;
-        }
-        return Fault::none;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
-        Shape sum = inputs[0];
-        for (Shape const& shape : inputs.subspan(1)) sum.c += shape.c;
-        return sum;
-    }
-    friend constexpr bool operator==(ConcatParams const&, ConcatParams const&) = default;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/layer/conv.hpp
-
-// primsel/layer/option.hpp
-// The options of layer types: Conv<64, 3, Stride<2>, NoBias>.
-
-namespace primsel::inline PRIMSEL_ABI::layer {
-
-template <Extent value>
-struct Stride {};
-template <Padding value>
-struct Pad {};
-template <Extent value>
-struct Dilation {};
-template <int value>
-struct Groups {};
-/// No bias: a batch norm follows.
-struct NoBias {};
-/// Pooling rounds its output size up.
-struct CeilMode {};
-/// Average pooling divides by the pixels inside the image only.
-struct ExcludePad {};
-
-}  // namespace primsel::inline PRIMSEL_ABI::layer
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A two-dimensional convolution of k kernels (cross-correlation, as in every framework). Weights: `<name>.weight`, of
-/// k x c/groups x h x w, and `<name>.bias`, of k.
-struct ConvParams {
-    int k = 1;
-    Extent kernel{1};
-    Extent stride{1};
-    Padding padding{};
-    Extent dilation{1};
-    int groups = 1;
-    bool bias = true;
-    /// Set by simplify: a second input is added to the result, then it is clamped.
-    bool residual = false;
-    Clamp clamp{};
-
-    [[nodiscard]] static constexpr std::string_view name() { return "conv"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != (residual ? 2U : 1U)) return Fault::wrong_input_count;
-        if (k < 1 || kernel.h < 1 || kernel.w < 1 || stride.h < 1 || stride.w < 1 || dilation.h < 1 || dilation.w < 1 ||
-            groups < 1 || padding.negative()) {
-            return Fault::impossible_parameter;
-        }
-        if (inputs[0].c % groups != 0 || k % groups != 0) return Fault::groups_do_not_divide;
-        if (span_h() > inputs[0].h + padding.top + padding.bottom) return Fault::kernel_exceeds_input;
-        if (span_w() > inputs[0].w + padding.left + padding.right) return Fault::kernel_exceeds_input;
-        if (residual && inputs[1] != output(inputs)) return Fault::shapes_differ;
-        return Fault::none;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
-        return {.c = k,
-                .h = (inputs[0].h + padding.top + padding.bottom - span_h()) / stride.h + 1,
-                .w = (inputs[0].w + padding.left + padding.right - span_w()) / stride.w + 1};
-    }
-    friend constexpr bool operator==(ConvParams const&, ConvParams const&) = default;
-
-private:
-    [[nodiscard]] constexpr int span_h() const { return (kernel.h - 1) * dilation.h + 1; }
-    [[nodiscard]] constexpr int span_w() const { return (kernel.w - 1) * dilation.w + 1; }
-};
-
-namespace layer {
-
-/// K kernels of the given size. Options: Stride<2>, Pad<1>, Dilation<2>, Groups<32>, NoBias. Without Pad, the padding
-/// is half the (dilated) kernel, so that an odd kernel at stride 1 keeps the image size.
-template <int K, Extent kernel, class... Options>
-struct Conv {
-private:
-    template <Extent value>
-    static constexpr void apply(ConvParams& params, bool&, Stride<value>) {
-        params.stride = value;
-    }
-    template <Padding value>
-    static constexpr void apply(ConvParams& params, bool& padded, Pad<value>) {
-        params.padding = value, padded = true;
-    }
-    template <Extent value>
-    static constexpr void apply(ConvParams& params, bool&, Dilation<value>) {
-        params.dilation = value;
-    }
-    template <int value>
-    static constexpr void apply(ConvParams& params, bool&, Groups<value>) {
-        params.groups = value;
-    }
-    static constexpr void apply(ConvParams& params, bool&, NoBias) { params.bias = false; }
-
-public:
-    static constexpr ConvParams params = [] {
-        ConvParams result{.k = K, .kernel = kernel};
-        bool padded = false;
-        (apply(result, padded, Options{}), ...);
-        if (!padded) {
-            result.padding = Padding{(kernel.h - 1) * result.dilation.h / 2, (kernel.w - 1) * result.dilation.w / 2};
-        }
-        return result;
-    }();
-};
-
-}  // namespace layer
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/layer/dense.hpp
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A fully connected layer of k outputs. Weights: `<name>.weight`, of k x (c * h * w) in chw order, and `<name>.bias`,
-/// of k. An image is read as it is: no flatten is needed before it.
-struct DenseParams {
-    int k = 1;
-    bool bias = true;
-    /// Set by simplify.
-    Clamp clamp{};
-
-    [[nodiscard]] static constexpr std::string_view name() { return "dense"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (k < 1) return Fault::impossible_parameter;
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return {.c = k, .h = 1, .w = 1}; }
-    friend constexpr bool operator==(DenseParams const&, DenseParams const&) = default;
-};
-
-namespace layer {
-/// Options: NoBias.
-template <int K, class... Options>
-struct Dense {
-    static constexpr DenseParams params = [] {
-        DenseParams result{.k = K};
-        ((void)(std::same_as<Options, NoBias> && (result.bias = false, true)), ...);
-        return result;
-    }();
-};
-}  // namespace layer
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/layer/input.hpp
-
-namespace primsel::inline PRIMSEL_ABI {
-
-struct InputParams {
-    Shape shape;
-
-    [[nodiscard]] static constexpr std::string_view name() { return "input"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (!inputs.empty()) return Fault::wrong_input_count;
-        return shape.c < 1 || shape.h < 1 || shape.w < 1 ? Fault::impossible_parameter : Fault::none;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
-    friend constexpr bool operator==(InputParams const&, InputParams const&) = default;
-};
-
-namespace layer {
-/// The image: channels, height, width.
-template <int C, int H, int W>
-struct Input {
-    static constexpr InputParams params{Shape{.c = C, .h = H, .w = W}};
-};
-}  // namespace layer
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/layer/norm.hpp
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Batch normalisation with running statistics: (x - mean) / sqrt(variance + epsilon) * weight + bias, per channel.
-/// Weights: `<name>.weight`, `.bias`, `.running_mean`, `.running_var`, each of c.
-struct BatchNormParams {
-    float epsilon = 1e-5F;
-
-    [[nodiscard]] static constexpr std::string_view name() { return "batch_norm"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (!(epsilon >= 0.0F)) return Fault::impossible_parameter;
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
-    friend constexpr bool operator==(BatchNormParams const&, BatchNormParams const&) = default;
-};
-
-/// x * weight + bias, per channel. Weights: `<name>.weight` and `<name>.bias`, each of c.
-struct ScaleParams {
-    [[nodiscard]] static constexpr std::string_view name() { return "scale"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
-    friend constexpr bool operator==(ScaleParams const&, ScaleParams const&) = default;
-};
-
-/// Local response normalisation across channels (Krizhevsky et al. 2012, section 3.3, with alpha divided by size as in
-/// every framework): x / (k + alpha / size * sum of squares over `size` neighbouring channels) ^ beta. The window
-/// reaches size / 2 channels back and (size - 1) / 2 ahead, as in PyTorch.
-struct LrnParams {
-    int size = 5;
-    float alpha = 1e-4F;
-    float beta = 0.75F;
-    float k = 1.0F;
-
-    [[nodiscard]] static constexpr std::string_view name() { return "lrn"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (size < 1) return Fault::impossible_parameter;
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
-    friend constexpr bool operator==(LrnParams const&, LrnParams const&) = default;
-};
-
-/// exp(x) over its sum across the channels of each pixel.
-struct SoftmaxParams {
-    [[nodiscard]] static constexpr std::string_view name() { return "softmax"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
-    friend constexpr bool operator==(SoftmaxParams const&, SoftmaxParams const&) = default;
-};
-
-namespace layer {
-/// Epsilon is a std::ratio.
-template <class Epsilon>
-struct BatchNormWith {
-    static constexpr BatchNormParams params{as_float<Epsilon>};
-};
-using BatchNorm = BatchNormWith<std::ratio<1, 100'000>>;
-struct Scale {
-    static constexpr ScaleParams params{};
-};
-template <int size = 5, class Alpha = std::ratio<1, 10'000>, class Beta = std::ratio<3, 4>, class K = std::ratio<1>>
-struct Lrn {
-    static constexpr LrnParams params{size, as_float<Alpha>, as_float<Beta>, as_float<K>};
-};
-struct Softmax {
-    static constexpr SoftmaxParams params{};
-};
-}  // namespace layer
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/layer/pool.hpp
-
-namespace primsel::inline PRIMSEL_ABI {
-
-enum class PoolKind { max, average };
-
-/// Pooling over a window of each channel. Padding counts as minus infinity for max, and as zeros for average (which
-/// divides by the whole window, or by its pixels inside the image where count_include_pad is false; what ceil_mode
-/// adds beyond the padding is never counted). As PyTorch's MaxPool2d and AvgPool2d.
-struct PoolParams {
-    PoolKind kind = PoolKind::max;
-    Extent window{2};
-    Extent stride{2};
-    Padding padding{};
-    bool ceil_mode = false;
-    bool count_include_pad = true;
-
-    [[nodiscard]] constexpr std::string_view name() const {
-        return kind == PoolKind::max ? "max_pool" : "average_pool";
-    }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (window.h < 1 || window.w < 1 || stride.h < 1 || stride.w < 1 || padding.negative()) {
-            return Fault::impossible_parameter;
-        }
-        // A window wholly in the padding would have no maximum.
-        if (padding.top >= window.h || padding.bottom >= window.h || padding.left >= window.w ||
-            padding.right >= window.w) {
-            return Fault::padding_exceeds_kernel;
-        }
-        // Rounding up, a window may reach beyond the padded input by less than a stride.
-        const int spare_h = ceil_mode ? stride.h - 1 : 0, spare_w = ceil_mode ? stride.w - 1 : 0;
-        if (window.h > inputs[0].h + padding.top + padding.bottom + spare_h) return Fault::kernel_exceeds_input;
-        if (window.w > inputs[0].w + padding.left + padding.right + spare_w) return Fault::kernel_exceeds_input;
-        return Fault::none;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
-        return {.c = inputs[0].c,
-                .h = extent(inputs[0].h, window.h, stride.h, padding.top, padding.bottom),
-                .w = extent(inputs[0].w, window.w, stride.w, padding.left, padding.right)};
-    }
-    friend constexpr bool operator==(PoolParams const&, PoolParams const&) = default;
-
-private:
-    [[nodiscard]] constexpr int extent(int in, int size, int step, int before, int after) const {
-        const int room = in + before + after - size;
-        int out = (ceil_mode ? room + step - 1 : room) / step + 1;
-        // The last window must start inside the image or its leading padding.
-        if (ceil_mode && (out - 1) * step >= in + before) --out;
-        return out;
-    }
-};
-
-/// Pooling over the whole image: one value a channel.
-struct GlobalPoolParams {
-    PoolKind kind = PoolKind::average;
-
-    [[nodiscard]] constexpr std::string_view name() const {
-        return kind == PoolKind::max ? "global_max_pool" : "global_average_pool";
-    }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
-        return {.c = inputs[0].c, .h = 1, .w = 1};
-    }
-    friend constexpr bool operator==(GlobalPoolParams const&, GlobalPoolParams const&) = default;
-};
-
-namespace layer {
-
-namespace detail {
-template <PoolKind kind, Extent window, class... Options>
-struct Pool {
-private:
-    template <Extent value>
-    static constexpr void apply(PoolParams& params, Stride<value>) {
-        params.stride = value;
-    }
-    template <Padding value>
-    static constexpr void apply(PoolParams& params, Pad<value>) {
-        params.padding = value;
-    }
-    static constexpr void apply(PoolParams& params, CeilMode) { params.ceil_mode = true; }
-    static constexpr void apply(PoolParams& params, ExcludePad) { params.count_include_pad = false; }
-
-public:
-    static constexpr PoolParams params = [] {
-        PoolParams result{.kind = kind, .window = window, .stride = window};
-        (apply(result, Options{}), ...);
-        return result;
-    }();
-};
-}  // namespace detail
-
-/// Options: Stride<...> (default: the window), Pad<...> (default: 0), CeilMode.
-template <Extent window, class... Options>
-struct MaxPool : detail::Pool<PoolKind::max, window, Options...> {};
-/// Options: as MaxPool, and ExcludePad.
-template <Extent window, class... Options>
-struct AveragePool : detail::Pool<PoolKind::average, window, Options...> {};
-struct GlobalAvgPool {
-    static constexpr GlobalPoolParams params{PoolKind::average};
-};
-struct GlobalMaxPool {
-    static constexpr GlobalPoolParams params{PoolKind::max};
-};
-
-}  // namespace layer
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/layer/reshape.hpp
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The image as one vector of channels, in chw order.
-struct FlattenParams {
-    [[nodiscard]] static constexpr std::string_view name() { return "flatten"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
-        return {.c = inputs[0].c * inputs[0].h * inputs[0].w, .h = 1, .w = 1};
-    }
-    friend constexpr bool operator==(FlattenParams const&, FlattenParams const&) = default;
-};
-
-/// Does nothing when a trained network runs.
-struct DropoutParams {
-    [[nodiscard]] static constexpr std::string_view name() { return "dropout"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
-    friend constexpr bool operator==(DropoutParams const&, DropoutParams const&) = default;
-};
-
-/// A constant border.
-struct PadParams {
-    Padding padding{};
-    float value = 0.0F;
-
-    [[nodiscard]] static constexpr std::string_view name() { return "pad"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != 1) return Fault::wrong_input_count;
-        return padding.negative() ? Fault::impossible_parameter : Fault::none;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
-        return {.c = inputs[0].c,
-                .h = inputs[0].h + padding.top + padding.bottom,
-                .w = inputs[0].w + padding.left + padding.right};
-    }
-    friend constexpr bool operator==(PadParams const&, PadParams const&) = default;
-};
-
-/// Channel shuffle of ShuffleNet (Zhang et al. 2018): channels as groups x rest, transposed.
-struct ChannelShuffleParams {
-    int groups = 2;
-
-    [[nodiscard]] static constexpr std::string_view name() { return "channel_shuffle"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (groups < 1) return Fault::impossible_parameter;
-        return inputs[0].c % groups != 0 ? Fault::groups_do_not_divide : Fault::none;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
-    friend constexpr bool operator==(ChannelShuffleParams const&, ChannelShuffleParams const&) = default;
-};
-
-/// The channels [first, last).
-struct SliceParams {
-    int first = 0, last = 1;
-
-    [[nodiscard]] static constexpr std::string_view name() { return "slice"; }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != 1) return Fault::wrong_input_count;
-        return first < 0 || last <= first || last > inputs[0].c ? Fault::slice_outside : Fault::none;
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
-        return {.c = last - first, .h = inputs[0].h, .w = inputs[0].w};
-    }
-    friend constexpr bool operator==(SliceParams const&, SliceParams const&) = default;
-};
-
-namespace layer {
-struct Flatten {
-    static constexpr FlattenParams params{};
-};
-struct Dropout {
-    static constexpr DropoutParams params{};
-};
-template <Padding padding>
-struct ZeroPad {
-    static constexpr PadParams params{padding, 0.0F};
-};
-template <int groups>
-struct ChannelShuffle {
-    static constexpr ChannelShuffleParams params{groups};
-};
-template <int first, int last>
-struct Slice {
-    static constexpr SliceParams params{first, last};
-};
-}  // namespace layer
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <variant>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The parameters of any layer.
-using AnyLayer = std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams,
-                              BatchNormParams, ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams,
-                              FlattenParams, DropoutParams, PadParams, ChannelShuffleParams, SliceParams>;
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <cstddef>
-#include <iosfwd>
-#include <ostream>
-#include <span>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <variant>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-[[nodiscard]] inline std::string_view kind(AnyLayer const& layer) {
-    return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
-}
-[[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
-    return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
-}
-[[nodiscard]] inline Shape output(AnyLayer const& layer, std::span<const Shape> inputs) {
-    return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
-}
-
-/// An affine layer that simplify has folded into the convolution or dense layer before it: its weights are multiplied
-/// in when the weights are prepared.
-struct Folded {
-    std::string name;
-    std::variant<BatchNormParams, ScaleParams> layer;
-    friend bool operator==(Folded const&, Folded const&) = default;
-};
-
-/// A layer in its place: its name (which is also that of its weights), its inputs and its output shape.
-struct Node {
-    std::string name;
-    AnyLayer layer;
-    /// Positions in the graph, all before this one's.
-    std::vector<std::size_t> inputs;
-    Shape shape;
-    /// In the order in which they apply.
-    std::vector<Folded> folded;
-    friend bool operator==(Node const&, Node const&) = default;
-};
-
-/// What to compute: layers in an order in which they can run. The only intermediate representation; a plain value. The
-/// result is the last node.
-class Graph {
-public:
-    /// Images that run together, all through the graph.
-    explicit Graph(int batch = 1) : batch_(batch) {
-        if (batch < 1) fail("graph: impossible batch ", batch);
-    }
-
-    /// Appends a layer and returns its position. Throws error, naming the layer and the shapes, when the name is taken
-    /// or the layer does not fit its inputs.
-    std::size_t add(std::string name, AnyLayer layer, std::vector<std::size_t> inputs,
-                    std::vector<Folded> folded = {}) {
-        std::vector<Shape> shapes;
-        for (const std::size_t input : inputs) {
-            if (input >= nodes_.size()) fail("graph: layer ", name, " reads a layer that does not come before it");
-            shapes.push_back(nodes_[input].shape);
-        }
-        if (const Fault fault = primsel::check(layer, shapes); fault != Fault::none) {
-            std::string list;
-            for (Shape const& shape : shapes) list += (list.empty() ? "" : ", ") + to_string(shape);
-            fail("graph: layer ", name, " (", kind(layer), ") on ", list.empty() ? "nothing" : list, ": ",
-                 message(fault));
-        }
-        if (!positions_.emplace(name, nodes_.size()).second) fail("graph: two layers are named ", name);
-        const Shape shape = output(layer, shapes);
-        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), shape, std::move(folded)});
-        return nodes_.size() - 1;
-    }
-
-    [[nodiscard]] std::vector<Node> const& nodes() const { return nodes_; }
-    [[nodiscard]] Node const& operator[](std::size_t position) const { return nodes_[position]; }
-    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
-    [[nodiscard]] int batch() const { return batch_; }
-
-    /// Position of the layer. Throws error when there is none.
-    [[nodiscard]] std::size_t find(std::string_view name) const {
-        const auto found = positions_.find(std::string(name));
-        if (found == positions_.end()) fail("graph: no layer is named ", name);
-        return found->second;
-    }
-    /// The positions of the image and of the result. Throws error when the graph has not exactly one input.
-    [[nodiscard]] std::size_t input() const {
-        std::size_t input = nodes_.size();
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            if (!std::holds_alternative<InputParams>(nodes_[i].layer)) continue;
-            if (input != nodes_.size()) fail("graph: two inputs, ", nodes_[input].name, " and ", nodes_[i].name);
-            input = i;
-        }
-        if (input == nodes_.size()) fail("graph: no input");
-        return input;
-    }
-    [[nodiscard]] std::size_t output_node() const {
-        if (nodes_.empty()) fail("graph: no layers");
-        return nodes_.size() - 1;
-    }
-    /// How many inputs read each node; the result counts as read once more.
-    [[nodiscard]] std::vector<std::size_t> uses() const {
-        std::vector<std::size_t> uses(nodes_.size(), 0);
-        for (Node const& node : nodes_) {
-            for (const std::size_t input : node.inputs) ++uses[input];
-        }
-        if (!uses.empty()) ++uses.back();
-        return uses;
-    }
-    [[nodiscard]] std::vector<Shape> input_shapes(std::size_t position) const {
-        std::vector<Shape> shapes;
-        for (const std::size_t input : nodes_[position].inputs) shapes.push_back(nodes_[input].shape);
-        return shapes;
-    }
-
-    friend bool operator==(Graph const& a, Graph const& b) { return a.batch_ == b.batch_ && a.nodes_ == b.nodes_; }
-
-private:
-    int batch_;
-    std::vector<Node> nodes_;
-    std::unordered_map<std::string, std::size_t> positions_;
-};
-
-/// A line a layer: name, kind, inputs, output shape.
-inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
-    for (Node const& node : graph.nodes()) {
-        out << node.name << ": " << kind(node.layer);
-        const char* separator = "(";
-        for (const std::size_t input : node.inputs) {
-            out << separator << graph[input].name;
-            separator = ", ";
-        }
-        out << (node.inputs.empty() ? "" : ")") << " -> " << to_string(node.shape) << '\n';
-    }
-    return out;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/network/weights.hpp
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A named array of floats, row-major. Copies share the values.
-struct WeightTensor {
-    std::vector<std::int64_t> dims;
-    std::span<const float> values;
-    /// Keeps the values alive: a file's buffer, a vector, or nothing for values that live elsewhere.
-    std::shared_ptr<const void> owner;
-};
-
-/// "64x3x3x3"; "scalar" without dimensions.
-[[nodiscard]] inline std::string to_string(std::vector<std::int64_t> const& dims) {
-    if (dims.empty()) return "scalar";
-    std::string text;
-    for (const std::int64_t dim : dims) {
-        if (!text.empty()) text += 'x';
-        text += std::to_string(dim);
-    }
-    return text;
-}
-
-/// The weights of a network by name, in the order of their names. Copying is cheap.
-class Weights {
-public:
-    /// Throws error when the name is taken or the values do not fill the dimensions.
-    void add(std::string const& name, WeightTensor tensor) {
-        for (const std::int64_t dim : tensor.dims) {
-            if (dim < 0) fail("weight ", name, ": impossible dimensions ", to_string(tensor.dims));
-        }
-        if (!fills(tensor.values.size(), tensor.dims)) {
-            fail("weight ", name, ": ", tensor.values.size(), " values cannot fill ", to_string(tensor.dims));
-        }
-        if (!tensors_.emplace(name, std::move(tensor)).second) fail("weight ", name, ": given twice");
-    }
-    void add(std::string const& name, std::vector<std::int64_t> dims, std::vector<float> values) {
-        auto owner = std::make_shared<const std::vector<float>>(std::move(values));
-        const std::span<const float> view(*owner);
-        add(name, WeightTensor{std::move(dims), view, std::move(owner)});
-    }
-
-    [[nodiscard]] const WeightTensor* find(std::string_view name) const {
-        const auto found = tensors_.find(name);
-        return found == tensors_.end() ? nullptr : &found->second;
-    }
-    /// Throws error when there is none, naming it.
-    [[nodiscard]] WeightTensor const& at(std::string_view name) const {
-        const WeightTensor* tensor = find(name);
-        if (tensor == nullptr) fail("weight ", name, ": missing");
-        return *tensor;
-    }
-    [[nodiscard]] std::size_t size() const { return tensors_.size(); }
-    [[nodiscard]] auto begin() const { return tensors_.begin(); }
-    [[nodiscard]] auto end() const { return tensors_.end(); }
-
-private:
-    /// Divides rather than multiplies: a product of hostile dimensions would wrap around.
-    [[nodiscard]] static bool fills(std::size_t count, std::vector<std::int64_t> const& dims) {
-        if (std::ranges::find(dims, 0) != dims.end()) return count == 0;
-        for (const std::int64_t dim : dims) {
-            if (count % static_cast<std::size_t>(dim) != 0) return false;
-            count /= static_cast<std::size_t>(dim);
-        }
-        return count == 1;
-    }
-
-    std::map<std::string, WeightTensor, std::less<>> tensors_;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <cmath>
-#include <cstdint>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The name and dimensions of a weight that a graph needs.
-struct WeightSpec {
-    std::string name;
-    std::vector<std::int64_t> dims;
-};
-
-namespace detail {
-inline void add_affine_specs(std::string const& name, bool batch_norm, std::int64_t c, std::vector<WeightSpec>& specs) {
-    specs.push_back({name + ".weight", {c}});
-    specs.push_back({name + ".bias", {c}});
-    if (!batch_norm) return;
-    specs.push_back({name + ".running_mean", {c}});
-    specs.push_back({name + ".running_var", {c}});
-}
-}  // namespace detail
-
-/// All weights that the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
-[[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph) {
-    std::vector<WeightSpec> specs;
-    for (Node const& node : graph.nodes()) {
-        const std::int64_t k = node.shape.c;
-        if (const auto* conv = std::get_if<ConvParams>(&node.layer)) {
-            const std::int64_t c = graph[node.inputs[0]].shape.c / conv->groups;
-            specs.push_back({node.name + ".weight", {k, c, conv->kernel.h, conv->kernel.w}});
-            if (conv->bias) specs.push_back({node.name + ".bias", {k}});
-        } else if (const auto* dense = std::get_if<DenseParams>(&node.layer)) {
-            specs.push_back(
-                {node.name + ".weight", {k, static_cast<std::int64_t>(graph[node.inputs[0]].shape.size())}});
-            if (dense->bias) specs.push_back({node.name + ".bias", {k}});
-        } else if (std::holds_alternative<BatchNormParams>(node.layer)) {
-            detail::add_affine_specs(node.name, true, k, specs);
-        } else if (std::holds_alternative<ScaleParams>(node.layer)) {
-            detail::add_affine_specs(node.name, false, k, specs);
-        }
-        for (Folded const& folded : node.folded) {
-            detail::add_affine_specs(folded.name, std::holds_alternative<BatchNormParams>(folded.layer), k, specs);
-        }
-    }
-    return specs;
-}
-
-/// Throws error when a weight is missing or misshapen, or when there are weights that the graph does not know: all of
-/// them in one message.
-inline void check_weights(Graph const& graph, Weights const& weights, std::string_view source = "weights") {
-    std::string faults;
-    std::size_t known = 0;
-    std::map<std::string, bool> names;
-    for (WeightSpec const& spec : weight_specs(graph)) {
-        names.emplace(spec.name, true);
-        const WeightTensor* tensor = weights.find(spec.name);
-        if (tensor == nullptr) {
-            faults += "\n  missing: " + spec.name + " (" + to_string(spec.dims) + ")";
-        } else if (tensor->dims != spec.dims) {
-            faults += "\n  wrong shape: " + spec.name + " is " + to_string(tensor->dims) + ", the layer needs " +
-                      to_string(spec.dims);
-        } else {
-            ++known;
-        }
-    }
-    for (auto const& [name, tensor] : weights) {
-        if (!names.contains(name)) faults += "\n  not in the network: " + name + " (" + to_string(tensor.dims) + ")";
-    }
-    if (!faults.empty()) fail(source, ": ", known, " of ", names.size(), " weights fit the network", faults);
-}
-
-/// The kernel and bias of a layer, with whatever simplify folded into it multiplied in; bias is empty when there is
-/// none.
-struct PreparedWeights {
-    std::vector<float> kernel;
-    std::vector<float> bias;
-};
-
-namespace detail {
-
-/// The factor and shift of each channel of a batch norm or scale.
-inline void affine(std::string const& name, const BatchNormParams* batch_norm, Weights const& weights,
-                   std::vector<double>& factor, std::vector<double>& shift) {
-    const auto scale = weights.at(name + ".weight").values, bias = weights.at(name + ".bias").values;
-    factor.assign(scale.begin(), scale.end());
-    shift.assign(bias.begin(), bias.end());
-    if (batch_norm == nullptr) return;
-    const auto mean = weights.at(name + ".running_mean").values, variance = weights.at(name + ".running_var").values;
-    for (std::size_t i = 0; i < factor.size(); ++i) {
-        factor[i] /= std::sqrt(static_cast<double>(variance[i]) + static_cast<double>(batch_norm->epsilon));
-        shift[i] -= static_cast<double>(mean[i]) * factor[i];
-    }
-}
-
-}  // namespace detail
-
-/// The weights of one node of a graph, for which check_weights has found no fault.
-[[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights) {
-    PreparedWeights result;
-    std::vector<double> factor, shift;
-    const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer);
-    if (batch_norm != nullptr || std::holds_alternative<ScaleParams>(node.layer)) {
-        detail::affine(node.name, batch_norm, weights, factor, shift);
-        result.kernel.assign(factor.begin(), factor.end());
-        result.bias.assign(shift.begin(), shift.end());
-        return result;
-    }
-    const auto kernel = weights.at(node.name + ".weight").values;
-    const WeightTensor* bias = weights.find(node.name + ".bias");
-    const auto k = static_cast<std::size_t>(node.shape.c), depth = kernel.size() / k;
-    result.kernel.assign(kernel.begin(), kernel.end());
-    if (bias != nullptr) result.bias.assign(bias->values.begin(), bias->values.end());
-    if (node.folded.empty()) return result;
-
-    std::vector<double> factors(k, 1.0), shifts(result.bias.begin(), result.bias.end());
-    shifts.resize(k, 0.0);
-    for (Folded const& folded : node.folded) {
-        detail::affine(folded.name, std::get_if<BatchNormParams>(&folded.layer), weights, factor, shift);
-        for (std::size_t i = 0; i < k; ++i) {
-            factors[i] *= factor[i];
-            shifts[i] = shifts[i] * factor[i] + shift[i];
-        }
-    }
-    for (std::size_t i = 0; i < k; ++i) {
-        for (std::size_t j = i * depth; j < (i + 1) * depth; ++j) {
-            result.kernel[j] = static_cast<float>(static_cast<double>(result.kernel[j]) * factors[i]);
-        }
-    }
-    result.bias.assign(shifts.begin(), shifts.end());
-    return result;
-}
-
-/// Seeded weights for every layer of the graph: normal kernels that keep the variance of their input (He et al. 2015),
-/// small biases, batch-norm statistics near 0 and 1. The same on every machine with the same standard library.
-[[nodiscard]] inline Weights random_weights(Graph const& graph, std::uint32_t seed = 1) {
-    std::mt19937 bits(seed);
-    std::normal_distribution<float> normal;
-    Weights weights;
-    for (WeightSpec const& spec : weight_specs(graph)) {
-        std::size_t size = 1, depth = 1;
-        for (std::size_t i = 0; i < spec.dims.size(); ++i) {
-            size *= static_cast<std::size_t>(spec.dims[i]);
-            if (i > 0) depth *= static_cast<std::size_t>(spec.dims[i]);
-        }
-        const bool kernel = spec.dims.size() > 1, variance = spec.name.ends_with(".running_var");
-        const bool around_one = variance || (!kernel && spec.name.ends_with(".weight"));
-        const float scale = kernel ? std::sqrt(2.0F / static_cast<float>(depth)) : 0.1F;
-        std::vector<float> values(size);
-        for (float& value : values) {
-            value = normal(bits) * scale + (around_one ? 1.0F : 0.0F);
-            if (variance) value = std::max(value, 0.5F);
-        }
-        weights.add(spec.name, spec.dims, std::move(values));
-    }
-    return weights;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/plan/make_plan.hpp
-
-// primsel/cost/cost_model.hpp
-
-// primsel/cost/kernels.hpp
-
-// primsel/op/epilogue.hpp
-
 // primsel/op/detail/elements.hpp
 // Ops that take each element, or each element and its channel, by itself.
 
@@ -1691,6 +834,41 @@ PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
     }
 }
 
+/// Element index[i] - first of a vector in lane i, for as many indices as a vector has lanes: some processors' gathers
+/// are slower than loads one by one.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> permuted(Floats<Arch> const& value, const int* index, int first) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const __m512i from = _mm512_sub_epi32(_mm512_loadu_si512(index), _mm512_set1_epi32(first));
+        return Floats<Arch>(_mm512_maskz_permutexvar_ps(0xffff, from, value));
+    }
+#endif
+#if defined(__AVX2__)
+    if constexpr (lanes<Arch> == 8) {
+        const __m256i from = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index));
+        return Floats<Arch>(_mm256_permutevar8x32_ps(value, _mm256_sub_epi32(from, _mm256_set1_epi32(first))));
+    }
+#endif
+    alignas(64) float all[lanes<Arch>], lane[lanes<Arch>];
+    store<Arch>(all, value);
+    for (int i = 0; i < lanes<Arch>; ++i) lane[i] = all[index[i] - first];
+    return load<Arch>(lane);
+}
+
+/// src[index[i] - begin] in lane i, of `size` elements. The indices do not descend.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> pick(const float* src, const int* index, int begin, int size) {
+    const int first = index[0];
+    if (index[lanes<Arch> - 1] - first < lanes<Arch>) {
+        const auto n = static_cast<std::size_t>(begin + size - first);
+        return permuted<Arch>(load_up_to<Arch>(src + (first - begin), n), index, first);
+    }
+    alignas(64) float lane[lanes<Arch>];
+    for (int i = 0; i < lanes<Arch>; ++i) lane[i] = src[index[i] - begin];
+    return load<Arch>(lane);
+}
+
 /// The larger, or NaN where either is NaN.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const& b) {
@@ -1873,25 +1051,33 @@ void for_elements(ExecutorRef executor, std::size_t count, F const& f) noexcept 
     });
 }
 
-/// A batch of images as [outer][c][inner], which all strided layouts are: inner is h * w for chw, w for hcw, 1 for hwc.
-struct ChannelView {
-    std::size_t outer, c, inner;
+/// A batch of images as [outer][count][inner], where count is the extent of one axis: all strided layouts are the axes
+/// in some order. Of the channels, inner is h * w for chw, w for hcw, 1 for hwc.
+struct AxisView {
+    std::size_t outer, count, inner;
 };
 
 template <StridedLayout L>
-[[nodiscard]] constexpr ChannelView channel_view(Shape shape, int batch) {
-    const auto c = static_cast<std::size_t>(shape.c), inner = L::strides(shape).c;
-    return {static_cast<std::size_t>(batch) * shape.pixels() / inner, c, inner};
+[[nodiscard]] constexpr AxisView axis_view(Shape shape, int batch, Axis axis) {
+    const Strides strides = L::strides(shape);
+    const auto count = static_cast<std::size_t>(extent(shape, axis));
+    const std::size_t inner = axis == Axis::c ? strides.c : axis == Axis::h ? strides.h : strides.w;
+    return {static_cast<std::size_t>(batch) * shape.size() / (count * inner), count, inner};
+}
+
+template <StridedLayout L>
+[[nodiscard]] constexpr AxisView channel_view(Shape shape, int batch) {
+    return axis_view<L>(shape, batch, Axis::c);
 }
 
 /// Calls f(at, n, of_channel) for vectors that make up the view: at and n as above, of_channel[i] the i-th value of
 /// each lane's channel. table: the first value of all channels, then the second, ...
 template <class Arch, std::size_t values, class F>
-void for_channel_elements(ExecutorRef executor, ChannelView view, const float* table, F const& f) noexcept {
+void for_channel_elements(ExecutorRef executor, AxisView view, const float* table, F const& f) noexcept {
     using V = Floats<Arch>;
     constexpr std::size_t width = lanes<Arch>;
     if (view.inner > 1) {
-        const std::size_t channels = view.c, inner = view.inner;
+        const std::size_t channels = view.count, inner = view.inner;
         for_ranges(executor, view.outer * channels, inner, [=, &f](std::size_t first, std::size_t last) {
             const F each = f;
             for (std::size_t row = first, c = first % channels; row < last; ++row) {
@@ -1921,14 +1107,14 @@ void for_channel_elements(ExecutorRef executor, ChannelView view, const float* t
     // A few channels would leave most lanes empty: `width` pixels of c channels are one of c * width.
     constexpr std::size_t few = 32;
     std::size_t done = 0;
-    if (view.c < few && view.c % width != 0 && view.outer >= width) {
-        const std::size_t channels = view.c * width;
+    if (view.count < few && view.count % width != 0 && view.outer >= width) {
+        const std::size_t channels = view.count * width;
         float wide[values * few * width];
-        for (std::size_t i = 0; i < values * channels; ++i) wide[i] = table[i / channels * view.c + i % view.c];
+        for (std::size_t i = 0; i < values * channels; ++i) wide[i] = table[i / channels * view.count + i % view.count];
         done = view.outer / width * width;
         pixels(0, done / width, channels, wide);
     }
-    pixels(done * view.c, view.outer - done, view.c, table);
+    pixels(done * view.count, view.outer - done, view.count, table);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
@@ -1964,7 +1150,8 @@ struct OpWeights {
 /// - constexpr bool in_place: dst may be src[0]; otherwise dst overlaps no src;
 /// - double operations(params, span of input shapes, output shape): floating-point operations for one image, for the
 ///   cost models;
-/// - void run<Arch, L>(params, args): for each of the strided layouts; noexcept, no allocation, the same bits whatever
+/// - void run<Arch, L>(params, args): for each of the strided layouts, or where constrained for some, chw among them;
+///   noexcept, no allocation, the same bits whatever
 ///   the executor. The shapes are those of the layer: params.check found no fault in them.
 /// An op with weights also has
 /// - std::size_t packed_floats(params, input shape): the room that pack needs;
@@ -1985,7 +1172,7 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace detail {
 
 template <class Arch, bool has_residual>
-void add_and_clamp(ChannelView view, float* data, const float* bias, const float* residual, Clamp bounds,
+void add_and_clamp(AxisView view, float* data, const float* bias, const float* residual, Clamp bounds,
                    ExecutorRef executor) noexcept {
     using V = Floats<Arch>;
     const auto finish = [=, low = V(bounds.low), high = V(bounds.high)](std::size_t at, std::size_t n, V sum) {
@@ -1997,7 +1184,7 @@ void add_and_clamp(ChannelView view, float* data, const float* bias, const float
             finish(at, n, load_up_to<Arch>(data + at, n) + of_channel[0]);
         });
     } else {
-        for_elements<Arch>(executor, view.outer * view.c * view.inner,
+        for_elements<Arch>(executor, view.outer * view.count * view.inner,
                            [=](std::size_t at, std::size_t n) { finish(at, n, load_up_to<Arch>(data + at, n)); });
     }
 }
@@ -2022,8 +1209,798 @@ void apply_epilogue(Shape shape, int batch, float* data, const float* bias, cons
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/table.hpp
 
+// primsel/layer/all.hpp
+// Every kind of layer, and the variant that holds any of them.
+
+// primsel/layer/combine.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The sum of two or more inputs of one shape.
+struct AddParams {
+    /// Set by simplify.
+    Clamp clamp{};
+
+    [[nodiscard]] static constexpr std::string_view name() { return "add"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() < 2) return Fault::wrong_input_count;
+        for (Shape const& shape : inputs) {
+            if (shape != inputs[0]) return Fault::shapes_differ;
+        }
+        return Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(AddParams const&, AddParams const&) = default;
+};
+
+/// The inputs one after the other along an axis.
+struct ConcatParams {
+    Axis axis = Axis::c;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "concat"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.empty()) return Fault::wrong_input_count;
+        for (Shape shape : inputs) {
+            extent(shape, axis) = extent(inputs[0], axis);
+            if (shape != inputs[0]) return Fault::sizes_differ;
+        }
+        return Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        Shape sum = inputs[0];
+        for (Shape const& shape : inputs.subspan(1)) extent(sum, axis) += extent(shape, axis);
+        return sum;
+    }
+    friend constexpr bool operator==(ConcatParams const&, ConcatParams const&) = default;
+};
+
+enum class BinaryKind { add, subtract, multiply, divide, prelu };
+
+/// An elementwise function of two inputs a and b. Along each of c, h and w they are equally long, or one of them has a
+/// single element there that meets all of the other's. prelu: a where a >= 0, a * b elsewhere.
+struct BinaryParams {
+    BinaryKind kind = BinaryKind::add;
+
+    [[nodiscard]] constexpr std::string_view name() const {
+        switch (kind) {
+            case BinaryKind::add:
+                return "broadcast_add";
+            case BinaryKind::subtract:
+                return "subtract";
+            case BinaryKind::multiply:
+                return "multiply";
+            case BinaryKind::divide:
+                return "divide";
+            case BinaryKind::prelu:
+                return "prelu";
+        }
+        return "";
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        for (const Axis axis : {Axis::c, Axis::h, Axis::w}) {
+            const int a = extent(inputs[0], axis), b = extent(inputs[1], axis);
+            if (a != b && a != 1 && b != 1) return Fault::shapes_differ;
+        }
+        return Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        const Shape a = inputs[0], b = inputs[1];
+        return {.c = a.c == 1 ? b.c : a.c, .h = a.h == 1 ? b.h : a.h, .w = a.w == 1 ? b.w : a.w};
+    }
+    friend constexpr bool operator==(BinaryParams const&, BinaryParams const&) = default;
+};
+
+/// Matrix products: of each h x w matrix of the first input, one a channel, with that of the second. An input with one
+/// channel meets all of the other's.
+struct MatMulParams {
+    [[nodiscard]] static constexpr std::string_view name() { return "matmul"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        const Shape a = inputs[0], b = inputs[1];
+        return a.w != b.h || (a.c != b.c && a.c != 1 && b.c != 1) ? Fault::shapes_differ : Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        const Shape a = inputs[0], b = inputs[1];
+        return {.c = a.c == 1 ? b.c : a.c, .h = a.h, .w = b.w};
+    }
+    friend constexpr bool operator==(MatMulParams const&, MatMulParams const&) = default;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/conv.hpp
+
+// primsel/layer/option.hpp
+// The options of layer types: Conv<64, 3, Stride<2>, NoBias>.
+
+namespace primsel::inline PRIMSEL_ABI::layer {
+
+template <Extent value>
+struct Stride {};
+template <Padding value>
+struct Pad {};
+template <Extent value>
+struct Dilation {};
+template <int value>
+struct Groups {};
+/// No bias: a batch norm follows.
+struct NoBias {};
+/// Pooling rounds its output size up.
+struct CeilMode {};
+/// Average pooling divides by the pixels inside the image only.
+struct ExcludePad {};
+
+}  // namespace primsel::inline PRIMSEL_ABI::layer
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A two-dimensional convolution of k kernels (cross-correlation, as in every framework). Weights: `<name>.weight`, of
+/// k x c/groups x h x w, and `<name>.bias`, of k.
+struct ConvParams {
+    int k = 1;
+    Extent kernel{1};
+    Extent stride{1};
+    Padding padding{};
+    Extent dilation{1};
+    int groups = 1;
+    bool bias = true;
+    /// Set by simplify: a second input is added to the result, then it is clamped.
+    bool residual = false;
+    Clamp clamp{};
+
+    [[nodiscard]] static constexpr std::string_view name() { return "conv"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != (residual ? 2U : 1U)) return Fault::wrong_input_count;
+        if (k < 1 || kernel.h < 1 || kernel.w < 1 || stride.h < 1 || stride.w < 1 || dilation.h < 1 || dilation.w < 1 ||
+            groups < 1 || padding.negative()) {
+            return Fault::impossible_parameter;
+        }
+        if (inputs[0].c % groups != 0 || k % groups != 0) return Fault::groups_do_not_divide;
+        if (span_h() > inputs[0].h + padding.top + padding.bottom) return Fault::kernel_exceeds_input;
+        if (span_w() > inputs[0].w + padding.left + padding.right) return Fault::kernel_exceeds_input;
+        if (residual && inputs[1] != output(inputs)) return Fault::shapes_differ;
+        return Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = k,
+                .h = (inputs[0].h + padding.top + padding.bottom - span_h()) / stride.h + 1,
+                .w = (inputs[0].w + padding.left + padding.right - span_w()) / stride.w + 1};
+    }
+    friend constexpr bool operator==(ConvParams const&, ConvParams const&) = default;
+
+private:
+    [[nodiscard]] constexpr int span_h() const { return (kernel.h - 1) * dilation.h + 1; }
+    [[nodiscard]] constexpr int span_w() const { return (kernel.w - 1) * dilation.w + 1; }
+};
+
+/// The transpose of a convolution with k kernels (its gradient with respect to its input). Weights: `<name>.weight`, of
+/// c x k/groups x h x w, and `<name>.bias`, of k.
+struct ConvTransposeParams {
+    int k = 1;
+    Extent kernel{1};
+    Extent stride{1};
+    /// Taken away from the result.
+    Padding padding{};
+    Extent dilation{1};
+    /// Rows and columns of the result beyond the last that the transpose reaches.
+    int extra_h = 0, extra_w = 0;
+    int groups = 1;
+    bool bias = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "conv_transpose"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        if (k < 1 || kernel.h < 1 || kernel.w < 1 || stride.h < 1 || stride.w < 1 || dilation.h < 1 || dilation.w < 1 ||
+            groups < 1 || padding.negative() || extra_h < 0 || extra_w < 0) {
+            return Fault::impossible_parameter;
+        }
+        if (inputs[0].c % groups != 0 || k % groups != 0) return Fault::groups_do_not_divide;
+        const Shape shape = output(inputs);
+        return shape.h < 1 || shape.w < 1 ? Fault::kernel_exceeds_input : Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = k,
+                .h = (inputs[0].h - 1) * stride.h + (kernel.h - 1) * dilation.h + 1 + extra_h - padding.top -
+                     padding.bottom,
+                .w = (inputs[0].w - 1) * stride.w + (kernel.w - 1) * dilation.w + 1 + extra_w - padding.left -
+                     padding.right};
+    }
+    friend constexpr bool operator==(ConvTransposeParams const&, ConvTransposeParams const&) = default;
+};
+
+namespace layer {
+
+/// K kernels of the given size. Options: Stride<2>, Pad<1>, Dilation<2>, Groups<32>, NoBias. Without Pad, the padding
+/// is half the (dilated) kernel, so that an odd kernel at stride 1 keeps the image size.
+template <int K, Extent kernel, class... Options>
+struct Conv {
+private:
+    template <Extent value>
+    static constexpr void apply(ConvParams& params, bool&, Stride<value>) {
+        params.stride = value;
+    }
+    template <Padding value>
+    static constexpr void apply(ConvParams& params, bool& padded, Pad<value>) {
+        params.padding = value, padded = true;
+    }
+    template <Extent value>
+    static constexpr void apply(ConvParams& params, bool&, Dilation<value>) {
+        params.dilation = value;
+    }
+    template <int value>
+    static constexpr void apply(ConvParams& params, bool&, Groups<value>) {
+        params.groups = value;
+    }
+    static constexpr void apply(ConvParams& params, bool&, NoBias) { params.bias = false; }
+
+public:
+    static constexpr ConvParams params = [] {
+        ConvParams result{.k = K, .kernel = kernel};
+        bool padded = false;
+        (apply(result, padded, Options{}), ...);
+        if (!padded) {
+            result.padding = Padding{(kernel.h - 1) * result.dilation.h / 2, (kernel.w - 1) * result.dilation.w / 2};
+        }
+        return result;
+    }();
+};
+
+}  // namespace layer
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/dense.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A fully connected layer of k outputs. Weights: `<name>.weight`, of k x (c * h * w) in chw order, and `<name>.bias`,
+/// of k. An image is read as it is: no flatten is needed before it.
+struct DenseParams {
+    int k = 1;
+    bool bias = true;
+    /// Set by simplify.
+    Clamp clamp{};
+
+    [[nodiscard]] static constexpr std::string_view name() { return "dense"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (k < 1) return Fault::impossible_parameter;
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return {.c = k, .h = 1, .w = 1}; }
+    friend constexpr bool operator==(DenseParams const&, DenseParams const&) = default;
+};
+
+namespace layer {
+/// Options: NoBias.
+template <int K, class... Options>
+struct Dense {
+    static constexpr DenseParams params = [] {
+        DenseParams result{.k = K};
+        ((void)(std::same_as<Options, NoBias> && (result.bias = false, true)), ...);
+        return result;
+    }();
+};
+}  // namespace layer
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/input.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+struct InputParams {
+    Shape shape;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "input"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (!inputs.empty()) return Fault::wrong_input_count;
+        return shape.c < 1 || shape.h < 1 || shape.w < 1 ? Fault::impossible_parameter : Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
+    friend constexpr bool operator==(InputParams const&, InputParams const&) = default;
+};
+
+/// Values that are the same for every image. Weight: `<name>.value`, of c x h x w.
+struct ConstantParams {
+    Shape shape;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "constant"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return InputParams{shape}.check(inputs);
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
+    friend constexpr bool operator==(ConstantParams const&, ConstantParams const&) = default;
+};
+
+namespace layer {
+/// The image: channels, height, width.
+template <int C, int H, int W>
+struct Input {
+    static constexpr InputParams params{Shape{.c = C, .h = H, .w = W}};
+};
+}  // namespace layer
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/norm.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Batch normalisation with running statistics: (x - mean) / sqrt(variance + epsilon) * weight + bias, per channel.
+/// Weights: `<name>.weight`, `.bias`, `.running_mean`, `.running_var`, each of c.
+struct BatchNormParams {
+    float epsilon = 1e-5F;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "batch_norm"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (!(epsilon >= 0.0F)) return Fault::impossible_parameter;
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(BatchNormParams const&, BatchNormParams const&) = default;
+};
+
+/// x * weight + bias, per channel. Weights: `<name>.weight` and `<name>.bias`, each of c.
+struct ScaleParams {
+    [[nodiscard]] static constexpr std::string_view name() { return "scale"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(ScaleParams const&, ScaleParams const&) = default;
+};
+
+/// Local response normalisation across channels (Krizhevsky et al. 2012, section 3.3, with alpha divided by size as in
+/// every framework): x / (k + alpha / size * sum of squares over `size` neighbouring channels) ^ beta. The window
+/// reaches size / 2 channels back and (size - 1) / 2 ahead, as in PyTorch.
+struct LrnParams {
+    int size = 5;
+    float alpha = 1e-4F;
+    float beta = 0.75F;
+    float k = 1.0F;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "lrn"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (size < 1) return Fault::impossible_parameter;
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(LrnParams const&, LrnParams const&) = default;
+};
+
+/// exp(x) over its sum along an axis: of each pixel's channels, unless told otherwise.
+struct SoftmaxParams {
+    Axis axis = Axis::c;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "softmax"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(SoftmaxParams const&, SoftmaxParams const&) = default;
+};
+
+namespace layer {
+/// Epsilon is a std::ratio.
+template <class Epsilon>
+struct BatchNormWith {
+    static constexpr BatchNormParams params{as_float<Epsilon>};
+};
+using BatchNorm = BatchNormWith<std::ratio<1, 100'000>>;
+struct Scale {
+    static constexpr ScaleParams params{};
+};
+template <int size = 5, class Alpha = std::ratio<1, 10'000>, class Beta = std::ratio<3, 4>, class K = std::ratio<1>>
+struct Lrn {
+    static constexpr LrnParams params{size, as_float<Alpha>, as_float<Beta>, as_float<K>};
+};
+struct Softmax {
+    static constexpr SoftmaxParams params{};
+};
+}  // namespace layer
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/pool.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+enum class PoolKind { max, average };
+
+/// Pooling over a window of each channel. Padding counts as minus infinity for max, and as zeros for average (which
+/// divides by the whole window, or by its pixels inside the image where count_include_pad is false; what ceil_mode
+/// adds beyond the padding is never counted). As PyTorch's MaxPool2d and AvgPool2d.
+struct PoolParams {
+    PoolKind kind = PoolKind::max;
+    Extent window{2};
+    Extent stride{2};
+    Padding padding{};
+    bool ceil_mode = false;
+    bool count_include_pad = true;
+    Extent dilation{1};
+
+    [[nodiscard]] constexpr std::string_view name() const {
+        return kind == PoolKind::max ? "max_pool" : "average_pool";
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        if (window.h < 1 || window.w < 1 || stride.h < 1 || stride.w < 1 || dilation.h < 1 || dilation.w < 1 ||
+            padding.negative()) {
+            return Fault::impossible_parameter;
+        }
+        // A window wholly in the padding would have no maximum.
+        if (padding.top >= span_h() || padding.bottom >= span_h() || padding.left >= span_w() ||
+            padding.right >= span_w()) {
+            return Fault::padding_exceeds_kernel;
+        }
+        // Rounding up, a window may reach beyond the padded input by less than a stride.
+        const int spare_h = ceil_mode ? stride.h - 1 : 0, spare_w = ceil_mode ? stride.w - 1 : 0;
+        if (span_h() > inputs[0].h + padding.top + padding.bottom + spare_h) return Fault::kernel_exceeds_input;
+        if (span_w() > inputs[0].w + padding.left + padding.right + spare_w) return Fault::kernel_exceeds_input;
+        return Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c,
+                .h = extent(inputs[0].h, span_h(), stride.h, padding.top, padding.bottom),
+                .w = extent(inputs[0].w, span_w(), stride.w, padding.left, padding.right)};
+    }
+    friend constexpr bool operator==(PoolParams const&, PoolParams const&) = default;
+
+private:
+    [[nodiscard]] constexpr int span_h() const { return (window.h - 1) * dilation.h + 1; }
+    [[nodiscard]] constexpr int span_w() const { return (window.w - 1) * dilation.w + 1; }
+    [[nodiscard]] constexpr int extent(int in, int size, int step, int before, int after) const {
+        const int room = in + before + after - size;
+        int out = (ceil_mode ? room + step - 1 : room) / step + 1;
+        // The last window must start inside the image or its leading padding.
+        if (ceil_mode && (out - 1) * step >= in + before) --out;
+        return out;
+    }
+};
+
+/// Where the maxima of a max pooling lie: the offset of each, as a float, in the whole batch of inputs in chw order.
+struct MaxPoolIndicesParams {
+    PoolParams pool;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "max_pool_indices"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return pool.kind == PoolKind::max ? pool.check(inputs) : Fault::impossible_parameter;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return pool.output(inputs); }
+    friend constexpr bool operator==(MaxPoolIndicesParams const&, MaxPoolIndicesParams const&) = default;
+};
+
+/// Pooling over the whole image: one value a channel.
+struct GlobalPoolParams {
+    PoolKind kind = PoolKind::average;
+
+    [[nodiscard]] constexpr std::string_view name() const {
+        return kind == PoolKind::max ? "global_max_pool" : "global_average_pool";
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c, .h = 1, .w = 1};
+    }
+    friend constexpr bool operator==(GlobalPoolParams const&, GlobalPoolParams const&) = default;
+};
+
+enum class ReduceKind { mean, sum, max };
+
+/// One value for all elements along an axis.
+struct ReduceParams {
+    ReduceKind kind = ReduceKind::mean;
+    Axis axis = Axis::c;
+
+    [[nodiscard]] constexpr std::string_view name() const {
+        return kind == ReduceKind::mean ? "reduce_mean" : kind == ReduceKind::sum ? "reduce_sum" : "reduce_max";
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        Shape shape = inputs[0];
+        primsel::extent(shape, axis) = 1;
+        return shape;
+    }
+    friend constexpr bool operator==(ReduceParams const&, ReduceParams const&) = default;
+};
+
+namespace layer {
+
+namespace detail {
+template <PoolKind kind, Extent window, class... Options>
+struct Pool {
+private:
+    template <Extent value>
+    static constexpr void apply(PoolParams& params, Stride<value>) {
+        params.stride = value;
+    }
+    template <Padding value>
+    static constexpr void apply(PoolParams& params, Pad<value>) {
+        params.padding = value;
+    }
+    static constexpr void apply(PoolParams& params, CeilMode) { params.ceil_mode = true; }
+    static constexpr void apply(PoolParams& params, ExcludePad) { params.count_include_pad = false; }
+
+public:
+    static constexpr PoolParams params = [] {
+        PoolParams result{.kind = kind, .window = window, .stride = window};
+        (apply(result, Options{}), ...);
+        return result;
+    }();
+};
+}  // namespace detail
+
+/// Options: Stride<...> (default: the window), Pad<...> (default: 0), CeilMode.
+template <Extent window, class... Options>
+struct MaxPool : detail::Pool<PoolKind::max, window, Options...> {};
+/// Options: as MaxPool, and ExcludePad.
+template <Extent window, class... Options>
+struct AveragePool : detail::Pool<PoolKind::average, window, Options...> {};
+struct GlobalAvgPool {
+    static constexpr GlobalPoolParams params{PoolKind::average};
+};
+struct GlobalMaxPool {
+    static constexpr GlobalPoolParams params{PoolKind::max};
+};
+
+}  // namespace layer
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/reshape.hpp
+
+// primsel/tensor/dims.hpp
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The extents of a tensor of any rank up to max_rank, outermost first. Elements lie row-major: the last axis is that
+/// of neighbours.
+class Dims {
+public:
+    static constexpr std::size_t max_rank = 8;
+
+    constexpr Dims() = default;
+    /// At most max_rank extents; whoever has more checks before.
+    constexpr Dims(std::initializer_list<int> extents) {
+        for (const int extent : extents) push_back(extent);
+    }
+    constexpr void push_back(int extent) { extents_[rank_++] = extent; }
+
+    [[nodiscard]] constexpr std::size_t rank() const { return rank_; }
+    [[nodiscard]] constexpr int operator[](std::size_t axis) const { return extents_[axis]; }
+    [[nodiscard]] constexpr int& operator[](std::size_t axis) { return extents_[axis]; }
+    [[nodiscard]] constexpr const int* begin() const { return extents_.data(); }
+    [[nodiscard]] constexpr const int* end() const { return extents_.data() + rank_; }
+    /// Elements; 1 without axes.
+    [[nodiscard]] constexpr std::size_t size() const {
+        std::size_t size = 1;
+        for (const int extent : *this) size *= static_cast<std::size_t>(extent);
+        return size;
+    }
+    friend constexpr bool operator==(Dims const&, Dims const&) = default;
+
+private:
+    std::array<int, max_rank> extents_{};  // 0 beyond the rank
+    std::size_t rank_ = 0;
+};
+
+/// "2x3x4"; "scalar" without axes.
+[[nodiscard]] inline std::string to_string(Dims const& dims) {
+    std::string text;
+    for (const int extent : dims) {
+        if (!text.empty()) text += 'x';
+        text += std::to_string(extent);
+    }
+    return text.empty() ? "scalar" : text;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <array>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The image as one vector of channels, in chw order.
+struct FlattenParams {
+    [[nodiscard]] static constexpr std::string_view name() { return "flatten"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c * inputs[0].h * inputs[0].w, .h = 1, .w = 1};
+    }
+    friend constexpr bool operator==(FlattenParams const&, FlattenParams const&) = default;
+};
+
+/// The same elements, in chw order, under another shape.
+struct ReshapeParams {
+    Shape shape;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "reshape"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        if (shape.c < 1 || shape.h < 1 || shape.w < 1) return Fault::impossible_parameter;
+        return shape.size() == inputs[0].size() ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
+    friend constexpr bool operator==(ReshapeParams const&, ReshapeParams const&) = default;
+};
+
+/// Some elements of the input in another order: element (i0, i1, ...) of a tensor of the given extents is element
+/// offset + i0 * strides[0] + i1 * strides[1] + ... of the input in chw order. Any transpose, broadcast, and slice with
+/// steps is one of these, and so is depth-to-space.
+struct AsStridedParams {
+    /// Extents as they are walked; together as many elements as the shape.
+    Dims dims;
+    std::array<std::ptrdiff_t, Dims::max_rank> strides{};
+    std::ptrdiff_t offset = 0;
+    /// Of the result.
+    Shape shape;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "as_strided"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        if (shape.c < 1 || shape.h < 1 || shape.w < 1) return Fault::impossible_parameter;
+        std::ptrdiff_t lowest = offset, highest = offset;
+        for (std::size_t axis = 0; axis < dims.rank(); ++axis) {
+            if (dims[axis] < 1) return Fault::impossible_parameter;
+            const std::ptrdiff_t reach = (dims[axis] - 1) * strides[axis];
+            (reach < 0 ? lowest : highest) += reach;
+        }
+        if (lowest < 0 || highest >= static_cast<std::ptrdiff_t>(inputs[0].size())) return Fault::slice_outside;
+        return dims.size() == shape.size() ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
+    friend constexpr bool operator==(AsStridedParams const&, AsStridedParams const&) = default;
+};
+
+/// Does nothing when a trained network runs.
+struct DropoutParams {
+    [[nodiscard]] static constexpr std::string_view name() { return "dropout"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(DropoutParams const&, DropoutParams const&) = default;
+};
+
+enum class PadMode { constant, reflect, edge };
+
+/// A border: a value, or the image mirrored at its first and last pixels (which are not repeated), or these repeated.
+/// front and back are channels before the first and after the last; with a constant only.
+struct PadParams {
+    Padding padding{};
+    float value = 0.0F;
+    PadMode mode = PadMode::constant;
+    int front = 0, back = 0;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "pad"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        if (padding.negative() || front < 0 || back < 0) return Fault::impossible_parameter;
+        if (mode == PadMode::constant) return Fault::none;
+        if (front > 0 || back > 0) return Fault::impossible_parameter;
+        const bool beyond = padding.top >= inputs[0].h || padding.bottom >= inputs[0].h ||
+                            padding.left >= inputs[0].w || padding.right >= inputs[0].w;
+        return mode == PadMode::reflect && beyond ? Fault::padding_exceeds_input : Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c + front + back,
+                .h = inputs[0].h + padding.top + padding.bottom,
+                .w = inputs[0].w + padding.left + padding.right};
+    }
+    friend constexpr bool operator==(PadParams const&, PadParams const&) = default;
+};
+
+/// Channel shuffle of ShuffleNet (Zhang et al. 2018): channels as groups x rest, transposed.
+struct ChannelShuffleParams {
+    int groups = 2;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "channel_shuffle"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        if (groups < 1) return Fault::impossible_parameter;
+        return inputs[0].c % groups != 0 ? Fault::groups_do_not_divide : Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(ChannelShuffleParams const&, ChannelShuffleParams const&) = default;
+};
+
+/// The elements [first, last) along an axis.
+struct SliceParams {
+    int first = 0, last = 1;
+    Axis axis = Axis::c;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "slice"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        return first < 0 || last <= first || last > extent(inputs[0], axis) ? Fault::slice_outside : Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        Shape shape = inputs[0];
+        extent(shape, axis) = last - first;
+        return shape;
+    }
+    friend constexpr bool operator==(SliceParams const&, SliceParams const&) = default;
+};
+
+enum class ResizeMode { nearest, linear };
+/// Where pixel x of the result lies in the input, with scale = input size / result size:
+/// - half_pixel: (x + 0.5) * scale - 0.5;
+/// - pytorch_half_pixel: the same, but 0 where the result has one pixel;
+/// - align_corners: x * (input size - 1) / (result size - 1);
+/// - asymmetric: x * scale.
+enum class ResizeCoordinates { half_pixel, pytorch_half_pixel, align_corners, asymmetric };
+/// Which pixel is nearest to a place between two.
+enum class ResizeRounding { round_prefer_floor, round_prefer_ceil, floor, ceil };
+
+/// The image in another size, as ONNX's Resize: each channel by itself. Without antialiasing.
+struct ResizeParams {
+    Extent size;
+    ResizeMode mode = ResizeMode::nearest;
+    ResizeCoordinates coordinates = ResizeCoordinates::half_pixel;
+    ResizeRounding rounding = ResizeRounding::round_prefer_floor;
+    /// Input size / result size where a file gives a factor that leads to a size only after rounding; 0: of the sizes.
+    float scale_h = 0.0F, scale_w = 0.0F;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "resize"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        return size.h < 1 || size.w < 1 || !(scale_h >= 0.0F) || !(scale_w >= 0.0F) ? Fault::impossible_parameter
+                                                                                    : Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c, .h = size.h, .w = size.w};
+    }
+    friend constexpr bool operator==(ResizeParams const&, ResizeParams const&) = default;
+};
+
+namespace layer {
+struct Flatten {
+    static constexpr FlattenParams params{};
+};
+struct Dropout {
+    static constexpr DropoutParams params{};
+};
+template <Padding padding>
+struct ZeroPad {
+    static constexpr PadParams params{padding, 0.0F};
+};
+/// Channels of zeros before the first and after the last.
+template <int front, int back>
+struct ChannelPad {
+    static constexpr PadParams params{.front = front, .back = back};
+};
+template <int groups>
+struct ChannelShuffle {
+    static constexpr ChannelShuffleParams params{groups};
+};
+template <int first, int last>
+struct Slice {
+    static constexpr SliceParams params{first, last};
+};
+}  // namespace layer
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The parameters of any layer.
+using AnyLayer =
+    std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams, BatchNormParams,
+                 ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams,
+                 PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
+                 BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams>;
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/all.hpp
-// Every op, and the check that every kind of layer but input and convolution has one.
+// Every op, and the check that every kind of layer but input, constant and convolution has one.
 
 // primsel/op/activation.hpp
 
@@ -2043,7 +2020,15 @@ struct Op<ActivationParams> {
                 return 2 * size;
             case ActivationKind::hard_swish:
                 return 5 * size;
+            case ActivationKind::clip:
+                return 2 * size;
+            case ActivationKind::hard_sigmoid:
+                return 4 * size;
+            case ActivationKind::sqrt:
+                return 10 * size;
             case ActivationKind::sigmoid:
+            case ActivationKind::elu:
+            case ActivationKind::tanh:
                 return 20 * size;
         }
         return 0;
@@ -2079,6 +2064,20 @@ private:
                 return each([slope = V(params.alpha)](V const& x) { return xsimd::select(x < V(0.0F), x * slope, x); });
             case ActivationKind::sigmoid:
                 return each([](V const& x) { return V(1.0F) / (V(1.0F) + xsimd::exp(-x)); });
+            case ActivationKind::elu:
+                return each([alpha = V(params.alpha)](V const& x) {
+                    return xsimd::select(x < V(0.0F), alpha * xsimd::expm1(x), x);
+                });
+            case ActivationKind::hard_sigmoid:
+                return each([slope = V(params.alpha), offset = V(params.beta)](V const& x) {
+                    return clamp<Arch>(fma<Arch>(slope, x, offset), V(0.0F), V(1.0F));
+                });
+            case ActivationKind::tanh:
+                return each([](V const& x) { return xsimd::tanh(x); });
+            case ActivationKind::clip:
+                return held({params.alpha, params.beta});
+            case ActivationKind::sqrt:
+                return each([](V const& x) { return xsimd::sqrt(x); });
             case ActivationKind::hard_swish:
                 return each([](V const& x) { return x * clamp<Arch>(x + V(3.0F), V(0.0F), V(6.0F)) * V(1.0F / 6.0F); });
         }
@@ -2095,7 +2094,7 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace detail {
 
 template <class Arch>
-void run_affine(ChannelView view, OpArgs const& args) noexcept {
+void run_affine(AxisView view, OpArgs const& args) noexcept {
     const float* src = args.src[0];
     float* dst = args.dst;
     for_channel_elements<Arch, 2>(args.executor, view, args.weights,
@@ -2142,7 +2141,7 @@ template <>
 struct Op<ScaleParams> : detail::AffineOp<ScaleParams> {};
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/combine.hpp
+// primsel/op/as_strided.hpp
 
 // primsel/op/detail/copy.hpp
 // Copies in bulk, for the ops that only move elements.
@@ -2187,6 +2186,343 @@ void for_row_parts(ExecutorRef executor, std::size_t rows, std::size_t row_float
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/op/detail/walk.hpp
+// Several tensors walked together, each with strides of its own.
+
+#include <array>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The axes of a dense tensor, outermost first, and how far a step along each moves in every one of `tensors` others.
+/// The last axis is a row; there is always one, if only of one element.
+template <std::size_t tensors, std::size_t max_rank>
+class Walk {
+public:
+    using Offsets = std::array<std::ptrdiff_t, tensors>;
+
+    /// The next axis inwards. One of a single element is left out; one that goes on where the one around it steps
+    /// becomes one with it.
+    void add(std::size_t extent, Offsets const& step) {
+        if (extent == 1) return;
+        if (rank_ > 0 && goes_on(extent, step)) {
+            extents_[rank_ - 1] *= extent;
+            steps_[rank_ - 1] = step;
+            return;
+        }
+        extents_[rank_] = extent;
+        steps_[rank_++] = step;
+    }
+
+    [[nodiscard]] std::size_t rank() const { return rank_; }
+    [[nodiscard]] std::size_t extent(std::size_t axis) const { return extents_[axis]; }
+    [[nodiscard]] Offsets const& step(std::size_t axis) const { return steps_[axis]; }
+    [[nodiscard]] std::size_t row_floats() const { return rank_ == 0 ? 1 : extents_[rank_ - 1]; }
+    /// Of the row, from one element to the next.
+    [[nodiscard]] Offsets row_step() const { return rank_ == 0 ? Offsets{} : steps_[rank_ - 1]; }
+    [[nodiscard]] std::size_t rows() const {
+        std::size_t rows = 1;
+        for (std::size_t axis = 0; axis + 1 < rank_; ++axis) rows *= extents_[axis];
+        return rows;
+    }
+
+    /// Calls f(row, offsets of its first element, part) for every row and part of it. An element of a row stands for
+    /// element_floats floats of work.
+    template <class F>
+    void for_each_row(ExecutorRef executor, F const& f, std::size_t element_floats = 1) const noexcept {
+        const std::size_t floats = row_floats() * element_floats, parts = (floats + block_floats - 1) / block_floats;
+        for_ranges(executor, rows() * parts, floats / parts, [this, parts, &f](std::size_t first, std::size_t last) {
+            std::array<std::size_t, max_rank> place{};
+            Offsets at{};
+            for (std::size_t rest = first / parts, axis = rank_ < 2 ? 0 : rank_ - 1; axis-- > 0;) {
+                place[axis] = rest % extents_[axis];
+                rest /= extents_[axis];
+                move(at, axis, static_cast<std::ptrdiff_t>(place[axis]));
+            }
+            std::size_t row = first / parts, part = first % parts;
+            for (std::size_t item = first; item < last; ++item) {
+                f(row, at, Part{part, parts});
+                if (++part < parts) continue;
+                part = 0, ++row;
+                for (std::size_t axis = rank_ < 2 ? 0 : rank_ - 1; axis-- > 0;) {
+                    move(at, axis, 1);
+                    if (++place[axis] < extents_[axis]) break;
+                    move(at, axis, -static_cast<std::ptrdiff_t>(extents_[axis]));
+                    place[axis] = 0;
+                }
+            }
+        });
+    }
+
+private:
+    [[nodiscard]] bool goes_on(std::size_t extent, Offsets const& step) const {
+        for (std::size_t i = 0; i < tensors; ++i) {
+            if (steps_[rank_ - 1][i] != step[i] * static_cast<std::ptrdiff_t>(extent)) return false;
+        }
+        return true;
+    }
+    void move(Offsets& at, std::size_t axis, std::ptrdiff_t count) const {
+        for (std::size_t i = 0; i < tensors; ++i) at[i] += steps_[axis][i] * count;
+    }
+
+    std::size_t rank_ = 0;
+    std::array<std::size_t, max_rank> extents_{};
+    std::array<Offsets, max_rank> steps_{};
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/tensor/transpose.hpp
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// dst[column][row] = src[row][column] for columns [first, last): a matrix of `rows` rows, src_stride and dst_stride
+/// floats apart. Four by four in registers; blocks of 16 columns, so that the lines of dst being written stay in L1.
+inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
+                              std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
+    constexpr std::size_t block = 16;
+    for (std::size_t begin = first; begin < last; begin += block) {
+        const std::size_t end = std::min(begin + block, last);
+        std::size_t row = 0;
+        for (; row + 4 <= rows; row += 4) {
+            const float* s = src + row * src_stride;
+            std::size_t column = begin;
+            for (; column + 4 <= end; column += 4) {
+                FourFloats r0 = FourFloats::load_unaligned(s + column);
+                FourFloats r1 = FourFloats::load_unaligned(s + src_stride + column);
+                FourFloats r2 = FourFloats::load_unaligned(s + 2 * src_stride + column);
+                FourFloats r3 = FourFloats::load_unaligned(s + 3 * src_stride + column);
+                transpose(r0, r1, r2, r3);
+                float* d = dst + column * dst_stride + row;
+                r0.store_unaligned(d);
+                r1.store_unaligned(d + dst_stride);
+                r2.store_unaligned(d + 2 * dst_stride);
+                r3.store_unaligned(d + 3 * dst_stride);
+            }
+            for (; column < end; ++column) {
+                for (std::size_t i = 0; i < 4; ++i) dst[column * dst_stride + row + i] = s[i * src_stride + column];
+            }
+        }
+        for (; row < rows; ++row) {
+            for (std::size_t column = begin; column < end; ++column) {
+                dst[column * dst_stride + row] = src[row * src_stride + column];
+            }
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <concepts>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Rows of neighbours are copied; where another axis than the last is that of the input's neighbours, the two are
+/// transposed.
+template <>
+struct Op<AsStridedParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(AsStridedParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(AsStridedParams const& params, OpArgs const& args) noexcept {
+        Axes axes;
+        axes.add(static_cast<std::size_t>(args.batch), {static_cast<std::ptrdiff_t>(args.src_shape[0].size())});
+        for (std::size_t i = 0; i < params.dims.rank(); ++i) {
+            axes.add(static_cast<std::size_t>(params.dims[i]), {params.strides[i]});
+        }
+        const float* src = args.src[0] + params.offset;
+        const std::ptrdiff_t step = axes.row_step()[0];
+        if (step > 1) {
+            for (std::size_t axis = 0; axis + 1 < axes.rank(); ++axis) {
+                if (axes.step(axis)[0] == 1) return transposed(axes, axis, src, args.dst, args.executor);
+            }
+        }
+        const std::size_t floats = axes.row_floats();
+        axes.for_each_row(args.executor,
+                          [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, detail::Part part) {
+                              const float* from = src + at[0];
+                              float* to = dst + row * floats;
+                              if (step == 1) return detail::copy_part<Arch>(from, to, floats, part);
+                              const std::size_t last = floats * (part.index + 1) / part.count;
+                              for (std::size_t i = floats * part.index / part.count; i < last; ++i) {
+                                  to[i] = from[static_cast<std::ptrdiff_t>(i) * step];
+                              }
+                          });
+    }
+
+private:
+    static constexpr std::size_t max_rank = Dims::max_rank + 1;
+    using Axes = detail::Walk<1, max_rank>;
+
+    /// The input's neighbours lie along `columns`, the result's along the last axis.
+    static void transposed(Axes const& axes, std::size_t columns, const float* src, float* dst,
+                           ExecutorRef executor) noexcept {
+        const std::size_t last = axes.rank() - 1, rows = axes.extent(last);
+        std::array<std::size_t, max_rank> dst_step;
+        dst_step[last] = 1;
+        for (std::size_t axis = last; axis-- > 0;) dst_step[axis] = dst_step[axis + 1] * axes.extent(axis + 1);
+        detail::Walk<2, max_rank> walk;
+        const auto add = [&](std::size_t axis) {
+            walk.add(axes.extent(axis), {axes.step(axis)[0], static_cast<std::ptrdiff_t>(dst_step[axis])});
+        };
+        for (std::size_t axis = 0; axis < last; ++axis) {
+            if (axis != columns) add(axis);
+        }
+        add(columns);
+        const std::size_t count = walk.row_floats(), src_step = static_cast<std::size_t>(axes.step(last)[0]);
+        walk.for_each_row(
+            executor,
+            [=, step = dst_step[columns]](std::size_t, auto const& at, detail::Part part) {
+                transpose_columns(src + at[0], src_step, dst + at[1], step, rows, count * part.index / part.count,
+                                  count * (part.index + 1) / part.count);
+            },
+            rows);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/binary.hpp
+
+#include <array>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Along a row each input has neighbours, or one element for all: equal shapes are one row, and so is each channel
+/// where the other input has one element a channel.
+template <>
+struct Op<BinaryParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(BinaryParams const&, std::span<const Shape>, Shape output) {
+        return static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(BinaryParams const& params, OpArgs const& args) noexcept {
+        binary<Arch>(
+            params.kind, args,
+            axes(args, L::strides(args.dst_shape), L::strides(args.src_shape[0]), L::strides(args.src_shape[1])),
+            detail::channel_view<L>(args.dst_shape, 1));
+    }
+
+private:
+    using Axes = detail::Walk<2, 4>;
+
+    static Axes axes(OpArgs const& args, Strides const& dst, Strides const& a, Strides const& b) {
+        struct One {
+            int extent;
+            std::size_t dst, a, b;
+        };
+        const Shape out = args.dst_shape, of_a = args.src_shape[0], of_b = args.src_shape[1];
+        const auto step = [](int extent, std::size_t stride) { return extent == 1 ? 0 : stride; };
+        std::array<One, 3> order{{{out.c, dst.c, step(of_a.c, a.c), step(of_b.c, b.c)},
+                                  {out.h, dst.h, step(of_a.h, a.h), step(of_b.h, b.h)},
+                                  {out.w, dst.w, step(of_a.w, a.w), step(of_b.w, b.w)}}};
+        const auto outer_first = [&order](std::size_t i, std::size_t j) {
+            if (order[i].dst < order[j].dst) std::swap(order[i], order[j]);
+        };
+        outer_first(0, 1), outer_first(1, 2), outer_first(0, 1);
+        Axes result;
+        const auto add = [&result](int extent, std::size_t a_step, std::size_t b_step) {
+            result.add(static_cast<std::size_t>(extent),
+                       {static_cast<std::ptrdiff_t>(a_step), static_cast<std::ptrdiff_t>(b_step)});
+        };
+        add(args.batch, of_a.size(), of_b.size());
+        for (One const& axis : order) add(axis.extent, axis.a, axis.b);
+        return result;
+    }
+
+    template <class Arch>
+    static void binary(BinaryKind kind, OpArgs const& args, Axes const& axes, detail::AxisView image) noexcept {
+        using V = Floats<Arch>;
+        switch (kind) {
+            case BinaryKind::add:
+                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a + b; });
+            case BinaryKind::subtract:
+                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a - b; });
+            case BinaryKind::multiply:
+                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a * b; });
+            case BinaryKind::divide:
+                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a / b; });
+            case BinaryKind::prelu:
+                return any<Arch>(kind, args, axes, image,
+                                 [](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
+        }
+    }
+
+    template <class Arch, class F>
+    static void any(BinaryKind kind, OpArgs const& args, Axes const& axes, detail::AxisView image,
+                    F const& f) noexcept {
+        const bool commutes = kind == BinaryKind::add || kind == BinaryKind::multiply;
+        const Shape of_channels{args.dst_shape.c, 1, 1};
+        const bool few = image.inner == 1 && image.count > 1 && image.count < 32 && image.outer >= lanes<Arch>;
+        if (few && args.src_shape[0] == args.dst_shape && args.src_shape[1] == of_channels) {
+            few_channels<Arch>(args, image, args.src[0], args.src[1], f);
+        } else if (few && commutes && args.src_shape[1] == args.dst_shape && args.src_shape[0] == of_channels) {
+            few_channels<Arch>(args, image, args.src[1], args.src[0], f);
+        } else {
+            rows<Arch>(args, axes, f);
+        }
+    }
+
+    /// One element a channel, where a pixel's channels are neighbours but too few for rows of their own.
+    template <class Arch, class F>
+    static void few_channels(OpArgs const& args, detail::AxisView image, const float* src, const float* of_channels,
+                             F const& f) noexcept {
+        float* dst = args.dst;
+        for (int n = 0; n < args.batch; ++n) {
+            detail::for_channel_elements<Arch, 1>(
+                args.executor, image, of_channels,
+                [=](std::size_t at, std::size_t count, const Floats<Arch>* of_channel) {
+                    detail::store_up_to<Arch>(dst + at, f(detail::load_up_to<Arch>(src + at, count), *of_channel),
+                                              count);
+                });
+            src += args.dst_shape.size(), dst += args.dst_shape.size(), of_channels += image.count;
+        }
+    }
+
+    template <class Arch, class F>
+    static void rows(OpArgs const& args, Axes const& axes, F const& f) noexcept {
+        const std::size_t floats = axes.row_floats();
+        const bool one_a = axes.row_step()[0] == 0, one_b = axes.row_step()[1] == 0;
+        const float *src_a = args.src[0], *src_b = args.src[1];
+        axes.for_each_row(
+            args.executor, [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, detail::Part part) {
+                const std::size_t first = floats * part.index / part.count;
+                const std::size_t n = floats * (part.index + 1) / part.count - first;
+                const float* a = src_a + at[0] + (one_a ? 0 : first);
+                const float* b = src_b + at[1] + (one_b ? 0 : first);
+                float* to = dst + row * floats + first;
+                if (one_a) {
+                    each<Arch>(b, to, n, [&f, one = Floats<Arch>(*a)](auto const& x) { return f(one, x); });
+                } else if (one_b) {
+                    each<Arch>(a, to, n, [&f, one = Floats<Arch>(*b)](auto const& x) { return f(x, one); });
+                } else {
+                    for (std::size_t i = 0; i < n; i += lanes<Arch>) {
+                        const auto x = detail::load_up_to<Arch>(a + i, n - i);
+                        detail::store_up_to<Arch>(to + i, f(x, detail::load_up_to<Arch>(b + i, n - i)), n - i);
+                    }
+                }
+            });
+    }
+
+    template <class Arch, class F>
+    static void each(const float* src, float* dst, std::size_t n, F const& f) {
+        for (std::size_t i = 0; i < n; i += lanes<Arch>) {
+            detail::store_up_to<Arch>(dst + i, f(detail::load_up_to<Arch>(src + i, n - i)), n - i);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/combine.hpp
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -2228,22 +2564,248 @@ struct Op<ConcatParams> {
     [[nodiscard]] static double operations(ConcatParams const&, std::span<const Shape>, Shape) { return 0; }
 
     template <class Arch, StridedLayout L>
-    static void run(ConcatParams const&, OpArgs const& args) noexcept {
-        concat<Arch>(detail::channel_view<L>(args.dst_shape, args.batch), args);
+    static void run(ConcatParams const& params, OpArgs const& args) noexcept {
+        concat<Arch>(params.axis, detail::axis_view<L>(args.dst_shape, args.batch, params.axis), args);
     }
 
 private:
     template <class Arch>
-    static void concat(detail::ChannelView view, OpArgs const& args) noexcept {
-        const std::size_t row = view.c * view.inner;
-        detail::for_row_parts(args.executor, view.outer, row, [&args, view, row](std::size_t i, detail::Part part) {
-            float* dst = args.dst + i * row;
-            for (std::size_t input = 0; input < args.src.size(); ++input) {
-                const std::size_t floats = static_cast<std::size_t>(args.src_shape[input].c) * view.inner;
-                detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
-                dst += floats;
+    static void concat(Axis axis, detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t row = view.count * view.inner;
+        detail::for_row_parts(args.executor, view.outer, row,
+                              [&args, axis, view, row](std::size_t i, detail::Part part) {
+                                  float* dst = args.dst + i * row;
+                                  for (std::size_t input = 0; input < args.src.size(); ++input) {
+                                      const std::size_t floats =
+                                          static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
+                                      detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
+                                      dst += floats;
+                                  }
+                              });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/conv_transpose.hpp
+
+#include <algorithm>
+#include <concepts>
+#include <numeric>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Every output is the sum of the taps that reach it: tap (i, j) takes row (y + top - i * dilation) / stride of the
+/// input to row y, where that is whole. Columns of the result that are a stride apart take neighbouring columns of the
+/// input by the same taps, so that they are computed together. Packed: blocks of eight of a group's outputs (of four or
+/// one, where it has no more), each the biases, then for each tap and input channel the block's weights.
+template <>
+struct Op<ConvTransposeParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ConvTransposeParams const& params, std::span<const Shape> inputs, Shape) {
+        return 2.0 * params.k / params.groups * params.kernel.h * params.kernel.w *
+               static_cast<double>(inputs[0].size());
+    }
+
+    [[nodiscard]] static std::size_t packed_floats(ConvTransposeParams const& params, Shape input) {
+        const Sizes sizes(params, input);
+        return sizes.groups * sizes.blocks * sizes.block_floats();
+    }
+
+    template <StridedLayout L>
+        requires std::same_as<L, chw>
+    static void pack(ConvTransposeParams const& params, Shape input, OpWeights const& weights, float* dst) {
+        const Sizes sizes(params, input);
+        for (std::size_t group = 0; group < sizes.groups; ++group) {
+            for (std::size_t first = 0; first < sizes.k; first += sizes.block) {
+                const auto each = [&](auto const& value) {
+                    for (std::size_t i = first; i < first + sizes.block; ++i) *dst++ = i < sizes.k ? value(i) : 0.0F;
+                };
+                each([&](std::size_t k) { return weights.bias.empty() ? 0.0F : weights.bias[group * sizes.k + k]; });
+                for (std::size_t tap = 0; tap < sizes.taps; ++tap) {
+                    for (std::size_t c = group * sizes.c; c < (group + 1) * sizes.c; ++c) {
+                        each([&](std::size_t k) { return weights.kernel[(c * sizes.k + k) * sizes.taps + tap]; });
+                    }
+                }
             }
-        });
+        }
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(ConvTransposeParams const& params, OpArgs const& args) noexcept {
+        rows<Arch>(params, args);
+    }
+
+private:
+    /// Channels and outputs of a group, and how the outputs are packed.
+    struct Sizes {
+        std::size_t groups, c, k, taps, block, blocks;
+        Sizes(ConvTransposeParams const& params, Shape input)
+            : groups(static_cast<std::size_t>(params.groups)),
+              c(static_cast<std::size_t>(input.c) / groups),
+              k(static_cast<std::size_t>(params.k) / groups),
+              taps(static_cast<std::size_t>(params.kernel.h) * static_cast<std::size_t>(params.kernel.w)),
+              block(k == 1   ? 1
+                    : k <= 4 ? 4
+                             : 8),
+              blocks((k + block - 1) / block) {}
+        [[nodiscard]] std::size_t block_floats() const { return block * (1 + taps * c); }
+    };
+
+    template <class Arch>
+    static void rows(ConvTransposeParams const& params, OpArgs const& args) noexcept {
+        const Sizes sizes(params, args.src_shape[0]);
+        const std::size_t h = static_cast<std::size_t>(args.dst_shape.h), blocks = sizes.groups * sizes.blocks;
+        const std::size_t row_floats = static_cast<std::size_t>(args.dst_shape.w) * sizes.block * sizes.taps * sizes.c;
+        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * blocks * h, row_floats / 4,
+                           [=, &params, &args](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t row = item / blocks, block = item % blocks;
+                                   const Row of_block(params, args, sizes, row / h, block, static_cast<int>(row % h));
+                                   if (sizes.block == 1) {
+                                       columns<Arch, 1>(of_block);
+                                   } else if (sizes.block == 4) {
+                                       columns<Arch, 4>(of_block);
+                                   } else {
+                                       columns<Arch, 8>(of_block);
+                                   }
+                               }
+                           });
+    }
+
+    /// The taps along one axis that reach an output: first, first + step, ..., of which some may lie outside the input.
+    struct Taps {
+        int first = 0, step;
+        Taps(int place, int count, int stride, int dilation) : step(stride / std::gcd(stride, dilation)) {
+            while (first < count && (place - first * dilation) % stride != 0) ++first;
+        }
+    };
+
+    /// A row of the outputs of a block.
+    struct Row {
+        ConvTransposeParams const& params;
+        Shape in, out;
+        std::size_t channels, used;
+        const float *src, *weights;
+        float* dst;
+        int y;
+        Taps taps;
+
+        Row(ConvTransposeParams const& p, OpArgs const& args, Sizes const& sizes, std::size_t image, std::size_t block,
+            int row)
+            : params(p),
+              in(args.src_shape[0]),
+              out(args.dst_shape),
+              channels(sizes.c),
+              y(row + p.padding.top),
+              taps(y, p.kernel.h, p.stride.h, p.dilation.h) {
+            const std::size_t group = block / sizes.blocks, k = block % sizes.blocks * sizes.block;
+            used = std::min(sizes.block, sizes.k - k);
+            src = args.src[0] + image * in.size() + group * sizes.c * in.pixels();
+            weights = args.weights + block * sizes.block_floats();
+            dst = args.dst + image * out.size() + (group * sizes.k + k) * out.pixels() +
+                  static_cast<std::size_t>(row) * static_cast<std::size_t>(out.w);
+        }
+    };
+
+    template <class Arch, std::size_t block>
+    static void columns(Row const& row) noexcept {
+        constexpr int width = lanes<Arch>;
+        constexpr bool two = 2 * block + 2 < registers<Arch>;
+        const int stride = row.params.stride.w;
+        for (int phase = 0; phase < std::min(stride, row.out.w); ++phase) {
+            const int count = (row.out.w - phase + stride - 1) / stride;
+            int begin = 0;
+            if constexpr (two) {
+                for (; count - begin > width; begin += 2 * width) {
+                    tile<Arch, block, 2>(row, phase, begin, count - begin);
+                }
+            }
+            for (; begin < count; begin += width) tile<Arch, block, 1>(row, phase, begin, count - begin);
+        }
+    }
+
+    /// Up to `count` columns phase + (begin + i) * stride.
+    template <class Arch, std::size_t block, std::size_t vectors>
+    static void tile(Row const& row, int phase, int begin, int count) noexcept {
+        using V = Floats<Arch>;
+        constexpr int width = lanes<Arch>;
+        ConvTransposeParams const& p = row.params;
+        V sum[block][vectors];
+        PRIMSEL_UNROLL
+        for (std::size_t k = 0; k < block; ++k) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[k][v] = V(row.weights[k]);
+        }
+        const std::size_t tap_floats = row.channels * block, plane = row.in.pixels();
+        const int place = phase + p.padding.left, n = row.in.w;
+        const Taps across(place, p.kernel.w, p.stride.w, p.dilation.w);
+        for (int i = row.taps.first; i < p.kernel.h; i += row.taps.step) {
+            const int from = row.y - i * p.dilation.h;
+            if (from < 0 || from / p.stride.h >= row.in.h) continue;
+            for (int j = across.first; j < p.kernel.w; j += across.step) {
+                const int at = (place - j * p.dilation.w) / p.stride.w + begin;
+                if (at >= n || at + static_cast<int>(vectors) * width <= 0) continue;
+                const float* weights = row.weights + block + static_cast<std::size_t>(i * p.kernel.w + j) * tap_floats;
+                const float* src = row.src + static_cast<std::size_t>(from / p.stride.h * n);
+                if (at >= 0 && at + static_cast<int>(vectors) * width <= n) {
+                    add_tap<Arch, block, vectors>(sum, weights, row.channels, src + at, plane,
+                                                  [](const float* x, int v) { return load<Arch>(x + v * width); });
+                } else {
+                    add_tap<Arch, block, vectors>(sum, weights, row.channels, src, plane,
+                                                  [at, n](const float* line, int v) {
+                                                      return detail::load_around<Arch>(line, at + v * width, n, 0.0F);
+                                                  });
+                }
+            }
+        }
+        for (std::size_t k = 0; k < row.used; ++k) {
+            float* dst = row.dst + k * row.out.pixels();
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                put<Arch>(sum[k][v], dst + phase, p.stride.w, begin + static_cast<int>(v) * width,
+                          count - static_cast<int>(v) * width);
+            }
+        }
+    }
+
+    /// load_x(src, v): vector v of the input's columns, src being of its first channel and plane what is between two.
+    template <class Arch, std::size_t block, std::size_t vectors, class Load>
+    static PRIMSEL_INLINE void add_tap(Floats<Arch> (&sum)[block][vectors], const float* weights, std::size_t channels,
+                                       const float* src, std::size_t plane, Load const& load_x) noexcept {
+        using V = Floats<Arch>;
+        V local[block][vectors];  // in registers
+        PRIMSEL_UNROLL
+        for (std::size_t k = 0; k < block; ++k) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) local[k][v] = sum[k][v];
+        }
+        for (std::size_t c = 0; c < channels; ++c, src += plane, weights += block) {
+            V x[vectors];
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) x[v] = load_x(src, static_cast<int>(v));
+            PRIMSEL_UNROLL
+            for (std::size_t k = 0; k < block; ++k) {
+                const V weight(weights[k]);
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) local[k][v] = fma<Arch>(x[v], weight, local[k][v]);
+            }
+        }
+        PRIMSEL_UNROLL
+        for (std::size_t k = 0; k < block; ++k) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[k][v] = local[k][v];
+        }
+    }
+
+    template <class Arch>
+    static void put(Floats<Arch> const& value, float* dst, int stride, int begin, int count) noexcept {
+        if (count <= 0) return;
+        if (stride == 1) return detail::store_up_to<Arch>(dst + begin, value, static_cast<std::size_t>(count));
+        alignas(64) float lane[lanes<Arch>];
+        store<Arch>(lane, value);
+        for (int i = 0; i < std::min(count, lanes<Arch>); ++i) dst[(begin + i) * stride] = lane[i];
     }
 };
 
@@ -2770,14 +3332,14 @@ void lrn_pixels(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahea
 }
 
 template <class Arch, class Formula>
-void lrn(LrnParams const& params, ChannelView view, OpArgs const& args, Formula const& formula) noexcept {
-    const auto channels = static_cast<std::ptrdiff_t>(view.c);
+void lrn(LrnParams const& params, AxisView view, OpArgs const& args, Formula const& formula) noexcept {
+    const auto channels = static_cast<std::ptrdiff_t>(view.count);
     const std::ptrdiff_t back = params.size / 2, ahead = (params.size - 1) / 2;
     const float* src = args.src[0];
     float* dst = args.dst;
     if (view.inner == 1) {
-        for_ranges(args.executor, view.outer, view.c, [=](std::size_t first, std::size_t last) {
-            for (std::size_t at = first * view.c; at < last * view.c; at += view.c) {
+        for_ranges(args.executor, view.outer, view.count, [=](std::size_t first, std::size_t last) {
+            for (std::size_t at = first * view.count; at < last * view.count; at += view.count) {
                 lrn_pixel<Arch>(formula, back, ahead, channels, src + at, dst + at);
             }
         });
@@ -2786,9 +3348,9 @@ void lrn(LrnParams const& params, ChannelView view, OpArgs const& args, Formula 
     // Strips of pixels, so that the channels of a window stay in L1.
     constexpr std::size_t strip = 256;
     const std::size_t strips = (view.inner + strip - 1) / strip;
-    for_ranges(args.executor, view.outer * strips, view.c * strip, [=](std::size_t first, std::size_t last) {
+    for_ranges(args.executor, view.outer * strips, view.count * strip, [=](std::size_t first, std::size_t last) {
         for (std::size_t item = first; item < last; ++item) {
-            const std::size_t begin = item % strips * strip, at = item / strips * view.c * view.inner + begin;
+            const std::size_t begin = item % strips * strip, at = item / strips * view.count * view.inner + begin;
             lrn_pixels<Arch>(formula, back, ahead, channels, view.inner, std::min(strip, view.inner - begin), src + at,
                              dst + at);
         }
@@ -2817,7 +3379,181 @@ struct Op<LrnParams> {
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/pool.hpp
+// primsel/op/matmul.hpp
+
+#include <concepts>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Tiles of the result stay in registers while the matrices run past. Every sum goes through the first input's columns
+/// in their order.
+template <>
+struct Op<MatMulParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(MatMulParams const&, std::span<const Shape> inputs, Shape output) {
+        return 2.0 * inputs[0].w * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(MatMulParams const&, OpArgs const& args) noexcept {
+        products<Arch>(args);
+    }
+
+private:
+    /// c = a * b: m x n of m x depth and depth x n.
+    struct Product {
+        const float *a, *b;
+        float* c;
+        std::size_t m, n, depth;
+    };
+    static constexpr std::size_t tile_rows = 6;
+    template <class Arch>
+    static constexpr std::size_t tile_vectors = registers<Arch> == 32 ? 4 : 2;
+
+    template <class Arch>
+    static void products(OpArgs const& args) noexcept {
+        constexpr std::size_t panel = tile_vectors<Arch> * lanes<Arch>;
+        const Shape a = args.src_shape[0], b = args.src_shape[1], c = args.dst_shape;
+        const auto channels = static_cast<std::size_t>(c.c);
+        const Product whole{args.src[0],
+                            args.src[1],
+                            args.dst,
+                            static_cast<std::size_t>(c.h),
+                            static_cast<std::size_t>(c.w),
+                            static_cast<std::size_t>(a.w)};
+        const std::size_t a_step = a.c == 1 ? 0 : a.pixels(), b_step = b.c == 1 ? 0 : b.pixels();
+        const std::size_t panels = (whole.n + panel - 1) / panel;
+        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * panels,
+                           whole.m * whole.depth, [=](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t matrix = item / panels, begin = item % panels * panel;
+                                   const std::size_t image = matrix / channels, channel = matrix % channels;
+                                   Product one = whole;
+                                   one.a += image * a.size() + channel * a_step;
+                                   one.b += image * b.size() + channel * b_step;
+                                   one.c += matrix * c.pixels();
+                                   columns<Arch>(one, begin, std::min(panel, one.n - begin));
+                               }
+                           });
+    }
+
+    /// Columns [begin, begin + count) of a product.
+    template <class Arch>
+    static void columns(Product const& product, std::size_t begin, std::size_t count) noexcept {
+        constexpr std::size_t vectors = tile_vectors<Arch>, width = lanes<Arch>;
+        if (count == vectors * width) return rows<Arch, vectors>(product, begin, count);
+        for (std::size_t at = 0; at < count; at += width) rows<Arch, 1>(product, begin + at, count - at);
+    }
+
+    template <class Arch, std::size_t vectors>
+    static void rows(Product const& product, std::size_t begin, std::size_t count) noexcept {
+        if (product.m < tile_rows) {
+            for (std::size_t row = 0; row < product.m; ++row) tile<Arch, 1, vectors>(product, row, begin, count);
+            return;
+        }
+        for (std::size_t row = 0; row < product.m; row += tile_rows) {
+            // The last tile computes some rows again, to the same bits.
+            tile<Arch, tile_rows, vectors>(product, std::min(row, product.m - tile_rows), begin, count);
+        }
+    }
+
+    /// `count` columns count, at most `vectors` vectors.
+    template <class Arch, std::size_t height, std::size_t vectors>
+    static void tile(Product const& product, std::size_t row, std::size_t column, std::size_t count) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>;
+        V sum[height][vectors];
+        PRIMSEL_UNROLL
+        for (std::size_t y = 0; y < height; ++y) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[y][v] = V(0.0F);
+        }
+        const float *a = product.a + row * product.depth, *b = product.b + column;
+        const auto load_b = [count](const float* src) {
+            if constexpr (vectors > 1) return load<Arch>(src);
+            return detail::load_up_to<Arch>(src, count);
+        };
+        for (std::size_t i = 0; i < product.depth; ++i, b += product.n) {
+            V of_b[vectors];
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) of_b[v] = load_b(b + v * width);
+            PRIMSEL_UNROLL
+            for (std::size_t y = 0; y < height; ++y) {
+                const V of_a(a[y * product.depth + i]);
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) sum[y][v] = fma<Arch>(of_a, of_b[v], sum[y][v]);
+            }
+        }
+        float* c = product.c + row * product.n + column;
+        PRIMSEL_UNROLL
+        for (std::size_t y = 0; y < height; ++y) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                detail::store_up_to<Arch>(c + y * product.n + v * width, sum[y][v], count - v * width);
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/max_pool_indices.hpp
+
+#include <concepts>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Of equal maxima, the first counts; so does the first NaN, which wins over every maximum. -1 where all of a dilated
+/// window lies in the padding.
+template <>
+struct Op<MaxPoolIndicesParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(MaxPoolIndicesParams const& params, std::span<const Shape>, Shape output) {
+        return static_cast<double>(params.pool.window.h) * params.pool.window.w * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(MaxPoolIndicesParams const& params, OpArgs const& args) noexcept {
+        const auto rows = static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(args.dst_shape.c) *
+                          static_cast<std::size_t>(args.dst_shape.h);
+        const auto row_floats =
+            static_cast<std::size_t>(args.dst_shape.w * params.pool.window.h * params.pool.window.w);
+        detail::for_ranges(args.executor, rows, row_floats, [&params, &args](std::size_t first, std::size_t last) {
+            for (std::size_t row = first; row < last; ++row) one_row(params.pool, args, row);
+        });
+    }
+
+private:
+    static void one_row(PoolParams const& p, OpArgs const& args, std::size_t row) noexcept {
+        const Shape in = args.src_shape[0], out = args.dst_shape;
+        const auto h = static_cast<std::size_t>(out.h), w = static_cast<std::size_t>(out.w);
+        const std::size_t channel = row / h * in.pixels();  // where it starts in the batch
+        const float* src = args.src[0] + channel;
+        const int top = static_cast<int>(row % h) * p.stride.h - p.padding.top;
+        for (std::size_t x = 0; x < w; ++x) {
+            const int left = static_cast<int>(x) * p.stride.w - p.padding.left;
+            std::size_t best = in.pixels();
+            for (int i = 0; i < p.window.h; ++i) {
+                const int from_h = top + i * p.dilation.h;
+                if (from_h < 0 || from_h >= in.h) continue;
+                for (int j = 0; j < p.window.w; ++j) {
+                    const int from_w = left + j * p.dilation.w;
+                    if (from_w < 0 || from_w >= in.w) continue;
+                    const auto at = static_cast<std::size_t>(from_h * in.w + from_w);
+                    const bool first = best == in.pixels();
+                    if (first || src[at] > src[best] || (src[at] != src[at] && src[best] == src[best])) best = at;
+                }
+            }
+            args.dst[row * w + x] = best == in.pixels() ? -1.0F : static_cast<float>(channel + best);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/pad.hpp
 
 // primsel/op/detail/rows.hpp
 // What is the same for all layouts, seen from the rows of an image.
@@ -2854,6 +3590,99 @@ void for_rows(ExecutorRef executor, int batch, Shape shape, Strides strides, F c
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+template <>
+struct Op<PadParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(PadParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(PadParams const& params, OpArgs const& args) noexcept {
+        pad<Arch>(params, args, L::strides(args.src_shape[0]), L::strides(args.dst_shape));
+    }
+
+private:
+    template <class Arch>
+    static void pad(PadParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+        const Shape in = args.src_shape[0], out = args.dst_shape;
+        // Where the channels of a pixel are neighbours, a row has them all.
+        const bool together = to.w != 1, constant = params.mode == PadMode::constant;
+        const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
+        const std::size_t after = static_cast<std::size_t>(params.padding.right) * to.w;
+        const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
+        detail::for_rows(args.executor, args.batch, out, to, [=, &params, &args](detail::RowRange const& range) {
+            for (int i = 0; i < range.count; ++i) {
+                const auto c = static_cast<std::size_t>(range[i].c), h = static_cast<std::size_t>(range[i].h);
+                float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
+                const int channel = together ? 0 : range[i].c - params.front;
+                int row = range[i].h - params.padding.top;
+                if (!constant) row = source(params.mode, row, in.h);
+                if (row < 0 || row >= in.h || channel < 0 || channel >= in.c) {
+                    std::fill_n(dst, static_cast<std::size_t>(out.w) * to.w, params.value);
+                    continue;
+                }
+                const float* src = args.src[0] + range.image * in.size() + static_cast<std::size_t>(channel) * from.c +
+                                   static_cast<std::size_t>(row) * from.h;
+                if (to.w != from.w) {
+                    pad_pixels(params, in, src, dst);
+                } else {
+                    if (constant) {
+                        dst = std::fill_n(dst, before, params.value);
+                        detail::copy_floats<Arch>(src, dst, floats);
+                        std::fill_n(dst + floats, after, params.value);
+                    } else {
+                        detail::copy_floats<Arch>(src, dst + before, floats);
+                        border<Arch>(params.mode, -params.padding.left, 0, in.w, src, dst, to.w);
+                        border<Arch>(params.mode, in.w, in.w + params.padding.right, in.w, src, dst + before + floats,
+                                     to.w);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Which element of `count` is at a place that may lie outside.
+    static int source(PadMode mode, int at, int count) {
+        switch (mode) {
+            case PadMode::reflect:
+                return at < 0 ? -at : at >= count ? 2 * (count - 1) - at : at;
+            case PadMode::edge:
+                return std::clamp(at, 0, count - 1);
+            case PadMode::constant:
+                break;
+        }
+        return at;
+    }
+
+    /// Pixels [first, last) of a row, all outside the image.
+    template <class Arch>
+    static void border(PadMode mode, int first, int last, int count, const float* src, float* dst, std::size_t pixel) {
+        for (int w = first; w < last; ++w, dst += pixel) {
+            detail::copy_floats<Arch>(src + static_cast<std::size_t>(source(mode, w, count)) * pixel, dst, pixel);
+        }
+    }
+
+    /// A row whose pixels get further channels.
+    static void pad_pixels(PadParams const& params, Shape in, const float* src, float* dst) {
+        const auto c = static_cast<std::size_t>(in.c), front = static_cast<std::size_t>(params.front),
+                   back = static_cast<std::size_t>(params.back), pixel = front + c + back;
+        dst = std::fill_n(dst, static_cast<std::size_t>(params.padding.left) * pixel, params.value);
+        for (int w = 0; w < in.w; ++w, src += c) {
+            dst = std::fill_n(dst, front, params.value);
+            dst = std::copy_n(src, c, dst);
+            dst = std::fill_n(dst, back, params.value);
+        }
+        std::fill_n(dst, static_cast<std::size_t>(params.padding.right) * pixel, params.value);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/pool.hpp
 
 #include <algorithm>
 #include <span>
@@ -2893,6 +3722,84 @@ void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to
     });
 }
 
+/// Windows with gaps: every tap is added to all outputs of a row that it meets.
+template <class Arch, class Reduction>
+void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+    struct DilatedAxis {
+        int in, size, step, dilation, before, after;
+        [[nodiscard]] int at(int out, int tap) const { return out * step - before + tap * dilation; }
+        /// The outputs whose tap is inside the image: [first, last).
+        [[nodiscard]] int first(int tap) const {
+            const int outside = before - tap * dilation;
+            return outside <= 0 ? 0 : (outside + step - 1) / step;
+        }
+        [[nodiscard]] int last(int tap, int outputs) const {
+            const int room = in - 1 - at(0, tap);
+            return room < 0 ? 0 : std::min(room / step + 1, outputs);
+        }
+        [[nodiscard]] int counted(int out, bool count_pad) const {
+            int counted = 0;
+            for (int tap = 0; tap < size; ++tap) {
+                const int place = at(out, tap);
+                counted += count_pad ? place < in + after : place >= 0 && place < in;
+            }
+            return counted;
+        }
+    };
+    const Shape in = args.src_shape[0], out = args.dst_shape;
+    const Padding padding = params.padding;
+    const DilatedAxis down{in.h, params.window.h, params.stride.h, params.dilation.h, padding.top, padding.bottom};
+    const DilatedAxis across{in.w, params.window.w, params.stride.w, params.dilation.w, padding.left, padding.right};
+    const auto merge = [](const float* src, float* dst, std::size_t floats) {
+        for (std::size_t i = 0; i < floats; i += lanes<Arch>) {
+            const std::size_t n = floats - i;
+            store_up_to<Arch>(
+                dst + i, Reduction::template apply<Arch>(load_up_to<Arch>(dst + i, n), load_up_to<Arch>(src + i, n)),
+                n);
+        }
+    };
+    const bool count_pad = params.count_include_pad;
+    for_rows(args.executor, args.batch, out, to, [=, &args](RowRange const& range) {
+        for (int i = 0; i < range.count; ++i) {
+            const Coord row = range[i];
+            const auto c = static_cast<std::size_t>(row.c), h = static_cast<std::size_t>(row.h);
+            const float* src = args.src[0] + range.image * in.size() + c * from.c;
+            float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
+            std::fill_n(dst, static_cast<std::size_t>(out.w) * to.w, Reduction::identity);
+            for (int y = 0; y < down.size; ++y) {
+                const int at = down.at(row.h, y);
+                if (at < 0 || at >= in.h) continue;
+                const float* src_row = src + static_cast<std::size_t>(at) * from.h;
+                for (int x = 0; x < across.size; ++x) {
+                    const int first = across.first(x), last = across.last(x, out.w);
+                    // At a step of 1 the outputs are neighbours, and so are their inputs.
+                    const int together = across.step == 1 ? last - first : 1;
+                    for (int w = first; w < last; w += together) {
+                        merge(src_row + static_cast<std::size_t>(across.at(w, x)) * from.w,
+                              dst + static_cast<std::size_t>(w) * to.w, static_cast<std::size_t>(together) * to.w);
+                    }
+                }
+            }
+            if constexpr (Reduction::averages) {
+                const int rows = down.counted(row.h, count_pad);
+                for (int w = 0; w < out.w; ++w, dst += to.w) {
+                    const int columns = across.counted(w, count_pad);
+                    for (std::size_t j = 0; j < to.w; ++j) dst[j] /= static_cast<float>(rows * columns);
+                }
+            }
+        }
+    });
+}
+
+template <class Arch, class Reduction>
+void pool_any(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+    if (params.dilation == Extent{1}) {
+        pool<Arch, Reduction>(params, args, from, to);
+    } else {
+        pool_dilated<Arch, Reduction>(params, args, from, to);
+    }
+}
+
 }  // namespace detail
 
 /// A NaN in the window wins over every maximum, as in PyTorch.
@@ -2908,9 +3815,95 @@ struct Op<PoolParams> {
     static void run(PoolParams const& params, OpArgs const& args) noexcept {
         const Strides from = L::strides(args.src_shape[0]), to = L::strides(args.dst_shape);
         if (params.kind == PoolKind::max) {
-            detail::pool<Arch, detail::Maximum>(params, args, from, to);
+            detail::pool_any<Arch, detail::Maximum>(params, args, from, to);
         } else {
-            detail::pool<Arch, detail::Average>(params, args, from, to);
+            detail::pool_any<Arch, detail::Average>(params, args, from, to);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/reduce.hpp
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A NaN wins over every maximum.
+template <>
+struct Op<ReduceParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ReduceParams const&, std::span<const Shape> inputs, Shape) {
+        return static_cast<double>(inputs[0].size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(ReduceParams const& params, OpArgs const& args) noexcept {
+        along<Arch>(params.kind, detail::axis_view<L>(args.src_shape[0], args.batch, params.axis), args);
+    }
+
+private:
+    template <class Arch>
+    static void along(ReduceKind kind, detail::AxisView view, OpArgs const& args) noexcept {
+        if (kind == ReduceKind::max) {
+            lines<Arch, detail::Maximum>(view, 1.0F, args);
+        } else {
+            lines<Arch, detail::Average>(view, kind == ReduceKind::mean ? static_cast<float>(view.count) : 1.0F, args);
+        }
+    }
+
+    template <class Arch, class Reduction>
+    static void lines(detail::AxisView view, float divisor, OpArgs const& args) noexcept {
+        constexpr std::size_t strip = 4 * lanes<Arch>;
+        const std::size_t count = view.count, inner = view.inner, strips = (inner + strip - 1) / strip;
+        const float* src = args.src[0];
+        float* dst = args.dst;
+        if (inner == 1) {
+            detail::for_ranges(args.executor, view.outer, count, [=](std::size_t first, std::size_t last) {
+                for (std::size_t line = first; line < last; ++line) {
+                    dst[line] = detail::reduce_rows<Arch, Reduction>({src + line * count, 1, 0}, count) / divisor;
+                }
+            });
+            return;
+        }
+        detail::for_ranges(args.executor, view.outer * strips, count * std::min(strip, inner),
+                           [=](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t outer = item / strips, begin = item % strips * strip;
+                                   strip_of_lines<Arch, Reduction>(count, inner, std::min(strip, inner - begin),
+                                                                   divisor, src + outer * count * inner + begin,
+                                                                   dst + outer * inner + begin);
+                               }
+                           });
+    }
+
+    /// Up to four vectors of lines that are neighbours, and their elements `inner` apart.
+    template <class Arch, class Reduction>
+    static void strip_of_lines(std::size_t count, std::size_t inner, std::size_t lines, float divisor, const float* src,
+                               float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>, several = 4;
+        V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity),
+                          V(Reduction::identity)};
+        if (lines == several * width) {
+            for (std::size_t i = 0; i < count; ++i) {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < several; ++v) {
+                    sum[v] = Reduction::template apply<Arch>(sum[v], load<Arch>(src + i * inner + v * width));
+                }
+            }
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < several; ++v) store<Arch>(dst + v * width, sum[v] / V(divisor));
+            return;
+        }
+        for (std::size_t at = 0; at < lines; at += width) {
+            V one(Reduction::identity);
+            for (std::size_t i = 0; i < count; ++i) {
+                const V value = detail::load_up_to<Arch>(src + i * inner + at, lines - at);
+                one = Reduction::template apply<Arch>(one, value);
+            }
+            detail::store_up_to<Arch>(dst + at, one / V(divisor), lines - at);
         }
     }
 };
@@ -2919,50 +3912,6 @@ struct Op<PoolParams> {
 // primsel/op/reshape.hpp
 
 // primsel/tensor/transform.hpp
-
-// primsel/tensor/transpose.hpp
-
-#include <algorithm>
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// dst[column][row] = src[row][column] for columns [first, last): a matrix of `rows` rows, src_stride and dst_stride
-/// floats apart. Four by four in registers; blocks of 16 columns, so that the lines of dst being written stay in L1.
-inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
-                              std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
-    constexpr std::size_t block = 16;
-    for (std::size_t begin = first; begin < last; begin += block) {
-        const std::size_t end = std::min(begin + block, last);
-        std::size_t row = 0;
-        for (; row + 4 <= rows; row += 4) {
-            const float* s = src + row * src_stride;
-            std::size_t column = begin;
-            for (; column + 4 <= end; column += 4) {
-                FourFloats r0 = FourFloats::load_unaligned(s + column);
-                FourFloats r1 = FourFloats::load_unaligned(s + src_stride + column);
-                FourFloats r2 = FourFloats::load_unaligned(s + 2 * src_stride + column);
-                FourFloats r3 = FourFloats::load_unaligned(s + 3 * src_stride + column);
-                transpose(r0, r1, r2, r3);
-                float* d = dst + column * dst_stride + row;
-                r0.store_unaligned(d);
-                r1.store_unaligned(d + dst_stride);
-                r2.store_unaligned(d + 2 * dst_stride);
-                r3.store_unaligned(d + 3 * dst_stride);
-            }
-            for (; column < end; ++column) {
-                for (std::size_t i = 0; i < 4; ++i) dst[column * dst_stride + row + i] = s[i * src_stride + column];
-            }
-        }
-        for (; row < rows; ++row) {
-            for (std::size_t column = begin; column < end; ++column) {
-                dst[column * dst_stride + row] = src[row * src_stride + column];
-            }
-        }
-    }
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
 #include <cstring>
@@ -3038,8 +3987,6 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
-#include <algorithm>
-
 namespace primsel::inline PRIMSEL_ABI {
 
 /// A vector in chw order, whatever the layout of the image.
@@ -3059,7 +4006,32 @@ struct Op<FlattenParams> {
     }
 };
 
-/// Does nothing in place.
+namespace detail {
+/// Elements that keep their order: nothing to do in place.
+template <class Arch>
+void copy_all(OpArgs const& args) noexcept {
+    const float* src = args.src[0];
+    float* dst = args.dst;
+    if (src == dst) return;
+    const std::size_t floats = args.dst_shape.size() * static_cast<std::size_t>(args.batch);
+    for_ranges(args.executor, floats, 1,
+               [=](std::size_t first, std::size_t last) { copy_floats<Arch>(src + first, dst + first, last - first); });
+}
+}  // namespace detail
+
+template <>
+struct Op<ReshapeParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(ReshapeParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(ReshapeParams const&, OpArgs const& args) noexcept {
+        detail::copy_all<Arch>(args);
+    }
+};
+
 template <>
 struct Op<DropoutParams> {
     static constexpr bool in_place = true;
@@ -3068,54 +4040,7 @@ struct Op<DropoutParams> {
 
     template <class Arch, StridedLayout L>
     static void run(DropoutParams const&, OpArgs const& args) noexcept {
-        copy<Arch>(args);
-    }
-
-private:
-    template <class Arch>
-    static void copy(OpArgs const& args) noexcept {
-        const float* src = args.src[0];
-        float* dst = args.dst;
-        if (src == dst) return;
-        const std::size_t floats = args.dst_shape.size() * static_cast<std::size_t>(args.batch);
-        detail::for_ranges(args.executor, floats, 1, [=](std::size_t first, std::size_t last) {
-            detail::copy_floats<Arch>(src + first, dst + first, last - first);
-        });
-    }
-};
-
-template <>
-struct Op<PadParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(PadParams const&, std::span<const Shape>, Shape) { return 0; }
-
-    template <class Arch, StridedLayout L>
-    static void run(PadParams const& params, OpArgs const& args) noexcept {
-        pad<Arch>(params, args, L::strides(args.src_shape[0]), L::strides(args.dst_shape));
-    }
-
-private:
-    template <class Arch>
-    static void pad(PadParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
-        const Shape in = args.src_shape[0], out = args.dst_shape;
-        const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
-        const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
-        detail::for_rows(args.executor, args.batch, out, to, [&, from, to](detail::RowRange const& range) {
-            for (int i = 0; i < range.count; ++i) {
-                const auto c = static_cast<std::size_t>(range[i].c), h = static_cast<std::size_t>(range[i].h);
-                float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
-                float* const end = dst + static_cast<std::size_t>(out.w) * to.w;
-                const int row = range[i].h - params.padding.top;
-                if (row >= 0 && row < in.h) {
-                    const float* src = args.src[0] + range.image * in.size() + c * from.c;
-                    dst = std::fill_n(dst, before, params.value);
-                    detail::copy_floats<Arch>(src + static_cast<std::size_t>(row) * from.h, dst, floats);
-                    dst += floats;
-                }
-                std::fill(dst, end, params.value);
-            }
-        });
+        detail::copy_all<Arch>(args);
     }
 };
 
@@ -3133,8 +4058,8 @@ struct Op<ChannelShuffleParams> {
 
 private:
     template <class Arch>
-    static void shuffle(std::size_t groups, detail::ChannelView view, OpArgs const& args) noexcept {
-        const std::size_t inner = view.inner, row = view.c * inner, rest = view.c / groups;
+    static void shuffle(std::size_t groups, detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t inner = view.inner, row = view.count * inner, rest = view.count / groups;
         const float* src = args.src[0];
         float* dst = args.dst;
         detail::for_ranges(args.executor, view.outer * groups, rest * inner, [=](std::size_t first, std::size_t last) {
@@ -3163,19 +4088,243 @@ struct Op<SliceParams> {
 
     template <class Arch, StridedLayout L>
     static void run(SliceParams const& params, OpArgs const& args) noexcept {
-        slice<Arch>(static_cast<std::size_t>(params.first), detail::channel_view<L>(args.src_shape[0], args.batch),
-                    args);
+        slice<Arch>(static_cast<std::size_t>(params.first), static_cast<std::size_t>(params.last - params.first),
+                    detail::axis_view<L>(args.src_shape[0], args.batch, params.axis), args);
     }
 
 private:
     template <class Arch>
-    static void slice(std::size_t first, detail::ChannelView view, OpArgs const& args) noexcept {
-        const std::size_t from = view.c * view.inner, to = static_cast<std::size_t>(args.dst_shape.c) * view.inner;
+    static void slice(std::size_t first, std::size_t count, detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t from = view.count * view.inner, to = count * view.inner;
         const float* src = args.src[0] + first * view.inner;
         float* dst = args.dst;
         detail::for_row_parts(args.executor, view.outer, to, [=](std::size_t row, detail::Part part) {
             detail::copy_part<Arch>(src + row * from, dst + row * to, to, part);
         });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/resize.hpp
+
+#include <algorithm>
+#include <cmath>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// One axis of an image to resize.
+struct ResizeAxis {
+    int in, out;
+    float scale;
+    ResizeParams const& params;
+
+    /// Where output x lies in the input. With a given factor the result size of align_corners is what that makes of the
+    /// input's, unrounded, as in ONNX's own tests. Of integers where it can be, so that a place halfway between two
+    /// pixels is exactly that.
+    [[nodiscard]] double place(int x) const {
+        const double ratio_in = in, ratio_out = scale > 0 ? in / static_cast<double>(scale) : out;
+        switch (params.coordinates) {
+            case ResizeCoordinates::pytorch_half_pixel:
+                if (out == 1) return 0;
+                [[fallthrough]];
+            case ResizeCoordinates::half_pixel:
+                return scale > 0 ? (x + 0.5) * scale - 0.5 : (2.0 * x + 1) * in / (2.0 * out) - 0.5;
+            case ResizeCoordinates::align_corners:
+                return ratio_out <= 1 ? 0 : x * (ratio_in - 1) / (ratio_out - 1);
+            case ResizeCoordinates::asymmetric:
+                return scale > 0 ? x * static_cast<double>(scale) : static_cast<double>(x) * in / out;
+        }
+        return 0;
+    }
+    [[nodiscard]] int nearest(int x) const { return static_cast<int>(std::clamp(rounded(place(x)), 0.0, in - 1.0)); }
+
+    /// first + weight * (second - first); second is the next, or first where that is the last.
+    struct Between {
+        int first, second;
+        float weight;
+    };
+    [[nodiscard]] Between between(int x) const {
+        const double at = std::clamp(place(x), 0.0, in - 1.0);
+        const int first = static_cast<int>(at);
+        return {first, std::min(first + 1, in - 1), static_cast<float>(at - first)};
+    }
+
+private:
+    [[nodiscard]] double rounded(double at) const {
+        switch (params.rounding) {
+            case ResizeRounding::round_prefer_floor:
+                return std::ceil(at - 0.5);
+            case ResizeRounding::round_prefer_ceil:
+                return std::floor(at + 0.5);
+            case ResizeRounding::floor:
+                return std::floor(at);
+            case ResizeRounding::ceil:
+                return std::ceil(at);
+        }
+        return at;
+    }
+};
+
+}  // namespace detail
+
+/// Rows first, then columns. A pixel: the floats that are neighbours whatever is done to rows and columns, one channel
+/// or all.
+template <>
+struct Op<ResizeParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ResizeParams const& params, std::span<const Shape>, Shape output) {
+        return (params.mode == ResizeMode::linear ? 6.0 : 0.0) * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(ResizeParams const& params, OpArgs const& args) noexcept {
+        resize<Arch>(params, args, L::strides(args.src_shape[0]), L::strides(args.dst_shape));
+    }
+
+private:
+    /// Columns at a time: what is known of them is kept for all rows of a block.
+    static constexpr int columns = 128;
+    static constexpr int vector = 16;  // at most
+    struct Columns {
+        int count;
+        int first[columns + vector], second[columns + vector];
+        float weight[columns + vector];
+    };
+
+    static void find(detail::ResizeAxis const& axis, int begin, Columns& result) noexcept {
+        result.count = std::min(columns, axis.out - begin);
+        for (int i = 0; i < result.count + vector; ++i) {
+            // Beyond the last, the last again.
+            const int x = begin + std::min(i, result.count - 1);
+            if (axis.params.mode == ResizeMode::nearest) {
+                result.first[i] = axis.nearest(x);
+            } else {
+                const auto [first, second, weight] = axis.between(x);
+                result.first[i] = first, result.second[i] = second, result.weight[i] = weight;
+            }
+        }
+    }
+
+    template <class Arch>
+    static void resize(ResizeParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+        const Shape in = args.src_shape[0], out = args.dst_shape;
+        const detail::ResizeAxis down{in.h, out.h, params.scale_h, params};
+        const detail::ResizeAxis across{in.w, out.w, params.scale_w, params};
+        // A row is one of one channel, or of all.
+        const auto c = static_cast<std::size_t>(out.c), h = static_cast<std::size_t>(out.h),
+                   w = static_cast<std::size_t>(out.w), pixel = to.w, row_floats = w * pixel;
+        const std::size_t channels = pixel == 1 ? c : 1;
+        const bool planes = to.c > to.h;
+        const std::size_t inner = planes ? h : channels, outer = planes ? channels : h;
+        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_floats,
+                           [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                               const auto each_row = [=](auto const& f) {
+                                   std::size_t row = first / inner % outer, image = first / inner / outer;
+                                   for (std::size_t i = first, column = first % inner; i < last; ++i) {
+                                       const std::size_t channel = planes ? row : column;
+                                       f(src + image * in.size() + channel * from.c,
+                                         static_cast<int>(planes ? column : row), dst + i * row_floats);
+                                       if (++column < inner) continue;
+                                       column = 0;
+                                       if (++row == outer) row = 0, ++image;
+                                   }
+                               };
+                               Columns of;
+                               for (int begin = 0; begin < out.w; begin += columns) {
+                                   find(across, begin, of);
+                                   const std::size_t at = static_cast<std::size_t>(begin) * pixel;
+                                   each_row([&](const float* channel, int y, float* to_row) {
+                                       if (params.mode == ResizeMode::nearest) {
+                                           const float* row =
+                                               channel + static_cast<std::size_t>(down.nearest(y)) * from.h;
+                                           return nearest<Arch>(row, in.w, of, pixel, to_row + at);
+                                       }
+                                       const auto rows = down.between(y);
+                                       const float* above = channel + static_cast<std::size_t>(rows.first) * from.h;
+                                       const float* below = channel + static_cast<std::size_t>(rows.second) * from.h;
+                                       if (pixel == 1) {
+                                           linear_columns<Arch>(above, below, rows.weight, of, to_row + at);
+                                       } else {
+                                           linear_pixels<Arch>(above, below, rows.weight, of, pixel, to_row + at);
+                                       }
+                                   });
+                               }
+                           });
+    }
+
+    template <class Arch>
+    static void nearest(const float* src, int size, Columns const& of, std::size_t pixel, float* dst) noexcept {
+        if (pixel == 1) {
+            for (int i = 0; i < of.count; i += lanes<Arch>) {
+                detail::store_up_to<Arch>(dst + i, detail::pick<Arch>(src, of.first + i, 0, size),
+                                          static_cast<std::size_t>(of.count - i));
+            }
+        } else {
+            for (int i = 0; i < of.count; ++i, dst += pixel) {
+                detail::copy_floats<Arch>(src + static_cast<std::size_t>(of.first[i]) * pixel, dst, pixel);
+            }
+        }
+    }
+
+    template <class Arch>
+    static PRIMSEL_INLINE Floats<Arch> mix(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& weight) {
+        return fma<Arch>(b - a, weight, a);
+    }
+
+    /// Columns that are neighbours: first what lies between the two rows, then between its columns.
+    template <class Arch>
+    static void linear_columns(const float* above, const float* below, float down, Columns const& of,
+                               float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr int width = lanes<Arch>, most = 2 * columns;
+        const int begin = of.first[0], span = of.second[of.count - 1] + 1 - begin;
+        if (span > most) {
+            for (int i = 0; i < of.count; i += width) {
+                const auto row = [&](const float* src, const int* index) {
+                    alignas(64) float lane[width];
+                    for (int j = 0; j < width; ++j) lane[j] = src[index[j]];
+                    return load<Arch>(lane);
+                };
+                const V left = mix<Arch>(row(above, of.first + i), row(below, of.first + i), V(down));
+                const V right = mix<Arch>(row(above, of.second + i), row(below, of.second + i), V(down));
+                detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
+                                          static_cast<std::size_t>(of.count - i));
+            }
+            return;
+        }
+        alignas(64) float mixed[most + width];
+        for (int i = 0; i < span; i += width) {
+            const auto n = static_cast<std::size_t>(span - i);
+            store<Arch>(mixed + i, mix<Arch>(detail::load_up_to<Arch>(above + begin + i, n),
+                                             detail::load_up_to<Arch>(below + begin + i, n), V(down)));
+        }
+        for (int i = 0; i < of.count; i += width) {
+            const V left = detail::pick<Arch>(mixed, of.first + i, begin, span);
+            const V right = detail::pick<Arch>(mixed, of.second + i, begin, span);
+            detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
+                                      static_cast<std::size_t>(of.count - i));
+        }
+    }
+
+    /// Pixels of several channels.
+    template <class Arch>
+    static void linear_pixels(const float* above, const float* below, float down, Columns const& of, std::size_t pixel,
+                              float* dst) noexcept {
+        using V = Floats<Arch>;
+        for (int i = 0; i < of.count; ++i, dst += pixel) {
+            const std::size_t left = static_cast<std::size_t>(of.first[i]) * pixel,
+                              right = static_cast<std::size_t>(of.second[i]) * pixel;
+            for (std::size_t j = 0; j < pixel; j += lanes<Arch>) {
+                const std::size_t n = pixel - j;
+                const auto at = [n](const float* src) { return detail::load_up_to<Arch>(src, n); };
+                const V a = mix<Arch>(at(above + left + j), at(below + left + j), V(down));
+                const V b = mix<Arch>(at(above + right + j), at(below + right + j), V(down));
+                detail::store_up_to<Arch>(dst + j, mix<Arch>(a, b, V(of.weight[i])), n);
+            }
+        }
     }
 };
 
@@ -3187,7 +4336,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The largest of each pixel's channels is subtracted first, so that exp cannot overflow.
+/// The largest along the axis is subtracted first, so that exp cannot overflow. A line: the elements along the axis.
 template <>
 struct Op<SoftmaxParams> {
     static constexpr bool in_place = true;
@@ -3197,84 +4346,115 @@ struct Op<SoftmaxParams> {
     }
 
     template <class Arch, StridedLayout L>
-    static void run(SoftmaxParams const&, OpArgs const& args) noexcept {
-        const auto view = detail::channel_view<L>(args.dst_shape, args.batch);
-        const float* src = args.src[0];
-        float* dst = args.dst;
-        if (view.inner == 1) {
-            detail::for_ranges(args.executor, view.outer, view.c, [=](std::size_t first, std::size_t last) {
-                for (std::size_t pixel = first; pixel < last; ++pixel) {
-                    one_pixel<Arch>(view.c, src + pixel * view.c, dst + pixel * view.c);
-                }
-            });
-            return;
-        }
-        const std::size_t strips = (view.inner + strip - 1) / strip;
-        detail::for_ranges(
-            args.executor, view.outer * strips, view.c * strip, [=](std::size_t first, std::size_t last) {
-                for (std::size_t item = first; item < last; ++item) {
-                    const std::size_t begin = item % strips * strip;
-                    const std::size_t at = item / strips * view.c * view.inner + begin;
-                    some_pixels<Arch>(view.c, view.inner, std::min(strip, view.inner - begin), src + at, dst + at);
-                }
-            });
+    static void run(SoftmaxParams const& params, OpArgs const& args) noexcept {
+        along<Arch>(detail::axis_view<L>(args.dst_shape, args.batch, params.axis), args);
     }
 
 private:
     static constexpr std::size_t strip = 256;
     static constexpr float lowest = -std::numeric_limits<float>::infinity();
 
-    /// The channels are neighbours.
     template <class Arch>
-    static void one_pixel(std::size_t channels, const float* src, float* dst) noexcept {
+    static void along(detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t outer = view.outer, count = view.count, inner = view.inner, line = count * inner;
+        const float* src = args.src[0];
+        float* dst = args.dst;
+        if (inner == 1) {
+            detail::for_ranges(args.executor, outer, count, [=](std::size_t first, std::size_t last) {
+                for (std::size_t at = first * line; at < last * line; at += line) {
+                    one_line<Arch>(line, src + at, dst + at);
+                }
+            });
+            return;
+        }
+        const std::size_t strips = (inner + strip - 1) / strip;
+        detail::for_ranges(args.executor, outer * strips, count * std::min(strip, inner),
+                           [=](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t begin = item % strips * strip;
+                                   const std::size_t at = item / strips * line + begin;
+                                   some_lines<Arch>(count, inner, std::min(strip, inner - begin), src + at, dst + at);
+                               }
+                           });
+    }
+
+    /// A line of neighbours.
+    template <class Arch>
+    static void one_line(std::size_t count, const float* src, float* dst) noexcept {
         using V = Floats<Arch>;
         constexpr std::size_t width = lanes<Arch>;
         V top(lowest);
-        for (std::size_t c = 0; c < channels; c += width) {
-            top = max<Arch>(top, detail::load_up_to<Arch>(src + c, channels - c, lowest));
+        for (std::size_t c = 0; c < count; c += width) {
+            top = max<Arch>(top, detail::load_up_to<Arch>(src + c, count - c, lowest));
         }
         top = V(detail::fold_lanes<Arch>(top, [](float a, float b) { return a > b ? a : b; }));
         V sum(0.0F);
-        for (std::size_t c = 0; c < channels; c += width) {
-            const V power = xsimd::exp(detail::load_up_to<Arch>(src + c, channels - c, lowest) - top);
-            detail::store_up_to<Arch>(dst + c, power, channels - c);
+        for (std::size_t c = 0; c < count; c += width) {
+            const V power = xsimd::exp(detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
+            detail::store_up_to<Arch>(dst + c, power, count - c);
             sum += power;
         }
         sum = V(detail::fold_lanes<Arch>(sum, [](float a, float b) { return a + b; }));
-        for (std::size_t c = 0; c < channels; c += width) {
-            const V power = detail::load_up_to<Arch>(dst + c, channels - c);
-            detail::store_up_to<Arch>(dst + c, power / sum, channels - c);
+        for (std::size_t c = 0; c < count; c += width) {
+            const V power = detail::load_up_to<Arch>(dst + c, count - c);
+            detail::store_up_to<Arch>(dst + c, power / sum, count - c);
         }
     }
 
-    /// Up to `strip` pixels are neighbours, and their channels `inner` apart.
+    /// Up to `strip` lines are neighbours, and their elements `inner` apart.
     template <class Arch>
-    static void some_pixels(std::size_t channels, std::size_t inner, std::size_t pixels, const float* src,
-                            float* dst) noexcept {
+    static void some_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
+                           float* dst) noexcept {
         using V = Floats<Arch>;
         constexpr std::size_t width = lanes<Arch>;
+        if (lines <= 2 * width) {
+            for (std::size_t i = 0; i < lines; i += width) one_vector<Arch>(count, inner, lines - i, src + i, dst + i);
+            return;
+        }
         alignas(64) float top[strip], sum[strip];
-        std::fill_n(top, strip, lowest);
-        std::fill_n(sum, strip, 0.0F);
-        for (std::size_t c = 0; c < channels; ++c) {
-            for (std::size_t i = 0; i < pixels; i += width) {
+        for (std::size_t i = 0; i < lines; i += width) {
+            store<Arch>(top + i, V(lowest));
+            store<Arch>(sum + i, V(0.0F));
+        }
+        for (std::size_t c = 0; c < count; ++c) {
+            for (std::size_t i = 0; i < lines; i += width) {
                 store<Arch>(top + i,
-                            max<Arch>(load<Arch>(top + i), detail::load_up_to<Arch>(src + c * inner + i, pixels - i)));
+                            max<Arch>(load<Arch>(top + i), detail::load_up_to<Arch>(src + c * inner + i, lines - i)));
             }
         }
-        for (std::size_t c = 0; c < channels; ++c) {
-            for (std::size_t i = 0; i < pixels; i += width) {
+        for (std::size_t c = 0; c < count; ++c) {
+            for (std::size_t i = 0; i < lines; i += width) {
                 const V power =
-                    xsimd::exp(detail::load_up_to<Arch>(src + c * inner + i, pixels - i) - load<Arch>(top + i));
-                detail::store_up_to<Arch>(dst + c * inner + i, power, pixels - i);
+                    xsimd::exp(detail::load_up_to<Arch>(src + c * inner + i, lines - i) - load<Arch>(top + i));
+                detail::store_up_to<Arch>(dst + c * inner + i, power, lines - i);
                 store<Arch>(sum + i, load<Arch>(sum + i) + power);
             }
         }
-        for (std::size_t c = 0; c < channels; ++c) {
-            for (std::size_t i = 0; i < pixels; i += width) {
-                const V power = detail::load_up_to<Arch>(dst + c * inner + i, pixels - i);
-                detail::store_up_to<Arch>(dst + c * inner + i, power / load<Arch>(sum + i), pixels - i);
+        for (std::size_t c = 0; c < count; ++c) {
+            for (std::size_t i = 0; i < lines; i += width) {
+                const V power = detail::load_up_to<Arch>(dst + c * inner + i, lines - i);
+                detail::store_up_to<Arch>(dst + c * inner + i, power / load<Arch>(sum + i), lines - i);
             }
+        }
+    }
+
+    /// The same for one vector of lines, whose largest and sums stay in registers.
+    template <class Arch>
+    static void one_vector(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
+                           float* dst) noexcept {
+        using V = Floats<Arch>;
+        V top(lowest), sum(0.0F);
+        for (std::size_t i = 0; i < count; ++i) {
+            top = max<Arch>(top, detail::load_up_to<Arch>(src + i * inner, lines));
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            const V power = xsimd::exp(detail::load_up_to<Arch>(src + i * inner, lines) - top);
+            detail::store_up_to<Arch>(dst + i * inner, power, lines);
+            sum += power;
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            const V power = detail::load_up_to<Arch>(dst + i * inner, lines);
+            detail::store_up_to<Arch>(dst + i * inner, power / sum, lines);
         }
     }
 };
@@ -3285,7 +4465,7 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Whether the kind of layer has an op: a kernel in each strided layout.
+/// Whether the kind of layer has an op: a kernel in chw at least.
 template <class Params>
 inline constexpr bool has_op = requires(Params const& params, OpArgs const& args) {
     { Op<Params>::in_place } -> std::convertible_to<bool>;
@@ -3298,7 +4478,8 @@ template <class Layer>
 struct EveryLayerHasOp;
 template <class... Params>
 struct EveryLayerHasOp<std::variant<Params...>> {
-    static_assert(((has_op<Params> || std::same_as<Params, InputParams> || std::same_as<Params, ConvParams>)&&...));
+    static_assert(((has_op<Params> || std::same_as<Params, InputParams> || std::same_as<Params, ConstantParams> ||
+                    std::same_as<Params, ConvParams>)&&...));
 };
 template struct EveryLayerHasOp<AnyLayer>;
 }  // namespace detail
@@ -3315,7 +4496,7 @@ template struct EveryLayerHasOp<AnyLayer>;
 namespace primsel::inline PRIMSEL_ABI {
 
 /// An op compiled for one Arch and layout, behind function pointers. Null pointers: run where there is no such op (an
-/// input, a convolution) and pack where it has no weights.
+/// input, a constant, a convolution) or not in this layout, and pack where it has no weights.
 struct OpEntry {
     bool in_place = false;
     double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
@@ -3324,11 +4505,16 @@ struct OpEntry {
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
 };
 
+/// Whether the layer has an op in layout L.
+template <class Params, class Arch, class L>
+inline constexpr bool runs_in =
+    requires(Params const& params, OpArgs const& args) { Op<Params>::template run<Arch, L>(params, args); };
+
 namespace detail {
 template <class Params, class Arch, StridedLayout L>
 constexpr OpEntry make_op_entry() {
     OpEntry entry;
-    if constexpr (!std::is_same_v<Params, InputParams> && !std::is_same_v<Params, ConvParams>) {
+    if constexpr (runs_in<Params, Arch, L>) {
         entry.in_place = Op<Params>::in_place;
         entry.operations = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
             return Op<Params>::operations(*std::get_if<Params>(&layer), inputs, output);
@@ -3477,6 +4663,15 @@ struct Work {
     }
     [[nodiscard]] constexpr auto begin() const { return phases.begin(); }
     [[nodiscard]] constexpr auto end() const { return phases.begin() + static_cast<std::ptrdiff_t>(count); }
+    /// Another's phases, each gone through `times` times on the same working set.
+    constexpr Work& append(Work const& other, double times) {
+        for (Phase phase : other) {
+            phase.operations *= times;
+            phase.bytes *= times;
+            add(phase);
+        }
+        return *this;
+    }
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -3665,6 +4860,8 @@ struct LayoutEntry {
     /// Floats of an image.
     std::size_t (*size)(Shape);
     OpTable const* ops;
+    /// Stores values that come in chw order.
+    void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
     /// What follows a convolution that fuses nothing; null in a layout that is not strided.
     void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
                      ExecutorRef) noexcept;
@@ -3704,6 +4901,7 @@ constexpr LayoutEntry make_layout_entry() {
     LayoutEntry entry{.name = L::name,
                       .size = [](Shape shape) { return L::size(shape); },
                       .ops = &op_table<Arch, L>,
+                      .from_chw = &transform<chw, L>,
                       .epilogue = nullptr};
     if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
     return entry;
@@ -3952,6 +5150,57 @@ template <class Arch = default_arch>
 
 // primsel/pbqp/problem.hpp
 
+// primsel/core/error.hpp
+
+#include <concepts>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Everything that set-up throws: the message names the file, the layer and the shapes involved. run() never throws.
+class error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+namespace detail {
+inline void append(std::string& text, std::string_view part) { text += part; }
+inline void append(std::string& text, char part) { text += part; }
+template <std::integral T>
+void append(std::string& text, T part) {
+    text += std::to_string(part);
+}
+template <std::floating_point T>
+void append(std::string& text, T part) {
+    text += std::to_string(part);
+}
+template <class T>
+    requires requires(T const& part) {
+        { to_string(part) } -> std::convertible_to<std::string>;
+    }
+void append(std::string& text, T const& part) {
+    text += to_string(part);
+}
+}  // namespace detail
+
+/// The parts, one after the other, as text: strings, characters, numbers and whatever has a to_string.
+template <class... Parts>
+[[nodiscard]] std::string join(Parts const&... parts) {
+    std::string text;
+    (detail::append(text, parts), ...);
+    return text;
+}
+
+/// Throws an error whose message is the joined parts.
+template <class... Parts>
+[[noreturn]] void fail(Parts const&... parts) {
+    throw error(join(parts...));
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -4129,12 +5378,185 @@ namespace primsel::inline PRIMSEL_ABI {
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/plan/fingerprint.hpp
 
+// primsel/network/fingerprint.hpp
+
+// primsel/network/graph.hpp
+
+#include <cstddef>
+#include <iosfwd>
+#include <ostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+[[nodiscard]] inline std::string_view kind(AnyLayer const& layer) {
+    return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
+}
+[[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
+    return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
+}
+[[nodiscard]] inline Shape output(AnyLayer const& layer, std::span<const Shape> inputs) {
+    return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
+}
+
+/// An affine layer that simplify has folded into the convolution or dense layer before it: its weights are multiplied
+/// in when the weights are prepared.
+struct Folded {
+    std::string name;
+    std::variant<BatchNormParams, ScaleParams> layer;
+    friend bool operator==(Folded const&, Folded const&) = default;
+};
+
+/// A layer in its place: its name (which is also that of its weights), its inputs and its output shape.
+struct Node {
+    std::string name;
+    AnyLayer layer;
+    /// Positions in the graph, all before this one's.
+    std::vector<std::size_t> inputs;
+    Shape shape;
+    /// In the order in which they apply.
+    std::vector<Folded> folded;
+    friend bool operator==(Node const&, Node const&) = default;
+};
+
+/// What to compute: layers in an order in which they can run. The only intermediate representation; a plain value. Its
+/// results are those of some of its nodes: the last, unless told otherwise.
+class Graph {
+public:
+    /// Images that run together, all through the graph.
+    explicit Graph(int batch = 1) : batch_(batch) {
+        if (batch < 1) fail("graph: impossible batch ", batch);
+    }
+
+    /// Appends a layer and returns its position. Throws error, naming the layer and the shapes, when the name is taken
+    /// or the layer does not fit its inputs.
+    std::size_t add(std::string name, AnyLayer layer, std::vector<std::size_t> inputs,
+                    std::vector<Folded> folded = {}) {
+        std::vector<Shape> shapes;
+        for (const std::size_t input : inputs) {
+            if (input >= nodes_.size()) fail("graph: layer ", name, " reads a layer that does not come before it");
+            shapes.push_back(nodes_[input].shape);
+        }
+        if (const Fault fault = primsel::check(layer, shapes); fault != Fault::none) {
+            std::string list;
+            for (Shape const& shape : shapes) list += (list.empty() ? "" : ", ") + to_string(shape);
+            fail("graph: layer ", name, " (", kind(layer), ") on ", list.empty() ? "nothing" : list, ": ",
+                 message(fault));
+        }
+        if (!positions_.emplace(name, nodes_.size()).second) fail("graph: two layers are named ", name);
+        const Shape shape = output(layer, shapes);
+        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), shape, std::move(folded)});
+        return nodes_.size() - 1;
+    }
+
+    [[nodiscard]] std::vector<Node> const& nodes() const { return nodes_; }
+    [[nodiscard]] Node const& operator[](std::size_t position) const { return nodes_[position]; }
+    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    [[nodiscard]] int batch() const { return batch_; }
+
+    /// Position of the layer. Throws error when there is none.
+    [[nodiscard]] std::size_t find(std::string_view name) const {
+        const auto found = positions_.find(std::string(name));
+        if (found == positions_.end()) fail("graph: no layer is named ", name);
+        return found->second;
+    }
+    /// Positions of the inputs, in their order.
+    [[nodiscard]] std::vector<std::size_t> inputs() const {
+        std::vector<std::size_t> inputs;
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (std::holds_alternative<InputParams>(nodes_[i].layer)) inputs.push_back(i);
+        }
+        return inputs;
+    }
+    /// Positions of the nodes whose results are the graph's, in the order of the results. Throws error when there are
+    /// no layers.
+    [[nodiscard]] std::vector<std::size_t> outputs() const {
+        if (!outputs_.empty()) return outputs_;
+        if (nodes_.empty()) fail("graph: no layers");
+        return {nodes_.size() - 1};
+    }
+    /// Throws error when there are none, or a position that no layer has.
+    void set_outputs(std::vector<std::size_t> outputs) {
+        if (outputs.empty()) fail("graph: no outputs");
+        for (const std::size_t output : outputs) {
+            if (output >= nodes_.size()) fail("graph: an output of a layer that is not there");
+        }
+        outputs_ = std::move(outputs);
+    }
+    /// The position of the one image. Throws error when the graph has not exactly one input.
+    [[nodiscard]] std::size_t input() const {
+        const std::vector<std::size_t> all = inputs();
+        if (all.empty()) fail("graph: no input");
+        if (all.size() > 1) fail("graph: two inputs, ", nodes_[all[0]].name, " and ", nodes_[all[1]].name);
+        return all[0];
+    }
+    /// The position of the one result. Throws error when the graph has several.
+    [[nodiscard]] std::size_t output_node() const {
+        const std::vector<std::size_t> all = outputs();
+        if (all.size() > 1) fail("graph: two outputs, ", nodes_[all[0]].name, " and ", nodes_[all[1]].name);
+        return all[0];
+    }
+    /// How many inputs read each node; each result of the graph counts as read once more.
+    [[nodiscard]] std::vector<std::size_t> uses() const {
+        std::vector<std::size_t> uses(nodes_.size(), 0);
+        for (Node const& node : nodes_) {
+            for (const std::size_t input : node.inputs) ++uses[input];
+        }
+        if (nodes_.empty()) return uses;
+        for (const std::size_t output : outputs()) ++uses[output];
+        return uses;
+    }
+    [[nodiscard]] std::vector<Shape> input_shapes(std::size_t position) const {
+        std::vector<Shape> shapes;
+        for (const std::size_t input : nodes_[position].inputs) shapes.push_back(nodes_[input].shape);
+        return shapes;
+    }
+
+    friend bool operator==(Graph const& a, Graph const& b) {
+        if (a.batch_ != b.batch_ || a.nodes_ != b.nodes_) return false;
+        return a.nodes_.empty() || a.outputs() == b.outputs();
+    }
+
+private:
+    int batch_;
+    std::vector<Node> nodes_;
+    std::vector<std::size_t> outputs_;  // empty: the last node
+    std::unordered_map<std::string, std::size_t> positions_;
+};
+
+/// A line a layer: name, kind, inputs, output shape.
+inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
+    for (Node const& node : graph.nodes()) {
+        out << node.name << ": " << kind(node.layer);
+        const char* separator = "(";
+        for (const std::size_t input : node.inputs) {
+            out << separator << graph[input].name;
+            separator = ", ";
+        }
+        out << (node.inputs.empty() ? "" : ")") << " -> " << to_string(node.shape) << '\n';
+    }
+    return out;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
 #include <bit>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -4168,22 +5590,42 @@ public:
     }
     void add(PoolParams const& p) {
         add(p.kind), add(p.window), add(p.stride), add(p.padding), add(p.ceil_mode), add(p.count_include_pad);
+        add(p.dilation);
     }
     void add(GlobalPoolParams const& p) { add(p.kind); }
-    void add(ActivationParams const& p) { add(p.kind), add(p.alpha); }
+    void add(ActivationParams const& p) { add(p.kind), add(p.alpha), add(p.beta); }
     void add(LrnParams const& p) { add(p.size), add(p.alpha), add(p.beta), add(p.k); }
     void add(BatchNormParams const& p) { add(p.epsilon); }
     void add(ScaleParams const&) {}
     void add(DenseParams const& p) { add(p.k), add(p.bias), add(p.clamp); }
-    void add(SoftmaxParams const&) {}
+    void add(SoftmaxParams const& p) { add(p.axis); }
     void add(AddParams const& p) { add(p.clamp); }
-    void add(ConcatParams const&) {}
+    void add(ConcatParams const& p) { add(p.axis); }
     void add(FlattenParams const&) {}
     void add(DropoutParams const&) {}
-    void add(PadParams const& p) { add(p.padding), add(p.value); }
+    void add(PadParams const& p) { add(p.padding), add(p.value), add(p.mode), add(p.front), add(p.back); }
     void add(ChannelShuffleParams const& p) { add(p.groups); }
-    void add(SliceParams const& p) { add(p.first), add(p.last); }
+    void add(SliceParams const& p) { add(p.first), add(p.last), add(p.axis); }
+    void add(ConstantParams const& p) { add(p.shape); }
+    void add(ReshapeParams const& p) { add(p.shape); }
+    void add(AsStridedParams const& p) {
+        add(p.dims.rank());
+        for (std::size_t axis = 0; axis < p.dims.rank(); ++axis) add(p.dims[axis]), add(p.strides[axis]);
+        add(p.offset), add(p.shape);
+    }
+    void add(BinaryParams const& p) { add(p.kind); }
+    void add(MatMulParams const&) {}
+    void add(ReduceParams const& p) { add(p.kind), add(p.axis); }
+    void add(ResizeParams const& p) {
+        add(p.size), add(p.mode), add(p.coordinates), add(p.rounding), add(p.scale_h), add(p.scale_w);
+    }
+    void add(MaxPoolIndicesParams const& p) { add(p.pool); }
+    void add(ConvTransposeParams const& p) {
+        add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.extra_h), add(p.extra_w);
+        add(p.groups), add(p.bias);
+    }
 
+    [[nodiscard]] std::uint64_t value() const { return hash_; }
     [[nodiscard]] std::string text() const {
         std::string digits(16, '0');
         for (std::size_t i = 0; i < 16; ++i) digits[i] = "0123456789abcdef"[(hash_ >> (60 - 4 * i)) & 15];
@@ -4214,10 +5656,54 @@ private:
             std::visit([&](auto const& params) { print.add(params); }, folded.layer);
         }
     }
+    for (const std::size_t output : graph.outputs()) print.add(output);
     return print.text();
 }
 
-/// The same for what a plan may choose from.
+namespace detail {
+
+/// A hash of everything that a node's result depends on, but for names and weights.
+[[nodiscard]] inline std::uint64_t structure_of(Node const& node, std::vector<std::uint64_t> inputs) {
+    Fingerprint print;
+    AnyLayer layer = node.layer;
+    // Sums do not mind the order; what is folded shows as a bias.
+    if (std::holds_alternative<AddParams>(layer)) std::ranges::sort(inputs);
+    if (auto* conv = std::get_if<ConvParams>(&layer)) conv->bias |= !node.folded.empty();
+    if (auto* dense = std::get_if<DenseParams>(&layer)) dense->bias |= !node.folded.empty();
+    print.add(layer.index());
+    std::visit([&](auto const& params) { print.add(params); }, layer);
+    print.add(node.shape);
+    for (const std::uint64_t input : inputs) print.add(input);
+    return print.value();
+}
+
+}  // namespace detail
+
+/// Sixteen hexadecimal digits that are the same for graphs that compute the same function of their weights in the same
+/// layers, whatever the layers are called, in whichever order they stand, and whether a bias is their own or was folded
+/// into them.
+[[nodiscard]] inline std::string structure(Graph const& graph) {
+    std::vector<std::uint64_t> nodes;
+    for (Node const& node : graph.nodes()) {
+        std::vector<std::uint64_t> inputs;
+        for (const std::size_t input : node.inputs) inputs.push_back(nodes[input]);
+        nodes.push_back(detail::structure_of(node, std::move(inputs)));
+    }
+    detail::Fingerprint print;
+    print.add(graph.batch());
+    for (const std::size_t output : graph.outputs()) print.add(nodes[output]);
+    std::ranges::sort(nodes);  // a layer that stands twice is not one that is read twice
+    for (const std::uint64_t node : nodes) print.add(node);
+    return print.text();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <string>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Sixteen hexadecimal digits of what a plan may choose from.
 [[nodiscard]] inline std::string fingerprint(Kernels const& kernels) {
     detail::Fingerprint print;
     for (PrimitiveEntry const& entry : kernels.primitives)
@@ -4323,6 +5809,11 @@ public:
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// A primitive that a layer must not use, and why.
+struct Refused {
+    std::string layer, primitive, reason;
+};
+
 /// What a plan may use.
 struct PlanOptions {
     /// A uniform plan: only primitives of this family; where none of them can compute the layer, im2, which can compute
@@ -4332,6 +5823,9 @@ struct PlanOptions {
     std::string primitive = {};
     /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
     double max_error = std::numeric_limits<double>::infinity();
+    /// The largest arena in bytes: whoever packs and books sees to it (engine/fit.hpp).
+    std::size_t max_arena = std::numeric_limits<std::size_t>::max();
+    std::vector<Refused> refused = {};
 };
 
 namespace detail {
@@ -4399,6 +5893,9 @@ private:
         if (needs_pass(entry, node) && kernels_.layouts[entry.out_layout].epilogue == nullptr) {
             return "its layout has no bias and activation";
         }
+        for (Refused const& refused : options_.refused) {
+            if (refused.layer == node.name && refused.primitive == entry.id) return refused.reason;
+        }
         return distance(entry) > nearest ? "not asked for" : "";
     }
     [[nodiscard]] ConvShape shape_of(std::size_t node) const {
@@ -4451,6 +5948,11 @@ private:
             const std::span<const double> op_seconds(op_seconds_.data() + i * layouts, layouts);
             if (std::holds_alternative<InputParams>(node.layer)) {
                 alternatives[i].push_back({});  // images come in the first layout
+            } else if (std::holds_alternative<ConstantParams>(node.layer)) {
+                // Stored in whichever is wanted.
+                for (std::size_t layout = 0; layout < layouts; ++layout) {
+                    alternatives[i].push_back({0, layout, layout, 0.0});
+                }
             } else if (std::holds_alternative<ConvParams>(node.layer)) {
                 for (std::size_t p = 0; p < candidates[i].size(); ++p) {
                     Candidate& candidate = candidates[i][p];
@@ -4514,19 +6016,21 @@ struct Reading {
     std::size_t reader, position;
 };
 
-/// Nodes are layers, alternatives their layout pairs, edges the changes of layout between them; the result must leave
-/// in the first layout. Readers that want the same layout share one copy: for a result with several readers a node of
+/// Nodes are layers, alternatives their layout pairs, edges the changes of layout between them; results must leave in
+/// the first layout. Readers that want the same layout share one copy: for a result with several readers a node of
 /// its own chooses in which layouts it is there for them.
 template <class Prices>
 class Formulation {
 public:
     Formulation(Graph const& graph, Prices const& prices) : graph_(graph), prices_(prices) {
         std::vector<std::vector<Reading>> readings(graph.size());
+        const std::vector<std::size_t> outputs = graph.outputs();
         for (std::size_t i = 0; i < graph.size(); ++i) {
             std::vector<double> costs;
             for (Alternative const& way : prices.alternatives[i]) {
+                const auto results = static_cast<double>(std::ranges::count(outputs, i));
                 costs.push_back(way.seconds +
-                                (i == graph.output_node() ? prices.transform_seconds(i, way.out_layout, 0) : 0));
+                                (results > 0 ? results * prices.transform_seconds(i, way.out_layout, 0) : 0));
             }
             problem.add_node(std::move(costs));
             for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {
@@ -4625,9 +6129,9 @@ template <CostModel Model, Solver S>
 
     std::map<std::pair<std::size_t, std::size_t>, bool> moved;
     const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
-        // Readers that want the same layout share one copy.
-        if (kernels.same_placement(graph[writer].shape, from, to) || !moved.emplace(std::pair{writer, to}, true).second)
-            return;
+        if (kernels.same_placement(graph[writer].shape, from, to)) return;
+        // Readers that want the same layout share one copy; a result is one of its own.
+        if (!reader.empty() && !moved.emplace(std::pair{writer, to}, true).second) return;
         const double seconds = prices.transform_seconds(writer, from, to);
         plan.transforms.push_back({graph[writer].name, reader, to_string(graph[writer].shape),
                                    std::string(kernels.layouts[from].name), std::string(kernels.layouts[to].name),
@@ -4658,7 +6162,7 @@ template <CostModel Model, Solver S>
         plan.layers.push_back(std::move(layer));
         plan.total_seconds += way.seconds;
     }
-    move(graph.output_node(), chosen(graph.output_node()).out_layout, 0, "");
+    for (const std::size_t output : graph.outputs()) move(output, chosen(output).out_layout, 0, "");
     return plan;
 }
 
@@ -4668,7 +6172,547 @@ template <CostModel Model, Solver S>
 #include <cstddef>
 #include <limits>
 #include <map>
-#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// One call of a kernel. Tensors are known by their positions in the Schedule.
+struct Step {
+    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+    enum class Kind { conv, epilogue, op, transform };
+
+    Kind kind = Kind::op;
+    /// The node whose result it computes, or changes the layout of.
+    std::size_t node = 0;
+    ConvShape shape{};  // of one image
+    PrimitiveEntry const* primitive = nullptr;
+    LayoutEntry const* layout = nullptr;
+    OpEntry const* op = nullptr;
+    TransformEntry const* transform = nullptr;
+    AnyLayer layer{};
+    std::vector<std::size_t> src{};
+    std::vector<Shape> src_shapes{};
+    Shape dst_shape{};
+    std::size_t dst = none, residual = none, scratch = none;
+    std::size_t src_image = 0, dst_image = 0;  // floats from image to image
+    bool bias = false;
+    Clamp clamp{};
+};
+
+/// A constant of the network in the layout in which it is read.
+struct StoredConstant {
+    std::size_t tensor, node, layout;
+};
+
+/// A plan as steps in a row. The first tensors are the caller's: the images, then the results; those after them have a
+/// lifetime each, constants one of no floats.
+struct Schedule {
+    std::size_t inputs = 0, outputs = 0;
+    std::vector<Step> steps;
+    std::vector<Lifetime> lifetimes;
+    std::vector<StoredConstant> constants;
+
+    [[nodiscard]] std::size_t callers() const { return inputs + outputs; }
+    [[nodiscard]] std::size_t tensors() const { return callers() + lifetimes.size(); }
+};
+
+namespace detail {
+
+class Scheduler {
+public:
+    Scheduler(Graph const& graph, Kernels const& kernels, Plan const& plan, std::size_t workers)
+        : graph_(graph),
+          kernels_(kernels),
+          plan_(plan),
+          workers_(workers),
+          outputs_(graph.outputs()),
+          tensor_(graph.size(), Step::none),
+          in_layout_(graph.size()),
+          out_layout_(graph.size()),
+          last_reader_(last_readers(graph)) {}
+
+    [[nodiscard]] Schedule schedule() {
+        if (plan_.layers.size() != graph_.size())
+            fail("plan: ", plan_.layers.size(), " layers for a graph of ", graph_.size());
+        result_.inputs = graph_.inputs().size();
+        result_.outputs = outputs_.size();
+        std::size_t inputs = 0;
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            read_plan(i);
+            if (std::holds_alternative<InputParams>(graph_[i].layer)) {
+                if (out_layout_[i] != 0) {
+                    fail("plan: layer ", graph_[i].name, " is an image in ", plan_.layers[i].out_layout,
+                         "; images come in ", kernels_.layouts[0].name);
+                }
+                tensor_[i] = inputs++;
+            } else if (std::holds_alternative<ConstantParams>(graph_[i].layer)) {
+                tensor_[i] = book(0);
+                result_.constants.push_back({tensor_[i], i, out_layout_[i]});
+            } else {
+                add_layer(i);
+            }
+        }
+        for (std::size_t output = 0; output < outputs_.size(); ++output) deliver(output);
+        return std::move(result_);
+    }
+
+private:
+    void read_plan(std::size_t i) {
+        Node const& node = graph_[i];
+        PlannedLayer const& planned = plan_.layers[i];
+        if (planned.name != node.name) fail("plan: layer ", planned.name, " stands where the graph has ", node.name);
+        in_layout_[i] = find_layout(planned.in_layout, node.name);
+        out_layout_[i] = find_layout(planned.out_layout, node.name);
+    }
+    [[nodiscard]] std::size_t find_layout(std::string_view name, std::string_view layer) const {
+        for (std::size_t i = 0; i < kernels_.layouts.size(); ++i) {
+            if (kernels_.layouts[i].name == name) return i;
+        }
+        fail("plan: layer ", layer, " uses an unknown layout, ", name);
+    }
+    [[nodiscard]] PrimitiveEntry const& find_primitive(PlannedLayer const& layer) const {
+        for (PrimitiveEntry const& entry : kernels_.primitives) {
+            if (entry.id == layer.primitive) return entry;
+        }
+        fail("plan: layer ", layer.name, " uses an unknown primitive, ", layer.primitive);
+    }
+    /// Floats of one image of a node's result.
+    [[nodiscard]] std::size_t floats(std::size_t node, std::size_t layout) const {
+        return kernels_.layouts[layout].size(graph_[node].shape);
+    }
+    [[nodiscard]] std::size_t all_floats(Step const& step) const {
+        return static_cast<std::size_t>(graph_.batch()) * step.dst_image;
+    }
+
+    /// A tensor of the arena, alive from the step that writes it, the next one, to the last that reads it.
+    std::size_t book(std::size_t floats) {
+        result_.lifetimes.push_back({floats, result_.steps.size(), result_.steps.size()});
+        return result_.tensors() - 1;
+    }
+    void use(std::size_t tensor) {
+        if (tensor < result_.callers() || tensor == Step::none) return;
+        Lifetime& lifetime = result_.lifetimes[tensor - result_.callers()];
+        lifetime.last = std::max(lifetime.last, result_.steps.size());
+    }
+    void add(Step step) {
+        for (const std::size_t src : step.src) use(src);
+        use(step.residual);
+        use(step.dst);
+        result_.steps.push_back(std::move(step));
+    }
+    [[nodiscard]] Step change_of_layout(std::size_t node, std::size_t to) const {
+        return {.kind = Step::Kind::transform,
+                .node = node,
+                .transform = &kernels_.transform(out_layout_[node], to),
+                .src = {tensor_[node]},
+                .src_shapes = {graph_[node].shape},
+                .dst_shape = graph_[node].shape,
+                .src_image = floats(node, out_layout_[node]),
+                .dst_image = floats(node, to)};
+    }
+    /// The tensor that holds a node's result in a layout, changing it if need be.
+    [[nodiscard]] std::size_t read(std::size_t node, std::size_t layout) {
+        if (kernels_.same_placement(graph_[node].shape, out_layout_[node], layout)) return tensor_[node];
+        const auto [found, fresh] = copies_.try_emplace({node, layout}, Step::none);
+        if (!fresh) return found->second;
+        Step step = change_of_layout(node, layout);
+        found->second = step.dst = book(all_floats(step));
+        add(std::move(step));
+        return found->second;
+    }
+
+    void add_layer(std::size_t i) {
+        Node const& node = graph_[i];
+        Step step{.node = i,
+                  .layout = &kernels_.layouts[out_layout_[i]],
+                  .layer = node.layer,
+                  .src_shapes = graph_.input_shapes(i),
+                  .dst_shape = node.shape,
+                  .src_image = floats(node.inputs[0], in_layout_[i]),
+                  .dst_image = floats(i, out_layout_[i])};
+        const bool is_conv = std::holds_alternative<ConvParams>(node.layer);
+        for (std::size_t position = 0; position < node.inputs.size(); ++position) {
+            const std::size_t from =
+                read(node.inputs[position], read_layout(node, position, in_layout_[i], out_layout_[i]));
+            if (is_conv && position == 1)
+                step.residual = from;
+            else
+                step.src.push_back(from);
+        }
+        if (is_conv)
+            add_conv(std::move(step));
+        else
+            add_op(std::move(step));
+    }
+
+    /// Where a node's result goes: to the caller where it can leave as it is.
+    [[nodiscard]] std::size_t destination(Step const& step) {
+        const auto output = std::ranges::find(outputs_, step.node);
+        if (output != outputs_.end() && kernels_.same_placement(step.dst_shape, out_layout_[step.node], 0)) {
+            return result_.inputs + static_cast<std::size_t>(output - outputs_.begin());
+        }
+        return book(all_floats(step));
+    }
+
+    void add_conv(Step step) {
+        Node const& node = graph_[step.node];
+        auto const& conv = std::get<ConvParams>(node.layer);
+        PlannedLayer const& planned = plan_.layers[step.node];
+        PrimitiveEntry const& primitive = find_primitive(planned);
+        step.kind = Step::Kind::conv;
+        step.primitive = &primitive;
+        step.shape = conv_shape_of(conv, step.src_shapes[0], 1);
+        step.bias = conv.bias || !node.folded.empty();
+        step.clamp = conv.clamp;
+        const bool layouts_fit = kernels_.layouts[primitive.in_layout].name == planned.in_layout &&
+                                 kernels_.layouts[primitive.out_layout].name == planned.out_layout;
+        if (const Support support = primitive.supports(step.shape); !support || !layouts_fit) {
+            fail("plan: layer ", node.name, ": ", primitive.id, " cannot compute ", to_string(step.shape), " ",
+                 planned.in_layout, " -> ", planned.out_layout, ": ", support ? "wrong layouts" : support.reason());
+        }
+        step.dst = tensor_[step.node] = destination(step);
+        if (const std::size_t scratch = primitive.scratch_floats(step.shape, workers_); scratch > 0) {
+            step.scratch = book(scratch);
+        }
+        if (primitive.fuses_epilogue) return add(std::move(step));
+        Step epilogue = step;
+        epilogue.kind = Step::Kind::epilogue;
+        epilogue.src.clear();
+        epilogue.scratch = Step::none;
+        step.bias = false;
+        step.residual = Step::none;
+        step.clamp = {};
+        add(std::move(step));
+        if (epilogue.bias || epilogue.residual != Step::none || epilogue.clamp != Clamp{}) {
+            if (epilogue.layout->epilogue == nullptr) {
+                fail("plan: layer ", node.name, ": no bias and activation in layout ", planned.out_layout);
+            }
+            add(std::move(epilogue));
+        }
+    }
+
+    void add_op(Step step) {
+        PlannedLayer const& planned = plan_.layers[step.node];
+        step.op = &kernels_.op(step.layer, in_layout_[step.node]);
+        if (step.op->run == nullptr || planned.in_layout != planned.out_layout) {
+            fail("plan: layer ", planned.name, " (", planned.kind, ") cannot run ", planned.in_layout, " -> ",
+                 planned.out_layout);
+        }
+        step.dst = tensor_[step.node] = may_overwrite(step) ? step.src[0] : destination(step);
+        add(std::move(step));
+    }
+    /// In place where nobody reads the input later.
+    [[nodiscard]] bool may_overwrite(Step const& step) const {
+        const std::size_t src = step.src[0], input = graph_[step.node].inputs[0];
+        if (!step.op->in_place || src < result_.callers() || tensor_[input] != src) return false;
+        const bool leaves = std::ranges::find(outputs_, step.node) != outputs_.end();
+        const bool constant =
+            std::ranges::find(result_.constants, src, &StoredConstant::tensor) != result_.constants.end();
+        return !leaves && !constant && last_reader_[input] == step.node && std::ranges::count(step.src, src) == 1 &&
+               step.src_shapes[0].size() == step.dst_shape.size();
+    }
+
+    /// A result that is not where the caller wants it: changes its layout, or copies it.
+    void deliver(std::size_t output) {
+        const std::size_t node = outputs_[output], dst = result_.inputs + output;
+        if (tensor_[node] == dst) return;
+        Step step = change_of_layout(node, 0);
+        step.dst = dst;
+        add(std::move(step));
+    }
+
+    [[nodiscard]] static std::vector<std::size_t> last_readers(Graph const& graph) {
+        std::vector<std::size_t> last(graph.size(), Step::none);
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            for (const std::size_t input : graph[i].inputs) last[input] = i;
+        }
+        for (const std::size_t output : graph.outputs()) last[output] = Step::none;
+        return last;
+    }
+
+    Graph const& graph_;
+    Kernels const& kernels_;
+    Plan const& plan_;
+    std::size_t workers_;
+    std::vector<std::size_t> outputs_;
+    std::vector<std::size_t> tensor_, in_layout_, out_layout_, last_reader_;
+    std::map<std::pair<std::size_t, std::size_t>, std::size_t> copies_;  // (node, layout) -> tensor
+    Schedule result_;
+};
+
+}  // namespace detail
+
+/// The steps of a plan, for so many workers. Throws error when the plan does not fit the graph and kernels.
+[[nodiscard]] inline Schedule make_schedule(Graph const& graph, Kernels const& kernels, Plan const& plan,
+                                            std::size_t workers) {
+    return detail::Scheduler(graph, kernels, plan, workers).schedule();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/network/prepare.hpp
+
+// primsel/network/weights.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A named array of floats, row-major. Copies share the values.
+struct WeightTensor {
+    std::vector<std::int64_t> dims;
+    std::span<const float> values;
+    /// Keeps the values alive: a file's buffer, a vector, or nothing for values that live elsewhere.
+    std::shared_ptr<const void> owner;
+};
+
+/// "64x3x3x3"; "scalar" without dimensions.
+[[nodiscard]] inline std::string to_string(std::vector<std::int64_t> const& dims) {
+    if (dims.empty()) return "scalar";
+    std::string text;
+    for (const std::int64_t dim : dims) {
+        if (!text.empty()) text += 'x';
+        text += std::to_string(dim);
+    }
+    return text;
+}
+
+/// The weights of a network by name, in the order of their names. Copying is cheap.
+class Weights {
+public:
+    /// Throws error when the name is taken or the values do not fill the dimensions.
+    void add(std::string const& name, WeightTensor tensor) {
+        for (const std::int64_t dim : tensor.dims) {
+            if (dim < 0) fail("weight ", name, ": impossible dimensions ", to_string(tensor.dims));
+        }
+        if (!fills(tensor.values.size(), tensor.dims)) {
+            fail("weight ", name, ": ", tensor.values.size(), " values cannot fill ", to_string(tensor.dims));
+        }
+        if (!tensors_.emplace(name, std::move(tensor)).second) fail("weight ", name, ": given twice");
+    }
+    void add(std::string const& name, std::vector<std::int64_t> dims, std::vector<float> values) {
+        auto owner = std::make_shared<const std::vector<float>>(std::move(values));
+        const std::span<const float> view(*owner);
+        add(name, WeightTensor{std::move(dims), view, std::move(owner)});
+    }
+
+    [[nodiscard]] const WeightTensor* find(std::string_view name) const {
+        const auto found = tensors_.find(name);
+        return found == tensors_.end() ? nullptr : &found->second;
+    }
+    /// Throws error when there is none, naming it.
+    [[nodiscard]] WeightTensor const& at(std::string_view name) const {
+        const WeightTensor* tensor = find(name);
+        if (tensor == nullptr) fail("weight ", name, ": missing");
+        return *tensor;
+    }
+    [[nodiscard]] std::size_t size() const { return tensors_.size(); }
+    [[nodiscard]] auto begin() const { return tensors_.begin(); }
+    [[nodiscard]] auto end() const { return tensors_.end(); }
+
+private:
+    /// Divides rather than multiplies: a product of hostile dimensions would wrap around.
+    [[nodiscard]] static bool fills(std::size_t count, std::vector<std::int64_t> const& dims) {
+        if (std::ranges::find(dims, 0) != dims.end()) return count == 0;
+        for (const std::int64_t dim : dims) {
+            if (count % static_cast<std::size_t>(dim) != 0) return false;
+            count /= static_cast<std::size_t>(dim);
+        }
+        return count == 1;
+    }
+
+    std::map<std::string, WeightTensor, std::less<>> tensors_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The name and dimensions of a weight that a graph needs.
+struct WeightSpec {
+    std::string name;
+    std::vector<std::int64_t> dims;
+};
+
+namespace detail {
+inline void add_affine_specs(std::string const& name, bool batch_norm, std::int64_t c, std::vector<WeightSpec>& specs) {
+    specs.push_back({name + ".weight", {c}});
+    specs.push_back({name + ".bias", {c}});
+    if (!batch_norm) return;
+    specs.push_back({name + ".running_mean", {c}});
+    specs.push_back({name + ".running_var", {c}});
+}
+}  // namespace detail
+
+/// All weights that the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
+[[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph) {
+    std::vector<WeightSpec> specs;
+    for (Node const& node : graph.nodes()) {
+        const std::int64_t k = node.shape.c;
+        if (const auto* conv = std::get_if<ConvParams>(&node.layer)) {
+            const std::int64_t c = graph[node.inputs[0]].shape.c / conv->groups;
+            specs.push_back({node.name + ".weight", {k, c, conv->kernel.h, conv->kernel.w}});
+            if (conv->bias) specs.push_back({node.name + ".bias", {k}});
+        } else if (const auto* dense = std::get_if<DenseParams>(&node.layer)) {
+            specs.push_back(
+                {node.name + ".weight", {k, static_cast<std::int64_t>(graph[node.inputs[0]].shape.size())}});
+            if (dense->bias) specs.push_back({node.name + ".bias", {k}});
+        } else if (const auto* transpose = std::get_if<ConvTransposeParams>(&node.layer)) {
+            specs.push_back(
+                {node.name + ".weight",
+                 {graph[node.inputs[0]].shape.c, k / transpose->groups, transpose->kernel.h, transpose->kernel.w}});
+            if (transpose->bias) specs.push_back({node.name + ".bias", {k}});
+        } else if (std::holds_alternative<ConstantParams>(node.layer)) {
+            specs.push_back({node.name + ".value", {k, node.shape.h, node.shape.w}});
+        } else if (std::holds_alternative<BatchNormParams>(node.layer)) {
+            detail::add_affine_specs(node.name, true, k, specs);
+        } else if (std::holds_alternative<ScaleParams>(node.layer)) {
+            detail::add_affine_specs(node.name, false, k, specs);
+        }
+        for (Folded const& folded : node.folded) {
+            detail::add_affine_specs(folded.name, std::holds_alternative<BatchNormParams>(folded.layer), k, specs);
+        }
+    }
+    return specs;
+}
+
+/// Throws error when a weight is missing or misshapen, or when there are weights that the graph does not know: all of
+/// them in one message.
+inline void check_weights(Graph const& graph, Weights const& weights, std::string_view source = "weights") {
+    std::string faults;
+    std::size_t known = 0;
+    std::map<std::string, bool> names;
+    for (WeightSpec const& spec : weight_specs(graph)) {
+        names.emplace(spec.name, true);
+        const WeightTensor* tensor = weights.find(spec.name);
+        if (tensor == nullptr) {
+            faults += "\n  missing: " + spec.name + " (" + to_string(spec.dims) + ")";
+        } else if (tensor->dims != spec.dims) {
+            faults += "\n  wrong shape: " + spec.name + " is " + to_string(tensor->dims) + ", the layer needs " +
+                      to_string(spec.dims);
+        } else {
+            ++known;
+        }
+    }
+    for (auto const& [name, tensor] : weights) {
+        if (!names.contains(name)) faults += "\n  not in the network: " + name + " (" + to_string(tensor.dims) + ")";
+    }
+    if (!faults.empty()) fail(source, ": ", known, " of ", names.size(), " weights fit the network", faults);
+}
+
+/// The kernel and bias of a layer, with whatever simplify folded into it multiplied in; bias is empty when there is
+/// none.
+struct PreparedWeights {
+    std::vector<float> kernel;
+    std::vector<float> bias;
+};
+
+namespace detail {
+
+/// The factor and shift of each channel of a batch norm or scale.
+inline void affine(std::string const& name, const BatchNormParams* batch_norm, Weights const& weights,
+                   std::vector<double>& factor, std::vector<double>& shift) {
+    const auto scale = weights.at(name + ".weight").values, bias = weights.at(name + ".bias").values;
+    factor.assign(scale.begin(), scale.end());
+    shift.assign(bias.begin(), bias.end());
+    if (batch_norm == nullptr) return;
+    const auto mean = weights.at(name + ".running_mean").values, variance = weights.at(name + ".running_var").values;
+    for (std::size_t i = 0; i < factor.size(); ++i) {
+        factor[i] /= std::sqrt(static_cast<double>(variance[i]) + static_cast<double>(batch_norm->epsilon));
+        shift[i] -= static_cast<double>(mean[i]) * factor[i];
+    }
+}
+
+}  // namespace detail
+
+/// The weights of one node of a graph, for which check_weights has found no fault.
+[[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights) {
+    PreparedWeights result;
+    std::vector<double> factor, shift;
+    const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer);
+    if (batch_norm != nullptr || std::holds_alternative<ScaleParams>(node.layer)) {
+        detail::affine(node.name, batch_norm, weights, factor, shift);
+        result.kernel.assign(factor.begin(), factor.end());
+        result.bias.assign(shift.begin(), shift.end());
+        return result;
+    }
+    if (std::holds_alternative<ConstantParams>(node.layer)) {
+        const auto values = weights.at(node.name + ".value").values;
+        result.kernel.assign(values.begin(), values.end());
+        return result;
+    }
+    const auto kernel = weights.at(node.name + ".weight").values;
+    const WeightTensor* bias = weights.find(node.name + ".bias");
+    const auto k = static_cast<std::size_t>(node.shape.c), depth = kernel.size() / k;
+    result.kernel.assign(kernel.begin(), kernel.end());
+    if (bias != nullptr) result.bias.assign(bias->values.begin(), bias->values.end());
+    if (node.folded.empty()) return result;
+
+    std::vector<double> factors(k, 1.0), shifts(result.bias.begin(), result.bias.end());
+    shifts.resize(k, 0.0);
+    for (Folded const& folded : node.folded) {
+        detail::affine(folded.name, std::get_if<BatchNormParams>(&folded.layer), weights, factor, shift);
+        for (std::size_t i = 0; i < k; ++i) {
+            factors[i] *= factor[i];
+            shifts[i] = shifts[i] * factor[i] + shift[i];
+        }
+    }
+    for (std::size_t i = 0; i < k; ++i) {
+        for (std::size_t j = i * depth; j < (i + 1) * depth; ++j) {
+            result.kernel[j] = static_cast<float>(static_cast<double>(result.kernel[j]) * factors[i]);
+        }
+    }
+    result.bias.assign(shifts.begin(), shifts.end());
+    return result;
+}
+
+/// Seeded weights for every layer of the graph: normal kernels that keep the variance of their input (He et al. 2015),
+/// small biases, batch-norm statistics near 0 and 1. The same on every machine with the same standard library.
+[[nodiscard]] inline Weights random_weights(Graph const& graph, std::uint32_t seed = 1) {
+    std::mt19937 bits(seed);
+    std::normal_distribution<float> normal;
+    Weights weights;
+    for (WeightSpec const& spec : weight_specs(graph)) {
+        std::size_t size = 1, depth = 1;
+        for (std::size_t i = 0; i < spec.dims.size(); ++i) {
+            size *= static_cast<std::size_t>(spec.dims[i]);
+            if (i > 0) depth *= static_cast<std::size_t>(spec.dims[i]);
+        }
+        const bool kernel = spec.dims.size() > 1, variance = spec.name.ends_with(".running_var");
+        const bool around_one = variance || (!kernel && spec.name.ends_with(".weight"));
+        const float scale = kernel ? std::sqrt(2.0F / static_cast<float>(depth)) : 0.1F;
+        std::vector<float> values(size);
+        for (float& value : values) {
+            value = normal(bits) * scale + (around_one ? 1.0F : 0.0F);
+            if (variance) value = std::max(value, 0.5F);
+        }
+        weights.add(spec.name, spec.dims, std::move(values));
+    }
+    return weights;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <utility>
@@ -4681,62 +6725,67 @@ class Program {
 public:
     /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit.
     Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers)
-        : batch_(graph.batch()), in_shape_(graph[graph.input()].shape), out_shape_(graph[graph.output_node()].shape) {
-        in_floats_ = static_cast<std::size_t>(batch_) * kernels.layouts[0].size(in_shape_);
-        out_floats_ = static_cast<std::size_t>(batch_) * kernels.layouts[0].size(out_shape_);
+        : batch_(graph.batch()) {
         check_key(plan.key, make_key(graph, kernels));
         check_weights(graph, weights);
-        build(graph, kernels, plan, weights, workers);
+        for (const std::size_t input : graph.inputs()) in_shapes_.push_back(graph[input].shape);
+        for (const std::size_t output : graph.outputs()) out_shapes_.push_back(graph[output].shape);
+        for (Shape const& shape : in_shapes_) in_floats_.push_back(batch_floats(kernels.layouts[0], shape));
+        for (Shape const& shape : out_shapes_) out_floats_.push_back(batch_floats(kernels.layouts[0], shape));
+
+        Schedule schedule = make_schedule(graph, kernels, plan, workers);
+        const ArenaLayout layout = place(schedule.lifetimes);
+        arena_ = AlignedBuffer(layout.floats);
+        tensors_.assign(schedule.callers(), nullptr);
+        for (const std::size_t offset : layout.offsets) tensors_.push_back(arena_.data() + offset);
+        for (StoredConstant const& constant : schedule.constants) {
+            tensors_[constant.tensor] = store(graph[constant.node], kernels.layouts[constant.layout], weights);
+        }
+        const float* bias = nullptr;
+        for (Step& step : schedule.steps) {
+            names_.push_back(graph[step.node].name);
+            steps_.push_back(pack(std::move(step), graph, weights, bias));
+        }
     }
 
-    /// src: a batch of images in the first layout; dst: room for as many results. They must not overlap.
+    /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
+    /// overlap.
+    void run(std::span<const float* const> srcs, std::span<float* const> dsts, ExecutorRef executor) noexcept {
+        bind(srcs, dsts);
+        for (std::size_t step = 0; step < steps_.size(); ++step) run_step(step, executor);
+    }
+    /// For a network of one input and one result.
     void run(const float* src, float* dst, ExecutorRef executor) noexcept {
-        tensors_[source] = const_cast<float*>(src);  // no step writes to it
-        tensors_[result] = dst;
-        for (Step& step : steps_) run(step, executor);
+        run(std::span(&src, 1), std::span(&dst, 1), executor);
     }
 
     [[nodiscard]] int batch() const { return batch_; }
-    [[nodiscard]] Shape in_shape() const { return in_shape_; }
-    [[nodiscard]] Shape out_shape() const { return out_shape_; }
-    /// Of all images and all results in the first layout.
-    [[nodiscard]] std::size_t in_floats() const { return in_floats_; }
-    [[nodiscard]] std::size_t out_floats() const { return out_floats_; }
+    [[nodiscard]] std::vector<Shape> const& in_shapes() const { return in_shapes_; }
+    [[nodiscard]] std::vector<Shape> const& out_shapes() const { return out_shapes_; }
+    /// Of all images of an input and of a result in the first layout.
+    [[nodiscard]] std::size_t in_floats(std::size_t input = 0) const { return in_floats_[input]; }
+    [[nodiscard]] std::size_t out_floats(std::size_t output = 0) const { return out_floats_[output]; }
     [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
     [[nodiscard]] std::size_t weight_bytes() const { return weight_floats_ * sizeof(float); }
     [[nodiscard]] std::size_t steps() const { return steps_.size(); }
 
     /// What each step computes: a layer's name, or that of the layer whose result changes its layout.
     [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[step]; }
+    [[nodiscard]] Step::Kind step_kind(std::size_t step) const { return steps_[step].step.kind; }
     /// Runs one step alone, for a profiler; all steps in order are a run.
     void run_step(std::size_t step, ExecutorRef executor) noexcept { run(steps_[step], executor); }
-    void bind(const float* src, float* dst) noexcept {
-        tensors_[source] = const_cast<float*>(src);
-        tensors_[result] = dst;
+    void bind(std::span<const float* const> srcs, std::span<float* const> dsts) noexcept {
+        // No step writes to an image.
+        for (std::size_t i = 0; i < srcs.size(); ++i) tensors_[i] = const_cast<float*>(srcs[i]);
+        for (std::size_t i = 0; i < dsts.size(); ++i) tensors_[in_shapes_.size() + i] = dsts[i];
     }
 
 private:
-    static constexpr std::size_t source = 0, result = 1;  // tensors of the caller's
-    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-
-    enum class Kind { conv, epilogue, op, transform };
-    struct Step {
-        Kind kind = Kind::op;
-        ConvShape shape{};  // of one image
-        PrimitiveEntry const* primitive = nullptr;
-        LayoutEntry const* layout = nullptr;
-        OpEntry const* op = nullptr;
-        TransformEntry const* transform = nullptr;
-        AnyLayer layer{};
-        std::vector<std::size_t> src{};  // tensors
-        std::vector<Shape> src_shapes{};
-        std::vector<const float*> src_data{};  // filled in at each run
-        Shape dst_shape{};
-        std::size_t dst = none, residual = none, scratch = none;
-        std::size_t src_image = 0, dst_image = 0;  // floats from image to image
+    struct PackedStep {
+        Step step;
         const float* weights = nullptr;
         const float* bias = nullptr;
-        Clamp clamp{};
+        std::vector<const float*> src_data{};  // filled in at each run
     };
 
     static void check_key(PlanKey const& plan, PlanKey const& here) {
@@ -4749,30 +6798,8 @@ private:
         compare("list of primitives", plan.primitives, here.primitives);
         compare("network", plan.network, here.network);
     }
-
-    [[nodiscard]] static std::size_t find_layout(Kernels const& kernels, std::string_view name,
-                                                 std::string_view layer) {
-        for (std::size_t i = 0; i < kernels.layouts.size(); ++i) {
-            if (kernels.layouts[i].name == name) return i;
-        }
-        fail("plan: layer ", layer, " uses an unknown layout, ", name);
-    }
-    [[nodiscard]] static PrimitiveEntry const& find_primitive(Kernels const& kernels, PlannedLayer const& layer) {
-        for (PrimitiveEntry const& entry : kernels.primitives) {
-            if (entry.id == layer.primitive) return entry;
-        }
-        fail("plan: layer ", layer.name, " uses an unknown primitive, ", layer.primitive);
-    }
-
-    /// A tensor of the arena, alive from the step that writes it to the last that reads it. Until the arena is laid
-    /// out, tensors_ holds nothing for it.
-    std::size_t book(std::size_t floats, std::size_t step) {
-        lifetimes_.push_back({floats, step, step});
-        tensors_.push_back(nullptr);
-        return tensors_.size() - 1;
-    }
-    void use(std::size_t tensor, std::size_t step) {
-        if (tensor > result) lifetimes_[tensor - 2].last = std::max(lifetimes_[tensor - 2].last, step);
+    [[nodiscard]] std::size_t batch_floats(LayoutEntry const& layout, Shape const& shape) const {
+        return static_cast<std::size_t>(batch_) * layout.size(shape);
     }
     /// Room for weights that lasts as long as the program.
     float* keep(std::size_t floats) {
@@ -4780,230 +6807,86 @@ private:
         return kept_.emplace_back(floats).data();
     }
 
-    void build(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights,
-               std::size_t workers) {
-        if (plan.layers.size() != graph.size())
-            fail("plan: ", plan.layers.size(), " layers for a graph of ", graph.size());
-        tensors_.assign(2, nullptr);
-        std::vector<std::size_t> tensor(graph.size(), none), in_layout(graph.size()), out_layout(graph.size());
-        std::map<std::pair<std::size_t, std::size_t>, std::size_t> copies;  // (node, layout) -> tensor
-        const std::vector<std::size_t> last_reader = last_readers(graph);
-        const auto batch = static_cast<std::size_t>(batch_);
-        const auto floats = [&](std::size_t node, std::size_t layout) {
-            return kernels.layouts[layout].size(graph[node].shape);
-        };
-        const auto add = [&](Step step, std::string const& name) {
-            for (const std::size_t src : step.src) use(src, steps_.size());
-            if (step.residual != none) use(step.residual, steps_.size());
-            use(step.dst, steps_.size());
-            step.src_data.resize(step.src.size());
-            steps_.push_back(std::move(step));
-            names_.push_back(name);
-        };
-        // The tensor that holds a node's result in a layout, changing it if need be.
-        const auto read = [&](std::size_t node, std::size_t layout) {
-            if (kernels.same_placement(graph[node].shape, out_layout[node], layout)) return tensor[node];
-            const auto [found, fresh] = copies.try_emplace({node, layout}, none);
-            if (!fresh) return found->second;
-            Step step{.kind = Kind::transform,
-                      .transform = &kernels.transform(out_layout[node], layout),
-                      .layer = {},
-                      .src = {tensor[node]},
-                      .src_shapes = {graph[node].shape},
-                      .dst_shape = graph[node].shape,
-                      .src_image = floats(node, out_layout[node]),
-                      .dst_image = floats(node, layout)};
-            found->second = step.dst = book(batch * step.dst_image, steps_.size());
-            add(std::move(step), graph[node].name);
-            return found->second;
-        };
-
-        for (std::size_t i = 0; i < graph.size(); ++i) {
-            Node const& node = graph[i];
-            PlannedLayer const& planned = plan.layers[i];
-            if (planned.name != node.name)
-                fail("plan: layer ", planned.name, " stands where the graph has ", node.name);
-            in_layout[i] = find_layout(kernels, planned.in_layout, node.name);
-            out_layout[i] = find_layout(kernels, planned.out_layout, node.name);
-            if (std::holds_alternative<InputParams>(node.layer)) {
-                if (out_layout[i] != 0) {
-                    fail("plan: layer ", node.name, " is an image in ", planned.out_layout, "; images come in ",
-                         kernels.layouts[0].name);
-                }
-                tensor[i] = source;
-                continue;
-            }
-            Step step{.layout = &kernels.layouts[out_layout[i]],
-                      .layer = node.layer,
-                      .src = {},
-                      .src_shapes = graph.input_shapes(i),
-                      .dst_shape = node.shape,
-                      .src_image = floats(node.inputs[0], in_layout[i]),
-                      .dst_image = floats(i, out_layout[i])};
-            const bool is_conv = std::holds_alternative<ConvParams>(node.layer);
-            for (std::size_t position = 0; position < node.inputs.size(); ++position) {
-                const std::size_t layout = detail::read_layout(node, position, in_layout[i], out_layout[i]);
-                const std::size_t from = read(node.inputs[position], layout);
-                if (is_conv && position == 1)
-                    step.residual = from;
-                else
-                    step.src.push_back(from);
-            }
-            const bool leaves = i == graph.output_node() && kernels.same_placement(node.shape, out_layout[i], 0);
-            if (is_conv) {
-                step.dst = tensor[i] = leaves ? result : book(batch * step.dst_image, steps_.size());
-                add_conv(std::move(step), node, planned, kernels, weights, workers, add);
-                continue;
-            }
-            step.kind = Kind::op;
-            step.op = &kernels.op(node.layer, in_layout[i]);
-            if (step.op->run == nullptr || in_layout[i] != out_layout[i]) {
-                fail("plan: layer ", node.name, " (", planned.kind, ") cannot run ", planned.in_layout, " -> ",
-                     planned.out_layout);
-            }
-            if (step.op->packed_floats != nullptr) step.weights = pack_op(step, node, weights);
-            // In place where nobody reads the input later.
-            const bool own_copy = step.src[0] != source && tensor[node.inputs[0]] != step.src[0];
-            const bool reuse = step.op->in_place && !leaves && step.src[0] > result &&
-                               last_reader[node.inputs[0]] == i && std::ranges::count(step.src, step.src[0]) == 1 &&
-                               !own_copy && graph[node.inputs[0]].shape == node.shape;
-            step.dst = tensor[i] = leaves ? result : reuse ? step.src[0] : book(batch * step.dst_image, steps_.size());
-            add(std::move(step), node.name);
+    [[nodiscard]] float* store(Node const& node, LayoutEntry const& layout, Weights const& weights) {
+        const std::size_t image = layout.size(node.shape);
+        float* all = keep(batch_floats(layout, node.shape));
+        Sequential here;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(batch_); ++i) {
+            layout.from_chw(node.shape, weights.at(node.name + ".value").values.data(), all + i * image, here);
         }
-        finish(graph, kernels, tensor, out_layout, add);
-
-        const ArenaLayout layout = place(lifetimes_);
-        arena_ = AlignedBuffer(layout.floats);
-        for (std::size_t i = 0; i < lifetimes_.size(); ++i) tensors_[i + 2] = arena_.data() + layout.offsets[i];
+        return all;
     }
 
-    template <class Add>
-    void add_conv(Step step, Node const& node, PlannedLayer const& planned, Kernels const& kernels,
-                  Weights const& weights, std::size_t workers, Add const& add) {
-        auto const& conv = std::get<ConvParams>(node.layer);
-        PrimitiveEntry const& primitive = find_primitive(kernels, planned);
-        step.kind = Kind::conv;
-        step.primitive = &primitive;
-        step.shape = conv_shape_of(conv, step.src_shapes[0], 1);
-        step.clamp = conv.clamp;
-        const bool layouts_fit = kernels.layouts[primitive.in_layout].name == planned.in_layout &&
-                                 kernels.layouts[primitive.out_layout].name == planned.out_layout;
-        if (const Support support = primitive.supports(step.shape); !support || !layouts_fit) {
-            fail("plan: layer ", node.name, ": ", primitive.id, " cannot compute ", to_string(step.shape), " ",
-                 planned.in_layout, " -> ", planned.out_layout, ": ", support ? "wrong layouts" : support.reason());
-        }
-        const PreparedWeights prepared = prepare_weights(node, weights);
-        float* packed = keep(primitive.packed_floats(step.shape));
-        primitive.pack(step.shape, prepared.kernel.data(), packed);
-        step.weights = packed;
-        if (!prepared.bias.empty()) {
-            float* bias = keep(prepared.bias.size());
-            std::ranges::copy(prepared.bias, bias);
-            step.bias = bias;
-        }
-        if (const std::size_t scratch = primitive.scratch_floats(step.shape, workers); scratch > 0) {
-            step.scratch = book(scratch, steps_.size());
-        }
-        if (primitive.fuses_epilogue) {
-            add(std::move(step), node.name);
-            return;
-        }
-        Step epilogue = step;
-        epilogue.kind = Kind::epilogue;
-        epilogue.src.clear();
-        epilogue.scratch = none;
-        step.bias = nullptr;
-        step.residual = none;
-        step.clamp = {};
-        add(std::move(step), node.name);
-        if (epilogue.bias != nullptr || epilogue.residual != none || epilogue.clamp != Clamp{}) {
-            if (epilogue.layout->epilogue == nullptr) {
-                fail("plan: layer ", node.name, ": no bias and activation in layout ", planned.out_layout);
+    /// last_bias: that of the convolution packed last, which the epilogue after it adds.
+    [[nodiscard]] PackedStep pack(Step step, Graph const& graph, Weights const& weights, const float*& last_bias) {
+        PackedStep result{std::move(step)};
+        Step const& packed = result.step;
+        result.src_data.resize(packed.src.size());
+        Node const& node = graph[packed.node];
+        if (packed.kind == Step::Kind::conv) {
+            const PreparedWeights prepared = prepare_weights(node, weights);
+            float* kernel = keep(packed.primitive->packed_floats(packed.shape));
+            packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
+            result.weights = kernel;
+            if (!prepared.bias.empty()) {
+                float* bias = keep(prepared.bias.size());
+                std::ranges::copy(prepared.bias, bias);
+                last_bias = bias;
             }
-            add(std::move(epilogue), node.name);
+        } else if (packed.kind == Step::Kind::op && packed.op->packed_floats != nullptr) {
+            const PreparedWeights prepared = prepare_weights(node, weights);
+            float* kernel = keep(packed.op->packed_floats(node.layer, packed.src_shapes[0]));
+            packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
+            result.weights = kernel;
         }
+        if (packed.bias) result.bias = last_bias;
+        return result;
     }
 
-    [[nodiscard]] const float* pack_op(Step const& step, Node const& node, Weights const& weights) {
-        const PreparedWeights prepared = prepare_weights(node, weights);
-        float* packed = keep(step.op->packed_floats(node.layer, step.src_shapes[0]));
-        step.op->pack(node.layer, step.src_shapes[0], {prepared.kernel, prepared.bias}, packed);
-        return packed;
-    }
-
-    /// The result leaves in the first layout: a last change of layout, or a copy of a network without layers.
-    template <class Add>
-    void finish(Graph const& graph, Kernels const& kernels, std::vector<std::size_t> const& tensor,
-                std::vector<std::size_t> const& out_layout, Add const& add) {
-        const std::size_t last = graph.output_node();
-        if (tensor[last] == result) return;
-        Step step{.kind = Kind::transform,
-                  .transform = &kernels.transform(out_layout[last], 0),
-                  .layer = {},
-                  .src = {tensor[last]},
-                  .src_shapes = {graph[last].shape},
-                  .dst_shape = graph[last].shape,
-                  .dst = result,
-                  .src_image = kernels.layouts[out_layout[last]].size(graph[last].shape),
-                  .dst_image = kernels.layouts[0].size(graph[last].shape)};
-        add(std::move(step), graph[last].name);
-    }
-
-    [[nodiscard]] static std::vector<std::size_t> last_readers(Graph const& graph) {
-        std::vector<std::size_t> last(graph.size(), none);
-        for (std::size_t i = 0; i < graph.size(); ++i) {
-            for (const std::size_t input : graph[i].inputs) last[input] = i;
-        }
-        last[graph.output_node()] = none;
-        return last;
-    }
-
-    void run(Step& step, ExecutorRef executor) noexcept {
+    void run(PackedStep& packed, ExecutorRef executor) noexcept {
+        Step const& step = packed.step;
         float* dst = tensors_[step.dst];
+        const float* residual = step.residual == Step::none ? nullptr : tensors_[step.residual];
         const auto batch = static_cast<std::size_t>(batch_);
-        if (step.kind == Kind::conv) {
+        if (step.kind == Step::Kind::conv) {
             const float* src = tensors_[step.src[0]];
             for (std::size_t image = 0; image < batch; ++image) {
-                step.primitive->run(
-                    step.shape,
-                    {.src = src + image * step.src_image,
-                     .weights = step.weights,
-                     .bias = step.bias,
-                     .residual = step.residual == none ? nullptr : tensors_[step.residual] + image * step.dst_image,
-                     .clamp = step.clamp,
-                     .dst = dst + image * step.dst_image,
-                     .scratch = step.scratch == none ? nullptr : tensors_[step.scratch],
-                     .executor = executor});
+                step.primitive->run(step.shape,
+                                    {.src = src + image * step.src_image,
+                                     .weights = packed.weights,
+                                     .bias = packed.bias,
+                                     .residual = residual == nullptr ? nullptr : residual + image * step.dst_image,
+                                     .clamp = step.clamp,
+                                     .dst = dst + image * step.dst_image,
+                                     .scratch = step.scratch == Step::none ? nullptr : tensors_[step.scratch],
+                                     .executor = executor});
             }
-        } else if (step.kind == Kind::epilogue) {
-            step.layout->epilogue(step.dst_shape, batch_, dst, step.bias,
-                                  step.residual == none ? nullptr : tensors_[step.residual], step.clamp, executor);
-        } else if (step.kind == Kind::transform) {
+        } else if (step.kind == Step::Kind::epilogue) {
+            step.layout->epilogue(step.dst_shape, batch_, dst, packed.bias, residual, step.clamp, executor);
+        } else if (step.kind == Step::Kind::transform) {
             const float* src = tensors_[step.src[0]];
             for (std::size_t image = 0; image < batch; ++image) {
                 step.transform->run(step.dst_shape, src + image * step.src_image, dst + image * step.dst_image,
                                     executor);
             }
         } else {
-            auto& data = step.src_data;
-            for (std::size_t i = 0; i < step.src.size(); ++i) data[i] = tensors_[step.src[i]];
-            step.op->run(step.layer, {.src = data,
+            for (std::size_t i = 0; i < step.src.size(); ++i) packed.src_data[i] = tensors_[step.src[i]];
+            step.op->run(step.layer, {.src = packed.src_data,
                                       .src_shape = step.src_shapes,
                                       .dst = dst,
                                       .dst_shape = step.dst_shape,
                                       .batch = batch_,
-                                      .weights = step.weights,
+                                      .weights = packed.weights,
                                       .executor = executor});
         }
     }
 
     int batch_;
-    Shape in_shape_, out_shape_;
-    std::size_t in_floats_ = 0, out_floats_ = 0;
-    std::vector<Step> steps_;
+    std::vector<Shape> in_shapes_, out_shapes_;
+    std::vector<std::size_t> in_floats_, out_floats_;
+    std::vector<PackedStep> steps_;
     std::vector<std::string> names_;
     std::vector<float*> tensors_;
-    std::vector<Lifetime> lifetimes_;  // of tensors_[2], tensors_[3], ...
     AlignedBuffer arena_;
     std::vector<AlignedBuffer> kept_;
     std::size_t weight_floats_ = 0;
@@ -5546,6 +7429,111 @@ inline void time_plans(std::vector<ComparedPlan>& plans, Graph const& simplified
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/engine.hpp
 
+// primsel/engine/fit.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Bytes of the arena that a plan needs with so many workers.
+[[nodiscard]] inline std::size_t arena_bytes(Graph const& graph, Kernels const& kernels, Plan const& plan,
+                                             std::size_t workers) {
+    return place(make_schedule(graph, kernels, plan, workers).lifetimes).floats * sizeof(float);
+}
+
+namespace detail {
+
+/// The step at which the most floats of the arena are alive.
+[[nodiscard]] inline std::size_t fullest_step(Schedule const& schedule) {
+    std::vector<std::size_t> alive(schedule.steps.size(), 0);
+    for (Lifetime const& lifetime : schedule.lifetimes) {
+        for (std::size_t step = lifetime.first; step <= lifetime.last && step < alive.size(); ++step) {
+            alive[step] += round_up_floats(lifetime.floats);
+        }
+    }
+    return static_cast<std::size_t>(std::ranges::max_element(alive) - alive.begin());
+}
+
+/// The convolutions whose choice of primitive the floats alive at a step depend on: whose scratch they are, or whose
+/// wish for a layout made a copy. The largest first.
+[[nodiscard]] inline std::vector<std::size_t> responsible(Schedule const& schedule, Graph const& graph,
+                                                          std::size_t at) {
+    std::vector<std::pair<std::size_t, std::size_t>> found;  // floats, node
+    const auto alive = [&](std::size_t tensor) {
+        if (tensor == Step::none || tensor < schedule.callers()) return std::size_t{0};
+        Lifetime const& lifetime = schedule.lifetimes[tensor - schedule.callers()];
+        return lifetime.first <= at && at <= lifetime.last ? lifetime.floats : 0;
+    };
+    const auto blame = [&](std::size_t node, std::size_t floats) {
+        if (floats > 0 && std::holds_alternative<ConvParams>(graph[node].layer)) found.emplace_back(floats, node);
+    };
+    for (Step const& step : schedule.steps) {
+        blame(step.node, alive(step.scratch));
+        if (step.kind != Step::Kind::transform) continue;
+        // The one who wrote it in another layout, and those who read the copy.
+        blame(step.node, alive(step.dst));
+        for (Step const& reader : schedule.steps) {
+            if (reader.residual == step.dst || std::ranges::find(reader.src, step.dst) != reader.src.end()) {
+                blame(reader.node, alive(step.dst));
+            }
+        }
+    }
+    std::ranges::stable_sort(found, [](auto const& a, auto const& b) { return a.first > b.first; });
+    std::vector<std::size_t> nodes;
+    for (auto const& [floats, node] : found) nodes.push_back(node);
+    return nodes;
+}
+
+}  // namespace detail
+
+/// make_plan within options.max_arena: as long as the arena is too large, the primitive that fills it most where it is
+/// fullest is refused to its layer, and the rest solved anew. Throws error when nothing is left to refuse, and says how
+/// small the arena became. The result need not be the cheapest that fits: who is refused is chosen greedily.
+template <CostModel Model, Solver S>
+[[nodiscard]] Plan make_fitting_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
+                                     PlanOptions options, std::size_t workers) {
+    Plan plan = make_plan(graph, kernels, model, solver, options);
+    if (options.max_arena == PlanOptions{}.max_arena) return plan;
+    std::size_t smallest = PlanOptions{}.max_arena;
+    const std::size_t given = options.refused.size();
+    for (;;) {
+        const Schedule schedule = make_schedule(graph, kernels, plan, workers);
+        const std::size_t bytes = place(schedule.lifetimes).floats * sizeof(float);
+        if (bytes <= options.max_arena) {
+            // A cheaper plan may fit, had others been refused.
+            if (options.refused.size() > given) plan.optimal = false;
+            return plan;
+        }
+        smallest = std::min(smallest, bytes);
+        const std::size_t step = detail::fullest_step(schedule);
+        std::optional<std::size_t> refused;
+        for (const std::size_t node : detail::responsible(schedule, graph, step)) {
+            const auto left = std::ranges::count_if(
+                plan.layers[node].candidates, [](Candidate const& candidate) { return candidate.refusal.empty(); });
+            if (left > 1) {
+                refused = node;
+                break;
+            }
+        }
+        if (!refused) {
+            fail("plan: no plan found needs at most ", options.max_arena, " bytes of arena; the smallest needs ",
+                 smallest, ", and is fullest at layer ", graph[schedule.steps[step].node].name);
+        }
+        options.refused.push_back({graph[*refused].name, plan.layers[*refused].primitive,
+                                   "the arena would exceed " + std::to_string(options.max_arena) + " bytes"});
+        const double predict_seconds = plan.predict_seconds, solve_seconds = plan.solve_seconds;
+        plan = make_plan(graph, kernels, model, solver, options);
+        plan.predict_seconds += predict_seconds;
+        plan.solve_seconds += solve_seconds;
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/policies.hpp
 
 // primsel/cost/analytical.hpp
@@ -5589,6 +7577,10 @@ public:
             for (Shape const& shape : query.inputs) floats += static_cast<double>(shape.size());
             double operations = static_cast<double>(query.output.size());
             OpEntry const& op = kernels.op(*query.layer, query.layout);
+            if (op.in_place && op.operations(*query.layer, query.inputs, query.output) == 0) {
+                seconds[i] = overhead;  // the same elements under another name or shape
+                continue;
+            }
             if (op.operations != nullptr) operations = op.operations(*query.layer, query.inputs, query.output);
             double weights = 0;
             if (op.packed_floats != nullptr)
@@ -6305,13 +8297,7 @@ public:
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
         const auto size = traits::sizes(s);
-        Work work;
-        for (Phase phase : G::template work<Arch>(size.m, size.n, size.k)) {
-            phase.operations *= s.groups;
-            phase.bytes *= s.groups;
-            work.add(phase);
-        }
-        return work;
+        return Work{}.append(G::template work<Arch>(size.m, size.n, size.k), s.groups);
     }
 };
 
@@ -7090,17 +9076,12 @@ public:
         const auto size = traits::sizes(s);
         const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
         const double patches = 4.0 * static_cast<double>(patch_floats(s));
-        Work work;
-        work.add({.rate = copy == PatchCopy::scan ? Rate::scalar : Rate::vector,
+        return Work{}
+            .add({.rate = copy == PatchCopy::scan ? Rate::scalar : Rate::vector,
                   .operations = copy == PatchCopy::scan ? elements : 0,
                   .bytes = 8 * elements,
-                  .working_set = patches});
-        for (Phase phase : G::template work<Arch>(size.m, size.n, size.k)) {
-            phase.operations *= s.groups;
-            phase.bytes *= s.groups;
-            work.add(phase);
-        }
-        return work;
+                  .working_set = patches})
+            .append(G::template work<Arch>(size.m, size.n, size.k), s.groups);
     }
 
 private:
@@ -7146,9 +9127,42 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/primitive/im2win.hpp
 
+// primsel/primitive/detail/strip.hpp
+// The strip of mec-row-partition and im2win: what one output row reads, stored column by column, so that overlapping
+// windows of it are the row's patches.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Floats of a strip, padded_w x fh x c.
+[[nodiscard]] inline std::size_t strip_floats(ConvShape const& s) {
+    return round_up_floats(static_cast<std::size_t>(s.padded_w()) * static_cast<std::size_t>(s.fh) *
+                           static_cast<std::size_t>(s.c));
+}
+
+/// The strip of output row `oh`, from an image in hwc.
+inline void lower_to_strip(ConvShape const& s, const float* src, int oh, float* dst) noexcept {
+    const auto c = static_cast<std::size_t>(s.c);
+    for (int column = 0; column < s.padded_w(); ++column) {
+        const int w = column - s.pad_left;
+        for (int fh = 0; fh < s.fh; ++fh, dst += c) {
+            const int h = oh * s.stride_h + tap_offset_h(s, fh);
+            if (h < 0 || h >= s.h || w < 0 || w >= s.w) {
+                std::fill_n(dst, c, 0.0F);
+            } else {
+                std::memcpy(dst, src + static_cast<std::size_t>(h * s.w + w) * c, c * sizeof(float));
+            }
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -7169,7 +9183,7 @@ struct Im2Win {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return workers * strip_floats(s);
+        return workers * detail::strip_floats(s);
     }
     /// Each kernel ordered as the windows are: fw, fh, c.
     template <class Arch>
@@ -7187,8 +9201,8 @@ struct Im2Win {
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         args.executor.parallel_for(
             static_cast<std::size_t>(s.out_h()), [&s, &args](std::size_t row, std::size_t worker) {
-                float* strip = args.scratch + worker * strip_floats(s);
-                lower(s, args.src, static_cast<int>(row), strip);
+                float* strip = args.scratch + worker * detail::strip_floats(s);
+                detail::lower_to_strip(s, args.src, static_cast<int>(row), strip);
                 for (int k = 0; k < s.k; k += block) {
                     const int kernels = std::min(block, s.k - k);
                     for (int ow = 0; ow < s.out_w(); ow += block) {
@@ -7201,7 +9215,7 @@ struct Im2Win {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const double strip = 4.0 * static_cast<double>(strip_floats(s)),
+        const double strip = 4.0 * static_cast<double>(detail::strip_floats(s)),
                      weights = 4.0 * static_cast<double>(s.kernel_size());
         const double tiles =
             std::ceil(s.out_w() / static_cast<double>(block)) * std::ceil(s.k / static_cast<double>(block)) * s.out_h();
@@ -7217,24 +9231,6 @@ struct Im2Win {
 private:
     /// Columns and kernels of a tile.
     static constexpr int block = 4;
-
-    [[nodiscard]] static std::size_t strip_floats(ConvShape const& s) {
-        return round_up_floats(static_cast<std::size_t>(s.padded_w() * s.fh) * static_cast<std::size_t>(s.c));
-    }
-    static void lower(ConvShape const& s, const float* src, int oh, float* dst) noexcept {
-        const auto c = static_cast<std::size_t>(s.c);
-        for (int column = 0; column < s.padded_w(); ++column) {
-            const int w = column - s.pad_left;
-            for (int fh = 0; fh < s.fh; ++fh, dst += c) {
-                const int h = oh * s.stride_h + fh - s.pad_top;
-                if (h < 0 || h >= s.h || w < 0 || w >= s.w) {
-                    std::fill_n(dst, c, 0.0F);
-                } else {
-                    std::memcpy(dst, src + static_cast<std::size_t>(h * s.w + w) * c, c * sizeof(float));
-                }
-            }
-        }
-    }
 
     /// The dot products of `columns` windows with `kernels` kernels; at the edges the last one is computed again in
     /// place of those that are not there.
@@ -7552,13 +9548,7 @@ struct Kn2 {
     }
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        Work work;
-        for (Phase phase : Way::template work_of_group<Arch>(one_group(s))) {
-            phase.operations *= s.groups;
-            phase.bytes *= s.groups;
-            work.add(phase);
-        }
-        return work;
+        return Work{}.append(Way::template work_of_group<Arch>(one_group(s)), s.groups);
     }
 };
 
@@ -7730,15 +9720,9 @@ struct Kn2AccumulateShift : detail::Kn2<Kn2AccumulateShift<row, G>, !row> {
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         const int pixels = static_cast<int>(s.in_pixels());
-        Work work;
-        for (Phase phase : G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c)) {
-            phase.operations *= s.taps();
-            phase.bytes *= s.taps();
-            work.add(phase);
-        }
         Phase add = detail::shift_add_phase(s, !row);
         add.working_set = 8.0 * static_cast<double>(s.out_pixels()) * s.k;
-        return work.add(add);
+        return Work{}.append(G::template work<Arch>(row ? s.k : pixels, row ? pixels : s.k, s.c), s.taps()).add(add);
     }
 
 private:
@@ -7789,14 +9773,11 @@ public:
     }
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
-        Work work;
-        for (Phase phase : G::template work<Arch>(s.k, s.out_w(), s.c)) {
-            phase.operations *= s.taps() * s.out_h();
-            phase.bytes *= s.taps() * s.out_h();
+        Work one_row = G::template work<Arch>(s.k, s.out_w(), s.c);
+        for (Phase& phase : one_row.phases) {
             phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
-            work.add(phase);
         }
-        return work;
+        return Work{}.append(one_row, s.taps() * s.out_h());
     }
 
 private:
@@ -7838,7 +9819,6 @@ private:
 // primsel/primitive/mec.hpp
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -7999,7 +9979,7 @@ struct MecRowPartition {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return workers * strip_floats(s);
+        return workers * detail::strip_floats(s);
     }
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
@@ -8015,8 +9995,8 @@ struct MecRowPartition {
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&](std::size_t row, std::size_t worker) {
-            float* strip = args.scratch + worker * strip_floats(s);
-            lower(s, args.src, static_cast<int>(row), strip);
+            float* strip = args.scratch + worker * detail::strip_floats(s);
+            detail::lower_to_strip(s, args.src, static_cast<int>(row), strip);
             const std::size_t pixel = static_cast<std::size_t>(s.c), column = static_cast<std::size_t>(s.fh) * pixel;
             const bool whole = s.groups == 1 && s.dilation_w == 1;
             const detail::TileArgs windows{.a = strip,
@@ -8034,27 +10014,8 @@ struct MecRowPartition {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        return detail::mec_work<Arch>(s, strip_floats(s) * static_cast<std::size_t>(s.out_h()), s.out_w(), s.out_h());
-    }
-
-private:
-    [[nodiscard]] static std::size_t strip_floats(ConvShape const& s) {
-        return round_up_floats(static_cast<std::size_t>(s.padded_w()) * static_cast<std::size_t>(s.fh) *
-                               static_cast<std::size_t>(s.c));
-    }
-    static void lower(ConvShape const& s, const float* src, int oh, float* dst) noexcept {
-        const auto c = static_cast<std::size_t>(s.c);
-        for (int pw = 0; pw < s.padded_w(); ++pw) {
-            const int w = pw - s.pad_left;
-            for (int fh = 0; fh < s.fh; ++fh, dst += c) {
-                const int h = oh * s.stride_h + detail::tap_offset_h(s, fh);
-                if (h < 0 || h >= s.h || w < 0 || w >= s.w) {
-                    std::fill_n(dst, c, 0.0F);
-                } else {
-                    std::memcpy(dst, src + static_cast<std::size_t>(h * s.w + w) * c, c * sizeof(float));
-                }
-            }
-        }
+        return detail::mec_work<Arch>(s, detail::strip_floats(s) * static_cast<std::size_t>(s.out_h()), s.out_w(),
+                                      s.out_h());
     }
 };
 
@@ -8889,10 +10850,10 @@ private:
     /// As many output lines as leave the transformed tiles in L2, but no fewer than four kernels high: the lines
     /// between two blocks are transformed twice.
     [[nodiscard]] static constexpr int lines_per_block(ConvShape const& s) {
-        constexpr std::size_t l2 = 160 << 10;
-        int lines = 4 * Tiles::lines;
-        while (block_floats(s, lines + 1) <= l2) ++lines;
-        return std::min(lines, Tiles::out_lines(s));
+        constexpr int l2_floats = 160 << 10;
+        const int in = static_cast<int>(detail::tile_stride(s.c)), out = static_cast<int>(detail::tile_stride(s.k));
+        const int fitting = (l2_floats / (taps * Tiles::positions(s)) - (Tiles::lines - 1) * in) / (in + out);
+        return std::min(std::max(4 * Tiles::lines, fitting), Tiles::out_lines(s));
     }
 
     template <class Arch>
@@ -8982,8 +10943,8 @@ using OtherPrimitives = TypeList<DirectHwc, DepthwiseChw, DepthwiseHwc, Indirect
 
 using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
 
-/// What an engine considers unless told otherwise: of every family those that win a layer somewhere. A program that
-/// only wants to be fast compiles these in a third of the time of all.
+/// What an engine considers unless told otherwise: of every family those that win a layer somewhere. They are
+/// compiled sooner than all.
 using DefaultPrimitives =
     TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc, Indirect,  //
              Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
@@ -9042,8 +11003,14 @@ struct CheckPolicies {
 
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -9062,7 +11029,8 @@ struct Concat {};
 template <class... Layers>
 using Residual = Sum<Path<Layers...>, Path<>>;
 /// A name for a layer, or a prefix for the names of the layers in a Path, Sum or Concat: `stem`, `block.conv1`. Without
-/// one, layers are named by their kind and count: `conv1`, `conv2`; so are sums: `sum1.conv1`.
+/// one, layers are named by their kind and count: `conv1`, `conv2`; so are sums: `sum1.conv1`. An empty name is no
+/// prefix: the layers inside are named as those around them.
 template <FixedString name, class Layer>
 struct Named {};
 
@@ -9079,33 +11047,61 @@ struct Sound {
     static_assert(fault != Fault::groups_do_not_divide, "primsel: this layer's groups do not divide the channels");
     static_assert(fault != Fault::shapes_differ, "primsel: the branches that are added here differ in shape");
     static_assert(fault != Fault::sizes_differ, "primsel: the branches concatenated here differ in height or width");
-    static_assert(fault != Fault::slice_outside, "primsel: this slice lies outside the channels");
+    static_assert(fault != Fault::slice_outside, "primsel: this slice lies outside the input");
     static_assert(fault != Fault::padding_exceeds_kernel, "primsel: this padding is larger than the pooling window");
+    static_assert(fault != Fault::padding_exceeds_input, "primsel: this padding mirrors more than the input has");
     static constexpr bool value = fault == Fault::none;
 };
 
 template <class L>
 concept Leaf = requires { L::params; };
 
-/// The names used so far in each scope.
-class Scope {
-public:
-    explicit Scope(std::string prefix = {}) : prefix_(std::move(prefix)) {}
-    [[nodiscard]] std::string const& prefix() const { return prefix_; }
-    [[nodiscard]] std::string next(std::string_view kind) {
-        return prefix_ + std::string(kind) + std::to_string(++counts_[std::string(kind)]);
-    }
-
-private:
-    std::string prefix_;
-    std::map<std::string, int> counts_;
+/// One instruction of those that add a network's layers to a graph. A network type is recorded as data at compile time,
+/// so that it costs its user no code.
+struct TapeMark {
+    enum class Kind {
+        layer,          // reads the layer before it; without a name, it is named by its kind and count
+        enter,          // the names that follow begin with this one
+        enter_counted,  // the same, with a count
+        leave,
+        fork,    // the first branch begins after the layer before it
+        branch,  // a branch ends; the next begins where the first did
+        join,    // a layer that reads the ends of the branches
+    };
+    Kind kind = Kind::layer;
+    std::string_view name{};
+    const AnyLayer* layer = nullptr;
 };
 
-/// How a layer type changes a shape at compile time, and what it adds to a graph.
+/// Counts steps, and keeps them if there is room.
+struct Tape {
+    TapeMark* room = nullptr;
+    std::size_t size = 0;
+
+    constexpr void add(TapeMark const& step) {
+        if (room != nullptr) room[size] = step;
+        ++size;
+    }
+};
+
+template <class L>
+inline constexpr AnyLayer any_layer{L::params};
+
+/// How a layer type changes a shape at compile time, and what it adds to a graph. Its name may be empty.
 template <class L>
 struct Describe {
     static_assert(Leaf<L>, "primsel: this type is not a layer");
 };
+
+/// A shape on its way through the layers of a Path: a fold, since a recursion would name each rest of a long Path.
+template <Shape shape>
+struct Through {
+    static constexpr Shape result = shape;
+};
+template <Shape in, class L>
+constexpr auto operator>>(Through<in>, std::type_identity<L>) {
+    return Through<Describe<L>::template out<in>>{};
+}
 
 template <Leaf L>
 struct Describe<L> {
@@ -9117,9 +11113,8 @@ struct Describe<L> {
         else
             return in;
     }();
-    static std::size_t add(Graph& graph, std::size_t input, Scope& scope, std::string name = {}) {
-        if (name.empty()) name = scope.next(L::params.name());
-        return graph.add(std::move(name), L::params, {input});
+    static constexpr void record(Tape& tape, std::string_view name = {}) {
+        tape.add({TapeMark::Kind::layer, name, &any_layer<L>});
     }
 };
 
@@ -9127,38 +11122,31 @@ template <FixedString name, class L>
 struct Describe<layer::Named<name, L>> {
     template <Shape in>
     static constexpr Shape out = Describe<L>::template out<in>;
-    static std::size_t add(Graph& graph, std::size_t input, Scope& scope) {
-        return Describe<L>::add(graph, input, scope, scope.prefix() + std::string(name.view()));
-    }
+    static constexpr void record(Tape& tape) { Describe<L>::record(tape, name.view()); }
     /// Named twice, the outer name is a prefix.
-    static std::size_t add(Graph& graph, std::size_t input, Scope&, std::string const& outer) {
-        Scope inner(outer + ".");
-        return add(graph, input, inner);
+    static constexpr void record(Tape& tape, std::string_view outer) {
+        if (!outer.empty()) tape.add({TapeMark::Kind::enter, outer});
+        record(tape);
+        if (!outer.empty()) tape.add({TapeMark::Kind::leave});
     }
 };
 
-template <>
-struct Describe<layer::Path<>> {
-    template <Shape in>
-    static constexpr Shape out = in;
-    static std::size_t add(Graph&, std::size_t input, Scope&, std::string const& = {}) { return input; }
-};
 /// Without a name of its own, a Path shares the names around it.
-template <class First, class... Rest>
-struct Describe<layer::Path<First, Rest...>> {
+template <class... Layers>
+struct Describe<layer::Path<Layers...>> {
     template <Shape in>
-    static constexpr Shape out = Describe<layer::Path<Rest...>>::template out<Describe<First>::template out<in>>;
-    static std::size_t add(Graph& graph, std::size_t input, Scope& scope) {
-        input = Describe<First>::add(graph, input, scope);
-        ((input = Describe<Rest>::add(graph, input, scope)), ...);
-        return input;
-    }
-    static std::size_t add(Graph& graph, std::size_t input, Scope&, std::string const& name) {
-        Scope inner(name + ".");
-        return add(graph, input, inner);
+    static constexpr Shape out = decltype((Through<in>{} >> ... >> std::type_identity<Layers>{}))::result;
+    static constexpr void record(Tape& tape, std::string_view name = {}) {
+        if (!name.empty()) tape.add({TapeMark::Kind::enter, name});
+        (Describe<Layers>::record(tape), ...);
+        if (!name.empty()) tape.add({TapeMark::Kind::leave});
     }
 };
 
+template <class Params>
+struct Joint {
+    static constexpr Params params{};
+};
 template <class Whole, class Params, class... Branches>
 struct DescribeBranches {
     template <Shape in>
@@ -9169,12 +11157,23 @@ struct DescribeBranches {
         else
             return in;
     }();
-    static std::size_t add(Graph& graph, std::size_t input, Scope& scope, std::string const& name = {}) {
-        const std::string own = name.empty() ? scope.next(std::same_as<Params, AddParams> ? "sum" : "concat") : name;
-        Scope inner(own + ".");
-        std::vector<std::size_t> branches;
-        (branches.push_back(Describe<Branches>::add(graph, input, inner)), ...);
-        return graph.add(inner.prefix() + std::string(Params::name()), Params{}, std::move(branches));
+    static constexpr void record(Tape& tape) {
+        tape.add({TapeMark::Kind::enter_counted, std::same_as<Params, AddParams> ? "sum" : "concat"});
+        branches(tape, Params::name());
+        tape.add({TapeMark::Kind::leave});
+    }
+    static constexpr void record(Tape& tape, std::string_view name) {
+        if (name.empty()) return branches(tape, {});
+        tape.add({TapeMark::Kind::enter, name});
+        branches(tape, Params::name());
+        tape.add({TapeMark::Kind::leave});
+    }
+
+private:
+    static constexpr void branches(Tape& tape, std::string_view name) {
+        tape.add({TapeMark::Kind::fork});
+        ((Describe<Branches>::record(tape), tape.add({TapeMark::Kind::branch})), ...);
+        tape.add({TapeMark::Kind::join, name, &any_layer<Joint<Params>>});
     }
 };
 template <class... Branches>
@@ -9182,6 +11181,61 @@ struct Describe<layer::Sum<Branches...>> : DescribeBranches<layer::Sum<Branches.
 template <class... Branches>
 struct Describe<layer::Concat<Branches...>> : DescribeBranches<layer::Concat<Branches...>, ConcatParams, Branches...> {
 };
+
+/// The names used so far in each scope.
+class Scope {
+public:
+    explicit Scope(std::string prefix = {}) : prefix_(std::move(prefix)) {}
+    [[nodiscard]] std::string next(std::string_view kind) {
+        return named(kind) + std::to_string(++counts_[std::string(kind)]);
+    }
+    [[nodiscard]] std::string named(std::string_view name) const { return prefix_ + std::string(name); }
+
+private:
+    std::string prefix_;
+    std::map<std::string, int> counts_;
+};
+
+/// Adds the layers of the steps to a graph, the first of which reads its last layer.
+inline void add_steps(Graph& graph, std::span<const TapeMark> steps) {
+    struct Fork {
+        std::size_t begin;
+        std::vector<std::size_t> ends;
+    };
+    std::size_t last = graph.output_node();
+    std::vector<Scope> scopes(1);
+    std::vector<Fork> forks;
+    const auto add = [&](TapeMark const& step, std::vector<std::size_t> inputs) {
+        std::string name = step.name.empty() ? scopes.back().next(kind(*step.layer)) : scopes.back().named(step.name);
+        last = graph.add(std::move(name), *step.layer, std::move(inputs));
+    };
+    for (TapeMark const& step : steps) {
+        switch (step.kind) {
+            case TapeMark::Kind::layer:
+                add(step, {last});
+                break;
+            case TapeMark::Kind::enter:
+                scopes.emplace_back(scopes.back().named(step.name) + '.');
+                break;
+            case TapeMark::Kind::enter_counted:
+                scopes.emplace_back(scopes.back().next(step.name) + '.');
+                break;
+            case TapeMark::Kind::leave:
+                scopes.pop_back();
+                break;
+            case TapeMark::Kind::fork:
+                forks.push_back({last, {}});
+                break;
+            case TapeMark::Kind::branch:
+                forks.back().ends.push_back(std::exchange(last, forks.back().begin));
+                break;
+            case TapeMark::Kind::join:
+                add(step, std::move(forks.back().ends));
+                forks.pop_back();
+                break;
+        }
+    }
+}
 
 }  // namespace detail
 
@@ -9204,11 +11258,23 @@ struct Network {
     /// The same as a value, for so many images at once.
     [[nodiscard]] static Graph graph(int batch = 1) {
         Graph graph(batch);
-        const std::size_t input = graph.add("input", In::params, {});
-        detail::Scope scope;
-        detail::Describe<layer::Path<Layers...>>::add(graph, input, scope);
+        graph.add("input", In::params, {});
+        detail::add_steps(graph, steps);
         return graph;
     }
+
+private:
+    static constexpr auto steps = [] {
+        constexpr auto size = [] {
+            detail::Tape tape;
+            detail::Describe<layer::Path<Layers...>>::record(tape);
+            return tape.size;
+        }();
+        std::array<detail::TapeMark, size> result;
+        detail::Tape tape{result.data()};
+        detail::Describe<layer::Path<Layers...>>::record(tape);
+        return result;
+    }();
 };
 
 /// A type that describes a network: whatever inherits from Network.
@@ -9225,6 +11291,7 @@ concept NetworkType = requires {
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -9236,15 +11303,23 @@ namespace detail {
 /// position; the other is gone, and nobody else read it.
 class Rewriter {
 public:
-    explicit Rewriter(Graph const& graph) : nodes_(graph.nodes()), uses_(graph.uses()), gone_(graph.size(), false) {
+    explicit Rewriter(Graph const& graph)
+        : nodes_(graph.nodes()),
+          outputs_(graph.outputs()),
+          uses_(graph.uses()),
+          gone_(graph.size(), false),
+          is_output_(graph.size(), false),
+          parts_(graph.size()) {
         alias_.reserve(graph.size());
         for (std::size_t i = 0; i < graph.size(); ++i) alias_.push_back(i);
+        for (const std::size_t output : outputs_) is_output_[output] = true;
     }
 
     void run() {
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             for (std::size_t& input : nodes_[i].inputs) input = alias_[input];
-            while (!gone_[i] && (drop_identity(i) || fold_affine(i) || fuse_pad(i) || fuse_add(i) || fuse_clamp(i))) {
+            while (!gone_[i] && (drop_identity(i) || pool_all(i) || reorder(i) || fold_affine(i) || fuse_pad(i) ||
+                                 join_concats(i) || fuse_add(i) || fuse_clamp(i))) {
             }
         }
     }
@@ -9258,6 +11333,9 @@ public:
             for (const std::size_t input : nodes_[i].inputs) inputs.push_back(position[input]);
             position[i] = result.add(nodes_[i].name, nodes_[i].layer, std::move(inputs), nodes_[i].folded);
         }
+        std::vector<std::size_t> outputs;
+        for (const std::size_t output : outputs_) outputs.push_back(position[output]);
+        result.set_outputs(std::move(outputs));
         return result;
     }
 
@@ -9294,8 +11372,10 @@ private:
     [[nodiscard]] bool is_identity(std::size_t i) {
         if (nodes_[i].inputs.size() != 1) return false;
         if (as<DropoutParams>(i) || as<ConcatParams>(i)) return true;
-        if (as<FlattenParams>(i)) return input_shape(i) == nodes_[i].shape || only_dense_reads(i);
-        if (auto* pad = as<PadParams>(i)) return pad->padding == Padding{};
+        if (as<FlattenParams>(i) || as<ReshapeParams>(i)) {
+            return input_shape(i) == nodes_[i].shape || only_flat_reads(i);
+        }
+        if (auto* pad = as<PadParams>(i)) return pad->padding == Padding{} && pad->front == 0 && pad->back == 0;
         if (as<SliceParams>(i)) return input_shape(i) == nodes_[i].shape;
         if (auto* shuffle = as<ChannelShuffleParams>(i)) {
             return shuffle->groups == 1 || shuffle->groups == nodes_[i].shape.c;
@@ -9306,22 +11386,25 @@ private:
         }
         return false;
     }
-    /// A dense layer reads an image as it is, in the order in which flatten would put it.
-    [[nodiscard]] bool only_dense_reads(std::size_t i) {
-        if (i + 1 == nodes_.size()) return false;
+    /// Whether what a layer reads counts only in chw order, whatever its shape.
+    [[nodiscard]] bool reads_flat(std::size_t i) {
+        return as<DenseParams>(i) || as<ReshapeParams>(i) || as<AsStridedParams>(i);
+    }
+    [[nodiscard]] bool only_flat_reads(std::size_t i) {
+        if (is_output_[i]) return false;
         for (std::size_t j = i + 1; j < nodes_.size(); ++j) {
             for (const std::size_t input : nodes_[j].inputs) {
-                if (alias_[input] == i && !as<DenseParams>(j) && !as<DropoutParams>(j)) return false;
-                if (alias_[input] == i && as<DropoutParams>(j) && !only_dense_reads(j)) return false;
+                if (alias_[input] == i && !reads_flat(j) && !as<DropoutParams>(j)) return false;
+                if (alias_[input] == i && as<DropoutParams>(j) && !only_flat_reads(j)) return false;
             }
         }
         return true;
     }
-    /// The result must stay the last node: an identity there goes only if its input is not read elsewhere.
+    /// A result must stay one: an identity there goes only if its input is not read elsewhere.
     bool drop_identity(std::size_t i) {
         if (!is_identity(i)) return false;
         const std::size_t before = nodes_[i].inputs[0];
-        if (i + 1 == nodes_.size()) {
+        if (is_output_[i]) {
             if (!read_once(before) || as<InputParams>(before) || nodes_[before].shape != nodes_[i].shape) return false;
             absorb(i, before, nodes_[before].inputs);
             return true;
@@ -9330,6 +11413,85 @@ private:
         alias_[i] = before;
         uses_[before] += uses_[i] - 1;
         return true;
+    }
+
+    /// Of several parameters for the same pooling the plainest; a window as large as the image is global pooling.
+    bool pool_all(std::size_t i) {
+        if (auto* indices = as<MaxPoolIndicesParams>(i)) indices->pool.count_include_pad = true;
+        auto* pool = as<PoolParams>(i);
+        if (pool == nullptr) return false;
+        PoolParams floor = *pool;
+        floor.ceil_mode = false;
+        const Shape input = input_shape(i);
+        if (floor.check({&input, 1}) == Fault::none && floor.output({&input, 1}) == nodes_[i].shape) *pool = floor;
+        const bool nothing_beyond = pool->padding == Padding{} && !pool->ceil_mode;
+        if (pool->kind == PoolKind::max || nothing_beyond) pool->count_include_pad = true;
+        if (pool->window != Extent{input_shape(i).h, input_shape(i).w} || pool->padding != Padding{} ||
+            pool->dilation != Extent{1} || nodes_[i].shape.pixels() != 1) {
+            return false;
+        }
+        nodes_[i].layer = GlobalPoolParams{pool->kind};
+        return true;
+    }
+
+    /// Reorderings of elements: one in place of two, and by their names where they have one.
+    bool reorder(std::size_t i) {
+        const bool reshape = as<ReshapeParams>(i) != nullptr;
+        if (auto* before = reshape ? as<AsStridedParams>(nodes_[i].inputs[0]) : nullptr) {
+            if (!read_once(nodes_[i].inputs[0])) return false;
+            before->shape = nodes_[i].shape;
+            absorb(i);
+            nodes_[i].shape = as<AsStridedParams>(i)->shape;
+            return true;
+        }
+        auto* strided = as<AsStridedParams>(i);
+        if (strided == nullptr) return false;
+        const AsStridedParams merged = merge_axes(*strided);
+        if (merged != *strided) {
+            *strided = merged;
+            return true;
+        }
+        if (strided->offset == 0 && strided->dims == Dims{static_cast<int>(strided->shape.size())} &&
+            strided->strides[0] == 1 && strided->shape.size() == input_shape(i).size()) {
+            nodes_[i].layer = ReshapeParams{strided->shape};
+            return true;
+        }
+        const int groups = shuffled_groups(*strided, input_shape(i));
+        if (groups > 0) nodes_[i].layer = ChannelShuffleParams{groups};
+        return groups > 0;
+    }
+    /// The same elements with as few axes as can be.
+    [[nodiscard]] static AsStridedParams merge_axes(AsStridedParams const& params) {
+        AsStridedParams result = params;
+        result.dims = {};
+        result.strides = {};
+        for (std::size_t axis = 0; axis < params.dims.rank(); ++axis) {
+            if (params.dims[axis] == 1) continue;
+            const std::size_t rank = result.dims.rank();
+            if (rank > 0 && result.strides[rank - 1] == params.dims[axis] * params.strides[axis]) {
+                result.dims[rank - 1] *= params.dims[axis];
+                result.strides[rank - 1] = params.strides[axis];
+            } else {
+                result.strides[rank] = params.strides[axis];
+                result.dims.push_back(params.dims[axis]);
+            }
+        }
+        if (result.dims.rank() == 0) {
+            result.dims.push_back(1);
+            result.strides[0] = 1;
+        }
+        return result;
+    }
+    /// The groups of the channel shuffle that this is; 0 if it is none.
+    [[nodiscard]] static int shuffled_groups(AsStridedParams const& params, Shape input) {
+        if (params.shape != input || params.offset != 0 || params.dims.rank() < 2) return 0;
+        const int groups = params.dims[1];
+        if (groups < 2 || input.c % groups != 0 || params.dims[0] != input.c / groups) return 0;
+        const auto pixels = static_cast<std::ptrdiff_t>(input.pixels());
+        const bool swapped = params.strides[0] == pixels && params.strides[1] == params.dims[0] * pixels;
+        const bool whole = pixels == 1 ? params.dims.rank() == 2
+                                       : params.dims.rank() == 3 && params.dims[2] == pixels && params.strides[2] == 1;
+        return swapped && whole ? groups : 0;
     }
 
     bool fold_affine(std::size_t i) {
@@ -9347,19 +11509,82 @@ private:
         return true;
     }
 
+    /// A border of zeros becomes the convolution's or average pooling's own.
     bool fuse_pad(std::size_t i) {
         auto* conv = as<ConvParams>(i);
-        if (conv == nullptr) return false;
+        auto* pool = as<PoolParams>(i);
+        if (conv == nullptr && (pool == nullptr || pool->kind != PoolKind::average)) return false;
         const std::size_t before = nodes_[i].inputs[0];
         auto* pad = as<PadParams>(before);
-        if (pad == nullptr || pad->value != 0.0F || !read_once(before)) return false;
-        conv->padding.top += pad->padding.top;
-        conv->padding.bottom += pad->padding.bottom;
-        conv->padding.left += pad->padding.left;
-        conv->padding.right += pad->padding.right;
+        const bool border = pad != nullptr && pad->mode == PadMode::constant && pad->front == 0 && pad->back == 0;
+        if (!border || pad->value != 0.0F || !read_once(before)) return false;
+        const auto widen = [&pad](Padding& padding) {
+            padding.top += pad->padding.top;
+            padding.bottom += pad->padding.bottom;
+            padding.left += pad->padding.left;
+            padding.right += pad->padding.right;
+        };
+        if (conv != nullptr) {
+            widen(conv->padding);
+        } else {
+            if (!pool->count_include_pad && pool->padding != Padding{}) return false;
+            PoolParams padded = *pool;
+            padded.count_include_pad = true;
+            widen(padded.padding);
+            const Shape input = input_shape(before);
+            if (padded.check({&input, 1}) != Fault::none) return false;
+            *pool = padded;
+        }
         nodes_[i].inputs[0] = nodes_[before].inputs[0];
         gone_[before] = true;
         return true;
+    }
+
+    /// Concatenations within concatenations: one that nobody else reads is taken apart, and one that begins as an
+    /// earlier one does reads that one.
+    bool join_concats(std::size_t i) {
+        auto* concat = as<ConcatParams>(i);
+        if (concat == nullptr) return false;
+        auto& inputs = nodes_[i].inputs;
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+            const std::size_t inner = inputs[k];
+            auto* other = as<ConcatParams>(inner);
+            if (other == nullptr || other->axis != concat->axis || !read_once(inner)) continue;
+            inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(k));
+            inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(k), nodes_[inner].inputs.begin(),
+                          nodes_[inner].inputs.end());
+            gone_[inner] = true;
+            return true;
+        }
+        parts_[i].clear();
+        for (const std::size_t input : inputs) {
+            for (const std::size_t part : parts_of(input, concat->axis)) parts_[i].push_back(part);
+        }
+        std::size_t longest = i, length = parts_of(inputs[0], concat->axis).size();
+        for (std::size_t j = 0; j < i; ++j) {
+            auto* other = as<ConcatParams>(j);
+            if (gone_[j] || other == nullptr || other->axis != concat->axis) continue;
+            auto const& begin = parts_[j];
+            if (begin.size() > length && begin.size() < parts_[i].size() &&
+                std::equal(begin.begin(), begin.end(), parts_[i].begin())) {
+                longest = j, length = begin.size();
+            }
+        }
+        if (longest == i) return false;
+        std::size_t covered = 0, count = 0;
+        while (covered < length) covered += parts_of(inputs[count++], concat->axis).size();
+        if (covered != length) return false;
+        for (std::size_t k = 0; k < count; ++k) --uses_[inputs[k]];
+        inputs.erase(inputs.begin() + 1, inputs.begin() + static_cast<std::ptrdiff_t>(count));
+        inputs[0] = longest;
+        ++uses_[longest];
+        return true;
+    }
+    /// What is concatenated along the axis in the end: the inputs of inputs, as far as they are concatenations.
+    [[nodiscard]] std::span<const std::size_t> parts_of(std::size_t const& i, Axis axis) {
+        auto* concat = as<ConcatParams>(i);
+        if (concat == nullptr || concat->axis != axis) return {&i, 1};
+        return parts_[i];
     }
 
     /// One of the two summands is a convolution that nobody else reads: it adds the other to its result. The later one,
@@ -9387,27 +11612,36 @@ private:
     bool fuse_clamp(std::size_t i) {
         auto* activation = as<ActivationParams>(i);
         if (activation == nullptr) return false;
-        const bool relu = activation->kind == ActivationKind::relu, relu6 = activation->kind == ActivationKind::relu6;
         const std::size_t before = nodes_[i].inputs[0];
         Clamp* clamp = free_clamp(before);
-        if ((!relu && !relu6) || clamp == nullptr || !read_once(before)) return false;
-        *clamp = relu ? relu_clamp : relu6_clamp;
+        if (clamp == nullptr || !read_once(before)) return false;
+        if (activation->kind == ActivationKind::relu)
+            *clamp = relu_clamp;
+        else if (activation->kind == ActivationKind::relu6)
+            *clamp = relu6_clamp;
+        else if (activation->kind == ActivationKind::clip)
+            *clamp = {activation->alpha, activation->beta};
+        else
+            return false;
         absorb(i);
         return true;
     }
 
     std::vector<Node> nodes_;
+    std::vector<std::size_t> outputs_;
     std::vector<std::size_t> uses_;
-    std::vector<bool> gone_;
+    std::vector<bool> gone_, is_output_;
     std::vector<std::size_t> alias_;
+    std::vector<std::vector<std::size_t>> parts_;  // of the concatenations so far
 };
 
 }  // namespace detail
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
-/// batch norm and scale fold into the convolution or dense layer before them, zero padding becomes the convolution's,
-/// and the sum of a convolution with something else, as well as ReLU and ReLU6, become part of the layer before them.
-/// Needs no weights.
+/// reorderings of elements are joined and known again as reshape or channel shuffle, batch norm and scale fold into the
+/// convolution or dense layer before them, zero padding becomes that of the convolution or average pooling, a
+/// concatenation of concatenations is taken apart or shared, and the sum of a convolution with something else, as well
+/// as ReLU, ReLU6 and clip, become part of the layer before them. Needs no weights.
 [[nodiscard]] inline Graph simplify(Graph const& graph) {
     Graph result = graph;
     // Once one layer is gone, another may have become an identity; each pass but the last removes some.
@@ -9510,6 +11744,7 @@ inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
 #include <cstdlib>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -9540,24 +11775,34 @@ public:
     Engine(Graph const& graph, Weights const& weights, Plan plan, executor run_on = {})
         : Engine(Simplified{simplify(graph)}, weights, std::move(plan), std::move(run_on)) {}
 
-    /// src: batch() images of in_shape() in the first layout (chw), one after the other; dst: as many results of
-    /// out_shape(). They must not overlap. Never throws, allocates nothing, and gives the same bits for the same images
-    /// on every call and for every number of threads. Spans of any other size are a bug of the caller's: it stops the
-    /// program with a message.
-    void run(std::span<const float> src, std::span<float> dst) noexcept {
-        if (src.size() != program_.in_floats() || dst.size() != program_.out_floats()) [[unlikely]] {
-            std::fprintf(stderr, "primsel: run() takes %zu floats and gives %zu; it was called with %zu and %zu\n",
-                         program_.in_floats(), program_.out_floats(), src.size(), dst.size());
-            std::abort();
+    /// For a network of one input and one result. src: batch() images of in_shape() in the first layout (chw), one
+    /// after the other; dst: as many results of out_shape(). They must not overlap. Never throws, allocates nothing,
+    /// and gives the same bits for the same images on every call and for every number of threads. Spans of any other
+    /// size are a bug of the caller's: it stops the program with a message.
+    void run(std::span<const float> src, std::span<float> dst) noexcept { run(std::span(&src, 1), std::span(&dst, 1)); }
+    /// The same for any number of inputs and results, in the order of in_shapes() and out_shapes().
+    void run(std::span<const std::span<const float>> srcs, std::span<const std::span<float>> dsts) noexcept {
+        check_count("inputs", srcs.size(), src_data_.size());
+        check_count("results", dsts.size(), dst_data_.size());
+        for (std::size_t i = 0; i < srcs.size(); ++i) {
+            check_count("floats of input", srcs[i].size(), program_.in_floats(i));
+            src_data_[i] = srcs[i].data();
         }
-        program_.run(src.data(), dst.data(), executor_);
+        for (std::size_t i = 0; i < dsts.size(); ++i) {
+            check_count("floats of result", dsts[i].size(), program_.out_floats(i));
+            dst_data_[i] = dsts[i].data();
+        }
+        program_.run(src_data_, dst_data_, executor_);
     }
 
     [[nodiscard]] Plan const& plan() const { return plan_; }
     /// The simplified graph that runs.
     [[nodiscard]] Graph const& graph() const { return graph_; }
-    [[nodiscard]] Shape in_shape() const { return program_.in_shape(); }
-    [[nodiscard]] Shape out_shape() const { return program_.out_shape(); }
+    /// Of the first image and the first result.
+    [[nodiscard]] Shape in_shape() const { return in_shapes().at(0); }
+    [[nodiscard]] Shape out_shape() const { return out_shapes().at(0); }
+    [[nodiscard]] std::vector<Shape> const& in_shapes() const { return program_.in_shapes(); }
+    [[nodiscard]] std::vector<Shape> const& out_shapes() const { return program_.out_shapes(); }
     [[nodiscard]] int batch() const { return program_.batch(); }
     [[nodiscard]] Program const& program() const { return program_; }
 
@@ -9572,23 +11817,35 @@ private:
     Engine(Simplified simplified, Weights const& weights, PlanOptions const& options, executor run_on)
         : executor_(std::move(run_on)),
           graph_(std::move(simplified.graph)),
-          plan_(make_own_plan(graph_, options)),
-          program_(graph_, kernels(), plan_, weights, executor_.concurrency()) {}
+          plan_(make_own_plan(graph_, options, executor_.concurrency())),
+          program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
+          src_data_(in_shapes().size()),
+          dst_data_(out_shapes().size()) {}
     Engine(Simplified simplified, Weights const& weights, Plan plan, executor run_on)
         : executor_(std::move(run_on)),
           graph_(std::move(simplified.graph)),
           plan_(std::move(plan)),
-          program_(graph_, kernels(), plan_, weights, executor_.concurrency()) {}
+          program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
+          src_data_(in_shapes().size()),
+          dst_data_(out_shapes().size()) {}
 
-    [[nodiscard]] static Plan make_own_plan(Graph const& graph, PlanOptions const& options) {
+    [[nodiscard]] static Plan make_own_plan(Graph const& graph, PlanOptions const& options, std::size_t workers) {
         cost_model model{};
-        return make_plan(graph, kernels(), model, typename Policies::solver{}, options);
+        return make_fitting_plan(graph, kernels(), model, typename Policies::solver{}, options, workers);
+    }
+    static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
+        if (given == wanted) [[likely]]
+            return;
+        std::fprintf(stderr, "primsel: run() was called with %zu %s; it takes %zu\n", given, what, wanted);
+        std::abort();
     }
 
     executor executor_;
     Graph graph_;
     Plan plan_;
     Program program_;
+    std::vector<const float*> src_data_;
+    std::vector<float*> dst_data_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -10483,30 +12740,194 @@ template <NetworkType Net>
 
 // primsel/network/zoo/alexnet.hpp
 
+// primsel/network/zoo/detail/numbered.hpp
+
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::zoo::detail {
+
+template <template <class...> class Whole, FixedString prefix, unsigned first, class Layer, class Indices>
+struct NumberedOf;
+template <template <class...> class Whole, FixedString prefix, unsigned first, class Layer, unsigned... index>
+struct NumberedOf<Whole, prefix, first, Layer, std::integer_sequence<unsigned, index...>> {
+    using type = Whole<layer::Named<prefix + fixed_decimal<first + index>(), Layer>...>;
+};
+
+/// So many of a layer in a row, named by the numbers from `first` on, as in PyTorch's Sequential.
+template <unsigned first, unsigned count, class Layer, FixedString prefix = "">
+using Numbered =
+    typename NumberedOf<layer::Path, prefix, first, Layer, std::make_integer_sequence<unsigned, count>>::type;
+
+/// So many of a layer beside each other, named by the numbers from 1 on.
+template <unsigned count, class Layer, FixedString prefix>
+using NumberedConcat =
+    typename NumberedOf<layer::Concat, prefix, 1, Layer, std::make_integer_sequence<unsigned, count>>::type;
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo::detail
+// primsel/network/zoo/detail/width.hpp
+
+#include <cstdint>
+#include <ratio>
+
+namespace primsel::inline PRIMSEL_ABI::zoo::detail {
+
+/// A network's channels times its width, a std::ratio.
+template <class Width, int channels>
+inline constexpr int wide = [] {
+    static_assert(Width::num > 0, "primsel: a network's width is positive");
+    static_assert(channels * Width::num % Width::den == 0, "primsel: this width leaves a fraction of a channel");
+    return static_cast<int>(channels * Width::num / Width::den);
+}();
+
+/// The same rounded to a multiple of 8, but up where that would take more than a tenth (Sandler et al. 2018, in the
+/// authors' code).
+template <class Width, int channels>
+inline constexpr int rounded = [] {
+    static_assert(Width::num > 0, "primsel: a network's width is positive");
+    constexpr std::intmax_t nearest = (channels * Width::num + 4 * Width::den) / (8 * Width::den) * 8;
+    constexpr std::intmax_t least = nearest < 8 ? 8 : nearest;
+    return static_cast<int>(10 * least * Width::den < 9 * channels * Width::num ? least + 8 : least);
+}();
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo::detail
+
 namespace primsel::inline PRIMSEL_ABI::zoo {
 
 /// AlexNet in one column (Krizhevsky 2014), as torchvision.models.alexnet: same names, same weights.
-template <int size = 224, int classes = 1000>
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
 struct AlexNetOf
     : Network<
           layer::Input<3, size, size>,
-          layer::Named<"features", layer::Path<layer::Named<"0", layer::Conv<64, 11, layer::Stride<4>, layer::Pad<2>>>,
-                                               layer::Relu, layer::MaxPool<3, layer::Stride<2>>,      //
-                                               layer::Named<"3", layer::Conv<192, 5>>, layer::Relu,   //
-                                               layer::MaxPool<3, layer::Stride<2>>,                   //
-                                               layer::Named<"6", layer::Conv<384, 3>>, layer::Relu,   //
-                                               layer::Named<"8", layer::Conv<256, 3>>, layer::Relu,   //
-                                               layer::Named<"10", layer::Conv<256, 3>>, layer::Relu,  //
-                                               layer::MaxPool<3, layer::Stride<2>>>>,                 //
-          layer::Named<"classifier", layer::Path<layer::Dropout, layer::Named<"1", layer::Dense<4096>>, layer::Relu,
-                                                 layer::Dropout, layer::Named<"4", layer::Dense<4096>>, layer::Relu,
-                                                 layer::Named<"6", layer::Dense<classes>>>>> {};
+          layer::Named<
+              "features",
+              layer::Path<layer::Named<"0", layer::Conv<detail::wide<Width, 64>, 11, layer::Stride<4>, layer::Pad<2>>>,
+                          layer::Relu, layer::MaxPool<3, layer::Stride<2>>,                           //
+                          layer::Named<"3", layer::Conv<detail::wide<Width, 192>, 5>>, layer::Relu,   //
+                          layer::MaxPool<3, layer::Stride<2>>,                                        //
+                          layer::Named<"6", layer::Conv<detail::wide<Width, 384>, 3>>, layer::Relu,   //
+                          layer::Named<"8", layer::Conv<detail::wide<Width, 256>, 3>>, layer::Relu,   //
+                          layer::Named<"10", layer::Conv<detail::wide<Width, 256>, 3>>, layer::Relu,  //
+                          layer::MaxPool<3, layer::Stride<2>>>>,
+          layer::Named<
+              "classifier",
+              layer::Path<layer::Dropout, layer::Named<"1", layer::Dense<detail::wide<Width, 4096>>>, layer::Relu,
+                          layer::Dropout, layer::Named<"4", layer::Dense<detail::wide<Width, 4096>>>, layer::Relu,
+                          layer::Named<"6", layer::Dense<classes>>>>> {};
 using AlexNet = AlexNetOf<>;
+
+namespace detail {
+
+/// One group, from the image to the concatenation.
+template <int k>
+using AlexNetCifarGroup = layer::Path<
+    layer::Named<"conv1", layer::Conv<k, 3, layer::Pad<0>>>, layer::Relu, layer::Lrn<>,
+    layer::MaxPool<4, layer::Stride<1>>,                                                                       //
+    layer::Named<"conv2", layer::Conv<k, 5>>, layer::Relu, layer::Lrn<>, layer::MaxPool<3, layer::Stride<2>>,  //
+    layer::Named<"conv3", layer::Conv<k, 3>>, layer::Relu, layer::Named<"conv4", layer::Conv<k, 3>>, layer::Relu,
+    layer::Named<"conv5", layer::Conv<k, 3>>, layer::Relu, layer::MaxPool<3, layer::Stride<2>>>;
+
+}  // namespace detail
+
+/// AlexNet for CIFAR-10 in groups that never meet before the last layer, each trained after the ones before it and left
+/// out where time is short (Xun et al. 2019, table II). With fewer than four groups, the smaller networks of figure 1.
+template <int size = 32, int classes = 10, class Width = std::ratio<1>, unsigned groups = 4>
+struct AlexNetCifarOf
+    : Network<
+          layer::Input<3, size, size>,
+          layer::Named<"", detail::NumberedConcat<groups, detail::AlexNetCifarGroup<detail::wide<Width, 16>>, "group">>,
+          layer::Named<"fc6", layer::Dense<classes>>, layer::Softmax> {};
+using AlexNetCifar = AlexNetCifarOf<>;
 
 }  // namespace primsel::inline PRIMSEL_ABI::zoo
 // primsel/network/zoo/by_name.hpp
 
+// primsel/network/zoo/densenet.hpp
+
+namespace primsel::inline PRIMSEL_ABI::zoo {
+
+namespace detail {
+
+template <FixedString norm, FixedString conv, int k, Extent kernel>
+using NormReluConv = layer::Path<layer::Named<norm, layer::BatchNorm>, layer::Relu,
+                                 layer::Named<conv, layer::Conv<k, kernel, layer::NoBias>>>;
+
+/// Its input, and so many new channels.
+template <int growth>
+using DenseLayer = layer::Concat<layer::Path<>, layer::Path<NormReluConv<"norm1", "conv1", 4 * growth, 1>,
+                                                            NormReluConv<"norm2", "conv2", growth, 3>>>;
+
+template <FixedString name, int growth, unsigned count>
+using DenseBlock = layer::Named<name, Numbered<1, count, DenseLayer<growth>, "denselayer">>;
+
+template <FixedString name, int k>
+using DenseTransition = layer::Named<name, layer::Path<NormReluConv<"norm", "conv", k, 1>, layer::AveragePool<2>>>;
+
+/// init: the first convolution's channels. n: layers in each block, and with that, channels after each transition.
+template <int size, int classes, int init, int growth, int n1, int n2, int n3, int n4>
+struct DenseNet {
+    static constexpr int k1 = (init + n1 * growth) / 2, k2 = (k1 + n2 * growth) / 2, k3 = (k2 + n3 * growth) / 2;
+    using network = Network<
+        layer::Input<3, size, size>,
+        layer::Named<"features",
+                     layer::Path<layer::Named<"conv0", layer::Conv<init, 7, layer::Stride<2>, layer::NoBias>>,
+                                 layer::Named<"norm0", layer::BatchNorm>, layer::Relu,
+                                 layer::MaxPool<3, layer::Stride<2>, layer::Pad<1>>,                         //
+                                 DenseBlock<"denseblock1", growth, n1>, DenseTransition<"transition1", k1>,  //
+                                 DenseBlock<"denseblock2", growth, n2>, DenseTransition<"transition2", k2>,  //
+                                 DenseBlock<"denseblock3", growth, n3>, DenseTransition<"transition3", k3>,  //
+                                 DenseBlock<"denseblock4", growth, n4>, layer::Named<"norm5", layer::BatchNorm>>>,
+        layer::Relu, layer::GlobalAvgPool, layer::Named<"classifier", layer::Dense<classes>>>;
+};
+
+}  // namespace detail
+
+/// DenseNet-121 (Huang et al. 2017, table 1), as torchvision.models.densenet121: same names, same weights.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct DenseNet121Of
+    : detail::DenseNet<size, classes, detail::wide<Width, 64>, detail::wide<Width, 32>, 6, 12, 24, 16>::network {};
+using DenseNet121 = DenseNet121Of<>;
+
+/// DenseNet-161, as torchvision.models.densenet161.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct DenseNet161Of
+    : detail::DenseNet<size, classes, detail::wide<Width, 96>, detail::wide<Width, 48>, 6, 12, 36, 24>::network {};
+using DenseNet161 = DenseNet161Of<>;
+
+/// DenseNet-169, as torchvision.models.densenet169.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct DenseNet169Of
+    : detail::DenseNet<size, classes, detail::wide<Width, 64>, detail::wide<Width, 32>, 6, 12, 32, 32>::network {};
+using DenseNet169 = DenseNet169Of<>;
+
+/// DenseNet-201, as torchvision.models.densenet201.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct DenseNet201Of
+    : detail::DenseNet<size, classes, detail::wide<Width, 64>, detail::wide<Width, 32>, 6, 12, 48, 32>::network {};
+using DenseNet201 = DenseNet201Of<>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo
 // primsel/network/zoo/googlenet.hpp
+
+// primsel/network/zoo/detail/conv_norm.hpp
+
+namespace primsel::inline PRIMSEL_ABI::zoo::detail {
+
+/// A convolution without bias and its batch norm.
+template <FixedString conv, FixedString norm, int k, Extent kernel, class... Options>
+using ConvNorm = layer::Path<layer::Named<conv, layer::Conv<k, kernel, Options..., layer::NoBias>>,
+                             layer::Named<norm, layer::BatchNorm>>;
+
+/// The same of a depthwise convolution.
+template <FixedString conv, FixedString norm, int k, Extent kernel, int stride>
+using DepthwiseNorm = ConvNorm<conv, norm, k, kernel, layer::Groups<k>, layer::Stride<stride>>;
+
+/// With torchvision's names for Inception networks: `<name>.conv`, `<name>.bn`; and their epsilon.
+template <FixedString name, int k, Extent kernel, class... Options>
+using ConvNormRelu =
+    layer::Named<name, layer::Path<layer::Named<"conv", layer::Conv<k, kernel, Options..., layer::NoBias>>,
+                                   layer::Named<"bn", layer::BatchNormWith<std::ratio<1, 1000>>>, layer::Relu>>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo::detail
 
 namespace primsel::inline PRIMSEL_ABI::zoo {
 
@@ -10516,14 +12937,29 @@ template <FixedString name, int k, Extent kernel, class... Options>
 using ConvRelu = layer::Path<layer::Named<name, layer::Conv<k, kernel, Options...>>, layer::Relu>;
 
 /// An inception module: 1x1; 1x1 then 3x3; 1x1 then 5x5; pooling then 1x1.
-template <FixedString name, int k1, int k3_reduce, int k3, int k5_reduce, int k5, int k_pool>
+template <FixedString name, class Width, int k1, int k3_reduce, int k3, int k5_reduce, int k5, int k_pool>
 using Inception =
     layer::Named<name,
-                 layer::Concat<ConvRelu<"branch1", k1, 1>,
-                               layer::Named<"branch2", layer::Path<ConvRelu<"0", k3_reduce, 1>, ConvRelu<"1", k3, 3>>>,
-                               layer::Named<"branch3", layer::Path<ConvRelu<"0", k5_reduce, 1>, ConvRelu<"1", k5, 5>>>,
+                 layer::Concat<ConvRelu<"branch1", wide<Width, k1>, 1>,
+                               layer::Named<"branch2", layer::Path<ConvRelu<"0", wide<Width, k3_reduce>, 1>,
+                                                                   ConvRelu<"1", wide<Width, k3>, 3>>>,
+                               layer::Named<"branch3", layer::Path<ConvRelu<"0", wide<Width, k5_reduce>, 1>,
+                                                                   ConvRelu<"1", wide<Width, k5>, 5>>>,
                                layer::Named<"branch4", layer::Path<layer::MaxPool<3, layer::Stride<1>, layer::Pad<1>>,
-                                                                   ConvRelu<"1", k_pool, 1>>>>>;
+                                                                   ConvRelu<"1", wide<Width, k_pool>, 1>>>>>;
+
+/// The same with batch norm and a 3x3 kernel in place of the 5x5.
+template <FixedString name, class Width, int k1, int k3_reduce, int k3, int k5_reduce, int k5, int k_pool>
+using InceptionBn = layer::Named<
+    name,
+    layer::Concat<
+        ConvNormRelu<"branch1", wide<Width, k1>, 1>,
+        layer::Named<"branch2",
+                     layer::Path<ConvNormRelu<"0", wide<Width, k3_reduce>, 1>, ConvNormRelu<"1", wide<Width, k3>, 3>>>,
+        layer::Named<"branch3",
+                     layer::Path<ConvNormRelu<"0", wide<Width, k5_reduce>, 1>, ConvNormRelu<"1", wide<Width, k5>, 3>>>,
+        layer::Named<"branch4", layer::Path<layer::MaxPool<3, layer::Stride<1>, layer::Pad<1>, layer::CeilMode>,
+                                            ConvNormRelu<"1", wide<Width, k_pool>, 1>>>>>;
 
 using InceptionPool = layer::MaxPool<3, layer::Stride<2>, layer::CeilMode>;
 
@@ -10531,119 +12967,602 @@ using InceptionPool = layer::MaxPool<3, layer::Stride<2>, layer::CeilMode>;
 
 /// GoogLeNet, the original Inception v1 (Szegedy et al. 2015, table 1): with local response normalisation and 5x5
 /// kernels, without the auxiliary classifiers.
-template <int size = 224, int classes = 1000>
-struct GoogLeNetOf
-    : Network<layer::Input<3, size, size>,                                                              //
-              detail::ConvRelu<"conv1", 64, 7, layer::Stride<2>>, detail::InceptionPool, layer::Lrn<>,  //
-              detail::ConvRelu<"conv2", 64, 1>, detail::ConvRelu<"conv3", 192, 3>, layer::Lrn<>,        //
-              detail::InceptionPool,                                                                    //
-              detail::Inception<"inception3a", 64, 96, 128, 16, 32, 32>,                                //
-              detail::Inception<"inception3b", 128, 128, 192, 32, 96, 64>, detail::InceptionPool,       //
-              detail::Inception<"inception4a", 192, 96, 208, 16, 48, 64>,                               //
-              detail::Inception<"inception4b", 160, 112, 224, 24, 64, 64>,                              //
-              detail::Inception<"inception4c", 128, 128, 256, 24, 64, 64>,                              //
-              detail::Inception<"inception4d", 112, 144, 288, 32, 64, 64>,                              //
-              detail::Inception<"inception4e", 256, 160, 320, 32, 128, 128>, detail::InceptionPool,     //
-              detail::Inception<"inception5a", 256, 160, 320, 32, 128, 128>,                            //
-              detail::Inception<"inception5b", 384, 192, 384, 48, 128, 128>,                            //
-              layer::GlobalAvgPool, layer::Dropout, layer::Named<"fc", layer::Dense<classes>>> {};
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct GoogLeNetOf : Network<layer::Input<3, size, size>,                                              //
+                             detail::ConvRelu<"conv1", detail::wide<Width, 64>, 7, layer::Stride<2>>,  //
+                             detail::InceptionPool, layer::Lrn<>,                                      //
+                             detail::ConvRelu<"conv2", detail::wide<Width, 64>, 1>,                    //
+                             detail::ConvRelu<"conv3", detail::wide<Width, 192>, 3>, layer::Lrn<>,     //
+                             detail::InceptionPool,                                                    //
+                             detail::Inception<"inception3a", Width, 64, 96, 128, 16, 32, 32>,         //
+                             detail::Inception<"inception3b", Width, 128, 128, 192, 32, 96, 64>,       //
+                             detail::InceptionPool,                                                    //
+                             detail::Inception<"inception4a", Width, 192, 96, 208, 16, 48, 64>,        //
+                             detail::Inception<"inception4b", Width, 160, 112, 224, 24, 64, 64>,       //
+                             detail::Inception<"inception4c", Width, 128, 128, 256, 24, 64, 64>,       //
+                             detail::Inception<"inception4d", Width, 112, 144, 288, 32, 64, 64>,       //
+                             detail::Inception<"inception4e", Width, 256, 160, 320, 32, 128, 128>,     //
+                             detail::InceptionPool,                                                    //
+                             detail::Inception<"inception5a", Width, 256, 160, 320, 32, 128, 128>,     //
+                             detail::Inception<"inception5b", Width, 384, 192, 384, 48, 128, 128>,     //
+                             layer::GlobalAvgPool, layer::Dropout, layer::Named<"fc", layer::Dense<classes>>> {};
 using GoogLeNet = GoogLeNetOf<>;
+
+/// GoogLeNet as torchvision.models.googlenet: with batch norm and without 5x5 kernels; same names, same weights, but
+/// for the auxiliary classifiers. Its published weights want images of mean and deviation 0.5 (transform_input).
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct GoogLeNetBnOf : Network<layer::Input<3, size, size>,                                                  //
+                               detail::ConvNormRelu<"conv1", detail::wide<Width, 64>, 7, layer::Stride<2>>,  //
+                               detail::InceptionPool,                                                        //
+                               detail::ConvNormRelu<"conv2", detail::wide<Width, 64>, 1>,                    //
+                               detail::ConvNormRelu<"conv3", detail::wide<Width, 192>, 3>,                   //
+                               detail::InceptionPool,                                                        //
+                               detail::InceptionBn<"inception3a", Width, 64, 96, 128, 16, 32, 32>,           //
+                               detail::InceptionBn<"inception3b", Width, 128, 128, 192, 32, 96, 64>,         //
+                               detail::InceptionPool,                                                        //
+                               detail::InceptionBn<"inception4a", Width, 192, 96, 208, 16, 48, 64>,          //
+                               detail::InceptionBn<"inception4b", Width, 160, 112, 224, 24, 64, 64>,         //
+                               detail::InceptionBn<"inception4c", Width, 128, 128, 256, 24, 64, 64>,         //
+                               detail::InceptionBn<"inception4d", Width, 112, 144, 288, 32, 64, 64>,         //
+                               detail::InceptionBn<"inception4e", Width, 256, 160, 320, 32, 128, 128>,       //
+                               layer::MaxPool<2, layer::CeilMode>,                                           //
+                               detail::InceptionBn<"inception5a", Width, 256, 160, 320, 32, 128, 128>,       //
+                               detail::InceptionBn<"inception5b", Width, 384, 192, 384, 48, 128, 128>,       //
+                               layer::GlobalAvgPool, layer::Dropout, layer::Named<"fc", layer::Dense<classes>>> {};
+using GoogLeNetBn = GoogLeNetBnOf<>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo
+// primsel/network/zoo/inception_v3.hpp
+
+namespace primsel::inline PRIMSEL_ABI::zoo {
+
+namespace detail {
+
+constexpr Extent across{1, 7}, down{7, 1}, row{1, 3}, column{3, 1};
+
+template <FixedString name, class Width, int k>
+using InceptionPooled =
+    layer::Path<layer::AveragePool<3, layer::Stride<1>, layer::Pad<1>>, ConvNormRelu<name, wide<Width, k>, 1>>;
+
+/// Szegedy et al. 2016, figure 4, with a 5x5 kernel.
+template <FixedString name, class Width, int k_pool>
+using InceptionA = layer::Named<name, layer::Concat<ConvNormRelu<"branch1x1", wide<Width, 64>, 1>,
+                                                    layer::Path<ConvNormRelu<"branch5x5_1", wide<Width, 48>, 1>,
+                                                                ConvNormRelu<"branch5x5_2", wide<Width, 64>, 5>>,
+                                                    layer::Path<ConvNormRelu<"branch3x3dbl_1", wide<Width, 64>, 1>,
+                                                                ConvNormRelu<"branch3x3dbl_2", wide<Width, 96>, 3>,
+                                                                ConvNormRelu<"branch3x3dbl_3", wide<Width, 96>, 3>>,
+                                                    InceptionPooled<"branch_pool", Width, k_pool>>>;
+
+/// Figure 10: to 17x17.
+template <FixedString name, class Width>
+using InceptionB = layer::Named<
+    name,
+    layer::Concat<ConvNormRelu<"branch3x3", wide<Width, 384>, 3, layer::Stride<2>, layer::Pad<0>>,
+                  layer::Path<ConvNormRelu<"branch3x3dbl_1", wide<Width, 64>, 1>,
+                              ConvNormRelu<"branch3x3dbl_2", wide<Width, 96>, 3>,
+                              ConvNormRelu<"branch3x3dbl_3", wide<Width, 96>, 3, layer::Stride<2>, layer::Pad<0>>>,
+                  layer::MaxPool<3, layer::Stride<2>>>>;
+
+/// Figure 6: 7x7 kernels as 1x7 and 7x1.
+template <FixedString name, class Width, int k7>
+using InceptionC =
+    layer::Named<name, layer::Concat<ConvNormRelu<"branch1x1", wide<Width, 192>, 1>,
+                                     layer::Path<ConvNormRelu<"branch7x7_1", wide<Width, k7>, 1>,
+                                                 ConvNormRelu<"branch7x7_2", wide<Width, k7>, across>,
+                                                 ConvNormRelu<"branch7x7_3", wide<Width, 192>, down>>,
+                                     layer::Path<ConvNormRelu<"branch7x7dbl_1", wide<Width, k7>, 1>,
+                                                 ConvNormRelu<"branch7x7dbl_2", wide<Width, k7>, down>,
+                                                 ConvNormRelu<"branch7x7dbl_3", wide<Width, k7>, across>,
+                                                 ConvNormRelu<"branch7x7dbl_4", wide<Width, k7>, down>,
+                                                 ConvNormRelu<"branch7x7dbl_5", wide<Width, 192>, across>>,
+                                     InceptionPooled<"branch_pool", Width, 192>>>;
+
+/// To 8x8.
+template <FixedString name, class Width>
+using InceptionD = layer::Named<
+    name,
+    layer::Concat<layer::Path<ConvNormRelu<"branch3x3_1", wide<Width, 192>, 1>,
+                              ConvNormRelu<"branch3x3_2", wide<Width, 320>, 3, layer::Stride<2>, layer::Pad<0>>>,
+                  layer::Path<ConvNormRelu<"branch7x7x3_1", wide<Width, 192>, 1>,
+                              ConvNormRelu<"branch7x7x3_2", wide<Width, 192>, across>,
+                              ConvNormRelu<"branch7x7x3_3", wide<Width, 192>, down>,
+                              ConvNormRelu<"branch7x7x3_4", wide<Width, 192>, 3, layer::Stride<2>, layer::Pad<0>>>,
+                  layer::MaxPool<3, layer::Stride<2>>>>;
+
+/// Figure 7: 3x3 kernels as 1x3 beside 3x1.
+template <FixedString name, class Width>
+using InceptionE = layer::Named<
+    name, layer::Concat<
+              ConvNormRelu<"branch1x1", wide<Width, 320>, 1>,
+              layer::Path<ConvNormRelu<"branch3x3_1", wide<Width, 384>, 1>,
+                          layer::Named<"", layer::Concat<ConvNormRelu<"branch3x3_2a", wide<Width, 384>, row>,
+                                                         ConvNormRelu<"branch3x3_2b", wide<Width, 384>, column>>>>,
+              layer::Path<ConvNormRelu<"branch3x3dbl_1", wide<Width, 448>, 1>,
+                          ConvNormRelu<"branch3x3dbl_2", wide<Width, 384>, 3>,
+                          layer::Named<"", layer::Concat<ConvNormRelu<"branch3x3dbl_3a", wide<Width, 384>, row>,
+                                                         ConvNormRelu<"branch3x3dbl_3b", wide<Width, 384>, column>>>>,
+              InceptionPooled<"branch_pool", Width, 192>>>;
+
+}  // namespace detail
+
+/// Inception v3 (Szegedy et al. 2016), as torchvision.models.inception_v3: same names, same weights, but for the
+/// auxiliary classifier. Its published weights want images of mean and deviation 0.5 (transform_input).
+template <int size = 299, int classes = 1000, class Width = std::ratio<1>>
+struct InceptionV3Of
+    : Network<layer::Input<3, size, size>,                                                                         //
+              detail::ConvNormRelu<"Conv2d_1a_3x3", detail::wide<Width, 32>, 3, layer::Stride<2>, layer::Pad<0>>,  //
+              detail::ConvNormRelu<"Conv2d_2a_3x3", detail::wide<Width, 32>, 3, layer::Pad<0>>,                    //
+              detail::ConvNormRelu<"Conv2d_2b_3x3", detail::wide<Width, 64>, 3>,
+              layer::MaxPool<3, layer::Stride<2>>,                                                     //
+              detail::ConvNormRelu<"Conv2d_3b_1x1", detail::wide<Width, 80>, 1>,                       //
+              detail::ConvNormRelu<"Conv2d_4a_3x3", detail::wide<Width, 192>, 3, layer::Pad<0>>,       //
+              layer::MaxPool<3, layer::Stride<2>>,                                                     //
+              detail::InceptionA<"Mixed_5b", Width, 32>, detail::InceptionA<"Mixed_5c", Width, 64>,    //
+              detail::InceptionA<"Mixed_5d", Width, 64>,                                               //
+              detail::InceptionB<"Mixed_6a", Width>,                                                   //
+              detail::InceptionC<"Mixed_6b", Width, 128>, detail::InceptionC<"Mixed_6c", Width, 160>,  //
+              detail::InceptionC<"Mixed_6d", Width, 160>, detail::InceptionC<"Mixed_6e", Width, 192>,  //
+              detail::InceptionD<"Mixed_7a", Width>,                                                   //
+              detail::InceptionE<"Mixed_7b", Width>, detail::InceptionE<"Mixed_7c", Width>,            //
+              layer::GlobalAvgPool, layer::Dropout, layer::Named<"fc", layer::Dense<classes>>> {};
+using InceptionV3 = InceptionV3Of<>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo
+// primsel/network/zoo/mnasnet.hpp
+
+// primsel/network/zoo/detail/inverted_residual.hpp
+
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI::zoo::detail {
+
+/// A block of MobileNetV2 and MnasNet: with a shortcut wherever the shape stays the same.
+template <class Path, bool same_shape>
+using InvertedResidual = std::conditional_t<same_shape, layer::Named<"", layer::Residual<Path>>, Path>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo::detail
+
+namespace primsel::inline PRIMSEL_ABI::zoo {
+
+namespace detail {
+
+template <int c, int k, Extent kernel, int stride, int expansion>
+using MnasNetPath = layer::Named<"layers", layer::Path<ConvNorm<"0", "1", expansion * c, 1>, layer::Relu,
+                                                       DepthwiseNorm<"3", "4", expansion * c, kernel, stride>,
+                                                       layer::Relu, ConvNorm<"6", "7", k, 1>>>;
+
+template <int c, int k, Extent kernel, int stride, int expansion>
+using MnasNetBlock = InvertedResidual<MnasNetPath<c, k, kernel, stride, expansion>, stride == 1 && c == k>;
+
+template <FixedString name, class Width, int c, int k, Extent kernel, int stride, int expansion, unsigned count>
+using MnasNetStage = layer::Named<
+    name,
+    layer::Path<layer::Named<"0", MnasNetBlock<rounded<Width, c>, rounded<Width, k>, kernel, stride, expansion>>,
+                Numbered<1, count - 1, MnasNetBlock<rounded<Width, k>, rounded<Width, k>, kernel, 1, expansion>>>>;
+
+}  // namespace detail
+
+/// MnasNet-B1 (Tan et al. 2019), as torchvision.models.mnasnet1_0, and of other widths as its others: same names, same
+/// weights. Channels times Width are rounded to multiples of 8; the last convolution always has 1280.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct MnasNetOf
+    : Network<
+          layer::Input<3, size, size>,
+          layer::Named<
+              "layers",
+              layer::Path<detail::ConvNorm<"0", "1", detail::rounded<Width, 32>, 3, layer::Stride<2>>, layer::Relu,  //
+                          detail::DepthwiseNorm<"3", "4", detail::rounded<Width, 32>, 3, 1>, layer::Relu,            //
+                          detail::ConvNorm<"6", "7", detail::rounded<Width, 16>, 1>,                                 //
+                          detail::MnasNetStage<"8", Width, 16, 24, 3, 2, 3, 3>,                                      //
+                          detail::MnasNetStage<"9", Width, 24, 40, 5, 2, 3, 3>,                                      //
+                          detail::MnasNetStage<"10", Width, 40, 80, 5, 2, 6, 3>,                                     //
+                          detail::MnasNetStage<"11", Width, 80, 96, 3, 1, 6, 2>,                                     //
+                          detail::MnasNetStage<"12", Width, 96, 192, 5, 2, 6, 4>,                                    //
+                          detail::MnasNetStage<"13", Width, 192, 320, 3, 1, 6, 1>,                                   //
+                          detail::ConvNorm<"14", "15", 1280, 1>, layer::Relu>>,
+          layer::GlobalAvgPool,
+          layer::Named<"classifier", layer::Path<layer::Dropout, layer::Named<"1", layer::Dense<classes>>>>> {};
+using MnasNet05 = MnasNetOf<224, 1000, std::ratio<1, 2>>;
+using MnasNet075 = MnasNetOf<224, 1000, std::ratio<3, 4>>;
+using MnasNet10 = MnasNetOf<>;
+using MnasNet13 = MnasNetOf<224, 1000, std::ratio<13, 10>>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo
+// primsel/network/zoo/mobilenet.hpp
+
+namespace primsel::inline PRIMSEL_ABI::zoo {
+
+namespace detail {
+
+/// Depthwise 3x3, then 1x1.
+template <int c, int k, int stride>
+using DepthwiseSeparable =
+    layer::Path<DepthwiseNorm<"0", "1", c, 3, stride>, layer::Relu, ConvNorm<"3", "4", k, 1>, layer::Relu>;
+
+template <unsigned index, class Width, int c, int k, int stride>
+using MobileNetV1Layer =
+    layer::Named<fixed_decimal<index>(), DepthwiseSeparable<wide<Width, c>, wide<Width, k>, stride>>;
+
+}  // namespace detail
+
+/// MobileNet v1 (Howard et al. 2017, table 1); Width is the paper's alpha. Weights are named by position:
+/// `features.0.0`, `features.1.0` (depthwise), `features.1.3` (1x1), `classifier`.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct MobileNetV1Of
+    : Network<
+          layer::Input<3, size, size>,
+          layer::Named<
+              "features",
+              layer::Path<
+                  layer::Named<
+                      "0", layer::Path<detail::ConvNorm<"0", "1", detail::wide<Width, 32>, 3, layer::Stride<2>>,
+                                       layer::Relu>>,                                                                //
+                  detail::MobileNetV1Layer<1, Width, 32, 64, 1>, detail::MobileNetV1Layer<2, Width, 64, 128, 2>,     //
+                  detail::MobileNetV1Layer<3, Width, 128, 128, 1>, detail::MobileNetV1Layer<4, Width, 128, 256, 2>,  //
+                  detail::MobileNetV1Layer<5, Width, 256, 256, 1>, detail::MobileNetV1Layer<6, Width, 256, 512, 2>,  //
+                  detail::Numbered<7, 5,
+                                   detail::DepthwiseSeparable<detail::wide<Width, 512>, detail::wide<Width, 512>, 1>>,
+                  detail::MobileNetV1Layer<12, Width, 512, 1024, 2>,
+                  detail::MobileNetV1Layer<13, Width, 1024, 1024, 1>>>,
+          layer::GlobalAvgPool, layer::Named<"classifier", layer::Dense<classes>>> {};
+using MobileNetV1 = MobileNetV1Of<>;
+
+namespace detail {
+
+template <FixedString name, class Layers>
+using Relu6After = layer::Named<name, layer::Path<Layers, layer::Relu6>>;
+
+/// 1x1 to so many times the channels, depthwise 3x3, 1x1; the first block does without the first of these.
+template <int c, int k, int stride, int expansion>
+struct MobileNetV2Path {
+    using type =
+        layer::Path<Relu6After<"0", ConvNorm<"0", "1", expansion * c, 1>>,
+                    Relu6After<"1", DepthwiseNorm<"0", "1", expansion * c, 3, stride>>, ConvNorm<"2", "3", k, 1>>;
+};
+template <int c, int k, int stride>
+struct MobileNetV2Path<c, k, stride, 1> {
+    using type = layer::Path<Relu6After<"0", DepthwiseNorm<"0", "1", c, 3, stride>>, ConvNorm<"1", "2", k, 1>>;
+};
+
+template <int c, int k, int stride, int expansion>
+using MobileNetV2Block = InvertedResidual<layer::Named<"conv", typename MobileNetV2Path<c, k, stride, expansion>::type>,
+                                          stride == 1 && c == k>;
+
+/// So many blocks from a position of `features` on (Sandler et al. 2018, table 2).
+template <unsigned first, class Width, int c, int k, unsigned count, int stride, int expansion = 6>
+using MobileNetV2Stage = layer::Path<
+    layer::Named<fixed_decimal<first>(), MobileNetV2Block<rounded<Width, c>, rounded<Width, k>, stride, expansion>>,
+    Numbered<first + 1, count - 1, MobileNetV2Block<rounded<Width, k>, rounded<Width, k>, 1, expansion>>>;
+
+}  // namespace detail
+
+/// MobileNetV2 (Sandler et al. 2018), as torchvision.models.mobilenet_v2: same names, same weights. Channels times
+/// Width are rounded to multiples of 8, and the last convolution has no fewer than 1280, as in torchvision.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct MobileNetV2Of
+    : Network<
+          layer::Input<3, size, size>,
+          layer::Named<
+              "features",
+              layer::Path<
+                  detail::Relu6After<"0", detail::ConvNorm<"0", "1", detail::rounded<Width, 32>, 3, layer::Stride<2>>>,
+                  detail::MobileNetV2Stage<1, Width, 32, 16, 1, 1, 1>,  //
+                  detail::MobileNetV2Stage<2, Width, 16, 24, 2, 2>,     //
+                  detail::MobileNetV2Stage<4, Width, 24, 32, 3, 2>,     //
+                  detail::MobileNetV2Stage<7, Width, 32, 64, 4, 2>,     //
+                  detail::MobileNetV2Stage<11, Width, 64, 96, 3, 1>,    //
+                  detail::MobileNetV2Stage<14, Width, 96, 160, 3, 2>,   //
+                  detail::MobileNetV2Stage<17, Width, 160, 320, 1, 1>,  //
+                  detail::Relu6After<
+                      "18",
+                      detail::ConvNorm<"0", "1", (Width::num > Width::den ? detail::rounded<Width, 1280> : 1280), 1>>>>,
+          layer::GlobalAvgPool,
+          layer::Named<"classifier", layer::Path<layer::Dropout, layer::Named<"1", layer::Dense<classes>>>>> {};
+using MobileNetV2 = MobileNetV2Of<>;
 
 }  // namespace primsel::inline PRIMSEL_ABI::zoo
 // primsel/network/zoo/resnet.hpp
 
+#include <type_traits>
+
 namespace primsel::inline PRIMSEL_ABI::zoo {
 
 namespace detail {
 
-template <FixedString conv, FixedString norm, int k, Extent kernel, int stride = 1>
-using ConvNorm = layer::Path<layer::Named<conv, layer::Conv<k, kernel, layer::Stride<stride>, layer::NoBias>>,
-                             layer::Named<norm, layer::BatchNorm>>;
+/// Two 3x3 convolutions.
+template <class Width>
+struct Basic {
+    static constexpr int expansion = 1;
+    template <int k>
+    static constexpr int out = wide<Width, k>;
+    template <int k, int stride>
+    using path = layer::Path<ConvNorm<"conv1", "bn1", out<k>, 3, layer::Stride<stride>>, layer::Relu,
+                             ConvNorm<"conv2", "bn2", out<k>, 3>>;
+};
 
-template <int k, int stride>
-using BasicPath = layer::Path<ConvNorm<"conv1", "bn1", k, 3, stride>, layer::Relu, ConvNorm<"conv2", "bn2", k, 3>>;
+/// 1x1; 3x3 in groups, each of so many channels where k is 64; 1x1 to four times k. It is the 3x3 convolution that
+/// halves the image, as in torchvision.
+template <class Width, int groups = 1, int group_width = 64>
+struct Bottleneck {
+    static constexpr int expansion = 4;
+    template <int k>
+    static constexpr int out = wide<Width, expansion * k>;
+    template <int k>
+    static constexpr int inner = wide<Width, k * group_width / 64 * groups>;
+    template <int k, int stride>
+    using path = layer::Path<ConvNorm<"conv1", "bn1", inner<k>, 1>, layer::Relu,
+                             ConvNorm<"conv2", "bn2", inner<k>, 3, layer::Groups<groups>, layer::Stride<stride>>,
+                             layer::Relu, ConvNorm<"conv3", "bn3", out<k>, 1>>;
+};
 
-/// A basic block, named as in torchvision: `layer1.0.conv1`. The first of a stage may halve the image.
-template <FixedString name, int k>
-using Basic = layer::Path<layer::Named<name, layer::Sum<BasicPath<k, 1>, layer::Path<>>>, layer::Relu>;
-template <FixedString name, int k>
-using Downsample = layer::Path<
-    layer::Named<name, layer::Sum<BasicPath<k, 2>, layer::Named<"downsample", ConvNorm<"0", "1", k, 1, 2>>>>,
-    layer::Relu>;
+template <class Path, class Shortcut>
+using ResidualRelu = layer::Path<layer::Named<"", layer::Sum<Path, Shortcut>>, layer::Relu>;
 
-template <int size, int classes, class... Blocks>
-using ResNet = Network<layer::Input<3, size, size>, ConvNorm<"conv1", "bn1", 64, 7, 2>, layer::Relu,
-                       layer::MaxPool<3, layer::Stride<2>, layer::Pad<1>>, Blocks..., layer::GlobalAvgPool,
-                       layer::Named<"fc", layer::Dense<classes>>>;
+/// So many blocks, named as in torchvision: `layer1.0.conv1`. The first has a shortcut of its own.
+template <FixedString name, class Block, int k, unsigned count, int stride, class Shortcut>
+using ResNetStage =
+    layer::Named<name,
+                 layer::Path<layer::Named<"0", ResidualRelu<typename Block::template path<k, stride>, Shortcut>>,
+                             Numbered<1, count - 1, ResidualRelu<typename Block::template path<k, 1>, layer::Path<>>>>>;
+
+template <class Block, int k, int stride>
+using Projection = layer::Named<"downsample", ConvNorm<"0", "1", Block::template out<k>, 1, layer::Stride<stride>>>;
+
+/// n: blocks in each stage.
+template <int size, int classes, class Width, class Block, unsigned n1, unsigned n2, unsigned n3, unsigned n4>
+using ResNet = Network<layer::Input<3, size, size>, ConvNorm<"conv1", "bn1", wide<Width, 64>, 7, layer::Stride<2>>,
+                       layer::Relu, layer::MaxPool<3, layer::Stride<2>, layer::Pad<1>>,
+                       ResNetStage<"layer1", Block, 64, n1, 1,
+                                   std::conditional_t<Block::expansion == 1, layer::Path<>, Projection<Block, 64, 1>>>,
+                       ResNetStage<"layer2", Block, 128, n2, 2, Projection<Block, 128, 2>>,
+                       ResNetStage<"layer3", Block, 256, n3, 2, Projection<Block, 256, 2>>,
+                       ResNetStage<"layer4", Block, 512, n4, 2, Projection<Block, 512, 2>>,  //
+                       layer::GlobalAvgPool, layer::Named<"fc", layer::Dense<classes>>>;
 
 }  // namespace detail
 
 /// ResNet-18 (He et al. 2016), as torchvision.models.resnet18: same names, same weights.
-template <int size = 224, int classes = 1000>
-struct ResNet18Of : detail::ResNet<size, classes,                                                        //
-                                   detail::Basic<"layer1.0", 64>, detail::Basic<"layer1.1", 64>,         //
-                                   detail::Downsample<"layer2.0", 128>, detail::Basic<"layer2.1", 128>,  //
-                                   detail::Downsample<"layer3.0", 256>, detail::Basic<"layer3.1", 256>,  //
-                                   detail::Downsample<"layer4.0", 512>, detail::Basic<"layer4.1", 512>> {};
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct ResNet18Of : detail::ResNet<size, classes, Width, detail::Basic<Width>, 2, 2, 2, 2> {};
 using ResNet18 = ResNet18Of<>;
 
 /// ResNet-34, as torchvision.models.resnet34.
-template <int size = 224, int classes = 1000>
-struct ResNet34Of
-    : detail::ResNet<size, classes,                                                                                //
-                     detail::Basic<"layer1.0", 64>, detail::Basic<"layer1.1", 64>, detail::Basic<"layer1.2", 64>,  //
-                     detail::Downsample<"layer2.0", 128>, detail::Basic<"layer2.1", 128>,                          //
-                     detail::Basic<"layer2.2", 128>, detail::Basic<"layer2.3", 128>,                               //
-                     detail::Downsample<"layer3.0", 256>, detail::Basic<"layer3.1", 256>,                          //
-                     detail::Basic<"layer3.2", 256>, detail::Basic<"layer3.3", 256>,                               //
-                     detail::Basic<"layer3.4", 256>, detail::Basic<"layer3.5", 256>,                               //
-                     detail::Downsample<"layer4.0", 512>, detail::Basic<"layer4.1", 512>,                          //
-                     detail::Basic<"layer4.2", 512>> {};
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct ResNet34Of : detail::ResNet<size, classes, Width, detail::Basic<Width>, 3, 4, 6, 3> {};
 using ResNet34 = ResNet34Of<>;
 
+/// ResNet-50, as torchvision.models.resnet50.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct ResNet50Of : detail::ResNet<size, classes, Width, detail::Bottleneck<Width>, 3, 4, 6, 3> {};
+using ResNet50 = ResNet50Of<>;
+
+/// ResNet-101, as torchvision.models.resnet101.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct ResNet101Of : detail::ResNet<size, classes, Width, detail::Bottleneck<Width>, 3, 4, 23, 3> {};
+using ResNet101 = ResNet101Of<>;
+
+/// ResNet-152, as torchvision.models.resnet152.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct ResNet152Of : detail::ResNet<size, classes, Width, detail::Bottleneck<Width>, 3, 8, 36, 3> {};
+using ResNet152 = ResNet152Of<>;
+
+/// ResNeXt-50 32x4d (Xie et al. 2017), as torchvision.models.resnext50_32x4d. Its groups stay 32 whatever the width.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct ResNeXt50Of : detail::ResNet<size, classes, Width, detail::Bottleneck<Width, 32, 4>, 3, 4, 6, 3> {};
+using ResNeXt50 = ResNeXt50Of<>;
+
+/// ResNeXt-101 32x8d, as torchvision.models.resnext101_32x8d.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct ResNeXt101Of : detail::ResNet<size, classes, Width, detail::Bottleneck<Width, 32, 8>, 3, 4, 23, 3> {};
+using ResNeXt101 = ResNeXt101Of<>;
+
+namespace detail {
+
+/// Every other pixel, and zeros for the new half of the channels: He et al. 2016, section 3.3, option A.
+template <class Width, int k>
+using PaddedShortcut = layer::Path<layer::MaxPool<1, layer::Stride<2>>, layer::ChannelPad<0, wide<Width, k> / 2>>;
+
+}  // namespace detail
+
+/// ResNet-56 for CIFAR-10 (He et al. 2016, section 4.2, n = 9), named as those of torchvision.
+template <int size = 32, int classes = 10, class Width = std::ratio<1>>
+struct ResNet56Of
+    : Network<layer::Input<3, size, size>, detail::ConvNorm<"conv1", "bn1", detail::wide<Width, 16>, 3>, layer::Relu,
+              detail::ResNetStage<"layer1", detail::Basic<Width>, 16, 9, 1, layer::Path<>>,
+              detail::ResNetStage<"layer2", detail::Basic<Width>, 32, 9, 2, detail::PaddedShortcut<Width, 32>>,
+              detail::ResNetStage<"layer3", detail::Basic<Width>, 64, 9, 2, detail::PaddedShortcut<Width, 64>>,
+              layer::GlobalAvgPool, layer::Named<"fc", layer::Dense<classes>>> {};
+using ResNet56 = ResNet56Of<>;
+
 }  // namespace primsel::inline PRIMSEL_ABI::zoo
-// primsel/network/zoo/vgg.hpp
+// primsel/network/zoo/shufflenet.hpp
 
 namespace primsel::inline PRIMSEL_ABI::zoo {
 
 namespace detail {
 
-/// The convolution at a position of torchvision's `features`, and its ReLU.
-template <unsigned index, int k>
-using VggConv = layer::Path<layer::Named<fixed_decimal<index>(), layer::Conv<k, 3>>, layer::Relu>;
+/// From any channels to k: 1x1, depthwise 3x3, 1x1.
+template <int k, int stride>
+using ShuffleBranch =
+    layer::Named<"branch2", layer::Path<ConvNorm<"0", "1", k, 1>, layer::Relu, DepthwiseNorm<"3", "4", k, 3, stride>,
+                                        ConvNorm<"5", "6", k, 1>, layer::Relu>>;
 
-template <int size, int classes, class... Features>
-using Vgg =
-    Network<layer::Input<3, size, size>, layer::Named<"features", layer::Path<Features...>>,
-            layer::Named<"classifier", layer::Path<layer::Named<"0", layer::Dense<4096>>, layer::Relu, layer::Dropout,
-                                                   layer::Named<"3", layer::Dense<4096>>, layer::Relu, layer::Dropout,
-                                                   layer::Named<"6", layer::Dense<classes>>>>>;
+/// Halves the image (Ma et al. 2018, figure 3d).
+template <int c, int k>
+using ShuffleDown = layer::Path<
+    layer::Named<"", layer::Concat<layer::Named<"branch1", layer::Path<DepthwiseNorm<"0", "1", c, 3, 2>,
+                                                                       ConvNorm<"2", "3", k / 2, 1>, layer::Relu>>,
+                                   ShuffleBranch<k / 2, 2>>>,
+    layer::ChannelShuffle<2>>;
+
+/// Half of the channels go by (figure 3c).
+template <int k>
+using ShuffleUnit =
+    layer::Path<layer::Named<"", layer::Concat<layer::Slice<0, k / 2>,
+                                               layer::Path<layer::Slice<k / 2, k>, ShuffleBranch<k / 2, 1>>>>,
+                layer::ChannelShuffle<2>>;
+
+template <FixedString name, int c, int k, unsigned count>
+using ShuffleStage =
+    layer::Named<name, layer::Path<layer::Named<"0", ShuffleDown<c, k>>, Numbered<1, count - 1, ShuffleUnit<k>>>>;
+
+template <FixedString name, int k, Extent kernel, int stride>
+using ShuffleConv = layer::Named<name, layer::Path<ConvNorm<"0", "1", k, kernel, layer::Stride<stride>>, layer::Relu>>;
+
+/// k: channels of each stage (table 5).
+template <int size, int classes, int k1, int k2, int k3, int k4, int k5>
+using ShuffleNetV2 =
+    Network<layer::Input<3, size, size>, ShuffleConv<"conv1", k1, 3, 2>,
+            layer::MaxPool<3, layer::Stride<2>, layer::Pad<1>>,  //
+            ShuffleStage<"stage2", k1, k2, 4>, ShuffleStage<"stage3", k2, k3, 8>, ShuffleStage<"stage4", k3, k4, 4>,
+            ShuffleConv<"conv5", k5, 1, 1>, layer::GlobalAvgPool, layer::Named<"fc", layer::Dense<classes>>>;
 
 }  // namespace detail
 
-/// VGG with 11 weight layers (Simonyan and Zisserman 2014, table 1, column A), as torchvision.models.vgg11.
-template <int size = 224, int classes = 1000>
-struct Vgg11Of : detail::Vgg<size, classes,                                                          //
-                             detail::VggConv<0, 64>, layer::MaxPool<2>,                              //
-                             detail::VggConv<3, 128>, layer::MaxPool<2>,                             //
-                             detail::VggConv<6, 256>, detail::VggConv<8, 256>, layer::MaxPool<2>,    //
-                             detail::VggConv<11, 512>, detail::VggConv<13, 512>, layer::MaxPool<2>,  //
-                             detail::VggConv<16, 512>, detail::VggConv<18, 512>, layer::MaxPool<2>> {};
+/// ShuffleNet v2 x0.5 (Ma et al. 2018), as torchvision.models.shufflenet_v2_x0_5: same names, same weights.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct ShuffleNetV2X05Of
+    : detail::ShuffleNetV2<size, classes, detail::wide<Width, 24>, detail::wide<Width, 48>, detail::wide<Width, 96>,
+                           detail::wide<Width, 192>, detail::wide<Width, 1024>> {};
+using ShuffleNetV2X05 = ShuffleNetV2X05Of<>;
+
+/// ShuffleNet v2 x1.0, as torchvision.models.shufflenet_v2_x1_0.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct ShuffleNetV2X10Of
+    : detail::ShuffleNetV2<size, classes, detail::wide<Width, 24>, detail::wide<Width, 116>, detail::wide<Width, 232>,
+                           detail::wide<Width, 464>, detail::wide<Width, 1024>> {};
+using ShuffleNetV2X10 = ShuffleNetV2X10Of<>;
+
+/// ShuffleNet v2 x1.5, as torchvision.models.shufflenet_v2_x1_5.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct ShuffleNetV2X15Of
+    : detail::ShuffleNetV2<size, classes, detail::wide<Width, 24>, detail::wide<Width, 176>, detail::wide<Width, 352>,
+                           detail::wide<Width, 704>, detail::wide<Width, 1024>> {};
+using ShuffleNetV2X15 = ShuffleNetV2X15Of<>;
+
+/// ShuffleNet v2 x2.0, as torchvision.models.shufflenet_v2_x2_0.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct ShuffleNetV2X20Of
+    : detail::ShuffleNetV2<size, classes, detail::wide<Width, 24>, detail::wide<Width, 244>, detail::wide<Width, 488>,
+                           detail::wide<Width, 976>, detail::wide<Width, 2048>> {};
+using ShuffleNetV2X20 = ShuffleNetV2X20Of<>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo
+// primsel/network/zoo/squeezenet.hpp
+
+namespace primsel::inline PRIMSEL_ABI::zoo {
+
+namespace detail {
+
+/// 1x1 to few channels, then as many 1x1 as 3x3 kernels beside each other.
+template <FixedString name, class Width, int squeeze, int expand>
+using Fire = layer::Named<
+    name,
+    layer::Path<
+        layer::Named<"squeeze", layer::Conv<wide<Width, squeeze>, 1>>, layer::Relu,
+        layer::Named<
+            "",
+            layer::Concat<layer::Path<layer::Named<"expand1x1", layer::Conv<wide<Width, expand>, 1>>, layer::Relu>,
+                          layer::Path<layer::Named<"expand3x3", layer::Conv<wide<Width, expand>, 3>>, layer::Relu>>>>>;
+
+using FirePool = layer::MaxPool<3, layer::Stride<2>, layer::CeilMode>;
+
+template <int classes>
+using SqueezeNetClassifier =
+    layer::Named<"classifier", layer::Path<layer::Dropout, layer::Named<"1", layer::Conv<classes, 1>>, layer::Relu,
+                                           layer::GlobalAvgPool>>;
+
+}  // namespace detail
+
+/// SqueezeNet 1.0 (Iandola et al. 2016), as torchvision.models.squeezenet1_0: same names, same weights.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct SqueezeNet10Of
+    : Network<
+          layer::Input<3, size, size>,
+          layer::Named<
+              "features",
+              layer::Path<layer::Named<"0", layer::Conv<detail::wide<Width, 96>, 7, layer::Stride<2>, layer::Pad<0>>>,
+                          layer::Relu, detail::FirePool,  //
+                          detail::Fire<"3", Width, 16, 64>, detail::Fire<"4", Width, 16, 64>,
+                          detail::Fire<"5", Width, 32, 128>, detail::FirePool,  //
+                          detail::Fire<"7", Width, 32, 128>, detail::Fire<"8", Width, 48, 192>,
+                          detail::Fire<"9", Width, 48, 192>, detail::Fire<"10", Width, 64, 256>, detail::FirePool,  //
+                          detail::Fire<"12", Width, 64, 256>>>,
+          detail::SqueezeNetClassifier<classes>> {};
+using SqueezeNet10 = SqueezeNet10Of<>;
+
+/// SqueezeNet 1.1, with less than half the work, as torchvision.models.squeezenet1_1.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct SqueezeNet11Of
+    : Network<
+          layer::Input<3, size, size>,
+          layer::Named<
+              "features",
+              layer::Path<layer::Named<"0", layer::Conv<detail::wide<Width, 64>, 3, layer::Stride<2>, layer::Pad<0>>>,
+                          layer::Relu, detail::FirePool,                                                           //
+                          detail::Fire<"3", Width, 16, 64>, detail::Fire<"4", Width, 16, 64>, detail::FirePool,    //
+                          detail::Fire<"6", Width, 32, 128>, detail::Fire<"7", Width, 32, 128>, detail::FirePool,  //
+                          detail::Fire<"9", Width, 48, 192>, detail::Fire<"10", Width, 48, 192>,
+                          detail::Fire<"11", Width, 64, 256>, detail::Fire<"12", Width, 64, 256>>>,
+          detail::SqueezeNetClassifier<classes>> {};
+using SqueezeNet11 = SqueezeNet11Of<>;
+
+}  // namespace primsel::inline PRIMSEL_ABI::zoo
+// primsel/network/zoo/vgg.hpp
+
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::zoo {
+
+namespace detail {
+
+/// So many convolutions from a position of torchvision's `features` on, each with its ReLU, and pooling.
+template <unsigned first, int k, class Indices>
+struct VggStageOf;
+template <unsigned first, int k, unsigned... index>
+struct VggStageOf<first, k, std::integer_sequence<unsigned, index...>> {
+    using type =
+        layer::Path<layer::Path<layer::Named<fixed_decimal<first + 2 * index>(), layer::Conv<k, 3>>, layer::Relu>...,
+                    layer::MaxPool<2>>;
+};
+template <unsigned first, int k, unsigned count>
+using VggStage = typename VggStageOf<first, k, std::make_integer_sequence<unsigned, count>>::type;
+
+/// n: convolutions in each stage; a stage takes two positions for each, and one for the pooling.
+template <int size, int classes, class Width, unsigned n1, unsigned n2, unsigned n3, unsigned n4, unsigned n5>
+using Vgg = Network<
+    layer::Input<3, size, size>,
+    layer::Named<"features", layer::Path<VggStage<0, wide<Width, 64>, n1>,                        //
+                                         VggStage<2 * n1 + 1, wide<Width, 128>, n2>,              //
+                                         VggStage<2 * (n1 + n2) + 2, wide<Width, 256>, n3>,       //
+                                         VggStage<2 * (n1 + n2 + n3) + 3, wide<Width, 512>, n4>,  //
+                                         VggStage<2 * (n1 + n2 + n3 + n4) + 4, wide<Width, 512>, n5>>>,
+    layer::Named<"classifier", layer::Path<layer::Named<"0", layer::Dense<wide<Width, 4096>>>, layer::Relu,
+                                           layer::Dropout, layer::Named<"3", layer::Dense<wide<Width, 4096>>>,
+                                           layer::Relu, layer::Dropout, layer::Named<"6", layer::Dense<classes>>>>>;
+
+}  // namespace detail
+
+/// VGG with 11 weight layers (Simonyan and Zisserman 2014, table 1, column A), as torchvision.models.vgg11: same names,
+/// same weights.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct Vgg11Of : detail::Vgg<size, classes, Width, 1, 1, 2, 2, 2> {};
 using Vgg11 = Vgg11Of<>;
 
+/// VGG with 13 weight layers (column B), as torchvision.models.vgg13.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct Vgg13Of : detail::Vgg<size, classes, Width, 2, 2, 2, 2, 2> {};
+using Vgg13 = Vgg13Of<>;
+
+/// VGG with 16 weight layers (column D), as torchvision.models.vgg16.
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct Vgg16Of : detail::Vgg<size, classes, Width, 2, 2, 3, 3, 3> {};
+using Vgg16 = Vgg16Of<>;
+
 /// VGG with 19 weight layers (column E), as torchvision.models.vgg19.
-template <int size = 224, int classes = 1000>
-struct Vgg19Of
-    : detail::Vgg<
-          size, classes,                                                        //
-          detail::VggConv<0, 64>, detail::VggConv<2, 64>, layer::MaxPool<2>,    //
-          detail::VggConv<5, 128>, detail::VggConv<7, 128>, layer::MaxPool<2>,  //
-          detail::VggConv<10, 256>, detail::VggConv<12, 256>, detail::VggConv<14, 256>, detail::VggConv<16, 256>,
-          layer::MaxPool<2>,  //
-          detail::VggConv<19, 512>, detail::VggConv<21, 512>, detail::VggConv<23, 512>, detail::VggConv<25, 512>,
-          layer::MaxPool<2>,  //
-          detail::VggConv<28, 512>, detail::VggConv<30, 512>, detail::VggConv<32, 512>, detail::VggConv<34, 512>,
-          layer::MaxPool<2>> {};
+template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
+struct Vgg19Of : detail::Vgg<size, classes, Width, 2, 2, 4, 4, 4> {};
 using Vgg19 = Vgg19Of<>;
 
 }  // namespace primsel::inline PRIMSEL_ABI::zoo
@@ -10654,27 +13573,83 @@ using Vgg19 = Vgg19Of<>;
 
 namespace primsel::inline PRIMSEL_ABI::zoo {
 
+namespace detail {
+
+template <FixedString text, class Net>
+struct Known {
+    static constexpr std::string_view name = text.view();
+    using network = Net;
+};
+
+/// The networks of the papers' table 4 (Mulder et al. 2020).
+using Table4 = TypeList<Known<"alexnet", AlexNet>, Known<"vgg11", Vgg11>, Known<"vgg19", Vgg19>,
+                        Known<"googlenet", GoogLeNet>, Known<"resnet18", ResNet18>, Known<"resnet34", ResNet34>>;
+
+/// Every network, under torchvision's name where it has one. Its googlenet is googlenet-bn here.
+using AllNetworks = TypeList<
+    Known<"alexnet", AlexNet>, Known<"alexnet_cifar", AlexNetCifar>,                                            //
+    Known<"densenet121", DenseNet121>, Known<"densenet161", DenseNet161>, Known<"densenet169", DenseNet169>,    //
+    Known<"densenet201", DenseNet201>, Known<"googlenet", GoogLeNet>, Known<"googlenet-bn", GoogLeNetBn>,       //
+    Known<"inception_v3", InceptionV3>, Known<"mnasnet0_5", MnasNet05>, Known<"mnasnet0_75", MnasNet075>,       //
+    Known<"mnasnet1_0", MnasNet10>, Known<"mnasnet1_3", MnasNet13>, Known<"mobilenet_v1", MobileNetV1>,         //
+    Known<"mobilenet_v2", MobileNetV2>, Known<"resnet18", ResNet18>, Known<"resnet34", ResNet34>,               //
+    Known<"resnet50", ResNet50>, Known<"resnet56", ResNet56>, Known<"resnet101", ResNet101>,                    //
+    Known<"resnet152", ResNet152>, Known<"resnext50_32x4d", ResNeXt50>, Known<"resnext101_32x8d", ResNeXt101>,  //
+    Known<"shufflenet_v2_x0_5", ShuffleNetV2X05>, Known<"shufflenet_v2_x1_0", ShuffleNetV2X10>,                 //
+    Known<"shufflenet_v2_x1_5", ShuffleNetV2X15>, Known<"shufflenet_v2_x2_0", ShuffleNetV2X20>,                 //
+    Known<"squeezenet1_0", SqueezeNet10>, Known<"squeezenet1_1", SqueezeNet11>, Known<"vgg11", Vgg11>,          //
+    Known<"vgg13", Vgg13>, Known<"vgg16", Vgg16>, Known<"vgg19", Vgg19>>;
+
+template <class Networks>
+struct Names;
+template <class... Networks>
+struct Names<TypeList<Networks...>> {
+    static constexpr std::array value{Networks::name...};
+};
+
+template <class Networks>
+struct ByName;
+template <class... Networks>
+struct ByName<TypeList<Networks...>> {
+    [[nodiscard]] static Graph graph(std::string_view name, int batch) {
+        struct Maker {
+            std::string_view name;
+            Graph (*graph)(int);
+        };
+        static constexpr std::array makers{Maker{Networks::name, &Networks::network::graph}...};
+        std::string names;
+        for (Maker const& maker : makers) {
+            if (maker.name == name) return maker.graph(batch);
+            names += (names.empty() ? "" : ", ") + std::string(maker.name);
+        }
+        fail("zoo: no network is named ", name, "; there are ", names);
+    }
+};
+
+}  // namespace detail
+
+/// The names of all networks.
+inline constexpr auto const& names = detail::Names<detail::AllNetworks>::value;
+
+/// The network of that name, for so many images at once. Throws error for an unknown name, and says which there are.
+/// A template, so that only those who call it compile all networks.
+template <class Networks = detail::AllNetworks>
+[[nodiscard]] Graph graph(std::string_view name, int batch = 1) {
+    return detail::ByName<Networks>::graph(name, batch);
+}
+
 /// A network and how to make it, for so many images at once.
 struct Entry {
     std::string_view name;
-    Graph (*graph)(int batch);
+    template <class Networks = detail::Table4>
+    [[nodiscard]] Graph graph(int batch = 1) const {
+        return detail::ByName<Networks>::graph(name, batch);
+    }
 };
 
 /// The six networks of the papers' table 4 (Mulder et al. 2020).
-inline constexpr std::array entries{
-    Entry{"alexnet", &AlexNet::graph},     Entry{"vgg11", &Vgg11::graph},       Entry{"vgg19", &Vgg19::graph},
-    Entry{"googlenet", &GoogLeNet::graph}, Entry{"resnet18", &ResNet18::graph}, Entry{"resnet34", &ResNet34::graph},
-};
-
-/// Throws error for an unknown name, and says which there are.
-[[nodiscard]] inline Graph graph(std::string_view name, int batch = 1) {
-    std::string names;
-    for (Entry const& entry : entries) {
-        if (entry.name == name) return entry.graph(batch);
-        names += (names.empty() ? "" : ", ") + std::string(entry.name);
-    }
-    fail("zoo: no network is named ", name, "; there are ", names);
-}
+inline constexpr std::array entries{Entry{"alexnet"},   Entry{"vgg11"},    Entry{"vgg19"},
+                                    Entry{"googlenet"}, Entry{"resnet18"}, Entry{"resnet34"}};
 
 }  // namespace primsel::inline PRIMSEL_ABI::zoo
 // primsel/primitive/reference.hpp
