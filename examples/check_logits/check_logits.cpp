@@ -2,11 +2,11 @@
 //
 // Runs networks on the weights and input that bench/peers/torch_reference.py wrote to DIR, with the plan and with each
 // uniform plan, and compares the logits with PyTorch's: the largest difference relative to the logits' RMS.
+#include "../difference.hpp"
+
 #include <primsel/cost/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <span>
 #include <string>
@@ -15,16 +15,6 @@
 namespace ps = primsel;
 
 namespace {
-
-double difference(std::span<const float> values, std::span<const float> reference) {
-    double worst = 0, squares = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const double a = static_cast<double>(values[i]), b = static_cast<double>(reference[i]);
-        worst = std::max(worst, std::abs(a - b));
-        squares += b * b;
-    }
-    return worst / std::sqrt(squares / static_cast<double>(values.size()));
-}
 
 /// Returns whether every plan stays within the bound.
 bool check(std::string const& directory, std::string const& name) {

@@ -3,6 +3,8 @@
 // Runs the torchvision networks that bench/peers/export_torchvision.py wrote to DIR as ONNX files, at every size for
 // which it left an input there, and compares the logits with ONNX Runtime's: the largest difference relative to the
 // logits' RMS. Whether the simplified graph is that of the zoo's type of the same network is said beside it.
+#include "../difference.hpp"
+
 #include <primsel/cost/extern_kernels.hpp>
 #include <primsel/io/npy.hpp>
 #include <primsel/io/onnx.hpp>
@@ -10,8 +12,6 @@
 #include <primsel/network/zoo.hpp>
 #include <primsel/primsel.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -21,16 +21,6 @@
 namespace ps = primsel;
 
 namespace {
-
-double difference(std::span<const float> values, std::span<const float> reference) {
-    double worst = 0, squares = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const double a = static_cast<double>(values[i]), b = static_cast<double>(reference[i]);
-        worst = std::max(worst, std::abs(a - b));
-        squares += b * b;
-    }
-    return worst / std::sqrt(squares / static_cast<double>(values.size()));
-}
 
 /// The zoo's network on images of that size. Torchvision's GoogLeNet is not the original one.
 ps::Graph of_zoo(std::string const& name, int batch, ps::Shape image) {
