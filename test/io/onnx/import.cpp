@@ -396,6 +396,49 @@ TEST_CASE("gathering along indices of every kind") {
         "file: node the node (Gather): axis 2 of a tensor of 2 dimensions");
 }
 
+TEST_CASE("resizing works on the last two axes, also where a factor leaves their size as it is") {
+    const auto model = [](Ints const& dims, std::vector<float> const& factors) {
+        return Model(dims)
+            .floats("f", {static_cast<std::int64_t>(factors.size())}, factors)
+            .node("Resize", {"x", "", "f"}, {"y"},
+                  {{"coordinate_transformation_mode", "asymmetric"}, {"mode", "linear"}})
+            .bytes();
+    };
+    // 2 * 1.25 rounds down to 2, but pixels lie as the factor says.
+    const auto params = [&](Ints const& dims, std::vector<float> const& factors) {
+        return std::get<ps::ResizeParams>(parse(model(dims, factors)).graph.nodes().back().layer);
+    };
+    CHECK(params({1, 1, 2, 3}, {1, 1, 1.25F, 2}).size == ps::Extent{2, 6});
+    CHECK(params({1, 1, 2, 3}, {1, 1, 1.25F, 2}).scale_h == 1 / 1.25F);
+    CHECK(params({1, 1, 2, 3}, {1, 1, 1.25F, 2}).scale_w == 0.0F);
+    CHECK(params({1, 2, 2}, {1, 1.25F, 1}).size == ps::Extent{2, 2});
+    CHECK(params({1, 2, 2}, {1, 1.25F, 1}).scale_h == 1 / 1.25F);
+    CHECK(params({1, 2, 2}, {1, 1, 1.25F}).scale_h == 1 / 1.25F);
+    CHECK(is_close(run(parse(model({1, 1, 2}, {1, 1, 2})), {0, 10}), {0, 5, 10, 10}));
+    CHECK(is_close(run(parse(model({2, 2}, {2, 1})), {0, 0, 10, 20}), {0, 0, 5, 10, 10, 20, 10, 20}));
+    CHECK(refusal(model({1, 2, 2, 2}, {1, 1.25F, 1, 1})) ==
+          "file: node the node (Resize): only the last two axes can be resized");
+    CHECK(refusal(model({1, 2, 2, 2}, {1, 1, 2})) == "file: node the node (Resize): 3 scales for 4 axes");
+    CHECK(refusal(model({4}, {2})) == "file: node the node (Resize): on a tensor of 1 dimensions");
+}
+
+TEST_CASE("transposed convolutions reach the size that is asked for") {
+    const auto dims = [](std::vector<onnx::NewAttribute> const& attributes) {
+        return parse(Model({1, 1, 3, 3})
+                         .floats("w", {1, 2, 3, 3}, std::vector<float>(18, 1.0F))
+                         .node("ConvTranspose", {"x", "w"}, {"y"}, attributes)
+                         .bytes())
+            .outputs[0]
+            .dims;
+    };
+    CHECK(dims({}) == Ints{1, 2, 5, 5});
+    CHECK(dims({{"strides", Ints{2, 3}}}) == Ints{1, 2, 7, 9});
+    CHECK(dims({{"strides", Ints{2, 3}}, {"pads", Ints{1, 0, 1, 2}}}) == Ints{1, 2, 5, 7});
+    CHECK(dims({{"strides", Ints{2, 3}}, {"output_padding", Ints{1, 2}}}) == Ints{1, 2, 8, 11});
+    CHECK(dims({{"strides", Ints{2, 3}}, {"auto_pad", "SAME_UPPER"}}) == Ints{1, 2, 6, 9});
+    CHECK(dims({{"strides", Ints{3, 2}}, {"output_shape", Ints{10, 8}}}) == Ints{1, 2, 10, 8});
+}
+
 TEST_CASE("clips are ReLU and ReLU6 where they are") {
     const float infinity = std::numeric_limits<float>::infinity(), largest = std::numeric_limits<float>::max();
     const auto clip = [](float low, float high) {

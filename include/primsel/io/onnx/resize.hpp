@@ -63,15 +63,19 @@ struct Scaling {
 inline void give_resized(Call& call, ResizeParams params, Scaling const& scaling) {
     Sizes const& from = call.dims(0);
     const std::size_t rank = from.size();
+    // A factor may move pixels even where it leaves the size as it is.
+    const auto stays = [&](std::size_t axis) {
+        return from[axis] == scaling.dims[axis] && scaling.factors[axis] == 0.0F;
+    };
     for (std::size_t axis = 0; axis + 2 < rank; ++axis) {
-        if (from[axis] != scaling.dims[axis]) fail("only the last two axes can be resized");
+        if (!stays(axis)) fail("only the last two axes can be resized");
     }
     (void)elements(scaling.dims);
     if (rank < 2) fail("on a tensor of ", rank, " dimensions");
     if (rank < 3 && !call.build.is_whole()) throw MixesImages{"it resizes the axis of the images"};
     const Operand src = call.operand(0);
     // [n, c, l] is an image of width 1; of others the last two axes are one.
-    const bool is_line = rank == 3 && from[1] == scaling.dims[1];
+    const bool is_line = rank == 3 && stays(1);
     const auto end = [](auto const& values, std::size_t i) { return values[values.size() - i]; };
     const Shape image{.c = product(src.dims, 0, src.dims.size() - 2),
                       .h = static_cast<int>(end(src.dims, 2)),
