@@ -406,7 +406,12 @@ TEST_CASE("resizing works on the last two axes, also where a factor leaves their
     };
     // 2 * 1.25 rounds down to 2, but pixels lie as the factor says.
     const auto params = [&](Ints const& dims, std::vector<float> const& factors) {
-        return std::get<ps::ResizeParams>(parse(model(dims, factors)).graph.nodes().back().layer);
+        const ps::OnnxModel resized = parse(model(dims, factors));
+        for (ps::Node const& node : resized.graph.nodes()) {
+            if (const auto* found = std::get_if<ps::ResizeParams>(&node.layer)) return *found;
+        }
+        FAIL("nothing is resized");
+        return ps::ResizeParams{};
     };
     CHECK(params({1, 1, 2, 3}, {1, 1, 1.25F, 2}).size == ps::Extent{2, 6});
     CHECK(params({1, 1, 2, 3}, {1, 1, 1.25F, 2}).scale_h == 1 / 1.25F);
