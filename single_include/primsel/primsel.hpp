@@ -10287,7 +10287,6 @@ struct Lanes {
 #include <algorithm>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
@@ -10365,35 +10364,41 @@ struct WinogradTiles {
     [[nodiscard]] static constexpr int rows(ConvShape const& s) { return (s.out_h() + m - 1) / m; }
     [[nodiscard]] static constexpr int columns(ConvShape const& s) { return (s.out_w() + m - 1) / m; }
 
-    /// Tap after tap, the transformed kernel as a packed matrix c x k.
+    /// Tap after tap, the transformed kernel as a matrix c x k, packed in panels.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         constexpr auto& g = kernel_matrix<m, r, P>;
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
-        std::vector<float> matrices(taps * c * k);
-        for (std::size_t row = 0; row < k; ++row) {
-            for (std::size_t column = 0; column < c; ++column) {
-                const float* taps_of = kernel + (row * c + column) * (r * r);
-                double half[size][r];
-                for (std::size_t i = 0; i < size; ++i) {
-                    for (std::size_t j = 0; j < r; ++j) {
-                        half[i][j] = 0;
-                        for (std::size_t t = 0; t < r; ++t)
-                            half[i][j] += g[i][t] * static_cast<double>(taps_of[t * r + j]);
+        const std::size_t matrix = packed_size<Arch>(s.c, s.k);
+        // Straight into the panels, panel after panel: each tap's is written from its beginning to its end.
+        for (int first = 0; first < s.k; first += panel_width<Arch>) {
+            const auto width = static_cast<std::size_t>(panel_columns<Arch>(first, s.k));
+            float* panel = dst + c * static_cast<std::size_t>(first);
+            for (std::size_t column = 0; column < c; ++column, panel += width) {
+                for (std::size_t n = 0; n < width; ++n) {
+                    const std::size_t row = static_cast<std::size_t>(first) + n;
+                    if (row >= k) {
+                        for (std::size_t tap = 0; tap < taps; ++tap) panel[tap * matrix + n] = 0;
+                        continue;
                     }
-                }
-                for (std::size_t i = 0; i < size; ++i) {
-                    for (std::size_t j = 0; j < size; ++j) {
-                        double sum = 0;
-                        for (std::size_t t = 0; t < r; ++t) sum += half[i][t] * g[j][t];
-                        matrices[((i * size + j) * c + column) * k + row] = static_cast<float>(sum);
+                    const float* taps_of = kernel + (row * c + column) * (r * r);
+                    double half[size][r];
+                    for (std::size_t i = 0; i < size; ++i) {
+                        for (std::size_t j = 0; j < r; ++j) {
+                            half[i][j] = 0;
+                            for (std::size_t t = 0; t < r; ++t)
+                                half[i][j] += g[i][t] * static_cast<double>(taps_of[t * r + j]);
+                        }
+                    }
+                    for (std::size_t i = 0; i < size; ++i) {
+                        for (std::size_t j = 0; j < size; ++j) {
+                            double sum = 0;
+                            for (std::size_t t = 0; t < r; ++t) sum += half[i][t] * g[j][t];
+                            panel[(i * size + j) * matrix + n] = static_cast<float>(sum);
+                        }
                     }
                 }
             }
-        }
-        for (std::size_t tap = 0; tap < taps; ++tap) {
-            pack_panels<Arch>(row_major(matrices.data() + tap * c * k, k), s.c, s.k,
-                              dst + tap * packed_size<Arch>(s.c, s.k));
         }
     }
 
@@ -10653,18 +10658,25 @@ struct WinogradLineTiles {
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         constexpr auto& g = kernel_matrix<m, r, P>;
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
-        std::vector<float> matrix(c * k);
-        for (std::size_t tap = 0; tap < taps; ++tap) {
-            for (std::size_t line = 0; line < lines; ++line, dst += packed_size<Arch>(s.c, s.k)) {
-                for (std::size_t row = 0; row < k; ++row) {
-                    for (std::size_t column = 0; column < c; ++column) {
-                        const float* of = kernel + (row * c + column) * (fh * fw) + line * fw;
-                        double sum = 0;
-                        for (std::size_t t = 0; t < r; ++t) sum += g[tap][t] * static_cast<double>(of[t]);
-                        matrix[column * k + row] = static_cast<float>(sum);
+        const std::size_t matrix = packed_size<Arch>(s.c, s.k);
+        // Straight into the panels, panel after panel: each matrix's is written from its beginning to its end.
+        for (int first = 0; first < s.k; first += panel_width<Arch>) {
+            const auto width = static_cast<std::size_t>(panel_columns<Arch>(first, s.k));
+            float* panel = dst + c * static_cast<std::size_t>(first);
+            for (std::size_t column = 0; column < c; ++column, panel += width) {
+                for (std::size_t n = 0; n < width; ++n) {
+                    const std::size_t row = static_cast<std::size_t>(first) + n;
+                    for (std::size_t line = 0; line < lines; ++line) {
+                        for (std::size_t tap = 0; tap < taps; ++tap) {
+                            double sum = 0;
+                            if (row < k) {
+                                const float* of = kernel + (row * c + column) * (fh * fw) + line * fw;
+                                for (std::size_t t = 0; t < r; ++t) sum += g[tap][t] * static_cast<double>(of[t]);
+                            }
+                            panel[(tap * lines + line) * matrix + n] = static_cast<float>(sum);
+                        }
                     }
                 }
-                pack_panels<Arch>(row_major(matrix.data(), k), s.c, s.k, dst);
             }
         }
     }

@@ -40,18 +40,25 @@ struct WinogradLineTiles {
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         constexpr auto& g = kernel_matrix<m, r, P>;
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
-        std::vector<float> matrix(c * k);
-        for (std::size_t tap = 0; tap < taps; ++tap) {
-            for (std::size_t line = 0; line < lines; ++line, dst += packed_size<Arch>(s.c, s.k)) {
-                for (std::size_t row = 0; row < k; ++row) {
-                    for (std::size_t column = 0; column < c; ++column) {
-                        const float* of = kernel + (row * c + column) * (fh * fw) + line * fw;
-                        double sum = 0;
-                        for (std::size_t t = 0; t < r; ++t) sum += g[tap][t] * static_cast<double>(of[t]);
-                        matrix[column * k + row] = static_cast<float>(sum);
+        const std::size_t matrix = packed_size<Arch>(s.c, s.k);
+        // Straight into the panels, panel after panel: each matrix's is written from its beginning to its end.
+        for (int first = 0; first < s.k; first += panel_width<Arch>) {
+            const auto width = static_cast<std::size_t>(panel_columns<Arch>(first, s.k));
+            float* panel = dst + c * static_cast<std::size_t>(first);
+            for (std::size_t column = 0; column < c; ++column, panel += width) {
+                for (std::size_t n = 0; n < width; ++n) {
+                    const std::size_t row = static_cast<std::size_t>(first) + n;
+                    for (std::size_t line = 0; line < lines; ++line) {
+                        for (std::size_t tap = 0; tap < taps; ++tap) {
+                            double sum = 0;
+                            if (row < k) {
+                                const float* of = kernel + (row * c + column) * (fh * fw) + line * fw;
+                                for (std::size_t t = 0; t < r; ++t) sum += g[tap][t] * static_cast<double>(of[t]);
+                            }
+                            panel[(tap * lines + line) * matrix + n] = static_cast<float>(sum);
+                        }
                     }
                 }
-                pack_panels<Arch>(row_major(matrix.data(), k), s.c, s.k, dst);
             }
         }
     }
