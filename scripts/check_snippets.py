@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles and runs the C++ of README.md and docs/**/*.md, and compares what it prints with what the page says.
 
-    check_snippets.py <scratch folder> -- <compiler> <flags...>
+    check_snippets.py <scratch folder> [--library <archive>] -- <compiler> <flags...>
     check_snippets.py --self-test -- <compiler> <flags...>
 
 A ```cpp block is a program if it begins with `#include` and has an `int main`, or begins with `// file: <name>.cpp`.
@@ -82,10 +82,10 @@ def matches(output, expected):
     return re.fullmatch(pattern, output) is not None
 
 
-def compile_snippet(snippet, command):
+def compile_snippet(snippet, command, libraries):
     """The compiler's message if it fails, or None."""
     source = snippet.folder / snippet.name
-    result = ["-o", source.with_suffix("")] if snippet.has_main() else ["-fsyntax-only"]
+    result = [*libraries, "-o", source.with_suffix("")] if snippet.has_main() else ["-fsyntax-only"]
     done = subprocess.run([*command, f"-I{snippet.folder}", source, *result], capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else f"{snippet.where}: does not compile:\n{done.stderr}"
 
@@ -102,7 +102,7 @@ def run_snippet(snippet):
     return None
 
 
-def check(top, scratch, command):
+def check(top, scratch, command, libraries=()):
     """Findings, the number of snippets, and the ```cpp blocks that are not programs."""
     pages = [page for page in [top / "README.md", *sorted(top.glob("docs/**/*.md"))] if page.is_file()]
     shutil.rmtree(scratch, ignore_errors=True)
@@ -128,7 +128,7 @@ def check(top, scratch, command):
 
     sources = [snippet for snippet in snippets if snippet.is_source()]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for snippet, finding in zip(sources, pool.map(lambda each: compile_snippet(each, command), sources)):
+        for snippet, finding in zip(sources, pool.map(lambda each: compile_snippet(each, command, libraries), sources)):
             if not finding and snippet.has_main():
                 finding = run_snippet(snippet)
             if finding:
@@ -165,14 +165,16 @@ def self_test(command):
 
 
 def main(arguments):
-    if len(arguments) < 3 or arguments[1] != "--":
+    if "--" not in arguments[1:]:
         print(__doc__)
         return 2
-    command = arguments[2:]
-    if arguments[0] == "--self-test":
+    scratch, *options = arguments[: arguments.index("--")]
+    command = arguments[arguments.index("--") + 1 :]
+    if scratch == "--self-test":
         findings = self_test(command)
     else:
-        findings, count, others = check(TOP, pathlib.Path(arguments[0]), command)
+        libraries = options[1:] if options[:1] == ["--library"] else []
+        findings, count, others = check(TOP, pathlib.Path(scratch), command, libraries)
         print(f"{count} snippets checked; blocks that are not programs: {', '.join(others) or 'none'}")
     print("\n".join(findings))
     return 1 if findings else 0

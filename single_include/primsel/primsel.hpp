@@ -787,6 +787,16 @@ PRIMSEL_INLINE float fold_lanes(Floats<Arch> const& value, F const& f) {
     return lane[0];
 }
 
+/// sqrt(x), rounded correctly.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> square_root(Floats<Arch> const& x) {
+#if defined(__aarch64__)
+    return Floats<Arch>(vsqrtq_f32(x));  // xsimd 8.1 multiplies by an estimate of 1 / sqrt(x), which fails at infinity
+#else
+    return xsimd::sqrt(x);
+#endif
+}
+
 /// 1 / sqrt(x) but for the last two bits, for finite x above the subnormals: the hardware's estimate and Newton's
 /// steps.
 template <class Arch>
@@ -2077,7 +2087,7 @@ private:
             case ActivationKind::clip:
                 return held({params.alpha, params.beta});
             case ActivationKind::sqrt:
-                return each([](V const& x) { return xsimd::sqrt(x); });
+                return each([](V const& x) { return detail::square_root<Arch>(x); });
             case ActivationKind::hard_swish:
                 return each([](V const& x) { return x * clamp<Arch>(x + V(3.0F), V(0.0F), V(6.0F)) * V(1.0F / 6.0F); });
         }

@@ -77,7 +77,7 @@ private:
             case ActivationKind::clip:
                 return held({params.alpha, params.beta});
             case ActivationKind::sqrt:
-                return each([](V const& x) { return xsimd::sqrt(x); });
+                return each([](V const& x) { return detail::square_root<Arch>(x); });
             case ActivationKind::hard_swish:
                 return each([](V const& x) { return x * clamp<Arch>(x + V(3.0F), V(0.0F), V(6.0F)) * V(1.0F / 6.0F); });
         }

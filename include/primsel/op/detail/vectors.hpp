@@ -96,6 +96,16 @@ PRIMSEL_INLINE float fold_lanes(Floats<Arch> const& value, F const& f) {
     return lane[0];
 }
 
+/// sqrt(x), rounded correctly.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> square_root(Floats<Arch> const& x) {
+#if defined(__aarch64__)
+    return Floats<Arch>(vsqrtq_f32(x));  // xsimd 8.1 multiplies by an estimate of 1 / sqrt(x), which fails at infinity
+#else
+    return xsimd::sqrt(x);
+#endif
+}
+
 /// 1 / sqrt(x) but for the last two bits, for finite x above the subnormals: the hardware's estimate and Newton's
 /// steps.
 template <class Arch>
