@@ -11,6 +11,8 @@ namespace primsel::inline PRIMSEL_ABI {
 struct Clamp {
     float low = -std::numeric_limits<float>::infinity();
     float high = std::numeric_limits<float>::infinity();
+    /// Whether it changes anything.
+    [[nodiscard]] constexpr bool bounded() const { return *this != Clamp{}; }
     friend constexpr bool operator==(Clamp const&, Clamp const&) = default;
 };
 inline constexpr Clamp relu_clamp{0.0F, std::numeric_limits<float>::infinity()};

@@ -128,14 +128,10 @@ struct DirectHwc {
         const double columns = static_cast<double>(s.groups) * detail::padded_columns<Arch>(s.group_k());
         const double weights = 4.0 * s.depth() * columns, blocks = static_cast<double>(s.out_h()) / rows_per_block(s);
         const double in = 4.0 * static_cast<double>(s.in_shape().size()), out = 4.0 * pixels * s.k;
-        // A tile of few rows waits for the latency of its own multiply-adds.
-        const int row = pointwise(s) ? static_cast<int>(s.out_pixels()) : s.out_w();
-        const double slots = detail::panel_vectors * std::min(row, detail::tile_rows<Arch>);
-        const double stall = std::max(1.0, 10.0 / slots);
         Work work;
         if (s.padded()) work.add({.rate = Rate::vector, .operations = 0, .bytes = 2 * in, .working_set = in});
         return work.add({.rate = Rate::gemm,
-                         .operations = 2 * pixels * columns * s.depth() * stall,
+                         .operations = 2 * pixels * columns * s.depth(),
                          .bytes = in + weights * std::max(1.0, blocks) + 2 * out,
                          .working_set = in + weights + out});
     }
@@ -182,32 +178,24 @@ private:
         const int first_k = group * s.group_k();
         // Neighbouring taps of all channels are one run of the strip.
         const bool whole_row = s.groups == 1 && s.dilation_w == 1;
-        detail::TileArgs whole{.a_stride = static_cast<std::size_t>(s.stride_w) * c,
-                               .outer = s.fh,
-                               .inner = whole_row ? 1 : s.fw,
-                               .run = whole_row ? s.fw * s.c : s.group_c(),
-                               .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
-                               .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
-                               .c_stride = k,
-                               .clamp = args.clamp};
-        const float* packed =
-            args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k());
-        for (int column = 0; column < s.group_k(); column += detail::panel_width<Arch>) {
-            const int width = detail::panel_columns<Arch>(column, s.group_k());
-            detail::TileArgs t = whole;
-            t.b = packed + static_cast<std::size_t>(s.depth()) * static_cast<std::size_t>(column);
-            t.columns = std::min(width, s.group_k() - column);
-            if (args.bias != nullptr) t.column_bias = args.bias + first_k + column;
-            for (int oh = first; oh < last; ++oh) {
-                const std::size_t at =
-                    static_cast<std::size_t>(oh * s.out_w()) * k + static_cast<std::size_t>(first_k + column);
-                t.a = strip + static_cast<std::size_t>((oh - first) * s.stride_h) * row_floats(s) +
-                      static_cast<std::size_t>(group * s.group_c());
-                t.c = args.dst + at;
-                if (args.residual != nullptr) t.residual = args.residual + at;
-                detail::multiply_panel<Arch>(t, s.out_w(), width);
-            }
-        }
+        const std::size_t at = static_cast<std::size_t>(first * s.out_w()) * k + static_cast<std::size_t>(first_k);
+        const detail::TileArgs whole{.a = strip + static_cast<std::size_t>(group * s.group_c()),
+                                     .a_stride = static_cast<std::size_t>(s.stride_w) * c,
+                                     .row_length = s.out_w(),
+                                     .row_step = static_cast<std::size_t>(s.stride_h) * row_floats(s),
+                                     .outer = s.fh,
+                                     .inner = whole_row ? 1 : s.fw,
+                                     .run = whole_row ? s.fw * s.c : s.group_c(),
+                                     .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
+                                     .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
+                                     .c = args.dst + at,
+                                     .c_stride = k,
+                                     .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
+                                     .residual = args.residual == nullptr ? nullptr : args.residual + at,
+                                     .clamp = args.clamp};
+        detail::multiply_panels<Arch>(
+            whole, 0, (last - first) * s.out_w(), s.group_k(),
+            args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k()));
     }
 
     template <class Arch>

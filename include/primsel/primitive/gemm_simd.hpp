@@ -70,7 +70,7 @@ private:
         if (t.column_bias != nullptr) t.column_bias += column;
         if (t.residual != nullptr) t.residual += row * args.c_stride + column;
         if (args.a.column_stride == 1) {
-            detail::multiply_panel<Arch>(t, end - begin, width);
+            detail::multiply_panel<Arch>(t, 0, end - begin, width);
         } else {
             detail::multiply_panel_transposed<Arch>(t, end - begin, width);
         }

@@ -153,10 +153,10 @@ private:
                 t.c = args.dst + static_cast<std::size_t>(pixel) * k + at;
                 if (args.residual != nullptr) t.residual = args.residual + static_cast<std::size_t>(pixel) * k + at;
                 const auto index = static_cast<std::size_t>(std::min(rows, last - pixel) - 1);
-                const Kernel kernel =
-                    width == lanes<Arch> ? kernels<Arch, 1>[index] : kernels<Arch, detail::panel_vectors>[index];
-                kernel(t, pointers + (pixel - first) * s.taps(), s.taps(),
-                       static_cast<std::size_t>(group * s.group_c()));
+                detail::with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
+                    kernels<Arch, vectors>[index](t, pointers + (pixel - first) * s.taps(), s.taps(),
+                                                  static_cast<std::size_t>(group * s.group_c()));
+                });
             }
         }
     }

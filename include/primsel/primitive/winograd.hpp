@@ -6,6 +6,7 @@
 #include <primsel/primitive/primitive.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -54,37 +55,47 @@ public:
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        const Blocks blocks = blocks_of<Arch>(s);
-        return (blocks.count >= few_blocks ? workers : 1) * block_floats(s, blocks.tiles);
+        const Blocks blocks = blocks_of<Arch>(s, workers);
+        const std::size_t slots = blocks.shared ? 2 * taps : workers * (taps + 1);
+        return zeros(s) + slots * slot_floats(s, blocks.tiles);
     }
 
     /// Blocks of tiles are independent. Where they are few, the steps within each are shared out instead.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        const Blocks blocks = blocks_of<Arch>(s);
+        const Blocks blocks = blocks_of<Arch>(s, args.executor.concurrency());
         const int tiles = Tiles::rows(s) * Tiles::columns(s);
-        if (blocks.count >= few_blocks) {
-            const std::size_t slot = block_floats(s, blocks.tiles);
+        std::fill_n(args.scratch, zeros(s), 0.0F);
+        const auto range = [&](std::size_t block) {
+            const int first = static_cast<int>(block) * blocks.tiles;
+            return std::pair{first, std::min(first + blocks.tiles, tiles)};
+        };
+        const std::size_t slot = slot_floats(s, blocks.tiles);
+        float* slots = args.scratch + zeros(s);
+        if (blocks.shared) {
+            for (int block = 0; block < blocks.count; ++block) {
+                const auto [first, last] = range(static_cast<std::size_t>(block));
+                run_block<Arch>(s, args, first, last, slots + taps * slot, slots, args.executor);
+            }
+        } else {
             args.executor.parallel_for(static_cast<std::size_t>(blocks.count),
                                        [&](std::size_t block, std::size_t worker) {
-                                           const int first = static_cast<int>(block) * blocks.tiles;
+                                           const auto [first, last] = range(block);
                                            Sequential sequential;
-                                           run_block<Arch>(s, args, first, std::min(first + blocks.tiles, tiles),
-                                                           args.scratch + worker * slot, sequential);
+                                           // The product of a tap takes the place of the tap before it, which is used
+                                           // up.
+                                           float* y = slots + worker * (taps + 1) * slot;
+                                           run_block<Arch>(s, args, first, last, y + slot, y, sequential);
                                        });
-        } else {
-            for (int first = 0; first < tiles; first += blocks.tiles) {
-                run_block<Arch>(s, args, first, std::min(first + blocks.tiles, tiles), args.scratch, args.executor);
-            }
         }
     }
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const Blocks blocks = blocks_of<Arch>(s);
+        const Blocks blocks = blocks_of<Arch>(s, 1);
         const double tiles = 1.0 * Tiles::rows(s) * Tiles::columns(s), columns = detail::padded_columns<Arch>(s.k);
         const double u = 4.0 * taps * s.c * columns, v = 4.0 * taps * tiles * s.c, y = 4.0 * taps * tiles * s.k;
-        const double in_cache = 4.0 * static_cast<double>(block_floats(s, blocks.tiles));
+        const double in_cache = 4.0 * static_cast<double>((taps + 1) * slot_floats(s, blocks.tiles));
         const Rate rate = vec == 1 ? Rate::scalar : Rate::vector;
         // Each of the two passes of a transform makes about `size` operations an element; narrow vectors make more.
         const double narrow = std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
@@ -100,51 +111,55 @@ public:
     }
 
 private:
-    static constexpr int few_blocks = 4;
+    /// Blocks of tiles, and whether the work within each is shared out.
     struct Blocks {
         int count, tiles;
+        bool shared;
     };
 
-    [[nodiscard]] static constexpr std::size_t block_floats(ConvShape const& s, int tiles) {
-        return static_cast<std::size_t>(taps * tiles) * (detail::tile_stride(s.c) + detail::tile_stride(s.k));
+    [[nodiscard]] static constexpr std::size_t zeros(ConvShape const& s) {
+        return round_up_floats(static_cast<std::size_t>(s.c));
     }
-    /// The transformed tiles of a block stay in L2, unless the kernels are so large that reading them once a block
-    /// costs more than that.
+    /// A tap of a block of tiles: the tiles transformed, or their products.
+    [[nodiscard]] static constexpr std::size_t slot_floats(ConvShape const& s, int tiles) {
+        return static_cast<std::size_t>(tiles) * detail::tile_stride(std::max(s.c, s.k));
+    }
+    /// The transformed tiles of a block stay in L2 beside a panel of the kernels, unless the kernels are so large that
+    /// reading them once a block costs more than that.
     template <class Arch>
-    [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s) {
-        constexpr std::size_t l2 = 160 << 10, large = 768 << 10;
+    [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t workers) {
+        constexpr std::size_t l2 = 128 << 10, large = 1024 << 10;
         constexpr int step = detail::tile_rows<Arch>;
         const int tiles = Tiles::rows(s) * Tiles::columns(s);
         const std::size_t kernels =
             static_cast<std::size_t>(taps) * static_cast<std::size_t>(s.c) * static_cast<std::size_t>(s.k);
-        const std::size_t room = kernels > 2 * l2 ? large : l2;
-        const auto most = static_cast<int>(room / block_floats(s, 1));
+        const std::size_t room = kernels > 2 * l2 + l2 / 2 ? large : l2;
+        const auto most = static_cast<int>(room / ((taps + 1) * slot_floats(s, 1)));
         const int wanted = std::clamp(most / step * step, step, (tiles + step - 1) / step * step);
         const int count = (tiles + wanted - 1) / wanted;
-        return {count, std::min(tiles, ((tiles + count - 1) / count + step - 1) / step * step)};
+        return {count, std::min(tiles, ((tiles + count - 1) / count + step - 1) / step * step),
+                workers > 1 && count < 2 * static_cast<int>(workers)};
     }
 
+    /// v and y: tap after tap, the transformed tiles and their products with the kernels.
     template <class Arch>
-    static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* scratch,
+    static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* v, float* y,
                           ExecutorRef executor) noexcept {
         const int tiles = last - first;
         const std::size_t v_stride = detail::tile_stride(s.c), y_stride = detail::tile_stride(s.k);
-        const std::size_t v_tap = static_cast<std::size_t>(tiles) * v_stride,
-                          y_tap = static_cast<std::size_t>(tiles) * y_stride;
-        float* v = scratch;
-        float* y = scratch + taps * v_tap;
+        const std::size_t slot = slot_floats(s, tiles);
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
-            Tiles::template transform_input<vec>(s, args.src, first + static_cast<int>(tile), v + tile * v_stride,
-                                                 v_tap);
+            Tiles::template transform_input<vec>(s, args.src, args.scratch, first + static_cast<int>(tile),
+                                                 v + tile * v_stride, slot);
         });
         executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
             const detail::TileArgs product{
-                .a = v + tap * v_tap, .a_stride = v_stride, .run = s.c, .c = y + tap * y_tap, .c_stride = y_stride};
+                .a = v + tap * slot, .a_stride = v_stride, .run = s.c, .c = y + tap * slot, .c_stride = y_stride};
             detail::multiply_panels<Arch>(product, 0, tiles, s.k,
                                           args.weights + tap * detail::packed_size<Arch>(s.c, s.k));
         });
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
-            Tiles::template transform_output<vec>(s, args, first + static_cast<int>(tile), y + tile * y_stride, y_tap);
+            Tiles::template transform_output<vec>(s, args, first + static_cast<int>(tile), y + tile * y_stride, slot);
         });
     }
 };

@@ -71,6 +71,17 @@ struct Lanes {
         else
             return {{a * b.value.low, a * b.value.high}};
     }
+    /// a * b + c
+    [[nodiscard]] friend PRIMSEL_INLINE Lanes fma(float a, Lanes const& b, Lanes const& c) {
+        if constexpr (scalar) {
+            return {a * b.value + c.value};
+        } else if constexpr (whole) {
+            using arch = typename batch::arch_type;
+            return {primsel::fma<arch>(batch(a), b.value, c.value)};
+        } else {
+            return {{fma(a, b.value.low, c.value.low), fma(a, b.value.high, c.value.high)}};
+        }
+    }
     /// value held in [low, high]; NaN stays NaN.
     [[nodiscard]] PRIMSEL_INLINE Lanes clamped(float low, float high) const {
         if constexpr (scalar) {

@@ -12,16 +12,15 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// Columns of the panel that starts at column `first` of n: the full width, or one vector where that is enough.
-template <class Arch>
-[[nodiscard]] constexpr int panel_columns(int first, int n) {
-    return n - first <= lanes<Arch> ? lanes<Arch> : panel_width<Arch>;
-}
-/// n rounded up to what its panels hold.
+/// n rounded up to what its panels hold: whole vectors.
 template <class Arch>
 [[nodiscard]] constexpr int padded_columns(int n) {
-    const int last = (n - 1) / panel_width<Arch> * panel_width<Arch>;
-    return last + panel_columns<Arch>(last, n);
+    return (n + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
+}
+/// Columns of the panel that starts at column `first` of n: the full width, or the vectors that the rest fills.
+template <class Arch>
+[[nodiscard]] constexpr int panel_columns(int first, int n) {
+    return std::min(panel_width<Arch>, padded_columns<Arch>(n - first));
 }
 template <class Arch>
 [[nodiscard]] constexpr int panel_count(int n) {
@@ -64,25 +63,21 @@ void pack_panels(MatrixView const& b, int k, int n, float* dst) noexcept {
 /// how A's depth is walked; its b, columns and clamp are filled in here.
 template <class Arch>
 void multiply_panels(TileArgs const& whole, int first_row, int last_row, int n, const float* packed) noexcept {
-    const int depth = whole.outer * whole.inner * whole.run;
-    const auto row = static_cast<std::size_t>(first_row);
+    const auto depth = static_cast<std::size_t>(whole.outer * whole.inner * whole.run);
     for (int first = 0; first < n; first += panel_width<Arch>) {
         const int width = panel_columns<Arch>(first, n);
-        const auto column = static_cast<std::size_t>(first);
         TileArgs t = whole;
-        t.a += row * whole.a_stride;
-        t.b = packed + static_cast<std::size_t>(depth) * column;
-        t.c += row * whole.c_stride + column;
+        t.b = packed + depth * static_cast<std::size_t>(first);
+        t.c += first;
         t.columns = std::min(width, n - first);
-        if (t.row_bias != nullptr) t.row_bias += row;
-        if (t.column_bias != nullptr) t.column_bias += column;
-        if (t.residual != nullptr) t.residual += row * whole.c_stride + column;
-        multiply_panel<Arch>(t, last_row - first_row, width);
+        if (t.column_bias != nullptr) t.column_bias += first;
+        if (t.residual != nullptr) t.residual += first;
+        multiply_panel<Arch>(t, first_row, last_row, width);
     }
 }
 
 /// Rows of A that are multiplied with every panel before the next rows: few enough for L2, a multiple of the tile.
 template <class Arch>
-inline constexpr int block_rows = 112 / tile_rows<Arch> * tile_rows<Arch>;
+inline constexpr int block_rows = 96 / tile_rows<Arch> * tile_rows<Arch>;
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail

@@ -1,24 +1,31 @@
 // The register tile: what every fast multiplication in this room comes down to.
 #pragma once
 
+#include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/clamp.hpp>
 #include <primsel/core/simd.hpp>
 
 #include <array>
 #include <cstddef>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// C = A B for a few rows of A and one panel of B, then the epilogue.
+/// C = A B for rows of A and one panel of B, then the epilogue.
 ///
-/// The depth is walked as outer x inner x run, so that A may be an image in place: `run` neighbours, then inner_step
-/// floats on to the next tap of a kernel row, then outer_step floats on to the next kernel row. B is a panel: for each
-/// step of the depth, as many floats as the panel is wide, padded with zeros to whole vectors.
+/// Rows of A lie a_stride apart; after every row_length of them, as many as an output row of the image has, the next
+/// begins row_step after the last one began. The depth is walked as outer x inner x run, so that A may be an image in
+/// place: `run` neighbours, then inner_step floats on to the next tap of a kernel row, then outer_step floats on to the
+/// next kernel row. B is a panel: for each step of the depth, as many floats as the panel is wide, padded with zeros to
+/// whole vectors.
 struct TileArgs {
     const float* a = nullptr;
     /// Floats between rows of A, where its columns are neighbours; between columns, where its rows are (transposed).
     std::size_t a_stride = 0;
+    int row_length = std::numeric_limits<int>::max();
+    std::size_t row_step = 0;
     int outer = 1, inner = 1, run = 0;
     std::size_t outer_step = 0, inner_step = 0;
     const float* b = nullptr;
@@ -35,21 +42,28 @@ struct TileArgs {
 };
 
 /// Vectors side by side in a full panel.
-inline constexpr int panel_vectors = 2;
 template <class Arch>
-inline constexpr int panel_width = panel_vectors * lanes<Arch>;
-
-/// Rows of the largest tile: its accumulators, a row of B and an element of A fill the registers.
+inline constexpr int panel_vectors = registers<Arch> == 32 ? 4 : 2;
 template <class Arch>
-inline constexpr int tile_rows = registers<Arch> == 32 ? 14 : 6;
+inline constexpr int panel_width = panel_vectors<Arch> * lanes<Arch>;
 
-/// The epilogue of a tile at the right edge of C, element by element: the same operations in the same order as the
-/// vectors', so that the bits do not depend on where a column lies. Not inlined: once is enough for all tiles.
-PRIMSEL_NOINLINE inline void finish_edge(TileArgs const& t, const float* sums, int rows, int width) noexcept {
+/// Rows of the largest tile that is `vectors` wide: its accumulators, a row of B and an element of A fit the vector
+/// registers, a pointer a row the general ones. What counts besides is how few loads and instructions a multiply-add
+/// needs: 10 loads for 24 in a tile of 6 x 4 vectors, 16 for 28 in one of 14 x 2.
+template <class Arch, int vectors>
+inline constexpr int most_rows = vectors == panel_vectors<Arch> ? 6 : 8;
+template <class Arch>
+inline constexpr int tile_rows = most_rows<Arch, panel_vectors<Arch>>;
+
+/// The epilogue of columns [first, t.columns) of a tile, element by element: the same operations in the same order as
+/// the vectors', so that the bits do not depend on where a column lies. Not inlined: once is enough for all tiles.
+PRIMSEL_NOINLINE inline void finish_edge(TileArgs const& t, const float* sums, int rows, int first) noexcept {
+    const int width = t.columns - first;
     for (int row = 0; row < rows; ++row) {
         float* c = t.c + static_cast<std::size_t>(row) * t.c_stride;
-        for (int column = 0; column < t.columns; ++column) {
-            float value = sums[row * width + column];
+        for (int i = 0; i < width; ++i) {
+            const int column = first + i;
+            float value = sums[row * static_cast<int>(alignment / sizeof(float)) + i];
             if (t.accumulate) value += c[column];
             if (t.row_bias != nullptr) value += t.row_bias[row];
             if (t.column_bias != nullptr) value += t.column_bias[column];
@@ -63,23 +77,25 @@ PRIMSEL_NOINLINE inline void finish_edge(TileArgs const& t, const float* sums, i
 
 template <class Arch, int rows, int vectors>
 PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors]) noexcept {
-    constexpr int width = vectors * lanes<Arch>;
-    if (t.columns != width) {
-        alignas(64) float buffer[rows * width];
+    const int whole = t.columns / lanes<Arch>;
+    if (whole < vectors && t.columns > whole * lanes<Arch>) {
+        constexpr int line = static_cast<int>(alignment / sizeof(float));
+        alignas(alignment) float buffer[rows * line];
         PRIMSEL_UNROLL
-        for (int row = 0; row < rows; ++row) {
+        for (int v = 0; v < vectors; ++v) {
+            if (v != whole) continue;
             PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) store<Arch>(buffer + row * width + v * lanes<Arch>, sums[row][v]);
+            for (int row = 0; row < rows; ++row) store<Arch>(buffer + row * line, sums[row][v]);
         }
-        finish_edge(t, buffer, rows, width);
-        return;
+        finish_edge(t, buffer, rows, whole * lanes<Arch>);
     }
     // One pass over the tile for each part that there is: a test within the passes would multiply the code.
     const auto each = [&](auto const& change) {
         PRIMSEL_UNROLL
-        for (int row = 0; row < rows; ++row) {
+        for (int v = 0; v < vectors; ++v) {
+            if (v >= whole) break;
             PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) {
+            for (int row = 0; row < rows; ++row) {
                 change(sums[row][v], row, static_cast<std::size_t>(row) * t.c_stride, v * lanes<Arch>);
             }
         }
@@ -93,42 +109,42 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
     if (t.residual != nullptr) {
         each([&](V& sum, int, std::size_t offset, int at) { sum += load<Arch>(t.residual + offset + at); });
     }
-    const auto low = broadcast<Arch>(t.clamp.low), high = broadcast<Arch>(t.clamp.high);
-    each([&](V& sum, int, std::size_t offset, int at) { store<Arch>(t.c + offset + at, clamp<Arch>(sum, low, high)); });
+    if (t.clamp.bounded()) {
+        const auto low = broadcast<Arch>(t.clamp.low), high = broadcast<Arch>(t.clamp.high);
+        each([&](V& sum, int, std::size_t, int) { sum = clamp<Arch>(sum, low, high); });
+    }
+    each([&](V& sum, int, std::size_t offset, int at) { store<Arch>(t.c + offset + at, sum); });
 }
 
-/// A's columns are neighbours. A pointer for every three rows: x86 adds a register once and twice for free.
+/// A's columns are neighbours; its rows begin at rows_of_a.
 template <class Arch, int rows, int vectors>
-void tile(TileArgs const& t) noexcept {
-    constexpr int groups = (rows + 2) / 3, width = vectors * lanes<Arch>;
+void tile(TileArgs const& t, const float* const* rows_of_a) noexcept {
+    constexpr int width = vectors * lanes<Arch>;
     Floats<Arch> sums[rows][vectors];
     PRIMSEL_UNROLL
     for (int row = 0; row < rows; ++row) {
         PRIMSEL_UNROLL
         for (int v = 0; v < vectors; ++v) sums[row][v] = broadcast<Arch>(0.0F);
     }
-    const std::size_t stride = t.a_stride;
     const float* b = t.b;
     for (int outer = 0; outer < t.outer; ++outer) {
         for (int inner = 0; inner < t.inner; ++inner) {
-            const float* first =
-                t.a + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
-            const float* a[groups];
+            const std::size_t offset =
+                static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
+            const float* a[rows];
             PRIMSEL_UNROLL
-            for (int g = 0; g < groups; ++g) a[g] = first + static_cast<std::size_t>(3 * g) * stride;
-            for (int step = 0; step < t.run; ++step) {
+            for (int row = 0; row < rows; ++row) a[row] = rows_of_a[row] + offset;
+            for (std::ptrdiff_t step = 0; step < t.run; ++step) {
                 Floats<Arch> row_of_b[vectors];
                 PRIMSEL_UNROLL
                 for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
                 b += width;
                 PRIMSEL_UNROLL
                 for (int row = 0; row < rows; ++row) {
-                    const auto element = broadcast<Arch>(a[row / 3][static_cast<std::size_t>(row % 3) * stride]);
+                    const auto element = broadcast<Arch>(a[row][step]);
                     PRIMSEL_UNROLL
                     for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
                 }
-                PRIMSEL_UNROLL
-                for (int g = 0; g < groups; ++g) ++a[g];
             }
         }
     }
@@ -163,52 +179,102 @@ void tile_transposed(TileArgs const& t) noexcept {
     finish<Arch>(t, sums);
 }
 
-using TileKernel = void (*)(TileArgs const&) noexcept;
+using TileKernel = void (*)(TileArgs const&, const float* const*) noexcept;
 
-/// kernel[rows - 1], for 1 to tile_rows rows.
+/// kernel[rows - 1], for 1 to most_rows rows.
 template <class Arch, int vectors>
 inline constexpr auto tile_kernels = []<int... i>(std::integer_sequence<int, i...>) {
     return std::array<TileKernel, sizeof...(i)>{&tile<Arch, i + 1, vectors>...};
-}(std::make_integer_sequence<int, tile_rows<Arch>>{});
+}(std::make_integer_sequence<int, most_rows<Arch, vectors>>{});
 
-/// Multiplies all `rows` rows of A with one panel that is `width` floats wide, in tiles as even as they can be: a small
-/// image of 49 rows is 13 + 12 + 12 + 12, not 3 x 14 + 7.
-template <class Arch>
-void multiply_panel(TileArgs t, int rows, int width) noexcept {
-    constexpr int most = tile_rows<Arch>;
-    auto const& kernels = width == lanes<Arch> ? tile_kernels<Arch, 1> : tile_kernels<Arch, panel_vectors>;
-    const int tiles = (rows + most - 1) / most;
+/// Calls work(integral_constant) with how many vectors a panel of `width` floats has.
+template <class Arch, int vectors = panel_vectors<Arch>, class Work>
+PRIMSEL_INLINE void with_vectors(int width, Work const& work) {
+    if constexpr (vectors == 1) {
+        work(std::integral_constant<int, 1>{});
+    } else {
+        if (width == vectors * lanes<Arch>) return work(std::integral_constant<int, vectors>{});
+        with_vectors<Arch, vectors - 1>(width, work);
+    }
+}
+
+/// Rows [first, last) of A times one panel, in tiles as even as they can be: an image of 49 rows is 4 x 6 + 5 x 5, not
+/// 8 x 6 + 1.
+template <class Arch, int vectors>
+void multiply_rows(TileArgs t, int first, int last) noexcept {
+    constexpr int most = most_rows<Arch, vectors>;
+    const int rows = last - first, tiles = (rows + most - 1) / most;
+    t.c += static_cast<std::size_t>(first) * t.c_stride;
+    if (t.row_bias != nullptr) t.row_bias += first;
+    if (t.residual != nullptr) t.residual += static_cast<std::size_t>(first) * t.c_stride;
+    int column = first % t.row_length;
+    const float* row_of_image = t.a + static_cast<std::size_t>(first / t.row_length) * t.row_step;
+    const float* next = row_of_image + static_cast<std::size_t>(column) * t.a_stride;
+    const float* rows_of_a[most];
     for (int i = 0; i < tiles; ++i) {
         const int count = rows / tiles + (i < rows % tiles ? 1 : 0);
-        kernels[static_cast<std::size_t>(count - 1)](t);
-        t.a += static_cast<std::size_t>(count) * t.a_stride;
+        for (int row = 0; row < count; ++row) {
+            rows_of_a[row] = next;
+            next += t.a_stride;
+            if (++column == t.row_length) {
+                row_of_image += t.row_step;
+                next = row_of_image;
+                column = 0;
+            }
+        }
+        tile_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](t, rows_of_a);
         t.c += static_cast<std::size_t>(count) * t.c_stride;
         if (t.row_bias != nullptr) t.row_bias += count;
         if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
     }
 }
 
+/// Rows [first, last) of A times one panel that is `width` floats wide. A panel too large for L2 is taken in parts, the
+/// sums of which meet in C.
+template <class Arch>
+void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept {
+    with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
+        constexpr int most_floats = 96 << 10;
+        const int depth = t.outer * t.inner * t.run, parts = (depth * width + most_floats - 1) / most_floats;
+        if (parts < 2 || last - first <= most_rows<Arch, vectors>) return multiply_rows<Arch, vectors>(t, first, last);
+        TileArgs part = t;
+        int* const split = t.outer > 1 ? &part.outer : t.inner > 1 ? &part.inner : &part.run;
+        const std::size_t step = t.outer > 1 ? t.outer_step : t.inner > 1 ? t.inner_step : 1;
+        const int whole = *split, size = (whole + parts - 1) / parts;
+        for (int begin = 0; begin < whole; begin += size) {
+            const bool last_part = begin + size >= whole;
+            *split = last_part ? whole - begin : size;
+            part.a = t.a + static_cast<std::size_t>(begin) * step;
+            part.accumulate = t.accumulate || begin > 0;
+            part.row_bias = last_part ? t.row_bias : nullptr;
+            part.column_bias = last_part ? t.column_bias : nullptr;
+            part.residual = last_part ? t.residual : nullptr;
+            part.clamp = last_part ? t.clamp : Clamp{};
+            multiply_rows<Arch, vectors>(part, first, last);
+            part.b += static_cast<std::size_t>(part.outer * part.inner * part.run) * static_cast<std::size_t>(width);
+        }
+    });
+}
+
 /// The same for an A that is stored transposed. Fewer kernels: full tiles, then halves, pairs and single rows.
 template <class Arch>
 void multiply_panel_transposed(TileArgs t, int rows, int width) noexcept {
-    constexpr int most = tile_rows<Arch>;
-    const auto run = [&]<int count>(std::integral_constant<int, count>) {
-        for (; rows >= count; rows -= count) {
-            if (width == lanes<Arch>) {
-                tile_transposed<Arch, count, 1>(t);
-            } else {
-                tile_transposed<Arch, count, panel_vectors>(t);
+    with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
+        constexpr int most = most_rows<Arch, vectors>;
+        const auto run = [&]<int count>(std::integral_constant<int, count>) {
+            for (; rows >= count; rows -= count) {
+                tile_transposed<Arch, count, vectors>(t);
+                t.a += count;
+                t.c += static_cast<std::size_t>(count) * t.c_stride;
+                if (t.row_bias != nullptr) t.row_bias += count;
+                if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
             }
-            t.a += count;
-            t.c += static_cast<std::size_t>(count) * t.c_stride;
-            if (t.row_bias != nullptr) t.row_bias += count;
-            if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
-        }
-    };
-    run(std::integral_constant<int, most>{});
-    run(std::integral_constant<int, most / 2>{});
-    run(std::integral_constant<int, 2>{});
-    run(std::integral_constant<int, 1>{});
+        };
+        run(std::integral_constant<int, most>{});
+        run(std::integral_constant<int, most / 2>{});
+        run(std::integral_constant<int, 2>{});
+        run(std::integral_constant<int, 1>{});
+    });
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail

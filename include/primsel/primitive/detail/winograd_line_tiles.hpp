@@ -119,19 +119,11 @@ private:
         for (std::size_t at = begin; at < end; at += n) {
             V in[taps];
             for (std::size_t i = 0; i < taps; ++i) in[i] = V::load(src + i * tap_stride + at);
-            const V bias = args.bias == nullptr ? V::all(0.0F) : V::load(args.bias + at);
+            const Finish<n> finish(args, at);
             transform<output_matrix<m, r, P>>(in, [&](std::size_t i, V const& sum) {
-                if (i < target.count) finish_pixel(args, sum + bias, target.first + i * target.step + at);
+                if (i < target.count) finish(sum, target.first + i * target.step + at);
             });
         }
-    }
-
-    /// Hands each element of matrix * in to `each`.
-    template <auto const& matrix, class V, class Each>
-    PRIMSEL_INLINE static void transform(const V* in, Each const& each) {
-        [&]<std::size_t... i>(std::index_sequence<i...>) {
-            (each(i, combine<matrix, i>(in, 1)), ...);
-        }(std::make_index_sequence<matrix.size()>{});
     }
 };
 

@@ -8,54 +8,146 @@
 #include <primsel/primitive/primitive.hpp>
 
 #include <algorithm>
+#include <array>
 #include <type_traits>
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// The sum of matrix[row][j] * in[j * step] over j, leaving out what is zero and not multiplying by one.
+template <std::size_t rows, std::size_t columns>
+using Factors = std::array<std::array<double, columns>, rows>;
+
+/// The factors of `matrix` in columns of the given parity, zeros in the others.
+template <std::size_t rows, std::size_t columns>
+[[nodiscard]] constexpr Factors<rows, columns> with_parity(Factors<rows, columns> matrix, std::size_t parity) {
+    for (auto& row : matrix) {
+        for (std::size_t j = 0; j < columns; ++j) row[j] = j % 2 == parity ? row[j] : 0.0;
+    }
+    return matrix;
+}
+template <auto const& matrix>
+inline constexpr auto even_columns = with_parity(matrix, 0);
+template <auto const& matrix>
+inline constexpr auto odd_columns = with_parity(matrix, 1);
+
+/// Whether rows i and i + 1 belong to interpolation points p and -p: they differ in the sign of the odd columns alone.
+template <std::size_t rows, std::size_t columns>
+[[nodiscard]] constexpr bool rows_mirrored(Factors<rows, columns> const& matrix, std::size_t i) {
+    if (i + 1 >= rows) return false;
+    for (std::size_t j = 0; j < columns; ++j) {
+        if (matrix[i + 1][j] != (j % 2 == 0 ? matrix[i][j] : -matrix[i][j])) return false;
+    }
+    return true;
+}
+/// The same of columns j and j + 1, in the sign of the odd rows.
+template <std::size_t rows, std::size_t columns>
+[[nodiscard]] constexpr bool columns_mirrored(Factors<rows, columns> const& matrix, std::size_t j) {
+    if (j + 1 >= columns) return false;
+    for (std::size_t i = 0; i < rows; ++i) {
+        if (matrix[i][j + 1] != (i % 2 == 0 ? matrix[i][j] : -matrix[i][j])) return false;
+    }
+    return true;
+}
+/// The column that begins the mirrored pair which column j belongs to, or `columns`.
+template <std::size_t rows, std::size_t columns>
+[[nodiscard]] constexpr std::size_t pair_of_column(Factors<rows, columns> const& matrix, std::size_t j) {
+    for (std::size_t first = 0; first <= j; ++first) {
+        if (!columns_mirrored(matrix, first)) continue;
+        if (j <= first + 1) return first;
+        ++first;
+    }
+    return columns;
+}
+/// What is left to multiply with once the elements of each mirrored pair of columns have been replaced by their sum and
+/// their difference: even rows take the sum, odd rows the difference.
+template <std::size_t rows, std::size_t columns>
+[[nodiscard]] constexpr Factors<rows, columns> after_pairing(Factors<rows, columns> const& matrix) {
+    Factors<rows, columns> left = matrix;
+    for (std::size_t j = 0; j < columns; ++j) {
+        const std::size_t first = pair_of_column(matrix, j);
+        for (std::size_t i = 0; i < rows && first < columns; ++i) {
+            left[i][j] = i % 2 == j - first ? matrix[i][first] : 0.0;
+        }
+    }
+    return left;
+}
+template <auto const& matrix>
+inline constexpr auto paired = after_pairing(matrix);
+
+/// The sum of matrix[row][j] * in[j] over j: nothing for a zero, no multiplication by one.
 template <auto const& matrix, std::size_t row, class V>
-PRIMSEL_INLINE V combine(const V* in, int step) {
+PRIMSEL_INLINE V combine(const V* in) {
     constexpr auto factors = matrix[row];
     constexpr std::size_t first = [] {
+        for (std::size_t j = 0; j < matrix[row].size(); ++j) {
+            if (matrix[row][j] == 1.0) return j;
+        }
         std::size_t j = 0;
         while (matrix[row][j] == 0.0) ++j;
         return j;
     }();
-    V sum = in[static_cast<int>(first) * step];
+    V sum = in[first];
     if constexpr (factors[first] != 1.0) sum = static_cast<float>(factors[first]) * sum;
     [&]<std::size_t... j>(std::index_sequence<j...>) {
         const auto add = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
             constexpr auto factor = static_cast<float>(factors[i]);
-            [[maybe_unused]] V const& term = in[static_cast<int>(i) * step];
-            if constexpr (i <= first || factor == 0.0F)
+            if constexpr (i == first || factor == 0.0F)
                 return;
             else if constexpr (factor == 1.0F)
-                sum = sum + term;
+                sum = sum + in[i];
             else if constexpr (factor == -1.0F)
-                sum = sum - term;
+                sum = sum - in[i];
             else
-                sum = sum + factor * term;
+                sum = fma(factor, in[i], sum);
         };
         (add(std::integral_constant<std::size_t, j>{}), ...);
     }(std::make_index_sequence<factors.size()>{});
     return sum;
 }
 
-/// out = matrix * in * matrix', for an `in` of as many rows and columns as the matrix has columns.
-template <auto const& matrix, class V>
-PRIMSEL_INLINE void sandwich(const V* in, V* out) {
-    constexpr std::size_t rows = matrix.size();
-    constexpr int height = static_cast<int>(rows), size = static_cast<int>(matrix[0].size());
-    V half[rows * matrix[0].size()];
+/// Hands each element of matrix * in to put(i, value). What interpolation points p and -p share is computed once.
+template <auto const& matrix, class V, class Put>
+PRIMSEL_INLINE void transform(V (&in)[matrix[0].size()], Put const& put) {
+    constexpr std::size_t rows = matrix.size(), columns = matrix[0].size();
+    [&]<std::size_t... j>(std::index_sequence<j...>) {
+        const auto pair = [&]<std::size_t first>(std::integral_constant<std::size_t, first>) {
+            if constexpr (pair_of_column(matrix, first) == first) {
+                const V sum = in[first] + in[first + 1];
+                in[first + 1] = in[first] - in[first + 1];
+                in[first] = sum;
+            }
+        };
+        (pair(std::integral_constant<std::size_t, j>{}), ...);
+    }(std::make_index_sequence<columns>{});
     [&]<std::size_t... i>(std::index_sequence<i...>) {
-        for (int column = 0; column < size; ++column) {
-            ((half[static_cast<int>(i) * size + column] = combine<matrix, i>(in + column, size)), ...);
-        }
-        for (int row = 0; row < height; ++row) {
-            ((out[row * height + static_cast<int>(i)] = combine<matrix, i>(half + row * size, 1)), ...);
-        }
+        const auto row = [&]<std::size_t at>(std::integral_constant<std::size_t, at>) {
+            if constexpr (rows_mirrored(matrix, at)) {
+                const V even = combine<even_columns<matrix>, at>(in), odd = combine<odd_columns<matrix>, at>(in);
+                put(at, even + odd);
+                put(at + 1, even - odd);
+            } else if constexpr (at == 0 || !rows_mirrored(matrix, at - 1)) {
+                put(at, combine<paired<matrix>, at>(in));
+            }
+        };
+        (row(std::integral_constant<std::size_t, i>{}), ...);
     }(std::make_index_sequence<rows>{});
+}
+
+/// Hands each element of matrix * in * matrix' to put(row, column, value); get(row, column) gives those of `in`, which
+/// is square.
+template <auto const& matrix, class V, class Get, class Put>
+PRIMSEL_INLINE void sandwich(Get const& get, Put const& put) {
+    constexpr std::size_t rows = matrix.size(), size = matrix[0].size();
+    V half[rows][size];
+    for (std::size_t column = 0; column < size; ++column) {
+        V in[size];
+        PRIMSEL_UNROLL
+        for (std::size_t row = 0; row < size; ++row) in[row] = get(row, column);
+        transform<matrix>(in, [&](std::size_t row, V const& value) { half[row][column] = value; });
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+        transform<matrix>(half[row], [&](std::size_t column, V const& value) { put(row, column, value); });
+    }
 }
 
 /// Floats between tiles: 16 more than whole cache lines, so that neighbours do not meet in one cache set.
@@ -71,12 +163,29 @@ PRIMSEL_INLINE void for_channels(std::size_t channels, F const& work) {
     if (whole < channels) work(std::integral_constant<int, 1>{}, whole, channels);
 }
 
-/// dst[to] = clamp(value + residual[to]); the bias is in `value` already.
-template <class V>
-PRIMSEL_INLINE void finish_pixel(ConvArgs const& args, V value, std::size_t to) {
-    if (args.residual != nullptr) value = value + V::load(args.residual + to);
-    value.clamped(args.clamp.low, args.clamp.high).store(args.dst + to);
-}
+/// What becomes of an output pixel of n channels: dst = clamp(value + bias + residual). A copy of what it needs, since
+/// the compiler must take any store of floats for a change of the arguments.
+template <int n>
+class Finish {
+public:
+    using V = Lanes<n>;
+    PRIMSEL_INLINE Finish(ConvArgs const& args, std::size_t at)
+        : residual_(args.residual),
+          dst_(args.dst),
+          bias_(args.bias == nullptr ? V::all(0.0F) : V::load(args.bias + at)),
+          clamp_(args.clamp) {}
+    PRIMSEL_INLINE void operator()(V value, std::size_t to) const {
+        value = value + bias_;
+        if (residual_ != nullptr) value = value + V::load(residual_ + to);
+        value.clamped(clamp_.low, clamp_.high).store(dst_ + to);
+    }
+
+private:
+    const float* residual_;
+    float* dst_;
+    V bias_;
+    Clamp clamp_;
+};
 
 /// A tile is (m + r - 1) squared pixels of the image, of which m squared of the output come.
 template <int m, int r, class P>
@@ -125,17 +234,22 @@ struct WinogradTiles {
         }
     }
 
-    /// One tile of the image, all channels: dst[tap * tap_stride + c].
+    /// One tile of the image, all channels: dst[tap * tap_stride + c]. `zeros` are as many as there are channels, and
+    /// stand for the pixels outside.
     template <int vec>
-    static void transform_input(ConvShape const& s, const float* src, int tile, float* dst,
+    static void transform_input(ConvShape const& s, const float* src, const float* zeros, int tile, float* dst,
                                 std::size_t tap_stride) noexcept {
         const int h0 = tile / columns(s) * m - s.pad_top, w0 = tile % columns(s) * m - s.pad_left;
         const auto c = static_cast<std::size_t>(s.c);
         const float* pixels[taps];
-        for (int i = 0; i < taps; ++i) {
-            const int h = h0 + i / size, w = w0 + i % size;
-            const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
-            pixels[i] = in ? src + static_cast<std::size_t>(h * s.w + w) * c : nullptr;
+        for (int i = 0; i < size; ++i) {
+            const int h = h0 + i;
+            const float* row = src + static_cast<std::ptrdiff_t>(h * s.w + w0) * s.c;
+            for (int j = 0; j < size; ++j, row += c) {
+                const int w = w0 + j;
+                const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
+                pixels[i * size + j] = in ? row : zeros;
+            }
         }
         for_channels<vec>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
             transform_channels<n>(pixels, begin, end, dst, tap_stride);
@@ -147,7 +261,8 @@ struct WinogradTiles {
                                  std::size_t tap_stride) noexcept {
         const int h0 = tile / columns(s) * m, w0 = tile % columns(s) * m;
         const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0), static_cast<std::size_t>(s.out_w()),
-                            static_cast<std::size_t>(s.k), std::min(m, s.out_h() - h0), std::min(m, s.out_w() - w0)};
+                            static_cast<std::size_t>(s.k), static_cast<std::size_t>(std::min(m, s.out_h() - h0)),
+                            static_cast<std::size_t>(std::min(m, s.out_w() - w0))};
         for_channels<vec>(target.channels,
                           [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
                               finish_channels<n>(args, target, begin, end, src, tap_stride);
@@ -161,34 +276,32 @@ private:
                                                     float* dst, std::size_t tap_stride) noexcept {
         using V = Lanes<n>;
         for (std::size_t at = begin; at < end; at += n) {
-            V in[taps], out[taps];
-            for (int i = 0; i < taps; ++i) in[i] = pixels[i] != nullptr ? V::load(pixels[i] + at) : V::all(0.0F);
-            sandwich<input_matrix<m, r, P>>(in, out);
-            for (std::size_t i = 0; i < taps; ++i) out[i].store(dst + i * tap_stride + at);
+            sandwich<input_matrix<m, r, P>, V>(
+                [&](std::size_t row, std::size_t column) { return V::load(pixels[row * size + column] + at); },
+                [&](std::size_t row, std::size_t column, V const& value) {
+                    value.store(dst + (row * size + column) * tap_stride + at);
+                });
         }
     }
 
     /// Where a tile's outputs go: the first pixel, pixels to a row, and how many of the m squared there are.
     struct Target {
-        std::size_t first, row, channels;
-        int height, width;
+        std::size_t first, row, channels, height, width;
     };
     template <int n>
     PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& target, std::size_t begin,
                                                  std::size_t end, const float* src, std::size_t tap_stride) noexcept {
         using V = Lanes<n>;
         for (std::size_t at = begin; at < end; at += n) {
-            V in[taps], out[m * m];
-            for (std::size_t i = 0; i < taps; ++i) in[i] = V::load(src + i * tap_stride + at);
-            sandwich<output_matrix<m, r, P>>(in, out);
-            const V bias = args.bias == nullptr ? V::all(0.0F) : V::load(args.bias + at);
-            for (int row = 0; row < target.height; ++row) {
-                for (int column = 0; column < target.width; ++column) {
-                    const std::size_t pixel =
-                        target.first + static_cast<std::size_t>(row) * target.row + static_cast<std::size_t>(column);
-                    finish_pixel(args, out[row * m + column] + bias, pixel * target.channels + at);
-                }
-            }
+            const Finish<n> finish(args, at);
+            sandwich<output_matrix<m, r, P>, V>(
+                [&](std::size_t row, std::size_t column) {
+                    return V::load(src + (row * size + column) * tap_stride + at);
+                },
+                [&](std::size_t row, std::size_t column, V const& value) {
+                    if (row >= target.height || column >= target.width) return;
+                    finish(value, (target.first + row * target.row + column) * target.channels + at);
+                });
         }
     }
 };
