@@ -3,7 +3,7 @@
 
 #include "model.hpp"
 
-#include <primsel/core/openmp.hpp>
+#include <primsel/core/thread_pool.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/plan/plan.hpp>
@@ -55,13 +55,13 @@ public:
     [[nodiscard]] ps::Program& program() { return program_; }
     [[nodiscard]] std::span<const float* const> srcs() const { return srcs_; }
     [[nodiscard]] std::span<float* const> dsts() const { return dsts_; }
-    [[nodiscard]] ps::OpenMP& executor() { return executor_; }
+    [[nodiscard]] ps::ThreadPool& executor() { return executor_; }
     /// Spent making it.
     [[nodiscard]] double prepare_seconds() const { return prepare_seconds_; }
 
 private:
     ps::Timer timer_;
-    ps::OpenMP executor_;
+    ps::ThreadPool executor_;
     ps::Program program_;
     std::vector<std::vector<float>> inputs_, outputs_;
     std::vector<const float*> srcs_;

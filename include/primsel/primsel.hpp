@@ -1,6 +1,7 @@
 // The whole library but for the opt-in headers: core/openmp.hpp, primitive/gemm_eigen.hpp, network/boost_graph.hpp.
 #pragma once
 
+#include <primsel/core/thread_pool.hpp>
 #include <primsel/engine/compare.hpp>
 #include <primsel/engine/engine.hpp>
 #include <primsel/io/weights.hpp>

@@ -4,9 +4,11 @@
 // primsel/primsel.hpp
 // The whole library but for the opt-in headers: core/openmp.hpp, primitive/gemm_eigen.hpp, network/boost_graph.hpp.
 
-// primsel/engine/compare.hpp
+// primsel/core/thread_pool.hpp
+// Needs the system's threads: with a C library that keeps them apart (glibc before 2.34), compile and link with
+// -pthread.
 
-// primsel/core/timer.hpp
+// primsel/core/error.hpp
 
 // primsel/core/config.hpp
 // All of primsel's macros live here.
@@ -50,6 +52,377 @@
 #define PRIMSEL_INLINE inline __attribute__((always_inline))
 #define PRIMSEL_NOINLINE __attribute__((noinline))
 #define PRIMSEL_RESTRICT __restrict__
+
+#include <concepts>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Everything that set-up throws: the message names the file, the layer and the shapes involved. run() never throws.
+class error : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+namespace detail {
+inline void append(std::string& text, std::string_view part) { text += part; }
+inline void append(std::string& text, char part) { text += part; }
+template <std::integral T>
+void append(std::string& text, T part) {
+    text += std::to_string(part);
+}
+template <std::floating_point T>
+void append(std::string& text, T part) {
+    text += std::to_string(part);
+}
+template <class T>
+    requires requires(T const& part) {
+        { to_string(part) } -> std::convertible_to<std::string>;
+    }
+void append(std::string& text, T const& part) {
+    text += to_string(part);
+}
+}  // namespace detail
+
+/// The parts, one after the other, as text: strings, characters, numbers and whatever has a to_string.
+template <class... Parts>
+[[nodiscard]] std::string join(Parts const&... parts) {
+    std::string text;
+    (detail::append(text, parts), ...);
+    return text;
+}
+
+/// Throws an error whose message is the joined parts.
+template <class... Parts>
+[[noreturn]] void fail(Parts const&... parts) {
+    throw error(join(parts...));
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/core/executor.hpp
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A reference to a callable `void(std::size_t block, std::size_t worker)`: two pointers, no allocation. The callable
+/// must outlive it.
+class BlockFunction {
+public:
+    template <class F>
+        requires(!std::same_as<std::remove_cvref_t<F>, BlockFunction> && std::invocable<F&, std::size_t, std::size_t>)
+    // NOLINTNEXTLINE(google-explicit-constructor): a lambda is meant to convert
+    BlockFunction(F&& function)
+        : object_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))),
+          call_([](void* object, std::size_t block, std::size_t worker) {
+              (*static_cast<std::remove_reference_t<F>*>(object))(block, worker);
+          }) {}
+    void operator()(std::size_t block, std::size_t worker) const { call_(object_, block, worker); }
+
+private:
+    void* object_;
+    void (*call_)(void*, std::size_t, std::size_t);
+};
+
+/// Runs independent blocks of work. `parallel_for(n, f)` calls f(block, worker) exactly once for each block < n, in any
+/// order and on any thread, and returns when all are done; two calls that overlap in time have different workers, and
+/// worker < concurrency(). Neither may throw or allocate: run() calls them.
+///
+/// An executor may also have begin_run() and end_run(), both noexcept: they stand round the calls of one run, between
+/// which threads are better kept awake.
+///
+/// A minimal model:
+///     struct Mine {
+///         std::size_t concurrency() const noexcept { return 1; }
+///         void parallel_for(std::size_t n, primsel::BlockFunction f) noexcept { while (n-- > 0) f(n, 0); }
+///     };
+template <class E>
+concept Executor = requires(E executor, std::size_t blocks, BlockFunction function) {
+    { executor.concurrency() } noexcept -> std::convertible_to<std::size_t>;
+    { executor.parallel_for(blocks, function) } noexcept;
+};
+
+/// Everything on the calling thread, in order.
+struct Sequential {
+    [[nodiscard]] std::size_t concurrency() const noexcept { return 1; }
+    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
+        for (std::size_t block = 0; block < blocks; ++block) function(block, 0);
+    }
+};
+
+/// The caller's thread pool: `bulk(n, task)` calls task(0), ..., task(n - 1), on threads of its choice, and returns
+/// when all have returned. Blocks are handed out one by one, so that a slow thread takes fewer.
+template <class Bulk>
+class CallerPool {
+public:
+    CallerPool(std::size_t threads, Bulk bulk) : threads_(threads == 0 ? 1 : threads), bulk_(std::move(bulk)) {}
+
+    [[nodiscard]] std::size_t concurrency() const noexcept { return threads_; }
+    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
+        if (threads_ == 1 || blocks <= 1) return Sequential{}.parallel_for(blocks, function);
+        std::atomic<std::size_t> next = 0;
+        bulk_(threads_ < blocks ? threads_ : blocks, [&next, blocks, function](std::size_t worker) {
+            for (std::size_t block = next++; block < blocks; block = next++) function(block, worker);
+        });
+    }
+
+private:
+    std::size_t threads_;
+    Bulk bulk_;
+};
+
+/// A reference to any executor, so that a kernel is compiled once and not once per executor.
+class ExecutorRef {
+public:
+    template <Executor E>
+        requires(!std::same_as<E, ExecutorRef>)
+    // NOLINTNEXTLINE(google-explicit-constructor): an executor is meant to convert
+    ExecutorRef(E& executor) noexcept
+        : object_(std::addressof(executor)),
+          concurrency_(executor.concurrency()),
+          parallel_for_([](void* object, std::size_t blocks, BlockFunction function) noexcept {
+              static_cast<E*>(object)->parallel_for(blocks, function);
+          }) {
+        if constexpr (
+            requires { executor.begin_run(); } || requires { executor.end_run(); }) {
+            static_assert(noexcept(executor.begin_run())&& noexcept(executor.end_run()),
+                          "primsel: begin_run and end_run of an executor may not throw; see docs/core/executor.md");
+            begin_run_ = [](void* object) noexcept { static_cast<E*>(object)->begin_run(); };
+            end_run_ = [](void* object) noexcept { static_cast<E*>(object)->end_run(); };
+        }
+    }
+
+    [[nodiscard]] std::size_t concurrency() const noexcept { return concurrency_; }
+    void parallel_for(std::size_t blocks, BlockFunction function) const noexcept {
+        parallel_for_(object_, blocks, function);
+    }
+    /// Nothing, for an executor that has none.
+    void begin_run() const noexcept {
+        if (begin_run_ != nullptr) begin_run_(object_);
+    }
+    void end_run() const noexcept {
+        if (end_run_ != nullptr) end_run_(object_);
+    }
+
+private:
+    void* object_;
+    std::size_t concurrency_;
+    void (*parallel_for_)(void*, std::size_t, BlockFunction) noexcept;
+    void (*begin_run_)(void*) noexcept = nullptr;
+    void (*end_run_)(void*) noexcept = nullptr;
+};
+
+/// A run, for the executor: as long as this lives. Within one, runs are part of it: held over many, it keeps threads
+/// awake from one to the next.
+class RunScope {
+public:
+    explicit RunScope(ExecutorRef executor) noexcept : executor_(executor) { executor_.begin_run(); }
+    RunScope(RunScope const&) = delete;
+    RunScope& operator=(RunScope const&) = delete;
+    ~RunScope() { executor_.end_run(); }
+
+private:
+    ExecutorRef executor_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Tens of nanoseconds during which a waiting core leaves the memory alone.
+inline void pause() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory");  // most cores take no time at all over `yield`
+#endif
+}
+
+/// Waits a little for a condition; when in vain, lets other threads have the core.
+template <class Condition>
+bool spin_until(Condition const& condition) noexcept {
+    for (int i = 0; i < 1024; ++i) {
+        if (condition()) return true;
+        pause();
+    }
+    std::this_thread::yield();
+    return false;
+}
+
+}  // namespace detail
+
+/// The library's own threads: the caller's, which is worker 0, and threads - 1 more, started once. During a run they
+/// wait for work in a loop, for waking a thread takes as long as a small layer; when it ends they go to sleep. A
+/// parallel_for outside a run is a run of its own; RunScope makes many runs one.
+///
+/// Every worker has a share of the blocks, the same part of them in every call, so that it finds in its cache what it
+/// wrote before; who is done takes over blocks of the others. Nobody waits for a thread that has not woken up yet.
+///
+/// One caller at a time, and no parallel_for within a block.
+class ThreadPool {
+public:
+    /// As many as the machine runs at a time.
+    ThreadPool() : ThreadPool(std::thread::hardware_concurrency()) {}
+    /// Throws error if the system refuses so many. 0 is 1.
+    explicit ThreadPool(std::size_t threads) : state_(std::make_unique<State>(threads == 0 ? 1 : threads)) {
+        state_->start();
+    }
+
+    [[nodiscard]] std::size_t concurrency() const noexcept { return state_->shares.size(); }
+    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
+        if (concurrency() == 1 || blocks <= 1 || blocks > Share::most) {
+            return Sequential{}.parallel_for(blocks, function);
+        }
+        begin_run();
+        state_->parallel_for(blocks, function);
+        end_run();
+    }
+    void begin_run() noexcept { state_->begin_run(); }
+    void end_run() noexcept { state_->end_run(); }
+
+private:
+    /// Two cache lines of its own, for processors fetch lines in pairs.
+    static constexpr std::size_t apart = 128;
+
+    /// The blocks of one worker that nobody has taken yet. Whoever takes one may read the function, which stays until
+    /// all blocks are done: before that the caller writes no share again.
+    class alignas(apart) Share {
+    public:
+        static constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+
+        void give(std::size_t first, std::size_t last, BlockFunction function) noexcept {
+            function_ = function;
+            range_.store(std::uint64_t{first} << 32 | last, std::memory_order_release);
+        }
+        [[nodiscard]] bool empty() const noexcept { return empty(range_.load(std::memory_order_relaxed)); }
+        /// Runs blocks until none is left: their number. The owner takes the first ones, the others the last ones.
+        [[nodiscard]] std::size_t run(std::size_t worker, bool owner) noexcept {
+            std::size_t count = 0;
+            std::uint64_t range = range_.load(std::memory_order_relaxed);
+            while (!empty(range)) {
+                const std::uint64_t rest = owner ? range + (std::uint64_t{1} << 32) : range - 1;
+                if (!range_.compare_exchange_weak(range, rest, std::memory_order_acquire, std::memory_order_relaxed)) {
+                    continue;
+                }
+                (*function_)(owner ? first(range) : last(rest), worker);
+                ++count;
+                range = range_.load(std::memory_order_relaxed);
+            }
+            return count;
+        }
+
+    private:
+        [[nodiscard]] static std::size_t first(std::uint64_t range) noexcept { return range >> 32; }
+        [[nodiscard]] static std::size_t last(std::uint64_t range) noexcept { return range & most; }
+        [[nodiscard]] static bool empty(std::uint64_t range) noexcept { return first(range) == last(range); }
+
+        // The first one in the upper half, the end in the lower: both change at once.
+        std::atomic<std::uint64_t> range_ = 0;
+        std::optional<BlockFunction> function_;
+    };
+
+    enum class Phase : int { asleep, running, stopped };
+
+    /// Where it is does not change, for the threads know it.
+    struct State {
+        explicit State(std::size_t threads) : shares(threads) {}
+        State(State const&) = delete;
+        State& operator=(State const&) = delete;
+        ~State() {
+            phase.store(Phase::stopped);
+            phase.notify_all();
+            for (std::thread& thread : threads) thread.join();
+        }
+
+        void start() try {
+            threads.reserve(shares.size() - 1);
+            while (threads.size() + 1 < shares.size()) {
+                threads.emplace_back([this, worker = threads.size() + 1] { serve(worker); });
+            }
+        } catch (std::system_error const& refusal) {
+            fail("thread pool: cannot start thread ", threads.size() + 2, " of ", shares.size(), ": ", refusal.what());
+        }
+
+        void begin_run() noexcept {
+            if (depth++ > 0 || threads.empty()) return;
+            phase.store(Phase::running);
+            phase.notify_all();
+        }
+        void end_run() noexcept {
+            if (--depth == 0 && !threads.empty()) phase.store(Phase::asleep, std::memory_order_relaxed);
+        }
+
+        void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
+            const std::size_t parts = blocks < shares.size() ? blocks : shares.size();
+            for (std::size_t i = parts; i-- > 0;) {
+                shares[i].give(blocks * i / parts, blocks * (i + 1) / parts, function);
+            }
+            elsewhere += blocks - work(0);
+            while (!detail::spin_until([this] { return done.load(std::memory_order_acquire) == elsewhere; })) {
+            }
+        }
+
+        void serve(std::size_t worker) noexcept {
+            for (;;) {
+                const Phase now = phase.load(std::memory_order_relaxed);
+                if (now == Phase::stopped) return;
+                if (now == Phase::asleep) {
+                    phase.wait(now);
+                    continue;
+                }
+                if (const std::size_t count = work(worker); count > 0) {
+                    done.fetch_add(count, std::memory_order_release);
+                }
+                detail::spin_until([this, worker] {
+                    return !shares[worker].empty() || phase.load(std::memory_order_relaxed) != Phase::running;
+                });
+            }
+        }
+
+        /// Its own share, then what is left of the others'.
+        [[nodiscard]] std::size_t work(std::size_t worker) noexcept {
+            std::size_t count = shares[worker].run(worker, true);
+            for (std::size_t i = worker + 1; i < shares.size(); ++i) count += shares[i].run(worker, false);
+            for (std::size_t i = 0; i < worker; ++i) count += shares[i].run(worker, false);
+            return count;
+        }
+
+        std::vector<Share> shares;
+        std::vector<std::thread> threads;
+        // The caller's alone: open runs, and how many blocks others ran or are running since the beginning.
+        alignas(apart) std::size_t depth = 0;
+        std::size_t elsewhere = 0;
+        alignas(apart) std::atomic<Phase> phase = Phase::asleep;
+        // Of those blocks, how many are done.
+        alignas(apart) std::atomic<std::size_t> done = 0;
+    };
+
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/engine/compare.hpp
+
+// primsel/core/timer.hpp
 
 #include <chrono>
 
@@ -246,6 +619,8 @@ namespace primsel::inline PRIMSEL_ABI {
 struct Clamp {
     float low = -std::numeric_limits<float>::infinity();
     float high = std::numeric_limits<float>::infinity();
+    /// Whether it changes anything.
+    [[nodiscard]] constexpr bool bounded() const { return *this != Clamp{}; }
     friend constexpr bool operator==(Clamp const&, Clamp const&) = default;
 };
 inline constexpr Clamp relu_clamp{0.0F, std::numeric_limits<float>::infinity()};
@@ -470,106 +845,6 @@ struct LeakyRelu {
 
 // primsel/op/detail/blocks.hpp
 // How ops cut their work: by the shape alone, never by the number of threads.
-
-// primsel/core/executor.hpp
-
-#include <atomic>
-#include <concepts>
-#include <cstddef>
-#include <memory>
-#include <type_traits>
-#include <utility>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A reference to a callable `void(std::size_t block, std::size_t worker)`: two pointers, no allocation. The callable
-/// must outlive it.
-class BlockFunction {
-public:
-    template <class F>
-        requires(!std::same_as<std::remove_cvref_t<F>, BlockFunction> && std::invocable<F&, std::size_t, std::size_t>)
-    // NOLINTNEXTLINE(google-explicit-constructor): a lambda is meant to convert
-    BlockFunction(F&& function)
-        : object_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))),
-          call_([](void* object, std::size_t block, std::size_t worker) {
-              (*static_cast<std::remove_reference_t<F>*>(object))(block, worker);
-          }) {}
-    void operator()(std::size_t block, std::size_t worker) const { call_(object_, block, worker); }
-
-private:
-    void* object_;
-    void (*call_)(void*, std::size_t, std::size_t);
-};
-
-/// Runs independent blocks of work. `parallel_for(n, f)` calls f(block, worker) exactly once for each block < n, in any
-/// order and on any thread, and returns when all are done; two calls that overlap in time have different workers, and
-/// worker < concurrency(). Neither may throw or allocate: run() calls them.
-///
-/// A minimal model:
-///     struct Mine {
-///         std::size_t concurrency() const noexcept { return 1; }
-///         void parallel_for(std::size_t n, primsel::BlockFunction f) noexcept { while (n-- > 0) f(n, 0); }
-///     };
-template <class E>
-concept Executor = requires(E executor, std::size_t blocks, BlockFunction function) {
-    { executor.concurrency() } noexcept -> std::convertible_to<std::size_t>;
-    { executor.parallel_for(blocks, function) } noexcept;
-};
-
-/// Everything on the calling thread, in order.
-struct Sequential {
-    [[nodiscard]] std::size_t concurrency() const noexcept { return 1; }
-    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
-        for (std::size_t block = 0; block < blocks; ++block) function(block, 0);
-    }
-};
-
-/// The caller's thread pool: `bulk(n, task)` calls task(0), ..., task(n - 1), on threads of its choice, and returns
-/// when all have returned. Blocks are handed out one by one, so that a slow thread takes fewer.
-template <class Bulk>
-class CallerPool {
-public:
-    CallerPool(std::size_t threads, Bulk bulk) : threads_(threads == 0 ? 1 : threads), bulk_(std::move(bulk)) {}
-
-    [[nodiscard]] std::size_t concurrency() const noexcept { return threads_; }
-    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
-        if (threads_ == 1 || blocks <= 1) return Sequential{}.parallel_for(blocks, function);
-        std::atomic<std::size_t> next = 0;
-        bulk_(threads_ < blocks ? threads_ : blocks, [&next, blocks, function](std::size_t worker) {
-            for (std::size_t block = next++; block < blocks; block = next++) function(block, worker);
-        });
-    }
-
-private:
-    std::size_t threads_;
-    Bulk bulk_;
-};
-
-/// A reference to any executor, so that a kernel is compiled once and not once per executor.
-class ExecutorRef {
-public:
-    template <Executor E>
-        requires(!std::same_as<E, ExecutorRef>)
-    // NOLINTNEXTLINE(google-explicit-constructor): an executor is meant to convert
-    ExecutorRef(E& executor) noexcept
-        : object_(std::addressof(executor)),
-          concurrency_(executor.concurrency()),
-          parallel_for_([](void* object, std::size_t blocks, BlockFunction function) noexcept {
-              static_cast<E*>(object)->parallel_for(blocks, function);
-          }) {}
-
-    [[nodiscard]] std::size_t concurrency() const noexcept { return concurrency_; }
-    void parallel_for(std::size_t blocks, BlockFunction function) const noexcept {
-        parallel_for_(object_, blocks, function);
-    }
-
-private:
-    void* object_;
-    std::size_t concurrency_;
-    void (*parallel_for_)(void*, std::size_t, BlockFunction) noexcept;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
 #include <cstddef>
@@ -5160,57 +5435,6 @@ template <class Arch = default_arch>
 
 // primsel/pbqp/problem.hpp
 
-// primsel/core/error.hpp
-
-#include <concepts>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Everything that set-up throws: the message names the file, the layer and the shapes involved. run() never throws.
-class error : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
-namespace detail {
-inline void append(std::string& text, std::string_view part) { text += part; }
-inline void append(std::string& text, char part) { text += part; }
-template <std::integral T>
-void append(std::string& text, T part) {
-    text += std::to_string(part);
-}
-template <std::floating_point T>
-void append(std::string& text, T part) {
-    text += std::to_string(part);
-}
-template <class T>
-    requires requires(T const& part) {
-        { to_string(part) } -> std::convertible_to<std::string>;
-    }
-void append(std::string& text, T const& part) {
-    text += to_string(part);
-}
-}  // namespace detail
-
-/// The parts, one after the other, as text: strings, characters, numbers and whatever has a to_string.
-template <class... Parts>
-[[nodiscard]] std::string join(Parts const&... parts) {
-    std::string text;
-    (detail::append(text, parts), ...);
-    return text;
-}
-
-/// Throws an error whose message is the joined parts.
-template <class... Parts>
-[[noreturn]] void fail(Parts const&... parts) {
-    throw error(join(parts...));
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -6761,6 +6985,7 @@ public:
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
     /// overlap.
     void run(std::span<const float* const> srcs, std::span<float* const> dsts, ExecutorRef executor) noexcept {
+        const RunScope scope(executor);
         bind(srcs, dsts);
         for (std::size_t step = 0; step < steps_.size(); ++step) run_step(step, executor);
     }
@@ -7866,19 +8091,25 @@ void pack_kernel(ConvShape const& s, const float* kernel, DepthIndex const& dept
 
 #include <array>
 #include <cstddef>
+#include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// C = A B for a few rows of A and one panel of B, then the epilogue.
+/// C = A B for rows of A and one panel of B, then the epilogue.
 ///
-/// The depth is walked as outer x inner x run, so that A may be an image in place: `run` neighbours, then inner_step
-/// floats on to the next tap of a kernel row, then outer_step floats on to the next kernel row. B is a panel: for each
-/// step of the depth, as many floats as the panel is wide, padded with zeros to whole vectors.
+/// Rows of A lie a_stride apart; after every row_length of them, as many as an output row of the image has, the next
+/// begins row_step after the last one began. The depth is walked as outer x inner x run, so that A may be an image in
+/// place: `run` neighbours, then inner_step floats on to the next tap of a kernel row, then outer_step floats on to the
+/// next kernel row. B is a panel: for each step of the depth, as many floats as the panel is wide, padded with zeros to
+/// whole vectors.
 struct TileArgs {
     const float* a = nullptr;
     /// Floats between rows of A, where its columns are neighbours; between columns, where its rows are (transposed).
     std::size_t a_stride = 0;
+    int row_length = std::numeric_limits<int>::max();
+    std::size_t row_step = 0;
     int outer = 1, inner = 1, run = 0;
     std::size_t outer_step = 0, inner_step = 0;
     const float* b = nullptr;
@@ -7895,21 +8126,28 @@ struct TileArgs {
 };
 
 /// Vectors side by side in a full panel.
-inline constexpr int panel_vectors = 2;
 template <class Arch>
-inline constexpr int panel_width = panel_vectors * lanes<Arch>;
-
-/// Rows of the largest tile: its accumulators, a row of B and an element of A fill the registers.
+inline constexpr int panel_vectors = registers<Arch> == 32 ? 4 : 2;
 template <class Arch>
-inline constexpr int tile_rows = registers<Arch> == 32 ? 14 : 6;
+inline constexpr int panel_width = panel_vectors<Arch> * lanes<Arch>;
 
-/// The epilogue of a tile at the right edge of C, element by element: the same operations in the same order as the
-/// vectors', so that the bits do not depend on where a column lies. Not inlined: once is enough for all tiles.
-PRIMSEL_NOINLINE inline void finish_edge(TileArgs const& t, const float* sums, int rows, int width) noexcept {
+/// Rows of the largest tile that is `vectors` wide: its accumulators, a row of B and an element of A fit the vector
+/// registers, a pointer a row the general ones. What counts besides is how few loads and instructions a multiply-add
+/// needs: 10 loads for 24 in a tile of 6 x 4 vectors, 16 for 28 in one of 14 x 2.
+template <class Arch, int vectors>
+inline constexpr int most_rows = vectors == panel_vectors<Arch> ? 6 : 8;
+template <class Arch>
+inline constexpr int tile_rows = most_rows<Arch, panel_vectors<Arch>>;
+
+/// The epilogue of columns [first, t.columns) of a tile, element by element: the same operations in the same order as
+/// the vectors', so that the bits do not depend on where a column lies. Not inlined: once is enough for all tiles.
+PRIMSEL_NOINLINE inline void finish_edge(TileArgs const& t, const float* sums, int rows, int first) noexcept {
+    const int width = t.columns - first;
     for (int row = 0; row < rows; ++row) {
         float* c = t.c + static_cast<std::size_t>(row) * t.c_stride;
-        for (int column = 0; column < t.columns; ++column) {
-            float value = sums[row * width + column];
+        for (int i = 0; i < width; ++i) {
+            const int column = first + i;
+            float value = sums[row * static_cast<int>(alignment / sizeof(float)) + i];
             if (t.accumulate) value += c[column];
             if (t.row_bias != nullptr) value += t.row_bias[row];
             if (t.column_bias != nullptr) value += t.column_bias[column];
@@ -7923,23 +8161,25 @@ PRIMSEL_NOINLINE inline void finish_edge(TileArgs const& t, const float* sums, i
 
 template <class Arch, int rows, int vectors>
 PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors]) noexcept {
-    constexpr int width = vectors * lanes<Arch>;
-    if (t.columns != width) {
-        alignas(64) float buffer[rows * width];
+    const int whole = t.columns / lanes<Arch>;
+    if (whole < vectors && t.columns > whole * lanes<Arch>) {
+        constexpr int line = static_cast<int>(alignment / sizeof(float));
+        alignas(alignment) float buffer[rows * line];
         PRIMSEL_UNROLL
-        for (int row = 0; row < rows; ++row) {
+        for (int v = 0; v < vectors; ++v) {
+            if (v != whole) continue;
             PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) store<Arch>(buffer + row * width + v * lanes<Arch>, sums[row][v]);
+            for (int row = 0; row < rows; ++row) store<Arch>(buffer + row * line, sums[row][v]);
         }
-        finish_edge(t, buffer, rows, width);
-        return;
+        finish_edge(t, buffer, rows, whole * lanes<Arch>);
     }
     // One pass over the tile for each part that there is: a test within the passes would multiply the code.
     const auto each = [&](auto const& change) {
         PRIMSEL_UNROLL
-        for (int row = 0; row < rows; ++row) {
+        for (int v = 0; v < vectors; ++v) {
+            if (v >= whole) break;
             PRIMSEL_UNROLL
-            for (int v = 0; v < vectors; ++v) {
+            for (int row = 0; row < rows; ++row) {
                 change(sums[row][v], row, static_cast<std::size_t>(row) * t.c_stride, v * lanes<Arch>);
             }
         }
@@ -7953,42 +8193,42 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
     if (t.residual != nullptr) {
         each([&](V& sum, int, std::size_t offset, int at) { sum += load<Arch>(t.residual + offset + at); });
     }
-    const auto low = broadcast<Arch>(t.clamp.low), high = broadcast<Arch>(t.clamp.high);
-    each([&](V& sum, int, std::size_t offset, int at) { store<Arch>(t.c + offset + at, clamp<Arch>(sum, low, high)); });
+    if (t.clamp.bounded()) {
+        const auto low = broadcast<Arch>(t.clamp.low), high = broadcast<Arch>(t.clamp.high);
+        each([&](V& sum, int, std::size_t, int) { sum = clamp<Arch>(sum, low, high); });
+    }
+    each([&](V& sum, int, std::size_t offset, int at) { store<Arch>(t.c + offset + at, sum); });
 }
 
-/// A's columns are neighbours. A pointer for every three rows: x86 adds a register once and twice for free.
+/// A's columns are neighbours; its rows begin at rows_of_a.
 template <class Arch, int rows, int vectors>
-void tile(TileArgs const& t) noexcept {
-    constexpr int groups = (rows + 2) / 3, width = vectors * lanes<Arch>;
+void tile(TileArgs const& t, const float* const* rows_of_a) noexcept {
+    constexpr int width = vectors * lanes<Arch>;
     Floats<Arch> sums[rows][vectors];
     PRIMSEL_UNROLL
     for (int row = 0; row < rows; ++row) {
         PRIMSEL_UNROLL
         for (int v = 0; v < vectors; ++v) sums[row][v] = broadcast<Arch>(0.0F);
     }
-    const std::size_t stride = t.a_stride;
     const float* b = t.b;
     for (int outer = 0; outer < t.outer; ++outer) {
         for (int inner = 0; inner < t.inner; ++inner) {
-            const float* first =
-                t.a + static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
-            const float* a[groups];
+            const std::size_t offset =
+                static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
+            const float* a[rows];
             PRIMSEL_UNROLL
-            for (int g = 0; g < groups; ++g) a[g] = first + static_cast<std::size_t>(3 * g) * stride;
-            for (int step = 0; step < t.run; ++step) {
+            for (int row = 0; row < rows; ++row) a[row] = rows_of_a[row] + offset;
+            for (std::ptrdiff_t step = 0; step < t.run; ++step) {
                 Floats<Arch> row_of_b[vectors];
                 PRIMSEL_UNROLL
                 for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
                 b += width;
                 PRIMSEL_UNROLL
                 for (int row = 0; row < rows; ++row) {
-                    const auto element = broadcast<Arch>(a[row / 3][static_cast<std::size_t>(row % 3) * stride]);
+                    const auto element = broadcast<Arch>(a[row][step]);
                     PRIMSEL_UNROLL
                     for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
                 }
-                PRIMSEL_UNROLL
-                for (int g = 0; g < groups; ++g) ++a[g];
             }
         }
     }
@@ -8023,52 +8263,102 @@ void tile_transposed(TileArgs const& t) noexcept {
     finish<Arch>(t, sums);
 }
 
-using TileKernel = void (*)(TileArgs const&) noexcept;
+using TileKernel = void (*)(TileArgs const&, const float* const*) noexcept;
 
-/// kernel[rows - 1], for 1 to tile_rows rows.
+/// kernel[rows - 1], for 1 to most_rows rows.
 template <class Arch, int vectors>
 inline constexpr auto tile_kernels = []<int... i>(std::integer_sequence<int, i...>) {
     return std::array<TileKernel, sizeof...(i)>{&tile<Arch, i + 1, vectors>...};
-}(std::make_integer_sequence<int, tile_rows<Arch>>{});
+}(std::make_integer_sequence<int, most_rows<Arch, vectors>>{});
 
-/// Multiplies all `rows` rows of A with one panel that is `width` floats wide, in tiles as even as they can be: a small
-/// image of 49 rows is 13 + 12 + 12 + 12, not 3 x 14 + 7.
-template <class Arch>
-void multiply_panel(TileArgs t, int rows, int width) noexcept {
-    constexpr int most = tile_rows<Arch>;
-    auto const& kernels = width == lanes<Arch> ? tile_kernels<Arch, 1> : tile_kernels<Arch, panel_vectors>;
-    const int tiles = (rows + most - 1) / most;
+/// Calls work(integral_constant) with how many vectors a panel of `width` floats has.
+template <class Arch, int vectors = panel_vectors<Arch>, class Work>
+PRIMSEL_INLINE void with_vectors(int width, Work const& work) {
+    if constexpr (vectors == 1) {
+        work(std::integral_constant<int, 1>{});
+    } else {
+        if (width == vectors * lanes<Arch>) return work(std::integral_constant<int, vectors>{});
+        with_vectors<Arch, vectors - 1>(width, work);
+    }
+}
+
+/// Rows [first, last) of A times one panel, in tiles as even as they can be: an image of 49 rows is 4 x 6 + 5 x 5, not
+/// 8 x 6 + 1.
+template <class Arch, int vectors>
+void multiply_rows(TileArgs t, int first, int last) noexcept {
+    constexpr int most = most_rows<Arch, vectors>;
+    const int rows = last - first, tiles = (rows + most - 1) / most;
+    t.c += static_cast<std::size_t>(first) * t.c_stride;
+    if (t.row_bias != nullptr) t.row_bias += first;
+    if (t.residual != nullptr) t.residual += static_cast<std::size_t>(first) * t.c_stride;
+    int column = first % t.row_length;
+    const float* row_of_image = t.a + static_cast<std::size_t>(first / t.row_length) * t.row_step;
+    const float* next = row_of_image + static_cast<std::size_t>(column) * t.a_stride;
+    const float* rows_of_a[most];
     for (int i = 0; i < tiles; ++i) {
         const int count = rows / tiles + (i < rows % tiles ? 1 : 0);
-        kernels[static_cast<std::size_t>(count - 1)](t);
-        t.a += static_cast<std::size_t>(count) * t.a_stride;
+        for (int row = 0; row < count; ++row) {
+            rows_of_a[row] = next;
+            next += t.a_stride;
+            if (++column == t.row_length) {
+                row_of_image += t.row_step;
+                next = row_of_image;
+                column = 0;
+            }
+        }
+        tile_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](t, rows_of_a);
         t.c += static_cast<std::size_t>(count) * t.c_stride;
         if (t.row_bias != nullptr) t.row_bias += count;
         if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
     }
 }
 
+/// Rows [first, last) of A times one panel that is `width` floats wide. A panel too large for L2 is taken in parts, the
+/// sums of which meet in C.
+template <class Arch>
+void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept {
+    with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
+        constexpr int most_floats = 96 << 10;
+        const int depth = t.outer * t.inner * t.run, parts = (depth * width + most_floats - 1) / most_floats;
+        if (parts < 2 || last - first <= most_rows<Arch, vectors>) return multiply_rows<Arch, vectors>(t, first, last);
+        TileArgs part = t;
+        int* const split = t.outer > 1 ? &part.outer : t.inner > 1 ? &part.inner : &part.run;
+        const std::size_t step = t.outer > 1 ? t.outer_step : t.inner > 1 ? t.inner_step : 1;
+        const int whole = *split, size = (whole + parts - 1) / parts;
+        for (int begin = 0; begin < whole; begin += size) {
+            const bool last_part = begin + size >= whole;
+            *split = last_part ? whole - begin : size;
+            part.a = t.a + static_cast<std::size_t>(begin) * step;
+            part.accumulate = t.accumulate || begin > 0;
+            part.row_bias = last_part ? t.row_bias : nullptr;
+            part.column_bias = last_part ? t.column_bias : nullptr;
+            part.residual = last_part ? t.residual : nullptr;
+            part.clamp = last_part ? t.clamp : Clamp{};
+            multiply_rows<Arch, vectors>(part, first, last);
+            part.b += static_cast<std::size_t>(part.outer * part.inner * part.run) * static_cast<std::size_t>(width);
+        }
+    });
+}
+
 /// The same for an A that is stored transposed. Fewer kernels: full tiles, then halves, pairs and single rows.
 template <class Arch>
 void multiply_panel_transposed(TileArgs t, int rows, int width) noexcept {
-    constexpr int most = tile_rows<Arch>;
-    const auto run = [&]<int count>(std::integral_constant<int, count>) {
-        for (; rows >= count; rows -= count) {
-            if (width == lanes<Arch>) {
-                tile_transposed<Arch, count, 1>(t);
-            } else {
-                tile_transposed<Arch, count, panel_vectors>(t);
+    with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
+        constexpr int most = most_rows<Arch, vectors>;
+        const auto run = [&]<int count>(std::integral_constant<int, count>) {
+            for (; rows >= count; rows -= count) {
+                tile_transposed<Arch, count, vectors>(t);
+                t.a += count;
+                t.c += static_cast<std::size_t>(count) * t.c_stride;
+                if (t.row_bias != nullptr) t.row_bias += count;
+                if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
             }
-            t.a += count;
-            t.c += static_cast<std::size_t>(count) * t.c_stride;
-            if (t.row_bias != nullptr) t.row_bias += count;
-            if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
-        }
-    };
-    run(std::integral_constant<int, most>{});
-    run(std::integral_constant<int, most / 2>{});
-    run(std::integral_constant<int, 2>{});
-    run(std::integral_constant<int, 1>{});
+        };
+        run(std::integral_constant<int, most>{});
+        run(std::integral_constant<int, most / 2>{});
+        run(std::integral_constant<int, 2>{});
+        run(std::integral_constant<int, 1>{});
+    });
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
@@ -8079,16 +8369,15 @@ void multiply_panel_transposed(TileArgs t, int rows, int width) noexcept {
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// Columns of the panel that starts at column `first` of n: the full width, or one vector where that is enough.
-template <class Arch>
-[[nodiscard]] constexpr int panel_columns(int first, int n) {
-    return n - first <= lanes<Arch> ? lanes<Arch> : panel_width<Arch>;
-}
-/// n rounded up to what its panels hold.
+/// n rounded up to what its panels hold: whole vectors.
 template <class Arch>
 [[nodiscard]] constexpr int padded_columns(int n) {
-    const int last = (n - 1) / panel_width<Arch> * panel_width<Arch>;
-    return last + panel_columns<Arch>(last, n);
+    return (n + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
+}
+/// Columns of the panel that starts at column `first` of n: the full width, or the vectors that the rest fills.
+template <class Arch>
+[[nodiscard]] constexpr int panel_columns(int first, int n) {
+    return std::min(panel_width<Arch>, padded_columns<Arch>(n - first));
 }
 template <class Arch>
 [[nodiscard]] constexpr int panel_count(int n) {
@@ -8131,26 +8420,22 @@ void pack_panels(MatrixView const& b, int k, int n, float* dst) noexcept {
 /// how A's depth is walked; its b, columns and clamp are filled in here.
 template <class Arch>
 void multiply_panels(TileArgs const& whole, int first_row, int last_row, int n, const float* packed) noexcept {
-    const int depth = whole.outer * whole.inner * whole.run;
-    const auto row = static_cast<std::size_t>(first_row);
+    const auto depth = static_cast<std::size_t>(whole.outer * whole.inner * whole.run);
     for (int first = 0; first < n; first += panel_width<Arch>) {
         const int width = panel_columns<Arch>(first, n);
-        const auto column = static_cast<std::size_t>(first);
         TileArgs t = whole;
-        t.a += row * whole.a_stride;
-        t.b = packed + static_cast<std::size_t>(depth) * column;
-        t.c += row * whole.c_stride + column;
+        t.b = packed + depth * static_cast<std::size_t>(first);
+        t.c += first;
         t.columns = std::min(width, n - first);
-        if (t.row_bias != nullptr) t.row_bias += row;
-        if (t.column_bias != nullptr) t.column_bias += column;
-        if (t.residual != nullptr) t.residual += row * whole.c_stride + column;
-        multiply_panel<Arch>(t, last_row - first_row, width);
+        if (t.column_bias != nullptr) t.column_bias += first;
+        if (t.residual != nullptr) t.residual += first;
+        multiply_panel<Arch>(t, first_row, last_row, width);
     }
 }
 
 /// Rows of A that are multiplied with every panel before the next rows: few enough for L2, a multiple of the tile.
 template <class Arch>
-inline constexpr int block_rows = 112 / tile_rows<Arch> * tile_rows<Arch>;
+inline constexpr int block_rows = 96 / tile_rows<Arch> * tile_rows<Arch>;
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 
@@ -8221,7 +8506,7 @@ private:
         if (t.column_bias != nullptr) t.column_bias += column;
         if (t.residual != nullptr) t.residual += row * args.c_stride + column;
         if (args.a.column_stride == 1) {
-            detail::multiply_panel<Arch>(t, end - begin, width);
+            detail::multiply_panel<Arch>(t, 0, end - begin, width);
         } else {
             detail::multiply_panel_transposed<Arch>(t, end - begin, width);
         }
@@ -8787,14 +9072,10 @@ struct DirectHwc {
         const double columns = static_cast<double>(s.groups) * detail::padded_columns<Arch>(s.group_k());
         const double weights = 4.0 * s.depth() * columns, blocks = static_cast<double>(s.out_h()) / rows_per_block(s);
         const double in = 4.0 * static_cast<double>(s.in_shape().size()), out = 4.0 * pixels * s.k;
-        // A tile of few rows waits for the latency of its own multiply-adds.
-        const int row = pointwise(s) ? static_cast<int>(s.out_pixels()) : s.out_w();
-        const double slots = detail::panel_vectors * std::min(row, detail::tile_rows<Arch>);
-        const double stall = std::max(1.0, 10.0 / slots);
         Work work;
         if (s.padded()) work.add({.rate = Rate::vector, .operations = 0, .bytes = 2 * in, .working_set = in});
         return work.add({.rate = Rate::gemm,
-                         .operations = 2 * pixels * columns * s.depth() * stall,
+                         .operations = 2 * pixels * columns * s.depth(),
                          .bytes = in + weights * std::max(1.0, blocks) + 2 * out,
                          .working_set = in + weights + out});
     }
@@ -8841,32 +9122,24 @@ private:
         const int first_k = group * s.group_k();
         // Neighbouring taps of all channels are one run of the strip.
         const bool whole_row = s.groups == 1 && s.dilation_w == 1;
-        detail::TileArgs whole{.a_stride = static_cast<std::size_t>(s.stride_w) * c,
-                               .outer = s.fh,
-                               .inner = whole_row ? 1 : s.fw,
-                               .run = whole_row ? s.fw * s.c : s.group_c(),
-                               .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
-                               .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
-                               .c_stride = k,
-                               .clamp = args.clamp};
-        const float* packed =
-            args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k());
-        for (int column = 0; column < s.group_k(); column += detail::panel_width<Arch>) {
-            const int width = detail::panel_columns<Arch>(column, s.group_k());
-            detail::TileArgs t = whole;
-            t.b = packed + static_cast<std::size_t>(s.depth()) * static_cast<std::size_t>(column);
-            t.columns = std::min(width, s.group_k() - column);
-            if (args.bias != nullptr) t.column_bias = args.bias + first_k + column;
-            for (int oh = first; oh < last; ++oh) {
-                const std::size_t at =
-                    static_cast<std::size_t>(oh * s.out_w()) * k + static_cast<std::size_t>(first_k + column);
-                t.a = strip + static_cast<std::size_t>((oh - first) * s.stride_h) * row_floats(s) +
-                      static_cast<std::size_t>(group * s.group_c());
-                t.c = args.dst + at;
-                if (args.residual != nullptr) t.residual = args.residual + at;
-                detail::multiply_panel<Arch>(t, s.out_w(), width);
-            }
-        }
+        const std::size_t at = static_cast<std::size_t>(first * s.out_w()) * k + static_cast<std::size_t>(first_k);
+        const detail::TileArgs whole{.a = strip + static_cast<std::size_t>(group * s.group_c()),
+                                     .a_stride = static_cast<std::size_t>(s.stride_w) * c,
+                                     .row_length = s.out_w(),
+                                     .row_step = static_cast<std::size_t>(s.stride_h) * row_floats(s),
+                                     .outer = s.fh,
+                                     .inner = whole_row ? 1 : s.fw,
+                                     .run = whole_row ? s.fw * s.c : s.group_c(),
+                                     .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
+                                     .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
+                                     .c = args.dst + at,
+                                     .c_stride = k,
+                                     .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
+                                     .residual = args.residual == nullptr ? nullptr : args.residual + at,
+                                     .clamp = args.clamp};
+        detail::multiply_panels<Arch>(
+            whole, 0, (last - first) * s.out_w(), s.group_k(),
+            args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k()));
     }
 
     template <class Arch>
@@ -9454,10 +9727,10 @@ private:
                 t.c = args.dst + static_cast<std::size_t>(pixel) * k + at;
                 if (args.residual != nullptr) t.residual = args.residual + static_cast<std::size_t>(pixel) * k + at;
                 const auto index = static_cast<std::size_t>(std::min(rows, last - pixel) - 1);
-                const Kernel kernel =
-                    width == lanes<Arch> ? kernels<Arch, 1>[index] : kernels<Arch, detail::panel_vectors>[index];
-                kernel(t, pointers + (pixel - first) * s.taps(), s.taps(),
-                       static_cast<std::size_t>(group * s.group_c()));
+                detail::with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
+                    kernels<Arch, vectors>[index](t, pointers + (pixel - first) * s.taps(), s.taps(),
+                                                  static_cast<std::size_t>(group * s.group_c()));
+                });
             }
         }
     }
@@ -9887,7 +10160,7 @@ template <class Arch>
     const double lowered = 4.0 * static_cast<double>(lowered_floats);
     const double columns = static_cast<double>(s.groups) * padded_columns<Arch>(s.group_k());
     const double weights = 4.0 * s.depth() * columns, out = 4.0 * static_cast<double>(s.out_shape().size());
-    const double stall = std::max(1.0, 10.0 / (panel_vectors * std::min(rows, tile_rows<Arch>)));
+    const double stall = std::max(1.0, 10.0 / (panel_vectors<Arch> * std::min(rows, tile_rows<Arch>)));
     return Work{}
         .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * lowered, .working_set = lowered})
         .add({.rate = Rate::gemm,
@@ -10279,6 +10552,17 @@ struct Lanes {
         else
             return {{a * b.value.low, a * b.value.high}};
     }
+    /// a * b + c
+    [[nodiscard]] friend PRIMSEL_INLINE Lanes fma(float a, Lanes const& b, Lanes const& c) {
+        if constexpr (scalar) {
+            return {a * b.value + c.value};
+        } else if constexpr (whole) {
+            using arch = typename batch::arch_type;
+            return {primsel::fma<arch>(batch(a), b.value, c.value)};
+        } else {
+            return {{fma(a, b.value.low, c.value.low), fma(a, b.value.high, c.value.high)}};
+        }
+    }
     /// value held in [low, high]; NaN stays NaN.
     [[nodiscard]] PRIMSEL_INLINE Lanes clamped(float low, float high) const {
         if constexpr (scalar) {
@@ -10295,54 +10579,146 @@ struct Lanes {
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 
 #include <algorithm>
+#include <array>
 #include <type_traits>
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// The sum of matrix[row][j] * in[j * step] over j, leaving out what is zero and not multiplying by one.
+template <std::size_t rows, std::size_t columns>
+using Factors = std::array<std::array<double, columns>, rows>;
+
+/// The factors of `matrix` in columns of the given parity, zeros in the others.
+template <std::size_t rows, std::size_t columns>
+[[nodiscard]] constexpr Factors<rows, columns> with_parity(Factors<rows, columns> matrix, std::size_t parity) {
+    for (auto& row : matrix) {
+        for (std::size_t j = 0; j < columns; ++j) row[j] = j % 2 == parity ? row[j] : 0.0;
+    }
+    return matrix;
+}
+template <auto const& matrix>
+inline constexpr auto even_columns = with_parity(matrix, 0);
+template <auto const& matrix>
+inline constexpr auto odd_columns = with_parity(matrix, 1);
+
+/// Whether rows i and i + 1 belong to interpolation points p and -p: they differ in the sign of the odd columns alone.
+template <std::size_t rows, std::size_t columns>
+[[nodiscard]] constexpr bool rows_mirrored(Factors<rows, columns> const& matrix, std::size_t i) {
+    if (i + 1 >= rows) return false;
+    for (std::size_t j = 0; j < columns; ++j) {
+        if (matrix[i + 1][j] != (j % 2 == 0 ? matrix[i][j] : -matrix[i][j])) return false;
+    }
+    return true;
+}
+/// The same of columns j and j + 1, in the sign of the odd rows.
+template <std::size_t rows, std::size_t columns>
+[[nodiscard]] constexpr bool columns_mirrored(Factors<rows, columns> const& matrix, std::size_t j) {
+    if (j + 1 >= columns) return false;
+    for (std::size_t i = 0; i < rows; ++i) {
+        if (matrix[i][j + 1] != (i % 2 == 0 ? matrix[i][j] : -matrix[i][j])) return false;
+    }
+    return true;
+}
+/// The column that begins the mirrored pair which column j belongs to, or `columns`.
+template <std::size_t rows, std::size_t columns>
+[[nodiscard]] constexpr std::size_t pair_of_column(Factors<rows, columns> const& matrix, std::size_t j) {
+    for (std::size_t first = 0; first <= j; ++first) {
+        if (!columns_mirrored(matrix, first)) continue;
+        if (j <= first + 1) return first;
+        ++first;
+    }
+    return columns;
+}
+/// What is left to multiply with once the elements of each mirrored pair of columns have been replaced by their sum and
+/// their difference: even rows take the sum, odd rows the difference.
+template <std::size_t rows, std::size_t columns>
+[[nodiscard]] constexpr Factors<rows, columns> after_pairing(Factors<rows, columns> const& matrix) {
+    Factors<rows, columns> left = matrix;
+    for (std::size_t j = 0; j < columns; ++j) {
+        const std::size_t first = pair_of_column(matrix, j);
+        for (std::size_t i = 0; i < rows && first < columns; ++i) {
+            left[i][j] = i % 2 == j - first ? matrix[i][first] : 0.0;
+        }
+    }
+    return left;
+}
+template <auto const& matrix>
+inline constexpr auto paired = after_pairing(matrix);
+
+/// The sum of matrix[row][j] * in[j] over j: nothing for a zero, no multiplication by one.
 template <auto const& matrix, std::size_t row, class V>
-PRIMSEL_INLINE V combine(const V* in, int step) {
+PRIMSEL_INLINE V combine(const V* in) {
     constexpr auto factors = matrix[row];
     constexpr std::size_t first = [] {
+        for (std::size_t j = 0; j < matrix[row].size(); ++j) {
+            if (matrix[row][j] == 1.0) return j;
+        }
         std::size_t j = 0;
         while (matrix[row][j] == 0.0) ++j;
         return j;
     }();
-    V sum = in[static_cast<int>(first) * step];
+    V sum = in[first];
     if constexpr (factors[first] != 1.0) sum = static_cast<float>(factors[first]) * sum;
     [&]<std::size_t... j>(std::index_sequence<j...>) {
         const auto add = [&]<std::size_t i>(std::integral_constant<std::size_t, i>) {
             constexpr auto factor = static_cast<float>(factors[i]);
-            [[maybe_unused]] V const& term = in[static_cast<int>(i) * step];
-            if constexpr (i <= first || factor == 0.0F)
+            if constexpr (i == first || factor == 0.0F)
                 return;
             else if constexpr (factor == 1.0F)
-                sum = sum + term;
+                sum = sum + in[i];
             else if constexpr (factor == -1.0F)
-                sum = sum - term;
+                sum = sum - in[i];
             else
-                sum = sum + factor * term;
+                sum = fma(factor, in[i], sum);
         };
         (add(std::integral_constant<std::size_t, j>{}), ...);
     }(std::make_index_sequence<factors.size()>{});
     return sum;
 }
 
-/// out = matrix * in * matrix', for an `in` of as many rows and columns as the matrix has columns.
-template <auto const& matrix, class V>
-PRIMSEL_INLINE void sandwich(const V* in, V* out) {
-    constexpr std::size_t rows = matrix.size();
-    constexpr int height = static_cast<int>(rows), size = static_cast<int>(matrix[0].size());
-    V half[rows * matrix[0].size()];
+/// Hands each element of matrix * in to put(i, value). What interpolation points p and -p share is computed once.
+template <auto const& matrix, class V, class Put>
+PRIMSEL_INLINE void transform(V (&in)[matrix[0].size()], Put const& put) {
+    constexpr std::size_t rows = matrix.size(), columns = matrix[0].size();
+    [&]<std::size_t... j>(std::index_sequence<j...>) {
+        const auto pair = [&]<std::size_t first>(std::integral_constant<std::size_t, first>) {
+            if constexpr (pair_of_column(matrix, first) == first) {
+                const V sum = in[first] + in[first + 1];
+                in[first + 1] = in[first] - in[first + 1];
+                in[first] = sum;
+            }
+        };
+        (pair(std::integral_constant<std::size_t, j>{}), ...);
+    }(std::make_index_sequence<columns>{});
     [&]<std::size_t... i>(std::index_sequence<i...>) {
-        for (int column = 0; column < size; ++column) {
-            ((half[static_cast<int>(i) * size + column] = combine<matrix, i>(in + column, size)), ...);
-        }
-        for (int row = 0; row < height; ++row) {
-            ((out[row * height + static_cast<int>(i)] = combine<matrix, i>(half + row * size, 1)), ...);
-        }
+        const auto row = [&]<std::size_t at>(std::integral_constant<std::size_t, at>) {
+            if constexpr (rows_mirrored(matrix, at)) {
+                const V even = combine<even_columns<matrix>, at>(in), odd = combine<odd_columns<matrix>, at>(in);
+                put(at, even + odd);
+                put(at + 1, even - odd);
+            } else if constexpr (at == 0 || !rows_mirrored(matrix, at - 1)) {
+                put(at, combine<paired<matrix>, at>(in));
+            }
+        };
+        (row(std::integral_constant<std::size_t, i>{}), ...);
     }(std::make_index_sequence<rows>{});
+}
+
+/// Hands each element of matrix * in * matrix' to put(row, column, value); get(row, column) gives those of `in`, which
+/// is square.
+template <auto const& matrix, class V, class Get, class Put>
+PRIMSEL_INLINE void sandwich(Get const& get, Put const& put) {
+    constexpr std::size_t rows = matrix.size(), size = matrix[0].size();
+    V half[rows][size];
+    for (std::size_t column = 0; column < size; ++column) {
+        V in[size];
+        PRIMSEL_UNROLL
+        for (std::size_t row = 0; row < size; ++row) in[row] = get(row, column);
+        transform<matrix>(in, [&](std::size_t row, V const& value) { half[row][column] = value; });
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+        transform<matrix>(half[row], [&](std::size_t column, V const& value) { put(row, column, value); });
+    }
 }
 
 /// Floats between tiles: 16 more than whole cache lines, so that neighbours do not meet in one cache set.
@@ -10358,12 +10734,29 @@ PRIMSEL_INLINE void for_channels(std::size_t channels, F const& work) {
     if (whole < channels) work(std::integral_constant<int, 1>{}, whole, channels);
 }
 
-/// dst[to] = clamp(value + residual[to]); the bias is in `value` already.
-template <class V>
-PRIMSEL_INLINE void finish_pixel(ConvArgs const& args, V value, std::size_t to) {
-    if (args.residual != nullptr) value = value + V::load(args.residual + to);
-    value.clamped(args.clamp.low, args.clamp.high).store(args.dst + to);
-}
+/// What becomes of an output pixel of n channels: dst = clamp(value + bias + residual). A copy of what it needs, since
+/// the compiler must take any store of floats for a change of the arguments.
+template <int n>
+class Finish {
+public:
+    using V = Lanes<n>;
+    PRIMSEL_INLINE Finish(ConvArgs const& args, std::size_t at)
+        : residual_(args.residual),
+          dst_(args.dst),
+          bias_(args.bias == nullptr ? V::all(0.0F) : V::load(args.bias + at)),
+          clamp_(args.clamp) {}
+    PRIMSEL_INLINE void operator()(V value, std::size_t to) const {
+        value = value + bias_;
+        if (residual_ != nullptr) value = value + V::load(residual_ + to);
+        value.clamped(clamp_.low, clamp_.high).store(dst_ + to);
+    }
+
+private:
+    const float* residual_;
+    float* dst_;
+    V bias_;
+    Clamp clamp_;
+};
 
 /// A tile is (m + r - 1) squared pixels of the image, of which m squared of the output come.
 template <int m, int r, class P>
@@ -10412,17 +10805,22 @@ struct WinogradTiles {
         }
     }
 
-    /// One tile of the image, all channels: dst[tap * tap_stride + c].
+    /// One tile of the image, all channels: dst[tap * tap_stride + c]. `zeros` are as many as there are channels, and
+    /// stand for the pixels outside.
     template <int vec>
-    static void transform_input(ConvShape const& s, const float* src, int tile, float* dst,
+    static void transform_input(ConvShape const& s, const float* src, const float* zeros, int tile, float* dst,
                                 std::size_t tap_stride) noexcept {
         const int h0 = tile / columns(s) * m - s.pad_top, w0 = tile % columns(s) * m - s.pad_left;
         const auto c = static_cast<std::size_t>(s.c);
         const float* pixels[taps];
-        for (int i = 0; i < taps; ++i) {
-            const int h = h0 + i / size, w = w0 + i % size;
-            const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
-            pixels[i] = in ? src + static_cast<std::size_t>(h * s.w + w) * c : nullptr;
+        for (int i = 0; i < size; ++i) {
+            const int h = h0 + i;
+            const float* row = src + static_cast<std::ptrdiff_t>(h * s.w + w0) * s.c;
+            for (int j = 0; j < size; ++j, row += c) {
+                const int w = w0 + j;
+                const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
+                pixels[i * size + j] = in ? row : zeros;
+            }
         }
         for_channels<vec>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
             transform_channels<n>(pixels, begin, end, dst, tap_stride);
@@ -10434,7 +10832,8 @@ struct WinogradTiles {
                                  std::size_t tap_stride) noexcept {
         const int h0 = tile / columns(s) * m, w0 = tile % columns(s) * m;
         const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0), static_cast<std::size_t>(s.out_w()),
-                            static_cast<std::size_t>(s.k), std::min(m, s.out_h() - h0), std::min(m, s.out_w() - w0)};
+                            static_cast<std::size_t>(s.k), static_cast<std::size_t>(std::min(m, s.out_h() - h0)),
+                            static_cast<std::size_t>(std::min(m, s.out_w() - w0))};
         for_channels<vec>(target.channels,
                           [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
                               finish_channels<n>(args, target, begin, end, src, tap_stride);
@@ -10448,34 +10847,32 @@ private:
                                                     float* dst, std::size_t tap_stride) noexcept {
         using V = Lanes<n>;
         for (std::size_t at = begin; at < end; at += n) {
-            V in[taps], out[taps];
-            for (int i = 0; i < taps; ++i) in[i] = pixels[i] != nullptr ? V::load(pixels[i] + at) : V::all(0.0F);
-            sandwich<input_matrix<m, r, P>>(in, out);
-            for (std::size_t i = 0; i < taps; ++i) out[i].store(dst + i * tap_stride + at);
+            sandwich<input_matrix<m, r, P>, V>(
+                [&](std::size_t row, std::size_t column) { return V::load(pixels[row * size + column] + at); },
+                [&](std::size_t row, std::size_t column, V const& value) {
+                    value.store(dst + (row * size + column) * tap_stride + at);
+                });
         }
     }
 
     /// Where a tile's outputs go: the first pixel, pixels to a row, and how many of the m squared there are.
     struct Target {
-        std::size_t first, row, channels;
-        int height, width;
+        std::size_t first, row, channels, height, width;
     };
     template <int n>
     PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& target, std::size_t begin,
                                                  std::size_t end, const float* src, std::size_t tap_stride) noexcept {
         using V = Lanes<n>;
         for (std::size_t at = begin; at < end; at += n) {
-            V in[taps], out[m * m];
-            for (std::size_t i = 0; i < taps; ++i) in[i] = V::load(src + i * tap_stride + at);
-            sandwich<output_matrix<m, r, P>>(in, out);
-            const V bias = args.bias == nullptr ? V::all(0.0F) : V::load(args.bias + at);
-            for (int row = 0; row < target.height; ++row) {
-                for (int column = 0; column < target.width; ++column) {
-                    const std::size_t pixel =
-                        target.first + static_cast<std::size_t>(row) * target.row + static_cast<std::size_t>(column);
-                    finish_pixel(args, out[row * m + column] + bias, pixel * target.channels + at);
-                }
-            }
+            const Finish<n> finish(args, at);
+            sandwich<output_matrix<m, r, P>, V>(
+                [&](std::size_t row, std::size_t column) {
+                    return V::load(src + (row * size + column) * tap_stride + at);
+                },
+                [&](std::size_t row, std::size_t column, V const& value) {
+                    if (row >= target.height || column >= target.width) return;
+                    finish(value, (target.first + row * target.row + column) * target.channels + at);
+                });
         }
     }
 };
@@ -10483,6 +10880,7 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 
 #include <algorithm>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -10531,37 +10929,47 @@ public:
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        const Blocks blocks = blocks_of<Arch>(s);
-        return (blocks.count >= few_blocks ? workers : 1) * block_floats(s, blocks.tiles);
+        const Blocks blocks = blocks_of<Arch>(s, workers);
+        const std::size_t slots = blocks.shared ? 2 * taps : workers * (taps + 1);
+        return zeros(s) + slots * slot_floats(s, blocks.tiles);
     }
 
     /// Blocks of tiles are independent. Where they are few, the steps within each are shared out instead.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        const Blocks blocks = blocks_of<Arch>(s);
+        const Blocks blocks = blocks_of<Arch>(s, args.executor.concurrency());
         const int tiles = Tiles::rows(s) * Tiles::columns(s);
-        if (blocks.count >= few_blocks) {
-            const std::size_t slot = block_floats(s, blocks.tiles);
+        std::fill_n(args.scratch, zeros(s), 0.0F);
+        const auto range = [&](std::size_t block) {
+            const int first = static_cast<int>(block) * blocks.tiles;
+            return std::pair{first, std::min(first + blocks.tiles, tiles)};
+        };
+        const std::size_t slot = slot_floats(s, blocks.tiles);
+        float* slots = args.scratch + zeros(s);
+        if (blocks.shared) {
+            for (int block = 0; block < blocks.count; ++block) {
+                const auto [first, last] = range(static_cast<std::size_t>(block));
+                run_block<Arch>(s, args, first, last, slots + taps * slot, slots, args.executor);
+            }
+        } else {
             args.executor.parallel_for(static_cast<std::size_t>(blocks.count),
                                        [&](std::size_t block, std::size_t worker) {
-                                           const int first = static_cast<int>(block) * blocks.tiles;
+                                           const auto [first, last] = range(block);
                                            Sequential sequential;
-                                           run_block<Arch>(s, args, first, std::min(first + blocks.tiles, tiles),
-                                                           args.scratch + worker * slot, sequential);
+                                           // The product of a tap takes the place of the tap before it, which is used
+                                           // up.
+                                           float* y = slots + worker * (taps + 1) * slot;
+                                           run_block<Arch>(s, args, first, last, y + slot, y, sequential);
                                        });
-        } else {
-            for (int first = 0; first < tiles; first += blocks.tiles) {
-                run_block<Arch>(s, args, first, std::min(first + blocks.tiles, tiles), args.scratch, args.executor);
-            }
         }
     }
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const Blocks blocks = blocks_of<Arch>(s);
+        const Blocks blocks = blocks_of<Arch>(s, 1);
         const double tiles = 1.0 * Tiles::rows(s) * Tiles::columns(s), columns = detail::padded_columns<Arch>(s.k);
         const double u = 4.0 * taps * s.c * columns, v = 4.0 * taps * tiles * s.c, y = 4.0 * taps * tiles * s.k;
-        const double in_cache = 4.0 * static_cast<double>(block_floats(s, blocks.tiles));
+        const double in_cache = 4.0 * static_cast<double>((taps + 1) * slot_floats(s, blocks.tiles));
         const Rate rate = vec == 1 ? Rate::scalar : Rate::vector;
         // Each of the two passes of a transform makes about `size` operations an element; narrow vectors make more.
         const double narrow = std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
@@ -10577,51 +10985,55 @@ public:
     }
 
 private:
-    static constexpr int few_blocks = 4;
+    /// Blocks of tiles, and whether the work within each is shared out.
     struct Blocks {
         int count, tiles;
+        bool shared;
     };
 
-    [[nodiscard]] static constexpr std::size_t block_floats(ConvShape const& s, int tiles) {
-        return static_cast<std::size_t>(taps * tiles) * (detail::tile_stride(s.c) + detail::tile_stride(s.k));
+    [[nodiscard]] static constexpr std::size_t zeros(ConvShape const& s) {
+        return round_up_floats(static_cast<std::size_t>(s.c));
     }
-    /// The transformed tiles of a block stay in L2, unless the kernels are so large that reading them once a block
-    /// costs more than that.
+    /// A tap of a block of tiles: the tiles transformed, or their products.
+    [[nodiscard]] static constexpr std::size_t slot_floats(ConvShape const& s, int tiles) {
+        return static_cast<std::size_t>(tiles) * detail::tile_stride(std::max(s.c, s.k));
+    }
+    /// The transformed tiles of a block stay in L2 beside a panel of the kernels, unless the kernels are so large that
+    /// reading them once a block costs more than that.
     template <class Arch>
-    [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s) {
-        constexpr std::size_t l2 = 160 << 10, large = 768 << 10;
+    [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t workers) {
+        constexpr std::size_t l2 = 128 << 10, large = 1024 << 10;
         constexpr int step = detail::tile_rows<Arch>;
         const int tiles = Tiles::rows(s) * Tiles::columns(s);
         const std::size_t kernels =
             static_cast<std::size_t>(taps) * static_cast<std::size_t>(s.c) * static_cast<std::size_t>(s.k);
-        const std::size_t room = kernels > 2 * l2 ? large : l2;
-        const auto most = static_cast<int>(room / block_floats(s, 1));
+        const std::size_t room = kernels > 2 * l2 + l2 / 2 ? large : l2;
+        const auto most = static_cast<int>(room / ((taps + 1) * slot_floats(s, 1)));
         const int wanted = std::clamp(most / step * step, step, (tiles + step - 1) / step * step);
         const int count = (tiles + wanted - 1) / wanted;
-        return {count, std::min(tiles, ((tiles + count - 1) / count + step - 1) / step * step)};
+        return {count, std::min(tiles, ((tiles + count - 1) / count + step - 1) / step * step),
+                workers > 1 && count < 2 * static_cast<int>(workers)};
     }
 
+    /// v and y: tap after tap, the transformed tiles and their products with the kernels.
     template <class Arch>
-    static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* scratch,
+    static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* v, float* y,
                           ExecutorRef executor) noexcept {
         const int tiles = last - first;
         const std::size_t v_stride = detail::tile_stride(s.c), y_stride = detail::tile_stride(s.k);
-        const std::size_t v_tap = static_cast<std::size_t>(tiles) * v_stride,
-                          y_tap = static_cast<std::size_t>(tiles) * y_stride;
-        float* v = scratch;
-        float* y = scratch + taps * v_tap;
+        const std::size_t slot = slot_floats(s, tiles);
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
-            Tiles::template transform_input<vec>(s, args.src, first + static_cast<int>(tile), v + tile * v_stride,
-                                                 v_tap);
+            Tiles::template transform_input<vec>(s, args.src, args.scratch, first + static_cast<int>(tile),
+                                                 v + tile * v_stride, slot);
         });
         executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
             const detail::TileArgs product{
-                .a = v + tap * v_tap, .a_stride = v_stride, .run = s.c, .c = y + tap * y_tap, .c_stride = y_stride};
+                .a = v + tap * slot, .a_stride = v_stride, .run = s.c, .c = y + tap * slot, .c_stride = y_stride};
             detail::multiply_panels<Arch>(product, 0, tiles, s.k,
                                           args.weights + tap * detail::packed_size<Arch>(s.c, s.k));
         });
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
-            Tiles::template transform_output<vec>(s, args, first + static_cast<int>(tile), y + tile * y_stride, y_tap);
+            Tiles::template transform_output<vec>(s, args, first + static_cast<int>(tile), y + tile * y_stride, slot);
         });
     }
 };
@@ -10747,19 +11159,11 @@ private:
         for (std::size_t at = begin; at < end; at += n) {
             V in[taps];
             for (std::size_t i = 0; i < taps; ++i) in[i] = V::load(src + i * tap_stride + at);
-            const V bias = args.bias == nullptr ? V::all(0.0F) : V::load(args.bias + at);
+            const Finish<n> finish(args, at);
             transform<output_matrix<m, r, P>>(in, [&](std::size_t i, V const& sum) {
-                if (i < target.count) finish_pixel(args, sum + bias, target.first + i * target.step + at);
+                if (i < target.count) finish(sum, target.first + i * target.step + at);
             });
         }
-    }
-
-    /// Hands each element of matrix * in to `each`.
-    template <auto const& matrix, class V, class Each>
-    PRIMSEL_INLINE static void transform(const V* in, Each const& each) {
-        [&]<std::size_t... i>(std::index_sequence<i...>) {
-            (each(i, combine<matrix, i>(in, 1)), ...);
-        }(std::make_index_sequence<matrix.size()>{});
     }
 };
 

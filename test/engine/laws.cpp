@@ -111,6 +111,14 @@ TEST_CASE("the same bits on every call and for every number of threads, and run(
             ps::Program program(simplified, Engine::kernels(), engine.plan(), weights, threads);
             program.run(src.data(), again.data(), pool);
             CHECK(again == once);
+            ps::ThreadPool own(threads);
+            for (int run = 0; run < 3; ++run) {
+                std::ranges::fill(again, 0.0F);
+                const std::size_t allocations = scratch::allocations;
+                program.run(src.data(), again.data(), own);
+                CHECK(scratch::allocations == allocations);
+                CHECK(again == once);
+            }
         }
         Engine moved = std::move(engine);
         CHECK(result_of(moved, src) == once);

@@ -34,6 +34,9 @@ private:
 /// order and on any thread, and returns when all are done; two calls that overlap in time have different workers, and
 /// worker < concurrency(). Neither may throw or allocate: run() calls them.
 ///
+/// An executor may also have begin_run() and end_run(), both noexcept: they stand round the calls of one run, between
+/// which threads are better kept awake.
+///
 /// A minimal model:
 ///     struct Mine {
 ///         std::size_t concurrency() const noexcept { return 1; }
@@ -85,17 +88,47 @@ public:
           concurrency_(executor.concurrency()),
           parallel_for_([](void* object, std::size_t blocks, BlockFunction function) noexcept {
               static_cast<E*>(object)->parallel_for(blocks, function);
-          }) {}
+          }) {
+        if constexpr (
+            requires { executor.begin_run(); } || requires { executor.end_run(); }) {
+            static_assert(noexcept(executor.begin_run())&& noexcept(executor.end_run()),
+                          "primsel: begin_run and end_run of an executor may not throw; see docs/core/executor.md");
+            begin_run_ = [](void* object) noexcept { static_cast<E*>(object)->begin_run(); };
+            end_run_ = [](void* object) noexcept { static_cast<E*>(object)->end_run(); };
+        }
+    }
 
     [[nodiscard]] std::size_t concurrency() const noexcept { return concurrency_; }
     void parallel_for(std::size_t blocks, BlockFunction function) const noexcept {
         parallel_for_(object_, blocks, function);
+    }
+    /// Nothing, for an executor that has none.
+    void begin_run() const noexcept {
+        if (begin_run_ != nullptr) begin_run_(object_);
+    }
+    void end_run() const noexcept {
+        if (end_run_ != nullptr) end_run_(object_);
     }
 
 private:
     void* object_;
     std::size_t concurrency_;
     void (*parallel_for_)(void*, std::size_t, BlockFunction) noexcept;
+    void (*begin_run_)(void*) noexcept = nullptr;
+    void (*end_run_)(void*) noexcept = nullptr;
+};
+
+/// A run, for the executor: as long as this lives. Within one, runs are part of it: held over many, it keeps threads
+/// awake from one to the next.
+class RunScope {
+public:
+    explicit RunScope(ExecutorRef executor) noexcept : executor_(executor) { executor_.begin_run(); }
+    RunScope(RunScope const&) = delete;
+    RunScope& operator=(RunScope const&) = delete;
+    ~RunScope() { executor_.end_run(); }
+
+private:
+    ExecutorRef executor_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

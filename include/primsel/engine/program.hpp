@@ -44,6 +44,7 @@ public:
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
     /// overlap.
     void run(std::span<const float* const> srcs, std::span<float* const> dsts, ExecutorRef executor) noexcept {
+        const RunScope scope(executor);
         bind(srcs, dsts);
         for (std::size_t step = 0; step < steps_.size(); ++step) run_step(step, executor);
     }

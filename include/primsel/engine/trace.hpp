@@ -59,6 +59,9 @@ public:
         });
     }
 
+    void begin_run() noexcept { executor_.begin_run(); }
+    void end_run() noexcept { executor_.end_run(); }
+
     /// What parallel_for runs belongs to this step until told otherwise.
     void begin_step(std::size_t step) noexcept { step_ = step; }
     /// Of all workers since the last restart.
@@ -152,6 +155,7 @@ namespace detail {
     program.run(srcs, dsts, tracing);
     // The number of blocks is the same in every run; which worker takes them is not.
     tracing.restart(tracing.count());
+    const RunScope scope(tracing);
     program.bind(srcs, dsts);
     for (std::size_t i = 0; i < trace.steps.size(); ++i) {
         tracing.begin_step(i);
