@@ -3,6 +3,7 @@
 #include <primsel/layer/dense.hpp>
 #include <primsel/op/detail/vectors.hpp>
 #include <primsel/op/op.hpp>
+#include <primsel/tensor/transpose.hpp>
 
 #include <algorithm>
 
@@ -27,20 +28,20 @@ struct Op<DenseParams> {
     static void pack(DenseParams const& params, Shape input, OpWeights const& weights, float* dst) {
         const auto k = static_cast<std::size_t>(params.k);
         const std::size_t depth = input.size();
+        const auto h = static_cast<std::size_t>(input.h), w = static_cast<std::size_t>(input.w);
+        const Strides strides = L::strides(input);
         for (std::size_t begin = 0; begin < k; begin += panel) {
             const std::size_t width = panel_width(k - begin), used = std::min(width, k - begin);
             std::fill_n(dst, width, 0.0F);
             if (!weights.bias.empty()) std::copy_n(weights.bias.data() + begin, used, dst);
             dst += width;
+            if (used < width) std::fill_n(dst, depth * width, 0.0F);
             const float* src = weights.kernel.data() + begin * depth;
-            for (int c = 0; c < input.c; ++c) {
-                for (int h = 0; h < input.h; ++h) {
-                    for (int w = 0; w < input.w; ++w, ++src) {
-                        float* row = dst + L::offset(input, Coord{c, h, w}) * width;
-                        for (std::size_t i = 0; i < used; ++i) row[i] = src[i * depth];
-                        std::fill(row + used, row + width, 0.0F);
-                    }
-                }
+            const Even even = evenly<L>(input);
+            for (std::size_t from = 0; from < depth; from += even.count) {
+                const std::size_t row = from / w, channel = row / h;
+                const std::size_t to = channel * strides.c + row % h * strides.h + from % w * strides.w;
+                transpose_columns(src + from, depth, dst + to * width, even.step * width, used, 0, even.count);
             }
             dst += depth * width;
         }
@@ -52,6 +53,21 @@ struct Op<DenseParams> {
     }
 
 private:
+    /// How many elements of an image, a row at least, follow one another at one step in the layout: they are packed
+    /// together.
+    struct Even {
+        std::size_t count, step;
+    };
+    template <StridedLayout L>
+    [[nodiscard]] static Even evenly(Shape input) {
+        const Strides strides = L::strides(input);
+        const auto c = static_cast<std::size_t>(input.c), pixels = input.pixels(),
+                   w = static_cast<std::size_t>(input.w);
+        if (pixels == 1) return {c, strides.c};
+        if (strides.h != w * strides.w) return {w, strides.w};
+        return {strides.c == pixels * strides.w ? c * pixels : pixels, strides.w};
+    }
+
     static constexpr std::size_t panel = 32, half = 16;
     static constexpr std::size_t panel_width(std::size_t outputs) { return outputs > half ? panel : half; }
 

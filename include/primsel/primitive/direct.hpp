@@ -1,13 +1,13 @@
 #pragma once
 
 #include <primsel/core/fixed_string.hpp>
+#include <primsel/primitive/detail/depth_panels.hpp>
 #include <primsel/primitive/detail/panel.hpp>
 #include <primsel/primitive/detail/tap.hpp>
 #include <primsel/primitive/primitive.hpp>
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -77,27 +77,13 @@ struct DirectHwc {
 
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return static_cast<std::size_t>(s.groups) * detail::packed_size<Arch>(s.depth(), s.group_k());
+        return detail::depth_panels_size<Arch>(s);
     }
     /// The depth is ordered fh, fw, c: as the image is.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        const auto columns = static_cast<std::size_t>(s.group_k());
-        std::vector<float> matrix(static_cast<std::size_t>(s.depth()) * columns);
-        for (int group = 0; group < s.groups; ++group) {
-            float* out = matrix.data();
-            for (int fh = 0; fh < s.fh; ++fh) {
-                for (int fw = 0; fw < s.fw; ++fw) {
-                    for (int c = 0; c < s.group_c(); ++c) {
-                        for (int k = 0; k < s.group_k(); ++k) {
-                            *out++ = kernel[detail::kernel_index(s, group * s.group_k() + k, c, fh, fw)];
-                        }
-                    }
-                }
-            }
-            detail::pack_panels<Arch>(row_major(matrix.data(), columns), s.depth(), s.group_k(), dst);
-            dst += detail::packed_size<Arch>(s.depth(), s.group_k());
-        }
+        detail::pack_depth_panels<Arch>(
+            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.fw + fw) * s.group_c() + c; }, dst);
     }
 
     template <class Arch>

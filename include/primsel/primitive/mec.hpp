@@ -2,42 +2,16 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/fixed_string.hpp>
+#include <primsel/primitive/detail/depth_panels.hpp>
 #include <primsel/primitive/detail/panel.hpp>
 #include <primsel/primitive/detail/strip.hpp>
-#include <primsel/primitive/detail/tap.hpp>
 #include <primsel/primitive/primitive.hpp>
 
 #include <algorithm>
-#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
-
-/// The kernel of each group as a packed matrix depth x k; index(c, fh, fw) orders the depth.
-template <class Arch, class DepthIndex>
-void pack_depth_panels(ConvShape const& s, const float* kernel, DepthIndex const& depth_index, float* dst) {
-    const auto columns = static_cast<std::size_t>(s.group_k());
-    std::vector<float> matrix(static_cast<std::size_t>(s.depth()) * columns);
-    for (int group = 0; group < s.groups; ++group, dst += packed_size<Arch>(s.depth(), s.group_k())) {
-        for (int k = 0; k < s.group_k(); ++k) {
-            for (int c = 0; c < s.group_c(); ++c) {
-                for (int fh = 0; fh < s.fh; ++fh) {
-                    for (int fw = 0; fw < s.fw; ++fw) {
-                        const auto row = static_cast<std::size_t>(depth_index(c, fh, fw));
-                        matrix[row * columns + static_cast<std::size_t>(k)] =
-                            kernel[kernel_index(s, group * s.group_k() + k, c, fh, fw)];
-                    }
-                }
-            }
-        }
-        pack_panels<Arch>(row_major(matrix.data(), columns), s.depth(), s.group_k(), dst);
-    }
-}
-template <class Arch>
-[[nodiscard]] std::size_t depth_panels_size(ConvShape const& s) {
-    return static_cast<std::size_t>(s.groups) * packed_size<Arch>(s.depth(), s.group_k());
-}
 
 /// One output row, group after group, from a lowered matrix; `windows` says where the first window is and how the
 /// windows lie, `group_step` how far a group's window is from the next one's.

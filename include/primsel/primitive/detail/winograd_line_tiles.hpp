@@ -41,21 +41,19 @@ struct WinogradLineTiles {
         constexpr auto& g = kernel_matrix<m, r, P>;
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
         const std::size_t matrix = packed_size<Arch>(s.c, s.k);
-        // Straight into the panels, panel after panel: each matrix's is written from its beginning to its end.
+        // Straight into the panels, panel after panel.
         for (int first = 0; first < s.k; first += panel_width<Arch>) {
             const auto width = static_cast<std::size_t>(panel_columns<Arch>(first, s.k));
-            float* panel = dst + c * static_cast<std::size_t>(first);
-            for (std::size_t column = 0; column < c; ++column, panel += width) {
-                for (std::size_t n = 0; n < width; ++n) {
-                    const std::size_t row = static_cast<std::size_t>(first) + n;
+            for (std::size_t n = 0; n < width; n += static_cast<std::size_t>(lanes<Arch>)) {
+                const std::size_t row = static_cast<std::size_t>(first) + n;
+                float* panel = dst + c * static_cast<std::size_t>(first) + n;
+                for (std::size_t column = 0; column < c; ++column, panel += width) {
                     for (std::size_t line = 0; line < lines; ++line) {
+                        Kernels<Arch> in[r];
+                        gather<Arch>(in, kernel + (row * c + column) * (fh * fw) + line * fw, c * (fh * fw),
+                                     k - std::min(k, row));
                         for (std::size_t tap = 0; tap < taps; ++tap) {
-                            double sum = 0;
-                            if (row < k) {
-                                const float* of = kernel + (row * c + column) * (fh * fw) + line * fw;
-                                for (std::size_t t = 0; t < r; ++t) sum += g[tap][t] * static_cast<double>(of[t]);
-                            }
-                            panel[(tap * lines + line) * matrix + n] = static_cast<float>(sum);
+                            scatter<Arch>(weigh<Arch>(g[tap], in, 1), panel + (tap * lines + line) * matrix);
                         }
                     }
                 }

@@ -187,6 +187,34 @@ private:
     Clamp clamp_;
 };
 
+/// Elements of as many kernels as a vector has lanes, side by side.
+template <class Arch>
+using Kernels = std::array<double, static_cast<std::size_t>(lanes<Arch>)>;
+
+/// The sum of factors[t] * in[t * step] over t.
+template <class Arch, std::size_t r>
+[[nodiscard]] PRIMSEL_INLINE Kernels<Arch> weigh(std::array<double, r> const& factors, const Kernels<Arch>* in,
+                                                 std::size_t step) {
+    Kernels<Arch> sum{};
+    PRIMSEL_UNROLL
+    for (std::size_t t = 0; t < r; ++t) {
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += factors[t] * in[t * step][i];
+    }
+    return sum;
+}
+/// The same elements of kernels [first, k) that follow one another at `stride` floats, zeros beyond k.
+template <class Arch, std::size_t count>
+PRIMSEL_INLINE void gather(Kernels<Arch> (&to)[count], const float* src, std::size_t stride, std::size_t kernels) {
+    for (std::size_t t = 0; t < count; ++t) to[t] = {};
+    for (std::size_t i = 0; i < std::min(kernels, to[0].size()); ++i) {
+        for (std::size_t t = 0; t < count; ++t) to[t][i] = static_cast<double>(src[i * stride + t]);
+    }
+}
+template <class Arch>
+PRIMSEL_INLINE void scatter(Kernels<Arch> const& from, float* dst) {
+    for (std::size_t i = 0; i < from.size(); ++i) dst[i] = static_cast<float>(from[i]);
+}
+
 /// A tile is (m + r - 1) squared pixels of the image, of which m squared of the output come.
 template <int m, int r, class P>
 struct WinogradTiles {
@@ -202,31 +230,21 @@ struct WinogradTiles {
         constexpr auto& g = kernel_matrix<m, r, P>;
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
         const std::size_t matrix = packed_size<Arch>(s.c, s.k);
-        // Straight into the panels, panel after panel: each tap's is written from its beginning to its end.
+        // Straight into the panels, panel after panel.
         for (int first = 0; first < s.k; first += panel_width<Arch>) {
             const auto width = static_cast<std::size_t>(panel_columns<Arch>(first, s.k));
-            float* panel = dst + c * static_cast<std::size_t>(first);
-            for (std::size_t column = 0; column < c; ++column, panel += width) {
-                for (std::size_t n = 0; n < width; ++n) {
-                    const std::size_t row = static_cast<std::size_t>(first) + n;
-                    if (row >= k) {
-                        for (std::size_t tap = 0; tap < taps; ++tap) panel[tap * matrix + n] = 0;
-                        continue;
-                    }
-                    const float* taps_of = kernel + (row * c + column) * (r * r);
-                    double half[size][r];
+            for (std::size_t n = 0; n < width; n += static_cast<std::size_t>(lanes<Arch>)) {
+                const std::size_t row = static_cast<std::size_t>(first) + n;
+                float* panel = dst + c * static_cast<std::size_t>(first) + n;
+                for (std::size_t column = 0; column < c; ++column, panel += width) {
+                    Kernels<Arch> in[r * r], half[size * r];
+                    gather<Arch>(in, kernel + (row * c + column) * (r * r), c * (r * r), k - std::min(k, row));
                     for (std::size_t i = 0; i < size; ++i) {
-                        for (std::size_t j = 0; j < r; ++j) {
-                            half[i][j] = 0;
-                            for (std::size_t t = 0; t < r; ++t)
-                                half[i][j] += g[i][t] * static_cast<double>(taps_of[t * r + j]);
-                        }
+                        for (std::size_t j = 0; j < r; ++j) half[i * r + j] = weigh<Arch>(g[i], in + j, r);
                     }
                     for (std::size_t i = 0; i < size; ++i) {
                         for (std::size_t j = 0; j < size; ++j) {
-                            double sum = 0;
-                            for (std::size_t t = 0; t < r; ++t) sum += half[i][t] * g[j][t];
-                            panel[(i * size + j) * matrix + n] = static_cast<float>(sum);
+                            scatter<Arch>(weigh<Arch>(g[j], half + i * r, 1), panel + (i * size + j) * matrix);
                         }
                     }
                 }
