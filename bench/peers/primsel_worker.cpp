@@ -1,0 +1,160 @@
+// peers/primsel_worker MODEL.onnx INPUT.npy THREADS [--costs analytical|measured] [--plan FILE] [--max-error E]
+//
+// primsel among the engines that engines.py compares: loads the model, plans, and runs it once on the processors 0 to
+// THREADS - 1; says so in the line `ready {...}`; and then answers the lines of the standard input as engine_worker.py
+// does, which describes them.
+#include "probe.hpp"
+
+#include <primsel/core/thread_pool.hpp>
+#include <primsel/cost/analytical.hpp>
+#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/engine/fit.hpp>
+#include <primsel/engine/program.hpp>
+#include <primsel/io/npy.hpp>
+#include <primsel/io/onnx.hpp>
+#include <primsel/io/plan.hpp>
+#include <primsel/network/simplify.hpp>
+#include <primsel/pbqp/exact.hpp>
+#include <primsel/profile/measured.hpp>
+#include <primsel/version.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+namespace ps = primsel;
+
+struct Options {
+    std::string model, input, costs = "analytical", plan;
+    std::size_t threads = 1;
+    ps::PlanOptions planning;
+};
+
+Options parse(int argc, char** argv) {
+    if (argc < 4) ps::fail("primsel_worker MODEL.onnx INPUT.npy THREADS [--costs C] [--plan F] [--max-error E]");
+    Options options;
+    options.model = argv[1];
+    options.input = argv[2];
+    options.threads = static_cast<std::size_t>(std::atoi(argv[3]));
+    for (int i = 4; i < argc; i += 2) {
+        const std::string_view option = argv[i];
+        if (i + 1 == argc) ps::fail(option, ": needs a value");
+        if (option == "--costs")
+            options.costs = argv[i + 1];
+        else if (option == "--plan")
+            options.plan = argv[i + 1];
+        else if (option == "--max-error")
+            options.planning.max_error = std::strtod(argv[i + 1], nullptr);
+        else
+            ps::fail(option, ": no such option");
+    }
+    if (options.costs != "analytical" && options.costs != "measured") ps::fail("--costs ", options.costs, "?");
+    return options;
+}
+
+/// A line of /proc/self/status in KiB: VmRSS, VmHWM, RssAnon.
+long status_kib(std::string_view key) {
+    std::ifstream file("/proc/self/status");
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with(key)) return std::strtol(line.c_str() + key.size() + 1, nullptr, 10);
+    }
+    return 0;
+}
+
+/// From here on VmHWM is the peak of what follows.
+void reset_peak() { std::ofstream("/proc/self/clear_refs") << "5\n"; }
+
+/// Seconds of the clock that is the same for all processes.
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+ps::Plan make_plan(ps::Graph const& graph, ps::Kernels const& kernels, Options const& options) {
+    if (!options.plan.empty()) return ps::read_plan(options.plan);
+    const auto plan = [&](auto costs) {
+        return ps::make_fitting_plan(graph, kernels, costs, ps::ExactPbqp{}, options.planning, options.threads);
+    };
+    return options.costs == "measured" ? plan(ps::Measured{}) : plan(ps::Analytical{});
+}
+
+struct Network {
+    ps::ThreadPool executor;
+    ps::Plan plan;
+    ps::Program program;
+    std::vector<float> logits;
+
+    static Network load(Options const& options, int size) {
+        const ps::OnnxModel file =
+            ps::load_onnx(options.model, {.batch = 1, .image = {size, size}, .dims = {}, .values = {}});
+        const ps::Graph graph = ps::simplify(file.graph);
+        const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+        ps::Plan plan = make_plan(graph, kernels, options);
+        ps::Program program(graph, kernels, plan, file.weights, options.threads);
+        std::vector<float> logits(program.out_floats());
+        return {ps::ThreadPool(options.threads), std::move(plan), std::move(program), std::move(logits)};
+    }
+    /// Milliseconds.
+    double run(std::vector<float> const& image) {
+        const ps::Timer timer;
+        program.run(image.data(), logits.data(), executor);
+        return timer.seconds() * 1e3;
+    }
+};
+
+void serve(Network& network, std::vector<float> const& image) {
+    for (std::string line; std::getline(std::cin, line) && line != "quit";) {
+        if (line.starts_with("run ")) {
+            const int runs = std::atoi(line.c_str() + 4);
+            for (int i = 0; i < runs; ++i) std::printf("%s%.6f", i == 0 ? "" : " ", network.run(image));
+            std::printf("\n");
+        } else if (line.starts_with("output ")) {
+            const std::vector<std::int64_t> dims{1, static_cast<std::int64_t>(network.logits.size())};
+            ps::write_npy(line.substr(7), dims, network.logits, ps::NpyType::float32);
+            std::printf("ok\n");
+        } else if (line == "memory") {
+            std::printf("{\"peak_kib\": %ld, \"held_kib\": %ld}\n", status_kib("VmHWM"), status_kib("RssAnon"));
+        } else {
+            ps::fail(line, "?");
+        }
+        std::fflush(stdout);
+    }
+}
+
+void work(Options const& options) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    for (std::size_t cpu = 0; cpu < options.threads; ++cpu) CPU_SET(cpu, &cpus);
+    if (sched_setaffinity(0, sizeof(cpus), &cpus) != 0) ps::fail("may not run on ", options.threads, " processors");
+
+    const ps::NpyArray image = ps::read_npy(options.input);
+    const auto size = static_cast<int>(image.dims.back());
+    reset_peak();
+    const long before = status_kib("VmRSS"), before_anon = status_kib("RssAnon");
+    const double start = now();
+    Network network = Network::load(options, size);
+    const double loaded = now(), first = network.run(image.values);
+    std::printf(
+        "ready {\"version\": \"%s\", \"import_end\": %.6f, \"answered\": %.6f, \"load_ms\": %.3f, "
+        "\"first_run_ms\": %.3f, \"before_kib\": %ld, \"before_anon_kib\": %ld, \"predicted_ms\": %.4f}\n",
+        ps::version.data(), start, now(), (loaded - start) * 1e3, first, before, before_anon,
+        network.plan.total_seconds * 1e3);
+    std::fflush(stdout);
+    serve(network, image.values);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        work(parse(argc, argv));
+    } catch (std::exception const& fault) {
+        std::fprintf(stderr, "primsel_worker: %s\n", fault.what());
+        return 1;
+    }
+}
