@@ -2563,10 +2563,32 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// dst[column][row] = src[row][column] of three rows, such as the planes of a colour image: four columns at a time,
+/// each store's fourth float overwritten by the next.
+inline void interleave_three(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
+                             std::size_t first, std::size_t last) {
+    std::size_t column = first;
+    for (; column + 4 < last; column += 4) {
+        FourFloats r0 = FourFloats::load_unaligned(src + column);
+        FourFloats r1 = FourFloats::load_unaligned(src + src_stride + column);
+        FourFloats r2 = FourFloats::load_unaligned(src + 2 * src_stride + column);
+        FourFloats r3 = r2;
+        transpose(r0, r1, r2, r3);
+        r0.store_unaligned(dst + 3 * column);
+        r1.store_unaligned(dst + 3 * column + 3);
+        r2.store_unaligned(dst + 3 * column + 6);
+        r3.store_unaligned(dst + 3 * column + 9);
+    }
+    for (; column < last; ++column) {
+        for (std::size_t row = 0; row < 3; ++row) dst[3 * column + row] = src[row * src_stride + column];
+    }
+}
+
 /// dst[column][row] = src[row][column] for columns [first, last): a matrix of `rows` rows, src_stride and dst_stride
 /// floats apart. Four by four in registers; blocks of 16 columns, so that the lines of dst being written stay in L1.
 inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
                               std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
+    if (rows == 3 && dst_stride == 3) return interleave_three(src, src_stride, dst, first, last);
     constexpr std::size_t block = 16;
     for (std::size_t begin = first; begin < last; begin += block) {
         const std::size_t end = std::min(begin + block, last);
@@ -3120,20 +3142,20 @@ struct Op<DenseParams> {
     static void pack(DenseParams const& params, Shape input, OpWeights const& weights, float* dst) {
         const auto k = static_cast<std::size_t>(params.k);
         const std::size_t depth = input.size();
+        const auto h = static_cast<std::size_t>(input.h), w = static_cast<std::size_t>(input.w);
+        const Strides strides = L::strides(input);
         for (std::size_t begin = 0; begin < k; begin += panel) {
             const std::size_t width = panel_width(k - begin), used = std::min(width, k - begin);
             std::fill_n(dst, width, 0.0F);
             if (!weights.bias.empty()) std::copy_n(weights.bias.data() + begin, used, dst);
             dst += width;
+            if (used < width) std::fill_n(dst, depth * width, 0.0F);
             const float* src = weights.kernel.data() + begin * depth;
-            for (int c = 0; c < input.c; ++c) {
-                for (int h = 0; h < input.h; ++h) {
-                    for (int w = 0; w < input.w; ++w, ++src) {
-                        float* row = dst + L::offset(input, Coord{c, h, w}) * width;
-                        for (std::size_t i = 0; i < used; ++i) row[i] = src[i * depth];
-                        std::fill(row + used, row + width, 0.0F);
-                    }
-                }
+            const Even even = evenly<L>(input);
+            for (std::size_t from = 0; from < depth; from += even.count) {
+                const std::size_t row = from / w, channel = row / h;
+                const std::size_t to = channel * strides.c + row % h * strides.h + from % w * strides.w;
+                transpose_columns(src + from, depth, dst + to * width, even.step * width, used, 0, even.count);
             }
             dst += depth * width;
         }
@@ -3145,6 +3167,21 @@ struct Op<DenseParams> {
     }
 
 private:
+    /// How many elements of an image, a row at least, follow one another at one step in the layout: they are packed
+    /// together.
+    struct Even {
+        std::size_t count, step;
+    };
+    template <StridedLayout L>
+    [[nodiscard]] static Even evenly(Shape input) {
+        const Strides strides = L::strides(input);
+        const auto c = static_cast<std::size_t>(input.c), pixels = input.pixels(),
+                   w = static_cast<std::size_t>(input.w);
+        if (pixels == 1) return {c, strides.c};
+        if (strides.h != w * strides.w) return {w, strides.w};
+        return {strides.c == pixels * strides.w ? c * pixels : pixels, strides.w};
+    }
+
     static constexpr std::size_t panel = 32, half = 16;
     static constexpr std::size_t panel_width(std::size_t outputs) { return outputs > half ? panel : half; }
 
@@ -5276,6 +5313,7 @@ concept CostModel =
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -5320,23 +5358,26 @@ double best_rate(double seconds, double amount, Work const& work) {
     return best;
 }
 
-template <class Arch>
-double measure_fma() {
-    constexpr int sums = 12, rounds = 20'000;
+/// Indices instead of loops: the sums must stay in registers however little the compiler optimises, and differ, lest it
+/// compute one of them only.
+template <class Arch, std::size_t... i>
+double measure_fma(std::index_sequence<i...>) {
+    constexpr int rounds = 20'000;
     volatile float factor_source = 0.999F;
-    return best_rate(0.006, 2.0 * sums * rounds * lanes<Arch>, [&] {
-        Floats<Arch> sum[sums];
+    return best_rate(0.006, 2.0 * sizeof...(i) * rounds * lanes<Arch>, [&] {
         const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
-        for (auto& one : sum) one = factor;
-        for (int round = 0; round < rounds; ++round) {
-            PRIMSEL_UNROLL
-            for (int i = 0; i < sums; ++i) sum[i] = fma<Arch>(sum[i], factor, term);
-        }
+        Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
+        for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
         alignas(alignment) float kept[lanes<Arch>];
-        for (int i = 1; i < sums; ++i) sum[0] += sum[i];
-        store<Arch>(kept, sum[0]);
+        Floats<Arch> all = broadcast<Arch>(0.0F);
+        ((all += sum[i]), ...);
+        store<Arch>(kept, all);
         factor_source = kept[0] * 1e-9F + 0.999F;
     });
+}
+template <class Arch>
+double measure_fma() {
+    return measure_fma<Arch>(std::make_index_sequence<12>{});
 }
 
 template <class Arch>
@@ -7781,8 +7822,8 @@ template <CostModel Model, Solver S>
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
-/// bounds it and its traffic at the speed of the memory level that holds its working set. Nothing to train; the
-/// machine's few figures are measured once.
+/// bounds it and its traffic at the speed of the memory level that holds its working set; and the time to read its
+/// weights from memory. Nothing to train; the machine's few figures are measured once.
 class Analytical {
 public:
     static constexpr std::string_view name = "analytical";
@@ -7791,11 +7832,13 @@ public:
 
     void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
+            auto const& primitive = kernels.primitives[queries[i].primitive];
             double sum = overhead;
-            for (Phase const& phase : kernels.primitives[queries[i].primitive].work(queries[i].shape)) {
-                sum += phase_seconds(phase);
-            }
-            seconds[i] = sum * queries[i].shape.batch;
+            for (Phase const& phase : primitive.work(queries[i].shape)) sum += phase_seconds(phase);
+            // The other layers of a network have pushed the weights out of the caches; hardly anything hides the time
+            // that they take to come back.
+            const double weights = 4.0 * static_cast<double>(primitive.packed_floats(queries[i].shape));
+            seconds[i] = sum * queries[i].shape.batch + weights / machine_.bandwidth.back();
         }
     }
     void predict(Kernels const&, std::span<const TransformQuery> queries, std::span<double> seconds) const {
@@ -8697,6 +8740,14 @@ struct DepthwiseHwc {
             repeat_channels(s, args);
             src = args.scratch;
         }
+        if (has_blocks<Arch>(s)) {
+            if (s.stride_w == 1) {
+                run_blocks<Arch, 1>(s, args, src);
+            } else {
+                run_blocks<Arch, 2>(s, args, src);
+            }
+            return;
+        }
         args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&s, &args, src](std::size_t row, std::size_t) {
             const int channels = s.k, width = lanes<Arch>;
             if (channels < width) {
@@ -8718,6 +8769,13 @@ struct DepthwiseHwc {
         Work work;
         if (s.k != s.c)
             work.add({.rate = Rate::scalar, .operations = image / 4, .bytes = 2 * image, .working_set = image});
+        // Blocks reach about a third of the peak on cached data.
+        if (has_blocks<Arch>(s)) {
+            return work.add({.rate = Rate::gemm,
+                             .operations = 3 * s.operations() / s.batch,
+                             .bytes = image + 2 * out,
+                             .working_set = image + out});
+        }
         return work.add({.rate = s.k < lanes<Arch> ? Rate::scalar : Rate::vector,
                          .operations = s.operations() / s.batch,
                          .bytes = out * s.taps(),
@@ -8726,6 +8784,114 @@ struct DepthwiseHwc {
 
 private:
     static constexpr int pixels_at_once = 8;
+
+    /// Outputs of a block of the 3x3 kernel: its sums, the nine weights and an input fit the registers. Each input is
+    /// loaded once for all the outputs that it goes into.
+    template <class Arch>
+    static constexpr int block_rows = registers<Arch> == 32 ? 2 : 1;
+    template <class Arch>
+    static constexpr int block_columns = registers<Arch> == 32 ? 7 : 4;
+
+    template <class Arch>
+    [[nodiscard]] static bool has_blocks(ConvShape const& s) {
+        const bool square = s.fh == 3 && s.fw == 3 && s.stride_h == s.stride_w && s.stride_w <= 2 && !s.dilated();
+        const bool narrow =
+            s.pad_left <= 1 && s.pad_top <= 1 && (s.out_w() - 1) * s.stride_w + s.fw - 1 - s.pad_left <= s.w;
+        return square && narrow && s.k >= lanes<Arch> && s.out_w() >= block_columns<Arch>;
+    }
+
+    template <class Arch, int stride>
+    static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
+        constexpr int rows = block_rows<Arch>;
+        args.executor.parallel_for(static_cast<std::size_t>((s.out_h() + rows - 1) / rows),
+                                   [&s, &args, src](std::size_t block, std::size_t) {
+                                       const int first = static_cast<int>(block) * rows;
+                                       if (first + rows <= s.out_h()) {
+                                           run_block_row<Arch, rows, stride>(s, args, src, first);
+                                       } else {
+                                           run_block_row<Arch, 1, stride>(s, args, src, first);
+                                       }
+                                   });
+    }
+
+    /// `rows` output rows; the last block and the last channels overlap their neighbours where they do not fill theirs.
+    template <class Arch, int rows, int stride>
+    static void run_block_row(ConvShape const& s, ConvArgs const& args, const float* src, int first) noexcept {
+        constexpr int columns = block_columns<Arch>, in_rows = (rows - 1) * stride + 3;
+        const auto channels = static_cast<std::size_t>(s.k);
+        const float* lines[in_rows];
+        for (int i = 0; i < in_rows; ++i) {
+            const int h = first * stride - s.pad_top + i;
+            lines[i] = h >= 0 && h < s.h ? src + static_cast<std::size_t>(h * s.w) * channels : nullptr;
+        }
+        for (int column = 0; column < s.out_w(); column += columns) {
+            const int ow = std::min(column, s.out_w() - columns);
+            for (int k = 0; k < s.k; k += lanes<Arch>) {
+                run_block<Arch, rows, stride>(s, args, lines, first, ow,
+                                              static_cast<std::size_t>(std::min(k, s.k - lanes<Arch>)));
+            }
+        }
+    }
+
+    template <class Arch, int rows, int stride>
+    PRIMSEL_INLINE static void run_block(ConvShape const& s, ConvArgs const& args, const float* const* lines, int oh,
+                                         int ow, std::size_t at) noexcept {
+        constexpr int columns = block_columns<Arch>, in_rows = (rows - 1) * stride + 3,
+                      in_columns = (columns - 1) * stride + 3;
+        const auto channels = static_cast<std::ptrdiff_t>(s.k);
+        const int first = ow * stride - s.pad_left;
+        const bool skip_first = first<0, skip_last = first + in_columns> s.w;
+        const std::size_t to = static_cast<std::size_t>(oh * s.out_w() + ow) * static_cast<std::size_t>(s.k) + at,
+                          row = static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
+        Floats<Arch> weights[9];
+        PRIMSEL_UNROLL
+        for (std::ptrdiff_t tap = 0; tap < 9; ++tap) weights[tap] = load<Arch>(args.weights + tap * channels + at);
+        const Floats<Arch> bias = args.bias == nullptr ? broadcast<Arch>(0.0F) : load<Arch>(args.bias + at);
+        Floats<Arch> sums[rows][columns];
+        PRIMSEL_UNROLL
+        for (int r = 0; r < rows; ++r) {
+            PRIMSEL_UNROLL
+            for (int c = 0; c < columns; ++c) sums[r][c] = bias;
+        }
+        PRIMSEL_UNROLL
+        for (int i = 0; i < in_rows; ++i) {
+            if (lines[i] == nullptr) continue;
+            const float* pixel = lines[i] + first * channels + at;
+            PRIMSEL_UNROLL
+            for (int j = 0; j < in_columns; ++j, pixel += channels) {
+                if ((j == 0 && skip_first) || (j == in_columns - 1 && skip_last)) continue;
+                const Floats<Arch> x = load<Arch>(pixel);
+                PRIMSEL_UNROLL
+                for (int r = 0; r < rows; ++r) {
+                    PRIMSEL_UNROLL
+                    for (int c = 0; c < columns; ++c) {
+                        const int fh = i - r * stride, fw = j - c * stride;
+                        if (fh < 0 || fh > 2 || fw < 0 || fw > 2) continue;
+                        sums[r][c] = fma<Arch>(weights[fh * 3 + fw], x, sums[r][c]);
+                    }
+                }
+            }
+        }
+        const Floats<Arch> low = broadcast<Arch>(args.clamp.low), high = broadcast<Arch>(args.clamp.high);
+        const float* const residual = args.residual;
+        float* const dst = args.dst + to;
+        if (residual != nullptr) {
+            PRIMSEL_UNROLL
+            for (int r = 0; r < rows; ++r) {
+                PRIMSEL_UNROLL
+                for (int c = 0; c < columns; ++c) {
+                    sums[r][c] += load<Arch>(residual + to + static_cast<std::size_t>(r) * row + c * channels);
+                }
+            }
+        }
+        PRIMSEL_UNROLL
+        for (int r = 0; r < rows; ++r) {
+            PRIMSEL_UNROLL
+            for (int c = 0; c < columns; ++c) {
+                store<Arch>(dst + static_cast<std::size_t>(r) * row + c * channels, clamp<Arch>(sums[r][c], low, high));
+            }
+        }
+    }
 
     static void repeat_channels(ConvShape const& s, ConvArgs const& args) noexcept {
         args.executor.parallel_for(static_cast<std::size_t>(s.h), [&](std::size_t row, std::size_t) {
@@ -8949,9 +9115,57 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/primitive/direct.hpp
 
+// primsel/primitive/detail/depth_panels.hpp
+// Kernels packed as the matrices depth x k that direct, indirect and mec multiply with.
+
 #include <algorithm>
 #include <cstring>
 #include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+template <class Arch>
+[[nodiscard]] std::size_t depth_panels_size(ConvShape const& s) {
+    return static_cast<std::size_t>(s.groups) * packed_size<Arch>(s.depth(), s.group_k());
+}
+
+/// The kernel of each group as a packed matrix depth x k; depth_index(c, fh, fw) orders the depth. A panel's kernels
+/// are transposed some channels at a time, so that both sides are read and written in whole lines.
+template <class Arch, class DepthIndex>
+void pack_depth_panels(ConvShape const& s, const float* kernel, DepthIndex const& depth_index, float* dst) {
+    constexpr auto width = static_cast<std::size_t>(panel_width<Arch>);
+    const auto depth = static_cast<std::size_t>(s.depth()), taps = static_cast<std::size_t>(s.taps());
+    const int channels_at_once = std::clamp(128 / s.taps(), 1, s.group_c());
+    std::vector<float> some(static_cast<std::size_t>(channels_at_once) * taps * width);
+    for (int group = 0; group < s.groups; ++group) {
+        for (int first = 0; first < s.group_k(); first += panel_width<Arch>) {
+            const auto columns = static_cast<std::size_t>(panel_columns<Arch>(first, s.group_k()));
+            const auto kernels = std::min(width, static_cast<std::size_t>(s.group_k() - first));
+            const float* src = kernel + static_cast<std::size_t>(group * s.group_k() + first) * depth;
+            for (int channel = 0; channel < s.group_c(); channel += channels_at_once) {
+                const int last = std::min(channel + channels_at_once, s.group_c());
+                transpose_columns(src + static_cast<std::size_t>(channel) * taps, depth, some.data(), width, kernels, 0,
+                                  static_cast<std::size_t>(last - channel) * taps);
+                const float* row = some.data();
+                for (int c = channel; c < last; ++c) {
+                    for (int fh = 0; fh < s.fh; ++fh) {
+                        for (int fw = 0; fw < s.fw; ++fw, row += width) {
+                            float* to = dst + static_cast<std::size_t>(depth_index(c, fh, fw)) * columns;
+                            std::memcpy(to, row, kernels * sizeof(float));
+                            std::fill(to + kernels, to + columns, 0.0F);
+                        }
+                    }
+                }
+            }
+            dst += depth * columns;
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cstring>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -9021,27 +9235,13 @@ struct DirectHwc {
 
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return static_cast<std::size_t>(s.groups) * detail::packed_size<Arch>(s.depth(), s.group_k());
+        return detail::depth_panels_size<Arch>(s);
     }
     /// The depth is ordered fh, fw, c: as the image is.
     template <class Arch>
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        const auto columns = static_cast<std::size_t>(s.group_k());
-        std::vector<float> matrix(static_cast<std::size_t>(s.depth()) * columns);
-        for (int group = 0; group < s.groups; ++group) {
-            float* out = matrix.data();
-            for (int fh = 0; fh < s.fh; ++fh) {
-                for (int fw = 0; fw < s.fw; ++fw) {
-                    for (int c = 0; c < s.group_c(); ++c) {
-                        for (int k = 0; k < s.group_k(); ++k) {
-                            *out++ = kernel[detail::kernel_index(s, group * s.group_k() + k, c, fh, fw)];
-                        }
-                    }
-                }
-            }
-            detail::pack_panels<Arch>(row_major(matrix.data(), columns), s.depth(), s.group_k(), dst);
-            dst += detail::packed_size<Arch>(s.depth(), s.group_k());
-        }
+        detail::pack_depth_panels<Arch>(
+            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.fw + fw) * s.group_c() + c; }, dst);
     }
 
     template <class Arch>
@@ -9088,9 +9288,10 @@ private:
     [[nodiscard]] static constexpr std::size_t row_floats(ConvShape const& s) {
         return static_cast<std::size_t>(s.padded_w()) * static_cast<std::size_t>(s.c);
     }
-    /// About 224 output pixels: enough to read each panel seldom, few enough for the strip to stay in L2.
+    /// About 224 output pixels: enough to read each panel seldom, few enough for the strip to stay in L2. Of images
+    /// with few channels more, since the rows that two strips share are copied twice.
     [[nodiscard]] static constexpr int rows_per_block(ConvShape const& s) {
-        return std::clamp(224 / s.out_w(), 1, s.out_h());
+        return std::clamp((s.c < 16 ? 896 : 224) / s.out_w(), 1, s.out_h());
     }
     [[nodiscard]] static constexpr int strip_rows(ConvShape const& s, int out_rows) {
         return (out_rows - 1) * s.stride_h + s.span_h();
@@ -10102,36 +10303,10 @@ private:
 // primsel/primitive/mec.hpp
 
 #include <algorithm>
-#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
-
-/// The kernel of each group as a packed matrix depth x k; index(c, fh, fw) orders the depth.
-template <class Arch, class DepthIndex>
-void pack_depth_panels(ConvShape const& s, const float* kernel, DepthIndex const& depth_index, float* dst) {
-    const auto columns = static_cast<std::size_t>(s.group_k());
-    std::vector<float> matrix(static_cast<std::size_t>(s.depth()) * columns);
-    for (int group = 0; group < s.groups; ++group, dst += packed_size<Arch>(s.depth(), s.group_k())) {
-        for (int k = 0; k < s.group_k(); ++k) {
-            for (int c = 0; c < s.group_c(); ++c) {
-                for (int fh = 0; fh < s.fh; ++fh) {
-                    for (int fw = 0; fw < s.fw; ++fw) {
-                        const auto row = static_cast<std::size_t>(depth_index(c, fh, fw));
-                        matrix[row * columns + static_cast<std::size_t>(k)] =
-                            kernel[kernel_index(s, group * s.group_k() + k, c, fh, fw)];
-                    }
-                }
-            }
-        }
-        pack_panels<Arch>(row_major(matrix.data(), columns), s.depth(), s.group_k(), dst);
-    }
-}
-template <class Arch>
-[[nodiscard]] std::size_t depth_panels_size(ConvShape const& s) {
-    return static_cast<std::size_t>(s.groups) * packed_size<Arch>(s.depth(), s.group_k());
-}
 
 /// One output row, group after group, from a lowered matrix; `windows` says where the first window is and how the
 /// windows lie, `group_step` how far a group's window is from the next one's.
@@ -10758,6 +10933,34 @@ private:
     Clamp clamp_;
 };
 
+/// Elements of as many kernels as a vector has lanes, side by side.
+template <class Arch>
+using Kernels = std::array<double, static_cast<std::size_t>(lanes<Arch>)>;
+
+/// The sum of factors[t] * in[t * step] over t.
+template <class Arch, std::size_t r>
+[[nodiscard]] PRIMSEL_INLINE Kernels<Arch> weigh(std::array<double, r> const& factors, const Kernels<Arch>* in,
+                                                 std::size_t step) {
+    Kernels<Arch> sum{};
+    PRIMSEL_UNROLL
+    for (std::size_t t = 0; t < r; ++t) {
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += factors[t] * in[t * step][i];
+    }
+    return sum;
+}
+/// The same elements of kernels [first, k) that follow one another at `stride` floats, zeros beyond k.
+template <class Arch, std::size_t count>
+PRIMSEL_INLINE void gather(Kernels<Arch> (&to)[count], const float* src, std::size_t stride, std::size_t kernels) {
+    for (std::size_t t = 0; t < count; ++t) to[t] = {};
+    for (std::size_t i = 0; i < std::min(kernels, to[0].size()); ++i) {
+        for (std::size_t t = 0; t < count; ++t) to[t][i] = static_cast<double>(src[i * stride + t]);
+    }
+}
+template <class Arch>
+PRIMSEL_INLINE void scatter(Kernels<Arch> const& from, float* dst) {
+    for (std::size_t i = 0; i < from.size(); ++i) dst[i] = static_cast<float>(from[i]);
+}
+
 /// A tile is (m + r - 1) squared pixels of the image, of which m squared of the output come.
 template <int m, int r, class P>
 struct WinogradTiles {
@@ -10773,31 +10976,21 @@ struct WinogradTiles {
         constexpr auto& g = kernel_matrix<m, r, P>;
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
         const std::size_t matrix = packed_size<Arch>(s.c, s.k);
-        // Straight into the panels, panel after panel: each tap's is written from its beginning to its end.
+        // Straight into the panels, panel after panel.
         for (int first = 0; first < s.k; first += panel_width<Arch>) {
             const auto width = static_cast<std::size_t>(panel_columns<Arch>(first, s.k));
-            float* panel = dst + c * static_cast<std::size_t>(first);
-            for (std::size_t column = 0; column < c; ++column, panel += width) {
-                for (std::size_t n = 0; n < width; ++n) {
-                    const std::size_t row = static_cast<std::size_t>(first) + n;
-                    if (row >= k) {
-                        for (std::size_t tap = 0; tap < taps; ++tap) panel[tap * matrix + n] = 0;
-                        continue;
-                    }
-                    const float* taps_of = kernel + (row * c + column) * (r * r);
-                    double half[size][r];
+            for (std::size_t n = 0; n < width; n += static_cast<std::size_t>(lanes<Arch>)) {
+                const std::size_t row = static_cast<std::size_t>(first) + n;
+                float* panel = dst + c * static_cast<std::size_t>(first) + n;
+                for (std::size_t column = 0; column < c; ++column, panel += width) {
+                    Kernels<Arch> in[r * r], half[size * r];
+                    gather<Arch>(in, kernel + (row * c + column) * (r * r), c * (r * r), k - std::min(k, row));
                     for (std::size_t i = 0; i < size; ++i) {
-                        for (std::size_t j = 0; j < r; ++j) {
-                            half[i][j] = 0;
-                            for (std::size_t t = 0; t < r; ++t)
-                                half[i][j] += g[i][t] * static_cast<double>(taps_of[t * r + j]);
-                        }
+                        for (std::size_t j = 0; j < r; ++j) half[i * r + j] = weigh<Arch>(g[i], in + j, r);
                     }
                     for (std::size_t i = 0; i < size; ++i) {
                         for (std::size_t j = 0; j < size; ++j) {
-                            double sum = 0;
-                            for (std::size_t t = 0; t < r; ++t) sum += half[i][t] * g[j][t];
-                            panel[(i * size + j) * matrix + n] = static_cast<float>(sum);
+                            scatter<Arch>(weigh<Arch>(g[j], half + i * r, 1), panel + (i * size + j) * matrix);
                         }
                     }
                 }
@@ -11081,21 +11274,19 @@ struct WinogradLineTiles {
         constexpr auto& g = kernel_matrix<m, r, P>;
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
         const std::size_t matrix = packed_size<Arch>(s.c, s.k);
-        // Straight into the panels, panel after panel: each matrix's is written from its beginning to its end.
+        // Straight into the panels, panel after panel.
         for (int first = 0; first < s.k; first += panel_width<Arch>) {
             const auto width = static_cast<std::size_t>(panel_columns<Arch>(first, s.k));
-            float* panel = dst + c * static_cast<std::size_t>(first);
-            for (std::size_t column = 0; column < c; ++column, panel += width) {
-                for (std::size_t n = 0; n < width; ++n) {
-                    const std::size_t row = static_cast<std::size_t>(first) + n;
+            for (std::size_t n = 0; n < width; n += static_cast<std::size_t>(lanes<Arch>)) {
+                const std::size_t row = static_cast<std::size_t>(first) + n;
+                float* panel = dst + c * static_cast<std::size_t>(first) + n;
+                for (std::size_t column = 0; column < c; ++column, panel += width) {
                     for (std::size_t line = 0; line < lines; ++line) {
+                        Kernels<Arch> in[r];
+                        gather<Arch>(in, kernel + (row * c + column) * (fh * fw) + line * fw, c * (fh * fw),
+                                     k - std::min(k, row));
                         for (std::size_t tap = 0; tap < taps; ++tap) {
-                            double sum = 0;
-                            if (row < k) {
-                                const float* of = kernel + (row * c + column) * (fh * fw) + line * fw;
-                                for (std::size_t t = 0; t < r; ++t) sum += g[tap][t] * static_cast<double>(of[t]);
-                            }
-                            panel[(tap * lines + line) * matrix + n] = static_cast<float>(sum);
+                            scatter<Arch>(weigh<Arch>(g[tap], in, 1), panel + (tap * lines + line) * matrix);
                         }
                     }
                 }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -54,23 +55,26 @@ double best_rate(double seconds, double amount, Work const& work) {
     return best;
 }
 
-template <class Arch>
-double measure_fma() {
-    constexpr int sums = 12, rounds = 20'000;
+/// Indices instead of loops: the sums must stay in registers however little the compiler optimises, and differ, lest it
+/// compute one of them only.
+template <class Arch, std::size_t... i>
+double measure_fma(std::index_sequence<i...>) {
+    constexpr int rounds = 20'000;
     volatile float factor_source = 0.999F;
-    return best_rate(0.006, 2.0 * sums * rounds * lanes<Arch>, [&] {
-        Floats<Arch> sum[sums];
+    return best_rate(0.006, 2.0 * sizeof...(i) * rounds * lanes<Arch>, [&] {
         const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
-        for (auto& one : sum) one = factor;
-        for (int round = 0; round < rounds; ++round) {
-            PRIMSEL_UNROLL
-            for (int i = 0; i < sums; ++i) sum[i] = fma<Arch>(sum[i], factor, term);
-        }
+        Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
+        for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
         alignas(alignment) float kept[lanes<Arch>];
-        for (int i = 1; i < sums; ++i) sum[0] += sum[i];
-        store<Arch>(kept, sum[0]);
+        Floats<Arch> all = broadcast<Arch>(0.0F);
+        ((all += sum[i]), ...);
+        store<Arch>(kept, all);
         factor_source = kept[0] * 1e-9F + 0.999F;
     });
+}
+template <class Arch>
+double measure_fma() {
+    return measure_fma<Arch>(std::make_index_sequence<12>{});
 }
 
 template <class Arch>

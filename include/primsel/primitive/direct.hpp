@@ -130,9 +130,10 @@ private:
     [[nodiscard]] static constexpr std::size_t row_floats(ConvShape const& s) {
         return static_cast<std::size_t>(s.padded_w()) * static_cast<std::size_t>(s.c);
     }
-    /// About 224 output pixels: enough to read each panel seldom, few enough for the strip to stay in L2.
+    /// About 224 output pixels: enough to read each panel seldom, few enough for the strip to stay in L2. Of images
+    /// with few channels more, since the rows that two strips share are copied twice.
     [[nodiscard]] static constexpr int rows_per_block(ConvShape const& s) {
-        return std::clamp(224 / s.out_w(), 1, s.out_h());
+        return std::clamp((s.c < 16 ? 896 : 224) / s.out_w(), 1, s.out_h());
     }
     [[nodiscard]] static constexpr int strip_rows(ConvShape const& s, int out_rows) {
         return (out_rows - 1) * s.stride_h + s.span_h();

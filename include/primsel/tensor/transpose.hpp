@@ -7,10 +7,32 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// dst[column][row] = src[row][column] of three rows, such as the planes of a colour image: four columns at a time,
+/// each store's fourth float overwritten by the next.
+inline void interleave_three(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
+                             std::size_t first, std::size_t last) {
+    std::size_t column = first;
+    for (; column + 4 < last; column += 4) {
+        FourFloats r0 = FourFloats::load_unaligned(src + column);
+        FourFloats r1 = FourFloats::load_unaligned(src + src_stride + column);
+        FourFloats r2 = FourFloats::load_unaligned(src + 2 * src_stride + column);
+        FourFloats r3 = r2;
+        transpose(r0, r1, r2, r3);
+        r0.store_unaligned(dst + 3 * column);
+        r1.store_unaligned(dst + 3 * column + 3);
+        r2.store_unaligned(dst + 3 * column + 6);
+        r3.store_unaligned(dst + 3 * column + 9);
+    }
+    for (; column < last; ++column) {
+        for (std::size_t row = 0; row < 3; ++row) dst[3 * column + row] = src[row * src_stride + column];
+    }
+}
+
 /// dst[column][row] = src[row][column] for columns [first, last): a matrix of `rows` rows, src_stride and dst_stride
 /// floats apart. Four by four in registers; blocks of 16 columns, so that the lines of dst being written stay in L1.
 inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
                               std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
+    if (rows == 3 && dst_stride == 3) return interleave_three(src, src_stride, dst, first, last);
     constexpr std::size_t block = 16;
     for (std::size_t begin = first; begin < last; begin += block) {
         const std::size_t end = std::min(begin + block, last);
