@@ -49,7 +49,7 @@ struct WinogradLineTiles {
                 float* panel = dst + c * static_cast<std::size_t>(first) + n;
                 for (std::size_t column = 0; column < c; ++column, panel += width) {
                     for (std::size_t line = 0; line < lines; ++line) {
-                        Kernels<Arch> in[r];
+                        KernelLanes<Arch> in[r];
                         gather<Arch>(in, kernel + (row * c + column) * (fh * fw) + line * fw, c * (fh * fw),
                                      k - std::min(k, row));
                         for (std::size_t tap = 0; tap < taps; ++tap) {

@@ -189,13 +189,13 @@ private:
 
 /// Elements of as many kernels as a vector has lanes, side by side.
 template <class Arch>
-using Kernels = std::array<double, static_cast<std::size_t>(lanes<Arch>)>;
+using KernelLanes = std::array<double, static_cast<std::size_t>(lanes<Arch>)>;
 
 /// The sum of factors[t] * in[t * step] over t.
 template <class Arch, std::size_t r>
-[[nodiscard]] PRIMSEL_INLINE Kernels<Arch> weigh(std::array<double, r> const& factors, const Kernels<Arch>* in,
-                                                 std::size_t step) {
-    Kernels<Arch> sum{};
+[[nodiscard]] PRIMSEL_INLINE KernelLanes<Arch> weigh(std::array<double, r> const& factors, const KernelLanes<Arch>* in,
+                                                     std::size_t step) {
+    KernelLanes<Arch> sum{};
     PRIMSEL_UNROLL
     for (std::size_t t = 0; t < r; ++t) {
         for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += factors[t] * in[t * step][i];
@@ -204,14 +204,14 @@ template <class Arch, std::size_t r>
 }
 /// The same elements of kernels [first, k) that follow one another at `stride` floats, zeros beyond k.
 template <class Arch, std::size_t count>
-PRIMSEL_INLINE void gather(Kernels<Arch> (&to)[count], const float* src, std::size_t stride, std::size_t kernels) {
+PRIMSEL_INLINE void gather(KernelLanes<Arch> (&to)[count], const float* src, std::size_t stride, std::size_t kernels) {
     for (std::size_t t = 0; t < count; ++t) to[t] = {};
     for (std::size_t i = 0; i < std::min(kernels, to[0].size()); ++i) {
         for (std::size_t t = 0; t < count; ++t) to[t][i] = static_cast<double>(src[i * stride + t]);
     }
 }
 template <class Arch>
-PRIMSEL_INLINE void scatter(Kernels<Arch> const& from, float* dst) {
+PRIMSEL_INLINE void scatter(KernelLanes<Arch> const& from, float* dst) {
     for (std::size_t i = 0; i < from.size(); ++i) dst[i] = static_cast<float>(from[i]);
 }
 
@@ -237,7 +237,7 @@ struct WinogradTiles {
                 const std::size_t row = static_cast<std::size_t>(first) + n;
                 float* panel = dst + c * static_cast<std::size_t>(first) + n;
                 for (std::size_t column = 0; column < c; ++column, panel += width) {
-                    Kernels<Arch> in[r * r], half[size * r];
+                    KernelLanes<Arch> in[r * r], half[size * r];
                     gather<Arch>(in, kernel + (row * c + column) * (r * r), c * (r * r), k - std::min(k, row));
                     for (std::size_t i = 0; i < size; ++i) {
                         for (std::size_t j = 0; j < r; ++j) half[i * r + j] = weigh<Arch>(g[i], in + j, r);
