@@ -262,7 +262,9 @@ TEST_CASE("a network: nodes and weights have the layers' names") {
                   "relu = Relu(conv)", "fc/Flatten = Flatten(relu) {axis=1}",
                   "fc = Gemm(fc/Flatten, fc.weight) {transB=1}"});
     CHECK(model.initializers.size() == 3);
-    for (auto const& [name, tensor] : model.initializers) {
+    for (auto const& initializer : model.initializers) {
+        std::string const& name = initializer.first;
+        auto const& tensor = initializer.second;
         CAPTURE(name);
         CHECK(tensor.dims == weights.at(name).dims);
         CHECK(std::ranges::equal(tensor.floats(), weights.at(name).values));
