@@ -8856,11 +8856,11 @@ private:
         PRIMSEL_UNROLL
         for (int i = 0; i < in_rows; ++i) {
             if (lines[i] == nullptr) continue;
-            const float* pixel = lines[i] + first * channels + at;
+            auto pixel = first * channels + static_cast<std::ptrdiff_t>(at);  // before the line where it is skipped
             PRIMSEL_UNROLL
             for (int j = 0; j < in_columns; ++j, pixel += channels) {
                 if ((j == 0 && skip_first) || (j == in_columns - 1 && skip_last)) continue;
-                const Floats<Arch> x = load<Arch>(pixel);
+                const Floats<Arch> x = load<Arch>(lines[i] + pixel);
                 PRIMSEL_UNROLL
                 for (int r = 0; r < rows; ++r) {
                     PRIMSEL_UNROLL
@@ -10948,7 +10948,7 @@ template <class Arch, std::size_t r>
     }
     return sum;
 }
-/// The same elements of kernels [first, k) that follow one another at `stride` floats, zeros beyond k.
+/// `count` elements of each of so many kernels, which follow one another at `stride` floats; zeros for those beyond.
 template <class Arch, std::size_t count>
 PRIMSEL_INLINE void gather(KernelLanes<Arch> (&to)[count], const float* src, std::size_t stride, std::size_t kernels) {
     for (std::size_t t = 0; t < count; ++t) to[t] = {};
@@ -11006,14 +11006,10 @@ struct WinogradTiles {
         const int h0 = tile / columns(s) * m - s.pad_top, w0 = tile % columns(s) * m - s.pad_left;
         const auto c = static_cast<std::size_t>(s.c);
         const float* pixels[taps];
-        for (int i = 0; i < size; ++i) {
-            const int h = h0 + i;
-            const float* row = src + static_cast<std::ptrdiff_t>(h * s.w + w0) * s.c;
-            for (int j = 0; j < size; ++j, row += c) {
-                const int w = w0 + j;
-                const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
-                pixels[i * size + j] = in ? row : zeros;
-            }
+        for (int i = 0; i < taps; ++i) {
+            const int h = h0 + i / size, w = w0 + i % size;
+            const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
+            pixels[i] = in ? src + static_cast<std::size_t>(h * s.w + w) * c : zeros;
         }
         for_channels<vec>(c, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
             transform_channels<n>(pixels, begin, end, dst, tap_stride);

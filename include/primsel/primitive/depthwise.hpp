@@ -178,11 +178,11 @@ private:
         PRIMSEL_UNROLL
         for (int i = 0; i < in_rows; ++i) {
             if (lines[i] == nullptr) continue;
-            const float* pixel = lines[i] + first * channels + at;
+            auto pixel = first * channels + static_cast<std::ptrdiff_t>(at);  // before the line where it is skipped
             PRIMSEL_UNROLL
             for (int j = 0; j < in_columns; ++j, pixel += channels) {
                 if ((j == 0 && skip_first) || (j == in_columns - 1 && skip_last)) continue;
-                const Floats<Arch> x = load<Arch>(pixel);
+                const Floats<Arch> x = load<Arch>(lines[i] + pixel);
                 PRIMSEL_UNROLL
                 for (int r = 0; r < rows; ++r) {
                     PRIMSEL_UNROLL
