@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <primsel/io/onnx_export.hpp>
@@ -288,8 +289,8 @@ TEST_CASE("what simplify fused becomes nodes again, and folded weights are multi
                                  "pads=0 0 0 0, dilations=1 1, group=1}",
                                  "conv/Add = Add(conv/Conv, x)", "conv = Relu(conv/Add)"});
     const ps::PreparedWeights prepared = ps::prepare_weights(simple[1], weights);
-    CHECK(model.initializers.at("conv.weight").floats() == prepared.kernel);
-    CHECK(model.initializers.at("conv.bias").floats() == prepared.bias);
+    CHECK(std::ranges::equal(model.initializers.at("conv.weight").floats(), prepared.kernel));
+    CHECK(std::ranges::equal(model.initializers.at("conv.bias").floats(), prepared.bias));
 }
 
 TEST_CASE("each kind of layer") {

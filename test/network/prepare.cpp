@@ -6,6 +6,7 @@
 #include <primsel/network/network.hpp>
 #include <primsel/network/simplify.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -100,10 +101,10 @@ TEST_CASE("prepare: without folded layers, weights are as they are") {
         CAPTURE(name);
         const ps::PreparedWeights prepared = ps::prepare_weights(graph[graph.find(name)], weights);
         const auto kernel = weights.at(std::string(name) + ".weight").values;
-        CHECK(prepared.kernel == std::vector<float>(kernel.begin(), kernel.end()));
+        CHECK(std::ranges::equal(prepared.kernel, kernel));
         const ps::WeightTensor* bias = weights.find(std::string(name) + ".bias");
         CHECK(prepared.bias.empty() == (bias == nullptr));
-        if (bias != nullptr) CHECK(prepared.bias == std::vector<float>(bias->values.begin(), bias->values.end()));
+        if (bias != nullptr) CHECK(std::ranges::equal(prepared.bias, bias->values));
     }
 }
 
@@ -130,8 +131,8 @@ TEST_CASE("prepare: a batch norm or scale of its own is a factor and a shift") {
         CHECK(norm.bias[i] == static_cast<float>(shifts[i]));
     }
     const ps::PreparedWeights scale = ps::prepare_weights(graph[graph.find("scale")], weights);
-    CHECK(scale.kernel == std::vector<float>{1, 2, 3, 4});
-    CHECK(scale.bias == std::vector<float>{5, 6, 7, 8});
+    CHECK(std::ranges::equal(scale.kernel, std::vector<float>{1, 2, 3, 4}));
+    CHECK(std::ranges::equal(scale.bias, std::vector<float>{5, 6, 7, 8}));
 }
 
 TEST_CASE("prepare: folded layers are multiplied in, as double arithmetic has it") {
@@ -194,8 +195,8 @@ TEST_CASE("prepare: a graph of prepared weights computes the same") {
         if (node.inputs.empty()) continue;
         const ps::PreparedWeights own = ps::prepare_weights(node, weights);
         Dims dims = weights.at(node.name + ".weight").dims;
-        prepared.add(node.name + ".weight", dims, own.kernel);
-        prepared.add(node.name + ".bias", {dims[0]}, own.bias);
+        prepared.add(node.name + ".weight", dims, {own.kernel.begin(), own.kernel.end()});
+        prepared.add(node.name + ".bias", {dims[0]}, {own.bias.begin(), own.bias.end()});
     }
     evaluate::Image image(Net::input_shape);
     const std::vector<float> values = series(image.data.size());

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,10 +86,22 @@ inline void check_weights(Graph const& graph, Weights const& weights, std::strin
 }
 
 /// The kernel and bias of a layer, with whatever simplify folded into it multiplied in; bias is empty when there is
-/// none.
-struct PreparedWeights {
-    std::vector<float> kernel;
-    std::vector<float> bias;
+/// none. Where nothing changes the layer's weights they are not copied, and must live as long.
+class PreparedWeights {
+public:
+    std::span<const float> kernel, bias;
+
+    PreparedWeights(std::span<const float> the_kernel, std::span<const float> the_bias)
+        : kernel(the_kernel), bias(the_bias) {}
+    PreparedWeights(std::vector<float> the_kernel, std::vector<float> the_bias)
+        : kernel_(std::move(the_kernel)), bias_(std::move(the_bias)) {
+        kernel = kernel_, bias = bias_;
+    }
+    PreparedWeights(PreparedWeights&&) = default;
+    PreparedWeights& operator=(PreparedWeights&&) = default;
+
+private:
+    std::vector<float> kernel_, bias_;
 };
 
 namespace detail {
@@ -111,28 +124,22 @@ inline void affine(std::string const& name, const BatchNormParams* batch_norm, W
 
 /// The weights of one node of a graph, for which check_weights has found no fault.
 [[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights) {
-    PreparedWeights result;
     std::vector<double> factor, shift;
     const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer);
     if (batch_norm != nullptr || std::holds_alternative<ScaleParams>(node.layer)) {
         detail::affine(node.name, batch_norm, weights, factor, shift);
-        result.kernel.assign(factor.begin(), factor.end());
-        result.bias.assign(shift.begin(), shift.end());
-        return result;
+        return {std::vector<float>(factor.begin(), factor.end()), std::vector<float>(shift.begin(), shift.end())};
     }
     if (std::holds_alternative<ConstantParams>(node.layer)) {
-        const auto values = weights.at(node.name + ".value").values;
-        result.kernel.assign(values.begin(), values.end());
-        return result;
+        return {weights.at(node.name + ".value").values, std::span<const float>()};
     }
-    const auto kernel = weights.at(node.name + ".weight").values;
-    const WeightTensor* bias = weights.find(node.name + ".bias");
-    const auto k = static_cast<std::size_t>(node.shape.c), depth = kernel.size() / k;
-    result.kernel.assign(kernel.begin(), kernel.end());
-    if (bias != nullptr) result.bias.assign(bias->values.begin(), bias->values.end());
-    if (node.folded.empty()) return result;
+    const std::span<const float> kernel = weights.at(node.name + ".weight").values;
+    const WeightTensor* own_bias = weights.find(node.name + ".bias");
+    const std::span<const float> bias = own_bias == nullptr ? std::span<const float>() : own_bias->values;
+    if (node.folded.empty()) return {kernel, bias};
 
-    std::vector<double> factors(k, 1.0), shifts(result.bias.begin(), result.bias.end());
+    const auto k = static_cast<std::size_t>(node.shape.c), depth = kernel.size() / k;
+    std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
     shifts.resize(k, 0.0);
     for (Folded const& folded : node.folded) {
         detail::affine(folded.name, std::get_if<BatchNormParams>(&folded.layer), weights, factor, shift);
@@ -141,13 +148,13 @@ inline void affine(std::string const& name, const BatchNormParams* batch_norm, W
             shifts[i] = shifts[i] * factor[i] + shift[i];
         }
     }
+    std::vector<float> scaled(kernel.size());
     for (std::size_t i = 0; i < k; ++i) {
         for (std::size_t j = i * depth; j < (i + 1) * depth; ++j) {
-            result.kernel[j] = static_cast<float>(static_cast<double>(result.kernel[j]) * factors[i]);
+            scaled[j] = static_cast<float>(static_cast<double>(kernel[j]) * factors[i]);
         }
     }
-    result.bias.assign(shifts.begin(), shifts.end());
-    return result;
+    return {std::move(scaled), std::vector<float>(shifts.begin(), shifts.end())};
 }
 
 /// Seeded weights for every layer of the graph: normal kernels that keep the variance of their input (He et al. 2015),

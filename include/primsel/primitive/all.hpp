@@ -69,7 +69,7 @@ using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
 /// What an engine considers unless told otherwise: of every family those that win a layer somewhere. They are
 /// compiled sooner than all.
 using DefaultPrimitives =
-    TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc, Indirect,  //
+    TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc,  //
              Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
              Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>,
              Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>,

@@ -124,21 +124,26 @@ private:
 
     template <class Arch, int stride>
     static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
-        constexpr int rows = block_rows<Arch>;
-        args.executor.parallel_for(static_cast<std::size_t>((s.out_h() + rows - 1) / rows),
-                                   [&s, &args, src](std::size_t block, std::size_t) {
-                                       const int first = static_cast<int>(block) * rows;
-                                       if (first + rows <= s.out_h()) {
-                                           run_block_row<Arch, rows, stride>(s, args, src, first);
-                                       } else {
-                                           run_block_row<Arch, 1, stride>(s, args, src, first);
-                                       }
-                                   });
+        // Parts of eight vectors of channels; the last has at least one, and the rest.
+        constexpr int rows = block_rows<Arch>, channels = 8 * lanes<Arch>;
+        const int parts = std::max(1, (s.k + channels - lanes<Arch>) / channels);
+        const auto items = static_cast<std::size_t>((s.out_h() + rows - 1) / rows * parts);
+        args.executor.parallel_for(items, [&s, &args, src, parts](std::size_t item, std::size_t) {
+            const int first = static_cast<int>(item) / parts * rows, part = static_cast<int>(item) % parts,
+                      begin = part * channels, end = part + 1 == parts ? s.k : begin + channels;
+            if (first + rows <= s.out_h()) {
+                run_block_row<Arch, rows, stride>(s, args, src, first, begin, end);
+            } else {
+                run_block_row<Arch, 1, stride>(s, args, src, first, begin, end);
+            }
+        });
     }
 
-    /// `rows` output rows; the last block and the last channels overlap their neighbours where they do not fill theirs.
+    /// `rows` output rows of channels [begin, end), a vector at least; the last block and the last channels overlap
+    /// their neighbours where they do not fill theirs.
     template <class Arch, int rows, int stride>
-    static void run_block_row(ConvShape const& s, ConvArgs const& args, const float* src, int first) noexcept {
+    static void run_block_row(ConvShape const& s, ConvArgs const& args, const float* src, int first, int begin,
+                              int end) noexcept {
         constexpr int columns = block_columns<Arch>, in_rows = (rows - 1) * stride + 3;
         const auto channels = static_cast<std::size_t>(s.k);
         const float* lines[in_rows];
@@ -148,9 +153,9 @@ private:
         }
         for (int column = 0; column < s.out_w(); column += columns) {
             const int ow = std::min(column, s.out_w() - columns);
-            for (int k = 0; k < s.k; k += lanes<Arch>) {
+            for (int k = begin; k < end; k += lanes<Arch>) {
                 run_block<Arch, rows, stride>(s, args, lines, first, ow,
-                                              static_cast<std::size_t>(std::min(k, s.k - lanes<Arch>)));
+                                              static_cast<std::size_t>(std::min(k, end - lanes<Arch>)));
             }
         }
     }

@@ -64,8 +64,8 @@ private:
 };
 
 /// Direct convolution in hwc on the register tile: a row of output pixels is a matrix whose rows overlap in the image,
-/// so that no patch matrix is needed. Strips of a padded image are copied, an unpadded one is read in place; a 1x1
-/// convolution is one product.
+/// so that no patch matrix is needed. An unpadded image is read in place; of a padded one a copy is made, strip by
+/// strip where it is large.
 struct DirectHwc {
     static constexpr FixedString id = "direct-hwc";
     static constexpr Family family = Family::direct;
@@ -88,23 +88,33 @@ struct DirectHwc {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return s.padded() ? workers * strip_floats(s) : 0;
+        if (!s.padded()) return 0;
+        return in_strips(s) ? workers * copy_floats(s, rows_per_block(s)) : copy_floats(s, s.out_h());
     }
 
+    /// Independent are the strips, or blocks of pixels times panels of output channels.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        if (pointwise(s)) return run_pointwise<Arch>(s, args);
-        const int block = rows_per_block(s);
-        const auto blocks = static_cast<std::size_t>((s.out_h() + block - 1) / block);
-        args.executor.parallel_for(blocks, [&s, &args, block](std::size_t index, std::size_t worker) {
-            const int first = static_cast<int>(index) * block, last = std::min(first + block, s.out_h());
-            const float* strip = args.src + static_cast<std::size_t>(first * s.stride_h) * row_floats(s);
-            if (s.padded()) {
-                float* copy = args.scratch + worker * strip_floats(s);
-                copy_strip(s, args.src, first, last, copy);
-                strip = copy;
-            }
-            for (int group = 0; group < s.groups; ++group) multiply_strip<Arch>(s, args, strip, first, last, group);
+        if (s.padded() && in_strips(s)) return run_strips<Arch>(s, args);
+        const float* image = args.src;
+        if (s.padded()) {
+            args.executor.parallel_for(
+                static_cast<std::size_t>(copy_rows(s, s.out_h())), [&s, &args](std::size_t row, std::size_t) {
+                    copy_row(s, args.src, static_cast<int>(row) - s.pad_top, args.scratch + row * row_floats(s));
+                });
+            image = args.scratch;
+        }
+        const auto pixels = s.out_pixels(), most = static_cast<std::size_t>(detail::block_rows<Arch>);
+        const std::size_t blocks = (pixels + most - 1) / most;
+        const int panels = detail::panel_count<Arch>(s.group_k());
+        const auto parts = static_cast<std::size_t>(s.groups * panels);
+        args.executor.parallel_for(blocks * parts, [=, &s, &args](std::size_t i, std::size_t) {
+            const std::size_t block = i / parts;
+            const int part = static_cast<int>(i % parts), group = part / panels;
+            detail::multiply_one_panel<Arch>(product(s, args, image, 0, group),
+                                             static_cast<int>(block * pixels / blocks),
+                                             static_cast<int>((block + 1) * pixels / blocks), s.group_k(),
+                                             weights_of<Arch>(s, args, group), part % panels);
         });
     }
 
@@ -123,9 +133,6 @@ struct DirectHwc {
     }
 
 private:
-    [[nodiscard]] static constexpr bool pointwise(ConvShape const& s) {
-        return s.fh == 1 && s.fw == 1 && !s.strided() && !s.padded();
-    }
     /// Floats of a row of the padded image.
     [[nodiscard]] static constexpr std::size_t row_floats(ConvShape const& s) {
         return static_cast<std::size_t>(s.padded_w()) * static_cast<std::size_t>(s.c);
@@ -133,78 +140,76 @@ private:
     /// About 224 output pixels: enough to read each panel seldom, few enough for the strip to stay in L2. Of images
     /// with few channels more, since the rows that two strips share are copied twice.
     [[nodiscard]] static constexpr int rows_per_block(ConvShape const& s) {
-        return std::clamp((s.c < 16 ? 896 : 224) / s.out_w(), 1, s.out_h());
+        const int pixels = s.out_h() * s.out_w(), most = s.c < 16 ? 896 : 224, blocks = (pixels + most - 1) / most;
+        return (s.out_h() + blocks - 1) / blocks;
     }
-    [[nodiscard]] static constexpr int strip_rows(ConvShape const& s, int out_rows) {
+    /// Rows of the padded image under so many rows of the output, and their floats.
+    [[nodiscard]] static constexpr int copy_rows(ConvShape const& s, int out_rows) {
         return (out_rows - 1) * s.stride_h + s.span_h();
     }
-    [[nodiscard]] static constexpr std::size_t strip_floats(ConvShape const& s) {
-        return round_up_floats(row_floats(s) * static_cast<std::size_t>(strip_rows(s, rows_per_block(s))));
+    [[nodiscard]] static constexpr std::size_t copy_floats(ConvShape const& s, int out_rows) {
+        return round_up_floats(row_floats(s) * static_cast<std::size_t>(copy_rows(s, out_rows)));
     }
+    /// Whether a copy of the whole image would not stay in L2.
+    [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) { return copy_floats(s, s.out_h()) > 144 << 10; }
 
-    static void copy_strip(ConvShape const& s, const float* src, int first, int last, float* dst) noexcept {
+    /// Row h of the image with its padding; all zeros outside.
+    static void copy_row(ConvShape const& s, const float* src, int h, float* dst) noexcept {
+        if (h < 0 || h >= s.h) {
+            std::fill_n(dst, row_floats(s), 0.0F);
+            return;
+        }
         const auto c = static_cast<std::size_t>(s.c);
         const std::size_t left = static_cast<std::size_t>(s.pad_left) * c, row = static_cast<std::size_t>(s.w) * c,
                           right = static_cast<std::size_t>(s.pad_right) * c;
-        for (int i = 0; i < strip_rows(s, last - first); ++i, dst += left + row + right) {
-            const int h = first * s.stride_h + i - s.pad_top;
-            if (h < 0 || h >= s.h) {
-                std::fill_n(dst, left + row + right, 0.0F);
-            } else {
-                std::fill_n(dst, left, 0.0F);
-                std::memcpy(dst + left, src + static_cast<std::size_t>(h) * row, row * sizeof(float));
-                std::fill_n(dst + left + row, right, 0.0F);
-            }
-        }
+        std::fill_n(dst, left, 0.0F);
+        std::memcpy(dst + left, src + static_cast<std::size_t>(h) * row, row * sizeof(float));
+        std::fill_n(dst + left + row, right, 0.0F);
     }
 
     template <class Arch>
-    static void multiply_strip(ConvShape const& s, ConvArgs const& args, const float* strip, int first, int last,
-                               int group) noexcept {
+    [[nodiscard]] static const float* weights_of(ConvShape const& s, ConvArgs const& args, int group) {
+        return args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k());
+    }
+
+    /// A group's product for the output rows from `first` on, whose image with its padding begins at `image`.
+    [[nodiscard]] static detail::TileArgs product(ConvShape const& s, ConvArgs const& args, const float* image,
+                                                  int first, int group) {
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
         const int first_k = group * s.group_k();
-        // Neighbouring taps of all channels are one run of the strip.
+        // Neighbouring taps of all channels are one run of the image.
         const bool whole_row = s.groups == 1 && s.dilation_w == 1;
         const std::size_t at = static_cast<std::size_t>(first * s.out_w()) * k + static_cast<std::size_t>(first_k);
-        const detail::TileArgs whole{.a = strip + static_cast<std::size_t>(group * s.group_c()),
-                                     .a_stride = static_cast<std::size_t>(s.stride_w) * c,
-                                     .row_length = s.out_w(),
-                                     .row_step = static_cast<std::size_t>(s.stride_h) * row_floats(s),
-                                     .outer = s.fh,
-                                     .inner = whole_row ? 1 : s.fw,
-                                     .run = whole_row ? s.fw * s.c : s.group_c(),
-                                     .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
-                                     .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
-                                     .c = args.dst + at,
-                                     .c_stride = k,
-                                     .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
-                                     .residual = args.residual == nullptr ? nullptr : args.residual + at,
-                                     .clamp = args.clamp};
-        detail::multiply_panels<Arch>(
-            whole, 0, (last - first) * s.out_w(), s.group_k(),
-            args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k()));
+        return {.a = image + static_cast<std::size_t>(group * s.group_c()),
+                .a_stride = static_cast<std::size_t>(s.stride_w) * c,
+                .row_length = s.out_w(),
+                .row_step = static_cast<std::size_t>(s.stride_h) * row_floats(s),
+                .outer = s.fh,
+                .inner = whole_row ? 1 : s.fw,
+                .run = whole_row ? s.fw * s.c : s.group_c(),
+                .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
+                .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
+                .c = args.dst + at,
+                .c_stride = k,
+                .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
+                .residual = args.residual == nullptr ? nullptr : args.residual + at,
+                .clamp = args.clamp};
     }
 
     template <class Arch>
-    static void run_pointwise(ConvShape const& s, ConvArgs const& args) noexcept {
-        constexpr int rows = detail::block_rows<Arch>;
-        const int pixels = static_cast<int>(s.out_pixels());
-        const auto blocks = static_cast<std::size_t>((pixels + rows - 1) / rows);
-        args.executor.parallel_for(blocks, [&s, &args, pixels](std::size_t block, std::size_t) {
-            const int first = static_cast<int>(block) * rows, last = std::min(first + rows, pixels);
+    static void run_strips(ConvShape const& s, ConvArgs const& args) noexcept {
+        const int rows = rows_per_block(s);
+        const auto blocks = static_cast<std::size_t>((s.out_h() + rows - 1) / rows);
+        args.executor.parallel_for(blocks, [&s, &args, rows](std::size_t block, std::size_t worker) {
+            const int first = static_cast<int>(block) * rows, last = std::min(first + rows, s.out_h());
+            float* copy = args.scratch + worker * copy_floats(s, rows);
+            for (int i = 0; i < copy_rows(s, last - first); ++i) {
+                copy_row(s, args.src, first * s.stride_h + i - s.pad_top,
+                         copy + static_cast<std::size_t>(i) * row_floats(s));
+            }
             for (int group = 0; group < s.groups; ++group) {
-                const int first_k = group * s.group_k();
-                const detail::TileArgs whole{.a = args.src + group * s.group_c(),
-                                             .a_stride = static_cast<std::size_t>(s.c),
-                                             .run = s.group_c(),
-                                             .c = args.dst + first_k,
-                                             .c_stride = static_cast<std::size_t>(s.k),
-                                             .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
-                                             .residual = args.residual == nullptr ? nullptr : args.residual + first_k,
-                                             .clamp = args.clamp};
-                const std::size_t packed = detail::packed_size<Arch>(s.group_c(), s.group_k());
-                detail::multiply_panels<Arch>(whole, first, last, s.group_k(),
-                                              args.weights + static_cast<std::size_t>(group) * packed);
+                detail::multiply_panels<Arch>(product(s, args, copy, first, group), 0, (last - first) * s.out_w(),
+                                              s.group_k(), weights_of<Arch>(s, args, group));
             }
         });
     }

@@ -136,9 +136,11 @@ private:
         const std::size_t room = kernels > 2 * l2 + l2 / 2 ? large : l2;
         const auto most = static_cast<int>(room / ((taps + 1) * slot_floats(s, 1)));
         const int wanted = std::clamp(most / step * step, step, (tiles + step - 1) / step * step);
-        const int count = (tiles + wanted - 1) / wanted;
-        return {count, std::min(tiles, ((tiles + count - 1) / count + step - 1) / step * step),
-                workers > 1 && count < 2 * static_cast<int>(workers)};
+        const int count = (tiles + wanted - 1) / wanted, threads = static_cast<int>(workers);
+        if (threads > 1 && count < 2 * threads) return {count, (tiles + count - 1) / count, true};
+        // As many blocks for one thread as for another.
+        const int even = std::min((count + threads - 1) / threads * threads, tiles), size = (tiles + even - 1) / even;
+        return {(tiles + size - 1) / size, size, false};
     }
 
     /// v and y: tap after tap, the transformed tiles and their products with the kernels.

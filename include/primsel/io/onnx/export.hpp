@@ -192,7 +192,7 @@ private:
     }
     void add(ConstantParams const& p) {
         const PreparedWeights prepared = prepare_weights(node(), weights_);
-        model_.initializer(values_[at_].name, Ints{1, p.shape.c, p.shape.h, p.shape.w}, std::span(prepared.kernel));
+        model_.initializer(values_[at_].name, Ints{1, p.shape.c, p.shape.h, p.shape.w}, prepared.kernel);
     }
     void add(ConvParams const& p) {
         const std::int64_t depth = in_shape().c / p.groups;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/error.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/onnx/message.hpp>
@@ -251,10 +252,20 @@ void with_type(OnnxType type, F const& f) {
     if (raw.size() % bytes != 0 || raw.size() / bytes != count) {
         fail(raw.size(), " bytes cannot fill ", to_string(dims), " of ", to_string(type));
     }
-    const bool is_aligned = reinterpret_cast<std::uintptr_t>(raw.data()) % alignof(float) == 0;
-    if (type == OnnxType::float32 && is_aligned) {
-        const std::span values(reinterpret_cast<const float*>(raw.data()), count);
-        return {.name = {}, .dims = std::move(dims), .type = type, .floats = values, .integers = {}, .owner = owner};
+    if (type == OnnxType::float32) {
+        std::shared_ptr<const void> held = owner;
+        const void* values = raw.data();
+        if (reinterpret_cast<std::uintptr_t>(values) % alignof(float) != 0) {
+            const auto copy = std::make_shared<AlignedBuffer>(count);
+            if (count > 0) std::memcpy(copy->data(), values, raw.size());
+            values = copy->data(), held = copy;
+        }
+        return {.name = {},
+                .dims = std::move(dims),
+                .type = type,
+                .floats = std::span(static_cast<const float*>(values), count),
+                .integers = {},
+                .owner = std::move(held)};
     }
     OnnxTensor tensor;
     const auto* src = reinterpret_cast<const std::byte*>(raw.data());

@@ -59,20 +59,24 @@ void pack_panels(MatrixView const& b, int k, int n, float* dst) noexcept {
     }
 }
 
-/// Rows [first_row, last_row) of C for a B packed in panels. `t` holds A, C and the epilogue of the whole product, and
-/// how A's depth is walked; its b, columns and clamp are filled in here.
+/// Rows [first_row, last_row) and the columns of panel `panel` of C, for a B packed in panels. `whole` holds A, C and
+/// the epilogue of the whole product, and how A's depth is walked; its b and columns are filled in here.
+template <class Arch>
+void multiply_one_panel(TileArgs const& whole, int first_row, int last_row, int n, const float* packed,
+                        int panel) noexcept {
+    const int first = panel * panel_width<Arch>, width = panel_columns<Arch>(first, n);
+    TileArgs t = whole;
+    t.b = packed + static_cast<std::size_t>(whole.outer * whole.inner * whole.run) * static_cast<std::size_t>(first);
+    t.c += first;
+    t.columns = std::min(width, n - first);
+    if (t.column_bias != nullptr) t.column_bias += first;
+    if (t.residual != nullptr) t.residual += first;
+    multiply_panel<Arch>(t, first_row, last_row, width);
+}
 template <class Arch>
 void multiply_panels(TileArgs const& whole, int first_row, int last_row, int n, const float* packed) noexcept {
-    const auto depth = static_cast<std::size_t>(whole.outer * whole.inner * whole.run);
-    for (int first = 0; first < n; first += panel_width<Arch>) {
-        const int width = panel_columns<Arch>(first, n);
-        TileArgs t = whole;
-        t.b = packed + depth * static_cast<std::size_t>(first);
-        t.c += first;
-        t.columns = std::min(width, n - first);
-        if (t.column_bias != nullptr) t.column_bias += first;
-        if (t.residual != nullptr) t.residual += first;
-        multiply_panel<Arch>(t, first_row, last_row, width);
+    for (int panel = 0; panel < panel_count<Arch>(n); ++panel) {
+        multiply_one_panel<Arch>(whole, first_row, last_row, n, packed, panel);
     }
 }
 

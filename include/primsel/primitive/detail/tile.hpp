@@ -230,13 +230,13 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
 }
 
 /// Rows [first, last) of A times one panel that is `width` floats wide. A panel too large for L2 is taken in parts, the
-/// sums of which meet in C.
+/// sums of which meet in C; however many rows there are, so that the bits do not depend on how rows are shared out.
 template <class Arch>
 void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept {
     with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
         constexpr int most_floats = 96 << 10;
         const int depth = t.outer * t.inner * t.run, parts = (depth * width + most_floats - 1) / most_floats;
-        if (parts < 2 || last - first <= most_rows<Arch, vectors>) return multiply_rows<Arch, vectors>(t, first, last);
+        if (parts < 2) return multiply_rows<Arch, vectors>(t, first, last);
         TileArgs part = t;
         int* const split = t.outer > 1 ? &part.outer : t.inner > 1 ? &part.inner : &part.run;
         const std::size_t step = t.outer > 1 ? t.outer_step : t.inner > 1 ? t.inner_step : 1;
