@@ -151,7 +151,8 @@ private:
                                      .bias = packed.bias,
                                      .residual = residual == nullptr ? nullptr : residual + image * step.dst_image,
                                      .clamp = step.clamp,
-                                     .dst = dst + image * step.dst_image,
+                                     .dst = dst + image * step.dst_image + step.dst_offset,
+                                     .dst_stride = step.dst_stride,
                                      .scratch = step.scratch == Step::none ? nullptr : tensors_[step.scratch],
                                      .executor = executor});
             }

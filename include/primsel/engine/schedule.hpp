@@ -33,6 +33,8 @@ struct Step {
     Shape dst_shape{};
     std::size_t dst = none, residual = none, scratch = none;
     std::size_t src_image = 0, dst_image = 0;  // floats from image to image
+    // In floats: where a part of a concatenation begins, and from pixel to pixel of it; 0: all of dst.
+    std::size_t dst_offset = 0, dst_stride = 0;
     bool bias = false;
     Clamp clamp{};
 };
@@ -67,16 +69,22 @@ public:
           tensor_(graph.size(), Step::none),
           in_layout_(graph.size()),
           out_layout_(graph.size()),
-          last_reader_(last_readers(graph)) {}
+          last_reader_(last_readers(graph)),
+          readers_(graph.size()) {
+        for (Node const& node : graph.nodes()) {
+            for (const std::size_t input : node.inputs) ++readers_[input];
+        }
+    }
 
     [[nodiscard]] Schedule schedule() {
         if (plan_.layers.size() != graph_.size())
             fail("plan: ", plan_.layers.size(), " layers for a graph of ", graph_.size());
         result_.inputs = graph_.inputs().size();
         result_.outputs = outputs_.size();
+        for (std::size_t i = 0; i < graph_.size(); ++i) read_plan(i);
+        for (std::size_t i = 0; i < graph_.size(); ++i) find_parts(i);
         std::size_t inputs = 0;
         for (std::size_t i = 0; i < graph_.size(); ++i) {
-            read_plan(i);
             if (std::holds_alternative<InputParams>(graph_[i].layer)) {
                 if (out_layout_[i] != 0) {
                     fail("plan: layer ", graph_[i].name, " is an image in ", plan_.layers[i].out_layout,
@@ -86,7 +94,7 @@ public:
             } else if (std::holds_alternative<ConstantParams>(graph_[i].layer)) {
                 tensor_[i] = book(0);
                 result_.constants.push_back({tensor_[i], i, out_layout_[i]});
-            } else {
+            } else if (tensor_[i] == Step::none) {
                 add_layer(i);
             }
         }
@@ -102,6 +110,28 @@ private:
         in_layout_[i] = find_layout(planned.in_layout, node.name);
         out_layout_[i] = find_layout(planned.out_layout, node.name);
     }
+    /// A concatenation of channels in hwc is no step of its own where all of its inputs are convolutions that nobody
+    /// else reads and whose primitives can write their channels where they belong.
+    void find_parts(std::size_t i) {
+        const auto* concat = std::get_if<ConcatParams>(&graph_[i].layer);
+        if (concat == nullptr || concat->axis != Axis::c || last_reader_[i] == Step::none) return;
+        const bool in_hwc = kernels_.layouts[in_layout_[i]].name == hwc::name && in_layout_[i] == out_layout_[i];
+        if (!in_hwc || !std::ranges::all_of(graph_[i].inputs, [&](std::size_t input) { return writes_part(input, i); }))
+            return;
+        std::size_t first = 0;
+        for (const std::size_t input : graph_[i].inputs) {
+            parts_[input] = {i, first};
+            first += static_cast<std::size_t>(graph_[input].shape.c);
+        }
+    }
+    [[nodiscard]] bool writes_part(std::size_t node, std::size_t concat) const {
+        const auto* conv = std::get_if<ConvParams>(&graph_[node].layer);
+        if (conv == nullptr || conv->residual || out_layout_[node] != in_layout_[concat]) return false;
+        PrimitiveEntry const& primitive = find_primitive(plan_.layers[node]);
+        return primitive.strided_output && primitive.fuses_epilogue && readers_[node] == 1 &&
+               std::ranges::find(outputs_, node) == outputs_.end();
+    }
+
     [[nodiscard]] std::size_t find_layout(std::string_view name, std::string_view layer) const {
         for (std::size_t i = 0; i < kernels_.layouts.size(); ++i) {
             if (kernels_.layouts[i].name == name) return i;
@@ -208,7 +238,16 @@ private:
             fail("plan: layer ", node.name, ": ", primitive.id, " cannot compute ", to_string(step.shape), " ",
                  planned.in_layout, " -> ", planned.out_layout, ": ", support ? "wrong layouts" : support.reason());
         }
-        step.dst = tensor_[step.node] = destination(step);
+        if (const auto part = parts_.find(step.node); part != parts_.end()) {
+            auto const& [concat, first] = part->second;
+            step.dst_image = floats(concat, out_layout_[concat]);
+            step.dst_offset = first;
+            step.dst_stride = static_cast<std::size_t>(graph_[concat].shape.c);
+            if (tensor_[concat] == Step::none) tensor_[concat] = book(all_floats(step));
+            step.dst = tensor_[concat];
+        } else {
+            step.dst = tensor_[step.node] = destination(step);
+        }
         if (const std::size_t scratch = primitive.scratch_floats(step.shape, workers_); scratch > 0) {
             step.scratch = book(scratch);
         }
@@ -273,7 +312,11 @@ private:
     Plan const& plan_;
     std::size_t workers_;
     std::vector<std::size_t> outputs_;
-    std::vector<std::size_t> tensor_, in_layout_, out_layout_, last_reader_;
+    std::vector<std::size_t> tensor_, in_layout_, out_layout_, last_reader_, readers_;
+    struct Part {
+        std::size_t concat, first;
+    };
+    std::map<std::size_t, Part> parts_;  // convolutions that write a part of a concatenation, from channel first on
     std::map<std::pair<std::size_t, std::size_t>, std::size_t> copies_;  // (node, layout) -> tensor
     Schedule result_;
 };

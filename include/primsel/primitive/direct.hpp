@@ -71,7 +71,7 @@ struct DirectHwc {
     static constexpr Family family = Family::direct;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -175,11 +175,12 @@ private:
     /// A group's product for the output rows from `first` on, whose image with its padding begins at `image`.
     [[nodiscard]] static detail::TileArgs product(ConvShape const& s, ConvArgs const& args, const float* image,
                                                   int first, int group) {
-        const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
+        const auto c = static_cast<std::size_t>(s.c);
+        const std::size_t pixel = args.pixel_stride(s);
         const int first_k = group * s.group_k();
         // Neighbouring taps of all channels are one run of the image.
         const bool whole_row = s.groups == 1 && s.dilation_w == 1;
-        const std::size_t at = static_cast<std::size_t>(first * s.out_w()) * k + static_cast<std::size_t>(first_k);
+        const std::size_t at = static_cast<std::size_t>(first * s.out_w()) * pixel + static_cast<std::size_t>(first_k);
         return {.a = image + static_cast<std::size_t>(group * s.group_c()),
                 .a_stride = static_cast<std::size_t>(s.stride_w) * c,
                 .row_length = s.out_w(),
@@ -190,7 +191,7 @@ private:
                 .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
                 .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
                 .c = args.dst + at,
-                .c_stride = k,
+                .c_stride = pixel,
                 .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
                 .residual = args.residual == nullptr ? nullptr : args.residual + at,
                 .clamp = args.clamp};

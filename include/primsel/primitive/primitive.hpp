@@ -50,9 +50,16 @@ struct ConvArgs {
     const float* residual = nullptr;
     Clamp clamp{};
     float* dst = nullptr;
+    /// Floats from a pixel of dst to the next, where they are not k: only for primitives with strided_output, and
+    /// without a residual.
+    std::size_t dst_stride = 0;
     /// scratch_floats floats, aligned to a cache line.
     float* scratch = nullptr;
     ExecutorRef executor;
+
+    [[nodiscard]] std::size_t pixel_stride(ConvShape const& shape) const {
+        return dst_stride != 0 ? dst_stride : static_cast<std::size_t>(shape.k);
+    }
 };
 
 /// One way to compute a convolution: a plain type with
@@ -62,6 +69,7 @@ struct ConvArgs {
 /// It may have
 /// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
 ///   applies them);
+/// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
 /// - scratch_floats<Arch>(shape, workers): room that run needs, for an executor of so many workers;
 /// - packed_floats<Arch>(shape) and pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged
 /// once;
@@ -84,6 +92,10 @@ template <class P, class Arch>
 struct PrimitiveTraits {
     [[nodiscard]] static constexpr bool fuses_epilogue() {
         if constexpr (requires { P::fuses_epilogue; }) return P::fuses_epilogue;
+        return false;
+    }
+    [[nodiscard]] static constexpr bool strided_output() {
+        if constexpr (requires { P::strided_output; }) return P::strided_output;
         return false;
     }
     [[nodiscard]] static constexpr double error_bound() {

@@ -16,7 +16,7 @@ struct PrimitiveEntry {
     Family family;
     /// Positions in the list of layouts.
     std::size_t in_layout, out_layout;
-    bool fuses_epilogue;
+    bool fuses_epilogue, strided_output;
     double error_bound;
     Support (*supports)(ConvShape const&);
     std::size_t (*scratch_floats)(ConvShape const&, std::size_t workers);
@@ -40,6 +40,7 @@ constexpr PrimitiveEntry make_entry() {
             .in_layout = Layouts::template index_of<typename P::in_layout>,
             .out_layout = Layouts::template index_of<typename P::out_layout>,
             .fuses_epilogue = Traits::fuses_epilogue(),
+            .strided_output = Traits::strided_output(),
             .error_bound = Traits::error_bound(),
             .supports = [](ConvShape const& shape) { return P::supports(shape); },
             .scratch_floats = &Traits::scratch_floats,

@@ -33,7 +33,7 @@ public:
     static constexpr Family family = r == 3 ? Family::wino3 : r == 5 ? Family::wino5 : Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true;
     /// Measured over the law tests' shapes; relative to the RMS of the output.
     static constexpr double error_bound = size <= 4 ? 5e-6 : m <= 4 ? 1e-4 : 2e-4;
 

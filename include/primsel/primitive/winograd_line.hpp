@@ -40,7 +40,7 @@ public:
                                                                 : Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true;
     /// Measured over the law tests' shapes; relative to the RMS of the output.
     static constexpr double error_bound = taps <= 4 ? 5e-6 : 1e-4;
 

@@ -84,8 +84,9 @@ struct WinogradLineTiles {
                                  std::size_t tap_stride) noexcept {
         const int h0 = line * (along_rows ? 1 : m), w0 = position * (along_rows ? m : 1);
         const auto k = static_cast<std::size_t>(s.k);
-        const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0) * k,
-                            (along_rows ? 1 : static_cast<std::size_t>(s.out_w())) * k,
+        const std::size_t pixel = args.pixel_stride(s);
+        const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0) * pixel,
+                            (along_rows ? 1 : static_cast<std::size_t>(s.out_w())) * pixel,
                             static_cast<std::size_t>(along_rows ? s.out_w() - w0 : s.out_h() - h0)};
         for_channels<vec>(k, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
             finish_channels<n>(args, target, begin, end, src, tap_stride);

@@ -275,9 +275,9 @@ struct WinogradTiles {
                                  std::size_t tap_stride) noexcept {
         const int h0 = tile / columns(s) * m, w0 = tile % columns(s) * m;
         const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0), static_cast<std::size_t>(s.out_w()),
-                            static_cast<std::size_t>(s.k), static_cast<std::size_t>(std::min(m, s.out_h() - h0)),
+                            args.pixel_stride(s), static_cast<std::size_t>(std::min(m, s.out_h() - h0)),
                             static_cast<std::size_t>(std::min(m, s.out_w() - w0))};
-        for_channels<vec>(target.channels,
+        for_channels<vec>(static_cast<std::size_t>(s.k),
                           [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
                               finish_channels<n>(args, target, begin, end, src, tap_stride);
                           });
@@ -298,9 +298,10 @@ private:
         }
     }
 
-    /// Where a tile's outputs go: the first pixel, pixels to a row, and how many of the m squared there are.
+    /// Where a tile's outputs go: the first pixel, pixels to a row, floats to a pixel, and how many of the m squared
+    /// there are.
     struct Target {
-        std::size_t first, row, channels, height, width;
+        std::size_t first, row, stride, height, width;
     };
     template <int n>
     PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& target, std::size_t begin,
@@ -314,7 +315,7 @@ private:
                 },
                 [&](std::size_t row, std::size_t column, V const& value) {
                     if (row >= target.height || column >= target.width) return;
-                    finish(value, (target.first + row * target.row + column) * target.channels + at);
+                    finish(value, (target.first + row * target.row + column) * target.stride + at);
                 });
         }
     }
