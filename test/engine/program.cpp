@@ -109,3 +109,46 @@ TEST_CASE("a reshape costs nothing and an image that is reshaped is read in chw 
     const auto results = results_of(graph, {}, {values});
     for (std::size_t i = 0; i < 24; ++i) CHECK(results[0][i] == static_cast<float>(i % 8 * 3 + i / 8));
 }
+
+TEST_CASE("convolutions write their parts of a concatenation, where nobody else reads them") {
+    const ps::Kernels kernels = ps::make_kernels<ps::DefaultPrimitives, ps::default_arch, ps::AllLayouts>();
+    for (const bool shared : {false, true}) {
+        for (const int batch : {1, 3}) {
+            ps::Graph graph(batch);
+            const std::size_t image = graph.add("image", ps::InputParams{{16, 9, 11}}, {});
+            const std::size_t stem = graph.add("stem", ps::ConvParams{.k = 20, .kernel = 1}, {image});
+            const std::size_t a =
+                graph.add("a", ps::ConvParams{.k = 24, .kernel = 3, .padding = 1, .bias = true}, {stem});
+            const std::size_t b = graph.add("b", ps::ConvParams{.k = 8, .kernel = 1}, {stem});
+            const std::size_t c = graph.add("c", ps::ConvParams{.k = 17, .kernel = 5, .padding = 2}, {stem});
+            const std::size_t joined = graph.add("joined", ps::ConcatParams{}, {a, b, c});
+            std::size_t last = graph.add("last", ps::ConvParams{.k = 5, .kernel = 1}, {joined});
+            if (shared) graph.set_outputs({last, b});  // b leaves the network too
+            const ps::Weights weights = ps::random_weights(graph);
+            std::vector<float> src(static_cast<std::size_t>(batch) * 16 * 9 * 11);
+            for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i % 23) / 11.0F - 1.0F;
+
+            ps::Analytical model;
+            ps::Sequential executor;
+            std::vector<std::vector<float>> results;
+            for (const std::string primitive : {"direct-hwc", "winograd-2x2-3x3-vec-16", "im2row-copy-short-ab-ik"}) {
+                CAPTURE(primitive);
+                const ps::Plan plan = ps::make_plan(graph, kernels, model, ps::ExactPbqp{}, {.primitive = primitive});
+                ps::Program program(graph, kernels, plan, weights, 1);
+                bool copied = false;
+                for (std::size_t step = 0; step < program.steps(); ++step)
+                    copied |= program.step_name(step) == "joined";
+                CHECK(copied == (shared || primitive != "direct-hwc"));  // others stand aside for the 1x1
+                std::vector<float> dst(program.out_floats(0)), other(shared ? program.out_floats(1) : 0);
+                const float* srcs[] = {src.data()};
+                float* dsts[] = {dst.data(), other.data()};
+                program.run(srcs, std::span(dsts, shared ? 2 : 1), executor);
+                results.push_back(std::move(dst));
+            }
+            for (std::size_t i = 0; i < results[0].size(); ++i) {
+                CHECK(results[0][i] == doctest::Approx(results[2][i]).epsilon(1e-4).scale(1));
+                CHECK(results[1][i] == doctest::Approx(results[2][i]).epsilon(1e-4).scale(1));
+            }
+        }
+    }
+}

@@ -134,6 +134,58 @@ TEST_CASE("the bits do not depend on threads, nor on what the buffers held") {
     }
 }
 
+TEST_CASE("channels that are a part of more channels: the same bits, and nothing between them is touched") {
+    const List list = all_primitives();
+    ps::Sequential sequential;
+    std::vector<ps::ConvShape> shapes{same_shape(17, 35, 13, 14, 3), same_shape(9, 70, 12, 11, 5),
+                                      same_shape(19, 24, 9, 14, 1), same_shape(64, 33, 57, 43, 3)};
+    shapes.push_back(same_shape(12, 18, 13, 9, 3));
+    shapes.back().stride_h = shapes.back().stride_w = shapes.back().groups = 2;
+    int runs = 0;
+    for (ps::ConvShape const& shape : shapes) {
+        const Problem problem(shape, Values::normal);
+        const auto k = static_cast<std::size_t>(shape.k), stride = k + 9, first = std::size_t{4};
+        for (ps::PrimitiveEntry const& entry : list.primitives) {
+            if (!entry.strided_output || !entry.supports(shape)) continue;
+            CAPTURE(std::string(entry.id));
+            CAPTURE(to_string(shape));
+            REQUIRE(list.layouts[entry.in_layout].name == ps::hwc::name);
+            REQUIRE(list.layouts[entry.out_layout].name == ps::hwc::name);
+            const Epilogue epilogue{.bias = true, .residual = false, .clamp = ps::relu_clamp};
+            const Outcome dense = run(list, entry, problem, epilogue, sequential, Watch::zones);
+            Guarded src(problem.src.size(), Watch::heap, 0), packed(entry.packed_floats(shape), Watch::heap, 0),
+                scratch(entry.scratch_floats(shape, 1), Watch::heap, 0),
+                dst(shape.out_pixels() * stride, Watch::zones, 0), untouched(1, Watch::heap, 0);
+            for_each_element(list.layouts[entry.in_layout], shape.in_shape(),
+                             [&](std::size_t i, std::size_t at) { src.data()[at] = problem.src[i]; });
+            entry.pack(shape, problem.kernel.data(), packed.data());
+            entry.run(shape, {.src = src.data(),
+                              .weights = packed.data(),
+                              .bias = problem.bias.data(),
+                              .clamp = epilogue.clamp,
+                              .dst = dst.data() + first,
+                              .dst_stride = stride,
+                              .scratch = scratch.data(),
+                              .executor = sequential});
+            std::vector<float> channels(dense.dst.size());
+            for (std::size_t pixel = 0; pixel < shape.out_pixels(); ++pixel) {
+                for (std::size_t c = 0; c < stride; ++c) {
+                    float& value = dst.data()[pixel * stride + c];
+                    if (c >= first && c < first + k) {
+                        channels[(c - first) * shape.out_pixels() + pixel] = value;
+                    } else {
+                        CHECK(std::memcmp(&value, untouched.data(), sizeof(float)) == 0);
+                    }
+                }
+            }
+            CHECK(dst.intact());
+            CHECK(same_bits(channels, dense.dst));
+            ++runs;
+        }
+    }
+    CHECK(runs > 20);
+}
+
 TEST_CASE("error bounds hold, however deep the sums") {
     const List list = all_primitives();
     ps::Sequential sequential;
