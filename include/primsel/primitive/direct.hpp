@@ -111,7 +111,7 @@ struct DirectHwc {
         args.executor.parallel_for(blocks * parts, [=, &s, &args](std::size_t i, std::size_t) {
             const std::size_t block = i / parts;
             const int part = static_cast<int>(i % parts), group = part / panels;
-            detail::multiply_one_panel<Arch>(product(s, args, image, 0, group),
+            detail::multiply_one_panel<Arch>(product<Arch>(s, args, image, 0, group, block == 0),
                                              static_cast<int>(block * pixels / blocks),
                                              static_cast<int>((block + 1) * pixels / blocks), s.group_k(),
                                              weights_of<Arch>(s, args, group), part % panels);
@@ -172,9 +172,12 @@ private:
         return args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k());
     }
 
-    /// A group's product for the output rows from `first` on, whose image with its padding begins at `image`.
+    /// A group's product for the output rows from `first` on, whose image with its padding begins at `image`. Weights
+    /// that are not in L2 are fetched: all of them when they are read first, those that do not stay there always.
+    template <class Arch>
     [[nodiscard]] static detail::TileArgs product(ConvShape const& s, ConvArgs const& args, const float* image,
-                                                  int first, int group) {
+                                                  int first, int group, bool read_first) {
+        const std::size_t weights = packed_floats<Arch>(s);
         const auto c = static_cast<std::size_t>(s.c);
         const std::size_t pixel = args.pixel_stride(s);
         const int first_k = group * s.group_k();
@@ -190,6 +193,7 @@ private:
                 .run = whole_row ? s.fw * s.c : s.group_c(),
                 .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
                 .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
+                .fetch_end = read_first || weights > 96 << 10 ? args.weights + weights : nullptr,
                 .c = args.dst + at,
                 .c_stride = pixel,
                 .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
@@ -209,8 +213,9 @@ private:
                          copy + static_cast<std::size_t>(i) * row_floats(s));
             }
             for (int group = 0; group < s.groups; ++group) {
-                detail::multiply_panels<Arch>(product(s, args, copy, first, group), 0, (last - first) * s.out_w(),
-                                              s.group_k(), weights_of<Arch>(s, args, group));
+                detail::multiply_panels<Arch>(product<Arch>(s, args, copy, first, group, block == 0), 0,
+                                              (last - first) * s.out_w(), s.group_k(),
+                                              weights_of<Arch>(s, args, group));
             }
         });
     }

@@ -145,18 +145,29 @@ private:
         for (int column = 0; column < s.group_k(); column += detail::panel_width<Arch>) {
             const int width = detail::panel_columns<Arch>(column, s.group_k());
             const std::size_t at = first_k + static_cast<std::size_t>(column);
-            detail::TileArgs t{.run = s.group_c(), .c_stride = k, .clamp = args.clamp};
-            t.b = packed + static_cast<std::size_t>(s.depth()) * static_cast<std::size_t>(column);
-            t.columns = std::min(width, s.group_k() - column);
-            if (args.bias != nullptr) t.column_bias = args.bias + at;
-            for (int pixel = first; pixel < last; pixel += rows) {
-                t.c = args.dst + static_cast<std::size_t>(pixel) * k + at;
-                if (args.residual != nullptr) t.residual = args.residual + static_cast<std::size_t>(pixel) * k + at;
-                const auto index = static_cast<std::size_t>(std::min(rows, last - pixel) - 1);
-                detail::with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
-                    kernels<Arch, vectors>[index](t, pointers + (pixel - first) * s.taps(), s.taps(),
-                                                  static_cast<std::size_t>(group * s.group_c()));
-                });
+            const float* panel = packed + static_cast<std::size_t>(s.depth()) * static_cast<std::size_t>(column);
+            // As many taps at a time as leave their part of the panel in L2; their sums meet in C.
+            const int tap_floats = s.group_c() * width, most_taps = std::max(1, detail::part_floats / tap_floats);
+            for (int tap = 0; tap < s.taps(); tap += most_taps) {
+                const int taps = std::min(most_taps, s.taps() - tap);
+                const bool last_part = tap + taps == s.taps();
+                detail::TileArgs t{.run = s.group_c(), .c_stride = k, .accumulate = tap > 0};
+                t.b = panel + static_cast<std::size_t>(tap) * static_cast<std::size_t>(tap_floats);
+                t.columns = std::min(width, s.group_k() - column);
+                if (last_part) t.clamp = args.clamp;
+                if (last_part && args.bias != nullptr) t.column_bias = args.bias + at;
+                for (int pixel = first; pixel < last; pixel += rows) {
+                    const int count = std::min(rows, last - pixel);
+                    t.c = args.dst + static_cast<std::size_t>(pixel) * k + at;
+                    if (last_part && args.residual != nullptr) {
+                        t.residual = args.residual + static_cast<std::size_t>(pixel) * k + at;
+                    }
+                    detail::with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
+                        kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](
+                            t, pointers + (pixel - first) * s.taps() + tap * count, taps,
+                            static_cast<std::size_t>(group * s.group_c()));
+                    });
+                }
             }
         }
     }

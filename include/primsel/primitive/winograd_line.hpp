@@ -134,6 +134,7 @@ private:
                 const detail::TileArgs product{.a = v + (tap * in_tiles + below) * v_stride,
                                                .a_stride = v_stride,
                                                .run = s.c,
+                                               .fetch_end = args.weights + packed_floats<Arch>(s),
                                                .c = y + tap * out_tiles * y_stride,
                                                .c_stride = y_stride,
                                                .accumulate = line > 0};

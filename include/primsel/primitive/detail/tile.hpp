@@ -5,6 +5,7 @@
 #include <primsel/core/clamp.hpp>
 #include <primsel/core/simd.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
@@ -29,6 +30,9 @@ struct TileArgs {
     int outer = 1, inner = 1, run = 0;
     std::size_t outer_step = 0, inner_step = 0;
     const float* b = nullptr;
+    /// Where the products to come read on behind this one's B, that memory ends here; it is fetched into L2 meanwhile.
+    /// Null: nothing is fetched.
+    const float* fetch_end = nullptr;
     float* c = nullptr;
     std::size_t c_stride = 0;
     /// Columns of C that exist: at most the width of the panel.
@@ -116,9 +120,15 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
     each([&](V& sum, int, std::size_t offset, int at) { store<Arch>(t.c + offset + at, sum); });
 }
 
+/// Memory to fetch into L2, so many floats a step of the depth.
+struct Fetch {
+    const float* at;
+    std::size_t step;
+};
+
 /// A's columns are neighbours; its rows begin at rows_of_a.
 template <class Arch, int rows, int vectors>
-void tile(TileArgs const& t, const float* const* rows_of_a) noexcept {
+void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcept {
     constexpr int width = vectors * lanes<Arch>;
     Floats<Arch> sums[rows][vectors];
     PRIMSEL_UNROLL
@@ -139,6 +149,8 @@ void tile(TileArgs const& t, const float* const* rows_of_a) noexcept {
                 PRIMSEL_UNROLL
                 for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
                 b += width;
+                __builtin_prefetch(fetch.at, 0, 2);
+                fetch.at += fetch.step;
                 PRIMSEL_UNROLL
                 for (int row = 0; row < rows; ++row) {
                     const auto element = broadcast<Arch>(a[row][step]);
@@ -179,7 +191,7 @@ void tile_transposed(TileArgs const& t) noexcept {
     finish<Arch>(t, sums);
 }
 
-using TileKernel = void (*)(TileArgs const&, const float* const*) noexcept;
+using TileKernel = void (*)(TileArgs const&, const float* const*, Fetch) noexcept;
 
 /// kernel[rows - 1], for 1 to most_rows rows.
 template <class Arch, int vectors>
@@ -211,6 +223,15 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
     const float* row_of_image = t.a + static_cast<std::size_t>(first / t.row_length) * t.row_step;
     const float* next = row_of_image + static_cast<std::size_t>(column) * t.a_stride;
     const float* rows_of_a[most];
+    // Each tile fetches its share of as much as it reads.
+    const std::size_t depth = static_cast<std::size_t>(t.outer * t.inner * t.run);
+    const float* const end = t.b + depth * static_cast<std::size_t>(vectors * lanes<Arch>);
+    Fetch fetch{t.b, 0};
+    if (t.fetch_end > end) {
+        const std::size_t width = std::min(static_cast<std::size_t>(t.fetch_end - end) / depth,
+                                           static_cast<std::size_t>(vectors * lanes<Arch>));
+        fetch = {end, width / static_cast<std::size_t>(tiles)};
+    }
     for (int i = 0; i < tiles; ++i) {
         const int count = rows / tiles + (i < rows % tiles ? 1 : 0);
         for (int row = 0; row < count; ++row) {
@@ -222,20 +243,23 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
                 column = 0;
             }
         }
-        tile_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](t, rows_of_a);
+        tile_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](t, rows_of_a, fetch);
+        fetch.at += fetch.step * depth;
         t.c += static_cast<std::size_t>(count) * t.c_stride;
         if (t.row_bias != nullptr) t.row_bias += count;
         if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
     }
 }
 
+/// Floats of a panel that stay in L2 beside as many that are fetched.
+inline constexpr int part_floats = 48 << 10;
+
 /// Rows [first, last) of A times one panel that is `width` floats wide. A panel too large for L2 is taken in parts, the
 /// sums of which meet in C; however many rows there are, so that the bits do not depend on how rows are shared out.
 template <class Arch>
 void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept {
     with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
-        constexpr int most_floats = 96 << 10;
-        const int depth = t.outer * t.inner * t.run, parts = (depth * width + most_floats - 1) / most_floats;
+        const int depth = t.outer * t.inner * t.run, parts = (depth * width + part_floats - 1) / part_floats;
         if (parts < 2) return multiply_rows<Arch, vectors>(t, first, last);
         TileArgs part = t;
         int* const split = t.outer > 1 ? &part.outer : t.inner > 1 ? &part.inner : &part.run;
