@@ -61,7 +61,7 @@ template <class Arch, std::size_t... i>
 double measure_fma(std::index_sequence<i...>) {
     constexpr int rounds = 20'000;
     volatile float factor_source = 0.999F;
-    return best_rate(0.006, 2.0 * sizeof...(i) * rounds * lanes<Arch>, [&] {
+    return best_rate(0.003, 2.0 * sizeof...(i) * rounds * lanes<Arch>, [&] {
         const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
         Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
         for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
@@ -83,7 +83,7 @@ double measure_vector() {
     AlignedBuffer a(count), b(count);
     std::fill_n(a.data(), count, 1.0F);
     std::fill_n(b.data(), count, 0.5F);
-    return best_rate(0.003, 2.0 * count, [&] {
+    return best_rate(0.0015, 2.0 * count, [&] {
         for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
             store<Arch>(b.data() + i,
                         fma<Arch>(load<Arch>(a.data() + i), broadcast<Arch>(0.5F), load<Arch>(b.data() + i)));
@@ -97,7 +97,7 @@ inline double measure_scalar() {
     AlignedBuffer a(count), b(count);
     std::fill_n(a.data(), std::size_t{count}, 1.0F);
     volatile int limit = count - 3;
-    return best_rate(0.003, count, [&] {
+    return best_rate(0.0015, count, [&] {
         const int end = limit;
         for (int i = 0; i < count; ++i) {
             const int from = i - 3 + (i & 1);
@@ -110,7 +110,7 @@ inline double measure_scalar() {
 
 inline double measure_bandwidth(double working_set, float* src, float* dst) {
     const auto bytes = static_cast<std::size_t>(working_set / 2);
-    return best_rate(0.004, 2.0 * static_cast<double>(bytes), [&] {
+    return best_rate(0.002, 2.0 * static_cast<double>(bytes), [&] {
         std::memcpy(dst, src, bytes);
         volatile float used = dst[bytes / sizeof(float) / 2];
         (void)used;
@@ -140,7 +140,7 @@ Machine measure_machine() {
 
 }  // namespace detail
 
-/// This machine, measured when first asked for (in less than 100 ms) and then remembered.
+/// This machine, measured when first asked for (in some 40 ms) and then remembered.
 template <class Arch = default_arch>
 [[nodiscard]] Machine const& this_machine() {
     static const Machine machine = detail::measure_machine<Arch>();
