@@ -5,6 +5,7 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/core/timer.hpp>
+#include <primsel/cost/machine.hpp>
 
 #include <sched.h>
 
@@ -12,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace peers {
@@ -32,27 +34,14 @@ inline double median(std::vector<double> values) {
     return *middle;
 }
 
-/// GFLOP/s of this thread's core over `seconds`, interruptions included: independent chains of multiply-adds in
-/// registers.
+/// GFLOP/s of this thread's core over `seconds`, interruptions included.
 inline double fma_gflops(double seconds) {
-    using Arch = ps::default_arch;
     constexpr int chains = 12, rounds = 10'000;
-    constexpr double operations = 2.0 * chains * rounds * ps::lanes<Arch>;
-    volatile float factor_source = 0.999F;
-    ps::Floats<Arch> sums[chains];
-    const auto factor = ps::broadcast<Arch>(factor_source), term = ps::broadcast<Arch>(0.001F);
-    for (auto& sum : sums) sum = factor;
+    constexpr double operations = 2.0 * chains * rounds * ps::lanes<ps::default_arch>;
     double done = 0, passed = 0;
     for (const ps::Timer timer; passed < seconds; passed = timer.seconds(), done += operations) {
-        for (int round = 0; round < rounds; ++round) {
-            PRIMSEL_UNROLL
-            for (int i = 0; i < chains; ++i) sums[i] = ps::fma<Arch>(sums[i], factor, term);
-        }
+        ps::detail::multiply_add<ps::default_arch>(rounds, std::make_index_sequence<chains>{});
     }
-    for (int i = 1; i < chains; ++i) sums[0] += sums[i];
-    alignas(ps::alignment) float kept[ps::lanes<Arch>];
-    ps::store<Arch>(kept, sums[0]);
-    factor_source = kept[0];
     return done / passed / 1e9;
 }
 

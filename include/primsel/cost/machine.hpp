@@ -55,26 +55,27 @@ double best_rate(double seconds, double amount, Work const& work) {
     return best;
 }
 
-/// Indices instead of loops: the sums must stay in registers however little the compiler optimises, and differ, lest it
-/// compute one of them only.
+/// Multiply-adds in independent chains. Indices instead of loops: the sums must stay in registers however little the
+/// compiler optimises, and differ, lest it compute one of them only.
 template <class Arch, std::size_t... i>
-double measure_fma(std::index_sequence<i...>) {
-    constexpr int rounds = 20'000;
-    volatile float factor_source = 0.999F;
-    return best_rate(0.003, 2.0 * sizeof...(i) * rounds * lanes<Arch>, [&] {
-        const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
-        Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
-        for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
-        alignas(alignment) float kept[lanes<Arch>];
-        Floats<Arch> all = broadcast<Arch>(0.0F);
-        ((all += sum[i]), ...);
-        store<Arch>(kept, all);
-        factor_source = kept[0] * 1e-9F + 0.999F;
-    });
+void multiply_add(int rounds, std::index_sequence<i...>) {
+    static volatile float factor_source = 0.999F;
+    const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
+    Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
+    for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
+    alignas(alignment) float kept[lanes<Arch>];
+    Floats<Arch> all = broadcast<Arch>(0.0F);
+    ((all += sum[i]), ...);
+    store<Arch>(kept, all);
+    volatile float used = kept[0];
+    (void)used;
 }
+/// This core's FMA peak over about so many seconds: the best of many short stretches.
 template <class Arch>
-double measure_fma() {
-    return measure_fma<Arch>(std::make_index_sequence<12>{});
+double measure_fma(double seconds) {
+    constexpr int chains = 12, rounds = 20'000;
+    return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
+                     [] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
 }
 
 template <class Arch>
@@ -120,7 +121,7 @@ inline double measure_bandwidth(double working_set, float* src, float* dst) {
 template <class Arch>
 Machine measure_machine() {
     Machine machine;
-    machine.gemm_flops = measure_fma<Arch>();
+    machine.gemm_flops = measure_fma<Arch>(0.003);
     machine.vector_flops = measure_vector<Arch>();
     machine.scalar_flops = measure_scalar();
     // The largest working set is not touched in full: a window beyond every cache is enough.

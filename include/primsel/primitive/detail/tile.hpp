@@ -144,6 +144,7 @@ void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcep
             const float* a[rows];
             PRIMSEL_UNROLL
             for (int row = 0; row < rows; ++row) a[row] = rows_of_a[row] + offset;
+            PRIMSEL_UNROLL_TWICE
             for (std::ptrdiff_t step = 0; step < t.run; ++step) {
                 Floats<Arch> row_of_b[vectors];
                 PRIMSEL_UNROLL
