@@ -82,14 +82,25 @@ struct Indirect {
         std::fill_n(args.scratch, zeros, 0.0F);
         const int pixels = static_cast<int>(s.out_pixels());
         const auto blocks = static_cast<std::size_t>((pixels + block_pixels - 1) / block_pixels);
-        args.executor.parallel_for(blocks, [&s, &args, zeros, pixels](std::size_t block, std::size_t worker) {
+        // Where blocks are few, the panels of each are shared out too.
+        const auto threads = args.executor.concurrency(),
+                   panels = static_cast<std::size_t>(detail::panel_count<Arch>(s.group_k())),
+                   shares = blocks < 2 * threads ? std::min(threads, panels) : 1;
+        args.executor.parallel_for(blocks * shares, [=, &s, &args](std::size_t i, std::size_t worker) {
+            const std::size_t block = i / shares, share = i % shares;
+            const int first_panel = static_cast<int>(share * panels / shares),
+                      last_panel = static_cast<int>((share + 1) * panels / shares);
             const int first = static_cast<int>(block) * block_pixels, last = std::min(first + block_pixels, pixels);
             auto* slot = args.scratch + zeros + worker * pointer_floats(s);
             auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers(s)];
             for (int pixel = first; pixel < last; pixel += rows) {
                 point(s, args, pixel, std::min(rows, last - pixel), pointers + (pixel - first) * s.taps());
             }
-            for (int group = 0; group < s.groups; ++group) multiply<Arch>(s, args, pointers, first, last, group);
+            for (int group = 0; group < s.groups; ++group) {
+                for (int panel = first_panel; panel < last_panel; ++panel) {
+                    multiply<Arch>(s, args, pointers, first, last, group, panel);
+                }
+            }
         });
     }
 
@@ -138,36 +149,35 @@ private:
 
     template <class Arch>
     static void multiply(ConvShape const& s, ConvArgs const& args, const float* const* pointers, int first, int last,
-                         int group) noexcept {
+                         int group, int panel) noexcept {
         const auto k = static_cast<std::size_t>(s.k), first_k = static_cast<std::size_t>(group * s.group_k());
         const float* packed =
             args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k());
-        for (int column = 0; column < s.group_k(); column += detail::panel_width<Arch>) {
-            const int width = detail::panel_columns<Arch>(column, s.group_k());
-            const std::size_t at = first_k + static_cast<std::size_t>(column);
-            const float* panel = packed + static_cast<std::size_t>(s.depth()) * static_cast<std::size_t>(column);
-            // As many taps at a time as leave their part of the panel in L2; their sums meet in C.
-            const int tap_floats = s.group_c() * width, most_taps = std::max(1, detail::part_floats / tap_floats);
-            for (int tap = 0; tap < s.taps(); tap += most_taps) {
-                const int taps = std::min(most_taps, s.taps() - tap);
-                const bool last_part = tap + taps == s.taps();
-                detail::TileArgs t{.run = s.group_c(), .c_stride = k, .accumulate = tap > 0};
-                t.b = panel + static_cast<std::size_t>(tap) * static_cast<std::size_t>(tap_floats);
-                t.columns = std::min(width, s.group_k() - column);
-                if (last_part) t.clamp = args.clamp;
-                if (last_part && args.bias != nullptr) t.column_bias = args.bias + at;
-                for (int pixel = first; pixel < last; pixel += rows) {
-                    const int count = std::min(rows, last - pixel);
-                    t.c = args.dst + static_cast<std::size_t>(pixel) * k + at;
-                    if (last_part && args.residual != nullptr) {
-                        t.residual = args.residual + static_cast<std::size_t>(pixel) * k + at;
-                    }
-                    detail::with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
-                        kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](
-                            t, pointers + (pixel - first) * s.taps() + tap * count, taps,
-                            static_cast<std::size_t>(group * s.group_c()));
-                    });
+        const int column = panel * detail::panel_width<Arch>;
+        const int width = detail::panel_columns<Arch>(column, s.group_k());
+        const std::size_t at = first_k + static_cast<std::size_t>(column);
+        const float* weights = packed + static_cast<std::size_t>(s.depth()) * static_cast<std::size_t>(column);
+        // As many taps at a time as leave their part of the panel in L2; their sums meet in C.
+        const int tap_floats = s.group_c() * width, most_taps = std::max(1, detail::part_floats / tap_floats);
+        for (int tap = 0; tap < s.taps(); tap += most_taps) {
+            const int taps = std::min(most_taps, s.taps() - tap);
+            const bool last_part = tap + taps == s.taps();
+            detail::TileArgs t{.run = s.group_c(), .c_stride = k, .accumulate = tap > 0};
+            t.b = weights + static_cast<std::size_t>(tap) * static_cast<std::size_t>(tap_floats);
+            t.columns = std::min(width, s.group_k() - column);
+            if (last_part) t.clamp = args.clamp;
+            if (last_part && args.bias != nullptr) t.column_bias = args.bias + at;
+            for (int pixel = first; pixel < last; pixel += rows) {
+                const int count = std::min(rows, last - pixel);
+                t.c = args.dst + static_cast<std::size_t>(pixel) * k + at;
+                if (last_part && args.residual != nullptr) {
+                    t.residual = args.residual + static_cast<std::size_t>(pixel) * k + at;
                 }
+                detail::with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
+                    kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](
+                        t, pointers + (pixel - first) * s.taps() + tap * count, taps,
+                        static_cast<std::size_t>(group * s.group_c()));
+                });
             }
         }
     }

@@ -65,16 +65,26 @@ public:
         return workers * block_floats(s, lines_per_block(s));
     }
 
-    /// Blocks of output lines are independent; the lines of tiles between two of them are transformed for both.
+    /// Blocks of output lines are independent; the lines of tiles between two of them are transformed for both. Where
+    /// blocks are few, the steps within each are shared out instead.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         const int step = lines_per_block(s), all = Tiles::out_lines(s);
-        args.executor.parallel_for(static_cast<std::size_t>((all + step - 1) / step),
-                                   [&s, &args, step, all](std::size_t block, std::size_t worker) {
-                                       const int first = static_cast<int>(block) * step;
-                                       run_block<Arch>(s, args, first, std::min(first + step, all),
-                                                       args.scratch + worker * block_floats(s, step));
-                                   });
+        const auto blocks = static_cast<std::size_t>((all + step - 1) / step);
+        const auto block = [&s, &args, step, all](std::size_t i, std::size_t worker, ExecutorRef executor) {
+            const int first = static_cast<int>(i) * step;
+            run_block<Arch>(s, args, first, std::min(first + step, all), args.scratch + worker * block_floats(s, step),
+                            executor);
+        };
+        const std::size_t threads = args.executor.concurrency();
+        if (threads > 1 && blocks < 2 * threads) {
+            for (std::size_t i = 0; i < blocks; ++i) block(i, 0, args.executor);
+        } else {
+            args.executor.parallel_for(blocks, [&block](std::size_t i, std::size_t worker) {
+                Sequential sequential;
+                block(i, worker, sequential);
+            });
+        }
     }
 
     template <class Arch>
@@ -117,18 +127,19 @@ private:
     }
 
     template <class Arch>
-    static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* scratch) noexcept {
+    static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* scratch,
+                          ExecutorRef executor) noexcept {
         const std::size_t v_stride = detail::tile_stride(s.c), y_stride = detail::tile_stride(s.k);
         const int positions = Tiles::positions(s);
         const auto in_tiles = static_cast<std::size_t>((last - first + Tiles::lines - 1) * positions),
                    out_tiles = static_cast<std::size_t>((last - first) * positions);
         float* v = scratch;
         float* y = scratch + taps * in_tiles * v_stride;
-        for (std::size_t tile = 0; tile < in_tiles; ++tile) {
+        executor.parallel_for(in_tiles, [&](std::size_t tile, std::size_t) {
             const int line = first + static_cast<int>(tile) / positions, position = static_cast<int>(tile) % positions;
             Tiles::template transform_input<vec>(s, args.src, line, position, v + tile * v_stride, in_tiles * v_stride);
-        }
-        for (std::size_t tap = 0; tap < taps; ++tap) {
+        });
+        executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
             for (std::size_t line = 0; line < Tiles::lines; ++line) {
                 const std::size_t below = line * static_cast<std::size_t>(positions);
                 const detail::TileArgs product{.a = v + (tap * in_tiles + below) * v_stride,
@@ -142,11 +153,11 @@ private:
                     product, 0, static_cast<int>(out_tiles), s.k,
                     args.weights + (tap * Tiles::lines + line) * detail::packed_size<Arch>(s.c, s.k));
             }
-        }
-        for (std::size_t tile = 0; tile < out_tiles; ++tile) {
+        });
+        executor.parallel_for(out_tiles, [&](std::size_t tile, std::size_t) {
             const int line = first + static_cast<int>(tile) / positions, position = static_cast<int>(tile) % positions;
             Tiles::template transform_output<vec>(s, args, line, position, y + tile * y_stride, out_tiles * y_stride);
-        }
+        });
     }
 };
 
