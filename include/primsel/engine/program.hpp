@@ -29,6 +29,8 @@ public:
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const ArenaLayout layout = place(schedule.lifetimes);
         arena_ = AlignedBuffer(layout.floats);
+        single_ = schedule.single;
+        image_floats_ = schedule.image_floats;
         tensors_.assign(schedule.callers(), nullptr);
         for (const std::size_t offset : layout.offsets) tensors_.push_back(arena_.data() + offset);
         for (StoredConstant const& constant : schedule.constants) {
@@ -46,7 +48,7 @@ public:
     void run(std::span<const float* const> srcs, std::span<float* const> dsts, ExecutorRef executor) noexcept {
         const RunScope scope(executor);
         bind(srcs, dsts);
-        for (std::size_t step = 0; step < steps_.size(); ++step) run_step(step, executor);
+        for (std::size_t step = 0; step < steps(); ++step) run_step(step, executor);
     }
     /// For a network of one input and one result.
     void run(const float* src, float* dst, ExecutorRef executor) noexcept {
@@ -61,13 +63,17 @@ public:
     [[nodiscard]] std::size_t out_floats(std::size_t output = 0) const { return out_floats_[output]; }
     [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
     [[nodiscard]] std::size_t weight_bytes() const { return weight_floats_ * sizeof(float); }
-    [[nodiscard]] std::size_t steps() const { return steps_.size(); }
+    /// Steps of a run: those that take one image count once for each image of a batch.
+    [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
 
     /// What each step computes: a layer's name, or that of the layer whose result changes its layout.
-    [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[step]; }
-    [[nodiscard]] Step::Kind step_kind(std::size_t step) const { return steps_[step].step.kind; }
+    [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[position(step)]; }
+    [[nodiscard]] Step::Kind step_kind(std::size_t step) const { return steps_[position(step)].step.kind; }
     /// Runs one step alone, for a profiler; all steps in order are a run.
-    void run_step(std::size_t step, ExecutorRef executor) noexcept { run(steps_[step], executor); }
+    void run_step(std::size_t step, ExecutorRef executor) noexcept {
+        const bool one_image = step < singles();
+        run(steps_[position(step)], one_image ? step / single_ : 0, one_image ? 1 : batch_, executor);
+    }
     void bind(std::span<const float* const> srcs, std::span<float* const> dsts) noexcept {
         // No step writes to an image.
         for (std::size_t i = 0; i < srcs.size(); ++i) tensors_[i] = const_cast<float*>(srcs[i]);
@@ -81,6 +87,12 @@ private:
         const float* bias = nullptr;
         std::vector<const float*> src_data{};  // filled in at each run
     };
+
+    /// Steps of a run that take one image, of all images.
+    [[nodiscard]] std::size_t singles() const { return single_ * static_cast<std::size_t>(batch_); }
+    [[nodiscard]] std::size_t position(std::size_t step) const {
+        return step < singles() ? step % single_ : step - singles() + single_;
+    }
 
     static void check_key(PlanKey const& plan, PlanKey const& here) {
         const auto compare = [](std::string_view what, std::string const& its, std::string const& ours) {
@@ -137,40 +149,42 @@ private:
         return result;
     }
 
-    void run(PackedStep& packed, ExecutorRef executor) noexcept {
+    /// Where the data of an image begins.
+    [[nodiscard]] float* at(std::size_t tensor, std::size_t image) const noexcept {
+        return tensors_[tensor] + image * image_floats_[tensor];
+    }
+    /// Of so many images from `first` on.
+    void run(PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
         Step const& step = packed.step;
-        float* dst = tensors_[step.dst];
-        const float* residual = step.residual == Step::none ? nullptr : tensors_[step.residual];
-        const auto batch = static_cast<std::size_t>(batch_);
+        const std::size_t end = first + static_cast<std::size_t>(images);
+        float* dst = at(step.dst, first);
+        const float* residual = step.residual == Step::none ? nullptr : at(step.residual, first);
         if (step.kind == Step::Kind::conv) {
-            const float* src = tensors_[step.src[0]];
-            for (std::size_t image = 0; image < batch; ++image) {
+            for (std::size_t image = first; image < end; ++image) {
                 step.primitive->run(step.shape,
-                                    {.src = src + image * step.src_image,
+                                    {.src = at(step.src[0], image),
                                      .weights = packed.weights,
                                      .bias = packed.bias,
-                                     .residual = residual == nullptr ? nullptr : residual + image * step.dst_image,
+                                     .residual = residual == nullptr ? nullptr : at(step.residual, image),
                                      .clamp = step.clamp,
-                                     .dst = dst + image * step.dst_image + step.dst_offset,
+                                     .dst = at(step.dst, image) + step.dst_offset,
                                      .dst_stride = step.dst_stride,
                                      .scratch = step.scratch == Step::none ? nullptr : tensors_[step.scratch],
                                      .executor = executor});
             }
         } else if (step.kind == Step::Kind::epilogue) {
-            step.layout->epilogue(step.dst_shape, batch_, dst, packed.bias, residual, step.clamp, executor);
+            step.layout->epilogue(step.dst_shape, images, dst, packed.bias, residual, step.clamp, executor);
         } else if (step.kind == Step::Kind::transform) {
-            const float* src = tensors_[step.src[0]];
-            for (std::size_t image = 0; image < batch; ++image) {
-                step.transform->run(step.dst_shape, src + image * step.src_image, dst + image * step.dst_image,
-                                    executor);
+            for (std::size_t image = first; image < end; ++image) {
+                step.transform->run(step.dst_shape, at(step.src[0], image), at(step.dst, image), executor);
             }
         } else {
-            for (std::size_t i = 0; i < step.src.size(); ++i) packed.src_data[i] = tensors_[step.src[i]];
+            for (std::size_t i = 0; i < step.src.size(); ++i) packed.src_data[i] = at(step.src[i], first);
             step.op->run(step.layer, {.src = packed.src_data,
                                       .src_shape = step.src_shapes,
                                       .dst = dst,
                                       .dst_shape = step.dst_shape,
-                                      .batch = batch_,
+                                      .batch = images,
                                       .weights = packed.weights,
                                       .executor = executor});
         }
@@ -182,6 +196,8 @@ private:
     std::vector<PackedStep> steps_;
     std::vector<std::string> names_;
     std::vector<float*> tensors_;
+    std::vector<std::size_t> image_floats_;
+    std::size_t single_ = 0;
     AlignedBuffer arena_;
     std::vector<AlignedBuffer> kept_;
     std::size_t weight_floats_ = 0;

@@ -32,7 +32,7 @@ struct Step {
     std::vector<Shape> src_shapes{};
     Shape dst_shape{};
     std::size_t dst = none, residual = none, scratch = none;
-    std::size_t src_image = 0, dst_image = 0;  // floats from image to image
+    std::size_t dst_image = 0;  // floats from image to image
     // In floats: where a part of a concatenation begins, and from pixel to pixel of it; 0: all of dst.
     std::size_t dst_offset = 0, dst_stride = 0;
     bool bias = false;
@@ -46,10 +46,15 @@ struct StoredConstant {
 
 /// A plan as steps in a row. The first tensors are the caller's: the images, then the results; those after them have a
 /// lifetime each, constants one of no floats.
+///
+/// Of a batch, the first `single` steps take one image after another, from the first of them to the last; the other
+/// steps take all images each.
 struct Schedule {
-    std::size_t inputs = 0, outputs = 0;
+    std::size_t inputs = 0, outputs = 0, single = 0;
     std::vector<Step> steps;
     std::vector<Lifetime> lifetimes;
+    /// Floats from image to image of each tensor; 0 of those that hold what belongs to one image or to all.
+    std::vector<std::size_t> image_floats;
     std::vector<StoredConstant> constants;
 
     [[nodiscard]] std::size_t callers() const { return inputs + outputs; }
@@ -81,6 +86,8 @@ public:
             fail("plan: ", plan_.layers.size(), " layers for a graph of ", graph_.size());
         result_.inputs = graph_.inputs().size();
         result_.outputs = outputs_.size();
+        for (const std::size_t input : graph_.inputs()) result_.image_floats.push_back(floats(input, 0));
+        for (const std::size_t output : outputs_) result_.image_floats.push_back(floats(output, 0));
         for (std::size_t i = 0; i < graph_.size(); ++i) read_plan(i);
         for (std::size_t i = 0; i < graph_.size(); ++i) find_parts(i);
         std::size_t inputs = 0;
@@ -99,6 +106,7 @@ public:
             }
         }
         for (std::size_t output = 0; output < outputs_.size(); ++output) deliver(output);
+        divide_batch();
         return std::move(result_);
     }
 
@@ -148,15 +156,15 @@ private:
     [[nodiscard]] std::size_t floats(std::size_t node, std::size_t layout) const {
         return kernels_.layouts[layout].size(graph_[node].shape);
     }
-    [[nodiscard]] std::size_t all_floats(Step const& step) const {
-        return static_cast<std::size_t>(graph_.batch()) * step.dst_image;
-    }
 
     /// A tensor of the arena, alive from the step that writes it, the next one, to the last that reads it.
-    std::size_t book(std::size_t floats) {
+    std::size_t book(std::size_t floats, std::size_t image_floats = 0) {
         result_.lifetimes.push_back({floats, result_.steps.size(), result_.steps.size()});
+        result_.image_floats.push_back(image_floats);
         return result_.tensors() - 1;
     }
+    /// The same for a step's result; of one image until the batch is divided.
+    std::size_t book(Step const& step) { return book(step.dst_image, step.dst_image); }
     void use(std::size_t tensor) {
         if (tensor < result_.callers() || tensor == Step::none) return;
         Lifetime& lifetime = result_.lifetimes[tensor - result_.callers()];
@@ -175,7 +183,6 @@ private:
                 .src = {tensor_[node]},
                 .src_shapes = {graph_[node].shape},
                 .dst_shape = graph_[node].shape,
-                .src_image = floats(node, out_layout_[node]),
                 .dst_image = floats(node, to)};
     }
     /// The tensor that holds a node's result in a layout, changing it if need be.
@@ -184,7 +191,7 @@ private:
         const auto [found, fresh] = copies_.try_emplace({node, layout}, Step::none);
         if (!fresh) return found->second;
         Step step = change_of_layout(node, layout);
-        found->second = step.dst = book(all_floats(step));
+        found->second = step.dst = book(step);
         add(std::move(step));
         return found->second;
     }
@@ -196,7 +203,6 @@ private:
                   .layer = node.layer,
                   .src_shapes = graph_.input_shapes(i),
                   .dst_shape = node.shape,
-                  .src_image = floats(node.inputs[0], in_layout_[i]),
                   .dst_image = floats(i, out_layout_[i])};
         const bool is_conv = std::holds_alternative<ConvParams>(node.layer);
         for (std::size_t position = 0; position < node.inputs.size(); ++position) {
@@ -219,7 +225,7 @@ private:
         if (output != outputs_.end() && kernels_.same_placement(step.dst_shape, out_layout_[step.node], 0)) {
             return result_.inputs + static_cast<std::size_t>(output - outputs_.begin());
         }
-        return book(all_floats(step));
+        return book(step);
     }
 
     void add_conv(Step step) {
@@ -243,7 +249,7 @@ private:
             step.dst_image = floats(concat, out_layout_[concat]);
             step.dst_offset = first;
             step.dst_stride = static_cast<std::size_t>(graph_[concat].shape.c);
-            if (tensor_[concat] == Step::none) tensor_[concat] = book(all_floats(step));
+            if (tensor_[concat] == Step::none) tensor_[concat] = book(step);
             step.dst = tensor_[concat];
         } else {
             step.dst = tensor_[step.node] = destination(step);
@@ -296,6 +302,45 @@ private:
         Step step = change_of_layout(node, 0);
         step.dst = dst;
         add(std::move(step));
+    }
+
+    /// Image after image, activations stay in the caches but weights come from memory again for each; all images at
+    /// once, it is the other way round. The first steps of a network have large images and the last ones large weights:
+    /// divided where the fewest floats come again and again. What the first steps leave to the others is kept of all
+    /// images, for as long as the first steps last.
+    void divide_batch() {
+        const auto batch = static_cast<std::size_t>(graph_.batch());
+        if (batch == 1) return;
+        std::size_t again = 0;
+        for (Step const& step : result_.steps) again += activations(step);
+        for (std::size_t i = 0, least = again; i < result_.steps.size(); ++i) {
+            again += weights(result_.steps[i]);
+            again -= activations(result_.steps[i]);
+            if (again <= least) {
+                least = again;
+                result_.single = i + 1;
+            }
+        }
+        for (std::size_t i = 0; i < result_.lifetimes.size(); ++i) {
+            Lifetime& lifetime = result_.lifetimes[i];
+            std::size_t& image = result_.image_floats[result_.callers() + i];
+            if (lifetime.last < result_.single) {
+                image = 0;
+            } else if (image > 0) {
+                lifetime.floats = batch * image;
+                if (lifetime.first < result_.single) lifetime.first = 0;
+            }
+        }
+    }
+    [[nodiscard]] static std::size_t activations(Step const& step) {
+        std::size_t floats = step.dst_shape.size();
+        for (Shape const& shape : step.src_shapes) floats += shape.size();
+        return floats;
+    }
+    [[nodiscard]] static std::size_t weights(Step const& step) {
+        if (step.kind == Step::Kind::conv) return step.primitive->packed_floats(step.shape);
+        const bool has_weights = step.kind == Step::Kind::op && step.op->packed_floats != nullptr;
+        return has_weights ? step.op->packed_floats(step.layer, step.src_shapes[0]) : 0;
     }
 
     [[nodiscard]] static std::vector<std::size_t> last_readers(Graph const& graph) {

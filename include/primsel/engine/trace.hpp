@@ -111,7 +111,8 @@ namespace detail {
         return std::pair{kernels.layouts[index / kernels.layouts.size()].name,
                          kernels.layouts[index % kernels.layouts.size()].name};
     };
-    for (Step const& step : make_schedule(graph, kernels, plan, workers).steps) {
+    const Schedule schedule = make_schedule(graph, kernels, plan, workers);
+    for (Step const& step : schedule.steps) {
         TracedStep& next = described.emplace_back();
         next.layer = graph[step.node].name;
         if (step.kind == Step::Kind::conv) {
@@ -134,7 +135,15 @@ namespace detail {
             }
         }
     }
-    return described;
+    if (schedule.single == 0) return described;
+    // Those that take one image, again for each further image.
+    const auto batch = static_cast<std::size_t>(graph.batch());
+    const auto single = described.begin() + static_cast<std::ptrdiff_t>(schedule.single);
+    for (auto step = described.begin(); step != single; ++step) step->predicted /= static_cast<double>(batch);
+    std::vector<TracedStep> all;
+    for (std::size_t image = 0; image < batch; ++image) all.insert(all.end(), described.begin(), single);
+    all.insert(all.end(), single, described.end());
+    return all;
 }
 
 }  // namespace detail
