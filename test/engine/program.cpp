@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -108,6 +109,54 @@ TEST_CASE("a reshape costs nothing and an image that is reshaped is read in chw 
     const std::vector<float> values = ramp(24, 0.0F);
     const auto results = results_of(graph, {}, {values});
     for (std::size_t i = 0; i < 24; ++i) CHECK(results[0][i] == static_cast<float>(i % 8 * 3 + i / 8));
+}
+
+TEST_CASE("a batch gives each image's bits, whichever steps take one image and whichever all") {
+    const ps::Kernels kernels = ps::make_kernels<ps::DefaultPrimitives, ps::default_arch, ps::AllLayouts>();
+    // Large images and small weights first, then the other way round; what the first part made is read in the last.
+    const auto make = [](int batch) {
+        ps::Graph graph(batch);
+        const std::size_t image = graph.add("image", ps::InputParams{{3, 40, 40}}, {});
+        const std::size_t stem =
+            graph.add("stem", ps::ConvParams{.k = 16, .kernel = 3, .padding = 1, .bias = true}, {image});
+        const std::size_t small = graph.add("small", ps::PoolParams{.window = 8, .stride = 8}, {stem});
+        const std::size_t wide = graph.add("wide", ps::ConvParams{.k = 96, .kernel = 3, .padding = 1}, {small});
+        const std::size_t back = graph.add("back", ps::ConvParams{.k = 16, .kernel = 3, .padding = 1}, {wide});
+        const std::size_t sum = graph.add("sum", ps::AddParams{}, {back, small});
+        const std::size_t scores = graph.add("scores", ps::DenseParams{.k = 10, .bias = true}, {sum});
+        graph.set_outputs({scores, small});
+        return graph;
+    };
+    const ps::Graph one = make(1);
+    const ps::Weights weights = ps::random_weights(one);
+    ps::Analytical model;
+    const ps::Plan plan = ps::make_plan(one, kernels, model, ps::ExactPbqp{});
+    ps::Sequential executor;
+    for (const int batch : {2, 5}) {
+        const ps::Graph many = make(batch);
+        ps::Plan same = plan;
+        same.key = ps::make_key(many, kernels);
+        ps::Program single(one, kernels, plan, weights, 1), all(many, kernels, same, weights, 1);
+        CHECK(all.steps() > single.steps());                                    // some one by one
+        CHECK(all.steps() < static_cast<std::size_t>(batch) * single.steps());  // and some together
+        CHECK(all.arena_bytes() < static_cast<std::size_t>(batch) * single.arena_bytes());
+
+        std::vector<float> src(all.in_floats());
+        for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i % 29) / 14.0F - 1.0F;
+        std::vector<float> scores(all.out_floats(0)), pooled(all.out_floats(1));
+        const float* srcs[] = {src.data()};
+        float* dsts[] = {scores.data(), pooled.data()};
+        all.run(srcs, dsts, executor);
+        for (std::size_t image = 0; image < static_cast<std::size_t>(batch); ++image) {
+            std::vector<float> its_scores(single.out_floats(0)), its_small(single.out_floats(1));
+            const float* its[] = {src.data() + image * single.in_floats()};
+            float* results[] = {its_scores.data(), its_small.data()};
+            single.run(its, results, executor);
+            CHECK(std::ranges::equal(its_scores,
+                                     std::span(scores).subspan(image * its_scores.size(), its_scores.size())));
+            CHECK(std::ranges::equal(its_small, std::span(pooled).subspan(image * its_small.size(), its_small.size())));
+        }
+    }
 }
 
 TEST_CASE("convolutions write their parts of a concatenation, where nobody else reads them") {

@@ -24,12 +24,16 @@ public:
             auto const& primitive = kernels.primitives[queries[i].primitive];
             double sum = overhead;
             for (Phase const& phase : primitive.work(queries[i].shape)) sum += phase_seconds(phase);
-            sum *= queries[i].shape.batch;
             // The other layers of a network have pushed the weights out of the caches. Fetching them ahead hides about
-            // half of the shorter of reading and computing.
-            const double weights =
-                4.0 * static_cast<double>(primitive.packed_floats(queries[i].shape)) / machine_.bandwidth.back();
-            seconds[i] = sum + weights - 0.5 * std::min(sum, weights);
+            // half of the shorter of reading and computing. Of a batch, a network takes all images at once (see
+            // Schedule) where weights are larger than images, and then reads the weights once.
+            ConvShape const& shape = queries[i].shape;
+            const std::size_t floats = primitive.packed_floats(shape);
+            const double batch = shape.batch,
+                         together = floats < shape.in_shape().size() + shape.out_shape().size() ? 1 : batch;
+            const double compute = sum * together,
+                         weights = 4.0 * static_cast<double>(floats) / machine_.bandwidth.back();
+            seconds[i] = batch / together * (compute + weights - 0.5 * std::min(compute, weights));
         }
     }
     void predict(Kernels const&, std::span<const TransformQuery> queries, std::span<double> seconds) const {
