@@ -42,11 +42,14 @@
 #define PRIMSEL_ABI \
     PRIMSEL_DETAIL_ABI(PRIMSEL_VERSION_MAJOR, PRIMSEL_VERSION_MINOR, PRIMSEL_VERSION_PATCH, PRIMSEL_ARCH_NAME)
 
-// Unroll the following loop completely: register tiles live in registers only if every index is a constant.
+// Unroll the following loop completely: register tiles live in registers only if every index is a constant. Or two
+// steps of it, to halve what the loop itself costs.
 #if defined(__clang__)
 #define PRIMSEL_UNROLL _Pragma("clang loop unroll(full)")
+#define PRIMSEL_UNROLL_TWICE _Pragma("clang loop unroll_count(2)")
 #else
 #define PRIMSEL_UNROLL _Pragma("GCC unroll 64")
+#define PRIMSEL_UNROLL_TWICE _Pragma("GCC unroll 2")
 #endif
 
 #define PRIMSEL_INLINE inline __attribute__((always_inline))
@@ -5041,9 +5044,16 @@ struct ConvArgs {
     const float* residual = nullptr;
     Clamp clamp{};
     float* dst = nullptr;
+    /// Floats from a pixel of dst to the next, where they are not k: only for primitives with strided_output, and
+    /// without a residual.
+    std::size_t dst_stride = 0;
     /// scratch_floats floats, aligned to a cache line.
     float* scratch = nullptr;
     ExecutorRef executor;
+
+    [[nodiscard]] std::size_t pixel_stride(ConvShape const& shape) const {
+        return dst_stride != 0 ? dst_stride : static_cast<std::size_t>(shape.k);
+    }
 };
 
 /// One way to compute a convolution: a plain type with
@@ -5053,6 +5063,7 @@ struct ConvArgs {
 /// It may have
 /// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
 ///   applies them);
+/// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
 /// - scratch_floats<Arch>(shape, workers): room that run needs, for an executor of so many workers;
 /// - packed_floats<Arch>(shape) and pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged
 /// once;
@@ -5075,6 +5086,10 @@ template <class P, class Arch>
 struct PrimitiveTraits {
     [[nodiscard]] static constexpr bool fuses_epilogue() {
         if constexpr (requires { P::fuses_epilogue; }) return P::fuses_epilogue;
+        return false;
+    }
+    [[nodiscard]] static constexpr bool strided_output() {
+        if constexpr (requires { P::strided_output; }) return P::strided_output;
         return false;
     }
     [[nodiscard]] static constexpr double error_bound() {
@@ -5125,7 +5140,7 @@ struct PrimitiveEntry {
     Family family;
     /// Positions in the list of layouts.
     std::size_t in_layout, out_layout;
-    bool fuses_epilogue;
+    bool fuses_epilogue, strided_output;
     double error_bound;
     Support (*supports)(ConvShape const&);
     std::size_t (*scratch_floats)(ConvShape const&, std::size_t workers);
@@ -5149,6 +5164,7 @@ constexpr PrimitiveEntry make_entry() {
             .in_layout = Layouts::template index_of<typename P::in_layout>,
             .out_layout = Layouts::template index_of<typename P::out_layout>,
             .fuses_epilogue = Traits::fuses_epilogue(),
+            .strided_output = Traits::strided_output(),
             .error_bound = Traits::error_bound(),
             .supports = [](ConvShape const& shape) { return P::supports(shape); },
             .scratch_floats = &Traits::scratch_floats,
@@ -5358,26 +5374,27 @@ double best_rate(double seconds, double amount, Work const& work) {
     return best;
 }
 
-/// Indices instead of loops: the sums must stay in registers however little the compiler optimises, and differ, lest it
-/// compute one of them only.
+/// Multiply-adds in independent chains. Indices instead of loops: the sums must stay in registers however little the
+/// compiler optimises, and differ, lest it compute one of them only.
 template <class Arch, std::size_t... i>
-double measure_fma(std::index_sequence<i...>) {
-    constexpr int rounds = 20'000;
-    volatile float factor_source = 0.999F;
-    return best_rate(0.006, 2.0 * sizeof...(i) * rounds * lanes<Arch>, [&] {
-        const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
-        Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
-        for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
-        alignas(alignment) float kept[lanes<Arch>];
-        Floats<Arch> all = broadcast<Arch>(0.0F);
-        ((all += sum[i]), ...);
-        store<Arch>(kept, all);
-        factor_source = kept[0] * 1e-9F + 0.999F;
-    });
+void multiply_add(int rounds, std::index_sequence<i...>) {
+    static volatile float factor_source = 0.999F;
+    const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
+    Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
+    for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
+    alignas(alignment) float kept[lanes<Arch>];
+    Floats<Arch> all = broadcast<Arch>(0.0F);
+    ((all += sum[i]), ...);
+    store<Arch>(kept, all);
+    volatile float used = kept[0];
+    (void)used;
 }
+/// This core's FMA peak over about so many seconds: the best of many short stretches.
 template <class Arch>
-double measure_fma() {
-    return measure_fma<Arch>(std::make_index_sequence<12>{});
+double measure_fma(double seconds) {
+    constexpr int chains = 12, rounds = 20'000;
+    return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
+                     [] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
 }
 
 template <class Arch>
@@ -5386,7 +5403,7 @@ double measure_vector() {
     AlignedBuffer a(count), b(count);
     std::fill_n(a.data(), count, 1.0F);
     std::fill_n(b.data(), count, 0.5F);
-    return best_rate(0.003, 2.0 * count, [&] {
+    return best_rate(0.0015, 2.0 * count, [&] {
         for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
             store<Arch>(b.data() + i,
                         fma<Arch>(load<Arch>(a.data() + i), broadcast<Arch>(0.5F), load<Arch>(b.data() + i)));
@@ -5400,7 +5417,7 @@ inline double measure_scalar() {
     AlignedBuffer a(count), b(count);
     std::fill_n(a.data(), std::size_t{count}, 1.0F);
     volatile int limit = count - 3;
-    return best_rate(0.003, count, [&] {
+    return best_rate(0.0015, count, [&] {
         const int end = limit;
         for (int i = 0; i < count; ++i) {
             const int from = i - 3 + (i & 1);
@@ -5413,7 +5430,7 @@ inline double measure_scalar() {
 
 inline double measure_bandwidth(double working_set, float* src, float* dst) {
     const auto bytes = static_cast<std::size_t>(working_set / 2);
-    return best_rate(0.004, 2.0 * static_cast<double>(bytes), [&] {
+    return best_rate(0.002, 2.0 * static_cast<double>(bytes), [&] {
         std::memcpy(dst, src, bytes);
         volatile float used = dst[bytes / sizeof(float) / 2];
         (void)used;
@@ -5423,7 +5440,7 @@ inline double measure_bandwidth(double working_set, float* src, float* dst) {
 template <class Arch>
 Machine measure_machine() {
     Machine machine;
-    machine.gemm_flops = measure_fma<Arch>();
+    machine.gemm_flops = measure_fma<Arch>(0.003);
     machine.vector_flops = measure_vector<Arch>();
     machine.scalar_flops = measure_scalar();
     // The largest working set is not touched in full: a window beyond every cache is enough.
@@ -5443,7 +5460,7 @@ Machine measure_machine() {
 
 }  // namespace detail
 
-/// This machine, measured when first asked for (in less than 100 ms) and then remembered.
+/// This machine, measured when first asked for (in some 40 ms) and then remembered.
 template <class Arch = default_arch>
 [[nodiscard]] Machine const& this_machine() {
     static const Machine machine = detail::measure_machine<Arch>();
@@ -6472,7 +6489,9 @@ struct Step {
     std::vector<Shape> src_shapes{};
     Shape dst_shape{};
     std::size_t dst = none, residual = none, scratch = none;
-    std::size_t src_image = 0, dst_image = 0;  // floats from image to image
+    std::size_t dst_image = 0;  // floats from image to image
+    // In floats: where a part of a concatenation begins, and from pixel to pixel of it; 0: all of dst.
+    std::size_t dst_offset = 0, dst_stride = 0;
     bool bias = false;
     Clamp clamp{};
 };
@@ -6484,10 +6503,15 @@ struct StoredConstant {
 
 /// A plan as steps in a row. The first tensors are the caller's: the images, then the results; those after them have a
 /// lifetime each, constants one of no floats.
+///
+/// Of a batch, the first `single` steps take one image after another, from the first of them to the last; the other
+/// steps take all images each.
 struct Schedule {
-    std::size_t inputs = 0, outputs = 0;
+    std::size_t inputs = 0, outputs = 0, single = 0;
     std::vector<Step> steps;
     std::vector<Lifetime> lifetimes;
+    /// Floats from image to image of each tensor; 0 of those that hold what belongs to one image or to all.
+    std::vector<std::size_t> image_floats;
     std::vector<StoredConstant> constants;
 
     [[nodiscard]] std::size_t callers() const { return inputs + outputs; }
@@ -6507,16 +6531,24 @@ public:
           tensor_(graph.size(), Step::none),
           in_layout_(graph.size()),
           out_layout_(graph.size()),
-          last_reader_(last_readers(graph)) {}
+          last_reader_(last_readers(graph)),
+          readers_(graph.size()) {
+        for (Node const& node : graph.nodes()) {
+            for (const std::size_t input : node.inputs) ++readers_[input];
+        }
+    }
 
     [[nodiscard]] Schedule schedule() {
         if (plan_.layers.size() != graph_.size())
             fail("plan: ", plan_.layers.size(), " layers for a graph of ", graph_.size());
         result_.inputs = graph_.inputs().size();
         result_.outputs = outputs_.size();
+        for (const std::size_t input : graph_.inputs()) result_.image_floats.push_back(floats(input, 0));
+        for (const std::size_t output : outputs_) result_.image_floats.push_back(floats(output, 0));
+        for (std::size_t i = 0; i < graph_.size(); ++i) read_plan(i);
+        for (std::size_t i = 0; i < graph_.size(); ++i) find_parts(i);
         std::size_t inputs = 0;
         for (std::size_t i = 0; i < graph_.size(); ++i) {
-            read_plan(i);
             if (std::holds_alternative<InputParams>(graph_[i].layer)) {
                 if (out_layout_[i] != 0) {
                     fail("plan: layer ", graph_[i].name, " is an image in ", plan_.layers[i].out_layout,
@@ -6526,11 +6558,12 @@ public:
             } else if (std::holds_alternative<ConstantParams>(graph_[i].layer)) {
                 tensor_[i] = book(0);
                 result_.constants.push_back({tensor_[i], i, out_layout_[i]});
-            } else {
+            } else if (tensor_[i] == Step::none) {
                 add_layer(i);
             }
         }
         for (std::size_t output = 0; output < outputs_.size(); ++output) deliver(output);
+        divide_batch();
         return std::move(result_);
     }
 
@@ -6542,6 +6575,28 @@ private:
         in_layout_[i] = find_layout(planned.in_layout, node.name);
         out_layout_[i] = find_layout(planned.out_layout, node.name);
     }
+    /// A concatenation of channels in hwc is no step of its own where all of its inputs are convolutions that nobody
+    /// else reads and whose primitives can write their channels where they belong.
+    void find_parts(std::size_t i) {
+        const auto* concat = std::get_if<ConcatParams>(&graph_[i].layer);
+        if (concat == nullptr || concat->axis != Axis::c || last_reader_[i] == Step::none) return;
+        const bool in_hwc = kernels_.layouts[in_layout_[i]].name == hwc::name && in_layout_[i] == out_layout_[i];
+        if (!in_hwc || !std::ranges::all_of(graph_[i].inputs, [&](std::size_t input) { return writes_part(input, i); }))
+            return;
+        std::size_t first = 0;
+        for (const std::size_t input : graph_[i].inputs) {
+            parts_[input] = {i, first};
+            first += static_cast<std::size_t>(graph_[input].shape.c);
+        }
+    }
+    [[nodiscard]] bool writes_part(std::size_t node, std::size_t concat) const {
+        const auto* conv = std::get_if<ConvParams>(&graph_[node].layer);
+        if (conv == nullptr || conv->residual || out_layout_[node] != in_layout_[concat]) return false;
+        PrimitiveEntry const& primitive = find_primitive(plan_.layers[node]);
+        return primitive.strided_output && primitive.fuses_epilogue && readers_[node] == 1 &&
+               std::ranges::find(outputs_, node) == outputs_.end();
+    }
+
     [[nodiscard]] std::size_t find_layout(std::string_view name, std::string_view layer) const {
         for (std::size_t i = 0; i < kernels_.layouts.size(); ++i) {
             if (kernels_.layouts[i].name == name) return i;
@@ -6558,15 +6613,15 @@ private:
     [[nodiscard]] std::size_t floats(std::size_t node, std::size_t layout) const {
         return kernels_.layouts[layout].size(graph_[node].shape);
     }
-    [[nodiscard]] std::size_t all_floats(Step const& step) const {
-        return static_cast<std::size_t>(graph_.batch()) * step.dst_image;
-    }
 
     /// A tensor of the arena, alive from the step that writes it, the next one, to the last that reads it.
-    std::size_t book(std::size_t floats) {
+    std::size_t book(std::size_t floats, std::size_t image_floats = 0) {
         result_.lifetimes.push_back({floats, result_.steps.size(), result_.steps.size()});
+        result_.image_floats.push_back(image_floats);
         return result_.tensors() - 1;
     }
+    /// The same for a step's result; of one image until the batch is divided.
+    std::size_t book(Step const& step) { return book(step.dst_image, step.dst_image); }
     void use(std::size_t tensor) {
         if (tensor < result_.callers() || tensor == Step::none) return;
         Lifetime& lifetime = result_.lifetimes[tensor - result_.callers()];
@@ -6585,7 +6640,6 @@ private:
                 .src = {tensor_[node]},
                 .src_shapes = {graph_[node].shape},
                 .dst_shape = graph_[node].shape,
-                .src_image = floats(node, out_layout_[node]),
                 .dst_image = floats(node, to)};
     }
     /// The tensor that holds a node's result in a layout, changing it if need be.
@@ -6594,7 +6648,7 @@ private:
         const auto [found, fresh] = copies_.try_emplace({node, layout}, Step::none);
         if (!fresh) return found->second;
         Step step = change_of_layout(node, layout);
-        found->second = step.dst = book(all_floats(step));
+        found->second = step.dst = book(step);
         add(std::move(step));
         return found->second;
     }
@@ -6606,7 +6660,6 @@ private:
                   .layer = node.layer,
                   .src_shapes = graph_.input_shapes(i),
                   .dst_shape = node.shape,
-                  .src_image = floats(node.inputs[0], in_layout_[i]),
                   .dst_image = floats(i, out_layout_[i])};
         const bool is_conv = std::holds_alternative<ConvParams>(node.layer);
         for (std::size_t position = 0; position < node.inputs.size(); ++position) {
@@ -6629,7 +6682,7 @@ private:
         if (output != outputs_.end() && kernels_.same_placement(step.dst_shape, out_layout_[step.node], 0)) {
             return result_.inputs + static_cast<std::size_t>(output - outputs_.begin());
         }
-        return book(all_floats(step));
+        return book(step);
     }
 
     void add_conv(Step step) {
@@ -6648,7 +6701,16 @@ private:
             fail("plan: layer ", node.name, ": ", primitive.id, " cannot compute ", to_string(step.shape), " ",
                  planned.in_layout, " -> ", planned.out_layout, ": ", support ? "wrong layouts" : support.reason());
         }
-        step.dst = tensor_[step.node] = destination(step);
+        if (const auto part = parts_.find(step.node); part != parts_.end()) {
+            auto const& [concat, first] = part->second;
+            step.dst_image = floats(concat, out_layout_[concat]);
+            step.dst_offset = first;
+            step.dst_stride = static_cast<std::size_t>(graph_[concat].shape.c);
+            if (tensor_[concat] == Step::none) tensor_[concat] = book(step);
+            step.dst = tensor_[concat];
+        } else {
+            step.dst = tensor_[step.node] = destination(step);
+        }
         if (const std::size_t scratch = primitive.scratch_floats(step.shape, workers_); scratch > 0) {
             step.scratch = book(scratch);
         }
@@ -6699,6 +6761,45 @@ private:
         add(std::move(step));
     }
 
+    /// Image after image, activations stay in the caches but weights come from memory again for each; all images at
+    /// once, it is the other way round. The first steps of a network have large images and the last ones large weights:
+    /// divided where the fewest floats come again and again. What the first steps leave to the others is kept of all
+    /// images, for as long as the first steps last.
+    void divide_batch() {
+        const auto batch = static_cast<std::size_t>(graph_.batch());
+        if (batch == 1) return;
+        std::size_t again = 0;
+        for (Step const& step : result_.steps) again += activations(step);
+        for (std::size_t i = 0, least = again; i < result_.steps.size(); ++i) {
+            again += weights(result_.steps[i]);
+            again -= activations(result_.steps[i]);
+            if (again <= least) {
+                least = again;
+                result_.single = i + 1;
+            }
+        }
+        for (std::size_t i = 0; i < result_.lifetimes.size(); ++i) {
+            Lifetime& lifetime = result_.lifetimes[i];
+            std::size_t& image = result_.image_floats[result_.callers() + i];
+            if (lifetime.last < result_.single) {
+                image = 0;
+            } else if (image > 0) {
+                lifetime.floats = batch * image;
+                if (lifetime.first < result_.single) lifetime.first = 0;
+            }
+        }
+    }
+    [[nodiscard]] static std::size_t activations(Step const& step) {
+        std::size_t floats = step.dst_shape.size();
+        for (Shape const& shape : step.src_shapes) floats += shape.size();
+        return floats;
+    }
+    [[nodiscard]] static std::size_t weights(Step const& step) {
+        if (step.kind == Step::Kind::conv) return step.primitive->packed_floats(step.shape);
+        const bool has_weights = step.kind == Step::Kind::op && step.op->packed_floats != nullptr;
+        return has_weights ? step.op->packed_floats(step.layer, step.src_shapes[0]) : 0;
+    }
+
     [[nodiscard]] static std::vector<std::size_t> last_readers(Graph const& graph) {
         std::vector<std::size_t> last(graph.size(), Step::none);
         for (std::size_t i = 0; i < graph.size(); ++i) {
@@ -6713,7 +6814,11 @@ private:
     Plan const& plan_;
     std::size_t workers_;
     std::vector<std::size_t> outputs_;
-    std::vector<std::size_t> tensor_, in_layout_, out_layout_, last_reader_;
+    std::vector<std::size_t> tensor_, in_layout_, out_layout_, last_reader_, readers_;
+    struct Part {
+        std::size_t concat, first;
+    };
+    std::map<std::size_t, Part> parts_;  // convolutions that write a part of a concatenation, from channel first on
     std::map<std::pair<std::size_t, std::size_t>, std::size_t> copies_;  // (node, layout) -> tensor
     Schedule result_;
 };
@@ -6815,6 +6920,7 @@ private:
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -6894,10 +7000,22 @@ inline void check_weights(Graph const& graph, Weights const& weights, std::strin
 }
 
 /// The kernel and bias of a layer, with whatever simplify folded into it multiplied in; bias is empty when there is
-/// none.
-struct PreparedWeights {
-    std::vector<float> kernel;
-    std::vector<float> bias;
+/// none. Where nothing changes the layer's weights they are not copied, and must live as long.
+class PreparedWeights {
+public:
+    std::span<const float> kernel, bias;
+
+    PreparedWeights(std::span<const float> the_kernel, std::span<const float> the_bias)
+        : kernel(the_kernel), bias(the_bias) {}
+    PreparedWeights(std::vector<float> the_kernel, std::vector<float> the_bias)
+        : kernel_(std::move(the_kernel)), bias_(std::move(the_bias)) {
+        kernel = kernel_, bias = bias_;
+    }
+    PreparedWeights(PreparedWeights&&) = default;
+    PreparedWeights& operator=(PreparedWeights&&) = default;
+
+private:
+    std::vector<float> kernel_, bias_;
 };
 
 namespace detail {
@@ -6920,28 +7038,22 @@ inline void affine(std::string const& name, const BatchNormParams* batch_norm, W
 
 /// The weights of one node of a graph, for which check_weights has found no fault.
 [[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights) {
-    PreparedWeights result;
     std::vector<double> factor, shift;
     const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer);
     if (batch_norm != nullptr || std::holds_alternative<ScaleParams>(node.layer)) {
         detail::affine(node.name, batch_norm, weights, factor, shift);
-        result.kernel.assign(factor.begin(), factor.end());
-        result.bias.assign(shift.begin(), shift.end());
-        return result;
+        return {std::vector<float>(factor.begin(), factor.end()), std::vector<float>(shift.begin(), shift.end())};
     }
     if (std::holds_alternative<ConstantParams>(node.layer)) {
-        const auto values = weights.at(node.name + ".value").values;
-        result.kernel.assign(values.begin(), values.end());
-        return result;
+        return {weights.at(node.name + ".value").values, std::span<const float>()};
     }
-    const auto kernel = weights.at(node.name + ".weight").values;
-    const WeightTensor* bias = weights.find(node.name + ".bias");
-    const auto k = static_cast<std::size_t>(node.shape.c), depth = kernel.size() / k;
-    result.kernel.assign(kernel.begin(), kernel.end());
-    if (bias != nullptr) result.bias.assign(bias->values.begin(), bias->values.end());
-    if (node.folded.empty()) return result;
+    const std::span<const float> kernel = weights.at(node.name + ".weight").values;
+    const WeightTensor* own_bias = weights.find(node.name + ".bias");
+    const std::span<const float> bias = own_bias == nullptr ? std::span<const float>() : own_bias->values;
+    if (node.folded.empty()) return {kernel, bias};
 
-    std::vector<double> factors(k, 1.0), shifts(result.bias.begin(), result.bias.end());
+    const auto k = static_cast<std::size_t>(node.shape.c), depth = kernel.size() / k;
+    std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
     shifts.resize(k, 0.0);
     for (Folded const& folded : node.folded) {
         detail::affine(folded.name, std::get_if<BatchNormParams>(&folded.layer), weights, factor, shift);
@@ -6950,13 +7062,13 @@ inline void affine(std::string const& name, const BatchNormParams* batch_norm, W
             shifts[i] = shifts[i] * factor[i] + shift[i];
         }
     }
+    std::vector<float> scaled(kernel.size());
     for (std::size_t i = 0; i < k; ++i) {
         for (std::size_t j = i * depth; j < (i + 1) * depth; ++j) {
-            result.kernel[j] = static_cast<float>(static_cast<double>(result.kernel[j]) * factors[i]);
+            scaled[j] = static_cast<float>(static_cast<double>(kernel[j]) * factors[i]);
         }
     }
-    result.bias.assign(shifts.begin(), shifts.end());
-    return result;
+    return {std::move(scaled), std::vector<float>(shifts.begin(), shifts.end())};
 }
 
 /// Seeded weights for every layer of the graph: normal kernels that keep the variance of their input (He et al. 2015),
@@ -7011,6 +7123,8 @@ public:
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const ArenaLayout layout = place(schedule.lifetimes);
         arena_ = AlignedBuffer(layout.floats);
+        single_ = schedule.single;
+        image_floats_ = schedule.image_floats;
         tensors_.assign(schedule.callers(), nullptr);
         for (const std::size_t offset : layout.offsets) tensors_.push_back(arena_.data() + offset);
         for (StoredConstant const& constant : schedule.constants) {
@@ -7028,7 +7142,7 @@ public:
     void run(std::span<const float* const> srcs, std::span<float* const> dsts, ExecutorRef executor) noexcept {
         const RunScope scope(executor);
         bind(srcs, dsts);
-        for (std::size_t step = 0; step < steps_.size(); ++step) run_step(step, executor);
+        for (std::size_t step = 0; step < steps(); ++step) run_step(step, executor);
     }
     /// For a network of one input and one result.
     void run(const float* src, float* dst, ExecutorRef executor) noexcept {
@@ -7043,13 +7157,17 @@ public:
     [[nodiscard]] std::size_t out_floats(std::size_t output = 0) const { return out_floats_[output]; }
     [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
     [[nodiscard]] std::size_t weight_bytes() const { return weight_floats_ * sizeof(float); }
-    [[nodiscard]] std::size_t steps() const { return steps_.size(); }
+    /// Steps of a run: those that take one image count once for each image of a batch.
+    [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
 
     /// What each step computes: a layer's name, or that of the layer whose result changes its layout.
-    [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[step]; }
-    [[nodiscard]] Step::Kind step_kind(std::size_t step) const { return steps_[step].step.kind; }
+    [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[position(step)]; }
+    [[nodiscard]] Step::Kind step_kind(std::size_t step) const { return steps_[position(step)].step.kind; }
     /// Runs one step alone, for a profiler; all steps in order are a run.
-    void run_step(std::size_t step, ExecutorRef executor) noexcept { run(steps_[step], executor); }
+    void run_step(std::size_t step, ExecutorRef executor) noexcept {
+        const bool one_image = step < singles();
+        run(steps_[position(step)], one_image ? step / single_ : 0, one_image ? 1 : batch_, executor);
+    }
     void bind(std::span<const float* const> srcs, std::span<float* const> dsts) noexcept {
         // No step writes to an image.
         for (std::size_t i = 0; i < srcs.size(); ++i) tensors_[i] = const_cast<float*>(srcs[i]);
@@ -7063,6 +7181,12 @@ private:
         const float* bias = nullptr;
         std::vector<const float*> src_data{};  // filled in at each run
     };
+
+    /// Steps of a run that take one image, of all images.
+    [[nodiscard]] std::size_t singles() const { return single_ * static_cast<std::size_t>(batch_); }
+    [[nodiscard]] std::size_t position(std::size_t step) const {
+        return step < singles() ? step % single_ : step - singles() + single_;
+    }
 
     static void check_key(PlanKey const& plan, PlanKey const& here) {
         const auto compare = [](std::string_view what, std::string const& its, std::string const& ours) {
@@ -7119,39 +7243,42 @@ private:
         return result;
     }
 
-    void run(PackedStep& packed, ExecutorRef executor) noexcept {
+    /// Where the data of an image begins.
+    [[nodiscard]] float* at(std::size_t tensor, std::size_t image) const noexcept {
+        return tensors_[tensor] + image * image_floats_[tensor];
+    }
+    /// Of so many images from `first` on.
+    void run(PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
         Step const& step = packed.step;
-        float* dst = tensors_[step.dst];
-        const float* residual = step.residual == Step::none ? nullptr : tensors_[step.residual];
-        const auto batch = static_cast<std::size_t>(batch_);
+        const std::size_t end = first + static_cast<std::size_t>(images);
+        float* dst = at(step.dst, first);
+        const float* residual = step.residual == Step::none ? nullptr : at(step.residual, first);
         if (step.kind == Step::Kind::conv) {
-            const float* src = tensors_[step.src[0]];
-            for (std::size_t image = 0; image < batch; ++image) {
+            for (std::size_t image = first; image < end; ++image) {
                 step.primitive->run(step.shape,
-                                    {.src = src + image * step.src_image,
+                                    {.src = at(step.src[0], image),
                                      .weights = packed.weights,
                                      .bias = packed.bias,
-                                     .residual = residual == nullptr ? nullptr : residual + image * step.dst_image,
+                                     .residual = residual == nullptr ? nullptr : at(step.residual, image),
                                      .clamp = step.clamp,
-                                     .dst = dst + image * step.dst_image,
+                                     .dst = at(step.dst, image) + step.dst_offset,
+                                     .dst_stride = step.dst_stride,
                                      .scratch = step.scratch == Step::none ? nullptr : tensors_[step.scratch],
                                      .executor = executor});
             }
         } else if (step.kind == Step::Kind::epilogue) {
-            step.layout->epilogue(step.dst_shape, batch_, dst, packed.bias, residual, step.clamp, executor);
+            step.layout->epilogue(step.dst_shape, images, dst, packed.bias, residual, step.clamp, executor);
         } else if (step.kind == Step::Kind::transform) {
-            const float* src = tensors_[step.src[0]];
-            for (std::size_t image = 0; image < batch; ++image) {
-                step.transform->run(step.dst_shape, src + image * step.src_image, dst + image * step.dst_image,
-                                    executor);
+            for (std::size_t image = first; image < end; ++image) {
+                step.transform->run(step.dst_shape, at(step.src[0], image), at(step.dst, image), executor);
             }
         } else {
-            for (std::size_t i = 0; i < step.src.size(); ++i) packed.src_data[i] = tensors_[step.src[i]];
+            for (std::size_t i = 0; i < step.src.size(); ++i) packed.src_data[i] = at(step.src[i], first);
             step.op->run(step.layer, {.src = packed.src_data,
                                       .src_shape = step.src_shapes,
                                       .dst = dst,
                                       .dst_shape = step.dst_shape,
-                                      .batch = batch_,
+                                      .batch = images,
                                       .weights = packed.weights,
                                       .executor = executor});
         }
@@ -7163,6 +7290,8 @@ private:
     std::vector<PackedStep> steps_;
     std::vector<std::string> names_;
     std::vector<float*> tensors_;
+    std::vector<std::size_t> image_floats_;
+    std::size_t single_ = 0;
     AlignedBuffer arena_;
     std::vector<AlignedBuffer> kept_;
     std::size_t weight_floats_ = 0;
@@ -7822,8 +7951,8 @@ template <CostModel Model, Solver S>
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
-/// bounds it and its traffic at the speed of the memory level that holds its working set; and the time to read its
-/// weights from memory. Nothing to train; the machine's few figures are measured once.
+/// bounds it and its traffic at the speed of the memory level that holds its working set; and what its steps do not
+/// hide of the time to read its weights from memory. Nothing to train; the machine's few figures are measured once.
 class Analytical {
 public:
     static constexpr std::string_view name = "analytical";
@@ -7835,10 +7964,16 @@ public:
             auto const& primitive = kernels.primitives[queries[i].primitive];
             double sum = overhead;
             for (Phase const& phase : primitive.work(queries[i].shape)) sum += phase_seconds(phase);
-            // The other layers of a network have pushed the weights out of the caches; hardly anything hides the time
-            // that they take to come back.
-            const double weights = 4.0 * static_cast<double>(primitive.packed_floats(queries[i].shape));
-            seconds[i] = sum * queries[i].shape.batch + weights / machine_.bandwidth.back();
+            // The other layers of a network have pushed the weights out of the caches. Fetching them ahead hides about
+            // half of the shorter of reading and computing. Of a batch, a network takes all images at once (see
+            // Schedule) where weights are larger than images, and then reads the weights once.
+            ConvShape const& shape = queries[i].shape;
+            const std::size_t floats = primitive.packed_floats(shape);
+            const double batch = shape.batch,
+                         together = floats < shape.in_shape().size() + shape.out_shape().size() ? 1 : batch;
+            const double compute = sum * together,
+                         weights = 4.0 * static_cast<double>(floats) / machine_.bandwidth.back();
+            seconds[i] = batch / together * (compute + weights - 0.5 * std::min(compute, weights));
         }
     }
     void predict(Kernels const&, std::span<const TransformQuery> queries, std::span<double> seconds) const {
@@ -8132,6 +8267,7 @@ void pack_kernel(ConvShape const& s, const float* kernel, DepthIndex const& dept
 // primsel/primitive/detail/tile.hpp
 // The register tile: what every fast multiplication in this room comes down to.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <limits>
@@ -8156,6 +8292,9 @@ struct TileArgs {
     int outer = 1, inner = 1, run = 0;
     std::size_t outer_step = 0, inner_step = 0;
     const float* b = nullptr;
+    /// Where the products to come read on behind this one's B, that memory ends here; it is fetched into L2 meanwhile.
+    /// Null: nothing is fetched.
+    const float* fetch_end = nullptr;
     float* c = nullptr;
     std::size_t c_stride = 0;
     /// Columns of C that exist: at most the width of the panel.
@@ -8243,9 +8382,15 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
     each([&](V& sum, int, std::size_t offset, int at) { store<Arch>(t.c + offset + at, sum); });
 }
 
+/// Memory to fetch into L2, so many floats a step of the depth.
+struct Fetch {
+    const float* at;
+    std::size_t step;
+};
+
 /// A's columns are neighbours; its rows begin at rows_of_a.
 template <class Arch, int rows, int vectors>
-void tile(TileArgs const& t, const float* const* rows_of_a) noexcept {
+void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcept {
     constexpr int width = vectors * lanes<Arch>;
     Floats<Arch> sums[rows][vectors];
     PRIMSEL_UNROLL
@@ -8261,11 +8406,14 @@ void tile(TileArgs const& t, const float* const* rows_of_a) noexcept {
             const float* a[rows];
             PRIMSEL_UNROLL
             for (int row = 0; row < rows; ++row) a[row] = rows_of_a[row] + offset;
+            PRIMSEL_UNROLL_TWICE
             for (std::ptrdiff_t step = 0; step < t.run; ++step) {
                 Floats<Arch> row_of_b[vectors];
                 PRIMSEL_UNROLL
                 for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
                 b += width;
+                __builtin_prefetch(fetch.at, 0, 2);
+                fetch.at += fetch.step;
                 PRIMSEL_UNROLL
                 for (int row = 0; row < rows; ++row) {
                     const auto element = broadcast<Arch>(a[row][step]);
@@ -8306,7 +8454,7 @@ void tile_transposed(TileArgs const& t) noexcept {
     finish<Arch>(t, sums);
 }
 
-using TileKernel = void (*)(TileArgs const&, const float* const*) noexcept;
+using TileKernel = void (*)(TileArgs const&, const float* const*, Fetch) noexcept;
 
 /// kernel[rows - 1], for 1 to most_rows rows.
 template <class Arch, int vectors>
@@ -8338,6 +8486,15 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
     const float* row_of_image = t.a + static_cast<std::size_t>(first / t.row_length) * t.row_step;
     const float* next = row_of_image + static_cast<std::size_t>(column) * t.a_stride;
     const float* rows_of_a[most];
+    // Each tile fetches its share of as much as it reads.
+    const std::size_t depth = static_cast<std::size_t>(t.outer * t.inner * t.run);
+    const float* const end = t.b + depth * static_cast<std::size_t>(vectors * lanes<Arch>);
+    Fetch fetch{t.b, 0};
+    if (t.fetch_end > end) {
+        const std::size_t width = std::min(static_cast<std::size_t>(t.fetch_end - end) / depth,
+                                           static_cast<std::size_t>(vectors * lanes<Arch>));
+        fetch = {end, width / static_cast<std::size_t>(tiles)};
+    }
     for (int i = 0; i < tiles; ++i) {
         const int count = rows / tiles + (i < rows % tiles ? 1 : 0);
         for (int row = 0; row < count; ++row) {
@@ -8349,21 +8506,24 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
                 column = 0;
             }
         }
-        tile_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](t, rows_of_a);
+        tile_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](t, rows_of_a, fetch);
+        fetch.at += fetch.step * depth;
         t.c += static_cast<std::size_t>(count) * t.c_stride;
         if (t.row_bias != nullptr) t.row_bias += count;
         if (t.residual != nullptr) t.residual += static_cast<std::size_t>(count) * t.c_stride;
     }
 }
 
+/// Floats of a panel that stay in L2 beside as many that are fetched.
+inline constexpr int part_floats = 48 << 10;
+
 /// Rows [first, last) of A times one panel that is `width` floats wide. A panel too large for L2 is taken in parts, the
-/// sums of which meet in C.
+/// sums of which meet in C; however many rows there are, so that the bits do not depend on how rows are shared out.
 template <class Arch>
 void multiply_panel(TileArgs const& t, int first, int last, int width) noexcept {
     with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
-        constexpr int most_floats = 96 << 10;
-        const int depth = t.outer * t.inner * t.run, parts = (depth * width + most_floats - 1) / most_floats;
-        if (parts < 2 || last - first <= most_rows<Arch, vectors>) return multiply_rows<Arch, vectors>(t, first, last);
+        const int depth = t.outer * t.inner * t.run, parts = (depth * width + part_floats - 1) / part_floats;
+        if (parts < 2) return multiply_rows<Arch, vectors>(t, first, last);
         TileArgs part = t;
         int* const split = t.outer > 1 ? &part.outer : t.inner > 1 ? &part.inner : &part.run;
         const std::size_t step = t.outer > 1 ? t.outer_step : t.inner > 1 ? t.inner_step : 1;
@@ -8459,20 +8619,24 @@ void pack_panels(MatrixView const& b, int k, int n, float* dst) noexcept {
     }
 }
 
-/// Rows [first_row, last_row) of C for a B packed in panels. `t` holds A, C and the epilogue of the whole product, and
-/// how A's depth is walked; its b, columns and clamp are filled in here.
+/// Rows [first_row, last_row) and the columns of panel `panel` of C, for a B packed in panels. `whole` holds A, C and
+/// the epilogue of the whole product, and how A's depth is walked; its b and columns are filled in here.
+template <class Arch>
+void multiply_one_panel(TileArgs const& whole, int first_row, int last_row, int n, const float* packed,
+                        int panel) noexcept {
+    const int first = panel * panel_width<Arch>, width = panel_columns<Arch>(first, n);
+    TileArgs t = whole;
+    t.b = packed + static_cast<std::size_t>(whole.outer * whole.inner * whole.run) * static_cast<std::size_t>(first);
+    t.c += first;
+    t.columns = std::min(width, n - first);
+    if (t.column_bias != nullptr) t.column_bias += first;
+    if (t.residual != nullptr) t.residual += first;
+    multiply_panel<Arch>(t, first_row, last_row, width);
+}
 template <class Arch>
 void multiply_panels(TileArgs const& whole, int first_row, int last_row, int n, const float* packed) noexcept {
-    const auto depth = static_cast<std::size_t>(whole.outer * whole.inner * whole.run);
-    for (int first = 0; first < n; first += panel_width<Arch>) {
-        const int width = panel_columns<Arch>(first, n);
-        TileArgs t = whole;
-        t.b = packed + depth * static_cast<std::size_t>(first);
-        t.c += first;
-        t.columns = std::min(width, n - first);
-        if (t.column_bias != nullptr) t.column_bias += first;
-        if (t.residual != nullptr) t.residual += first;
-        multiply_panel<Arch>(t, first_row, last_row, width);
+    for (int panel = 0; panel < panel_count<Arch>(n); ++panel) {
+        multiply_one_panel<Arch>(whole, first_row, last_row, n, packed, panel);
     }
 }
 
@@ -8802,21 +8966,26 @@ private:
 
     template <class Arch, int stride>
     static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
-        constexpr int rows = block_rows<Arch>;
-        args.executor.parallel_for(static_cast<std::size_t>((s.out_h() + rows - 1) / rows),
-                                   [&s, &args, src](std::size_t block, std::size_t) {
-                                       const int first = static_cast<int>(block) * rows;
-                                       if (first + rows <= s.out_h()) {
-                                           run_block_row<Arch, rows, stride>(s, args, src, first);
-                                       } else {
-                                           run_block_row<Arch, 1, stride>(s, args, src, first);
-                                       }
-                                   });
+        // Parts of eight vectors of channels; the last has at least one, and the rest.
+        constexpr int rows = block_rows<Arch>, channels = 8 * lanes<Arch>;
+        const int parts = std::max(1, (s.k + channels - lanes<Arch>) / channels);
+        const auto items = static_cast<std::size_t>((s.out_h() + rows - 1) / rows * parts);
+        args.executor.parallel_for(items, [&s, &args, src, parts](std::size_t item, std::size_t) {
+            const int first = static_cast<int>(item) / parts * rows, part = static_cast<int>(item) % parts,
+                      begin = part * channels, end = part + 1 == parts ? s.k : begin + channels;
+            if (first + rows <= s.out_h()) {
+                run_block_row<Arch, rows, stride>(s, args, src, first, begin, end);
+            } else {
+                run_block_row<Arch, 1, stride>(s, args, src, first, begin, end);
+            }
+        });
     }
 
-    /// `rows` output rows; the last block and the last channels overlap their neighbours where they do not fill theirs.
+    /// `rows` output rows of channels [begin, end), a vector at least; the last block and the last channels overlap
+    /// their neighbours where they do not fill theirs.
     template <class Arch, int rows, int stride>
-    static void run_block_row(ConvShape const& s, ConvArgs const& args, const float* src, int first) noexcept {
+    static void run_block_row(ConvShape const& s, ConvArgs const& args, const float* src, int first, int begin,
+                              int end) noexcept {
         constexpr int columns = block_columns<Arch>, in_rows = (rows - 1) * stride + 3;
         const auto channels = static_cast<std::size_t>(s.k);
         const float* lines[in_rows];
@@ -8826,9 +8995,9 @@ private:
         }
         for (int column = 0; column < s.out_w(); column += columns) {
             const int ow = std::min(column, s.out_w() - columns);
-            for (int k = 0; k < s.k; k += lanes<Arch>) {
+            for (int k = begin; k < end; k += lanes<Arch>) {
                 run_block<Arch, rows, stride>(s, args, lines, first, ow,
-                                              static_cast<std::size_t>(std::min(k, s.k - lanes<Arch>)));
+                                              static_cast<std::size_t>(std::min(k, end - lanes<Arch>)));
             }
         }
     }
@@ -9222,14 +9391,14 @@ private:
 };
 
 /// Direct convolution in hwc on the register tile: a row of output pixels is a matrix whose rows overlap in the image,
-/// so that no patch matrix is needed. Strips of a padded image are copied, an unpadded one is read in place; a 1x1
-/// convolution is one product.
+/// so that no patch matrix is needed. An unpadded image is read in place; of a padded one a copy is made, strip by
+/// strip where it is large.
 struct DirectHwc {
     static constexpr FixedString id = "direct-hwc";
     static constexpr Family family = Family::direct;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -9246,23 +9415,33 @@ struct DirectHwc {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return s.padded() ? workers * strip_floats(s) : 0;
+        if (!s.padded()) return 0;
+        return in_strips(s) ? workers * copy_floats(s, rows_per_block(s)) : copy_floats(s, s.out_h());
     }
 
+    /// Independent are the strips, or blocks of pixels times panels of output channels.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        if (pointwise(s)) return run_pointwise<Arch>(s, args);
-        const int block = rows_per_block(s);
-        const auto blocks = static_cast<std::size_t>((s.out_h() + block - 1) / block);
-        args.executor.parallel_for(blocks, [&s, &args, block](std::size_t index, std::size_t worker) {
-            const int first = static_cast<int>(index) * block, last = std::min(first + block, s.out_h());
-            const float* strip = args.src + static_cast<std::size_t>(first * s.stride_h) * row_floats(s);
-            if (s.padded()) {
-                float* copy = args.scratch + worker * strip_floats(s);
-                copy_strip(s, args.src, first, last, copy);
-                strip = copy;
-            }
-            for (int group = 0; group < s.groups; ++group) multiply_strip<Arch>(s, args, strip, first, last, group);
+        if (s.padded() && in_strips(s)) return run_strips<Arch>(s, args);
+        const float* image = args.src;
+        if (s.padded()) {
+            args.executor.parallel_for(
+                static_cast<std::size_t>(copy_rows(s, s.out_h())), [&s, &args](std::size_t row, std::size_t) {
+                    copy_row(s, args.src, static_cast<int>(row) - s.pad_top, args.scratch + row * row_floats(s));
+                });
+            image = args.scratch;
+        }
+        const auto pixels = s.out_pixels(), most = static_cast<std::size_t>(detail::block_rows<Arch>);
+        const std::size_t blocks = (pixels + most - 1) / most;
+        const int panels = detail::panel_count<Arch>(s.group_k());
+        const auto parts = static_cast<std::size_t>(s.groups * panels);
+        args.executor.parallel_for(blocks * parts, [=, &s, &args](std::size_t i, std::size_t) {
+            const std::size_t block = i / parts;
+            const int part = static_cast<int>(i % parts), group = part / panels;
+            detail::multiply_one_panel<Arch>(product<Arch>(s, args, image, 0, group, block == 0),
+                                             static_cast<int>(block * pixels / blocks),
+                                             static_cast<int>((block + 1) * pixels / blocks), s.group_k(),
+                                             weights_of<Arch>(s, args, group), part % panels);
         });
     }
 
@@ -9281,9 +9460,6 @@ struct DirectHwc {
     }
 
 private:
-    [[nodiscard]] static constexpr bool pointwise(ConvShape const& s) {
-        return s.fh == 1 && s.fw == 1 && !s.strided() && !s.padded();
-    }
     /// Floats of a row of the padded image.
     [[nodiscard]] static constexpr std::size_t row_floats(ConvShape const& s) {
         return static_cast<std::size_t>(s.padded_w()) * static_cast<std::size_t>(s.c);
@@ -9291,78 +9467,82 @@ private:
     /// About 224 output pixels: enough to read each panel seldom, few enough for the strip to stay in L2. Of images
     /// with few channels more, since the rows that two strips share are copied twice.
     [[nodiscard]] static constexpr int rows_per_block(ConvShape const& s) {
-        return std::clamp((s.c < 16 ? 896 : 224) / s.out_w(), 1, s.out_h());
+        const int pixels = s.out_h() * s.out_w(), most = s.c < 16 ? 896 : 224, blocks = (pixels + most - 1) / most;
+        return (s.out_h() + blocks - 1) / blocks;
     }
-    [[nodiscard]] static constexpr int strip_rows(ConvShape const& s, int out_rows) {
+    /// Rows of the padded image under so many rows of the output, and their floats.
+    [[nodiscard]] static constexpr int copy_rows(ConvShape const& s, int out_rows) {
         return (out_rows - 1) * s.stride_h + s.span_h();
     }
-    [[nodiscard]] static constexpr std::size_t strip_floats(ConvShape const& s) {
-        return round_up_floats(row_floats(s) * static_cast<std::size_t>(strip_rows(s, rows_per_block(s))));
+    [[nodiscard]] static constexpr std::size_t copy_floats(ConvShape const& s, int out_rows) {
+        return round_up_floats(row_floats(s) * static_cast<std::size_t>(copy_rows(s, out_rows)));
     }
+    /// Whether a copy of the whole image would not stay in L2.
+    [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) { return copy_floats(s, s.out_h()) > 144 << 10; }
 
-    static void copy_strip(ConvShape const& s, const float* src, int first, int last, float* dst) noexcept {
+    /// Row h of the image with its padding; all zeros outside.
+    static void copy_row(ConvShape const& s, const float* src, int h, float* dst) noexcept {
+        if (h < 0 || h >= s.h) {
+            std::fill_n(dst, row_floats(s), 0.0F);
+            return;
+        }
         const auto c = static_cast<std::size_t>(s.c);
         const std::size_t left = static_cast<std::size_t>(s.pad_left) * c, row = static_cast<std::size_t>(s.w) * c,
                           right = static_cast<std::size_t>(s.pad_right) * c;
-        for (int i = 0; i < strip_rows(s, last - first); ++i, dst += left + row + right) {
-            const int h = first * s.stride_h + i - s.pad_top;
-            if (h < 0 || h >= s.h) {
-                std::fill_n(dst, left + row + right, 0.0F);
-            } else {
-                std::fill_n(dst, left, 0.0F);
-                std::memcpy(dst + left, src + static_cast<std::size_t>(h) * row, row * sizeof(float));
-                std::fill_n(dst + left + row, right, 0.0F);
-            }
-        }
+        std::fill_n(dst, left, 0.0F);
+        std::memcpy(dst + left, src + static_cast<std::size_t>(h) * row, row * sizeof(float));
+        std::fill_n(dst + left + row, right, 0.0F);
     }
 
     template <class Arch>
-    static void multiply_strip(ConvShape const& s, ConvArgs const& args, const float* strip, int first, int last,
-                               int group) noexcept {
-        const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
+    [[nodiscard]] static const float* weights_of(ConvShape const& s, ConvArgs const& args, int group) {
+        return args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k());
+    }
+
+    /// A group's product for the output rows from `first` on, whose image with its padding begins at `image`. Weights
+    /// that are not in L2 are fetched: all of them when they are read first, those that do not stay there always.
+    template <class Arch>
+    [[nodiscard]] static detail::TileArgs product(ConvShape const& s, ConvArgs const& args, const float* image,
+                                                  int first, int group, bool read_first) {
+        const std::size_t weights = packed_floats<Arch>(s);
+        const auto c = static_cast<std::size_t>(s.c);
+        const std::size_t pixel = args.pixel_stride(s);
         const int first_k = group * s.group_k();
-        // Neighbouring taps of all channels are one run of the strip.
+        // Neighbouring taps of all channels are one run of the image.
         const bool whole_row = s.groups == 1 && s.dilation_w == 1;
-        const std::size_t at = static_cast<std::size_t>(first * s.out_w()) * k + static_cast<std::size_t>(first_k);
-        const detail::TileArgs whole{.a = strip + static_cast<std::size_t>(group * s.group_c()),
-                                     .a_stride = static_cast<std::size_t>(s.stride_w) * c,
-                                     .row_length = s.out_w(),
-                                     .row_step = static_cast<std::size_t>(s.stride_h) * row_floats(s),
-                                     .outer = s.fh,
-                                     .inner = whole_row ? 1 : s.fw,
-                                     .run = whole_row ? s.fw * s.c : s.group_c(),
-                                     .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
-                                     .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
-                                     .c = args.dst + at,
-                                     .c_stride = k,
-                                     .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
-                                     .residual = args.residual == nullptr ? nullptr : args.residual + at,
-                                     .clamp = args.clamp};
-        detail::multiply_panels<Arch>(
-            whole, 0, (last - first) * s.out_w(), s.group_k(),
-            args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k()));
+        const std::size_t at = static_cast<std::size_t>(first * s.out_w()) * pixel + static_cast<std::size_t>(first_k);
+        return {.a = image + static_cast<std::size_t>(group * s.group_c()),
+                .a_stride = static_cast<std::size_t>(s.stride_w) * c,
+                .row_length = s.out_w(),
+                .row_step = static_cast<std::size_t>(s.stride_h) * row_floats(s),
+                .outer = s.fh,
+                .inner = whole_row ? 1 : s.fw,
+                .run = whole_row ? s.fw * s.c : s.group_c(),
+                .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
+                .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
+                .fetch_end = read_first || weights > 96 << 10 ? args.weights + weights : nullptr,
+                .c = args.dst + at,
+                .c_stride = pixel,
+                .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
+                .residual = args.residual == nullptr ? nullptr : args.residual + at,
+                .clamp = args.clamp};
     }
 
     template <class Arch>
-    static void run_pointwise(ConvShape const& s, ConvArgs const& args) noexcept {
-        constexpr int rows = detail::block_rows<Arch>;
-        const int pixels = static_cast<int>(s.out_pixels());
-        const auto blocks = static_cast<std::size_t>((pixels + rows - 1) / rows);
-        args.executor.parallel_for(blocks, [&s, &args, pixels](std::size_t block, std::size_t) {
-            const int first = static_cast<int>(block) * rows, last = std::min(first + rows, pixels);
+    static void run_strips(ConvShape const& s, ConvArgs const& args) noexcept {
+        const int rows = rows_per_block(s);
+        const auto blocks = static_cast<std::size_t>((s.out_h() + rows - 1) / rows);
+        args.executor.parallel_for(blocks, [&s, &args, rows](std::size_t block, std::size_t worker) {
+            const int first = static_cast<int>(block) * rows, last = std::min(first + rows, s.out_h());
+            float* copy = args.scratch + worker * copy_floats(s, rows);
+            for (int i = 0; i < copy_rows(s, last - first); ++i) {
+                copy_row(s, args.src, first * s.stride_h + i - s.pad_top,
+                         copy + static_cast<std::size_t>(i) * row_floats(s));
+            }
             for (int group = 0; group < s.groups; ++group) {
-                const int first_k = group * s.group_k();
-                const detail::TileArgs whole{.a = args.src + group * s.group_c(),
-                                             .a_stride = static_cast<std::size_t>(s.c),
-                                             .run = s.group_c(),
-                                             .c = args.dst + first_k,
-                                             .c_stride = static_cast<std::size_t>(s.k),
-                                             .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
-                                             .residual = args.residual == nullptr ? nullptr : args.residual + first_k,
-                                             .clamp = args.clamp};
-                const std::size_t packed = detail::packed_size<Arch>(s.group_c(), s.group_k());
-                detail::multiply_panels<Arch>(whole, first, last, s.group_k(),
-                                              args.weights + static_cast<std::size_t>(group) * packed);
+                detail::multiply_panels<Arch>(product<Arch>(s, args, copy, first, group, block == 0), 0,
+                                              (last - first) * s.out_w(), s.group_k(),
+                                              weights_of<Arch>(s, args, group));
             }
         });
     }
@@ -9857,14 +10037,25 @@ struct Indirect {
         std::fill_n(args.scratch, zeros, 0.0F);
         const int pixels = static_cast<int>(s.out_pixels());
         const auto blocks = static_cast<std::size_t>((pixels + block_pixels - 1) / block_pixels);
-        args.executor.parallel_for(blocks, [&s, &args, zeros, pixels](std::size_t block, std::size_t worker) {
+        // Where blocks are few, the panels of each are shared out too.
+        const auto threads = args.executor.concurrency(),
+                   panels = static_cast<std::size_t>(detail::panel_count<Arch>(s.group_k())),
+                   shares = blocks < 2 * threads ? std::min(threads, panels) : 1;
+        args.executor.parallel_for(blocks * shares, [=, &s, &args](std::size_t i, std::size_t worker) {
+            const std::size_t block = i / shares, share = i % shares;
+            const int first_panel = static_cast<int>(share * panels / shares),
+                      last_panel = static_cast<int>((share + 1) * panels / shares);
             const int first = static_cast<int>(block) * block_pixels, last = std::min(first + block_pixels, pixels);
             auto* slot = args.scratch + zeros + worker * pointer_floats(s);
             auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers(s)];
             for (int pixel = first; pixel < last; pixel += rows) {
                 point(s, args, pixel, std::min(rows, last - pixel), pointers + (pixel - first) * s.taps());
             }
-            for (int group = 0; group < s.groups; ++group) multiply<Arch>(s, args, pointers, first, last, group);
+            for (int group = 0; group < s.groups; ++group) {
+                for (int panel = first_panel; panel < last_panel; ++panel) {
+                    multiply<Arch>(s, args, pointers, first, last, group, panel);
+                }
+            }
         });
     }
 
@@ -9913,24 +10104,34 @@ private:
 
     template <class Arch>
     static void multiply(ConvShape const& s, ConvArgs const& args, const float* const* pointers, int first, int last,
-                         int group) noexcept {
+                         int group, int panel) noexcept {
         const auto k = static_cast<std::size_t>(s.k), first_k = static_cast<std::size_t>(group * s.group_k());
         const float* packed =
             args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k());
-        for (int column = 0; column < s.group_k(); column += detail::panel_width<Arch>) {
-            const int width = detail::panel_columns<Arch>(column, s.group_k());
-            const std::size_t at = first_k + static_cast<std::size_t>(column);
-            detail::TileArgs t{.run = s.group_c(), .c_stride = k, .clamp = args.clamp};
-            t.b = packed + static_cast<std::size_t>(s.depth()) * static_cast<std::size_t>(column);
+        const int column = panel * detail::panel_width<Arch>;
+        const int width = detail::panel_columns<Arch>(column, s.group_k());
+        const std::size_t at = first_k + static_cast<std::size_t>(column);
+        const float* weights = packed + static_cast<std::size_t>(s.depth()) * static_cast<std::size_t>(column);
+        // As many taps at a time as leave their part of the panel in L2; their sums meet in C.
+        const int tap_floats = s.group_c() * width, most_taps = std::max(1, detail::part_floats / tap_floats);
+        for (int tap = 0; tap < s.taps(); tap += most_taps) {
+            const int taps = std::min(most_taps, s.taps() - tap);
+            const bool last_part = tap + taps == s.taps();
+            detail::TileArgs t{.run = s.group_c(), .c_stride = k, .accumulate = tap > 0};
+            t.b = weights + static_cast<std::size_t>(tap) * static_cast<std::size_t>(tap_floats);
             t.columns = std::min(width, s.group_k() - column);
-            if (args.bias != nullptr) t.column_bias = args.bias + at;
+            if (last_part) t.clamp = args.clamp;
+            if (last_part && args.bias != nullptr) t.column_bias = args.bias + at;
             for (int pixel = first; pixel < last; pixel += rows) {
+                const int count = std::min(rows, last - pixel);
                 t.c = args.dst + static_cast<std::size_t>(pixel) * k + at;
-                if (args.residual != nullptr) t.residual = args.residual + static_cast<std::size_t>(pixel) * k + at;
-                const auto index = static_cast<std::size_t>(std::min(rows, last - pixel) - 1);
+                if (last_part && args.residual != nullptr) {
+                    t.residual = args.residual + static_cast<std::size_t>(pixel) * k + at;
+                }
                 detail::with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
-                    kernels<Arch, vectors>[index](t, pointers + (pixel - first) * s.taps(), s.taps(),
-                                                  static_cast<std::size_t>(group * s.group_c()));
+                    kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](
+                        t, pointers + (pixel - first) * s.taps() + tap * count, taps,
+                        static_cast<std::size_t>(group * s.group_c()));
                 });
             }
         }
@@ -11021,9 +11222,9 @@ struct WinogradTiles {
                                  std::size_t tap_stride) noexcept {
         const int h0 = tile / columns(s) * m, w0 = tile % columns(s) * m;
         const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0), static_cast<std::size_t>(s.out_w()),
-                            static_cast<std::size_t>(s.k), static_cast<std::size_t>(std::min(m, s.out_h() - h0)),
+                            args.pixel_stride(s), static_cast<std::size_t>(std::min(m, s.out_h() - h0)),
                             static_cast<std::size_t>(std::min(m, s.out_w() - w0))};
-        for_channels<vec>(target.channels,
+        for_channels<vec>(static_cast<std::size_t>(s.k),
                           [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
                               finish_channels<n>(args, target, begin, end, src, tap_stride);
                           });
@@ -11044,9 +11245,10 @@ private:
         }
     }
 
-    /// Where a tile's outputs go: the first pixel, pixels to a row, and how many of the m squared there are.
+    /// Where a tile's outputs go: the first pixel, pixels to a row, floats to a pixel, and how many of the m squared
+    /// there are.
     struct Target {
-        std::size_t first, row, channels, height, width;
+        std::size_t first, row, stride, height, width;
     };
     template <int n>
     PRIMSEL_NOINLINE static void finish_channels(ConvArgs const& args, Target const& target, std::size_t begin,
@@ -11060,7 +11262,7 @@ private:
                 },
                 [&](std::size_t row, std::size_t column, V const& value) {
                     if (row >= target.height || column >= target.width) return;
-                    finish(value, (target.first + row * target.row + column) * target.channels + at);
+                    finish(value, (target.first + row * target.row + column) * target.stride + at);
                 });
         }
     }
@@ -11096,7 +11298,7 @@ public:
     static constexpr Family family = r == 3 ? Family::wino3 : r == 5 ? Family::wino5 : Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true;
     /// Measured over the law tests' shapes; relative to the RMS of the output.
     static constexpr double error_bound = size <= 4 ? 5e-6 : m <= 4 ? 1e-4 : 2e-4;
 
@@ -11199,9 +11401,11 @@ private:
         const std::size_t room = kernels > 2 * l2 + l2 / 2 ? large : l2;
         const auto most = static_cast<int>(room / ((taps + 1) * slot_floats(s, 1)));
         const int wanted = std::clamp(most / step * step, step, (tiles + step - 1) / step * step);
-        const int count = (tiles + wanted - 1) / wanted;
-        return {count, std::min(tiles, ((tiles + count - 1) / count + step - 1) / step * step),
-                workers > 1 && count < 2 * static_cast<int>(workers)};
+        const int count = (tiles + wanted - 1) / wanted, threads = static_cast<int>(workers);
+        if (threads > 1 && count < 2 * threads) return {count, (tiles + count - 1) / count, true};
+        // As many blocks for one thread as for another.
+        const int even = std::min((count + threads - 1) / threads * threads, tiles), size = (tiles + even - 1) / even;
+        return {(tiles + size - 1) / size, size, false};
     }
 
     /// v and y: tap after tap, the transformed tiles and their products with the kernels.
@@ -11217,7 +11421,12 @@ private:
         });
         executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
             const detail::TileArgs product{
-                .a = v + tap * slot, .a_stride = v_stride, .run = s.c, .c = y + tap * slot, .c_stride = y_stride};
+                .a = v + tap * slot,
+                .a_stride = v_stride,
+                .run = s.c,
+                .fetch_end = args.weights + packed_floats<Arch>(s),
+                .c = y + tap * slot,
+                .c_stride = y_stride};
             detail::multiply_panels<Arch>(product, 0, tiles, s.k,
                                           args.weights + tap * detail::packed_size<Arch>(s.c, s.k));
         });
@@ -11313,8 +11522,9 @@ struct WinogradLineTiles {
                                  std::size_t tap_stride) noexcept {
         const int h0 = line * (along_rows ? 1 : m), w0 = position * (along_rows ? m : 1);
         const auto k = static_cast<std::size_t>(s.k);
-        const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0) * k,
-                            (along_rows ? 1 : static_cast<std::size_t>(s.out_w())) * k,
+        const std::size_t pixel = args.pixel_stride(s);
+        const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0) * pixel,
+                            (along_rows ? 1 : static_cast<std::size_t>(s.out_w())) * pixel,
                             static_cast<std::size_t>(along_rows ? s.out_w() - w0 : s.out_h() - h0)};
         for_channels<vec>(k, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
             finish_channels<n>(args, target, begin, end, src, tap_stride);
@@ -11393,7 +11603,7 @@ public:
                                                                 : Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true;
     /// Measured over the law tests' shapes; relative to the RMS of the output.
     static constexpr double error_bound = taps <= 4 ? 5e-6 : 1e-4;
 
@@ -11418,16 +11628,26 @@ public:
         return workers * block_floats(s, lines_per_block(s));
     }
 
-    /// Blocks of output lines are independent; the lines of tiles between two of them are transformed for both.
+    /// Blocks of output lines are independent; the lines of tiles between two of them are transformed for both. Where
+    /// blocks are few, the steps within each are shared out instead.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         const int step = lines_per_block(s), all = Tiles::out_lines(s);
-        args.executor.parallel_for(static_cast<std::size_t>((all + step - 1) / step),
-                                   [&s, &args, step, all](std::size_t block, std::size_t worker) {
-                                       const int first = static_cast<int>(block) * step;
-                                       run_block<Arch>(s, args, first, std::min(first + step, all),
-                                                       args.scratch + worker * block_floats(s, step));
-                                   });
+        const auto blocks = static_cast<std::size_t>((all + step - 1) / step);
+        const auto block = [&s, &args, step, all](std::size_t i, std::size_t worker, ExecutorRef executor) {
+            const int first = static_cast<int>(i) * step;
+            run_block<Arch>(s, args, first, std::min(first + step, all), args.scratch + worker * block_floats(s, step),
+                            executor);
+        };
+        const std::size_t threads = args.executor.concurrency();
+        if (threads > 1 && blocks < 2 * threads) {
+            for (std::size_t i = 0; i < blocks; ++i) block(i, 0, args.executor);
+        } else {
+            args.executor.parallel_for(blocks, [&block](std::size_t i, std::size_t worker) {
+                Sequential sequential;
+                block(i, worker, sequential);
+            });
+        }
     }
 
     template <class Arch>
@@ -11470,23 +11690,25 @@ private:
     }
 
     template <class Arch>
-    static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* scratch) noexcept {
+    static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* scratch,
+                          ExecutorRef executor) noexcept {
         const std::size_t v_stride = detail::tile_stride(s.c), y_stride = detail::tile_stride(s.k);
         const int positions = Tiles::positions(s);
         const auto in_tiles = static_cast<std::size_t>((last - first + Tiles::lines - 1) * positions),
                    out_tiles = static_cast<std::size_t>((last - first) * positions);
         float* v = scratch;
         float* y = scratch + taps * in_tiles * v_stride;
-        for (std::size_t tile = 0; tile < in_tiles; ++tile) {
+        executor.parallel_for(in_tiles, [&](std::size_t tile, std::size_t) {
             const int line = first + static_cast<int>(tile) / positions, position = static_cast<int>(tile) % positions;
             Tiles::template transform_input<vec>(s, args.src, line, position, v + tile * v_stride, in_tiles * v_stride);
-        }
-        for (std::size_t tap = 0; tap < taps; ++tap) {
+        });
+        executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
             for (std::size_t line = 0; line < Tiles::lines; ++line) {
                 const std::size_t below = line * static_cast<std::size_t>(positions);
                 const detail::TileArgs product{.a = v + (tap * in_tiles + below) * v_stride,
                                                .a_stride = v_stride,
                                                .run = s.c,
+                                               .fetch_end = args.weights + packed_floats<Arch>(s),
                                                .c = y + tap * out_tiles * y_stride,
                                                .c_stride = y_stride,
                                                .accumulate = line > 0};
@@ -11494,11 +11716,11 @@ private:
                     product, 0, static_cast<int>(out_tiles), s.k,
                     args.weights + (tap * Tiles::lines + line) * detail::packed_size<Arch>(s.c, s.k));
             }
-        }
-        for (std::size_t tile = 0; tile < out_tiles; ++tile) {
+        });
+        executor.parallel_for(out_tiles, [&](std::size_t tile, std::size_t) {
             const int line = first + static_cast<int>(tile) / positions, position = static_cast<int>(tile) % positions;
             Tiles::template transform_output<vec>(s, args, line, position, y + tile * y_stride, out_tiles * y_stride);
-        }
+        });
     }
 };
 
@@ -11559,7 +11781,7 @@ using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
 /// What an engine considers unless told otherwise: of every family those that win a layer somewhere. They are
 /// compiled sooner than all.
 using DefaultPrimitives =
-    TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc, Indirect,  //
+    TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc,  //
              Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
              Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>,
              Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>,
