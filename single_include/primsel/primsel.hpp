@@ -11420,13 +11420,12 @@ private:
                                                  v + tile * v_stride, slot);
         });
         executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
-            const detail::TileArgs product{
-                .a = v + tap * slot,
-                .a_stride = v_stride,
-                .run = s.c,
-                .fetch_end = args.weights + packed_floats<Arch>(s),
-                .c = y + tap * slot,
-                .c_stride = y_stride};
+            const detail::TileArgs product{.a = v + tap * slot,
+                                           .a_stride = v_stride,
+                                           .run = s.c,
+                                           .fetch_end = args.weights + packed_floats<Arch>(s),
+                                           .c = y + tap * slot,
+                                           .c_stride = y_stride};
             detail::multiply_panels<Arch>(product, 0, tiles, s.k,
                                           args.weights + tap * detail::packed_size<Arch>(s.c, s.k));
         });
