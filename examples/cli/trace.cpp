@@ -1,10 +1,13 @@
-// primsel trace NET --out trace.json: one run as Chrome trace events, predicted beside measured.
+// primsel trace NET --out trace.json: one run as Chrome trace events, predicted beside measured; --out trace.svg: a
+// picture of where its time goes.
 #include "commands.hpp"
 #include "options.hpp"
 #include "session.hpp"
 #include "text.hpp"
 
+#include <primsel/cost/machine.hpp>
 #include <primsel/engine/trace.hpp>
+#include <primsel/engine/trace_svg.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/plan/print.hpp>
 
@@ -26,7 +29,10 @@ void trace(TraceOptions const& options) {
     for (std::size_t i = 0; i < session.inputs(); ++i) session.fill_randomly(i, options.model.seed);
     const ps::Trace trace = ps::trace_run(session.program(), model.simplified, kernels(), plan, session.srcs(),
                                           session.dsts(), session.executor());
-    ps::write_file(options.out, ps::to_chrome_trace(trace));
+    const bool picture = options.out.ends_with(".svg");
+    const double cores = static_cast<double>(options.threads);
+    const ps::Limits limits{cores * ps::this_machine().gemm_flops, cores * ps::this_machine().bandwidth.back()};
+    ps::write_file(options.out, picture ? ps::to_svg(trace, limits) : ps::to_chrome_trace(trace));
     if (options.json) {
         return print_json(ps::Json::Object{{"model", model.name},
                                            {"threads", options.threads},
@@ -38,7 +44,7 @@ void trace(TraceOptions const& options) {
     }
     print(ps::join(trace.steps.size(), " steps in ", ps::detail::milliseconds(trace.seconds), " ms, predicted ",
                    ps::detail::milliseconds(trace.predicted), " ms: ", options.out,
-                   ", for chrome://tracing or ui.perfetto.dev\n"));
+                   picture ? "\n" : ", for chrome://tracing or ui.perfetto.dev\n"));
 }
 
 }  // namespace
@@ -48,7 +54,9 @@ void add_trace(CLI::App& app) {
     CLI::App& command =
         *app.add_subcommand("trace", "Trace a run: when each layer and thread worked, and the prediction");
     add_options(command, *options);
-    command.add_option("--out", options->out, "The trace, as Chrome trace events")->required()->type_name("F.json");
+    command.add_option("--out", options->out, "The trace: Chrome trace events, or a picture of where the time goes")
+        ->required()
+        ->type_name("F.json|F.svg");
     command.callback([options] { trace(*options); });
 }
 

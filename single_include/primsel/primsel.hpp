@@ -5394,7 +5394,7 @@ template <class Arch>
 double measure_fma(double seconds) {
     constexpr int chains = 12, rounds = 20'000;
     return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
-                     [] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
+                     [&] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
 }
 
 template <class Arch>
@@ -6520,6 +6520,18 @@ struct Schedule {
 
 namespace detail {
 
+/// Floats that a step reads and writes of one image.
+[[nodiscard]] inline std::size_t activations(Step const& step) {
+    std::size_t floats = step.dst_shape.size();
+    for (Shape const& shape : step.src_shapes) floats += shape.size();
+    return floats;
+}
+[[nodiscard]] inline std::size_t weights(Step const& step) {
+    if (step.kind == Step::Kind::conv) return step.primitive->packed_floats(step.shape);
+    const bool has_weights = step.kind == Step::Kind::op && step.op->packed_floats != nullptr;
+    return has_weights ? step.op->packed_floats(step.layer, step.src_shapes[0]) : 0;
+}
+
 class Scheduler {
 public:
     Scheduler(Graph const& graph, Kernels const& kernels, Plan const& plan, std::size_t workers)
@@ -6789,17 +6801,6 @@ private:
             }
         }
     }
-    [[nodiscard]] static std::size_t activations(Step const& step) {
-        std::size_t floats = step.dst_shape.size();
-        for (Shape const& shape : step.src_shapes) floats += shape.size();
-        return floats;
-    }
-    [[nodiscard]] static std::size_t weights(Step const& step) {
-        if (step.kind == Step::Kind::conv) return step.primitive->packed_floats(step.shape);
-        const bool has_weights = step.kind == Step::Kind::op && step.op->packed_floats != nullptr;
-        return has_weights ? step.op->packed_floats(step.layer, step.src_shapes[0]) : 0;
-    }
-
     [[nodiscard]] static std::vector<std::size_t> last_readers(Graph const& graph) {
         std::vector<std::size_t> last(graph.size(), Step::none);
         for (std::size_t i = 0; i < graph.size(); ++i) {

@@ -1,6 +1,8 @@
 #include <primsel/engine/trace.hpp>
+#include <primsel/engine/trace_svg.hpp>
 
 #include "../core/executor.hpp"
+#include "../xml_fault.hpp"
 
 #include <doctest/doctest.h>
 #include <primsel/cost/extern_kernels.hpp>
@@ -171,6 +173,23 @@ TEST_CASE("chrome trace events: JSON with a lane a thread, measured beside predi
     CHECK(events[{1, 1}] + events[{1, 2}] == traced.trace.blocks.size());
     CHECK(predicted == doctest::Approx(traced.trace.predicted * 1e6).epsilon(0.01));
     CHECK(text.find("a \\\"name\\\" \\\\ with \\u000a a break") != std::string::npos);
+}
+
+TEST_CASE("the picture of a trace is XML with a bar for each step in both lanes") {
+    ps::Sequential executor;
+    Traced traced(executor);
+    traced.trace.steps[0].layer = "a <name> & \"more\"";
+    const std::string text = ps::to_svg(traced.trace, {.operations = 1e11, .bytes = 1e10});
+    CHECK(xml_fault(text) == "");
+    std::size_t bars = 0;
+    for (std::size_t at = text.find("<g>"); at != std::string::npos; at = text.find("<g>", at + 1)) ++bars;
+    CHECK(bars == 2 * traced.trace.steps.size());
+    for (ps::TracedStep const& step : traced.trace.steps) {
+        CHECK(step.bytes > 0);
+        CHECK(text.find(ps::detail::xml_text(step.computed_by)) != std::string::npos);
+    }
+    CHECK(text.find("a &lt;name&gt; &amp; ") != std::string::npos);
+    CHECK_THROWS_WITH_AS(ps::to_svg(traced.trace, {}), "trace: a picture needs the limits of the machine", ps::error);
 }
 
 TEST_CASE("a program of another plan is an error") {

@@ -75,7 +75,7 @@ template <class Arch>
 double measure_fma(double seconds) {
     constexpr int chains = 12, rounds = 20'000;
     return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
-                     [] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
+                     [&] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
 }
 
 template <class Arch>

@@ -21,7 +21,11 @@ struct TracedStep {
     std::string computed_by;
     /// By the plan. A convolution's prediction includes its epilogue, which has none of its own.
     double predicted = 0;
+    /// Of the direct algorithm, of a convolution; and what must be read and written at least: images and weights.
+    double operations = 0, bytes = 0;
     double begin = 0, end = 0;
+
+    [[nodiscard]] double seconds() const { return end - begin; }
 };
 
 /// A block of a step on a worker, from when to when.
@@ -115,7 +119,10 @@ namespace detail {
     for (Step const& step : schedule.steps) {
         TracedStep& next = described.emplace_back();
         next.layer = graph[step.node].name;
+        const double images = described.size() <= schedule.single ? 1 : graph.batch();
+        next.bytes = 4.0 * (images * static_cast<double>(activations(step)) + static_cast<double>(weights(step)));
         if (step.kind == Step::Kind::conv) {
+            next.operations = images * step.shape.operations();
             next.computed_by = step.primitive->id;
             next.predicted = plan.layers[step.node].seconds;
         } else if (step.kind == Step::Kind::epilogue) {
@@ -243,7 +250,11 @@ private:
         text_ += ",\"predicted_ms\":";
         number(step.predicted * 1e3);
         text_ += ",\"measured_ms\":";
-        number((step.end - step.begin) * 1e3);
+        number(step.seconds() * 1e3);
+        if (step.operations > 0) {
+            text_ += ",\"gflops\":";
+            number(step.operations / step.seconds() * 1e-9);
+        }
         text_ += "}},\n";
     }
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <primsel/core/xml.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/plan/detail/rows.hpp>
-#include <primsel/plan/detail/xml.hpp>
 #include <primsel/plan/print.hpp>
 
 #include <algorithm>
