@@ -189,7 +189,8 @@ TEST_CASE("the picture of a trace is XML with a bar for each step in both lanes"
         CHECK(text.find(ps::detail::xml_text(step.computed_by)) != std::string::npos);
     }
     CHECK(text.find("a &lt;name&gt; &amp; ") != std::string::npos);
-    CHECK_THROWS_WITH_AS(ps::to_svg(traced.trace, {}), "trace: a picture needs the limits of the machine", ps::error);
+    CHECK_THROWS_WITH_AS((void)ps::to_svg(traced.trace, {}), "trace: a picture needs the limits of the machine",
+                         ps::error);
 }
 
 TEST_CASE("a program of another plan is an error") {
