@@ -130,7 +130,7 @@ TEST_CASE("a batch gives each image's bits, whichever steps take one image and w
     const ps::Graph one = make(1);
     const ps::Weights weights = ps::random_weights(one);
     ps::Analytical model;
-    const ps::Plan plan = ps::make_plan(one, kernels, model, ps::ExactPbqp{});
+    const ps::Plan plan = ps::make_plan(one, kernels, model, ps::ExactPbqp{}, {.primitive = "direct-hwc"});
     ps::Sequential executor;
     for (const int batch : {2, 5}) {
         const ps::Graph many = make(batch);

@@ -85,14 +85,17 @@ void check(Traced const& traced, std::size_t workers) {
 
 TEST_CASE("steps in a row, blocks within their steps, predictions that add up to the plan's") {
     ps::Sequential sequential;
-    const Traced alone(sequential);
-    check(alone, 1);
     auto pool = thread_pool(3);
-    const Traced together(pool);
-    check(together, 3);
-    CHECK(alone.dst == together.dst);
-    CHECK(alone.trace.blocks.size() == together.trace.blocks.size());
-    CHECK(!alone.trace.blocks.empty());
+    for (const std::string primitive : {"", "direct-hwc", "winograd-4x4-3x3-vec-16"}) {
+        CAPTURE(primitive);
+        const Traced alone(sequential, primitive), together(pool, primitive);
+        check(alone, 1);
+        check(together, 3);
+        CHECK(alone.dst == together.dst);
+        CHECK(!alone.trace.blocks.empty());
+        // Winograd of few tiles cuts each of its phases where there are threads.
+        if (primitive == "direct-hwc") CHECK(alone.trace.blocks.size() == together.trace.blocks.size());
+    }
 }
 
 TEST_CASE("each step names its layer and what computes it") {
