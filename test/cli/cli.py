@@ -361,8 +361,17 @@ class Trace(Cli):
             predicted = sum(event["dur"] for event in spans if event["pid"] == 2)
             self.assertAlmostEqual(predicted / 1000, result["predicted_ms"], delta=0.01 * result["predicted_ms"] + 0.1)
             for event in spans:
-                self.assertEqual(list(event["args"]), ["computed_by", "predicted_ms", "measured_ms"])
+                keys = list(event["args"])
+                self.assertEqual(keys[:3], ["computed_by", "predicted_ms", "measured_ms"])
+                self.assertIn(keys[3:], ([], ["gflops"]))  # of convolutions
+            self.assertTrue(any("gflops" in event["args"] for event in spans))
         self.assertIn("ui.perfetto.dev", self.succeed("trace", NET, "--size", SIZE, "--out", out))
+        picture = self.folder / "trace.svg"
+        self.assertNotIn("perfetto", self.succeed("trace", NET, "--size", SIZE, "--out", picture))
+        root = xml.etree.ElementTree.fromstring(picture.read_text())
+        self.assertTrue(root.tag.endswith("svg"))
+        bars = [group for group in root.iter() if group.tag.endswith("}g")]
+        self.assertEqual(len(bars), 2 * result["steps"])
         self.refuse(1, ["cannot write"], "trace", NET, "--size", SIZE, "--out", self.folder / "none" / "t.json")
         self.refuse(2, ["--out"], "trace", NET)
 

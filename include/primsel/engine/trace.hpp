@@ -265,7 +265,8 @@ private:
 
 /// The trace as JSON that chrome://tracing and ui.perfetto.dev show: the process "measured" with a lane for the steps
 /// and one for each thread's blocks; the process "predicted" with what the plan predicted, end to end. Every event
-/// names what computed it, and the predicted and measured milliseconds of its step. Names are taken to be UTF-8.
+/// names what computed it, the predicted and measured milliseconds of its step, and a convolution's GFLOP/s, counting
+/// the operations of the direct algorithm. Names are taken to be UTF-8.
 [[nodiscard]] inline std::string to_chrome_trace(Trace const& trace) { return detail::ChromeTrace().text(trace); }
 
 }  // namespace primsel::inline PRIMSEL_ABI
