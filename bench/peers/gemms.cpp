@@ -1,15 +1,15 @@
 // peers/gemms [ROUNDS]: the products of six convolutions by primsel's register tile, oneDNN's sgemm, OpenBLAS's and
 // Eigen's, taking turns on one core; a table of their shares of the FMA peak, which is measured between the turns.
 //
-// primsel multiplies as direct-hwc does: the kernels are packed before, the pixels are read where they lie. The others
-// get both matrices row by row and pack them within the call: they have no other way to be asked.
+// primsel's is direct-hwc for a 1x1 kernel: the kernels are packed before, the pixels are read where they lie. The
+// others get both matrices row by row and pack them within the call: they have no other way to be asked.
 //
 // To compare another target: a build with -DPRIMSEL_ARCH=avx2, run with ONEDNN_MAX_CPU_ISA=AVX2
 // OPENBLAS_CORETYPE=Haswell.
 #include "probe.hpp"
 
 #include <primsel/core/error.hpp>
-#include <primsel/primitive/detail/panel.hpp>
+#include <primsel/primitive/direct.hpp>
 #include <primsel/primitive/gemm_eigen.hpp>
 
 #include <cblas.h>
@@ -30,15 +30,17 @@ using Arch = ps::default_arch;
 /// C = A B, all row by row: pixels x depth, depth x kernels.
 struct Product {
     int m, n, k;
+    ps::ConvShape conv;
     ps::AlignedBuffer a, b, packed, c;
 
     Product(int pixels, int kernels, int depth)
         : m(pixels),
           n(kernels),
           k(depth),
+          conv{.c = depth, .k = kernels, .h = pixels, .w = 1},
           a(size(m, k)),
           b(size(k, n)),
-          packed(ps::detail::packed_size<Arch>(k, n)),
+          packed(ps::DirectHwc::packed_floats<Arch>(conv)),
           c(size(m, n)) {
         unsigned state = 1;
         for (ps::AlignedBuffer* buffer : {&a, &b}) {
@@ -47,7 +49,7 @@ struct Product {
                 value = static_cast<float>(state >> 8) * (2.0F / (1U << 24)) - 1.0F;
             }
         }
-        ps::detail::pack_panels<Arch>(ps::row_major(b.data(), static_cast<std::size_t>(n)), k, n, packed.data());
+        ps::DirectHwc::pack<Arch>(conv, b.data(), packed.data());  // other columns than theirs, as many
     }
     [[nodiscard]] static std::size_t size(int rows, int columns) {
         return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
@@ -55,16 +57,9 @@ struct Product {
 };
 
 void by_primsel(Product& p) {
-    ps::detail::TileArgs whole{.a = p.a.data(),
-                               .a_stride = static_cast<std::size_t>(p.k),
-                               .run = p.k,
-                               .c = p.c.data(),
-                               .c_stride = static_cast<std::size_t>(p.n)};
-    for (int row = 0; row < p.m; row += ps::detail::block_rows<Arch>) {
-        whole.fetch_end = row == 0 || p.packed.size() > 96 << 10 ? p.packed.data() + p.packed.size() : nullptr;
-        ps::detail::multiply_panels<Arch>(whole, row, std::min(row + ps::detail::block_rows<Arch>, p.m), p.n,
-                                          p.packed.data());
-    }
+    ps::Sequential sequential;
+    ps::DirectHwc::run<Arch>(
+        p.conv, {.src = p.a.data(), .weights = p.packed.data(), .dst = p.c.data(), .executor = sequential});
 }
 
 void by_onednn(Product& p) {
