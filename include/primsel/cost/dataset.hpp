@@ -1,0 +1,239 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/primitive/conv_shape.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What was measured: for each configuration (row) the time of each subject (column), primitives or changes of layout.
+/// Its text is CSV: lines "# key: value" that say where it was measured, a header, then a line a configuration with
+/// times in nanoseconds, 0 where there is none (Mulder et al. 2020).
+struct Dataset {
+    /// What describes a configuration: c, k, im, f, s for primitives; c, im for layouts. All are positive integers.
+    std::vector<std::string> inputs;
+    std::vector<std::string> subjects;
+    /// CPU, Arch, compiler and library version, as far as they are known.
+    std::map<std::string, std::string> about;
+    /// rows x inputs and rows x subjects.
+    std::vector<int> configurations;
+    std::vector<double> seconds;
+
+    [[nodiscard]] std::size_t rows() const { return inputs.empty() ? 0 : configurations.size() / inputs.size(); }
+    [[nodiscard]] std::span<const int> configuration(std::size_t row) const {
+        return std::span(configurations).subspan(row * inputs.size(), inputs.size());
+    }
+    /// 0: not measured.
+    [[nodiscard]] double time(std::size_t row, std::size_t subject) const {
+        return seconds[row * subjects.size() + subject];
+    }
+    [[nodiscard]] std::span<const double> times(std::size_t row) const {
+        return std::span(seconds).subspan(row * subjects.size(), subjects.size());
+    }
+    /// The position of a subject; subjects.size() where there is none of that name.
+    [[nodiscard]] std::size_t find(std::string_view subject) const {
+        return static_cast<std::size_t>(std::ranges::find(subjects, subject) - subjects.begin());
+    }
+    /// The convolution of a row of c, k, im, f, s: square, padded to keep its size at stride 1.
+    [[nodiscard]] ConvShape conv(std::size_t row) const {
+        const auto at = configuration(row);
+        const int pad = at[3] / 2;
+        return {.c = at[0],
+                .k = at[1],
+                .h = at[2],
+                .w = at[2],
+                .fh = at[3],
+                .fw = at[3],
+                .stride_h = at[4],
+                .stride_w = at[4],
+                .pad_top = pad,
+                .pad_bottom = pad,
+                .pad_left = pad,
+                .pad_right = pad};
+    }
+    /// Adds a row; as many of each as there are inputs and subjects.
+    void add(std::span<const int> configuration, std::span<const double> times) {
+        configurations.insert(configurations.end(), configuration.begin(), configuration.end());
+        seconds.insert(seconds.end(), times.begin(), times.end());
+    }
+    /// The rows at those positions, in that order.
+    [[nodiscard]] Dataset select(std::span<const std::size_t> rows) const {
+        Dataset some{.inputs = inputs, .subjects = subjects, .about = about, .configurations = {}, .seconds = {}};
+        for (const std::size_t row : rows) some.add(configuration(row), times(row));
+        return some;
+    }
+};
+
+namespace detail {
+
+/// Cuts a text at each separator, whose last piece has none behind it.
+class Pieces {
+public:
+    Pieces(std::string_view text, char separator) : rest_(text), separator_(separator) {}
+    [[nodiscard]] bool next(std::string_view& piece) {
+        if (done_) return false;
+        const std::size_t end = rest_.find(separator_);
+        piece = rest_.substr(0, end);
+        done_ = end == std::string_view::npos;
+        rest_.remove_prefix(done_ ? rest_.size() : end + 1);
+        return true;
+    }
+
+private:
+    std::string_view rest_;
+    char separator_;
+    bool done_ = false;
+};
+
+[[nodiscard]] inline std::vector<std::string> cells_of(std::string_view line) {
+    std::vector<std::string> cells;
+    Pieces pieces(line, ',');
+    for (std::string_view cell; pieces.next(cell);) cells.emplace_back(cell);
+    return cells;
+}
+
+template <class T>
+[[nodiscard]] bool read_number(std::string_view text, T& value) {
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return fault == std::errc{} && end == text.data() + text.size();
+}
+
+/// Columns that describe a configuration, wherever they stand first.
+[[nodiscard]] inline bool is_input(std::string_view column) {
+    constexpr std::array<std::string_view, 5> names{"c", "k", "im", "f", "s"};
+    return std::ranges::find(names, column) != names.end();
+}
+
+}  // namespace detail
+
+/// A dataset from its text; `name` is what errors call it. A last line that is cut short (a profiler was killed while
+/// it wrote) is left out; what else is no number, negative or missing is an error that names the line.
+[[nodiscard]] inline Dataset parse_dataset(std::string_view name, std::string_view text) {
+    Dataset data;
+    detail::Pieces lines(text, '\n');
+    std::size_t number = 0;
+    std::vector<int> configuration;
+    std::vector<double> times;
+    for (std::string_view line; lines.next(line);) {
+        ++number;
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        if (line.empty()) continue;
+        if (line.starts_with('#')) {
+            const std::size_t colon = line.find(": ");
+            if (colon != std::string_view::npos && colon > 2) {
+                data.about.emplace(line.substr(2, colon - 2), line.substr(colon + 2));
+            }
+            continue;
+        }
+        if (data.inputs.empty()) {
+            for (std::string& column : detail::cells_of(line)) {
+                if (data.subjects.empty() && detail::is_input(column)) {
+                    data.inputs.push_back(std::move(column));
+                } else if (column.empty() || std::ranges::find(data.subjects, column) != data.subjects.end()) {
+                    fail(name, ": line ", number, ": column '", column, "' is there twice or has no name");
+                } else {
+                    data.subjects.push_back(std::move(column));
+                }
+            }
+            if (data.inputs.empty() || data.subjects.empty()) {
+                fail(name, ": line ", number, ": no header of c, k, im, f, s or c, im and what was measured");
+            }
+            continue;
+        }
+        const bool whole = line.data() + line.size() < text.data() + text.size();  // it ends with a newline
+        configuration.clear();
+        times.clear();
+        detail::Pieces cells(line, ',');
+        for (std::string_view cell; cells.next(cell);) {
+            if (configuration.size() < data.inputs.size()) {
+                int value = 0;
+                if (!detail::read_number(cell, value) || value < 1) {
+                    if (!whole) return data;
+                    fail(name, ": line ", number, ": ", data.inputs[configuration.size()], " is '", cell,
+                         "', no positive integer");
+                }
+                configuration.push_back(value);
+            } else if (times.size() < data.subjects.size()) {
+                double value = 0;
+                if (!cell.empty() && (!detail::read_number(cell, value) || !(value >= 0) || !std::isfinite(value))) {
+                    if (!whole) return data;
+                    fail(name, ": line ", number, ": ", data.subjects[times.size()], " is '", cell,
+                         "', no time in nanoseconds");
+                }
+                times.push_back(value * 1e-9);
+            } else {
+                fail(name, ": line ", number, ": more than ", data.inputs.size() + data.subjects.size(), " cells");
+            }
+        }
+        if (times.size() < data.subjects.size()) {
+            if (!whole) return data;
+            fail(name, ": line ", number, ": ", configuration.size() + times.size(), " cells where the header has ",
+                 data.inputs.size() + data.subjects.size());
+        }
+        if (!whole) return data;  // its last number may be cut short
+        data.add(configuration, times);
+    }
+    if (data.inputs.empty()) fail(name, ": no header");
+    return data;
+}
+
+/// The lines before the rows: what parse_dataset reads back.
+[[nodiscard]] inline std::string header_of(Dataset const& data) {
+    std::string text;
+    for (auto const& [key, value] : data.about) text += join("# ", key, ": ", value, '\n');
+    const char* comma = "";
+    for (auto const* columns : {&data.inputs, &data.subjects}) {
+        for (std::string const& column : *columns) text += join(std::exchange(comma, ","), column);
+    }
+    return text + '\n';
+}
+/// One row as a line; times are rounded to nanoseconds, but none that was measured to zero.
+[[nodiscard]] inline std::string line_of(std::span<const int> configuration, std::span<const double> seconds) {
+    std::string text;
+    const char* comma = "";
+    for (const int value : configuration) text += join(std::exchange(comma, ","), value);
+    for (const double time : seconds) {
+        text += join(',', time > 0 ? std::max<std::int64_t>(1, std::llround(time * 1e9)) : 0);
+    }
+    return text + '\n';
+}
+[[nodiscard]] inline std::string to_csv(Dataset const& data) {
+    std::string text = header_of(data);
+    for (std::size_t row = 0; row < data.rows(); ++row) text += line_of(data.configuration(row), data.times(row));
+    return text;
+}
+
+/// Rows for training, for deciding when to stop, and for judging: 80, 10 and 10 % of them, drawn by the seed.
+struct Split {
+    std::vector<std::size_t> train, validation, test;
+};
+/// Positions 0 to count - 1 in an order drawn by the seed, the same with every standard library.
+[[nodiscard]] inline std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
+    std::vector<std::size_t> order(count);
+    for (std::size_t i = 0; i < count; ++i) order[i] = i;
+    std::mt19937_64 generator(seed);
+    for (std::size_t left = count; left > 1; --left) std::swap(order[left - 1], order[generator() % left]);
+    return order;
+}
+[[nodiscard]] inline Split split_rows(std::size_t rows, std::uint64_t seed) {
+    const std::vector<std::size_t> order = shuffled(rows, seed);
+    const auto validation = order.begin() + static_cast<std::ptrdiff_t>(rows * 8 / 10),
+               test = order.begin() + static_cast<std::ptrdiff_t>(rows * 9 / 10);
+    return {{order.begin(), validation}, {validation, test}, {test, order.end()}};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <primsel/core/config.hpp>
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Rows of floats, one after another; NaN where there is none.
+struct Table {
+    std::size_t columns = 0;
+    std::vector<float> values;
+
+    Table() = default;
+    Table(std::size_t rows, std::size_t columns_of_each, float value = std::numeric_limits<float>::quiet_NaN())
+        : columns(columns_of_each), values(rows * columns_of_each, value) {}
+
+    [[nodiscard]] std::size_t rows() const { return columns == 0 ? 0 : values.size() / columns; }
+    [[nodiscard]] std::span<const float> row(std::size_t at) const {
+        return std::span(values).subspan(at * columns, columns);
+    }
+    [[nodiscard]] float& operator()(std::size_t row, std::size_t column) { return values[row * columns + column]; }
+    [[nodiscard]] float operator()(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
+
+    /// The rows at those positions, in that order.
+    [[nodiscard]] Table select(std::span<const std::size_t> rows) const {
+        Table some;
+        some.columns = columns;
+        some.values.reserve(rows.size() * columns);
+        for (const std::size_t at : rows) some.values.insert(some.values.end(), row(at).begin(), row(at).end());
+        return some;
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
