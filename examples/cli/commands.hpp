@@ -12,6 +12,7 @@ void add_plan(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_trace(CLI::App& app);
 void add_compare(CLI::App& app);
+void add_profile(CLI::App& app);
 void add_list(CLI::App& app);
 void add_export(CLI::App& app);
 

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
         cli::add_explain(app);
         cli::add_trace(app);
         cli::add_compare(app);
+        cli::add_profile(app);
         cli::add_list(app);
         cli::add_export(app);
         app.parse(argc, argv);

@@ -1,0 +1,323 @@
+// primsel profile --out profile.csv [--layouts-out layouts.csv]: times every primitive on the convolutions of the
+// networks, row by row, and goes on where it was stopped.
+#include "commands.hpp"
+#include "session.hpp"
+#include "text.hpp"
+
+#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/io/dataset.hpp>
+#include <primsel/network/simplify.hpp>
+#include <primsel/plan/conv_shape_of.hpp>
+#include <primsel/profile/profiler.hpp>
+#include <primsel/version.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace cli {
+namespace {
+
+struct ProfilingOptions {
+    std::string out, layouts_out;
+    std::vector<std::string> networks, primitives;
+    double budget = std::numeric_limits<double>::infinity();
+    std::size_t count = std::numeric_limits<std::size_t>::max();
+    bool mixed = false;
+    ps::SampleOptions sample;
+    ps::ProfileOptions measuring;
+    bool json = false;
+};
+
+/// "90", "60s", "30m", "2h". Throws CLI::ValidationError for anything else.
+double parse_seconds(std::string const& text) {
+    double value = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, fault] = std::from_chars(text.data(), last, value);
+    const std::string_view unit(end, static_cast<std::size_t>(last - end));
+    const double seconds = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+    if (fault != std::errc{} || seconds == 0 || !(value > 0 && value < 1e9)) {
+        throw CLI::ValidationError("--budget", "expected a time, as 90, 60s, 30m or 2h, not " + text);
+    }
+    return value * seconds;
+}
+
+/// The convolutions of those networks; of all where none is named.
+std::vector<ps::ConvShape> convolutions_of(std::vector<std::string> names) {
+    if (names.empty() || names == std::vector<std::string>{"all"}) {
+        names.clear();
+        for (ListedNetwork const& network : list_networks()) names.push_back(network.name);
+    }
+    std::vector<ps::ConvShape> shapes;
+    for (std::string const& name : names) {
+        ModelOptions options;
+        options.net = name;
+        const ps::Graph graph = ps::simplify(open_model(options).graph);
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            auto const* conv = std::get_if<ps::ConvParams>(&graph[i].layer);
+            if (conv != nullptr) shapes.push_back(ps::conv_shape_of(*conv, graph[graph[i].inputs[0]].shape, 1));
+        }
+    }
+    return shapes;
+}
+
+/// Those of the primitives that are named, themselves or by their family; all where none is.
+std::vector<ps::PrimitiveEntry> chosen_primitives(std::vector<std::string> const& names) {
+    const auto all = kernels().primitives;
+    if (names.empty()) return {all.begin(), all.end()};
+    const auto is_named = [](ps::PrimitiveEntry const& entry, std::string const& name) {
+        return entry.id == name || to_string_view(entry.family) == name;
+    };
+    for (std::string const& name : names) {
+        if (std::ranges::none_of(all, [&](auto const& entry) { return is_named(entry, name); })) {
+            ps::fail("--primitives ", name, ": no family or primitive is named so; see primsel list primitives");
+        }
+    }
+    std::vector<ps::PrimitiveEntry> chosen;
+    for (ps::PrimitiveEntry const& entry : all) {
+        if (std::ranges::any_of(names, [&](auto const& name) { return is_named(entry, name); }))
+            chosen.push_back(entry);
+    }
+    return chosen;
+}
+
+std::string compiler() {
+#if defined(__clang__)
+    return "clang " __clang_version__;
+#else
+    return "gcc " __VERSION__;
+#endif
+}
+
+volatile std::sig_atomic_t stop_asked = 0;
+
+/// While it lives, the first SIGINT or SIGTERM asks to stop and the second ends the program.
+class StopSignals {
+public:
+    StopSignals() {
+        struct sigaction action {};
+        action.sa_handler = [](int) { stop_asked = 1; };
+        action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+        sigaction(SIGINT, &action, &before_[0]);
+        sigaction(SIGTERM, &action, &before_[1]);
+    }
+    StopSignals(StopSignals const&) = delete;
+    StopSignals& operator=(StopSignals const&) = delete;
+    ~StopSignals() {
+        sigaction(SIGINT, &before_[0], nullptr);
+        sigaction(SIGTERM, &before_[1], nullptr);
+    }
+
+private:
+    struct sigaction before_[2];
+};
+
+std::string hours(double seconds) {
+    const auto minutes = static_cast<long>(std::lround(seconds / 60));
+    if (minutes == 0) return ps::join(std::lround(seconds), " s");
+    return minutes < 60 ? ps::join(minutes, " min") : ps::join(minutes / 60, " h ", minutes % 60, " min");
+}
+
+int percent(double share) { return static_cast<int>(std::lround(100 * share)); }
+
+/// A line on the standard error after each row; a line a minute where that is not a terminal.
+class RowProgress {
+public:
+    RowProgress() : terminal_(isatty(STDERR_FILENO) == 1) {}
+    RowProgress(RowProgress const&) = delete;
+    RowProgress& operator=(RowProgress const&) = delete;
+    ~RowProgress() {
+        if (terminal_ && shown_) std::fputs("\r\x1b[K", stderr);
+    }
+    void show(std::string const& text) {
+        if (!terminal_ && since_.seconds() < 60) return;
+        since_.restart();
+        std::fprintf(stderr, terminal_ ? "\r\x1b[K%s" : "%s\n", text.c_str());
+        std::fflush(stderr);
+        shown_ = true;
+    }
+
+private:
+    bool terminal_, shown_ = false;
+    ps::Timer since_;
+};
+
+/// A file and how far it has come.
+struct Part {
+    std::string what, path;
+    std::size_t total = 0, done = 0, now = 0;
+};
+
+class Profiling {
+public:
+    explicit Profiling(ProfilingOptions const& options)
+        : options_(options),
+          primitives_(chosen_primitives(options.primitives)),
+          profiler_(kernels_of(primitives_), options.measuring) {
+        about_ = {{"arch", std::string(kernels().arch)},
+                  {"compiler", compiler()},
+                  {"cpu", ps::cpu_name()},
+                  {"reference_ns", std::to_string(std::llround(profiler_.nominal() * 1e9))},
+                  {"version", std::string(ps::version)}};
+    }
+
+    /// Rows of `sample` that the file does not have yet, until the time is over or a signal comes.
+    template <class Configuration, class Measure>
+    Part append(std::string what, std::string const& path, ps::Dataset header, std::vector<Configuration> sample,
+                Measure const& measure) {
+        header.about = about_;
+        ps::DatasetFile file(path, header);
+        auto const& about = file.data().about;
+        if (const auto known = about.find("reference_ns"); known != about.end()) {
+            profiler_.know_nominal(std::strtod(known->second.c_str(), nullptr) * 1e-9);
+        }
+        sample.resize(std::min(sample.size(), options_.count));
+        Part part{.what = std::move(what), .path = path, .total = sample.size()};
+        for (Configuration const& at : sample) part.done += file.contains(at) ? 1U : 0U;
+        const ps::Timer timer;
+        for (Configuration const& at : sample) {
+            if (stop_asked != 0 || whole_.seconds() > options_.budget) break;
+            if (file.contains(at)) continue;
+            file.append(at, measure(at));
+            ++part.done;
+            ++part.now;
+            const double left =
+                timer.seconds() / static_cast<double>(part.now) * static_cast<double>(part.total - part.done);
+            progress_.show(ps::join(part.what, ": ", part.done, " of ", part.total, ", ",
+                                    percent(profiler_.quiet_share()), " % of runs undisturbed, ",
+                                    hours(std::min(left, options_.budget - whole_.seconds())), " left"));
+        }
+        return part;
+    }
+
+    [[nodiscard]] ps::Profiler<>& profiler() { return profiler_; }
+    [[nodiscard]] double seconds() const { return whole_.seconds(); }
+
+private:
+    static ps::Kernels kernels_of(std::span<const ps::PrimitiveEntry> primitives) {
+        ps::Kernels some = kernels();
+        some.primitives = primitives;
+        return some;
+    }
+
+    ps::Timer whole_;
+    ProfilingOptions const& options_;
+    std::vector<ps::PrimitiveEntry> primitives_;
+    ps::Profiler<> profiler_;
+    std::map<std::string, std::string> about_;
+    RowProgress progress_;
+};
+
+std::vector<Part> append_all(Profiling& profiling, ProfilingOptions const& options) {
+    const std::vector<ps::ConvShape> shapes = convolutions_of(options.networks);
+    std::vector<Part> parts;
+    if (!options.layouts_out.empty()) {
+        ps::Dataset header;
+        header.inputs = {"c", "im"};
+        header.subjects = profiling.profiler().layout_pairs();
+        parts.push_back(profiling.append("layouts", options.layouts_out, header,
+                                         ps::sample_tensors(shapes, options.sample.seed),
+                                         [&](auto const& at) { return profiling.profiler().transforms(at); }));
+    }
+    ps::Dataset header;
+    header.inputs = {"c", "k", "im", "f", "s"};
+    header.subjects = profiling.profiler().primitives();
+    parts.push_back(profiling.append("convolutions", options.out, header,
+                                     ps::sample_convolutions(shapes, options.sample),
+                                     [&](auto const& at) { return profiling.profiler().convolution(at); }));
+    return parts;
+}
+
+void profile(ProfilingOptions const& options) {
+    const StopSignals signals;
+    std::vector<Part> parts;
+    double seconds = 0, quiet = 0;
+    std::size_t runs = 0;
+    {
+        Profiling profiling(options);
+        parts = append_all(profiling, options);
+        seconds = profiling.seconds();
+        quiet = profiling.profiler().quiet_share();
+        runs = profiling.profiler().runs();
+    }
+    const bool complete = std::ranges::all_of(parts, [](Part const& part) { return part.done == part.total; });
+    if (stop_asked != 0 && !complete) {
+        ps::fail("stopped with ", parts.back().done, " of ", parts.back().total, ' ', parts.back().what, " in ",
+                 parts.back().path, "; the same command goes on from there");
+    }
+    if (options.json) {
+        ps::Json::Array files;
+        for (Part const& part : parts) {
+            files.push_back(ps::Json::Object{{"what", part.what},
+                                             {"file", part.path},
+                                             {"total", part.total},
+                                             {"done", part.done},
+                                             {"now", part.now}});
+        }
+        return print_json(ps::Json::Object{{"complete", complete},
+                                           {"seconds", seconds},
+                                           {"runs", runs},
+                                           {"undisturbed", quiet},
+                                           {"files", std::move(files)}});
+    }
+    for (Part const& part : parts) {
+        print(
+            ps::join(part.path, ": ", part.done, " of ", part.total, ' ', part.what, ", ", part.now, " of them now\n"));
+    }
+    print(ps::join(hours(seconds), ", ", runs, " runs, ", percent(quiet), " % of them undisturbed",
+                   complete ? "\n" : "; the same command goes on from there\n"));
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app) {
+    const auto options = std::make_shared<ProfilingOptions>();
+    CLI::App& command = *app.add_subcommand(
+        "profile", "Time every primitive on the networks' convolutions, for cost models to learn from");
+    command.add_option("--out", options->out, "Times of primitives; a file that is there is gone on with")
+        ->required()
+        ->type_name("F.csv");
+    command.add_option("--layouts-out", options->layouts_out, "Times of changes of layout")->type_name("F.csv");
+    command.add_option("--networks", options->networks, "Whose convolutions: names, or .onnx files (default all)")
+        ->delimiter(',')
+        ->type_name("NET,...");
+    command.add_option("--primitives", options->primitives, "Only these primitives and families (default all)")
+        ->delimiter(',')
+        ->type_name("ID,...");
+    command
+        .add_option_function<std::string>(
+            "--budget", [options](std::string const& text) { options->budget = parse_seconds(text); },
+            "Stop after that time: 90, 60s, 30m, 2h")
+        ->type_name("TIME");
+    command.add_option("--count", options->count, "Only the first so many configurations")
+        ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40))
+        ->type_name("N");
+    command.add_option("--seed", options->sample.seed, "Draws the order of configurations (default 1)")->type_name("S");
+    command
+        .add_option("--max-operations", options->sample.max_operations,
+                    "Leave out larger convolutions, at two operations a multiply-add (default 5e9)")
+        ->check(CLI::PositiveNumber)
+        ->type_name("X");
+    command.add_flag("--mixed", options->mixed, "Draw from all configurations, not the networks' own ones first");
+    command.add_option("--cpu", options->measuring.cpu, "The processor to run on (default the current one)")
+        ->check(CLI::Range(0, 4095))
+        ->type_name("N");
+    command.add_flag("--json", options->json, "Print one JSON object");
+    command.callback([options] {
+        options->sample.networks_first = !options->mixed;
+        options->measuring.learn_seconds = 0.5;
+        profile(*options);
+    });
+}
+
+}  // namespace cli

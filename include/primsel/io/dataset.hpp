@@ -1,0 +1,167 @@
+#pragma once
+
+#include <primsel/cost/dataset.hpp>
+#include <primsel/io/file.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A dataset from a CSV file; see parse_dataset. Throws error, naming the file and, where it is at fault, the line.
+[[nodiscard]] inline Dataset read_dataset(std::string const& path) {
+    return parse_dataset(path, read_file(path).text());
+}
+
+/// A CSV file of measurements that grows by a row at a time, and that nobody else may append to meanwhile. Whoever
+/// writes it may be killed at any moment: at most the row that was just written is lost, and what was cut short is
+/// removed when the file is opened again.
+class DatasetFile {
+public:
+    /// Opens or creates the file; `columns` says what its header is (rows, if it has any, do not matter). Throws error
+    /// when the file cannot be written, when somebody else appends to it, when it is no dataset, and when it has other
+    /// columns or its arch, cpu or version, as far as `columns` names them, is another.
+    DatasetFile(std::string path, Dataset const& columns)
+        : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+        if (!file_.is_open()) detail::fail_of_system(path_, "cannot write");
+        if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
+            if (errno == EWOULDBLOCK) fail(path_, ": another program appends to it");
+            detail::fail_of_system(path_, "cannot lock");
+        }
+        Dataset header{.inputs = columns.inputs,
+                       .subjects = columns.subjects,
+                       .about = columns.about,
+                       .configurations = {},
+                       .seconds = {}};
+        std::string text = read();
+        size_ = text.size();
+        const std::size_t whole = text.rfind('\n') + 1;  // 0 where there is none
+        if (is_cut_header(text, header)) {
+            cut(0);
+            data_ = std::move(header);
+            write(header_of(data_));
+            return;
+        }
+        text.resize(whole);
+        data_ = parse_dataset(path_, text);
+        require_same(header);
+        if (whole < size_) cut(whole);
+        for (std::size_t row = 0; row < data_.rows(); ++row) remember(data_.configuration(row));
+    }
+
+    /// What was in the file when it was opened, and every row since.
+    [[nodiscard]] Dataset const& data() const { return data_; }
+    [[nodiscard]] bool contains(std::span<const int> configuration) const {
+        return known_.contains({configuration.begin(), configuration.end()});
+    }
+    /// As many values as there are inputs and subjects. Throws error when the row cannot be written, for instance to a
+    /// full disk; the file then ends with the row before.
+    void append(std::span<const int> configuration, std::span<const double> seconds) {
+        if (configuration.size() != data_.inputs.size() || seconds.size() != data_.subjects.size()) {
+            fail(path_, ": a row of ", configuration.size(), " and ", seconds.size(), " values where the header has ",
+                 data_.inputs.size(), " and ", data_.subjects.size());
+        }
+        write(line_of(configuration, seconds));
+        data_.add(configuration, seconds);
+        remember(configuration);
+    }
+
+private:
+    void remember(std::span<const int> configuration) { known_.emplace(configuration.begin(), configuration.end()); }
+
+    /// Everything that is there; nothing of what is no regular file.
+    [[nodiscard]] std::string read() const {
+        struct stat status {};
+        if (::fstat(file_.number(), &status) != 0) detail::fail_of_system(path_, "cannot read");
+        std::string text;
+        if (!S_ISREG(status.st_mode)) return text;
+        text.resize(static_cast<std::size_t>(status.st_size));
+        for (std::size_t done = 0; done < text.size();) {
+            const ssize_t count =
+                ::pread(file_.number(), text.data() + done, std::min(text.size() - done, detail::bytes_per_call),
+                        static_cast<off_t>(done));
+            if (count < 0 && errno != EINTR) detail::fail_of_system(path_, "cannot read");
+            if (count == 0) fail(path_, ": became shorter while it was read");
+            if (count > 0) done += static_cast<std::size_t>(count);
+        }
+        return text;
+    }
+
+    /// Whether the text is where a writer of such a header was stopped: some of its lines and the start of the next.
+    /// Values of the lines at the front do not matter, whatever other version or machine wrote them.
+    [[nodiscard]] static bool is_cut_header(std::string_view text, Dataset const& header) {
+        const std::string expected = header_of(header);
+        detail::Pieces lines(text, '\n'), expected_lines(expected, '\n');
+        std::string_view line, wanted;
+        while (lines.next(line) && expected_lines.next(wanted)) {
+            const bool last = line.data() + line.size() == text.data() + text.size();
+            const std::string_view key =
+                wanted.substr(0, wanted.starts_with('#') ? wanted.find(": ") + 2 : wanted.size());
+            if (last)
+                return line.starts_with(key) ? wanted.starts_with('#') || line.size() == key.size()
+                                             : key.starts_with(line);
+            if (!wanted.starts_with('#') || !line.starts_with(key)) return false;
+        }
+        return false;
+    }
+
+    void require_same(Dataset const& header) const {
+        for (const std::string_view key : {"arch", "cpu", "version"}) {
+            const auto wanted = header.about.find(std::string(key)), found = data_.about.find(std::string(key));
+            if (wanted == header.about.end()) continue;
+            const std::string value = found == data_.about.end() ? "not known" : found->second;
+            if (value != wanted->second) {
+                fail(path_, ": cannot append to it: its ", key, " is ", value, " and not ", wanted->second);
+            }
+        }
+        require_same_columns(data_.inputs, header.inputs);
+        require_same_columns(data_.subjects, header.subjects);
+    }
+    void require_same_columns(std::vector<std::string> const& found, std::vector<std::string> const& wanted) const {
+        for (std::size_t i = 0; i < std::max(found.size(), wanted.size()); ++i) {
+            const std::string have = i < found.size() ? found[i] : "missing",
+                              want = i < wanted.size() ? wanted[i] : "none";
+            if (have != want) {
+                fail(path_, ": cannot append to it: its columns differ, first ", have, " where ", want, " is written");
+            }
+        }
+    }
+
+    void cut(std::size_t size) {
+        if (size_ != size && ::ftruncate(file_.number(), static_cast<off_t>(size)) != 0) {
+            detail::fail_of_system(path_, "cannot shorten");
+        }
+        size_ = size;
+    }
+    /// With one call, unless the system splits it; takes back what was written before an error.
+    void write(std::string_view text) {
+        if (!detail::write_all(file_.number(), std::as_bytes(std::span(text)))) {
+            const int reason = errno;
+            // Should this fail too, the next to open the file will do it.
+            [[maybe_unused]] const int ignored = ::ftruncate(file_.number(), static_cast<off_t>(size_));
+            detail::fail_of_system(path_, "cannot write", reason);
+        }
+        size_ += text.size();
+    }
+
+    std::string path_;
+    detail::Descriptor file_;
+    std::size_t size_ = 0;
+    Dataset data_;
+    std::set<std::vector<int>> known_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

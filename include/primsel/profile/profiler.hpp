@@ -1,0 +1,263 @@
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/executor.hpp>
+#include <primsel/cost/dataset.hpp>
+#include <primsel/cost/kernels.hpp>
+#include <primsel/cost/machine.hpp>
+#include <primsel/profile/detail/pinned_thread.hpp>
+#include <primsel/profile/detail/quiet_timer.hpp>
+#include <primsel/profile/sampler.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI {
+
+struct ProfileOptions {
+    /// After a run to warm up; fewer once the median is known to `accuracy` of itself.
+    std::size_t runs = 25;
+    double accuracy = 0.01;
+    /// For one primitive and configuration.
+    double seconds = 0.3;
+    /// What would need more memory is not timed.
+    std::size_t max_bytes = std::size_t{4} << 30;
+    /// The processor to run on; negative: the current one.
+    int cpu = -1;
+    /// Spent on learning how fast the machine is when nobody disturbs it.
+    double learn_seconds = 0.2;
+    /// Of the values that are convolved.
+    std::uint64_t seed = 1;
+};
+
+namespace detail {
+
+/// Writes these bytes back to memory and out of every cache.
+inline void evict([[maybe_unused]] const void* bytes, [[maybe_unused]] std::size_t count) {
+#if defined(__x86_64__)
+    const char* const line = static_cast<const char*>(bytes);
+    for (std::size_t at = 0; at < count; at += alignment) _mm_clflush(line + at);
+    _mm_mfence();
+#elif defined(__aarch64__)
+    const char* const line = static_cast<const char*>(bytes);
+    for (std::size_t at = 0; at < count; at += alignment) asm volatile("dc civac, %0" : : "r"(line + at) : "memory");
+    asm volatile("dsb sy" : : : "memory");
+#endif
+}
+
+/// A buffer that only grows, and whose pages are there: what was just allocated would time the system's work.
+/// Each starts so many lines behind a page, lest loads of one collide with stores to another in the low bits of their
+/// addresses as only buffers that all start with a page do.
+class GrowingBuffer {
+public:
+    explicit GrowingBuffer(std::size_t lines) : offset_(lines * alignment / sizeof(float)) {}
+
+    [[nodiscard]] float* of_size(std::size_t floats) {
+        if (buffer_.size() < floats + offset_) {
+            buffer_ = AlignedBuffer();
+            buffer_ = AlignedBuffer(floats + offset_);
+            std::memset(buffer_.data(), 0, buffer_.size() * sizeof(float));
+        }
+        return buffer_.data() + offset_;
+    }
+
+private:
+    std::size_t offset_;
+    AlignedBuffer buffer_;
+};
+
+/// Multiply-adds in registers for some 30 us.
+template <class Arch>
+struct MultiplyAdds {
+    void operator()() const { multiply_add<Arch>(15'000, std::make_index_sequence<12>{}); }
+};
+
+}  // namespace detail
+
+/// Times primitives and changes of layout, each alone and on one thread, for datasets that cost models learn from. The
+/// time of a subject is the median of up to so many runs after one to warm up; fewer once it is known well enough or
+/// takes too long. Values are drawn from the standard normal distribution. As in a network, a primitive finds its input
+/// in the caches as far as they hold it, and its weights in memory; bias, residual and clamp are left out.
+///
+/// Others on the machine disturb: a reference between the runs tells when (docs/profile/profiler.md). The thread that
+/// makes a Profiler stays on one processor while that lives, and only it may use it.
+template <class Arch = default_arch>
+class Profiler {
+public:
+    /// Learns the machine's speed. Throws error for a processor that this thread may not run on.
+    explicit Profiler(Kernels const& kernels, ProfileOptions const& options = {})
+        : kernels_(kernels),
+          options_(options),
+          pinned_(options.cpu),
+          timer_({.runs = std::max<std::size_t>(options.runs, 1),
+                  .accuracy = options.accuracy,
+                  .seconds = options.seconds,
+                  .patience = options.seconds / 3},
+                 {}, {}),
+          random_(options.seed) {
+        timer_.learn(options.learn_seconds);
+    }
+
+    /// The columns of convolution(): the ids of the primitives.
+    [[nodiscard]] std::vector<std::string> primitives() const {
+        std::vector<std::string> names;
+        for (PrimitiveEntry const& primitive : kernels_.primitives) names.emplace_back(primitive.id);
+        return names;
+    }
+    /// The columns of transforms(): "chw-to-hcw" for each two layouts that differ.
+    [[nodiscard]] std::vector<std::string> layout_pairs() const {
+        std::vector<std::string> names;
+        for_each_pair([&](std::size_t from, std::size_t to) {
+            names.push_back(join(kernels_.layouts[from].name, "-to-", kernels_.layouts[to].name));
+        });
+        return names;
+    }
+
+    /// Seconds of each primitive for c, k, im, f, s. 0 for those that do not support it or need more than max_bytes.
+    /// Throws std::bad_alloc.
+    [[nodiscard]] std::vector<double> convolution(ConvConfiguration const& configuration) {
+        Dataset one;
+        one.inputs.resize(configuration.size());
+        one.configurations.assign(configuration.begin(), configuration.end());
+        const ConvShape shape = one.conv(0);
+        std::vector<double> seconds(kernels_.primitives.size());
+        double best = std::numeric_limits<double>::infinity();
+        for (const std::size_t i : promising_first()) {
+            if (!shape.valid() || !kernels_.primitives[i].supports(shape)) continue;
+            seconds[i] = time(kernels_.primitives[i], shape, best);
+            if (seconds[i] > 0) best = std::min(best, seconds[i]);
+        }
+        for (std::size_t i = 0; i < seconds.size(); ++i) {
+            if (seconds[i] > 0) slower_[i] += 0.1 * (std::log(seconds[i] / best) - slower_[i]);
+        }
+        return seconds;
+    }
+
+    /// Seconds of each change of layout for a tensor of c x im x im. 0 where both layouts place every element alike, so
+    /// that nothing need run.
+    [[nodiscard]] std::vector<double> transforms(TensorConfiguration const& configuration) {
+        const Shape shape{.c = configuration[0], .h = configuration[1], .w = configuration[1]};
+        std::vector<double> seconds;
+        for_each_pair([&](std::size_t from, std::size_t to) { seconds.push_back(time(shape, from, to)); });
+        return seconds;
+    }
+
+    /// Of all runs so far, without those to warm up.
+    [[nodiscard]] std::size_t runs() const { return timer_.runs(); }
+    /// The share of them that nobody disturbed.
+    [[nodiscard]] double quiet_share() const {
+        return timer_.runs() == 0 ? 1 : static_cast<double>(timer_.quiet_runs()) / static_cast<double>(timer_.runs());
+    }
+    /// Seconds that the reference takes when nobody disturbs it.
+    [[nodiscard]] double nominal() const { return timer_.nominal(); }
+    /// What it took when an earlier part of the same profile was measured; the shorter time counts.
+    void know_nominal(double seconds) { timer_.know_nominal(seconds); }
+
+private:
+    template <class Use>
+    void for_each_pair(Use const& use) const {
+        for (std::size_t from = 0; from < kernels_.layouts.size(); ++from) {
+            for (std::size_t to = 0; to < kernels_.layouts.size(); ++to) {
+                if (from != to) use(from, to);
+            }
+        }
+    }
+
+    /// Positions of primitives, those first that were fast so far: what is hopeless shows beside them.
+    [[nodiscard]] std::vector<std::size_t> promising_first() {
+        slower_.resize(kernels_.primitives.size());
+        std::vector<std::size_t> order(slower_.size());
+        for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+        std::ranges::stable_sort(order, {}, [&](std::size_t i) { return slower_[i]; });
+        return order;
+    }
+
+    /// Standard normal values. Drawing many would take longer than timing: they repeat.
+    [[nodiscard]] const float* normal(std::size_t floats) {
+        if (normal_.size() >= floats) return normal_.data();
+        constexpr std::size_t drawn = std::size_t{1} << 18;
+        if (normal_.size() == 0) {
+            normal_ = AlignedBuffer(drawn);
+            std::normal_distribution<float> distribution;
+            for (float& value : normal_.span()) value = distribution(random_);
+        }
+        AlignedBuffer more(std::max(floats, drawn));
+        for (std::size_t at = 0; at < more.size(); at += drawn) {
+            std::memcpy(more.data() + at, normal_.data(), std::min(drawn, more.size() - at) * sizeof(float));
+        }
+        normal_ = std::move(more);
+        return normal_.data();
+    }
+
+    [[nodiscard]] double time(PrimitiveEntry const& primitive, ConvShape const& shape, double best) {
+        const std::size_t kernel = shape.kernel_size(), packed = round_up_floats(primitive.packed_floats(shape)),
+                          src = kernels_.layouts[primitive.in_layout].size(shape.in_shape()),
+                          dst = kernels_.layouts[primitive.out_layout].size(shape.out_shape()),
+                          scratch = primitive.scratch_floats(shape, 1);
+        if (std::max(kernel, src) + packed + dst + scratch > options_.max_bytes / sizeof(float)) return 0;
+        // Calls that count as one run have weights of their own: those of the one before would be in the caches.
+        const std::size_t copies =
+            packed == 0 ? most_copies : std::clamp<std::size_t>(most_copied / packed, 1, most_copies);
+        const float* const values = normal(std::max(kernel, src));
+        float* const weights = weights_.of_size(copies * packed);
+        primitive.pack(shape, values, weights);
+        for (std::size_t i = 1; i < copies; ++i) std::memcpy(weights + i * packed, weights, packed * sizeof(float));
+        ConvArgs args{
+            .src = values, .dst = dst_.of_size(dst), .scratch = scratch_.of_size(scratch), .executor = executor_};
+        return timer_
+            .time(
+                [&](std::size_t calls) {
+                    for (std::size_t i = 0; i < calls; ++i) {
+                        args.weights = weights + i * packed;
+                        primitive.run(shape, args);
+                    }
+                },
+                [&](std::size_t calls) { detail::evict(weights, calls * packed * sizeof(float)); }, best, copies)
+            .seconds;
+    }
+
+    [[nodiscard]] double time(Shape shape, std::size_t from, std::size_t to) {
+        if (kernels_.same_placement(shape, from, to)) return 0;
+        const std::size_t src = kernels_.layouts[from].size(shape), dst = kernels_.layouts[to].size(shape);
+        if (src + dst > options_.max_bytes / sizeof(float)) return 0;
+        const float* const values = normal(src);
+        float* const result = dst_.of_size(dst);
+        TransformEntry const& transform = kernels_.transform(from, to);
+        return timer_
+            .time(
+                [&](std::size_t calls) {
+                    for (std::size_t i = 0; i < calls; ++i) transform.run(shape, values, result, executor_);
+                },
+                [](std::size_t) {}, std::numeric_limits<double>::infinity(), most_copies)
+            .seconds;
+    }
+
+    static constexpr std::size_t most_copies = 32;
+    /// Floats of all copies of weights; what is larger takes longer than needs copies.
+    static constexpr std::size_t most_copied = std::size_t{1} << 19;
+
+    Kernels kernels_;
+    ProfileOptions options_;
+    detail::PinnedThread pinned_;
+    Sequential executor_;
+    detail::QuietTimer<detail::ThreadClock, detail::MultiplyAdds<Arch>> timer_;
+    std::mt19937_64 random_;
+    AlignedBuffer normal_;
+    detail::GrowingBuffer weights_{17}, dst_{38}, scratch_{53};
+    /// How much slower than the best each primitive was, as a logarithm, averaged over the last.
+    std::vector<double> slower_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
