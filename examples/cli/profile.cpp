@@ -34,6 +34,8 @@ struct ProfilingOptions {
     double budget = std::numeric_limits<double>::infinity();
     std::size_t count = std::numeric_limits<std::size_t>::max();
     bool mixed = false;
+    /// What the reference took for another profile; 0: measured.
+    double reference_ns = 0;
     ps::SampleOptions sample;
     ps::ProfileOptions measuring;
     bool json = false;
@@ -164,6 +166,7 @@ public:
         : options_(options),
           primitives_(chosen_primitives(options.primitives)),
           profiler_(kernels_of(primitives_), options.measuring) {
+        if (options.reference_ns > 0) profiler_.set_nominal(options.reference_ns * 1e-9);
         about_ = {{"arch", std::string(kernels().arch)},
                   {"compiler", compiler()},
                   {"cpu", ps::cpu_name()},
@@ -179,7 +182,7 @@ public:
         ps::DatasetFile file(path, header);
         auto const& about = file.data().about;
         if (const auto known = about.find("reference_ns"); known != about.end()) {
-            profiler_.know_nominal(std::strtod(known->second.c_str(), nullptr) * 1e-9);
+            profiler_.set_nominal(std::strtod(known->second.c_str(), nullptr) * 1e-9);
         }
         sample.resize(std::min(sample.size(), options_.count));
         Part part{.what = std::move(what), .path = path, .total = sample.size()};
@@ -312,10 +315,15 @@ void add_profile(CLI::App& app) {
     command.add_option("--cpu", options->measuring.cpu, "The processor to run on (default the current one)")
         ->check(CLI::Range(0, 4095))
         ->type_name("N");
+    command
+        .add_option("--reference-ns", options->reference_ns,
+                    "Times are for the speed at which the reference takes so long, as another profile's header says")
+        ->check(CLI::PositiveNumber)
+        ->type_name("X");
     command.add_flag("--json", options->json, "Print one JSON object");
     command.callback([options] {
         options->sample.networks_first = !options->mixed;
-        options->measuring.learn_seconds = 0.5;
+        options->measuring.learn_seconds = 2;
         profile(*options);
     });
 }

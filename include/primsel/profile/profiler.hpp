@@ -36,7 +36,7 @@ struct ProfileOptions {
     std::size_t max_bytes = std::size_t{4} << 30;
     /// The processor to run on; negative: the current one.
     int cpu = -1;
-    /// Spent on learning how fast the machine is when nobody disturbs it.
+    /// Spent on learning how fast the machine is most of the time.
     double learn_seconds = 0.2;
     /// Of the values that are convolved.
     std::uint64_t seed = 1;
@@ -59,7 +59,8 @@ inline void evict([[maybe_unused]] const void* bytes, [[maybe_unused]] std::size
 
 /// A buffer that only grows, and whose pages are there: what was just allocated would time the system's work.
 /// Each starts so many lines behind a page, lest loads of one collide with stores to another in the low bits of their
-/// addresses as only buffers that all start with a page do.
+/// addresses as only buffers that all start with a page do. They are large enough for huge pages from the start, as a
+/// network's memory is: which lines of small pages collide in a cache is chance, and differs by the half.
 class GrowingBuffer {
 public:
     explicit GrowingBuffer(std::size_t lines) : offset_(lines * alignment / sizeof(float)) {}
@@ -67,11 +68,13 @@ public:
     [[nodiscard]] float* of_size(std::size_t floats) {
         if (buffer_.size() < floats + offset_) {
             buffer_ = AlignedBuffer();
-            buffer_ = AlignedBuffer(floats + offset_);
+            buffer_ = AlignedBuffer(std::max(floats + offset_, smallest));
             std::memset(buffer_.data(), 0, buffer_.size() * sizeof(float));
         }
         return buffer_.data() + offset_;
     }
+
+    static constexpr std::size_t smallest = std::size_t{1} << 20;
 
 private:
     std::size_t offset_;
@@ -82,6 +85,19 @@ private:
 template <class Arch>
 struct MultiplyAdds {
     void operator()() const { multiply_add<Arch>(15'000, std::make_index_sequence<12>{}); }
+};
+
+/// Everything on the calling thread, in order, and between two blocks what a timer wants to do there.
+template <class Timer>
+struct MeteredExecutor {
+    Timer* timer;
+    [[nodiscard]] std::size_t concurrency() const noexcept { return 1; }
+    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
+        for (std::size_t block = 0; block < blocks; ++block) {
+            function(block, 0);
+            timer->between_blocks();
+        }
+    }
 };
 
 }  // namespace detail
@@ -109,6 +125,9 @@ public:
           random_(options.seed) {
         timer_.learn(options.learn_seconds);
     }
+
+    Profiler(Profiler const&) = delete;
+    Profiler& operator=(Profiler const&) = delete;
 
     /// The columns of convolution(): the ids of the primitives.
     [[nodiscard]] std::vector<std::string> primitives() const {
@@ -156,14 +175,14 @@ public:
 
     /// Of all runs so far, without those to warm up.
     [[nodiscard]] std::size_t runs() const { return timer_.runs(); }
-    /// The share of them that nobody disturbed.
+    /// The share of them at about the nominal speed and without interruption.
     [[nodiscard]] double quiet_share() const {
         return timer_.runs() == 0 ? 1 : static_cast<double>(timer_.quiet_runs()) / static_cast<double>(timer_.runs());
     }
-    /// Seconds that the reference takes when nobody disturbs it.
+    /// Seconds that the reference takes at the speed that times are for.
     [[nodiscard]] double nominal() const { return timer_.nominal(); }
-    /// What it took when an earlier part of the same profile was measured; the shorter time counts.
-    void know_nominal(double seconds) { timer_.know_nominal(seconds); }
+    /// What it took when the profile was begun that this goes on with: all times of a profile are for one speed.
+    void set_nominal(double seconds) { timer_.set_nominal(seconds); }
 
 private:
     template <class Use>
@@ -193,7 +212,7 @@ private:
             std::normal_distribution<float> distribution;
             for (float& value : normal_.span()) value = distribution(random_);
         }
-        AlignedBuffer more(std::max(floats, drawn));
+        AlignedBuffer more(std::max(floats, detail::GrowingBuffer::smallest));
         for (std::size_t at = 0; at < more.size(); at += drawn) {
             std::memcpy(more.data() + at, normal_.data(), std::min(drawn, more.size() - at) * sizeof(float));
         }
@@ -251,8 +270,9 @@ private:
     Kernels kernels_;
     ProfileOptions options_;
     detail::PinnedThread pinned_;
-    Sequential executor_;
-    detail::QuietTimer<detail::ThreadClock, detail::MultiplyAdds<Arch>> timer_;
+    using Timer = detail::QuietTimer<detail::ThreadClock, detail::MultiplyAdds<Arch>>;
+    Timer timer_;
+    detail::MeteredExecutor<Timer> executor_{&timer_};
     std::mt19937_64 random_;
     AlignedBuffer normal_;
     detail::GrowingBuffer weights_{17}, dst_{38}, scratch_{53};

@@ -3,39 +3,12 @@
 #include <primsel/core/config.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
-
-/// How often something took how long, in steps of 1/4 %: from 0.1 us to 1 s.
-class DurationHistogram {
-public:
-    void add(double seconds) {
-        const double step = std::log(std::max(seconds, 1e-7) / 1e-7) * steps_per_log;
-        ++counts_[std::min(static_cast<std::size_t>(step), counts_.size() - 1)];
-        ++count_;
-    }
-    /// The upper end of the step in which that share of them lies; 0 for none.
-    [[nodiscard]] double quantile(double share) const {
-        const auto wanted = static_cast<std::size_t>(share * static_cast<double>(count_));
-        std::size_t below = 0;
-        for (std::size_t i = 0; i < counts_.size(); ++i) {
-            below += counts_[i];
-            if (below > wanted) return 1e-7 * std::exp(static_cast<double>(i + 1) / steps_per_log);
-        }
-        return 0;
-    }
-    [[nodiscard]] std::size_t count() const { return count_; }
-
-private:
-    static constexpr double steps_per_log = 400;
-    std::vector<std::size_t> counts_ = std::vector<std::size_t>(6448);
-    std::size_t count_ = 0;
-};
 
 [[nodiscard]] inline double median_of(std::vector<double> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -72,7 +45,9 @@ struct QuietOptions {
     std::size_t most_calls = 32;
     /// Runs of less than this between two references.
     double group = 100e-6;
-    /// How far a reference may be above its nominal time.
+    /// A longer run is interrupted by a reference so often.
+    double between_references = 1e-3;
+    /// How far references may be from their nominal time.
     double tolerance = 0.05;
 };
 
@@ -82,88 +57,114 @@ struct Timing {
     std::size_t runs = 0, quiet = 0;
 };
 
-/// Times what runs while others disturb it. Before and after a group of runs a reference tells how fast the machine is
-/// at the moment; its nominal time is the 5th percentile of all that it ever took. Runs between two references that are
-/// both near it, without the system having taken the processor away, are quiet; others are taken again, and where too
-/// few are quiet each counts divided by how much slower its references were.
+/// Times what runs on a machine whose speed changes from one millisecond to the next, as that of a processor that it
+/// shares with others does. References tell how fast it is: the same work before and after each group of runs and, in
+/// long ones, between their blocks. A run's time counts divided by how much slower than nominal its references were on
+/// average. Runs that were at nearly the nominal speed, and from which the system did not take the processor away, are
+/// quiet; others are taken again, and count only where there are too few.
 ///
 /// A Clock has now() and spent(), seconds by the wall and of this thread alone, and interruptions(), how often the
-/// system took the processor away. A Reference is a callable that takes the same work every time.
+/// system took the processor away. A Reference is a callable that does the same work every time.
 template <class Clock, class Reference>
 class QuietTimer {
 public:
     QuietTimer(QuietOptions const& options, Clock clock, Reference reference)
         : options_(options), clock_(std::move(clock)), reference_(std::move(reference)) {}
 
-    /// Learns the reference's nominal time.
+    /// Takes as the reference's nominal time the median of its times for so many seconds: the speed that the machine
+    /// has most of the time. The fastest would be one that some profiles see and others do not.
     void learn(double seconds) {
+        std::vector<double> all;
         const double end = clock_.now() + seconds;
-        do measure_reference();
+        do all.push_back(measure_reference());
         while (clock_.now() < end);
-        nominal_ = history_.quantile(0.05);
+        nominal_ = median_of(std::move(all));
     }
-    /// Of the reference. Zero before it has been learned.
+    /// Of the reference, in seconds.
     [[nodiscard]] double nominal() const { return nominal_; }
-    /// A nominal time from elsewhere, which counts unless a shorter one is seen.
-    void know_nominal(double seconds) {
-        bound_ = seconds;
-        update_nominal();
-    }
+    void set_nominal(double seconds) { nominal_ = seconds; }
     /// All runs so far.
     [[nodiscard]] std::size_t runs() const { return runs_; }
     [[nodiscard]] std::size_t quiet_runs() const { return quiet_runs_; }
 
     /// Times `run(calls)`, which does the same so many times, at most `copies` of them; before each run, and not timed,
-    /// comes `prepare(calls)`. `best` is the best rival's time so far.
+    /// comes `prepare(calls)`. `best` is the best rival's time so far. Only after learn() or set_nominal().
     template <class Run, class Prepare>
     Timing time(Run&& run, Prepare&& prepare, double best, std::size_t copies) {
-        update_nominal();
         const double start = clock_.now();
         Group group;
-        double expected = warm_up(run, prepare, group);
-        std::vector<double> quiet, corrected;
-        if (expected > options_.long_run) return conclude(group.quiet ? group.seconds : quiet, group.corrected, 1);
-        const std::size_t calls = std::clamp<std::size_t>(
-            expected > 0 ? static_cast<std::size_t>(std::min(std::ceil(options_.shortest / expected), 1e6)) : 1, 1,
-            std::max<std::size_t>(1, std::min(copies, options_.most_calls)));
-        expected *= static_cast<double>(calls);
-        const std::size_t wanted =
-            expected / static_cast<double>(calls) > options_.hopeless * best ? options_.hopeless_runs : options_.runs;
+        const double once = warm_up(run, prepare, group);
+        std::vector<double> quiet, noisy;
+        const auto keep = [&] {
+            auto& to = group.quiet ? quiet : noisy;
+            to.insert(to.end(), group.seconds.begin(), group.seconds.end());
+        };
+        if (once > options_.long_run) {
+            keep();
+            return conclude(std::move(quiet), noisy, 1);
+        }
+        const auto calls = static_cast<std::size_t>(
+            std::clamp(std::ceil(options_.shortest / std::max(once, 1e-9)), 1.0,
+                       static_cast<double>(std::max<std::size_t>(1, std::min(copies, options_.most_calls)))));
+        const std::size_t wanted = once > options_.hopeless * best ? options_.hopeless_runs : options_.runs;
+        const double expected = once * static_cast<double>(calls);
         const auto at_once = static_cast<std::size_t>(std::clamp(options_.group / std::max(expected, 1e-9), 1.0, 5.0));
         double waited = 0;
         for (std::size_t taken = 0; quiet.size() < wanted && taken < 2 * wanted; taken += group.seconds.size()) {
             const double spent = clock_.now() - start;
-            if (taken > 0 && spent > options_.seconds) break;
+            if (taken > 0 && spent + expected > options_.seconds) break;
             if (median_known(quiet, options_.accuracy)) break;
             waited += wait_until_quiet(std::min(options_.patience - waited, options_.seconds - spent));
             take(run, prepare, calls, std::min(at_once, wanted - quiet.size()), group);
-            auto& to = group.quiet ? quiet : corrected;
-            auto const& from = group.quiet ? group.seconds : group.corrected;
-            to.insert(to.end(), from.begin(), from.end());
+            keep();
         }
-        return conclude(std::move(quiet), corrected, std::min<std::size_t>(3, wanted));
+        return conclude(std::move(quiet), noisy, std::min<std::size_t>(3, wanted));
+    }
+
+    /// What runs may call this between its blocks, outside of its own loops. A reference now and then, whose time does
+    /// not count.
+    void between_blocks() {
+        // Blocks may be as short as reading the clock.
+        if (!running_ || ++blocks_ < blocks_between_) return;
+        blocks_ = 0;
+        const double now = clock_.now();
+        blocks_between_ =
+            now - last_check_ < options_.group ? 2 * blocks_between_ : std::max<std::size_t>(1, blocks_between_ / 2);
+        last_check_ = now;
+        if (now - last_end_ < options_.between_references) return;
+        add_reference(measure_reference());
+        last_check_ = clock_.now();
+        inside_ += last_check_ - now;
     }
 
 private:
     struct Group {
-        std::vector<double> seconds, corrected;
+        /// At the nominal speed.
+        std::vector<double> seconds;
         bool quiet = false;
     };
 
+    /// A slow one is done again and the faster counts: it may have been interrupted, and after code without wide
+    /// multiply-adds a processor takes some 50 us until it has power for them.
     double measure_reference() {
+        last_ = run_reference();
+        if (nominal_ > 0 && !is_quiet(last_)) last_ = std::min(last_, run_reference());
+        return last_;
+    }
+    double run_reference() {
         const double start = clock_.now();
         reference_();
         last_end_ = clock_.now();
-        last_ = last_end_ - start;
-        history_.add(last_);
-        return last_;
+        return last_end_ - start;
     }
-    void update_nominal() {
-        if (history_.count() == 0) measure_reference();
-        nominal_ = history_.quantile(0.05);
-        if (bound_ > 0) nominal_ = std::min(nominal_, bound_);
+    /// One that was itself interrupted says nothing of the speed.
+    void add_reference(double seconds) {
+        references_ += std::min(seconds, 2 * nominal_);
+        ++reference_count_;
     }
-    [[nodiscard]] bool is_quiet(double reference) const { return reference <= nominal_ * (1 + options_.tolerance); }
+    [[nodiscard]] bool is_quiet(double reference) const {
+        return std::abs(reference - nominal_) <= options_.tolerance * nominal_;
+    }
 
     /// Seconds that it took; at once when the last reference was quiet.
     double wait_until_quiet(double patience) {
@@ -176,35 +177,37 @@ private:
     template <class Run, class Prepare>
     void take(Run& run, Prepare& prepare, std::size_t calls, std::size_t runs, Group& group) {
         group.seconds.clear();
-        group.corrected.clear();
         prepare(calls);
-        const auto before_interruptions = clock_.interruptions();
+        const auto interruptions = clock_.interruptions();
+        references_ = 0;
+        reference_count_ = 0;
         // The one that ended the last group is as good, if that was just now.
-        double before = last_;
-        if (clock_.now() - last_end_ > options_.group) before = measure_reference();
-        bool interrupted = false;
+        add_reference(clock_.now() - last_end_ > options_.group ? measure_reference() : last_);
         for (std::size_t i = 0; i < runs; ++i) {
             if (i > 0) prepare(calls);
-            const auto interruptions = clock_.interruptions();
-            const double spent = clock_.spent();
-            const double start = clock_.now();
-            run(calls);
-            double seconds = clock_.now() - start;
-            // While others had the processor this thread spent nothing; what they left in the caches still counts.
-            if (clock_.interruptions() != interruptions) {
-                seconds = std::min(seconds, clock_.spent() - spent);
-                interrupted = true;
-            }
-            group.seconds.push_back(seconds / static_cast<double>(calls));
+            group.seconds.push_back(time_once(run, calls) / static_cast<double>(calls));
         }
-        const double after = measure_reference();
-        interrupted = interrupted || clock_.interruptions() != before_interruptions;
-        group.quiet = !interrupted && is_quiet(before) && is_quiet(after);
-        // A reference that was itself interrupted says nothing of the speed.
-        const double slower = std::clamp((before + after) / (2 * nominal_), 1.0, 2.0);
-        for (const double seconds : group.seconds) group.corrected.push_back(seconds / slower);
+        add_reference(measure_reference());
+        const double reference = references_ / static_cast<double>(reference_count_);
+        group.quiet = clock_.interruptions() == interruptions && is_quiet(reference);
+        for (double& seconds : group.seconds) seconds *= nominal_ / reference;
         runs_ += runs;
         if (group.quiet) quiet_runs_ += runs;
+    }
+    template <class Run>
+    double time_once(Run& run, std::size_t calls) {
+        const auto interruptions = clock_.interruptions();
+        const double spent = clock_.spent();
+        running_ = true;
+        inside_ = 0;
+        const double start = clock_.now();
+        last_check_ = start;
+        run(calls);
+        const double seconds = clock_.now() - start;
+        running_ = false;
+        // While others had the processor this thread spent nothing; what they left in the caches still counts.
+        const bool interrupted = clock_.interruptions() != interruptions;
+        return (interrupted ? std::min(seconds, clock_.spent() - spent) : seconds) - inside_;
     }
 
     /// Runs until code and data are where they stay, once for what is long; seconds of one call.
@@ -215,9 +218,9 @@ private:
         return group.seconds[0];
     }
 
-    static Timing conclude(std::vector<double> quiet, std::vector<double> const& corrected, std::size_t enough) {
-        Timing timing{.seconds = 0, .runs = quiet.size() + corrected.size(), .quiet = quiet.size()};
-        if (quiet.size() < enough) quiet.insert(quiet.end(), corrected.begin(), corrected.end());
+    static Timing conclude(std::vector<double> quiet, std::vector<double> const& noisy, std::size_t enough) {
+        Timing timing{.seconds = 0, .runs = quiet.size() + noisy.size(), .quiet = quiet.size()};
+        if (quiet.size() < enough) quiet.insert(quiet.end(), noisy.begin(), noisy.end());
         timing.seconds = quiet.empty() ? 0 : median_of(std::move(quiet));
         return timing;
     }
@@ -225,9 +228,15 @@ private:
     QuietOptions options_;
     Clock clock_;
     Reference reference_;
-    DurationHistogram history_;
-    double nominal_ = 0, bound_ = 0, last_ = 0, last_end_ = -1;
+    double nominal_ = 0, last_ = 0, last_end_ = -1;
     std::size_t runs_ = 0, quiet_runs_ = 0;
+    /// Of the group that is being timed.
+    double references_ = 0;
+    std::size_t reference_count_ = 0;
+    /// Of the run that is being timed: what references within it took, and when to look at the clock again.
+    bool running_ = false;
+    double inside_ = 0, last_check_ = 0;
+    std::size_t blocks_ = 0, blocks_between_ = 1;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
