@@ -81,10 +81,16 @@ private:
     AlignedBuffer buffer_;
 };
 
-/// Multiply-adds in registers for some 30 us.
-template <class Arch>
-struct MultiplyAdds {
-    void operator()() const { multiply_add<Arch>(15'000, std::make_index_sequence<12>{}); }
+/// The processor's clock: integer multiplications that wait for each other, some 10 us of them. They touch no memory
+/// and, unlike wide multiply-adds, do not make a processor change its clock or wake up units for what comes after.
+struct MultiplyChain {
+    void operator()() const {
+        std::uint64_t x = 1;
+        for (int i = 0; i < 8000; ++i) {
+            x = x * 6364136223846793005U + 1442695040888963407U;
+            asm volatile("" : "+r"(x));
+        }
+    }
 };
 
 /// Everything on the calling thread, in order, and between two blocks what a timer wants to do there.
@@ -123,7 +129,8 @@ public:
                   .patience = options.seconds / 3},
                  {}, {}),
           random_(options.seed) {
-        timer_.learn(options.learn_seconds);
+        // As fast as it is between kernels, which may make a processor lower its clock.
+        timer_.learn(options.learn_seconds, [] { detail::multiply_add<Arch>(15'000, std::make_index_sequence<12>{}); });
     }
 
     Profiler(Profiler const&) = delete;
@@ -270,7 +277,7 @@ private:
     Kernels kernels_;
     ProfileOptions options_;
     detail::PinnedThread pinned_;
-    using Timer = detail::QuietTimer<detail::ThreadClock, detail::MultiplyAdds<Arch>>;
+    using Timer = detail::QuietTimer<detail::ThreadClock, detail::MultiplyChain>;
     Timer timer_;
     detail::MeteredExecutor<Timer> executor_{&timer_};
     std::mt19937_64 random_;

@@ -46,7 +46,7 @@ struct QuietOptions {
     /// Runs of less than this between two references.
     double group = 100e-6;
     /// A longer run is interrupted by a reference so often.
-    double between_references = 1e-3;
+    double between_references = 300e-6;
     /// How far references may be from their nominal time.
     double tolerance = 0.05;
 };
@@ -71,13 +71,16 @@ public:
     QuietTimer(QuietOptions const& options, Clock clock, Reference reference)
         : options_(options), clock_(std::move(clock)), reference_(std::move(reference)) {}
 
-    /// Takes as the reference's nominal time the median of its times for so many seconds: the speed that the machine
-    /// has most of the time. The fastest would be one that some profiles see and others do not.
-    void learn(double seconds) {
+    /// Takes as the reference's nominal time the median of its times for so many seconds, each after `busy()`: the
+    /// speed that the machine has most of the time. The fastest would be one that some profiles see and others do not.
+    template <class Busy>
+    void learn(double seconds, Busy const& busy) {
         std::vector<double> all;
         const double end = clock_.now() + seconds;
-        do all.push_back(measure_reference());
-        while (clock_.now() < end);
+        do {
+            busy();
+            all.push_back(measure_reference());
+        } while (clock_.now() < end);
         nominal_ = median_of(std::move(all));
     }
     /// Of the reference, in seconds.
@@ -144,8 +147,7 @@ private:
         bool quiet = false;
     };
 
-    /// A slow one is done again and the faster counts: it may have been interrupted, and after code without wide
-    /// multiply-adds a processor takes some 50 us until it has power for them.
+    /// A slow one is done again and the faster counts: it may have been interrupted.
     double measure_reference() {
         last_ = run_reference();
         if (nominal_ > 0 && !is_quiet(last_)) last_ = std::min(last_, run_reference());
