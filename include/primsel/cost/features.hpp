@@ -8,34 +8,40 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <span>
-#include <string_view>
+#include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
+namespace detail {
+
+/// Features of one configuration, added one after another.
+template <std::size_t count>
+struct FeatureRow {
+    std::array<float, count> values{};
+    std::size_t size = 0;
+
+    void add(double value) { values[size++] = static_cast<float>(std::log(value)); }
+    /// How many times larger whole blocks are.
+    void add_waste(double value, double block) { add(std::ceil(value / block) * block / value); }
+    /// The largest power of two, up to 1024, that divides.
+    void add_power_of_two(double value) { add(static_cast<double>(std::gcd(std::llround(value), 1024LL))); }
+};
+
+}  // namespace detail
+
 /// What models see of a convolution: the logarithms of the five numbers that describe it in Mulder et al. 2020, and
-/// what can be derived from them: operations, sizes of images, weights and patches, the dimensions of the product, and
-/// how much of the last tile, vector or block is wasted. Sides are geometric means, so that a square convolution has
-/// the published c, k, im, f, s; groups and batch are not among them.
+/// what can be derived from them: operations, sizes of images, weights and patches, the dimensions of the product, how
+/// much of the last tile, vector or block is wasted, and by which power of two extents divide: rows that lie powers of
+/// two apart share cache sets, which slows some primitives several times. Sides are geometric means, so that a square
+/// convolution has the published c, k, im, f, s; groups and batch are not among them.
 struct ConvFeatures {
-    /// The first five are the raw ones.
+    /// The first five are the raw ones: c, k, im, f, s.
     static constexpr std::size_t raw = 5;
-    static constexpr std::array<std::string_view, 27> names{"c",          "k",
-                                                            "im",         "f",
-                                                            "s",          "out",
-                                                            "operations", "input",
-                                                            "output",     "weights",
-                                                            "patches",    "depth",
-                                                            "pixels",     "traffic",
-                                                            "density",    "c mod 4",
-                                                            "c mod 8",    "c mod 16",
-                                                            "k mod 4",    "k mod 8",
-                                                            "k mod 16",   "out mod 2",
-                                                            "out mod 3",  "out mod 4",
-                                                            "out mod 6",  "pixels mod 8",
-                                                            "im mod 8"};
-    static constexpr std::size_t count = names.size();
+    /// Raw, sizes, waste, powers of two, and seven for each size of Winograd tile.
+    static constexpr std::size_t count = 5 + 10 + 12 + 6 + 4 * 7;
 
     [[nodiscard]] static std::array<float, count> of(ConvShape const& s) {
         const double c = s.group_c(), k = s.group_k(), im = side(s.h, s.w), f = side(s.fh, s.fw),
@@ -43,47 +49,42 @@ struct ConvFeatures {
         const double pixels = static_cast<double>(s.out_pixels()), depth = s.depth();
         const double input = c * static_cast<double>(s.in_pixels()), output = k * pixels, weights = k * depth,
                      patches = pixels * depth, operations = 2 * weights * pixels, traffic = input + output + weights;
-        std::array<float, count> features{};
-        std::size_t at = 0;
+        detail::FeatureRow<count> row;
         for (const double value : {c, k, im, f, stride, out, operations, input, output, weights, patches, depth, pixels,
                                    traffic, operations / traffic}) {
-            features[at++] = static_cast<float>(std::log(value));
+            row.add(value);
         }
-        const auto waste = [&](double value, double block) {
-            features[at++] = static_cast<float>(std::log(std::ceil(value / block) * block / value));
-        };
         for (const double value : {c, k}) {
-            for (const double block : {4.0, 8.0, 16.0}) waste(value, block);
+            for (const double block : {4.0, 8.0, 16.0}) row.add_waste(value, block);
         }
-        for (const double block : {2.0, 3.0, 4.0, 6.0}) waste(out, block);
-        waste(pixels, 8);
-        waste(im, 8);
-        return features;
+        for (const double block : {2.0, 3.0, 4.0, 6.0}) row.add_waste(out, block);
+        row.add_waste(pixels, 8);
+        row.add_waste(im, 8);
+        for (const double value : {c, k, im, out, pixels, depth}) row.add_power_of_two(value);
+        for (const double tile : {2.0, 3.0, 4.0, 6.0}) {
+            const double across = std::ceil(out / tile), tiles = across * across;
+            row.add(across);
+            for (const double block : {4.0, 8.0, 16.0}) row.add_waste(tiles, block);
+            for (const double value : {across, tiles, across * out}) row.add_power_of_two(value);
+        }
+        return row.values;
     }
 
 private:
     [[nodiscard]] static double side(int h, int w) { return std::sqrt(1.0 * h * w); }
 };
 
-/// The same of a change of layout of c channels of im x im pixels.
+/// The same of a change of layout of c channels of im x im pixels: there are few samples to learn from.
 struct LayoutFeatures {
-    /// The first two are the raw ones.
+    /// The first two are the raw ones: c and im.
     static constexpr std::size_t raw = 2;
-    static constexpr std::array<std::string_view, 10> names{
-        "c", "im", "size", "row", "c mod 4", "c mod 8", "c mod 16", "im mod 4", "im mod 16", "pixels mod 16"};
-    static constexpr std::size_t count = names.size();
+    static constexpr std::size_t count = 2 + 3;
 
     [[nodiscard]] static std::array<float, count> of(double c, double im) {
-        std::array<float, count> features{};
-        std::size_t at = 0;
-        for (const double value : {c, im, c * im * im, c * im}) features[at++] = static_cast<float>(std::log(value));
-        const auto waste = [&](double value, double block) {
-            features[at++] = static_cast<float>(std::log(std::ceil(value / block) * block / value));
-        };
-        for (const double block : {4.0, 8.0, 16.0}) waste(c, block);
-        for (const double block : {4.0, 16.0}) waste(im, block);
-        waste(im * im, 16);
-        return features;
+        detail::FeatureRow<count> row;
+        for (const double value : {c, im}) row.add(value);
+        for (const double value : {c, im, im * im}) row.add_power_of_two(value);
+        return row.values;
     }
 };
 

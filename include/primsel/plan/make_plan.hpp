@@ -49,6 +49,13 @@ struct Alternative {
     double seconds = 0;
 };
 
+/// Whether a pass of its own must add bias and residual and clamp after the primitive.
+[[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
+    auto const& conv = std::get<ConvParams>(node.layer);
+    const bool epilogue = conv.bias || !node.folded.empty() || conv.residual || conv.clamp != Clamp{};
+    return epilogue && !entry.fuses_epilogue;
+}
+
 /// The questions to a cost model and its answers, all of a kind at once.
 template <CostModel Model>
 class Pricing {
@@ -113,12 +120,6 @@ private:
     [[nodiscard]] ConvShape shape_of(std::size_t node) const {
         return conv_shape_of(std::get<ConvParams>(graph_[node].layer), graph_[graph_[node].inputs[0]].shape,
                              graph_.batch());
-    }
-    /// Whether a pass of its own must add bias and residual and clamp.
-    [[nodiscard]] static bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
-        auto const& conv = std::get<ConvParams>(node.layer);
-        const bool epilogue = conv.bias || !node.folded.empty() || conv.residual || conv.clamp != Clamp{};
-        return epilogue && !entry.fuses_epilogue;
     }
 
     void ask() {

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <primsel/cost/cost_model.hpp>
+#include <primsel/cost/features.hpp>
+#include <primsel/cost/table.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Predicts a row of targets, logarithms of seconds, for each row of features; NaN what it cannot tell.
+template <class R>
+concept Regression = requires(R const& regression, Table const& features) {
+    { regression.predict(features) } -> std::same_as<Table>;
+};
+
+/// A regression and what its targets are called: ids of primitives, or changes of layout ("chw-to-hwc").
+template <Regression R>
+struct Trained {
+    std::vector<std::string> subjects;
+    R regression;
+};
+
+/// A cost model that was learned: of primitives by ConvFeatures, of changes of layout by LayoutFeatures. All questions
+/// of a network are one batch. What was not learned (a primitive of another name, grouped, dilated or oblong kernels,
+/// other layers) is left to another model.
+template <Regression R, CostModel Rest>
+class Learned {
+public:
+    static constexpr std::string_view name = "learned";
+
+    Learned(Trained<R> primitives, Trained<R> layouts, Rest rest)
+        : primitives_(std::move(primitives)), layouts_(std::move(layouts)), rest_(std::move(rest)) {}
+
+    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
+        std::vector<std::size_t> subject_of(kernels.primitives.size());
+        for (std::size_t p = 0; p < subject_of.size(); ++p) {
+            subject_of[p] = find(primitives_, kernels.primitives[p].id);
+        }
+        Batch<ConvShape> batch(queries.size());
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            ConvShape const& shape = queries[i].shape;
+            const std::size_t subject = subject_of[queries[i].primitive];
+            if (shape.groups != 1 || shape.dilated() || shape.fh != shape.fw) continue;
+            if (subject != none) batch.ask(i, subject, shape, shape.batch);
+        }
+        answer(kernels, batch, primitives_, queries, seconds);
+    }
+    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
+        Batch<Shape> batch(queries.size());
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            auto const& [shape, images, from, to] = queries[i];
+            const std::size_t subject =
+                find(layouts_, join(kernels.layouts[from].name, "-to-", kernels.layouts[to].name));
+            if (subject != none) batch.ask(i, subject, shape, images);
+        }
+        answer(kernels, batch, layouts_, queries, seconds);
+    }
+    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
+        rest_.predict(kernels, queries, seconds);
+    }
+
+private:
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+    [[nodiscard]] static auto features(ConvShape const& shape) { return ConvFeatures::of(shape); }
+    [[nodiscard]] static auto features(Shape const& shape) {
+        return LayoutFeatures::of(shape.c, std::sqrt(static_cast<double>(shape.pixels())));
+    }
+    /// The distinct shapes that are asked about, their features, and which row and subject answers a question.
+    template <class Asked>
+    struct Batch {
+        struct Question {
+            std::size_t row = none, subject = 0;
+            int images = 1;
+        };
+        explicit Batch(std::size_t count) : questions(count) {}
+
+        void ask(std::size_t question, std::size_t subject, Asked const& shape, int images) {
+            // The last first: a network asks for all primitives of a layer in turn.
+            const auto found = std::find(shapes.rbegin(), shapes.rend(), shape);
+            std::size_t row = static_cast<std::size_t>(shapes.rend() - found) - 1;
+            if (found == shapes.rend()) {
+                row = shapes.size();
+                shapes.push_back(shape);
+                const auto values = features(shape);
+                rows.columns = values.size();
+                rows.values.insert(rows.values.end(), values.begin(), values.end());
+            }
+            questions[question] = {row, subject, images};
+        }
+        std::vector<Question> questions;
+        std::vector<Asked> shapes;
+        Table rows;
+    };
+
+    [[nodiscard]] static std::size_t find(Trained<R> const& trained, std::string_view subject) {
+        const auto found = std::ranges::find(trained.subjects, subject);
+        return found == trained.subjects.end() ? none : static_cast<std::size_t>(found - trained.subjects.begin());
+    }
+
+    template <class Query, class Asked>
+    void answer(Kernels const& kernels, Batch<Asked> const& batch, Trained<R> const& trained,
+                std::span<const Query> queries, std::span<double> seconds) {
+        Table predicted;
+        if (batch.rows.rows() > 0) predicted = trained.regression.predict(batch.rows);
+        std::vector<Query> others;
+        std::vector<std::size_t> positions;
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            auto const& [row, subject, images] = batch.questions[i];
+            const float value = row == none ? std::numeric_limits<float>::quiet_NaN() : predicted(row, subject);
+            if (std::isnan(value)) {
+                others.push_back(queries[i]);
+                positions.push_back(i);
+            } else {
+                seconds[i] = images * std::exp(static_cast<double>(value));
+            }
+        }
+        std::vector<double> rest(others.size());
+        rest_.predict(kernels, std::span<const Query>(others), std::span(rest));
+        for (std::size_t i = 0; i < rest.size(); ++i) seconds[positions[i]] = rest[i];
+    }
+
+    Trained<R> primitives_, layouts_;
+    Rest rest_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <primsel/cost/cost_model.hpp>
+#include <primsel/plan/make_plan.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+template <class Entry>
+[[nodiscard]] std::size_t position_of(std::span<const Entry> entries, std::string_view Entry::*key,
+                                      std::string_view wanted) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (entries[i].*key == wanted) return i;
+    }
+    fail("plan: it uses ", wanted, ", which is not among the kernels");
+}
+}  // namespace detail
+
+/// What another cost model says that a plan takes, in seconds: judges a plan made from predictions by measurements.
+/// Throws error unless the plan was made for this graph and from these kernels.
+template <CostModel Model>
+[[nodiscard]] double reprice(Plan const& plan, Graph const& graph, Kernels const& kernels, Model& model) {
+    if (plan.layers.size() != graph.size()) {
+        fail("plan: it has ", plan.layers.size(), " layers, the network ", graph.size());
+    }
+    const auto layout = [&](std::string_view name) {
+        return detail::position_of(kernels.layouts, &LayoutEntry::name, name);
+    };
+    std::vector<ConvQuery> convs;
+    std::vector<OpQuery> ops;
+    std::vector<TransformQuery> transforms;
+    std::vector<std::vector<Shape>> inputs(graph.size());
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        PlannedLayer const& layer = plan.layers[i];
+        if (layer.name != node.name) fail("plan: its layer ", layer.name, " is ", node.name, " in the network");
+        inputs[i] = graph.input_shapes(i);
+        if (const auto* conv = std::get_if<ConvParams>(&node.layer)) {
+            const std::size_t p = detail::position_of(kernels.primitives, &PrimitiveEntry::id, layer.primitive);
+            convs.push_back({conv_shape_of(*conv, inputs[i][0], graph.batch()), p});
+            if (!detail::needs_pass(kernels.primitives[p], node)) continue;
+        } else if (std::holds_alternative<InputParams>(node.layer) ||
+                   std::holds_alternative<ConstantParams>(node.layer)) {
+            continue;
+        }
+        ops.push_back({&node.layer, inputs[i], node.shape, graph.batch(), layout(layer.out_layout)});
+    }
+    for (PlannedTransform const& transform : plan.transforms) {
+        for (Node const& node : graph.nodes()) {
+            if (node.name != transform.writer) continue;
+            transforms.push_back({node.shape, graph.batch(), layout(transform.from), layout(transform.to)});
+        }
+    }
+    double total = 0;
+    const auto add = [&]<class Query>(std::vector<Query> const& queries) {
+        std::vector<double> seconds(queries.size());
+        model.predict(kernels, std::span<const Query>(queries), std::span(seconds));
+        for (const double one : seconds) total += one;
+    };
+    add(convs);
+    add(ops);
+    add(transforms);
+    return total;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
