@@ -37,7 +37,7 @@ struct ProfileOptions {
     std::size_t max_bytes = std::size_t{4} << 30;
     /// The processor to run on; negative: the current one.
     int cpu = -1;
-    /// Spent on learning how fast the machine is most of the time.
+    /// Spent on learning how fast the machine is.
     double learn_seconds = 0.2;
     /// Of the values that are convolved.
     std::uint64_t seed = 1;

@@ -71,8 +71,8 @@ public:
     QuietTimer(QuietOptions const& options, Clock clock, Reference reference)
         : options_(options), clock_(std::move(clock)), reference_(std::move(reference)) {}
 
-    /// Takes as the reference's nominal time the median of its times for so many seconds, each after `busy()`: the
-    /// speed that the machine has most of the time. The fastest would be one that some profiles see and others do not.
+    /// Takes as the reference's nominal time the 10th percentile of its times for so many seconds, each after `busy()`:
+    /// a machine may be slow most of that time, but is not throughout.
     template <class Busy>
     void learn(double seconds, Busy const& busy) {
         std::vector<double> all;
@@ -81,7 +81,9 @@ public:
             busy();
             all.push_back(measure_reference());
         } while (clock_.now() < end);
-        nominal_ = median_of(std::move(all));
+        const auto fast = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 10);
+        std::ranges::nth_element(all, fast);
+        nominal_ = *fast;
     }
     /// Of the reference, in seconds.
     [[nodiscard]] double nominal() const { return nominal_; }
