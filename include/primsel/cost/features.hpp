@@ -159,6 +159,12 @@ public:
         return table;
     }
 
+    void archive(Archive& archive) {
+        archive(mean_, scale_);
+        archive.require(mean_.size() == scale_.size(), mean_.size(), " means and ", scale_.size(), " scales");
+        for (const float scale : scale_) archive.require(scale >= 0, "a negative scale");
+    }
+
 private:
     std::vector<float> mean_, scale_;
 };

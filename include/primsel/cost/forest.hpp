@@ -30,6 +30,18 @@ public:
         return result;
     }
 
+    /// Of so many features and targets.
+    void archive(Archive& archive, std::size_t features, std::size_t targets) {
+        archive(models_);
+        archive.require(models_.size() == targets, "trees of ", models_.size(), " targets where there are ", targets);
+        for (Model const& model : models_) {
+            for (RegressionTree const& tree : model.trees) {
+                archive.require(tree.features() <= features, "a tree that asks for feature ", tree.features() - 1,
+                                " of ", features);
+            }
+        }
+    }
+
 protected:
     /// fit_one(target's values by row, rows that have it, the target's generator) -> Model.
     template <class FitOne>
@@ -66,6 +78,7 @@ struct MeanOfTrees {
         for (RegressionTree const& tree : trees) sum += tree.predict(features);
         return trees.empty() ? 0 : sum / static_cast<float>(trees.size());
     }
+    void archive(Archive& archive) { archive(trees); }
 };
 
 /// Random forest regression (Breiman 2001), a forest a target: each tree sees a bootstrap of the rows and some of the
@@ -111,6 +124,7 @@ struct SumOfTrees {
         for (RegressionTree const& tree : trees) sum += tree.predict(features);
         return sum;
     }
+    void archive(Archive& archive) { archive(first, trees); }
 };
 
 /// Gradient-boosted trees (Friedman 2001, 2002) with squared loss, a sequence a target: each tree is fitted to what

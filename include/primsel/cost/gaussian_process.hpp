@@ -75,6 +75,13 @@ public:
         return result;
     }
 
+    /// Of so many features and targets.
+    void archive(Archive& archive, std::size_t features, std::size_t targets) {
+        archive(targets_, groups_);
+        archive.require(targets_ == targets, "a Gaussian process of ", targets_, " targets where there are ", targets);
+        for (Group const& group : groups_) group.require_consistent(archive, features, targets);
+    }
+
 private:
     /// Targets that share a covariance.
     struct Group {
@@ -88,6 +95,35 @@ private:
         std::vector<detail::ScaledPoints<float>> smooth, rough;
         Eigen::MatrixXf weights;  // samples x targets
         Eigen::MatrixXf slope;    // columns x targets
+
+        void archive(Archive& archive) {
+            archive(targets, columns, inputs, outputs, covariance.parameters, smooth, rough, weights, slope);
+        }
+        void require_consistent(Archive const& archive, std::size_t features, std::size_t of_targets) const {
+            const auto in = static_cast<Eigen::Index>(columns.size()), out = static_cast<Eigen::Index>(targets.size());
+            for (const std::size_t target : targets) {
+                archive.require(target < of_targets, "target ", target, " of ", of_targets);
+            }
+            for (const std::size_t column : columns) {
+                archive.require(column < features, "feature ", column, " of ", features);
+            }
+            archive.require(inputs.columns() == features && outputs.columns() == targets.size(), "scales of ",
+                            inputs.columns(), " features and ", outputs.columns(), " targets where there are ",
+                            features, " and ", targets.size());
+            archive.require(covariance.parameters.size() == 3 + 3 * in && slope.rows() == in && slope.cols() == out &&
+                                weights.cols() == out && smooth.size() == rough.size(),
+                            "the parts of a Gaussian process differ in size");
+            Eigen::Index samples = 0;
+            for (std::size_t i = 0; i < smooth.size(); ++i) {
+                const Eigen::Index rows = smooth[i].rows.rows();
+                archive.require(rough[i].rows.rows() == rows && smooth[i].rows.cols() == in &&
+                                    rough[i].rows.cols() == in && (rows == block || i + 1 == smooth.size()),
+                                "block ", i, " of a Gaussian process has ", rows, " samples");
+                samples += rows;
+            }
+            archive.require(weights.rows() == samples, "weights of ", weights.rows(), " samples where there are ",
+                            samples);
+        }
 
         void fit(Table const& features, Table const& wanted, std::vector<std::size_t> const& members,
                  GaussianProcessOptions const& options) {

@@ -57,6 +57,14 @@ public:
         return result;
     }
 
+    /// Of so many features and targets.
+    void archive(Archive& archive, std::size_t features, std::size_t targets) {
+        archive(inputs_, weights_);
+        archive.require(inputs_.columns() == features && weights_.columns == features + 1 && weights_.rows() == targets,
+                        "a linear regression of ", inputs_.columns(), " features and ", weights_.rows(), " x ",
+                        weights_.columns, " weights where there are ", features, " features and ", targets, " targets");
+    }
+
 private:
     Standardizer inputs_;
     Table weights_;  // a row a target: one for each feature, then the constant

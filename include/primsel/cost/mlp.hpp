@@ -82,12 +82,30 @@ public:
         return outputs_.back(std::move(result));
     }
 
+    /// Of so many features and targets.
+    void archive(Archive& archive, std::size_t features, std::size_t targets) {
+        archive(inputs_, outputs_, layers_);
+        archive.require(inputs_.columns() == features && outputs_.columns() == targets, "a perceptron of ",
+                        inputs_.columns(), " features and ", outputs_.columns(), " targets where there are ", features,
+                        " and ", targets);
+        std::size_t width = features;
+        for (Layer const& layer : layers_) {
+            archive.require(
+                layer.weights.cols() == static_cast<Eigen::Index>(width) && layer.weights.rows() == layer.bias.size(),
+                "a layer of ", layer.weights.rows(), " x ", layer.weights.cols(), " weights and ", layer.bias.size(),
+                " biases behind ", width, " values");
+            width = static_cast<std::size_t>(layer.bias.size());
+        }
+        archive.require(width == targets, "a perceptron whose layers end with ", width, " values, not ", targets);
+    }
+
 private:
     using Matrix = Eigen::MatrixXf;
     using Vector = Eigen::VectorXf;
     struct Layer {
         Matrix weights;  // outputs x inputs
         Vector bias;
+        void archive(Archive& archive) { archive(weights, bias); }
     };
     using Layers = std::vector<Layer>;
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
+#include <primsel/cost/archive.hpp>
 
 #include <cstddef>
 #include <limits>
@@ -32,6 +33,12 @@ struct Table {
         some.values.reserve(rows.size() * columns);
         for (const std::size_t at : rows) some.values.insert(some.values.end(), row(at).begin(), row(at).end());
         return some;
+    }
+
+    void archive(Archive& archive) {
+        archive(columns, values);
+        archive.require(columns == 0 ? values.empty() : values.size() % columns == 0, values.size(),
+                        " values in rows of ", columns);
     }
 };
 

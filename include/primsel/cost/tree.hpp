@@ -88,6 +88,24 @@ public:
         }
     }
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    /// How many features a row must have at least.
+    [[nodiscard]] std::size_t features() const {
+        std::size_t count = 0;
+        for (Node const& node : nodes_) {
+            if (node.below != 0) count = std::max(count, std::size_t{node.feature} + 1);
+        }
+        return count;
+    }
+
+    void archive(Archive& archive) {
+        archive(nodes_);
+        archive.require(!nodes_.empty(), "a tree without nodes");
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            const std::size_t below = nodes_[i].below;
+            archive.require(below == 0 || (below > i && below < nodes_.size() - 1), "node ", i, " of a tree of ",
+                            nodes_.size(), " leads to node ", below);
+        }
+    }
 
 private:
     /// Of a leaf its prediction; else the threshold: smaller features go to the node `below`, others to the one after.
@@ -95,6 +113,7 @@ private:
         float value = 0;
         std::uint32_t below = 0;
         std::uint32_t feature = 0;
+        void archive(Archive& archive) { archive(value, below, feature); }
     };
     struct Sums {
         double sum = 0;
