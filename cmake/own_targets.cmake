@@ -47,7 +47,7 @@ endfunction()
 function(primsel_warnings target)
     # g++ 12 sees array bounds exceeded and values uninitialised where they are not, at -O3: those stay warnings.
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion $<$<BOOL:${PRIMSEL_WERROR}>:-Werror>
-                           $<$<CXX_COMPILER_ID:GNU>:-Wno-error=array-bounds -Wno-error=maybe-uninitialized
+                           $<$<CXX_COMPILER_ID:GNU>:-Wno-error=array-bounds -Wno-error=uninitialized -Wno-error=maybe-uninitialized
                            -Wno-error=stringop-overflow -Wno-error=stringop-overread>)
 endfunction()
 

@@ -60,7 +60,7 @@ constexpr LayoutEntry make_layout_entry() {
     LayoutEntry entry{.name = L::name,
                       .size = [](Shape shape) { return L::size(shape); },
                       .ops = &op_table<Arch, L>,
-                      .from_chw = &transform<chw, L>,
+                      .from_chw = &primsel::transform<chw, L>,
                       .epilogue = nullptr};
     if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
     return entry;
@@ -68,7 +68,7 @@ constexpr LayoutEntry make_layout_entry() {
 
 template <class From, class To>
 constexpr TransformEntry make_transform_entry() {
-    return {.run = &transform<From, To>, .same_placement = &same_placement<From, To>};
+    return {.run = &primsel::transform<From, To>, .same_placement = &primsel::same_placement<From, To>};
 }
 
 template <class Arch, class Layouts>

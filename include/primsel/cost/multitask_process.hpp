@@ -1,0 +1,219 @@
+// Opt-in: needs Eigen (the CMake target primsel::eigen).
+#pragma once
+
+#include <primsel/cost/dataset.hpp>
+#include <primsel/cost/features.hpp>
+#include <primsel/cost/table.hpp>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What is known of a value before it is looked at: its mean and variance.
+struct Belief {
+    double mean = 0, variance = 0;
+};
+
+/// How far a few measurements lie from predictions, and what that says of all others: a Gaussian process over
+/// configurations and primitives at once (Bonilla et al. 2008). A deviation, the logarithm of measured over predicted,
+/// is a constant of the machine, of a family and of a primitive, and of each a part that changes with the configuration
+/// (Matern 5/2). Answers from nothing at all on, and takes n^3 operations for n observations: some thousand at most.
+class MultitaskProcess {
+public:
+    /// The label (family) of each primitive.
+    explicit MultitaskProcess(std::vector<std::size_t> labels) : labels_(std::move(labels)), parameters_(typical()) {
+        set_scales();
+    }
+
+    /// A configuration; what is observed of it refers to it by the position that is returned.
+    std::size_t add_row(std::array<float, ConvFeatures::count> const& features) {
+        rows_.push_back(scaled(features));
+        return rows_.size() - 1;
+    }
+    /// Once all there is to know has been observed, or more of it: fit() makes use of it.
+    void observe(std::size_t row, std::size_t primitive, double deviation) {
+        observed_.push_back({row, primitive});
+        values_.push_back(deviation);
+    }
+    [[nodiscard]] std::size_t observations() const { return observed_.size(); }
+
+    /// Finds the hyperparameters that make the observations (some 500 of them) most likely, not far from typical ones.
+    void tune(std::size_t rounds = 5, std::uint64_t seed = 1) {
+        constexpr std::size_t most = 500;
+        std::vector<std::size_t> some = shuffled(observed_.size(), seed);
+        some.resize(std::min(some.size(), most));
+        double best = surprise(some), step = 0.8;
+        for (std::size_t round = 0; round < rounds; ++round, step *= 0.7) {
+            for (std::size_t i = family_constant; i < parameters_.size(); ++i) {
+                for (const double change : {step, -step}) {
+                    const double before = std::exchange(parameters_[i], parameters_[i] + change);
+                    if (const double now = surprise(some); now < best) {
+                        best = now;
+                        break;
+                    }
+                    parameters_[i] = before;
+                }
+            }
+        }
+    }
+    /// Makes use of all that was observed.
+    void fit() {
+        std::vector<std::size_t> all(observed_.size());
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+        factorize(all);
+    }
+
+    /// What to believe of the deviations of some primitives at a configuration, as of the last fit().
+    void predict(std::array<float, ConvFeatures::count> const& features, std::span<const std::size_t> primitives,
+                 std::span<Belief> beliefs) const {
+        const Features at = scaled(features);
+        const Eigen::VectorXd near = covariance_of_rows(at);
+        const auto count = static_cast<Eigen::Index>(fitted_);
+        Eigen::MatrixXd between(count, static_cast<Eigen::Index>(primitives.size()));
+        for (Eigen::Index i = 0; i < between.cols(); ++i) {
+            for (Eigen::Index j = 0; j < count; ++j) {
+                auto const& [row, primitive] = observed_[static_cast<std::size_t>(j)];
+                between(j, i) = covariance(primitive, primitives[static_cast<std::size_t>(i)],
+                                           near[static_cast<Eigen::Index>(row)]);
+            }
+        }
+        const Eigen::VectorXd means = between.transpose() * weights_;
+        if (count > 0) factors_.matrixL().solveInPlace(between);
+        for (std::size_t i = 0; i < primitives.size(); ++i) {
+            const auto column = static_cast<Eigen::Index>(i);
+            const double known = between.col(column).squaredNorm();
+            beliefs[i] = {mean_ + means[column], std::max(0.0, covariance(primitives[i], primitives[i], 1) - known)};
+        }
+    }
+
+private:
+    /// Of the parameters: logarithms of variances, then of weights of kinds of features.
+    enum Parameter : std::size_t {
+        constant,
+        family_constant,
+        primitive_constant,
+        shape,
+        family_shape,
+        primitive_shape,
+        noise,
+        first_weight
+    };
+    static constexpr std::size_t kinds = 5;
+    using Parameters = std::array<double, first_weight + kinds>;
+    using Features = Eigen::Vector<double, ConvFeatures::count>;
+    struct Observed {
+        std::size_t row, primitive;
+    };
+
+    /// What machines typically differ by: a factor of e, by family and primitive some 20 %.
+    [[nodiscard]] static Parameters typical() { return {0, -3, -3, -3.5, -3.5, -4, -7, -0.7, -0.7, -0.7, -2, -2}; }
+    /// c, k and im; f and s; sizes; waste; powers of two.
+    [[nodiscard]] static std::size_t kind_of(std::size_t feature) {
+        if (feature < 15) return feature < 3 ? 0 : feature < 5 ? 1 : 2;
+        if (feature < 33) return feature < 27 ? 3 : 4;
+        const std::size_t at = (feature - 33) % 7;  // of a tile: across, three wastes, three powers
+        return at == 0 ? 2 : at < 4 ? 3 : 4;
+    }
+    /// Features of each kind have about this standard deviation among the convolutions of networks.
+    static constexpr std::array<double, kinds> deviation{1.1, 0.6, 1.7, 0.25, 1};
+
+    /// Kinds weigh the same, however many features they have.
+    [[nodiscard]] static Features scaled(std::array<float, ConvFeatures::count> const& features) {
+        std::array<double, kinds> members{};
+        for (std::size_t i = 0; i < features.size(); ++i) ++members[kind_of(i)];
+        Features result;
+        for (std::size_t i = 0; i < features.size(); ++i) {
+            const std::size_t kind = kind_of(i);
+            result[static_cast<Eigen::Index>(i)] = features[i] / (deviation[kind] * std::sqrt(members[kind]));
+        }
+        return result;
+    }
+    [[nodiscard]] double near(Features const& a, Features const& b) const {
+        double squares = 0;
+        for (std::size_t i = 0; i < ConvFeatures::count; ++i) {
+            const auto at = static_cast<Eigen::Index>(i);
+            squares += (a[at] - b[at]) * (a[at] - b[at]) * weight_[kind_of(i)];
+        }
+        const double r = std::sqrt(5 * squares);
+        return (1 + r + r * r / 3) * std::exp(-r);
+    }
+    [[nodiscard]] Eigen::VectorXd covariance_of_rows(Features const& at) const {
+        Eigen::VectorXd result(static_cast<Eigen::Index>(rows_.size()));
+        for (std::size_t i = 0; i < rows_.size(); ++i) result[static_cast<Eigen::Index>(i)] = near(rows_[i], at);
+        return result;
+    }
+    /// Of two primitives at configurations that are so near.
+    [[nodiscard]] double covariance(std::size_t a, std::size_t b, double near) const {
+        double sum = variance_[constant] + near * variance_[shape];
+        if (labels_[a] == labels_[b]) sum += variance_[family_constant] + near * variance_[family_shape];
+        if (a == b) sum += variance_[primitive_constant] + near * variance_[primitive_shape];
+        return sum;
+    }
+    void set_scales() {
+        for (std::size_t i = 0; i < variance_.size(); ++i) variance_[i] = std::exp(parameters_[i]);
+        for (std::size_t i = 0; i < kinds; ++i) weight_[i] = std::exp(2 * parameters_[first_weight + i]);
+    }
+    /// Of those observations, and what they make of their values.
+    void factorize(std::span<const std::size_t> which) {
+        set_scales();
+        const auto count = static_cast<Eigen::Index>(which.size());
+        Eigen::MatrixXd rows(static_cast<Eigen::Index>(rows_.size()), static_cast<Eigen::Index>(rows_.size()));
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            rows.col(static_cast<Eigen::Index>(i)) = covariance_of_rows(rows_[i]);
+        }
+        Eigen::MatrixXd all(count, count);
+        Eigen::VectorXd y(count);
+        mean_ = 0;
+        for (const std::size_t i : which) mean_ += values_[i] / static_cast<double>(count);
+        for (Eigen::Index i = 0; i < count; ++i) {
+            auto const& a = observed_[which[static_cast<std::size_t>(i)]];
+            y[i] = values_[which[static_cast<std::size_t>(i)]] - mean_;
+            for (Eigen::Index j = 0; j <= i; ++j) {
+                auto const& b = observed_[which[static_cast<std::size_t>(j)]];
+                all(i, j) = covariance(a.primitive, b.primitive,
+                                       rows(static_cast<Eigen::Index>(a.row), static_cast<Eigen::Index>(b.row)));
+            }
+            all(i, i) += variance_[noise];
+        }
+        factors_.compute(all);
+        weights_ = factors_.solve(y);
+        fitted_ = which.size();
+        likelihood_ = 0.5 * y.dot(weights_);
+        for (Eigen::Index i = 0; i < count; ++i) likelihood_ += std::log(factors_.matrixLLT()(i, i));
+    }
+    /// Less the logarithm of how likely those observations and the hyperparameters are.
+    [[nodiscard]] double surprise(std::span<const std::size_t> which) {
+        factorize(which);
+        constexpr double width = 1.5;
+        double sum = likelihood_;
+        const Parameters usual = typical();
+        for (std::size_t i = 0; i < usual.size(); ++i) {
+            sum += 0.5 * (parameters_[i] - usual[i]) * (parameters_[i] - usual[i]) / (width * width);
+        }
+        return sum;
+    }
+
+    std::vector<std::size_t> labels_;
+    Parameters parameters_;
+    std::array<double, first_weight> variance_{};
+    std::array<double, kinds> weight_{};  // squared
+    std::vector<Features> rows_;
+    std::vector<Observed> observed_;
+    std::vector<double> values_;
+    Eigen::LLT<Eigen::MatrixXd> factors_;
+    Eigen::VectorXd weights_;
+    double mean_ = 0, likelihood_ = 0;
+    std::size_t fitted_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,149 @@
+// Cost models of what was measured: learned from it, or looked up.
+#include <primsel/cost/learned.hpp>
+#include <primsel/cost/recorded.hpp>
+
+#include "laws.hpp"
+
+#include <doctest/doctest.h>
+#include <primsel/cost/analytical.hpp>
+#include <primsel/cost/extern_kernels.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace ps = primsel;
+
+namespace {
+
+const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+
+std::size_t primitive(std::string_view id) {
+    for (std::size_t i = 0; i < kernels.primitives.size(); ++i) {
+        if (kernels.primitives[i].id == id) return i;
+    }
+    FAIL("no primitive ", id);
+    return 0;
+}
+std::size_t layout(std::string_view name) {
+    for (std::size_t i = 0; i < kernels.layouts.size(); ++i) {
+        if (kernels.layouts[i].name == name) return i;
+    }
+    FAIL("no layout ", name);
+    return 0;
+}
+
+/// Target i takes exp(first feature - i) seconds; nothing is known of the last. Counts the rows it was asked for.
+struct ByFirst {
+    std::size_t targets;
+    std::size_t* asked;
+    [[nodiscard]] ps::Table predict(ps::Table const& features) const {
+        *asked += features.rows();
+        ps::Table result(features.rows(), targets);
+        for (std::size_t row = 0; row < features.rows(); ++row) {
+            for (std::size_t i = 0; i + 1 < targets; ++i) {
+                result(row, i) = features(row, 0) - static_cast<float>(i);
+            }
+        }
+        return result;
+    }
+};
+
+/// A million seconds for everything.
+struct Dear {
+    static constexpr std::string_view name = "dear";
+    void predict(ps::Kernels const&, auto, std::span<double> seconds) const {
+        for (double& one : seconds) one = 1e6;
+    }
+};
+
+using Model = ps::Learned<ByFirst, Dear>;
+
+}  // namespace
+
+static_assert(ps::CostModel<Model>);
+static_assert(ps::CostModel<ps::Recorded>);
+
+TEST_CASE("a learned model answers what it learned, each configuration once, and leaves the rest to another") {
+    std::size_t convs = 0, layouts = 0;
+    Model model({{"direct-sum2d", "im2col-scan-ab-ki", "kn2row"}, {3, &convs}},
+                {{"chw-to-hwc", "hwc-to-chw", "chw-to-hcw"}, {3, &layouts}}, Dear{});
+    const ps::ConvShape one = laws::conv(14, 16, 8, 3), batch = laws::conv(14, 16, 8, 3, 1, 4);
+    ps::ConvShape grouped = one, oblong = one;
+    grouped.groups = 2, oblong.fw = 1;
+    const std::vector<ps::ConvQuery> queries{{one, primitive("direct-sum2d")},    {one, primitive("im2col-scan-ab-ki")},
+                                             {one, primitive("mec-col")},         {one, primitive("kn2row")},
+                                             {batch, primitive("direct-sum2d")},  {grouped, primitive("direct-sum2d")},
+                                             {oblong, primitive("direct-sum2d")}, {one, primitive("direct-sum2d")}};
+    std::vector<double> seconds(queries.size());
+    model.predict(kernels, std::span<const ps::ConvQuery>(queries), std::span(seconds));
+    const std::vector<double> wanted{16, 16 / std::exp(1.0), 1e6, 1e6, 64, 1e6, 1e6, 16};
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        CAPTURE(i);
+        CHECK(seconds[i] == doctest::Approx(wanted[i]));
+    }
+    CHECK(convs == 2);
+
+    const std::vector<ps::TransformQuery> moves{{{12, 7, 7}, 1, layout("chw"), layout("hwc")},
+                                                {{12, 7, 7}, 2, layout("hwc"), layout("chw")},
+                                                {{12, 7, 7}, 1, layout("chw"), layout("hcw")},
+                                                {{12, 7, 7}, 1, layout("hcw"), layout("chw")}};
+    seconds.assign(moves.size(), 0);
+    model.predict(kernels, std::span<const ps::TransformQuery>(moves), std::span(seconds));
+    CHECK(seconds[0] == doctest::Approx(12));
+    CHECK(seconds[1] == doctest::Approx(24 / std::exp(1.0)));
+    CHECK(seconds[2] == 1e6);
+    CHECK(seconds[3] == 1e6);
+}
+
+TEST_CASE("a learned model obeys the laws of cost models") {
+    std::size_t asked = 0;
+    ps::Learned<ByFirst, ps::Analytical> model({{"direct-sum2d", "kn2row"}, {2, &asked}},
+                                               {{"chw-to-hwc", "hwc-to-chw"}, {2, &asked}}, ps::Analytical());
+    const auto convs = laws::convs(kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+    const auto moves = laws::transforms(kernels, {12, 7, 7}, 2);
+    laws::check_answers(laws::predict(model, kernels, convs));
+    laws::check_answers(laws::predict(model, kernels, moves));
+    laws::check_independent(model, kernels, convs);
+    laws::check_independent(model, kernels, moves);
+}
+
+TEST_CASE("records are looked up; what was not measured is beyond reach") {
+    ps::Dataset primitives;
+    primitives.inputs = {"c", "k", "im", "f", "s"};
+    primitives.subjects = {"direct-sum2d", "kn2row"};
+    const std::vector<int> at{16, 8, 14, 3, 1};
+    primitives.add(at, std::vector<double>{3e-5, 0});
+    ps::Dataset layouts;
+    layouts.inputs = {"c", "im"};
+    layouts.subjects = {"chw-to-hwc"};
+    layouts.add(std::vector<int>{10, 10}, std::vector<double>{2e-6});
+    layouts.add(std::vector<int>{100, 100}, std::vector<double>{9e-3});
+    const ps::Recorded recorded(primitives, layouts);
+
+    const ps::ConvShape shape = laws::conv(14, 16, 8, 3);
+    ps::ConvShape other = shape, grouped = shape;
+    other.k = 9, grouped.groups = 2;
+    const std::vector<ps::ConvQuery> queries{
+        {shape, primitive("direct-sum2d")}, {laws::conv(14, 16, 8, 3, 1, 2), primitive("direct-sum2d")},
+        {shape, primitive("kn2row")},       {shape, primitive("mec-col")},
+        {other, primitive("direct-sum2d")}, {grouped, primitive("direct-sum2d")}};
+    std::vector<double> seconds(queries.size());
+    recorded.predict(kernels, std::span<const ps::ConvQuery>(queries), std::span(seconds));
+    CHECK(seconds[0] == doctest::Approx(3e-5));
+    CHECK(seconds[1] == doctest::Approx(6e-5));
+    for (std::size_t i = 2; i < seconds.size(); ++i) CHECK(seconds[i] == ps::Recorded::beyond);
+
+    const std::vector<ps::TransformQuery> moves{{{10, 10, 10}, 1, layout("chw"), layout("hwc")},
+                                                {{20, 10, 10}, 1, layout("chw"), layout("hwc")},
+                                                {{90, 110, 100}, 1, layout("chw"), layout("hwc")},
+                                                {{10, 10, 10}, 1, layout("hwc"), layout("chw")}};
+    seconds.assign(moves.size(), 0);
+    recorded.predict(kernels, std::span<const ps::TransformQuery>(moves), std::span(seconds));
+    CHECK(seconds[0] == doctest::Approx(2e-6));
+    CHECK(seconds[1] == doctest::Approx(4e-6));
+    CHECK(seconds[2] == doctest::Approx(9e-3 * 90 * 110 / 1e4));
+    CHECK(seconds[3] == ps::Recorded::beyond);
+}
