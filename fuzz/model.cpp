@@ -1,0 +1,39 @@
+// Any bytes are a model or are refused with primsel::error; what is a model writes the same bytes, and can be asked.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <primsel/cost/trained_model.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace {
+
+void ask(primsel::Trained<primsel::AnyRegression> const& trained, std::size_t features) {
+    if (trained.subjects.empty()) return;
+    const auto predicted = trained.regression.predict(primsel::Table(2, features, 1.5F));
+    if (predicted.rows() != 2 || predicted.columns != trained.subjects.size()) std::abort();
+}
+
+void check(std::string_view bytes) {
+    try {
+        const auto model = primsel::parse_model("fuzz", std::as_bytes(std::span(bytes)));
+        if (primsel::to_bytes("fuzz", model) != bytes) std::abort();
+        ask(model.primitives, primsel::ConvFeatures::count);
+        ask(model.layouts, primsel::LayoutFeatures::count);
+    } catch (primsel::error const& error) {
+        if (!std::string_view(error.what()).starts_with("fuzz:")) std::abort();
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string bytes(reinterpret_cast<const char*>(data), size);
+    check(bytes);
+    // No change keeps the checksum right: so once more with the header that the content asks for.
+    if (size < primsel::detail::model_header_bytes) return 0;
+    const std::string_view content = std::string_view(bytes).substr(primsel::detail::model_header_bytes);
+    check(primsel::detail::model_header(std::as_bytes(std::span(content))) + std::string(content));
+    return 0;
+}
