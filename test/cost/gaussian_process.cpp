@@ -137,7 +137,7 @@ TEST_CASE("a multitask process believes in the prediction until something is obs
     process.predict(features_of(64, 64, 28, 3), all, before);
     for (ps::Belief const& belief : before) {
         CHECK(belief.mean == 0);
-        CHECK(belief.variance > 0.5);
+        CHECK(belief.variance > 0.1);
     }
     const std::size_t row = process.add_row(features_of(64, 64, 28, 3));
     process.observe(row, 0, 0.8);
@@ -150,7 +150,7 @@ TEST_CASE("a multitask process believes in the prediction until something is obs
     CHECK(after[2].mean == doctest::Approx(0.0).scale(1).epsilon(0.03));
     CHECK(after[0].variance < 0.01);
     // A primitive of the same family more than one of another, and both less surely than what was observed.
-    CHECK(after[1].mean > 0.4);
+    CHECK(after[1].mean > after[2].mean + 0.2);
     CHECK(after[1].mean < 0.8);
     CHECK(after[1].variance > after[0].variance);
     CHECK(after[1].variance < before[1].variance);

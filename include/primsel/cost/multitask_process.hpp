@@ -45,6 +45,7 @@ public:
         observed_.push_back({row, primitive});
         values_.push_back(deviation);
     }
+    [[nodiscard]] std::size_t primitives() const { return labels_.size(); }
     [[nodiscard]] std::size_t observations() const { return observed_.size(); }
 
     /// Finds the hyperparameters that make the observations (some 500 of them) most likely, not far from typical ones.
@@ -115,8 +116,8 @@ private:
         std::size_t row, primitive;
     };
 
-    /// What machines typically differ by: a factor of e, by family and primitive some 20 %.
-    [[nodiscard]] static Parameters typical() { return {0, -3, -3, -3.5, -3.5, -4, -7, -0.7, -0.7, -0.7, -2, -2}; }
+    /// What machines typically differ by, beyond the mean deviation: by family and primitive some 20 %.
+    [[nodiscard]] static Parameters typical() { return {-5, -3, -3, -3.5, -3.5, -4, -7, -0.7, -0.7, -0.7, -2, -2}; }
     /// c, k and im; f and s; sizes; waste; powers of two.
     [[nodiscard]] static std::size_t kind_of(std::size_t feature) {
         if (feature < 15) return feature < 3 ? 0 : feature < 5 ? 1 : 2;

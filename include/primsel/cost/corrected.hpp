@@ -1,0 +1,109 @@
+// Opt-in: needs Eigen (the CMake target primsel::eigen).
+#pragma once
+
+#include <primsel/cost/cost_model.hpp>
+#include <primsel/cost/multitask_process.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Another cost model, corrected by measurements of this machine: what was measured takes what was measured, and what
+/// was not is corrected by what the measurements deviate from the model (MultitaskProcess). Only for the kernels that
+/// it was made for, one image at a time and on one thread, as models predict.
+template <CostModel Model>
+class Corrected {
+public:
+    static constexpr std::string_view name = "corrected";
+
+    Corrected(Kernels const& kernels, Model& model) : model_(&model), process_(families(kernels)) {}
+
+    /// What one image of this convolution takes with this primitive. Believed at once; what it says of others comes
+    /// with update().
+    void learn(Kernels const& kernels, ConvQuery const& query, double seconds) {
+        ConvQuery one = query;
+        one.shape.batch = 1;
+        double predicted = 0;
+        model_->predict(kernels, std::span<const ConvQuery>(&one, 1), std::span(&predicted, 1));
+        Known& known = at(one.shape);
+        if (!known.row) known.row = process_.add_row(ConvFeatures::of(one.shape));
+        known.measured[one.primitive] = seconds;
+        if (predicted > 0 && seconds > 0) process_.observe(*known.row, one.primitive, std::log(seconds / predicted));
+    }
+    [[nodiscard]] bool measured(ConvQuery const& query) { return at(query.shape).measured.contains(query.primitive); }
+    [[nodiscard]] std::size_t measurements() const { return process_.observations(); }
+    /// Draws conclusions from what was learned; from time to time how far to trust the model, too.
+    void update() {
+        if (process_.observations() >= tune_at_) {
+            process_.tune(3);
+            tune_at_ = 4 * process_.observations();
+        }
+        process_.fit();
+        for (auto& [shape, known] : shapes_) known.beliefs.clear();
+    }
+    /// The standard deviation of the logarithm of its time; 0 for what was measured.
+    [[nodiscard]] double deviation(ConvQuery const& query) {
+        if (measured(query)) return 0;
+        return std::sqrt(belief(query).variance);
+    }
+
+    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
+        model_->predict(kernels, queries, seconds);
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            Known const& known = at(queries[i].shape);
+            const auto found = known.measured.find(queries[i].primitive);
+            seconds[i] = found != known.measured.end() ? queries[i].shape.batch * found->second
+                                                       : seconds[i] * std::exp(belief(queries[i]).mean);
+        }
+    }
+    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
+        model_->predict(kernels, queries, seconds);
+    }
+    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
+        model_->predict(kernels, queries, seconds);
+    }
+
+private:
+    /// Of a configuration, whatever its batch.
+    struct Known {
+        std::optional<std::size_t> row;
+        std::map<std::size_t, double> measured;
+        std::vector<Belief> beliefs;  // of all primitives, or none yet
+    };
+    [[nodiscard]] static std::vector<std::size_t> families(Kernels const& kernels) {
+        std::vector<std::size_t> result;
+        for (PrimitiveEntry const& primitive : kernels.primitives) {
+            result.push_back(static_cast<std::size_t>(primitive.family));
+        }
+        return result;
+    }
+    [[nodiscard]] Known& at(ConvShape shape) {
+        shape.batch = 1;
+        const auto found = std::ranges::find(shapes_, shape, &std::pair<ConvShape, Known>::first);
+        return found != shapes_.end() ? found->second : shapes_.emplace_back(shape, Known{}).second;
+    }
+    [[nodiscard]] Belief belief(ConvQuery const& query) {
+        Known& known = at(query.shape);
+        if (known.beliefs.empty()) {
+            std::vector<std::size_t> all(process_.primitives());
+            for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+            known.beliefs.resize(all.size());
+            process_.predict(ConvFeatures::of(query.shape), all, known.beliefs);
+        }
+        return known.beliefs[query.primitive];
+    }
+
+    Model* model_;
+    MultitaskProcess process_;
+    std::vector<std::pair<ConvShape, Known>> shapes_;
+    std::size_t tune_at_ = 16;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
