@@ -19,7 +19,8 @@ endif()
 # The headers, without .hpp, that need a door (see primselDependencies.cmake); their tests have the same names.
 set(PRIMSEL_DOORS openmp eigen boost_graph onnx)
 set(PRIMSEL_BEHIND_openmp core/openmp)
-set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen)
+set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen cost/linear cost/mlp cost/regression cost/gaussian_process
+                         cost/detail/covariance cost/multitask_process cost/corrected cost/transfer plan/refine io/model)
 set(PRIMSEL_BEHIND_boost_graph network/boost_graph)
 set(PRIMSEL_BEHIND_onnx io/onnx io/onnx_[a-z_]+ io/onnx/[a-z_]+)
 

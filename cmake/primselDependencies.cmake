@@ -13,7 +13,7 @@ endfunction()
 
 # The optional doors: targets that exist when their package does. Each brings what one opt-in header needs.
 #   primsel::openmp       core/openmp.hpp
-#   primsel::eigen        primitive/gemm_eigen.hpp
+#   primsel::eigen        primitive/gemm_eigen.hpp, plan/refine.hpp, io/model.hpp, most regressions of cost/
 #   primsel::boost_graph  network/boost_graph.hpp
 #   primsel::onnx         io/onnx.hpp and io/onnx/
 function(primsel_add_door door package)
@@ -27,7 +27,7 @@ endfunction()
 
 macro(primsel_find_doors)
     find_package(OpenMP QUIET COMPONENTS CXX)
-    find_package(Eigen3 3.3 QUIET NO_MODULE)
+    find_package(Eigen3 3.4 QUIET NO_MODULE)
     find_package(Boost 1.71 QUIET NO_MODULE)
     primsel_add_door(openmp OpenMP_CXX OpenMP::OpenMP_CXX)
     primsel_add_door(eigen Eigen3 Eigen3::Eigen)
