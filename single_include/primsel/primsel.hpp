@@ -5239,7 +5239,7 @@ constexpr LayoutEntry make_layout_entry() {
     LayoutEntry entry{.name = L::name,
                       .size = [](Shape shape) { return L::size(shape); },
                       .ops = &op_table<Arch, L>,
-                      .from_chw = &transform<chw, L>,
+                      .from_chw = &primsel::transform<chw, L>,
                       .epilogue = nullptr};
     if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
     return entry;
@@ -5247,7 +5247,7 @@ constexpr LayoutEntry make_layout_entry() {
 
 template <class From, class To>
 constexpr TransformEntry make_transform_entry() {
-    return {.run = &transform<From, To>, .same_placement = &same_placement<From, To>};
+    return {.run = &primsel::transform<From, To>, .same_placement = &primsel::same_placement<From, To>};
 }
 
 template <class Arch, class Layouts>
@@ -6129,6 +6129,13 @@ struct Alternative {
     double seconds = 0;
 };
 
+/// Whether a pass of its own must add bias and residual and clamp after the primitive.
+[[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
+    auto const& conv = std::get<ConvParams>(node.layer);
+    const bool epilogue = conv.bias || !node.folded.empty() || conv.residual || conv.clamp != Clamp{};
+    return epilogue && !entry.fuses_epilogue;
+}
+
 /// The questions to a cost model and its answers, all of a kind at once.
 template <CostModel Model>
 class Pricing {
@@ -6193,12 +6200,6 @@ private:
     [[nodiscard]] ConvShape shape_of(std::size_t node) const {
         return conv_shape_of(std::get<ConvParams>(graph_[node].layer), graph_[graph_[node].inputs[0]].shape,
                              graph_.batch());
-    }
-    /// Whether a pass of its own must add bias and residual and clamp.
-    [[nodiscard]] static bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
-        auto const& conv = std::get<ConvParams>(node.layer);
-        const bool epilogue = conv.bias || !node.folded.empty() || conv.residual || conv.clamp != Clamp{};
-        return epilogue && !entry.fuses_epilogue;
     }
 
     void ask() {
