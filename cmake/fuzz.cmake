@@ -5,6 +5,7 @@ endif()
 
 add_custom_target(fuzzers)
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*.cpp)
+primsel_remove_closed(sources)
 foreach(source IN LISTS sources)
     get_filename_component(name ${source} NAME_WE)
     add_executable(fuzz_${name} EXCLUDE_FROM_ALL ${source})

@@ -13,6 +13,8 @@ void add_explain(CLI::App& app);
 void add_trace(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_profile(CLI::App& app);
+void add_fit(CLI::App& app);
+void add_evaluate(CLI::App& app);
 void add_list(CLI::App& app);
 void add_export(CLI::App& app);
 

@@ -32,6 +32,8 @@ int main(int argc, char** argv) {
         cli::add_trace(app);
         cli::add_compare(app);
         cli::add_profile(app);
+        cli::add_fit(app);
+        cli::add_evaluate(app);
         cli::add_list(app);
         cli::add_export(app);
         app.parse(argc, argv);

@@ -82,8 +82,9 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
 void add_options(CLI::App& command, Options& options) {
     add_model_options(command, options.model);
     PlanningOptions& planning = options.planning;
-    command.add_option("--costs", planning.costs, "analytical (default) or measured: where costs come from")
-        ->type_name("NAME");
+    command
+        .add_option("--costs", planning.costs, "analytical (default), measured, or a model that `primsel fit` wrote")
+        ->type_name("NAME|FILE");
     command.add_option("--solver", planning.solver, "exact (default), reduction, greedy, or uniform:ID")
         ->check([](std::string const& name) {
             const bool known = name == "exact" || name == "reduction" || name == "greedy" ||

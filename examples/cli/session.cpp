@@ -1,5 +1,6 @@
 #include "session.hpp"
 
+#include "learned_costs.hpp"
 #include "progress.hpp"
 
 #include <primsel/cost/analytical.hpp>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <string_view>
 #include <utility>
@@ -29,13 +31,14 @@ public:
     explicit Costs(std::string const& model) : model_(model) {
         if (model == ps::Analytical::name || model == ps::Measured::name) return;
         struct stat status {};
-        if (::stat(model.c_str(), &status) == 0) {
-            ps::fail("--costs ", model, ": this version reads no cost models from files; use analytical or measured");
+        if (::stat(model.c_str(), &status) != 0) {
+            ps::fail("--costs ", model, ": neither a cost model nor a file; there are analytical, measured");
         }
-        ps::fail("--costs ", model, ": neither a cost model nor a file; there are analytical, measured");
+        learned_.emplace(model);
     }
     template <class Query>
     void predict(ps::Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
+        if (learned_) return learned_->predict(kernels, queries, seconds);
         if (model_ == ps::Analytical::name) return analytical_.predict(kernels, queries, seconds);
         Progress progress("timing candidates", queries.size());
         for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -49,6 +52,7 @@ private:
     std::string model_;
     ps::Analytical analytical_;
     ps::Measured measured_;
+    std::optional<LearnedCosts> learned_;
 };
 
 /// Whichever solver --solver names.
@@ -150,7 +154,8 @@ std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options,
 
 std::vector<CostsEntry> list_costs() {
     return {{"analytical", "computed from the machine's peak and bandwidths; takes a millisecond"},
-            {"measured", "every candidate is timed here and now, on one thread; takes seconds to minutes"}};
+            {"measured", "every candidate is timed here and now, on one thread; takes seconds to minutes"},
+            {"FILE", "a model that `primsel fit` wrote: learned from a profile; takes milliseconds"}};
 }
 std::vector<CostsEntry> list_solvers() {
     return {{"exact", "reductions, then branch and bound: proven optimal unless that takes too long"},
