@@ -98,6 +98,15 @@ TEST_CASE("a learned model answers what it learned, each configuration once, and
     CHECK(seconds[3] == 1e6);
 }
 
+TEST_CASE("what a regression makes infinite is left to another model") {
+    struct Infinite {
+        [[nodiscard]] static ps::Table predict(ps::Table const& features) { return {features.rows(), 1, 1e6F}; }
+    };
+    ps::Learned model(ps::Trained<Infinite>{{"direct-sum2d"}, {}}, ps::Trained<Infinite>{{}, {}}, Dear{});
+    const std::vector<ps::ConvQuery> queries{{laws::conv(14, 16, 8, 3), primitive("direct-sum2d")}};
+    CHECK(laws::predict(model, kernels, queries) == std::vector<double>{1e6});
+}
+
 TEST_CASE("a learned model obeys the laws of cost models") {
     std::size_t asked = 0;
     ps::Learned<ByFirst, ps::Analytical> model({{"direct-sum2d", "kn2row"}, {2, &asked}},

@@ -17,7 +17,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Predicts a row of targets, logarithms of seconds, for each row of features; NaN what it cannot tell.
+/// Predicts a row of targets, logarithms of seconds, for each row of features; NaN for what it cannot tell.
 template <class R>
 concept Regression = requires(R const& regression, Table const& features) {
     { regression.predict(features) } -> std::same_as<Table>;
@@ -117,12 +117,13 @@ private:
         std::vector<std::size_t> positions;
         for (std::size_t i = 0; i < queries.size(); ++i) {
             auto const& [row, subject, images] = batch.questions[i];
-            const float value = row == none ? std::numeric_limits<float>::quiet_NaN() : predicted(row, subject);
-            if (std::isnan(value)) {
+            const double value = row == none ? std::numeric_limits<double>::quiet_NaN()
+                                             : images * std::exp(static_cast<double>(predicted(row, subject)));
+            if (std::isfinite(value)) {
+                seconds[i] = value;
+            } else {
                 others.push_back(queries[i]);
                 positions.push_back(i);
-            } else {
-                seconds[i] = images * std::exp(static_cast<double>(value));
             }
         }
         std::vector<double> rest(others.size());
