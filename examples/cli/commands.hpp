@@ -15,6 +15,7 @@ void add_compare(CLI::App& app);
 void add_profile(CLI::App& app);
 void add_fit(CLI::App& app);
 void add_evaluate(CLI::App& app);
+void add_reproduce(CLI::App& app);
 void add_list(CLI::App& app);
 void add_export(CLI::App& app);
 

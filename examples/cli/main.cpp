@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
         cli::add_profile(app);
         cli::add_fit(app);
         cli::add_evaluate(app);
+        cli::add_reproduce(app);
         cli::add_list(app);
         cli::add_export(app);
         app.parse(argc, argv);

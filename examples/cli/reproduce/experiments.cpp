@@ -1,0 +1,220 @@
+#include "experiments.hpp"
+
+#include "sources.hpp"
+#include "transfer.hpp"
+
+#include <primsel/cost/features.hpp>
+#include <primsel/cost/gaussian_process.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace cli::reproduce {
+namespace {
+
+ps::Json to_json(ps::Evaluation const& evaluation) {
+    const auto list = [](std::vector<ps::RelativeError> const& errors) {
+        ps::Json::Object object;
+        for (ps::RelativeError const& one : errors) object.emplace_back(one.subject, 100 * one.median);
+        return object;
+    };
+    return ps::Json::Object{{"all", 100 * evaluation.all.median},
+                            {"mean_of_medians", 100 * evaluation.mean_of_medians()},
+                            {"subjects", list(evaluation.subjects)},
+                            {"families", list(evaluation.families)}};
+}
+
+ps::Evaluation judge(ps::Dataset const& data, ps::Table const& features, std::vector<std::size_t> const& test,
+                     AnyRegression const& model) {
+    return ps::evaluate(data.select(test), model.predict(features.select(test)));
+}
+
+/// Figures 4 to 7 and table 4 of one model.
+ps::Json try_model(World const& world, Effort effort, Kind kind, std::string_view name, std::uint64_t seed) {
+    Platform const& platform = world.platform(name);
+    const ps::Split split = effort.split(platform.primitives.rows(), seed);
+    const ps::Split layout_split = ps::split_rows(platform.layouts.rows(), seed);
+    effort.seed = seed;
+    const double begin = cpu_seconds();
+    const AnyRegression primitives =
+        fit(kind, primitive_samples(platform, split), ps::ConvFeatures::raw, platform.families, effort);
+    const double fitted = cpu_seconds();
+    const AnyRegression layouts =
+        fit(kind, layout_samples(platform, layout_split), ps::LayoutFeatures::raw, {}, effort);
+    const double layouts_fitted = cpu_seconds();
+    ps::Json::Object networks;
+    for (std::size_t i = 0; i < world.networks.size(); ++i) {
+        const SelectionTime time = time_selection(world, platform, i, primitives, layouts, effort.quick ? 5 : 20);
+        networks.emplace_back(world.networks[i].name,
+                              ps::Json::Object{{"increase", increase_percent(world, platform, i, primitives, &layouts)},
+                                               {"predict_ms", time.predict},
+                                               {"solve_ms", time.solve}});
+    }
+    return ps::Json::Object{
+        {"fit_seconds", fitted - begin},
+        {"layout_fit_seconds", layouts_fitted - fitted},
+        {"primitives", to_json(judge(platform.primitives, platform.features, split.test, primitives))},
+        {"layouts", to_json(judge(platform.layouts, platform.layout_features, layout_split.test, layouts))},
+        {"networks", std::move(networks)}};
+}
+
+/// Each change of layout from the five others of the same tensor: what is common to all of them, which a model of c and
+/// im could know, is known; what is left was measured there and then, and bounds the noise from above.
+ps::Json estimate_noise(World const& world, Effort const& effort, std::string_view name, std::uint64_t seed) {
+    Platform const& platform = world.platform(name);
+    const ps::Split split = ps::split_rows(platform.layouts.rows(), seed);
+    ps::Dataset const test = platform.layouts.select(split.test);
+    ps::Table predicted(test.rows(), test.subjects.size());
+    for (std::size_t subject = 0; subject < test.subjects.size(); ++subject) {
+        const auto features = [&](std::vector<std::size_t> const& rows) {
+            ps::Table const known = platform.layout_features.select(rows), times = platform.layout_times.select(rows);
+            ps::Table more(rows.size(), known.columns + times.columns - 1);
+            for (std::size_t row = 0; row < rows.size(); ++row) {
+                std::size_t at = 0;
+                for (const float value : known.row(row)) more(row, at++) = value;
+                for (std::size_t i = 0; i < times.columns; ++i) {
+                    if (i != subject) more(row, at++) = times(row, i);
+                }
+            }
+            return more;
+        };
+        const auto target = [&](std::vector<std::size_t> const& rows) {
+            ps::Table one(rows.size(), 1);
+            for (std::size_t row = 0; row < rows.size(); ++row) one(row, 0) = platform.layout_times(rows[row], subject);
+            return one;
+        };
+        const Samples samples{features(split.train), target(split.train), features(split.validation),
+                              target(split.validation)};
+        const ps::Table one =
+            fit(Kind::ours, samples, ps::LayoutFeatures::raw, {}, effort).predict(features(split.test));
+        for (std::size_t row = 0; row < one.rows(); ++row) predicted(row, subject) = one(row, 0);
+    }
+    return to_json(ps::evaluate(test, predicted));
+}
+
+/// On AMD: the error of all primitives, and what GoogLeNet loses; changes of layout as measured.
+ps::Json try_on_amd(Sources& sources, AnyRegression const& model) {
+    World const& world = sources.world();
+    const ps::Evaluation evaluation = judge(world.amd.primitives, world.amd.features, sources.split().test, model);
+    return ps::Json::Object{{"primitives", to_json(evaluation)},
+                            {"increase", increase_percent(world, world.amd, world.network("googlenet"), model)}};
+}
+
+/// So many rows of each part, drawn by the subset's number alone: all methods see the same ones. The validation rows
+/// that decide when to stop are as few in proportion.
+Samples draw_samples(Sources const& sources, int fraction, std::size_t subset) {
+    const ps::Split split = ps::split_rows(sources.world().amd.primitives.rows(), sources.effort().seed);
+    ps::Split some;
+    const auto draw = [&](std::vector<std::size_t> const& from, std::vector<std::size_t>& to, std::uint64_t seed) {
+        const auto wanted = static_cast<std::size_t>(std::lround(static_cast<double>(from.size()) * fraction / 1000));
+        const std::vector<std::size_t> order = ps::shuffled(from.size(), seed);
+        for (std::size_t i = 0; i < std::max<std::size_t>(wanted, 1); ++i) to.push_back(from[order[i]]);
+    };
+    const std::uint64_t seed = sources.effort().seed * 1'000'003 + 2 * subset;
+    draw(split.train, some.train, seed);
+    draw(split.validation, some.validation, seed + 1);
+    return primitive_samples(sources.world().amd, some);
+}
+
+/// Table 5: everything but one family's times is taken away.
+ps::Json tune_with_family(Sources& sources, std::string_view family) {
+    Platform const& amd = sources.world().amd;
+    Samples samples = primitive_samples(amd, sources.split());
+    for (ps::Table* targets : {&samples.targets, &samples.validation_targets}) {
+        for (std::size_t i = 0; i < targets->values.size(); ++i) {
+            if (amd.families[i % targets->columns] != family) targets->values[i] = std::nanf("");
+        }
+    }
+    return ps::Json::Object{
+        {"primitives", to_json(judge(amd.primitives, amd.features, sources.split().test, tune(sources, samples)))}};
+}
+
+/// Seconds on a core of 2020 or so; for the time that is left, nothing else.
+double typical_seconds(Kind kind, bool quick) {
+    constexpr std::array<double, kinds.size()> whole{1, 600, 300, 120, 200, 150}, rough{1, 8, 3, 3, 3, 4};
+    return quick ? rough[static_cast<std::size_t>(kind)] : whole[static_cast<std::size_t>(kind)];
+}
+double typical_seconds(Method method, int fraction, bool quick) {
+    const double share = fraction / 1000.0;
+    switch (method) {
+        case Method::scratch_nn2:
+        case Method::tuned_nn2:
+            return quick ? 0.3 + 20 * share : 2 + 250 * share;
+        case Method::factor_nn2:
+        case Method::factor_ours:
+            return 0.5;
+        case Method::scratch_ours:
+            return 1 + 200 * share;
+        case Method::transferred:
+            break;
+    }
+    return 2 + 200 * share;
+}
+
+}  // namespace
+
+std::string_view to_string_view(Method method) {
+    constexpr std::array<std::string_view, methods.size()> names{
+        "NN2 from scratch", "NN2 fine-tuned", "NN2 x factor", "ours from scratch", "ours x factor", "ours transferred"};
+    return names[static_cast<std::size_t>(method)];
+}
+
+std::vector<int> fractions(Effort const& effort) {
+    return effort.quick ? std::vector<int>{1, 10, 25} : std::vector<int>{1, 10, 25, 50, 100, 250};
+}
+std::size_t subsets(Effort const& effort) { return effort.quick ? 5 : 25; }
+
+std::string model_experiment(Kind kind, std::string_view platform, std::uint64_t seed) {
+    return ps::join("model ", to_string_view(kind), " of ", platform, ", seed ", seed);
+}
+std::string noise_experiment(std::string_view platform, std::uint64_t seed) {
+    return ps::join("noise of layouts of ", platform, ", seed ", seed);
+}
+std::string direct_experiment(Kind source) { return ps::join("Intel's ", to_string_view(source), " on AMD"); }
+std::string subset_experiment(Method method, int fraction, std::size_t subset) {
+    return ps::join(to_string_view(method), ", ", fraction, " per mille, subset ", subset);
+}
+std::string family_experiment(std::string_view family) { return ps::join("NN2 fine-tuned with ", family); }
+
+std::vector<Experiment> list_experiments(World const& world, Effort const& effort) {
+    const auto sources = std::make_shared<Sources>(world, effort);
+    std::vector<Experiment> list;
+    for (std::uint64_t seed = effort.seed; seed < effort.seed + effort.seeds(); ++seed) {
+        for (Platform const* platform : {&world.intel, &world.amd}) {
+            for (const Kind kind : {Kind::lin, Kind::ours, Kind::boosted, Kind::forest, Kind::nn2, Kind::nn1}) {
+                list.push_back({model_experiment(kind, platform->name, seed), typical_seconds(kind, effort.quick),
+                                [&world, effort, kind, name = platform->name, seed] {
+                                    return try_model(world, effort, kind, name, seed);
+                                }});
+            }
+            list.push_back(
+                {noise_experiment(platform->name, seed), effort.quick ? 1.0 : 5.0,
+                 [&world, effort, name = platform->name, seed] { return estimate_noise(world, effort, name, seed); }});
+        }
+        if (seed != effort.seed) continue;
+        for (const Kind kind : {Kind::nn2, Kind::ours}) {
+            list.push_back({direct_experiment(kind), typical_seconds(kind, effort.quick),  // fitted here
+                            [sources, kind] { return try_on_amd(*sources, sources->regression(kind)); }});
+        }
+        for (const int fraction : fractions(effort)) {
+            for (std::size_t subset = 0; subset < subsets(effort); ++subset) {
+                for (const Method method : methods) {
+                    list.push_back({subset_experiment(method, fraction, subset),
+                                    typical_seconds(method, fraction, effort.quick),
+                                    [sources, method, fraction, subset] {
+                                        const Samples samples = draw_samples(*sources, fraction, subset);
+                                        return try_on_amd(*sources, learn_by(method, *sources, samples));
+                                    }});
+                }
+            }
+        }
+        for (const std::string_view family : families) {
+            list.push_back({family_experiment(family), effort.quick ? 2.0 : 150.0,
+                            [sources, family] { return tune_with_family(*sources, family); }});
+        }
+    }
+    return list;
+}
+
+}  // namespace cli::reproduce

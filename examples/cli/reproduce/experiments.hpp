@@ -1,0 +1,47 @@
+#pragma once
+
+#include "models.hpp"
+#include "platform.hpp"
+
+#include <primsel/io/json.hpp>
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cli::reproduce {
+
+/// Something that takes seconds to minutes and depends on nothing but the data, the settings and its name.
+struct Experiment {
+    std::string name;
+    /// About what it takes on one core, in seconds.
+    double seconds;
+    std::function<ps::Json()> run;
+};
+
+/// Ways from few measurements of AMD to a model of it.
+enum class Method { scratch_nn2, tuned_nn2, factor_nn2, scratch_ours, factor_ours, transferred };
+inline constexpr std::array methods{Method::scratch_nn2,  Method::tuned_nn2,   Method::factor_nn2,
+                                    Method::scratch_ours, Method::factor_ours, Method::transferred};
+[[nodiscard]] std::string_view to_string_view(Method method);
+
+/// Of the training rows, in tenths of a percent.
+[[nodiscard]] std::vector<int> fractions(Effort const& effort);
+[[nodiscard]] std::size_t subsets(Effort const& effort);
+inline constexpr std::array<std::string_view, 7> families{"direct", "im2", "kn2", "wino3", "wino5", "conv-1x1", "mec"};
+
+// The names of the experiments.
+[[nodiscard]] std::string model_experiment(Kind kind, std::string_view platform, std::uint64_t seed);
+[[nodiscard]] std::string noise_experiment(std::string_view platform, std::uint64_t seed);
+[[nodiscard]] std::string direct_experiment(Kind source);
+[[nodiscard]] std::string subset_experiment(Method method, int fraction, std::size_t subset);
+[[nodiscard]] std::string family_experiment(std::string_view family);
+
+/// All of them, the quick and telling ones first. The world must outlive them.
+[[nodiscard]] std::vector<Experiment> list_experiments(World const& world, Effort const& effort);
+
+}  // namespace cli::reproduce

@@ -1,0 +1,240 @@
+#include "models.hpp"
+
+#include <primsel/core/timer.hpp>
+#include <primsel/cost/forest.hpp>
+#include <primsel/cost/gaussian_process.hpp>
+#include <primsel/cost/learned.hpp>
+#include <primsel/cost/linear.hpp>
+#include <primsel/pbqp/exact.hpp>
+#include <primsel/plan/make_plan.hpp>
+#include <primsel/plan/reprice.hpp>
+
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace cli::reproduce {
+namespace {
+
+using Learned = ps::Learned<AnyRegression, Truth>;
+
+ps::Table first_columns(ps::Table const& table, std::size_t columns) {
+    ps::Table some(table.rows(), columns);
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+        for (std::size_t i = 0; i < columns; ++i) some(row, i) = table(row, i);
+    }
+    return some;
+}
+ps::Table column(ps::Table const& table, std::size_t at) {
+    ps::Table one(table.rows(), 1);
+    for (std::size_t row = 0; row < table.rows(); ++row) one(row, 0) = table(row, at);
+    return one;
+}
+
+/// A model that may be large is shared by the copies of its regression.
+template <class Model>
+AnyRegression shared(Model model) {
+    return {
+        [model = std::make_shared<const Model>(std::move(model))](ps::Table const& x) { return model->predict(x); }};
+}
+template <class Model>
+AnyRegression shared_raw(Model model, std::size_t raw) {
+    return {[model = std::make_shared<const Model>(std::move(model)), raw](ps::Table const& x) {
+        return model->predict(first_columns(x, raw));
+    }};
+}
+
+/// A network for each target.
+struct Nn1 {
+    std::vector<ps::Mlp> nets;
+
+    [[nodiscard]] ps::Table predict(ps::Table const& features) const {
+        ps::Table result(features.rows(), nets.size());
+        for (std::size_t i = 0; i < nets.size(); ++i) {
+            const ps::Table one = nets[i].predict(features);
+            for (std::size_t row = 0; row < one.rows(); ++row) result(row, i) = one(row, 0);
+        }
+        return result;
+    }
+};
+
+/// The rows that have the target, or nothing.
+std::vector<std::size_t> measured_rows(ps::Table const& targets, std::size_t target) {
+    std::vector<std::size_t> rows;
+    for (std::size_t row = 0; row < targets.rows(); ++row) {
+        if (!std::isnan(targets(row, target))) rows.push_back(row);
+    }
+    return rows;
+}
+
+Nn1 fit_nn1(Samples const& samples, std::size_t raw, Effort const& effort) {
+    const ps::Table x = first_columns(samples.features, raw), vx = first_columns(samples.validation_features, raw);
+    ps::Sequential executor;
+    Nn1 model;
+    for (std::size_t target = 0; target < samples.targets.columns; ++target) {
+        const auto rows = measured_rows(samples.targets, target),
+                   validation = measured_rows(samples.validation_targets, target);
+        model.nets.push_back(ps::Mlp::fit(
+            x.select(rows), column(samples.targets, target).select(rows), vx.select(validation),
+            column(samples.validation_targets, target).select(validation), effort.nn1(rows.size()), executor));
+    }
+    return model;
+}
+
+/// Predictions, where there are measurements to judge them by.
+class Guess {
+public:
+    static constexpr std::string_view name = "guess";
+
+    Guess(Learned learned, Truth truth) : learned_(std::move(learned)), truth_(std::move(truth)) {}
+
+    void predict(ps::Kernels const& kernels, std::span<const ps::ConvQuery> queries, std::span<double> seconds) {
+        std::vector<ps::ConvQuery> published(queries.begin(), queries.end());
+        for (ps::ConvQuery& query : published) query.shape = as_published(query.shape);
+        learned_.predict(kernels, std::span<const ps::ConvQuery>(published), seconds);
+        std::vector<double> measured(queries.size());
+        truth_.predict(kernels, queries, std::span(measured));
+        for (std::size_t i = 0; i < measured.size(); ++i) {
+            if (measured[i] >= ps::Recorded::beyond) seconds[i] = measured[i];
+        }
+    }
+    template <class Query>
+    void predict(ps::Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
+        learned_.predict(kernels, queries, seconds);
+    }
+
+private:
+    Learned learned_;
+    Truth truth_;
+};
+
+Learned learned_of(Platform const& platform, AnyRegression const& primitives, AnyRegression const* layouts) {
+    ps::Trained<AnyRegression> changes{{}, {}};
+    if (layouts != nullptr) changes = {platform.layouts.subjects, *layouts};
+    return {{platform.primitives.subjects, primitives}, std::move(changes), platform.truth};
+}
+
+/// Some 300 steps, whatever the number of rows.
+void make_quick(ps::MlpOptions& options, std::size_t rows) {
+    options.batch = 128;
+    options.most_epochs = std::clamp<std::size_t>(300 * options.batch / std::max<std::size_t>(rows, 1), 1, 120);
+    options.one_cycle = true;
+}
+
+}  // namespace
+
+double cpu_seconds() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+ps::Table AnyRegression::predict(ps::Table const& features) const {
+    ps::Table result = tell(features);
+    for (float& value : result.values) {
+        if (!std::isfinite(value)) value = 0;  // the logarithm of a second
+    }
+    return result;
+}
+
+std::string_view to_string_view(Kind kind) {
+    constexpr std::array<std::string_view, kinds.size()> names{"Lin", "NN1", "NN2", "Forest", "Boosted trees", "ours"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+ps::Split Effort::split(std::size_t rows, std::uint64_t by) const {
+    ps::Split split = ps::split_rows(rows, by);
+    if (quick) split.train.resize(std::max<std::size_t>(split.train.size() / 3, 1));
+    return split;
+}
+ps::MlpOptions Effort::nn1(std::size_t rows) const {
+    ps::MlpOptions options = ps::MlpOptions::nn1();
+    options.seed = seed;
+    if (quick) make_quick(options, rows), options.learning_rate = 1e-2;
+    return options;
+}
+ps::MlpOptions Effort::nn2(std::size_t rows) const {
+    ps::MlpOptions options;
+    options.seed = seed;
+    if (quick) make_quick(options, rows);
+    return options;
+}
+
+Samples primitive_samples(Platform const& platform, ps::Split const& split) {
+    return {platform.features.select(split.train), platform.times.select(split.train),
+            platform.features.select(split.validation), platform.times.select(split.validation)};
+}
+Samples layout_samples(Platform const& platform, ps::Split const& split) {
+    return {platform.layout_features.select(split.train), platform.layout_times.select(split.train),
+            platform.layout_features.select(split.validation), platform.layout_times.select(split.validation)};
+}
+
+ps::Mlp fit_nn2(Samples const& samples, std::size_t raw, Effort const& effort) {
+    ps::Sequential executor;
+    return ps::Mlp::fit(first_columns(samples.features, raw), samples.targets,
+                        first_columns(samples.validation_features, raw), samples.validation_targets,
+                        effort.nn2(samples.features.rows()), executor);
+}
+AnyRegression as_regression(ps::Mlp mlp, std::size_t raw) { return shared_raw(std::move(mlp), raw); }
+
+AnyRegression fit(Kind kind, Samples const& samples, std::size_t raw, std::vector<std::string> const& labels,
+                  Effort const& effort) {
+    ps::Sequential executor;
+    switch (kind) {
+        case Kind::lin:
+            return shared_raw(ps::LinearRegression::fit(first_columns(samples.features, raw), samples.targets), raw);
+        case Kind::nn1:
+            return shared_raw(fit_nn1(samples, raw, effort), raw);
+        case Kind::nn2:
+            return as_regression(fit_nn2(samples, raw, effort), raw);
+        case Kind::forest: {
+            ps::ForestOptions options;
+            options.seed = effort.seed;
+            if (effort.quick) options.trees = 12;
+            return shared(ps::Forest::fit(samples.features, samples.targets, options, executor));
+        }
+        case Kind::boosted: {
+            ps::BoostingOptions options;
+            options.seed = effort.seed;
+            if (effort.quick) options.trees = 80, options.learning_rate = 0.2;
+            return shared(ps::BoostedTrees::fit(samples.features, samples.targets, options, executor));
+        }
+        case Kind::ours:
+            break;
+    }
+    ps::GaussianProcessOptions options{.rows = 400};
+    options.seed = effort.seed;
+    if (labels.empty()) options.steps = 150;
+    if (effort.quick) options.steps /= 2, options.rows = 200, options.shared_from = 0;
+    return shared(ps::GaussianProcess::fit(samples.features, samples.targets, labels, options, executor));
+}
+
+double increase_percent(World const& world, Platform const& platform, std::size_t network,
+                        AnyRegression const& primitives, AnyRegression const* layouts) {
+    Guess guess(learned_of(platform, primitives, layouts), platform.truth);
+    ps::Graph const& graph = world.networks[network].graph;
+    const ps::Plan plan = ps::make_plan(graph, platform.kernels, guess, ps::ExactPbqp{});
+    Truth truth = platform.truth;
+    return 100 * (ps::reprice(plan, graph, platform.kernels, truth) / platform.best[network] - 1);
+}
+
+SelectionTime time_selection(World const& world, Platform const& platform, std::size_t network,
+                             AnyRegression const& primitives, AnyRegression const& layouts, std::size_t plans) {
+    Learned learned = learned_of(platform, primitives, &layouts);
+    std::vector<double> predict, solve;
+    // What was interrupted by other programs does not count, unless nothing else is to be had.
+    for (std::size_t i = 0; i < 20 * plans && predict.size() < plans; ++i) {
+        const double cpu = cpu_seconds();
+        const ps::Timer timer;
+        const ps::Plan plan = ps::make_plan(world.networks[network].graph, platform.kernels, learned, ps::ExactPbqp{});
+        const double wall = timer.seconds();
+        if (cpu_seconds() - cpu < 0.9 * wall && i + plans < 20 * plans) continue;
+        predict.push_back(1e3 * plan.predict_seconds);
+        solve.push_back(1e3 * plan.solve_seconds);
+    }
+    return {ps::median(predict), ps::median(solve)};
+}
+
+}  // namespace cli::reproduce

@@ -1,0 +1,133 @@
+#include "platform.hpp"
+
+#include "../session.hpp"
+
+#include <primsel/cost/evaluate.hpp>
+#include <primsel/cost/features.hpp>
+#include <primsel/io/dataset.hpp>
+#include <primsel/network/simplify.hpp>
+#include <primsel/network/zoo/by_name.hpp>
+#include <primsel/pbqp/exact.hpp>
+#include <primsel/plan/make_plan.hpp>
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace cli::reproduce {
+namespace {
+
+/// FNV-1a.
+void add_to_fingerprint(std::uint64_t& sum, std::string_view text) {
+    for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+}
+
+ps::Dataset without_identities(ps::Dataset const& layouts) {
+    ps::Dataset some{
+        .inputs = layouts.inputs, .subjects = {}, .about = layouts.about, .configurations = {}, .seconds = {}};
+    std::vector<std::size_t> kept;
+    for (std::size_t i = 0; i < layouts.subjects.size(); ++i) {
+        std::string const& subject = layouts.subjects[i];
+        const std::size_t to = subject.find("-to-");
+        if (to != std::string::npos && subject.substr(0, to) == subject.substr(to + 4)) continue;
+        kept.push_back(i);
+        some.subjects.push_back(subject);
+    }
+    for (std::size_t row = 0; row < layouts.rows(); ++row) {
+        std::vector<double> times;
+        for (const std::size_t i : kept) times.push_back(layouts.time(row, i));
+        some.add(layouts.configuration(row), times);
+    }
+    return some;
+}
+
+void load(Platform& platform, std::string const& name, std::string const& prefix, std::uint64_t& fingerprint) {
+    platform.name = name;
+    const auto read = [&](const char* what) {
+        const std::string path = prefix + what;
+        const ps::SharedBytes file = ps::read_file(path);
+        add_to_fingerprint(fingerprint, file.text());
+        return ps::parse_dataset(path, file.text());
+    };
+    platform.primitives = read("_primitives.csv");
+    platform.layouts = without_identities(read("_layouts.csv"));
+    if (platform.primitives.inputs.size() != 5 || platform.layouts.inputs.size() != 2) {
+        ps::fail(prefix, "_*.csv: primitives are measured by c, k, im, f, s and layouts by c, im");
+    }
+    if (platform.primitives.rows() < 100 || platform.layouts.rows() < 30) {
+        ps::fail(prefix, "_*.csv: ", platform.primitives.rows(), " and ", platform.layouts.rows(),
+                 " rows are too few to learn from");
+    }
+    platform.features = ps::features_of(platform.primitives);
+    platform.times = ps::log_times(platform.primitives);
+    platform.layout_features = ps::features_of(platform.layouts);
+    platform.layout_times = ps::log_times(platform.layouts);
+    for (std::string const& id : platform.primitives.subjects) {
+        platform.families.emplace_back(to_string_view(ps::family_of_id(id)));
+    }
+    platform.kernels = kernels();
+    for (ps::PrimitiveEntry const& entry : platform.kernels.primitives) {
+        if (platform.primitives.find(entry.id) < platform.primitives.subjects.size()) platform.entries.push_back(entry);
+    }
+    platform.kernels.primitives = platform.entries;
+    platform.truth = Truth(ps::Recorded(platform.primitives, platform.layouts));
+}
+
+}  // namespace
+
+ps::ConvShape as_published(ps::ConvShape const& shape) {
+    ps::ConvShape published = shape;
+    if (shape.fh == 1 && shape.fw == 1) published.stride_h = published.stride_w = 1;
+    published.pad_top = published.pad_bottom = shape.fh / 2;
+    published.pad_left = published.pad_right = shape.fw / 2;
+    return published;
+}
+
+void Truth::predict(ps::Kernels const& kernels, std::span<const ps::ConvQuery> queries,
+                    std::span<double> seconds) const {
+    std::vector<ps::ConvQuery> published(queries.begin(), queries.end());
+    for (ps::ConvQuery& query : published) query.shape = as_published(query.shape);
+    recorded_->predict(kernels, std::span<const ps::ConvQuery>(published), seconds);
+}
+
+World::World(std::string const& folder) {
+    struct stat status {};
+    const std::string inside = folder + "/mulder2020";
+    const std::string files = ::stat(inside.c_str(), &status) == 0 ? inside : folder;
+    std::uint64_t sum = 0xcbf29ce484222325;
+    load(intel, "Intel", files + "/intel", sum);
+    load(amd, "AMD", files + "/amd", sum);
+    if (intel.primitives.configurations != amd.primitives.configurations) {
+        ps::fail(files, ": Intel's and AMD's configurations differ, so that tests of one may be training of the other");
+    }
+    for (std::string const& id : amd.primitives.subjects) {
+        if (intel.primitives.find(id) == intel.primitives.subjects.size()) {
+            ps::fail(files, ": ", id, " was measured on AMD and not on Intel");
+        }
+    }
+    std::array<char, 16> digits{};
+    fingerprint.assign(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), sum, 16).ptr);
+
+    for (ps::zoo::Entry const& entry : ps::zoo::entries) {
+        networks.push_back({std::string(entry.name), ps::simplify(entry.graph())});
+    }
+    for (Platform* platform : {&intel, &amd}) {
+        for (Network const& one : networks) {
+            const ps::Plan plan = ps::make_plan(one.graph, platform->kernels, platform->truth, ps::ExactPbqp{});
+            if (plan.total_seconds >= ps::Recorded::beyond) {
+                ps::fail(files, ": ", platform->name, " has no measurement for a layer of ", one.name);
+            }
+            platform->best.push_back(plan.total_seconds);
+        }
+    }
+}
+
+std::size_t World::network(std::string_view name) const {
+    const auto found = std::ranges::find(networks, name, &Network::name);
+    if (found == networks.end()) ps::fail("reproduce: no network is named ", name);
+    return static_cast<std::size_t>(found - networks.begin());
+}
+
+}  // namespace cli::reproduce

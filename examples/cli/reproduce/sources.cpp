@@ -1,0 +1,53 @@
+#include "sources.hpp"
+
+#include <primsel/cost/features.hpp>
+
+#include <utility>
+
+namespace cli::reproduce {
+
+Sources::Sources(World const& world, Effort const& effort)
+    : world_(world), effort_(effort), split_(effort.split(world.amd.primitives.rows(), effort.seed)) {
+    for (std::string const& id : world.amd.primitives.subjects) positions_.push_back(world.intel.primitives.find(id));
+}
+
+ps::Mlp const& Sources::nn2() {
+    std::call_once(nn2_once_, [this] {
+        nn2_ = fit_nn2(primitive_samples(world_.intel, split_), ps::ConvFeatures::raw, effort_);
+        nn2_regression_ = of_amd(as_regression(*nn2_, ps::ConvFeatures::raw));
+    });
+    return *nn2_;
+}
+
+AnyRegression Sources::regression(Kind kind) {
+    if (kind == Kind::nn2) {
+        static_cast<void>(nn2());
+        return *nn2_regression_;
+    }
+    std::call_once(ours_once_, [this] {
+        ours_ = of_amd(fit(Kind::ours, primitive_samples(world_.intel, split_), ps::ConvFeatures::raw,
+                           world_.intel.families, effort_));
+    });
+    return *ours_;
+}
+
+AnyRegression Sources::of_amd(AnyRegression intel) const {
+    return {[intel = std::move(intel), positions = positions_](ps::Table const& x) {
+        const ps::Table all = intel.predict(x);
+        ps::Table some(x.rows(), positions.size());
+        for (std::size_t row = 0; row < some.rows(); ++row) {
+            for (std::size_t i = 0; i < positions.size(); ++i) some(row, i) = all(row, positions[i]);
+        }
+        return some;
+    }};
+}
+
+ps::Table Sources::among_intel(ps::Table const& amd) const {
+    ps::Table all(amd.rows(), world_.intel.primitives.subjects.size());
+    for (std::size_t row = 0; row < amd.rows(); ++row) {
+        for (std::size_t i = 0; i < positions_.size(); ++i) all(row, positions_[i]) = amd(row, i);
+    }
+    return all;
+}
+
+}  // namespace cli::reproduce

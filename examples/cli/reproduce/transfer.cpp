@@ -1,0 +1,68 @@
+#include "transfer.hpp"
+
+#include <primsel/cost/features.hpp>
+#include <primsel/cost/gaussian_process.hpp>
+#include <primsel/cost/transfer.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace cli::reproduce {
+namespace {
+
+template <class Model>
+AnyRegression shared(Model model) {
+    return {
+        [model = std::make_shared<const Model>(std::move(model))](ps::Table const& x) { return model->predict(x); }};
+}
+
+AnyRegression factor(Sources& sources, Kind source, Samples const& samples) {
+    return shared(ps::FactorCorrected(sources.regression(source), samples.features, samples.targets));
+}
+
+ps::Table raw(ps::Table const& features) {
+    ps::Table some(features.rows(), ps::ConvFeatures::raw);
+    for (std::size_t row = 0; row < some.rows(); ++row) {
+        for (std::size_t i = 0; i < some.columns; ++i) some(row, i) = features(row, i);
+    }
+    return some;
+}
+
+}  // namespace
+
+AnyRegression tune(Sources& sources, Samples const& samples) {
+    ps::Mlp mlp = sources.nn2();
+    ps::MlpOptions options = sources.effort().nn2(samples.features.rows());
+    options.learning_rate /= 10;
+    ps::Sequential executor;
+    mlp.fine_tune(raw(samples.features), sources.among_intel(samples.targets), raw(samples.validation_features),
+                  sources.among_intel(samples.validation_targets), options, executor);
+    return sources.of_amd(as_regression(std::move(mlp), ps::ConvFeatures::raw));
+}
+
+AnyRegression learn_by(Method method, Sources& sources, Samples const& samples) {
+    std::vector<std::string> const& labels = sources.world().amd.families;
+    ps::Sequential executor;
+    switch (method) {
+        case Method::scratch_nn2:
+            return as_regression(fit_nn2(samples, ps::ConvFeatures::raw, sources.effort()), ps::ConvFeatures::raw);
+        case Method::tuned_nn2:
+            return tune(sources, samples);
+        case Method::factor_nn2:
+            return factor(sources, Kind::nn2, samples);
+        case Method::scratch_ours: {
+            // Few samples: those of a family are fitted together.
+            ps::GaussianProcessOptions options{.rows = 400, .shared_from = 0};
+            options.seed = sources.effort().seed;
+            return shared(ps::GaussianProcess::fit(samples.features, samples.targets, labels, options, executor));
+        }
+        case Method::factor_ours:
+            return factor(sources, Kind::ours, samples);
+        case Method::transferred:
+            break;
+    }
+    return shared(ps::Transferred<AnyRegression>::fit(sources.regression(Kind::ours), samples.features, samples.targets,
+                                                      labels, executor));
+}
+
+}  // namespace cli::reproduce

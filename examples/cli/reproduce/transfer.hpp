@@ -1,0 +1,13 @@
+// Models of AMD from Intel's and few measurements of AMD.
+#pragma once
+
+#include "experiments.hpp"
+#include "sources.hpp"
+
+namespace cli::reproduce {
+
+[[nodiscard]] AnyRegression learn_by(Method method, Sources& sources, Samples const& samples);
+/// Intel's NN2 trained on with those samples, at a tenth of the learning rate.
+[[nodiscard]] AnyRegression tune(Sources& sources, Samples const& samples);
+
+}  // namespace cli::reproduce
