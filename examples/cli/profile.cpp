@@ -1,6 +1,7 @@
 // primsel profile --out profile.csv [--layouts-out layouts.csv]: times every primitive on the convolutions of the
 // networks, row by row, and goes on where it was stopped.
 #include "commands.hpp"
+#include "progress.hpp"
 #include "session.hpp"
 #include "text.hpp"
 
@@ -13,7 +14,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -124,35 +124,7 @@ private:
     struct sigaction before_[2];
 };
 
-std::string hours(double seconds) {
-    const auto minutes = static_cast<long>(std::lround(seconds / 60));
-    if (minutes == 0) return ps::join(std::lround(seconds), " s");
-    return minutes < 60 ? ps::join(minutes, " min") : ps::join(minutes / 60, " h ", minutes % 60, " min");
-}
-
 int percent(double share) { return static_cast<int>(std::lround(100 * share)); }
-
-/// A line on the standard error after each row; a line a minute where that is not a terminal.
-class RowProgress {
-public:
-    RowProgress() : terminal_(isatty(STDERR_FILENO) == 1) {}
-    RowProgress(RowProgress const&) = delete;
-    RowProgress& operator=(RowProgress const&) = delete;
-    ~RowProgress() {
-        if (terminal_ && shown_) std::fputs("\r\x1b[K", stderr);
-    }
-    void show(std::string const& text) {
-        if (!terminal_ && since_.seconds() < 60) return;
-        since_.restart();
-        std::fprintf(stderr, terminal_ ? "\r\x1b[K%s" : "%s\n", text.c_str());
-        std::fflush(stderr);
-        shown_ = true;
-    }
-
-private:
-    bool terminal_, shown_ = false;
-    ps::Timer since_;
-};
 
 /// A file and how far it has come.
 struct Part {
@@ -198,7 +170,7 @@ public:
                 timer.seconds() / static_cast<double>(part.now) * static_cast<double>(part.total - part.done);
             progress_.show(ps::join(part.what, ": ", part.done, " of ", part.total, ", ",
                                     percent(profiler_.quiet_share()), " % of runs undisturbed, ",
-                                    hours(std::min(left, options_.budget - whole_.seconds())), " left"));
+                                    duration(std::min(left, options_.budget - whole_.seconds())), " left"));
         }
         return part;
     }
@@ -218,7 +190,7 @@ private:
     std::vector<ps::PrimitiveEntry> primitives_;
     ps::Profiler<> profiler_;
     std::map<std::string, std::string> about_;
-    RowProgress progress_;
+    ProgressLine progress_;
 };
 
 std::vector<Part> append_all(Profiling& profiling, ProfilingOptions const& options) {
@@ -277,7 +249,7 @@ void profile(ProfilingOptions const& options) {
         print(
             ps::join(part.path, ": ", part.done, " of ", part.total, ' ', part.what, ", ", part.now, " of them now\n"));
     }
-    print(ps::join(hours(seconds), ", ", runs, " runs, ", percent(quiet), " % of them undisturbed",
+    print(ps::join(duration(seconds), ", ", runs, " runs, ", percent(quiet), " % of them undisturbed",
                    complete ? "\n" : "; the same command goes on from there\n"));
 }
 

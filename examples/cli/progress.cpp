@@ -1,7 +1,10 @@
 #include "progress.hpp"
 
+#include <primsel/core/error.hpp>
+
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -23,6 +26,26 @@ void Progress::tick() {
     const std::string bar(static_cast<std::size_t>(width * percent / 100), '#');
     std::fprintf(stderr, "\r%s [%-*s] %d %%", what_.c_str(), width, bar.c_str(), percent);
     std::fflush(stderr);
+}
+
+ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1) {}
+
+ProgressLine::~ProgressLine() {
+    if (terminal_ && shown_) std::fputs("\r\x1b[K", stderr);
+}
+
+void ProgressLine::show(std::string const& text) {
+    if (!terminal_ && since_.seconds() < 60) return;
+    since_.restart();
+    std::fprintf(stderr, terminal_ ? "\r\x1b[K%s" : "%s\n", text.c_str());
+    std::fflush(stderr);
+    shown_ = true;
+}
+
+std::string duration(double seconds) {
+    const auto minutes = static_cast<long>(std::lround(seconds / 60));
+    if (minutes == 0) return primsel::join(std::lround(seconds), " s");
+    return minutes < 60 ? primsel::join(minutes, " min") : primsel::join(minutes / 60, " h ", minutes % 60, " min");
 }
 
 }  // namespace cli

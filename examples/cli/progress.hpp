@@ -1,5 +1,7 @@
 #pragma once
 
+#include <primsel/core/timer.hpp>
+
 #include <cstddef>
 #include <string>
 
@@ -23,5 +25,23 @@ private:
     int shown_ = -1;
     bool visible_;
 };
+
+/// A line on the standard error that work of hours rewrites; a new one each minute where that is not a terminal.
+class ProgressLine {
+public:
+    ProgressLine();
+    ProgressLine(ProgressLine const&) = delete;
+    ProgressLine& operator=(ProgressLine const&) = delete;
+    ~ProgressLine();
+
+    void show(std::string const& text);
+
+private:
+    bool terminal_, shown_ = false;
+    primsel::Timer since_;
+};
+
+/// "40 s", "12 min", "3 h 5 min".
+[[nodiscard]] std::string duration(double seconds);
 
 }  // namespace cli

@@ -225,12 +225,12 @@ SelectionTime time_selection(World const& world, Platform const& platform, std::
     Learned learned = learned_of(platform, primitives, &layouts);
     std::vector<double> predict, solve;
     // What was interrupted by other programs does not count, unless nothing else is to be had.
-    for (std::size_t i = 0; i < 20 * plans && predict.size() < plans; ++i) {
+    for (std::size_t i = 0; i < 3 * plans && predict.size() < plans; ++i) {
         const double cpu = cpu_seconds();
         const ps::Timer timer;
         const ps::Plan plan = ps::make_plan(world.networks[network].graph, platform.kernels, learned, ps::ExactPbqp{});
         const double wall = timer.seconds();
-        if (cpu_seconds() - cpu < 0.9 * wall && i + plans < 20 * plans) continue;
+        if (cpu_seconds() - cpu < 0.9 * wall && i + plans < 3 * plans) continue;
         predict.push_back(1e3 * plan.predict_seconds);
         solve.push_back(1e3 * plan.solve_seconds);
     }

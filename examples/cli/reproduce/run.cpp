@@ -1,5 +1,6 @@
 #include "reproduce.hpp"
 
+#include "../progress.hpp"
 #include "../text.hpp"
 #include "experiments.hpp"
 #include "figures.hpp"
@@ -13,11 +14,9 @@
 #include <Eigen/Core>
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <mutex>
@@ -27,34 +26,6 @@
 
 namespace cli::reproduce {
 namespace {
-
-std::string duration(double seconds) {
-    const auto minutes = static_cast<long>(std::lround(seconds / 60));
-    if (minutes == 0) return ps::join(std::lround(seconds), " s");
-    return minutes < 60 ? ps::join(minutes, " min") : ps::join(minutes / 60, " h ", minutes % 60, " min");
-}
-
-/// A line on the standard error; a line a minute where that is not a terminal.
-class Line {
-public:
-    Line() : terminal_(isatty(STDERR_FILENO) == 1) {}
-    Line(Line const&) = delete;
-    Line& operator=(Line const&) = delete;
-    ~Line() {
-        if (terminal_ && shown_) std::fputs("\r\x1b[K", stderr);
-    }
-    void show(std::string const& text) {
-        if (!terminal_ && since_.seconds() < 60) return;
-        since_.restart();
-        std::fprintf(stderr, terminal_ ? "\r\x1b[K%s" : "%s\n", text.c_str());
-        std::fflush(stderr);
-        shown_ = true;
-    }
-
-private:
-    bool terminal_, shown_ = false;
-    ps::Timer since_;
-};
 
 /// The report as far as it is: someone who waits can look.
 class Output {
@@ -154,7 +125,7 @@ private:
     std::size_t total_, done_ = 0, next_ = 0;
     double left_seconds_ = 0, done_seconds_ = 0;
     ps::Timer timer_, since_report_;
-    Line line_;
+    ProgressLine line_;
     std::exception_ptr fault_;
     std::mutex mutex_;
 };
