@@ -38,13 +38,12 @@ struct Samples {
 
 /// The root mean square of the errors of one target, relative to the deviation of the target itself.
 double error(ps::Table const& predicted, ps::Table const& wanted, std::size_t target) {
-    double squares = 0, mean = 0, spread = 0, count = 0;
+    double squares = 0, mean = 0, spread = 0;
     for (std::size_t row = 0; row < wanted.rows(); ++row) mean += wanted(row, target);
     mean /= static_cast<double>(wanted.rows());
     for (std::size_t row = 0; row < wanted.rows(); ++row) {
         squares += std::pow(predicted(row, target) - wanted(row, target), 2);
         spread += std::pow(wanted(row, target) - mean, 2);
-        count += 1;
     }
     return std::sqrt(squares / spread);
 }
