@@ -133,12 +133,13 @@ TEST_CASE("records are looked up; what was not measured is beyond reach") {
     const ps::Recorded recorded(primitives, layouts);
 
     const ps::ConvShape shape = laws::conv(14, 16, 8, 3);
-    ps::ConvShape other = shape, grouped = shape;
-    other.k = 9, grouped.groups = 2;
+    ps::ConvShape other = shape, grouped = shape, dilated = shape;
+    other.k = 9, grouped.groups = 2, dilated.dilation_h = 2;
     const std::vector<ps::ConvQuery> queries{
-        {shape, primitive("direct-sum2d")}, {laws::conv(14, 16, 8, 3, 1, 2), primitive("direct-sum2d")},
-        {shape, primitive("kn2row")},       {shape, primitive("mec-col")},
-        {other, primitive("direct-sum2d")}, {grouped, primitive("direct-sum2d")}};
+        {shape, primitive("direct-sum2d")},  {laws::conv(14, 16, 8, 3, 1, 2), primitive("direct-sum2d")},
+        {shape, primitive("kn2row")},        {shape, primitive("mec-col")},
+        {other, primitive("direct-sum2d")},  {grouped, primitive("direct-sum2d")},
+        {dilated, primitive("direct-sum2d")}};
     std::vector<double> seconds(queries.size());
     recorded.predict(kernels, std::span<const ps::ConvQuery>(queries), std::span(seconds));
     CHECK(seconds[0] == doctest::Approx(3e-5));

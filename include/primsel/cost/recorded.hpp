@@ -39,7 +39,8 @@ public:
             const std::size_t subject = primitives_.find(kernels.primitives[queries[i].primitive].id);
             const auto row = rows_.find({shape.c, shape.k, shape.h, shape.fh, shape.stride_h});
             const bool known = row != rows_.end() && subject < primitives_.subjects.size() && shape.h == shape.w &&
-                               shape.fh == shape.fw && shape.stride_h == shape.stride_w && shape.groups == 1;
+                               shape.fh == shape.fw && shape.stride_h == shape.stride_w && shape.groups == 1 &&
+                               !shape.dilated();
             const double time = known ? primitives_.time(row->second, subject) : 0;
             seconds[i] = time > 0 ? shape.batch * time : beyond;
         }
