@@ -20,25 +20,12 @@ namespace {
 
 using Learned = ps::Learned<AnyRegression, Truth>;
 
-ps::Table first_columns(ps::Table const& table, std::size_t columns) {
-    ps::Table some(table.rows(), columns);
-    for (std::size_t row = 0; row < table.rows(); ++row) {
-        for (std::size_t i = 0; i < columns; ++i) some(row, i) = table(row, i);
-    }
-    return some;
-}
 ps::Table column(ps::Table const& table, std::size_t at) {
     ps::Table one(table.rows(), 1);
     for (std::size_t row = 0; row < table.rows(); ++row) one(row, 0) = table(row, at);
     return one;
 }
 
-/// A model that may be large is shared by the copies of its regression.
-template <class Model>
-AnyRegression shared(Model model) {
-    return {
-        [model = std::make_shared<const Model>(std::move(model))](ps::Table const& x) { return model->predict(x); }};
-}
 template <class Model>
 AnyRegression shared_raw(Model model, std::size_t raw) {
     return {[model = std::make_shared<const Model>(std::move(model)), raw](ps::Table const& x) {
@@ -124,6 +111,14 @@ void make_quick(ps::MlpOptions& options, std::size_t rows) {
 }
 
 }  // namespace
+
+ps::Table first_columns(ps::Table const& table, std::size_t columns) {
+    ps::Table some(table.rows(), columns);
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+        for (std::size_t i = 0; i < columns; ++i) some(row, i) = table(row, i);
+    }
+    return some;
+}
 
 double cpu_seconds() {
     timespec time{};

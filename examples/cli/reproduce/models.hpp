@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cli::reproduce {
@@ -24,6 +25,16 @@ struct AnyRegression {
 
     [[nodiscard]] ps::Table predict(ps::Table const& features) const;
 };
+
+/// A model that may be large is shared by the copies of its regression.
+template <class Model>
+[[nodiscard]] AnyRegression shared(Model model) {
+    return {
+        [model = std::make_shared<const Model>(std::move(model))](ps::Table const& x) { return model->predict(x); }};
+}
+
+/// Those that the paper's models see are the first.
+[[nodiscard]] ps::Table first_columns(ps::Table const& table, std::size_t columns);
 
 enum class Kind { lin, nn1, nn2, forest, boosted, ours };
 inline constexpr std::array kinds{Kind::lin, Kind::nn1, Kind::nn2, Kind::forest, Kind::boosted, Kind::ours};

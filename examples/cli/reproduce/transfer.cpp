@@ -4,29 +4,16 @@
 #include <primsel/cost/gaussian_process.hpp>
 #include <primsel/cost/transfer.hpp>
 
-#include <memory>
 #include <utility>
 
 namespace cli::reproduce {
 namespace {
 
-template <class Model>
-AnyRegression shared(Model model) {
-    return {
-        [model = std::make_shared<const Model>(std::move(model))](ps::Table const& x) { return model->predict(x); }};
-}
-
 AnyRegression factor(Sources& sources, Kind source, Samples const& samples) {
     return shared(ps::FactorCorrected(sources.regression(source), samples.features, samples.targets));
 }
 
-ps::Table raw(ps::Table const& features) {
-    ps::Table some(features.rows(), ps::ConvFeatures::raw);
-    for (std::size_t row = 0; row < some.rows(); ++row) {
-        for (std::size_t i = 0; i < some.columns; ++i) some(row, i) = features(row, i);
-    }
-    return some;
-}
+ps::Table raw(ps::Table const& features) { return first_columns(features, ps::ConvFeatures::raw); }
 
 }  // namespace
 

@@ -38,7 +38,6 @@ public:
         if (predicted > 0 && seconds > 0) process_.observe(*known.row, one.primitive, std::log(seconds / predicted));
     }
     [[nodiscard]] bool measured(ConvQuery const& query) { return at(query.shape).measured.contains(query.primitive); }
-    [[nodiscard]] std::size_t measurements() const { return process_.observations(); }
     /// Draws conclusions from what was learned; from time to time how far to trust the model, too.
     void update() {
         if (process_.observations() >= tune_at_) {
