@@ -77,6 +77,9 @@ TEST_CASE("a wrong dataset is refused with its line") {
     CHECK(message_of("c,im,x\n1,2\n3,4,5\n") == "times.csv: line 2: 2 cells where the header has 3");
     CHECK(message_of("c,im,x\n1,2,3,4\n") == "times.csv: line 2: more than 3 cells");
     CHECK(message_of("c,im,x\n1,2,-3\n") == "times.csv: line 2: x is '-3', no time in nanoseconds");
+    CHECK(message_of("c,im,x\n1,2,1e15\n") == "times.csv: line 2: x is '1e15', no time in nanoseconds");
+    CHECK(message_of("c,k,im,f,s,x\n2000000,1,9,3,1,5\n") == "times.csv: line 2: is no convolution");
+    CHECK(message_of("c,k,im,f,s,x\n1000000,1,999,999,1,5\n") == "times.csv: line 2: is no convolution");
     CHECK(message_of("c,im,x\n1,2,nan\n") == "times.csv: line 2: x is 'nan', no time in nanoseconds");
     CHECK(message_of("c,im,x\n1,99999999999,3\n") == "times.csv: line 2: im is '99999999999', no positive integer");
 }

@@ -1,12 +1,10 @@
-// Laws of Gaussian processes: of one function after another, and of many at once.
+// Laws of Gaussian processes.
 #include <primsel/cost/gaussian_process.hpp>
-#include <primsel/cost/multitask_process.hpp>
 
 #include <doctest/doctest.h>
 #include <primsel/core/thread_pool.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -62,12 +60,6 @@ bool same_bits(ps::Table const& a, ps::Table const& b) {
         if (std::bit_cast<std::uint32_t>(a.values[i]) != std::bit_cast<std::uint32_t>(b.values[i])) return false;
     }
     return a.values.size() == b.values.size();
-}
-
-std::array<float, ps::ConvFeatures::count> features_of(int c, int k, int im, int f) {
-    ps::ConvShape shape{.c = c, .k = k, .h = im, .w = im, .fh = f, .fw = f};
-    shape.pad_top = shape.pad_bottom = shape.pad_left = shape.pad_right = f / 2;
-    return ps::ConvFeatures::of(shape);
 }
 
 }  // namespace
@@ -128,62 +120,4 @@ TEST_CASE("a Gaussian process says nothing of what it never saw") {
     CHECK_FALSE(std::isnan(predicted(0, 0)));
     CHECK(std::isnan(predicted(0, 1)));
     CHECK(std::isnan(predicted(1, 0)));
-}
-
-TEST_CASE("a multitask process believes in the prediction until something is observed") {
-    ps::MultitaskProcess process({0, 0, 1});
-    const std::array<std::size_t, 3> all{0, 1, 2};
-    std::array<ps::Belief, 3> before{}, after{};
-    process.predict(features_of(64, 64, 28, 3), all, before);
-    for (ps::Belief const& belief : before) {
-        CHECK(belief.mean == 0);
-        CHECK(belief.variance > 0.1);
-    }
-    const std::size_t row = process.add_row(features_of(64, 64, 28, 3));
-    process.observe(row, 0, 0.8);
-    process.predict(features_of(64, 64, 28, 3), all, after);
-    CHECK(after[0].mean == 0);  // not before fit()
-    process.observe(row, 2, 0.0);
-    process.fit();
-    process.predict(features_of(64, 64, 28, 3), all, after);
-    CHECK(after[0].mean == doctest::Approx(0.8).epsilon(0.03));
-    CHECK(after[2].mean == doctest::Approx(0.0).scale(1).epsilon(0.03));
-    CHECK(after[0].variance < 0.01);
-    // A primitive of the same family more than one of another, and both less surely than what was observed.
-    CHECK(after[1].mean > after[2].mean + 0.2);
-    CHECK(after[1].mean < 0.8);
-    CHECK(after[1].variance > after[0].variance);
-    CHECK(after[1].variance < before[1].variance);
-    // The less sure, the less alike the configuration.
-    std::array<ps::Belief, 3> near{}, far{};
-    process.predict(features_of(96, 64, 28, 3), all, near);
-    process.predict(features_of(3, 2048, 224, 11), all, far);
-    CHECK(after[0].variance < near[0].variance);
-    CHECK(near[0].variance < far[0].variance);
-}
-
-TEST_CASE("a multitask process finds what a machine, a family, a primitive and a configuration add") {
-    // Primitive p of family p / 2 deviates by 0.5 + 0.2 (p / 2) - 0.1 (p % 2) + 0.1 log2(im / 14).
-    const auto deviation = [](std::size_t p, int im) {
-        return 0.5 + 0.2 * static_cast<double>(p / 2) - 0.1 * static_cast<double>(p % 2) + 0.1 * std::log2(im / 14.0);
-    };
-    ps::MultitaskProcess process({0, 0, 1, 1});
-    for (const int im : {7, 14, 28, 56, 112}) {
-        for (const int c : {16, 64, 256}) {
-            const std::size_t row = process.add_row(features_of(c, 64, im, 3));
-            for (std::size_t p = 0; p < 4; ++p) {
-                if ((row + p) % 3 != 0) process.observe(row, p, deviation(p, im));
-            }
-        }
-    }
-    process.tune();
-    process.fit();
-    const std::array<std::size_t, 4> all{0, 1, 2, 3};
-    std::array<ps::Belief, 4> beliefs{};
-    process.predict(features_of(128, 64, 40, 3), all, beliefs);
-    for (std::size_t p = 0; p < 4; ++p) {
-        CAPTURE(p);
-        CHECK(beliefs[p].mean == doctest::Approx(deviation(p, 40)).epsilon(0.04));
-        CHECK(beliefs[p].variance < 0.01);
-    }
 }

@@ -98,6 +98,24 @@ TEST_CASE("a learned model answers what it learned, each configuration once, and
     CHECK(seconds[3] == 1e6);
 }
 
+TEST_CASE("what is learned relative to another model multiplies what that predicts") {
+    std::size_t asked = 0;
+    Model model({{"direct-sum2d", "im2col-scan-ab-ki"}, {2, &asked}, true},
+                {{"chw-to-hwc", "hwc-to-chw"}, {2, &asked}, true}, Dear{});
+    const ps::ConvShape one = laws::conv(14, 16, 8, 3), batch = laws::conv(14, 16, 8, 3, 1, 4);
+    const std::vector<ps::ConvQuery> queries{{one, primitive("direct-sum2d")},
+                                             {batch, primitive("direct-sum2d")},
+                                             {one, primitive("im2col-scan-ab-ki")},
+                                             {one, primitive("mec-col")}};
+    const std::vector<double> seconds = laws::predict(model, kernels, queries);
+    const std::vector<double> wanted{16e6, 16e6, 1e6, 1e6};  // Dear knows of batches what they take
+    for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(seconds[i] == doctest::Approx(wanted[i]));
+    const std::vector<ps::TransformQuery> moves{{{12, 7, 7}, 2, layout("chw"), layout("hwc")},
+                                                {{12, 7, 7}, 1, layout("chw"), layout("hcw")}};
+    CHECK(laws::predict(model, kernels, moves)[0] == doctest::Approx(12e6));
+    CHECK(laws::predict(model, kernels, moves)[1] == 1e6);
+}
+
 TEST_CASE("what a regression makes infinite is left to another model") {
     struct Infinite {
         [[nodiscard]] static ps::Table predict(ps::Table const& features) { return {features.rows(), 1, 1e6F}; }

@@ -112,3 +112,56 @@ TEST_CASE("a transferred model of many samples is as good") {
     const auto model = ps::Transferred<Machine>::fit(Machine{}, some, targets, labels, executor);
     CHECK(median_error(model.predict(test), wanted) < 0.02);
 }
+
+TEST_CASE("a transferred model of many samples takes a factor where it has nothing else to go by") {
+    ps::Table some = configurations(1), targets = elsewhere(some, 0);
+    const auto is_3x3 = [](ps::Table const& x, std::size_t row) { return std::abs(x(row, 3) - std::log(3.0F)) < 0.1F; };
+    // Nothing was measured of the second target; of the first, kernels of 3 x 3 only.
+    for (std::size_t row = 0; row < targets.rows(); ++row) {
+        targets(row, 1) = std::numeric_limits<float>::quiet_NaN();
+        if (!is_3x3(some, row)) targets(row, 0) = std::numeric_limits<float>::quiet_NaN();
+    }
+    const auto model = ps::Transferred<Machine>::fit(Machine{}, some, targets, labels, executor, 0);
+    const ps::Table test = configurations(7, 3), before = Machine{}.predict(test), after = model.predict(test);
+    std::size_t other_kernels = 0;
+    for (std::size_t row = 0; row < test.rows(); ++row) {
+        const float usual = after(row, 1) - before(row, 1);
+        CHECK(std::min(std::abs(usual - 0.7F), std::abs(usual - 0.3F)) < 1e-3F);
+        if (is_3x3(test, row)) continue;
+        CHECK(after(row, 0) - before(row, 0) == doctest::Approx(0.7).epsilon(1e-3));
+        ++other_kernels;
+    }
+    CHECK(other_kernels > 10);
+}
+
+TEST_CASE("a transferred model says what the source cannot where samples do") {
+    struct Silent {
+        [[nodiscard]] static ps::Table predict(ps::Table const& features) {
+            ps::Table result = Machine{}.predict(features);
+            for (std::size_t row = 0; row < result.rows(); ++row) {
+                result(row, 2) = std::numeric_limits<float>::quiet_NaN();
+            }
+            return result;
+        }
+    };
+    const ps::Table some = configurations(2), test = configurations(7, 3);
+    const ps::Table wanted = elsewhere(test, 0.3F);
+    const auto model = ps::Transferred<Silent>::fit(Silent{}, some, elsewhere(some, 0.3F), labels, executor, 0);
+    CHECK(median_error(model.predict(test), wanted) < 0.05);
+    // Of few samples it is as silent as the source.
+    const ps::Table few = configurations(50);
+    CHECK(std::isnan(
+        ps::Transferred<Silent>::fit(Silent{}, few, elsewhere(few, 0.3F), labels, executor).predict(test)(0, 2)));
+}
+
+TEST_CASE("few samples that are not of convolutions are refused") {
+    const ps::Table some = configurations(50), targets = elsewhere(some, 0);
+    CHECK_THROWS_WITH_AS((void)ps::Transferred<Machine>::fit(Machine{}, some, targets, {}, executor),
+                         doctest::Contains("0 labels of 3 targets"), ps::error);
+    struct Flat {
+        [[nodiscard]] static ps::Table predict(ps::Table const& features) { return {features.rows(), 3, 0.0F}; }
+    };
+    const ps::Table two(targets.rows(), 2, 1.0F);
+    CHECK_THROWS_WITH_AS((void)ps::Transferred<Flat>::fit(Flat{}, two, targets, labels, executor),
+                         doctest::Contains("samples of 2 features"), ps::error);
+}

@@ -65,8 +65,21 @@ ps::Dataset layouts(std::size_t rows, unsigned seed) {
     return data;
 }
 
+/// What follows the others in the list of kinds begins with one of them.
 ps::AnyRegression fit(std::string_view kind, Samples const& s) {
     ps::Sequential alone;
+    using Factor = ps::FactorCorrected<ps::SourceRegression>;
+    using Transferred = ps::Transferred<ps::SourceRegression>;
+    if (kind == Factor::kind) {
+        return Factor(ps::BoostedTrees::fit(s.features, s.targets, {.trees = 3}, alone), s.features, s.targets);
+    }
+    if (kind == Transferred::kind) {
+        // Both ways of being one: few samples of primitives, many of changes of layout.
+        const std::vector<std::string> labels(s.targets.columns, "alike");
+        const std::size_t few = s.features.columns == ps::ConvFeatures::count ? s.targets.values.size() : 0;
+        return Transferred::fit(ps::LinearRegression::fit(s.features, s.targets), s.features, s.targets, labels, alone,
+                                few);
+    }
     ps::MlpOptions perceptron;
     perceptron.hidden = {4, 3};
     perceptron.most_epochs = 3;
@@ -165,7 +178,7 @@ TEST_CASE("model files: what is no model is refused with its reason") {
           ps::join("m: is cut off at byte ", good.size() - 9, ": 9 more belong to it"));
     CHECK(reason(replaced(good, "avx2", "avx3")) == "m: is damaged: its checksum does not fit");
     CHECK(reason(with_header(replaced(good, "forest", "desert"))) ==
-          "m: a regression of the kind 'desert', which this version does not know");
+          "m: a regression of the kind 'desert', which this version does not know here");
     CHECK(reason(with_header(good + "x")).starts_with("m: 1 bytes too many, from byte "));
     CHECK(reason(with_header(std::string_view(good).substr(0, good.size() - 1))).find(" bytes") != std::string::npos);
     // About is first: how many lines it has.
@@ -225,6 +238,28 @@ TEST_CASE("model files: whatever the bytes behind a good checksum, they are refu
         }
         CHECK(other == 0);
     }
+}
+
+TEST_CASE("model files: what was transferred holds a model that was not") {
+    const std::string good = ps::to_bytes("m", model_of("factor", 12));
+    // Where the name of the source's kind stands it would nest for ever.
+    std::string nested = replaced(good, "boosted", "factor");
+    const std::size_t at = nested.find("factor", nested.find("factor") + 1);
+    const std::uint64_t size = 6;
+    std::memcpy(nested.data() + at - sizeof(size), &size, sizeof(size));
+    CHECK(reason(with_header(nested)) == "m: a regression of the kind 'factor', which this version does not know here");
+    for (const std::string_view kind : ps::AnyRegression::kinds) {
+        CAPTURE(kind);
+        const bool transferred = kind == "factor" || kind == "transferred";
+        CHECK(model_of(kind, 12).primitives.regression.source().has_value() == !transferred);
+    }
+}
+
+TEST_CASE("model files: what is relative to another model is not written") {
+    ps::TrainedModel model = model_of("linear", 12);
+    model.layouts.relative = true;
+    CHECK(error_of([&] { (void)ps::to_bytes("m", model); }) ==
+          "m: what was learned relative to another model is not kept in files");
 }
 
 TEST_CASE("model files: what is not finite is neither written nor read") {

@@ -1,61 +1,38 @@
 // Opt-in: needs Eigen (the CMake target primsel::eigen).
 #pragma once
 
-#include <primsel/cost/archive.hpp>
 #include <primsel/cost/forest.hpp>
 #include <primsel/cost/gaussian_process.hpp>
 #include <primsel/cost/linear.hpp>
 #include <primsel/cost/mlp.hpp>
+#include <primsel/cost/one_of.hpp>
+#include <primsel/cost/transfer.hpp>
 
-#include <algorithm>
-#include <array>
 #include <concepts>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
+#include <optional>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Any of the regressions, for what reads them from files: one type of cost model serves them all.
-class AnyRegression {
+/// Any of the regressions that learn from one machine: what may be transferred to another.
+class SourceRegression : public OneOf<LinearRegression, Mlp, Forest, BoostedTrees, GaussianProcess> {
 public:
-    using Variant = std::variant<LinearRegression, Mlp, Forest, BoostedTrees, GaussianProcess>;
-    /// What each is called in files, in the variant's order.
-    static constexpr std::array<std::string_view, std::variant_size_v<Variant>> kinds{"linear", "mlp", "forest",
-                                                                                      "boosted", "gp"};
+    using OneOf::OneOf;
+};
 
-    AnyRegression() = default;
-    template <class R>
-        requires(!std::same_as<R, AnyRegression> && std::constructible_from<Variant, R>)
-    // NOLINTNEXTLINE(google-explicit-constructor): a regression is meant to convert
-    AnyRegression(R regression) : regression_(std::move(regression)) {}
+/// Any of the regressions. Those that were transferred hold the one they began with, which was not: files nest no
+/// deeper.
+class AnyRegression : public OneOf<LinearRegression, Mlp, Forest, BoostedTrees, GaussianProcess,
+                                   FactorCorrected<SourceRegression>, Transferred<SourceRegression>> {
+public:
+    using OneOf::OneOf;
 
-    [[nodiscard]] std::string_view kind() const { return kinds[regression_.index()]; }
-    [[nodiscard]] Table predict(Table const& features) const {
-        return std::visit([&](auto const& regression) { return regression.predict(features); }, regression_);
+    /// To be transferred; nothing where it was already.
+    [[nodiscard]] std::optional<SourceRegression> source() const {
+        return visit([]<class R>(R const& regression) -> std::optional<SourceRegression> {
+            if constexpr (std::constructible_from<SourceRegression, R>) return SourceRegression(regression);
+            return std::nullopt;
+        });
     }
-
-    /// Of so many features and targets.
-    void archive(Archive& archive, std::size_t features, std::size_t targets) {
-        std::string name(kind());
-        archive(name);
-        const auto known = std::ranges::find(kinds, name);
-        archive.require(known != kinds.end(), "a regression of the kind '", name,
-                        "', which this version does not know");
-        if (archive.reads())
-            choose(static_cast<std::size_t>(known - kinds.begin()), std::make_index_sequence<kinds.size()>{});
-        std::visit([&](auto& regression) { regression.archive(archive, features, targets); }, regression_);
-    }
-
-private:
-    template <std::size_t... i>
-    void choose(std::size_t index, std::index_sequence<i...>) {
-        ((index == i ? (void)regression_.template emplace<i>() : void()), ...);
-    }
-
-    Variant regression_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

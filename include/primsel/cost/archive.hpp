@@ -2,6 +2,7 @@
 
 #include <primsel/core/error.hpp>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <concepts>
@@ -104,6 +105,10 @@ private:
                 exchange(values[i]);
             }
         }
+    }
+    template <class T, std::size_t size>
+    void exchange(std::array<T, size>& values) {
+        for (T& value : values) exchange(value);
     }
     void exchange(std::map<std::string, std::string>& texts) {
         std::vector<std::pair<std::string, std::string>> pairs(texts.begin(), texts.end());

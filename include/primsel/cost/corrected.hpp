@@ -1,4 +1,3 @@
-// Opt-in: needs Eigen (the CMake target primsel::eigen).
 #pragma once
 
 #include <primsel/cost/cost_model.hpp>
@@ -25,17 +24,24 @@ public:
 
     Corrected(Kernels const& kernels, Model& model) : model_(&model), process_(families(kernels)) {}
 
-    /// What one image of this convolution takes with this primitive. Believed at once; what it says of others comes
-    /// with update().
+    /// What one image of each of these convolutions takes with these primitives. Believed at once; what that says of
+    /// others comes with update().
+    void learn(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<const double> seconds) {
+        std::vector<ConvQuery> ones(queries.begin(), queries.end());
+        for (ConvQuery& one : ones) one.shape.batch = 1;
+        std::vector<double> predicted(ones.size());
+        model_->predict(kernels, std::span<const ConvQuery>(ones), std::span(predicted));
+        for (std::size_t i = 0; i < ones.size(); ++i) {
+            Known& known = at(ones[i].shape);
+            if (!known.row) known.row = process_.add_row(ConvFeatures::of(ones[i].shape));
+            known.measured[ones[i].primitive] = seconds[i];
+            if (predicted[i] > 0 && seconds[i] > 0) {
+                process_.observe(*known.row, ones[i].primitive, std::log(seconds[i] / predicted[i]));
+            }
+        }
+    }
     void learn(Kernels const& kernels, ConvQuery const& query, double seconds) {
-        ConvQuery one = query;
-        one.shape.batch = 1;
-        double predicted = 0;
-        model_->predict(kernels, std::span<const ConvQuery>(&one, 1), std::span(&predicted, 1));
-        Known& known = at(one.shape);
-        if (!known.row) known.row = process_.add_row(ConvFeatures::of(one.shape));
-        known.measured[one.primitive] = seconds;
-        if (predicted > 0 && seconds > 0) process_.observe(*known.row, one.primitive, std::log(seconds / predicted));
+        learn(kernels, std::span(&query, 1), std::span(&seconds, 1));
     }
     [[nodiscard]] bool measured(ConvQuery const& query) { return at(query.shape).measured.contains(query.primitive); }
     /// Draws conclusions from what was learned; from time to time how far to trust the model, too.
@@ -85,7 +91,10 @@ private:
     }
     [[nodiscard]] Known& at(ConvShape shape) {
         shape.batch = 1;
+        // A network asks for all primitives of a layer in turn.
+        if (last_ < shapes_.size() && shapes_[last_].first == shape) return shapes_[last_].second;
         const auto found = std::ranges::find(shapes_, shape, &std::pair<ConvShape, Known>::first);
+        last_ = static_cast<std::size_t>(found - shapes_.begin());
         return found != shapes_.end() ? found->second : shapes_.emplace_back(shape, Known{}).second;
     }
     [[nodiscard]] Belief belief(ConvQuery const& query) {
@@ -102,6 +111,7 @@ private:
     Model* model_;
     MultitaskProcess process_;
     std::vector<std::pair<ConvShape, Known>> shapes_;
+    std::size_t last_ = 0;  // of shapes_, who was asked for
     std::size_t tune_at_ = 16;
 };
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <random>
 #include <span>
@@ -112,6 +113,19 @@ template <class T>
     return fault == std::errc{} && end == text.data() + text.size();
 }
 
+/// Whether it is a convolution, and none whose sizes leave the range of int.
+[[nodiscard]] inline bool plausible(ConvShape const& s) {
+    constexpr int largest = 1 << 20, largest_kernel = 1 << 10;
+    for (const int extent : {s.c, s.k, s.h, s.w, s.stride_h, s.stride_w}) {
+        if (extent > largest) return false;
+    }
+    for (const int extent :
+         {s.fh, s.fw, s.dilation_h, s.dilation_w, s.pad_top, s.pad_bottom, s.pad_left, s.pad_right}) {
+        if (extent < 0 || extent > largest_kernel) return false;
+    }
+    return s.valid() && std::int64_t{s.c} * s.fh * s.fw <= std::numeric_limits<int>::max();
+}
+
 /// Columns that describe a configuration, wherever they stand first.
 [[nodiscard]] inline bool is_input(std::string_view column) {
     constexpr std::array<std::string_view, 5> names{"c", "k", "im", "f", "s"};
@@ -130,7 +144,7 @@ template <class T>
     std::vector<double> times;
     for (std::string_view line; lines.next(line);) {
         ++number;
-        if (line.ends_with('\r')) line.remove_suffix(1);
+        while (line.ends_with('\r')) line.remove_suffix(1);
         if (line.empty()) continue;
         if (line.starts_with('#')) {
             const std::size_t colon = line.find(": ");
@@ -169,7 +183,7 @@ template <class T>
                 configuration.push_back(value);
             } else if (times.size() < data.subjects.size()) {
                 double value = 0;
-                if (!cell.empty() && (!detail::read_number(cell, value) || !(value >= 0) || !std::isfinite(value))) {
+                if (!cell.empty() && (!detail::read_number(cell, value) || !(value >= 0 && value < 1e15))) {
                     if (!whole) return data;
                     fail(name, ": line ", number, ": ", data.subjects[times.size()], " is '", cell,
                          "', no time in nanoseconds");
@@ -186,6 +200,9 @@ template <class T>
         }
         if (!whole) return data;  // its last number may be cut short
         data.add(configuration, times);
+        if (data.inputs.size() == 5 && !detail::plausible(data.conv(data.rows() - 1))) {
+            fail(name, ": line ", number, ": is no convolution");
+        }
     }
     if (data.inputs.empty()) fail(name, ": no header");
     return data;

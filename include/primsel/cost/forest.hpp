@@ -85,6 +85,9 @@ struct MeanOfTrees {
 /// features at each split.
 class Forest : public detail::PerTarget<MeanOfTrees> {
 public:
+    /// What it is called in files.
+    static constexpr std::string_view kind = "forest";
+
     /// A row a sample; NaN stands for a target that was not measured.
     [[nodiscard]] static Forest fit(Table const& features, Table const& targets, ForestOptions const& options,
                                     ExecutorRef executor) {
@@ -131,6 +134,9 @@ struct SumOfTrees {
 /// those before it left, on some of the rows.
 class BoostedTrees : public detail::PerTarget<SumOfTrees> {
 public:
+    /// What it is called in files.
+    static constexpr std::string_view kind = "boosted";
+
     [[nodiscard]] static BoostedTrees fit(Table const& features, Table const& targets, BoostingOptions const& options,
                                           ExecutorRef executor) {
         const BinnedFeatures binned(features);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <primsel/core/executor.hpp>
+#include <primsel/cost/archive.hpp>
 #include <primsel/cost/dataset.hpp>
 #include <primsel/cost/detail/covariance.hpp>
 #include <primsel/cost/features.hpp>
@@ -17,6 +18,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,9 @@ struct GaussianProcessOptions {
 /// samples.
 class GaussianProcess {
 public:
+    /// What it is called in files.
+    static constexpr std::string_view kind = "gp";
+
     /// A row a sample; NaN stands for a target that was not measured. One label a target; none: all are alike.
     [[nodiscard]] static GaussianProcess fit(Table const& features, Table const& targets,
                                              std::span<const std::string> labels, GaussianProcessOptions const& options,
@@ -79,7 +84,10 @@ public:
     void archive(Archive& archive, std::size_t features, std::size_t targets) {
         archive(targets_, groups_);
         archive.require(targets_ == targets, "a Gaussian process of ", targets_, " targets where there are ", targets);
-        for (Group const& group : groups_) group.require_consistent(archive, features, targets);
+        for (Group& group : groups_) {
+            group.require_consistent(archive, features, targets);
+            if (archive.reads()) group.scale_samples();
+        }
     }
 
 private:
@@ -90,6 +98,7 @@ private:
         std::vector<std::size_t> columns;
         Standardizer inputs, outputs;
         detail::Covariance covariance;
+        Eigen::MatrixXf samples;  // samples x columns
         /// The samples as those parts see them, in blocks that stay in the cache.
         static constexpr Eigen::Index block = 256;
         std::vector<detail::ScaledPoints<float>> smooth, rough;
@@ -97,8 +106,9 @@ private:
         Eigen::MatrixXf slope;    // columns x targets
 
         void archive(Archive& archive) {
-            archive(targets, columns, inputs, outputs, covariance.parameters, smooth, rough, weights, slope);
+            archive(targets, columns, inputs, outputs, covariance.parameters, samples, weights, slope);
         }
+        /// Throws error where it was read and its parts do not fit.
         void require_consistent(Archive const& archive, std::size_t features, std::size_t of_targets) const {
             const auto in = static_cast<Eigen::Index>(columns.size()), out = static_cast<Eigen::Index>(targets.size());
             for (const std::size_t target : targets) {
@@ -111,18 +121,8 @@ private:
                             inputs.columns(), " features and ", outputs.columns(), " targets where there are ",
                             features, " and ", targets.size());
             archive.require(covariance.parameters.size() == 3 + 3 * in && slope.rows() == in && slope.cols() == out &&
-                                weights.cols() == out && smooth.size() == rough.size(),
+                                weights.cols() == out && samples.cols() == in && samples.rows() == weights.rows(),
                             "the parts of a Gaussian process differ in size");
-            Eigen::Index samples = 0;
-            for (std::size_t i = 0; i < smooth.size(); ++i) {
-                const Eigen::Index rows = smooth[i].rows.rows();
-                archive.require(rough[i].rows.rows() == rows && smooth[i].rows.cols() == in &&
-                                    rough[i].rows.cols() == in && (rows == block || i + 1 == smooth.size()),
-                                "block ", i, " of a Gaussian process has ", rows, " samples");
-                samples += rows;
-            }
-            archive.require(weights.rows() == samples, "weights of ", weights.rows(), " samples where there are ",
-                            samples);
         }
 
         void fit(Table const& features, Table const& wanted, std::vector<std::size_t> const& members,
@@ -152,10 +152,15 @@ private:
             weights = solved.cast<float>();
             const Eigen::MatrixXd line = covariance.scaled(x, 2);
             slope = covariance.scaled<Eigen::MatrixXd>(solved.transpose() * line, 2).transpose().cast<float>();
-            for (Eigen::Index first = 0; first < x.rows(); first += block) {
-                const Eigen::MatrixXd some = x.middleRows(first, std::min(block, x.rows() - first));
-                smooth.emplace_back(covariance.scaled(some, 0).cast<float>());
-                rough.emplace_back(covariance.scaled(some, 1).cast<float>());
+            samples = x.cast<float>();
+            scale_samples();
+        }
+        void scale_samples() {
+            smooth.clear(), rough.clear();
+            for (Eigen::Index first = 0; first < samples.rows(); first += block) {
+                const Eigen::MatrixXf some = samples.middleRows(first, std::min(block, samples.rows() - first));
+                smooth.emplace_back(covariance.scaled(some, 0));
+                rough.emplace_back(covariance.scaled(some, 1));
             }
         }
 

@@ -28,11 +28,13 @@ template <Regression R>
 struct Trained {
     std::vector<std::string> subjects;
     R regression;
+    /// Whether targets are logarithms not of seconds, but of seconds over what another model predicts.
+    bool relative = false;
 };
 
 /// A cost model that was learned: of primitives by ConvFeatures, of changes of layout by LayoutFeatures. All questions
 /// of a network are one batch. What was not learned (a primitive of another name, grouped, dilated or oblong kernels,
-/// other layers) is left to another model.
+/// other layers) is left to another model; so is what the learned part is relative to.
 template <Regression R, CostModel Rest>
 class Learned {
 public:
@@ -118,17 +120,18 @@ private:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             auto const& [row, subject, images] = batch.questions[i];
             const double value = row == none ? std::numeric_limits<double>::quiet_NaN()
-                                             : images * std::exp(static_cast<double>(predicted(row, subject)));
-            if (std::isfinite(value)) {
-                seconds[i] = value;
-            } else {
-                others.push_back(queries[i]);
-                positions.push_back(i);
-            }
+                                             : std::exp(static_cast<double>(predicted(row, subject)));
+            seconds[i] = trained.relative ? value : images * value;
+            if (!trained.relative && std::isfinite(value)) continue;
+            others.push_back(queries[i]);
+            positions.push_back(i);
         }
         std::vector<double> rest(others.size());
         rest_.predict(kernels, std::span<const Query>(others), std::span(rest));
-        for (std::size_t i = 0; i < rest.size(); ++i) seconds[positions[i]] = rest[i];
+        for (std::size_t i = 0; i < rest.size(); ++i) {
+            double& answer = seconds[positions[i]];
+            answer = std::isfinite(answer) ? answer * rest[i] : rest[i];
+        }
     }
 
     Trained<R> primitives_, layouts_;

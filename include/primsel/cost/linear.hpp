@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -16,6 +17,9 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Linear regression, a target at a time: least squares with a little ridge, over the rows that have the target.
 class LinearRegression {
 public:
+    /// What it is called in files.
+    static constexpr std::string_view kind = "linear";
+
     /// Features and targets, a row a sample; NaN stands for a target that was not measured.
     [[nodiscard]] static LinearRegression fit(Table const& features, Table const& targets, double ridge = 1e-6) {
         LinearRegression model;

@@ -50,6 +50,9 @@ struct MlpTraining {
 /// Deterministic by seed, whatever the number of threads: gradients of fixed slices are added in a fixed order.
 class Mlp {
 public:
+    /// What it is called in files.
+    static constexpr std::string_view kind = "mlp";
+
     /// A row a sample; NaN stands for a target that was not measured. Validation rows decide when to stop.
     [[nodiscard]] static Mlp fit(Table const& features, Table const& targets, Table const& validation_features,
                                  Table const& validation_targets, MlpOptions const& options, ExecutorRef executor,

@@ -1,12 +1,11 @@
-// Opt-in: needs Eigen (the CMake target primsel::eigen).
 #pragma once
 
+#include <primsel/core/error.hpp>
+#include <primsel/cost/archive.hpp>
 #include <primsel/cost/dataset.hpp>
+#include <primsel/cost/detail/cholesky.hpp>
 #include <primsel/cost/features.hpp>
 #include <primsel/cost/table.hpp>
-
-#include <Eigen/Cholesky>
-#include <Eigen/Core>
 
 #include <algorithm>
 #include <array>
@@ -31,7 +30,8 @@ struct Belief {
 class MultitaskProcess {
 public:
     /// The label (family) of each primitive.
-    explicit MultitaskProcess(std::vector<std::size_t> labels) : labels_(std::move(labels)), parameters_(typical()) {
+    explicit MultitaskProcess(std::vector<std::size_t> labels = {})
+        : labels_(std::move(labels)), parameters_(typical()) {
         set_scales();
     }
 
@@ -48,9 +48,10 @@ public:
     [[nodiscard]] std::size_t primitives() const { return labels_.size(); }
     [[nodiscard]] std::size_t observations() const { return observed_.size(); }
 
-    /// Finds the hyperparameters that make the observations (some 500 of them) most likely, not far from typical ones.
+    /// Finds the hyperparameters that make the observations (some 250 of them) most likely, not far from typical ones;
+    /// fit() makes use of them.
     void tune(std::size_t rounds = 5, std::uint64_t seed = 1) {
-        constexpr std::size_t most = 500;
+        constexpr std::size_t most = 250;
         std::vector<std::size_t> some = shuffled(observed_.size(), seed);
         some.resize(std::min(some.size(), most));
         double best = surprise(some), step = 0.8;
@@ -77,24 +78,42 @@ public:
     /// What to believe of the deviations of some primitives at a configuration, as of the last fit().
     void predict(std::array<float, ConvFeatures::count> const& features, std::span<const std::size_t> primitives,
                  std::span<Belief> beliefs) const {
-        const Features at = scaled(features);
-        const Eigen::VectorXd near = covariance_of_rows(at);
-        const auto count = static_cast<Eigen::Index>(fitted_);
-        Eigen::MatrixXd between(count, static_cast<Eigen::Index>(primitives.size()));
-        for (Eigen::Index i = 0; i < between.cols(); ++i) {
-            for (Eigen::Index j = 0; j < count; ++j) {
-                auto const& [row, primitive] = observed_[static_cast<std::size_t>(j)];
-                between(j, i) = covariance(primitive, primitives[static_cast<std::size_t>(i)],
-                                           near[static_cast<Eigen::Index>(row)]);
+        if (factors_.size() != fitted_) fail("multitask process: it was read, and tells variances only after fit()");
+        const std::size_t columns = primitives.size();
+        std::vector<double> between = covariance_of_fitted(features, primitives), known(columns, 0.0);
+        const std::vector<double> means = means_of(between, columns);
+        factors_.solve_lower(between, columns);
+        for (std::size_t j = 0; j < fitted_; ++j) {
+            for (std::size_t i = 0; i < columns; ++i) {
+                known[i] += between[j * columns + i] * between[j * columns + i];
             }
         }
-        const Eigen::VectorXd means = between.transpose() * weights_;
-        if (count > 0) factors_.matrixL().solveInPlace(between);
-        for (std::size_t i = 0; i < primitives.size(); ++i) {
-            const auto column = static_cast<Eigen::Index>(i);
-            const double known = between.col(column).squaredNorm();
-            beliefs[i] = {mean_ + means[column], std::max(0.0, covariance(primitives[i], primitives[i], 1) - known)};
+        for (std::size_t i = 0; i < columns; ++i) {
+            beliefs[i] = {means[i], std::max(0.0, covariance(primitives[i], primitives[i], 1) - known[i])};
         }
+    }
+    /// The means of that alone, which take n operations for each and not n^2.
+    [[nodiscard]] std::vector<double> predict_means(std::array<float, ConvFeatures::count> const& features,
+                                                    std::span<const std::size_t> primitives) const {
+        return means_of(covariance_of_fitted(features, primitives), primitives.size());
+    }
+
+    /// Of so many primitives. All but the factors, n^2 numbers: what was read tells means at once, and variances after
+    /// fit().
+    void archive(Archive& archive, std::size_t primitives) {
+        archive(labels_, parameters_, rows_, observed_, values_, weights_, mean_);
+        archive.require(labels_.size() == primitives, "a multitask process of ", labels_.size(),
+                        " primitives where there are ", primitives);
+        archive.require(values_.size() == observed_.size() && weights_.size() <= observed_.size(), values_.size(),
+                        " values and ", weights_.size(), " weights of ", observed_.size(), " observations");
+        for (Observed const& one : observed_) {
+            archive.require(one.row < rows_.size() && one.primitive < primitives, "an observation of row ", one.row,
+                            " of ", rows_.size(), ", primitive ", one.primitive, " of ", primitives);
+        }
+        if (!archive.reads()) return;
+        set_scales();
+        factors_ = {};
+        fitted_ = weights_.size();
     }
 
 private:
@@ -111,9 +130,11 @@ private:
     };
     static constexpr std::size_t kinds = 5;
     using Parameters = std::array<double, first_weight + kinds>;
-    using Features = Eigen::Vector<double, ConvFeatures::count>;
+    using Features = std::array<double, ConvFeatures::count>;
     struct Observed {
-        std::size_t row, primitive;
+        std::size_t row = 0, primitive = 0;
+
+        void archive(Archive& archive) { archive(row, primitive); }
     };
 
     /// What machines typically differ by, beyond the mean deviation: by family and primitive some 20 %.
@@ -135,22 +156,21 @@ private:
         Features result;
         for (std::size_t i = 0; i < features.size(); ++i) {
             const std::size_t kind = kind_of(i);
-            result[static_cast<Eigen::Index>(i)] = features[i] / (deviation[kind] * std::sqrt(members[kind]));
+            result[i] = features[i] / (deviation[kind] * std::sqrt(members[kind]));
         }
         return result;
     }
     [[nodiscard]] double near(Features const& a, Features const& b) const {
         double squares = 0;
         for (std::size_t i = 0; i < ConvFeatures::count; ++i) {
-            const auto at = static_cast<Eigen::Index>(i);
-            squares += (a[at] - b[at]) * (a[at] - b[at]) * weight_[kind_of(i)];
+            squares += (a[i] - b[i]) * (a[i] - b[i]) * weight_[kind_of(i)];
         }
         const double r = std::sqrt(5 * squares);
         return (1 + r + r * r / 3) * std::exp(-r);
     }
-    [[nodiscard]] Eigen::VectorXd covariance_of_rows(Features const& at) const {
-        Eigen::VectorXd result(static_cast<Eigen::Index>(rows_.size()));
-        for (std::size_t i = 0; i < rows_.size(); ++i) result[static_cast<Eigen::Index>(i)] = near(rows_[i], at);
+    [[nodiscard]] std::vector<double> covariance_of_rows(Features const& at) const {
+        std::vector<double> result;
+        for (Features const& row : rows_) result.push_back(near(row, at));
         return result;
     }
     /// Of two primitives at configurations that are so near.
@@ -160,6 +180,26 @@ private:
         if (a == b) sum += variance_[primitive_constant] + near * variance_[primitive_shape];
         return sum;
     }
+    /// Of what was fitted with those primitives at a configuration, a row an observation.
+    [[nodiscard]] std::vector<double> covariance_of_fitted(std::array<float, ConvFeatures::count> const& features,
+                                                           std::span<const std::size_t> primitives) const {
+        const std::vector<double> near = covariance_of_rows(scaled(features));
+        std::vector<double> result;
+        result.reserve(fitted_ * primitives.size());
+        for (std::size_t j = 0; j < fitted_; ++j) {
+            for (const std::size_t primitive : primitives) {
+                result.push_back(covariance(observed_[j].primitive, primitive, near[observed_[j].row]));
+            }
+        }
+        return result;
+    }
+    [[nodiscard]] std::vector<double> means_of(std::span<const double> covariances, std::size_t columns) const {
+        std::vector<double> means(columns, mean_);
+        for (std::size_t j = 0; j < fitted_; ++j) {
+            for (std::size_t i = 0; i < columns; ++i) means[i] += covariances[j * columns + i] * weights_[j];
+        }
+        return means;
+    }
     void set_scales() {
         for (std::size_t i = 0; i < variance_.size(); ++i) variance_[i] = std::exp(parameters_[i]);
         for (std::size_t i = 0; i < kinds; ++i) weight_[i] = std::exp(2 * parameters_[first_weight + i]);
@@ -167,30 +207,26 @@ private:
     /// Of those observations, and what they make of their values.
     void factorize(std::span<const std::size_t> which) {
         set_scales();
-        const auto count = static_cast<Eigen::Index>(which.size());
-        Eigen::MatrixXd rows(static_cast<Eigen::Index>(rows_.size()), static_cast<Eigen::Index>(rows_.size()));
-        for (std::size_t i = 0; i < rows_.size(); ++i) {
-            rows.col(static_cast<Eigen::Index>(i)) = covariance_of_rows(rows_[i]);
-        }
-        Eigen::MatrixXd all(count, count);
-        Eigen::VectorXd y(count);
+        std::vector<std::vector<double>> near;
+        for (Features const& row : rows_) near.push_back(covariance_of_rows(row));
+        const std::size_t count = which.size();
+        std::vector<double> all(count * count), y(count);
         mean_ = 0;
         for (const std::size_t i : which) mean_ += values_[i] / static_cast<double>(count);
-        for (Eigen::Index i = 0; i < count; ++i) {
-            auto const& a = observed_[which[static_cast<std::size_t>(i)]];
-            y[i] = values_[which[static_cast<std::size_t>(i)]] - mean_;
-            for (Eigen::Index j = 0; j <= i; ++j) {
-                auto const& b = observed_[which[static_cast<std::size_t>(j)]];
-                all(i, j) = covariance(a.primitive, b.primitive,
-                                       rows(static_cast<Eigen::Index>(a.row), static_cast<Eigen::Index>(b.row)));
+        for (std::size_t i = 0; i < count; ++i) {
+            auto const& a = observed_[which[i]];
+            y[i] = values_[which[i]] - mean_;
+            for (std::size_t j = i; j < count; ++j) {
+                auto const& b = observed_[which[j]];
+                all[i * count + j] = covariance(a.primitive, b.primitive, near[a.row][b.row]);
             }
-            all(i, i) += variance_[noise];
+            all[i * count + i] += variance_[noise];
         }
-        factors_.compute(all);
+        factors_ = detail::Cholesky(std::move(all), count);
         weights_ = factors_.solve(y);
-        fitted_ = which.size();
-        likelihood_ = 0.5 * y.dot(weights_);
-        for (Eigen::Index i = 0; i < count; ++i) likelihood_ += std::log(factors_.matrixLLT()(i, i));
+        fitted_ = count;
+        likelihood_ = factors_.half_log_determinant();
+        for (std::size_t i = 0; i < count; ++i) likelihood_ += 0.5 * y[i] * weights_[i];
     }
     /// Less the logarithm of how likely those observations and the hyperparameters are.
     [[nodiscard]] double surprise(std::span<const std::size_t> which) {
@@ -211,8 +247,8 @@ private:
     std::vector<Features> rows_;
     std::vector<Observed> observed_;
     std::vector<double> values_;
-    Eigen::LLT<Eigen::MatrixXd> factors_;
-    Eigen::VectorXd weights_;
+    detail::Cholesky factors_;
+    std::vector<double> weights_;
     double mean_ = 0, likelihood_ = 0;
     std::size_t fitted_ = 0;
 };

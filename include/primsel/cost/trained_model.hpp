@@ -21,7 +21,7 @@ namespace primsel::inline PRIMSEL_ABI {
 struct TrainedModel {
     /// What the datasets say of the machine (arch, compiler, cpu, version), and how it was trained.
     std::map<std::string, std::string> about;
-    /// By ConvFeatures and by LayoutFeatures.
+    /// By ConvFeatures and by LayoutFeatures; not relative to other models.
     Trained<AnyRegression> primitives, layouts;
 
     /// What is known of that; empty where nothing is.
@@ -33,6 +33,7 @@ struct TrainedModel {
     void archive(Archive& archive) {
         archive(about);
         const auto part = [&](Trained<AnyRegression>& trained, std::size_t features) {
+            archive.require(!trained.relative, "what was learned relative to another model is not kept in files");
             archive(trained.subjects);
             if (!trained.subjects.empty()) trained.regression.archive(archive, features, trained.subjects.size());
         };

@@ -1,4 +1,3 @@
-// Opt-in: needs Eigen (the CMake target primsel::eigen).
 #pragma once
 
 #include <primsel/core/timer.hpp>

@@ -187,6 +187,15 @@ public:
         return seconds;
     }
 
+    /// Seconds of one primitive, which must support the shape, for one image; 0 for what needs more than max_bytes.
+    /// Throws std::bad_alloc.
+    [[nodiscard]] double convolution(ConvShape shape, std::size_t primitive) {
+        shape.batch = 1;
+        return time(kernels_.primitives[primitive], shape, std::numeric_limits<double>::infinity());
+    }
+    /// Seconds of one change of layout; 0 where nothing need run.
+    [[nodiscard]] double transform(Shape shape, std::size_t from, std::size_t to) { return time(shape, from, to); }
+
     /// Of all runs so far, without those to warm up.
     [[nodiscard]] std::size_t runs() const { return timer_.runs(); }
     /// The share of them at about the nominal speed and without interruption.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
-#include <primsel/cost/archive.hpp>
 
 #include <Eigen/Core>
 
@@ -20,11 +19,6 @@ struct ScaledPoints {
     ScaledPoints() = default;
     explicit ScaledPoints(Eigen::MatrixX<Real> points)
         : rows(std::move(points)), lengths(rows.rowwise().squaredNorm()) {}
-
-    void archive(Archive& archive) {
-        archive(rows, lengths);
-        archive.require(lengths.size() == rows.rows(), lengths.size(), " lengths of ", rows.rows(), " points");
-    }
 
     /// `scale` times the squared distances of each of these to each of others, no less than 0: rounding may go below.
     [[nodiscard]] Eigen::MatrixX<Real> squared_distances(ScaledPoints const& others, Real scale) const {

@@ -1,0 +1,48 @@
+// Any text parses as a dataset and as samples or is refused with primsel::error; what parsed reads back as the same
+// when written, and has features.
+#include <primsel/cost/features.hpp>
+#include <primsel/cost/sample.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace {
+
+template <class Parse>
+auto try_to(Parse const& parse) -> std::optional<decltype(parse())> {
+    try {
+        return parse();
+    } catch (primsel::error const& error) {
+        if (!std::string_view(error.what()).starts_with("fuzz:")) std::abort();
+        return std::nullopt;
+    }
+}
+void check_same(bool same) {
+    if (!same) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    if (const auto parsed = try_to([&] { return primsel::parse_dataset("fuzz", text); })) {
+        const std::string written = primsel::to_csv(*parsed);
+        check_same(primsel::to_csv(primsel::parse_dataset("again", written)) == written);
+        if (parsed->inputs == std::vector<std::string>{"c", "k", "im", "f", "s"}) {
+            for (const float value : primsel::features_of(*parsed).values) check_same(std::isfinite(value));
+        }
+    }
+    if (const auto parsed = try_to([&] { return primsel::parse_samples("fuzz", text); })) {
+        const std::string written = primsel::to_csv(*parsed);
+        check_same(primsel::to_csv(primsel::parse_samples("again", written)) == written);
+        for (primsel::Sample const& sample : parsed->all) {
+            for (const float value : primsel::ConvFeatures::of(sample.shape)) check_same(std::isfinite(value));
+        }
+    }
+    return 0;
+}
