@@ -1,0 +1,78 @@
+#pragma once
+
+#include <primsel/cost/analytical.hpp>
+#include <primsel/cost/compact_mlp.hpp>
+#include <primsel/cost/learned.hpp>
+#include <primsel/cost/pretrained/avx2.hpp>
+#include <primsel/cost/pretrained/avx512.hpp>
+#include <primsel/cost/pretrained/sse4_2.hpp>
+
+#include <concepts>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What `primsel pretrain` writes into a header: by how much kernels of one Arch are slower than Analytical says, as
+/// learned from a profile. `primitives` and `layouts` name the targets of the two models, texts of CompactMlp in
+/// pieces.
+template <class M>
+concept PretrainedModel = requires {
+    { M::arch } -> std::convertible_to<std::string_view>;
+    std::span<const std::string_view>(M::primitives);
+    std::span<const std::string_view>(M::primitives_model);
+    std::span<const std::string_view>(M::layouts);
+    std::span<const std::string_view>(M::layouts_model);
+};
+
+/// Analytical, corrected by what was learned at the factory, on another machine: this one's speeds, that one's
+/// experience. Kernels of another Arch, and what was not learned, take what Analytical says.
+template <PretrainedModel M>
+class Pretrained {
+public:
+    static constexpr std::string_view name = "pretrained";
+
+    Pretrained() : learned_(model()) {}
+
+    void predict(Kernels const& kernels, auto queries, std::span<double> seconds) {
+        if (kernels.arch == M::arch)
+            learned_.predict(kernels, queries, seconds);
+        else
+            analytical_.predict(kernels, queries, seconds);
+    }
+
+private:
+    using Model = Learned<CompactMlp, Analytical>;
+
+    /// Parsed once.
+    [[nodiscard]] static Model const& model() {
+        static const Model parsed(trained(M::primitives, M::primitives_model), trained(M::layouts, M::layouts_model),
+                                  Analytical());
+        return parsed;
+    }
+    [[nodiscard]] static Trained<CompactMlp> trained(std::span<const std::string_view> subjects,
+                                                     std::span<const std::string_view> pieces) {
+        std::string text;
+        for (const std::string_view piece : pieces) text += piece;
+        return {{subjects.begin(), subjects.end()}, CompactMlp::parse("pretrained model", text), true};
+    }
+
+    Model learned_;
+    Analytical analytical_;
+};
+
+/// What predicts unless something else is asked for.
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
+using DefaultCostModel = Pretrained<pretrained::avx512>;
+#elif defined(__AVX2__) && defined(__FMA__)
+using DefaultCostModel = Pretrained<pretrained::avx2>;
+#elif defined(__SSE4_2__) && !defined(__AVX__)
+using DefaultCostModel = Pretrained<pretrained::sse4_2>;
+#else
+using DefaultCostModel = Analytical;
+#endif
+
+}  // namespace primsel::inline PRIMSEL_ABI

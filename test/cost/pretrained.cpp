@@ -1,0 +1,110 @@
+// Models that come with the library.
+#include <primsel/cost/pretrained.hpp>
+
+#include "laws.hpp"
+
+#include <doctest/doctest.h>
+#include <primsel/cost/extern_kernels.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ps = primsel;
+
+namespace {
+
+const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+
+/// Says that one target is exp(1) times what Analytical says.
+std::string off_by_one(std::size_t features) {
+    const std::vector<float> none(features, 0.0F), one{1.0F};
+    return ps::CompactMlp(ps::Standardizer(none, none), ps::Standardizer({0.0F}, one), {{features, none, one}}).text();
+}
+template <bool here>
+struct OffByOne {
+    static inline const std::string_view arch = here ? kernels.arch : "elsewhere";
+    static constexpr std::string_view primitives[] = {"direct-sum2d"};
+    static constexpr std::string_view layouts[] = {"chw-to-hwc"};
+    static inline const std::string of_primitives = off_by_one(ps::ConvFeatures::count),
+                                    of_layouts = off_by_one(ps::LayoutFeatures::count);
+    // In two pieces, and in one.
+    static inline const std::string_view primitives_model[2] = {std::string_view(of_primitives).substr(0, 9),
+                                                                std::string_view(of_primitives).substr(9)};
+    static inline const std::string_view layouts_model[1] = {of_layouts};
+};
+
+std::vector<ps::ConvQuery> convs() {
+    return laws::convs(kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+}
+
+}  // namespace
+
+static_assert(ps::CostModel<ps::DefaultCostModel>);
+static_assert(ps::CostModel<ps::Pretrained<OffByOne<true>>>);
+
+TEST_CASE("what predicts by default obeys the laws of cost models") {
+    ps::DefaultCostModel model;
+    const auto moves = laws::transforms(kernels, {12, 7, 7}, 2);
+    laws::check_answers(laws::predict(model, kernels, convs()));
+    laws::check_answers(laws::predict(model, kernels, moves));
+    laws::check_independent(model, kernels, convs());
+    laws::check_independent(model, kernels, moves);
+}
+
+TEST_CASE("a model of this Arch corrects what it learned, one of another nothing") {
+    ps::Analytical analytical;
+    ps::Pretrained<OffByOne<true>> here;
+    ps::Pretrained<OffByOne<false>> elsewhere;
+    const auto queries = convs();
+    const auto wanted = laws::predict(analytical, kernels, queries);
+    CHECK(laws::predict(elsewhere, kernels, queries) == wanted);
+    const auto found = laws::predict(here, kernels, queries);
+    std::size_t corrected = 0;
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        const bool learned = kernels.primitives[queries[i].primitive].id == "direct-sum2d";
+        corrected += learned ? 1U : 0U;
+        CHECK(found[i] == doctest::Approx(wanted[i] * (learned ? std::exp(1.0) : 1)));
+    }
+    CHECK(corrected == 2);
+}
+
+std::string joined(std::span<const std::string_view> pieces) {
+    std::string text;
+    for (const std::string_view piece : pieces) text += piece;
+    return text;
+}
+
+/// Of every model that is shipped, whichever of them this program would use.
+template <ps::PretrainedModel M>
+void check_shipped(std::string_view arch) {
+    CAPTURE(arch);
+    CHECK(M::arch == arch);
+    // As the header of a file of at most 400 KB.
+    const std::string primitives = joined(M::primitives_model), layouts = joined(M::layouts_model);
+    CHECK(primitives.size() + layouts.size() < 390'000);
+    for (const std::string_view id : M::primitives) {
+        CAPTURE(id);
+        CHECK(std::ranges::count(kernels.primitives, id, &ps::PrimitiveEntry::id) == 1);
+    }
+    const auto predict = [](std::string_view text, auto const& features, std::size_t subjects) {
+        ps::Table row(1, features.size());
+        std::ranges::copy(features, row.values.begin());
+        const ps::Table predicted = ps::CompactMlp::parse("model", text).predict(row);
+        REQUIRE(predicted.columns == subjects);
+        // Analytical is rarely off by a factor of a hundred.
+        for (const float value : predicted.values) CHECK(std::abs(value) < 5);
+    };
+    predict(primitives, ps::ConvFeatures::of(laws::conv(28, 64, 64, 3)), std::size(M::primitives));
+    predict(layouts, ps::LayoutFeatures::of(64, 28), std::size(M::layouts));
+}
+
+TEST_CASE("the models that are shipped can be read and name what there is") {
+    check_shipped<ps::pretrained::avx512>("avx512bw");
+    check_shipped<ps::pretrained::avx2>("fma3+avx2");
+    check_shipped<ps::pretrained::sse4_2>("sse4.2");
+}
