@@ -7,6 +7,8 @@
 #include <primsel/network/simplify.hpp>
 #include <primsel/plan/print.hpp>
 
+#include <concepts>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <span>
@@ -14,6 +16,12 @@
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
+
+/// Makes the plan of an engine with those policies: for a simplified graph, some kernels and so many workers.
+template <class P, class Policies>
+concept PlannerFor = requires(P const& planner, Graph const& graph, Kernels const& kernels, std::size_t workers) {
+    { planner.template plan<Policies>(graph, kernels, workers) } -> std::same_as<Plan>;
+};
 
 /// A network ready to run on this machine: constructing it predicts, solves, packs the weights and books the memory,
 /// and may throw error; run only executes. Net is a Network type, or Graph for a network that comes from elsewhere.
@@ -36,9 +44,18 @@ public:
         requires NetworkType<Net>
         : Engine(Net::graph(), weights, std::move(plan), std::move(run_on)) {}
 
+    /// With the plan that a planner makes, as Calibrate (engine/calibrate.hpp) does.
+    template <class P>
+        requires NetworkType<Net> && PlannerFor<P, Policies>
+    explicit Engine(Weights const& weights, P const& planner, executor run_on = {})
+        : Engine(Net::graph(), weights, planner, std::move(run_on)) {}
+
     /// For any graph, and for a batch of more than one image.
     Engine(Graph const& graph, Weights const& weights, PlanOptions const& options = {}, executor run_on = {})
         : Engine(Simplified{simplify(graph)}, weights, options, std::move(run_on)) {}
+    template <PlannerFor<Policies> P>
+    Engine(Graph const& graph, Weights const& weights, P const& planner, executor run_on = {})
+        : Engine(Simplified{simplify(graph)}, weights, planner, std::move(run_on)) {}
     Engine(Graph const& graph, Weights const& weights, Plan plan, executor run_on = {})
         : Engine(Simplified{simplify(graph)}, weights, std::move(plan), std::move(run_on)) {}
 
@@ -81,10 +98,12 @@ private:
     struct Simplified {
         Graph graph;
     };
-    Engine(Simplified simplified, Weights const& weights, PlanOptions const& options, executor run_on)
+    /// By options or a planner.
+    template <class How>
+    Engine(Simplified simplified, Weights const& weights, How const& how, executor run_on)
         : executor_(std::move(run_on)),
           graph_(std::move(simplified.graph)),
-          plan_(make_own_plan(graph_, options, executor_.concurrency())),
+          plan_(make_own_plan(graph_, how, executor_.concurrency())),
           program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
           src_data_(in_shapes().size()),
           dst_data_(out_shapes().size()) {}
@@ -96,6 +115,9 @@ private:
           src_data_(in_shapes().size()),
           dst_data_(out_shapes().size()) {}
 
+    [[nodiscard]] static Plan make_own_plan(Graph const& graph, auto const& planner, std::size_t workers) {
+        return planner.template plan<Policies>(graph, kernels(), workers);
+    }
     [[nodiscard]] static Plan make_own_plan(Graph const& graph, PlanOptions const& options, std::size_t workers) {
         cost_model model{};
         return make_fitting_plan(graph, kernels(), model, typename Policies::solver{}, options, workers);

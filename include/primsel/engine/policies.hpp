@@ -1,7 +1,7 @@
 #pragma once
 
 #include <primsel/core/executor.hpp>
-#include <primsel/cost/analytical.hpp>
+#include <primsel/cost/pretrained.hpp>
 #include <primsel/fwd.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/primitive/all.hpp>
@@ -19,7 +19,7 @@ struct DefaultPolicies {
     using primitives = DefaultPrimitives;
     /// The first is the one in which images come and results go.
     using layouts = AllLayouts;
-    using cost_model = Analytical;
+    using cost_model = DefaultCostModel;
     using solver = ExactPbqp;
     using executor = Sequential;
 };
