@@ -17,6 +17,7 @@ namespace {
 
 struct CompareOptions : Options {
     std::size_t rounds = 9;
+    std::vector<std::string> against;
 };
 
 /// Of each session: its times in ascending order. They run in turns, so that what else the machine does slows all
@@ -39,7 +40,9 @@ std::vector<std::vector<double>> time_in_turns(std::vector<std::unique_ptr<Sessi
 void compare(CompareOptions const& options) {
     const Model model = load_model(options.model);
     std::vector<Rival> rivals, refused;
-    for (Rival& rival : rivals_of(model, options.planning, options.threads)) {
+    for (Rival& rival : options.against.empty()
+                            ? rivals_of(model, options.planning, options.threads)
+                            : rivals_of(model, options.planning, options.threads, options.against)) {
         (rival.refusal.empty() ? rivals : refused).push_back(std::move(rival));
     }
     std::vector<std::unique_ptr<Session>> sessions;
@@ -95,6 +98,10 @@ void add_compare(CLI::App& app) {
     command.add_option("--rounds", options->rounds, "Timed rounds in which each plan runs once (default 9)")
         ->check(CLI::Range(1, 100000))
         ->type_name("R");
+    command
+        .add_option("--against", options->against,
+                    "Instead of those, against the plans that other costs lead to; +S calibrates them for S seconds")
+        ->type_name("COSTS[+S]...");
     command.callback([options] { compare(*options); });
 }
 

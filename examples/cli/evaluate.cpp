@@ -1,11 +1,8 @@
 // primsel evaluate --costs COSTS --data profile.csv: how far predictions are from what was measured.
 #include "commands.hpp"
 #include "evaluation.hpp"
-#include "session.hpp"
+#include "pricing.hpp"
 
-#include <primsel/cost/analytical.hpp>
-#include <primsel/cost/extern_kernels.hpp>
-#include <primsel/io/dataset.hpp>
 #include <primsel/io/model.hpp>
 
 #include <CLI/CLI.hpp>
@@ -47,28 +44,21 @@ ps::Dataset known_part(std::string const& path, ps::Dataset const& data, Part& p
 class Evaluating {
 public:
     explicit Evaluating(EvaluateOptions const& options) : options_(options) {
-        if (options.costs != ps::Analytical::name) model_ = ps::read_model(options.costs);
+        if (learned()) model_ = ps::read_model(options.costs);
     }
 
-    [[nodiscard]] Part part(std::string const& path, std::size_t inputs) const {
-        const bool layouts = inputs == 2;
+    [[nodiscard]] Part part(std::string const& path, bool layouts) const {
         Part result{.what = layouts ? "layouts" : "primitives", .judgement = {}, .unknown = {}};
-        const ps::Dataset whole = ps::read_dataset(path);
-        if (whole.inputs.size() != inputs) {
-            ps::fail(path, ": its configurations are not ", layouts ? "c, im" : "c, k, im, f, s");
-        }
+        const ps::Dataset whole = read_times(path, layouts);
         const ps::Dataset data =
             without_idle(options_.all_rows || !learned() ? whole : test_rows(path, whole, result.what));
-        if (learned()) {
-            result.judgement = judged_by(layouts ? model_.layouts : model_.primitives, path, data, result);
-        } else {
-            result.judgement = layouts ? analytical_layouts(path, data, result) : analytical(path, data, result);
-        }
+        result.judgement = learned() ? judged_by(layouts ? model_.layouts : model_.primitives, path, data, result)
+                                     : computed(path, data, result);
         return result;
     }
 
 private:
-    [[nodiscard]] bool learned() const { return options_.costs != ps::Analytical::name; }
+    [[nodiscard]] bool learned() const { return !is_computed(options_.costs); }
 
     /// Those that were held back when the model was trained.
     [[nodiscard]] ps::Dataset test_rows(std::string const& path, ps::Dataset const& data,
@@ -77,8 +67,8 @@ private:
         std::uint64_t seed = 0;
         const bool has_seed = ps::detail::read_number(seed_text, seed);
         if (!has_seed || model_.about_of(what + "_data") != fingerprint(data)) {
-            ps::fail(path, ": ", options_.costs,
-                     " was not trained on these rows, so none were held back; --all-rows judges it by all");
+            ps::fail(path, ": none of these rows were held back to judge ", options_.costs,
+                     " by; --all-rows judges it by all");
         }
         return data.select(ps::split_rows(data.rows(), seed).test);
     }
@@ -99,64 +89,11 @@ private:
         return judge(std::move(some), std::move(predicted));
     }
 
-    /// Asks the analytical model for every time that was measured, if `query` has a question: query(row, position of
-    /// the subject among `names`, question).
-    template <class Query, class Make>
-    [[nodiscard]] static Judgement ask(ps::Dataset some, Make const& make) {
-        std::vector<Query> queries;
-        std::vector<std::size_t> cells;
-        for (std::size_t row = 0; row < some.rows(); ++row) {
-            for (std::size_t i = 0; i < some.subjects.size(); ++i) {
-                if (some.time(row, i) <= 0 || !make(row, some.subjects[i], queries)) continue;
-                cells.push_back(row * some.subjects.size() + i);
-            }
-        }
-        std::vector<double> seconds(queries.size());
-        ps::Analytical().predict(kernels(), std::span<const Query>(queries), std::span(seconds));
-        ps::Table predicted(some.rows(), some.subjects.size());
-        for (std::size_t i = 0; i < cells.size(); ++i) {
-            predicted.values[cells[i]] = static_cast<float>(std::log(seconds[i]));
-        }
-        return judge(std::move(some), std::move(predicted));
-    }
-    [[nodiscard]] static Judgement analytical(std::string const& path, ps::Dataset const& data, Part& part) {
-        const auto primitives = kernels().primitives;
-        const auto find = [&](std::string const& id) {
-            return static_cast<std::size_t>(std::ranges::find(primitives, id, &ps::PrimitiveEntry::id) -
-                                            primitives.begin());
-        };
+    [[nodiscard]] Judgement computed(std::string const& path, ps::Dataset const& data, Part& part) const {
         ps::Dataset some =
-            known_part(path, data, part, [&](std::string const& subject) { return find(subject) < primitives.size(); });
-        const ps::Dataset shapes = some;
-        return ask<ps::ConvQuery>(std::move(some), [&](std::size_t row, std::string const& id, auto& queries) {
-            const ps::ConvShape shape = shapes.conv(row);
-            const std::size_t primitive = find(id);
-            if (!primitives[primitive].supports(shape)) return false;
-            queries.push_back({shape, primitive});
-            return true;
-        });
-    }
-    [[nodiscard]] static Judgement analytical_layouts(std::string const& path, ps::Dataset const& data, Part& part) {
-        const auto layouts = kernels().layouts;
-        const auto make = [&](std::string const& subject, ps::Shape shape, std::vector<ps::TransformQuery>& queries) {
-            for (std::size_t from = 0; from < layouts.size(); ++from) {
-                for (std::size_t to = 0; to < layouts.size(); ++to) {
-                    if (subject != ps::join(layouts[from].name, "-to-", layouts[to].name)) continue;
-                    queries.push_back({shape, 1, from, to});
-                    return true;
-                }
-            }
-            return false;
-        };
-        ps::Dataset some = known_part(path, data, part, [&](std::string const& subject) {
-            std::vector<ps::TransformQuery> any;
-            return make(subject, {1, 1, 1}, any);
-        });
-        const ps::Dataset shapes = some;
-        return ask<ps::TransformQuery>(std::move(some), [&](std::size_t row, std::string const& id, auto& queries) {
-            const auto at = shapes.configuration(row);
-            return make(id, {at[0], at[1], at[1]}, queries);
-        });
+            known_part(path, data, part, [&](std::string const& subject) { return is_subject(data, subject); });
+        ps::Table predicted = log_predictions(some, options_.costs);
+        return judge(std::move(some), std::move(predicted));
     }
 
     EvaluateOptions const& options_;
@@ -166,8 +103,8 @@ private:
 void evaluate(EvaluateOptions const& options) {
     const Evaluating evaluating(options);
     std::vector<Part> parts;
-    parts.push_back(evaluating.part(options.data, 5));
-    if (!options.layouts.empty()) parts.push_back(evaluating.part(options.layouts, 2));
+    parts.push_back(evaluating.part(options.data, false));
+    if (!options.layouts.empty()) parts.push_back(evaluating.part(options.layouts, true));
     if (options.json) {
         ps::Json::Object object{{"costs", options.costs}};
         for (Part const& part : parts) {
@@ -189,9 +126,11 @@ void evaluate(EvaluateOptions const& options) {
 void add_evaluate(CLI::App& app) {
     const auto options = std::make_shared<EvaluateOptions>();
     CLI::App& command = *app.add_subcommand("evaluate", "How far predicted costs are from measured ones");
-    command.add_option("--costs", options->costs, "A model of `primsel fit`, or analytical")
+    command
+        .add_option("--costs", options->costs,
+                    "A model of `primsel fit` or `primsel transfer`, analytical, or pretrained")
         ->required()
-        ->type_name("FILE");
+        ->type_name("NAME|FILE");
     command.add_option("--data", options->data, "Times of primitives, as `primsel profile` writes them")
         ->required()
         ->type_name("F.csv");

@@ -1,7 +1,10 @@
 #include "evaluation.hpp"
 
 #include <primsel/cost/archive.hpp>
+#include <primsel/io/dataset.hpp>
 #include <primsel/plan/print.hpp>
+
+#include <CLI/CLI.hpp>
 
 #include <cmath>
 #include <cstdio>
@@ -34,6 +37,29 @@ std::string percent(double share) {
 
 }  // namespace
 
+void add_learning_options(CLI::App& command, std::uint64_t& seed, std::size_t& threads, bool& json) {
+    command.add_option("--seed", seed, "Draws which rows are held back, and the model (default 1)")->type_name("S");
+    command.add_option("--threads", threads, "Threads to train on (default 1)")
+        ->check(CLI::Range(1, 1024))
+        ->type_name("N");
+    command.add_flag("--json", json, "Print one JSON object");
+}
+
+ps::Dataset read_times(std::string const& path, bool layouts) {
+    ps::Dataset data = ps::read_dataset(path);
+    const std::vector<std::string> wanted =
+        layouts ? std::vector<std::string>{"c", "im"} : std::vector<std::string>{"c", "k", "im", "f", "s"};
+    if (data.inputs != wanted) ps::fail(path, ": its configurations are not ", layouts ? "c, im" : "c, k, im, f, s");
+    return data;
+}
+
+void require_same_arch(std::string const& path, ps::Dataset const& data, std::string const& other_path,
+                       ps::Dataset const& other) {
+    const auto here = data.about.find("arch"), there = other.about.find("arch");
+    if (here == data.about.end() || there == other.about.end() || here->second == there->second) return;
+    ps::fail(other_path, ": its arch is ", there->second, ", that of ", path, " is ", here->second);
+}
+
 ps::Dataset with_subjects(ps::Dataset const& data, std::vector<std::size_t> const& subjects) {
     ps::Dataset some;
     some.inputs = data.inputs;
@@ -45,6 +71,29 @@ ps::Dataset with_subjects(ps::Dataset const& data, std::vector<std::size_t> cons
         some.add(data.configuration(row), times);
     }
     return some;
+}
+
+ps::Dataset with_subjects(ps::Dataset const& data, std::vector<std::string> const& subjects) {
+    ps::Dataset some{
+        .inputs = data.inputs, .subjects = subjects, .about = data.about, .configurations = {}, .seconds = {}};
+    std::vector<std::size_t> positions;
+    for (std::string const& subject : subjects) positions.push_back(data.find(subject));
+    std::vector<double> times(subjects.size());
+    for (std::size_t row = 0; row < data.rows(); ++row) {
+        for (std::size_t i = 0; i < subjects.size(); ++i) {
+            times[i] = positions[i] < data.subjects.size() ? data.time(row, positions[i]) : 0;
+        }
+        some.add(data.configuration(row), times);
+    }
+    return some;
+}
+
+std::vector<std::string> labels_of(std::vector<std::string> const& subjects, bool layouts) {
+    std::vector<std::string> labels;
+    for (std::string const& subject : subjects) {
+        labels.emplace_back(layouts ? "" : to_string_view(ps::family_of_id(subject)));
+    }
+    return labels;
 }
 
 ps::Dataset without_idle(ps::Dataset const& data) {

@@ -4,7 +4,6 @@
 
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/core/timer.hpp>
-#include <primsel/io/dataset.hpp>
 #include <primsel/io/model.hpp>
 
 #include <CLI/CLI.hpp>
@@ -78,18 +77,10 @@ Part learn(FitOptions const& options, std::string const& path, ps::Dataset const
     const ps::Split split = ps::split_rows(data.rows(), options.seed);
     // What was measured in none of the rows to learn from is left to other models.
     const std::vector<std::string> learned = without_idle(data.select(split.train)).subjects;
-    std::vector<std::size_t> positions;
-    for (std::string const& subject : learned) positions.push_back(data.find(subject));
-    const ps::Dataset some = with_subjects(data, positions);
+    const ps::Dataset some = with_subjects(data, learned);
     const ps::Table features = ps::features_of(some), times = ps::log_times(some);
-    Samples samples{features.select(split.train),
-                    times.select(split.train),
-                    features.select(split.validation),
-                    times.select(split.validation),
-                    {}};
-    for (std::string const& subject : learned) {
-        samples.labels.emplace_back(layouts ? "" : to_string_view(ps::family_of_id(subject)));
-    }
+    const Samples samples{features.select(split.train), times.select(split.train), features.select(split.validation),
+                          times.select(split.validation), labels_of(learned, layouts)};
     Part part{.what = layouts ? "layouts" : "primitives",
               .path = path,
               .fingerprint = fingerprint(data),
@@ -99,12 +90,6 @@ Part learn(FitOptions const& options, std::string const& path, ps::Dataset const
     part.seconds = timer.seconds();
     part.test = judge(some.select(split.test), part.trained.regression.predict(features.select(split.test)));
     return part;
-}
-
-ps::Dataset read(std::string const& path, std::size_t inputs, std::string_view names) {
-    ps::Dataset data = ps::read_dataset(path);
-    if (data.inputs.size() != inputs) ps::fail(path, ": its configurations are not ", names);
-    return data;
 }
 
 ps::TrainedModel assemble(FitOptions const& options, std::map<std::string, std::string> about,
@@ -122,16 +107,11 @@ ps::TrainedModel assemble(FitOptions const& options, std::map<std::string, std::
 
 void fit(FitOptions const& options) {
     ps::ThreadPool executor(options.threads);
-    const ps::Dataset data = read(options.data, 5, "c, k, im, f, s");
+    const ps::Dataset data = read_times(options.data, false);
     std::optional<ps::Dataset> layouts;
     if (!options.layouts.empty()) {
-        layouts = read(options.layouts, 2, "c, im");
-        auto const& other = layouts->about;
-        const auto here = data.about.find("arch"), there = other.find("arch");
-        if (here != data.about.end() && there != other.end() && here->second != there->second) {
-            ps::fail(options.layouts, ": its arch is ", there->second, ", that of ", options.data, " is ",
-                     here->second);
-        }
+        layouts = read_times(options.layouts, true);
+        require_same_arch(options.data, data, options.layouts, *layouts);
     }
     std::vector<Part> parts;
     parts.push_back(learn(options, options.data, data, executor));
@@ -172,12 +152,7 @@ void add_fit(CLI::App& app) {
         ->check(CLI::IsMember({"gp", "boosted", "forest", "mlp", "nn2", "linear"}))
         ->type_name("NAME");
     command.add_option("--out", options->out, "The model file to write")->required()->type_name("F");
-    command.add_option("--seed", options->seed, "Draws which rows are held back, and the model (default 1)")
-        ->type_name("S");
-    command.add_option("--threads", options->threads, "Threads to train on (default 1)")
-        ->check(CLI::Range(1, 1024))
-        ->type_name("N");
-    command.add_flag("--json", options->json, "Print one JSON object");
+    add_learning_options(command, options->seed, options->threads, options->json);
     command.callback([options] { fit(*options); });
 }
 

@@ -31,9 +31,12 @@ int main(int argc, char** argv) {
         cli::add_explain(app);
         cli::add_trace(app);
         cli::add_compare(app);
+        cli::add_calibrate(app);
         cli::add_profile(app);
         cli::add_fit(app);
+        cli::add_transfer(app);
         cli::add_evaluate(app);
+        cli::add_pretrain(app);
         cli::add_reproduce(app);
         cli::add_list(app);
         cli::add_export(app);

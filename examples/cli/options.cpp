@@ -83,8 +83,15 @@ void add_options(CLI::App& command, Options& options) {
     add_model_options(command, options.model);
     PlanningOptions& planning = options.planning;
     command
-        .add_option("--costs", planning.costs, "analytical (default), measured, or a model that `primsel fit` wrote")
+        .add_option(
+            "--costs", planning.costs,
+            "pretrained (default where there is one), analytical, measured, or a model that `primsel fit` wrote")
         ->type_name("NAME|FILE");
+    command
+        .add_option("--calibrate", planning.calibration_seconds,
+                    "Correct the costs for so long by timing what could change the plan; remembered for the next time")
+        ->check(CLI::Range(0.0, 86'400.0))
+        ->type_name("SECONDS");
     command.add_option("--solver", planning.solver, "exact (default), reduction, greedy, or uniform:ID")
         ->check([](std::string const& name) {
             const bool known = name == "exact" || name == "reduction" || name == "greedy" ||

@@ -35,7 +35,10 @@ struct ModelOptions {
 
 /// How to choose.
 struct PlanningOptions {
-    std::string costs = "analytical";
+    /// Empty: what an engine takes.
+    std::string costs;
+    /// Seconds for measuring what could change the plan.
+    double calibration_seconds = 0;
     std::string solver = "exact";
     double max_error = std::numeric_limits<double>::infinity();
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
@@ -52,7 +55,7 @@ struct Options {
 
 /// What a network is, by name or file: NET, --batch, --size, --dims, --seed, --weights.
 void add_model_options(CLI::App& command, ModelOptions& options);
-/// Those, --costs, --solver, --max-error, --max-arena, --plan, --threads and --json.
+/// Those, --costs, --calibrate, --solver, --max-error, --max-arena, --plan, --threads and --json.
 void add_options(CLI::App& command, Options& options);
 
 /// "224x160" and "224", which is 224x224. Throws CLI::ValidationError for anything else.

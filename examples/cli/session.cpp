@@ -5,7 +5,8 @@
 
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/extern_kernels.hpp>
-#include <primsel/engine/fit.hpp>
+#include <primsel/cost/pretrained.hpp>
+#include <primsel/engine/calibrate.hpp>
 #include <primsel/io/plan.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/pbqp/greedy.hpp>
@@ -28,18 +29,25 @@ class Costs {
 public:
     static constexpr std::string_view name = "costs";  // the plan gets the model's
 
-    explicit Costs(std::string const& model) : model_(model) {
-        if (model == ps::Analytical::name || model == ps::Measured::name) return;
-        struct stat status {};
-        if (::stat(model.c_str(), &status) != 0) {
-            ps::fail("--costs ", model, ": neither a cost model nor a file; there are analytical, measured");
+    explicit Costs(std::string const& model) : model_(model.empty() ? ps::DefaultCostModel::name : model) {
+        for (CostsEntry const& entry : list_costs()) {
+            if (model_ == entry.name) return;
         }
-        learned_.emplace(model);
+        struct stat status {};
+        if (::stat(model_.c_str(), &status) != 0) {
+            std::string names;
+            for (CostsEntry const& entry : list_costs()) {
+                if (entry.name != "FILE") names += (names.empty() ? "" : ", ") + entry.name;
+            }
+            ps::fail("--costs ", model_, ": neither a cost model nor a file; there are ", names);
+        }
+        learned_.emplace(model_);
     }
     template <class Query>
     void predict(ps::Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
         if (learned_) return learned_->predict(kernels, queries, seconds);
         if (model_ == ps::Analytical::name) return analytical_.predict(kernels, queries, seconds);
+        if (model_ == ps::DefaultCostModel::name) return default_.predict(kernels, queries, seconds);
         Progress progress("timing candidates", queries.size());
         for (std::size_t i = 0; i < queries.size(); ++i) {
             measured_.predict(kernels, queries.subspan(i, 1), seconds.subspan(i, 1));
@@ -51,6 +59,7 @@ public:
 private:
     std::string model_;
     ps::Analytical analytical_;
+    ps::DefaultCostModel default_;
     ps::Measured measured_;
     std::optional<LearnedCosts> learned_;
 };
@@ -86,24 +95,34 @@ void make_uniform(std::string const& id, ps::PlanOptions& options) {
     }
 }
 
-ps::Plan solve(Model const& model, Costs& costs, std::string const& solver, PlanningOptions const& bounds,
-               std::size_t threads) {
+ps::CalibratedPlan solve(Model const& model, Costs& costs, std::string const& solver, PlanningOptions const& bounds,
+                         std::size_t threads, ps::Calibration* calibration = nullptr) {
     ps::PlanOptions options;
     options.max_error = bounds.max_error;
     options.max_arena = bounds.max_arena;
     constexpr std::string_view uniform = "uniform:";
     if (solver.starts_with(uniform)) make_uniform(solver.substr(uniform.size()), options);
     const AnySolver any{solver.starts_with(uniform) ? ps::ExactPbqp::name : std::string_view(solver)};
-    ps::Plan plan = ps::make_fitting_plan(model.simplified, kernels(), costs, any, options, threads);
-    plan.cost_model = costs.model();
-    plan.solver = solver;
+    ps::CalibratedPlan result;
+    if (calibration != nullptr) {
+        result = ps::make_calibrated_plan(model.simplified, kernels(), costs, any, options, threads,
+                                          bounds.calibration_seconds, *calibration);
+        calibration->write();
+    } else {
+        result.plan = ps::make_fitting_plan(model.simplified, kernels(), costs, any, options, threads);
+    }
+    result.plan.cost_model = calibration == nullptr ? costs.model() : costs.model() + ", calibrated";
+    result.plan.solver = solver;
     // Of the plans that are uniform the best, but of all that there are no proof.
-    if (solver.starts_with(uniform)) plan.optimal = false;
-    return plan;
+    if (solver.starts_with(uniform)) result.plan.optimal = false;
+    return result;
 }
 
 ps::Plan plan_for(Model const& model, Costs& costs, PlanningOptions const& options, std::size_t threads) {
-    return options.plan.empty() ? solve(model, costs, options.solver, options, threads) : ps::read_plan(options.plan);
+    if (!options.plan.empty()) return ps::read_plan(options.plan);
+    std::optional<ps::Calibration> calibration;
+    if (options.calibration_seconds > 0) calibration.emplace(kernels());
+    return solve(model, costs, options.solver, options, threads, calibration ? &*calibration : nullptr).plan;
 }
 
 /// Memory is promised more freely than it is there: what cannot be there is refused before it is asked for.
@@ -126,6 +145,12 @@ ps::Plan plan_for(Model const& model, PlanningOptions const& options, std::size_
     return plan_for(model, costs, options, threads);
 }
 
+ps::CalibratedPlan calibrate(Model const& model, PlanningOptions const& options, std::size_t threads,
+                             ps::Calibration& calibration) {
+    Costs costs(options.costs);
+    return solve(model, costs, options.solver, options, threads, &calibration);
+}
+
 std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options, std::size_t threads) {
     Costs costs(options.costs);  // one for all: what has been measured is remembered
     std::vector<Rival> rivals;
@@ -137,7 +162,7 @@ std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options,
     }
     for (std::string const& solver : solvers) {
         try {
-            rivals.push_back({solver, solve(model, costs, solver, options, threads), ""});
+            rivals.push_back({solver, solve(model, costs, solver, options, threads).plan, ""});
         } catch (ps::error const& reason) {
             rivals.push_back({solver, {}, reason.what()});
             continue;
@@ -152,10 +177,37 @@ std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options,
     return rivals;
 }
 
+std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options, std::size_t threads,
+                             std::vector<std::string> const& against) {
+    std::vector<Rival> rivals{{"plan", plan_for(model, options, threads), ""}};
+    for (std::string const& name : against) {
+        // Names of files may have a plus in them that stands before no number.
+        const std::size_t plus = name.rfind('+');
+        double seconds = 0;
+        const bool calibrated = plus != std::string::npos &&
+                                ps::detail::read_number(std::string_view(name).substr(plus + 1), seconds) &&
+                                seconds > 0;
+        PlanningOptions other = options;
+        other.costs = calibrated ? name.substr(0, plus) : name;
+        other.calibration_seconds = seconds;
+        Costs costs(other.costs);
+        ps::Calibration fresh(kernels(), "");  // what a user's cache holds would be of no interest
+        rivals.push_back(
+            {name, solve(model, costs, options.solver, other, threads, calibrated ? &fresh : nullptr).plan, ""});
+    }
+    return rivals;
+}
+
 std::vector<CostsEntry> list_costs() {
-    return {{"analytical", "computed from the machine's peak and bandwidths; takes a millisecond"},
-            {"measured", "every candidate is timed here and now, on one thread; takes seconds to minutes"},
-            {"FILE", "a model that `primsel fit` wrote: learned from a profile; takes milliseconds"}};
+    std::vector<CostsEntry> result;
+    if (ps::DefaultCostModel::name != ps::Analytical::name) {
+        result.push_back({std::string(ps::DefaultCostModel::name),
+                          "analytical, corrected by what was learned from a profile at the factory; the default"});
+    }
+    result.push_back({"analytical", "computed from the machine's peak and bandwidths; takes a millisecond"});
+    result.push_back({"measured", "every candidate is timed here and now, on one thread; takes seconds to minutes"});
+    result.push_back({"FILE", "a model that `primsel fit` wrote: learned from a profile; takes milliseconds"});
+    return result;
 }
 std::vector<CostsEntry> list_solvers() {
     return {{"exact", "reductions, then branch and bound: proven optimal unless that takes too long"},

@@ -5,6 +5,7 @@
 
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/core/timer.hpp>
+#include <primsel/engine/calibrate.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/plan/plan.hpp>
 
@@ -21,6 +22,10 @@ namespace cli {
 /// Prices and solves, or reads the plan that was saved. Threads count where the arena is bounded. Throws error.
 [[nodiscard]] ps::Plan plan_for(Model const& model, PlanningOptions const& options, std::size_t threads);
 
+/// Corrects the costs for options.calibration_seconds, and by what is known already; keeps what it learned.
+[[nodiscard]] ps::CalibratedPlan calibrate(Model const& model, PlanningOptions const& options, std::size_t threads,
+                                           ps::Calibration& calibration);
+
 /// A plan to compare with, or why there is none.
 struct Rival {
     std::string name;
@@ -29,6 +34,10 @@ struct Rival {
 };
 /// The plan, greedy, and each family wherever it can.
 [[nodiscard]] std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options, std::size_t threads);
+
+/// The plan, and those that other costs lead to: "analytical", "FILE", or calibrated for two seconds "pretrained+2".
+[[nodiscard]] std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options, std::size_t threads,
+                                           std::vector<std::string> const& against);
 
 struct CostsEntry {
     std::string name, description;

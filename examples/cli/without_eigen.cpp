@@ -1,5 +1,4 @@
-// In place of fit.cpp, evaluate.cpp and learned_costs.cpp where there is no Eigen: the commands are not there, and
-// models in files are refused.
+// In place of what needs Eigen, where there is none: its commands are not there, and models in files are refused.
 #include "commands.hpp"
 #include "learned_costs.hpp"
 
@@ -8,6 +7,8 @@
 namespace cli {
 
 void add_fit(CLI::App&) {}
+void add_transfer(CLI::App&) {}
+void add_pretrain(CLI::App&) {}
 void add_evaluate(CLI::App&) {}
 
 struct LearnedCosts::Model {};

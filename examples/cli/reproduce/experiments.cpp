@@ -26,7 +26,7 @@ ps::Json to_json(ps::Evaluation const& evaluation) {
 }
 
 ps::Evaluation judge(ps::Dataset const& data, ps::Table const& features, std::vector<std::size_t> const& test,
-                     AnyRegression const& model) {
+                     AnyModel const& model) {
     return ps::evaluate(data.select(test), model.predict(features.select(test)));
 }
 
@@ -37,11 +37,10 @@ ps::Json try_model(World const& world, Effort effort, Kind kind, std::string_vie
     const ps::Split layout_split = ps::split_rows(platform.layouts.rows(), seed);
     effort.seed = seed;
     const double begin = cpu_seconds();
-    const AnyRegression primitives =
+    const AnyModel primitives =
         fit(kind, primitive_samples(platform, split), ps::ConvFeatures::raw, platform.families, effort);
     const double fitted = cpu_seconds();
-    const AnyRegression layouts =
-        fit(kind, layout_samples(platform, layout_split), ps::LayoutFeatures::raw, {}, effort);
+    const AnyModel layouts = fit(kind, layout_samples(platform, layout_split), ps::LayoutFeatures::raw, {}, effort);
     const double layouts_fitted = cpu_seconds();
     ps::Json::Object networks;
     for (std::size_t i = 0; i < world.networks.size(); ++i) {
@@ -94,7 +93,7 @@ ps::Json estimate_noise(World const& world, Effort const& effort, std::string_vi
 }
 
 /// On AMD: the error of all primitives, and what GoogLeNet loses; changes of layout as measured.
-ps::Json try_on_amd(Sources& sources, AnyRegression const& model) {
+ps::Json try_on_amd(Sources& sources, AnyModel const& model) {
     World const& world = sources.world();
     const ps::Evaluation evaluation = judge(world.amd.primitives, world.amd.features, sources.split().test, model);
     return ps::Json::Object{{"primitives", to_json(evaluation)},

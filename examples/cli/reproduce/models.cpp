@@ -18,7 +18,7 @@
 namespace cli::reproduce {
 namespace {
 
-using Learned = ps::Learned<AnyRegression, Truth>;
+using Learned = ps::Learned<AnyModel, Truth>;
 
 ps::Table column(ps::Table const& table, std::size_t at) {
     ps::Table one(table.rows(), 1);
@@ -27,7 +27,7 @@ ps::Table column(ps::Table const& table, std::size_t at) {
 }
 
 template <class Model>
-AnyRegression shared_raw(Model model, std::size_t raw) {
+AnyModel shared_raw(Model model, std::size_t raw) {
     return {[model = std::make_shared<const Model>(std::move(model)), raw](ps::Table const& x) {
         return model->predict(first_columns(x, raw));
     }};
@@ -97,8 +97,8 @@ private:
     Truth truth_;
 };
 
-Learned learned_of(Platform const& platform, AnyRegression const& primitives, AnyRegression const* layouts) {
-    ps::Trained<AnyRegression> changes{{}, {}};
+Learned learned_of(Platform const& platform, AnyModel const& primitives, AnyModel const* layouts) {
+    ps::Trained<AnyModel> changes{{}, {}};
     if (layouts != nullptr) changes = {platform.layouts.subjects, *layouts};
     return {{platform.primitives.subjects, primitives}, std::move(changes), platform.truth};
 }
@@ -126,7 +126,7 @@ double cpu_seconds() {
     return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-ps::Table AnyRegression::predict(ps::Table const& features) const {
+ps::Table AnyModel::predict(ps::Table const& features) const {
     ps::Table result = tell(features);
     for (float& value : result.values) {
         if (!std::isfinite(value)) value = 0;  // the logarithm of a second
@@ -172,10 +172,10 @@ ps::Mlp fit_nn2(Samples const& samples, std::size_t raw, Effort const& effort) {
                         first_columns(samples.validation_features, raw), samples.validation_targets,
                         effort.nn2(samples.features.rows()), executor);
 }
-AnyRegression as_regression(ps::Mlp mlp, std::size_t raw) { return shared_raw(std::move(mlp), raw); }
+AnyModel as_regression(ps::Mlp mlp, std::size_t raw) { return shared_raw(std::move(mlp), raw); }
 
-AnyRegression fit(Kind kind, Samples const& samples, std::size_t raw, std::vector<std::string> const& labels,
-                  Effort const& effort) {
+AnyModel fit(Kind kind, Samples const& samples, std::size_t raw, std::vector<std::string> const& labels,
+             Effort const& effort) {
     ps::Sequential executor;
     switch (kind) {
         case Kind::lin:
@@ -206,8 +206,8 @@ AnyRegression fit(Kind kind, Samples const& samples, std::size_t raw, std::vecto
     return shared(ps::GaussianProcess::fit(samples.features, samples.targets, labels, options, executor));
 }
 
-double increase_percent(World const& world, Platform const& platform, std::size_t network,
-                        AnyRegression const& primitives, AnyRegression const* layouts) {
+double increase_percent(World const& world, Platform const& platform, std::size_t network, AnyModel const& primitives,
+                        AnyModel const* layouts) {
     Guess guess(learned_of(platform, primitives, layouts), platform.truth);
     ps::Graph const& graph = world.networks[network].graph;
     const ps::Plan plan = ps::make_plan(graph, platform.kernels, guess, ps::ExactPbqp{});
@@ -216,7 +216,7 @@ double increase_percent(World const& world, Platform const& platform, std::size_
 }
 
 SelectionTime time_selection(World const& world, Platform const& platform, std::size_t network,
-                             AnyRegression const& primitives, AnyRegression const& layouts, std::size_t plans) {
+                             AnyModel const& primitives, AnyModel const& layouts, std::size_t plans) {
     Learned learned = learned_of(platform, primitives, &layouts);
     std::vector<double> predict, solve;
     // What was interrupted by other programs does not count, unless nothing else is to be had.

@@ -20,7 +20,7 @@ namespace cli::reproduce {
 
 /// Any regression on all features of a configuration. What it cannot tell it says takes a second: longer than any layer
 /// of the networks, so that no plan chooses it.
-struct AnyRegression {
+struct AnyModel {
     std::function<ps::Table(ps::Table const&)> tell;
 
     [[nodiscard]] ps::Table predict(ps::Table const& features) const;
@@ -28,7 +28,7 @@ struct AnyRegression {
 
 /// A model that may be large is shared by the copies of its regression.
 template <class Model>
-[[nodiscard]] AnyRegression shared(Model model) {
+[[nodiscard]] AnyModel shared(Model model) {
     return {
         [model = std::make_shared<const Model>(std::move(model))](ps::Table const& x) { return model->predict(x); }};
 }
@@ -62,16 +62,16 @@ struct Effort {
 [[nodiscard]] Samples layout_samples(Platform const& platform, ps::Split const& split);
 
 /// Lin and the networks see the raw features, `raw` of them; the others all. Labels group targets that are alike.
-[[nodiscard]] AnyRegression fit(Kind kind, Samples const& samples, std::size_t raw,
-                                std::vector<std::string> const& labels, Effort const& effort);
+[[nodiscard]] AnyModel fit(Kind kind, Samples const& samples, std::size_t raw, std::vector<std::string> const& labels,
+                           Effort const& effort);
 
 /// NN2 by itself, to be tuned later.
 [[nodiscard]] ps::Mlp fit_nn2(Samples const& samples, std::size_t raw, Effort const& effort);
-[[nodiscard]] AnyRegression as_regression(ps::Mlp mlp, std::size_t raw);
+[[nodiscard]] AnyModel as_regression(ps::Mlp mlp, std::size_t raw);
 
 /// Changes of layout as predicted; as measured where there is no model of them.
 [[nodiscard]] double increase_percent(World const& world, Platform const& platform, std::size_t network,
-                                      AnyRegression const& primitives, AnyRegression const* layouts = nullptr);
+                                      AnyModel const& primitives, AnyModel const* layouts = nullptr);
 
 /// Of one core, spent by this thread so far: what else runs on the machine does not count.
 [[nodiscard]] double cpu_seconds();
@@ -81,7 +81,6 @@ struct SelectionTime {
     double predict = 0, solve = 0;
 };
 [[nodiscard]] SelectionTime time_selection(World const& world, Platform const& platform, std::size_t network,
-                                           AnyRegression const& primitives, AnyRegression const& layouts,
-                                           std::size_t plans);
+                                           AnyModel const& primitives, AnyModel const& layouts, std::size_t plans);
 
 }  // namespace cli::reproduce

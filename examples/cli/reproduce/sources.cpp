@@ -19,7 +19,7 @@ ps::Mlp const& Sources::nn2() {
     return *nn2_;
 }
 
-AnyRegression Sources::regression(Kind kind) {
+AnyModel Sources::regression(Kind kind) {
     if (kind == Kind::nn2) {
         static_cast<void>(nn2());
         return *nn2_regression_;
@@ -31,7 +31,7 @@ AnyRegression Sources::regression(Kind kind) {
     return *ours_;
 }
 
-AnyRegression Sources::of_amd(AnyRegression intel) const {
+AnyModel Sources::of_amd(AnyModel intel) const {
     return {[intel = std::move(intel), positions = positions_](ps::Table const& x) {
         const ps::Table all = intel.predict(x);
         ps::Table some(x.rows(), positions.size());

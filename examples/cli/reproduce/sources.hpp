@@ -18,9 +18,9 @@ public:
     /// Intel's NN2, with Intel's targets; from any thread.
     [[nodiscard]] ps::Mlp const& nn2();
     /// NN2 or ours, with AMD's targets.
-    [[nodiscard]] AnyRegression regression(Kind kind);
+    [[nodiscard]] AnyModel regression(Kind kind);
     /// A model of Intel's targets as one of AMD's.
-    [[nodiscard]] AnyRegression of_amd(AnyRegression intel) const;
+    [[nodiscard]] AnyModel of_amd(AnyModel intel) const;
     /// AMD's targets among Intel's; NaN for those that AMD has not.
     [[nodiscard]] ps::Table among_intel(ps::Table const& amd) const;
 
@@ -36,7 +36,7 @@ private:
     std::vector<std::size_t> positions_;
     std::once_flag nn2_once_, ours_once_;
     std::optional<ps::Mlp> nn2_;
-    std::optional<AnyRegression> nn2_regression_, ours_;
+    std::optional<AnyModel> nn2_regression_, ours_;
 };
 
 }  // namespace cli::reproduce

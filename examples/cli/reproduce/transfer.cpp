@@ -9,7 +9,7 @@
 namespace cli::reproduce {
 namespace {
 
-AnyRegression factor(Sources& sources, Kind source, Samples const& samples) {
+AnyModel factor(Sources& sources, Kind source, Samples const& samples) {
     return shared(ps::FactorCorrected(sources.regression(source), samples.features, samples.targets));
 }
 
@@ -17,7 +17,7 @@ ps::Table raw(ps::Table const& features) { return first_columns(features, ps::Co
 
 }  // namespace
 
-AnyRegression tune(Sources& sources, Samples const& samples) {
+AnyModel tune(Sources& sources, Samples const& samples) {
     ps::Mlp mlp = sources.nn2();
     ps::MlpOptions options = sources.effort().nn2(samples.features.rows());
     options.learning_rate /= 10;
@@ -27,7 +27,7 @@ AnyRegression tune(Sources& sources, Samples const& samples) {
     return sources.of_amd(as_regression(std::move(mlp), ps::ConvFeatures::raw));
 }
 
-AnyRegression learn_by(Method method, Sources& sources, Samples const& samples) {
+AnyModel learn_by(Method method, Sources& sources, Samples const& samples) {
     std::vector<std::string> const& labels = sources.world().amd.families;
     ps::Sequential executor;
     switch (method) {
@@ -48,8 +48,8 @@ AnyRegression learn_by(Method method, Sources& sources, Samples const& samples) 
         case Method::transferred:
             break;
     }
-    return shared(ps::Transferred<AnyRegression>::fit(sources.regression(Kind::ours), samples.features, samples.targets,
-                                                      labels, executor));
+    return shared(ps::Transferred<AnyModel>::fit(sources.regression(Kind::ours), samples.features, samples.targets,
+                                                 labels, executor));
 }
 
 }  // namespace cli::reproduce

@@ -6,8 +6,8 @@
 
 namespace cli::reproduce {
 
-[[nodiscard]] AnyRegression learn_by(Method method, Sources& sources, Samples const& samples);
+[[nodiscard]] AnyModel learn_by(Method method, Sources& sources, Samples const& samples);
 /// Intel's NN2 trained on with those samples, at a tenth of the learning rate.
-[[nodiscard]] AnyRegression tune(Sources& sources, Samples const& samples);
+[[nodiscard]] AnyModel tune(Sources& sources, Samples const& samples);
 
 }  // namespace cli::reproduce

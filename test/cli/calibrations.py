@@ -1,0 +1,92 @@
+"""primsel calibrate, --calibrate, and primsel pretrain"""
+import random
+import re
+
+from command import NET, SIZE, Cli
+from models import Profiles
+
+
+class Calibrate(Cli):
+    def calibrate(self, *more):
+        return self.json("calibrate", NET, "--size", SIZE, *more)
+
+    def test_what_was_measured_is_remembered(self):
+        # Without learned corrections there is always something to measure.
+        first = self.calibrate("--costs", "analytical", "--calibrate", 20)
+        self.assertEqual(list(first), ["model", "costs", "known", "settled", "file", "steps"])
+        self.assertEqual((first["costs"], first["known"]), ("analytical, calibrated", 0))
+        self.assertEqual(list(first["steps"][0]), ["measurements", "seconds", "predicted_ms"])
+        measured = [step["measurements"] for step in first["steps"]]
+        self.assertEqual(measured[0], 0)
+        self.assertEqual(measured, sorted(measured))
+        self.assertGreater(measured[-1], 0)
+        self.assertTrue(first["settled"])
+        self.assertTrue(first["file"].startswith(str(self.folder / "cache" / "primsel")))
+
+        second = self.calibrate("--costs", "analytical", "--calibrate", 20)
+        self.assertEqual(second["known"], measured[-1])
+        self.assertLess(second["steps"][-1]["measurements"], measured[-1])
+        self.assertEqual(second["file"], first["file"])
+        third = self.calibrate("--costs", "analytical", "--calibrate", 0.01, "--forget")
+        self.assertEqual(third["known"], 0)
+
+    def test_text(self):
+        text = self.succeed("calibrate", NET, "--size", SIZE, "--calibrate", 0.05)
+        self.assertIn("calibrated, 0 times known from before", text)
+        self.assertRegex(text, r"\n +0 +\d+\.\d\d +\d+\.\d{3} ms\n")
+
+    def test_plans_and_runs(self):
+        plan = self.json("plan", NET, "--size", SIZE, "--costs", "analytical", "--calibrate", 0.1)
+        self.assertEqual(plan["costs"], "analytical, calibrated")
+        self.output(NET, "--size", SIZE, "--calibrate", 0.1)
+        self.refuse(2, ["--calibrate"], "plan", NET, "--calibrate", "-1")
+
+
+class Pretrain(Profiles):
+    SPEED = {"direct-hwc": 1.0, "im2row-copy-short-ab-ik": 0.4, "kn2row": 0.6}
+
+    def write(self, path, rows=60, slower=1.0, about=(), seed=1, of_each=(1, 1, 1)):
+        draw = random.Random(seed)
+        lines = [f"# {key}: {value}\n" for key, value in about] + [",".join(["c", "k", "im", "f", "s", *self.SPEED]) + "\n"]
+        for _ in range(rows):
+            c, k, im, f = draw.randint(3, 256), draw.randint(8, 256), draw.choice([7, 14, 28, 56]), draw.choice([1, 3])
+            times = [round(slower * factor * (1000 + 2 * c * k * f * f * im ** 2 * speed / 20))
+                     for speed, factor in zip(self.SPEED.values(), of_each)]
+            lines.append(",".join(map(str, [c, k, im, f, 1, *times])) + "\n")
+        path.write_text("".join(lines))
+
+    def test_header(self):
+        data, layouts, header = self.folder / "p.csv", self.folder / "l.csv", self.folder / "mine.hpp"
+        about = self.here()
+        self.write(data, about=about)
+        self.write_layouts(layouts, rows=60, about=about)
+        result = self.json("pretrain", "--data", data, "--layouts", layouts, "--header", header, "--epochs", 10)
+        self.assertEqual(result["bytes"], header.stat().st_size)
+        self.assertLess(result["bytes"], 400_000)
+        self.assertLess(result["primitives"]["mdrae"], 0.5)
+        text = header.read_text()
+        self.assertIn("struct mine {", text)
+        for line in (f'"{name}",' for name in self.SPEED):
+            self.assertIn(line, text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 120)
+        self.assertRegex(text, r'primitives_model\[\] = \{\n +"[A-Za-z0-9+/]+"')
+        # No compiler need bear more in one literal.
+        literals = re.findall(r'(?:"[^"\n]*"\s*)+', text)
+        self.assertLess(max(map(len, literals)), 65536)
+
+    def test_refusals(self):
+        data, layouts, header = self.folder / "p.csv", self.folder / "l.csv", self.folder / "mine.hpp"
+        about = self.here()
+        self.write(data, about=about)
+        self.write_layouts(layouts, rows=60, about=about)
+        call = ["pretrain", "--data", data, "--layouts", layouts, "--header"]
+        self.refuse(1, ["7up", "no name in C++"], *call, self.folder / "7up.hpp")
+        self.refuse(1, ["not c, k, im, f, s"], "pretrain", "--data", layouts, "--layouts", layouts, "--header", header)
+        self.write(data, rows=5, about=about)
+        self.refuse(1, [str(data), "too few"], *call, header)
+        self.write(data, about=[("cpu", "another") if key == "cpu" else (key, value) for key, value in about])
+        self.refuse(1, [str(data), "its cpu is another"], *call, header)
+        self.write(data, about=about)
+        data.write_text(data.read_text().replace("kn2row", "kn3row"))
+        self.refuse(1, [str(data), "kn3row"], *call, header)
+        self.assertFalse(header.exists())

@@ -1,0 +1,128 @@
+"""What the tests of all commands share: calling the program, and files for it to read."""
+import json
+import math
+import os
+import pathlib
+import struct
+import subprocess
+import tempfile
+import unittest
+import zlib
+
+# Small, so that a run takes milliseconds.
+NET, SIZE = "squeezenet1_1", "64"
+
+
+def write_npy(path, dims, values, code="<f4"):
+    shape = "(" + "".join(f"{dim}, " for dim in dims) + ")"
+    header = f"{{'descr': '{code}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    letter = {"<f4": "f", "<i8": "q"}[code]
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header +
+                     struct.pack(f"<{len(values)}{letter}", *values))
+
+
+def read_npy(path):
+    """(dims, bytes of the elements)"""
+    data = path.read_bytes()
+    assert data[:8] == b"\x93NUMPY\x01\x00"
+    end = 10 + struct.unpack("<H", data[8:10])[0]
+    header = eval(data[10:end])  # pylint: disable=eval-used
+    assert header["descr"] == "<f4" and not header["fortran_order"]
+    return list(header["shape"]), data[end:]
+
+
+def varint(number):
+    text = bytearray()
+    while number > 127:
+        text.append(number & 127 | 128)
+        number >>= 7
+    return bytes(text + bytes([number]))
+
+
+def write_tensor(path, dims, values):
+    """A TensorProto of float32: dims are field 1, the type field 2, raw elements field 9."""
+    raw = struct.pack(f"<{len(values)}f", *values)
+    path.write_bytes(b"".join(b"\x08" + varint(dim) for dim in dims) + b"\x10\x01" + b"\x4a" + varint(len(raw)) + raw)
+
+
+def write_png(path, w, h, pixels):
+    """pixels: RGB bytes, row by row."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = b"".join(b"\0" + bytes(pixels[3 * w * y:3 * w * (y + 1)]) for y in range(h))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", w, h, 8, 2, 0, 0, 0)) +
+                     chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def noise(count, seed=1):
+    """Multiples of 1/64, which are floats, between -2 and 2."""
+    values = []
+    for _ in range(count):
+        seed = (seed * 1103515245 + 12345) % 2**31
+        values.append((seed >> 16) % 257 / 64 - 2)
+    return values
+
+
+class Cli(unittest.TestCase):
+    PRIMSEL = None  # the program
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def call(self, *arguments):
+        environment = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}  # the user's own is left alone
+        return subprocess.run([self.PRIMSEL, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=600,
+                              env=environment)
+
+    def succeed(self, *arguments):
+        result = self.call(*arguments)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), arguments)
+        return result.stdout
+
+    def json(self, *arguments):
+        text = self.succeed(*arguments, "--json")
+        value = json.loads(text)  # which refuses anything before or after the one value
+        self.assertIsInstance(value, dict)
+        return value
+
+    def refuse(self, status, needles, *arguments):
+        for also in ([], ["--json"]):
+            result = self.call(*arguments, *also)
+            self.assertEqual(result.returncode, status, (arguments, result.stderr))
+            self.assertEqual(result.stdout, "")
+            for needle in needles:
+                self.assertIn(needle, result.stderr)
+            self.assertTrue(result.stderr.startswith("primsel: "), result.stderr)
+
+    def outputs(self, *arguments):
+        """The elements of each output of a run, as bytes."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        result = self.json("run", *arguments, "--repeat", 1, "--output", folder)
+        values = []
+        for output in result["outputs"]:
+            dims, data = read_npy(pathlib.Path(output["file"]))
+            self.assertEqual(dims, output["shape"])
+            self.assertEqual(len(data), 4 * math.prod(dims))
+            values.append(data)
+        return values
+
+    def save_plan(self, *arguments):
+        """Options that use one plan: those made in two processes may differ, as what they measure of the machine does."""
+        file = tempfile.mkstemp(suffix=".json", dir=self.folder)[1]
+        self.json("plan", *arguments, "--save", file)
+        return ["--plan", file]
+
+    def output(self, *arguments):
+        values = self.outputs(*arguments)
+        self.assertEqual(len(values), 1)
+        self.assertTrue(all(math.isfinite(value) for (value,) in struct.iter_unpack("<f", values[0])))
+        return values[0]
+
+    def assert_near(self, a, b, bound):
+        a, b = ([value for (value,) in struct.iter_unpack("<f", data)] for data in (a, b))
+        self.assertEqual(len(a), len(b))
+        rms = math.sqrt(sum(value * value for value in b) / len(b))
+        self.assertGreater(rms, 0)
+        self.assertLess(max(abs(x - y) for x, y in zip(a, b)) / rms, bound)
