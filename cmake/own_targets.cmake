@@ -20,8 +20,8 @@ endif()
 set(PRIMSEL_DOORS openmp eigen boost_graph onnx)
 set(PRIMSEL_BEHIND_openmp core/openmp)
 set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen cost/linear cost/mlp cost/regression cost/gaussian_process
-                         cost/detail/covariance cost/multitask_process cost/corrected cost/transfer
-                         cost/any_regression cost/trained_model plan/refine io/model fuzz/model)
+                         cost/detail/covariance cost/transfer cost/any_regression cost/trained_model
+                         io/model fuzz/model)
 set(PRIMSEL_BEHIND_boost_graph network/boost_graph)
 set(PRIMSEL_BEHIND_onnx io/onnx io/onnx_[a-z_]+ io/onnx/[a-z_]+)
 

@@ -13,7 +13,7 @@ endfunction()
 
 # The optional doors: targets that exist when their package does. Each brings what one opt-in header needs.
 #   primsel::openmp       core/openmp.hpp
-#   primsel::eigen        primitive/gemm_eigen.hpp, plan/refine.hpp, io/model.hpp, most regressions of cost/
+#   primsel::eigen        primitive/gemm_eigen.hpp, io/model.hpp, most regressions of cost/
 #   primsel::boost_graph  network/boost_graph.hpp
 #   primsel::onnx         io/onnx.hpp and io/onnx/
 function(primsel_add_door door package)

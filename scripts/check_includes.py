@@ -25,7 +25,8 @@ EDGES = {
     "profile": ["core", "tensor", "layer", "op", "primitive", "cost"],
     "network": ["core", "tensor", "layer", "primitive/conv_shape.hpp"],
     "plan": ["core", "tensor", "layer", "op", "primitive", "cost", "network", "pbqp"],
-    "engine": ["core", "tensor", "layer", "op", "primitive", "cost", "network", "pbqp", "plan"],
+    "engine": ["core", "tensor", "layer", "op", "primitive", "cost", "network", "pbqp", "plan",
+               "profile", "io/calibration.hpp"],
     "io": ["core", "tensor", "layer", "cost", "network", "plan"],
 }
 # What builds on all of the above.
