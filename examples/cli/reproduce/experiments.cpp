@@ -196,8 +196,8 @@ std::vector<Experiment> list_experiments(World const& world, Effort const& effor
             list.push_back({direct_experiment(kind), typical_seconds(kind, effort.quick),  // fitted here
                             [sources, kind] { return try_on_amd(*sources, sources->regression(kind)); }});
         }
-        for (const int fraction : fractions(effort)) {
-            for (std::size_t subset = 0; subset < subsets(effort); ++subset) {
+        for (std::size_t subset = 0; subset < subsets(effort); ++subset) {
+            for (const int fraction : fractions(effort)) {
                 for (const Method method : methods) {
                     list.push_back({subset_experiment(method, fraction, subset),
                                     typical_seconds(method, fraction, effort.quick),
