@@ -5,7 +5,9 @@
 #include "session.hpp"
 #include "text.hpp"
 
+#include <primsel/cost/choose_rows.hpp>
 #include <primsel/cost/extern_kernels.hpp>
+#include <primsel/cost/features.hpp>
 #include <primsel/io/dataset.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
@@ -15,11 +17,13 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <csignal>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -32,7 +36,7 @@ struct ProfilingOptions {
     std::vector<std::string> networks, primitives;
     double budget = std::numeric_limits<double>::infinity();
     std::size_t count = std::numeric_limits<std::size_t>::max();
-    bool mixed = false;
+    bool mixed = false, telling = false;
     /// What the reference took for another profile; 0: measured.
     double reference_ns = 0;
     ps::SampleOptions sample;
@@ -192,6 +196,26 @@ private:
     ProgressLine progress_;
 };
 
+/// Those first that tell most of the networks' own layers: as many as anyone takes to another machine.
+std::vector<ps::ConvConfiguration> most_telling_first(std::vector<ps::ConvConfiguration> sample,
+                                                      std::span<const ps::ConvShape> layers) {
+    constexpr std::size_t most = 200;
+    ps::Dataset candidates;
+    candidates.inputs = {"c", "k", "im", "f", "s"};
+    for (ps::ConvConfiguration const& at : sample) candidates.add(at, {});
+    std::set<std::array<float, ps::ConvFeatures::count>> distinct;
+    for (ps::ConvShape const& layer : layers) distinct.insert(ps::ConvFeatures::of(layer));
+    ps::Table targets(0, ps::ConvFeatures::count);
+    for (auto const& row : distinct) targets.values.insert(targets.values.end(), row.begin(), row.end());
+    const std::vector<std::size_t> chosen = ps::choose_rows(ps::features_of(candidates), targets, most);
+    std::vector<ps::ConvConfiguration> ordered;
+    for (const std::size_t row : chosen) ordered.push_back(sample[row]);
+    for (std::size_t row = 0; row < sample.size(); ++row) {
+        if (std::ranges::find(chosen, row) == chosen.end()) ordered.push_back(sample[row]);
+    }
+    return ordered;
+}
+
 std::vector<Part> append_all(Profiling& profiling, ProfilingOptions const& options) {
     const std::vector<ps::ConvShape> shapes = convolutions_of(options.networks);
     std::vector<Part> parts;
@@ -206,8 +230,9 @@ std::vector<Part> append_all(Profiling& profiling, ProfilingOptions const& optio
     ps::Dataset header;
     header.inputs = {"c", "k", "im", "f", "s"};
     header.subjects = profiling.profiler().primitives();
-    parts.push_back(profiling.append("convolutions", options.out, header,
-                                     ps::sample_convolutions(shapes, options.sample),
+    std::vector<ps::ConvConfiguration> sample = ps::sample_convolutions(shapes, options.sample);
+    if (options.telling) sample = most_telling_first(std::move(sample), shapes);
+    parts.push_back(profiling.append("convolutions", options.out, header, std::move(sample),
                                      [&](auto const& at) { return profiling.profiler().convolution(at); }));
     return parts;
 }
@@ -282,7 +307,12 @@ void add_profile(CLI::App& app) {
                     "Leave out larger convolutions, at two operations a multiply-add (default 5e9)")
         ->check(CLI::PositiveNumber)
         ->type_name("X");
-    command.add_flag("--mixed", options->mixed, "Draw from all configurations, not the networks' own ones first");
+    CLI::Option* const mixed =
+        command.add_flag("--mixed", options->mixed, "Draw from all configurations, not the networks' own ones first");
+    command
+        .add_flag("--telling", options->telling,
+                  "First what tells most of the networks' layers to a model of another machine (see transfer)")
+        ->excludes(mixed);
     command.add_option("--cpu", options->measuring.cpu, "The processor to run on (default the current one)")
         ->check(CLI::Range(0, 4095))
         ->type_name("N");

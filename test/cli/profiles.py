@@ -48,6 +48,17 @@ class Profile(Cli):
         self.assertIn("0 of them now", self.succeed("profile", "--out", out, *self.QUICK))
         self.assertEqual(out.read_bytes(), before)
 
+    def test_the_most_telling_first(self):
+        def first(*options):
+            out = self.folder / f"{len(options)}.csv"
+            self.succeed("profile", "--out", out, *self.QUICK[:-1], 2, *options)
+            return [row[:5] for row in self.rows(out)[2]]
+
+        telling, drawn = first("--telling"), first()
+        self.assertEqual(len(telling), 2)
+        self.assertNotEqual(telling, drawn)
+        self.refuse(2, ["excludes"], "profile", "--out", self.folder / "x.csv", "--telling", "--mixed")
+
     def test_killed_ten_times(self):
         out = self.folder / "p.csv"
         command = [self.PRIMSEL, "profile", "--out", out, *self.QUICK]

@@ -1,13 +1,16 @@
 #include "experiments.hpp"
 
+#include "plans.hpp"
 #include "sources.hpp"
 #include "transfer.hpp"
 
+#include <primsel/cost/choose_rows.hpp>
 #include <primsel/cost/features.hpp>
 #include <primsel/cost/gaussian_process.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 namespace cli::reproduce {
@@ -97,7 +100,44 @@ ps::Json try_on_amd(Sources& sources, AnyModel const& model) {
     World const& world = sources.world();
     const ps::Evaluation evaluation = judge(world.amd.primitives, world.amd.features, sources.split().test, model);
     return ps::Json::Object{{"primitives", to_json(evaluation)},
-                            {"increase", increase_percent(world, world.amd, world.network("googlenet"), model)}};
+                            {"increase", increase_percent(world, world.amd, world.network(judged_network), model)}};
+}
+
+/// The plan of a network on AMD: Intel's model, and measurements of AMD that are chosen for the network.
+ps::Json refine_on_amd(Sources& sources, std::string_view network, std::size_t most) {
+    World const& world = sources.world();
+    const RefinedPlan refined =
+        refine_plan(world, world.amd, world.network(network), sources.regression(Kind::ours), most);
+    return ps::Json::Object{{"measurements", refined.measurements},
+                            {"seconds", refined.seconds},
+                            {"increase", refined.increase_percent},
+                            {"settled", refined.settled}};
+}
+
+std::size_t share_of(std::size_t rows, int fraction) {
+    return std::max<std::size_t>(static_cast<std::size_t>(std::lround(static_cast<double>(rows) * fraction / 1000)), 1);
+}
+
+std::vector<std::size_t> first_of(std::vector<std::size_t> rows, std::size_t count) {
+    rows.resize(std::min(rows.size(), count));
+    return rows;
+}
+
+/// As many of the training rows, those that tell most of all rows or of a network's layers.
+Samples choose_samples(Sources const& sources, Method method, int fraction) {
+    Platform const& amd = sources.world().amd;
+    const ps::Split split = ps::split_rows(amd.primitives.rows(), sources.effort().seed);
+    const ps::Table candidates = amd.features.select(split.train);
+    constexpr std::size_t sample = 500;  // of all rows, to stand for them
+    const ps::Table aims =
+        method == Method::chosen_for_network
+            ? features_of_layers(sources.world(), judged_network)
+            : candidates.select(first_of(ps::shuffled(candidates.rows(), sources.effort().seed), sample));
+    ps::Split chosen{.train = {}, .validation = {split.validation.front()}, .test = {}};
+    for (const std::size_t row : ps::choose_rows(candidates, aims, share_of(candidates.rows(), fraction))) {
+        chosen.train.push_back(split.train[row]);
+    }
+    return primitive_samples(amd, chosen);
 }
 
 /// So many rows of each part, drawn by the subset's number alone: all methods see the same ones. The validation rows
@@ -106,9 +146,8 @@ Samples draw_samples(Sources const& sources, int fraction, std::size_t subset) {
     const ps::Split split = ps::split_rows(sources.world().amd.primitives.rows(), sources.effort().seed);
     ps::Split some;
     const auto draw = [&](std::vector<std::size_t> const& from, std::vector<std::size_t>& to, std::uint64_t seed) {
-        const auto wanted = static_cast<std::size_t>(std::lround(static_cast<double>(from.size()) * fraction / 1000));
         const std::vector<std::size_t> order = ps::shuffled(from.size(), seed);
-        for (std::size_t i = 0; i < std::max<std::size_t>(wanted, 1); ++i) to.push_back(from[order[i]]);
+        for (std::size_t i = 0; i < share_of(from.size(), fraction); ++i) to.push_back(from[order[i]]);
     };
     const std::uint64_t seed = sources.effort().seed * 1'000'003 + 2 * subset;
     draw(split.train, some.train, seed);
@@ -146,6 +185,8 @@ double typical_seconds(Method method, int fraction, bool quick) {
         case Method::scratch_ours:
             return 1 + 200 * share;
         case Method::transferred:
+        case Method::chosen_for_all:
+        case Method::chosen_for_network:
             break;
     }
     return 2 + 200 * share;
@@ -155,7 +196,8 @@ double typical_seconds(Method method, int fraction, bool quick) {
 
 std::string_view to_string_view(Method method) {
     constexpr std::array<std::string_view, methods.size()> names{
-        "NN2 from scratch", "NN2 fine-tuned", "NN2 x factor", "ours from scratch", "ours x factor", "ours transferred"};
+        "NN2 from scratch", "NN2 fine-tuned",   "NN2 x factor",      "ours from scratch",
+        "ours x factor",    "ours transferred", "ours, rows chosen", "ours, chosen for GoogLeNet"};
     return names[static_cast<std::size_t>(method)];
 }
 
@@ -174,44 +216,69 @@ std::string direct_experiment(Kind source) { return ps::join("Intel's ", to_stri
 std::string subset_experiment(Method method, int fraction, std::size_t subset) {
     return ps::join(to_string_view(method), ", ", fraction, " per mille, subset ", subset);
 }
+std::string refine_experiment(std::string_view network, std::size_t most) {
+    return ps::join("refine ", network, " by ", most, " times");
+}
 std::string family_experiment(std::string_view family) { return ps::join("NN2 fine-tuned with ", family); }
 
 std::vector<Experiment> list_experiments(World const& world, Effort const& effort) {
     const auto sources = std::make_shared<Sources>(world, effort);
     std::vector<Experiment> list;
-    for (std::uint64_t seed = effort.seed; seed < effort.seed + effort.seeds(); ++seed) {
+    const auto add_models = [&](std::uint64_t seed, std::initializer_list<Kind> some) {
         for (Platform const* platform : {&world.intel, &world.amd}) {
-            for (const Kind kind : {Kind::lin, Kind::ours, Kind::boosted, Kind::forest, Kind::nn2, Kind::nn1}) {
+            for (const Kind kind : some) {
                 list.push_back({model_experiment(kind, platform->name, seed), typical_seconds(kind, effort.quick),
                                 [&world, effort, kind, name = platform->name, seed] {
                                     return try_model(world, effort, kind, name, seed);
                                 }});
             }
+        }
+    };
+    const auto add_direct = [&](Kind kind) {
+        list.push_back({direct_experiment(kind), typical_seconds(kind, effort.quick),  // fitted here
+                        [sources, kind] { return try_on_amd(*sources, sources->regression(kind)); }});
+    };
+    const auto add_quick_ones = [&](std::uint64_t seed) {
+        add_models(seed, {Kind::lin, Kind::ours, Kind::boosted, Kind::forest});
+        for (Platform const* platform : {&world.intel, &world.amd}) {
             list.push_back(
                 {noise_experiment(platform->name, seed), effort.quick ? 1.0 : 5.0,
                  [&world, effort, name = platform->name, seed] { return estimate_noise(world, effort, name, seed); }});
         }
-        if (seed != effort.seed) continue;
-        for (const Kind kind : {Kind::nn2, Kind::ours}) {
-            list.push_back({direct_experiment(kind), typical_seconds(kind, effort.quick),  // fitted here
-                            [sources, kind] { return try_on_amd(*sources, sources->regression(kind)); }});
+    };
+    const auto add_subset = [&](Method method, int fraction, std::size_t subset) {
+        list.push_back({subset_experiment(method, fraction, subset), typical_seconds(method, fraction, effort.quick),
+                        [sources, method, fraction, subset] {
+                            const Samples samples = chooses(method) ? choose_samples(*sources, method, fraction)
+                                                                    : draw_samples(*sources, fraction, subset);
+                            return try_on_amd(*sources, learn_by(method, *sources, samples));
+                        }});
+    };
+
+    add_quick_ones(effort.seed);
+    add_direct(Kind::ours);
+    for (Network const& network : world.networks) {
+        for (const std::size_t most : refine_counts) {
+            list.push_back({refine_experiment(network.name, most), 2.0,
+                            [sources, name = network.name, most] { return refine_on_amd(*sources, name, most); }});
         }
-        for (std::size_t subset = 0; subset < subsets(effort); ++subset) {
-            for (const int fraction : fractions(effort)) {
-                for (const Method method : methods) {
-                    list.push_back({subset_experiment(method, fraction, subset),
-                                    typical_seconds(method, fraction, effort.quick),
-                                    [sources, method, fraction, subset] {
-                                        const Samples samples = draw_samples(*sources, fraction, subset);
-                                        return try_on_amd(*sources, learn_by(method, *sources, samples));
-                                    }});
-                }
+    }
+    add_models(effort.seed, {Kind::nn2, Kind::nn1});
+    add_direct(Kind::nn2);
+    for (std::size_t subset = 0; subset < subsets(effort); ++subset) {
+        for (const int fraction : fractions(effort)) {
+            for (const Method method : methods) {
+                if (!chooses(method) || subset == 0) add_subset(method, fraction, subset);
             }
         }
-        for (const std::string_view family : families) {
-            list.push_back({family_experiment(family), effort.quick ? 2.0 : 150.0,
-                            [sources, family] { return tune_with_family(*sources, family); }});
-        }
+    }
+    for (const std::string_view family : families) {
+        list.push_back({family_experiment(family), effort.quick ? 2.0 : 150.0,
+                        [sources, family] { return tune_with_family(*sources, family); }});
+    }
+    for (std::uint64_t seed = effort.seed + 1; seed < effort.seed + effort.seeds(); ++seed) {
+        add_quick_ones(seed);
+        add_models(seed, {Kind::nn2, Kind::nn1});
     }
     return list;
 }

@@ -1,15 +1,8 @@
 #include "models.hpp"
 
-#include <primsel/core/timer.hpp>
 #include <primsel/cost/forest.hpp>
 #include <primsel/cost/gaussian_process.hpp>
-#include <primsel/cost/learned.hpp>
 #include <primsel/cost/linear.hpp>
-#include <primsel/pbqp/exact.hpp>
-#include <primsel/plan/make_plan.hpp>
-#include <primsel/plan/reprice.hpp>
-
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +10,6 @@
 
 namespace cli::reproduce {
 namespace {
-
-using Learned = ps::Learned<AnyModel, Truth>;
 
 ps::Table column(ps::Table const& table, std::size_t at) {
     ps::Table one(table.rows(), 1);
@@ -70,39 +61,6 @@ Nn1 fit_nn1(Samples const& samples, std::size_t raw, Effort const& effort) {
     return model;
 }
 
-/// Predictions, where there are measurements to judge them by.
-class Guess {
-public:
-    static constexpr std::string_view name = "guess";
-
-    Guess(Learned learned, Truth truth) : learned_(std::move(learned)), truth_(std::move(truth)) {}
-
-    void predict(ps::Kernels const& kernels, std::span<const ps::ConvQuery> queries, std::span<double> seconds) {
-        std::vector<ps::ConvQuery> published(queries.begin(), queries.end());
-        for (ps::ConvQuery& query : published) query.shape = as_published(query.shape);
-        learned_.predict(kernels, std::span<const ps::ConvQuery>(published), seconds);
-        std::vector<double> measured(queries.size());
-        truth_.predict(kernels, queries, std::span(measured));
-        for (std::size_t i = 0; i < measured.size(); ++i) {
-            if (measured[i] >= ps::Recorded::beyond) seconds[i] = measured[i];
-        }
-    }
-    template <class Query>
-    void predict(ps::Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
-        learned_.predict(kernels, queries, seconds);
-    }
-
-private:
-    Learned learned_;
-    Truth truth_;
-};
-
-Learned learned_of(Platform const& platform, AnyModel const& primitives, AnyModel const* layouts) {
-    ps::Trained<AnyModel> changes{{}, {}};
-    if (layouts != nullptr) changes = {platform.layouts.subjects, *layouts};
-    return {{platform.primitives.subjects, primitives}, std::move(changes), platform.truth};
-}
-
 /// Some 300 steps, whatever the number of rows.
 void make_quick(ps::MlpOptions& options, std::size_t rows) {
     options.batch = 128;
@@ -118,12 +76,6 @@ ps::Table first_columns(ps::Table const& table, std::size_t columns) {
         for (std::size_t i = 0; i < columns; ++i) some(row, i) = table(row, i);
     }
     return some;
-}
-
-double cpu_seconds() {
-    timespec time{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 ps::Table AnyModel::predict(ps::Table const& features) const {
@@ -204,32 +156,6 @@ AnyModel fit(Kind kind, Samples const& samples, std::size_t raw, std::vector<std
     if (labels.empty()) options.steps = 150;
     if (effort.quick) options.steps /= 2, options.rows = 200, options.shared_from = 0;
     return shared(ps::GaussianProcess::fit(samples.features, samples.targets, labels, options, executor));
-}
-
-double increase_percent(World const& world, Platform const& platform, std::size_t network, AnyModel const& primitives,
-                        AnyModel const* layouts) {
-    Guess guess(learned_of(platform, primitives, layouts), platform.truth);
-    ps::Graph const& graph = world.networks[network].graph;
-    const ps::Plan plan = ps::make_plan(graph, platform.kernels, guess, ps::ExactPbqp{});
-    Truth truth = platform.truth;
-    return 100 * (ps::reprice(plan, graph, platform.kernels, truth) / platform.best[network] - 1);
-}
-
-SelectionTime time_selection(World const& world, Platform const& platform, std::size_t network,
-                             AnyModel const& primitives, AnyModel const& layouts, std::size_t plans) {
-    Learned learned = learned_of(platform, primitives, &layouts);
-    std::vector<double> predict, solve;
-    // What was interrupted by other programs does not count, unless nothing else is to be had.
-    for (std::size_t i = 0; i < 3 * plans && predict.size() < plans; ++i) {
-        const double cpu = cpu_seconds();
-        const ps::Timer timer;
-        const ps::Plan plan = ps::make_plan(world.networks[network].graph, platform.kernels, learned, ps::ExactPbqp{});
-        const double wall = timer.seconds();
-        if (cpu_seconds() - cpu < 0.9 * wall && i + plans < 3 * plans) continue;
-        predict.push_back(1e3 * plan.predict_seconds);
-        solve.push_back(1e3 * plan.solve_seconds);
-    }
-    return {ps::median(predict), ps::median(solve)};
 }
 
 }  // namespace cli::reproduce

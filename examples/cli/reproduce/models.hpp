@@ -69,18 +69,4 @@ struct Effort {
 [[nodiscard]] ps::Mlp fit_nn2(Samples const& samples, std::size_t raw, Effort const& effort);
 [[nodiscard]] AnyModel as_regression(ps::Mlp mlp, std::size_t raw);
 
-/// Changes of layout as predicted; as measured where there is no model of them.
-[[nodiscard]] double increase_percent(World const& world, Platform const& platform, std::size_t network,
-                                      AnyModel const& primitives, AnyModel const* layouts = nullptr);
-
-/// Of one core, spent by this thread so far: what else runs on the machine does not count.
-[[nodiscard]] double cpu_seconds();
-
-/// Milliseconds, medians over some plans.
-struct SelectionTime {
-    double predict = 0, solve = 0;
-};
-[[nodiscard]] SelectionTime time_selection(World const& world, Platform const& platform, std::size_t network,
-                                           AnyModel const& primitives, AnyModel const& layouts, std::size_t plans);
-
 }  // namespace cli::reproduce

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <variant>
 
 namespace cli::reproduce {
 namespace {
@@ -128,6 +129,19 @@ std::size_t World::network(std::string_view name) const {
     const auto found = std::ranges::find(networks, name, &Network::name);
     if (found == networks.end()) ps::fail("reproduce: no network is named ", name);
     return static_cast<std::size_t>(found - networks.begin());
+}
+
+ps::Table features_of_layers(World const& world, std::string_view network) {
+    ps::Graph const& graph = world.networks[world.network(network)].graph;
+    ps::Table features(0, ps::ConvFeatures::count);
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        const auto* conv = std::get_if<ps::ConvParams>(&graph[i].layer);
+        if (conv == nullptr) continue;
+        const ps::ConvShape shape = ps::conv_shape_of(*conv, graph[graph[i].inputs[0]].shape, 1);
+        const auto row = ps::ConvFeatures::of(as_published(shape));
+        features.values.insert(features.values.end(), row.begin(), row.end());
+    }
+    return features;
 }
 
 }  // namespace cli::reproduce

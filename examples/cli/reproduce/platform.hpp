@@ -78,4 +78,7 @@ struct World {
     [[nodiscard]] std::size_t network(std::string_view name) const;
 };
 
+/// Of a network's convolutions, a row each, as the data knows them.
+[[nodiscard]] ps::Table features_of_layers(World const& world, std::string_view network);
+
 }  // namespace cli::reproduce

@@ -11,8 +11,8 @@
 namespace cli::reproduce {
 
 /// A colour for each series, readable on white.
-inline constexpr std::array<std::string_view, 7> colours{"#9aa3ab", "#e3953b", "#d9b526", "#5a9bc9",
-                                                         "#8d81cf", "#c0392b", "#2e8b6f"};
+inline constexpr std::array<std::string_view, 9> colours{"#9aa3ab", "#e3953b", "#d9b526", "#5a9bc9", "#8d81cf",
+                                                         "#c0392b", "#2e8b6f", "#3d4f9e", "#b0509a"};
 
 struct Axis {
     std::string title;

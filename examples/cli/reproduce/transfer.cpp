@@ -46,6 +46,8 @@ AnyModel learn_by(Method method, Sources& sources, Samples const& samples) {
         case Method::factor_ours:
             return factor(sources, Kind::ours, samples);
         case Method::transferred:
+        case Method::chosen_for_all:
+        case Method::chosen_for_network:
             break;
     }
     return shared(ps::Transferred<AnyModel>::fit(sources.regression(Kind::ours), samples.features, samples.targets,

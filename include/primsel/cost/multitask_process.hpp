@@ -45,6 +45,11 @@ public:
         observed_.push_back({row, primitive});
         values_.push_back(deviation);
     }
+    /// Of the deviations of a primitive at two rows, and of what measuring one adds to it, before anything is observed.
+    [[nodiscard]] double covariance_of_rows(std::size_t primitive, std::size_t a, std::size_t b) const {
+        return covariance(primitive, primitive, near(rows_[a], rows_[b]));
+    }
+    [[nodiscard]] double noise_variance() const { return variance_[noise]; }
     [[nodiscard]] std::size_t primitives() const { return labels_.size(); }
     [[nodiscard]] std::size_t observations() const { return observed_.size(); }
 
