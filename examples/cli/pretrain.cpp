@@ -10,7 +10,10 @@
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/gaussian_process.hpp>
 #include <primsel/cost/mlp.hpp>
+#include <primsel/cost/op_regression.hpp>
 #include <primsel/io/dataset.hpp>
+#include <primsel/network/simplify.hpp>
+#include <primsel/profile/measured.hpp>
 #include <primsel/version.hpp>
 
 #include <CLI/CLI.hpp>
@@ -21,6 +24,8 @@
 #include <filesystem>
 #include <memory>
 #include <random>
+#include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -125,6 +130,35 @@ private:
     std::vector<std::string> labels_;
 };
 
+/// The layers of the networks that are no convolutions, and the passes after those that are, timed in each layout.
+ps::OpRegression learn_ops(Progress& progress) {
+    const ps::Kernels all = kernels();
+    const ps::Analytical analytical;
+    ps::Measured measured(15);
+    std::vector<ps::OpRegression::Sample> samples;
+    std::set<std::tuple<std::string, std::string, ps::OpRegression::Terms>> seen;
+    for (ListedNetwork const& network : list_networks()) {
+        ModelOptions options;
+        options.net = network.name;
+        const ps::Graph graph = ps::simplify(open_model(options).graph);
+        for (std::size_t node = 0; node < graph.size(); ++node) {
+            const std::vector<ps::Shape> inputs = graph.input_shapes(node);
+            for (std::size_t layout = 0; layout < all.layouts.size(); ++layout) {
+                const ps::OpQuery query{&graph[node].layer, inputs, graph[node].shape, 1, layout};
+                ps::OpRegression::Sample sample{.op = std::string(ps::OpRegression::name_of(graph[node].layer)),
+                                                .layout = std::string(all.layouts[layout].name),
+                                                .terms = ps::OpRegression::terms_of(analytical, all, query),
+                                                .seconds = 0};
+                if (!seen.emplace(sample.op, sample.layout, sample.terms).second) continue;
+                measured.predict(all, std::span(&query, 1), std::span(&sample.seconds, 1));
+                samples.push_back(std::move(sample));
+            }
+        }
+        progress.tick();
+    }
+    return ps::OpRegression::fit(samples);
+}
+
 /// A list of texts, one a line.
 std::string list_of(std::string const& name, std::vector<std::string> const& texts) {
     std::string result = "    static constexpr std::string_view " + name + "[] = {\n";
@@ -143,7 +177,7 @@ std::string text_of(std::string const& name, std::string const& text) {
 }
 
 std::string header_text(std::string const& name, std::map<std::string, std::string> const& about,
-                        Model const& primitives, Model const& layouts) {
+                        Model const& primitives, Model const& layouts, ps::OpRegression const& ops) {
     const auto known = [&](std::string const& key) {
         const auto found = about.find(key);
         return found == about.end() ? std::string() : found->second;
@@ -157,6 +191,7 @@ std::string header_text(std::string const& name, std::map<std::string, std::stri
         text += ps::join("    static constexpr std::string_view ", key, " = \"", known(key), "\";\n");
     }
     text += list_of("primitives", primitives.subjects) + list_of("layouts", layouts.subjects);
+    text += list_of("ops", ops.lines());
     text += text_of("primitives_model", primitives.compact.text()) + text_of("layouts_model", layouts.compact.text());
     return text + "};\n\n}  // namespace primsel::inline PRIMSEL_ABI::pretrained\n";
 }
@@ -193,7 +228,8 @@ void pretrain(PretrainOptions const& options) {
     const std::string name = name_of(options.header);
     ps::ThreadPool executor(options.threads);
     const ps::Dataset data[] = {read(options.data, false), read(options.layouts, true)};
-    Progress progress("learning", 4);
+    Progress progress("learning", 4 + list_networks().size());
+    const ps::OpRegression ops = learn_ops(progress);
     Model models[2];
     Judgement judged[2];
     for (std::size_t i = 0; i < 2; ++i) {
@@ -209,7 +245,7 @@ void pretrain(PretrainOptions const& options) {
         models[i] = {lesson.data().subjects, lesson.learn(all, executor)};
         progress.tick();
     }
-    const std::string text = header_text(name, data[0].about, models[0], models[1]);
+    const std::string text = header_text(name, data[0].about, models[0], models[1], ops);
     ps::write_file(options.header, text);
     if (options.json) {
         return print_json(ps::Json::Object{{"header", options.header},

@@ -7955,6 +7955,12 @@ template <CostModel Model, Solver S>
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// What the time of an op is made of, in seconds: the traffic and the arithmetic of an image, of which the longer
+/// bounds it, and the traffic of its weights.
+struct OpTerms {
+    double memory = 0, arithmetic = 0, weights = 0;
+};
+
 /// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
 /// bounds it and its traffic at the speed of the memory level that holds its working set; and what its steps do not
 /// hide of the time to read its weights from memory. Nothing to train; the machine's few figures are measured once.
@@ -7991,22 +7997,29 @@ public:
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             OpQuery const& query = queries[i];
-            double floats = static_cast<double>(query.output.size());
-            for (Shape const& shape : query.inputs) floats += static_cast<double>(shape.size());
-            double operations = static_cast<double>(query.output.size());
-            OpEntry const& op = kernels.op(*query.layer, query.layout);
-            if (op.in_place && op.operations(*query.layer, query.inputs, query.output) == 0) {
-                seconds[i] = overhead;  // the same elements under another name or shape
-                continue;
-            }
-            if (op.operations != nullptr) operations = op.operations(*query.layer, query.inputs, query.output);
-            double weights = 0;
-            if (op.packed_floats != nullptr)
-                weights = static_cast<double>(op.packed_floats(*query.layer, query.inputs[0]));
-            const double image =
-                std::max(4 * floats / machine_.bandwidth_for(4 * floats), operations / machine_.vector_flops);
-            seconds[i] = overhead + query.batch * image + 4 * weights / machine_.bandwidth_for(16 * weights);
+            const OpTerms parts = terms(kernels, query);
+            seconds[i] = overhead + query.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
         }
+    }
+    /// Of an op; of a convolution, of the pass that adds its bias and what comes after.
+    [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
+        const auto size = static_cast<double>(query.output.size());
+        if (auto const* conv = std::get_if<ConvParams>(query.layer)) {
+            const double bytes = 4 * (conv->residual ? 3 : 2) * size;
+            return {.memory = bytes / machine_.bandwidth_for(bytes), .arithmetic = size / machine_.vector_flops};
+        }
+        OpEntry const& op = kernels.op(*query.layer, query.layout);
+        const double operations =
+            op.operations != nullptr ? op.operations(*query.layer, query.inputs, query.output) : size;
+        if (op.in_place && operations == 0) return {};  // the same elements under another name or shape
+        double bytes = 4 * size, weights = 0;
+        for (Shape const& shape : query.inputs) bytes += 4 * static_cast<double>(shape.size());
+        if (op.packed_floats != nullptr) {
+            weights = 4 * static_cast<double>(op.packed_floats(*query.layer, query.inputs[0]));
+        }
+        return {.memory = bytes / machine_.bandwidth_for(bytes),
+                .arithmetic = operations / machine_.vector_flops,
+                .weights = weights / machine_.bandwidth_for(4 * weights)};
     }
 
 private:
@@ -8993,6 +9006,164 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/cost/op_regression.hpp
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What layers that are no convolutions take, and the passes that add bias and activation to those: for each op and
+/// layout a sum of what Analytical knows of it (OpTerms) and of the rows that its loops run over, with weights that
+/// measurements taught. An op in a layout without any is left to Analytical.
+class OpRegression {
+public:
+    /// A call, an image's traffic and arithmetic, the weights' traffic, and a row of values that follow each other.
+    static constexpr std::size_t terms = 5;
+    using Terms = std::array<double, terms>;
+
+    struct Sample {
+        std::string op, layout;
+        Terms terms{};
+        double seconds = 0;
+    };
+
+    [[nodiscard]] static std::string_view name_of(AnyLayer const& op) {
+        return std::visit([](auto const& params) { return std::string_view(params.name()); }, op);
+    }
+    [[nodiscard]] static Terms terms_of(Analytical const& analytical, Kernels const& kernels, OpQuery const& query) {
+        const OpTerms parts = analytical.terms(kernels, query);
+        const bool pass = std::holds_alternative<ConvParams>(*query.layer),
+                   by_pixel = kernels.layouts[query.layout].name == hwc::name;
+        const auto rows_of = [&](Shape const& shape) {
+            return static_cast<double>(
+                by_pixel ? shape.pixels() : static_cast<std::size_t>(shape.c) * static_cast<std::size_t>(shape.h));
+        };
+        double rows = rows_of(query.output);
+        if (!pass && !query.inputs.empty()) rows = std::max(rows, rows_of(query.inputs[0]));
+        return {1, query.batch * parts.memory, query.batch * parts.arithmetic, parts.weights, query.batch * rows};
+    }
+
+    /// The weights, none of them negative, with the least relative squared errors; ops with fewer samples in a layout
+    /// than `least` have none.
+    [[nodiscard]] static OpRegression fit(std::span<const Sample> samples, std::size_t least = 8) {
+        std::map<std::pair<std::string, std::string>, std::vector<Sample const*>> grouped;
+        for (Sample const& sample : samples) {
+            if (sample.seconds > 0) grouped[{sample.op, sample.layout}].push_back(&sample);
+        }
+        OpRegression result;
+        for (auto const& [key, group] : grouped) {
+            if (group.size() >= least) result.entries_.push_back({key.first, key.second, weigh(group)});
+        }
+        return result;
+    }
+
+    /// A line for each op and layout: their names and the weights. Throws error for anything else, with the name.
+    [[nodiscard]] static OpRegression parse(std::string_view name, std::span<const std::string_view> lines) {
+        OpRegression result;
+        for (const std::string_view line : lines) {
+            std::vector<std::string_view> words;
+            for (std::size_t at = 0; at < line.size();) {
+                const std::size_t end = std::min(line.find(' ', at), line.size());
+                words.push_back(line.substr(at, end - at));
+                at = end + 1;
+            }
+            Entry entry;
+            bool good = words.size() == 2 + terms && !words[0].empty() && !words[1].empty();
+            if (good) entry.op = words[0], entry.layout = words[1];
+            for (std::size_t i = 0; good && i < terms; ++i) {
+                const std::string_view word = words[2 + i];
+                double& weight = entry.weights[i];
+                const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), weight);
+                good = fault == std::errc{} && end == word.data() + word.size() && weight >= 0 && std::isfinite(weight);
+            }
+            if (!good) fail(name, ": an op, a layout and ", std::size_t{terms}, " weights are not: ", line);
+            result.entries_.push_back(std::move(entry));
+        }
+        std::ranges::sort(result.entries_, {}, &Entry::key);
+        return result;
+    }
+    [[nodiscard]] std::vector<std::string> lines() const {
+        std::vector<std::string> result;
+        for (Entry const& entry : entries_) {
+            std::string line = entry.op + ' ' + entry.layout;
+            for (const double weight : entry.weights) {
+                std::array<char, 32> digits{};
+                const auto end =
+                    std::to_chars(digits.data(), digits.data() + digits.size(), weight, std::chars_format::general, 4)
+                        .ptr;
+                line.append(1, ' ').append(digits.data(), end);
+            }
+            result.push_back(std::move(line));
+        }
+        return result;
+    }
+
+    void predict(Analytical const& analytical, Kernels const& kernels, std::span<const OpQuery> queries,
+                 std::span<double> seconds) const {
+        analytical.predict(kernels, queries, seconds);
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            const auto key = std::pair(name_of(*queries[i].layer), kernels.layouts[queries[i].layout].name);
+            const auto found = std::ranges::lower_bound(entries_, key, {}, &Entry::key);
+            if (found == entries_.end() || found->key() != key) continue;
+            const Terms parts = terms_of(analytical, kernels, queries[i]);
+            if (parts[1] + parts[2] + parts[3] == 0) continue;  // nothing is done
+            // Weights were learned from the layers of some networks: never far below what the machine can do.
+            double learned = 0;
+            for (std::size_t j = 0; j < terms; ++j) learned += found->weights[j] * parts[j];
+            seconds[i] = std::max(learned, 0.1 * std::max(parts[1], parts[2]));
+        }
+    }
+
+private:
+    struct Entry {
+        std::string op, layout;
+        Terms weights{};
+
+        [[nodiscard]] std::pair<std::string_view, std::string_view> key() const { return {op, layout}; }
+    };
+
+    /// By coordinate descent. What takes less than a few microseconds need not be known to the percent.
+    [[nodiscard]] static Terms weigh(std::span<Sample const* const> samples) {
+        constexpr double coarse = 2e-6;
+        Terms weights{}, squares{};
+        std::vector<Terms> rows;
+        std::vector<double> left;
+        for (Sample const* sample : samples) {
+            Terms row = sample->terms;
+            for (double& value : row) value /= sample->seconds + coarse;
+            for (std::size_t j = 0; j < terms; ++j) squares[j] += row[j] * row[j];
+            rows.push_back(row);
+            left.push_back(sample->seconds / (sample->seconds + coarse));
+        }
+        for (int round = 0; round < 3000; ++round) {
+            for (std::size_t j = 0; j < terms; ++j) {
+                if (!(squares[j] > 0)) continue;
+                double along = 0;
+                for (std::size_t i = 0; i < rows.size(); ++i) along += rows[i][j] * left[i];
+                const double step = std::max(along / squares[j], -weights[j]);
+                weights[j] += step;
+                for (std::size_t i = 0; i < rows.size(); ++i) left[i] -= step * rows[i][j];
+            }
+        }
+        return weights;
+    }
+
+    std::vector<Entry> entries_;  // sorted
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/cost/pretrained/avx2.hpp
 // Written by `primsel pretrain` from a profile; not to be edited.
 // clang-format off
@@ -9095,6 +9266,38 @@ struct avx2 {
         "hcw-to-hwc",
         "hwc-to-chw",
         "hwc-to-hcw",
+    };
+    static constexpr std::string_view ops[] = {
+        "average_pool chw 0 0.8577 1.596 0 4.865e-09",
+        "average_pool hcw 0 1.096 1.463 0 3.802e-09",
+        "average_pool hwc 0 0.5002 0.4335 0 1.286e-09",
+        "batch_norm chw 5.26e-07 1.185 0 21.54 1.953e-10",
+        "batch_norm hcw 1.582e-06 0.857 0.3544 39.12 9.073e-10",
+        "batch_norm hwc 3.447e-07 0.9681 0.46 5.181 0",
+        "channel_shuffle chw 2.676e-07 0.7887 0 0 4.686e-10",
+        "channel_shuffle hcw 6.02e-07 0.7575 0 0 1.216e-09",
+        "channel_shuffle hwc 1.411e-06 3.407 0 0 1.743e-08",
+        "concat chw 0 1.235 0 0 0",
+        "concat hcw 0 1.151 0 0 0",
+        "concat hwc 0 1.132 0 0 1.893e-09",
+        "conv chw 1.629e-07 0.2756 1.252 0 8.092e-10",
+        "conv hcw 0 0.1003 1.402 0 4.913e-09",
+        "conv hwc 1.144e-07 0.112 2.359 0 0",
+        "dense chw 0 0 0.8757 0.722 0",
+        "dense hcw 0 7.729 0.2943 0.9087 1.363e-09",
+        "dense hwc 6.312e-08 28.84 0.1501 0.9636 0",
+        "global_average_pool chw 2.234e-08 0 0 0 2.959e-09",
+        "global_average_pool hcw 0 0 0 0 3.985e-09",
+        "global_average_pool hwc 2.129e-08 0.1263 0.6954 0 1.45e-10",
+        "max_pool chw 2.925e-07 0.6612 1.224 0 4.715e-09",
+        "max_pool hcw 4.037e-07 0.6362 1.272 0 3.66e-09",
+        "max_pool hwc 0 0.4026 0.8404 0 1.814e-09",
+        "relu chw 0 1.161 0 0 0",
+        "relu hcw 0 1.159 0 0 0",
+        "relu hwc 0 1.159 0 0 0",
+        "slice chw 0 0.8282 0 0 1.093e-13",
+        "slice hcw 1.438e-07 0.6831 0 0 1.167e-11",
+        "slice hwc 2.269e-08 0.7574 0 0 7.662e-10",
     };
     static constexpr std::string_view primitives_model[] = {
         "PQAAAAAAAAAT5bNACZidQHzyNkDgCV0+xy4bPeuTNED6g4pBx2s1QfoVKUHdpi9BziQ7QbG1wUDrk7RAwXxKQWYWlUC+ix48NFTxPHv/gz3Z"
@@ -10668,6 +10871,38 @@ struct avx512 {
         "hwc-to-chw",
         "hwc-to-hcw",
     };
+    static constexpr std::string_view ops[] = {
+        "average_pool chw 0 0.01001 1.894 0 6.073e-09",
+        "average_pool hcw 0 0.1971 1.912 0 5.016e-09",
+        "average_pool hwc 0 0.6754 0.3676 0 8.681e-10",
+        "batch_norm chw 0 1.135 0.183 0 1.894e-10",
+        "batch_norm hcw 2.408e-06 1.027 0.2859 145.8 3.283e-11",
+        "batch_norm hwc 3.368e-07 1.211 0 2.324 0",
+        "channel_shuffle chw 1.113e-07 0.7554 0 0 7.123e-10",
+        "channel_shuffle hcw 3.15e-07 1.086 0 0 8.597e-10",
+        "channel_shuffle hwc 1.458e-06 3.74 0 0 2.336e-09",
+        "concat chw 7.98e-08 1.224 0 0 2.012e-11",
+        "concat hcw 0 1.128 0 0 0",
+        "concat hwc 0 1.112 0 0 1.925e-09",
+        "conv chw 2.075e-07 0.4246 0.4422 0 9.336e-10",
+        "conv hcw 0 0.2047 0 0 1.038e-08",
+        "conv hwc 2.656e-07 0.3067 1.451 0 1.198e-10",
+        "dense chw 1.207e-07 24.07 0 1.276 0",
+        "dense hcw 7.344e-08 32.49 0 1.072 0",
+        "dense hwc 7.101e-08 0 0 1.021 3.728e-08",
+        "global_average_pool chw 0 0 0 0 4.56e-09",
+        "global_average_pool hcw 0 0 0 0 5.504e-09",
+        "global_average_pool hwc 0 0.7232 0 0 6.376e-09",
+        "max_pool chw 0 0.6253 0.9445 0 5.575e-09",
+        "max_pool hcw 2.606e-08 0.6062 1.002 0 4.874e-09",
+        "max_pool hwc 0 0.6607 0.4207 0 1.645e-09",
+        "relu chw 4.889e-08 1.186 0 0 2.915e-11",
+        "relu hcw 9.078e-08 1.189 0 0 1.74e-11",
+        "relu hwc 2.323e-07 1.18 0 0 0",
+        "slice chw 0 0.8688 0 0 4.853e-12",
+        "slice hcw 5.19e-09 0.7553 0 0 4.187e-11",
+        "slice hwc 0 0.9037 0 0 6.643e-10",
+    };
     static constexpr std::string_view primitives_model[] = {
         "PQAAAAAAAAB6wbJA/POcQL82OkBPMs4+4H3kPQNgM0CCwoxBHHw2QQAqKEHgvTRB5PM/QcSHzEADYLNAyj1OQXKOlkDv+RU8oiLiPJLFgD11"
         "cXw75E8TPB8RAD2kyBA94xHNPRnjwT0Ul2A+c1A3PUfBCz45ZjxAi6VHQE+HfT/nFHU/vDD0PzlmPECgRglAA0AlPWZB2D0ctyw+TApPP17w"
@@ -12240,6 +12475,38 @@ struct sse4_2 {
         "hwc-to-chw",
         "hwc-to-hcw",
     };
+    static constexpr std::string_view ops[] = {
+        "average_pool chw 1.087e-05 1.775 1.701 0 7.741e-09",
+        "average_pool hcw 1.201e-05 1.99 1.646 0 6.803e-09",
+        "average_pool hwc 0 0.5369 0.5079 0 1.392e-09",
+        "batch_norm chw 1.846e-06 0.2281 0.97 110.7 2.255e-10",
+        "batch_norm hcw 1.208e-05 0.4761 0 1226 5.407e-09",
+        "batch_norm hwc 0 0.08768 1.544 0 4.159e-09",
+        "channel_shuffle chw 1.998e-07 0.7451 0 0 1.329e-09",
+        "channel_shuffle hcw 1.502e-06 0 0 0 6.837e-09",
+        "channel_shuffle hwc 1.569e-06 3.65 0 0 3.611e-09",
+        "concat chw 2.256e-07 0.9776 0 0 2.784e-10",
+        "concat hcw 4.211e-07 0.9576 0 0 2.251e-10",
+        "concat hwc 1.931e-06 0.985 0 0 9.071e-09",
+        "conv chw 1.135e-07 0.1274 1.681 0 2.011e-09",
+        "conv hcw 0 0.1056 2.294 0 5.797e-09",
+        "conv hwc 2.32e-07 0.1462 3.025 0 2.636e-10",
+        "dense chw 0 0 0.366 0.8803 0",
+        "dense hcw 0 0 0.3286 0.8543 0",
+        "dense hwc 5.973e-09 0 0.2987 0.8623 0",
+        "global_average_pool chw 0 0 0 0 3.432e-09",
+        "global_average_pool hcw 0 5.894 0 0 4.822e-09",
+        "global_average_pool hwc 0 0 0.8434 0 0",
+        "max_pool chw 0 0.4974 1.678 0 1.082e-08",
+        "max_pool hcw 0 0.5175 1.568 0 1.059e-08",
+        "max_pool hwc 9.703e-08 0.2302 1.092 0 6.403e-10",
+        "relu chw 0 0.4035 1.458 0 0",
+        "relu hcw 0 0.3896 1.491 0 0",
+        "relu hwc 0 0.3917 1.488 0 0",
+        "slice chw 2.021e-07 0.8621 0 0 0",
+        "slice hcw 3.533e-07 0.827 0 0 0",
+        "slice hwc 0 1.272 0 0 3.099e-09",
+    };
     static constexpr std::string_view primitives_model[] = {
         "PQAAAAAAAADWt7FA2KGcQDRzOkCl/2U+wHjpPMSrOEDs5IpBhRU2Qc6mKkHUXC5BymE8QdAXwEDEq7hA+oRKQbyJlkCTSOo7VdKlPOMNTD21"
         "ypM7Gs8rPPFtET3Giwo9ywS2PR7Etj2UX0o+MfgcPaIVDz5O4DVA0ew/QPJveT9aAXc/S8T1P07gNUBteQ5AKGUGPUZEoT2cFvo99ihVP1Dv"
@@ -13721,7 +13988,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// What `primsel pretrain` writes into a header: by how much kernels of one Arch are slower than Analytical says, as
 /// learned from a profile. `primitives` and `layouts` name the targets of the two models, texts of CompactMlp in
-/// pieces.
+/// pieces; `ops` are the lines of an OpRegression.
 template <class M>
 concept PretrainedModel = requires {
     { M::arch } -> std::convertible_to<std::string_view>;
@@ -13729,6 +13996,7 @@ concept PretrainedModel = requires {
     std::span<const std::string_view>(M::primitives_model);
     std::span<const std::string_view>(M::layouts);
     std::span<const std::string_view>(M::layouts_model);
+    std::span<const std::string_view>(M::ops);
 };
 
 /// Analytical, corrected by what was learned at the factory, on another machine: this one's speeds, that one's
@@ -13740,9 +14008,15 @@ public:
 
     Pretrained() : learned_(model()) {}
 
-    void predict(Kernels const& kernels, auto queries, std::span<double> seconds) {
+    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
+        predict_by(kernels, queries, seconds);
+    }
+    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
+        predict_by(kernels, queries, seconds);
+    }
+    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
         if (kernels.arch == M::arch)
-            learned_.predict(kernels, queries, seconds);
+            ops().predict(analytical_, kernels, queries, seconds);
         else
             analytical_.predict(kernels, queries, seconds);
     }
@@ -13750,7 +14024,18 @@ public:
 private:
     using Model = Learned<CompactMlp, Analytical>;
 
-    /// Parsed once.
+    template <class Query>
+    void predict_by(Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
+        if (kernels.arch == M::arch)
+            learned_.predict(kernels, queries, seconds);
+        else
+            analytical_.predict(kernels, queries, seconds);
+    }
+    // Parsed once.
+    [[nodiscard]] static OpRegression const& ops() {
+        static const OpRegression parsed = OpRegression::parse("pretrained model", M::ops);
+        return parsed;
+    }
     [[nodiscard]] static Model const& model() {
         static const Model parsed(trained(M::primitives, M::primitives_model), trained(M::layouts, M::layouts_model),
                                   Analytical());

@@ -7,6 +7,7 @@
 #include <primsel/cost/extern_kernels.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
@@ -36,6 +37,7 @@ struct OffByOne {
     static inline const std::string_view primitives_model[2] = {std::string_view(of_primitives).substr(0, 9),
                                                                 std::string_view(of_primitives).substr(9)};
     static inline const std::string_view layouts_model[1] = {of_layouts};
+    static constexpr std::string_view ops[] = {"relu chw 0 1e6 0 0 0"};
 };
 
 std::vector<ps::ConvQuery> convs() {
@@ -71,6 +73,15 @@ TEST_CASE("a model of this Arch corrects what it learned, one of another nothing
         CHECK(found[i] == doctest::Approx(wanted[i] * (learned ? std::exp(1.0) : 1)));
     }
     CHECK(corrected == 2);
+    // And of layers that are no convolutions.
+    const ps::AnyLayer relu = ps::ActivationParams{};
+    const std::array<ps::Shape, 1> shape{{{.c = 8, .h = 9, .w = 9}}};
+    for (std::size_t layout = 0; layout < kernels.layouts.size(); ++layout) {
+        const std::vector<ps::OpQuery> ops{{&relu, shape, shape[0], 1, layout}};
+        const double as_before = laws::predict(analytical, kernels, ops)[0];
+        CHECK(laws::predict(elsewhere, kernels, ops)[0] == as_before);
+        CHECK((laws::predict(here, kernels, ops)[0] > 1000 * as_before) == (kernels.layouts[layout].name == "chw"));
+    }
 }
 
 std::string joined(std::span<const std::string_view> pieces) {
@@ -87,6 +98,8 @@ void check_shipped(std::string_view arch) {
     // As the header of a file of at most 400 KB.
     const std::string primitives = joined(M::primitives_model), layouts = joined(M::layouts_model);
     CHECK(primitives.size() + layouts.size() < 390'000);
+    const ps::OpRegression ops = ps::OpRegression::parse("ops", M::ops);
+    CHECK(ops.lines().size() == std::size(M::ops));
     for (const std::string_view id : M::primitives) {
         CAPTURE(id);
         CHECK(std::ranges::count(kernels.primitives, id, &ps::PrimitiveEntry::id) == 1);

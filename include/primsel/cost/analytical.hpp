@@ -10,6 +10,12 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// What the time of an op is made of, in seconds: the traffic and the arithmetic of an image, of which the longer
+/// bounds it, and the traffic of its weights.
+struct OpTerms {
+    double memory = 0, arithmetic = 0, weights = 0;
+};
+
 /// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
 /// bounds it and its traffic at the speed of the memory level that holds its working set; and what its steps do not
 /// hide of the time to read its weights from memory. Nothing to train; the machine's few figures are measured once.
@@ -46,22 +52,29 @@ public:
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             OpQuery const& query = queries[i];
-            double floats = static_cast<double>(query.output.size());
-            for (Shape const& shape : query.inputs) floats += static_cast<double>(shape.size());
-            double operations = static_cast<double>(query.output.size());
-            OpEntry const& op = kernels.op(*query.layer, query.layout);
-            if (op.in_place && op.operations(*query.layer, query.inputs, query.output) == 0) {
-                seconds[i] = overhead;  // the same elements under another name or shape
-                continue;
-            }
-            if (op.operations != nullptr) operations = op.operations(*query.layer, query.inputs, query.output);
-            double weights = 0;
-            if (op.packed_floats != nullptr)
-                weights = static_cast<double>(op.packed_floats(*query.layer, query.inputs[0]));
-            const double image =
-                std::max(4 * floats / machine_.bandwidth_for(4 * floats), operations / machine_.vector_flops);
-            seconds[i] = overhead + query.batch * image + 4 * weights / machine_.bandwidth_for(16 * weights);
+            const OpTerms parts = terms(kernels, query);
+            seconds[i] = overhead + query.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
         }
+    }
+    /// Of an op; of a convolution, of the pass that adds its bias and what comes after.
+    [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
+        const auto size = static_cast<double>(query.output.size());
+        if (auto const* conv = std::get_if<ConvParams>(query.layer)) {
+            const double bytes = 4 * (conv->residual ? 3 : 2) * size;
+            return {.memory = bytes / machine_.bandwidth_for(bytes), .arithmetic = size / machine_.vector_flops};
+        }
+        OpEntry const& op = kernels.op(*query.layer, query.layout);
+        const double operations =
+            op.operations != nullptr ? op.operations(*query.layer, query.inputs, query.output) : size;
+        if (op.in_place && operations == 0) return {};  // the same elements under another name or shape
+        double bytes = 4 * size, weights = 0;
+        for (Shape const& shape : query.inputs) bytes += 4 * static_cast<double>(shape.size());
+        if (op.packed_floats != nullptr) {
+            weights = 4 * static_cast<double>(op.packed_floats(*query.layer, query.inputs[0]));
+        }
+        return {.memory = bytes / machine_.bandwidth_for(bytes),
+                .arithmetic = operations / machine_.vector_flops,
+                .weights = weights / machine_.bandwidth_for(4 * weights)};
     }
 
 private:

@@ -3,6 +3,7 @@
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/compact_mlp.hpp>
 #include <primsel/cost/learned.hpp>
+#include <primsel/cost/op_regression.hpp>
 #include <primsel/cost/pretrained/avx2.hpp>
 #include <primsel/cost/pretrained/avx512.hpp>
 #include <primsel/cost/pretrained/sse4_2.hpp>
@@ -18,7 +19,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// What `primsel pretrain` writes into a header: by how much kernels of one Arch are slower than Analytical says, as
 /// learned from a profile. `primitives` and `layouts` name the targets of the two models, texts of CompactMlp in
-/// pieces.
+/// pieces; `ops` are the lines of an OpRegression.
 template <class M>
 concept PretrainedModel = requires {
     { M::arch } -> std::convertible_to<std::string_view>;
@@ -26,6 +27,7 @@ concept PretrainedModel = requires {
     std::span<const std::string_view>(M::primitives_model);
     std::span<const std::string_view>(M::layouts);
     std::span<const std::string_view>(M::layouts_model);
+    std::span<const std::string_view>(M::ops);
 };
 
 /// Analytical, corrected by what was learned at the factory, on another machine: this one's speeds, that one's
@@ -37,9 +39,15 @@ public:
 
     Pretrained() : learned_(model()) {}
 
-    void predict(Kernels const& kernels, auto queries, std::span<double> seconds) {
+    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
+        predict_by(kernels, queries, seconds);
+    }
+    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
+        predict_by(kernels, queries, seconds);
+    }
+    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
         if (kernels.arch == M::arch)
-            learned_.predict(kernels, queries, seconds);
+            ops().predict(analytical_, kernels, queries, seconds);
         else
             analytical_.predict(kernels, queries, seconds);
     }
@@ -47,7 +55,18 @@ public:
 private:
     using Model = Learned<CompactMlp, Analytical>;
 
-    /// Parsed once.
+    template <class Query>
+    void predict_by(Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
+        if (kernels.arch == M::arch)
+            learned_.predict(kernels, queries, seconds);
+        else
+            analytical_.predict(kernels, queries, seconds);
+    }
+    // Parsed once.
+    [[nodiscard]] static OpRegression const& ops() {
+        static const OpRegression parsed = OpRegression::parse("pretrained model", M::ops);
+        return parsed;
+    }
     [[nodiscard]] static Model const& model() {
         static const Model parsed(trained(M::primitives, M::primitives_model), trained(M::layouts, M::layouts_model),
                                   Analytical());
