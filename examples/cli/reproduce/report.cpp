@@ -31,6 +31,7 @@ Cell::Cell(std::optional<double> value, int decimals) : text(dash), number(value
     char digits[64];
     std::snprintf(digits, sizeof(digits), "%.*f", decimals, *value);
     text = digits;
+    if (text.find_first_not_of("-0.") == std::string::npos) std::erase(text, '-');  // no less than nothing
 }
 
 void Report::heading(std::string_view text) { body_ += ps::join("<h2>", xml_text(text), "</h2>\n"); }
