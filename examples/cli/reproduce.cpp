@@ -22,6 +22,16 @@ void add_reproduce(CLI::App& app) {
     command.add_option("--data", options.data, "Folder of the published measurements: of mulder2020/ or its files")
         ->required()
         ->type_name("DIR");
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--machines",
+            [&options](std::vector<std::string> const& names) {
+                options.machines = {.source = names[0], .target = names[1]};
+            },
+            "Of other profiles in it: A,B for A_primitives.csv, A_layouts.csv and B's (default intel,amd)")
+        ->delimiter(',')
+        ->expected(2)
+        ->type_name("A,B");
     command.add_option("--out", options.out, "Folder of the report, gone on with if it is there (default report)")
         ->type_name("DIR");
     command.add_flag("--quick", options.quick, "A minute and rough, in place of hours");

@@ -12,7 +12,7 @@ from command import Cli
 
 class Reproduce(Cli):
     DATA = os.environ.get("PRIMSEL_DATA")
-    TABLES = ["table_2", "figure_4", "figure_5", "figure_6_intel", "figure_6_amd", "table_4", "figure_7", "figure_8",
+    TABLES = ["table_2", "figure_4", "figure_5", "figure_6_source", "figure_6_target", "table_4", "figure_7", "figure_8",
               "figure_9_error", "figure_9_increase", "refined", "table_5", "table_5_absolute"]
 
     def reproduce(self, out):
@@ -87,6 +87,9 @@ class Reproduce(Cli):
         self.refuse(1, ["intel_primitives.csv", "cannot read"], "reproduce", "mulder2020", "--data", self.folder)
         self.refuse(2, ["other2020"], "reproduce", "other2020", "--data", self.folder)
         self.refuse(2, ["--data"], "reproduce", "mulder2020")
+        self.refuse(1, ["here_primitives.csv", "cannot read"], "reproduce", "mulder2020", "--data", self.folder, "--machines",
+                    "here,there")
+        self.refuse(2, ["--machines"], "reproduce", "mulder2020", "--data", self.folder, "--machines", "here")
         if self.DATA:
             self.refuse(1, ["cannot make the folder"], "reproduce", "mulder2020", "--data", self.DATA, "--out",
                         self.folder / "none" / "report")

@@ -95,19 +95,20 @@ ps::Json estimate_noise(World const& world, Effort const& effort, std::string_vi
     return to_json(ps::evaluate(test, predicted));
 }
 
-/// On AMD: the error of all primitives, and what GoogLeNet loses; changes of layout as measured.
-ps::Json try_on_amd(Sources& sources, AnyModel const& model) {
+/// On the target: the error of all primitives, and what GoogLeNet loses; changes of layout as measured.
+ps::Json try_on_target(Sources& sources, AnyModel const& model) {
     World const& world = sources.world();
-    const ps::Evaluation evaluation = judge(world.amd.primitives, world.amd.features, sources.split().test, model);
+    const ps::Evaluation evaluation =
+        judge(world.target.primitives, world.target.features, sources.split().test, model);
     return ps::Json::Object{{"primitives", to_json(evaluation)},
-                            {"increase", increase_percent(world, world.amd, world.network(judged_network), model)}};
+                            {"increase", increase_percent(world, world.target, world.network(judged_network), model)}};
 }
 
-/// The plan of a network on AMD: Intel's model, and measurements of AMD that are chosen for the network.
-ps::Json refine_on_amd(Sources& sources, std::string_view network, std::size_t most) {
+/// The plan of a network on the target: the source's model, and measurements that are chosen for the network.
+ps::Json refine_on_target(Sources& sources, std::string_view network, std::size_t most) {
     World const& world = sources.world();
     const RefinedPlan refined =
-        refine_plan(world, world.amd, world.network(network), sources.regression(Kind::ours), most);
+        refine_plan(world, world.target, world.network(network), sources.regression(Kind::ours), most);
     return ps::Json::Object{{"measurements", refined.measurements},
                             {"seconds", refined.seconds},
                             {"increase", refined.increase_percent},
@@ -125,9 +126,9 @@ std::vector<std::size_t> first_of(std::vector<std::size_t> rows, std::size_t cou
 
 /// As many of the training rows, those that tell most of all rows or of a network's layers.
 Samples choose_samples(Sources const& sources, Method method, int fraction) {
-    Platform const& amd = sources.world().amd;
-    const ps::Split split = ps::split_rows(amd.primitives.rows(), sources.effort().seed);
-    const ps::Table candidates = amd.features.select(split.train);
+    Platform const& target = sources.world().target;
+    const ps::Split split = ps::split_rows(target.primitives.rows(), sources.effort().seed);
+    const ps::Table candidates = target.features.select(split.train);
     constexpr std::size_t sample = 500;  // of all rows, to stand for them
     const ps::Table aims =
         method == Method::chosen_for_network
@@ -137,13 +138,13 @@ Samples choose_samples(Sources const& sources, Method method, int fraction) {
     for (const std::size_t row : ps::choose_rows(candidates, aims, share_of(candidates.rows(), fraction))) {
         chosen.train.push_back(split.train[row]);
     }
-    return primitive_samples(amd, chosen);
+    return primitive_samples(target, chosen);
 }
 
 /// So many rows of each part, drawn by the subset's number alone: all methods see the same ones. The validation rows
 /// that decide when to stop are as few in proportion.
 Samples draw_samples(Sources const& sources, int fraction, std::size_t subset) {
-    const ps::Split split = ps::split_rows(sources.world().amd.primitives.rows(), sources.effort().seed);
+    const ps::Split split = ps::split_rows(sources.world().target.primitives.rows(), sources.effort().seed);
     ps::Split some;
     const auto draw = [&](std::vector<std::size_t> const& from, std::vector<std::size_t>& to, std::uint64_t seed) {
         const std::vector<std::size_t> order = ps::shuffled(from.size(), seed);
@@ -152,20 +153,20 @@ Samples draw_samples(Sources const& sources, int fraction, std::size_t subset) {
     const std::uint64_t seed = sources.effort().seed * 1'000'003 + 2 * subset;
     draw(split.train, some.train, seed);
     draw(split.validation, some.validation, seed + 1);
-    return primitive_samples(sources.world().amd, some);
+    return primitive_samples(sources.world().target, some);
 }
 
 /// Table 5: everything but one family's times is taken away.
 ps::Json tune_with_family(Sources& sources, std::string_view family) {
-    Platform const& amd = sources.world().amd;
-    Samples samples = primitive_samples(amd, sources.split());
+    Platform const& target = sources.world().target;
+    Samples samples = primitive_samples(target, sources.split());
     for (ps::Table* targets : {&samples.targets, &samples.validation_targets}) {
         for (std::size_t i = 0; i < targets->values.size(); ++i) {
-            if (amd.families[i % targets->columns] != family) targets->values[i] = std::nanf("");
+            if (target.families[i % targets->columns] != family) targets->values[i] = std::nanf("");
         }
     }
-    return ps::Json::Object{
-        {"primitives", to_json(judge(amd.primitives, amd.features, sources.split().test, tune(sources, samples)))}};
+    return ps::Json::Object{{"primitives", to_json(judge(target.primitives, target.features, sources.split().test,
+                                                         tune(sources, samples)))}};
 }
 
 /// Seconds on a core of 2020 or so; for the time that is left, nothing else.
@@ -212,7 +213,9 @@ std::string model_experiment(Kind kind, std::string_view platform, std::uint64_t
 std::string noise_experiment(std::string_view platform, std::uint64_t seed) {
     return ps::join("noise of layouts of ", platform, ", seed ", seed);
 }
-std::string direct_experiment(Kind source) { return ps::join("Intel's ", to_string_view(source), " on AMD"); }
+std::string direct_experiment(World const& world, Kind kind) {
+    return ps::join(world.source.name, "'s ", to_string_view(kind), " on ", world.target.name);
+}
 std::string subset_experiment(Method method, int fraction, std::size_t subset) {
     return ps::join(to_string_view(method), ", ", fraction, " per mille, subset ", subset);
 }
@@ -225,7 +228,7 @@ std::vector<Experiment> list_experiments(World const& world, Effort const& effor
     const auto sources = std::make_shared<Sources>(world, effort);
     std::vector<Experiment> list;
     const auto add_models = [&](std::uint64_t seed, std::initializer_list<Kind> some) {
-        for (Platform const* platform : {&world.intel, &world.amd}) {
+        for (Platform const* platform : {&world.source, &world.target}) {
             for (const Kind kind : some) {
                 list.push_back({model_experiment(kind, platform->name, seed), typical_seconds(kind, effort.quick),
                                 [&world, effort, kind, name = platform->name, seed] {
@@ -235,12 +238,12 @@ std::vector<Experiment> list_experiments(World const& world, Effort const& effor
         }
     };
     const auto add_direct = [&](Kind kind) {
-        list.push_back({direct_experiment(kind), typical_seconds(kind, effort.quick),  // fitted here
-                        [sources, kind] { return try_on_amd(*sources, sources->regression(kind)); }});
+        list.push_back({direct_experiment(world, kind), typical_seconds(kind, effort.quick),  // fitted here
+                        [sources, kind] { return try_on_target(*sources, sources->regression(kind)); }});
     };
     const auto add_quick_ones = [&](std::uint64_t seed) {
         add_models(seed, {Kind::lin, Kind::ours, Kind::boosted, Kind::forest});
-        for (Platform const* platform : {&world.intel, &world.amd}) {
+        for (Platform const* platform : {&world.source, &world.target}) {
             list.push_back(
                 {noise_experiment(platform->name, seed), effort.quick ? 1.0 : 5.0,
                  [&world, effort, name = platform->name, seed] { return estimate_noise(world, effort, name, seed); }});
@@ -251,7 +254,7 @@ std::vector<Experiment> list_experiments(World const& world, Effort const& effor
                         [sources, method, fraction, subset] {
                             const Samples samples = chooses(method) ? choose_samples(*sources, method, fraction)
                                                                     : draw_samples(*sources, fraction, subset);
-                            return try_on_amd(*sources, learn_by(method, *sources, samples));
+                            return try_on_target(*sources, learn_by(method, *sources, samples));
                         }});
     };
 
@@ -260,7 +263,7 @@ std::vector<Experiment> list_experiments(World const& world, Effort const& effor
     for (Network const& network : world.networks) {
         for (const std::size_t most : refine_counts) {
             list.push_back({refine_experiment(network.name, most), 2.0,
-                            [sources, name = network.name, most] { return refine_on_amd(*sources, name, most); }});
+                            [sources, name = network.name, most] { return refine_on_target(*sources, name, most); }});
         }
     }
     add_models(effort.seed, {Kind::nn2, Kind::nn1});

@@ -23,7 +23,7 @@ struct Experiment {
     std::function<ps::Json()> run;
 };
 
-/// Ways from few measurements of AMD to a model of it.
+/// Ways from few measurements of the target to a model of it.
 enum class Method {
     scratch_nn2,
     tuned_nn2,
@@ -55,7 +55,7 @@ inline constexpr std::array<std::string_view, 7> families{"direct", "im2", "kn2"
 // The names of the experiments.
 [[nodiscard]] std::string model_experiment(Kind kind, std::string_view platform, std::uint64_t seed);
 [[nodiscard]] std::string noise_experiment(std::string_view platform, std::uint64_t seed);
-[[nodiscard]] std::string direct_experiment(Kind source);
+[[nodiscard]] std::string direct_experiment(World const& world, Kind kind);
 [[nodiscard]] std::string subset_experiment(Method method, int fraction, std::size_t subset);
 [[nodiscard]] std::string refine_experiment(std::string_view network, std::size_t most);
 [[nodiscard]] std::string family_experiment(std::string_view family);

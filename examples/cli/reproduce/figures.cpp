@@ -74,6 +74,8 @@ private:
         }
         return values;
     }
+    [[nodiscard]] std::string const& source() const { return world_.source.name; }
+    [[nodiscard]] std::string const& target() const { return world_.target.name; }
     [[nodiscard]] std::string_view colour(Kind kind) const { return colours[static_cast<std::size_t>(kind)]; }
 
     void introduce() {
@@ -83,13 +85,18 @@ private:
                 "trees and steps, from one seed; transfer has fewer subsets and fractions. These figures are not the "
                 "models' and are no reproduction; run without --quick for those.");
         }
+        report_.paragraph(
+            world_.published
+                ? ps::join("The tables and figures of Mulder et al. 2020 that its published measurements (Intel "
+                           "i9-9900K, AMD A10-7850K) allow, made by primsel ",
+                           ps::version,
+                           " and set beside what the paper says. Its third machine, an ARM Cortex-A73, is not among "
+                           "the data.")
+                : ps::join("The tables and figures of Mulder et al. 2020, made by primsel ", ps::version,
+                           " from other profiles: ", described(world_.source), " and ", described(world_.target),
+                           ". What stands here of the paper is of its own machines."));
         report_.paragraph(ps::join(
-            "The tables and figures of Mulder et al. 2020 that its published measurements (Intel i9-9900K, AMD "
-            "A10-7850K) "
-            "allow, made by primsel ",
-            ps::version,
-            " and set beside what the paper says. Its third machine, an ARM "
-            "Cortex-A73, is not among the data. Rows are split 80/10/10 by seed into those that train, those that "
+            "Rows are split 80/10/10 by seed into those that train, those that "
             "decide "
             "when to stop and those that judge",
             effort_.quick ? "" : ps::join("; figures 4 to 7 and table 4 are medians over ", effort_.seeds(), " seeds"),
@@ -102,18 +109,28 @@ private:
             "ours, a Gaussian process for each family.");
     }
 
+    [[nodiscard]] static std::string described(Platform const& platform) {
+        const auto known = [&](const char* key) {
+            const auto found = platform.primitives.about.find(key);
+            return found == platform.primitives.about.end() ? std::string("unknown") : found->second;
+        };
+        return ps::join(platform.name, " (", known("cpu"), ", ", known("arch"), ", ", platform.primitives.rows(),
+                        " rows)");
+    }
+
     void table_2() {
         report_.heading("Table 2: data points of each primitive");
         std::vector<Row> rows;
         for (paper::Counted const& paper : paper::counted) {
             Row row{paper.family};
-            for (Platform const* platform : {&world_.intel, &world_.amd})
+            for (Platform const* platform : {&world_.source, &world_.target})
                 row.emplace_back(counts(*platform, paper.family));
             row.emplace_back(paper.points);
             rows.push_back(std::move(row));
         }
         report_.table("table_2", "How many primitives of the family have how many data points",
-                      {"family", "Intel", "AMD", "paper, each"}, rows);
+                      {"family", source(), target(), "paper, each"}, rows);
+        if (!world_.published) return;
         report_.paragraph(
             "Intel's data have four Winograd primitives (vec-8 of 2-3, 3-3, 2-5 and 3-5) with few points, which "
             "neither AMD's data nor "
@@ -147,8 +164,8 @@ private:
     }
     void figures_4_and_5() {
         report_.heading("Figures 4 and 5: error of predicted times of primitives");
-        for (Platform const* platform : {&world_.intel, &world_.amd}) {
-            const bool intel = platform == &world_.intel;
+        for (Platform const* platform : {&world_.source, &world_.target}) {
+            const bool first = platform == &world_.source;
             const std::vector<std::string> ids = by_family(*platform);
             std::vector<std::string> columns{"model", "mean of primitives", "all points"};
             columns.insert(columns.end(), families.begin(), families.end());
@@ -170,14 +187,14 @@ private:
                 }
                 series.push_back(std::move(one));
             }
-            Row paper{"NN2 in the paper", intel ? "about 2" : "just above 2", ""};
+            Row paper{"NN2 in the paper", first ? "about 2" : "just above 2", ""};
             for (const std::string_view family : families) {
-                paper.emplace_back(!intel ? "" : family.starts_with("wino") ? "2 to 4, up to 10" : "about 2");
+                paper.emplace_back(!first ? "" : family.starts_with("wino") ? "2 to 4, up to 10" : "about 2");
             }
             paper.emplace_back("");
             paper.emplace_back("");
             rows.push_back(std::move(paper));
-            report_.table(intel ? "figure_4" : "figure_5",
+            report_.table(first ? "figure_4" : "figure_5",
                           ps::join("MdRAE on ", platform->name,
                                    "'s test set in percent; seconds of one core to train, and to "
                                    "predict all that a plan of GoogLeNet asks"),
@@ -193,7 +210,7 @@ private:
             "Changes to the same layout take no time and are left out. The last row bounds the noise of the "
             "measurements "
             "from above: each change is predicted from the five others of the same tensor.");
-        for (Platform const* platform : {&world_.intel, &world_.amd}) {
+        for (Platform const* platform : {&world_.source, &world_.target}) {
             std::vector<std::string> columns{"model", "mean", "all points"};
             columns.insert(columns.end(), platform->layouts.subjects.begin(), platform->layouts.subjects.end());
             std::vector<Row> rows;
@@ -218,11 +235,11 @@ private:
             add("from the other five", colours[6], [&](Path const& path) {
                 return over_seeds([&](std::uint64_t seed) { return noise_experiment(platform->name, seed); }, path);
             });
-            if (platform == &world_.intel) {
+            if (platform == &world_.source) {
                 rows.push_back({"NN1, NN2 in the paper", "about 1", ""});
                 rows.push_back({"Lin in the paper", "about 10", ""});
             }
-            report_.table(platform == &world_.intel ? "figure_6_intel" : "figure_6_amd",
+            report_.table(platform == &world_.source ? "figure_6_source" : "figure_6_target",
                           ps::join("MdRAE of changes of layout on ", platform->name, "'s test set, percent"), columns,
                           rows, true);
             report_.picture(ps::join("MdRAE of each change of layout on ", platform->name, ", percent"),
@@ -249,8 +266,8 @@ private:
         for (paper::Selected const& paper : paper::selected) {
             Row row{paper.network};
             for (const Kind kind : {Kind::nn2, Kind::ours}) {
-                const Value predict = of_model(kind, world_.intel, {"networks", paper.network, "predict_ms"}),
-                            solve = of_model(kind, world_.intel, {"networks", paper.network, "solve_ms"});
+                const Value predict = of_model(kind, world_.source, {"networks", paper.network, "predict_ms"}),
+                            solve = of_model(kind, world_.source, {"networks", paper.network, "solve_ms"});
                 row.emplace_back(predict);
                 if (kind == Kind::ours) row.emplace_back(solve);
                 row.emplace_back(predict && solve ? Value(*predict + *solve) : std::nullopt);
@@ -268,21 +285,22 @@ private:
 
     void figure_7() {
         report_.heading("Figure 7: what plans made from predictions cost");
-        report_.paragraph(
+        report_.paragraph(ps::join(
             "By how much the measured time of the plan that is made from predictions exceeds that of the plan made "
-            "from "
-            "measurements. Paper: 0.39 % on average, 1.1 % at worst, below 0.7 % on Intel. A primitive without a "
-            "measurement for a layer is never chosen. No 1 x 1 convolution with a stride was measured: ResNet's "
-            "shortcuts "
-            "are priced, by measurements and predictions alike, as the same convolution with stride 1. Other layers "
-            "cost nothing.");
+            "from measurements. Paper: 0.39 % on average, 1.1 % at worst, below 0.7 % on Intel. A primitive without a "
+            "measurement for a layer is never chosen. ",
+            world_.source.truth.knows_strided_shortcuts()
+                ? ""
+                : "No 1 x 1 convolution with a stride was measured: ResNet's shortcuts are priced, by measurements and "
+                  "predictions alike, as the same convolution with stride 1. ",
+            "Other layers cost nothing."));
         std::vector<std::string> columns{"model", "machine"};
         std::vector<std::string> names;
         for (Network const& network : world_.networks) names.push_back(network.name);
         columns.insert(columns.end(), names.begin(), names.end());
         columns.insert(columns.end(), {"mean", "worst"});
         std::vector<Row> rows;
-        for (Platform const* platform : {&world_.intel, &world_.amd}) {
+        for (Platform const* platform : {&world_.source, &world_.target}) {
             std::vector<Series> series;
             for (const Kind kind : kinds) {
                 Row row{to_string_view(kind), platform->name};
@@ -312,38 +330,42 @@ private:
     }
 
     void figure_8() {
-        report_.heading("Figure 8: Intel's model on AMD");
+        report_.heading(ps::join("Figure 8: the model of ", source(), " on ", target()));
         report_.paragraph(ps::join(
             "Used as it is, corrected by a factor for each primitive (the median over 1 % of the training rows, ",
             "median of ", subsets(effort_),
-            " subsets; the overall median for primitives that have none in them), and trained on AMD itself. "
+            " subsets; the overall median for primitives that have none in them), and trained on ", target(),
+            " itself. "
             "The paper says in numbers: a factor halves the increase that the uncorrected model causes; NN2 trained on "
             "AMD has an MdRAE just above 2 %. Here and below changes of layout are as measured, but for the native "
             "models."));
         std::vector<Row> rows;
         for (const Kind kind : {Kind::nn2, Kind::ours}) {
             const Method factor = kind == Kind::nn2 ? Method::factor_nn2 : Method::factor_ours;
-            const auto add = [&](std::string_view what, Value error, Value increase) {
+            const auto add = [&](std::string const& what, Value error, Value increase) {
                 rows.push_back({to_string_view(kind), what, error, increase});
             };
-            add("Intel's", value(direct_experiment(kind), {"primitives", "all"}),
-                value(direct_experiment(kind), {"increase"}));
-            add("Intel's x factor", middle(of_subsets(factor, 10, {"primitives", "all"})),
+            add(ps::join(source(), "'s"), value(direct_experiment(world_, kind), {"primitives", "all"}),
+                value(direct_experiment(world_, kind), {"increase"}));
+            add(ps::join(source(), "'s x factor"), middle(of_subsets(factor, 10, {"primitives", "all"})),
                 middle(of_subsets(factor, 10, {"increase"})));
-            add("native", of_model(kind, world_.amd, {"primitives", "all"}),
-                of_model(kind, world_.amd, {"networks", judged_network, "increase"}));
+            add("native", of_model(kind, world_.target, {"primitives", "all"}),
+                of_model(kind, world_.target, {"networks", judged_network, "increase"}));
         }
-        report_.table("figure_8", "On AMD: MdRAE of all test points and increase of GoogLeNet's time, percent",
+        report_.table("figure_8",
+                      ps::join("On ", target(), ": MdRAE of all test points and increase of GoogLeNet's time, percent"),
                       {"model", "of", "MdRAE", "increase"}, rows, true);
     }
 
     void figures_9_and_10() {
         report_.heading("Figures 9 and 10: from few measurements");
         report_.paragraph(ps::join(
-            "Models of AMD from a part of the training rows, drawn at random ", subsets(effort_),
+            "Models of ", target(), " from a part of the training rows, drawn at random ", subsets(effort_),
             " times; as small a part of the validation rows decides when networks stop. All methods see the same rows. "
-            "Scratch: nothing else is known. The others start from Intel's model: NN2 fine-tuned at a tenth of the "
-            "learning rate; a factor for each primitive; ours transferred learns how AMD's times deviate from it. "
+            "Scratch: nothing else is known. The others start from the model of ",
+            source(),
+            ": NN2 fine-tuned at a tenth of the "
+            "learning rate; a factor for each primitive; ours transferred learns how its times deviate from that. "
             "Chosen: as many rows, and not drawn but those that tell most of all rows, or of GoogLeNet's layers. "
             "Paper, NN2 on AMD: with 1 % of the data the increase is about 4 % fine-tuned and more than 20 % from "
             "scratch; "
@@ -372,16 +394,16 @@ private:
             }
             std::vector<std::string> columns{"model"};
             columns.insert(columns.end(), groups.begin(), groups.end());
-            report_.table(id, ps::join("AMD, ", title, " in percent: median (quartiles) over the subsets"), columns,
-                          rows, true);
+            report_.table(id, ps::join(target(), ", ", title, " in percent: median (quartiles) over the subsets"),
+                          columns, rows, true);
             std::vector<Line> lines;
             for (const Kind kind : {Kind::nn2, Kind::ours}) {
                 const Value native = std::string_view(title) == "MdRAE"
-                                         ? of_model(kind, world_.amd, {"primitives", "all"})
-                                         : of_model(kind, world_.amd, {"networks", judged_network, "increase"});
+                                         ? of_model(kind, world_.target, {"primitives", "all"})
+                                         : of_model(kind, world_.target, {"networks", judged_network, "increase"});
                 if (native) lines.push_back({ps::join(to_string_view(kind), ", all of the data"), *native});
             }
-            report_.picture(ps::join("AMD, ", title,
+            report_.picture(ps::join(target(), ", ", title,
                                      " in percent by share of the training rows: quartiles and median, least and most"),
                             draw_boxes(groups, spreads, {ps::join(title, ", %"), low, high, true}, lines));
         }
@@ -390,10 +412,10 @@ private:
     void refined() {
         report_.heading("Beyond the paper: measurements that are chosen for a network");
         std::size_t times = 0;
-        for (const float time : world_.amd.times.values) times += std::isnan(time) ? 0U : 1U;
+        for (const float time : world_.target.times.values) times += std::isnan(time) ? 0U : 1U;
         report_.paragraph(ps::join(
-            "Ours of Intel, and of AMD's ", times,
-            " measured times only those that refine() asks for: one primitive at one layer each, those first that "
+            "Ours of ", source(), ", and of the ", times, " times of ", target(),
+            " only those that refine() asks for: one primitive at one layer each, those first that "
             "promise "
             "the largest saving for the time that they take; each corrects the predictions of all others, and the plan "
             "is made again after every eight. In the end nothing left to measure seems to pay. Seconds are those of "
@@ -423,18 +445,19 @@ private:
             row.emplace_back(value(last, {"seconds"}));
             rows.push_back(std::move(row));
         }
-        report_.table("refined", "AMD: increase of the inference time in percent after so many measured times", columns,
-                      rows, true);
-        report_.picture("AMD: increase by number of measured times, percent",
+        report_.table("refined",
+                      ps::join(target(), ": increase of the inference time in percent after so many measured times"),
+                      columns, rows, true);
+        report_.picture(ps::join(target(), ": increase by number of measured times, percent"),
                         draw_groups(names, series, {"increase, %", 0, 10}, Mark::bar));
     }
 
     void table_5() {
         report_.heading("Table 5: fine-tuning with one family");
         report_.paragraph(
-            "Intel's NN2, fine-tuned on AMD with the times of one family (rows), judged by each family (columns): "
-            "MdRAE, each "
-            "row divided by its diagonal. In brackets the paper's.");
+            ps::join("NN2 of ", source(), ", fine-tuned on ", target(),
+                     " with the times of one family (rows), judged by each family (columns): MdRAE, each row divided "
+                     "by its diagonal. In brackets the paper's."));
         std::vector<std::string> columns{"trained with"};
         columns.insert(columns.end(), families.begin(), families.end());
         std::vector<Row> relative, absolute;

@@ -31,7 +31,7 @@ public:
 
     void predict(ps::Kernels const& kernels, std::span<const ps::ConvQuery> queries, std::span<double> seconds) {
         std::vector<ps::ConvQuery> published(queries.begin(), queries.end());
-        for (ps::ConvQuery& query : published) query.shape = as_published(query.shape);
+        for (ps::ConvQuery& query : published) query.shape = truth_.as_measured(query.shape);
         learned_.predict(kernels, std::span<const ps::ConvQuery>(published), seconds);
         std::vector<double> measured(queries.size());
         truth_.predict(kernels, queries, std::span(measured));

@@ -73,39 +73,49 @@ void load(Platform& platform, std::string const& name, std::string const& prefix
         if (platform.primitives.find(entry.id) < platform.primitives.subjects.size()) platform.entries.push_back(entry);
     }
     platform.kernels.primitives = platform.entries;
-    platform.truth = Truth(ps::Recorded(platform.primitives, platform.layouts));
+    platform.truth = Truth(platform.primitives, platform.layouts);
 }
 
 }  // namespace
 
-ps::ConvShape as_published(ps::ConvShape const& shape) {
-    ps::ConvShape published = shape;
-    if (shape.fh == 1 && shape.fw == 1) published.stride_h = published.stride_w = 1;
-    published.pad_top = published.pad_bottom = shape.fh / 2;
-    published.pad_left = published.pad_right = shape.fw / 2;
-    return published;
+Truth::Truth(ps::Dataset const& primitives, ps::Dataset const& layouts)
+    : recorded_(std::make_shared<const ps::Recorded>(primitives, layouts)) {
+    for (std::size_t row = 0; row < primitives.rows(); ++row) {
+        const ps::ConvShape shape = primitives.conv(row);
+        if (shape.fh == 1 && shape.stride_h > 1) strided_shortcuts_ = true;
+    }
+}
+
+ps::ConvShape Truth::as_measured(ps::ConvShape const& shape) const {
+    ps::ConvShape measured = shape;
+    if (!strided_shortcuts_ && shape.fh == 1 && shape.fw == 1) measured.stride_h = measured.stride_w = 1;
+    measured.pad_top = measured.pad_bottom = shape.fh / 2;
+    measured.pad_left = measured.pad_right = shape.fw / 2;
+    return measured;
 }
 
 void Truth::predict(ps::Kernels const& kernels, std::span<const ps::ConvQuery> queries,
                     std::span<double> seconds) const {
-    std::vector<ps::ConvQuery> published(queries.begin(), queries.end());
-    for (ps::ConvQuery& query : published) query.shape = as_published(query.shape);
-    recorded_->predict(kernels, std::span<const ps::ConvQuery>(published), seconds);
+    std::vector<ps::ConvQuery> measured(queries.begin(), queries.end());
+    for (ps::ConvQuery& query : measured) query.shape = as_measured(query.shape);
+    recorded_->predict(kernels, std::span<const ps::ConvQuery>(measured), seconds);
 }
 
-World::World(std::string const& folder) {
+World::World(std::string const& folder, Machines const& machines)
+    : published(machines.source == "intel" && machines.target == "amd") {
     struct stat status {};
     const std::string inside = folder + "/mulder2020";
     const std::string files = ::stat(inside.c_str(), &status) == 0 ? inside : folder;
     std::uint64_t sum = 0xcbf29ce484222325;
-    load(intel, "Intel", files + "/intel", sum);
-    load(amd, "AMD", files + "/amd", sum);
-    if (intel.primitives.configurations != amd.primitives.configurations) {
-        ps::fail(files, ": Intel's and AMD's configurations differ, so that tests of one may be training of the other");
+    load(source, published ? "Intel" : machines.source, files + '/' + machines.source, sum);
+    load(target, published ? "AMD" : machines.target, files + '/' + machines.target, sum);
+    if (source.primitives.configurations != target.primitives.configurations) {
+        ps::fail(files, ": the configurations of ", source.name, " and ", target.name,
+                 " differ, so that tests of one may be training of the other");
     }
-    for (std::string const& id : amd.primitives.subjects) {
-        if (intel.primitives.find(id) == intel.primitives.subjects.size()) {
-            ps::fail(files, ": ", id, " was measured on AMD and not on Intel");
+    for (std::string const& id : target.primitives.subjects) {
+        if (source.primitives.find(id) == source.primitives.subjects.size()) {
+            ps::fail(files, ": ", id, " was measured on ", target.name, " and not on ", source.name);
         }
     }
     std::array<char, 16> digits{};
@@ -114,7 +124,7 @@ World::World(std::string const& folder) {
     for (ps::zoo::Entry const& entry : ps::zoo::entries) {
         networks.push_back({std::string(entry.name), ps::simplify(entry.graph())});
     }
-    for (Platform* platform : {&intel, &amd}) {
+    for (Platform* platform : {&source, &target}) {
         for (Network const& one : networks) {
             const ps::Plan plan = ps::make_plan(one.graph, platform->kernels, platform->truth, ps::ExactPbqp{});
             if (plan.total_seconds >= ps::Recorded::beyond) {
@@ -138,7 +148,7 @@ ps::Table features_of_layers(World const& world, std::string_view network) {
         const auto* conv = std::get_if<ps::ConvParams>(&graph[i].layer);
         if (conv == nullptr) continue;
         const ps::ConvShape shape = ps::conv_shape_of(*conv, graph[graph[i].inputs[0]].shape, 1);
-        const auto row = ps::ConvFeatures::of(as_published(shape));
+        const auto row = ps::ConvFeatures::of(world.target.truth.as_measured(shape));
         features.values.insert(features.values.end(), row.begin(), row.end());
     }
     return features;

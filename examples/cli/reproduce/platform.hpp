@@ -1,6 +1,8 @@
 // The published measurements, and what plans cost by them.
 #pragma once
 
+#include "reproduce.hpp"
+
 #include <primsel/cost/dataset.hpp>
 #include <primsel/cost/recorded.hpp>
 #include <primsel/cost/table.hpp>
@@ -18,18 +20,19 @@ namespace cli::reproduce {
 
 namespace ps = primsel;
 
-/// The convolution as the data knows it: c, k, im, f and s, padded to keep its size. No 1 x 1 convolution with a stride
-/// was measured (ResNet's shortcuts are such): it stands for the same one with stride 1, in measurements and
-/// predictions alike.
-[[nodiscard]] ps::ConvShape as_published(ps::ConvShape const& shape);
-
 /// What was measured, as a cost model.
 class Truth {
 public:
     static constexpr std::string_view name = ps::Recorded::name;
 
     Truth() = default;
-    explicit Truth(ps::Recorded recorded) : recorded_(std::make_shared<const ps::Recorded>(std::move(recorded))) {}
+    Truth(ps::Dataset const& primitives, ps::Dataset const& layouts);
+
+    /// The convolution as the data knows it: c, k, im, f and s, padded to keep its size. Where no 1 x 1 convolution
+    /// with a stride was measured (ResNet's shortcuts are such), the same one with stride 1 stands for it, in
+    /// measurements and predictions alike.
+    [[nodiscard]] ps::ConvShape as_measured(ps::ConvShape const& shape) const;
+    [[nodiscard]] bool knows_strided_shortcuts() const { return strided_shortcuts_; }
 
     void predict(ps::Kernels const& kernels, std::span<const ps::ConvQuery> queries, std::span<double> seconds) const;
     template <class Query>
@@ -39,6 +42,7 @@ public:
 
 private:
     std::shared_ptr<const ps::Recorded> recorded_;
+    bool strided_shortcuts_ = false;
 };
 
 struct Network {
@@ -62,23 +66,29 @@ struct Platform {
 };
 
 struct World {
-    /// Throws error when a file is missing, is no dataset or is not of the published configurations.
-    explicit World(std::string const& folder);
+    /// Throws error when a file is missing or is no dataset, when the machines were not measured by the same
+    /// configurations, and when a layer of a network was not measured.
+    World(std::string const& folder, Machines const& machines);
     World(World const&) = delete;
     World& operator=(World const&) = delete;
 
-    Platform intel, amd;
+    /// A machine that is known well, and one of which little need be known.
+    Platform source, target;
+    /// Whether they are Intel and AMD, as the paper measured them.
+    bool published = false;
     /// The six of table 4.
     std::vector<Network> networks;
     /// Of the files' content.
     std::string fingerprint;
 
-    [[nodiscard]] Platform const& platform(std::string_view name) const { return name == intel.name ? intel : amd; }
+    [[nodiscard]] Platform const& platform(std::string_view name) const {
+        return name == source.name ? source : target;
+    }
     /// Throws error for a name that none of the networks has.
     [[nodiscard]] std::size_t network(std::string_view name) const;
 };
 
-/// Of a network's convolutions, a row each, as the data knows them.
+/// Of a network's convolutions, a row each, as the target's data know them.
 [[nodiscard]] ps::Table features_of_layers(World const& world, std::string_view network);
 
 }  // namespace cli::reproduce

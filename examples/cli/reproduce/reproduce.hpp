@@ -8,9 +8,15 @@
 
 namespace cli::reproduce {
 
+/// The files' names up to _primitives.csv and _layouts.csv.
+struct Machines {
+    std::string source = "intel", target = "amd";
+};
+
 struct Options {
     /// Holds mulder2020/*.csv, or those files themselves.
     std::string data;
+    Machines machines;
     std::string out = "report";
     /// A minute and rough, in place of hours.
     bool quick = false;

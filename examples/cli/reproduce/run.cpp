@@ -39,10 +39,12 @@ public:
     Report write(std::size_t done, std::size_t total) const {
         Report report = compose(world_, effort_, journal_);
         report.heading("How it was made");
-        report.paragraph(ps::join("primsel ", ps::version, ", seed ", effort_.seed, ", data ", world_.fingerprint, ": ",
-                                  done, " of ", total, " experiments, ", duration(journal_.seconds()),
-                                  " of one core each. The command: primsel reproduce mulder2020 --data DIR",
-                                  effort_.quick ? " --quick" : "", " --seed ", effort_.seed, "."));
+        report.paragraph(
+            ps::join("primsel ", ps::version, ", seed ", effort_.seed, ", data ", world_.fingerprint, ": ", done,
+                     " of ", total, " experiments, ", duration(journal_.seconds()),
+                     " of one core each. The command: primsel reproduce mulder2020 --data DIR",
+                     world_.published ? "" : ps::join(" --machines ", world_.source.name, ',', world_.target.name),
+                     effort_.quick ? " --quick" : "", " --seed ", effort_.seed, "."));
         ps::write_file(page(),
                        report.html(effort_.quick ? "Mulder et al. 2020 again (quick)" : "Mulder et al. 2020 again"));
         ps::write_json(numbers(), ps::Json::Object{{"format", "primsel report of mulder2020"},
@@ -134,7 +136,7 @@ private:
 
 void run(Options const& options) {
     Eigen::setNbThreads(1);  // experiments run beside each other; within one, sums keep their order
-    const World world(options.data);
+    const World world(options.data, options.machines);
     const Effort effort{.quick = options.quick, .seed = options.seed};
     if (::mkdir(options.out.c_str(), 0777) != 0 && errno != EEXIST) {
         ps::detail::fail_of_system(options.out, "cannot make the folder");

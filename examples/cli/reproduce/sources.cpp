@@ -7,14 +7,15 @@
 namespace cli::reproduce {
 
 Sources::Sources(World const& world, Effort const& effort)
-    : world_(world), effort_(effort), split_(effort.split(world.amd.primitives.rows(), effort.seed)) {
-    for (std::string const& id : world.amd.primitives.subjects) positions_.push_back(world.intel.primitives.find(id));
+    : world_(world), effort_(effort), split_(effort.split(world.target.primitives.rows(), effort.seed)) {
+    for (std::string const& id : world.target.primitives.subjects)
+        positions_.push_back(world.source.primitives.find(id));
 }
 
 ps::Mlp const& Sources::nn2() {
     std::call_once(nn2_once_, [this] {
-        nn2_ = fit_nn2(primitive_samples(world_.intel, split_), ps::ConvFeatures::raw, effort_);
-        nn2_regression_ = of_amd(as_regression(*nn2_, ps::ConvFeatures::raw));
+        nn2_ = fit_nn2(primitive_samples(world_.source, split_), ps::ConvFeatures::raw, effort_);
+        nn2_regression_ = of_target(as_regression(*nn2_, ps::ConvFeatures::raw));
     });
     return *nn2_;
 }
@@ -25,15 +26,15 @@ AnyModel Sources::regression(Kind kind) {
         return *nn2_regression_;
     }
     std::call_once(ours_once_, [this] {
-        ours_ = of_amd(fit(Kind::ours, primitive_samples(world_.intel, split_), ps::ConvFeatures::raw,
-                           world_.intel.families, effort_));
+        ours_ = of_target(fit(Kind::ours, primitive_samples(world_.source, split_), ps::ConvFeatures::raw,
+                              world_.source.families, effort_));
     });
     return *ours_;
 }
 
-AnyModel Sources::of_amd(AnyModel intel) const {
-    return {[intel = std::move(intel), positions = positions_](ps::Table const& x) {
-        const ps::Table all = intel.predict(x);
+AnyModel Sources::of_target(AnyModel source) const {
+    return {[source = std::move(source), positions = positions_](ps::Table const& x) {
+        const ps::Table all = source.predict(x);
         ps::Table some(x.rows(), positions.size());
         for (std::size_t row = 0; row < some.rows(); ++row) {
             for (std::size_t i = 0; i < positions.size(); ++i) some(row, i) = all(row, positions[i]);
@@ -42,10 +43,10 @@ AnyModel Sources::of_amd(AnyModel intel) const {
     }};
 }
 
-ps::Table Sources::among_intel(ps::Table const& amd) const {
-    ps::Table all(amd.rows(), world_.intel.primitives.subjects.size());
-    for (std::size_t row = 0; row < amd.rows(); ++row) {
-        for (std::size_t i = 0; i < positions_.size(); ++i) all(row, positions_[i]) = amd(row, i);
+ps::Table Sources::among_source(ps::Table const& target) const {
+    ps::Table all(target.rows(), world_.source.primitives.subjects.size());
+    for (std::size_t row = 0; row < target.rows(); ++row) {
+        for (std::size_t i = 0; i < positions_.size(); ++i) all(row, positions_[i]) = target(row, i);
     }
     return all;
 }

@@ -1,4 +1,4 @@
-// Intel's models, from which those of AMD start: each is fitted when it is first asked for, and kept.
+// The source's models, from which those of the target start: each is fitted when it is first asked for, and kept.
 #pragma once
 
 #include "models.hpp"
@@ -15,14 +15,14 @@ public:
     Sources(Sources const&) = delete;
     Sources& operator=(Sources const&) = delete;
 
-    /// Intel's NN2, with Intel's targets; from any thread.
+    /// NN2 of the source's primitives; from any thread.
     [[nodiscard]] ps::Mlp const& nn2();
-    /// NN2 or ours, with AMD's targets.
+    /// NN2 or ours, of the target's primitives.
     [[nodiscard]] AnyModel regression(Kind kind);
-    /// A model of Intel's targets as one of AMD's.
-    [[nodiscard]] AnyModel of_amd(AnyModel intel) const;
-    /// AMD's targets among Intel's; NaN for those that AMD has not.
-    [[nodiscard]] ps::Table among_intel(ps::Table const& amd) const;
+    /// A model of the source's primitives as one of the target's.
+    [[nodiscard]] AnyModel of_target(AnyModel source) const;
+    /// Times of the target's primitives among the source's; NaN for those that the target has not.
+    [[nodiscard]] ps::Table among_source(ps::Table const& target) const;
 
     [[nodiscard]] World const& world() const { return world_; }
     [[nodiscard]] Effort const& effort() const { return effort_; }
@@ -32,7 +32,7 @@ private:
     World const& world_;
     Effort effort_;
     ps::Split split_;
-    /// Of each of AMD's targets its position among Intel's.
+    /// Of each of the target's primitives its position among the source's.
     std::vector<std::size_t> positions_;
     std::once_flag nn2_once_, ours_once_;
     std::optional<ps::Mlp> nn2_;

@@ -22,13 +22,13 @@ AnyModel tune(Sources& sources, Samples const& samples) {
     ps::MlpOptions options = sources.effort().nn2(samples.features.rows());
     options.learning_rate /= 10;
     ps::Sequential executor;
-    mlp.fine_tune(raw(samples.features), sources.among_intel(samples.targets), raw(samples.validation_features),
-                  sources.among_intel(samples.validation_targets), options, executor);
-    return sources.of_amd(as_regression(std::move(mlp), ps::ConvFeatures::raw));
+    mlp.fine_tune(raw(samples.features), sources.among_source(samples.targets), raw(samples.validation_features),
+                  sources.among_source(samples.validation_targets), options, executor);
+    return sources.of_target(as_regression(std::move(mlp), ps::ConvFeatures::raw));
 }
 
 AnyModel learn_by(Method method, Sources& sources, Samples const& samples) {
-    std::vector<std::string> const& labels = sources.world().amd.families;
+    std::vector<std::string> const& labels = sources.world().target.families;
     ps::Sequential executor;
     switch (method) {
         case Method::scratch_nn2:

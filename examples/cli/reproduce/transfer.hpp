@@ -1,4 +1,4 @@
-// Models of AMD from Intel's and few measurements of AMD.
+// Models of the target from those of the source and few measurements of the target.
 #pragma once
 
 #include "experiments.hpp"
@@ -7,7 +7,7 @@
 namespace cli::reproduce {
 
 [[nodiscard]] AnyModel learn_by(Method method, Sources& sources, Samples const& samples);
-/// Intel's NN2 trained on with those samples, at a tenth of the learning rate.
+/// The source's NN2 trained on with those samples, at a tenth of the learning rate.
 [[nodiscard]] AnyModel tune(Sources& sources, Samples const& samples);
 
 }  // namespace cli::reproduce
