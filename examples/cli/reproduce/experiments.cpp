@@ -268,16 +268,16 @@ std::vector<Experiment> list_experiments(World const& world, Effort const& effor
     }
     add_models(effort.seed, {Kind::nn2, Kind::nn1});
     add_direct(Kind::nn2);
+    for (const std::string_view family : families) {
+        list.push_back({family_experiment(family), effort.quick ? 2.0 : 150.0,
+                        [sources, family] { return tune_with_family(*sources, family); }});
+    }
     for (std::size_t subset = 0; subset < subsets(effort); ++subset) {
         for (const int fraction : fractions(effort)) {
             for (const Method method : methods) {
                 if (!chooses(method) || subset == 0) add_subset(method, fraction, subset);
             }
         }
-    }
-    for (const std::string_view family : families) {
-        list.push_back({family_experiment(family), effort.quick ? 2.0 : 150.0,
-                        [sources, family] { return tune_with_family(*sources, family); }});
     }
     for (std::uint64_t seed = effort.seed + 1; seed < effort.seed + effort.seeds(); ++seed) {
         add_quick_ones(seed);
