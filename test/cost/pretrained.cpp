@@ -31,12 +31,19 @@ struct OffByOne {
     static inline const std::string_view arch = here ? kernels.arch : "elsewhere";
     static constexpr std::string_view primitives[] = {"direct-sum2d"};
     static constexpr std::string_view layouts[] = {"chw-to-hwc"};
-    static inline const std::string of_primitives = off_by_one(ps::ConvFeatures::count),
-                                    of_layouts = off_by_one(ps::LayoutFeatures::count);
+    // Functions: members of a template are initialised in no particular order.
+    static std::string_view of_primitives() {
+        static const std::string text = off_by_one(ps::ConvFeatures::count);
+        return text;
+    }
+    static std::string_view of_layouts() {
+        static const std::string text = off_by_one(ps::LayoutFeatures::count);
+        return text;
+    }
     // In two pieces, and in one.
-    static inline const std::string_view primitives_model[2] = {std::string_view(of_primitives).substr(0, 9),
-                                                                std::string_view(of_primitives).substr(9)};
-    static inline const std::string_view layouts_model[1] = {of_layouts};
+    static inline const std::string_view primitives_model[2] = {of_primitives().substr(0, 9),
+                                                                of_primitives().substr(9)};
+    static inline const std::string_view layouts_model[1] = {of_layouts()};
     static constexpr std::string_view ops[] = {"relu chw 0 1e6 0 0 0"};
 };
 
