@@ -41,13 +41,13 @@ struct Machine {
 
 namespace detail {
 
-/// Runs `work` (which does `amount` of something) for about so many seconds; amount per second, best of the
-/// repetitions. At least three of them: the system may take the processor away in the middle of one.
+/// Runs `work` (which does `amount` of something) for about so many seconds, once at least; amount per second, best of
+/// the repetitions: the system may take the processor away in the middle of one.
 template <class Work>
 double best_rate(double seconds, double amount, Work const& work) {
     double best = 0;
     const Timer whole;
-    for (int done = 0; done < 3 || whole.seconds() < seconds; ++done) {
+    for (int done = 0; done < 1 || whole.seconds() < seconds; ++done) {
         const Timer timer;
         work();
         best = std::max(best, amount / std::max(timer.seconds(), 1e-9));
@@ -58,7 +58,7 @@ double best_rate(double seconds, double amount, Work const& work) {
 /// Multiply-adds in independent chains. Indices instead of loops: the sums must stay in registers however little the
 /// compiler optimises, and differ, lest it compute one of them only.
 template <class Arch, std::size_t... i>
-void multiply_add(int rounds, std::index_sequence<i...>) {
+[[gnu::noinline]] void multiply_add(int rounds, std::index_sequence<i...>) {
     static volatile float factor_source = 0.999F;
     const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
     Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
@@ -84,7 +84,7 @@ double measure_vector() {
     AlignedBuffer a(count), b(count);
     std::fill_n(a.data(), count, 1.0F);
     std::fill_n(b.data(), count, 0.5F);
-    return best_rate(0.0015, 2.0 * count, [&] {
+    return best_rate(0.0005, 2.0 * count, [&] {
         for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
             store<Arch>(b.data() + i,
                         fma<Arch>(load<Arch>(a.data() + i), broadcast<Arch>(0.5F), load<Arch>(b.data() + i)));
@@ -98,7 +98,7 @@ inline double measure_scalar() {
     AlignedBuffer a(count), b(count);
     std::fill_n(a.data(), std::size_t{count}, 1.0F);
     volatile int limit = count - 3;
-    return best_rate(0.0015, count, [&] {
+    return best_rate(0.0005, count, [&] {
         const int end = limit;
         for (int i = 0; i < count; ++i) {
             const int from = i - 3 + (i & 1);
@@ -111,7 +111,7 @@ inline double measure_scalar() {
 
 inline double measure_bandwidth(double working_set, float* src, float* dst) {
     const auto bytes = static_cast<std::size_t>(working_set / 2);
-    return best_rate(0.002, 2.0 * static_cast<double>(bytes), [&] {
+    return best_rate(0.0007, 2.0 * static_cast<double>(bytes), [&] {
         std::memcpy(dst, src, bytes);
         volatile float used = dst[bytes / sizeof(float) / 2];
         (void)used;
@@ -120,18 +120,23 @@ inline double measure_bandwidth(double working_set, float* src, float* dst) {
 
 template <class Arch>
 Machine measure_machine() {
-    Machine machine;
-    machine.gemm_flops = measure_fma<Arch>(0.003);
-    machine.vector_flops = measure_vector<Arch>();
-    machine.scalar_flops = measure_scalar();
     // The largest working set is not touched in full: a window beyond every cache is enough.
     const std::size_t floats = (std::size_t{24} << 20) / sizeof(float);
     AlignedBuffer src(floats), dst(floats);
     // Pages that were never written would all be the one page of zeros.
     std::memset(src.data(), 1, floats * sizeof(float));
-    for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
-        const double window = std::min(Machine::working_sets[i], 2.0 * static_cast<double>(floats * sizeof(float)));
-        machine.bandwidth[i] = measure_bandwidth(window, src.data(), dst.data());
+    // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
+    // of one measurement but rarely the same one three times.
+    Machine machine{.gemm_flops = 0, .vector_flops = 0, .scalar_flops = 0, .bandwidth = {}};
+    const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
+    for (int round = 0; round < 3; ++round) {
+        raise(machine.gemm_flops, measure_fma<Arch>(0.001));
+        raise(machine.vector_flops, measure_vector<Arch>());
+        raise(machine.scalar_flops, measure_scalar());
+        for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
+            const double window = std::min(Machine::working_sets[i], 2.0 * static_cast<double>(floats * sizeof(float)));
+            raise(machine.bandwidth[i], measure_bandwidth(window, src.data(), dst.data()));
+        }
     }
     for (std::size_t i = 1; i < machine.bandwidth.size(); ++i) {
         machine.bandwidth[i] = std::min(machine.bandwidth[i], machine.bandwidth[i - 1]);
