@@ -1,15 +1,19 @@
 // Any bytes are an ONNX model or are refused with primsel::error. What is a model has all of its weights, before and
 // after it is simplified. Bytes that begin with 0xff describe a model instead: few changes to a file keep it one.
+// Those that begin with 0xfe describe one with messages within messages, up to thousands deep, around or beside it.
 #include <primsel/io/onnx.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/network/simplify.hpp>
 
 #include <protozero/pbf_builder.hpp>
+#include <protozero/varint.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -214,11 +218,86 @@ std::string describe(Choices choices) {
     return model_bytes;
 }
 
+/// A message that is the last field of another, that of another, and so on.
+class Nested {
+public:
+    explicit Nested(std::string innermost) : size_(innermost.size()) { starts_.push_back(std::move(innermost)); }
+    /// before: the other fields of the message around.
+    template <class Field>
+    void wrap(Field field, std::string_view before = {}) {
+        std::string start(before);
+        protozero::write_varint(std::back_inserter(start), static_cast<std::uint64_t>(field) << 3U | 2U);
+        protozero::write_varint(std::back_inserter(start), size_);
+        size_ += start.size();
+        starts_.push_back(std::move(start));
+    }
+    [[nodiscard]] std::string bytes() const {
+        std::string all;
+        all.reserve(size_);
+        for (std::size_t i = starts_.size(); i-- > 0;) all += starts_[i];
+        return all;
+    }
+
+private:
+    std::vector<std::string> starts_;
+    std::size_t size_;
+};
+
+/// A graph in an attribute of a node of a graph, or a type of types; what is innermost, and beside each, is by choice.
+std::string describe_nested(Choices choices) {
+    using onnx::AttributeField, onnx::GraphField, onnx::ModelField, onnx::NodeField, onnx::TypeField;
+    constexpr const char* ops[] = {"If", "Loop", "Scan", "SequenceMap", "Relu"};
+    constexpr const char* names[] = {"then_branch", "else_branch", "body", "value"};
+    constexpr AttributeField holders[] = {AttributeField::g, AttributeField::graphs, AttributeField::t};
+    const std::size_t kind = choices.below(4), depth = choices.below(256) * (1 + choices.below(32));
+    const std::string model = describe(choices);
+    const std::string op = ops[choices.below(std::size(ops))], name = names[choices.below(std::size(names))];
+    const AttributeField holder = holders[choices.below(std::size(holders))];
+    std::string opset, input, node, output;
+    protozero::pbf_builder<onnx::OperatorSetIdField>(opset).add_int64(onnx::OperatorSetIdField::version, 13);
+    add_info(input, "input", {1, 2, 4, 4});
+    protozero::pbf_builder<onnx::ValueInfoField>(output).add_string(onnx::ValueInfoField::name, "y");
+    std::string beside, attribute;
+    Builder(beside).add_message(GraphField::input, input);
+    Builder(beside).add_message(GraphField::output, output);
+    protozero::pbf_builder<AttributeField>(attribute).add_string(AttributeField::name, name);
+    protozero::pbf_builder<AttributeField>(attribute).add_enum(AttributeField::type,
+                                                               static_cast<std::int32_t>(onnx::AttributeType::graph));
+    protozero::pbf_builder<NodeField> fields(node);
+    fields.add_string(NodeField::op_type, op);
+    fields.add_string(NodeField::input, "input");
+    fields.add_string(NodeField::output, "y");
+    // A model is no graph, but bytes of a message all the same.
+    Nested nested(kind == 3 ? std::string() : model);
+    for (std::size_t i = 0; i < depth; ++i) {
+        if (kind == 3) {
+            nested.wrap(TypeField::tensor_type);
+            nested.wrap(TypeField::sequence_type);
+        } else {
+            nested.wrap(holder, attribute);
+            nested.wrap(NodeField::attribute, node);
+            nested.wrap(GraphField::node, beside);
+        }
+    }
+    if (kind == 3) {
+        nested.wrap(onnx::ValueInfoField::type, output);
+        nested.wrap(GraphField::input, beside);
+    }
+    std::string import;
+    protozero::pbf_builder<ModelField>(import).add_message(ModelField::opset_import, opset);
+    // The model itself, or beside another.
+    nested.wrap(kind == 1 ? ModelField::functions : ModelField::graph, kind == 1 ? model : import);
+    return nested.bytes();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size > 0 && data[0] == 0xff) {
         const std::string model = describe(Choices({data + 1, size - 1}));
+        check(std::as_bytes(std::span(model)));
+    } else if (size > 0 && data[0] == 0xfe) {
+        const std::string model = describe_nested(Choices({data + 1, size - 1}));
         check(std::as_bytes(std::span(model)));
     } else {
         check(std::as_bytes(std::span(data, size)));

@@ -1,0 +1,178 @@
+#include "image.hpp"
+
+#include <primsel/io/file.hpp>
+
+#include <spng.h>
+#include <turbojpeg.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string_view>
+
+namespace image {
+
+namespace ps = primsel;
+
+namespace {
+
+constexpr std::size_t file_limit = std::size_t{1} << 30;
+
+/// Red, green, blue and opacity of each pixel, or cyan, magenta, yellow and black.
+struct Quads {
+    int h = 0, w = 0;
+    std::vector<std::uint8_t> bytes;
+};
+
+/// Throws error for sizes that no image has, or that are beyond the limits; otherwise makes room for the pixels.
+Quads room_for(std::string const& name, std::uint64_t h, std::uint64_t w, std::size_t pixels_limit) {
+    if (h == 0 || w == 0) ps::fail(name, ": an image of ", h, 'x', w, " has no pixels");
+    const auto extent = static_cast<std::uint64_t>(most_extent);
+    if (h > extent || w > extent || h * w > pixels_limit) {
+        ps::fail(name, ": an image of ", h, 'x', w, " is too large; the limits are ", most_extent,
+                 " in each direction and ", pixels_limit, " pixels");
+    }
+    Quads quads{static_cast<int>(h), static_cast<int>(w), {}};
+    try {
+        quads.bytes.resize(4 * h * w);
+    } catch (std::bad_alloc const&) {
+        ps::fail(name, ": there is not enough memory for an image of ", h, 'x', w);
+    }
+    return quads;
+}
+
+// --- PNG
+
+constexpr std::string_view png_magic = "\x89PNG\r\n\x1a\n";
+
+using PngContext = std::unique_ptr<spng_ctx, void (*)(spng_ctx*)>;
+
+PngContext make_png_context(int flags) {
+    PngContext context(spng_ctx_new(flags), &spng_ctx_free);
+    if (context == nullptr) throw std::bad_alloc();
+    return context;
+}
+
+Quads read_png(std::string const& name, std::span<const std::byte> file, std::size_t pixels_limit) {
+    const auto require = [&](int fault) {
+        if (fault != 0) ps::fail(name, ": no PNG image that can be read: ", spng_strerror(fault));
+    };
+    const PngContext context = make_png_context(0);
+    // Chunks beside the pixels, as texts and colour profiles, are of no interest; what they may take is bounded.
+    constexpr std::size_t most_chunk = std::size_t{1} << 24;
+    require(spng_set_chunk_limits(context.get(), most_chunk, most_chunk));
+    require(spng_set_png_buffer(context.get(), file.data(), file.size()));
+    spng_ihdr header{};
+    require(spng_get_ihdr(context.get(), &header));
+    Quads quads = room_for(name, header.height, header.width, pixels_limit);
+    require(spng_decode_image(context.get(), quads.bytes.data(), quads.bytes.size(), SPNG_FMT_RGBA8, SPNG_DECODE_TRNS));
+    // What follows the pixels: a file that was cut off there is none to rely on.
+    require(spng_decode_chunks(context.get()));
+    return quads;
+}
+
+// --- JPEG
+
+constexpr std::string_view jpeg_magic = "\xff\xd8\xff";
+
+void convert_from_cmyk(Quads& quads) {
+    for (std::size_t i = 0; i < quads.bytes.size(); i += 4) {
+        const unsigned light = quads.bytes[i + 3];
+        for (std::size_t c = i; c < i + 3; ++c) {
+            quads.bytes[c] = static_cast<std::uint8_t>((quads.bytes[c] * light + 127) / 255);
+        }
+        quads.bytes[i + 3] = 255;
+    }
+}
+
+Quads read_jpeg(std::string const& name, std::span<const std::byte> file, std::size_t pixels_limit) {
+    const std::unique_ptr<void, int (*)(tjhandle)> decoder(tjInitDecompress(), &tjDestroy);
+    if (decoder == nullptr) throw std::bad_alloc();
+    const auto require = [&](int fault) {
+        if (fault != 0)
+            ps::fail(name, ": no JPEG image that can be read: ", std::string_view(tjGetErrorStr2(decoder.get())));
+    };
+    const auto* bytes = reinterpret_cast<const unsigned char*>(file.data());
+    int w = 0, h = 0, subsampling = 0, colours = 0;
+    require(tjDecompressHeader3(decoder.get(), bytes, file.size(), &w, &h, &subsampling, &colours));
+    Quads quads = room_for(name, static_cast<std::uint64_t>(std::max(h, 0)), static_cast<std::uint64_t>(std::max(w, 0)),
+                           pixels_limit);
+    const bool is_cmyk = colours == TJCS_CMYK || colours == TJCS_YCCK;
+    // A warning is of data that are missing or wrong: the pixels would be made up. Few scans are enough for any image,
+    // and thousands of them take minutes.
+    constexpr int flags = TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS | TJFLAG_ACCURATEDCT;
+    require(tjDecompress2(decoder.get(), bytes, file.size(), quads.bytes.data(), w, 0, h,
+                          is_cmyk ? TJPF_CMYK : TJPF_RGBA, flags));
+    if (is_cmyk) convert_from_cmyk(quads);
+    return quads;
+}
+
+// --- both
+
+Image in_channels(Quads const& quads, int channels) {
+    Image image{channels, quads.h, quads.w, {}};
+    image.pixels.reserve(quads.bytes.size() / 4 * static_cast<std::size_t>(channels));
+    for (std::size_t i = 0; i < quads.bytes.size(); i += 4) {
+        const std::uint8_t* const pixel = quads.bytes.data() + i;
+        if (channels == 1) {
+            const unsigned grey = 299U * pixel[0] + 587U * pixel[1] + 114U * pixel[2];
+            image.pixels.push_back(static_cast<std::uint8_t>((grey + 500) / 1000));
+        } else {
+            image.pixels.insert(image.pixels.end(), pixel, pixel + channels);
+        }
+    }
+    return image;
+}
+
+bool begins_with(std::span<const std::byte> file, std::string_view magic) {
+    return file.size() >= magic.size() && std::memcmp(file.data(), magic.data(), magic.size()) == 0;
+}
+
+}  // namespace
+
+Image decode(std::string const& name, std::span<const std::byte> file, int channels, std::size_t pixels_limit) {
+    if (channels != 1 && channels != 3 && channels != 4) ps::fail(name, ": no image has ", channels, " channels");
+    if (begins_with(file, png_magic)) return in_channels(read_png(name, file, pixels_limit), channels);
+    if (begins_with(file, jpeg_magic)) return in_channels(read_jpeg(name, file, pixels_limit), channels);
+    ps::fail(name, ": no PNG or JPEG image: it begins as neither does");
+}
+
+Image read(std::string const& path, int channels) {
+    const ps::SharedBytes file = ps::read_file(path, file_limit);
+    return decode(path, file.bytes, channels);
+}
+
+std::string to_png(std::string const& name, Image const& image) {
+    const std::size_t pixels = static_cast<std::size_t>(image.h) * static_cast<std::size_t>(image.w);
+    const bool known = image.channels == 1 || image.channels == 3 || image.channels == 4;
+    if (!known || image.pixels.size() != pixels * static_cast<std::size_t>(image.channels)) {
+        ps::fail(name, ": ", image.pixels.size(), " values are no image of ", image.channels, " channels of ", image.h,
+                 'x', image.w);
+    }
+    int fault = 0;
+    const auto require = [&](int result) {
+        if (result != 0) ps::fail(name, ": no PNG image can be made of it: ", spng_strerror(result));
+    };
+    const PngContext context = make_png_context(SPNG_CTX_ENCODER);
+    require(spng_set_option(context.get(), SPNG_ENCODE_TO_BUFFER, 1));
+    spng_ihdr header{};
+    header.width = static_cast<std::uint32_t>(image.w);
+    header.height = static_cast<std::uint32_t>(image.h);
+    header.bit_depth = 8;
+    header.color_type = image.channels == 1   ? SPNG_COLOR_TYPE_GRAYSCALE
+                        : image.channels == 3 ? SPNG_COLOR_TYPE_TRUECOLOR
+                                              : SPNG_COLOR_TYPE_TRUECOLOR_ALPHA;
+    require(spng_set_ihdr(context.get(), &header));
+    require(
+        spng_encode_image(context.get(), image.pixels.data(), image.pixels.size(), SPNG_FMT_PNG, SPNG_ENCODE_FINALIZE));
+    std::size_t size = 0;
+    const std::unique_ptr<void, void (*)(void*)> bytes(spng_get_png_buffer(context.get(), &size, &fault), &std::free);
+    require(fault);
+    return {static_cast<const char*>(bytes.get()), size};
+}
+
+void write_png(std::string const& path, Image const& image) { ps::write_file(path, to_png(path, image)); }
+
+}  // namespace image

@@ -1,0 +1,41 @@
+// Any bytes are a PNG or JPEG image or are refused with primsel::error; what was read is the same when it is written as
+// PNG and read again.
+#include <image.hpp>
+
+#include <primsel/core/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace {
+
+std::optional<image::Image> decode(std::span<const std::byte> bytes, int channels) {
+    // A few bytes may say that they are many pixels; more of them would find nothing else.
+    constexpr std::size_t most_pixels = std::size_t{1} << 18;
+    try {
+        return image::decode("fuzz", bytes, channels, most_pixels);
+    } catch (primsel::error const& error) {
+        if (!std::string_view(error.what()).starts_with("fuzz:")) std::abort();
+        return std::nullopt;
+    }
+}
+
+void check(std::span<const std::byte> bytes, int channels) {
+    const auto read = decode(bytes, channels);
+    if (!read) return;
+    const std::string file = image::to_png("fuzz", *read);
+    const auto again = decode(std::as_bytes(std::span(file)), channels);
+    if (!again || again->h != read->h || again->w != read->w || again->pixels != read->pixels) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    for (const int channels : {1, 3, 4}) check(std::as_bytes(std::span(data, size)), channels);
+    return 0;
+}
