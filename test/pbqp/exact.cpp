@@ -62,15 +62,19 @@ double exhaustive(ps::PbqpProblem const& problem) {
 
 }  // namespace
 
-TEST_CASE("exact: dense cores against brute force") {
+TEST_CASE("exact: dense cores against brute force, by tables and by searching") {
     for (std::uint32_t seed = 0; seed < 40; ++seed) {
         CAPTURE(seed);
         Random random(seed);
         const ps::PbqpProblem problem = dense(random, 7, 3);
-        const ps::PbqpSolution solution = ps::ExactPbqp{}.solve(problem);
-        CHECK(solution.optimal);
-        CHECK(solution.branches > 0);
-        CHECK(solution.cost == ps::BruteForcePbqp{}.solve(problem).cost);
+        const double optimum = ps::BruteForcePbqp{}.solve(problem).cost;
+        for (const std::size_t entries : {0U, 2'000'000U}) {
+            const ps::PbqpSolution solution = ps::ExactPbqp{.max_entries = entries}.solve(problem);
+            CHECK(solution.optimal);
+            CHECK(solution.bound == solution.cost);
+            CHECK(solution.cost == optimum);
+            if (entries > 0) CHECK(solution.branches == 0);
+        }
     }
 }
 
@@ -79,12 +83,12 @@ TEST_CASE("exact: a dense core of 12 nodes with 4 alternatives") {
         CAPTURE(seed);
         Random random(seed);
         const ps::PbqpProblem problem = dense(random, 12, 4);
-        const ps::PbqpSolution solution = ps::ExactPbqp{}.solve(problem);
+        const ps::PbqpSolution solution = ps::ExactPbqp{.work_per_node = 100'000'000, .max_entries = 0}.solve(problem);
         CHECK(solution.optimal);
         CHECK(solution.cost == problem.cost(solution.choice));
         CHECK(solution.cost == exhaustive(problem));
         // The bound prunes: all assignments but the last few nodes' would be 4^9.
-        CHECK(solution.branches < 30'000);
+        CHECK(solution.branches < 300);
     }
 }
 
@@ -101,29 +105,58 @@ TEST_CASE("exact: finds the one assignment that costs nothing") {
     }
 }
 
-TEST_CASE("exact: with few branches the best found, not called optimal") {
-    std::size_t worse = 0;
+TEST_CASE("exact: with little work the best found, and a bound of how good it is") {
+    std::size_t worse = 0, proven = 0;
     for (std::uint32_t seed = 0; seed < 20; ++seed) {
         CAPTURE(seed);
         Random random(seed);
         const ps::PbqpProblem problem = dense(random, 8, 3);
         const double optimum = ps::BruteForcePbqp{}.solve(problem).cost;
         const double heuristic = ps::ReductionPbqp{}.solve(problem).cost;
-        double last = heuristic;
-        for (const std::size_t branches : {0U, 1U, 5U, 20U}) {
-            CAPTURE(branches);
-            const ps::PbqpSolution solution = ps::ExactPbqp{.max_branches = branches}.solve(problem);
-            CHECK_FALSE(solution.optimal);
-            CHECK(solution.branches == branches);
+        for (const std::size_t work : {0U, 200U, 1'000U, 5'000U}) {
+            CAPTURE(work);
+            const ps::PbqpSolution solution = ps::ExactPbqp{.work_per_node = work, .max_entries = 0}.solve(problem);
             CHECK(solution.cost == problem.cost(solution.choice));
-            CHECK(solution.cost <= last);  // more branches never make it worse
+            CHECK(solution.cost <= heuristic);
             CHECK(solution.cost >= optimum);
-            if (branches == 0) CHECK(solution.cost == heuristic);
-            last = solution.cost;
+            CHECK(solution.bound <= optimum);
+            if (work == 0) CHECK(solution.cost == heuristic);
+            proven += solution.optimal ? 1 : 0;
+            worse += solution.cost > optimum ? 1 : 0;
         }
-        if (last > optimum) ++worse;
     }
     CHECK(worse > 0);
+    CHECK(proven < 80);
+}
+
+TEST_CASE("exact: a core too large to be proven ends within its work, better than reduction") {
+    Random random(3);
+    const ps::PbqpProblem problem = dense(random, 60, 9);
+    const ps::Timer timer;
+    const ps::PbqpSolution solution = ps::ExactPbqp{}.solve(problem);
+    CHECK(timer.seconds() < 10);  // some tens of milliseconds
+    CHECK_FALSE(solution.optimal);
+    CHECK(solution.bound > 0);
+    CHECK(solution.bound < solution.cost);
+    CHECK(solution.cost < ps::ReductionPbqp{}.solve(problem).cost);
+    CHECK(ps::ExactPbqp{}.solve(problem).choice == solution.choice);
+}
+
+TEST_CASE("exact: a mesh is solved by tables, however long") {
+    // Rows of five, each joined to its neighbours: what feature pyramids look like.
+    Random random(4);
+    constexpr std::size_t width = 5, length = 200;
+    Edges edges{width * length, {}};
+    for (std::size_t i = 0; i < edges.nodes; ++i) {
+        if (i % width + 1 < width) edges.pairs.emplace_back(i, i + 1);
+        if (i + width < edges.nodes) edges.pairs.emplace_back(i, i + width);
+    }
+    const ps::PbqpProblem problem = random_problems::problem(random, edges, 0, 3);
+    const ps::PbqpSolution solution = ps::ExactPbqp{}.solve(problem);
+    CHECK(solution.optimal);
+    CHECK(solution.branches == 0);
+    CHECK(solution.cost == problem.cost(solution.choice));
+    CHECK(solution.cost <= ps::ReductionPbqp{}.solve(problem).cost);
 }
 
 TEST_CASE("exact: what the reductions solve needs no branches, however few are allowed") {
@@ -132,7 +165,7 @@ TEST_CASE("exact: what the reductions solve needs no branches, however few are a
         CAPTURE(kind.name);
         Random random(5);
         const ps::PbqpSolution solution =
-            ps::ExactPbqp{.max_branches = 0}.solve(random_problems::problem(random, kind.edges(random), 5));
+            ps::ExactPbqp{.work_per_node = 0}.solve(random_problems::problem(random, kind.edges(random), 5));
         CHECK(solution.optimal);
         CHECK(solution.branches == 0);
         CHECK(solution.rn == 0);

@@ -28,7 +28,14 @@ struct First {
 struct Impatient {
     static constexpr std::string_view name = "impatient";
     ps::PbqpSolution solve(ps::PbqpProblem const& problem) const {
-        return ps::ExactPbqp{.max_branches = 2}.solve(problem);
+        return ps::ExactPbqp{.work_per_node = 60, .max_entries = 0}.solve(problem);
+    }
+};
+/// Only searches.
+struct Searching {
+    static constexpr std::string_view name = "searching";
+    ps::PbqpSolution solve(ps::PbqpProblem const& problem) const {
+        return ps::ExactPbqp{.max_entries = 0}.solve(problem);
     }
 };
 struct Second {
@@ -91,6 +98,8 @@ void check_laws(S const& solver, ps::PbqpProblem const& problem, double optimum,
     CHECK(solution.cost == problem.cost(solution.choice));
     CHECK(solution.cost >= optimum);
     CHECK(solution.feasible() == (solution.cost < forbidden));
+    CHECK(solution.bound <= optimum);
+    CHECK((solution.gap() == 0) == solution.optimal);
     if (solution.optimal) CHECK(solution.cost == optimum);
     CHECK(solver.solve(problem).choice == solution.choice);
     ++tally.problems;
@@ -125,6 +134,12 @@ Tally check_laws(S const& solver) {
 
 TEST_CASE("solver: exact is always optimal, and says so") {
     const Tally tally = check_laws(ps::ExactPbqp{});
+    CHECK(tally.best == tally.problems);
+    CHECK(tally.proven == tally.problems);
+}
+
+TEST_CASE("solver: branch and bound without tables is always optimal too") {
+    const Tally tally = check_laws(Searching{});
     CHECK(tally.best == tally.problems);
     CHECK(tally.proven == tally.problems);
 }

@@ -28,6 +28,7 @@ struct BruteForcePbqp {
             const double cost = problem.cost(choice);
             if (cost < best.cost) best.cost = cost, best.choice = choice;
         }
+        best.bound = best.cost;
         return best;
     }
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <primsel/pbqp/detail/dual.hpp>
+#include <primsel/pbqp/detail/elimination.hpp>
 #include <primsel/pbqp/reduce.hpp>
 
 #include <algorithm>
@@ -7,11 +9,18 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The exact reductions, then branch and bound over the core that is left. Proven optimal, unless the core needs more
-/// than max_branches; then the best found.
+/// Proven optimal, unless that takes too long; then the best found, and a bound of how much better another could be.
+///
+/// The exact reductions come first. Over the core that is left, dynamic programming where its tables are small; else a
+/// lower bound (see detail::Dual) strikes out alternatives that cannot be in a better assignment, which lets more
+/// reductions apply; and where that ends, branch and bound.
 struct ExactPbqp {
     static constexpr std::string_view name = "exact";
-    std::size_t max_branches = 1'000'000;
+    /// How many costs may be looked at beyond the reductions, for each node of the problem: about a nanosecond each. By
+    /// this and not by a clock, so that equal problems have equal solutions.
+    std::size_t work_per_node = 50'000;
+    /// Of the tables of dynamic programming together, 12 bytes each.
+    std::size_t max_entries = 2'000'000;
 
     [[nodiscard]] PbqpSolution solve(PbqpProblem const& problem) const {
         detail::Reducer reducer(problem);
@@ -20,74 +29,173 @@ struct ExactPbqp {
 
         std::vector<std::size_t> nodes;
         const PbqpProblem core = reducer.core(nodes);
-        Search search{core, max_branches, ReductionPbqp{}.solve(core)};
-        search.branch(core, 0);
+        const double work = static_cast<double>(work_per_node) * static_cast<double>(problem.node_count());
+        Search search{core, work, static_cast<double>(max_entries), ReductionPbqp{}.solve(core)};
+        const double bound = std::min(search.branch(core, 0), search.best.cost);
         std::vector<std::size_t> choice(problem.node_count(), 0);
         for (std::size_t i = 0; i < nodes.size(); ++i) choice[nodes[i]] = search.best.choice[i];
-        PbqpSolution solution = detail::finish(problem, reducer, std::move(choice), !search.cut_short);
+        PbqpSolution solution = detail::finish(problem, reducer, std::move(choice), bound >= search.limit());
+        if (!solution.optimal) solution.bound = std::min(reducer.spent() + bound, solution.cost);
         solution.branches = search.branches;
         return solution;
     }
 
 private:
-    /// Depth first: fix the node with most neighbours, cheapest alternative first, reduce what is left, and leave off
-    /// where no completion can beat the best so far.
+    /// Depth first, of what is left of the core on the way down.
     struct Search {
-        /// A reduced problem on the way down, and the numbers of its core's nodes in it, ascending.
+        /// A part of the problem above it: some alternatives of each node, or all; then reduced. What is left are the
+        /// nodes of its core, ascending.
         struct Level {
+            std::vector<std::vector<std::size_t>> kept;
             detail::Reducer reducer;
             std::vector<std::size_t> nodes;
         };
 
         PbqpProblem const& root;
-        std::size_t budget;
+        double work, max_entries;
         PbqpSolution best;
         std::size_t branches = 0;
-        bool cut_short = false;
         std::vector<Level const*> path{};
+        std::vector<std::vector<PbqpProblem::Edge const*>> edges_of{};
 
-        /// `spent`: what the choices made so far cost, apart from what they add to the problem that is left.
-        void branch(PbqpProblem const& problem, double spent) {
-            if (!(spent + bound(problem) < best.cost)) return;
+        /// Assignments that cost as much as this are no better than the best, but for rounding.
+        [[nodiscard]] double limit() const { return best.cost - 1e-12 * (best.cost < infinite ? best.cost : 0.0); }
+
+        /// `spent`: what the choices made so far cost, apart from what they add to the problem that is left. Returns
+        /// what no assignment of it that is better than the best costs less than.
+        double branch(PbqpProblem const& problem, double spent) {
+            const detail::EliminationOrder order = detail::elimination_order(problem, work);
+            work -= static_cast<double>(problem.node_count() * problem.node_count());
+            if (order.work <= work && order.entries <= max_entries) {
+                work -= order.work;
+                const std::vector<std::size_t> choice = detail::Elimination(problem, order.nodes).solve();
+                offer(choice);
+                return spent + problem.cost(choice);
+            }
+            detail::Dual dual(problem);
+            const std::size_t whole = dual.left();
+            sweep(dual, whole, spent);
+            const double bound = spent + dual.bound();
+            if (bound >= limit() || work <= 0) return bound;
+            if (dual.left() < whole) return std::max(bound, branch_restricted(problem, dual, spent));
+
             const std::size_t node = busiest(problem);
-            const detail::Reducer whole(problem);
-            const std::vector<double> local = whole.local_costs(node);
-            std::vector<std::size_t> order(local.size());
-            std::iota(order.begin(), order.end(), std::size_t{0});
-            std::ranges::stable_sort(order, {}, [&](std::size_t i) { return local[i]; });
-            for (const std::size_t alternative : order) {
-                if (!(spent + local[alternative] < best.cost)) return;
-                if (branches == budget) {
-                    cut_short = true;
-                    return;
-                }
+            dual.collect(node);
+            std::vector<std::size_t> alternatives(problem.costs(node).size());
+            std::iota(alternatives.begin(), alternatives.end(), std::size_t{0});
+            std::ranges::stable_sort(alternatives, {}, [&](std::size_t a) { return dual.bound(node, a); });
+            double least = infinite;
+            for (const std::size_t alternative : alternatives) {
+                const double at_least = spent + dual.bound(node, alternative);
+                if (at_least >= limit()) break;
+                if (work <= 0) return std::min(least, at_least);
                 ++branches;
-                Level level{whole, {}};
+                work -= static_cast<double>(dual.sweep_work());
+                Level level{{}, detail::Reducer(problem), {}};
                 level.reducer.fix(node, alternative);
-                level.reducer.reduce();
-                path.push_back(&level);
-                if (level.reducer.done()) {
-                    offer();
-                } else {
-                    const PbqpProblem core = level.reducer.core(level.nodes);
-                    branch(core, spent + level.reducer.spent());
+                least = std::min(least, std::max(at_least, descend(level, spent)));
+            }
+            return least;
+        }
+
+        /// Raises the bound as long as that is worth it: until enough is struck out to start again with less, or little
+        /// changes.
+        void sweep(detail::Dual& dual, std::size_t whole, double spent) {
+            double last = 0;
+            for (int sweeps = 0; work > 0; ++sweeps) {
+                work -= static_cast<double>(dual.sweep_work());
+                offer(dual.sweep(limit() - spent));
+                const double gap = limit() - spent - dual.bound();
+                if (gap <= 0 || dual.left() * 4 < whole * 3) return;
+                if (sweeps % 8 == 7) {
+                    if (dual.bound() - last < 0.05 * gap) return;
+                    last = dual.bound();
                 }
-                path.pop_back();
             }
         }
 
-        /// A complete assignment: every level's choices, from the innermost core outwards.
-        void offer() {
-            std::vector<std::size_t> choice;
+        /// With the alternatives that are left alone.
+        double branch_restricted(PbqpProblem const& problem, detail::Dual const& dual, double spent) {
+            std::vector<std::vector<std::size_t>> kept(problem.node_count());
+            PbqpProblem part;
+            for (std::size_t node = 0; node < problem.node_count(); ++node) {
+                std::vector<double> costs;
+                for (std::size_t a = 0; a < problem.costs(node).size(); ++a) {
+                    if (!(dual.bound(node, a) < infinite)) continue;
+                    kept[node].push_back(a);
+                    costs.push_back(problem.costs(node)[a]);
+                }
+                part.add_node(std::move(costs));
+            }
+            for (PbqpProblem::Edge const& edge : problem.edges()) {
+                PbqpMatrix matrix{kept[edge.u].size(), kept[edge.v].size(), {}};
+                for (const std::size_t i : kept[edge.u]) {
+                    for (const std::size_t j : kept[edge.v]) {
+                        matrix.values.push_back(problem.matrix(edge.matrix)(i, j));
+                    }
+                }
+                part.add_edge(edge.u, edge.v, std::move(matrix));
+            }
+            Level level{std::move(kept), detail::Reducer(part), {}};
+            return descend(level, spent);
+        }
+
+        /// Reduces, and goes on with what is left.
+        double descend(Level& level, double spent) {
+            level.reducer.reduce();
+            path.push_back(&level);
+            double least = spent + level.reducer.spent();
+            if (level.reducer.done())
+                offer({});
+            else
+                least = branch(level.reducer.core(level.nodes), least);
+            path.pop_back();
+            return least;
+        }
+
+        /// An assignment of the problem at the end of the path: made one of the whole core, and better where a change
+        /// of one node makes it so.
+        void offer(std::vector<std::size_t> choice) {
             for (std::size_t i = path.size(); i-- > 0;) {
                 Level const& level = *path[i];
                 std::vector<std::size_t> outer(level.nodes.empty() ? 0 : level.nodes.back() + 1, 0);
                 for (std::size_t n = 0; n < level.nodes.size(); ++n) outer[level.nodes[n]] = choice[n];
                 level.reducer.propagate(outer);
+                for (std::size_t n = 0; n < level.kept.size(); ++n) outer[n] = level.kept[n][outer[n]];
                 choice = std::move(outer);
             }
+            improve(choice);
             const double cost = root.cost(choice);
             if (cost < best.cost) best.cost = cost, best.choice = std::move(choice);
+        }
+        /// Each node in turn takes what is cheapest beside its neighbours.
+        void improve(std::vector<std::size_t>& choice) {
+            if (edges_of.empty()) {
+                edges_of.resize(root.node_count());
+                for (PbqpProblem::Edge const& edge : root.edges()) {
+                    edges_of[edge.u].push_back(&edge), edges_of[edge.v].push_back(&edge);
+                }
+            }
+            std::vector<double> costs;
+            for (bool changed = true; changed && work > 0;) {
+                changed = false;
+                for (std::size_t node = 0; node < choice.size(); ++node) {
+                    costs = root.costs(node);
+                    for (PbqpProblem::Edge const* edge : edges_of[node]) {
+                        PbqpMatrix const& matrix = root.matrix(edge->matrix);
+                        const bool of_rows = edge->u == node;
+                        const std::size_t other = choice[of_rows ? edge->v : edge->u];
+                        for (std::size_t a = 0; a < costs.size(); ++a) {
+                            costs[a] += of_rows ? matrix(a, other) : matrix(other, a);
+                        }
+                    }
+                    const std::size_t cheapest = detail::cheapest(costs);
+                    work -= static_cast<double>(costs.size() * (edges_of[node].size() + 1));
+                    if (!(costs[cheapest] < costs[choice[node]])) continue;
+                    choice[node] = cheapest;
+                    changed = true;
+                }
+            }
         }
 
         [[nodiscard]] static std::size_t busiest(PbqpProblem const& problem) {
@@ -96,27 +204,7 @@ private:
             return static_cast<std::size_t>(std::ranges::max_element(degree) - degree.begin());
         }
 
-        /// No assignment is cheaper: each edge's cost is shared out half and half, as the least of its row and column.
-        [[nodiscard]] static double bound(PbqpProblem const& problem) {
-            std::vector<std::vector<double>> costs;
-            for (std::size_t node = 0; node < problem.node_count(); ++node) costs.push_back(problem.costs(node));
-            for (PbqpProblem::Edge const& edge : problem.edges()) {
-                PbqpMatrix const& matrix = problem.matrix(edge.matrix);
-                std::vector<double> column(matrix.columns, std::numeric_limits<double>::infinity());
-                for (std::size_t i = 0; i < matrix.rows; ++i) {
-                    double row = std::numeric_limits<double>::infinity();
-                    for (std::size_t j = 0; j < matrix.columns; ++j) {
-                        row = std::min(row, matrix(i, j));
-                        column[j] = std::min(column[j], matrix(i, j));
-                    }
-                    costs[edge.u][i] += row / 2;
-                }
-                for (std::size_t j = 0; j < matrix.columns; ++j) costs[edge.v][j] += column[j] / 2;
-            }
-            double sum = 0;
-            for (auto const& node : costs) sum += *std::ranges::min_element(node);
-            return sum;
-        }
+        static constexpr double infinite = std::numeric_limits<double>::infinity();
     };
 };
 

@@ -19,6 +19,7 @@ struct GreedyPbqp {
         }
         solution.cost = problem.cost(solution.choice);
         solution.optimal = problem.edges().empty();
+        solution.bound = solution.optimal ? solution.cost : 0;
         return solution;
     }
 };
@@ -36,7 +37,7 @@ struct UniformPbqp {
             if (alternative < costs.size() && std::isfinite(costs[alternative])) solution.choice[node] = alternative;
         }
         solution.cost = problem.cost(solution.choice);
-        solution.optimal = false;
+        solution.optimal = false, solution.bound = 0;
         return solution;
     }
 };

@@ -279,6 +279,7 @@ private:
     solution.cost = problem.cost(choice);
     solution.choice = std::move(choice);
     solution.optimal = optimal;
+    solution.bound = optimal ? solution.cost : 0;
     return solution;
 }
 

@@ -1,0 +1,154 @@
+// A lower bound of what any assignment costs, and the alternatives that no assignment better than a known one takes.
+#pragma once
+
+#include <primsel/pbqp/problem.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Costs moved between nodes and edges such that every assignment costs what it did, and as much as possible becomes a
+/// constant that none can avoid: the bound. Moved in sweeps over the nodes, each of which shares out what it has among
+/// the edges to come (sequential tree-reweighted message passing; Kolmogorov 2006 and 2015). On a chain one sweep is
+/// exact.
+class Dual {
+public:
+    explicit Dual(PbqpProblem const& problem) : problem_(problem), edges_of_(problem.node_count()) {
+        for (std::size_t node = 0; node < problem.node_count(); ++node) costs_.push_back(problem.costs(node));
+        for (PbqpProblem::Edge const& edge : problem.edges()) {
+            edges_of_[edge.u].push_back(edges_.size());
+            edges_of_[edge.v].push_back(edges_.size());
+            edges_.push_back({edge.u, edge.v, problem.matrix(edge.matrix)});
+        }
+        for (Edge const& edge : edges_) sweep_work_ += 8 * edge.costs.values.size();
+    }
+
+    /// There and back once. Alternatives with which every assignment costs `limit` or more are struck out. Returns the
+    /// better of the two assignments that the sweeps suggest.
+    std::vector<std::size_t> sweep(double limit) {
+        std::vector<std::size_t> there = pass(true, limit), back = pass(false, limit);
+        return problem_.cost(there) < problem_.cost(back) ? there : back;
+    }
+
+    /// No assignment of those that are left costs less. Infinite when none is left.
+    [[nodiscard]] double bound() const { return bound_; }
+    /// The same of those with this alternative; infinite where it is struck out.
+    [[nodiscard]] double bound(std::size_t node, std::size_t alternative) const {
+        return bound_ + costs_[node][alternative];
+    }
+    /// How many alternatives are not struck out, of all nodes together.
+    [[nodiscard]] std::size_t left() const {
+        std::size_t left = 0;
+        for (auto const& costs : costs_) left += static_cast<std::size_t>(std::ranges::count_if(costs, possible));
+        return left;
+    }
+    /// Costs that a sweep looks at.
+    [[nodiscard]] std::size_t sweep_work() const { return sweep_work_; }
+    /// Brings all that a node's edges charge for its alternatives to the node.
+    void collect(std::size_t node) {
+        for (const std::size_t e : edges_of_[node]) pull(edges_[e], node);
+        const double least = std::ranges::min(costs_[node]);
+        bound_ += least;
+        if (!possible(least)) return;
+        for (double& cost : costs_[node]) cost -= least;
+    }
+
+private:
+    struct Edge {
+        std::size_t u, v;
+        PbqpMatrix costs;
+    };
+    [[nodiscard]] static bool possible(double cost) { return cost < std::numeric_limits<double>::infinity(); }
+
+    /// Takes from each of the node's alternatives what the edge charges for it at least, and adds that to `costs`.
+    static void pull(Edge& edge, std::size_t node, std::vector<double>& costs) {
+        const std::size_t rows = edge.costs.rows, columns = edge.costs.columns;
+        const bool of_rows = edge.u == node;
+        const std::size_t count = of_rows ? rows : columns, pairs = of_rows ? columns : rows;
+        const std::size_t step = of_rows ? columns : 1, across = of_rows ? 1 : columns;
+        for (std::size_t i = 0; i < count; ++i) {
+            double* const first = edge.costs.values.data() + i * step;
+            double least = first[0];
+            for (std::size_t j = 1; j < pairs; ++j) least = std::min(least, first[j * across]);
+            costs[i] += least;
+            if (least == 0 || !possible(least)) continue;
+            for (std::size_t j = 0; j < pairs; ++j) first[j * across] -= least;
+        }
+    }
+    void pull(Edge& edge, std::size_t node) { pull(edge, node, costs_[node]); }
+    void push(Edge& edge, std::size_t node, double share) {
+        const bool of_rows = edge.u == node;
+        for (std::size_t i = 0; i < edge.costs.rows; ++i) {
+            for (std::size_t j = 0; j < edge.costs.columns; ++j) {
+                edge.costs.values[i * edge.costs.columns + j] += share * costs_[node][of_rows ? i : j];
+            }
+        }
+    }
+
+    std::vector<std::size_t> pass(bool forwards, double limit) {
+        const std::size_t count = costs_.size();
+        std::vector<std::size_t> choice(count, 0);
+        std::vector<double> given_earlier;
+        for (std::size_t i = 0; i < count && possible(bound_); ++i) {
+            const std::size_t node = forwards ? i : count - 1 - i;
+            const auto later = [&](std::size_t e) {
+                const std::size_t other = edges_[e].u == node ? edges_[e].v : edges_[e].u;
+                return forwards ? other > node : other < node;
+            };
+            // What the alternatives cost beside the choices that were made, and at best beside those to come.
+            given_earlier = costs_[node];
+            std::size_t to_come = 0;
+            for (const std::size_t e : edges_of_[node]) {
+                Edge& edge = edges_[e];
+                if (later(e)) {
+                    ++to_come;
+                    std::vector<double> least(given_earlier.size(), 0.0);
+                    pull(edge, node, least);
+                    for (std::size_t a = 0; a < least.size(); ++a) {
+                        given_earlier[a] += least[a];
+                        costs_[node][a] += least[a];
+                    }
+                } else {
+                    for (std::size_t a = 0; a < given_earlier.size(); ++a) {
+                        given_earlier[a] +=
+                            edge.u == node ? edge.costs(a, choice[edge.v]) : edge.costs(choice[edge.u], a);
+                    }
+                }
+            }
+            choice[node] = static_cast<std::size_t>(std::ranges::min_element(given_earlier) - given_earlier.begin());
+            collect(node);
+            if (!possible(bound_)) break;
+            for (double& cost : costs_[node]) {
+                if (bound_ + cost >= limit) cost = std::numeric_limits<double>::infinity();
+            }
+            if (!possible(std::ranges::min(costs_[node]))) {
+                bound_ = std::numeric_limits<double>::infinity();
+                break;
+            }
+            const std::size_t before = edges_of_[node].size() - to_come;
+            const double share = 1.0 / static_cast<double>(std::max<std::size_t>({before, to_come, 1}));
+            for (const std::size_t e : edges_of_[node]) {
+                if (later(e)) push(edges_[e], node, share);
+            }
+            const double kept = to_come >= before && to_come > 0 ? 0.0 : 1.0 - share * static_cast<double>(to_come);
+            for (double& cost : costs_[node]) {
+                if (possible(cost)) cost *= kept;
+            }
+        }
+        return choice;
+    }
+
+    PbqpProblem const& problem_;
+    std::vector<std::vector<double>> costs_;
+    std::vector<Edge> edges_;
+    std::vector<std::vector<std::size_t>> edges_of_;
+    double bound_ = 0;
+    std::size_t sweep_work_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
