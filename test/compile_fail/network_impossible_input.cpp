@@ -1,4 +1,4 @@
-// expect: primsel: this layer has an impossible parameter
+// expect: primsel: a shape's channels, height or width are below 1
 #include <primsel/network/network.hpp>
 
 using namespace primsel::layer;

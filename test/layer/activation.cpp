@@ -39,6 +39,10 @@ TEST_CASE("activations as types") {
     CHECK(HardSigmoid<>::params.name() == "hard_sigmoid");
     CHECK(ps::ActivationParams{ActivationKind::clip}.name() == "clip");
     CHECK(ps::ActivationParams{ActivationKind::sqrt}.name() == "sqrt");
+    CHECK(ps::ActivationParams{ActivationKind::exp}.name() == "exp");
+    CHECK(ps::ActivationParams{ActivationKind::truncate}.name() == "truncate");
+    CHECK(ps::ActivationParams{ActivationKind::power}.name() == "power");
+    CHECK(ps::ActivationParams{ActivationKind::atanh}.name() == "atanh");
 }
 
 }  // namespace

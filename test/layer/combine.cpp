@@ -61,6 +61,9 @@ TEST_CASE("a binary function broadcasts single elements") {
     CHECK(ps::BinaryParams{ps::BinaryKind::multiply}.name() == "multiply");
     CHECK(ps::BinaryParams{ps::BinaryKind::divide}.name() == "divide");
     CHECK(ps::BinaryParams{ps::BinaryKind::prelu}.name() == "prelu");
+    CHECK(ps::BinaryParams{ps::BinaryKind::power}.name() == "power");
+    CHECK(ps::BinaryParams{ps::BinaryKind::remainder}.name() == "remainder");
+    CHECK(ps::BinaryParams{ps::BinaryKind::keep}.name() == "keep");
 }
 
 TEST_CASE("matmul multiplies the matrices of channels") {

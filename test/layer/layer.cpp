@@ -11,7 +11,7 @@ using ps::Fault;
 
 TEST_CASE("each fault has a message of its own") {
     std::set<std::string_view> messages;
-    constexpr int count = static_cast<int>(Fault::padding_exceeds_kernel) + 1;
+    constexpr int count = static_cast<int>(Fault::too_large) + 1;
     for (int i = 0; i < count; ++i) {
         const std::string_view text = ps::message(static_cast<Fault>(i));
         CHECK(text.empty() == (i == 0));

@@ -16,6 +16,7 @@ using ps::PoolParams;
 
 static_assert(ps::LayerParams<PoolParams> && ps::LayerParams<ps::GlobalPoolParams>);
 static_assert(ps::LayerParams<ps::MaxPoolIndicesParams> && ps::LayerParams<ps::ReduceParams>);
+static_assert(ps::LayerParams<ps::TopKParams>);
 
 // Sizes from PyTorch 1.13.
 struct Known {
@@ -167,6 +168,18 @@ TEST_CASE("a reduction leaves one element along its axis") {
     CHECK(ReduceParams{ReduceKind::mean}.name() == "reduce_mean");
     CHECK(ReduceParams{ReduceKind::sum}.name() == "reduce_sum");
     CHECK(ReduceParams{ReduceKind::max}.name() == "reduce_max");
+    CHECK(ReduceParams{ReduceKind::arg_max}.name() == "arg_max");
+}
+
+TEST_CASE("the k best of each row") {
+    const ps::TopKParams params{3};
+    CHECK(output(params, {{5, 7, 9}}) == ps::Shape{5, 7, 3});
+    CHECK(check(params, {{5, 7, 3}}) == Fault::none);
+    CHECK(check(params, {{5, 7, 2}}) == Fault::impossible_parameter);
+    CHECK(check(ps::TopKParams{0}, {{5, 7, 2}}) == Fault::impossible_parameter);
+    CHECK(check(params, {}) == Fault::wrong_input_count);
+    CHECK(params.name() == "top_k");
+    CHECK(ps::TopKParams{.positions = true}.name() == "top_k_positions");
 }
 
 }  // namespace

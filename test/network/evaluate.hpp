@@ -39,7 +39,12 @@ inline Image conv(ps::ConvParams const& p, Image const& in, ps::Shape output, st
 }
 
 inline Image affine(std::string const& name, const ps::BatchNormParams* batch_norm, ps::Weights const& weights,
-                    Image image) {
+                    Image image, ps::ScaleParams const& scale = {}) {
+    if (scale.known) {
+        return reference::build(image.shape, [&](int c, int h, int w) {
+            return image(c, h, w) * static_cast<double>(scale.factor) + static_cast<double>(scale.shift);
+        });
+    }
     const auto weight = weights.at(name + ".weight").values, bias = weights.at(name + ".bias").values;
     return reference::build(image.shape, [&](int c, int h, int w) {
         const auto i = static_cast<std::size_t>(c);
@@ -69,7 +74,9 @@ inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const
                     result = reference::run(open, inputs, {kernel, bias}, node.shape);
                 }
                 for (ps::Folded const& folded : node.folded) {
-                    result = affine(folded.name, std::get_if<ps::BatchNormParams>(&folded.layer), weights, result);
+                    const auto* scale = std::get_if<ps::ScaleParams>(&folded.layer);
+                    result = affine(folded.name, std::get_if<ps::BatchNormParams>(&folded.layer), weights, result,
+                                    scale == nullptr ? ps::ScaleParams{} : *scale);
                 }
                 for (std::size_t i = 0; i < result.data.size(); ++i) {
                     if constexpr (std::is_same_v<Params, ps::ConvParams>) {
@@ -81,11 +88,11 @@ inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const
             } else if constexpr (std::is_same_v<Params, ps::BatchNormParams>) {
                 return affine(node.name, &params, weights, inputs[0]);
             } else if constexpr (std::is_same_v<Params, ps::ScaleParams>) {
-                return affine(node.name, nullptr, weights, inputs[0]);
+                return affine(node.name, nullptr, weights, inputs[0], params);
             } else if constexpr (std::is_same_v<Params, ps::InputParams>) {
                 return Image(node.shape);
             } else if constexpr (std::is_same_v<Params, ps::ConstantParams>) {
-                const auto values = weights.at(node.name + ".value").values;
+                const auto values = weights.at(params.parameter ? node.name : node.name + ".value").values;
                 Image image(node.shape);
                 image.data.assign(values.begin(), values.end());
                 return image;

@@ -77,10 +77,15 @@ TEST_CASE("a fingerprint differs when any parameter of any layer does") {
                                         {ps::ActivationKind::leaky_relu, 0.2F},
                                         {ps::ActivationKind::elu, 0.2F},
                                         {ps::ActivationKind::tanh},
+                                        {ps::ActivationKind::exp},
+                                        {ps::ActivationKind::power, 1.5F},
+                                        {ps::ActivationKind::power, 2.5F},
                                         {ps::ActivationKind::clip, 0.0F, 1.0F},
                                         {ps::ActivationKind::clip, 0.0F, 2.0F},
                                         {ps::ActivationKind::clip, -1.0F, 2.0F},
                                         {ps::ActivationKind::hard_sigmoid, 0.0F, 2.0F}});
+    check_differ<ps::ScaleParams>(
+        {{}, {.known = true}, {.known = true, .factor = 2.0F}, {.known = true, .factor = 1.0F, .shift = 2.0F}});
     check_differ<ps::LrnParams>({{}, {.size = 3}, {.alpha = 1}, {.beta = 0.5F}, {.k = 2}});
     check_differ<ps::BatchNormParams>({{1e-5F}, {1e-3F}});
     check_differ<ps::DenseParams>({{.k = 4}, {.k = 5}, {.k = 4, .bias = false}, {.k = 4, .clamp = ps::relu_clamp}});
@@ -106,12 +111,16 @@ TEST_CASE("a fingerprint differs when any parameter of any layer does") {
                                     {ps::BinaryKind::subtract},
                                     {ps::BinaryKind::multiply},
                                     {ps::BinaryKind::divide},
-                                    {ps::BinaryKind::prelu}},
+                                    {ps::BinaryKind::prelu},
+                                    {ps::BinaryKind::power},
+                                    {ps::BinaryKind::keep}},
                                    2);
     check_differ<ps::ReduceParams>({{ps::ReduceKind::mean, ps::Axis::c},
                                     {ps::ReduceKind::mean, ps::Axis::h},
                                     {ps::ReduceKind::sum, ps::Axis::c},
-                                    {ps::ReduceKind::max, ps::Axis::c}});
+                                    {ps::ReduceKind::max, ps::Axis::c},
+                                    {ps::ReduceKind::arg_max, ps::Axis::c}});
+    check_differ<ps::TopKParams>({{1}, {2}, {1, false}, {1, true, true}});
     check_differ<ps::ResizeParams>({{.size = {3, 4}},
                                     {.size = {4, 3}},
                                     {.size = {3, 4}, .mode = ps::ResizeMode::linear},

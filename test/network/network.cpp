@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ps = primsel;
@@ -167,11 +170,92 @@ TEST_CASE("network: branches within branches read what is before their own") {
     CHECK(inputs("concat1.concat") == Names{"relu1", "concat1.relu61", "concat1.relu62"});
 }
 
-TEST_CASE("network: a name that is taken is an error when the graph is made") {
-    struct Twice : ps::Network<Input<3, 8, 8>, Named<"same", Relu>, Named<"same", Relu>> {};
-    CHECK_THROWS_WITH_AS((void)Twice::graph(), "graph: two layers are named same", ps::error);
-    struct Counted : ps::Network<Input<3, 8, 8>, Named<"conv1", Conv<4, 3>>, Conv<4, 3>> {};
-    CHECK_THROWS_WITH_AS((void)Counted::graph(), "graph: two layers are named conv1", ps::error);
-    struct Reserved : ps::Network<Input<3, 8, 8>, Named<"input", Relu>> {};
-    CHECK_THROWS_WITH_AS((void)Reserved::graph(), "graph: two layers are named input", ps::error);
+TEST_CASE("network: a product's layers are named inside it, and so are those of a whole, but for the last") {
+    struct Net : ps::Network<Input<4, 8, 8>, Silu, Named<"act", Silu>, Gated<GlobalAvgPool>, Named<"norm", LayerNorm<>>,
+                             LayerNorm<>, Named<"", LayerNorm<>>> {};
+    const Names all = names<Net>();
+    CHECK(Names(all.begin(), all.begin() + 6) == Names{"product1.sigmoid1", "product1.multiply", "act.sigmoid1",
+                                                       "act.multiply", "product2.global_average_pool1",
+                                                       "product2.multiply"});
+    const Names inside{"subtract1.reduce_mean1", "subtract1.subtract", "divide1.product1.multiply",
+                       "divide1.reduce_mean1",   "divide1.scale1",     "divide1.sqrt1",
+                       "divide1.divide"};
+    Names expected;
+    for (const char* name : {"norm", "layer_norm1", "layer_norm2"}) {
+        for (std::string const& layer : inside) expected.push_back(std::string(name) + '.' + layer);
+        expected.push_back(name);
+    }
+    CHECK(Names(all.begin() + 6, all.end()) == expected);
+}
+
+TEST_CASE("network: a parameter reads nothing, and the layers after it what is before") {
+    struct Net : ps::Network<Input<4, 8, 8>, Relu, Named<"act", PRelu<4>>, Sum<Path<>, Parameter<4, 8, 8>>> {};
+    const ps::Graph graph = Net::graph();
+    CHECK(graph[graph.find("act.weight")].inputs.empty());
+    CHECK(graph[graph.find("act.prelu")].inputs == std::vector{graph.find("relu1"), graph.find("act.weight")});
+    CHECK(graph[graph.output_node()].inputs == std::vector{graph.find("act.prelu"), graph.find("sum1.constant1")});
+}
+
+TEST_CASE("network: each impossible parameter is named") {
+    using ps::detail::culprit;
+    using enum ps::detail::Parameter;
+    static_assert(culprit(Input<0, 8, 8>::params) == shape && culprit(Reshape<2, 0, 3>::params) == shape);
+    static_assert(culprit(Conv<0, 3>::params) == channels && culprit(Dense<0>::params) == channels);
+    static_assert(culprit(Conv<1, ps::Extent{0, 3}>::params) == kernel && culprit(MaxPool<-1>::params) == kernel);
+    static_assert(culprit(Conv<1, 3, Stride<0>>::params) == stride);
+    static_assert(culprit(AveragePool<2, Stride<ps::Extent{1, 0}>>::params) == stride);
+    static_assert(culprit(MaxPool<2, Dilation<0>>::params) == dilation);
+    static_assert(culprit(Conv<1, 3, Pad<0>, Dilation<-1>>::params) == dilation);
+    static_assert(culprit(ConvTranspose<1, 3, Groups<0>>::params) == groups &&
+                  culprit(ChannelShuffle<0>::params) == groups);
+    static_assert(culprit(Conv<1, 3, Pad<-1>>::params) == padding && culprit(ZeroPad<-1>::params) == padding);
+    static_assert(culprit(ChannelPad<0, -1>::params) == padding);
+    static_assert(culprit(ConvTranspose<1, 3, OutputPad<-1>>::params) == output_padding);
+    static_assert(culprit(Resize<0>::params) == size && culprit(Lrn<0>::params) == size);
+    static_assert(culprit(BatchNormWith<std::ratio<-1>>::params) == epsilon);
+}
+
+/// What the compiler finds is what a graph would: the first name that is taken.
+TEST_CASE("network: names are compared as the graph has them") {
+    using ps::detail::TapeMark;
+    constexpr ps::AnyLayer relu = ps::ActivationParams{}, conv = ps::ConvParams{};
+    const auto layer = [&](std::string_view name) { return TapeMark{TapeMark::Kind::layer, name, &relu}; };
+    const TapeMark enter{TapeMark::Kind::enter, "a"}, counted{TapeMark::Kind::enter_counted, "sum"},
+        leave{TapeMark::Kind::leave}, whole{TapeMark::Kind::whole, {}, &conv};
+    unsigned state = 1;
+    const auto below = [&](unsigned count) { return (state = state * 1664525U + 1013904223U) / 65536 % count; };
+    std::size_t taken = 0;
+    for (int trial = 0; trial < 300; ++trial) {
+        std::vector<TapeMark> steps;
+        std::size_t depth = 0;
+        for (unsigned i = 0, count = below(12); i < count; ++i) {
+            const unsigned kind = below(10);
+            if (kind < 2) {
+                steps.push_back(kind == 0 ? enter : counted), ++depth;
+            } else if (kind < 4 && depth > 0) {
+                steps.push_back(kind == 2 ? leave : whole), --depth;
+            } else {
+                steps.push_back(layer(std::array{"", "a", "b", "c", "relu1", "sum1", "input"}[below(7)]));
+            }
+        }
+        Names so_far{"input"};
+        std::size_t expected = ps::detail::no_name;
+        ps::detail::each_name<std::string>(steps, [&](std::string const& name) {
+            if (expected == ps::detail::no_name && std::find(so_far.begin(), so_far.end(), name) != so_far.end()) {
+                expected = so_far.size() - 1;
+            }
+            so_far.push_back(name);
+        });
+        REQUIRE(ps::detail::first_name_taken(steps) == expected);
+        if (expected == ps::detail::no_name) continue;
+        ++taken;
+        const ps::detail::NameText name = ps::detail::name_at(steps, expected);
+        CHECK(std::string_view(name.text, name.size) == so_far[expected + 1]);
+        ps::Graph graph;
+        graph.add("input", ps::InputParams{{1, 1, 1}}, {});
+        CHECK_THROWS_WITH_AS(ps::detail::add_steps(graph, steps),
+                             ("graph: two layers are named " + so_far[expected + 1]).c_str(), ps::error);
+    }
+    CHECK(taken > 50);
+    CHECK(taken < 250);
 }

@@ -10,7 +10,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ps = primsel;
@@ -71,7 +73,7 @@ TEST_CASE("prepare: all that is wrong with weights is said at once") {
         if (name == "b.bias" || name == "norm.running_mean") continue;
         weights.add(name, tensor);
     }
-    weights.add("b.bias", {5, 1}, std::vector<float>(5));  // as many, but another shape
+    weights.add("b.bias", {1, 5}, std::vector<float>(5));  // as many, but another shape
     weights.add("norm.running_mean", {4}, std::vector<float>(4));
     weights.add("a.bias", {6}, std::vector<float>(6));  // a has none
     weights.add("num_batches_tracked", {}, std::vector<float>(1));
@@ -79,7 +81,7 @@ TEST_CASE("prepare: all that is wrong with weights is said at once") {
         "11 of 15 weights fit the network\n"
         "  missing: a.weight (6x2x3x3)\n"
         "  wrong shape: norm.running_mean is 4, the layer needs 6\n"
-        "  wrong shape: b.bias is 5x1, the layer needs 5\n"
+        "  wrong shape: b.bias is 1x5, the layer needs 5\n"
         "  missing: last.running_var (3)\n"
         "  not in the network: a.bias (6)\n"
         "  not in the network: num_batches_tracked (scalar)";
@@ -237,4 +239,79 @@ TEST_CASE("prepare: random weights are the same for the same seed, and of the ri
     CHECK(variance("conv.weight") == doctest::Approx(2.0 / (64 * 9)).epsilon(0.05));
     CHECK(variance("fc.weight") == doctest::Approx(2.0 / (64 * 16)).epsilon(0.05));
     for (const float value : a.at("norm.running_var").values) CHECK(value >= 0.5F);
+}
+
+namespace {
+
+/// The weights of Net with one value changed.
+ps::Weights with_value(std::string const& weight, std::size_t at, float value) {
+    ps::Weights weights;
+    for (auto const& [name, tensor] : ps::random_weights(Net::graph())) {
+        std::vector<float> values(tensor.values.begin(), tensor.values.end());
+        if (name == weight) values[at] = value;
+        weights.add(name, tensor.dims, std::move(values));
+    }
+    return weights;
+}
+std::string error_of(ps::Graph const& graph, ps::Weights const& weights) {
+    try {
+        ps::check_weights(graph, weights);
+    } catch (ps::error const& error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+TEST_CASE("prepare: values that would make every result NaN or infinite are refused by name and place") {
+    constexpr float infinite = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    const std::string head = "weights: 14 of 15 weights fit the network\n  ";
+    for (ps::Graph const& graph : {Net::graph(), ps::simplify(Net::graph())}) {
+        // a.weight is 6x2x3x3: value 41 is [2, 0, 1, 2].
+        CHECK(error_of(graph, with_value("a.weight", 41, nan)) == head + "not a number: a.weight[2, 0, 1, 2] is nan");
+        CHECK(error_of(graph, with_value("a.weight", 107, -infinite)) ==
+              head + "not finite: a.weight[5, 1, 2, 2] is -inf");
+        CHECK(error_of(graph, with_value("b.bias", 0, infinite)) == head + "not finite: b.bias[0] is inf");
+        CHECK(error_of(graph, with_value("norm.running_mean", 5, nan)) ==
+              head + "not a number: norm.running_mean[5] is nan");
+        CHECK(error_of(graph, with_value("norm.running_var", 1, -0.5F)) ==
+              head + "negative variance: norm.running_var[1] is -0.500000");
+        CHECK(error_of(graph, with_value("norm.running_var", 1, 0.0F)).empty());
+        CHECK(error_of(graph, with_value("scale.bias", 4, nan)) == head + "not a number: scale.bias[4] is nan");
+        // As masks are.
+        CHECK(error_of(graph, with_value("scale.bias", 4, -infinite)).empty());
+        CHECK(error_of(graph, with_value("c.weight", 959, 3e38F)).empty());
+    }
+}
+
+TEST_CASE("prepare: every NaN and infinity is found, wherever it lies") {
+    for (std::size_t size = 0; size < 50; ++size) {
+        std::vector<float> values(size, -std::numeric_limits<float>::max());
+        CHECK(ps::detail::all_finite(values));
+        for (float& value : values) {
+            for (const float bad : {INFINITY, -INFINITY, NAN, -NAN}) {
+                const float good = std::exchange(value, bad);
+                CHECK_FALSE(ps::detail::all_finite(values));
+                value = good;
+            }
+        }
+    }
+}
+
+TEST_CASE("prepare: a variance of 0 needs an epsilon, and a constant may be anything") {
+    ps::Graph graph;
+    graph.add("image", ps::InputParams{{2, 3, 3}}, {});
+    graph.add("norm", ps::BatchNormParams{.epsilon = 0.0F}, {0});
+    graph.add("mask", ps::ConstantParams{{2, 3, 3}}, {});
+    graph.add("sum", ps::AddParams{}, {1, 2});
+    ps::Weights weights;
+    weights.add("mask.value", {2, 3, 3}, std::vector<float>(18, -INFINITY));
+    for (const char* name : {"norm.weight", "norm.bias", "norm.running_mean"}) weights.add(name, {2}, {1, 2});
+    ps::Weights zero = weights;
+    weights.add("norm.running_var", {2}, {1, 1});
+    CHECK(error_of(graph, weights).empty());
+    zero.add("norm.running_var", {2}, {1, 0});
+    CHECK(error_of(graph, zero)
+              .ends_with("\n  variance without epsilon that is not positive: norm.running_var[1] is 0.000000"));
 }

@@ -108,4 +108,98 @@ TEST_CASE("an element's value does not depend on where in the image it lies") {
     }
 }
 
+TEST_CASE("functions agree with the reference in every layout, wherever in a row an element lies") {
+    using enum ActivationKind;
+    struct Range {
+        std::vector<ActivationParams> functions;
+        float low, high;
+    };
+    const Range ranges[] = {
+        {{{exp},
+          {abs},
+          {sign},
+          {floor},
+          {ceil},
+          {round},
+          {truncate},
+          {erf},
+          {softplus},
+          {sin},
+          {cos},
+          {atan},
+          {sinh},
+          {cosh},
+          {asinh},
+          {power, 2.0F},
+          {power, 3.0F},
+          {power, -2.0F}},
+         -3.0F,
+         3.0F},
+        {{{exp}, {softplus}}, -80.0F, 80.0F},
+        {{{log}, {power, 0.3F}, {power, -1.5F}}, 0.01F, 20.0F},
+        {{{asin}, {acos}, {atanh}, {tan}}, -0.99F, 0.99F},
+        {{{acosh}}, 1.0F, 30.0F},
+    };
+    laws::Random random(5);
+    for (Range const& range : ranges) {
+        for (ps::Shape const& shape : {ps::Shape{3, 7, 5}, ps::Shape{17, 5, 8}, ps::Shape{24, 29, 31}}) {
+            laws::Image image = random.image(shape, 1.0F);
+            for (double& x : image.data) {
+                x = static_cast<float>(range.low + (range.high - range.low) * static_cast<float>(x + 1) / 2);
+            }
+            for (ActivationParams const& params : range.functions) {
+                // Of what is small beside 1, the relative error is checked below.
+                laws::check(params, {{image}}, {}, 1e-6);
+            }
+        }
+    }
+}
+
+TEST_CASE("functions are exact to a few units in the last place") {
+    using enum ActivationKind;
+    const auto error = [](ActivationParams const& params, float x, double want) {
+        const double got = laws::run_one<ps::chw>(params, {1, 1, 1}, {x})[0];
+        return std::abs(got - want) / std::abs(want);
+    };
+    for (float x = 1.0F / 64; x < 4.0F; x += 1.0F / 64) {
+        CAPTURE(x);
+        for (const float at : {x, -x}) {
+            const auto exact = static_cast<double>(at);
+            CHECK(error({exp}, 20 * at, std::exp(20 * exact)) < 1e-6);
+            CHECK(error({erf}, at, std::erf(exact)) < 1e-6);
+            CHECK(error({softplus}, 20 * at, std::log1p(std::exp(20 * exact))) < 1e-6);
+        }
+        const auto exact = static_cast<double>(x);
+        if (x != 1.0F) CHECK(error({log}, x, std::log(exact)) < 1e-6);
+        CHECK(error({power, 2.5F}, x, std::pow(exact, 2.5)) < 1e-6);
+    }
+}
+
+TEST_CASE("functions of halves, infinities and NaN") {
+    using enum ActivationKind;
+    const auto at = [](ActivationParams const& params, float x) {
+        return laws::run_one<ps::chw>(params, {1, 1, 1}, {x})[0];
+    };
+    CHECK(at({round}, 0.5F) == 0.0F);
+    CHECK(at({round}, 1.5F) == 2.0F);
+    CHECK(at({round}, -2.5F) == -2.0F);
+    CHECK(at({truncate}, -1.9F) == -1.0F);
+    CHECK(at({truncate}, 3e9F) == 3e9F);
+    CHECK(at({floor}, -0.5F) == -1.0F);
+    CHECK(at({sign}, 0.0F) == 0.0F);
+    CHECK(at({exp}, -infinity) == 0.0F);
+    CHECK(at({exp}, infinity) == infinity);
+    CHECK(at({log}, 0.0F) == -infinity);
+    CHECK(at({log}, infinity) == infinity);
+    CHECK(std::isnan(at({log}, -1.0F)));
+    CHECK(at({softplus}, infinity) == infinity);
+    CHECK(at({softplus}, -infinity) == 0.0F);
+    CHECK(at({erf}, infinity) == 1.0F);
+    CHECK(at({power, 0.0F}, 0.0F) == 1.0F);
+    for (const ActivationKind kind : {exp, log, abs, sign, floor, ceil, round, truncate, erf, softplus, sin, atanh}) {
+        CAPTURE(ActivationParams{kind}.name());
+        CHECK(std::isnan(at({kind}, std::nanf(""))));
+    }
+}
+
 }  // namespace

@@ -54,4 +54,52 @@ TEST_CASE("prelu at zero, of infinities and of NaN") {
     CHECK(std::isnan(prelu(std::nanf(""), 0.5F)));
 }
 
+TEST_CASE("powers, bounds, rests, comparisons and choices agree with the reference") {
+    laws::Random random(11);
+    for (const BinaryKind kind :
+         {BinaryKind::power, BinaryKind::minimum, BinaryKind::maximum, BinaryKind::modulo, BinaryKind::remainder,
+          BinaryKind::equal, BinaryKind::greater, BinaryKind::greater_or_equal, BinaryKind::keep}) {
+        for (ps::Shape const& shape : {ps::Shape{3, 7, 5}, ps::Shape{17, 5, 8}, ps::Shape{33, 4, 3}}) {
+            for (ps::Shape const& other :
+                 {shape, ps::Shape{shape.c, 1, 1}, ps::Shape{1, 1, 1}, ps::Shape{1, shape.h, 1}}) {
+                laws::Image a = random.image(shape), b = random.image(other);
+                // Quarters: sums and rests are exact, and many are equal.
+                for (double& x : a.data) x = std::round(4 * x) / 4;
+                for (double& x : b.data) x = std::round(4 * x) / 4;
+                if (kind == BinaryKind::power) {
+                    for (double& x : a.data) x = std::abs(x) + 0.25;
+                }
+                if (kind == BinaryKind::modulo || kind == BinaryKind::remainder) {
+                    for (double& x : b.data) x = x == 0 ? 0.75 : x;
+                }
+                laws::check(ps::BinaryParams{kind}, {{a}, {b}}, {}, kind == BinaryKind::power ? 1e-6 : 0);
+                const bool any_order =
+                    kind != BinaryKind::power && kind != BinaryKind::modulo && kind != BinaryKind::remainder;
+                if (any_order) laws::check(ps::BinaryParams{kind}, {{b}, {a}}, {}, 0);
+            }
+        }
+    }
+}
+
+TEST_CASE("bounds keep NaN; a choice hides what is not chosen; rests have a sign") {
+    const auto of = [](BinaryKind kind, float a, float b) {
+        laws::Image x({1, 1, 1}), y({1, 1, 1});
+        x.data[0] = a, y.data[0] = b;
+        ps::Sequential sequential;
+        return laws::run<ps::chw>(ps::BinaryParams{kind}, {{x}, {y}}, {}, sequential)[0];
+    };
+    const float nan = std::nanf("");
+    for (const BinaryKind kind : {BinaryKind::minimum, BinaryKind::maximum}) {
+        CHECK(std::isnan(of(kind, nan, 1)));
+        CHECK(std::isnan(of(kind, 1, nan)));
+    }
+    CHECK(of(BinaryKind::keep, 0, nan) == 0.0F);
+    CHECK(of(BinaryKind::keep, 1, infinity) == infinity);
+    CHECK(of(BinaryKind::equal, nan, nan) == 0.0F);
+    CHECK(of(BinaryKind::greater, infinity, 1) == 1.0F);
+    CHECK(of(BinaryKind::modulo, -7, 3) == 2.0F);
+    CHECK(of(BinaryKind::modulo, 7, -3) == -2.0F);
+    CHECK(of(BinaryKind::remainder, -7, 3) == -1.0F);
+}
+
 }  // namespace

@@ -14,6 +14,7 @@ TEST_CASE("reductions agree with the reference along any axis in every layout") 
             laws::check(ps::ReduceParams{ReduceKind::mean, axis}, shape, 1e-6);
             laws::check(ps::ReduceParams{ReduceKind::sum, axis}, shape, 2e-5);
             laws::check(ps::ReduceParams{ReduceKind::max, axis}, shape, 0);
+            laws::check(ps::ReduceParams{ReduceKind::arg_max, axis}, shape, 0);
         }
     }
 }
@@ -27,6 +28,14 @@ TEST_CASE("a NaN wins over every maximum and sum") {
             for (std::size_t i = 0; i < y.size(); ++i) CHECK(std::isnan(y[i]) == (i == 12));
         }
     }
+}
+
+TEST_CASE("of equal largest elements, the first is found") {
+    const std::vector<float> elements{1, 3, 2, 3, -1, -1, -2, -1};
+    const ps::ReduceParams in_rows{ReduceKind::arg_max, Axis::w}, in_columns{ReduceKind::arg_max, Axis::h};
+    CHECK(laws::run_one<ps::chw>(in_rows, {1, 2, 4}, elements) == std::vector<float>{1, 0});
+    CHECK(laws::run_one<ps::chw>(in_columns, {1, 4, 2}, elements) == std::vector<float>{1, 0});
+    CHECK(laws::run_one<ps::chw>(in_columns, {1, 8, 1}, elements) == std::vector<float>{1});
 }
 
 }  // namespace

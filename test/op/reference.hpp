@@ -107,6 +107,50 @@ inline Image run(ps::ActivationParams const& p, Images const& inputs, ps::OpWeig
                 return std::min(std::max(x, static_cast<double>(p.alpha)), static_cast<double>(p.beta));
             case ps::ActivationKind::sqrt:
                 return std::sqrt(x);
+            case ps::ActivationKind::exp:
+                return std::exp(x);
+            case ps::ActivationKind::log:
+                return std::log(x);
+            case ps::ActivationKind::abs:
+                return std::abs(x);
+            case ps::ActivationKind::sign:
+                return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0;
+            case ps::ActivationKind::floor:
+                return std::floor(x);
+            case ps::ActivationKind::ceil:
+                return std::ceil(x);
+            case ps::ActivationKind::round:
+                return std::nearbyint(x);
+            case ps::ActivationKind::truncate:
+                return std::trunc(x);
+            case ps::ActivationKind::erf:
+                return std::erf(x);
+            case ps::ActivationKind::softplus:
+                return x > 40 ? x : std::log1p(std::exp(x));
+            case ps::ActivationKind::power:
+                return std::pow(x, static_cast<double>(p.alpha));
+            case ps::ActivationKind::sin:
+                return std::sin(x);
+            case ps::ActivationKind::cos:
+                return std::cos(x);
+            case ps::ActivationKind::tan:
+                return std::tan(x);
+            case ps::ActivationKind::asin:
+                return std::asin(x);
+            case ps::ActivationKind::acos:
+                return std::acos(x);
+            case ps::ActivationKind::atan:
+                return std::atan(x);
+            case ps::ActivationKind::sinh:
+                return std::sinh(x);
+            case ps::ActivationKind::cosh:
+                return std::cosh(x);
+            case ps::ActivationKind::asinh:
+                return std::asinh(x);
+            case ps::ActivationKind::acosh:
+                return std::acosh(x);
+            case ps::ActivationKind::atanh:
+                return std::atanh(x);
         }
         return 0.0;
     });
@@ -173,6 +217,12 @@ inline Image run(ps::ReduceParams const& p, Images const& inputs, ps::OpWeights 
             sum += along(in, p.axis, i, c, h, w);
             largest = std::max(largest, along(in, p.axis, i, c, h, w));
         }
+        if (p.kind == ps::ReduceKind::arg_max) {
+            for (int i = 0; i < count; ++i) {
+                if (along(in, p.axis, i, c, h, w) == largest) return static_cast<double>(i);
+            }
+            return 0.0;  // nothing but NaN
+        }
         return p.kind == ps::ReduceKind::max ? largest : p.kind == ps::ReduceKind::sum ? sum : sum / count;
     });
 }
@@ -213,6 +263,26 @@ inline Image run(ps::BinaryParams const& p, Images const& inputs, ps::OpWeights 
                 return a / b;
             case ps::BinaryKind::prelu:
                 return a < 0 ? a * b : a;
+            case ps::BinaryKind::power:
+                return std::pow(a, b);
+            case ps::BinaryKind::minimum:
+                return std::min(a, b);
+            case ps::BinaryKind::maximum:
+                return std::max(a, b);
+            case ps::BinaryKind::modulo: {
+                const double rest = std::fmod(a, b);
+                return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+            }
+            case ps::BinaryKind::remainder:
+                return std::fmod(a, b);
+            case ps::BinaryKind::equal:
+                return a == b ? 1.0 : 0.0;
+            case ps::BinaryKind::greater:
+                return a > b ? 1.0 : 0.0;
+            case ps::BinaryKind::greater_or_equal:
+                return a >= b ? 1.0 : 0.0;
+            case ps::BinaryKind::keep:
+                return a != 0 ? b : 0.0;
         }
         return 0.0;
     });
@@ -276,6 +346,20 @@ inline Image run(ps::ChannelShuffleParams const& p, Images const& inputs, ps::Op
 inline Image run(ps::SliceParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     return build(output, [&](int c, int h, int w) {
         return along(inputs[0], p.axis, p.first + along(p.axis, c, h, w), c, h, w);
+    });
+}
+
+inline Image run(ps::TopKParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+    return build(output, [&](int c, int h, int w) {
+        std::vector<int> order(static_cast<std::size_t>(inputs[0].shape.w));
+        for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+        std::ranges::stable_sort(order, [&](int i, int j) {
+            const double a = inputs[0](c, h, i), b = inputs[0](c, h, j);
+            if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
+            return p.largest ? a > b : a < b;
+        });
+        const int at = order[static_cast<std::size_t>(w)];
+        return p.positions ? static_cast<double>(at) : inputs[0](c, h, at);
     });
 }
 

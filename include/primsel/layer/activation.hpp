@@ -5,41 +5,60 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-enum class ActivationKind { relu, relu6, leaky_relu, sigmoid, hard_swish, elu, hard_sigmoid, tanh, clip, sqrt };
+enum class ActivationKind {
+    relu,
+    relu6,
+    leaky_relu,
+    sigmoid,
+    hard_swish,
+    elu,
+    hard_sigmoid,
+    tanh,
+    clip,
+    sqrt,
+    exp,
+    log,
+    abs,
+    sign,
+    floor,
+    ceil,
+    round,
+    truncate,
+    erf,
+    softplus,
+    power,
+    sin,
+    cos,
+    tan,
+    asin,
+    acos,
+    atan,
+    sinh,
+    cosh,
+    asinh,
+    acosh,
+    atanh,
+};
 
 /// An elementwise function. What alpha and beta are:
 /// - leaky_relu: the slope below zero;
 /// - elu: alpha * (exp(x) - 1) below zero;
 /// - hard_sigmoid: alpha * x + beta, held between 0 and 1;
-/// - clip: the lowest and the highest value.
+/// - clip: the lowest and the highest value;
+/// - power: the exponent.
+/// round takes the even one of two neighbours that are as near; softplus is log(1 + exp(x)).
 struct ActivationParams {
     ActivationKind kind = ActivationKind::relu;
     float alpha = 0.0F, beta = 0.0F;
 
     [[nodiscard]] constexpr std::string_view name() const {
-        switch (kind) {
-            case ActivationKind::relu:
-                return "relu";
-            case ActivationKind::relu6:
-                return "relu6";
-            case ActivationKind::leaky_relu:
-                return "leaky_relu";
-            case ActivationKind::sigmoid:
-                return "sigmoid";
-            case ActivationKind::hard_swish:
-                return "hard_swish";
-            case ActivationKind::elu:
-                return "elu";
-            case ActivationKind::hard_sigmoid:
-                return "hard_sigmoid";
-            case ActivationKind::tanh:
-                return "tanh";
-            case ActivationKind::clip:
-                return "clip";
-            case ActivationKind::sqrt:
-                return "sqrt";
-        }
-        return "";
+        constexpr std::string_view names[] = {
+            "relu",  "relu6",    "leaky_relu", "sigmoid",  "hard_swish", "elu",   "hard_sigmoid", "tanh",
+            "clip",  "sqrt",     "exp",        "log",      "abs",        "sign",  "floor",        "ceil",
+            "round", "truncate", "erf",        "softplus", "power",      "sin",   "cos",          "tan",
+            "asin",  "acos",     "atan",       "sinh",     "cosh",       "asinh", "acosh",        "atanh",
+        };
+        return names[static_cast<std::size_t>(kind)];
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
@@ -64,6 +83,14 @@ struct HardSwish {
 };
 struct Tanh {
     static constexpr ActivationParams params{ActivationKind::tanh};
+};
+struct Sqrt {
+    static constexpr ActivationParams params{ActivationKind::sqrt};
+};
+/// Held between Low and High; both are std::ratio.
+template <class Low, class High>
+struct Clip {
+    static constexpr ActivationParams params{ActivationKind::clip, as_float<Low>, as_float<High>};
 };
 /// Alpha * (exp(x) - 1) below zero; Alpha is a std::ratio.
 template <class Alpha = std::ratio<1>>

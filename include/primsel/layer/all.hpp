@@ -15,10 +15,10 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The parameters of any layer.
-using AnyLayer =
-    std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams, BatchNormParams,
-                 ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams,
-                 PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
-                 BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams>;
+using AnyLayer = std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams,
+                              BatchNormParams, ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams,
+                              FlattenParams, DropoutParams, PadParams, ChannelShuffleParams, SliceParams,
+                              ConstantParams, ReshapeParams, AsStridedParams, BinaryParams, MatMulParams, ReduceParams,
+                              ResizeParams, MaxPoolIndicesParams, ConvTransposeParams, TopKParams>;
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -32,7 +32,10 @@ struct ConcatParams {
             extent(shape, axis) = extent(inputs[0], axis);
             if (shape != inputs[0]) return Fault::sizes_differ;
         }
-        return Fault::none;
+        std::int64_t sum = 0;
+        for (Shape const& shape : inputs) sum += extent(shape, axis);
+        if (sum > max_extent) return Fault::too_large;
+        return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         Shape sum = inputs[0];
@@ -42,27 +45,39 @@ struct ConcatParams {
     friend constexpr bool operator==(ConcatParams const&, ConcatParams const&) = default;
 };
 
-enum class BinaryKind { add, subtract, multiply, divide, prelu };
+enum class BinaryKind {
+    add,
+    subtract,
+    multiply,
+    divide,
+    prelu,
+    power,
+    minimum,
+    maximum,
+    modulo,
+    remainder,
+    equal,
+    greater,
+    greater_or_equal,
+    keep,
+};
 
 /// An elementwise function of two inputs a and b. Along each of c, h and w they are equally long, or one of them has a
-/// single element there that meets all of the other's. prelu: a where a >= 0, a * b elsewhere.
+/// single element there that meets all of the other's.
+/// - prelu: a where a >= 0, a * b elsewhere;
+/// - power: a to the b-th;
+/// - minimum, maximum: NaN where either is;
+/// - modulo, remainder: what a division leaves, with the sign of b and of a;
+/// - equal, greater, greater_or_equal: 1 where a is so beside b, 0 elsewhere;
+/// - keep: b where a is not 0, 0 elsewhere, whatever b is there.
 struct BinaryParams {
     BinaryKind kind = BinaryKind::add;
 
     [[nodiscard]] constexpr std::string_view name() const {
-        switch (kind) {
-            case BinaryKind::add:
-                return "broadcast_add";
-            case BinaryKind::subtract:
-                return "subtract";
-            case BinaryKind::multiply:
-                return "multiply";
-            case BinaryKind::divide:
-                return "divide";
-            case BinaryKind::prelu:
-                return "prelu";
-        }
-        return "";
+        constexpr std::string_view names[] = {"broadcast_add", "subtract", "multiply",         "divide", "prelu",
+                                              "power",         "minimum",  "maximum",          "modulo", "remainder",
+                                              "equal",         "greater",  "greater_or_equal", "keep"};
+        return names[static_cast<std::size_t>(kind)];
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
@@ -70,7 +85,7 @@ struct BinaryParams {
             const int a = extent(inputs[0], axis), b = extent(inputs[1], axis);
             if (a != b && a != 1 && b != 1) return Fault::shapes_differ;
         }
-        return Fault::none;
+        return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         const Shape a = inputs[0], b = inputs[1];
@@ -86,7 +101,8 @@ struct MatMulParams {
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
         const Shape a = inputs[0], b = inputs[1];
-        return a.w != b.h || (a.c != b.c && a.c != 1 && b.c != 1) ? Fault::shapes_differ : Fault::none;
+        if (a.w != b.h || (a.c != b.c && a.c != 1 && b.c != 1)) return Fault::shapes_differ;
+        return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         const Shape a = inputs[0], b = inputs[1];

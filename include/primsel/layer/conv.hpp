@@ -22,26 +22,30 @@ struct ConvParams {
     [[nodiscard]] static constexpr std::string_view name() { return "conv"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != (residual ? 2U : 1U)) return Fault::wrong_input_count;
-        if (k < 1 || kernel.h < 1 || kernel.w < 1 || stride.h < 1 || stride.w < 1 || dilation.h < 1 || dilation.w < 1 ||
-            groups < 1 || padding.negative()) {
-            return Fault::impossible_parameter;
-        }
+        if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs[0].c % groups != 0 || k % groups != 0) return Fault::groups_do_not_divide;
-        if (span_h() > inputs[0].h + padding.top + padding.bottom) return Fault::kernel_exceeds_input;
-        if (span_w() > inputs[0].w + padding.left + padding.right) return Fault::kernel_exceeds_input;
+        const std::int64_t h = detail::padded_h(inputs[0], padding), w = detail::padded_w(inputs[0], padding);
+        if (span_h() > h || span_w() > w) return Fault::kernel_exceeds_input;
+        if (!detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w)) return Fault::too_large;
         if (residual && inputs[1] != output(inputs)) return Fault::shapes_differ;
         return Fault::none;
     }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size(k)) return "k, the number of kernels, must be from 1 to 2^29";
+        if (!detail::is_size(kernel)) return "the kernel's height and width must be from 1 to 2^29";
+        if (!detail::is_size(groups)) return "the groups must be from 1 to 2^29";
+        return detail::impossible_window(stride, padding, dilation);
+    }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = k,
-                .h = (inputs[0].h + padding.top + padding.bottom - span_h()) / stride.h + 1,
-                .w = (inputs[0].w + padding.left + padding.right - span_w()) / stride.w + 1};
+                .h = static_cast<int>((detail::padded_h(inputs[0], padding) - span_h()) / stride.h + 1),
+                .w = static_cast<int>((detail::padded_w(inputs[0], padding) - span_w()) / stride.w + 1)};
     }
     friend constexpr bool operator==(ConvParams const&, ConvParams const&) = default;
 
 private:
-    [[nodiscard]] constexpr int span_h() const { return (kernel.h - 1) * dilation.h + 1; }
-    [[nodiscard]] constexpr int span_w() const { return (kernel.w - 1) * dilation.w + 1; }
+    [[nodiscard]] constexpr std::int64_t span_h() const { return detail::dilated(kernel.h, dilation.h); }
+    [[nodiscard]] constexpr std::int64_t span_w() const { return detail::dilated(kernel.w, dilation.w); }
 };
 
 /// The transpose of a convolution with k kernels (its gradient with respect to its input). Weights: `<name>.weight`, of
@@ -61,22 +65,38 @@ struct ConvTransposeParams {
     [[nodiscard]] static constexpr std::string_view name() { return "conv_transpose"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (k < 1 || kernel.h < 1 || kernel.w < 1 || stride.h < 1 || stride.w < 1 || dilation.h < 1 || dilation.w < 1 ||
-            groups < 1 || padding.negative() || extra_h < 0 || extra_w < 0) {
-            return Fault::impossible_parameter;
-        }
+        if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs[0].c % groups != 0 || k % groups != 0) return Fault::groups_do_not_divide;
-        const Shape shape = output(inputs);
-        return shape.h < 1 || shape.w < 1 ? Fault::kernel_exceeds_input : Fault::none;
+        const std::int64_t h = whole_h(inputs[0]), w = whole_w(inputs[0]);
+        if (h - padding.top - padding.bottom < 1 || w - padding.left - padding.right < 1) {
+            return Fault::kernel_exceeds_input;
+        }
+        return detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w) ? Fault::none
+                                                                                        : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size_or_0(extra_h) || !detail::is_size_or_0(extra_w)) {
+            return "the extra rows and columns must be from 0 to 2^29";
+        }
+        return ConvParams{
+            .k = k, .kernel = kernel, .stride = stride, .padding = padding, .dilation = dilation, .groups = groups}
+            .impossible();
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = k,
-                .h = (inputs[0].h - 1) * stride.h + (kernel.h - 1) * dilation.h + 1 + extra_h - padding.top -
-                     padding.bottom,
-                .w = (inputs[0].w - 1) * stride.w + (kernel.w - 1) * dilation.w + 1 + extra_w - padding.left -
-                     padding.right};
+                .h = static_cast<int>(whole_h(inputs[0]) - padding.top - padding.bottom),
+                .w = static_cast<int>(whole_w(inputs[0]) - padding.left - padding.right)};
     }
     friend constexpr bool operator==(ConvTransposeParams const&, ConvTransposeParams const&) = default;
+
+private:
+    /// Rows and columns before the padding is taken away.
+    [[nodiscard]] constexpr std::int64_t whole_h(Shape const& in) const {
+        return (std::int64_t{in.h} - 1) * stride.h + detail::dilated(kernel.h, dilation.h) + extra_h;
+    }
+    [[nodiscard]] constexpr std::int64_t whole_w(Shape const& in) const {
+        return (std::int64_t{in.w} - 1) * stride.w + detail::dilated(kernel.w, dilation.w) + extra_w;
+    }
 };
 
 namespace layer {
@@ -103,6 +123,12 @@ private:
         params.groups = value;
     }
     static constexpr void apply(ConvParams& params, bool&, NoBias) { params.bias = false; }
+    template <class Other>
+    static constexpr void apply(ConvParams&, bool&, Other) {
+        static_assert(sizeof(Other) == 0,
+                      "primsel: Conv has no such option; it has Stride, Pad, Dilation, Groups and NoBias: see "
+                      "docs/layer/layers.md");
+    }
 
 public:
     static constexpr ConvParams params = [] {
@@ -112,6 +138,47 @@ public:
         if (!padded) {
             result.padding = Padding{(kernel.h - 1) * result.dilation.h / 2, (kernel.w - 1) * result.dilation.w / 2};
         }
+        return result;
+    }();
+};
+
+/// The transpose of a convolution, as PyTorch's ConvTranspose2d. Options: Stride<2>, Pad<1> (default: 0), OutputPad<1>,
+/// Dilation<2>, Groups<32>, NoBias.
+template <int K, Extent kernel, class... Options>
+struct ConvTranspose {
+private:
+    template <Extent value>
+    static constexpr void apply(ConvTransposeParams& params, Stride<value>) {
+        params.stride = value;
+    }
+    template <Padding value>
+    static constexpr void apply(ConvTransposeParams& params, Pad<value>) {
+        params.padding = value;
+    }
+    template <Extent value>
+    static constexpr void apply(ConvTransposeParams& params, OutputPad<value>) {
+        params.extra_h = value.h, params.extra_w = value.w;
+    }
+    template <Extent value>
+    static constexpr void apply(ConvTransposeParams& params, Dilation<value>) {
+        params.dilation = value;
+    }
+    template <int value>
+    static constexpr void apply(ConvTransposeParams& params, Groups<value>) {
+        params.groups = value;
+    }
+    static constexpr void apply(ConvTransposeParams& params, NoBias) { params.bias = false; }
+    template <class Other>
+    static constexpr void apply(ConvTransposeParams&, Other) {
+        static_assert(sizeof(Other) == 0,
+                      "primsel: ConvTranspose has no such option; it has Stride, Pad, OutputPad, Dilation, Groups and "
+                      "NoBias: see docs/layer/layers.md");
+    }
+
+public:
+    static constexpr ConvTransposeParams params = [] {
+        ConvTransposeParams result{.k = K, .kernel = kernel};
+        (apply(result, Options{}), ...);
         return result;
     }();
 };

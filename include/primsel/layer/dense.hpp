@@ -15,8 +15,14 @@ struct DenseParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "dense"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (k < 1) return Fault::impossible_parameter;
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        const Shape in = inputs[0];
+        if (bounded_product({in.c, in.h, in.w}) > max_extent) return Fault::too_large;
+        return bounded_product({k, in.c, in.h, in.w}) <= max_floats ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(k) ? "" : "k, the number of outputs, must be from 1 to 2^29";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return {.c = k, .h = 1, .w = 1}; }
     friend constexpr bool operator==(DenseParams const&, DenseParams const&) = default;
@@ -26,9 +32,17 @@ namespace layer {
 /// Options: NoBias.
 template <int K, class... Options>
 struct Dense {
+private:
+    static constexpr void apply(DenseParams& params, NoBias) { params.bias = false; }
+    template <class Other>
+    static constexpr void apply(DenseParams&, Other) {
+        static_assert(sizeof(Other) == 0, "primsel: Dense has no such option; it has NoBias: see docs/layer/layers.md");
+    }
+
+public:
     static constexpr DenseParams params = [] {
         DenseParams result{.k = K};
-        ((void)(std::same_as<Options, NoBias> && (result.bias = false, true)), ...);
+        (apply(result, Options{}), ...);
         return result;
     }();
 };

@@ -10,20 +10,27 @@ struct InputParams {
     [[nodiscard]] static constexpr std::string_view name() { return "input"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!inputs.empty()) return Fault::wrong_input_count;
-        return shape.c < 1 || shape.h < 1 || shape.w < 1 ? Fault::impossible_parameter : Fault::none;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        return within_bounds(shape) ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(shape) ? "" : "each extent of the shape must be from 1 to 2^29";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
     friend constexpr bool operator==(InputParams const&, InputParams const&) = default;
 };
 
-/// Values that are the same for every image. Weight: `<name>.value`, of c x h x w.
+/// Values that are the same for every image. Weight: `<name>.value`, of c x h x w; that of a parameter is `<name>`, as
+/// a module's own parameters are named in PyTorch.
 struct ConstantParams {
     Shape shape;
+    bool parameter = false;
 
     [[nodiscard]] static constexpr std::string_view name() { return "constant"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return InputParams{shape}.check(inputs);
     }
+    [[nodiscard]] constexpr std::string_view impossible() const { return InputParams{shape}.impossible(); }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
     friend constexpr bool operator==(ConstantParams const&, ConstantParams const&) = default;
 };
@@ -33,6 +40,11 @@ namespace layer {
 template <int C, int H, int W>
 struct Input {
     static constexpr InputParams params{Shape{.c = C, .h = H, .w = W}};
+};
+/// Trained values that are the same for every image, one branch of a Sum or Product. Weight: `<name>`, of c x h x w.
+template <int C, int H = 1, int W = 1>
+struct Parameter {
+    static constexpr ConstantParams params{.shape = {.c = C, .h = H, .w = W}, .parameter = true};
 };
 }  // namespace layer
 

@@ -2,7 +2,10 @@
 
 #include <primsel/tensor/shape.hpp>
 
+#include <algorithm>
 #include <concepts>
+#include <cstdint>
+#include <limits>
 #include <ratio>
 #include <span>
 #include <string_view>
@@ -22,6 +25,7 @@ enum class Fault {
     slice_outside,
     padding_exceeds_kernel,
     padding_exceeds_input,
+    too_large,
 };
 
 [[nodiscard]] constexpr std::string_view message(Fault fault) {
@@ -46,6 +50,9 @@ enum class Fault {
             return "the padding is larger than the pooling window";
         case Fault::padding_exceeds_input:
             return "the padding mirrors more than the input has";
+        case Fault::too_large:
+            return "a size is beyond the library's bounds (2^29 for an extent or for pixels under a kernel, 2^45 "
+                   "floats for what a layer needs)";
     }
     return "";
 }
@@ -53,7 +60,8 @@ enum class Fault {
 /// The run-time parameters of a kind of layer: a plain constexpr value.
 /// - name: the kind, in the field's lower-case term ("conv", "max_pool");
 /// - check(inputs): what is wrong with these input shapes;
-/// - output(inputs): the output shape, where check found nothing.
+/// - output(inputs): the output shape, where check found nothing;
+/// - impossible(), where check may find an impossible parameter: which, and what it must be; "" where none is.
 template <class P>
 concept LayerParams = std::equality_comparable<P> && requires(P const& params, std::span<const Shape> inputs) {
     { params.name() } -> std::convertible_to<std::string_view>;
@@ -87,5 +95,57 @@ struct Padding {
     friend constexpr bool operator==(Padding const&, Padding const&) = default;
     [[nodiscard]] constexpr bool negative() const { return top < 0 || bottom < 0 || left < 0 || right < 0; }
 };
+
+namespace detail {
+
+[[nodiscard]] constexpr bool is_finite(float value) {
+    return value >= std::numeric_limits<float>::lowest() && value <= std::numeric_limits<float>::max();
+}
+/// Whether a parameter is a size.
+[[nodiscard]] constexpr bool is_size(int value) { return value >= 1 && value <= max_extent; }
+[[nodiscard]] constexpr bool is_size(Extent value) { return is_size(value.h) && is_size(value.w); }
+[[nodiscard]] constexpr bool is_size(Shape const& value) {
+    return is_size(value.c) && is_size(value.h) && is_size(value.w);
+}
+/// Whether a parameter is a size or 0.
+[[nodiscard]] constexpr bool is_size_or_0(int value) { return value >= 0 && value <= max_extent; }
+[[nodiscard]] constexpr bool is_size_or_0(Padding const& value) {
+    return is_size_or_0(value.top) && is_size_or_0(value.bottom) && is_size_or_0(value.left) &&
+           is_size_or_0(value.right);
+}
+
+/// The impossible one among the parameters of what walks over an image.
+[[nodiscard]] constexpr std::string_view impossible_window(Extent stride, Padding const& padding, Extent dilation) {
+    if (!is_size(stride)) return "the stride must be from 1 to 2^29";
+    if (!is_size_or_0(padding)) return "the padding must be from 0 to 2^29";
+    if (!is_size(dilation)) return "the dilation must be from 1 to 2^29";
+    return "";
+}
+/// Rows or columns that a kernel or window reaches over.
+[[nodiscard]] constexpr std::int64_t dilated(int size, int dilation) { return (std::int64_t{size} - 1) * dilation + 1; }
+[[nodiscard]] constexpr std::int64_t padded_h(Shape const& shape, Padding const& padding) {
+    return std::int64_t{shape.h} + padding.top + padding.bottom;
+}
+[[nodiscard]] constexpr std::int64_t padded_w(Shape const& shape, Padding const& padding) {
+    return std::int64_t{shape.w} + padding.left + padding.right;
+}
+/// Whether an image keeps to the bounds with which a kernel or window slides over so many rows and columns of it.
+[[nodiscard]] constexpr bool pixels_within_bounds(int c, std::int64_t h, std::int64_t w) {
+    return within_bounds(c, h, w) && bounded_product({h, w}) <= max_extent;
+}
+/// Whether a convolution that slides over so many rows and columns keeps to the bounds: its kernel, and what it makes
+/// on its way, which is at most a patch or products for each pixel. A stride beyond the image counts as if the image
+/// were as large, for so are the parts into which strides divide it.
+[[nodiscard]] constexpr bool conv_within_bounds(int c, int k, int groups, Extent kernel, Extent stride, std::int64_t h,
+                                                std::int64_t w) {
+    const std::int64_t channels = std::max(c, k);
+    h = std::max<std::int64_t>(h, stride.h), w = std::max<std::int64_t>(w, stride.w);
+    if (!pixels_within_bounds(std::max(c, k), h, w)) return false;
+    return bounded_product({channels, kernel.h, kernel.w}) <= max_extent &&
+           bounded_product({k, c / groups, kernel.h, kernel.w}) <= max_floats &&
+           bounded_product({channels, h, w, kernel.h, kernel.w}) <= max_floats;
+}
+
+}  // namespace detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -11,15 +11,22 @@ struct BatchNormParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "batch_norm"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (!(epsilon >= 0.0F)) return Fault::impossible_parameter;
+        if (!impossible().empty()) return Fault::impossible_parameter;
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return epsilon >= 0.0F && detail::is_finite(epsilon) ? "" : "epsilon must be finite and not negative";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(BatchNormParams const&, BatchNormParams const&) = default;
 };
 
-/// x * weight + bias, per channel. Weights: `<name>.weight` and `<name>.bias`, each of c.
+/// x * weight + bias, per channel. Weights: `<name>.weight` and `<name>.bias`, each of c; none where the numbers are
+/// known, which are then those of all channels.
 struct ScaleParams {
+    bool known = false;
+    float factor = 1.0F, shift = 0.0F;
+
     [[nodiscard]] static constexpr std::string_view name() { return "scale"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
@@ -39,8 +46,14 @@ struct LrnParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "lrn"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (size < 1) return Fault::impossible_parameter;
+        if (!impossible().empty()) return Fault::impossible_parameter;
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size(size)) return "the size must be from 1 to 2^29";
+        return detail::is_finite(alpha) && detail::is_finite(beta) && detail::is_finite(k)
+                   ? ""
+                   : "alpha, beta and k must be finite";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(LrnParams const&, LrnParams const&) = default;
@@ -68,13 +81,21 @@ using BatchNorm = BatchNormWith<std::ratio<1, 100'000>>;
 struct Scale {
     static constexpr ScaleParams params{};
 };
+/// x * Factor + Shift; both are std::ratio.
+template <class Factor, class Shift = std::ratio<0>>
+struct ScaleBy {
+    static constexpr ScaleParams params{.known = true, .factor = as_float<Factor>, .shift = as_float<Shift>};
+};
 template <int size = 5, class Alpha = std::ratio<1, 10'000>, class Beta = std::ratio<3, 4>, class K = std::ratio<1>>
 struct Lrn {
     static constexpr LrnParams params{size, as_float<Alpha>, as_float<Beta>, as_float<K>};
 };
-struct Softmax {
-    static constexpr SoftmaxParams params{};
+/// Of each pixel's channels, unless told otherwise.
+template <Axis axis>
+struct SoftmaxAlong {
+    static constexpr SoftmaxParams params{axis};
 };
+using Softmax = SoftmaxAlong<Axis::c>;
 }  // namespace layer
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -23,20 +23,21 @@ struct PoolParams {
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (window.h < 1 || window.w < 1 || stride.h < 1 || stride.w < 1 || dilation.h < 1 || dilation.w < 1 ||
-            padding.negative()) {
-            return Fault::impossible_parameter;
-        }
+        if (!impossible().empty()) return Fault::impossible_parameter;
         // A window wholly in the padding would have no maximum.
         if (padding.top >= span_h() || padding.bottom >= span_h() || padding.left >= span_w() ||
             padding.right >= span_w()) {
             return Fault::padding_exceeds_kernel;
         }
         // Rounding up, a window may reach beyond the padded input by less than a stride.
+        const std::int64_t h = detail::padded_h(inputs[0], padding), w = detail::padded_w(inputs[0], padding);
         const int spare_h = ceil_mode ? stride.h - 1 : 0, spare_w = ceil_mode ? stride.w - 1 : 0;
-        if (span_h() > inputs[0].h + padding.top + padding.bottom + spare_h) return Fault::kernel_exceeds_input;
-        if (span_w() > inputs[0].w + padding.left + padding.right + spare_w) return Fault::kernel_exceeds_input;
-        return Fault::none;
+        if (span_h() > h + spare_h || span_w() > w + spare_w) return Fault::kernel_exceeds_input;
+        return detail::pixels_within_bounds(inputs[0].c, h, w) ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size(window)) return "the window's height and width must be from 1 to 2^29";
+        return detail::impossible_window(stride, padding, dilation);
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = inputs[0].c,
@@ -46,14 +47,14 @@ struct PoolParams {
     friend constexpr bool operator==(PoolParams const&, PoolParams const&) = default;
 
 private:
-    [[nodiscard]] constexpr int span_h() const { return (window.h - 1) * dilation.h + 1; }
-    [[nodiscard]] constexpr int span_w() const { return (window.w - 1) * dilation.w + 1; }
-    [[nodiscard]] constexpr int extent(int in, int size, int step, int before, int after) const {
-        const int room = in + before + after - size;
-        int out = (ceil_mode ? room + step - 1 : room) / step + 1;
+    [[nodiscard]] constexpr std::int64_t span_h() const { return detail::dilated(window.h, dilation.h); }
+    [[nodiscard]] constexpr std::int64_t span_w() const { return detail::dilated(window.w, dilation.w); }
+    [[nodiscard]] constexpr int extent(std::int64_t in, std::int64_t size, int step, int before, int after) const {
+        const std::int64_t room = in + before + after - size;
+        std::int64_t out = (ceil_mode ? room + step - 1 : room) / step + 1;
         // The last window must start inside the image or its leading padding.
         if (ceil_mode && (out - 1) * step >= in + before) --out;
-        return out;
+        return static_cast<int>(out);
     }
 };
 
@@ -64,6 +65,9 @@ struct MaxPoolIndicesParams {
     [[nodiscard]] static constexpr std::string_view name() { return "max_pool_indices"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return pool.kind == PoolKind::max ? pool.check(inputs) : Fault::impossible_parameter;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return pool.kind == PoolKind::max ? pool.impossible() : "the pooling must be max pooling";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return pool.output(inputs); }
     friend constexpr bool operator==(MaxPoolIndicesParams const&, MaxPoolIndicesParams const&) = default;
@@ -85,15 +89,17 @@ struct GlobalPoolParams {
     friend constexpr bool operator==(GlobalPoolParams const&, GlobalPoolParams const&) = default;
 };
 
-enum class ReduceKind { mean, sum, max };
+enum class ReduceKind { mean, sum, max, arg_max };
 
-/// One value for all elements along an axis.
+/// One value for all elements along an axis. arg_max: the position of the first of those that are largest; NaN is
+/// passed over.
 struct ReduceParams {
     ReduceKind kind = ReduceKind::mean;
     Axis axis = Axis::c;
 
     [[nodiscard]] constexpr std::string_view name() const {
-        return kind == ReduceKind::mean ? "reduce_mean" : kind == ReduceKind::sum ? "reduce_sum" : "reduce_max";
+        constexpr std::string_view names[] = {"reduce_mean", "reduce_sum", "reduce_max", "arg_max"};
+        return names[static_cast<std::size_t>(kind)];
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
@@ -104,6 +110,23 @@ struct ReduceParams {
         return shape;
     }
     friend constexpr bool operator==(ReduceParams const&, ReduceParams const&) = default;
+};
+
+/// The k largest (or smallest) elements of each row, in their order, or their positions in the row. Of equal elements,
+/// the first comes first; NaN comes after all others.
+struct TopKParams {
+    int k = 1;
+    bool largest = true, positions = false;
+
+    [[nodiscard]] constexpr std::string_view name() const { return positions ? "top_k_positions" : "top_k"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        return k < 1 || k > inputs[0].w ? Fault::impossible_parameter : Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c, .h = inputs[0].h, .w = k};
+    }
+    friend constexpr bool operator==(TopKParams const&, TopKParams const&) = default;
 };
 
 namespace layer {
@@ -120,8 +143,27 @@ private:
     static constexpr void apply(PoolParams& params, Pad<value>) {
         params.padding = value;
     }
+    template <Extent value>
+    static constexpr void apply(PoolParams& params, Dilation<value>)
+        requires(kind == PoolKind::max)
+    {
+        params.dilation = value;
+    }
     static constexpr void apply(PoolParams& params, CeilMode) { params.ceil_mode = true; }
-    static constexpr void apply(PoolParams& params, ExcludePad) { params.count_include_pad = false; }
+    static constexpr void apply(PoolParams& params, ExcludePad)
+        requires(kind == PoolKind::average)
+    {
+        params.count_include_pad = false;
+    }
+    template <class Other>
+    static constexpr void apply(PoolParams&, Other) {
+        static_assert(sizeof(Other) == 0 || kind != PoolKind::max,
+                      "primsel: MaxPool has no such option; it has Stride, Pad, Dilation and CeilMode: see "
+                      "docs/layer/layers.md");
+        static_assert(sizeof(Other) == 0 || kind != PoolKind::average,
+                      "primsel: AveragePool has no such option; it has Stride, Pad, CeilMode and ExcludePad: see "
+                      "docs/layer/layers.md");
+    }
 
 public:
     static constexpr PoolParams params = [] {
@@ -132,10 +174,10 @@ public:
 };
 }  // namespace detail
 
-/// Options: Stride<...> (default: the window), Pad<...> (default: 0), CeilMode.
+/// Options: Stride<...> (default: the window), Pad<...> (default: 0), Dilation<...>, CeilMode.
 template <Extent window, class... Options>
 struct MaxPool : detail::Pool<PoolKind::max, window, Options...> {};
-/// Options: as MaxPool, and ExcludePad.
+/// Options: Stride<...> (default: the window), Pad<...> (default: 0), CeilMode, ExcludePad.
 template <Extent window, class... Options>
 struct AveragePool : detail::Pool<PoolKind::average, window, Options...> {};
 struct GlobalAvgPool {
@@ -143,6 +185,11 @@ struct GlobalAvgPool {
 };
 struct GlobalMaxPool {
     static constexpr GlobalPoolParams params{PoolKind::max};
+};
+/// The mean, sum or maximum along one axis.
+template <ReduceKind kind, Axis axis>
+struct Reduce {
+    static constexpr ReduceParams params{kind, axis};
 };
 
 }  // namespace layer

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <primsel/layer/layer.hpp>
+#include <primsel/layer/option.hpp>
 #include <primsel/tensor/dims.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -12,7 +13,9 @@ namespace primsel::inline PRIMSEL_ABI {
 struct FlattenParams {
     [[nodiscard]] static constexpr std::string_view name() { return "flatten"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        const Shape in = inputs[0];
+        return bounded_product({in.c, in.h, in.w}) <= max_extent ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = inputs[0].c * inputs[0].h * inputs[0].w, .h = 1, .w = 1};
@@ -27,8 +30,12 @@ struct ReshapeParams {
     [[nodiscard]] static constexpr std::string_view name() { return "reshape"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (shape.c < 1 || shape.h < 1 || shape.w < 1) return Fault::impossible_parameter;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(shape)) return Fault::too_large;
         return shape.size() == inputs[0].size() ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(shape) ? "" : "each extent of the shape must be from 1 to 2^29";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
     friend constexpr bool operator==(ReshapeParams const&, ReshapeParams const&) = default;
@@ -48,15 +55,27 @@ struct AsStridedParams {
     [[nodiscard]] static constexpr std::string_view name() { return "as_strided"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (shape.c < 1 || shape.h < 1 || shape.w < 1) return Fault::impossible_parameter;
-        std::ptrdiff_t lowest = offset, highest = offset;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(shape)) return Fault::too_large;
+        if (offset < 0 || offset > max_floats) return Fault::slice_outside;
+        std::int64_t lowest = offset, highest = offset, elements = 1;
         for (std::size_t axis = 0; axis < dims.rank(); ++axis) {
-            if (dims[axis] < 1) return Fault::impossible_parameter;
-            const std::ptrdiff_t reach = (dims[axis] - 1) * strides[axis];
+            elements = bounded_product({elements, dims[axis]});
+            if (dims[axis] == 1) continue;
+            const std::int64_t most = max_floats / (dims[axis] - 1);
+            if (strides[axis] > most || strides[axis] < -most) return Fault::slice_outside;
+            const std::int64_t reach = (dims[axis] - 1) * strides[axis];
             (reach < 0 ? lowest : highest) += reach;
         }
-        if (lowest < 0 || highest >= static_cast<std::ptrdiff_t>(inputs[0].size())) return Fault::slice_outside;
-        return dims.size() == shape.size() ? Fault::none : Fault::shapes_differ;
+        if (lowest < 0 || highest >= static_cast<std::int64_t>(inputs[0].size())) return Fault::slice_outside;
+        return elements == static_cast<std::int64_t>(shape.size()) ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size(shape)) return "each extent of the shape must be from 1 to 2^29";
+        for (const int extent : dims) {
+            if (!detail::is_size(extent)) return "each of the dims must be from 1 to 2^29";
+        }
+        return "";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
     friend constexpr bool operator==(AsStridedParams const&, AsStridedParams const&) = default;
@@ -85,12 +104,24 @@ struct PadParams {
     [[nodiscard]] static constexpr std::string_view name() { return "pad"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (padding.negative() || front < 0 || back < 0) return Fault::impossible_parameter;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(std::int64_t{inputs[0].c} + front + back, detail::padded_h(inputs[0], padding),
+                           detail::padded_w(inputs[0], padding))) {
+            return Fault::too_large;
+        }
         if (mode == PadMode::constant) return Fault::none;
-        if (front > 0 || back > 0) return Fault::impossible_parameter;
         const bool beyond = padding.top >= inputs[0].h || padding.bottom >= inputs[0].h ||
                             padding.left >= inputs[0].w || padding.right >= inputs[0].w;
         return mode == PadMode::reflect && beyond ? Fault::padding_exceeds_input : Fault::none;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size_or_0(padding)) return "the padding must be from 0 to 2^29";
+        if (!detail::is_size_or_0(front) || !detail::is_size_or_0(back)) {
+            return "the channels in front and at the back must be from 0 to 2^29";
+        }
+        return mode != PadMode::constant && (front > 0 || back > 0)
+                   ? "channels in front and at the back must be 0 unless padding with a constant"
+                   : "";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = inputs[0].c + front + back,
@@ -107,8 +138,11 @@ struct ChannelShuffleParams {
     [[nodiscard]] static constexpr std::string_view name() { return "channel_shuffle"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (groups < 1) return Fault::impossible_parameter;
+        if (!impossible().empty()) return Fault::impossible_parameter;
         return inputs[0].c % groups != 0 ? Fault::groups_do_not_divide : Fault::none;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(groups) ? "" : "the groups must be from 1 to 2^29";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(ChannelShuffleParams const&, ChannelShuffleParams const&) = default;
@@ -154,8 +188,14 @@ struct ResizeParams {
     [[nodiscard]] static constexpr std::string_view name() { return "resize"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        return size.h < 1 || size.w < 1 || !(scale_h >= 0.0F) || !(scale_w >= 0.0F) ? Fault::impossible_parameter
-                                                                                    : Fault::none;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        return within_bounds(inputs[0].c, size.h, size.w) ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size(size)) return "the height and width of the result must be from 1 to 2^29";
+        const bool scales =
+            scale_h >= 0.0F && scale_w >= 0.0F && detail::is_finite(scale_h) && detail::is_finite(scale_w);
+        return scales ? "" : "the scales must be finite and not negative";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = inputs[0].c, .h = size.h, .w = size.w};
@@ -174,6 +214,21 @@ template <Padding padding>
 struct ZeroPad {
     static constexpr PadParams params{padding, 0.0F};
 };
+/// A border of one value, a std::ratio.
+template <Padding padding, class Value>
+struct ConstantPad {
+    static constexpr PadParams params{padding, as_float<Value>};
+};
+/// A border that mirrors the image at its first and last pixels, which are not repeated.
+template <Padding padding>
+struct ReflectPad {
+    static constexpr PadParams params{.padding = padding, .mode = PadMode::reflect};
+};
+/// A border that repeats the image's first and last pixels.
+template <Padding padding>
+struct ReplicatePad {
+    static constexpr PadParams params{.padding = padding, .mode = PadMode::edge};
+};
 /// Channels of zeros before the first and after the last.
 template <int front, int back>
 struct ChannelPad {
@@ -183,9 +238,43 @@ template <int groups>
 struct ChannelShuffle {
     static constexpr ChannelShuffleParams params{groups};
 };
-template <int first, int last>
+/// The channels [first, last), or so many rows (Axis::h) or columns (Axis::w).
+template <int first, int last, Axis axis = Axis::c>
 struct Slice {
-    static constexpr SliceParams params{first, last};
+    static constexpr SliceParams params{first, last, axis};
+};
+/// The same elements, in chw order, as C x H x W.
+template <int C, int H, int W>
+struct Reshape {
+    static constexpr ReshapeParams params{Shape{.c = C, .h = H, .w = W}};
+};
+/// The image in another size, as PyTorch's interpolate. Options: Bilinear (default: the nearest pixel), AlignCorners.
+template <Extent size, class... Options>
+struct Resize {
+private:
+    static constexpr void apply(ResizeParams& params, Bilinear) {
+        params.mode = ResizeMode::linear;
+        if (params.coordinates == ResizeCoordinates::asymmetric) params.coordinates = ResizeCoordinates::half_pixel;
+    }
+    static constexpr void apply(ResizeParams& params, AlignCorners) {
+        params.coordinates = ResizeCoordinates::align_corners;
+    }
+    template <class Other>
+    static constexpr void apply(ResizeParams&, Other) {
+        static_assert(sizeof(Other) == 0,
+                      "primsel: Resize and Upsample have no such option; they have Bilinear and AlignCorners: see "
+                      "docs/layer/layers.md");
+    }
+
+public:
+    static constexpr ResizeParams params = [] {
+        ResizeParams result{
+            .size = size, .coordinates = ResizeCoordinates::asymmetric, .rounding = ResizeRounding::floor};
+        (apply(result, Options{}), ...);
+        static_assert((std::same_as<Options, Bilinear> || ...) || !(std::same_as<Options, AlignCorners> || ...),
+                      "primsel: AlignCorners goes with Bilinear: see docs/layer/layers.md");
+        return result;
+    }();
 };
 }  // namespace layer
 

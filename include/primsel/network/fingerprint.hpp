@@ -52,7 +52,9 @@ public:
     void add(ActivationParams const& p) { add(p.kind), add(p.alpha), add(p.beta); }
     void add(LrnParams const& p) { add(p.size), add(p.alpha), add(p.beta), add(p.k); }
     void add(BatchNormParams const& p) { add(p.epsilon); }
-    void add(ScaleParams const&) {}
+    void add(ScaleParams const& p) {
+        if (p.known) add(p.factor), add(p.shift);
+    }
     void add(DenseParams const& p) { add(p.k), add(p.bias), add(p.clamp); }
     void add(SoftmaxParams const& p) { add(p.axis); }
     void add(AddParams const& p) { add(p.clamp); }
@@ -62,7 +64,10 @@ public:
     void add(PadParams const& p) { add(p.padding), add(p.value), add(p.mode), add(p.front), add(p.back); }
     void add(ChannelShuffleParams const& p) { add(p.groups); }
     void add(SliceParams const& p) { add(p.first), add(p.last), add(p.axis); }
-    void add(ConstantParams const& p) { add(p.shape); }
+    void add(ConstantParams const& p) {
+        add(p.shape);
+        if (p.parameter) add(p.parameter);
+    }
     void add(ReshapeParams const& p) { add(p.shape); }
     void add(AsStridedParams const& p) {
         add(p.dims.rank());
@@ -76,6 +81,7 @@ public:
         add(p.size), add(p.mode), add(p.coordinates), add(p.rounding), add(p.scale_h), add(p.scale_w);
     }
     void add(MaxPoolIndicesParams const& p) { add(p.pool); }
+    void add(TopKParams const& p) { add(p.k), add(p.largest), add(p.positions); }
     void add(ConvTransposeParams const& p) {
         add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.extra_h), add(p.extra_w);
         add(p.groups), add(p.bias);

@@ -16,11 +16,26 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-[[nodiscard]] inline std::string_view kind(AnyLayer const& layer) {
+[[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
     return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
 }
 [[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
     return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
+}
+/// What a fault means for the layer: of an impossible parameter, which one it is; and the shape that the layer asks
+/// for.
+[[nodiscard]] inline std::string message(AnyLayer const& layer, Fault fault) {
+    std::string text(message(fault));
+    if (fault != Fault::impossible_parameter && fault != Fault::too_large) return text;
+    std::visit(
+        [&]<class Params>([[maybe_unused]] Params const& params) {
+            if constexpr (requires { params.impossible(); }) {
+                if (fault == Fault::impossible_parameter) text = params.impossible();
+            }
+            if constexpr (requires { params.shape; }) text += join("; the shape is ", params.shape);
+        },
+        layer);
+    return text;
 }
 [[nodiscard]] inline Shape output(AnyLayer const& layer, std::span<const Shape> inputs) {
     return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
@@ -64,11 +79,14 @@ public:
             if (input >= nodes_.size()) fail("graph: layer ", name, " reads a layer that does not come before it");
             shapes.push_back(nodes_[input].shape);
         }
-        if (const Fault fault = primsel::check(layer, shapes); fault != Fault::none) {
+        Fault fault = primsel::check(layer, shapes);
+        const bool batched = fault == Fault::none && too_large(output(layer, shapes));
+        if (batched) fault = Fault::too_large;
+        if (fault != Fault::none) {
             std::string list;
             for (Shape const& shape : shapes) list += (list.empty() ? "" : ", ") + to_string(shape);
             fail("graph: layer ", name, " (", kind(layer), ") on ", list.empty() ? "nothing" : list, ": ",
-                 message(fault));
+                 message(layer, fault), batched ? join(", in a batch of ", batch_) : "");
         }
         if (!positions_.emplace(name, nodes_.size()).second) fail("graph: two layers are named ", name);
         const Shape shape = output(layer, shapes);
@@ -145,6 +163,11 @@ public:
     }
 
 private:
+    /// All images of the batch together.
+    [[nodiscard]] bool too_large(Shape const& shape) const {
+        return bounded_product({batch_, shape.c, shape.h, shape.w}) > max_floats;
+    }
+
     int batch_;
     std::vector<Node> nodes_;
     std::vector<std::size_t> outputs_;  // empty: the last node

@@ -3,31 +3,106 @@
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weights.hpp>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// What the values of a weight may be. A variance is positive where no epsilon is added to it. Scales and shifts may be
+/// infinite (masks are), and constants whatever they are.
+enum class WeightValues { finite, not_negative, positive, not_nan, any };
+
 /// The name and dimensions of a weight that a graph needs.
 struct WeightSpec {
     std::string name;
     std::vector<std::int64_t> dims;
+    WeightValues values = WeightValues::finite;
 };
 
 namespace detail {
-inline void add_affine_specs(std::string const& name, bool batch_norm, std::int64_t c, std::vector<WeightSpec>& specs) {
-    specs.push_back({name + ".weight", {c}});
-    specs.push_back({name + ".bias", {c}});
-    if (!batch_norm) return;
+using AffineLayer = decltype(Folded::layer);
+
+inline void add_affine_specs(std::string const& name, AffineLayer const& layer, std::int64_t c,
+                             std::vector<WeightSpec>& specs) {
+    const auto* scale = std::get_if<ScaleParams>(&layer);
+    if (scale != nullptr && scale->known) return;
+    const auto* batch_norm = std::get_if<BatchNormParams>(&layer);
+    const WeightValues values = batch_norm == nullptr ? WeightValues::not_nan : WeightValues::finite;
+    specs.push_back({name + ".weight", {c}, values});
+    specs.push_back({name + ".bias", {c}, values});
+    if (batch_norm == nullptr) return;
     specs.push_back({name + ".running_mean", {c}});
-    specs.push_back({name + ".running_var", {c}});
+    specs.push_back(
+        {name + ".running_var", {c}, batch_norm->epsilon > 0.0F ? WeightValues::not_negative : WeightValues::positive});
 }
+
+/// Whether no value is NaN or infinite: in one pass that compilers vectorise, for at start-up it reads all weights.
+[[nodiscard]] inline bool all_finite(std::span<const float> values) {
+    constexpr std::size_t lanes = 16;
+    constexpr std::uint32_t magnitude = 0x7fffffff, infinite = 0x7f800000;
+    std::array<std::uint32_t, lanes> largest{}, bits{};
+    const std::size_t whole = values.size() / lanes * lanes;
+    for (std::size_t i = 0; i < whole; i += lanes) {
+        std::memcpy(bits.data(), values.data() + i, sizeof(bits));
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            largest[lane] = std::max(largest[lane], bits[lane] & magnitude);
+        }
+    }
+    for (const float value : values.subspan(whole)) {
+        largest[0] = std::max(largest[0], std::bit_cast<std::uint32_t>(value) & magnitude);
+    }
+    return *std::max_element(largest.begin(), largest.end()) < infinite;
+}
+
+/// What is wrong with a value; "" where nothing is.
+[[nodiscard]] inline std::string_view fault_of(float value, WeightValues values) {
+    if (values == WeightValues::any) return "";
+    if (std::isnan(value)) return "not a number";
+    if (values == WeightValues::not_nan) return "";
+    if (std::isinf(value)) return "not finite";
+    if (values == WeightValues::not_negative && value < 0.0F) return "negative variance";
+    if (values == WeightValues::positive && value <= 0.0F) return "variance without epsilon that is not positive";
+    return "";
+}
+
+/// "[3, 0, 1, 2]": the place of a value of so many dimensions.
+[[nodiscard]] inline std::string place_of(std::size_t at, std::vector<std::int64_t> const& dims) {
+    std::string text;
+    for (std::size_t i = dims.size(); i-- > 0;) {
+        const auto dim = static_cast<std::size_t>(dims[i]);
+        text.insert(0, (i == 0 ? "" : ", ") + std::to_string(at % dim));
+        at /= dim;
+    }
+    return '[' + text + ']';
+}
+
+/// Of the first value that the weight may not have: a line, or nothing.
+[[nodiscard]] inline std::string value_fault(WeightSpec const& spec, std::span<const float> values) {
+    const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
+    if (spec.values == WeightValues::any || (!variance && all_finite(values))) return "";
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::string_view fault = fault_of(values[i], spec.values);
+        if (!fault.empty()) return join("\n  ", fault, ": ", spec.name, place_of(i, spec.dims), " is ", values[i]);
+    }
+    return "";
+}
+
 }  // namespace detail
+
+/// The name of a constant's weight.
+[[nodiscard]] inline std::string constant_weight(Node const& node) {
+    return std::get<ConstantParams>(node.layer).parameter ? node.name : node.name + ".value";
+}
 
 /// All weights that the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
 [[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph) {
@@ -48,21 +123,33 @@ inline void add_affine_specs(std::string const& name, bool batch_norm, std::int6
                  {graph[node.inputs[0]].shape.c, k / transpose->groups, transpose->kernel.h, transpose->kernel.w}});
             if (transpose->bias) specs.push_back({node.name + ".bias", {k}});
         } else if (std::holds_alternative<ConstantParams>(node.layer)) {
-            specs.push_back({node.name + ".value", {k, node.shape.h, node.shape.w}});
-        } else if (std::holds_alternative<BatchNormParams>(node.layer)) {
-            detail::add_affine_specs(node.name, true, k, specs);
-        } else if (std::holds_alternative<ScaleParams>(node.layer)) {
-            detail::add_affine_specs(node.name, false, k, specs);
+            const bool trained = std::get<ConstantParams>(node.layer).parameter;
+            specs.push_back({constant_weight(node),
+                             {k, node.shape.h, node.shape.w},
+                             trained ? WeightValues::finite : WeightValues::any});
+        } else if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) {
+            detail::add_affine_specs(node.name, *batch_norm, k, specs);
+        } else if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) {
+            detail::add_affine_specs(node.name, *scale, k, specs);
         }
-        for (Folded const& folded : node.folded) {
-            detail::add_affine_specs(folded.name, std::holds_alternative<BatchNormParams>(folded.layer), k, specs);
-        }
+        for (Folded const& folded : node.folded) detail::add_affine_specs(folded.name, folded.layer, k, specs);
     }
     return specs;
 }
 
-/// Throws error when a weight is missing or misshapen, or when there are weights that the graph does not know: all of
-/// them in one message.
+namespace detail {
+/// Whether a weight has the dimensions that are needed. A constant's c x h x w may lack ones at the end, as PyTorch's
+/// parameters of a value a channel do.
+[[nodiscard]] inline bool same_extents(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+    if (b.size() != 3) return std::ranges::equal(a, b);
+    while (!a.empty() && a.back() == 1) a = a.first(a.size() - 1);
+    while (!b.empty() && b.back() == 1) b = b.first(b.size() - 1);
+    return std::ranges::equal(a, b);
+}
+}  // namespace detail
+
+/// Throws error when a weight is missing or misshapen, when one of its values would make every result NaN or infinite
+/// (see WeightValues), or when there are weights that the graph does not know: all of them in one message.
 inline void check_weights(Graph const& graph, Weights const& weights, std::string_view source = "weights") {
     std::string faults;
     std::size_t known = 0;
@@ -72,9 +159,11 @@ inline void check_weights(Graph const& graph, Weights const& weights, std::strin
         const WeightTensor* tensor = weights.find(spec.name);
         if (tensor == nullptr) {
             faults += "\n  missing: " + spec.name + " (" + to_string(spec.dims) + ")";
-        } else if (tensor->dims != spec.dims) {
+        } else if (!detail::same_extents(tensor->dims, spec.dims)) {
             faults += "\n  wrong shape: " + spec.name + " is " + to_string(tensor->dims) + ", the layer needs " +
                       to_string(spec.dims);
+        } else if (const std::string fault = detail::value_fault(spec, tensor->values); !fault.empty()) {
+            faults += fault;
         } else {
             ++known;
         }
@@ -107,8 +196,15 @@ private:
 namespace detail {
 
 /// The factor and shift of each channel of a batch norm or scale.
-inline void affine(std::string const& name, const BatchNormParams* batch_norm, Weights const& weights,
+inline void affine(std::string const& name, AffineLayer const& layer, std::size_t c, Weights const& weights,
                    std::vector<double>& factor, std::vector<double>& shift) {
+    const auto* batch_norm = std::get_if<BatchNormParams>(&layer);
+    const auto* known = std::get_if<ScaleParams>(&layer);
+    if (known != nullptr && known->known) {
+        factor.assign(c, static_cast<double>(known->factor));
+        shift.assign(c, static_cast<double>(known->shift));
+        return;
+    }
     const auto scale = weights.at(name + ".weight").values, bias = weights.at(name + ".bias").values;
     factor.assign(scale.begin(), scale.end());
     shift.assign(bias.begin(), bias.end());
@@ -125,24 +221,27 @@ inline void affine(std::string const& name, const BatchNormParams* batch_norm, W
 /// The weights of one node of a graph, for which check_weights has found no fault.
 [[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights) {
     std::vector<double> factor, shift;
-    const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer);
-    if (batch_norm != nullptr || std::holds_alternative<ScaleParams>(node.layer)) {
-        detail::affine(node.name, batch_norm, weights, factor, shift);
-        return {std::vector<float>(factor.begin(), factor.end()), std::vector<float>(shift.begin(), shift.end())};
-    }
+    const auto k = static_cast<std::size_t>(node.shape.c);
+    const auto alone = [&](detail::AffineLayer const& layer) {
+        detail::affine(node.name, layer, k, weights, factor, shift);
+        return PreparedWeights{std::vector<float>(factor.begin(), factor.end()),
+                               std::vector<float>(shift.begin(), shift.end())};
+    };
+    if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) return alone(*batch_norm);
+    if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) return alone(*scale);
     if (std::holds_alternative<ConstantParams>(node.layer)) {
-        return {weights.at(node.name + ".value").values, std::span<const float>()};
+        return {weights.at(constant_weight(node)).values, std::span<const float>()};
     }
     const std::span<const float> kernel = weights.at(node.name + ".weight").values;
     const WeightTensor* own_bias = weights.find(node.name + ".bias");
     const std::span<const float> bias = own_bias == nullptr ? std::span<const float>() : own_bias->values;
     if (node.folded.empty()) return {kernel, bias};
 
-    const auto k = static_cast<std::size_t>(node.shape.c), depth = kernel.size() / k;
+    const std::size_t depth = kernel.size() / k;
     std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
     shifts.resize(k, 0.0);
     for (Folded const& folded : node.folded) {
-        detail::affine(folded.name, std::get_if<BatchNormParams>(&folded.layer), weights, factor, shift);
+        detail::affine(folded.name, folded.layer, k, weights, factor, shift);
         for (std::size_t i = 0; i < k; ++i) {
             factors[i] *= factor[i];
             shifts[i] = shifts[i] * factor[i] + shift[i];

@@ -217,7 +217,10 @@ private:
         if ((conv == nullptr && dense == nullptr) || !read_once(before) || free_clamp(before) == nullptr) return false;
         if (conv != nullptr && conv->residual) return false;
         Folded folded{nodes_[i].name, ScaleParams{}};
-        if (batch_norm != nullptr) folded.layer = *batch_norm;
+        if (batch_norm != nullptr)
+            folded.layer = *batch_norm;
+        else
+            folded.layer = *as<ScaleParams>(i);
         absorb(i);
         nodes_[i].folded.push_back(std::move(folded));
         return true;

@@ -4,6 +4,8 @@
 #include <primsel/op/detail/elements.hpp>
 #include <primsel/op/op.hpp>
 
+#include <cmath>
+
 namespace primsel::inline PRIMSEL_ABI {
 
 template <>
@@ -11,27 +13,7 @@ struct Op<ActivationParams> {
     static constexpr bool in_place = true;
 
     [[nodiscard]] static double operations(ActivationParams const& params, std::span<const Shape>, Shape output) {
-        const auto size = static_cast<double>(output.size());
-        switch (params.kind) {
-            case ActivationKind::relu:
-                return size;
-            case ActivationKind::relu6:
-            case ActivationKind::leaky_relu:
-                return 2 * size;
-            case ActivationKind::hard_swish:
-                return 5 * size;
-            case ActivationKind::clip:
-                return 2 * size;
-            case ActivationKind::hard_sigmoid:
-                return 4 * size;
-            case ActivationKind::sqrt:
-                return 10 * size;
-            case ActivationKind::sigmoid:
-            case ActivationKind::elu:
-            case ActivationKind::tanh:
-                return 20 * size;
-        }
-        return 0;
+        return operations_each(params) * static_cast<double>(output.size());
     }
 
     template <class Arch, StridedLayout L>
@@ -40,6 +22,43 @@ struct Op<ActivationParams> {
     }
 
 private:
+    static double operations_each(ActivationParams const& params) {
+        switch (params.kind) {
+            case ActivationKind::relu:
+            case ActivationKind::abs:
+            case ActivationKind::floor:
+            case ActivationKind::ceil:
+            case ActivationKind::round:
+            case ActivationKind::truncate:
+                return 1;
+            case ActivationKind::relu6:
+            case ActivationKind::leaky_relu:
+            case ActivationKind::clip:
+                return 2;
+            case ActivationKind::hard_sigmoid:
+            case ActivationKind::sign:
+                return 4;
+            case ActivationKind::hard_swish:
+                return 5;
+            case ActivationKind::sqrt:
+                return 10;
+            case ActivationKind::sigmoid:
+            case ActivationKind::elu:
+            case ActivationKind::tanh:
+            case ActivationKind::exp:
+            case ActivationKind::log:
+                return 20;
+            case ActivationKind::erf:
+            case ActivationKind::softplus:
+                return 40;
+            case ActivationKind::power:
+                return is_product(params.alpha) ? 2 : 300;
+            default:  // element by element
+                return 300;
+        }
+    }
+    static bool is_product(float exponent) { return exponent == 2.0F || exponent == 3.0F; }
+
     template <class Arch>
     static void elements(ActivationParams const& params, OpArgs const& args) noexcept {
         using V = Floats<Arch>;
@@ -80,6 +99,70 @@ private:
                 return each([](V const& x) { return detail::square_root<Arch>(x); });
             case ActivationKind::hard_swish:
                 return each([](V const& x) { return x * clamp<Arch>(x + V(3.0F), V(0.0F), V(6.0F)) * V(1.0F / 6.0F); });
+            case ActivationKind::exp:
+                return each([](V const& x) { return xsimd::exp(x); });
+            case ActivationKind::log:
+                return each([](V const& x) { return log<Arch>(x); });
+            case ActivationKind::abs:
+                return each([](V const& x) { return xsimd::abs(x); });
+            case ActivationKind::sign:
+                return each([](V const& x) {
+                    const V below = xsimd::select(x < V(0.0F), V(-1.0F), x);
+                    return xsimd::select(x > V(0.0F), V(1.0F), below);
+                });
+            case ActivationKind::floor:
+                return each([](V const& x) { return xsimd::floor(x); });
+            case ActivationKind::ceil:
+                return each([](V const& x) { return xsimd::ceil(x); });
+            case ActivationKind::round:
+                return each([](V const& x) { return xsimd::nearbyint(x); });
+            case ActivationKind::truncate:
+                return each([](V const& x) { return xsimd::trunc(x); });
+            case ActivationKind::erf:
+                return each([](V const& x) { return xsimd::erf(x); });
+            case ActivationKind::softplus:
+                // Neither exp overflows nor is 1 lost beside it.
+                return each(
+                    [](V const& x) { return max<Arch>(V(0.0F), x) + xsimd::log1p(xsimd::exp(-xsimd::abs(x))); });
+            case ActivationKind::power:
+                if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
+                if (params.alpha == 3.0F) return each([](V const& x) { return x * x * x; });
+                return each([exponent = params.alpha](V const& x) {
+                    return detail::lane_by_lane<Arch>(x, V(exponent), [](float a, float b) { return std::pow(a, b); });
+                });
+            default:
+                // Rare in networks: element by element.
+                return each([function = scalar(params.kind)](V const& x) {
+                    return detail::lane_by_lane<Arch>(x, x, [=](float a, float) { return function(a); });
+                });
+        }
+    }
+
+    using Scalar = float (*)(float);
+    static Scalar scalar(ActivationKind kind) noexcept {
+        switch (kind) {
+            case ActivationKind::sin:
+                return [](float x) { return std::sin(x); };
+            case ActivationKind::cos:
+                return [](float x) { return std::cos(x); };
+            case ActivationKind::tan:
+                return [](float x) { return std::tan(x); };
+            case ActivationKind::asin:
+                return [](float x) { return std::asin(x); };
+            case ActivationKind::acos:
+                return [](float x) { return std::acos(x); };
+            case ActivationKind::atan:
+                return [](float x) { return std::atan(x); };
+            case ActivationKind::sinh:
+                return [](float x) { return std::sinh(x); };
+            case ActivationKind::cosh:
+                return [](float x) { return std::cosh(x); };
+            case ActivationKind::asinh:
+                return [](float x) { return std::asinh(x); };
+            case ActivationKind::acosh:
+                return [](float x) { return std::acosh(x); };
+            default:
+                return [](float x) { return std::atanh(x); };
         }
     }
 };

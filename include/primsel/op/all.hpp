@@ -21,6 +21,7 @@
 #include <primsel/op/reshape.hpp>
 #include <primsel/op/resize.hpp>
 #include <primsel/op/softmax.hpp>
+#include <primsel/op/top_k.hpp>
 
 #include <variant>
 

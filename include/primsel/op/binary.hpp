@@ -8,6 +8,7 @@
 #include <primsel/tensor/layout.hpp>
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -18,8 +19,12 @@ template <>
 struct Op<BinaryParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(BinaryParams const&, std::span<const Shape>, Shape output) {
-        return static_cast<double>(output.size());
+    [[nodiscard]] static double operations(BinaryParams const& params, std::span<const Shape>, Shape output) {
+        const double each = params.kind == BinaryKind::power       ? 300
+                            : params.kind == BinaryKind::modulo    ? 60
+                            : params.kind == BinaryKind::remainder ? 60
+                                                                   : 1;
+        return each * static_cast<double>(output.size());
     }
 
     template <class Arch, StridedLayout L>
@@ -72,7 +77,41 @@ private:
             case BinaryKind::prelu:
                 return any<Arch>(kind, args, axes, image,
                                  [](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
+            case BinaryKind::minimum:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return -detail::max_or_nan<Arch>(-a, -b); });
+            case BinaryKind::maximum:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return detail::max_or_nan<Arch>(a, b); });
+            case BinaryKind::equal:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a == b); });
+            case BinaryKind::greater:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a > b); });
+            case BinaryKind::greater_or_equal:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a >= b); });
+            case BinaryKind::keep:
+                return rows<Arch>(args, axes,
+                                  [](V const& a, V const& b) { return xsimd::select(a == V(0.0F), V(0.0F), b); });
+            case BinaryKind::power:
+            case BinaryKind::modulo:
+            case BinaryKind::remainder:
+                return rows<Arch>(args, axes, [function = scalar(kind)](V const& a, V const& b) {
+                    return detail::lane_by_lane<Arch>(a, b, function);
+                });
         }
+    }
+
+    template <class Arch, class Mask>
+    static Floats<Arch> truth(Mask const& mask) {
+        return xsimd::select(mask, Floats<Arch>(1.0F), Floats<Arch>(0.0F));
+    }
+
+    using Scalar = float (*)(float, float);
+    static Scalar scalar(BinaryKind kind) noexcept {
+        if (kind == BinaryKind::power) return [](float a, float b) { return std::pow(a, b); };
+        if (kind == BinaryKind::remainder) return [](float a, float b) { return std::fmod(a, b); };
+        return [](float a, float b) {
+            const float rest = std::fmod(a, b);
+            return rest != 0.0F && (rest < 0.0F) != (b < 0.0F) ? rest + b : rest;
+        };
     }
 
     template <class Arch, class F>

@@ -35,7 +35,8 @@ private:
     static void one_row(PoolParams const& p, OpArgs const& args, std::size_t row) noexcept {
         const Shape in = args.src_shape[0], out = args.dst_shape;
         const auto h = static_cast<std::size_t>(out.h), w = static_cast<std::size_t>(out.w);
-        const std::size_t channel = row / h * in.pixels();  // where it starts in the batch
+        const std::size_t channel = row / h * in.pixels();  // where it starts among these images
+        const std::size_t before = args.first_image * in.size();
         const float* src = args.src[0] + channel;
         const int top = static_cast<int>(row % h) * p.stride.h - p.padding.top;
         for (std::size_t x = 0; x < w; ++x) {
@@ -52,7 +53,7 @@ private:
                     if (first || src[at] > src[best] || (src[at] != src[at] && src[best] == src[best])) best = at;
                 }
             }
-            args.dst[row * w + x] = best == in.pixels() ? -1.0F : static_cast<float>(channel + best);
+            args.dst[row * w + x] = best == in.pixels() ? -1.0F : static_cast<float>(before + channel + best);
         }
     }
 };

@@ -18,6 +18,8 @@ struct OpArgs {
     float* dst = nullptr;
     Shape dst_shape;
     int batch = 1;
+    /// Where the first of them stands among all images of a run, which may come one by one.
+    std::size_t first_image = 0;
     /// What pack wrote; null for an op without weights.
     const float* weights = nullptr;
     ExecutorRef executor;

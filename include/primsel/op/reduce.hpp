@@ -6,6 +6,7 @@
 #include <primsel/op/op.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -26,11 +27,53 @@ struct Op<ReduceParams> {
 private:
     template <class Arch>
     static void along(ReduceKind kind, detail::AxisView view, OpArgs const& args) noexcept {
-        if (kind == ReduceKind::max) {
+        if (kind == ReduceKind::arg_max) {
+            positions<Arch>(view, args);
+        } else if (kind == ReduceKind::max) {
             lines<Arch, detail::Maximum>(view, 1.0F, args);
         } else {
             lines<Arch, detail::Average>(view, kind == ReduceKind::mean ? static_cast<float>(view.count) : 1.0F, args);
         }
+    }
+
+    template <class Arch>
+    static void positions(detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t count = view.count, inner = view.inner, strips = (inner + lanes<Arch> - 1) / lanes<Arch>;
+        detail::for_ranges(args.executor, view.outer * strips, count * std::min<std::size_t>(inner, lanes<Arch>),
+                           [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t outer = item / strips, begin = item % strips * lanes<Arch>;
+                                   const float* from = src + outer * count * inner + begin;
+                                   float* to = dst + outer * inner + begin;
+                                   if (inner == 1) {
+                                       *to = position_in_row(from, count);
+                                   } else {
+                                       positions_of_lines<Arch>(count, inner, inner - begin, from, to);
+                                   }
+                               }
+                           });
+    }
+    static float position_in_row(const float* row, std::size_t count) noexcept {
+        std::size_t best = 0;
+        float largest = -std::numeric_limits<float>::infinity();
+        for (std::size_t i = 0; i < count; ++i) {
+            if (row[i] > largest) best = i, largest = row[i];
+        }
+        return static_cast<float>(best);
+    }
+    /// Of lines that are neighbours, as many as a vector holds.
+    template <class Arch>
+    static void positions_of_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
+                                   float* dst) noexcept {
+        using V = Floats<Arch>;
+        V largest(-std::numeric_limits<float>::infinity()), best(0.0F);
+        for (std::size_t i = 0; i < count; ++i) {
+            const V value = detail::load_up_to<Arch>(src + i * inner, lines);
+            const auto larger = value > largest;
+            largest = xsimd::select(larger, value, largest);
+            best = xsimd::select(larger, V(static_cast<float>(i)), best);
+        }
+        detail::store_up_to<Arch>(dst, best, lines);
     }
 
     template <class Arch, class Reduction>

@@ -289,7 +289,7 @@ public:
         for (Phase& phase : one_row.phases) {
             phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
         }
-        return Work{}.append(one_row, s.taps() * s.out_h());
+        return Work{}.append(one_row, 1.0 * s.taps() * s.out_h());
     }
 
 private:

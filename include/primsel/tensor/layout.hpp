@@ -10,17 +10,43 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// Where the element (c, h, w) of an image of a Shape lies. A layout is an empty type:
-/// - name: unique among the layouts used together;
+/// - name: constexpr, and unique among the layouts used together;
 /// - size(shape): floats that an image occupies, padding included;
 /// - offset(shape, coord): injective into [0, size(shape)).
 ///
-/// chw, hcw and hwc below model it; so may a blocked layout of the user's (examples/blocked_layout.cpp).
+/// chw, hcw and hwc below model it; so may a blocked layout of the user's (docs/tensor/layout.md).
 template <class L>
 concept Layout = requires(Shape shape, Coord coord) {
     { L::name } -> std::convertible_to<std::string_view>;
     { L::size(shape) } -> std::same_as<std::size_t>;
     { L::offset(shape, coord) } -> std::same_as<std::size_t>;
 };
+
+namespace detail {
+
+template <class List>
+inline constexpr bool distinct_names = true;
+template <class First, class... Rest>
+inline constexpr bool distinct_names<TypeList<First, Rest...>> =
+    ((std::string_view(First::name) != std::string_view(Rest::name)) && ...) && distinct_names<TypeList<Rest...>>;
+
+template <class List>
+inline constexpr bool all_layouts = false;
+template <class... L>
+inline constexpr bool all_layouts<TypeList<L...>> = (Layout<L> && ...);
+template <class List>
+concept SoundLayouts = all_layouts<List> && distinct_names<List>;
+
+/// Says where a type is listed as a layout that it is none, or that two have one name.
+template <class List>
+struct CheckLayouts {
+    static_assert(all_layouts<List>, "primsel: a type among the layouts is not a Layout; see docs/tensor/layout.md");
+    static_assert(!all_layouts<List> || SoundLayouts<List>,
+                  "primsel: two of the layouts have the same name; see docs/tensor/layout.md");
+    static constexpr bool value = true;
+};
+
+}  // namespace detail
 
 /// Floats between neighbours along each axis.
 struct Strides {

@@ -3,6 +3,8 @@
 #include <primsel/core/config.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -19,6 +21,28 @@ struct Shape {
     }
     friend constexpr bool operator==(Shape const&, Shape const&) = default;
 };
+
+/// The one bound on sizes. No extent of a tensor with its padding, no size among a layer's parameters, no number of
+/// pixels under a kernel or window and none of values that an element sums over exceeds max_extent: a few of them add
+/// up within an int. No tensor, all images of a batch together, and nothing that a layer makes on its way exceeds
+/// max_floats: small multiples of it, in bytes, fit a size_t. Each layer's check and Graph::add refuse what is larger.
+inline constexpr int max_extent = 1 << 29;
+inline constexpr std::int64_t max_floats = std::int64_t{1} << 45;
+
+/// The product of factors that are not negative; max_floats + 1 where it is larger than max_floats.
+[[nodiscard]] constexpr std::int64_t bounded_product(std::initializer_list<std::int64_t> factors) {
+    std::int64_t product = 1;
+    for (const std::int64_t factor : factors) {
+        if (factor == 0) return 0;
+        product = product > max_floats / factor ? max_floats + 1 : product * factor;
+    }
+    return product;
+}
+/// Whether extents of at least 1 keep to the bound.
+[[nodiscard]] constexpr bool within_bounds(std::int64_t c, std::int64_t h, std::int64_t w) {
+    return c <= max_extent && h <= max_extent && w <= max_extent && bounded_product({c, h, w}) <= max_floats;
+}
+[[nodiscard]] constexpr bool within_bounds(Shape const& shape) { return within_bounds(shape.c, shape.h, shape.w); }
 
 /// A place in a Shape.
 struct Coord {

@@ -96,6 +96,16 @@ PRIMSEL_INLINE float fold_lanes(Floats<Arch> const& value, F const& f) {
     return lane[0];
 }
 
+/// f of each pair of lanes: for functions that have no vectors.
+template <class Arch, class F>
+Floats<Arch> lane_by_lane(Floats<Arch> const& a, Floats<Arch> const& b, F const& f) noexcept {
+    alignas(64) float left[lanes<Arch>], right[lanes<Arch>];
+    store<Arch>(left, a);
+    store<Arch>(right, b);
+    for (int i = 0; i < lanes<Arch>; ++i) left[i] = f(left[i], right[i]);
+    return load<Arch>(left);
+}
+
 /// sqrt(x), rounded correctly.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> square_root(Floats<Arch> const& x) {

@@ -11,8 +11,9 @@ namespace primsel::inline PRIMSEL_ABI::zoo::detail {
 template <class Width, int channels>
 inline constexpr int wide = [] {
     static_assert(Width::num > 0, "primsel: a network's width is positive");
-    static_assert(channels * Width::num % Width::den == 0, "primsel: this width leaves a fraction of a channel");
-    return static_cast<int>(channels * Width::num / Width::den);
+    constexpr bool is_whole = channels * Width::num % Width::den == 0;
+    static_assert(is_whole, "primsel: this width leaves a fraction of a channel");
+    return is_whole ? static_cast<int>(channels * Width::num / Width::den) : channels;
 }();
 
 /// The same rounded to a multiple of 8, but up where that would take more than a tenth (Sandler et al. 2018, in the

@@ -1,4 +1,4 @@
-// expect: primsel: this layer has an impossible parameter
+// expect: primsel: this layer's stride is below 1
 #include <primsel/network/network.hpp>
 
 using namespace primsel::layer;

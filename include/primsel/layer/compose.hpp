@@ -1,0 +1,42 @@
+// What network types are put together with: layers one after the other, beside each other, and by a name.
+#pragma once
+
+#include <primsel/core/fixed_string.hpp>
+#include <primsel/layer/combine.hpp>
+
+namespace primsel::inline PRIMSEL_ABI::layer {
+
+/// Layers one after the other.
+template <class... Layers>
+struct Path {};
+/// The sum of branches that all read the same input; each is a layer or a Path. An empty Path is the input itself.
+template <class... Branches>
+struct Sum {};
+/// The channels of the branches, one after the other.
+template <class... Branches>
+struct Concat {};
+/// An elementwise function of two branches. Along each of c, h and w they are equally long, or one of them has a single
+/// element there that meets all of the other's.
+template <BinaryKind kind, class... Branches>
+struct Binary {};
+/// The product of two branches.
+template <class... Branches>
+using Product = Binary<BinaryKind::multiply, Branches...>;
+/// The layers' result plus their input (He et al. 2016).
+template <class... Layers>
+using Residual = Sum<Path<Layers...>, Path<>>;
+/// The input times the layers' result, which may have a single element a channel or a pixel: squeeze-and-excite (Hu et
+/// al. 2018), and functions such as x * sigmoid(x).
+template <class... Layers>
+using Gated = Product<Path<>, Path<Layers...>>;
+/// A name for a layer, or a prefix for the names of the layers in a Path, Sum, Concat or Product: `stem`,
+/// `block.conv1`. Without one, layers are named by their kind and count: `conv1`, `conv2`; so are sums: `sum1.conv1`.
+/// An empty name is no prefix: the layers inside are named as those around them.
+template <FixedString name, class Layer>
+struct Named {};
+/// Layers that make one together. The last bears the name of the whole, those before it are named inside: `norm`,
+/// `norm.reduce_mean1`. Without a name, it is named by its kind and count.
+template <FixedString kind, class Last, class... Before>
+struct Whole {};
+
+}  // namespace primsel::inline PRIMSEL_ABI::layer

@@ -1,0 +1,133 @@
+// Layer types that are made of others: what one of PyTorch's modules computes takes several layers of the graph.
+#pragma once
+
+#include <primsel/layer/activation.hpp>
+#include <primsel/layer/compose.hpp>
+#include <primsel/layer/conv.hpp>
+#include <primsel/layer/input.hpp>
+#include <primsel/layer/norm.hpp>
+#include <primsel/layer/pool.hpp>
+#include <primsel/layer/reshape.hpp>
+
+#include <cstddef>
+#include <ratio>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI::layer {
+
+namespace detail {
+
+/// (x - mean) / sqrt(variance + Epsilon) along an axis.
+template <Axis axis, class Epsilon>
+using Normalized =
+    Path<Binary<BinaryKind::subtract, Path<>, Reduce<ReduceKind::mean, axis>>,
+         Binary<BinaryKind::divide, Path<>,
+                Path<Product<Path<>, Path<>>, Reduce<ReduceKind::mean, axis>, ScaleBy<std::ratio<1>, Epsilon>, Sqrt>>>;
+
+/// What stands in the place of a layer whose groups do not divide the channels says so: it has the same fault.
+template <int groups, Shape in, class Layer>
+using IfGroupsDivide =
+    std::conditional_t<(groups > 0 && in.c % (groups > 0 ? groups : 1) == 0), Layer, ChannelShuffle<groups>>;
+
+/// The same over groups of channels and all pixels.
+template <int groups, class Epsilon, Shape in>
+using NormalizedGroups =
+    IfGroupsDivide<groups, in,
+                   Path<Reshape<groups, static_cast<int>(in.size()) / (groups > 0 ? groups : 1), 1>,
+                        Normalized<Axis::h, Epsilon>, Reshape<in.c, in.h, in.w>>>;
+
+template <int factor, Shape in>
+struct PixelShuffleOf {
+    static constexpr AsStridedParams params = [] {
+        const int r = factor, c = in.c / (r * r);
+        const std::ptrdiff_t pixels = std::ptrdiff_t{in.h} * in.w;
+        return AsStridedParams{.dims = {c, in.h, r, in.w, r},
+                               .strides = {r * r * pixels, in.w, r * pixels, 1, pixels},
+                               .offset = 0,
+                               .shape = {.c = c, .h = in.h * r, .w = in.w * r}};
+    }();
+};
+
+}  // namespace detail
+
+/// x * sigmoid(x) (Ramachandran et al. 2017), also known as swish.
+using Silu = Gated<Sigmoid>;
+
+/// The approximation of x * (cumulative normal distribution of x) by a tanh (Hendrycks and Gimpel 2016): PyTorch's
+/// GELU(approximate="tanh"). Written as x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 * x^3)), which is the same.
+using GeluTanh = Gated<Gated<Product<Path<>, Path<>>,
+                             ScaleBy<std::ratio<71'354'816, 1'000'000'000>, std::ratio<1'595'769'122, 1'000'000'000>>>,
+                       Sigmoid>;
+
+namespace detail {
+template <class Kind>
+struct Erf {
+    static constexpr ActivationParams params{Kind::erf};
+};
+}  // namespace detail
+/// x * cumulative normal distribution of x (Hendrycks and Gimpel 2016), by the error function: PyTorch's GELU(). Only
+/// where the error function is a kind of activation.
+template <class Kind = ActivationKind>
+    requires requires { Kind::erf; }
+using Gelu = Gated<ScaleBy<std::ratio<707'106'781, 1'000'000'000>>, detail::Erf<Kind>,
+                   ScaleBy<std::ratio<1, 2>, std::ratio<1, 2>>>;
+
+/// Slope * x below zero, with one trained slope for all channels, or with one for each of them. Weight:
+/// `<name>.weight`, of as many.
+template <int slopes = 1>
+using PRelu = Binary<BinaryKind::prelu, Path<>, Named<"weight", Parameter<slopes>>>;
+
+/// x times a trained factor a channel (Touvron et al. 2021). Weight: `<name>`, of channels x 1 x 1.
+template <FixedString name, int channels>
+using LayerScale = Named<"", Product<Path<>, Named<name, Parameter<channels>>>>;
+
+/// A gate for each channel, worked out from the channels' means by two 1x1 convolutions named fc1 and fc2 (Hu et al.
+/// 2018): x * Gate(fc2(Activation(fc1(mean of x)))).
+template <int channels, int squeezed, class Activation = Relu, class Gate = Sigmoid>
+using SqueezeExcite =
+    Gated<GlobalAvgPool, Named<"fc1", Conv<squeezed, 1>>, Activation, Named<"fc2", Conv<channels, 1>>, Gate>;
+
+/// Of each pixel's channels (Ba et al. 2016): (x - mean) / sqrt(variance + Epsilon) * weight + bias. Weights:
+/// `<name>.weight` and `<name>.bias`, each of c. Epsilon is a std::ratio.
+template <class Epsilon = std::ratio<1, 100'000>>
+using LayerNorm = Whole<"layer_norm", Scale, detail::Normalized<Axis::c, Epsilon>>;
+
+/// The same over each channel's pixels, without weights, as PyTorch's InstanceNorm2d is unless told otherwise; a Scale
+/// after it has those of affine=True.
+template <class Epsilon = std::ratio<1, 100'000>>
+struct InstanceNorm {
+    template <Shape in>
+    using expansion = detail::NormalizedGroups<in.c, Epsilon, in>;
+    static constexpr bool expands = true;
+};
+
+namespace detail {
+template <int groups, class Epsilon>
+struct GroupsOnly {
+    template <Shape in>
+    using expansion = NormalizedGroups<groups, Epsilon, in>;
+    static constexpr bool expands = true;
+};
+}  // namespace detail
+/// The same over so many groups of channels and all pixels (Wu and He 2018). Weights as LayerNorm.
+template <int groups, class Epsilon = std::ratio<1, 100'000>>
+using GroupNorm = Whole<"group_norm", Scale, detail::GroupsOnly<groups, Epsilon>>;
+
+/// The image so many times as high and wide, as PyTorch's Upsample. Options as Resize.
+template <Extent factor, class... Options>
+struct Upsample {
+    template <Shape in>
+    using expansion = Resize<Extent{in.h * factor.h, in.w* factor.w}, Options...>;
+    static constexpr bool expands = true;
+};
+
+/// Blocks of so many rows and columns in place of factor * factor channels (Shi et al. 2016), as PyTorch's
+/// PixelShuffle.
+template <int factor>
+struct PixelShuffle {
+    template <Shape in>
+    using expansion = detail::IfGroupsDivide<factor * factor, in, detail::PixelShuffleOf<factor, in>>;
+    static constexpr bool expands = true;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::layer

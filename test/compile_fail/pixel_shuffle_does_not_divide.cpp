@@ -1,0 +1,10 @@
+// expect: primsel: this layer's groups do not divide the channels
+#include <primsel/network/network.hpp>
+
+using namespace primsel::layer;
+
+#ifdef PRIMSEL_TEST_FIXED
+struct Net : primsel::Network<Input<8, 8, 8>, PixelShuffle<2>> {};
+#else
+struct Net : primsel::Network<Input<6, 8, 8>, PixelShuffle<2>> {};
+#endif
