@@ -88,7 +88,8 @@ TEST_CASE("a file that is damaged, or of another machine, counts as missing and 
     ps::Calibration whole(kernels, folder.path);
     whole.add(sample(3));
     REQUIRE(whole.write());
-    const std::string text(ps::read_file(whole.path()).text());
+    const ps::SharedBytes file = ps::read_file(whole.path());
+    const std::string text(file.text());
     std::string other = text;
     other.replace(other.find("# cpu: ") + 7, 1, "?");
     for (std::string const& damaged :
@@ -111,6 +112,18 @@ TEST_CASE("where nothing can be written nothing is kept") {
         CHECK_FALSE(calibration->write());
         CHECK(calibration->samples().size() == 1);
     }
+}
+
+TEST_CASE("a pipe in its place is left alone, and nobody waits for who reads it") {
+    const Folder folder;
+    ps::Calibration first(kernels, folder.path);
+    fs::create_directories(folder.path);
+    REQUIRE(::mkfifo(first.path().c_str(), 0600) == 0);
+    ps::Calibration second(kernels, folder.path);
+    CHECK(second.samples().empty());
+    second.add(sample(3));
+    CHECK_FALSE(second.write());
+    CHECK(fs::is_fifo(second.path()));
 }
 
 TEST_CASE("the oldest samples are forgotten") {

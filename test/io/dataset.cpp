@@ -54,6 +54,13 @@ TEST_CASE("dataset files: what was appended is there when they are opened again,
           std::string::npos);
 }
 
+TEST_CASE("dataset files: a pipe is refused at once") {
+    const scratch::Folder folder;
+    const std::string pipe = folder.file("pipe");
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    CHECK(error_of([&] { const ps::DatasetFile file(pipe, columns()); }) == pipe + ": cannot write: it is a pipe");
+}
+
 TEST_CASE("dataset files: wherever their writer was stopped, only the row that it wrote is lost") {
     const scratch::Folder folder;
     const std::string path = folder.file("d.csv");

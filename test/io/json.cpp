@@ -271,6 +271,16 @@ TEST_CASE("what JSON cannot say is refused") {
           "JSON: the integer 18446744073709551615 is too large");
 }
 
+TEST_CASE("where strings may be any, JSON says them all, without what a terminal would obey") {
+    const auto text = [](std::string value) { return ps::to_string(Json(std::move(value)), 0, ps::JsonStrings::any); };
+    // Python's json.dumps(os.fsdecode(b"p\xff/\xc3\xa9")), but for the letter that is no control character.
+    CHECK(text("p\xff/\xc3\xa9") == "\"p\\udcff/\xc3\xa9\"");
+    CHECK(text("\"\\") == R"("\"\\")");
+    CHECK(text("\n\x1b\x7f\xc2\x9b\xe2\x80\xae") == R"("\u000a\u001b\u007f\u009b\u202e")");
+    const std::string controls = "\n\x1b\x7f\xc2\x9b\xe2\x80\xae";
+    CHECK(ps::parse_json("t", text(controls)).string() == controls);
+}
+
 TEST_CASE("JSON files go both ways") {
     const scratch::Folder folder;
     const std::string path = folder.file("plan.json");

@@ -85,10 +85,23 @@ TEST_CASE("elements of other types become the nearest floats") {
           "f: element 1 is too large for a float");
 }
 
+TEST_CASE("float16 is read exactly and written to the nearest") {
+    // numpy.save of numpy.array([1.5, -65504, 2**-24, inf], "<f2")
+    const std::string data("\x00\x3e\xff\xfb\x01\x00\x00\x7c", 8);
+    const std::vector<float> values{1.5F, -65504.0F, 0x1p-24F, HUGE_VALF};
+    const ps::NpyArray array = parse(file_of(header_of("<f2", "(4,)"), data));
+    CHECK(array.type == ps::NpyType::float16);
+    CHECK(array.values == values);
+    CHECK(ps::to_npy("f", {4}, values, ps::NpyType::float16).ends_with(data));
+    CHECK(ps::to_string(ps::NpyType::float16) == "float16");
+    const std::vector<float> between{1.0F + 0x1p-11F, 65520.0F};
+    CHECK(parse(ps::to_npy("f", {2}, between, ps::NpyType::float16)).values == std::vector<float>{1.0F, HUGE_VALF});
+}
+
 TEST_CASE("every type reads back as it was written") {
     const std::vector<float> values{0.0F, 1.0F, 200.0F};
-    for (const auto type :
-         {ps::NpyType::float32, ps::NpyType::float64, ps::NpyType::int64, ps::NpyType::int32, ps::NpyType::uint8}) {
+    for (const auto type : {ps::NpyType::float32, ps::NpyType::float64, ps::NpyType::int64, ps::NpyType::int32,
+                            ps::NpyType::uint8, ps::NpyType::float16}) {
         CAPTURE(ps::to_string(type));
         const ps::NpyArray array = parse(ps::to_npy("f", {3, 1}, values, type));
         CHECK(array.type == type);
@@ -175,9 +188,9 @@ TEST_CASE("what the format does not allow is refused, naming the file") {
     CHECK(header_error(header_of("<f4", "(1,)") + "{").ends_with("something follows the dict"));
     CHECK(header_error("{'descr': [('a', '<f4')]}").ends_with("structured elements are not supported"));
     CHECK(header_error(header_of(">f4", "(1,)")).find("big-endian") != std::string::npos);
-    for (const std::string code : {"<f2", "<c8", "|O", "<U4", "", "float32"}) {
+    for (const std::string code : {"<i2", "<c8", "|O", "<U4", "", "float32"}) {
         CHECK(header_error(header_of(code, "(1,)"))
-                  .ends_with("elements " + code + " are not supported; <f4, <f8, <i8, <i4, |u1 and |b1 are"));
+                  .ends_with("elements " + code + " are not supported; <f2, <f4, <f8, <i8, <i4, |u1 and |b1 are"));
     }
     CHECK(header_error(header_of("<f4", "(1)")).ends_with("expected ,"));
     CHECK(header_error(header_of("<f4", "1")).ends_with("expected ("));

@@ -331,6 +331,23 @@ TEST_CASE("each kind of layer") {
     CHECK(nodes_of(ps::BinaryParams{ps::BinaryKind::multiply}, 2) == Strings{"y = Mul(x, x)"});
     CHECK(nodes_of(ps::BinaryParams{ps::BinaryKind::divide}, 2) == Strings{"y = Div(x, x)"});
     CHECK(nodes_of(ps::BinaryParams{ps::BinaryKind::prelu}, 2) == Strings{"y = PRelu(x, x)"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::exp}) == Strings{"y = Exp(x)"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::round}) == Strings{"y = Round(x)"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::softplus}) == Strings{"y = Softplus(x)"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::atanh}) == Strings{"y = Atanh(x)"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::power, 3.0F}) == Strings{"y = Pow(x, y.exponent)"});
+    CHECK(nodes_of(ActivationParams{ActivationKind::truncate}) ==
+          Strings{"y/Sign = Sign(x)", "y/Abs = Abs(x)", "y/Floor = Floor(y/Abs)", "y = Mul(y/Sign, y/Floor)"});
+    CHECK(nodes_of(ps::BinaryParams{ps::BinaryKind::power}, 2) == Strings{"y = Pow(x, x)"});
+    CHECK(nodes_of(ps::BinaryParams{ps::BinaryKind::maximum}, 2) == Strings{"y = Max(x, x)"});
+    CHECK(nodes_of(ps::BinaryParams{ps::BinaryKind::remainder}, 2) == Strings{"y = Mod(x, x) {fmod=1}"});
+    CHECK(nodes_of(ps::BinaryParams{ps::BinaryKind::greater_or_equal}, 2) ==
+          Strings{"y/GreaterOrEqual = GreaterOrEqual(x, x)", "y = Cast(y/GreaterOrEqual) {to=1}"});
+    CHECK(nodes_of(ps::BinaryParams{ps::BinaryKind::keep}, 2) ==
+          Strings{"y/Cast = Cast(x) {to=9}", "y = Where(y/Cast, x, y.zero)"});
+    CHECK(nodes_of(ps::ReduceParams{ps::ReduceKind::arg_max, ps::Axis::h}) ==
+          Strings{"y/ArgMax = ArgMax(x) {axis=2, keepdims=1}", "y = Cast(y/ArgMax) {to=1}"});
+    CHECK(nodes_of(ps::TopKParams{2}) == Strings{"y = TopK(x, y.k) {axis=3, largest=1, sorted=1}"});
     CHECK(nodes_of(ps::FlattenParams{}) == Strings{"y = Flatten(x) {axis=1}"});
     CHECK(nodes_of(ps::DropoutParams{}) == Strings{"y = Dropout(x)"});
     CHECK(nodes_of(ps::ChannelShuffleParams{2}) == Strings{"y/Reshape = Reshape(x, y.shape)",
@@ -500,6 +517,11 @@ TEST_CASE("the size of a resized image, whatever the batch") {
     const Model scaled = exported(one(ps::ResizeParams{.size = {15, 10}, .scale_h = 0.4F, .scale_w = 0.5F}));
     CHECK(scaled.nodes[0].starts_with("y = Resize(x, , y.scales)"));
     CHECK(scaled.initializers.at("y.scales").floats() == std::vector{1.0F, 1.0F, 2.5F, 2.0F});
+    // 10 * 0.7F is 7 in floats and less than that in doubles: readers do either.
+    const Model rounded = exported(one(ps::ResizeParams{.size = {7, 10}, .scale_w = 0.5F}, {.c = 4, .h = 10, .w = 5}));
+    const float factor = rounded.initializers.at("y.scales").floats()[2];
+    CHECK(static_cast<int>(10.0F * factor) == 7);
+    CHECK(static_cast<int>(10.0 * static_cast<double>(factor)) == 7);
 }
 
 TEST_CASE("what depends on the version of the operators") {

@@ -47,10 +47,13 @@ private:
     std::size_t any() { return static_cast<std::size_t>(pick(0, static_cast<int>(graph_.size()) - 1)); }
     ps::Shape shape_of(std::size_t at) const { return graph_[at].shape; }
 
-    /// The new layer's position; none where it does not fit its inputs.
+    /// The new layer's position; none where it does not fit its inputs, or one of these did not fit its own.
     std::size_t add(ps::AnyLayer layer, std::vector<std::size_t> inputs) {
         std::vector<ps::Shape> shapes;
-        for (const std::size_t input : inputs) shapes.push_back(shape_of(input));
+        for (const std::size_t input : inputs) {
+            if (input == none) return none;
+            shapes.push_back(shape_of(input));
+        }
         if (ps::check(layer, shapes) != ps::Fault::none || ps::output(layer, shapes).size() > largest) return none;
         const std::string name = std::string(ps::kind(layer)) + std::to_string(graph_.size());
         return graph_.add(name, std::move(layer), std::move(inputs));
@@ -70,7 +73,7 @@ private:
         const ps::Shape in = shape_of(x);
         const int divisor = in.c % 2 == 0 ? pick(1, 2) : 1;
         const ps::Clamp clamps[] = {{}, ps::relu_clamp, ps::relu6_clamp, {-0.5F, 0.75F}, {-1.0F, HUGE_VALF}};
-        switch (pick(0, 25)) {
+        switch (pick(0, 26)) {
             case 0: {
                 ps::ConvParams p{.k = divisor * pick(1, 4),
                                  .kernel = extent(3),
@@ -105,9 +108,10 @@ private:
                 return;
             case 4: {
                 using enum ps::ActivationKind;
-                ps::ActivationParams p{static_cast<ps::ActivationKind>(pick(0, 9))};
+                ps::ActivationParams p{static_cast<ps::ActivationKind>(pick(0, 31))};
                 if (p.kind == leaky_relu || p.kind == elu) p.alpha = real(0.0F, 1.0F);
                 if (p.kind == hard_sigmoid || p.kind == clip) p.alpha = real(-1.0F, 0.0F), p.beta = real(0.0F, 1.0F);
+                if (p.kind == power) p.alpha = real(-2.0F, 3.0F);
                 add(p, {p.kind == sqrt ? positive(x) : x});
                 return;
             }
@@ -172,7 +176,7 @@ private:
                 add(strided(in), {x});
                 return;
             case 20: {
-                const auto kind = static_cast<ps::BinaryKind>(pick(0, 4));
+                const auto kind = static_cast<ps::BinaryKind>(pick(0, 13));
                 ps::Shape other = in;
                 for (const ps::Axis a : {ps::Axis::c, ps::Axis::h, ps::Axis::w}) {
                     if (ps::extent(in, a) == 1) ps::extent(other, a) = pick(1, 3);
@@ -188,7 +192,7 @@ private:
                 add(ps::MatMulParams{}, {x, alike({.c = pick(0, 1) == 1 ? in.c : 1, .h = in.w, .w = pick(1, 4)})});
                 return;
             case 22:
-                add(ps::ReduceParams{static_cast<ps::ReduceKind>(pick(0, 2)), axis()}, {x});
+                add(ps::ReduceParams{static_cast<ps::ReduceKind>(pick(0, 3)), axis()}, {x});
                 return;
             case 23:
                 add(ps::ResizeParams{.size = extent(9),
@@ -209,6 +213,9 @@ private:
                 add(p, {x});
                 return;
             }
+            case 25:
+                add(ps::TopKParams{pick(1, in.w), pick(0, 1) == 1, pick(0, 1) == 1}, {x});
+                return;
             default:
                 if (pick(0, 5) == 0) add(ps::ConstantParams{shape()}, {});
                 return;

@@ -77,6 +77,9 @@ public:
         for (std::size_t slash = path_.find('/', 1); slash != std::string::npos; slash = path_.find('/', slash + 1)) {
             ::mkdir(path_.substr(0, slash).c_str(), 0777);  // most are there; if the last is not, writing fails
         }
+        // Writing to a pipe would wait for who reads it.
+        struct stat status {};
+        if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return false;
         try {
             write_file(path_, to_csv(samples_));
         } catch (error const&) {
@@ -89,7 +92,8 @@ private:
     void read() {
         constexpr std::size_t limit = std::size_t{4} << 20;
         try {
-            Samples found = parse_samples(path_, read_file(path_, limit).text());
+            const SharedBytes file = read_file(path_, limit);
+            Samples found = parse_samples(path_, file.text());
             if (found.about != samples_.about) return;
             samples_ = std::move(found);
             kept_ = true;

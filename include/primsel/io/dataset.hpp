@@ -23,7 +23,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// A dataset from a CSV file; see parse_dataset. Throws error, naming the file and, where it is at fault, the line.
 [[nodiscard]] inline Dataset read_dataset(std::string const& path) {
-    return parse_dataset(path, read_file(path).text());
+    const SharedBytes file = read_file(path);
+    return parse_dataset(path, file.text());
 }
 
 /// A CSV file of measurements that grows by a row at a time, and that nobody else may append to meanwhile. Whoever
@@ -37,6 +38,10 @@ public:
     DatasetFile(std::string path, Dataset const& columns)
         : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
         if (!file_.is_open()) detail::fail_of_system(path_, "cannot write");
+        // What is in a pipe nobody reads would be lost, and more than it holds would never end.
+        struct stat status {};
+        if (::fstat(file_.number(), &status) == 0 && S_ISFIFO(status.st_mode))
+            fail(path_, ": cannot write: it is a pipe");
         if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
             if (errno == EWOULDBLOCK) fail(path_, ": another program appends to it");
             detail::fail_of_system(path_, "cannot lock");

@@ -28,7 +28,9 @@ struct SharedBytes {
     /// Keeps the bytes alive; nothing for bytes that live elsewhere.
     std::shared_ptr<const void> owner;
 
-    [[nodiscard]] std::string_view text() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+    [[nodiscard]] std::string_view text() const& { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+    /// The bytes of a temporary may be gone with it: keep the file in a variable for as long as its text is needed.
+    std::string_view text() const&& = delete;
 };
 
 /// Larger files are refused, unless the caller says otherwise.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/printable.hpp>
 #include <primsel/core/type_list.hpp>
 #include <primsel/io/file.hpp>
 
@@ -87,6 +88,11 @@ private:
     };
     std::shared_ptr<const void> held_;
 };
+
+/// Which strings are written. JSON's are UTF-8; `any` also escapes the control characters that JSON bears and a
+/// terminal does not, as printable() does, and writes a byte that is not UTF-8 as the lone half of a pair, "\udc80" to
+/// "\udcff": as Python does, whose os.fsencode gives the bytes back.
+enum class JsonStrings { utf8, any };
 
 /// What a text may make the parser build; a text that needs more is refused.
 struct JsonLimits {
@@ -361,7 +367,7 @@ namespace detail {
 /// Writes a Json as text: to_string(Json) below.
 class JsonPrinter {
 public:
-    explicit JsonPrinter(int indent) : indent_(indent) {}
+    JsonPrinter(int indent, JsonStrings strings) : indent_(indent), strings_(strings) {}
 
     [[nodiscard]] std::string take() { return std::move(text_); }
 
@@ -409,6 +415,7 @@ private:
         text_ += end;
     }
     void print(std::string const& string) {
+        if (strings_ == JsonStrings::any) return print_any(string);
         if (utf8_prefix(string) != string.size()) fail("JSON: the string \"", string, "\" is not UTF-8");
         text_ += '"';
         for (const char c : string) {
@@ -424,6 +431,21 @@ private:
         }
         text_ += '"';
     }
+    void print_any(std::string_view string) {
+        const auto escape = [this](std::uint32_t unit) {
+            text_ += "\\u";
+            append_hex(text_, unit, 4);
+        };
+        text_ += '"';
+        for_each_character(
+            string,
+            [&](std::string_view sequence) {
+                if (sequence == "\"" || sequence == "\\") text_ += '\\';
+                text_ += sequence;
+            },
+            escape, [&](unsigned char byte) { escape(0xdc00U + byte); });
+        text_ += '"';
+    }
     void print(double number) {
         char digits[32];
         const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
@@ -436,6 +458,7 @@ private:
     }
 
     int indent_;
+    JsonStrings strings_;
     int depth_ = 0;
     std::string text_;
 };
@@ -444,9 +467,10 @@ private:
 
 /// The value as JSON text; numbers have the fewest digits that read back as the same double. With an indent, objects
 /// and what holds them take a line per member; without, all is on one line.
-/// Throws error for a number that is not finite and a string that is not UTF-8, which JSON cannot say.
-[[nodiscard]] inline std::string to_string(Json const& json, int indent = 0) {
-    detail::JsonPrinter printer(indent);
+/// Throws error for a number that is not finite and, unless strings may be any, for one that is not UTF-8, which JSON
+/// cannot say.
+[[nodiscard]] inline std::string to_string(Json const& json, int indent = 0, JsonStrings strings = JsonStrings::utf8) {
+    detail::JsonPrinter printer(indent, strings);
     printer.print(json);
     return printer.take();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/half.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/network/weights.hpp>
 
@@ -26,10 +27,10 @@ namespace primsel::inline PRIMSEL_ABI {
 static_assert(std::endian::native == std::endian::little, "primsel: npy files are written little-endian");
 
 /// What the elements of an array in a file are. Here they are floats.
-enum class NpyType { float32, float64, int64, int32, uint8, boolean };
+enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16 };
 
 [[nodiscard]] constexpr std::string_view to_string(NpyType type) {
-    constexpr std::string_view names[] = {"float32", "float64", "int64", "int32", "uint8", "bool"};
+    constexpr std::string_view names[] = {"float32", "float64", "int64", "int32", "uint8", "bool", "float16"};
     return names[static_cast<std::size_t>(type)];
 }
 
@@ -54,12 +55,13 @@ struct NpyCode {
 inline constexpr NpyCode npy_codes[] = {
     {"<f4", NpyType::float32, 4}, {"<f8", NpyType::float64, 8}, {"<i8", NpyType::int64, 8},
     {"<i4", NpyType::int32, 4},   {"|u1", NpyType::uint8, 1},   {"|b1", NpyType::boolean, 1},
+    {"<f2", NpyType::float16, 2},
 };
 [[nodiscard]] constexpr NpyCode const& npy_code(NpyType type) {
     return npy_codes[static_cast<std::size_t>(type)];  // in the order of the enumerators
 }
 
-/// Calls with a value of the C++ type of the elements; a bool is a byte.
+/// Calls with a value of the C++ type of the elements; a bool is a byte, a half its bits.
 template <class Call>
 void with_npy_type(NpyType type, Call const& call) {
     switch (type) {
@@ -74,6 +76,8 @@ void with_npy_type(NpyType type, Call const& call) {
         case NpyType::uint8:
         case NpyType::boolean:
             return call(std::uint8_t{});
+        case NpyType::float16:
+            return call(std::uint16_t{});
     }
 }
 
@@ -155,7 +159,7 @@ private:
             if (name == code.code) return code;
         }
         if (name.starts_with('>')) refuse("elements ", name, " are big-endian, which is not supported");
-        refuse("elements ", name, " are not supported; <f4, <f8, <i8, <i4, |u1 and |b1 are");
+        refuse("elements ", name, " are not supported; <f2, <f4, <f8, <i8, <i4, |u1 and |b1 are");
     }
     [[nodiscard]] std::int64_t integer() {
         skip_spaces();
@@ -213,6 +217,24 @@ private:
     return dst;
 }
 
+/// A value as an element of the file. Throws error when it is none.
+template <class T>
+[[nodiscard]] T npy_element(std::string const& name, std::size_t i, float value, NpyType type) {
+    if constexpr (std::same_as<T, std::uint16_t>) {
+        return float_to_half(value);
+    } else {
+        if (type == NpyType::boolean) return static_cast<T>(value != 0.0F);
+        if constexpr (std::integral<T>) {
+            // The bounds as floats are powers of two: no value of the type lies between them and its own.
+            constexpr float low = static_cast<float>(std::numeric_limits<T>::min());
+            constexpr float beyond = static_cast<float>(std::numeric_limits<T>::max() / 2 + 1) * 2.0F;
+            const bool fits = value >= low && value < beyond && value == std::trunc(value);
+            if (!fits) fail(name, ": element ", i, ", ", value, ", is no ", to_string(type));
+        }
+        return static_cast<T>(value);
+    }
+}
+
 /// Bytes that elements of these dimensions take; nothing if no machine holds them.
 [[nodiscard]] inline std::optional<std::size_t> npy_bytes(std::vector<std::int64_t> const& dims, std::size_t each) {
     if (std::ranges::find(dims, 0) != dims.end()) return 0;
@@ -225,10 +247,9 @@ private:
 }  // namespace detail
 
 /// The array in an .npy file of which `file` holds all bytes; `name` is what errors call it. Every element becomes the
-/// nearest float: float64 and integers beyond 2^24 are rounded, and bools are 0 and 1. Arrays in Fortran order are
-/// transposed.
-/// Throws error, naming the file, for whatever the format does not allow, for other element types, for a finite float64
-/// beyond the floats, and when the file is not exactly as long as its shape says.
+/// nearest float: float64 and integers beyond 2^24 are rounded, float16 is exact, and bools are 0 and 1. Arrays in
+/// Fortran order are transposed. Throws error, naming the file, for whatever the format does not allow, for other
+/// element types, for a finite float64 beyond the floats, and when the file is not exactly as long as its shape says.
 [[nodiscard]] inline NpyArray parse_npy(std::string const& name, std::span<const std::byte> file) {
     const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
     constexpr std::size_t version_end = detail::npy_magic.size() + 2;
@@ -264,8 +285,12 @@ private:
                     fail(name, ": element ", i, " is too large for a float");
                 }
             }
-            array.values[i] =
-                array.type == NpyType::boolean ? static_cast<float>(value != T{}) : static_cast<float>(value);
+            if constexpr (std::same_as<T, std::uint16_t>) {
+                array.values[i] = detail::half_to_float(value);
+            } else {
+                array.values[i] =
+                    array.type == NpyType::boolean ? static_cast<float>(value != T{}) : static_cast<float>(value);
+            }
         }
     });
     if (header.fortran_order) array.values = detail::from_fortran_order(array.dims, array.values);
@@ -275,7 +300,8 @@ private:
 /// Throws error as read_file and parse_npy do.
 [[nodiscard]] inline NpyArray read_npy(std::string const& path) { return parse_npy(path, read_file(path).bytes); }
 
-/// The bytes of an .npy file of version 1; `name` is what errors call it. As bool, whatever is not 0 is true.
+/// The bytes of an .npy file of version 1; `name` is what errors call it. As bool, whatever is not 0 is true;
+/// as float16, values are rounded to the nearest, which for those from 65520 on is infinity.
 /// Throws error when the values do not fill the dimensions, and when one is no value of an integer type.
 [[nodiscard]] inline std::string to_npy(std::string const& name, std::vector<std::int64_t> const& dims,
                                         std::span<const float> values, NpyType type = NpyType::float32) {
@@ -303,17 +329,7 @@ private:
     file.reserve(file.size() + values.size() * code.bytes);
     detail::with_npy_type(type, [&]<class T>(T) {
         for (std::size_t i = 0; i < values.size(); ++i) {
-            const float value = values[i];
-            if constexpr (std::integral<T>) {
-                // The bounds as floats are powers of two: no value of the type lies between them and its own.
-                constexpr float low = static_cast<float>(std::numeric_limits<T>::min());
-                constexpr float beyond = static_cast<float>(std::numeric_limits<T>::max() / 2 + 1) * 2.0F;
-                const bool fits = value >= low && value < beyond && value == std::trunc(value);
-                if (type != NpyType::boolean && !fits) {
-                    fail(name, ": element ", i, ", ", value, ", is no ", to_string(type));
-                }
-            }
-            const T element = type == NpyType::boolean ? static_cast<T>(value != 0.0F) : static_cast<T>(value);
+            const T element = detail::npy_element<T>(name, i, values[i], type);
             file.append(reinterpret_cast<const char*>(&element), sizeof(T));
         }
     });

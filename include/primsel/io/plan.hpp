@@ -28,7 +28,7 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace detail {
 
 inline constexpr std::string_view plan_format = "primsel plan";
-inline constexpr std::int64_t plan_format_version = 1;
+inline constexpr std::int64_t plan_format_version = 2;
 
 [[nodiscard]] inline Json to_json(Candidate const& candidate) {
     Json::Array values{candidate.primitive, candidate.seconds};
@@ -95,6 +95,7 @@ inline constexpr std::int64_t plan_format_version = 1;
                         {"solver", plan.solver},
                         {"totals", Json::Object{{"seconds", plan.total_seconds},
                                                 {"optimal", plan.optimal},
+                                                {"bound_seconds", plan.bound_seconds},
                                                 {"predict_seconds", plan.predict_seconds},
                                                 {"solve_seconds", plan.solve_seconds}}},
                         {"layers", std::move(layers)},
@@ -134,6 +135,7 @@ inline void write_plan(std::string const& path, Plan const& plan) {
     plan.solver = root["solver"].string();
     plan.total_seconds = detail::read_seconds(totals["seconds"]);
     plan.optimal = totals["optimal"].boolean();
+    plan.bound_seconds = detail::read_seconds(totals["bound_seconds"]);
     plan.predict_seconds = detail::read_seconds(totals["predict_seconds"]);
     plan.solve_seconds = detail::read_seconds(totals["solve_seconds"]);
     for (JsonCursor const& layer : root["layers"].elements()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/half.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/json.hpp>
 #include <primsel/network/weights.hpp>
@@ -108,17 +109,6 @@ inline void require_full_cover(JsonCursor const& header, std::vector<TensorEntry
         covered = entry.end;
     }
     if (covered != data_bytes) header.fail("leaves bytes ", covered, " to ", data_bytes, " to no tensor");
-}
-
-/// IEEE 754 half precision, exactly.
-[[nodiscard]] inline float half_to_float(std::uint16_t half) {
-    const std::uint32_t sign = (half & 0x8000U) << 16U, exponent = (half >> 10U) & 31U, fraction = half & 1023U;
-    if (exponent == 0) {
-        const float subnormal = static_cast<float>(fraction) * 0x1p-24F;
-        return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(subnormal));
-    }
-    const std::uint32_t float_exponent = exponent == 31 ? 255 : exponent + (127 - 15);
-    return std::bit_cast<float>(sign | float_exponent << 23U | fraction << 13U);
 }
 
 template <class T>

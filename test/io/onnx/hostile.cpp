@@ -12,8 +12,12 @@
 #include <primsel/network/prepare.hpp>
 
 #include <protozero/pbf_builder.hpp>
+#include <protozero/varint.hpp>
+
+#include <pthread.h>
 
 #include <algorithm>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -29,13 +33,75 @@ namespace {
 std::string refusal(std::string_view bytes, ps::OnnxOptions const& options = {}, std::string const& folder = "") {
     try {
         const ps::OnnxModel model = ps::parse_onnx("file", shared(bytes), options, folder);
-        ps::check_weights(model.graph, model.weights);
+        ps::check_weights(model.graph, model.weights, "file");
         return "";
     } catch (ps::error const& fault) {
         REQUIRE(std::string_view(fault.what()).starts_with("file: "));
         return fault.what();
     }
 }
+/// The same on a stack that has no room for a frame a level of nesting.
+std::string refusal_on_small_stack(std::string const& bytes) {
+    struct Work {
+        std::string const& bytes;
+        std::string message;
+    } work{bytes, {}};
+    pthread_attr_t attributes;
+    REQUIRE(pthread_attr_init(&attributes) == 0);
+    REQUIRE(pthread_attr_setstacksize(&attributes, std::size_t{1} << 20U) == 0);
+    pthread_t thread{};
+    const auto run = [](void* given) -> void* {
+        auto& here = *static_cast<Work*>(given);
+        here.message = refusal(here.bytes);
+        return nullptr;
+    };
+    REQUIRE(pthread_create(&thread, &attributes, run, &work) == 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    return work.message;
+}
+
+/// Fields of a message as they are in a file.
+template <class Field>
+std::string tag(Field number, unsigned wire_type) {
+    std::string bytes;
+    protozero::write_varint(std::back_inserter(bytes), static_cast<std::uint64_t>(number) << 3U | wire_type);
+    return bytes;
+}
+template <class Field>
+std::string field(Field number, std::string const& value) {
+    std::string bytes = tag(number, 2);
+    protozero::write_varint(std::back_inserter(bytes), value.size());
+    return bytes + value;
+}
+template <class Field>
+std::string field(Field number, int value) {
+    std::string bytes = tag(number, 0);
+    protozero::write_varint(std::back_inserter(bytes), static_cast<std::uint64_t>(value));
+    return bytes;
+}
+/// A message in a message in a message: the innermost is empty, each is the last field of the one around it.
+class Nested {
+public:
+    /// before: the other fields of the message around.
+    template <class Field>
+    void wrap(Field number, std::string const& before) {
+        std::string start = before + tag(number, 2);
+        protozero::write_varint(std::back_inserter(start), size_);
+        size_ += start.size();
+        starts_.push_back(std::move(start));
+    }
+    [[nodiscard]] std::string bytes() const {
+        std::string all;
+        for (std::size_t i = starts_.size(); i-- > 0;) all += starts_[i];
+        return all;
+    }
+
+private:
+    std::vector<std::string> starts_;
+    std::size_t size_ = 0;
+};
+
 /// What reading takes, beside the bytes themselves: so much for each of them, and something for the rest.
 bool is_justified(std::size_t allocated, std::size_t bytes) { return allocated <= 64 * bytes + 100'000; }
 
@@ -149,8 +215,16 @@ TEST_CASE("graphs that cannot run are refused, naming where") {
     CHECK(refusal(Model().node("Conv", {"x", "w"}, {"y"}).bytes()) ==
           "file: node the node (Conv): its input w is defined nowhere");
     CHECK(refusal(Model().node("Relu", {"x"}, {"z"}).bytes()) == "file: output y is defined nowhere");
+    CHECK(refusal(Model().node("Loop", {"x"}, {"y"}).bytes()) ==
+          "file: node the node (Loop): the operator is not supported");
     CHECK(refusal(Model().node("If", {"x"}, {"y"}).bytes()) ==
-          "file: node the node (If): the operator is not supported");
+          "file: node the node (If): its condition x must be known when the model is loaded");
+    CHECK(refusal(Model().node("If", {}, {"y"}).bytes()) ==
+          "file: node the node (If): its condition is defined nowhere");
+    CHECK(refusal(Model().integers("c", {1}).node("If", {"c"}, {"y"}).bytes()) ==
+          "file: node the node (If): its then_branch is missing");
+    CHECK(refusal(Model().integers("c", {1, 0}).node("If", {"c"}, {"y"}).bytes()) ==
+          "file: node the node (If): its condition c is not one boolean");
     CHECK(refusal(Model().node("Relu", {}, {"y"}).bytes()) == "file: node the node (Relu): input 0 is missing");
     CHECK(refusal(Model().node("Relu", {"x"}, {"x"}).bytes("x")).find("cycle") != std::string::npos);
     CHECK(refusal(Model().floats("w", {1}, {1}).node("Relu", {"w"}, {"x"}).bytes("x")) ==
@@ -173,6 +247,76 @@ TEST_CASE("long chains need no stack") {
     }
     CHECK(refusal(forward.bytes()).empty());
     CHECK(refusal(backward.bytes()).empty());
+}
+
+TEST_CASE("a hundred thousand layers in a row need no stack") {
+    Model chain({1, 1, 1, 1});
+    const std::size_t length = 100'000;
+    const auto name = [](std::size_t i) { return i == 0 ? "x" : i == length ? "y" : "v" + std::to_string(i); };
+    for (std::size_t i = 0; i < length; ++i) chain.node("Relu", {name(i)}, {name(i + 1)}, {}, "n" + std::to_string(i));
+    CHECK(refusal_on_small_stack(chain.bytes()).empty());
+}
+
+TEST_CASE("subgraphs, functions and types within each other, ten thousand deep") {
+    using onnx::AttributeField, onnx::GraphField, onnx::ModelField, onnx::NodeField, onnx::TypeField;
+    const std::string opset = field(onnx::OperatorSetIdField::version, 13);
+    const std::string output = field(GraphField::output, field(onnx::ValueInfoField::name, "y"));
+    // If, Loop and Scan hold graphs, by themselves and in lists; their results are needed, or not.
+    for (const AttributeField graphs : {AttributeField::g, AttributeField::graphs}) {
+        for (const std::string op : {"If", "Loop", "Scan"}) {
+            const auto level = [&](Nested inner) {
+                inner.wrap(graphs, field(AttributeField::name, "body"));
+                inner.wrap(NodeField::attribute, field(NodeField::op_type, op) + field(NodeField::output, "y"));
+                inner.wrap(GraphField::node, output);
+                return inner;
+            };
+            Nested graph;
+            for (int i = 0; i < 10'000; ++i) graph = level(std::move(graph));
+            graph.wrap(ModelField::graph, field(ModelField::opset_import, opset));
+            const std::string message = refusal_on_small_stack(graph.bytes());
+            if (graphs == AttributeField::g)
+                CHECK(message == "file: subgraphs within more than 16 others");
+            else
+                CHECK(message.starts_with("file: node y (" + op + "): "));
+        }
+    }
+    // Beside a graph that can run: functions, training, and a node that nothing needs.
+    const std::string real = Model().node("Relu", {"x"}, {"y"}).bytes();
+    for (const ModelField beside : {ModelField::functions, ModelField::training_info}) {
+        Nested graph;
+        for (int i = 0; i < 30'000; ++i) graph.wrap(GraphField::node, "");
+        graph.wrap(beside, "");
+        CHECK(refusal_on_small_stack(real + graph.bytes()).empty());
+    }
+    // Sequences (4) and optional values (9) of each other, as an input of the model.
+    for (const auto of : {TypeField::sequence_type, static_cast<TypeField>(9)}) {
+        Nested type;
+        for (int i = 0; i < 10'000; ++i) {
+            type.wrap(TypeField::tensor_type, "");  // the type of the elements
+            type.wrap(of, "");
+        }
+        type.wrap(onnx::ValueInfoField::type, field(onnx::ValueInfoField::name, "x"));
+        type.wrap(GraphField::input,
+                  output + field(GraphField::node, field(NodeField::op_type, "Relu") + field(NodeField::input, "x") +
+                                                       field(NodeField::output, "y")));
+        type.wrap(ModelField::graph, field(ModelField::opset_import, opset));
+        CHECK(refusal_on_small_stack(type.bytes()) == "file: input x: only tensors are supported");
+    }
+    // Groups, which protocol buffers once had: a start (3) in a start.
+    CHECK(refusal_on_small_stack(real + std::string(100'000, '\x0b')).starts_with("file: "));
+}
+
+TEST_CASE("nodes of very many inputs, outputs or attributes") {
+    const std::size_t count = 20'000;
+    const std::vector<std::string> inputs(count, "x");
+    std::vector<std::string> outputs;
+    for (std::size_t i = 0; i < count; ++i) outputs.push_back("y" + std::to_string(i));
+    CHECK(refusal(Model({1, 1, 1, 1}).node("Sum", inputs, {"y"}).bytes()).empty());
+    CHECK(refusal(Model({1, 1, 1, 1}).node("Concat", inputs, {"y"}, {{"axis", std::int64_t{1}}}).bytes()).empty());
+    CHECK(refusal(Model({1, 1, 1, 1}).node("Split", {"x"}, outputs).bytes("y7")).find("Split") != std::string::npos);
+    const std::vector<onnx::NewAttribute> attributes(count, {"axis", std::int64_t{1}});
+    CHECK(refusal(Model().node("Softmax", {"x"}, {"y"}, attributes).bytes()).empty());
+    CHECK(refusal(Model(Ints(count, 1)).node("Relu", {"x"}, {"y"}).bytes()).find("dimensions") != std::string::npos);
 }
 
 TEST_CASE("tensors whose elements do not fill them") {

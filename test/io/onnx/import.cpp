@@ -416,6 +416,8 @@ TEST_CASE("resizing works on the last two axes, also where a factor leaves their
     CHECK(params({1, 1, 2, 3}, {1, 1, 1.25F, 2}).size == ps::Extent{2, 6});
     CHECK(params({1, 1, 2, 3}, {1, 1, 1.25F, 2}).scale_h == 1 / 1.25F);
     CHECK(params({1, 1, 2, 3}, {1, 1, 1.25F, 2}).scale_w == 0.0F);
+    // 0.7F is less than 0.7, and so the size less than 7.
+    CHECK(params({1, 1, 10, 3}, {1, 1, 0.7F, 2}).size == ps::Extent{6, 6});
     CHECK(params({1, 2, 2}, {1, 1.25F, 1}).size == ps::Extent{2, 2});
     CHECK(params({1, 2, 2}, {1, 1.25F, 1}).scale_h == 1 / 1.25F);
     CHECK(params({1, 2, 2}, {1, 1, 1.25F}).scale_h == 1 / 1.25F);
@@ -442,6 +444,150 @@ TEST_CASE("transposed convolutions reach the size that is asked for") {
     CHECK(dims({{"strides", Ints{2, 3}}, {"output_padding", Ints{1, 2}}}) == Ints{1, 2, 8, 11});
     CHECK(dims({{"strides", Ints{2, 3}}, {"auto_pad", "SAME_UPPER"}}) == Ints{1, 2, 6, 9});
     CHECK(dims({{"strides", Ints{3, 2}}, {"output_shape", Ints{10, 8}}}) == Ints{1, 2, 10, 8});
+}
+
+namespace {
+
+using Attributes = std::vector<onnx::NewAttribute>;
+
+/// What a node makes of [1, 1, n] with the elements 1, 2, ..., n; a kernel of those taps, where there are any.
+std::vector<double> of_line(std::string_view op, std::int64_t n, Attributes const& attributes,
+                            std::vector<float> const& taps = {}, int opset = 19) {
+    Model model({1, 1, n}, opset);
+    std::vector<std::string> inputs{"x"};
+    if (!taps.empty()) {
+        inputs.emplace_back("w");
+        model.floats("w", {1, 1, static_cast<std::int64_t>(taps.size())}, taps);
+    }
+    std::vector<float> x(static_cast<std::size_t>(n));
+    std::iota(x.begin(), x.end(), 1.0F);
+    const ps::OnnxModel parsed = parse(model.node(op, inputs, {"y"}, attributes).bytes());
+    std::vector<double> result = run(parsed, x);
+    CHECK(parsed.outputs[0].dims == Ints{1, 1, static_cast<std::int64_t>(result.size())});
+    return result;
+}
+using Line = std::vector<double>;
+
+}  // namespace
+
+TEST_CASE("auto_pad SAME counts the gaps of a window as part of it") {
+    const auto pool = [](std::string_view op, std::string_view rule, std::int64_t kernel, std::int64_t stride) {
+        return of_line(
+            op, 7,
+            {{"kernel_shape", Ints{kernel}}, {"strides", Ints{stride}}, {"dilations", Ints{2}}, {"auto_pad", rule}});
+    };
+    // Three taps two apart span five pixels. At a stride of 1, two of padding on either side.
+    CHECK(pool("MaxPool", "SAME_UPPER", 3, 1) == Line{3, 4, 5, 6, 7, 6, 7});
+    CHECK(pool("MaxPool", "SAME_LOWER", 3, 1) == Line{3, 4, 5, 6, 7, 6, 7});
+    CHECK(pool("AveragePool", "SAME_UPPER", 3, 1) == Line{2, 3, 3, 4, 5, 5, 6});
+    // At a stride of 2, (4 - 1) * 2 + 5 - 7 = 4 of padding.
+    CHECK(pool("MaxPool", "SAME_UPPER", 3, 2) == Line{3, 5, 7, 7});
+    CHECK(pool("AveragePool", "SAME_LOWER", 3, 2) == Line{2, 3, 5, 6});
+    // Two taps span three pixels: at a stride of 3, (3 - 1) * 3 + 3 - 7 = 2.
+    CHECK(pool("MaxPool", "SAME_UPPER", 2, 3) == Line{2, 5, 6});
+    // At a stride of 1 an odd padding of 3 (two taps three apart) tells the two rules apart.
+    const auto odd = [](std::string_view rule) {
+        return of_line("MaxPool", 5, {{"kernel_shape", Ints{2}}, {"dilations", Ints{3}}, {"auto_pad", rule}});
+    };
+    CHECK(odd("SAME_UPPER") == Line{3, 4, 5, 3, 4});  // 1 before, 2 after
+    CHECK(odd("SAME_LOWER") == Line{2, 3, 4, 5, 3});
+    // A convolution: x[i] + 10 x[i + 2], from 0 and from 4, and with the padding before.
+    const auto conv = [](std::string_view rule) {
+        return of_line("Conv", 6, {{"strides", Ints{4}}, {"dilations", Ints{2}}, {"auto_pad", rule}}, {1, 10});
+    };
+    CHECK(conv("SAME_UPPER") == Line{31, 5});
+    CHECK(conv("SAME_LOWER") == Line{20, 64});
+}
+
+TEST_CASE("auto_pad SAME takes nothing away where the windows leave pixels out") {
+    for (const std::string_view rule : {"SAME_UPPER", "SAME_LOWER"}) {
+        const Attributes sparse{{"strides", Ints{4}}, {"auto_pad", rule}};
+        CHECK(of_line("Conv", 6, sparse, {1}) == Line{1, 5});
+        for (const std::string_view op : {"MaxPool", "AveragePool"}) {
+            CHECK(of_line(op, 6, {{"kernel_shape", Ints{1}}, {"strides", Ints{4}}, {"auto_pad", rule}}) == Line{1, 5});
+        }
+    }
+}
+
+TEST_CASE("ceil_mode: windows reach beyond the image, but start inside it, and do not count what they lack") {
+    const auto average = [](Ints const& pads, std::int64_t kernel, std::int64_t stride, std::int64_t counts) {
+        return of_line("AveragePool", 7,
+                       {{"kernel_shape", Ints{kernel}},
+                        {"strides", Ints{stride}},
+                        {"pads", pads},
+                        {"ceil_mode", std::int64_t{1}},
+                        {"count_include_pad", counts}});
+    };
+    CHECK(average({0, 0}, 2, 2, 0) == Line{1.5, 3.5, 5.5, 7});
+    CHECK(average({0, 0}, 2, 2, 1) == Line{1.5, 3.5, 5.5, 7});
+    CHECK(average({1, 0}, 4, 3, 0) == Line{2, 4.5, 6.5});
+    CHECK(average({1, 0}, 4, 3, 1) == Line{1.5, 4.5, 6.5});
+    CHECK(is_close(average({0, 2}, 3, 3, 1), {2, 5, 7.0 / 3}));
+    // A window that would start at pixel 7, in the padding, is none.
+    CHECK(average({0, 1}, 2, 7, 0) == Line{1.5});
+    // The sizes of VALID are rounded down in either mode.
+    for (const std::int64_t ceil_mode : {0, 1}) {
+        const Attributes valid{
+            {"kernel_shape", Ints{2}}, {"strides", Ints{2}}, {"auto_pad", "VALID"}, {"ceil_mode", ceil_mode}};
+        CHECK(of_line("MaxPool", 7, valid) == Line{2, 4, 6});
+        CHECK(of_line("AveragePool", 7, valid) == Line{1.5, 3.5, 5.5});
+    }
+}
+
+TEST_CASE("a window whose taps all lie in the padding has no maximum, and an average of the padding alone") {
+    const Attributes gaps{{"kernel_shape", Ints{2}}, {"pads", Ints{2, 2}}, {"dilations", Ints{4}}};
+    const double infinity = std::numeric_limits<double>::infinity();
+    CHECK(of_line("MaxPool", 2, gaps) == Line{-infinity, -infinity});
+    Attributes counting = gaps;
+    counting.push_back({"count_include_pad", std::int64_t{1}});
+    CHECK(of_line("AveragePool", 2, counting) == Line{0, 0});
+    for (const double value : of_line("AveragePool", 2, gaps)) CHECK(std::isnan(value));
+}
+
+TEST_CASE("a transposed convolution whose kernel does not fill its stride") {
+    const auto transposed = [](Attributes attributes, std::int64_t stride) {
+        attributes.push_back({"strides", Ints{stride}});
+        return of_line("ConvTranspose", 3, attributes, {10, 100});
+    };
+    const Line natural{10, 100, 0, 20, 200, 0, 30, 300};
+    const auto with_zeros = [&](std::size_t count) {
+        Line line = natural;
+        line.resize(line.size() + count, 0);
+        return line;
+    };
+    CHECK(transposed({}, 3) == natural);
+    CHECK(transposed({{"auto_pad", "VALID"}}, 3) == natural);
+    CHECK(transposed({{"output_padding", Ints{1}}}, 3) == with_zeros(1));
+    // The size is that of the input times the stride; what is missing is added at the end.
+    for (const std::string_view rule : {"SAME_UPPER", "SAME_LOWER"}) {
+        CHECK(transposed({{"auto_pad", rule}}, 3) == with_zeros(1));
+        CHECK(transposed({{"auto_pad", rule}, {"output_padding", Ints{1}}}, 3) == with_zeros(1));
+        CHECK(transposed({{"auto_pad", rule}}, 4) == Line{10, 100, 0, 0, 20, 200, 0, 0, 30, 300, 0, 0});
+        CHECK(transposed({{"auto_pad", rule}, {"output_shape", Ints{10}}}, 3) == with_zeros(2));
+    }
+    for (const std::int64_t size : {8, 9, 10}) {
+        CHECK(transposed({{"output_shape", Ints{size}}}, 3) == with_zeros(static_cast<std::size_t>(size - 8)));
+    }
+    // Where there is too much, SAME_UPPER takes the odd one from the end, all others from the beginning.
+    CHECK(transposed({{"output_shape", Ints{6}}}, 3) == Line{100, 0, 20, 200, 0, 30});
+    CHECK(transposed({{"output_shape", Ints{7}}}, 3) == Line{100, 0, 20, 200, 0, 30, 300});
+    CHECK(transposed({{"output_shape", Ints{7}}, {"auto_pad", "SAME_LOWER"}}, 3) == Line{100, 0, 20, 200, 0, 30, 300});
+    CHECK(transposed({{"output_shape", Ints{7}}, {"auto_pad", "SAME_UPPER"}}, 3) == Line{10, 100, 0, 20, 200, 0, 30});
+}
+
+TEST_CASE("a slice backwards from before the first element takes the first") {
+    const auto slice = [](std::int64_t start, std::int64_t end) {
+        Model model({1, 5});
+        model.integers("s", {start}).integers("e", {end}).integers("a", {1}).integers("t", {-2});
+        const ps::OnnxModel parsed = parse(model.node("Slice", {"x", "s", "e", "a", "t"}, {"y"}).bytes());
+        return parsed.outputs[0].dims == Ints{1, 0} ? Line{} : run(parsed, {1, 2, 3, 4, 5});
+    };
+    const std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+    CHECK(slice(-6, lowest) == Line{1});
+    CHECK(slice(-5, lowest) == Line{1});
+    CHECK(slice(-6, -5).empty());
+    CHECK(slice(-1, lowest) == Line{5, 3, 1});
+    CHECK(slice(99, -5) == Line{5, 3});
 }
 
 TEST_CASE("clips are ReLU and ReLU6 where they are") {
@@ -498,8 +644,8 @@ TEST_CASE("refusals name the node, its operator and the reason") {
           "file: node the node (Conv): a weight of 1x3x1x1 with 1 groups for 2 channels");
     CHECK(message(Model().floats("w", {1, 2, 5, 5}, numbers(50)).node("Conv", {"x", "w"}, {"y"})) ==
           "file: node the node (Conv): conv on 2x4x4: the kernel is larger than the padded input");
-    CHECK(message(Model().node("Erf", {"x"}, {"y"})) == "file: node the node (Erf): the operator is not supported");
-    CHECK(message(Model().node("Erf", {"x"}, {"y"}, {}, "")) == "file: node y (Erf): the operator is not supported");
+    CHECK(message(Model().node("LSTM", {"x"}, {"y"})) == "file: node the node (LSTM): the operator is not supported");
+    CHECK(message(Model().node("LSTM", {"x"}, {"y"}, {}, "")) == "file: node y (LSTM): the operator is not supported");
     CHECK(message(Model().node("LRN", {"x"}, {"y"}, {{"size", std::int64_t{2}}})) ==
           "file: node the node (LRN): windows of an even number of channels are not supported");
     CHECK(message(Model().node("Relu", {"x"}, {"z", "y"})) ==
@@ -509,6 +655,32 @@ TEST_CASE("refusals name the node, its operator and the reason") {
     CHECK(message(Model().node("LeakyRelu", {"x"}, {"y"}, {{"alpha", std::int64_t{1}}})) ==
           "file: node the node (LeakyRelu): its attribute alpha is of another type than the standard's");
     CHECK(message(Model().node("MaxPool", {"x"}, {"y"})) == "file: node the node (MaxPool): without a kernel_shape");
+}
+
+TEST_CASE("convolutions that ONNX Runtime has fused are what they were made of") {
+    using Attributes = std::vector<onnx::NewAttribute>;
+    const auto fused = [](Attributes const& attributes, std::string_view domain = "com.microsoft", bool sum = false) {
+        const Strings inputs = sum ? Strings{"x", "w", "", "x"} : Strings{"x", "w"};
+        Model model;
+        model.floats("w", {2, 2, 1, 1}, {1, 2, 3, 4}).node_of(domain, "FusedConv", inputs, {"y"}, attributes);
+        return model.bytes();
+    };
+    const auto kinds = [](std::string const& bytes) {
+        Strings result;
+        const ps::Graph graph = ps::simplify(parse(bytes).graph);
+        for (ps::Node const& node : graph.nodes()) result.emplace_back(ps::kind(node.layer));
+        return result;
+    };
+    const Attributes relu{{"activation", std::string_view("Relu")}};
+    CHECK(kinds(fused({})) == Strings{"input", "conv"});
+    CHECK(kinds(fused(relu)) == Strings{"input", "conv"});
+    CHECK(kinds(fused(relu, "com.microsoft", true)) == Strings{"input", "conv"});
+    CHECK(kinds(fused({{"activation", std::string_view("LeakyRelu")},
+                       {"activation_params", std::vector<float>{0.1F}}})) == Strings{"input", "conv", "leaky_relu"});
+    CHECK(refusal(fused({{"activation", std::string_view("Odd")}})) ==
+          "file: node the node (FusedConv): its activation \"Odd\" is not supported");
+    CHECK(refusal(fused({}, "elsewhere")) ==
+          "file: node the node (FusedConv): the operator of the domain elsewhere is not supported");
 }
 
 TEST_CASE("numbers of every type are read from either of their places") {
@@ -601,4 +773,128 @@ TEST_CASE("data beside the model are read from its folder") {
     const ps::OnnxModel loaded = ps::load_onnx(folder.file("model.onnx"));
     CHECK(run(loaded, {1, 10}) == std::vector<double>{21, 43});
     CHECK_THROWS_AS((void)ps::parse_onnx("file", shared(model)), ps::error);
+}
+
+namespace {
+
+/// The bytes of the graph in those of a model.
+std::string graph_of(std::string const& model) {
+    protozero::pbf_reader reader(model);
+    while (reader.next()) {
+        if (reader.tag() == static_cast<protozero::pbf_tag_type>(onnx::ModelField::graph)) {
+            const protozero::data_view view = reader.get_view();
+            return {view.data(), view.size()};
+        }
+        reader.skip();
+    }
+    return {};
+}
+/// A model of the graph in another, with an If in front of all its nodes.
+std::string with_if(std::string const& model, std::string const& condition, std::string const& result,
+                    std::string const& yes, std::string const& no) {
+    std::string graph = graph_of(model), node;
+    protozero::pbf_builder<onnx::NodeField> fields(node);
+    fields.add_bytes(onnx::NodeField::input, condition);
+    fields.add_bytes(onnx::NodeField::output, result);
+    fields.add_bytes(onnx::NodeField::name, "if");
+    fields.add_bytes(onnx::NodeField::op_type, "If");
+    for (auto const& [name, branch] : {std::pair{"then_branch", yes}, {"else_branch", no}}) {
+        protozero::pbf_builder<onnx::AttributeField> attribute(fields, onnx::NodeField::attribute);
+        attribute.add_bytes(onnx::AttributeField::name, name);
+        attribute.add_bytes(onnx::AttributeField::g, branch);
+    }
+    std::string all, opset;
+    protozero::pbf_builder<onnx::OperatorSetIdField>(opset).add_int64(onnx::OperatorSetIdField::version, 13);
+    protozero::pbf_builder<onnx::GraphField>(graph).add_bytes(onnx::GraphField::node, node);
+    protozero::pbf_builder<onnx::ModelField> whole(all);
+    whole.add_bytes(onnx::ModelField::opset_import, opset);
+    whole.add_bytes(onnx::ModelField::graph, graph);
+    return all;
+}
+/// One that makes `result` of a value around it.
+std::string branch_of(std::string_view op, std::string const& source, std::string const& result) {
+    return graph_of(Model().input("z", {1}).node(op, {source}, {result}, {}, std::string(op)).bytes(result));
+}
+std::vector<std::string_view> kinds_of(ps::OnnxModel const& model) {
+    std::vector<std::string_view> kinds;
+    for (ps::Node const& node : model.graph.nodes()) kinds.push_back(ps::kind(node.layer));
+    return kinds;
+}
+using Kinds = std::vector<std::string_view>;
+
+}  // namespace
+
+TEST_CASE("of an If, the branch that is taken stands in its place") {
+    // r comes from around the branches; both call their result z. Their names do not meet those of the other.
+    for (const bool taken : {false, true}) {
+        Model around;
+        around.integers("c", {taken ? 1 : 0}).node("Relu", {"x"}, {"r"}).node("Tanh", {"i"}, {"y"});
+        const std::string bytes =
+            with_if(around.bytes(), "c", "i", branch_of("Exp", "r", "z"), branch_of("Abs", "r", "z"));
+        const ps::OnnxModel model = parse(bytes);
+        CHECK(kinds_of(model) == Kinds{"input", "relu", taken ? "exp" : "abs", "tanh"});
+    }
+    // A branch within a branch.
+    const auto inner = [](std::string const& op) {
+        return graph_of(with_if(Model().input("z", {1}).integers("d", {0}).bytes("deep"), "d", "deep",
+                                branch_of("LSTM", "r", "z"), branch_of(op, "r", "z")));
+    };
+    const std::string nested =
+        with_if(Model().integers("c", {1}).node("Relu", {"x"}, {"r"}).bytes("i"), "c", "i", inner("Exp"), inner("Abs"));
+    CHECK(kinds_of(parse(nested)) == Kinds{"input", "relu", "exp"});
+}
+
+TEST_CASE("the branch of an If is refused by its node") {
+    const auto refused = [](std::string const& yes) {
+        return refusal(with_if(Model().integers("c", {1}).bytes("i"), "c", "i", yes, yes));
+    };
+    CHECK(refused(branch_of("LSTM", "x", "z")) ==
+          "file: node if (If): node LSTM (LSTM): the operator is not supported");
+    CHECK(refused(branch_of("Exp", "nothing", "z")) ==
+          "file: node if (If): node Exp (Exp): its input nothing is defined nowhere");
+    CHECK(refused(graph_of(Model().node("Exp", {"x"}, {"u"}).bytes_of({"u", "u"}))) ==
+          "file: node if (If): its then_branch has another number of outputs");
+    // Deeper than anyone needs.
+    std::string deep = branch_of("Exp", "x", "z");
+    for (int i = 0; i < 40; ++i) {
+        deep = graph_of(with_if(Model().input("z", {1}).integers("c", {1}).bytes("i"), "c", "i", deep, ""));
+    }
+    CHECK(refused(deep) == "file: subgraphs within more than 16 others");
+}
+
+TEST_CASE("functions of computed tensors become the layers that compute them") {
+    const auto kinds = [](Model& model) { return kinds_of(parse(model.bytes())); };
+    const auto of_two = [&kinds](std::string_view op, float number) {
+        return kinds(Model().floats("k", {}, {number}).node(op, {"x", "k"}, {"y"}));
+    };
+    CHECK(of_two("Pow", 2.0F) == Kinds{"input", "power"});
+    CHECK(of_two("Pow", 0.5F) == Kinds{"input", "sqrt"});
+    CHECK(of_two("Max", 0.0F) == Kinds{"input", "relu"});
+    CHECK(of_two("Min", 3.0F) == Kinds{"input", "clip"});
+    CHECK(of_two("Less", 3.0F) == Kinds{"input", "constant", "greater"});
+    CHECK(kinds(Model().node("Cast", {"x"}, {"y"}, {{"to", std::int64_t{7}}})) == Kinds{"input", "truncate"});
+    CHECK(kinds(Model().node("Cast", {"x"}, {"y"}, {{"to", std::int64_t{10}}})) == Kinds{"input"});
+    // Where nothing is not zero, one layer is enough.
+    Model fill;
+    fill.floats("k", {}, {0.0F}).node("Greater", {"x", "k"}, {"c"}).node("Where", {"c", "x", "k"}, {"y"});
+    CHECK(kinds(fill) == Kinds{"input", "constant", "greater", "keep"});
+}
+
+TEST_CASE("results know their type") {
+    const ps::OnnxModel whole = parse(
+        Model().node("Cast", {"x"}, {"i"}, {{"to", std::int64_t{7}}}).node("Div", {"i", "i"}, {"y"}, {}, "").bytes());
+    CHECK(ps::kind(whole.graph[whole.graph.outputs()[0]].layer) == "truncate");  // whole numbers are divided as such
+    CHECK(kinds_of(whole) == Kinds{"input", "truncate", "divide", "truncate"});
+}
+
+TEST_CASE("the k of TopK is one whole number that the axis has") {
+    const auto refused = [](Model& model) { return refusal(model.bytes()); };
+    CHECK(kinds_of(parse(Model().integers("k", {3}).node("TopK", {"x", "k"}, {"y"}).bytes())) ==
+          Kinds{"input", "reshape", "top_k", "reshape"});
+    CHECK(refused(Model().integers("k", {5}).node("TopK", {"x", "k"}, {"y"})) ==
+          "file: node the node (TopK): k of 5 is outside of what is supported, 1 to 4");
+    CHECK(refused(Model().integers("k", {1, 2}).node("TopK", {"x", "k"}, {"y"})) ==
+          "file: node the node (TopK): its k has 2 elements");
+    CHECK(refused(Model().floats("k", {}, {NAN}).node("TopK", {"x", "k"}, {"y"})) ==
+          "file: node the node (TopK): its k is of float32");
 }

@@ -43,6 +43,11 @@ struct Model {
         writer.node(name, op, inputs, outputs, attributes);
         return *this;
     }
+    Model& node_of(std::string_view domain, std::string_view op, std::vector<std::string> const& inputs,
+                   std::vector<std::string> const& outputs, std::vector<onnx::NewAttribute> const& attributes = {}) {
+        writer.node("the node", op, inputs, outputs, attributes, domain);
+        return *this;
+    }
     Model& integers(std::string const& name, Ints const& values) {
         const std::int64_t size[] = {static_cast<std::int64_t>(values.size())};
         writer.initializer(name, size, std::span<const std::int64_t>(values));

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -165,6 +166,11 @@ public:
         return found == nullptr ? otherwise : found->ints;
     }
 
+    [[nodiscard]] std::span<const float> reals(std::string_view name) const {
+        const auto* found = attribute(name, AttributeType::floats);
+        return found == nullptr ? std::span<const float>() : std::span<const float>(found->floats);
+    }
+
     // --- outputs
 
     [[nodiscard]] std::size_t output_count() const { return outputs_.size(); }
@@ -176,8 +182,11 @@ public:
         value.type = tensor.type;
         value.known = std::move(tensor);
     }
-    void give(Operand operand, std::size_t i = 0, OnnxType type = OnnxType::float32) const {
+    /// Of the first input's type, if none is given.
+    void give(Operand operand, std::size_t i = 0, OnnxType type = OnnxType::undefined) const {
         if (!wants(i)) return;
+        if (type == OnnxType::undefined && has(0)) type = input(0).type;
+        if (type == OnnxType::undefined) type = OnnxType::float32;
         Value& value = *outputs_[i];
         // A constant here is the same for all images.
         value.node = operand.node ? *operand.node : build.view(operand);

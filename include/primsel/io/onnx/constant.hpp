@@ -126,6 +126,7 @@ template <class F>
             right = b.floats;
         else
             right = b.integers;
+        if (left.size() != count_of(a.dims) || right.size() != count_of(b.dims)) fail("a constant lacks its elements");
         std::vector<T> dst = constants.make<T>(count_of(dims));
         std::size_t i = 0;
         walk(of_a, of_b, [&](std::size_t at_a, std::size_t at_b) { dst[i++] = f(left[at_a], right[at_b]); });

@@ -48,11 +48,12 @@ inline Operand emit_convolution(Call const& call, AnyLayer layer, Kernels const&
 
 }  // namespace detail
 
-inline void translate_conv(Call& call) {
+namespace detail {
+[[nodiscard]] inline Operand emit_conv(Call& call) {
     Sizes const& dims = call.dims(0);
     (void)image_size(dims);
     require_one_image(call.build, dims);
-    const detail::Kernels kernels = detail::read_kernels(call, dims[1], false);
+    const Kernels kernels = read_kernels(call, dims[1], false);
     const Window window = read_window(call, dims, {kernels.weight.dims.begin() + 2, kernels.weight.dims.end()});
     const ConvParams params{.k = static_cast<int>(kernels.weight.dims[0]),
                             .kernel = window.kernel,
@@ -61,13 +62,17 @@ inline void translate_conv(Call& call) {
                             .dilation = window.dilation,
                             .groups = kernels.groups,
                             .bias = kernels.bias.has_value()};
-    call.give(detail::emit_convolution(call, params, kernels, dims));
+    return emit_convolution(call, params, kernels, dims);
 }
+}  // namespace detail
+
+inline void translate_conv(Call& call) { call.give(detail::emit_conv(call)); }
 
 namespace detail {
 /// Padding and extra pixels along an axis of a transposed convolution so that its result has a given size.
 inline void pad_to(std::int64_t wanted, std::int64_t natural, bool more_at_end, int& before, int& after, int& extra) {
-    // What extra pixels were asked for is part of the natural size.
+    // What extra pixels were asked for is part of the natural size. More are added at the end, where output_padding
+    // adds them too: TensorFlow, where SAME comes from, has no negative padding either.
     const int total = bounded(natural - wanted, -largest_padding, largest_padding, "a padding");
     if (total < 0) {
         extra -= total;

@@ -4,6 +4,8 @@
 #include <primsel/io/onnx/call.hpp>
 
 #include <array>
+#include <cmath>
+#include <limits>
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
 
@@ -104,41 +106,100 @@ inline Operand emit_binary(Builder& build, BinaryKind kind, Operand a, Operand b
     return Operand{x.dims, node, {}};
 }
 
-[[nodiscard]] inline OnnxTensor fold_binary(Builder& build, BinaryKind kind, OnnxTensor const& a, OnnxTensor const& b) {
-    return combine(a, b, build.constants, [&]<class T>(T x, T y) -> T {
-        if constexpr (std::is_same_v<T, float>) {
-            switch (kind) {
-                case BinaryKind::add:
-                    return x + y;
-                case BinaryKind::subtract:
-                    return x - y;
-                case BinaryKind::multiply:
-                    return x * y;
-                case BinaryKind::divide:
-                    return x / y;
-                case BinaryKind::prelu:
-                    return x >= 0 ? x : x * y;
-            }
-            return x;
-        } else {
-            // As unsigned, so that nothing overflows.
-            const auto left = static_cast<std::uint64_t>(x), right = static_cast<std::uint64_t>(y);
-            switch (kind) {
-                case BinaryKind::add:
-                    return static_cast<T>(left + right);
-                case BinaryKind::subtract:
-                    return static_cast<T>(left - right);
-                case BinaryKind::multiply:
-                    return static_cast<T>(left * right);
-                case BinaryKind::divide:
-                    if (y == 0) fail("an integer is divided by zero");
-                    return y == -1 ? static_cast<T>(0 - left) : x / y;
-                case BinaryKind::prelu:
-                    fail("of integers");
-            }
-            return x;
+namespace detail {
+[[nodiscard]] inline float apply(BinaryKind kind, float x, float y) {
+    const bool is_number = !std::isnan(x) && !std::isnan(y);
+    switch (kind) {
+        case BinaryKind::add:
+            return x + y;
+        case BinaryKind::subtract:
+            return x - y;
+        case BinaryKind::multiply:
+            return x * y;
+        case BinaryKind::divide:
+            return x / y;
+        case BinaryKind::prelu:
+            return x >= 0 ? x : x * y;
+        case BinaryKind::power:
+            return std::pow(x, y);
+        case BinaryKind::minimum:
+            return is_number ? std::min(x, y) : x + y;
+        case BinaryKind::maximum:
+            return is_number ? std::max(x, y) : x + y;
+        case BinaryKind::modulo: {
+            const float rest = std::fmod(x, y);
+            return rest != 0.0F && (rest < 0.0F) != (y < 0.0F) ? rest + y : rest;
         }
-    });
+        case BinaryKind::remainder:
+            return std::fmod(x, y);
+        case BinaryKind::equal:
+            return x == y ? 1.0F : 0.0F;
+        case BinaryKind::greater:
+            return x > y ? 1.0F : 0.0F;
+        case BinaryKind::greater_or_equal:
+            return x >= y ? 1.0F : 0.0F;
+        case BinaryKind::keep:
+            return x != 0.0F ? y : 0.0F;
+    }
+    return x;
+}
+/// As unsigned where something could overflow.
+[[nodiscard]] inline std::int64_t apply(BinaryKind kind, std::int64_t x, std::int64_t y) {
+    const auto left = static_cast<std::uint64_t>(x), right = static_cast<std::uint64_t>(y);
+    const bool divides = kind == BinaryKind::divide || kind == BinaryKind::modulo || kind == BinaryKind::remainder;
+    if (divides && y == 0) fail("an integer is divided by zero");
+    const std::int64_t rest = divides && y != -1 ? x % y : 0;
+    switch (kind) {
+        case BinaryKind::add:
+            return static_cast<std::int64_t>(left + right);
+        case BinaryKind::subtract:
+            return static_cast<std::int64_t>(left - right);
+        case BinaryKind::multiply:
+            return static_cast<std::int64_t>(left * right);
+        case BinaryKind::divide:
+            return y == -1 ? static_cast<std::int64_t>(0 - left) : x / y;
+        case BinaryKind::prelu:
+            fail("of integers");
+        case BinaryKind::power: {
+            if (y < 0) return x == 1 ? 1 : x == -1 ? (y % 2 == 0 ? 1 : -1) : 0;
+            std::uint64_t result = 1, factor = left;
+            for (std::uint64_t rest_of = right; rest_of > 0; rest_of /= 2, factor *= factor) {
+                if (rest_of % 2 == 1) result *= factor;
+            }
+            return static_cast<std::int64_t>(result);
+        }
+        case BinaryKind::minimum:
+            return std::min(x, y);
+        case BinaryKind::maximum:
+            return std::max(x, y);
+        case BinaryKind::modulo:
+            return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+        case BinaryKind::remainder:
+            return rest;
+        case BinaryKind::equal:
+            return x == y ? 1 : 0;
+        case BinaryKind::greater:
+            return x > y ? 1 : 0;
+        case BinaryKind::greater_or_equal:
+            return x >= y ? 1 : 0;
+        case BinaryKind::keep:
+            return x != 0 ? y : 0;
+    }
+    return x;
+}
+}  // namespace detail
+
+[[nodiscard]] inline OnnxTensor fold_binary(Builder& build, BinaryKind kind, OnnxTensor const& a, OnnxTensor const& b) {
+    return combine(a, b, build.constants, [&](auto x, auto y) { return detail::apply(kind, x, y); });
+}
+
+/// A number that meets all elements of another operand.
+[[nodiscard]] inline Operand scalar_operand(Builder& build, float value) {
+    return {{}, std::nullopt, build.constants.splat({}, OnnxType::float32, value)};
+}
+[[nodiscard]] inline Operand emit_unary(Builder& build, ActivationKind kind, Operand const& x, float alpha = 0.0F,
+                                        float beta = 0.0F) {
+    return build.apply(ActivationParams{kind, alpha, beta}, x, x.dims);
 }
 
 namespace detail {
@@ -164,18 +225,91 @@ inline void translate_binary(Call& call, BinaryKind kind) {
     }
     const std::size_t rank = std::max(call.rank(0), call.rank(1));
     Operand a = call.broadcast_operand(0, rank), b = call.broadcast_operand(1, rank);
-    if (!b.node && b.constant.is_float() && kind != BinaryKind::prelu) {
+    const bool is_affine = kind == BinaryKind::add || kind == BinaryKind::subtract || kind == BinaryKind::multiply ||
+                           kind == BinaryKind::divide;
+    if (!b.node && b.constant.is_float() && is_affine) {
         if (auto scaled = emit_affine(call.build, kind, a, b.constant)) return call.give(std::move(*scaled));
     }
     if (!a.node && a.constant.is_float() && (kind == BinaryKind::add || kind == BinaryKind::multiply)) {
         if (auto scaled = emit_affine(call.build, kind, b, a.constant)) return call.give(std::move(*scaled));
     }
-    call.give(emit_binary(call.build, kind, std::move(a), std::move(b)));
+    const bool is_whole_number = kind == BinaryKind::divide && !is_float(call.input(0).type);
+    Operand result = emit_binary(call.build, kind, std::move(a), std::move(b));
+    if (is_whole_number) result = emit_unary(call.build, ActivationKind::truncate, result);
+    call.give(std::move(result));
 }
 inline void translate_add(Call& call) { translate_binary(call, BinaryKind::add); }
 inline void translate_sub(Call& call) { translate_binary(call, BinaryKind::subtract); }
 inline void translate_mul(Call& call) { translate_binary(call, BinaryKind::multiply); }
 inline void translate_div(Call& call) { translate_binary(call, BinaryKind::divide); }
+
+inline void translate_mod(Call& call) {
+    translate_binary(call, call.integer("fmod", 0) != 0 ? BinaryKind::remainder : BinaryKind::modulo);
+}
+
+/// Base and exponent may differ in type.
+inline void translate_pow(Call& call) {
+    detail::meet_at_axis(call);
+    Constants& constants = call.build.constants;
+    const OnnxTensor *base = call.known(0), *exponent = call.known(1);
+    if (base != nullptr && exponent != nullptr) {
+        if (base->is_float() == exponent->is_float()) {
+            return call.give(fold_binary(call.build, BinaryKind::power, *base, *exponent));
+        }
+        if (!base->is_float()) fail("integers to the power of ", to_string(exponent->type));
+        return call.give(fold_binary(call.build, BinaryKind::power, *base, to_floats(*exponent, constants)));
+    }
+    if (exponent == nullptr || exponent->size() != 1 || call.rank(1) > call.rank(0)) {
+        return translate_binary(call, BinaryKind::power);
+    }
+    const float number = call.scalar(1, "exponent");
+    if (number == 1.0F) return call.pass();
+    if (number == 0.5F) return call.give(emit_unary(call.build, ActivationKind::sqrt, call.operand(0)));
+    call.give(emit_unary(call.build, ActivationKind::power, call.operand(0), number));
+}
+
+/// Of any number of inputs. One that is a single constant is a bound.
+inline void translate_extremum(Call& call, BinaryKind kind) {
+    if (call.input_count() == 0) fail("no inputs");
+    if (call.input_count() == 1) return call.pass();
+    if (call.all_known()) {
+        OnnxTensor result = call.constant(0, "operand");
+        for (std::size_t i = 1; i < call.input_count(); ++i) {
+            result = fold_binary(call.build, kind, result, call.constant(i, "operand"));
+        }
+        return call.give(std::move(result));
+    }
+    std::size_t rank = 0;
+    for (std::size_t i = 0; i < call.input_count(); ++i) rank = std::max(rank, call.rank(i));
+    std::optional<Operand> result;
+    const auto add = [&](std::size_t i) {
+        Operand next = call.broadcast_operand(i, rank);
+        const bool is_number =
+            !next.node && next.constant.size() == 1 && result && next.dims.size() <= result->dims.size();
+        const float number = is_number ? call.scalar(i, "operand") : std::nanf("");
+        if (!result) {
+            result = std::move(next);
+        } else if (std::isnan(number)) {
+            result = emit_binary(call.build, kind, std::move(*result), std::move(next));
+        } else if (kind == BinaryKind::maximum && number == 0.0F) {
+            result = emit_unary(call.build, ActivationKind::relu, *result);
+        } else {
+            constexpr float infinity = std::numeric_limits<float>::infinity();
+            const bool is_low = kind == BinaryKind::maximum;
+            result = emit_unary(call.build, ActivationKind::clip, *result, is_low ? number : -infinity,
+                                is_low ? infinity : number);
+        }
+    };
+    for (std::size_t i = 0; i < call.input_count(); ++i) {
+        if (call.known(i) == nullptr) add(i);
+    }
+    for (std::size_t i = 0; i < call.input_count(); ++i) {
+        if (call.known(i) != nullptr) add(i);
+    }
+    call.give(std::move(*result));
+}
+inline void translate_max(Call& call) { translate_extremum(call, BinaryKind::maximum); }
+inline void translate_min(Call& call) { translate_extremum(call, BinaryKind::minimum); }
 
 inline void translate_prelu(Call& call) {
     Value& slope = call.input(1);
@@ -190,16 +324,9 @@ inline void translate_prelu(Call& call) {
     call.give(emit_binary(call.build, BinaryKind::prelu, call.operand(0), {dims, std::nullopt, slopes}));
 }
 
-inline void translate_sum(Call& call) {
-    if (call.input_count() == 0) fail("no inputs");
-    if (call.input_count() == 1) return call.pass();
-    if (call.all_known()) {
-        OnnxTensor sum = call.constant(0, "summand");
-        for (std::size_t i = 1; i < call.input_count(); ++i) {
-            sum = fold_binary(call.build, BinaryKind::add, sum, call.constant(i, "summand"));
-        }
-        return call.give(std::move(sum));
-    }
+namespace detail {
+/// The sum of all inputs, of which one at least is not known.
+[[nodiscard]] inline Operand sum_of_inputs(Call& call) {
     std::size_t rank = 0;
     for (std::size_t i = 0; i < call.input_count(); ++i) rank = std::max(rank, call.rank(i));
     std::vector<Operand> operands;
@@ -211,13 +338,34 @@ inline void translate_sum(Call& call) {
     if (is_plain) {
         std::vector<std::size_t> inputs;
         for (Operand const& operand : operands) inputs.push_back(call.build.view(operand));
-        return call.give(call.build.operand(call.build.emit(AddParams{}, std::move(inputs)), operands[0].dims));
+        return call.build.operand(call.build.emit(AddParams{}, std::move(inputs)), operands[0].dims);
     }
     Operand sum = operands[0];
     for (std::size_t i = 1; i < operands.size(); ++i) {
         sum = emit_binary(call.build, BinaryKind::add, std::move(sum), std::move(operands[i]));
     }
-    call.give(std::move(sum));
+    return sum;
+}
+}  // namespace detail
+
+/// The sum, or the mean, of any number of inputs.
+inline void translate_sum(Call& call) {
+    if (call.input_count() == 0) fail("no inputs");
+    if (call.input_count() == 1) return call.pass();
+    const float share = call.op() == "Mean" ? 1.0F / static_cast<float>(call.input_count()) : 1.0F;
+    if (call.all_known()) {
+        OnnxTensor sum = call.constant(0, "summand");
+        for (std::size_t i = 1; i < call.input_count(); ++i) {
+            sum = fold_binary(call.build, BinaryKind::add, sum, call.constant(i, "summand"));
+        }
+        if (share != 1.0F) {
+            const OnnxTensor factor = call.build.constants.splat({}, OnnxType::float32, share);
+            sum = fold_binary(call.build, BinaryKind::multiply, sum, factor);
+        }
+        return call.give(std::move(sum));
+    }
+    const Operand sum = detail::sum_of_inputs(call);
+    call.give(share == 1.0F ? sum : call.build.scale(sum, share, 0.0F));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx

@@ -181,6 +181,7 @@ private:
     static NewAttribute pair(std::string_view name, Extent extent) { return {name, Ints{extent.h, extent.w}}; }
     static NewAttribute pads(Padding p) { return {"pads", Ints{p.top, p.left, p.bottom, p.right}}; }
     static NewAttribute whole(std::string_view name, std::int64_t value) { return {name, value}; }
+    static std::int64_t cast_to(DataType type) { return static_cast<std::int64_t>(type); }
     static NewAttribute axis_of(Axis axis) { return {"axis", 1 + static_cast<std::int64_t>(axis)}; }
 
     // One function a kind of layer.
@@ -340,9 +341,18 @@ private:
             case ActivationKind::clip:
                 if (clamp(x, {p.alpha, p.beta}) == x) step("Identity", {x});
                 return;
-            case ActivationKind::sqrt:
-                step("Sqrt", {x});
+            case ActivationKind::truncate:
+                step("Mul", {step("Sign", {x}), step("Floor", {step("Abs", {x})})});
                 return;
+            case ActivationKind::power:
+                step("Pow", {x, scalar("exponent", p.alpha)});
+                return;
+            default: {
+                constexpr std::string_view names[] = {
+                    "Sqrt", "Exp", "Log", "Abs",  "Sign", "Floor", "Ceil", "Round", "",      "Erf",   "Softplus", "",
+                    "Sin",  "Cos", "Tan", "Asin", "Acos", "Atan",  "Sinh", "Cosh",  "Asinh", "Acosh", "Atanh"};
+                step(names[static_cast<std::size_t>(p.kind) - static_cast<std::size_t>(ActivationKind::sqrt)], {x});
+            }
         }
     }
 
@@ -375,12 +385,19 @@ private:
         step("BatchNormalization", std::move(inputs), {{"epsilon", p.epsilon}});
     }
     /// Batch normalisation of mean 0 and variance 1, which others know how to fold.
-    void add(ScaleParams const&) {
+    void add(ScaleParams const& p) {
         const Ints dims{in_shape().c};
         const std::vector<float> zeros(static_cast<std::size_t>(in_shape().c), 0.0F), ones(zeros.size(), 1.0F);
         Names inputs = alike();
-        for (const std::string_view suffix : {"weight", "bias"}) {
-            inputs.push_back(floats(suffix, dims, weights_.at(join(node().name, '.', suffix)).values));
+        const auto number = [&](std::string_view suffix, float value) {
+            inputs.push_back(floats(suffix, dims, std::vector<float>(zeros.size(), value)));
+        };
+        if (p.known) {
+            number("weight", p.factor), number("bias", p.shift);
+        } else {
+            for (const std::string_view suffix : {"weight", "bias"}) {
+                inputs.push_back(floats(suffix, dims, weights_.at(join(node().name, '.', suffix)).values));
+            }
         }
         inputs.push_back(floats("mean", dims, zeros));
         inputs.push_back(floats("var", dims, ones));
@@ -407,9 +424,24 @@ private:
     }
     void add(BinaryParams const& p) {
         Names inputs = alike();
+        if (p.kind == BinaryKind::modulo) {
+            const std::string times = step("Floor", {step("Div", inputs)});
+            step("Sub", {inputs[0], step("Mul", {inputs[1], times})});
+            return;
+        }
+        if (p.kind == BinaryKind::keep) {
+            const std::string is_kept = step("Cast", {inputs[0]}, {whole("to", cast_to(DataType::boolean))});
+            step("Where", {is_kept, inputs[1], scalar("zero", 0.0F)});
+            return;
+        }
         if (p.kind != BinaryKind::prelu) {
-            constexpr std::string_view ops[] = {"Add", "Sub", "Mul", "Div"};
-            step(ops[static_cast<std::size_t>(p.kind)], std::move(inputs));
+            constexpr std::string_view ops[] = {"Add", "Sub", "Mul", "Div",   "",        "Pow",           "Min",
+                                                "Max", "",    "Mod", "Equal", "Greater", "GreaterOrEqual"};
+            Attributes attributes;
+            if (p.kind == BinaryKind::remainder) attributes.push_back(whole("fmod", 1));
+            const std::string result =
+                step(ops[static_cast<std::size_t>(p.kind)], std::move(inputs), std::move(attributes));
+            if (p.kind >= BinaryKind::equal) step("Cast", {result}, {whole("to", cast_to(DataType::float32))});
             return;
         }
         // Only the slopes are stretched by ONNX.
@@ -424,6 +456,11 @@ private:
     void add(MatMulParams const&) { step("MatMul", {image(0), image(1)}); }
     void add(ReduceParams const& p) {
         const std::int64_t axis = 1 + static_cast<std::int64_t>(p.axis);
+        if (p.kind == ReduceKind::arg_max) {
+            const std::string position = step("ArgMax", {image()}, {axis_of(p.axis), whole("keepdims", 1)});
+            step("Cast", {position}, {whole("to", cast_to(DataType::float32))});
+            return;
+        }
         const std::string_view op = p.kind == ReduceKind::mean  ? "ReduceMean"
                                     : p.kind == ReduceKind::sum ? "ReduceSum"
                                                                 : "ReduceMax";
@@ -433,6 +470,16 @@ private:
         } else {
             step(op, {image()}, {{"axes", Ints{axis}}, whole("keepdims", 1)});
         }
+    }
+
+    void add(TopKParams const& p) {
+        const std::string k = ints("k", {p.k});
+        const std::string values =
+            step("TopK", {image(), k}, {axis_of(Axis::w), whole("largest", p.largest), whole("sorted", 1)});
+        if (!p.positions) return;
+        const std::string positions = model_.unique(join(node().name, "/positions"));
+        steps_.back().outputs = {values, positions};
+        step("Cast", {positions}, {whole("to", cast_to(DataType::float32))});
     }
 
     void add(FlattenParams const&) {
@@ -514,12 +561,14 @@ private:
             step("Resize", {x, "", "", sizes}, std::move(attributes));
         }
     }
-    /// Result size / input size, as a number whose inverse is the scale and that leads to the size.
+    /// Result size / input size, as a number whose inverse is the scale and that leads to the size, whether whoever
+    /// reads it multiplies floats or, as the standard's shape inference, doubles.
     [[nodiscard]] float factor(float scale, int in, int out) const {
         const float quotient = scale > 0.0F ? 1.0F / scale : static_cast<float>(out) / static_cast<float>(in);
         std::optional<float> fits;
         for (const float f : {quotient, std::nextafter(quotient, 0.0F), std::nextafter(quotient, HUGE_VALF)}) {
             if (static_cast<int>(static_cast<float>(in) * f) != out) continue;
+            if (static_cast<int>(static_cast<double>(in) * static_cast<double>(f)) != out) continue;
             if (scale == 0.0F || 1.0F / f == scale) return f;
             if (!fits) fits = f;
         }

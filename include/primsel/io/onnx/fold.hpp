@@ -72,29 +72,20 @@ namespace detail {
 }
 }  // namespace detail
 
-inline void translate_cast(Call& call) {
-    const auto to = static_cast<OnnxType>(call.integer("to", 0));
-    if (element_bytes(to) == 0) fail("to ", to_string(to));
-    const bool to_float = is_float(to);
-    const OnnxTensor* known = call.known(0);
-    if (known == nullptr) {
-        // At run time every number is a float of 32 bits, whatever the model calls it.
-        const bool is_same = to_float || (!is_float(call.input(0).type) && to != OnnxType::boolean);
-        if (is_same) return call.give(call.operand(0), 0, to);
-        fail("from ", to_string(call.input(0).type), " to ", to_string(to), ": supported for constants only");
-    }
-    if (to_float) {
-        OnnxTensor result = to_floats(*known, call.build.constants);
+/// The same numbers as another type's.
+[[nodiscard]] inline OnnxTensor fold_cast(Builder& build, OnnxTensor const& tensor, OnnxType to) {
+    if (is_float(to)) {
+        OnnxTensor result = to_floats(tensor, build.constants);
         result.type = to;
-        return call.give(std::move(result));
+        return result;
     }
-    std::vector<std::int64_t> values = call.build.constants.make<std::int64_t>(known->size());
+    std::vector<std::int64_t> values = build.constants.make<std::int64_t>(tensor.size());
     for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = known->is_float() ? detail::to_integer(static_cast<double>(known->floats[i])) : known->integers[i];
-        const bool is_zero = known->is_float() ? known->floats[i] == 0.0F : known->integers[i] == 0;
+        values[i] = tensor.is_float() ? detail::to_integer(static_cast<double>(tensor.floats[i])) : tensor.integers[i];
+        const bool is_zero = tensor.is_float() ? tensor.floats[i] == 0.0F : tensor.integers[i] == 0;
         if (to == OnnxType::boolean) values[i] = is_zero ? 0 : 1;
     }
-    call.give(own_elements(known->dims, to, std::move(values)));
+    return own_elements(tensor.dims, to, std::move(values));
 }
 
 inline void translate_range(Call& call) {
@@ -127,38 +118,23 @@ inline void translate_range(Call& call) {
     call.give(std::move(result));
 }
 
-inline void translate_equal(Call& call) {
-    OnnxTensor const &a = call.constant(0, "first operand"), &b = call.constant(1, "second operand");
-    const OnnxTensor equal =
-        combine(a, b, call.build.constants, []<class T>(T x, T y) { return static_cast<T>(x == y ? 1 : 0); });
-    std::vector<std::int64_t> values = call.build.constants.make<std::int64_t>(equal.size());
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = equal.is_float() ? equal.floats[i] != 0.0F : equal.integers[i];
+/// The positions of all elements that are not zero, a row an axis.
+inline void translate_non_zero(Call& call) {
+    OnnxTensor const& tensor = call.constant(0, "tensor");
+    const Sizes strides = row_major(tensor.dims);
+    const std::size_t rank = tensor.dims.size();
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < tensor.size(); ++i) {
+        if (tensor.is_float() ? tensor.floats[i] != 0.0F : tensor.integers[i] != 0) found.push_back(i);
     }
-    call.give(own_elements(equal.dims, OnnxType::boolean, std::move(values)));
-}
-
-inline void translate_where(Call& call) {
-    OnnxTensor const &condition = call.constant(0, "condition"), &yes = call.constant(1, "first choice"),
-                     &no = call.constant(2, "second choice");
-    if (condition.is_float() || yes.is_float() != no.is_float()) fail("of choices of two types");
-    const Sizes dims = broadcast(condition.dims, broadcast(yes.dims, no.dims));
-    Constants& constants = call.build.constants;
-    const OnnxTensor which = pick(condition, expansion(condition.dims, dims), constants),
-                     other = pick(no, expansion(no.dims, dims), constants);
-    OnnxTensor result = pick(yes, expansion(yes.dims, dims), constants);
-    result = map_elements(result, dims, [&]<class T>(std::span<const T> chosen) {
-        std::vector<T> values(chosen.begin(), chosen.end());
-        for (std::size_t i = 0; i < values.size(); ++i) {
-            if (which.integers[i] != 0) continue;
-            if constexpr (std::is_same_v<T, float>)
-                values[i] = other.floats[i];
-            else
-                values[i] = other.integers[i];
+    std::vector<std::int64_t> places = call.build.constants.make<std::int64_t>(rank * found.size());
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            places[axis * found.size() + i] = static_cast<std::int64_t>(found[i]) / strides[axis] % tensor.dims[axis];
         }
-        return values;
-    });
-    call.give(std::move(result));
+    }
+    const Sizes dims{static_cast<std::int64_t>(rank), static_cast<std::int64_t>(found.size())};
+    call.give(own_elements(dims, OnnxType::int64, std::move(places)));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx

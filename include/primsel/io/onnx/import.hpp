@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -58,11 +59,7 @@ public:
     /// images: of the batch; 0: whole.
     Import(ModelProto const& model, Order const& order, Files& files, OnnxOptions const& options, std::int64_t images)
         : model_(model), order_(order), files_(files), options_(options), build_(images, options.max_constant_bytes) {
-        for (InitializerProto const& initializer : model.initializers) {
-            if (!initializers_.emplace(initializer.name, initializer.bytes).second) {
-                fail("tensor ", initializer.name, " is there twice");
-            }
-        }
+        enter(model, order);
         read_inputs();
     }
 
@@ -86,25 +83,50 @@ public:
     }
 
 private:
+    /// The names of a graph. Those of the graphs around it are known in it too.
+    struct Scope {
+        const Order* order;
+        std::unordered_map<std::string_view, std::string_view> initializers{};
+        std::unordered_map<std::string_view, Value> values{};
+
+        /// Null when there is none.
+        [[nodiscard]] Value* find(std::string_view name, Files& files) {
+            if (const auto found = values.find(name); found != values.end()) return &found->second;
+            const auto initializer = initializers.find(name);
+            if (initializer == initializers.end()) return nullptr;
+            OnnxTensor tensor = files.read(initializer->second);
+            Value& value = values[name];
+            value.name = name;
+            value.dims = tensor.dims;
+            value.type = tensor.type;
+            value.known = std::move(tensor);
+            return &value;
+        }
+    };
+    void enter(ModelProto const& graph, Order const& order) {
+        Scope& scope = scopes_.emplace_back(Scope{&order});
+        for (InitializerProto const& initializer : graph.initializers) {
+            if (!scope.initializers.emplace(initializer.name, initializer.bytes).second) {
+                fail("tensor ", initializer.name, " is there twice");
+            }
+        }
+    }
     /// Null when there is none.
     [[nodiscard]] Value* find(std::string_view name) {
-        if (const auto found = values_.find(name); found != values_.end()) return &found->second;
-        const auto initializer = initializers_.find(name);
-        if (initializer == initializers_.end()) return nullptr;
-        OnnxTensor tensor = files_.read(initializer->second);
-        Value& value = values_[name];
-        value.name = name;
-        value.dims = tensor.dims;
-        value.type = tensor.type;
-        value.known = std::move(tensor);
-        return &value;
+        for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+            if (Value* value = scope->find(name, files_)) return value;
+        }
+        return nullptr;
+    }
+    [[nodiscard]] bool is_initializer(std::string_view name) const {
+        return std::ranges::any_of(scopes_, [=](Scope const& scope) { return scope.initializers.contains(name); });
     }
 
     void read_inputs() {
         for (ValueInfoProto const& info : model_.inputs) {
-            if (!order_.needed.contains(info.name) || initializers_.contains(info.name)) continue;
+            if (!order_.needed.contains(info.name) || is_initializer(info.name)) continue;
             if (!info.is_tensor) fail("input ", info.name, ": only tensors are supported");
-            const auto [place, is_new] = values_.try_emplace(info.name);
+            const auto [place, is_new] = scopes_.back().values.try_emplace(info.name);
             if (!is_new) fail("input ", info.name, " is there twice");
             Value& value = place->second;
             value.name = info.name;
@@ -168,7 +190,7 @@ private:
         // PyTorch's names of weights are those of its modules.
         constexpr std::string_view suffix = ".weight";
         const std::string_view weight = node.inputs.size() > 1 ? node.inputs[1] : std::string_view();
-        if (weight.ends_with(suffix) && weight.size() > suffix.size() && initializers_.contains(weight)) {
+        if (weight.ends_with(suffix) && weight.size() > suffix.size() && is_initializer(weight)) {
             return std::string(weight.substr(0, weight.size() - suffix.size()));
         }
         if (!node.name.empty()) return std::string(node.name);
@@ -177,8 +199,10 @@ private:
 
     void translate(NodeProto const& node) {
         try {
-            if (!is_own_domain(node.domain)) fail("operators of the domain ", node.domain, " are not supported");
-            const Operator* known = find_operator(node.op);
+            const bool is_own = is_own_domain(node.domain);
+            if (is_own && node.op == "If") return translate_if(node);
+            const Operator* known = is_own ? find_operator(node.op) : find_operator(join(node.domain, '.', node.op));
+            if (known == nullptr && !is_own) fail("the operator of the domain ", node.domain, " is not supported");
             if (known == nullptr) fail("the operator is not supported");
             std::vector<Value*> inputs, outputs;
             for (const std::string_view name : node.inputs) {
@@ -186,7 +210,7 @@ private:
                 if (!name.empty() && inputs.back() == nullptr) fail("its input ", name, " is defined nowhere");
             }
             for (const std::string_view name : node.outputs) {
-                outputs.push_back(order_.needed.contains(name) ? &define(name) : nullptr);
+                outputs.push_back(scopes_.back().order->needed.contains(name) ? &define(name) : nullptr);
             }
             build_.set_name(name_of(node));
             Call call(build_, files_, node, model_.opset, std::move(inputs), outputs);
@@ -202,9 +226,42 @@ private:
             throw MixesImages{join(describe(node), ": ", fault.reason)};
         }
     }
+    /// The branch that is taken stands in place of the node.
+    void translate_if(NodeProto const& node) {
+        Value* condition = node.inputs.empty() ? nullptr : find(node.inputs[0]);
+        if (condition == nullptr) fail("its condition is defined nowhere");
+        const OnnxTensor* known = condition->known ? &*condition->known : condition->given;
+        if (known == nullptr) fail("its condition ", condition->name, " must be known when the model is loaded");
+        if (known->is_float() || known->size() != 1) fail("its condition ", condition->name, " is not one boolean");
+        const std::string_view name = known->integers[0] != 0 ? "then_branch" : "else_branch";
+        const auto branch = std::ranges::find(node.attributes, name, &AttributeProto::name);
+        if (branch == node.attributes.end()) fail("its ", name, " is missing");
+        ModelProto graph;
+        detail::read_graph(branch->g, graph);
+        if (graph.outputs.size() != node.outputs.size()) fail("its ", name, " has another number of outputs");
+        const Order order = order_of(graph);
+        enter(graph, order);
+        for (const std::size_t i : order.nodes) translate(graph.nodes[i]);
+        std::vector<Value> results;
+        for (ValueInfoProto const& output : graph.outputs) {
+            Value* value = find(output.name);
+            if (value == nullptr) fail("the output ", output.name, " of its ", name, " is defined nowhere");
+            if (!value->known) (void)layer_of(*value, build_);
+            results.push_back(*value);
+        }
+        scopes_.pop_back();
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            if (!scopes_.back().order->needed.contains(node.outputs[i])) continue;
+            Value& value = define(node.outputs[i]);
+            value = std::move(results[i]);
+            value.name = node.outputs[i];
+            value.is_input = false;
+        }
+    }
     [[nodiscard]] Value& define(std::string_view name) {
-        const auto [place, is_new] = values_.try_emplace(name);
-        if (!is_new || initializers_.contains(name)) fail("its output ", name, " is an input or initializer too");
+        Scope& scope = scopes_.back();
+        const auto [place, is_new] = scope.values.try_emplace(name);
+        if (!is_new || scope.initializers.contains(name)) fail("its output ", name, " is an input or initializer too");
         place->second.name = name;
         return place->second;
     }
@@ -256,8 +313,8 @@ private:
     Files& files_;
     OnnxOptions const& options_;
     Builder build_;
-    std::unordered_map<std::string_view, std::string_view> initializers_;
-    std::unordered_map<std::string_view, Value> values_;
+    /// The innermost last.
+    std::deque<Scope> scopes_;
     std::vector<const Value*> inputs_;
     std::unordered_map<std::string_view, std::size_t> nameless_;
     /// Stands for an output without elements.

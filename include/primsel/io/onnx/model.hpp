@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct AttributeProto {
     std::string_view s;
     /// Bytes of a TensorProto.
     std::string_view t;
+    /// Bytes of a GraphProto.
+    std::string_view g;
     std::vector<float> floats;
     std::vector<std::int64_t> ints;
 };
@@ -27,6 +30,8 @@ struct NodeProto {
     std::vector<std::string_view> inputs, outputs;
     std::string_view name, op, domain;
     std::vector<AttributeProto> attributes;
+    /// What its subgraphs read from around them.
+    std::vector<std::string_view> captured;
 };
 
 /// A dimension without a value is open.
@@ -83,6 +88,8 @@ struct ModelProto {
                 message.append_integers(attribute.ints), found = AttributeType::ints;
                 break;
             case AttributeField::g:
+                attribute.g = message.bytes(), found = AttributeType::graph;
+                break;
             case AttributeField::graphs:
                 message.skip(), found = AttributeType::graph;
                 break;
@@ -96,36 +103,6 @@ struct ModelProto {
     if (attribute.type == AttributeType::undefined) attribute.type = found;
     if (attribute.name.empty()) fail("an attribute without a name");
     return attribute;
-}
-
-[[nodiscard]] inline NodeProto read_node(std::string_view bytes) {
-    NodeProto node;
-    for (Message<NodeField> message(bytes); message.next();) {
-        switch (message.field()) {
-            case NodeField::input:
-                node.inputs.push_back(message.bytes());
-                break;
-            case NodeField::output:
-                node.outputs.push_back(message.bytes());
-                break;
-            case NodeField::name:
-                node.name = message.bytes();
-                break;
-            case NodeField::op_type:
-                node.op = message.bytes();
-                break;
-            case NodeField::attribute:
-                node.attributes.push_back(read_attribute(message.bytes()));
-                break;
-            case NodeField::domain:
-                node.domain = message.bytes();
-                break;
-            default:
-                message.skip();
-        }
-    }
-    if (node.op.empty()) fail("a node without an operator");
-    return node;
 }
 
 namespace detail {
@@ -191,6 +168,73 @@ inline void read_tensor_type(std::string_view bytes, ValueInfoProto& info) {
     if (initializer.name.empty()) fail("an initializer without a name");
     return initializer;
 }
+
+namespace detail {
+/// What a subgraph reads and does not define; so do the subgraphs within it.
+inline void append_captured(std::string_view graph, std::vector<std::string_view>& captured, int depth);
+}  // namespace detail
+
+/// depth: how many graphs lie around it.
+[[nodiscard]] inline NodeProto read_node(std::string_view bytes, int depth = 0) {
+    NodeProto node;
+    for (Message<NodeField> message(bytes); message.next();) {
+        switch (message.field()) {
+            case NodeField::input:
+                node.inputs.push_back(message.bytes());
+                break;
+            case NodeField::output:
+                node.outputs.push_back(message.bytes());
+                break;
+            case NodeField::name:
+                node.name = message.bytes();
+                break;
+            case NodeField::op_type:
+                node.op = message.bytes();
+                break;
+            case NodeField::attribute:
+                node.attributes.push_back(read_attribute(message.bytes()));
+                break;
+            case NodeField::domain:
+                node.domain = message.bytes();
+                break;
+            default:
+                message.skip();
+        }
+    }
+    if (node.op.empty()) fail("a node without an operator");
+    for (AttributeProto const& attribute : node.attributes) {
+        if (!attribute.g.empty()) detail::append_captured(attribute.g, node.captured, depth + 1);
+    }
+    return node;
+}
+
+namespace detail {
+inline void append_captured(std::string_view graph, std::vector<std::string_view>& captured, int depth) {
+    constexpr int deepest = 16;
+    if (depth > deepest) fail("subgraphs within more than ", deepest, " others");
+    std::vector<std::string_view> read;
+    std::unordered_set<std::string_view> defined;
+    for (Message<GraphField> message(graph); message.next();) {
+        if (message.field() == GraphField::node) {
+            const NodeProto node = read_node(message.bytes(), depth);
+            read.insert(read.end(), node.inputs.begin(), node.inputs.end());
+            read.insert(read.end(), node.captured.begin(), node.captured.end());
+            defined.insert(node.outputs.begin(), node.outputs.end());
+        } else if (message.field() == GraphField::initializer) {
+            defined.insert(read_initializer(message.bytes()).name);
+        } else if (message.field() == GraphField::input) {
+            defined.insert(read_value_info(message.bytes()).name);
+        } else if (message.field() == GraphField::output) {
+            read.push_back(read_value_info(message.bytes()).name);
+        } else {
+            message.skip();
+        }
+    }
+    for (const std::string_view name : read) {
+        if (!name.empty() && !defined.contains(name)) captured.push_back(name);
+    }
+}
+}  // namespace detail
 
 namespace detail {
 inline void read_graph(std::string_view bytes, ModelProto& model) {

@@ -38,8 +38,10 @@ struct Order {
         }
     }
     const auto needs = [&](std::size_t i, auto const& f) {
-        for (const std::string_view name : model.nodes[i].inputs) {
-            if (const auto found = source.find(name); found != source.end()) f(found->second);
+        for (auto const* names : {&model.nodes[i].inputs, &model.nodes[i].captured}) {
+            for (const std::string_view name : *names) {
+                if (const auto found = source.find(name); found != source.end()) f(found->second);
+            }
         }
     };
     Order order;
@@ -57,6 +59,7 @@ struct Order {
         const std::size_t i = stack.back();
         stack.pop_back();
         order.needed.insert(model.nodes[i].inputs.begin(), model.nodes[i].inputs.end());
+        order.needed.insert(model.nodes[i].captured.begin(), model.nodes[i].captured.end());
         needs(i, want);
     }
     order.needed.erase(std::string_view());

@@ -10,11 +10,13 @@ namespace detail {
     const auto* kernel = call.attribute("kernel_shape", AttributeType::ints);
     if (kernel == nullptr) fail("without a kernel_shape");
     const Window window = read_window(call, dims, kernel->ints);
+    // The standard's sizes of VALID are rounded down in either mode.
+    const bool rounds_up = call.integer("ceil_mode", 0) != 0 && call.text("auto_pad", "NOTSET") != "VALID";
     return {.kind = kind,
             .window = window.kernel,
             .stride = window.stride,
             .padding = window.padding,
-            .ceil_mode = call.integer("ceil_mode", 0) != 0,
+            .ceil_mode = rounds_up,
             .count_include_pad = kind == PoolKind::average && call.integer("count_include_pad", 0) != 0,
             .dilation = window.dilation};
 }

@@ -186,9 +186,11 @@ namespace detail {
         end = std::clamp<std::int64_t>(end, 0, dim);
         return {start, end > start ? (end - start - 1) / step + 1 : 0, step};
     }
-    start = std::clamp<std::int64_t>(start, -1, dim - 1);
+    if (dim == 0) return {0, 0, step};
+    // Backwards from before the first element: from the first, as the standard says; NumPy takes none.
+    start = std::clamp<std::int64_t>(start, 0, dim - 1);
     end = std::clamp<std::int64_t>(end, -1, dim - 1);
-    return {std::max<std::int64_t>(start, 0), start > end ? (start - end - 1) / -step + 1 : 0, step};
+    return {start, start > end ? (start - end - 1) / -step + 1 : 0, step};
 }
 }  // namespace detail
 
@@ -262,6 +264,39 @@ inline void translate_expand(Call& call) {
     }
     if (!call.build.is_whole() && dims.size() != call.rank(0)) throw MixesImages{"it adds an axis before the images"};
     call.give(call.build.expand(call.operand(0), call.build.image_dims(dims)));
+}
+
+/// The whole tensor several times along each axis.
+inline void translate_tile(Call& call) {
+    Sizes repeats = call.integers(1, "repeats");
+    Sizes const& from = call.dims(0);
+    if (repeats.size() != from.size()) fail(repeats.size(), " repeats of ", from.size(), " axes");
+    const auto places_of = [](Sizes const& dims, Sizes const& times, Sizes& result) {
+        const Sizes strides = row_major(dims);
+        Strided places;
+        for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+            if (times[axis] < 0) fail("a repeat of ", times[axis]);
+            if (times[axis] != 1) places.dims.push_back(times[axis]), places.strides.push_back(0);
+            places.dims.push_back(dims[axis]), places.strides.push_back(strides[axis]);
+            std::int64_t product = 0;
+            if (__builtin_mul_overflow(dims[axis], times[axis], &product)) fail("impossibly large");
+            result.push_back(product);
+        }
+        return places;
+    };
+    Sizes dims;
+    if (const OnnxTensor* known = call.known(0)) {
+        const Strided places = places_of(from, repeats, dims);
+        if (count_of(dims) == 0) return call.give(empty_tensor(std::move(dims), known->type));
+        return call.give(with_dims(pick(*known, places, call.build.constants), std::move(dims)));
+    }
+    if (!call.build.is_whole()) {
+        if (repeats.empty() || repeats[0] != 1) throw MixesImages{"it repeats the images"};
+        repeats.erase(repeats.begin());
+    }
+    const Operand src = call.operand(0);
+    const Strided places = places_of(src.dims, repeats, dims);
+    call.give(dims == src.dims ? src : call.build.strided(src, places, dims));
 }
 
 namespace detail {
@@ -366,6 +401,122 @@ inline void translate_gather(Call& call) {
     result.insert(result.begin() + static_cast<std::ptrdiff_t>(image_axis), indices.dims.begin(), indices.dims.end());
     (void)elements(result);
     call.give(detail::emit_gather(call.build, src, image_axis, at, std::move(result)));
+}
+
+namespace detail {
+/// Where the elements that known indices name lie in a row-major tensor, one after the other.
+[[nodiscard]] inline Sizes places_of_rows(OnnxTensor const& indices, Sizes const& dims, Constants& constants) {
+    const auto depth = static_cast<std::size_t>(indices.dims.back());
+    if (depth > dims.size()) fail("indices of ", depth, " axes into ", to_string(dims));
+    const Sizes strides = row_major(dims);
+    const std::size_t size = count_of({dims.begin() + static_cast<std::ptrdiff_t>(depth), dims.end()});
+    if (depth == 0 || size == 0) fail("indices of ", depth, " axes into ", to_string(dims));
+    const std::size_t rows = indices.integers.size() / depth;
+    constants.take(rows, size * sizeof(std::int64_t));
+    Sizes places;
+    for (std::size_t row = 0; row < rows; ++row) {
+        std::int64_t place = 0;
+        for (std::size_t i = 0; i < depth; ++i) {
+            const auto extent = static_cast<std::size_t>(dims[i]);
+            const std::size_t index = axis_index(indices.integers[row * depth + i], extent);
+            place += static_cast<std::int64_t>(index) * strides[i];
+        }
+        for (std::size_t i = 0; i < size; ++i) places.push_back(place + static_cast<std::int64_t>(i));
+    }
+    return places;
+}
+/// The indices of the axis, with the place of each in all others: a place in a tensor of the given extents.
+[[nodiscard]] inline Sizes places_of_elements(OnnxTensor const& indices, Sizes const& dims, std::size_t axis) {
+    if (indices.dims.size() != dims.size()) fail("indices of ", to_string(indices.dims), " into ", to_string(dims));
+    const Sizes strides = row_major(dims), own = row_major(indices.dims);
+    Sizes places;
+    for (std::size_t i = 0; i < indices.integers.size(); ++i) {
+        std::int64_t place = 0;
+        for (std::size_t a = 0; a < dims.size(); ++a) {
+            const std::int64_t at = static_cast<std::int64_t>(i) / own[a] % indices.dims[a];
+            if (a != axis && at >= dims[a]) fail("indices of ", to_string(indices.dims), " into ", to_string(dims));
+            place +=
+                (a == axis
+                     ? static_cast<std::int64_t>(axis_index(indices.integers[i], static_cast<std::size_t>(dims[axis])))
+                     : at) *
+                strides[a];
+        }
+        places.push_back(place);
+    }
+    return places;
+}
+/// The indices, which must be whole numbers and known.
+[[nodiscard]] inline OnnxTensor const& known_indices(Call const& call) {
+    OnnxTensor const& indices = call.constant(1, "indices");
+    if (indices.is_float()) fail("its indices are of ", to_string(indices.type));
+    if (indices.size() == 0 || indices.dims.empty()) fail("without indices");
+    return indices;
+}
+/// Elements of the first input by their places.
+inline void give_places(Call& call, Sizes const& places, Sizes dims) {
+    const Operand src = call.operand(0);
+    if (!src.node) {
+        const std::int64_t size = static_cast<std::int64_t>(src.constant.size());
+        const OnnxTensor list = own_elements(Sizes{static_cast<std::int64_t>(places.size())}, OnnxType::int64, places);
+        const OnnxTensor picked = gather_constant(call, with_dims(src.constant, {size}), list, 0);
+        return call.give(with_dims(picked, call.build.full_dims(std::move(dims))));
+    }
+    (void)elements(dims);
+    const Operand flat = call.build.reshape(src, {elements(src.dims)});
+    call.give(emit_gather(call.build, flat, 0, places, std::move(dims)));
+}
+/// The first input with elements of the third in the given places.
+inline void give_scattered(Call& call, Sizes const& places) {
+    if (call.has_attribute("reduction") && call.text("reduction", "none") != "none") {
+        fail("its reduction ", call.text("reduction", "none"), " is not supported");
+    }
+    const Operand data = call.operand(0), updates = call.operand(2);
+    const std::int64_t size = elements(data.dims), count = elements(updates.dims);
+    if (static_cast<std::size_t>(count) != places.size()) fail(count, " updates of ", places.size(), " elements");
+    call.build.constants.take(static_cast<std::size_t>(size), sizeof(std::int64_t));
+    Sizes from(static_cast<std::size_t>(size));
+    std::iota(from.begin(), from.end(), std::int64_t{0});
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        from[static_cast<std::size_t>(places[i])] = size + static_cast<std::int64_t>(i);
+    }
+    Builder& build = call.build;
+    const Shape all{.c = static_cast<int>(size), .h = 1, .w = 1}, fresh{.c = static_cast<int>(count), .h = 1, .w = 1};
+    const std::size_t left = build.view(data, all), right = build.view(updates, fresh);
+    (void)elements({size + count});
+    const Operand both = build.operand(build.emit(ConcatParams{Axis::c}, {left, right}), {size + count});
+    call.give(emit_gather(build, both, 0, from, data.dims));
+}
+/// Only the whole tensor: its first axis is that of the indices.
+inline void require_whole(Call const& call) {
+    if (!call.build.is_whole()) throw MixesImages{"its indices may name other images"};
+}
+}  // namespace detail
+
+inline void translate_gather_elements(Call& call) {
+    detail::require_whole(call);
+    OnnxTensor const& indices = detail::known_indices(call);
+    const std::size_t axis = axis_index(call.integer("axis", 0), call.rank(0));
+    detail::give_places(call, detail::places_of_elements(indices, call.dims(0), axis), indices.dims);
+}
+inline void translate_gather_nd(Call& call) {
+    detail::require_whole(call);
+    if (call.integer("batch_dims", 0) != 0) fail("batch_dims is not supported");
+    OnnxTensor const& indices = detail::known_indices(call);
+    Sizes const& from = call.dims(0);
+    const Sizes places = detail::places_of_rows(indices, from, call.build.constants);
+    Sizes dims(indices.dims.begin(), indices.dims.end() - 1);
+    dims.insert(dims.end(), from.begin() + indices.dims.back(), from.end());
+    detail::give_places(call, places, std::move(dims));
+}
+inline void translate_scatter_elements(Call& call) {
+    detail::require_whole(call);
+    const std::size_t axis = axis_index(call.integer("axis", 0), call.rank(0));
+    detail::give_scattered(call, detail::places_of_elements(detail::known_indices(call), call.dims(0), axis));
+}
+inline void translate_scatter_nd(Call& call) {
+    detail::require_whole(call);
+    detail::give_scattered(call,
+                           detail::places_of_rows(detail::known_indices(call), call.dims(0), call.build.constants));
 }
 
 namespace detail {

@@ -21,7 +21,7 @@ namespace primsel::inline PRIMSEL_ABI::onnx {
 /// An attribute to write.
 struct NewAttribute {
     std::string_view name;
-    std::variant<std::int64_t, float, std::string_view, std::vector<std::int64_t>> value;
+    std::variant<std::int64_t, float, std::string_view, std::vector<std::int64_t>, std::vector<float>> value;
 };
 
 /// A dimension of an input or output that is left open.
@@ -59,13 +59,15 @@ public:
     }
 
     void node(std::string const& name, std::string_view op, std::span<const std::string> inputs,
-              std::span<const std::string> outputs, std::span<const NewAttribute> attributes) {
+              std::span<const std::string> outputs, std::span<const NewAttribute> attributes,
+              std::string_view domain = {}) {
         protozero::pbf_builder<NodeField> node(graph_, GraphField::node);
         for (std::string const& input : inputs) node.add_string(NodeField::input, input);
         for (std::string const& output : outputs) node.add_string(NodeField::output, output);
         node.add_string(NodeField::name, name);
         node.add_string(NodeField::op_type, view(op));
         for (NewAttribute const& attribute : attributes) add(node, attribute);
+        if (!domain.empty()) node.add_string(NodeField::domain, view(domain));
     }
     /// Throws error when the model becomes larger than a protocol buffer may be.
     void initializer(std::string const& name, std::span<const std::int64_t> dims, std::span<const float> values) {
@@ -118,6 +120,9 @@ private:
             out.add_float(AttributeField::f, *f), type = AttributeType::f;
         } else if (const auto* s = std::get_if<std::string_view>(&attribute.value)) {
             out.add_bytes(AttributeField::s, view(*s)), type = AttributeType::s;
+        } else if (const auto* reals = std::get_if<std::vector<float>>(&attribute.value)) {
+            for (const float value : *reals) out.add_float(AttributeField::floats, value);
+            type = AttributeType::floats;
         } else {
             for (const std::int64_t value : std::get<std::vector<std::int64_t>>(attribute.value)) {
                 out.add_int64(AttributeField::ints, value);
