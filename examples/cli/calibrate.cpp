@@ -42,7 +42,7 @@ void calibrate(CalibrateCommand const& options) {
                                            {"steps", std::move(steps)}});
     }
     char line[128];
-    print(ps::join(model.name, ", ", result.plan.cost_model, ", ", result.known, " times known from before\n"));
+    print_line(model.name, ", ", result.plan.cost_model, ", ", result.known, " times known from before");
     print("measured   seconds   the plan is believed to take\n");
     for (ps::RefineStep const& step : result.steps) {
         std::snprintf(line, sizeof(line), "%8zu  %8.2f  %10.3f ms\n", step.measurements, step.spent,
@@ -50,7 +50,7 @@ void calibrate(CalibrateCommand const& options) {
         print(line);
     }
     print(result.settled ? "nothing left to measure would pay\n" : "the time is used up: more of it could still pay\n");
-    print(kept ? ps::join("kept in ", calibration.path(), '\n') : "kept nowhere\n");
+    print_line(kept ? "kept in " + calibration.path() : "kept nowhere");
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ void add_calibrate(CLI::App& app) {
     options->planning.calibration_seconds = 2;
     CLI::App& command = *app.add_subcommand(
         "calibrate", "Time what could change a network's plan (for 2 s, or --calibrate), and remember it for engines");
-    add_options(command, *options);
+    add_options(command, *options, SavedPlan::refused);
     command.add_flag("--forget", options->forget, "Begin anew, without what was measured before");
     command.callback([options] { calibrate(*options); });
 }

@@ -73,7 +73,7 @@ void compare(CompareOptions const& options) {
     std::string text = table.text();
     for (Rival const& rival : refused) {
         left_out.push_back(ps::Json::Object{{"name", rival.name}, {"reason", rival.refusal}});
-        text += rival.name + ": " + rival.refusal + '\n';
+        text += ps::printable(rival.name + ": " + rival.refusal) + '\n';
     }
     if (options.json) {
         return print_json(ps::Json::Object{{"model", model.name},
@@ -94,7 +94,7 @@ void compare(CompareOptions const& options) {
 void add_compare(CLI::App& app) {
     const auto options = std::make_shared<CompareOptions>();
     CLI::App& command = *app.add_subcommand("compare", "Time the plan against greedy and every uniform plan");
-    add_options(command, *options);
+    add_options(command, *options, SavedPlan::beside);
     command.add_option("--rounds", options->rounds, "Timed rounds in which each plan runs once (default 9)")
         ->check(CLI::Range(1, 100000))
         ->type_name("R");
@@ -102,7 +102,13 @@ void add_compare(CLI::App& app) {
         .add_option("--against", options->against,
                     "Instead of those, against the plans that other costs lead to; +S calibrates them for S seconds")
         ->type_name("COSTS[+S]...");
-    command.callback([options] { compare(*options); });
+    command.callback([options, &command] {
+        // Against greedy and uniform plans nothing is left for the solver to do.
+        if (!options->planning.plan.empty() && options->against.empty() && command.count("--solver") > 0) {
+            throw CLI::ExcludesError("--plan", "--solver");
+        }
+        compare(*options);
+    });
 }
 
 }  // namespace cli

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 
 namespace cli {
@@ -37,6 +38,12 @@ ps::Json to_json(std::string const& model, ps::PlannedLayer const& layer) {
 void explain(ExplainOptions const& options) {
     const Model model = load_model(options.model);
     const ps::Plan plan = plan_for(model, options.planning, options.threads);
+    std::vector<std::string> names;
+    for (ps::PlannedLayer const& layer : plan.layers) names.push_back(layer.name);
+    if (std::ranges::find(names, options.layer) == names.end()) {
+        ps::fail(model.name, ": no layer is named ", options.layer, "; ", did_you_mean(options.layer, names),
+                 "there are ", list_of_names(names));
+    }
     if (options.json) return print_json(to_json(model.name, plan.layer(options.layer)));
     print(plan.explain(options.layer));
 }
@@ -46,7 +53,7 @@ void explain(ExplainOptions const& options) {
 void add_explain(CLI::App& app) {
     const auto options = std::make_shared<ExplainOptions>();
     CLI::App& command = *app.add_subcommand("explain", "Explain a layer's choice: every candidate's cost or refusal");
-    add_options(command, *options);
+    add_options(command, *options, SavedPlan::instead);
     command.add_option("LAYER", options->layer, "A layer of `primsel plan NET`")->required();
     command.callback([options] { explain(*options); });
 }

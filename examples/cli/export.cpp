@@ -32,8 +32,7 @@ void export_model(ExportOptions const& options) {
                                            {"layers", model.graph.size()},
                                            {"opset", options.opset}});
     }
-    print(
-        ps::join(model.name, ": ", model.graph.size(), " layers, ", megabytes(file.size()), " in ", options.out, '\n'));
+    print_line(model.name, ": ", model.graph.size(), " layers, ", megabytes(file.size()), " in ", options.out);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "files.hpp"
 
-#include "image.hpp"
+#include <image.hpp>
 
 #include <primsel/io/npy.hpp>
 #include <primsel/io/onnx/tensor.hpp>
@@ -18,10 +18,11 @@ namespace {
 
 ps::OnnxTensor tensor_of(ps::NpyArray array) {
     constexpr ps::OnnxType types[] = {ps::OnnxType::float32, ps::OnnxType::float64, ps::OnnxType::int64,
-                                      ps::OnnxType::int32,   ps::OnnxType::uint8,   ps::OnnxType::boolean};
+                                      ps::OnnxType::int32,   ps::OnnxType::uint8,   ps::OnnxType::boolean,
+                                      ps::OnnxType::float16};
     const ps::OnnxType type = types[static_cast<std::size_t>(array.type)];
     ps::OnnxTensor tensor;
-    if (array.type == ps::NpyType::float32 || array.type == ps::NpyType::float64) {
+    if (ps::onnx::is_float(type)) {
         tensor = ps::make_onnx_tensor("", std::move(array.dims), std::move(array.values));
     } else {
         tensor = ps::make_onnx_tensor("", std::move(array.dims),
@@ -38,7 +39,7 @@ ps::OnnxTensor read_tensor(std::string const& path) {
 }
 
 /// One image as channels x height x width at the end of the values.
-void append(Image const& image, ImageOptions const& options, std::vector<float>& values) {
+void append(image::Image const& image, ImageOptions const& options, std::vector<float>& values) {
     const auto channels = static_cast<std::size_t>(image.channels);
     const auto of = [](std::vector<float> const& numbers, std::size_t channel) {
         return numbers.size() == 1 ? numbers[0] : numbers[channel];
@@ -62,12 +63,12 @@ ps::OnnxTensor read_images(ImageOptions const& options, int channels) {
     std::vector<float> values;
     int h = 0, w = 0;
     for (std::string const& file : options.files) {
-        const Image image = read_image(file, channels);
-        if (h != 0 && (image.h != h || image.w != w)) {
-            ps::fail(file, ": ", image.h, 'x', image.w, ", but ", options.files[0], " is ", h, 'x', w);
+        const image::Image picture = image::read(file, channels);
+        if (h != 0 && (picture.h != h || picture.w != w)) {
+            ps::fail(file, ": ", picture.h, 'x', picture.w, ", but ", options.files[0], " is ", h, 'x', w);
         }
-        h = image.h, w = image.w;
-        append(image, options, values);
+        h = picture.h, w = picture.w;
+        append(picture, options, values);
     }
     const auto count = static_cast<std::int64_t>(options.files.size());
     return ps::make_onnx_tensor("", {count, channels, h, w}, std::move(values));
@@ -148,7 +149,9 @@ std::vector<GivenInput> read_inputs(Source const& source, std::vector<std::strin
         }
         check_channels("--mean", images.mean, static_cast<int>(channels));
         check_channels("--std", images.std, static_cast<int>(channels));
-        given.push_back({input.name, images.files[0], read_images(images, static_cast<int>(channels))});
+        ps::OnnxTensor values = read_images(images, static_cast<int>(channels));
+        if (ps::onnx::is_float(input.type)) values.type = input.type;
+        given.push_back({input.name, images.files[0], std::move(values)});
     }
     for (GivenInput& next : given) check_dims(*std::ranges::find(source.inputs, next.name, &DeclaredInput::name), next);
     return given;

@@ -133,7 +133,7 @@ void fit(FitOptions const& options) {
         print(to_text(ps::join(part.what, " on ", part.test.rows, " other rows"), part.test, false));
         char seconds[32];
         std::snprintf(seconds, sizeof(seconds), "%.1f", part.seconds);
-        print(ps::join(part.path, ": learned from ", part.trained_rows, " rows in ", seconds, " s\n"));
+        print_line(part.path, ": learned from ", part.trained_rows, " rows in ", seconds, " s");
     }
 }
 

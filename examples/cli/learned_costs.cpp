@@ -27,8 +27,8 @@ void check_origin(std::string const& path, ps::TrainedModel const& model) {
     for (auto const& [key, here] : wanted) {
         const std::string_view there = model.about_of(key);
         if (there == here) continue;
-        std::fprintf(stderr, "primsel: warning: %s: its %s is %s; here it is %s\n", path.c_str(), key,
-                     std::string(known(there)).c_str(), std::string(here).c_str());
+        const std::string text = ps::join(path, ": its ", key, " is ", known(there), "; here it is ", here);
+        std::fprintf(stderr, "primsel: warning: %s\n", ps::printable(text).c_str());
     }
 }
 

@@ -1,22 +1,78 @@
 // primsel: runs, plans, explains and compares networks. docs/cli.md has the whole of it.
 #include "commands.hpp"
+#include "text.hpp"
 
 #include <primsel/version.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace {
 
 enum ExitCode { success = 0, failure = 1, usage = 2 };
 
-int report(const char* message, ExitCode code) {
-    std::fprintf(stderr, "primsel: %s\n", message);
+int report(std::string const& message, ExitCode code) {
+    std::fprintf(stderr, "primsel: %s\n", primsel::printable(message).c_str());
     return code;
+}
+
+std::vector<std::string> commands_of(CLI::App const& app) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+        names.push_back(command->get_name());
+    }
+    return names;
+}
+std::vector<std::string> options_of(CLI::App const& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+        for (std::string const& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    return names;
+}
+
+/// The first word that nothing takes, of a command an option before others, and what it may have meant; empty where
+/// there is none.
+std::string unknown_word(CLI::App const& app) {
+    const std::vector<CLI::App*> chosen = app.get_subcommands();
+    CLI::App const& command = chosen.empty() ? app : *chosen[0];
+    const std::vector<std::string> words = app.remaining(true);
+    if (words.empty()) return {};
+    const auto is_option = [](std::string const& word) { return word.starts_with('-'); };
+    // What stands where a command should, with whatever follows; of a command, the option that has lost its value.
+    const auto option = chosen.empty() ? words.begin() : std::ranges::find_if(words, is_option);
+    if (option != words.end() && is_option(*option)) {
+        const std::string name = option->substr(0, option->find('='));
+        const std::string of = chosen.empty() ? "" : " of " + command.get_name();
+        return name + ": no such option" + of + "; " + cli::did_you_mean(name, options_of(command));
+    }
+    if (chosen.empty()) {
+        const std::vector<std::string> names = commands_of(app);
+        return words[0] + ": no such command; " + cli::did_you_mean(words[0], names) + "there are " +
+               cli::list_of_names(names);
+    }
+    return words[0] + ": " + command.get_name() + " takes nothing of the kind; ";
+}
+
+/// What is wrong with the command line, in a line.
+std::string explain(CLI::App const& app, CLI::ParseError const& error) {
+    const bool is_incomplete = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    if (is_incomplete || dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+        std::string text = unknown_word(app);
+        text.erase(text.find_last_not_of("; ") + 1);
+        if (!text.empty()) return text;
+    }
+    if (is_incomplete && app.get_subcommands().empty()) {
+        return "a command is needed; there are " + cli::list_of_names(commands_of(app));
+    }
+    return error.what();
 }
 
 }  // namespace
@@ -40,14 +96,20 @@ int main(int argc, char** argv) {
         cli::add_reproduce(app);
         cli::add_list(app);
         cli::add_export(app);
-        app.parse(argc, argv);
-        if (std::fflush(stdout) != 0) return report("cannot write to the standard output", failure);
+        try {
+            app.parse(argc, argv);
+        } catch (CLI::ParseError const& error) {
+            if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::Success)) {
+                report(explain(app, error), usage);
+                std::fprintf(stderr, "Run with --help for more information.\n");
+                return usage;
+            }
+            std::ostringstream text;  // of --help and --version
+            app.exit(error, text, text);
+            cli::print(text.str());
+        }
+        cli::finish_printing();
         return success;
-    } catch (CLI::ParseError const& error) {
-        if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);  // --help
-        report(error.what(), usage);
-        std::fprintf(stderr, "Run with --help for more information.\n");
-        return usage;
     } catch (std::bad_alloc const&) {
         return report("there is not enough memory", failure);
     } catch (std::exception const& error) {

@@ -1,5 +1,7 @@
 #include "model.hpp"
 
+#include "text.hpp"
+
 #include <primsel/core/timer.hpp>
 #include <primsel/io/onnx.hpp>
 #include <primsel/io/state_dict.hpp>
@@ -28,9 +30,9 @@ std::vector<std::int64_t> dims_of(ps::Graph const& graph, std::size_t node) {
 
 Source open_zoo(ModelOptions const& options) {
     if (std::ranges::find(ps::zoo::names, options.net) == ps::zoo::names.end()) {
-        std::string names;
-        for (const std::string_view name : ps::zoo::names) names += (names.empty() ? "" : ", ") + std::string(name);
-        ps::fail(options.net, ": neither an .onnx file nor a network; there are ", names);
+        const std::vector<std::string> names(ps::zoo::names.begin(), ps::zoo::names.end());
+        ps::fail(options.net, ": neither an .onnx file nor a network; ", did_you_mean(options.net, names), "there are ",
+                 list_of_names(names));
     }
     if (!options.dims.empty()) ps::fail("--dims ", options.dims[0].first, ": only an .onnx file leaves sizes open");
     ps::Graph graph = ps::zoo::graph(options.net, options.batch == 0 ? 1 : options.batch);
@@ -40,8 +42,8 @@ Source open_zoo(ModelOptions const& options) {
     Source source{options, std::move(graph), std::nullopt, {}};
     for (const std::size_t node : source.graph.inputs()) {
         const std::vector<std::int64_t> dims = dims_of(source.graph, node);
-        source.inputs.push_back(
-            {source.graph[node].name, std::vector<std::optional<std::int64_t>>(dims.begin(), dims.end())});
+        source.inputs.push_back({.name = source.graph[node].name,
+                                 .dims = std::vector<std::optional<std::int64_t>>(dims.begin(), dims.end())});
     }
     return source;
 }
@@ -75,6 +77,30 @@ std::string in_words_of_the_command_line(std::string text) {
     return text;
 }
 
+/// With what --batch and --size say of the dimensions that the file leaves open.
+std::vector<std::optional<std::int64_t>> filled(std::vector<std::optional<std::int64_t>> dims,
+                                                ModelOptions const& options) {
+    if (!dims.empty() && !dims[0] && options.batch > 0) dims[0] = options.batch;
+    if (dims.size() == 4 && options.size) {
+        if (!dims[2]) dims[2] = options.size->h;
+        if (!dims[3]) dims[3] = options.size->w;
+    }
+    return dims;
+}
+
+/// Throws error when --dims says something else of an image than --batch or --size.
+void check_dims(std::string const& name, std::vector<std::int64_t> const& dims, ModelOptions const& options) {
+    if (dims.size() != 4) return;
+    if (options.batch > 0 && dims[0] != options.batch) {
+        ps::fail("--dims ", name, '=', ps::to_string(dims), ": its batch is ", dims[0], ", but --batch ",
+                 options.batch);
+    }
+    if (options.size && (dims[2] != options.size->h || dims[3] != options.size->w)) {
+        ps::fail("--dims ", name, '=', ps::to_string(dims), ": its images are ", dims[2], 'x', dims[3], ", but --size ",
+                 options.size->h, 'x', options.size->w);
+    }
+}
+
 Source open_onnx(ModelOptions const& options) {
     if (!options.weights.empty()) ps::fail("--weights: ", options.net, " has weights of its own");
     Source source{options, ps::Graph(), ps::read_file(options.net), {}};
@@ -90,10 +116,11 @@ Source open_onnx(ModelOptions const& options) {
             proto.initializers.end()) {
             continue;
         }
-        DeclaredInput declared{std::string(info.name), std::nullopt};
-        if (info.has_shape) declared.dims = info.dims;
+        DeclaredInput declared{.name = std::string(info.name), .dims = std::nullopt, .type = info.type};
+        if (info.has_shape) declared.dims = filled(info.dims, options);
         for (auto const& [name, dims] : options.dims) {
             if (name != info.name) continue;
+            check_dims(name, dims, options);
             declared.dims.emplace(dims.begin(), dims.end());
         }
         source.inputs.push_back(std::move(declared));
@@ -123,8 +150,10 @@ ps::NpyType npy_type(ps::OnnxType type) {
             return ps::NpyType::uint8;
         case ps::OnnxType::boolean:
             return ps::NpyType::boolean;
+        case ps::OnnxType::float16:
+            return ps::NpyType::float16;
         default:
-            return ps::NpyType::float32;
+            return ps::NpyType::float32;  // of bfloat16 as well, which NumPy does not have
     }
 }
 
@@ -167,6 +196,8 @@ Source open_model(ModelOptions const& options) {
         (std::ranges::find(ps::zoo::names, options.net) == ps::zoo::names.end() && is_file(options.net));
     return is_onnx ? open_onnx(options) : open_zoo(options);
 }
+
+ps::Graph graph_of(Source const& source) { return source.file ? load_onnx(source, {}).graph : source.graph; }
 
 Model load_model(Source const& source, std::vector<GivenInput> const& given) {
     const ps::Timer timer;

@@ -22,6 +22,7 @@ struct DeclaredInput {
     std::string name;
     /// All images at once; nothing for a dimension that is left open, no shape at all where even their number is.
     std::optional<std::vector<std::optional<std::int64_t>>> dims;
+    ps::OnnxType type = ps::OnnxType::float32;
 };
 
 /// A network that has been found and not yet loaded.
@@ -36,6 +37,9 @@ struct Source {
 
 /// Throws error for a file that cannot be read and a name that no network has.
 [[nodiscard]] Source open_model(ModelOptions const& options);
+
+/// Its layers, without weights for a network by name. Throws error as load_model does.
+[[nodiscard]] ps::Graph graph_of(Source const& source);
 
 /// Values for the input of that name; `file` is what errors call them.
 struct GivenInput {

@@ -79,13 +79,12 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
         ->type_name("FILE.safetensors");
 }
 
-void add_options(CLI::App& command, Options& options) {
+void add_options(CLI::App& command, Options& options, SavedPlan saved) {
     add_model_options(command, options.model);
     PlanningOptions& planning = options.planning;
     command
-        .add_option(
-            "--costs", planning.costs,
-            "pretrained (default where there is one), analytical, measured, or a model that `primsel fit` wrote")
+        .add_option("--costs", planning.costs,
+                    "analytical (default), pretrained, measured, or a model that `primsel fit` wrote")
         ->type_name("NAME|FILE");
     command
         .add_option("--calibrate", planning.calibration_seconds,
@@ -109,8 +108,16 @@ void add_options(CLI::App& command, Options& options) {
             "--max-arena", [&planning](std::string const& text) { planning.max_arena = parse_bytes(text); },
             "The most memory for tensors between layers; K, M and G stand for powers of 1024")
         ->type_name("BYTES");
-    command.add_option("--plan", planning.plan, "A plan that `primsel plan --save` wrote, in place of a new one")
-        ->type_name("P.json");
+    if (saved != SavedPlan::refused) {
+        CLI::Option* const plan =
+            command
+                .add_option("--plan", planning.plan, "A plan that `primsel plan --save` wrote, in place of a new one")
+                ->type_name("P.json");
+        plan->excludes(command.get_option("--calibrate"));
+        for (const char* name : {"--costs", "--solver", "--max-error", "--max-arena"}) {
+            if (saved == SavedPlan::instead) plan->excludes(command.get_option(name));
+        }
+    }
     command.add_option("--threads", options.threads, "Threads to run on (default 1)")
         ->check(CLI::Range(1, 1024))
         ->type_name("N");

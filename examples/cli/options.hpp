@@ -55,8 +55,11 @@ struct Options {
 
 /// What a network is, by name or file: NET, --batch, --size, --dims, --seed, --weights.
 void add_model_options(CLI::App& command, ModelOptions& options);
+/// What a plan that was saved is to a command: in place of a new one, which makes the options of planning idle; beside
+/// plans that those still make; or nothing that it could use.
+enum class SavedPlan { instead, beside, refused };
 /// Those, --costs, --calibrate, --solver, --max-error, --max-arena, --plan, --threads and --json.
-void add_options(CLI::App& command, Options& options);
+void add_options(CLI::App& command, Options& options, SavedPlan saved);
 
 /// "224x160" and "224", which is 224x224. Throws CLI::ValidationError for anything else.
 [[nodiscard]] Size parse_size(std::string const& text);

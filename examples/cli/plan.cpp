@@ -48,6 +48,7 @@ ps::Json to_json(std::string const& model, ps::Plan const& plan) {
                             {"solver", plan.solver},
                             {"predicted_ms", plan.total_seconds * 1e3},
                             {"optimal", plan.optimal},
+                            {"bound_ms", plan.bound_seconds * 1e3},
                             {"predict_ms", plan.predict_seconds * 1e3},
                             {"solve_ms", plan.solve_seconds * 1e3},
                             {"layers", std::move(layers)},
@@ -72,7 +73,7 @@ void add_plan(CLI::App& app) {
     const auto options = std::make_shared<PlanCommand>();
     CLI::App& command =
         *app.add_subcommand("plan", "Plan a network: primitive, layouts and predicted cost of each layer");
-    add_options(command, *options);
+    add_options(command, *options, SavedPlan::instead);
     command.add_option("--svg", options->svg, "Draw the plan")->type_name("F.svg");
     command.add_option("--dot", options->dot, "Write the plan for Graphviz")->type_name("F.dot");
     command.add_option("--save", options->save, "Save the plan, for --plan")->type_name("P.json");

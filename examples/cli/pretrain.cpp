@@ -255,7 +255,7 @@ void pretrain(PretrainOptions const& options) {
     }
     print(to_text(ps::join("primitives on ", judged[0].rows, " rows held back"), judged[0], false));
     print(to_text(ps::join("layouts on ", judged[1].rows, " rows held back"), judged[1], false));
-    print(ps::join(options.header, ": ", text.size() / 1024, " KB\n"));
+    print_line(options.header, ": ", text.size() / 1024, " KB");
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ ps::Table ask(ps::Dataset const& data, std::string_view costs, auto const& quest
     if (costs == ps::Analytical::name)
         ps::Analytical().predict(kernels(), std::span<const Query>(queries), std::span(seconds));
     else
-        ps::DefaultCostModel().predict(kernels(), std::span<const Query>(queries), std::span(seconds));
+        ps::PretrainedCosts().predict(kernels(), std::span<const Query>(queries), std::span(seconds));
     ps::Table result(data.rows(), data.subjects.size());
     for (std::size_t i = 0; i < cells.size(); ++i) {
         result.values[cells[i]] = static_cast<float>(std::log(seconds[i]));
@@ -66,9 +66,7 @@ bool is_subject(ps::Dataset const& data, std::string_view name) {
     return of_layouts(data) ? layouts_of(name).has_value() : primitive_of(name).has_value();
 }
 
-bool is_computed(std::string_view costs) {
-    return costs == ps::Analytical::name || costs == ps::DefaultCostModel::name;
-}
+bool is_computed(std::string_view costs) { return costs == ps::Analytical::name || costs == ps::PretrainedCosts::name; }
 
 ps::Table log_predictions(ps::Dataset const& data, std::string_view costs) {
     if (of_layouts(data)) {

@@ -67,7 +67,7 @@ std::vector<ps::ConvShape> convolutions_of(std::vector<std::string> names) {
     for (std::string const& name : names) {
         ModelOptions options;
         options.net = name;
-        const ps::Graph graph = ps::simplify(open_model(options).graph);
+        const ps::Graph graph = ps::simplify(graph_of(open_model(options)));
         for (std::size_t i = 0; i < graph.size(); ++i) {
             auto const* conv = std::get_if<ps::ConvParams>(&graph[i].layer);
             if (conv != nullptr) shapes.push_back(ps::conv_shape_of(*conv, graph[graph[i].inputs[0]].shape, 1));
@@ -157,6 +157,10 @@ public:
         ps::DatasetFile file(path, header);
         auto const& about = file.data().about;
         if (const auto known = about.find("reference_ns"); known != about.end()) {
+            if (options_.reference_ns > 0 && known->second != about_.at("reference_ns")) {
+                ps::fail(path, ": its times are for --reference-ns ", known->second, ", not ",
+                         about_.at("reference_ns"));
+            }
             profiler_.set_nominal(std::strtod(known->second.c_str(), nullptr) * 1e-9);
         }
         sample.resize(std::min(sample.size(), options_.count));
@@ -270,8 +274,7 @@ void profile(ProfilingOptions const& options) {
                                            {"files", std::move(files)}});
     }
     for (Part const& part : parts) {
-        print(
-            ps::join(part.path, ": ", part.done, " of ", part.total, ' ', part.what, ", ", part.now, " of them now\n"));
+        print_line(part.path, ": ", part.done, " of ", part.total, ' ', part.what, ", ", part.now, " of them now");
     }
     print(ps::join(duration(seconds), ", ", runs, " runs, ", percent(quiet), " % of them undisturbed",
                    complete ? "\n" : "; the same command goes on from there\n"));

@@ -77,11 +77,11 @@ void run(RunOptions& options) {
         Port const& port = model.outputs[i];
         ps::Json::Array dims(port.dims.begin(), port.dims.end());
         ps::Json file;
-        text += port.name + ' ' + ps::to_string(port.dims);
+        text += ps::printable(port.name) + ' ' + ps::to_string(port.dims);
         if (!options.output.empty()) {
             const std::string path = write_output(options.output, model, i, session.output(i));
             file = path;
-            text += " in " + path;
+            text += " in " + ps::printable(path);
         }
         text += '\n' + largest(port, session.output(i));
         outputs.push_back(ps::Json::Object{{"name", port.name}, {"shape", std::move(dims)}, {"file", file}});
@@ -120,25 +120,28 @@ void run(RunOptions& options) {
 void add_run(CLI::App& app) {
     const auto options = std::make_shared<RunOptions>();
     CLI::App& command = *app.add_subcommand("run", "Run a network: its outputs, and how long they take");
-    add_options(command, *options);
+    add_options(command, *options, SavedPlan::instead);
     command.add_option("--input", options->inputs, "Values of an input; without, random ones of a normal distribution")
         ->type_name("[NAME=]X.npy|X.pb")
         ->allow_extra_args(false);
-    command
-        .add_option("--image", options->image.files,
-                    "A PNG or JPEG image of the network's size, one for each of the batch")
-        ->type_name("P.png")
-        ->allow_extra_args(false);
+    CLI::Option* const image = command
+                                   .add_option("--image", options->image.files,
+                                               "A PNG or JPEG image of the network's size, one for each of the batch")
+                                   ->type_name("P.png")
+                                   ->allow_extra_args(false);
     command.add_option("--mean", options->image.mean, "Taken from the scaled pixels, for each channel (default 0)")
-        ->expected(1, 3)
+        ->needs(image)
+        ->expected(1, 4)
         ->delimiter(',')
         ->type_name("R,G,B");
     command.add_option("--std", options->image.std, "What they are then divided by, for each channel (default 1)")
-        ->expected(1, 3)
+        ->needs(image)
+        ->expected(1, 4)
         ->delimiter(',')
         ->check(CLI::PositiveNumber)
         ->type_name("R,G,B");
     command.add_option("--scale", options->image.scale, "The factor of the pixels, which are 0 to 255 (default 1/255)")
+        ->needs(image)
         ->type_name("F");
     command.add_option("--output", options->output, "Write each output to DIR/<name>.npy")->type_name("DIR");
     command.add_option("--repeat", options->repeat, "Timed runs, after one to warm up (default 5)")

@@ -2,6 +2,7 @@
 
 #include "learned_costs.hpp"
 #include "progress.hpp"
+#include "text.hpp"
 
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/extern_kernels.hpp>
@@ -29,17 +30,18 @@ class Costs {
 public:
     static constexpr std::string_view name = "costs";  // the plan gets the model's
 
-    explicit Costs(std::string const& model) : model_(model.empty() ? ps::DefaultCostModel::name : model) {
+    explicit Costs(std::string const& model) : model_(model.empty() ? ps::Analytical::name : model) {
         for (CostsEntry const& entry : list_costs()) {
             if (model_ == entry.name) return;
         }
         struct stat status {};
         if (::stat(model_.c_str(), &status) != 0) {
-            std::string names;
+            std::vector<std::string> names;
             for (CostsEntry const& entry : list_costs()) {
-                if (entry.name != "FILE") names += (names.empty() ? "" : ", ") + entry.name;
+                if (entry.name != "FILE") names.push_back(entry.name);
             }
-            ps::fail("--costs ", model_, ": neither a cost model nor a file; there are ", names);
+            ps::fail("--costs ", model_, ": neither a cost model nor a file; ", did_you_mean(model_, names),
+                     "there are ", list_of_names(names));
         }
         learned_.emplace(model_);
     }
@@ -47,7 +49,7 @@ public:
     void predict(ps::Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
         if (learned_) return learned_->predict(kernels, queries, seconds);
         if (model_ == ps::Analytical::name) return analytical_.predict(kernels, queries, seconds);
-        if (model_ == ps::DefaultCostModel::name) return default_.predict(kernels, queries, seconds);
+        if (model_ == ps::PretrainedCosts::name) return pretrained_.predict(kernels, queries, seconds);
         Progress progress("timing candidates", queries.size());
         for (std::size_t i = 0; i < queries.size(); ++i) {
             measured_.predict(kernels, queries.subspan(i, 1), seconds.subspan(i, 1));
@@ -59,7 +61,7 @@ public:
 private:
     std::string model_;
     ps::Analytical analytical_;
-    ps::DefaultCostModel default_;
+    ps::PretrainedCosts pretrained_;
     ps::Measured measured_;
     std::optional<LearnedCosts> learned_;
 };
@@ -78,7 +80,7 @@ struct AnySolver {
 
 /// A uniform plan's options, for a family or a primitive. Throws error when it names neither.
 void make_uniform(std::string const& id, ps::PlanOptions& options) {
-    std::string families, ids;
+    std::vector<std::string> families, ids;
     for (ps::PrimitiveEntry const& entry : kernels().primitives) {
         const std::string family(to_string_view(entry.family));
         if (family == id) {
@@ -86,12 +88,14 @@ void make_uniform(std::string const& id, ps::PlanOptions& options) {
             return;
         }
         if (entry.id == id) options.primitive = id;
-        if ((families + ',').find(' ' + family + ',') == std::string::npos) families += ", " + family;
-        ids += ", " + std::string(entry.id);
+        if (std::ranges::find(families, family) == families.end()) families.push_back(family);
+        ids.emplace_back(entry.id);
     }
     if (options.primitive.empty()) {
-        ps::fail("--solver uniform:", id, ": no family or primitive is named so; families: ", families.substr(2),
-                 "; primitives: ", ids.substr(2));
+        std::vector<std::string> names = families;
+        names.insert(names.end(), ids.begin(), ids.end());
+        ps::fail("--solver uniform:", id, ": no family or primitive is named so; ", did_you_mean(id, names),
+                 "families: ", list_of_names(families), "; primitives: ", list_of_names(ids));
     }
 }
 
@@ -111,15 +115,41 @@ ps::CalibratedPlan solve(Model const& model, Costs& costs, std::string const& so
     } else {
         result.plan = ps::make_fitting_plan(model.simplified, kernels(), costs, any, options, threads);
     }
-    result.plan.cost_model = calibration == nullptr ? costs.model() : costs.model() + ", calibrated";
+    // The path of a file need not be text, as what a plan says must be.
+    result.plan.cost_model = ps::printable(costs.model()) + (calibration == nullptr ? "" : ", calibrated");
     result.plan.solver = solver;
     // Of the plans that are uniform the best, but of all that there are no proof.
     if (solver.starts_with(uniform)) result.plan.optimal = false;
     return result;
 }
 
+/// In words, what the plan was made for that is not as here; empty where all is.
+std::string difference(ps::PlanKey const& plan, ps::PlanKey const& here) {
+    std::string text;
+    const auto add = [&text](auto const&... parts) { text += ps::join(text.empty() ? "" : ", ", parts...); };
+    if (plan.network != here.network) add("for another network, or other sizes or another batch of it");
+    if (plan.version != here.version) add("by version ", plan.version, " of the library (this is ", here.version, ')');
+    if (plan.arch != here.arch) add("for the instruction set ", plan.arch, " (this is ", here.arch, ')');
+    if (plan.cpu != here.cpu) add("for the processor ", plan.cpu, " (this is ", here.cpu, ')');
+    if (plan.primitives != here.primitives) add("from another list of primitives");
+    return text;
+}
+
+/// Throws error, naming the file, unless it is a plan for this model, program and processor.
+ps::Plan read_plan_for(Model const& model, std::string const& path, std::size_t threads) {
+    ps::Plan plan = ps::read_plan(path);
+    const std::string other = difference(plan.key, ps::make_key(model.simplified, kernels()));
+    if (!other.empty()) ps::fail(path, ": is no plan for ", model.name, " here: it was made ", other);
+    try {
+        (void)ps::arena_bytes(model.simplified, kernels(), plan, threads);
+    } catch (ps::error const& reason) {
+        ps::fail(path, ": is no plan for ", model.name, ": ", reason.what());
+    }
+    return plan;
+}
+
 ps::Plan plan_for(Model const& model, Costs& costs, PlanningOptions const& options, std::size_t threads) {
-    if (!options.plan.empty()) return ps::read_plan(options.plan);
+    if (!options.plan.empty()) return read_plan_for(model, options.plan, threads);
     std::optional<ps::Calibration> calibration;
     if (options.calibration_seconds > 0) calibration.emplace(kernels());
     return solve(model, costs, options.solver, options, threads, calibration ? &*calibration : nullptr).plan;
@@ -200,11 +230,11 @@ std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options,
 
 std::vector<CostsEntry> list_costs() {
     std::vector<CostsEntry> result;
-    if (ps::DefaultCostModel::name != ps::Analytical::name) {
-        result.push_back({std::string(ps::DefaultCostModel::name),
-                          "analytical, corrected by what was learned from a profile at the factory; the default"});
+    result.push_back({"analytical", "computed from the machine's peak and bandwidths in a millisecond; the default"});
+    if (ps::PretrainedCosts::name != ps::Analytical::name) {
+        result.push_back({std::string(ps::PretrainedCosts::name),
+                          "analytical, corrected by what was learned from a profile of another machine"});
     }
-    result.push_back({"analytical", "computed from the machine's peak and bandwidths; takes a millisecond"});
     result.push_back({"measured", "every candidate is timed here and now, on one thread; takes seconds to minutes"});
     result.push_back({"FILE", "a model that `primsel fit` wrote: learned from a profile; takes milliseconds"});
     return result;

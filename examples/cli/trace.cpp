@@ -42,9 +42,9 @@ void trace(TraceOptions const& options) {
                                            {"predicted_ms", trace.predicted * 1e3},
                                            {"file", options.out}});
     }
-    print(ps::join(trace.steps.size(), " steps in ", ps::detail::milliseconds(trace.seconds), " ms, predicted ",
-                   ps::detail::milliseconds(trace.predicted), " ms: ", options.out,
-                   picture ? "\n" : ", for chrome://tracing or ui.perfetto.dev\n"));
+    print_line(trace.steps.size(), " steps in ", ps::detail::milliseconds(trace.seconds), " ms, predicted ",
+               ps::detail::milliseconds(trace.predicted), " ms: ", options.out,
+               picture ? "" : ", for chrome://tracing or ui.perfetto.dev");
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ void add_trace(CLI::App& app) {
     const auto options = std::make_shared<TraceOptions>();
     CLI::App& command =
         *app.add_subcommand("trace", "Trace a run: when each layer and thread worked, and the prediction");
-    add_options(command, *options);
+    add_options(command, *options, SavedPlan::instead);
     command.add_option("--out", options->out, "The trace: Chrome trace events, or a picture of where the time goes")
         ->required()
         ->type_name("F.json|F.svg");

@@ -177,8 +177,8 @@ void print_part(Part const& part) {
     if (!part.unknown.empty()) print(ps::join(part.unknown.size(), " others are not known to the model\n"));
     char seconds[32];
     std::snprintf(seconds, sizeof(seconds), "%.1f", part.seconds);
-    print(ps::join(part.path, ": ", method, " by ", part.rows, " rows in ", seconds, " s",
-                   part.test ? "" : ", with none left to judge by", '\n'));
+    print_line(part.path, ": ", method, " by ", part.rows, " rows in ", seconds, " s",
+               part.test ? "" : ", with none left to judge by");
 }
 
 void transfer(TransferOptions const& options) {

@@ -1,4 +1,6 @@
 """primsel calibrate, --calibrate, and primsel pretrain"""
+import os
+import pathlib
 import random
 import re
 
@@ -29,6 +31,14 @@ class Calibrate(Cli):
         self.assertEqual(second["file"], first["file"])
         third = self.calibrate("--costs", "analytical", "--calibrate", 0.01, "--forget")
         self.assertEqual(third["known"], 0)
+
+    def test_a_pipe_in_place_of_the_cache_is_left_alone(self):
+        measure = lambda: self.calibrate("--costs", "analytical", "--calibrate", 0.2)
+        file = pathlib.Path(measure()["file"])
+        file.unlink()
+        os.mkfifo(file)
+        self.assertIsNone(measure()["file"])
+        self.assertTrue(file.is_fifo())
 
     def test_text(self):
         text = self.succeed("calibrate", NET, "--size", SIZE, "--calibrate", 0.05)

@@ -16,18 +16,18 @@ NET, SIZE = "squeezenet1_1", "64"
 def write_npy(path, dims, values, code="<f4"):
     shape = "(" + "".join(f"{dim}, " for dim in dims) + ")"
     header = f"{{'descr': '{code}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
-    letter = {"<f4": "f", "<i8": "q"}[code]
+    letter = {"<f2": "e", "<f4": "f", "<i8": "q"}[code]
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header +
                      struct.pack(f"<{len(values)}{letter}", *values))
 
 
-def read_npy(path):
-    """(dims, bytes of the elements)"""
+def read_npy(path, code="<f4"):
+    """(dims, bytes of the elements, which are of that type)"""
     data = path.read_bytes()
     assert data[:8] == b"\x93NUMPY\x01\x00"
     end = 10 + struct.unpack("<H", data[8:10])[0]
     header = eval(data[10:end])  # pylint: disable=eval-used
-    assert header["descr"] == "<f4" and not header["fortran_order"]
+    assert header["descr"] == code and not header["fortran_order"]
     return list(header["shape"]), data[end:]
 
 
@@ -43,6 +43,24 @@ def write_tensor(path, dims, values):
     """A TensorProto of float32: dims are field 1, the type field 2, raw elements field 9."""
     raw = struct.pack(f"<{len(values)}f", *values)
     path.write_bytes(b"".join(b"\x08" + varint(dim) for dim in dims) + b"\x10\x01" + b"\x4a" + varint(len(raw)) + raw)
+
+
+def write_relu(path, dims, kind=1, names=("x", "relu", "y")):
+    """An ONNX model: the positive part of its input. The kind of element is 1 for float32, 10 for float16."""
+    def field(number, data):
+        if isinstance(data, int):
+            return varint(number << 3) + varint(data)
+        data = data.encode() if isinstance(data, str) else data
+        return varint(number << 3 | 2) + varint(len(data)) + data
+
+    def value(name):
+        shape = b"".join(field(1, field(1, dim)) for dim in dims)
+        return field(1, name) + field(2, field(1, field(1, kind) + field(2, shape)))
+
+    source, layer, result = names
+    node = field(1, source) + field(2, result) + field(3, layer) + field(4, "Relu")
+    graph = field(1, node) + field(2, "graph") + field(11, value(source)) + field(12, value(result))
+    path.write_bytes(field(1, 8) + field(7, graph) + field(8, field(2, 13)))
 
 
 def write_png(path, w, h, pixels):

@@ -1,4 +1,5 @@
 """primsel profile"""
+import os
 import random
 import signal
 import subprocess
@@ -47,6 +48,13 @@ class Profile(Cli):
         before = out.read_bytes()
         self.assertIn("0 of them now", self.succeed("profile", "--out", out, *self.QUICK))
         self.assertEqual(out.read_bytes(), before)
+
+    def test_networks_in_files(self):
+        net, out, again = self.folder / "net.onnx", self.folder / "p.csv", self.folder / "q.csv"
+        self.json("export", "resnet56", net)
+        self.json("profile", "--out", out, *self.QUICK)
+        self.json("profile", "--out", again, "--networks", net, *self.QUICK[2:])
+        self.assertEqual([row[:5] for row in self.rows(out)[2]], [row[:5] for row in self.rows(again)[2]])
 
     def test_the_most_telling_first(self):
         def first(*options):
@@ -111,6 +119,10 @@ class Profile(Cli):
         self.json("profile", "--out", out, *self.QUICK[:-1], 1)
         before = out.read_bytes()
         self.refuse(1, ["p.csv", "columns differ"], "profile", "--out", out, "--networks", "resnet56")
+        self.refuse(1, ["p.csv", "--reference-ns", "not 7"], "profile", "--out", out, *self.QUICK, "--reference-ns", 7)
+        pipe = self.folder / "pipe.csv"
+        os.mkfifo(pipe)
+        self.refuse(1, ["pipe.csv", "it is a pipe"], "profile", "--out", pipe, *self.QUICK)
         out.write_bytes(before.replace(b"# version: ", b"# version: 9."))
         self.refuse(1, ["p.csv", "version is 9."], "profile", "--out", out, *self.QUICK)
         self.refuse(1, ["cannot write", "No space left"], "profile", "--out", "/dev/full", *self.QUICK)

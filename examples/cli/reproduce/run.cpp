@@ -161,8 +161,7 @@ void run(Options const& options) {
     }
     if (effort.quick) print("QUICK: rough models from a third of the data; no reproduction\n\n");
     print(report.summary());
-    print(ps::join(output.page(), " and ", output.numbers(), ": ", total, " experiments, ", duration(journal.seconds()),
-                   '\n'));
+    print_line(output.page(), " and ", output.numbers(), ": ", total, " experiments, ", duration(journal.seconds()));
 }
 
 }  // namespace cli::reproduce
