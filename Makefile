@@ -17,7 +17,7 @@ demo: configure
 
 test: configure
 	cmake --build build/release --parallel $(JOBS) --target tests
-	ctest --test-dir build/release --output-on-failure
+	ctest --test-dir build/release --output-on-failure --parallel $(JOBS)
 
 # Every benchmark; one of them: build/release/bin/bench_<room>_<file>
 bench: configure
@@ -30,12 +30,12 @@ examples: configure
 asan: setup
 	cmake --preset asan-ubsan $(OPTIONS)
 	cmake --build build/asan-ubsan --parallel $(JOBS) --target tests
-	ctest --preset asan-ubsan
+	ctest --preset asan-ubsan --parallel $(JOBS)
 
 tsan: setup
 	cmake --preset tsan $(OPTIONS)
 	cmake --build build/tsan --parallel $(JOBS) --target tests
-	ctest --preset tsan
+	ctest --preset tsan --parallel $(JOBS)
 
 fuzz: setup-ci
 	cmake -S . -B build/fuzz -G Ninja -DCMAKE_CXX_COMPILER=$(CLANG) -DCMAKE_BUILD_TYPE=RelWithDebInfo \

@@ -17,7 +17,6 @@ if(PROJECT_IS_TOP_LEVEL)
 endif()
 
 # The headers, without .hpp, that need a door (see primselDependencies.cmake); their tests have the same names.
-set(PRIMSEL_DOORS openmp eigen boost_graph onnx)
 set(PRIMSEL_BEHIND_openmp core/openmp)
 set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen cost/linear cost/mlp cost/regression cost/gaussian_process
                          cost/detail/covariance cost/transfer cost/any_regression cost/trained_model

@@ -11,11 +11,17 @@ function(primsel_find_headers package header)
     mark_as_advanced(PRIMSEL_${upper}_INCLUDE_DIR)
 endfunction()
 
-# The optional doors: targets that exist when their package does. Each brings what one opt-in header needs.
+# The optional doors: targets that exist when their package does, and components of find_package(primsel). Each brings
+# what one opt-in header needs.
 #   primsel::openmp       core/openmp.hpp
 #   primsel::eigen        primitive/gemm_eigen.hpp, io/model.hpp, most regressions of cost/
 #   primsel::boost_graph  network/boost_graph.hpp
 #   primsel::onnx         io/onnx.hpp and io/onnx/
+set(PRIMSEL_DOORS openmp eigen boost_graph onnx)
+set(primsel_needed_by_openmp "a compiler with OpenMP (Debian: g++, or libomp-16-dev for clang-16)")
+set(primsel_needed_by_eigen "Eigen 3.4 or newer (Debian: libeigen3-dev)")
+set(primsel_needed_by_boost_graph "Boost 1.71 or newer (Debian: libboost-graph-dev)")
+set(primsel_needed_by_onnx "protozero (Debian: libprotozero-dev)")
 function(primsel_add_door door package)
     if(TARGET primsel::${door} OR NOT ${package}_FOUND)
         return()

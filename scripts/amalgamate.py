@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Makes single_include/primsel/primsel.hpp: the umbrella header with every primsel header that it includes inlined
-once, where it is first included; other includes stay where they stand.
+"""Makes single_include/primsel/primsel.hpp: the umbrella header and the opt-in headers that need no further library,
+with every primsel header that they include inlined once, where it is first included; other includes stay where they
+stand. Beside primsel's own headers it would define everything twice: whichever comes second is an #error.
 
     amalgamate.py            writes it
     amalgamate.py --check    exit status 1 if the one in the repository differs from a fresh one
@@ -12,11 +13,17 @@ import sys
 TOP = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE_DIR = TOP / "include"
 OUTPUT = TOP / "single_include" / "primsel" / "primsel.hpp"
+HEADERS = ["primsel/primsel.hpp", "primsel/engine/trace.hpp", "primsel/io/npy.hpp", "primsel/io/plan.hpp",
+           "primsel/plan/dot.hpp", "primsel/plan/svg.hpp"]
 HEAD = """\
 // primsel in one header, generated from include/primsel/ by scripts/amalgamate.py: do not edit.
 // SPDX-License-Identifier: MIT
 #pragma once
+#ifdef PRIMSEL_VERSION
+#error "primsel: the single header is the whole library; include it alone, or the headers of include/ alone"
+#endif
 """
+TAIL = "#define PRIMSEL_SINGLE_INCLUDE  // core/config.hpp refuses to come after it\n"
 
 PRIMSEL_INCLUDE = re.compile(r"^\s*#\s*include\s*<(primsel/[^>]+)>")
 CONDITION = re.compile(r"^\s*#\s*(if|ifdef|ifndef|endif)\b")
@@ -45,7 +52,11 @@ def inline(header, seen):
 
 
 def amalgamated():
-    return re.sub(r"\n{3,}", "\n\n", HEAD + "\n".join(inline("primsel/primsel.hpp", set())) + "\n")
+    seen, lines = set(), []
+    for header in HEADERS:
+        if header not in seen:
+            lines += inline(header, seen)
+    return re.sub(r"\n{3,}", "\n\n", HEAD + "\n".join(lines) + "\n" + TAIL)
 
 
 def main(arguments):

@@ -5,7 +5,8 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build python3
           libxsimd-dev rapidjson-dev libeigen3-dev libboost-graph-dev zlib1g-dev
-          doctest-dev librapidcheck-dev libbenchmark-dev libprotozero-dev libcli11-dev libstb-dev libonnx-testdata
+          doctest-dev librapidcheck-dev libbenchmark-dev libprotozero-dev libcli11-dev libspng-dev libturbojpeg0-dev
+          libonnx-testdata
           dataset-fashion-mnist)
 if [[ ${1:-} == ci ]]; then
     packages+=(clang-16 libclang-rt-16-dev libomp-16-dev clang-format-16 clang-tidy-16 g++-aarch64-linux-gnu qemu-user)

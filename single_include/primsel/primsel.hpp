@@ -1,6 +1,9 @@
 // primsel in one header, generated from include/primsel/ by scripts/amalgamate.py: do not edit.
 // SPDX-License-Identifier: MIT
 #pragma once
+#ifdef PRIMSEL_VERSION
+#error "primsel: the single header is the whole library; include it alone, or the headers of include/ alone"
+#endif
 // primsel/primsel.hpp
 // The whole library but for the opt-in headers: core/openmp.hpp, primitive/gemm_eigen.hpp, network/boost_graph.hpp,
 // engine/calibrate.hpp and what learns cost models.
@@ -13,6 +16,10 @@
 
 // primsel/core/config.hpp
 // All of primsel's macros live here.
+
+#ifdef PRIMSEL_SINGLE_INCLUDE
+#error "primsel: the single header is the whole library; include it alone, or the headers of include/ alone"
+#endif
 
 #define PRIMSEL_VERSION_MAJOR 0
 #define PRIMSEL_VERSION_MINOR 1
@@ -285,9 +292,10 @@ bool spin_until(Condition const& condition) noexcept {
 class ThreadPool {
 public:
     /// As many as the machine runs at a time.
-    ThreadPool() : ThreadPool(std::thread::hardware_concurrency()) {}
-    /// Throws error if the system refuses so many. 0 is 1.
-    explicit ThreadPool(std::size_t threads) : state_(std::make_unique<State>(threads == 0 ? 1 : threads)) {
+    ThreadPool() : ThreadPool(std::thread::hardware_concurrency() == 0 ? 1 : std::thread::hardware_concurrency()) {}
+    /// The caller's thread and threads - 1 more. Throws error for 0, and if the system refuses so many.
+    explicit ThreadPool(std::size_t threads) : state_(std::make_unique<State>(threads)) {
+        if (threads == 0) fail("thread pool: 0 threads; the caller's is the first");
         state_->start();
     }
 
@@ -636,6 +644,8 @@ inline constexpr Clamp relu6_clamp{0.0F, 6.0F};
 // primsel/tensor/shape.hpp
 
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -652,6 +662,28 @@ struct Shape {
     }
     friend constexpr bool operator==(Shape const&, Shape const&) = default;
 };
+
+/// The one bound on sizes. No extent of a tensor with its padding, no size among a layer's parameters, no number of
+/// pixels under a kernel or window and none of values that an element sums over exceeds max_extent: a few of them add
+/// up within an int. No tensor, all images of a batch together, and nothing that a layer makes on its way exceeds
+/// max_floats: small multiples of it, in bytes, fit a size_t. Each layer's check and Graph::add refuse what is larger.
+inline constexpr int max_extent = 1 << 29;
+inline constexpr std::int64_t max_floats = std::int64_t{1} << 45;
+
+/// The product of factors that are not negative; max_floats + 1 where it is larger than max_floats.
+[[nodiscard]] constexpr std::int64_t bounded_product(std::initializer_list<std::int64_t> factors) {
+    std::int64_t product = 1;
+    for (const std::int64_t factor : factors) {
+        if (factor == 0) return 0;
+        product = product > max_floats / factor ? max_floats + 1 : product * factor;
+    }
+    return product;
+}
+/// Whether extents of at least 1 keep to the bound.
+[[nodiscard]] constexpr bool within_bounds(std::int64_t c, std::int64_t h, std::int64_t w) {
+    return c <= max_extent && h <= max_extent && w <= max_extent && bounded_product({c, h, w}) <= max_floats;
+}
+[[nodiscard]] constexpr bool within_bounds(Shape const& shape) { return within_bounds(shape.c, shape.h, shape.w); }
 
 /// A place in a Shape.
 struct Coord {
@@ -676,7 +708,10 @@ enum class Axis { c, h, w };
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
+#include <algorithm>
 #include <concepts>
+#include <cstdint>
+#include <limits>
 #include <ratio>
 #include <span>
 #include <string_view>
@@ -696,6 +731,7 @@ enum class Fault {
     slice_outside,
     padding_exceeds_kernel,
     padding_exceeds_input,
+    too_large,
 };
 
 [[nodiscard]] constexpr std::string_view message(Fault fault) {
@@ -720,6 +756,9 @@ enum class Fault {
             return "the padding is larger than the pooling window";
         case Fault::padding_exceeds_input:
             return "the padding mirrors more than the input has";
+        case Fault::too_large:
+            return "a size is beyond the library's bounds (2^29 for an extent or for pixels under a kernel, 2^45 "
+                   "floats for what a layer needs)";
     }
     return "";
 }
@@ -727,7 +766,8 @@ enum class Fault {
 /// The run-time parameters of a kind of layer: a plain constexpr value.
 /// - name: the kind, in the field's lower-case term ("conv", "max_pool");
 /// - check(inputs): what is wrong with these input shapes;
-/// - output(inputs): the output shape, where check found nothing.
+/// - output(inputs): the output shape, where check found nothing;
+/// - impossible(), where check may find an impossible parameter: which, and what it must be; "" where none is.
 template <class P>
 concept LayerParams = std::equality_comparable<P> && requires(P const& params, std::span<const Shape> inputs) {
     { params.name() } -> std::convertible_to<std::string_view>;
@@ -762,45 +802,116 @@ struct Padding {
     [[nodiscard]] constexpr bool negative() const { return top < 0 || bottom < 0 || left < 0 || right < 0; }
 };
 
+namespace detail {
+
+[[nodiscard]] constexpr bool is_finite(float value) {
+    return value >= std::numeric_limits<float>::lowest() && value <= std::numeric_limits<float>::max();
+}
+/// Whether a parameter is a size.
+[[nodiscard]] constexpr bool is_size(int value) { return value >= 1 && value <= max_extent; }
+[[nodiscard]] constexpr bool is_size(Extent value) { return is_size(value.h) && is_size(value.w); }
+[[nodiscard]] constexpr bool is_size(Shape const& value) {
+    return is_size(value.c) && is_size(value.h) && is_size(value.w);
+}
+/// Whether a parameter is a size or 0.
+[[nodiscard]] constexpr bool is_size_or_0(int value) { return value >= 0 && value <= max_extent; }
+[[nodiscard]] constexpr bool is_size_or_0(Padding const& value) {
+    return is_size_or_0(value.top) && is_size_or_0(value.bottom) && is_size_or_0(value.left) &&
+           is_size_or_0(value.right);
+}
+
+/// The impossible one among the parameters of what walks over an image.
+[[nodiscard]] constexpr std::string_view impossible_window(Extent stride, Padding const& padding, Extent dilation) {
+    if (!is_size(stride)) return "the stride must be from 1 to 2^29";
+    if (!is_size_or_0(padding)) return "the padding must be from 0 to 2^29";
+    if (!is_size(dilation)) return "the dilation must be from 1 to 2^29";
+    return "";
+}
+/// Rows or columns that a kernel or window reaches over.
+[[nodiscard]] constexpr std::int64_t dilated(int size, int dilation) { return (std::int64_t{size} - 1) * dilation + 1; }
+[[nodiscard]] constexpr std::int64_t padded_h(Shape const& shape, Padding const& padding) {
+    return std::int64_t{shape.h} + padding.top + padding.bottom;
+}
+[[nodiscard]] constexpr std::int64_t padded_w(Shape const& shape, Padding const& padding) {
+    return std::int64_t{shape.w} + padding.left + padding.right;
+}
+/// Whether an image keeps to the bounds with which a kernel or window slides over so many rows and columns of it.
+[[nodiscard]] constexpr bool pixels_within_bounds(int c, std::int64_t h, std::int64_t w) {
+    return within_bounds(c, h, w) && bounded_product({h, w}) <= max_extent;
+}
+/// Whether a convolution that slides over so many rows and columns keeps to the bounds: its kernel, and what it makes
+/// on its way, which is at most a patch or products for each pixel. A stride beyond the image counts as if the image
+/// were as large, for so are the parts into which strides divide it.
+[[nodiscard]] constexpr bool conv_within_bounds(int c, int k, int groups, Extent kernel, Extent stride, std::int64_t h,
+                                                std::int64_t w) {
+    const std::int64_t channels = std::max(c, k);
+    h = std::max<std::int64_t>(h, stride.h), w = std::max<std::int64_t>(w, stride.w);
+    if (!pixels_within_bounds(std::max(c, k), h, w)) return false;
+    return bounded_product({channels, kernel.h, kernel.w}) <= max_extent &&
+           bounded_product({k, c / groups, kernel.h, kernel.w}) <= max_floats &&
+           bounded_product({channels, h, w, kernel.h, kernel.w}) <= max_floats;
+}
+
+}  // namespace detail
+
 }  // namespace primsel::inline PRIMSEL_ABI
 
 namespace primsel::inline PRIMSEL_ABI {
 
-enum class ActivationKind { relu, relu6, leaky_relu, sigmoid, hard_swish, elu, hard_sigmoid, tanh, clip, sqrt };
+enum class ActivationKind {
+    relu,
+    relu6,
+    leaky_relu,
+    sigmoid,
+    hard_swish,
+    elu,
+    hard_sigmoid,
+    tanh,
+    clip,
+    sqrt,
+    exp,
+    log,
+    abs,
+    sign,
+    floor,
+    ceil,
+    round,
+    truncate,
+    erf,
+    softplus,
+    power,
+    sin,
+    cos,
+    tan,
+    asin,
+    acos,
+    atan,
+    sinh,
+    cosh,
+    asinh,
+    acosh,
+    atanh,
+};
 
 /// An elementwise function. What alpha and beta are:
 /// - leaky_relu: the slope below zero;
 /// - elu: alpha * (exp(x) - 1) below zero;
 /// - hard_sigmoid: alpha * x + beta, held between 0 and 1;
-/// - clip: the lowest and the highest value.
+/// - clip: the lowest and the highest value;
+/// - power: the exponent.
+/// round takes the even one of two neighbours that are as near; softplus is log(1 + exp(x)).
 struct ActivationParams {
     ActivationKind kind = ActivationKind::relu;
     float alpha = 0.0F, beta = 0.0F;
 
     [[nodiscard]] constexpr std::string_view name() const {
-        switch (kind) {
-            case ActivationKind::relu:
-                return "relu";
-            case ActivationKind::relu6:
-                return "relu6";
-            case ActivationKind::leaky_relu:
-                return "leaky_relu";
-            case ActivationKind::sigmoid:
-                return "sigmoid";
-            case ActivationKind::hard_swish:
-                return "hard_swish";
-            case ActivationKind::elu:
-                return "elu";
-            case ActivationKind::hard_sigmoid:
-                return "hard_sigmoid";
-            case ActivationKind::tanh:
-                return "tanh";
-            case ActivationKind::clip:
-                return "clip";
-            case ActivationKind::sqrt:
-                return "sqrt";
-        }
-        return "";
+        constexpr std::string_view names[] = {
+            "relu",  "relu6",    "leaky_relu", "sigmoid",  "hard_swish", "elu",   "hard_sigmoid", "tanh",
+            "clip",  "sqrt",     "exp",        "log",      "abs",        "sign",  "floor",        "ceil",
+            "round", "truncate", "erf",        "softplus", "power",      "sin",   "cos",          "tan",
+            "asin",  "acos",     "atan",       "sinh",     "cosh",       "asinh", "acosh",        "atanh",
+        };
+        return names[static_cast<std::size_t>(kind)];
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
@@ -825,6 +936,14 @@ struct HardSwish {
 };
 struct Tanh {
     static constexpr ActivationParams params{ActivationKind::tanh};
+};
+struct Sqrt {
+    static constexpr ActivationParams params{ActivationKind::sqrt};
+};
+/// Held between Low and High; both are std::ratio.
+template <class Low, class High>
+struct Clip {
+    static constexpr ActivationParams params{ActivationKind::clip, as_float<Low>, as_float<High>};
 };
 /// Alpha * (exp(x) - 1) below zero; Alpha is a std::ratio.
 template <class Alpha = std::ratio<1>>
@@ -875,7 +994,9 @@ void for_ranges(ExecutorRef executor, std::size_t count, std::size_t item_floats
 // primsel/core/simd.hpp
 // The door to xsimd: everything else takes its vectors from here.
 
+#include <concepts>
 #include <cstddef>
+#include <string_view>
 #include <type_traits>
 
 // g++ 12 takes the undefined operand of its own unmasked AVX-512 intrinsics for an uninitialised value.
@@ -893,6 +1014,13 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The instruction set of this translation unit.
 using default_arch = xsimd::default_arch;
+
+/// An instruction set that this translation unit may use: one of xsimd's tags.
+template <class A>
+concept InstructionSet = requires {
+    { A::name() } -> std::convertible_to<std::string_view>;
+    requires A::supported();
+} && xsimd::types::has_simd_register<float, A>::value;
 
 /// A vector of floats of the Arch.
 template <class Arch>
@@ -936,6 +1064,21 @@ PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
     if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_min_ps(0xffff, a, b));
 #endif
     return xsimd::min(a, b);
+}
+
+/// The natural logarithm.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> log(Floats<Arch> const& x) {
+    if constexpr (lanes<Arch> == 16) {
+#if defined(__AVX512F__)
+        // The same steps on the first AVX-512's integers: how xsimd 8.1 chooses between those of later ones does not
+        // compile with g++ -O0, where intrinsics are macros.
+        using First = xsimd::batch<float, xsimd::avx512f>;
+        return Floats<Arch>(__m512(xsimd::log(First(__m512(x)))));
+#endif
+    } else {
+        return xsimd::log(x);
+    }
 }
 
 template <class Arch>
@@ -1064,6 +1207,16 @@ PRIMSEL_INLINE float fold_lanes(Floats<Arch> const& value, F const& f) {
         for (int i = 0; i < half; ++i) lane[i] = f(lane[i], lane[i + half]);
     }
     return lane[0];
+}
+
+/// f of each pair of lanes: for functions that have no vectors.
+template <class Arch, class F>
+Floats<Arch> lane_by_lane(Floats<Arch> const& a, Floats<Arch> const& b, F const& f) noexcept {
+    alignas(64) float left[lanes<Arch>], right[lanes<Arch>];
+    store<Arch>(left, a);
+    store<Arch>(right, b);
+    for (int i = 0; i < lanes<Arch>; ++i) left[i] = f(left[i], right[i]);
+    return load<Arch>(left);
 }
 
 /// sqrt(x), rounded correctly.
@@ -1227,6 +1380,11 @@ public:
     using without = typename Without<Filter<>, TypeList<Removed...>, Ts...>::type::list;
 };
 
+template <class T>
+inline constexpr bool is_type_list = false;
+template <class... Ts>
+inline constexpr bool is_type_list<TypeList<Ts...>> = true;
+
 /// The lists, one after the other.
 template <class... Lists>
 struct Concatenate;
@@ -1248,17 +1406,43 @@ using concatenate = typename Concatenate<Lists...>::type;
 namespace primsel::inline PRIMSEL_ABI {
 
 /// Where the element (c, h, w) of an image of a Shape lies. A layout is an empty type:
-/// - name: unique among the layouts used together;
+/// - name: constexpr, and unique among the layouts used together;
 /// - size(shape): floats that an image occupies, padding included;
 /// - offset(shape, coord): injective into [0, size(shape)).
 ///
-/// chw, hcw and hwc below model it; so may a blocked layout of the user's (examples/blocked_layout.cpp).
+/// chw, hcw and hwc below model it; so may a blocked layout of the user's (docs/tensor/layout.md).
 template <class L>
 concept Layout = requires(Shape shape, Coord coord) {
     { L::name } -> std::convertible_to<std::string_view>;
     { L::size(shape) } -> std::same_as<std::size_t>;
     { L::offset(shape, coord) } -> std::same_as<std::size_t>;
 };
+
+namespace detail {
+
+template <class List>
+inline constexpr bool distinct_names = true;
+template <class First, class... Rest>
+inline constexpr bool distinct_names<TypeList<First, Rest...>> =
+    ((std::string_view(First::name) != std::string_view(Rest::name)) && ...) && distinct_names<TypeList<Rest...>>;
+
+template <class List>
+inline constexpr bool all_layouts = false;
+template <class... L>
+inline constexpr bool all_layouts<TypeList<L...>> = (Layout<L> && ...);
+template <class List>
+concept SoundLayouts = all_layouts<List> && distinct_names<List>;
+
+/// Says where a type is listed as a layout that it is none, or that two have one name.
+template <class List>
+struct CheckLayouts {
+    static_assert(all_layouts<List>, "primsel: a type among the layouts is not a Layout; see docs/tensor/layout.md");
+    static_assert(!all_layouts<List> || SoundLayouts<List>,
+                  "primsel: two of the layouts have the same name; see docs/tensor/layout.md");
+    static constexpr bool value = true;
+};
+
+}  // namespace detail
 
 /// Floats between neighbours along each axis.
 struct Strides {
@@ -1422,6 +1606,8 @@ struct OpArgs {
     float* dst = nullptr;
     Shape dst_shape;
     int batch = 1;
+    /// Where the first of them stands among all images of a run, which may come one by one.
+    std::size_t first_image = 0;
     /// What pack wrote; null for an op without weights.
     const float* weights = nullptr;
     ExecutorRef executor;
@@ -1533,7 +1719,10 @@ struct ConcatParams {
             extent(shape, axis) = extent(inputs[0], axis);
             if (shape != inputs[0]) return Fault::sizes_differ;
         }
-        return Fault::none;
+        std::int64_t sum = 0;
+        for (Shape const& shape : inputs) sum += extent(shape, axis);
+        if (sum > max_extent) return Fault::too_large;
+        return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         Shape sum = inputs[0];
@@ -1543,27 +1732,39 @@ struct ConcatParams {
     friend constexpr bool operator==(ConcatParams const&, ConcatParams const&) = default;
 };
 
-enum class BinaryKind { add, subtract, multiply, divide, prelu };
+enum class BinaryKind {
+    add,
+    subtract,
+    multiply,
+    divide,
+    prelu,
+    power,
+    minimum,
+    maximum,
+    modulo,
+    remainder,
+    equal,
+    greater,
+    greater_or_equal,
+    keep,
+};
 
 /// An elementwise function of two inputs a and b. Along each of c, h and w they are equally long, or one of them has a
-/// single element there that meets all of the other's. prelu: a where a >= 0, a * b elsewhere.
+/// single element there that meets all of the other's.
+/// - prelu: a where a >= 0, a * b elsewhere;
+/// - power: a to the b-th;
+/// - minimum, maximum: NaN where either is;
+/// - modulo, remainder: what a division leaves, with the sign of b and of a;
+/// - equal, greater, greater_or_equal: 1 where a is so beside b, 0 elsewhere;
+/// - keep: b where a is not 0, 0 elsewhere, whatever b is there.
 struct BinaryParams {
     BinaryKind kind = BinaryKind::add;
 
     [[nodiscard]] constexpr std::string_view name() const {
-        switch (kind) {
-            case BinaryKind::add:
-                return "broadcast_add";
-            case BinaryKind::subtract:
-                return "subtract";
-            case BinaryKind::multiply:
-                return "multiply";
-            case BinaryKind::divide:
-                return "divide";
-            case BinaryKind::prelu:
-                return "prelu";
-        }
-        return "";
+        constexpr std::string_view names[] = {"broadcast_add", "subtract", "multiply",         "divide", "prelu",
+                                              "power",         "minimum",  "maximum",          "modulo", "remainder",
+                                              "equal",         "greater",  "greater_or_equal", "keep"};
+        return names[static_cast<std::size_t>(kind)];
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
@@ -1571,7 +1772,7 @@ struct BinaryParams {
             const int a = extent(inputs[0], axis), b = extent(inputs[1], axis);
             if (a != b && a != 1 && b != 1) return Fault::shapes_differ;
         }
-        return Fault::none;
+        return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         const Shape a = inputs[0], b = inputs[1];
@@ -1587,7 +1788,8 @@ struct MatMulParams {
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
         const Shape a = inputs[0], b = inputs[1];
-        return a.w != b.h || (a.c != b.c && a.c != 1 && b.c != 1) ? Fault::shapes_differ : Fault::none;
+        if (a.w != b.h || (a.c != b.c && a.c != 1 && b.c != 1)) return Fault::shapes_differ;
+        return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         const Shape a = inputs[0], b = inputs[1];
@@ -1612,12 +1814,19 @@ template <Extent value>
 struct Dilation {};
 template <int value>
 struct Groups {};
+/// Rows and columns of a transposed convolution's result beyond the last that it reaches.
+template <Extent value>
+struct OutputPad {};
 /// No bias: a batch norm follows.
 struct NoBias {};
 /// Pooling rounds its output size up.
 struct CeilMode {};
 /// Average pooling divides by the pixels inside the image only.
 struct ExcludePad {};
+/// Resizing takes weighted means of the four pixels around a place, rather than the nearest.
+struct Bilinear {};
+/// Resizing puts the corners of the result on those of the image.
+struct AlignCorners {};
 
 }  // namespace primsel::inline PRIMSEL_ABI::layer
 
@@ -1640,26 +1849,30 @@ struct ConvParams {
     [[nodiscard]] static constexpr std::string_view name() { return "conv"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != (residual ? 2U : 1U)) return Fault::wrong_input_count;
-        if (k < 1 || kernel.h < 1 || kernel.w < 1 || stride.h < 1 || stride.w < 1 || dilation.h < 1 || dilation.w < 1 ||
-            groups < 1 || padding.negative()) {
-            return Fault::impossible_parameter;
-        }
+        if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs[0].c % groups != 0 || k % groups != 0) return Fault::groups_do_not_divide;
-        if (span_h() > inputs[0].h + padding.top + padding.bottom) return Fault::kernel_exceeds_input;
-        if (span_w() > inputs[0].w + padding.left + padding.right) return Fault::kernel_exceeds_input;
+        const std::int64_t h = detail::padded_h(inputs[0], padding), w = detail::padded_w(inputs[0], padding);
+        if (span_h() > h || span_w() > w) return Fault::kernel_exceeds_input;
+        if (!detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w)) return Fault::too_large;
         if (residual && inputs[1] != output(inputs)) return Fault::shapes_differ;
         return Fault::none;
     }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size(k)) return "k, the number of kernels, must be from 1 to 2^29";
+        if (!detail::is_size(kernel)) return "the kernel's height and width must be from 1 to 2^29";
+        if (!detail::is_size(groups)) return "the groups must be from 1 to 2^29";
+        return detail::impossible_window(stride, padding, dilation);
+    }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = k,
-                .h = (inputs[0].h + padding.top + padding.bottom - span_h()) / stride.h + 1,
-                .w = (inputs[0].w + padding.left + padding.right - span_w()) / stride.w + 1};
+                .h = static_cast<int>((detail::padded_h(inputs[0], padding) - span_h()) / stride.h + 1),
+                .w = static_cast<int>((detail::padded_w(inputs[0], padding) - span_w()) / stride.w + 1)};
     }
     friend constexpr bool operator==(ConvParams const&, ConvParams const&) = default;
 
 private:
-    [[nodiscard]] constexpr int span_h() const { return (kernel.h - 1) * dilation.h + 1; }
-    [[nodiscard]] constexpr int span_w() const { return (kernel.w - 1) * dilation.w + 1; }
+    [[nodiscard]] constexpr std::int64_t span_h() const { return detail::dilated(kernel.h, dilation.h); }
+    [[nodiscard]] constexpr std::int64_t span_w() const { return detail::dilated(kernel.w, dilation.w); }
 };
 
 /// The transpose of a convolution with k kernels (its gradient with respect to its input). Weights: `<name>.weight`, of
@@ -1679,22 +1892,38 @@ struct ConvTransposeParams {
     [[nodiscard]] static constexpr std::string_view name() { return "conv_transpose"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (k < 1 || kernel.h < 1 || kernel.w < 1 || stride.h < 1 || stride.w < 1 || dilation.h < 1 || dilation.w < 1 ||
-            groups < 1 || padding.negative() || extra_h < 0 || extra_w < 0) {
-            return Fault::impossible_parameter;
-        }
+        if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs[0].c % groups != 0 || k % groups != 0) return Fault::groups_do_not_divide;
-        const Shape shape = output(inputs);
-        return shape.h < 1 || shape.w < 1 ? Fault::kernel_exceeds_input : Fault::none;
+        const std::int64_t h = whole_h(inputs[0]), w = whole_w(inputs[0]);
+        if (h - padding.top - padding.bottom < 1 || w - padding.left - padding.right < 1) {
+            return Fault::kernel_exceeds_input;
+        }
+        return detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w) ? Fault::none
+                                                                                        : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size_or_0(extra_h) || !detail::is_size_or_0(extra_w)) {
+            return "the extra rows and columns must be from 0 to 2^29";
+        }
+        return ConvParams{
+            .k = k, .kernel = kernel, .stride = stride, .padding = padding, .dilation = dilation, .groups = groups}
+            .impossible();
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = k,
-                .h = (inputs[0].h - 1) * stride.h + (kernel.h - 1) * dilation.h + 1 + extra_h - padding.top -
-                     padding.bottom,
-                .w = (inputs[0].w - 1) * stride.w + (kernel.w - 1) * dilation.w + 1 + extra_w - padding.left -
-                     padding.right};
+                .h = static_cast<int>(whole_h(inputs[0]) - padding.top - padding.bottom),
+                .w = static_cast<int>(whole_w(inputs[0]) - padding.left - padding.right)};
     }
     friend constexpr bool operator==(ConvTransposeParams const&, ConvTransposeParams const&) = default;
+
+private:
+    /// Rows and columns before the padding is taken away.
+    [[nodiscard]] constexpr std::int64_t whole_h(Shape const& in) const {
+        return (std::int64_t{in.h} - 1) * stride.h + detail::dilated(kernel.h, dilation.h) + extra_h;
+    }
+    [[nodiscard]] constexpr std::int64_t whole_w(Shape const& in) const {
+        return (std::int64_t{in.w} - 1) * stride.w + detail::dilated(kernel.w, dilation.w) + extra_w;
+    }
 };
 
 namespace layer {
@@ -1721,6 +1950,12 @@ private:
         params.groups = value;
     }
     static constexpr void apply(ConvParams& params, bool&, NoBias) { params.bias = false; }
+    template <class Other>
+    static constexpr void apply(ConvParams&, bool&, Other) {
+        static_assert(sizeof(Other) == 0,
+                      "primsel: Conv has no such option; it has Stride, Pad, Dilation, Groups and NoBias: see "
+                      "docs/layer/layers.md");
+    }
 
 public:
     static constexpr ConvParams params = [] {
@@ -1730,6 +1965,47 @@ public:
         if (!padded) {
             result.padding = Padding{(kernel.h - 1) * result.dilation.h / 2, (kernel.w - 1) * result.dilation.w / 2};
         }
+        return result;
+    }();
+};
+
+/// The transpose of a convolution, as PyTorch's ConvTranspose2d. Options: Stride<2>, Pad<1> (default: 0), OutputPad<1>,
+/// Dilation<2>, Groups<32>, NoBias.
+template <int K, Extent kernel, class... Options>
+struct ConvTranspose {
+private:
+    template <Extent value>
+    static constexpr void apply(ConvTransposeParams& params, Stride<value>) {
+        params.stride = value;
+    }
+    template <Padding value>
+    static constexpr void apply(ConvTransposeParams& params, Pad<value>) {
+        params.padding = value;
+    }
+    template <Extent value>
+    static constexpr void apply(ConvTransposeParams& params, OutputPad<value>) {
+        params.extra_h = value.h, params.extra_w = value.w;
+    }
+    template <Extent value>
+    static constexpr void apply(ConvTransposeParams& params, Dilation<value>) {
+        params.dilation = value;
+    }
+    template <int value>
+    static constexpr void apply(ConvTransposeParams& params, Groups<value>) {
+        params.groups = value;
+    }
+    static constexpr void apply(ConvTransposeParams& params, NoBias) { params.bias = false; }
+    template <class Other>
+    static constexpr void apply(ConvTransposeParams&, Other) {
+        static_assert(sizeof(Other) == 0,
+                      "primsel: ConvTranspose has no such option; it has Stride, Pad, OutputPad, Dilation, Groups and "
+                      "NoBias: see docs/layer/layers.md");
+    }
+
+public:
+    static constexpr ConvTransposeParams params = [] {
+        ConvTransposeParams result{.k = K, .kernel = kernel};
+        (apply(result, Options{}), ...);
         return result;
     }();
 };
@@ -1751,8 +2027,14 @@ struct DenseParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "dense"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (k < 1) return Fault::impossible_parameter;
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        const Shape in = inputs[0];
+        if (bounded_product({in.c, in.h, in.w}) > max_extent) return Fault::too_large;
+        return bounded_product({k, in.c, in.h, in.w}) <= max_floats ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(k) ? "" : "k, the number of outputs, must be from 1 to 2^29";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return {.c = k, .h = 1, .w = 1}; }
     friend constexpr bool operator==(DenseParams const&, DenseParams const&) = default;
@@ -1762,9 +2044,17 @@ namespace layer {
 /// Options: NoBias.
 template <int K, class... Options>
 struct Dense {
+private:
+    static constexpr void apply(DenseParams& params, NoBias) { params.bias = false; }
+    template <class Other>
+    static constexpr void apply(DenseParams&, Other) {
+        static_assert(sizeof(Other) == 0, "primsel: Dense has no such option; it has NoBias: see docs/layer/layers.md");
+    }
+
+public:
     static constexpr DenseParams params = [] {
         DenseParams result{.k = K};
-        ((void)(std::same_as<Options, NoBias> && (result.bias = false, true)), ...);
+        (apply(result, Options{}), ...);
         return result;
     }();
 };
@@ -1781,20 +2071,27 @@ struct InputParams {
     [[nodiscard]] static constexpr std::string_view name() { return "input"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!inputs.empty()) return Fault::wrong_input_count;
-        return shape.c < 1 || shape.h < 1 || shape.w < 1 ? Fault::impossible_parameter : Fault::none;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        return within_bounds(shape) ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(shape) ? "" : "each extent of the shape must be from 1 to 2^29";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
     friend constexpr bool operator==(InputParams const&, InputParams const&) = default;
 };
 
-/// Values that are the same for every image. Weight: `<name>.value`, of c x h x w.
+/// Values that are the same for every image. Weight: `<name>.value`, of c x h x w; that of a parameter is `<name>`, as
+/// a module's own parameters are named in PyTorch.
 struct ConstantParams {
     Shape shape;
+    bool parameter = false;
 
     [[nodiscard]] static constexpr std::string_view name() { return "constant"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return InputParams{shape}.check(inputs);
     }
+    [[nodiscard]] constexpr std::string_view impossible() const { return InputParams{shape}.impossible(); }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
     friend constexpr bool operator==(ConstantParams const&, ConstantParams const&) = default;
 };
@@ -1804,6 +2101,11 @@ namespace layer {
 template <int C, int H, int W>
 struct Input {
     static constexpr InputParams params{Shape{.c = C, .h = H, .w = W}};
+};
+/// Trained values that are the same for every image, one branch of a Sum or Product. Weight: `<name>`, of c x h x w.
+template <int C, int H = 1, int W = 1>
+struct Parameter {
+    static constexpr ConstantParams params{.shape = {.c = C, .h = H, .w = W}, .parameter = true};
 };
 }  // namespace layer
 
@@ -1819,15 +2121,22 @@ struct BatchNormParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "batch_norm"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (!(epsilon >= 0.0F)) return Fault::impossible_parameter;
+        if (!impossible().empty()) return Fault::impossible_parameter;
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return epsilon >= 0.0F && detail::is_finite(epsilon) ? "" : "epsilon must be finite and not negative";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(BatchNormParams const&, BatchNormParams const&) = default;
 };
 
-/// x * weight + bias, per channel. Weights: `<name>.weight` and `<name>.bias`, each of c.
+/// x * weight + bias, per channel. Weights: `<name>.weight` and `<name>.bias`, each of c; none where the numbers are
+/// known, which are then those of all channels.
 struct ScaleParams {
+    bool known = false;
+    float factor = 1.0F, shift = 0.0F;
+
     [[nodiscard]] static constexpr std::string_view name() { return "scale"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
@@ -1847,8 +2156,14 @@ struct LrnParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "lrn"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (size < 1) return Fault::impossible_parameter;
+        if (!impossible().empty()) return Fault::impossible_parameter;
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size(size)) return "the size must be from 1 to 2^29";
+        return detail::is_finite(alpha) && detail::is_finite(beta) && detail::is_finite(k)
+                   ? ""
+                   : "alpha, beta and k must be finite";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(LrnParams const&, LrnParams const&) = default;
@@ -1876,13 +2191,21 @@ using BatchNorm = BatchNormWith<std::ratio<1, 100'000>>;
 struct Scale {
     static constexpr ScaleParams params{};
 };
+/// x * Factor + Shift; both are std::ratio.
+template <class Factor, class Shift = std::ratio<0>>
+struct ScaleBy {
+    static constexpr ScaleParams params{.known = true, .factor = as_float<Factor>, .shift = as_float<Shift>};
+};
 template <int size = 5, class Alpha = std::ratio<1, 10'000>, class Beta = std::ratio<3, 4>, class K = std::ratio<1>>
 struct Lrn {
     static constexpr LrnParams params{size, as_float<Alpha>, as_float<Beta>, as_float<K>};
 };
-struct Softmax {
-    static constexpr SoftmaxParams params{};
+/// Of each pixel's channels, unless told otherwise.
+template <Axis axis>
+struct SoftmaxAlong {
+    static constexpr SoftmaxParams params{axis};
 };
+using Softmax = SoftmaxAlong<Axis::c>;
 }  // namespace layer
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -1909,20 +2232,21 @@ struct PoolParams {
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (window.h < 1 || window.w < 1 || stride.h < 1 || stride.w < 1 || dilation.h < 1 || dilation.w < 1 ||
-            padding.negative()) {
-            return Fault::impossible_parameter;
-        }
+        if (!impossible().empty()) return Fault::impossible_parameter;
         // A window wholly in the padding would have no maximum.
         if (padding.top >= span_h() || padding.bottom >= span_h() || padding.left >= span_w() ||
             padding.right >= span_w()) {
             return Fault::padding_exceeds_kernel;
         }
         // Rounding up, a window may reach beyond the padded input by less than a stride.
+        const std::int64_t h = detail::padded_h(inputs[0], padding), w = detail::padded_w(inputs[0], padding);
         const int spare_h = ceil_mode ? stride.h - 1 : 0, spare_w = ceil_mode ? stride.w - 1 : 0;
-        if (span_h() > inputs[0].h + padding.top + padding.bottom + spare_h) return Fault::kernel_exceeds_input;
-        if (span_w() > inputs[0].w + padding.left + padding.right + spare_w) return Fault::kernel_exceeds_input;
-        return Fault::none;
+        if (span_h() > h + spare_h || span_w() > w + spare_w) return Fault::kernel_exceeds_input;
+        return detail::pixels_within_bounds(inputs[0].c, h, w) ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size(window)) return "the window's height and width must be from 1 to 2^29";
+        return detail::impossible_window(stride, padding, dilation);
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = inputs[0].c,
@@ -1932,14 +2256,14 @@ struct PoolParams {
     friend constexpr bool operator==(PoolParams const&, PoolParams const&) = default;
 
 private:
-    [[nodiscard]] constexpr int span_h() const { return (window.h - 1) * dilation.h + 1; }
-    [[nodiscard]] constexpr int span_w() const { return (window.w - 1) * dilation.w + 1; }
-    [[nodiscard]] constexpr int extent(int in, int size, int step, int before, int after) const {
-        const int room = in + before + after - size;
-        int out = (ceil_mode ? room + step - 1 : room) / step + 1;
+    [[nodiscard]] constexpr std::int64_t span_h() const { return detail::dilated(window.h, dilation.h); }
+    [[nodiscard]] constexpr std::int64_t span_w() const { return detail::dilated(window.w, dilation.w); }
+    [[nodiscard]] constexpr int extent(std::int64_t in, std::int64_t size, int step, int before, int after) const {
+        const std::int64_t room = in + before + after - size;
+        std::int64_t out = (ceil_mode ? room + step - 1 : room) / step + 1;
         // The last window must start inside the image or its leading padding.
         if (ceil_mode && (out - 1) * step >= in + before) --out;
-        return out;
+        return static_cast<int>(out);
     }
 };
 
@@ -1950,6 +2274,9 @@ struct MaxPoolIndicesParams {
     [[nodiscard]] static constexpr std::string_view name() { return "max_pool_indices"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return pool.kind == PoolKind::max ? pool.check(inputs) : Fault::impossible_parameter;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return pool.kind == PoolKind::max ? pool.impossible() : "the pooling must be max pooling";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return pool.output(inputs); }
     friend constexpr bool operator==(MaxPoolIndicesParams const&, MaxPoolIndicesParams const&) = default;
@@ -1971,15 +2298,17 @@ struct GlobalPoolParams {
     friend constexpr bool operator==(GlobalPoolParams const&, GlobalPoolParams const&) = default;
 };
 
-enum class ReduceKind { mean, sum, max };
+enum class ReduceKind { mean, sum, max, arg_max };
 
-/// One value for all elements along an axis.
+/// One value for all elements along an axis. arg_max: the position of the first of those that are largest; NaN is
+/// passed over.
 struct ReduceParams {
     ReduceKind kind = ReduceKind::mean;
     Axis axis = Axis::c;
 
     [[nodiscard]] constexpr std::string_view name() const {
-        return kind == ReduceKind::mean ? "reduce_mean" : kind == ReduceKind::sum ? "reduce_sum" : "reduce_max";
+        constexpr std::string_view names[] = {"reduce_mean", "reduce_sum", "reduce_max", "arg_max"};
+        return names[static_cast<std::size_t>(kind)];
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
@@ -1990,6 +2319,23 @@ struct ReduceParams {
         return shape;
     }
     friend constexpr bool operator==(ReduceParams const&, ReduceParams const&) = default;
+};
+
+/// The k largest (or smallest) elements of each row, in their order, or their positions in the row. Of equal elements,
+/// the first comes first; NaN comes after all others.
+struct TopKParams {
+    int k = 1;
+    bool largest = true, positions = false;
+
+    [[nodiscard]] constexpr std::string_view name() const { return positions ? "top_k_positions" : "top_k"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        return k < 1 || k > inputs[0].w ? Fault::impossible_parameter : Fault::none;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c, .h = inputs[0].h, .w = k};
+    }
+    friend constexpr bool operator==(TopKParams const&, TopKParams const&) = default;
 };
 
 namespace layer {
@@ -2006,8 +2352,27 @@ private:
     static constexpr void apply(PoolParams& params, Pad<value>) {
         params.padding = value;
     }
+    template <Extent value>
+    static constexpr void apply(PoolParams& params, Dilation<value>)
+        requires(kind == PoolKind::max)
+    {
+        params.dilation = value;
+    }
     static constexpr void apply(PoolParams& params, CeilMode) { params.ceil_mode = true; }
-    static constexpr void apply(PoolParams& params, ExcludePad) { params.count_include_pad = false; }
+    static constexpr void apply(PoolParams& params, ExcludePad)
+        requires(kind == PoolKind::average)
+    {
+        params.count_include_pad = false;
+    }
+    template <class Other>
+    static constexpr void apply(PoolParams&, Other) {
+        static_assert(sizeof(Other) == 0 || kind != PoolKind::max,
+                      "primsel: MaxPool has no such option; it has Stride, Pad, Dilation and CeilMode: see "
+                      "docs/layer/layers.md");
+        static_assert(sizeof(Other) == 0 || kind != PoolKind::average,
+                      "primsel: AveragePool has no such option; it has Stride, Pad, CeilMode and ExcludePad: see "
+                      "docs/layer/layers.md");
+    }
 
 public:
     static constexpr PoolParams params = [] {
@@ -2018,10 +2383,10 @@ public:
 };
 }  // namespace detail
 
-/// Options: Stride<...> (default: the window), Pad<...> (default: 0), CeilMode.
+/// Options: Stride<...> (default: the window), Pad<...> (default: 0), Dilation<...>, CeilMode.
 template <Extent window, class... Options>
 struct MaxPool : detail::Pool<PoolKind::max, window, Options...> {};
-/// Options: as MaxPool, and ExcludePad.
+/// Options: Stride<...> (default: the window), Pad<...> (default: 0), CeilMode, ExcludePad.
 template <Extent window, class... Options>
 struct AveragePool : detail::Pool<PoolKind::average, window, Options...> {};
 struct GlobalAvgPool {
@@ -2029,6 +2394,11 @@ struct GlobalAvgPool {
 };
 struct GlobalMaxPool {
     static constexpr GlobalPoolParams params{PoolKind::max};
+};
+/// The mean, sum or maximum along one axis.
+template <ReduceKind kind, Axis axis>
+struct Reduce {
+    static constexpr ReduceParams params{kind, axis};
 };
 
 }  // namespace layer
@@ -2089,6 +2459,7 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -2097,7 +2468,9 @@ namespace primsel::inline PRIMSEL_ABI {
 struct FlattenParams {
     [[nodiscard]] static constexpr std::string_view name() { return "flatten"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        const Shape in = inputs[0];
+        return bounded_product({in.c, in.h, in.w}) <= max_extent ? Fault::none : Fault::too_large;
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = inputs[0].c * inputs[0].h * inputs[0].w, .h = 1, .w = 1};
@@ -2112,8 +2485,12 @@ struct ReshapeParams {
     [[nodiscard]] static constexpr std::string_view name() { return "reshape"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (shape.c < 1 || shape.h < 1 || shape.w < 1) return Fault::impossible_parameter;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(shape)) return Fault::too_large;
         return shape.size() == inputs[0].size() ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(shape) ? "" : "each extent of the shape must be from 1 to 2^29";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
     friend constexpr bool operator==(ReshapeParams const&, ReshapeParams const&) = default;
@@ -2133,15 +2510,27 @@ struct AsStridedParams {
     [[nodiscard]] static constexpr std::string_view name() { return "as_strided"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (shape.c < 1 || shape.h < 1 || shape.w < 1) return Fault::impossible_parameter;
-        std::ptrdiff_t lowest = offset, highest = offset;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(shape)) return Fault::too_large;
+        if (offset < 0 || offset > max_floats) return Fault::slice_outside;
+        std::int64_t lowest = offset, highest = offset, elements = 1;
         for (std::size_t axis = 0; axis < dims.rank(); ++axis) {
-            if (dims[axis] < 1) return Fault::impossible_parameter;
-            const std::ptrdiff_t reach = (dims[axis] - 1) * strides[axis];
+            elements = bounded_product({elements, dims[axis]});
+            if (dims[axis] == 1) continue;
+            const std::int64_t most = max_floats / (dims[axis] - 1);
+            if (strides[axis] > most || strides[axis] < -most) return Fault::slice_outside;
+            const std::int64_t reach = (dims[axis] - 1) * strides[axis];
             (reach < 0 ? lowest : highest) += reach;
         }
-        if (lowest < 0 || highest >= static_cast<std::ptrdiff_t>(inputs[0].size())) return Fault::slice_outside;
-        return dims.size() == shape.size() ? Fault::none : Fault::shapes_differ;
+        if (lowest < 0 || highest >= static_cast<std::int64_t>(inputs[0].size())) return Fault::slice_outside;
+        return elements == static_cast<std::int64_t>(shape.size()) ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size(shape)) return "each extent of the shape must be from 1 to 2^29";
+        for (const int extent : dims) {
+            if (!detail::is_size(extent)) return "each of the dims must be from 1 to 2^29";
+        }
+        return "";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
     friend constexpr bool operator==(AsStridedParams const&, AsStridedParams const&) = default;
@@ -2170,12 +2559,24 @@ struct PadParams {
     [[nodiscard]] static constexpr std::string_view name() { return "pad"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (padding.negative() || front < 0 || back < 0) return Fault::impossible_parameter;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(std::int64_t{inputs[0].c} + front + back, detail::padded_h(inputs[0], padding),
+                           detail::padded_w(inputs[0], padding))) {
+            return Fault::too_large;
+        }
         if (mode == PadMode::constant) return Fault::none;
-        if (front > 0 || back > 0) return Fault::impossible_parameter;
         const bool beyond = padding.top >= inputs[0].h || padding.bottom >= inputs[0].h ||
                             padding.left >= inputs[0].w || padding.right >= inputs[0].w;
         return mode == PadMode::reflect && beyond ? Fault::padding_exceeds_input : Fault::none;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size_or_0(padding)) return "the padding must be from 0 to 2^29";
+        if (!detail::is_size_or_0(front) || !detail::is_size_or_0(back)) {
+            return "the channels in front and at the back must be from 0 to 2^29";
+        }
+        return mode != PadMode::constant && (front > 0 || back > 0)
+                   ? "channels in front and at the back must be 0 unless padding with a constant"
+                   : "";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = inputs[0].c + front + back,
@@ -2192,8 +2593,11 @@ struct ChannelShuffleParams {
     [[nodiscard]] static constexpr std::string_view name() { return "channel_shuffle"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (groups < 1) return Fault::impossible_parameter;
+        if (!impossible().empty()) return Fault::impossible_parameter;
         return inputs[0].c % groups != 0 ? Fault::groups_do_not_divide : Fault::none;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(groups) ? "" : "the groups must be from 1 to 2^29";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(ChannelShuffleParams const&, ChannelShuffleParams const&) = default;
@@ -2239,8 +2643,14 @@ struct ResizeParams {
     [[nodiscard]] static constexpr std::string_view name() { return "resize"; }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
-        return size.h < 1 || size.w < 1 || !(scale_h >= 0.0F) || !(scale_w >= 0.0F) ? Fault::impossible_parameter
-                                                                                    : Fault::none;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        return within_bounds(inputs[0].c, size.h, size.w) ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size(size)) return "the height and width of the result must be from 1 to 2^29";
+        const bool scales =
+            scale_h >= 0.0F && scale_w >= 0.0F && detail::is_finite(scale_h) && detail::is_finite(scale_w);
+        return scales ? "" : "the scales must be finite and not negative";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
         return {.c = inputs[0].c, .h = size.h, .w = size.w};
@@ -2259,6 +2669,21 @@ template <Padding padding>
 struct ZeroPad {
     static constexpr PadParams params{padding, 0.0F};
 };
+/// A border of one value, a std::ratio.
+template <Padding padding, class Value>
+struct ConstantPad {
+    static constexpr PadParams params{padding, as_float<Value>};
+};
+/// A border that mirrors the image at its first and last pixels, which are not repeated.
+template <Padding padding>
+struct ReflectPad {
+    static constexpr PadParams params{.padding = padding, .mode = PadMode::reflect};
+};
+/// A border that repeats the image's first and last pixels.
+template <Padding padding>
+struct ReplicatePad {
+    static constexpr PadParams params{.padding = padding, .mode = PadMode::edge};
+};
 /// Channels of zeros before the first and after the last.
 template <int front, int back>
 struct ChannelPad {
@@ -2268,9 +2693,43 @@ template <int groups>
 struct ChannelShuffle {
     static constexpr ChannelShuffleParams params{groups};
 };
-template <int first, int last>
+/// The channels [first, last), or so many rows (Axis::h) or columns (Axis::w).
+template <int first, int last, Axis axis = Axis::c>
 struct Slice {
-    static constexpr SliceParams params{first, last};
+    static constexpr SliceParams params{first, last, axis};
+};
+/// The same elements, in chw order, as C x H x W.
+template <int C, int H, int W>
+struct Reshape {
+    static constexpr ReshapeParams params{Shape{.c = C, .h = H, .w = W}};
+};
+/// The image in another size, as PyTorch's interpolate. Options: Bilinear (default: the nearest pixel), AlignCorners.
+template <Extent size, class... Options>
+struct Resize {
+private:
+    static constexpr void apply(ResizeParams& params, Bilinear) {
+        params.mode = ResizeMode::linear;
+        if (params.coordinates == ResizeCoordinates::asymmetric) params.coordinates = ResizeCoordinates::half_pixel;
+    }
+    static constexpr void apply(ResizeParams& params, AlignCorners) {
+        params.coordinates = ResizeCoordinates::align_corners;
+    }
+    template <class Other>
+    static constexpr void apply(ResizeParams&, Other) {
+        static_assert(sizeof(Other) == 0,
+                      "primsel: Resize and Upsample have no such option; they have Bilinear and AlignCorners: see "
+                      "docs/layer/layers.md");
+    }
+
+public:
+    static constexpr ResizeParams params = [] {
+        ResizeParams result{
+            .size = size, .coordinates = ResizeCoordinates::asymmetric, .rounding = ResizeRounding::floor};
+        (apply(result, Options{}), ...);
+        static_assert((std::same_as<Options, Bilinear> || ...) || !(std::same_as<Options, AlignCorners> || ...),
+                      "primsel: AlignCorners goes with Bilinear: see docs/layer/layers.md");
+        return result;
+    }();
 };
 }  // namespace layer
 
@@ -2281,17 +2740,19 @@ struct Slice {
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The parameters of any layer.
-using AnyLayer =
-    std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams, BatchNormParams,
-                 ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams,
-                 PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
-                 BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams>;
+using AnyLayer = std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams,
+                              BatchNormParams, ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams,
+                              FlattenParams, DropoutParams, PadParams, ChannelShuffleParams, SliceParams,
+                              ConstantParams, ReshapeParams, AsStridedParams, BinaryParams, MatMulParams, ReduceParams,
+                              ResizeParams, MaxPoolIndicesParams, ConvTransposeParams, TopKParams>;
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/all.hpp
 // Every op, and the check that every kind of layer but input, constant and convolution has one.
 
 // primsel/op/activation.hpp
+
+#include <cmath>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -2300,27 +2761,7 @@ struct Op<ActivationParams> {
     static constexpr bool in_place = true;
 
     [[nodiscard]] static double operations(ActivationParams const& params, std::span<const Shape>, Shape output) {
-        const auto size = static_cast<double>(output.size());
-        switch (params.kind) {
-            case ActivationKind::relu:
-                return size;
-            case ActivationKind::relu6:
-            case ActivationKind::leaky_relu:
-                return 2 * size;
-            case ActivationKind::hard_swish:
-                return 5 * size;
-            case ActivationKind::clip:
-                return 2 * size;
-            case ActivationKind::hard_sigmoid:
-                return 4 * size;
-            case ActivationKind::sqrt:
-                return 10 * size;
-            case ActivationKind::sigmoid:
-            case ActivationKind::elu:
-            case ActivationKind::tanh:
-                return 20 * size;
-        }
-        return 0;
+        return operations_each(params) * static_cast<double>(output.size());
     }
 
     template <class Arch, StridedLayout L>
@@ -2329,6 +2770,43 @@ struct Op<ActivationParams> {
     }
 
 private:
+    static double operations_each(ActivationParams const& params) {
+        switch (params.kind) {
+            case ActivationKind::relu:
+            case ActivationKind::abs:
+            case ActivationKind::floor:
+            case ActivationKind::ceil:
+            case ActivationKind::round:
+            case ActivationKind::truncate:
+                return 1;
+            case ActivationKind::relu6:
+            case ActivationKind::leaky_relu:
+            case ActivationKind::clip:
+                return 2;
+            case ActivationKind::hard_sigmoid:
+            case ActivationKind::sign:
+                return 4;
+            case ActivationKind::hard_swish:
+                return 5;
+            case ActivationKind::sqrt:
+                return 10;
+            case ActivationKind::sigmoid:
+            case ActivationKind::elu:
+            case ActivationKind::tanh:
+            case ActivationKind::exp:
+            case ActivationKind::log:
+                return 20;
+            case ActivationKind::erf:
+            case ActivationKind::softplus:
+                return 40;
+            case ActivationKind::power:
+                return is_product(params.alpha) ? 2 : 300;
+            default:  // element by element
+                return 300;
+        }
+    }
+    static bool is_product(float exponent) { return exponent == 2.0F || exponent == 3.0F; }
+
     template <class Arch>
     static void elements(ActivationParams const& params, OpArgs const& args) noexcept {
         using V = Floats<Arch>;
@@ -2369,6 +2847,70 @@ private:
                 return each([](V const& x) { return detail::square_root<Arch>(x); });
             case ActivationKind::hard_swish:
                 return each([](V const& x) { return x * clamp<Arch>(x + V(3.0F), V(0.0F), V(6.0F)) * V(1.0F / 6.0F); });
+            case ActivationKind::exp:
+                return each([](V const& x) { return xsimd::exp(x); });
+            case ActivationKind::log:
+                return each([](V const& x) { return log<Arch>(x); });
+            case ActivationKind::abs:
+                return each([](V const& x) { return xsimd::abs(x); });
+            case ActivationKind::sign:
+                return each([](V const& x) {
+                    const V below = xsimd::select(x < V(0.0F), V(-1.0F), x);
+                    return xsimd::select(x > V(0.0F), V(1.0F), below);
+                });
+            case ActivationKind::floor:
+                return each([](V const& x) { return xsimd::floor(x); });
+            case ActivationKind::ceil:
+                return each([](V const& x) { return xsimd::ceil(x); });
+            case ActivationKind::round:
+                return each([](V const& x) { return xsimd::nearbyint(x); });
+            case ActivationKind::truncate:
+                return each([](V const& x) { return xsimd::trunc(x); });
+            case ActivationKind::erf:
+                return each([](V const& x) { return xsimd::erf(x); });
+            case ActivationKind::softplus:
+                // Neither exp overflows nor is 1 lost beside it.
+                return each(
+                    [](V const& x) { return max<Arch>(V(0.0F), x) + xsimd::log1p(xsimd::exp(-xsimd::abs(x))); });
+            case ActivationKind::power:
+                if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
+                if (params.alpha == 3.0F) return each([](V const& x) { return x * x * x; });
+                return each([exponent = params.alpha](V const& x) {
+                    return detail::lane_by_lane<Arch>(x, V(exponent), [](float a, float b) { return std::pow(a, b); });
+                });
+            default:
+                // Rare in networks: element by element.
+                return each([function = scalar(params.kind)](V const& x) {
+                    return detail::lane_by_lane<Arch>(x, x, [=](float a, float) { return function(a); });
+                });
+        }
+    }
+
+    using Scalar = float (*)(float);
+    static Scalar scalar(ActivationKind kind) noexcept {
+        switch (kind) {
+            case ActivationKind::sin:
+                return [](float x) { return std::sin(x); };
+            case ActivationKind::cos:
+                return [](float x) { return std::cos(x); };
+            case ActivationKind::tan:
+                return [](float x) { return std::tan(x); };
+            case ActivationKind::asin:
+                return [](float x) { return std::asin(x); };
+            case ActivationKind::acos:
+                return [](float x) { return std::acos(x); };
+            case ActivationKind::atan:
+                return [](float x) { return std::atan(x); };
+            case ActivationKind::sinh:
+                return [](float x) { return std::sinh(x); };
+            case ActivationKind::cosh:
+                return [](float x) { return std::cosh(x); };
+            case ActivationKind::asinh:
+                return [](float x) { return std::asinh(x); };
+            case ActivationKind::acosh:
+                return [](float x) { return std::acosh(x); };
+            default:
+                return [](float x) { return std::atanh(x); };
         }
     }
 };
@@ -2701,6 +3243,7 @@ private:
 // primsel/op/binary.hpp
 
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -2711,8 +3254,12 @@ template <>
 struct Op<BinaryParams> {
     static constexpr bool in_place = true;
 
-    [[nodiscard]] static double operations(BinaryParams const&, std::span<const Shape>, Shape output) {
-        return static_cast<double>(output.size());
+    [[nodiscard]] static double operations(BinaryParams const& params, std::span<const Shape>, Shape output) {
+        const double each = params.kind == BinaryKind::power       ? 300
+                            : params.kind == BinaryKind::modulo    ? 60
+                            : params.kind == BinaryKind::remainder ? 60
+                                                                   : 1;
+        return each * static_cast<double>(output.size());
     }
 
     template <class Arch, StridedLayout L>
@@ -2765,7 +3312,41 @@ private:
             case BinaryKind::prelu:
                 return any<Arch>(kind, args, axes, image,
                                  [](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
+            case BinaryKind::minimum:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return -detail::max_or_nan<Arch>(-a, -b); });
+            case BinaryKind::maximum:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return detail::max_or_nan<Arch>(a, b); });
+            case BinaryKind::equal:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a == b); });
+            case BinaryKind::greater:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a > b); });
+            case BinaryKind::greater_or_equal:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a >= b); });
+            case BinaryKind::keep:
+                return rows<Arch>(args, axes,
+                                  [](V const& a, V const& b) { return xsimd::select(a == V(0.0F), V(0.0F), b); });
+            case BinaryKind::power:
+            case BinaryKind::modulo:
+            case BinaryKind::remainder:
+                return rows<Arch>(args, axes, [function = scalar(kind)](V const& a, V const& b) {
+                    return detail::lane_by_lane<Arch>(a, b, function);
+                });
         }
+    }
+
+    template <class Arch, class Mask>
+    static Floats<Arch> truth(Mask const& mask) {
+        return xsimd::select(mask, Floats<Arch>(1.0F), Floats<Arch>(0.0F));
+    }
+
+    using Scalar = float (*)(float, float);
+    static Scalar scalar(BinaryKind kind) noexcept {
+        if (kind == BinaryKind::power) return [](float a, float b) { return std::pow(a, b); };
+        if (kind == BinaryKind::remainder) return [](float a, float b) { return std::fmod(a, b); };
+        return [](float a, float b) {
+            const float rest = std::fmod(a, b);
+            return rest != 0.0F && (rest < 0.0F) != (b < 0.0F) ? rest + b : rest;
+        };
     }
 
     template <class Arch, class F>
@@ -3612,7 +4193,7 @@ public:
             const V root = reciprocal_sqrt<Arch>(base);
             return x * root * (root * reciprocal_sqrt<Arch>(root));
         } else {
-            return x * xsimd::exp(minus_beta_ * xsimd::log(base));
+            return x * xsimd::exp(minus_beta_ * log<Arch>(base));
         }
     }
 
@@ -3856,7 +4437,8 @@ private:
     static void one_row(PoolParams const& p, OpArgs const& args, std::size_t row) noexcept {
         const Shape in = args.src_shape[0], out = args.dst_shape;
         const auto h = static_cast<std::size_t>(out.h), w = static_cast<std::size_t>(out.w);
-        const std::size_t channel = row / h * in.pixels();  // where it starts in the batch
+        const std::size_t channel = row / h * in.pixels();  // where it starts among these images
+        const std::size_t before = args.first_image * in.size();
         const float* src = args.src[0] + channel;
         const int top = static_cast<int>(row % h) * p.stride.h - p.padding.top;
         for (std::size_t x = 0; x < w; ++x) {
@@ -3873,7 +4455,7 @@ private:
                     if (first || src[at] > src[best] || (src[at] != src[at] && src[best] == src[best])) best = at;
                 }
             }
-            args.dst[row * w + x] = best == in.pixels() ? -1.0F : static_cast<float>(channel + best);
+            args.dst[row * w + x] = best == in.pixels() ? -1.0F : static_cast<float>(before + channel + best);
         }
     }
 };
@@ -4152,6 +4734,7 @@ struct Op<PoolParams> {
 // primsel/op/reduce.hpp
 
 #include <algorithm>
+#include <limits>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -4172,11 +4755,53 @@ struct Op<ReduceParams> {
 private:
     template <class Arch>
     static void along(ReduceKind kind, detail::AxisView view, OpArgs const& args) noexcept {
-        if (kind == ReduceKind::max) {
+        if (kind == ReduceKind::arg_max) {
+            positions<Arch>(view, args);
+        } else if (kind == ReduceKind::max) {
             lines<Arch, detail::Maximum>(view, 1.0F, args);
         } else {
             lines<Arch, detail::Average>(view, kind == ReduceKind::mean ? static_cast<float>(view.count) : 1.0F, args);
         }
+    }
+
+    template <class Arch>
+    static void positions(detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t count = view.count, inner = view.inner, strips = (inner + lanes<Arch> - 1) / lanes<Arch>;
+        detail::for_ranges(args.executor, view.outer * strips, count * std::min<std::size_t>(inner, lanes<Arch>),
+                           [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t outer = item / strips, begin = item % strips * lanes<Arch>;
+                                   const float* from = src + outer * count * inner + begin;
+                                   float* to = dst + outer * inner + begin;
+                                   if (inner == 1) {
+                                       *to = position_in_row(from, count);
+                                   } else {
+                                       positions_of_lines<Arch>(count, inner, inner - begin, from, to);
+                                   }
+                               }
+                           });
+    }
+    static float position_in_row(const float* row, std::size_t count) noexcept {
+        std::size_t best = 0;
+        float largest = -std::numeric_limits<float>::infinity();
+        for (std::size_t i = 0; i < count; ++i) {
+            if (row[i] > largest) best = i, largest = row[i];
+        }
+        return static_cast<float>(best);
+    }
+    /// Of lines that are neighbours, as many as a vector holds.
+    template <class Arch>
+    static void positions_of_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
+                                   float* dst) noexcept {
+        using V = Floats<Arch>;
+        V largest(-std::numeric_limits<float>::infinity()), best(0.0F);
+        for (std::size_t i = 0; i < count; ++i) {
+            const V value = detail::load_up_to<Arch>(src + i * inner, lines);
+            const auto larger = value > largest;
+            largest = xsimd::select(larger, value, largest);
+            best = xsimd::select(larger, V(static_cast<float>(i)), best);
+        }
+        detail::store_up_to<Arch>(dst, best, lines);
     }
 
     template <class Arch, class Reduction>
@@ -4786,6 +5411,66 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/top_k.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A heap of the best k so far lies in the row of the result, its worst on top.
+template <>
+struct Op<TopKParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(TopKParams const& params, std::span<const Shape> inputs, Shape) {
+        return static_cast<double>(inputs[0].size()) * (2 + std::log2(static_cast<double>(params.k)));
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(TopKParams const& params, OpArgs const& args) noexcept {
+        const auto row = static_cast<std::size_t>(args.src_shape[0].w), k = static_cast<std::size_t>(params.k);
+        const std::size_t rows = static_cast<std::size_t>(args.batch) * args.src_shape[0].size() / row;
+        detail::for_ranges(args.executor, rows, row, [&params, &args, row, k](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; i < last; ++i) {
+                if (params.largest) {
+                    one_row<true>(params, args.src[0] + i * row, row, args.dst + i * k);
+                } else {
+                    one_row<false>(params, args.src[0] + i * row, row, args.dst + i * k);
+                }
+            }
+        });
+    }
+
+private:
+    template <bool largest>
+    static void one_row(TopKParams const& params, const float* src, std::size_t count, float* dst) noexcept {
+        // A position is exact as a float up to 2^24.
+        const auto value = [src](float position) { return src[static_cast<std::size_t>(position)]; };
+        const auto better = [&value](float i, float j) {
+            const float a = value(i), b = value(j);
+            if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b) ? i < j : std::isnan(b);
+            return a == b ? i < j : largest ? a > b : a < b;
+        };
+        const auto k = static_cast<std::size_t>(params.k);
+        for (std::size_t i = 0; i < k; ++i) dst[i] = static_cast<float>(i);
+        std::make_heap(dst, dst + k, better);
+        for (std::size_t i = k; i < count; ++i) {
+            const auto position = static_cast<float>(i);
+            if (!better(position, dst[0])) continue;
+            std::pop_heap(dst, dst + k, better);
+            dst[k - 1] = position;
+            std::push_heap(dst, dst + k, better);
+        }
+        std::sort_heap(dst, dst + k, better);
+        if (params.positions) return;
+        for (std::size_t i = 0; i < k; ++i) dst[i] = value(dst[i]);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <variant>
 
@@ -5273,6 +5958,9 @@ inline constexpr auto transform_table = []<class... L>(TypeList<L...>) {
 /// results go.
 template <class Primitives, class Arch, class Layouts>
 [[nodiscard]] Kernels make_kernels() {
+    static_assert(is_type_list<Primitives>, "primsel: make_kernels takes a TypeList of primitives");
+    static_assert(is_type_list<Layouts>, "primsel: make_kernels takes a TypeList of layouts");
+    static_assert(detail::CheckLayouts<Layouts>::value);
     return {.primitives = primitive_table<Primitives, Arch, Layouts>,
             .layouts = detail::layout_table<Arch, Layouts>,
             .transforms = detail::transform_table<Layouts>,
@@ -5309,8 +5997,8 @@ struct OpQuery {
     std::size_t layout;
 };
 
-/// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]; finite and >= 0.
-/// May throw error, as set-up may.
+/// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite
+/// where the model has no price, which forbids it. May throw error, as set-up may.
 template <class M>
 concept CostModel =
     requires(M& model, Kernels const& kernels, std::span<const ConvQuery> convs,
@@ -5617,11 +6305,15 @@ struct PbqpSolution {
     std::vector<std::size_t> choice;
     /// Infinite when the solver found no assignment that is allowed.
     double cost = std::numeric_limits<double>::infinity();
-    /// Whether it is proven that no assignment is cheaper.
+    /// Whether it is proven that no assignment is cheaper (but for rounding, a part in 10^12).
     bool optimal = false;
-    /// How often each reduction was applied, and how many assignments of a core node branch and bound tried.
+    /// No assignment costs less: `cost` where that is proven, 0 where nothing is known.
+    double bound = 0;
+    /// How often each reduction was applied, and how many alternatives of a core node branch and bound tried.
     std::size_t r0 = 0, ri = 0, rii = 0, rn = 0, branches = 0;
 
+    /// How far above the optimum the cost may be, at most: 0.01 is one per cent. Infinite where nothing is known.
+    [[nodiscard]] double gap() const { return optimal ? 0.0 : cost / bound - 1; }
     [[nodiscard]] bool feasible() const { return cost < std::numeric_limits<double>::infinity(); }
 };
 
@@ -5694,11 +6386,26 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-[[nodiscard]] inline std::string_view kind(AnyLayer const& layer) {
+[[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
     return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
 }
 [[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
     return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
+}
+/// What a fault means for the layer: of an impossible parameter, which one it is; and the shape that the layer asks
+/// for.
+[[nodiscard]] inline std::string message(AnyLayer const& layer, Fault fault) {
+    std::string text(message(fault));
+    if (fault != Fault::impossible_parameter && fault != Fault::too_large) return text;
+    std::visit(
+        [&]<class Params>([[maybe_unused]] Params const& params) {
+            if constexpr (requires { params.impossible(); }) {
+                if (fault == Fault::impossible_parameter) text = params.impossible();
+            }
+            if constexpr (requires { params.shape; }) text += join("; the shape is ", params.shape);
+        },
+        layer);
+    return text;
 }
 [[nodiscard]] inline Shape output(AnyLayer const& layer, std::span<const Shape> inputs) {
     return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
@@ -5742,11 +6449,14 @@ public:
             if (input >= nodes_.size()) fail("graph: layer ", name, " reads a layer that does not come before it");
             shapes.push_back(nodes_[input].shape);
         }
-        if (const Fault fault = primsel::check(layer, shapes); fault != Fault::none) {
+        Fault fault = primsel::check(layer, shapes);
+        const bool batched = fault == Fault::none && too_large(output(layer, shapes));
+        if (batched) fault = Fault::too_large;
+        if (fault != Fault::none) {
             std::string list;
             for (Shape const& shape : shapes) list += (list.empty() ? "" : ", ") + to_string(shape);
             fail("graph: layer ", name, " (", kind(layer), ") on ", list.empty() ? "nothing" : list, ": ",
-                 message(fault));
+                 message(layer, fault), batched ? join(", in a batch of ", batch_) : "");
         }
         if (!positions_.emplace(name, nodes_.size()).second) fail("graph: two layers are named ", name);
         const Shape shape = output(layer, shapes);
@@ -5823,6 +6533,11 @@ public:
     }
 
 private:
+    /// All images of the batch together.
+    [[nodiscard]] bool too_large(Shape const& shape) const {
+        return bounded_product({batch_, shape.c, shape.h, shape.w}) > max_floats;
+    }
+
     int batch_;
     std::vector<Node> nodes_;
     std::vector<std::size_t> outputs_;  // empty: the last node
@@ -5895,7 +6610,9 @@ public:
     void add(ActivationParams const& p) { add(p.kind), add(p.alpha), add(p.beta); }
     void add(LrnParams const& p) { add(p.size), add(p.alpha), add(p.beta), add(p.k); }
     void add(BatchNormParams const& p) { add(p.epsilon); }
-    void add(ScaleParams const&) {}
+    void add(ScaleParams const& p) {
+        if (p.known) add(p.factor), add(p.shift);
+    }
     void add(DenseParams const& p) { add(p.k), add(p.bias), add(p.clamp); }
     void add(SoftmaxParams const& p) { add(p.axis); }
     void add(AddParams const& p) { add(p.clamp); }
@@ -5905,7 +6622,10 @@ public:
     void add(PadParams const& p) { add(p.padding), add(p.value), add(p.mode), add(p.front), add(p.back); }
     void add(ChannelShuffleParams const& p) { add(p.groups); }
     void add(SliceParams const& p) { add(p.first), add(p.last), add(p.axis); }
-    void add(ConstantParams const& p) { add(p.shape); }
+    void add(ConstantParams const& p) {
+        add(p.shape);
+        if (p.parameter) add(p.parameter);
+    }
     void add(ReshapeParams const& p) { add(p.shape); }
     void add(AsStridedParams const& p) {
         add(p.dims.rank());
@@ -5919,6 +6639,7 @@ public:
         add(p.size), add(p.mode), add(p.coordinates), add(p.rounding), add(p.scale_h), add(p.scale_w);
     }
     void add(MaxPoolIndicesParams const& p) { add(p.pool); }
+    void add(TopKParams const& p) { add(p.k), add(p.largest), add(p.positions); }
     void add(ConvTransposeParams const& p) {
         add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.extra_h), add(p.extra_w);
         add(p.groups), add(p.bias);
@@ -6075,6 +6796,8 @@ public:
     double total_seconds = 0;
     /// Whether no cheaper assignment exists, as far as the predictions are right.
     bool optimal = false;
+    /// No assignment is predicted to take less; 0 where nothing is known of that.
+    double bound_seconds = 0;
     /// Spent making it.
     double predict_seconds = 0, solve_seconds = 0;
 
@@ -6087,6 +6810,8 @@ public:
         }
         fail("plan: no layer is named ", name, "; there are ", names);
     }
+    /// What is known of how good the solution is, in words: "proven optimal", "within 0.9 % of optimal", ...
+    [[nodiscard]] std::string optimality() const;
     /// Every candidate of a layer with its predicted cost or refusal, as a table. Throws error as layer does.
     [[nodiscard]] std::string explain(std::string_view name) const;
 
@@ -6150,6 +6875,7 @@ public:
     Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
         : graph_(graph), kernels_(kernels), options_(options), alternatives(graph.size()), candidates(graph.size()) {
         check_options();
+        check_refused();
         ask();
         conv_seconds_.resize(convs_.size());
         op_seconds_.resize(ops_.size());
@@ -6178,13 +6904,47 @@ public:
     std::vector<std::vector<Candidate>> candidates;
 
 private:
+    static constexpr double infinite = std::numeric_limits<double>::infinity();
+
     void check_options() const {
-        std::string ids;
-        for (PrimitiveEntry const& entry : kernels_.primitives) {
-            if (options_.primitive.empty() || entry.id == options_.primitive) return;
-            ids += (ids.empty() ? "" : ", ") + std::string(entry.id);
+        if (!(options_.max_error >= 0)) {
+            fail("plan: max_error is ", options_.max_error, "; it must be a number that is not negative");
         }
-        fail("plan: no primitive is named ", options_.primitive, "; there are ", ids);
+        if (options_.primitive.empty()) return;
+        PrimitiveEntry const& entry = find_primitive(options_.primitive);
+        if (options_.family && entry.family != *options_.family) {
+            fail("plan: primitive ", options_.primitive, " is of family ", to_string_view(entry.family), ", not ",
+                 to_string_view(*options_.family));
+        }
+    }
+    void check_refused() const {
+        for (Refused const& refused : options_.refused) {
+            (void)graph_.find(refused.layer);
+            (void)find_primitive(refused.primitive);
+        }
+    }
+    [[nodiscard]] PrimitiveEntry const& find_primitive(std::string_view id) const {
+        const auto found = std::ranges::find(kernels_.primitives, id, &PrimitiveEntry::id);
+        if (found != kernels_.primitives.end()) return *found;
+        std::string ids;
+        for (PrimitiveEntry const& entry : kernels_.primitives)
+            ids += (ids.empty() ? "" : ", ") + std::string(entry.id);
+        fail("plan: no primitive is named ", id, "; there are ", ids);
+    }
+    /// Throws error, saying what was asked, unless the answer is a cost; an infinite one says that there is no price.
+    template <class... What>
+    [[nodiscard]] static double priced(double seconds, What const&... what) {
+        if (!(seconds >= 0)) fail("plan: cost model ", Model::name, " predicts ", seconds, " seconds for ", what...);
+        return seconds;
+    }
+    void check_transforms() const {
+        for (std::size_t i = 0; i < transforms_.size(); ++i) {
+            if (transform_seconds_[i] >= 0) continue;
+            TransformQuery const& query = transforms_[i];
+            const auto node = std::ranges::find(graph_.nodes(), query.shape, &Node::shape);
+            (void)priced(transform_seconds_[i], "changing ", query.shape, ", the result of layer ", node->name,
+                         ", from layout ", kernels_.layouts[query.from].name, " to ", kernels_.layouts[query.to].name);
+        }
     }
     /// How far a primitive is from what was asked for: 0 is that itself, 1 what stands in for it, 2 anything else.
     [[nodiscard]] int distance(PrimitiveEntry const& entry) const {
@@ -6241,11 +7001,15 @@ private:
     }
 
     void answer() {
+        check_transforms();
         std::size_t conv = 0;
         const std::size_t layouts = kernels_.layouts.size();
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
-            const std::span<const double> op_seconds(op_seconds_.data() + i * layouts, layouts);
+            const auto op_seconds = [&](std::size_t layout) {
+                return priced(op_seconds_[i * layouts + layout], "layer ", node.name, " (", kind(node.layer), " -> ",
+                              node.shape, ") in layout ", kernels_.layouts[layout].name);
+            };
             if (std::holds_alternative<InputParams>(node.layer)) {
                 alternatives[i].push_back({});  // images come in the first layout
             } else if (std::holds_alternative<ConstantParams>(node.layer)) {
@@ -6254,23 +7018,34 @@ private:
                     alternatives[i].push_back({0, layout, layout, 0.0});
                 }
             } else if (std::holds_alternative<ConvParams>(node.layer)) {
+                const ConvShape shape = shape_of(i);
                 for (std::size_t p = 0; p < candidates[i].size(); ++p) {
                     Candidate& candidate = candidates[i][p];
                     if (!candidate.refusal.empty()) continue;
                     PrimitiveEntry const& entry = kernels_.primitives[p];
-                    candidate.seconds = conv_seconds_[conv++];
-                    if (needs_pass(entry, node)) candidate.seconds += op_seconds[entry.out_layout];
+                    candidate.seconds = priced(conv_seconds_[conv++], "primitive ", entry.id, " on layer ", node.name,
+                                               " (", shape, ")");
+                    if (needs_pass(entry, node)) candidate.seconds += op_seconds(entry.out_layout);
+                    if (candidate.seconds == infinite) {
+                        candidate.seconds = 0;
+                        candidate.refusal = "the cost model has no price for it";
+                        continue;
+                    }
                     consider(alternatives[i], {p, entry.in_layout, entry.out_layout, candidate.seconds});
                 }
                 if (alternatives[i].empty()) fail_for(node, i);
                 sort(candidates[i]);
             } else {
+                bool runs = false;
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
                     if (kernels_.op(node.layer, layout).run == nullptr) continue;
-                    alternatives[i].push_back({0, layout, layout, op_seconds[layout]});
+                    runs = true;
+                    const double seconds = op_seconds(layout);
+                    if (seconds < infinite) alternatives[i].push_back({0, layout, layout, seconds});
                 }
                 if (alternatives[i].empty()) {
-                    fail("plan: layer ", node.name, " (", kind(node.layer), ") runs in none of the layouts");
+                    fail("plan: layer ", node.name, " (", kind(node.layer), ") runs in none of the layouts",
+                         runs ? join(" for which cost model ", Model::name, " has a price") : "");
                 }
             }
         }
@@ -6346,7 +7121,30 @@ public:
     /// Its first nodes are the graph's.
     PbqpProblem problem;
 
+    /// Throws error, naming solver and layer, unless the solution takes one of the alternatives of each node. Whether
+    /// the copies that it takes serve their readers does not matter: a plan makes those that its layers need.
+    void check(PbqpSolution const& solution, std::string_view solver) const {
+        const std::vector<std::size_t>& choice = solution.choice;
+        if (choice.size() != problem.node_count()) {
+            fail("plan: solver ", solver, " chose ", choice.size(), " alternatives for a problem of ",
+                 problem.node_count(), " nodes, one for each layer and each set of copies");
+        }
+        for (std::size_t node = 0; node < choice.size(); ++node) {
+            const std::size_t count = problem.costs(node).size();
+            if (choice[node] >= count) {
+                fail("plan: solver ", solver, " chose alternative ", choice[node], " for ", name_of(node),
+                     ", which has ", count, ", from 0 on");
+            }
+        }
+    }
+
 private:
+    static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+    [[nodiscard]] std::string name_of(std::size_t node) const {
+        if (node < graph_.size()) return join("layer ", graph_[node].name);
+        return join("the copies of the result of layer ", graph_[copied_[node - graph_.size()]].name);
+    }
     [[nodiscard]] std::size_t layout_of(Reading const& reading, Alternative const& way) const {
         return read_layout(graph_[reading.reader], reading.position, way.in_layout, way.out_layout);
     }
@@ -6373,6 +7171,7 @@ private:
         const std::size_t sets = (std::size_t{1} << layouts.size()) - 1;
         const auto contains = [](std::size_t set, std::size_t i) { return (((set + 1) >> i) & 1U) != 0; };
         const std::size_t copies = problem.add_node(std::vector<double>(sets, 0.0));
+        copied_.push_back(writer);
 
         std::vector<double> costs;
         for (Alternative const& write : prices_.alternatives[writer]) {
@@ -6391,8 +7190,7 @@ private:
             for (std::size_t set = 0; set < sets; ++set) {
                 for (Alternative const& read : to) {
                     const auto i = std::ranges::find(layouts, layout_of(reading, read)) - layouts.begin();
-                    allowed.push_back(
-                        contains(set, static_cast<std::size_t>(i)) ? 0.0 : std::numeric_limits<double>::infinity());
+                    allowed.push_back(contains(set, static_cast<std::size_t>(i)) ? 0.0 : infinite);
                 }
             }
             problem.add_edge(copies, reading.reader, PbqpMatrix{sets, to.size(), std::move(allowed)});
@@ -6401,6 +7199,7 @@ private:
 
     Graph const& graph_;
     Prices const& prices_;
+    std::vector<std::size_t> copied_;  // whose results the nodes after the graph's are the copies of
 };
 
 }  // namespace detail
@@ -6411,7 +7210,8 @@ private:
 
 /// Prices every way to run every layer of a (simplified) graph and solves for the cheapest whole, changes of layout
 /// included. Images come and results go in the kernels' first layout. Throws error when a layer cannot be computed at
-/// all, with each primitive's reason, and when the options name a primitive that is not there.
+/// all, with each primitive's reason; when the options name a layer or primitive that is not there or bound the error
+/// by what is no bound; when the model's answer is no cost; and when the solver's is no choice, or a forbidden one.
 template <CostModel Model, Solver S>
 [[nodiscard]] Plan make_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                              PlanOptions const& options = {}) {
@@ -6423,9 +7223,12 @@ template <CostModel Model, Solver S>
     const detail::Pricing<Model> prices(graph, kernels, model, options);
     plan.predict_seconds = timer.seconds();
     timer.restart();
-    const PbqpSolution solution = solver.solve(detail::Formulation(graph, prices).problem);
+    const detail::Formulation formulation(graph, prices);
+    const PbqpSolution solution = solver.solve(formulation.problem);
+    formulation.check(solution, S::name);
     plan.solve_seconds = timer.seconds();
     plan.optimal = solution.optimal;
+    plan.bound_seconds = solution.bound;
 
     std::map<std::pair<std::size_t, std::size_t>, bool> moved;
     const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
@@ -6433,6 +7236,11 @@ template <CostModel Model, Solver S>
         // Readers that want the same layout share one copy; a result is one of its own.
         if (!reader.empty() && !moved.emplace(std::pair{writer, to}, true).second) return;
         const double seconds = prices.transform_seconds(writer, from, to);
+        if (seconds == std::numeric_limits<double>::infinity()) {
+            fail("plan: solver ", S::name, " found no plan that is allowed: cost model ", Model::name,
+                 " has no price for changing ", graph[writer].shape, ", the result of layer ", graph[writer].name,
+                 ", from layout ", kernels.layouts[from].name, " to ", kernels.layouts[to].name);
+        }
         plan.transforms.push_back({graph[writer].name, reader, to_string(graph[writer].shape),
                                    std::string(kernels.layouts[from].name), std::string(kernels.layouts[to].name),
                                    seconds});
@@ -6631,8 +7439,17 @@ private:
     }
     /// Floats of one image of a node's result.
     [[nodiscard]] std::size_t floats(std::size_t node, std::size_t layout) const {
-        return kernels_.layouts[layout].size(graph_[node].shape);
+        LayoutEntry const& entry = kernels_.layouts[layout];
+        const Shape shape = graph_[node].shape;
+        const std::size_t floats = entry.size(shape);
+        if (floats < shape.size() || floats > most_floats) {
+            fail("plan: layout ", entry.name, " keeps ", shape, ", the result of layer ", graph_[node].name, ", in ",
+                 floats, " floats");
+        }
+        return floats;
     }
+    /// No layout and no primitive needs more (see max_floats); a size that wrapped around is nearly always beyond it.
+    static constexpr std::size_t most_floats = static_cast<std::size_t>(max_floats) << 10;
 
     /// A tensor of the arena, alive from the step that writes it, the next one, to the last that reads it.
     std::size_t book(std::size_t floats, std::size_t image_floats = 0) {
@@ -6731,7 +7548,12 @@ private:
         } else {
             step.dst = tensor_[step.node] = destination(step);
         }
-        if (const std::size_t scratch = primitive.scratch_floats(step.shape, workers_); scratch > 0) {
+        const std::size_t scratch = primitive.scratch_floats(step.shape, workers_);
+        if (scratch > most_floats) {
+            fail("plan: layer ", node.name, ": primitive ", primitive.id, " asks for ", scratch,
+                 " floats of scratch to compute ", to_string(step.shape));
+        }
+        if (scratch > 0) {
             step.scratch = book(scratch);
         }
         if (primitive.fuses_epilogue) return add(std::move(step));
@@ -6926,31 +7748,106 @@ private:
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// What the values of a weight may be. A variance is positive where no epsilon is added to it. Scales and shifts may be
+/// infinite (masks are), and constants whatever they are.
+enum class WeightValues { finite, not_negative, positive, not_nan, any };
+
 /// The name and dimensions of a weight that a graph needs.
 struct WeightSpec {
     std::string name;
     std::vector<std::int64_t> dims;
+    WeightValues values = WeightValues::finite;
 };
 
 namespace detail {
-inline void add_affine_specs(std::string const& name, bool batch_norm, std::int64_t c, std::vector<WeightSpec>& specs) {
-    specs.push_back({name + ".weight", {c}});
-    specs.push_back({name + ".bias", {c}});
-    if (!batch_norm) return;
+using AffineLayer = decltype(Folded::layer);
+
+inline void add_affine_specs(std::string const& name, AffineLayer const& layer, std::int64_t c,
+                             std::vector<WeightSpec>& specs) {
+    const auto* scale = std::get_if<ScaleParams>(&layer);
+    if (scale != nullptr && scale->known) return;
+    const auto* batch_norm = std::get_if<BatchNormParams>(&layer);
+    const WeightValues values = batch_norm == nullptr ? WeightValues::not_nan : WeightValues::finite;
+    specs.push_back({name + ".weight", {c}, values});
+    specs.push_back({name + ".bias", {c}, values});
+    if (batch_norm == nullptr) return;
     specs.push_back({name + ".running_mean", {c}});
-    specs.push_back({name + ".running_var", {c}});
+    specs.push_back(
+        {name + ".running_var", {c}, batch_norm->epsilon > 0.0F ? WeightValues::not_negative : WeightValues::positive});
 }
+
+/// Whether no value is NaN or infinite: in one pass that compilers vectorise, for at start-up it reads all weights.
+[[nodiscard]] inline bool all_finite(std::span<const float> values) {
+    constexpr std::size_t lanes = 16;
+    constexpr std::uint32_t magnitude = 0x7fffffff, infinite = 0x7f800000;
+    std::array<std::uint32_t, lanes> largest{}, bits{};
+    const std::size_t whole = values.size() / lanes * lanes;
+    for (std::size_t i = 0; i < whole; i += lanes) {
+        std::memcpy(bits.data(), values.data() + i, sizeof(bits));
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            largest[lane] = std::max(largest[lane], bits[lane] & magnitude);
+        }
+    }
+    for (const float value : values.subspan(whole)) {
+        largest[0] = std::max(largest[0], std::bit_cast<std::uint32_t>(value) & magnitude);
+    }
+    return *std::max_element(largest.begin(), largest.end()) < infinite;
+}
+
+/// What is wrong with a value; "" where nothing is.
+[[nodiscard]] inline std::string_view fault_of(float value, WeightValues values) {
+    if (values == WeightValues::any) return "";
+    if (std::isnan(value)) return "not a number";
+    if (values == WeightValues::not_nan) return "";
+    if (std::isinf(value)) return "not finite";
+    if (values == WeightValues::not_negative && value < 0.0F) return "negative variance";
+    if (values == WeightValues::positive && value <= 0.0F) return "variance without epsilon that is not positive";
+    return "";
+}
+
+/// "[3, 0, 1, 2]": the place of a value of so many dimensions.
+[[nodiscard]] inline std::string place_of(std::size_t at, std::vector<std::int64_t> const& dims) {
+    std::string text;
+    for (std::size_t i = dims.size(); i-- > 0;) {
+        const auto dim = static_cast<std::size_t>(dims[i]);
+        text.insert(0, (i == 0 ? "" : ", ") + std::to_string(at % dim));
+        at /= dim;
+    }
+    return '[' + text + ']';
+}
+
+/// Of the first value that the weight may not have: a line, or nothing.
+[[nodiscard]] inline std::string value_fault(WeightSpec const& spec, std::span<const float> values) {
+    const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
+    if (spec.values == WeightValues::any || (!variance && all_finite(values))) return "";
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::string_view fault = fault_of(values[i], spec.values);
+        if (!fault.empty()) return join("\n  ", fault, ": ", spec.name, place_of(i, spec.dims), " is ", values[i]);
+    }
+    return "";
+}
+
 }  // namespace detail
+
+/// The name of a constant's weight.
+[[nodiscard]] inline std::string constant_weight(Node const& node) {
+    return std::get<ConstantParams>(node.layer).parameter ? node.name : node.name + ".value";
+}
 
 /// All weights that the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
 [[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph) {
@@ -6971,21 +7868,33 @@ inline void add_affine_specs(std::string const& name, bool batch_norm, std::int6
                  {graph[node.inputs[0]].shape.c, k / transpose->groups, transpose->kernel.h, transpose->kernel.w}});
             if (transpose->bias) specs.push_back({node.name + ".bias", {k}});
         } else if (std::holds_alternative<ConstantParams>(node.layer)) {
-            specs.push_back({node.name + ".value", {k, node.shape.h, node.shape.w}});
-        } else if (std::holds_alternative<BatchNormParams>(node.layer)) {
-            detail::add_affine_specs(node.name, true, k, specs);
-        } else if (std::holds_alternative<ScaleParams>(node.layer)) {
-            detail::add_affine_specs(node.name, false, k, specs);
+            const bool trained = std::get<ConstantParams>(node.layer).parameter;
+            specs.push_back({constant_weight(node),
+                             {k, node.shape.h, node.shape.w},
+                             trained ? WeightValues::finite : WeightValues::any});
+        } else if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) {
+            detail::add_affine_specs(node.name, *batch_norm, k, specs);
+        } else if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) {
+            detail::add_affine_specs(node.name, *scale, k, specs);
         }
-        for (Folded const& folded : node.folded) {
-            detail::add_affine_specs(folded.name, std::holds_alternative<BatchNormParams>(folded.layer), k, specs);
-        }
+        for (Folded const& folded : node.folded) detail::add_affine_specs(folded.name, folded.layer, k, specs);
     }
     return specs;
 }
 
-/// Throws error when a weight is missing or misshapen, or when there are weights that the graph does not know: all of
-/// them in one message.
+namespace detail {
+/// Whether a weight has the dimensions that are needed. A constant's c x h x w may lack ones at the end, as PyTorch's
+/// parameters of a value a channel do.
+[[nodiscard]] inline bool same_extents(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+    if (b.size() != 3) return std::ranges::equal(a, b);
+    while (!a.empty() && a.back() == 1) a = a.first(a.size() - 1);
+    while (!b.empty() && b.back() == 1) b = b.first(b.size() - 1);
+    return std::ranges::equal(a, b);
+}
+}  // namespace detail
+
+/// Throws error when a weight is missing or misshapen, when one of its values would make every result NaN or infinite
+/// (see WeightValues), or when there are weights that the graph does not know: all of them in one message.
 inline void check_weights(Graph const& graph, Weights const& weights, std::string_view source = "weights") {
     std::string faults;
     std::size_t known = 0;
@@ -6995,9 +7904,11 @@ inline void check_weights(Graph const& graph, Weights const& weights, std::strin
         const WeightTensor* tensor = weights.find(spec.name);
         if (tensor == nullptr) {
             faults += "\n  missing: " + spec.name + " (" + to_string(spec.dims) + ")";
-        } else if (tensor->dims != spec.dims) {
+        } else if (!detail::same_extents(tensor->dims, spec.dims)) {
             faults += "\n  wrong shape: " + spec.name + " is " + to_string(tensor->dims) + ", the layer needs " +
                       to_string(spec.dims);
+        } else if (const std::string fault = detail::value_fault(spec, tensor->values); !fault.empty()) {
+            faults += fault;
         } else {
             ++known;
         }
@@ -7030,8 +7941,15 @@ private:
 namespace detail {
 
 /// The factor and shift of each channel of a batch norm or scale.
-inline void affine(std::string const& name, const BatchNormParams* batch_norm, Weights const& weights,
+inline void affine(std::string const& name, AffineLayer const& layer, std::size_t c, Weights const& weights,
                    std::vector<double>& factor, std::vector<double>& shift) {
+    const auto* batch_norm = std::get_if<BatchNormParams>(&layer);
+    const auto* known = std::get_if<ScaleParams>(&layer);
+    if (known != nullptr && known->known) {
+        factor.assign(c, static_cast<double>(known->factor));
+        shift.assign(c, static_cast<double>(known->shift));
+        return;
+    }
     const auto scale = weights.at(name + ".weight").values, bias = weights.at(name + ".bias").values;
     factor.assign(scale.begin(), scale.end());
     shift.assign(bias.begin(), bias.end());
@@ -7048,24 +7966,27 @@ inline void affine(std::string const& name, const BatchNormParams* batch_norm, W
 /// The weights of one node of a graph, for which check_weights has found no fault.
 [[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights) {
     std::vector<double> factor, shift;
-    const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer);
-    if (batch_norm != nullptr || std::holds_alternative<ScaleParams>(node.layer)) {
-        detail::affine(node.name, batch_norm, weights, factor, shift);
-        return {std::vector<float>(factor.begin(), factor.end()), std::vector<float>(shift.begin(), shift.end())};
-    }
+    const auto k = static_cast<std::size_t>(node.shape.c);
+    const auto alone = [&](detail::AffineLayer const& layer) {
+        detail::affine(node.name, layer, k, weights, factor, shift);
+        return PreparedWeights{std::vector<float>(factor.begin(), factor.end()),
+                               std::vector<float>(shift.begin(), shift.end())};
+    };
+    if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) return alone(*batch_norm);
+    if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) return alone(*scale);
     if (std::holds_alternative<ConstantParams>(node.layer)) {
-        return {weights.at(node.name + ".value").values, std::span<const float>()};
+        return {weights.at(constant_weight(node)).values, std::span<const float>()};
     }
     const std::span<const float> kernel = weights.at(node.name + ".weight").values;
     const WeightTensor* own_bias = weights.find(node.name + ".bias");
     const std::span<const float> bias = own_bias == nullptr ? std::span<const float>() : own_bias->values;
     if (node.folded.empty()) return {kernel, bias};
 
-    const auto k = static_cast<std::size_t>(node.shape.c), depth = kernel.size() / k;
+    const std::size_t depth = kernel.size() / k;
     std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
     shifts.resize(k, 0.0);
     for (Folded const& folded : node.folded) {
-        detail::affine(folded.name, std::get_if<BatchNormParams>(&folded.layer), weights, factor, shift);
+        detail::affine(folded.name, folded.layer, k, weights, factor, shift);
         for (std::size_t i = 0; i < k; ++i) {
             factors[i] *= factor[i];
             shifts[i] = shifts[i] * factor[i] + shift[i];
@@ -7109,6 +8030,7 @@ inline void affine(std::string const& name, const BatchNormParams* batch_norm, W
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -7131,7 +8053,7 @@ public:
 
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const ArenaLayout layout = place(schedule.lifetimes);
-        arena_ = AlignedBuffer(layout.floats);
+        arena_ = allocate(layout.floats, "the arena");
         single_ = schedule.single;
         image_floats_ = schedule.image_floats;
         tensors_.assign(schedule.callers(), nullptr);
@@ -7210,18 +8132,25 @@ private:
     [[nodiscard]] std::size_t batch_floats(LayoutEntry const& layout, Shape const& shape) const {
         return static_cast<std::size_t>(batch_) * layout.size(shape);
     }
-    /// Room for weights that lasts as long as the program.
-    float* keep(std::size_t floats) {
+    /// Throws error, saying what for, when the system has no such room.
+    template <class... What>
+    [[nodiscard]] static AlignedBuffer allocate(std::size_t floats, What const&... what) try {
+        return AlignedBuffer(floats);
+    } catch (std::bad_alloc const&) {
+        fail("engine: no memory for ", what..., ", ", floats, " floats");
+    }
+    /// Room for a layer's weights that lasts as long as the program.
+    float* keep(std::size_t floats, Node const& node) {
         weight_floats_ += floats;
-        return kept_.emplace_back(floats).data();
+        return kept_.emplace_back(allocate(floats, "the weights of layer ", node.name)).data();
     }
 
     [[nodiscard]] float* store(Node const& node, LayoutEntry const& layout, Weights const& weights) {
         const std::size_t image = layout.size(node.shape);
-        float* all = keep(batch_floats(layout, node.shape));
+        float* all = keep(batch_floats(layout, node.shape), node);
         Sequential here;
         for (std::size_t i = 0; i < static_cast<std::size_t>(batch_); ++i) {
-            layout.from_chw(node.shape, weights.at(node.name + ".value").values.data(), all + i * image, here);
+            layout.from_chw(node.shape, weights.at(constant_weight(node)).values.data(), all + i * image, here);
         }
         return all;
     }
@@ -7234,17 +8163,17 @@ private:
         Node const& node = graph[packed.node];
         if (packed.kind == Step::Kind::conv) {
             const PreparedWeights prepared = prepare_weights(node, weights);
-            float* kernel = keep(packed.primitive->packed_floats(packed.shape));
+            float* kernel = keep(packed.primitive->packed_floats(packed.shape), node);
             packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
             result.weights = kernel;
             if (!prepared.bias.empty()) {
-                float* bias = keep(prepared.bias.size());
+                float* bias = keep(prepared.bias.size(), node);
                 std::ranges::copy(prepared.bias, bias);
                 last_bias = bias;
             }
         } else if (packed.kind == Step::Kind::op && packed.op->packed_floats != nullptr) {
             const PreparedWeights prepared = prepare_weights(node, weights);
-            float* kernel = keep(packed.op->packed_floats(node.layer, packed.src_shapes[0]));
+            float* kernel = keep(packed.op->packed_floats(node.layer, packed.src_shapes[0]), node);
             packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
             result.weights = kernel;
         }
@@ -7288,6 +8217,7 @@ private:
                                       .dst = dst,
                                       .dst_shape = step.dst_shape,
                                       .batch = images,
+                                      .first_image = first,
                                       .weights = packed.weights,
                                       .executor = executor});
         }
@@ -7309,6 +8239,334 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/pbqp/exact.hpp
 
+// primsel/pbqp/detail/dual.hpp
+// A lower bound of what any assignment costs, and the alternatives that no assignment better than a known one takes.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Costs moved between nodes and edges such that every assignment costs what it did, and as much as possible becomes a
+/// constant that none can avoid: the bound. Moved in sweeps over the nodes, each of which shares out what it has among
+/// the edges to come (sequential tree-reweighted message passing; Kolmogorov 2006 and 2015). On a chain one sweep is
+/// exact.
+class Dual {
+public:
+    explicit Dual(PbqpProblem const& problem) : problem_(problem), edges_of_(problem.node_count()) {
+        for (std::size_t node = 0; node < problem.node_count(); ++node) costs_.push_back(problem.costs(node));
+        for (PbqpProblem::Edge const& edge : problem.edges()) {
+            edges_of_[edge.u].push_back(edges_.size());
+            edges_of_[edge.v].push_back(edges_.size());
+            edges_.push_back({edge.u, edge.v, problem.matrix(edge.matrix)});
+        }
+        for (Edge const& edge : edges_) sweep_work_ += 8 * edge.costs.values.size();
+    }
+
+    /// There and back once. Alternatives with which every assignment costs `limit` or more are struck out. Returns the
+    /// better of the two assignments that the sweeps suggest.
+    std::vector<std::size_t> sweep(double limit) {
+        std::vector<std::size_t> there = pass(true, limit), back = pass(false, limit);
+        return problem_.cost(there) < problem_.cost(back) ? there : back;
+    }
+
+    /// No assignment of those that are left costs less. Infinite when none is left.
+    [[nodiscard]] double bound() const { return bound_; }
+    /// The same of those with this alternative; infinite where it is struck out.
+    [[nodiscard]] double bound(std::size_t node, std::size_t alternative) const {
+        return bound_ + costs_[node][alternative];
+    }
+    /// How many alternatives are not struck out, of all nodes together.
+    [[nodiscard]] std::size_t left() const {
+        std::size_t left = 0;
+        for (auto const& costs : costs_) left += static_cast<std::size_t>(std::ranges::count_if(costs, possible));
+        return left;
+    }
+    /// Costs that a sweep looks at.
+    [[nodiscard]] std::size_t sweep_work() const { return sweep_work_; }
+    /// Brings all that a node's edges charge for its alternatives to the node.
+    void collect(std::size_t node) {
+        for (const std::size_t e : edges_of_[node]) pull(edges_[e], node);
+        const double least = std::ranges::min(costs_[node]);
+        bound_ += least;
+        if (!possible(least)) return;
+        for (double& cost : costs_[node]) cost -= least;
+    }
+
+private:
+    struct Edge {
+        std::size_t u, v;
+        PbqpMatrix costs;
+    };
+    [[nodiscard]] static bool possible(double cost) { return cost < std::numeric_limits<double>::infinity(); }
+
+    /// Takes from each of the node's alternatives what the edge charges for it at least, and adds that to `costs`.
+    static void pull(Edge& edge, std::size_t node, std::vector<double>& costs) {
+        const std::size_t rows = edge.costs.rows, columns = edge.costs.columns;
+        const bool of_rows = edge.u == node;
+        const std::size_t count = of_rows ? rows : columns, pairs = of_rows ? columns : rows;
+        const std::size_t step = of_rows ? columns : 1, across = of_rows ? 1 : columns;
+        for (std::size_t i = 0; i < count; ++i) {
+            double* const first = edge.costs.values.data() + i * step;
+            double least = first[0];
+            for (std::size_t j = 1; j < pairs; ++j) least = std::min(least, first[j * across]);
+            costs[i] += least;
+            if (least == 0 || !possible(least)) continue;
+            for (std::size_t j = 0; j < pairs; ++j) first[j * across] -= least;
+        }
+    }
+    void pull(Edge& edge, std::size_t node) { pull(edge, node, costs_[node]); }
+    void push(Edge& edge, std::size_t node, double share) {
+        const bool of_rows = edge.u == node;
+        for (std::size_t i = 0; i < edge.costs.rows; ++i) {
+            for (std::size_t j = 0; j < edge.costs.columns; ++j) {
+                edge.costs.values[i * edge.costs.columns + j] += share * costs_[node][of_rows ? i : j];
+            }
+        }
+    }
+
+    std::vector<std::size_t> pass(bool forwards, double limit) {
+        const std::size_t count = costs_.size();
+        std::vector<std::size_t> choice(count, 0);
+        std::vector<double> given_earlier;
+        for (std::size_t i = 0; i < count && possible(bound_); ++i) {
+            const std::size_t node = forwards ? i : count - 1 - i;
+            const auto later = [&](std::size_t e) {
+                const std::size_t other = edges_[e].u == node ? edges_[e].v : edges_[e].u;
+                return forwards ? other > node : other < node;
+            };
+            // What the alternatives cost beside the choices that were made, and at best beside those to come.
+            given_earlier = costs_[node];
+            std::size_t to_come = 0;
+            for (const std::size_t e : edges_of_[node]) {
+                Edge& edge = edges_[e];
+                if (later(e)) {
+                    ++to_come;
+                    std::vector<double> least(given_earlier.size(), 0.0);
+                    pull(edge, node, least);
+                    for (std::size_t a = 0; a < least.size(); ++a) {
+                        given_earlier[a] += least[a];
+                        costs_[node][a] += least[a];
+                    }
+                } else {
+                    for (std::size_t a = 0; a < given_earlier.size(); ++a) {
+                        given_earlier[a] +=
+                            edge.u == node ? edge.costs(a, choice[edge.v]) : edge.costs(choice[edge.u], a);
+                    }
+                }
+            }
+            choice[node] = static_cast<std::size_t>(std::ranges::min_element(given_earlier) - given_earlier.begin());
+            collect(node);
+            if (!possible(bound_)) break;
+            for (double& cost : costs_[node]) {
+                if (bound_ + cost >= limit) cost = std::numeric_limits<double>::infinity();
+            }
+            if (!possible(std::ranges::min(costs_[node]))) {
+                bound_ = std::numeric_limits<double>::infinity();
+                break;
+            }
+            const std::size_t before = edges_of_[node].size() - to_come;
+            const double share = 1.0 / static_cast<double>(std::max<std::size_t>({before, to_come, 1}));
+            for (const std::size_t e : edges_of_[node]) {
+                if (later(e)) push(edges_[e], node, share);
+            }
+            const double kept = to_come >= before && to_come > 0 ? 0.0 : 1.0 - share * static_cast<double>(to_come);
+            for (double& cost : costs_[node]) {
+                if (possible(cost)) cost *= kept;
+            }
+        }
+        return choice;
+    }
+
+    PbqpProblem const& problem_;
+    std::vector<std::vector<double>> costs_;
+    std::vector<Edge> edges_;
+    std::vector<std::vector<std::size_t>> edges_of_;
+    double bound_ = 0;
+    std::size_t sweep_work_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/pbqp/detail/elimination.hpp
+// Exact elimination of nodes with any number of neighbours, where the tables that this takes stay small.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <list>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// In which order nodes go, and what that takes: `work`, costs that are added up; `entries`, of all tables together.
+struct EliminationOrder {
+    std::vector<std::size_t> nodes;
+    double work = 0, entries = 0;
+};
+
+/// Greedy: next goes the node whose table would be smallest. Gives up, with infinite work, beyond max_work.
+[[nodiscard]] inline EliminationOrder elimination_order(PbqpProblem const& problem, double max_work) {
+    const std::size_t count = problem.node_count();
+    std::vector<std::vector<std::size_t>> adjacent(count);
+    const auto connect = [&](std::size_t u, std::size_t v) {
+        const auto place = std::ranges::lower_bound(adjacent[u], v);
+        if (place == adjacent[u].end() || *place != v) adjacent[u].insert(place, v);
+    };
+    for (PbqpProblem::Edge const& edge : problem.edges()) connect(edge.u, edge.v), connect(edge.v, edge.u);
+    const auto table = [&](std::size_t node) {
+        double entries = 1;
+        for (const std::size_t other : adjacent[node]) entries *= static_cast<double>(problem.costs(other).size());
+        return entries;
+    };
+    std::vector<double> entries(count);
+    for (std::size_t node = 0; node < count; ++node) entries[node] = table(node);
+
+    EliminationOrder order;
+    std::vector<bool> gone(count, false);
+    while (order.nodes.size() < count) {
+        std::size_t next = count;
+        for (std::size_t node = 0; node < count; ++node) {
+            if (!gone[node] && (next == count || entries[node] < entries[next])) next = node;
+        }
+        gone[next] = true;
+        order.nodes.push_back(next);
+        const std::vector<std::size_t> neighbours = std::move(adjacent[next]);
+        order.entries += entries[next];
+        order.work += entries[next] * static_cast<double>(problem.costs(next).size() * (neighbours.size() + 1));
+        if (!(order.work <= max_work)) return {{}, std::numeric_limits<double>::infinity(), order.entries};
+        for (const std::size_t node : neighbours) {
+            std::erase(adjacent[node], next);
+            for (const std::size_t other : neighbours) {
+                if (other != node) connect(node, other);
+            }
+        }
+        for (const std::size_t node : neighbours) entries[node] = table(node);
+    }
+    return order;
+}
+
+/// Dynamic programming over an order (bucket elimination; Dechter 1999): each node in turn is replaced by a table that
+/// has its cheapest answer to every combination of its neighbours' alternatives.
+class Elimination {
+public:
+    Elimination(PbqpProblem const& problem, std::vector<std::size_t> const& order)
+        : problem_(problem), order_(order), position_(problem.node_count()), buckets_(problem.node_count()) {
+        for (std::size_t i = 0; i < order.size(); ++i) position_[order[i]] = i;
+        for (PbqpProblem::Edge const& edge : problem.edges()) {
+            PbqpMatrix const& matrix = problem.matrix(edge.matrix);
+            add({{edge.u, edge.v}, {matrix.columns, 1}, &matrix.values});
+        }
+    }
+
+    /// The cheapest choice of all.
+    [[nodiscard]] std::vector<std::size_t> solve() {
+        std::vector<Answers> answers;
+        for (const std::size_t node : order_) answers.push_back(eliminate(node));
+        std::vector<std::size_t> choice(problem_.node_count(), 0);
+        for (std::size_t i = order_.size(); i-- > 0;) {
+            std::size_t place = 0;
+            for (const std::size_t other : answers[i].scope) {
+                place = place * problem_.costs(other).size() + choice[other];
+            }
+            choice[order_[i]] = answers[i].best[place];
+        }
+        return choice;
+    }
+
+private:
+    /// Costs of the alternatives of some nodes together; `strides`: how far apart a node's alternatives are.
+    struct Table {
+        std::vector<std::size_t> scope, strides;
+        std::vector<double> const* values;
+    };
+    /// What a node takes, by what the nodes of `scope` have taken.
+    struct Answers {
+        std::vector<std::size_t> scope;
+        std::vector<std::uint32_t> best;
+    };
+
+    /// To the bucket of the node of its scope that goes first.
+    void add(Table table) {
+        const std::size_t first = *std::ranges::min_element(
+            table.scope, [&](std::size_t a, std::size_t b) { return position_[a] < position_[b]; });
+        buckets_[first].push_back(std::move(table));
+    }
+
+    [[nodiscard]] Answers eliminate(std::size_t node) {
+        std::vector<Table> const tables = std::move(buckets_[node]);
+        Answers answers;
+        for (Table const& table : tables) {
+            for (const std::size_t other : table.scope) {
+                if (other != node && std::ranges::find(answers.scope, other) == answers.scope.end()) {
+                    answers.scope.push_back(other);
+                }
+            }
+        }
+        std::vector<std::size_t> sizes;
+        std::size_t entries = 1;
+        for (const std::size_t other : answers.scope) {
+            sizes.push_back(problem_.costs(other).size());
+            entries *= sizes.back();
+        }
+        // For each table, how far its place moves with each node of the scope, and with this node.
+        std::vector<std::vector<std::size_t>> steps(tables.size(), std::vector<std::size_t>(sizes.size(), 0));
+        std::vector<std::size_t> own(tables.size(), 0), place(tables.size(), 0);
+        for (std::size_t t = 0; t < tables.size(); ++t) {
+            for (std::size_t n = 0; n < tables[t].scope.size(); ++n) {
+                if (tables[t].scope[n] == node) {
+                    own[t] = tables[t].strides[n];
+                } else {
+                    const auto at = std::ranges::find(answers.scope, tables[t].scope[n]) - answers.scope.begin();
+                    steps[t][static_cast<std::size_t>(at)] = tables[t].strides[n];
+                }
+            }
+        }
+        std::vector<double> result(entries), sums;
+        answers.best.resize(entries);
+        std::vector<std::size_t> digits(sizes.size(), 0);
+        for (std::size_t entry = 0; entry < entries; ++entry) {
+            sums = problem_.costs(node);
+            for (std::size_t t = 0; t < tables.size(); ++t) {
+                double const* const values = tables[t].values->data() + place[t];
+                for (std::size_t a = 0; a < sums.size(); ++a) sums[a] += values[a * own[t]];
+            }
+            const auto least = std::ranges::min_element(sums);
+            result[entry] = *least;
+            answers.best[entry] = static_cast<std::uint32_t>(least - sums.begin());
+            // The next combination: the last node of the scope moves fastest.
+            for (std::size_t d = sizes.size(); d-- > 0;) {
+                const bool carry = ++digits[d] == sizes[d];
+                const std::size_t back = carry ? sizes[d] - 1 : 0;
+                for (std::size_t t = 0; t < tables.size(); ++t) {
+                    place[t] = carry ? place[t] - back * steps[t][d] : place[t] + steps[t][d];
+                }
+                if (!carry) break;
+                digits[d] = 0;
+            }
+        }
+        if (!sizes.empty()) {
+            std::vector<std::size_t> strides(sizes.size(), 1);
+            for (std::size_t d = sizes.size() - 1; d-- > 0;) strides[d] = strides[d + 1] * sizes[d + 1];
+            results_.push_back(std::move(result));
+            add({answers.scope, std::move(strides), &results_.back()});
+        }
+        return answers;
+    }
+
+    PbqpProblem const& problem_;
+    std::vector<std::size_t> const& order_;
+    std::vector<std::size_t> position_;  // of each node in the order
+    std::vector<std::vector<Table>> buckets_;
+    std::list<std::vector<double>> results_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/pbqp/reduce.hpp
 
 // primsel/pbqp/detail/reducer.hpp
@@ -7589,6 +8847,7 @@ private:
     solution.cost = problem.cost(choice);
     solution.choice = std::move(choice);
     solution.optimal = optimal;
+    solution.bound = optimal ? solution.cost : 0;
     return solution;
 }
 
@@ -7621,11 +8880,18 @@ struct ReductionPbqp {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The exact reductions, then branch and bound over the core that is left. Proven optimal, unless the core needs more
-/// than max_branches; then the best found.
+/// Proven optimal, unless that takes too long; then the best found, and a bound of how much better another could be.
+///
+/// The exact reductions come first. Over the core that is left, dynamic programming where its tables are small; else a
+/// lower bound (see detail::Dual) strikes out alternatives that cannot be in a better assignment, which lets more
+/// reductions apply; and where that ends, branch and bound.
 struct ExactPbqp {
     static constexpr std::string_view name = "exact";
-    std::size_t max_branches = 1'000'000;
+    /// How many costs may be looked at beyond the reductions, for each node of the problem: about a nanosecond each. By
+    /// this and not by a clock, so that equal problems have equal solutions.
+    std::size_t work_per_node = 50'000;
+    /// Of the tables of dynamic programming together, 12 bytes each.
+    std::size_t max_entries = 2'000'000;
 
     [[nodiscard]] PbqpSolution solve(PbqpProblem const& problem) const {
         detail::Reducer reducer(problem);
@@ -7634,74 +8900,173 @@ struct ExactPbqp {
 
         std::vector<std::size_t> nodes;
         const PbqpProblem core = reducer.core(nodes);
-        Search search{core, max_branches, ReductionPbqp{}.solve(core)};
-        search.branch(core, 0);
+        const double work = static_cast<double>(work_per_node) * static_cast<double>(problem.node_count());
+        Search search{core, work, static_cast<double>(max_entries), ReductionPbqp{}.solve(core)};
+        const double bound = std::min(search.branch(core, 0), search.best.cost);
         std::vector<std::size_t> choice(problem.node_count(), 0);
         for (std::size_t i = 0; i < nodes.size(); ++i) choice[nodes[i]] = search.best.choice[i];
-        PbqpSolution solution = detail::finish(problem, reducer, std::move(choice), !search.cut_short);
+        PbqpSolution solution = detail::finish(problem, reducer, std::move(choice), bound >= search.limit());
+        if (!solution.optimal) solution.bound = std::min(reducer.spent() + bound, solution.cost);
         solution.branches = search.branches;
         return solution;
     }
 
 private:
-    /// Depth first: fix the node with most neighbours, cheapest alternative first, reduce what is left, and leave off
-    /// where no completion can beat the best so far.
+    /// Depth first, of what is left of the core on the way down.
     struct Search {
-        /// A reduced problem on the way down, and the numbers of its core's nodes in it, ascending.
+        /// A part of the problem above it: some alternatives of each node, or all; then reduced. What is left are the
+        /// nodes of its core, ascending.
         struct Level {
+            std::vector<std::vector<std::size_t>> kept;
             detail::Reducer reducer;
             std::vector<std::size_t> nodes;
         };
 
         PbqpProblem const& root;
-        std::size_t budget;
+        double work, max_entries;
         PbqpSolution best;
         std::size_t branches = 0;
-        bool cut_short = false;
         std::vector<Level const*> path{};
+        std::vector<std::vector<PbqpProblem::Edge const*>> edges_of{};
 
-        /// `spent`: what the choices made so far cost, apart from what they add to the problem that is left.
-        void branch(PbqpProblem const& problem, double spent) {
-            if (!(spent + bound(problem) < best.cost)) return;
+        /// Assignments that cost as much as this are no better than the best, but for rounding.
+        [[nodiscard]] double limit() const { return best.cost - 1e-12 * (best.cost < infinite ? best.cost : 0.0); }
+
+        /// `spent`: what the choices made so far cost, apart from what they add to the problem that is left. Returns
+        /// what no assignment of it that is better than the best costs less than.
+        double branch(PbqpProblem const& problem, double spent) {
+            const detail::EliminationOrder order = detail::elimination_order(problem, work);
+            work -= static_cast<double>(problem.node_count() * problem.node_count());
+            if (order.work <= work && order.entries <= max_entries) {
+                work -= order.work;
+                const std::vector<std::size_t> choice = detail::Elimination(problem, order.nodes).solve();
+                offer(choice);
+                return spent + problem.cost(choice);
+            }
+            detail::Dual dual(problem);
+            const std::size_t whole = dual.left();
+            sweep(dual, whole, spent);
+            const double bound = spent + dual.bound();
+            if (bound >= limit() || work <= 0) return bound;
+            if (dual.left() < whole) return std::max(bound, branch_restricted(problem, dual, spent));
+
             const std::size_t node = busiest(problem);
-            const detail::Reducer whole(problem);
-            const std::vector<double> local = whole.local_costs(node);
-            std::vector<std::size_t> order(local.size());
-            std::iota(order.begin(), order.end(), std::size_t{0});
-            std::ranges::stable_sort(order, {}, [&](std::size_t i) { return local[i]; });
-            for (const std::size_t alternative : order) {
-                if (!(spent + local[alternative] < best.cost)) return;
-                if (branches == budget) {
-                    cut_short = true;
-                    return;
-                }
+            dual.collect(node);
+            std::vector<std::size_t> alternatives(problem.costs(node).size());
+            std::iota(alternatives.begin(), alternatives.end(), std::size_t{0});
+            std::ranges::stable_sort(alternatives, {}, [&](std::size_t a) { return dual.bound(node, a); });
+            double least = infinite;
+            for (const std::size_t alternative : alternatives) {
+                const double at_least = spent + dual.bound(node, alternative);
+                if (at_least >= limit()) break;
+                if (work <= 0) return std::min(least, at_least);
                 ++branches;
-                Level level{whole, {}};
+                work -= static_cast<double>(dual.sweep_work());
+                Level level{{}, detail::Reducer(problem), {}};
                 level.reducer.fix(node, alternative);
-                level.reducer.reduce();
-                path.push_back(&level);
-                if (level.reducer.done()) {
-                    offer();
-                } else {
-                    const PbqpProblem core = level.reducer.core(level.nodes);
-                    branch(core, spent + level.reducer.spent());
+                least = std::min(least, std::max(at_least, descend(level, spent)));
+            }
+            return least;
+        }
+
+        /// Raises the bound as long as that is worth it: until enough is struck out to start again with less, or little
+        /// changes.
+        void sweep(detail::Dual& dual, std::size_t whole, double spent) {
+            double last = 0;
+            for (int sweeps = 0; work > 0; ++sweeps) {
+                work -= static_cast<double>(dual.sweep_work());
+                offer(dual.sweep(limit() - spent));
+                const double gap = limit() - spent - dual.bound();
+                if (gap <= 0 || dual.left() * 4 < whole * 3) return;
+                if (sweeps % 8 == 7) {
+                    if (dual.bound() - last < 0.05 * gap) return;
+                    last = dual.bound();
                 }
-                path.pop_back();
             }
         }
 
-        /// A complete assignment: every level's choices, from the innermost core outwards.
-        void offer() {
-            std::vector<std::size_t> choice;
+        /// With the alternatives that are left alone.
+        double branch_restricted(PbqpProblem const& problem, detail::Dual const& dual, double spent) {
+            std::vector<std::vector<std::size_t>> kept(problem.node_count());
+            PbqpProblem part;
+            for (std::size_t node = 0; node < problem.node_count(); ++node) {
+                std::vector<double> costs;
+                for (std::size_t a = 0; a < problem.costs(node).size(); ++a) {
+                    if (!(dual.bound(node, a) < infinite)) continue;
+                    kept[node].push_back(a);
+                    costs.push_back(problem.costs(node)[a]);
+                }
+                part.add_node(std::move(costs));
+            }
+            for (PbqpProblem::Edge const& edge : problem.edges()) {
+                PbqpMatrix matrix{kept[edge.u].size(), kept[edge.v].size(), {}};
+                for (const std::size_t i : kept[edge.u]) {
+                    for (const std::size_t j : kept[edge.v]) {
+                        matrix.values.push_back(problem.matrix(edge.matrix)(i, j));
+                    }
+                }
+                part.add_edge(edge.u, edge.v, std::move(matrix));
+            }
+            Level level{std::move(kept), detail::Reducer(part), {}};
+            return descend(level, spent);
+        }
+
+        /// Reduces, and goes on with what is left.
+        double descend(Level& level, double spent) {
+            level.reducer.reduce();
+            path.push_back(&level);
+            double least = spent + level.reducer.spent();
+            if (level.reducer.done())
+                offer({});
+            else
+                least = branch(level.reducer.core(level.nodes), least);
+            path.pop_back();
+            return least;
+        }
+
+        /// An assignment of the problem at the end of the path: made one of the whole core, and better where a change
+        /// of one node makes it so.
+        void offer(std::vector<std::size_t> choice) {
             for (std::size_t i = path.size(); i-- > 0;) {
                 Level const& level = *path[i];
                 std::vector<std::size_t> outer(level.nodes.empty() ? 0 : level.nodes.back() + 1, 0);
                 for (std::size_t n = 0; n < level.nodes.size(); ++n) outer[level.nodes[n]] = choice[n];
                 level.reducer.propagate(outer);
+                for (std::size_t n = 0; n < level.kept.size(); ++n) outer[n] = level.kept[n][outer[n]];
                 choice = std::move(outer);
             }
+            improve(choice);
             const double cost = root.cost(choice);
             if (cost < best.cost) best.cost = cost, best.choice = std::move(choice);
+        }
+        /// Each node in turn takes what is cheapest beside its neighbours.
+        void improve(std::vector<std::size_t>& choice) {
+            if (edges_of.empty()) {
+                edges_of.resize(root.node_count());
+                for (PbqpProblem::Edge const& edge : root.edges()) {
+                    edges_of[edge.u].push_back(&edge), edges_of[edge.v].push_back(&edge);
+                }
+            }
+            std::vector<double> costs;
+            for (bool changed = true; changed && work > 0;) {
+                changed = false;
+                for (std::size_t node = 0; node < choice.size(); ++node) {
+                    costs = root.costs(node);
+                    for (PbqpProblem::Edge const* edge : edges_of[node]) {
+                        PbqpMatrix const& matrix = root.matrix(edge->matrix);
+                        const bool of_rows = edge->u == node;
+                        const std::size_t other = choice[of_rows ? edge->v : edge->u];
+                        for (std::size_t a = 0; a < costs.size(); ++a) {
+                            costs[a] += of_rows ? matrix(a, other) : matrix(other, a);
+                        }
+                    }
+                    const std::size_t cheapest = detail::cheapest(costs);
+                    work -= static_cast<double>(costs.size() * (edges_of[node].size() + 1));
+                    if (!(costs[cheapest] < costs[choice[node]])) continue;
+                    choice[node] = cheapest;
+                    changed = true;
+                }
+            }
         }
 
         [[nodiscard]] static std::size_t busiest(PbqpProblem const& problem) {
@@ -7710,27 +9075,7 @@ private:
             return static_cast<std::size_t>(std::ranges::max_element(degree) - degree.begin());
         }
 
-        /// No assignment is cheaper: each edge's cost is shared out half and half, as the least of its row and column.
-        [[nodiscard]] static double bound(PbqpProblem const& problem) {
-            std::vector<std::vector<double>> costs;
-            for (std::size_t node = 0; node < problem.node_count(); ++node) costs.push_back(problem.costs(node));
-            for (PbqpProblem::Edge const& edge : problem.edges()) {
-                PbqpMatrix const& matrix = problem.matrix(edge.matrix);
-                std::vector<double> column(matrix.columns, std::numeric_limits<double>::infinity());
-                for (std::size_t i = 0; i < matrix.rows; ++i) {
-                    double row = std::numeric_limits<double>::infinity();
-                    for (std::size_t j = 0; j < matrix.columns; ++j) {
-                        row = std::min(row, matrix(i, j));
-                        column[j] = std::min(column[j], matrix(i, j));
-                    }
-                    costs[edge.u][i] += row / 2;
-                }
-                for (std::size_t j = 0; j < matrix.columns; ++j) costs[edge.v][j] += column[j] / 2;
-            }
-            double sum = 0;
-            for (auto const& node : costs) sum += *std::ranges::min_element(node);
-            return sum;
-        }
+        static constexpr double infinite = std::numeric_limits<double>::infinity();
     };
 };
 
@@ -7754,6 +9099,7 @@ struct GreedyPbqp {
         }
         solution.cost = problem.cost(solution.choice);
         solution.optimal = problem.edges().empty();
+        solution.bound = solution.optimal ? solution.cost : 0;
         return solution;
     }
 };
@@ -7771,7 +9117,7 @@ struct UniformPbqp {
             if (alternative < costs.size() && std::isfinite(costs[alternative])) solution.choice[node] = alternative;
         }
         solution.cost = problem.cost(solution.choice);
-        solution.optimal = false;
+        solution.optimal = false, solution.bound = 0;
         return solution;
     }
 };
@@ -7915,12 +9261,13 @@ template <CostModel Model, Solver S>
     if (options.max_arena == PlanOptions{}.max_arena) return plan;
     std::size_t smallest = PlanOptions{}.max_arena;
     const std::size_t given = options.refused.size();
+    const double bound = plan.bound_seconds;
     for (;;) {
         const Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const std::size_t bytes = place(schedule.lifetimes).floats * sizeof(float);
         if (bytes <= options.max_arena) {
             // A cheaper plan may fit, had others been refused.
-            if (options.refused.size() > given) plan.optimal = false;
+            if (options.refused.size() > given) plan.optimal = false, plan.bound_seconds = bound;
             return plan;
         }
         smallest = std::min(smallest, bytes);
@@ -7949,8 +9296,6 @@ template <CostModel Model, Solver S>
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/policies.hpp
-
-// primsel/cost/pretrained.hpp
 
 // primsel/cost/analytical.hpp
 
@@ -8042,6032 +9387,6 @@ private:
 
     Machine machine_;
 };
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/cost/compact_mlp.hpp
-
-// primsel/core/base64.hpp
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-inline constexpr std::string_view base64_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// The value of each character; 64 of what is no digit.
-inline constexpr auto base64_values = [] {
-    std::array<std::uint8_t, 256> values{};
-    values.fill(64);
-    for (std::size_t i = 0; i < base64_digits.size(); ++i) {
-        values[static_cast<unsigned char>(base64_digits[i])] = static_cast<std::uint8_t>(i);
-    }
-    return values;
-}();
-
-}  // namespace detail
-
-/// Bytes as text (RFC 4648, section 4), padded to whole groups of four characters.
-[[nodiscard]] inline std::string to_base64(std::span<const std::byte> bytes) {
-    std::string text;
-    text.reserve((bytes.size() + 2) / 3 * 4);
-    for (std::size_t at = 0; at < bytes.size(); at += 3) {
-        const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
-        std::uint32_t group = 0;
-        for (std::size_t i = 0; i < 3; ++i) {
-            group = group << 8U | (i < count ? std::to_integer<std::uint32_t>(bytes[at + i]) : 0U);
-        }
-        for (std::size_t i = 0; i < 4; ++i) {
-            text += i <= count ? detail::base64_digits[(group >> (18 - 6 * i)) & 63U] : '=';
-        }
-    }
-    return text;
-}
-
-/// The bytes of such a text; `name` is what errors call it. Throws error for anything else.
-[[nodiscard]] inline std::vector<std::byte> from_base64(std::string_view name, std::string_view text) {
-    if (text.size() % 4 != 0) fail(name, ": base64 of ", text.size(), " characters, no multiple of 4");
-    std::vector<std::byte> bytes;
-    bytes.reserve(text.size() / 4 * 3);
-    for (std::size_t at = 0; at < text.size(); at += 4) {
-        const bool last = at + 4 == text.size();
-        const std::size_t padding = last ? (text[at + 2] == '=' ? 2U : text[at + 3] == '=' ? 1U : 0U) : 0U;
-        std::uint32_t group = 0;
-        for (std::size_t i = 0; i < 4; ++i) {
-            const std::uint8_t value = detail::base64_values[static_cast<unsigned char>(text[at + i])];
-            const bool filler = i >= 4 - padding;
-            if (filler ? text[at + i] != '=' : value == 64) {
-                fail(name, ": no digit of base64 at character ", at + i);
-            }
-            group = group << 6U | (filler ? 0U : value);
-        }
-        for (std::size_t i = 0; i < 3 - padding; ++i) {
-            bytes.push_back(static_cast<std::byte>((group >> (16 - 8 * i)) & 255U));
-        }
-    }
-    return bytes;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/cost/archive.hpp
-
-#include <array>
-#include <bit>
-#include <cmath>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <map>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-static_assert(std::endian::native == std::endian::little, "primsel: archives are little-endian");
-
-/// Values to bytes, or the same values from those bytes: what is kept names its members once, for both directions,
-///     void archive(Archive& archive) { archive(first, second); }
-/// Numbers are little-endian and keep every bit; std::size_t takes 8 bytes. Bytes may come from anywhere: nothing
-/// larger than they are is ever allocated, floats must be finite, and what else must hold of members is for
-/// `require` to say, behind them. Errors begin with the name.
-class Archive {
-public:
-    /// Writes.
-    explicit Archive(std::string name) : name_(std::move(name)), reads_(false) {}
-    /// Reads bytes that outlive it; errors count them from `offset`.
-    Archive(std::string name, std::span<const std::byte> bytes, std::size_t offset = 0)
-        : name_(std::move(name)), reads_(true), left_(bytes), offset_(offset) {}
-
-    [[nodiscard]] bool reads() const { return reads_; }
-    /// What was written.
-    [[nodiscard]] std::span<const std::byte> bytes() const { return written_; }
-
-    /// Writes the values; or reads them, throwing error where the bytes end too early or are none of the kind.
-    template <class... Values>
-    void operator()(Values&... values) {
-        (exchange(values), ...);
-    }
-    template <class... Reason>
-    void require(bool holds, Reason const&... reason) const {
-        if (!holds) fail(name_, ": ", reason...);
-    }
-    /// Throws error unless every byte was read.
-    void finish() const { require(left_.empty(), left_.size(), " bytes too many, from byte ", offset_); }
-
-private:
-    void raw(void* data, std::size_t size) {
-        if (size == 0) return;
-        if (!reads_) {
-            auto const* from = static_cast<const std::byte*>(data);
-            written_.insert(written_.end(), from, from + size);
-            return;
-        }
-        require(size <= left_.size(), "ends at byte ", offset_ + left_.size(), ", where ", size - left_.size(),
-                " bytes more are needed");
-        std::memcpy(data, left_.data(), size);
-        left_ = left_.subspan(size);
-        offset_ += size;
-    }
-    /// Of what takes at least so many bytes each.
-    [[nodiscard]] std::size_t count(std::size_t value, std::size_t bytes_each) {
-        const std::size_t at = offset_;
-        exchange(value);
-        require(!reads_ || value <= left_.size() / bytes_each, "a size of ", value, " at byte ", at, ", but only ",
-                left_.size(), " bytes follow");
-        return value;
-    }
-    template <class T>
-    void require_finite(std::span<const T> values) const {
-        if constexpr (std::floating_point<T>) {
-            for (const T value : values) {
-                require(std::isfinite(value), "a value that is not finite",
-                        reads_ ? join(" before byte ", offset_) : "");
-            }
-        }
-    }
-
-    template <class T>
-        requires std::integral<T> || std::floating_point<T>
-    void exchange(T& value) {
-        raw(&value, sizeof(value));
-        require_finite(std::span<const T>(&value, 1));
-    }
-    void exchange(std::string& text) {
-        text.resize(count(text.size(), 1));
-        raw(text.data(), text.size());
-    }
-    template <class T>
-    void exchange(std::vector<T>& values) {
-        if constexpr (std::integral<T> || std::floating_point<T>) {
-            values.resize(count(values.size(), sizeof(T)));
-            raw(values.data(), values.size() * sizeof(T));
-            require_finite(std::span<const T>(values));
-        } else {
-            const std::size_t size = count(values.size(), 1);
-            if (reads_) values.clear();
-            for (std::size_t i = 0; i < size; ++i) {
-                if (reads_) values.emplace_back();  // one by one: a size may promise more than its bytes hold
-                exchange(values[i]);
-            }
-        }
-    }
-    template <class T, std::size_t size>
-    void exchange(std::array<T, size>& values) {
-        for (T& value : values) exchange(value);
-    }
-    void exchange(std::map<std::string, std::string>& texts) {
-        std::vector<std::pair<std::string, std::string>> pairs(texts.begin(), texts.end());
-        std::size_t size = count(pairs.size(), 2 * sizeof(std::size_t));
-        pairs.resize(size);
-        for (std::size_t i = 0; i < size; ++i) {
-            exchange(pairs[i].first), exchange(pairs[i].second);
-            require(i == 0 || pairs[i - 1].first < pairs[i].first, "keys out of order at byte ", offset_);
-        }
-        if (reads_) texts = {pairs.begin(), pairs.end()};
-    }
-    /// Matrices and vectors of Eigen, column after column.
-    template <class Matrix>
-        requires requires(Matrix& matrix) { matrix.resize(matrix.rows(), matrix.cols()); }
-    void exchange(Matrix& matrix) {
-        using Index = decltype(matrix.rows());
-        constexpr std::size_t most = std::size_t{1} << 31;
-        auto rows = static_cast<std::size_t>(matrix.rows()), columns = static_cast<std::size_t>(matrix.cols());
-        exchange(rows), exchange(columns);
-        require(rows < most && columns < most &&
-                    (!reads_ || rows * columns <= left_.size() / sizeof(typename Matrix::Scalar)),
-                "a matrix of ", rows, " x ", columns, " before byte ", offset_, ", but only ", left_.size(),
-                " bytes follow");
-        if constexpr (Matrix::ColsAtCompileTime == 1) require(columns == 1, "a vector of ", columns, " columns");
-        if (reads_) matrix.resize(static_cast<Index>(rows), static_cast<Index>(columns));
-        raw(matrix.data(), rows * columns * sizeof(typename Matrix::Scalar));
-        require_finite(std::span<const typename Matrix::Scalar>(matrix.data(), rows * columns));
-    }
-    template <class T>
-        requires requires(T& value, Archive& archive) { value.archive(archive); }
-    void exchange(T& value) {
-        value.archive(*this);
-    }
-
-    std::string name_;
-    bool reads_;
-    std::span<const std::byte> left_;
-    std::vector<std::byte> written_;
-    std::size_t offset_ = 0;
-};
-
-/// FNV-1a, 64 bits: tells bytes that were damaged from those that were not.
-[[nodiscard]] inline std::uint64_t checksum(std::span<const std::byte> bytes) {
-    std::uint64_t hash = 0xcbf29ce484222325ULL;
-    for (const std::byte byte : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3ULL;
-    return hash;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/cost/features.hpp
-
-// primsel/cost/dataset.hpp
-
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <map>
-#include <random>
-#include <span>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// What was measured: for each configuration (row) the time of each subject (column), primitives or changes of layout.
-/// Its text is CSV: lines "# key: value" that say where it was measured, a header, then a line a configuration with
-/// times in nanoseconds, 0 where there is none (Mulder et al. 2020).
-struct Dataset {
-    /// What describes a configuration: c, k, im, f, s for primitives; c, im for layouts. All are positive integers.
-    std::vector<std::string> inputs;
-    std::vector<std::string> subjects;
-    /// CPU, Arch, compiler and library version, as far as they are known.
-    std::map<std::string, std::string> about;
-    /// rows x inputs and rows x subjects.
-    std::vector<int> configurations;
-    std::vector<double> seconds;
-
-    [[nodiscard]] std::size_t rows() const { return inputs.empty() ? 0 : configurations.size() / inputs.size(); }
-    [[nodiscard]] std::span<const int> configuration(std::size_t row) const {
-        return std::span(configurations).subspan(row * inputs.size(), inputs.size());
-    }
-    /// 0: not measured.
-    [[nodiscard]] double time(std::size_t row, std::size_t subject) const {
-        return seconds[row * subjects.size() + subject];
-    }
-    [[nodiscard]] std::span<const double> times(std::size_t row) const {
-        return std::span(seconds).subspan(row * subjects.size(), subjects.size());
-    }
-    /// The position of a subject; subjects.size() where there is none of that name.
-    [[nodiscard]] std::size_t find(std::string_view subject) const {
-        return static_cast<std::size_t>(std::ranges::find(subjects, subject) - subjects.begin());
-    }
-    /// The convolution of a row of c, k, im, f, s: square, padded to keep its size at stride 1.
-    [[nodiscard]] ConvShape conv(std::size_t row) const {
-        const auto at = configuration(row);
-        const int pad = at[3] / 2;
-        return {.c = at[0],
-                .k = at[1],
-                .h = at[2],
-                .w = at[2],
-                .fh = at[3],
-                .fw = at[3],
-                .stride_h = at[4],
-                .stride_w = at[4],
-                .pad_top = pad,
-                .pad_bottom = pad,
-                .pad_left = pad,
-                .pad_right = pad};
-    }
-    /// Adds a row; as many of each as there are inputs and subjects.
-    void add(std::span<const int> configuration, std::span<const double> times) {
-        configurations.insert(configurations.end(), configuration.begin(), configuration.end());
-        seconds.insert(seconds.end(), times.begin(), times.end());
-    }
-    /// The rows at those positions, in that order.
-    [[nodiscard]] Dataset select(std::span<const std::size_t> rows) const {
-        Dataset some{.inputs = inputs, .subjects = subjects, .about = about, .configurations = {}, .seconds = {}};
-        for (const std::size_t row : rows) some.add(configuration(row), times(row));
-        return some;
-    }
-};
-
-namespace detail {
-
-/// Cuts a text at each separator, whose last piece has none behind it.
-class Pieces {
-public:
-    Pieces(std::string_view text, char separator) : rest_(text), separator_(separator) {}
-    [[nodiscard]] bool next(std::string_view& piece) {
-        if (done_) return false;
-        const std::size_t end = rest_.find(separator_);
-        piece = rest_.substr(0, end);
-        done_ = end == std::string_view::npos;
-        rest_.remove_prefix(done_ ? rest_.size() : end + 1);
-        return true;
-    }
-
-private:
-    std::string_view rest_;
-    char separator_;
-    bool done_ = false;
-};
-
-[[nodiscard]] inline std::vector<std::string> cells_of(std::string_view line) {
-    std::vector<std::string> cells;
-    Pieces pieces(line, ',');
-    for (std::string_view cell; pieces.next(cell);) cells.emplace_back(cell);
-    return cells;
-}
-
-template <class T>
-[[nodiscard]] bool read_number(std::string_view text, T& value) {
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return fault == std::errc{} && end == text.data() + text.size();
-}
-
-/// Whether it is a convolution, and none whose sizes leave the range of int.
-[[nodiscard]] inline bool plausible(ConvShape const& s) {
-    constexpr int largest = 1 << 20, largest_kernel = 1 << 10;
-    for (const int extent : {s.c, s.k, s.h, s.w, s.stride_h, s.stride_w}) {
-        if (extent > largest) return false;
-    }
-    for (const int extent :
-         {s.fh, s.fw, s.dilation_h, s.dilation_w, s.pad_top, s.pad_bottom, s.pad_left, s.pad_right}) {
-        if (extent < 0 || extent > largest_kernel) return false;
-    }
-    return s.valid() && std::int64_t{s.c} * s.fh * s.fw <= std::numeric_limits<int>::max();
-}
-
-/// Columns that describe a configuration, wherever they stand first.
-[[nodiscard]] inline bool is_input(std::string_view column) {
-    constexpr std::array<std::string_view, 5> names{"c", "k", "im", "f", "s"};
-    return std::ranges::find(names, column) != names.end();
-}
-
-}  // namespace detail
-
-/// A dataset from its text; `name` is what errors call it. A last line that is cut short (a profiler was killed while
-/// it wrote) is left out; what else is no number, negative or missing is an error that names the line.
-[[nodiscard]] inline Dataset parse_dataset(std::string_view name, std::string_view text) {
-    Dataset data;
-    detail::Pieces lines(text, '\n');
-    std::size_t number = 0;
-    std::vector<int> configuration;
-    std::vector<double> times;
-    for (std::string_view line; lines.next(line);) {
-        ++number;
-        while (line.ends_with('\r')) line.remove_suffix(1);
-        if (line.empty()) continue;
-        if (line.starts_with('#')) {
-            const std::size_t colon = line.find(": ");
-            if (colon != std::string_view::npos && colon > 2) {
-                data.about.emplace(line.substr(2, colon - 2), line.substr(colon + 2));
-            }
-            continue;
-        }
-        if (data.inputs.empty()) {
-            for (std::string& column : detail::cells_of(line)) {
-                if (data.subjects.empty() && detail::is_input(column)) {
-                    data.inputs.push_back(std::move(column));
-                } else if (column.empty() || std::ranges::find(data.subjects, column) != data.subjects.end()) {
-                    fail(name, ": line ", number, ": column '", column, "' is there twice or has no name");
-                } else {
-                    data.subjects.push_back(std::move(column));
-                }
-            }
-            if (data.inputs.empty() || data.subjects.empty()) {
-                fail(name, ": line ", number, ": no header of c, k, im, f, s or c, im and what was measured");
-            }
-            continue;
-        }
-        const bool whole = line.data() + line.size() < text.data() + text.size();  // it ends with a newline
-        configuration.clear();
-        times.clear();
-        detail::Pieces cells(line, ',');
-        for (std::string_view cell; cells.next(cell);) {
-            if (configuration.size() < data.inputs.size()) {
-                int value = 0;
-                if (!detail::read_number(cell, value) || value < 1) {
-                    if (!whole) return data;
-                    fail(name, ": line ", number, ": ", data.inputs[configuration.size()], " is '", cell,
-                         "', no positive integer");
-                }
-                configuration.push_back(value);
-            } else if (times.size() < data.subjects.size()) {
-                double value = 0;
-                if (!cell.empty() && (!detail::read_number(cell, value) || !(value >= 0 && value < 1e15))) {
-                    if (!whole) return data;
-                    fail(name, ": line ", number, ": ", data.subjects[times.size()], " is '", cell,
-                         "', no time in nanoseconds");
-                }
-                times.push_back(value * 1e-9);
-            } else {
-                fail(name, ": line ", number, ": more than ", data.inputs.size() + data.subjects.size(), " cells");
-            }
-        }
-        if (times.size() < data.subjects.size()) {
-            if (!whole) return data;
-            fail(name, ": line ", number, ": ", configuration.size() + times.size(), " cells where the header has ",
-                 data.inputs.size() + data.subjects.size());
-        }
-        if (!whole) return data;  // its last number may be cut short
-        data.add(configuration, times);
-        if (data.inputs.size() == 5 && !detail::plausible(data.conv(data.rows() - 1))) {
-            fail(name, ": line ", number, ": is no convolution");
-        }
-    }
-    if (data.inputs.empty()) fail(name, ": no header");
-    return data;
-}
-
-/// The lines before the rows: what parse_dataset reads back.
-[[nodiscard]] inline std::string header_of(Dataset const& data) {
-    std::string text;
-    for (auto const& [key, value] : data.about) text += join("# ", key, ": ", value, '\n');
-    const char* comma = "";
-    for (auto const* columns : {&data.inputs, &data.subjects}) {
-        for (std::string const& column : *columns) text += join(std::exchange(comma, ","), column);
-    }
-    return text + '\n';
-}
-/// One row as a line; times are rounded to nanoseconds, but none that was measured to zero.
-[[nodiscard]] inline std::string line_of(std::span<const int> configuration, std::span<const double> seconds) {
-    std::string text;
-    const char* comma = "";
-    for (const int value : configuration) text += join(std::exchange(comma, ","), value);
-    for (const double time : seconds) {
-        text += join(',', time > 0 ? std::max<std::int64_t>(1, std::llround(time * 1e9)) : 0);
-    }
-    return text + '\n';
-}
-[[nodiscard]] inline std::string to_csv(Dataset const& data) {
-    std::string text = header_of(data);
-    for (std::size_t row = 0; row < data.rows(); ++row) text += line_of(data.configuration(row), data.times(row));
-    return text;
-}
-
-/// Rows for training, for deciding when to stop, and for judging: 80, 10 and 10 % of them, drawn by the seed.
-struct Split {
-    std::vector<std::size_t> train, validation, test;
-};
-/// Positions 0 to count - 1 in an order drawn by the seed, the same with every standard library.
-[[nodiscard]] inline std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed) {
-    std::vector<std::size_t> order(count);
-    for (std::size_t i = 0; i < count; ++i) order[i] = i;
-    std::mt19937_64 generator(seed);
-    for (std::size_t left = count; left > 1; --left) std::swap(order[left - 1], order[generator() % left]);
-    return order;
-}
-[[nodiscard]] inline Split split_rows(std::size_t rows, std::uint64_t seed) {
-    const std::vector<std::size_t> order = shuffled(rows, seed);
-    const auto validation = order.begin() + static_cast<std::ptrdiff_t>(rows * 8 / 10),
-               test = order.begin() + static_cast<std::ptrdiff_t>(rows * 9 / 10);
-    return {{order.begin(), validation}, {validation, test}, {test, order.end()}};
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/cost/table.hpp
-
-#include <cstddef>
-#include <limits>
-#include <span>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Rows of floats, one after another; NaN where there is none.
-struct Table {
-    std::size_t columns = 0;
-    std::vector<float> values;
-
-    Table() = default;
-    Table(std::size_t rows, std::size_t columns_of_each, float value = std::numeric_limits<float>::quiet_NaN())
-        : columns(columns_of_each), values(rows * columns_of_each, value) {}
-
-    [[nodiscard]] std::size_t rows() const { return columns == 0 ? 0 : values.size() / columns; }
-    [[nodiscard]] std::span<const float> row(std::size_t at) const {
-        return std::span(values).subspan(at * columns, columns);
-    }
-    [[nodiscard]] float& operator()(std::size_t row, std::size_t column) { return values[row * columns + column]; }
-    [[nodiscard]] float operator()(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
-
-    /// The rows at those positions, in that order.
-    [[nodiscard]] Table select(std::span<const std::size_t> rows) const {
-        Table some;
-        some.columns = columns;
-        some.values.reserve(rows.size() * columns);
-        for (const std::size_t at : rows) some.values.insert(some.values.end(), row(at).begin(), row(at).end());
-        return some;
-    }
-
-    void archive(Archive& archive) {
-        archive(columns, values);
-        archive.require(columns == 0 ? values.empty() : values.size() % columns == 0, values.size(),
-                        " values in rows of ", columns);
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
-#include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-/// Features of one configuration, added one after another.
-template <std::size_t count>
-struct FeatureRow {
-    std::array<float, count> values{};
-    std::size_t size = 0;
-
-    void add(double value) { values[size++] = static_cast<float>(std::log(value)); }
-    /// How many times larger whole blocks are.
-    void add_waste(double value, double block) { add(std::ceil(value / block) * block / value); }
-    /// The largest power of two, up to 1024, that divides.
-    void add_power_of_two(double value) { add(static_cast<double>(std::gcd(std::llround(value), 1024LL))); }
-};
-
-}  // namespace detail
-
-/// What models see of a convolution: the logarithms of the five numbers that describe it in Mulder et al. 2020, and
-/// what can be derived from them: operations, sizes of images, weights and patches, the dimensions of the product, how
-/// much of the last tile, vector or block is wasted, and by which power of two extents divide: rows that lie powers of
-/// two apart share cache sets, which slows some primitives several times. Sides are geometric means, so that a square
-/// convolution has the published c, k, im, f, s; groups and batch are not among them.
-struct ConvFeatures {
-    /// The first five are the raw ones: c, k, im, f, s.
-    static constexpr std::size_t raw = 5;
-    /// Raw, sizes, waste, powers of two, and seven for each size of Winograd tile.
-    static constexpr std::size_t count = 5 + 10 + 12 + 6 + 4 * 7;
-
-    [[nodiscard]] static std::array<float, count> of(ConvShape const& s) {
-        const double c = s.group_c(), k = s.group_k(), im = side(s.h, s.w), f = side(s.fh, s.fw),
-                     stride = side(s.stride_h, s.stride_w), out = side(s.out_h(), s.out_w());
-        const double pixels = static_cast<double>(s.out_pixels()), depth = s.depth();
-        const double input = c * static_cast<double>(s.in_pixels()), output = k * pixels, weights = k * depth,
-                     patches = pixels * depth, operations = 2 * weights * pixels, traffic = input + output + weights;
-        detail::FeatureRow<count> row;
-        for (const double value : {c, k, im, f, stride, out, operations, input, output, weights, patches, depth, pixels,
-                                   traffic, operations / traffic}) {
-            row.add(value);
-        }
-        for (const double value : {c, k}) {
-            for (const double block : {4.0, 8.0, 16.0}) row.add_waste(value, block);
-        }
-        for (const double block : {2.0, 3.0, 4.0, 6.0}) row.add_waste(out, block);
-        row.add_waste(pixels, 8);
-        row.add_waste(im, 8);
-        for (const double value : {c, k, im, out, pixels, depth}) row.add_power_of_two(value);
-        for (const double tile : {2.0, 3.0, 4.0, 6.0}) {
-            const double across = std::ceil(out / tile), tiles = across * across;
-            row.add(across);
-            for (const double block : {4.0, 8.0, 16.0}) row.add_waste(tiles, block);
-            for (const double value : {across, tiles, across * out}) row.add_power_of_two(value);
-        }
-        return row.values;
-    }
-
-private:
-    [[nodiscard]] static double side(int h, int w) { return std::sqrt(1.0 * h * w); }
-};
-
-/// The same of a change of layout of c channels of im x im pixels: there are few samples to learn from.
-struct LayoutFeatures {
-    /// The first two are the raw ones: c and im.
-    static constexpr std::size_t raw = 2;
-    static constexpr std::size_t count = 2 + 3;
-
-    [[nodiscard]] static std::array<float, count> of(double c, double im) {
-        detail::FeatureRow<count> row;
-        for (const double value : {c, im}) row.add(value);
-        for (const double value : {c, im, im * im}) row.add_power_of_two(value);
-        return row.values;
-    }
-};
-
-/// A row of features for each row of a dataset; throws error unless its inputs are c, k, im, f, s or c, im.
-[[nodiscard]] inline Table features_of(Dataset const& data) {
-    Table table;
-    const auto add = [&](auto const& features) {
-        table.columns = features.size();
-        table.values.insert(table.values.end(), features.begin(), features.end());
-    };
-    if (data.inputs == std::vector<std::string>{"c", "k", "im", "f", "s"}) {
-        for (std::size_t row = 0; row < data.rows(); ++row) add(ConvFeatures::of(data.conv(row)));
-    } else if (data.inputs == std::vector<std::string>{"c", "im"}) {
-        for (std::size_t row = 0; row < data.rows(); ++row) {
-            add(LayoutFeatures::of(data.configuration(row)[0], data.configuration(row)[1]));
-        }
-    } else {
-        fail("dataset: its configurations are neither c, k, im, f, s nor c, im");
-    }
-    return table;
-}
-/// The logarithms of all times; NaN where there is none.
-[[nodiscard]] inline Table log_times(Dataset const& data) {
-    Table table(data.rows(), data.subjects.size());
-    for (std::size_t i = 0; i < data.seconds.size(); ++i) {
-        if (data.seconds[i] > 0) table.values[i] = static_cast<float>(std::log(data.seconds[i]));
-    }
-    return table;
-}
-
-/// Makes each column of a matrix zero in the mean and one in the standard deviation (section 3.3 of the paper); columns
-/// that do not vary become zero.
-class Standardizer {
-public:
-    Standardizer() = default;
-    Standardizer(std::vector<float> mean, std::vector<float> scale)
-        : mean_(std::move(mean)), scale_(std::move(scale)) {}
-    explicit Standardizer(Table const& table) : mean_(table.columns), scale_(table.columns) {
-        auto const& values = table.values;
-        const std::size_t columns = table.columns;
-        for (std::size_t column = 0; column < columns; ++column) {
-            double sum = 0, squares = 0, count = 0;
-            for (std::size_t i = column; i < values.size(); i += columns) {
-                if (!std::isnan(values[i])) sum += values[i], count += 1;
-            }
-            const double mean = count > 0 ? sum / count : 0;
-            for (std::size_t i = column; i < values.size(); i += columns) {
-                if (!std::isnan(values[i])) squares += (values[i] - mean) * (values[i] - mean);
-            }
-            const double deviation = count > 0 ? std::sqrt(squares / count) : 0;
-            mean_[column] = static_cast<float>(mean);
-            scale_[column] = deviation > 1e-12 ? static_cast<float>(deviation) : 0;
-        }
-    }
-
-    [[nodiscard]] std::size_t columns() const { return mean_.size(); }
-    [[nodiscard]] std::vector<float> const& mean() const { return mean_; }
-    [[nodiscard]] std::vector<float> const& scale() const { return scale_; }
-    [[nodiscard]] float forward(float value, std::size_t column) const {
-        return scale_[column] > 0 ? (value - mean_[column]) / scale_[column] : 0;
-    }
-    [[nodiscard]] float back(float value, std::size_t column) const { return value * scale_[column] + mean_[column]; }
-    [[nodiscard]] Table forward(Table table) const {
-        for (std::size_t i = 0; i < table.values.size(); ++i) {
-            table.values[i] = forward(table.values[i], i % table.columns);
-        }
-        return table;
-    }
-    [[nodiscard]] Table back(Table table) const {
-        for (std::size_t i = 0; i < table.values.size(); ++i)
-            table.values[i] = back(table.values[i], i % table.columns);
-        return table;
-    }
-
-    void archive(Archive& archive) {
-        archive(mean_, scale_);
-        archive.require(mean_.size() == scale_.size(), mean_.size(), " means and ", scale_.size(), " scales");
-        for (const float scale : scale_) archive.require(scale >= 0, "a negative scale");
-    }
-
-private:
-    std::vector<float> mean_, scale_;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A multi-layer perceptron that was trained elsewhere and only predicts. It is kept as text, to stand in a header:
-/// weights as 16-bit integers, with a scale for each output of each layer. Needs no other library.
-class CompactMlp {
-public:
-    /// outputs x inputs weights, row after row, and a bias an output.
-    struct Layer {
-        std::size_t inputs = 0;
-        std::vector<float> weights, bias;
-    };
-
-    CompactMlp() = default;
-    /// ReLU stands between layers. Weights are rounded to 16 bits.
-    CompactMlp(Standardizer inputs, Standardizer outputs, std::vector<Layer> layers)
-        : inputs_(std::move(inputs)), outputs_(std::move(outputs)), layers_(std::move(layers)) {
-        for (Layer& layer : layers_) {
-            for (std::size_t row = 0; row < layer.bias.size(); ++row) {
-                const std::span<float> weights(layer.weights.data() + row * layer.inputs, layer.inputs);
-                const float scale = scale_of(weights);
-                for (float& weight : weights) weight = scale * static_cast<float>(rounded(weight, scale));
-            }
-        }
-    }
-
-    /// What text() gave; `name` is what errors call it. Throws error for anything else.
-    [[nodiscard]] static CompactMlp parse(std::string name, std::string_view text) {
-        const std::vector<std::byte> bytes = from_base64(name, text);
-        Archive archive(std::move(name), bytes);
-        CompactMlp model;
-        model.exchange(archive);
-        archive.finish();
-        return model;
-    }
-    [[nodiscard]] std::string text() const {
-        Archive archive("compact perceptron");
-        CompactMlp(*this).exchange(archive);
-        return to_base64(archive.bytes());
-    }
-
-    [[nodiscard]] std::size_t features() const { return inputs_.columns(); }
-    [[nodiscard]] std::size_t targets() const { return outputs_.columns(); }
-
-    /// A row of targets for each row of features.
-    [[nodiscard]] Table predict(Table const& features) const {
-        Table values = inputs_.forward(features);
-        for (std::size_t i = 0; i < layers_.size(); ++i) {
-            Layer const& layer = layers_[i];
-            Table next(values.rows(), layer.bias.size(), 0.0F);
-            for (std::size_t row = 0; row < values.rows(); ++row) {
-                for (std::size_t output = 0; output < next.columns; ++output) {
-                    next(row, output) = sum(layer, output, values.row(row));
-                    if (i + 1 < layers_.size()) next(row, output) = std::max(next(row, output), 0.0F);
-                }
-            }
-            values = std::move(next);
-        }
-        return outputs_.back(std::move(values));
-    }
-
-private:
-    /// In eight parts that do not wait for each other.
-    [[nodiscard]] static float sum(Layer const& layer, std::size_t output, std::span<const float> values) {
-        constexpr std::size_t parts = 8;
-        std::array<float, parts> sums{};
-        const float* const weights = layer.weights.data() + output * layer.inputs;
-        std::size_t i = 0;
-        for (; i + parts <= values.size(); i += parts) {
-            for (std::size_t part = 0; part < parts; ++part) sums[part] += weights[i + part] * values[i + part];
-        }
-        float total = layer.bias[output];
-        for (; i < values.size(); ++i) total += weights[i] * values[i];
-        for (const float part : sums) total += part;
-        return total;
-    }
-
-    static constexpr float largest = 32767;
-    [[nodiscard]] static float scale_of(std::span<const float> weights) {
-        float most = 0;
-        for (const float weight : weights) most = std::max(most, std::abs(weight));
-        return most > 0 ? most / largest : 1;
-    }
-    [[nodiscard]] static std::int16_t rounded(float weight, float scale) {
-        return static_cast<std::int16_t>(std::lround(std::clamp(weight / scale, -largest, largest)));
-    }
-
-    void exchange(Archive& archive) {
-        std::size_t depth = layers_.size();
-        archive(inputs_, outputs_, depth);
-        archive.require(depth > 0 && depth < 64, "a perceptron of ", depth, " layers");
-        layers_.resize(depth);
-        std::size_t width = inputs_.columns();
-        for (Layer& layer : layers_) {
-            std::vector<float> scales;
-            std::vector<std::int16_t> weights;
-            if (!archive.reads()) {
-                for (std::size_t row = 0; row < layer.bias.size(); ++row) {
-                    const std::span<const float> all(layer.weights.data() + row * layer.inputs, layer.inputs);
-                    scales.push_back(scale_of(all));
-                    for (const float weight : all) weights.push_back(rounded(weight, scales.back()));
-                }
-            }
-            archive(layer.bias, scales, weights);
-            archive.require(scales.size() == layer.bias.size() && weights.size() == width * scales.size(),
-                            "a layer of ", weights.size(), " weights, ", scales.size(), " scales and ",
-                            layer.bias.size(), " biases behind ", width, " values");
-            if (archive.reads()) {
-                layer.inputs = width;
-                layer.weights.resize(weights.size());
-                for (std::size_t i = 0; i < weights.size(); ++i) {
-                    layer.weights[i] = scales[i / width] * static_cast<float>(weights[i]);
-                }
-            }
-            width = layer.bias.size();
-        }
-        archive.require(width == outputs_.columns(), "a perceptron whose layers end with ", width, " values, not ",
-                        outputs_.columns());
-    }
-
-    Standardizer inputs_, outputs_;
-    std::vector<Layer> layers_;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/cost/learned.hpp
-
-#include <algorithm>
-#include <cmath>
-#include <concepts>
-#include <cstddef>
-#include <limits>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Predicts a row of targets, logarithms of seconds, for each row of features; NaN for what it cannot tell.
-template <class R>
-concept Regression = requires(R const& regression, Table const& features) {
-    { regression.predict(features) } -> std::same_as<Table>;
-};
-
-/// A regression and what its targets are called: ids of primitives, or changes of layout ("chw-to-hwc").
-template <Regression R>
-struct Trained {
-    std::vector<std::string> subjects;
-    R regression;
-    /// Whether targets are logarithms not of seconds, but of seconds over what another model predicts.
-    bool relative = false;
-};
-
-/// A cost model that was learned: of primitives by ConvFeatures, of changes of layout by LayoutFeatures. All questions
-/// of a network are one batch. What was not learned (a primitive of another name, grouped, dilated or oblong kernels,
-/// other layers) is left to another model; so is what the learned part is relative to.
-template <Regression R, CostModel Rest>
-class Learned {
-public:
-    static constexpr std::string_view name = "learned";
-
-    Learned(Trained<R> primitives, Trained<R> layouts, Rest rest)
-        : primitives_(std::move(primitives)), layouts_(std::move(layouts)), rest_(std::move(rest)) {}
-
-    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
-        std::vector<std::size_t> subject_of(kernels.primitives.size());
-        for (std::size_t p = 0; p < subject_of.size(); ++p) {
-            subject_of[p] = find(primitives_, kernels.primitives[p].id);
-        }
-        Batch<ConvShape> batch(queries.size());
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            ConvShape const& shape = queries[i].shape;
-            const std::size_t subject = subject_of[queries[i].primitive];
-            if (shape.groups != 1 || shape.dilated() || shape.fh != shape.fw) continue;
-            if (subject != none) batch.ask(i, subject, shape, shape.batch);
-        }
-        answer(kernels, batch, primitives_, queries, seconds);
-    }
-    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
-        Batch<Shape> batch(queries.size());
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            auto const& [shape, images, from, to] = queries[i];
-            const std::size_t subject =
-                find(layouts_, join(kernels.layouts[from].name, "-to-", kernels.layouts[to].name));
-            if (subject != none) batch.ask(i, subject, shape, images);
-        }
-        answer(kernels, batch, layouts_, queries, seconds);
-    }
-    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
-        rest_.predict(kernels, queries, seconds);
-    }
-
-private:
-    static constexpr std::size_t none = static_cast<std::size_t>(-1);
-
-    [[nodiscard]] static auto features(ConvShape const& shape) { return ConvFeatures::of(shape); }
-    [[nodiscard]] static auto features(Shape const& shape) {
-        return LayoutFeatures::of(shape.c, std::sqrt(static_cast<double>(shape.pixels())));
-    }
-    /// The distinct shapes that are asked about, their features, and which row and subject answers a question.
-    template <class Asked>
-    struct Batch {
-        struct Question {
-            std::size_t row = none, subject = 0;
-            int images = 1;
-        };
-        explicit Batch(std::size_t count) : questions(count) {}
-
-        void ask(std::size_t question, std::size_t subject, Asked const& shape, int images) {
-            // The last first: a network asks for all primitives of a layer in turn.
-            const auto found = std::find(shapes.rbegin(), shapes.rend(), shape);
-            std::size_t row = static_cast<std::size_t>(shapes.rend() - found) - 1;
-            if (found == shapes.rend()) {
-                row = shapes.size();
-                shapes.push_back(shape);
-                const auto values = features(shape);
-                rows.columns = values.size();
-                rows.values.insert(rows.values.end(), values.begin(), values.end());
-            }
-            questions[question] = {row, subject, images};
-        }
-        std::vector<Question> questions;
-        std::vector<Asked> shapes;
-        Table rows;
-    };
-
-    [[nodiscard]] static std::size_t find(Trained<R> const& trained, std::string_view subject) {
-        const auto found = std::ranges::find(trained.subjects, subject);
-        return found == trained.subjects.end() ? none : static_cast<std::size_t>(found - trained.subjects.begin());
-    }
-
-    template <class Query, class Asked>
-    void answer(Kernels const& kernels, Batch<Asked> const& batch, Trained<R> const& trained,
-                std::span<const Query> queries, std::span<double> seconds) {
-        Table predicted;
-        if (batch.rows.rows() > 0) predicted = trained.regression.predict(batch.rows);
-        std::vector<Query> others;
-        std::vector<std::size_t> positions;
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            auto const& [row, subject, images] = batch.questions[i];
-            const double value = row == none ? std::numeric_limits<double>::quiet_NaN()
-                                             : std::exp(static_cast<double>(predicted(row, subject)));
-            seconds[i] = trained.relative ? value : images * value;
-            if (!trained.relative && std::isfinite(value)) continue;
-            others.push_back(queries[i]);
-            positions.push_back(i);
-        }
-        std::vector<double> rest(others.size());
-        rest_.predict(kernels, std::span<const Query>(others), std::span(rest));
-        for (std::size_t i = 0; i < rest.size(); ++i) {
-            double& answer = seconds[positions[i]];
-            answer = std::isfinite(answer) ? answer * rest[i] : rest[i];
-        }
-    }
-
-    Trained<R> primitives_, layouts_;
-    Rest rest_;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/cost/op_regression.hpp
-
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
-#include <cstddef>
-#include <map>
-#include <span>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
-#include <variant>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// What layers that are no convolutions take, and the passes that add bias and activation to those: for each op and
-/// layout a sum of what Analytical knows of it (OpTerms) and of the rows that its loops run over, with weights that
-/// measurements taught. An op in a layout without any is left to Analytical.
-class OpRegression {
-public:
-    /// A call, an image's traffic and arithmetic, the weights' traffic, and a row of values that follow each other.
-    static constexpr std::size_t terms = 5;
-    using Terms = std::array<double, terms>;
-
-    struct Sample {
-        std::string op, layout;
-        Terms terms{};
-        double seconds = 0;
-    };
-
-    [[nodiscard]] static std::string_view name_of(AnyLayer const& op) {
-        return std::visit([](auto const& params) { return std::string_view(params.name()); }, op);
-    }
-    [[nodiscard]] static Terms terms_of(Analytical const& analytical, Kernels const& kernels, OpQuery const& query) {
-        const OpTerms parts = analytical.terms(kernels, query);
-        const bool pass = std::holds_alternative<ConvParams>(*query.layer),
-                   by_pixel = kernels.layouts[query.layout].name == hwc::name;
-        const auto rows_of = [&](Shape const& shape) {
-            return static_cast<double>(
-                by_pixel ? shape.pixels() : static_cast<std::size_t>(shape.c) * static_cast<std::size_t>(shape.h));
-        };
-        double rows = rows_of(query.output);
-        if (!pass && !query.inputs.empty()) rows = std::max(rows, rows_of(query.inputs[0]));
-        return {1, query.batch * parts.memory, query.batch * parts.arithmetic, parts.weights, query.batch * rows};
-    }
-
-    /// The weights, none of them negative, with the least relative squared errors; ops with fewer samples in a layout
-    /// than `least` have none.
-    [[nodiscard]] static OpRegression fit(std::span<const Sample> samples, std::size_t least = 8) {
-        std::map<std::pair<std::string, std::string>, std::vector<Sample const*>> grouped;
-        for (Sample const& sample : samples) {
-            if (sample.seconds > 0) grouped[{sample.op, sample.layout}].push_back(&sample);
-        }
-        OpRegression result;
-        for (auto const& [key, group] : grouped) {
-            if (group.size() >= least) result.entries_.push_back({key.first, key.second, weigh(group)});
-        }
-        return result;
-    }
-
-    /// A line for each op and layout: their names and the weights. Throws error for anything else, with the name.
-    [[nodiscard]] static OpRegression parse(std::string_view name, std::span<const std::string_view> lines) {
-        OpRegression result;
-        for (const std::string_view line : lines) {
-            std::vector<std::string_view> words;
-            for (std::size_t at = 0; at < line.size();) {
-                const std::size_t end = std::min(line.find(' ', at), line.size());
-                words.push_back(line.substr(at, end - at));
-                at = end + 1;
-            }
-            Entry entry;
-            bool good = words.size() == 2 + terms && !words[0].empty() && !words[1].empty();
-            if (good) entry.op = words[0], entry.layout = words[1];
-            for (std::size_t i = 0; good && i < terms; ++i) {
-                const std::string_view word = words[2 + i];
-                double& weight = entry.weights[i];
-                const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), weight);
-                good = fault == std::errc{} && end == word.data() + word.size() && weight >= 0 && std::isfinite(weight);
-            }
-            if (!good) fail(name, ": an op, a layout and ", std::size_t{terms}, " weights are not: ", line);
-            result.entries_.push_back(std::move(entry));
-        }
-        std::ranges::sort(result.entries_, {}, &Entry::key);
-        return result;
-    }
-    [[nodiscard]] std::vector<std::string> lines() const {
-        std::vector<std::string> result;
-        for (Entry const& entry : entries_) {
-            std::string line = entry.op + ' ' + entry.layout;
-            for (const double weight : entry.weights) {
-                std::array<char, 32> digits{};
-                const auto end =
-                    std::to_chars(digits.data(), digits.data() + digits.size(), weight, std::chars_format::general, 4)
-                        .ptr;
-                line.append(1, ' ').append(digits.data(), end);
-            }
-            result.push_back(std::move(line));
-        }
-        return result;
-    }
-
-    void predict(Analytical const& analytical, Kernels const& kernels, std::span<const OpQuery> queries,
-                 std::span<double> seconds) const {
-        analytical.predict(kernels, queries, seconds);
-        for (std::size_t i = 0; i < queries.size(); ++i) {
-            const auto key = std::pair(name_of(*queries[i].layer), kernels.layouts[queries[i].layout].name);
-            const auto found = std::ranges::lower_bound(entries_, key, {}, &Entry::key);
-            if (found == entries_.end() || found->key() != key) continue;
-            const Terms parts = terms_of(analytical, kernels, queries[i]);
-            if (parts[1] + parts[2] + parts[3] == 0) continue;  // nothing is done
-            // Weights were learned from the layers of some networks: never far below what the machine can do.
-            double learned = 0;
-            for (std::size_t j = 0; j < terms; ++j) learned += found->weights[j] * parts[j];
-            seconds[i] = std::max(learned, 0.1 * std::max(parts[1], parts[2]));
-        }
-    }
-
-private:
-    struct Entry {
-        std::string op, layout;
-        Terms weights{};
-
-        [[nodiscard]] std::pair<std::string_view, std::string_view> key() const { return {op, layout}; }
-    };
-
-    /// By coordinate descent. What takes less than a few microseconds need not be known to the percent.
-    [[nodiscard]] static Terms weigh(std::span<Sample const* const> samples) {
-        constexpr double coarse = 2e-6;
-        Terms weights{}, squares{};
-        std::vector<Terms> rows;
-        std::vector<double> left;
-        for (Sample const* sample : samples) {
-            Terms row = sample->terms;
-            for (double& value : row) value /= sample->seconds + coarse;
-            for (std::size_t j = 0; j < terms; ++j) squares[j] += row[j] * row[j];
-            rows.push_back(row);
-            left.push_back(sample->seconds / (sample->seconds + coarse));
-        }
-        for (int round = 0; round < 3000; ++round) {
-            for (std::size_t j = 0; j < terms; ++j) {
-                if (!(squares[j] > 0)) continue;
-                double along = 0;
-                for (std::size_t i = 0; i < rows.size(); ++i) along += rows[i][j] * left[i];
-                const double step = std::max(along / squares[j], -weights[j]);
-                weights[j] += step;
-                for (std::size_t i = 0; i < rows.size(); ++i) left[i] -= step * rows[i][j];
-            }
-        }
-        return weights;
-    }
-
-    std::vector<Entry> entries_;  // sorted
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/cost/pretrained/avx2.hpp
-// Written by `primsel pretrain` from a profile; not to be edited.
-// clang-format off
-
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI::pretrained {
-
-/// A PretrainedModel.
-struct avx2 {
-    static constexpr std::string_view arch = "fma3+avx2";
-    static constexpr std::string_view compiler = "gcc 12.2.0";
-    static constexpr std::string_view cpu = "Intel(R) Xeon(R) Processor @ 2.50GHz";
-    static constexpr std::string_view version = "0.1.0";
-    static constexpr std::string_view primitives[] = {
-        "direct-sum2d",
-        "im2row-scan-ab-ik",
-        "im2row-scan-abt-ik",
-        "im2row-scan-abt-ki",
-        "im2row-scan-atbt-ki",
-        "im2row-copy-short-ab-ik",
-        "im2row-copy-short-abt-ik",
-        "im2row-copy-short-abt-ki",
-        "im2row-copy-short-atbt-ki",
-        "im2col-scan-ab-ki",
-        "im2col-scan-atb-ki",
-        "im2col-scan-atb-ik",
-        "im2col-scan-atbt-ik",
-        "im2col-copy-short-ab-ki",
-        "im2col-copy-short-atb-ki",
-        "im2col-copy-short-atb-ik",
-        "im2col-copy-short-atbt-ik",
-        "im2col-copy-self-ab-ki",
-        "im2col-copy-self-atb-ki",
-        "im2col-copy-self-atb-ik",
-        "im2col-copy-self-atbt-ik",
-        "kn2row",
-        "kn2col",
-        "kn2row-as",
-        "kn2col-as",
-        "kn2row-aa-ab",
-        "kn2row-aa-atb",
-        "kn2row-aa-abt",
-        "kn2row-aa-atbt",
-        "winograd-2-3",
-        "winograd-2-3-vec-4",
-        "winograd-2-3-vec-8",
-        "winograd-3-3",
-        "winograd-3-3-vec-4",
-        "winograd-3-3-vec-8",
-        "winograd-2x2-3x3",
-        "winograd-2x2-3x3-vec-4",
-        "winograd-2x2-3x3-vec-8",
-        "winograd-2x2-3x3-vec-16",
-        "winograd-3x3-3x3",
-        "winograd-3x3-3x3-vec-4",
-        "winograd-3x3-3x3-vec-8",
-        "winograd-3x3-3x3-vec-16",
-        "winograd-4x4-3x3",
-        "winograd-4x4-3x3-vec-4",
-        "winograd-4x4-3x3-vec-8",
-        "winograd-4x4-3x3-vec-16",
-        "winograd-2-5",
-        "winograd-2-5-vec-4",
-        "winograd-2-5-vec-8",
-        "winograd-3-5",
-        "winograd-3-5-vec-4",
-        "winograd-3-5-vec-8",
-        "winograd-2x2-5x5",
-        "winograd-2x2-5x5-vec-4",
-        "winograd-2x2-5x5-vec-8",
-        "winograd-2x2-5x5-vec-16",
-        "winograd-3x3-5x5",
-        "winograd-3x3-5x5-vec-4",
-        "winograd-3x3-5x5-vec-8",
-        "winograd-3x3-5x5-vec-16",
-        "winograd-4x4-5x5",
-        "winograd-4x4-5x5-vec-4",
-        "winograd-4x4-5x5-vec-8",
-        "winograd-4x4-5x5-vec-16",
-        "conv-1x1-gemm-ab-ik",
-        "conv-1x1-gemm-atb-ik",
-        "conv-1x1-gemm-abt-ik",
-        "conv-1x1-gemm-atbt-ik",
-        "conv-1x1-gemm-ab-ki",
-        "conv-1x1-gemm-atb-ki",
-        "conv-1x1-gemm-abt-ki",
-        "conv-1x1-gemm-atbt-ki",
-        "mec-col",
-        "mec-row-partition",
-        "direct-hwc",
-        "indirect",
-        "im2win",
-        "winograd-6x6-3x3-vec-16",
-    };
-    static constexpr std::string_view layouts[] = {
-        "chw-to-hcw",
-        "chw-to-hwc",
-        "hcw-to-chw",
-        "hcw-to-hwc",
-        "hwc-to-chw",
-        "hwc-to-hcw",
-    };
-    static constexpr std::string_view ops[] = {
-        "average_pool chw 0 0.8577 1.596 0 4.865e-09",
-        "average_pool hcw 0 1.096 1.463 0 3.802e-09",
-        "average_pool hwc 0 0.5002 0.4335 0 1.286e-09",
-        "batch_norm chw 5.26e-07 1.185 0 21.54 1.953e-10",
-        "batch_norm hcw 1.582e-06 0.857 0.3544 39.12 9.073e-10",
-        "batch_norm hwc 3.447e-07 0.9681 0.46 5.181 0",
-        "channel_shuffle chw 2.676e-07 0.7887 0 0 4.686e-10",
-        "channel_shuffle hcw 6.02e-07 0.7575 0 0 1.216e-09",
-        "channel_shuffle hwc 1.411e-06 3.407 0 0 1.743e-08",
-        "concat chw 0 1.235 0 0 0",
-        "concat hcw 0 1.151 0 0 0",
-        "concat hwc 0 1.132 0 0 1.893e-09",
-        "conv chw 1.629e-07 0.2756 1.252 0 8.092e-10",
-        "conv hcw 0 0.1003 1.402 0 4.913e-09",
-        "conv hwc 1.144e-07 0.112 2.359 0 0",
-        "dense chw 0 0 0.8757 0.722 0",
-        "dense hcw 0 7.729 0.2943 0.9087 1.363e-09",
-        "dense hwc 6.312e-08 28.84 0.1501 0.9636 0",
-        "global_average_pool chw 2.234e-08 0 0 0 2.959e-09",
-        "global_average_pool hcw 0 0 0 0 3.985e-09",
-        "global_average_pool hwc 2.129e-08 0.1263 0.6954 0 1.45e-10",
-        "max_pool chw 2.925e-07 0.6612 1.224 0 4.715e-09",
-        "max_pool hcw 4.037e-07 0.6362 1.272 0 3.66e-09",
-        "max_pool hwc 0 0.4026 0.8404 0 1.814e-09",
-        "relu chw 0 1.161 0 0 0",
-        "relu hcw 0 1.159 0 0 0",
-        "relu hwc 0 1.159 0 0 0",
-        "slice chw 0 0.8282 0 0 1.093e-13",
-        "slice hcw 1.438e-07 0.6831 0 0 1.167e-11",
-        "slice hwc 2.269e-08 0.7574 0 0 7.662e-10",
-    };
-    static constexpr std::string_view primitives_model[] = {
-        "PQAAAAAAAAAT5bNACZidQHzyNkDgCV0+xy4bPeuTNED6g4pBx2s1QfoVKUHdpi9BziQ7QbG1wUDrk7RAwXxKQWYWlUC+ix48NFTxPHv/gz3Z"
-        "moE7bmYYPFraBz0gEBQ97uLCPZQDvj0wBVo+7t0qPQgGDz5fdDhAfGJFQIc3ez8MS3Y/U5L1P190OECmhwpAr8QKPWe+pT16cwA+tYVWP/pv"
-        "1j/eA+Y/srboP0YDwj23Y3Y+JeOZPhv6yj5f5Eo/nt6tP/iVwz9tcSU93t6GPqps7z7R8UY/0fHGPyKO3j8dEJ8/y8UuPvA9BT93Dkc/D2HD"
-        "Pg9hQz8S+6s/PQAAAAAAAAAMgMM/Ddx3P0oGVD//J/M+DDYnPtduTj//zsk/kiaiP/+8vD86WQJARA6tPyyjuj/Xbs4/CfSNP5fwSz+aMFw9"
-        "nwsbPrSygz65PXM8HmgBPS6Dlz2h3mc90eWvPZJjyT3DNzg+8yx3PeVlBz6Aedw/2TTgP0augj8ha38/mU39P4B53D/nWUY/QTuHPUi2Cz4q"
-        "hSw+1DtOP4frzT/Knso/FmJAP36P9D3eXXo+SS6qPq3UFj+glZY/oT6iP4AsPz9WJt890C6hPtpNFD8rLho/Ky6aP2gZqD+EdjE/E3KePneQ"
-        "5D47oi8/41HqPuNRaj8n0o0/TwAAAAAAAADUvNQ9g+pUP6EPSD8vzEM/T+B+P/aRvj4pgpg+jv+TPijmIj+o3wY/IcI4P0B+Oj+2JSY/AUkN"
-        "P7vsVT/G4Vc/X2FNP18YDT/rFVo/iUxVP2lQST8BNZY+/QbUPsbqsz4Sgsk+R1wbP9u7aj/j/hE/LpRkP173s752njA+O4eOPmDG174zWt89"
-        "+1J8PqPWmr//trC+t2S4vfvMbr1/1qS/dkjLvk/8Fr6KkMO9GQmSv+rWub6QbsG9ACn3vHBJ275uqWU+fEmmPpgDA7+52UA+mb2hPm9K0b/U"
-        "eCK/fCmgvjmzTL4SluK/5UNEv0cAuL7VpaK+Nl3Mv76/K78ux6i+3FiRvv1PsT6y+hc/puyPPgnpCT9GhYw+4lscP2Bahz5Suxk/AkRJP9ta"
-        "vT52yH8+tsGuPtTg4T6fowO+TwAAAAAAAAA95D0/NrKDPlJ4lT4b3YY+k89XPpvKVz7aG1s+OY9PPkOzjT48ZBk+QTN1PkKbEj76qBY+7BtI"
-        "PoBDiz4o/00+fsdPPsZ3bD6xnaY+8E9TPgSIRz7O8wk+e7CcPhTQRD6mzqE+bz6WPtoKoz5XfJs+ZY6iPr12gD6ZqTg+pkKGPu+WiD5K8z4+"
-        "J5F9PjYd7T4MMYM+PKA3PrYNNj4MBOQ+cYeAPsElBz6QPgM+lzLVPj07gD6DVDU+Mr0JPnggxT7U4UE+5/EBPvkjoD6jno49WuxMPTALkD5l"
-        "jaI+9+bPPu6QvD4zK7M+hobXPpDNjj5szJg+AubHPsN/vz5WAJg+JuWIPiQxDj5PgSw+RWH8PVwfOD4j3dg9t3uKPuZJ4T2gxIs+cgeoPkah"
-        "Qj7EIRk+AppCPv1P6j57cCg+BAAAAAAAAACAAAAAAAAAAC9Ekb3Fgg++38TWvDIrtjyUH0Q9MYQAPoyHND7vgFI94CZkvgZWmj14i5E9SXm9"
-        "vWkeHLxNiZy9StJqveKgR76tHcq9zLb6Owgj8r0ZhRu8V2EbvkkWKT5pctC9WLi+PeGpir3RWEk+qjOOvrZDLD4LRpM9yejhvqwKdzskFSs9"
-        "fd2IvQmfur4wv368SsEQPZrxVL5i5428eolsvkVgCjw8DUq+1K3ZvSk31zzxUyS8iQZ4vTPA+jwrzI6+jZuGvmYXOb6blJu9VAiWvseNkb0v"
-        "lpC+xVLNPVnYWr02CiY+VFfWPLhaGj5Usko8yiJdvenP8z0iv9e8nIu3vV/Txr6jHFq+H+ovvVzTSL0zX8S9+5T0PZpdi71MMqm9b6AIvvyK"
-        "Fz3ZP+Q9lSi8vSsmgL4gKt69HOraPWil8z29gc2+cyg9PlQLGL73s7m4O9IFvm18qb44QYE9fuHhvdHEADy27089cGI9voI5u72vHke+Ehc3"
-        "vnKJhD2fB4E7CNKLPVfTkb7xLqa9oA+YO0qpIr6lBSu9C9RKPTdwOr7DuaW9b3eSPYww1r1PghW8cV+iPZCXvrxdgim+CBQ/vqP6Ej7rcPe9"
-        "s3UjvW1dJb7RWog931h1vnRekb3H2Vc9oTtmPr4MvD18MaC9YiYAvtu0aL2xZ7U8qlkhvkOtKL5imMI9gAAAAAAAAAAclg03NZh+Nlx/Qzcz"
-        "NLw2MldLN7CJNzeH/lw31TPONnSLGDfnPQ03qTuQNyzYRTeqbtU2lor6Nl3eMjetwBQ3CPhFN7SxYDdeUqM2ZzQcN4KTMzff5Ug3dBnqNrd1"
-        "EjfPy1s34744N7EeCjd/sbE3btqFN4YlmDf2I/Q2pHsXNwQcgza0eRQ3EMoUNycKQzeE4vk3vFAMNzwCwjb+CiU3K+PtNgXdITelu/82KL1I"
-        "NxpVADcp/vg2McU1N7JfoDcpPlk3Yz0FN99VNTcXubU3VxE8N4QEMDd8MhI34AQ2NzNxXDfvzAs3ftTqNtLW7jbyrLk20wIiN1f3pzYdESY3"
-        "pXVIN/3gZzeqM8g2eBwQN1VyRzeorjk3A9EpNxutRzetkwk3S3V4N8LY2jbSOVI3NWYSN9RSsjaDlu025lt8N+rs5jZR6F43LjFCN96a5TZ0"
-        "D1E3pwryNuKvBTe8QEs3MCwON9nvFje9B/Y2KzSTN1rKQzfQzP82o1WqN4+XujaLXeM2gfT7Nh6+SjeLKzU3g35DN73RcjfqrfQ22OZ5N5Ku"
-        "BjdAYuk2vYZENwgSOze/zkE3zPTiNivfizemfBo3ouRHNyV2Gjcq+Yo3hVZNNwLeyTYKUQ83lJFBNwyBbjdrtEI3Pxb0NkGeyjbU2bg2FO4W"
-        "N6OkFzdZYXw3wD5kN4AeAAAAAAAAnpRg3lci+C8rHyY3FfZ72sowrQHzDSLiTVpIE+kCcvSvacYFKgn8yP9/3PIaC5Tjyv/NE3ztMROhFgkA"
-        "7vmTAAwMLR2iAl/1TuXBBL0QQtPWJU8ejgBCAqcqrCDi5rMhBON6DNQAZDoMIQn53h32ArEDwTnP+ZHsQMktPuhEwxpv7L1jgwNgW5tsTjBF"
-        "Rws4uDS9BBpU4Eh8ATPmjN7sOOtK0mXKSu2mwML2254rwqY6Bpo8P47Hj42PDQadC/SJ0qDK0swd4R10xuT80UISHd7u2X7/fw/l8/66GTY5"
-        "wyJu0WPN3JITAW7U6yi9VWsGkwAKnJv4jvZv/Lnlvup3BkDv8QCCAz/wG+7Q8+4HKeCkD5Tyyeej1RHsqaEBgBD40/UN4xzm1fFaA20Fa9Gv"
-        "8VXuIO+pBmIFBfbP+y8DXAyAC10C0gLi6H/sUfq899/59uvGACkMsf+c/TsLLQ54+Fz+Nfw266vbGAIAAJLtQxr/fzrScL+a0y/IKinm9lFe"
-        "Izq21mHuGfG/W4vM4kaQSm9VRfEL8tfsuRrF9zgjjTZj0RjEtBe4h085lB+S/0El/ORsCP4U4UGv/fsBiwEEyNdmmVUC/hbkWtvVBLfkU+UW"
-        "0oPcsjxVQnEiWfAOHLwE9RvA1+nMOfQvDAGAyQE2738vFQe12rJBsMAy5lokBgkR993Vo+Ww5t1aExKM0ucLhxxP/HH9SvkN/1nm/xUXFxs9"
-        "UAXcC+ob5RGGAlfze/lu9CkMvvkSB9wkaP5D/BvgxgDI/zURNgh8+e/00Q+e8lDw+vwSDCvWy8pq5o3tMPkRA4NTnbin/wGAiwOv0ynE+Uz7"
-        "pHnUmuK2KubbotW0ip7he/9JBt/7LOeR/eoEgChUAyIlRO+u4Xb1idMxDLEb5hXH4+LVd/TO0cn/v+/X8HfxofE4CO0Aq/BD6jf7T/fq5mqx"
-        "1Ov8xNwA+wN++lPN3PpS+LYVgwXpGDcPiTKs7Rj+1OtL59wb7RAYIHjmhw99+xX9Ex5cx/9/SejFA8cdPvK8/vP3dvD0IuwSot2VvuIF5ffN"
-        "/677dDNJ+h8KrM8Nxw/G9+2D2QDcngTR8LjP89SMwUDwl+yV5Hr6Efjp44+9U72g6NcK10Qf4niIbNeCD/8RpTVEOnSSORndrshlgyGL0tZr"
-        "+cad1DMb0g87C0UEvJsI7Y7iWTQ0Wqj5mLvWvPQljAo0DX3519RBFgGA0RvfHJsdGRj37f5QFzq+IXzcv9t4EiQShvAhBAD65Ojb7nMVzAX3"
-        "/kziQtKevmu69fT2D4Uw7zPFKmAg4h+fOuX+mD4B93XOw/y4+P32aemcGkkCFMhC38rvUQxv27NWLjHeGREUZycS9YjvkugRDe379QXSHqN2"
-        "/386/v/+2gI4dDTt/Q9yBTXt1gXuBl4EvPDs/qIKWQRhCDsNRgbR9bkHNiUrE0/lc+XK9XLtN+8GBxMVwxFZEuUItwJLBgbKJ2IBgLXiByzh"
-        "vKbjKzkVNIxKbd/9BmFDLO7q+m3lvfEQEr/Lyf74GiT88sSdtvYUzxwp0XoApQfmBjQY6uKc5RjTz58YMfM0EyFW5sCvTMrdEf8QmQ2iF3vf"
-        "SgMs+t7v8PGs+SP93M0sCoUIlf5lATb9IvYZBFXaPwHNMTT9UALTCIQFx+csBV0pgyOVAagAdRg0EmrsTPHcF0z+if5tDnjvPhcJA4gNYgX9"
-        "AgGA6gZ0/f0CGwPAARwJ/gLaBEIIxAr+CPn86Am8A2v8SvkU+Xf5TgN0+i345fegB3EH3QANAhwE5gMHBLAH/gepAKL+5AEB8+wIlu3Z9SL+"
-        "hO6S98oE3/lsB2X2+t1GLDILqgW8/SUTDwr+EEvlMBo99uMr9PJS06AV/38pCrUDQQK5FTby6vIG9agUlNhG26Tufvi3LAgT2O6z6MvnU/ZH"
-        "8yvhAf89AlIfTx80Eb//K+wB/J3+QPOf8jv8OVK90ZsZW5J75OgObv1Kdh7yJgQRKyY13wn5YgGAzub43XLodPaBC3F2PDoY+qbmF+04N+g0"
-        "BQYfLaYC4RpqFej+Zi/6zn3u4hNN8DUAMQme/z3M87DInZwAxwSgDjsjqT0JGtUKVTGwN8weChCJxUgOI2bpHS0olC27JS2ywd6iw2H+s9cM"
-        "y1kMvqIQ6DHlaxYI9QGAAD29A9fpxO7E9UYYwNy24+r8gzEtCnspm/x+/O4fLuBf/YoCt//i46RNCztOHWLc495C6aDcYxFfIagrNvud89rv"
-        "5duV6gFcyDmEAkYE7P6z6x4ZUyY9ZSUuCDxgE2/5fKJRHgSIc96CCAuXDP5k1Le4uLlNohH2AYB71J/StOlawMX2o/X7Db7ogtTP+Q73wvsT"
-        "F10YRQkTAyfjc9+2HpEUVwpV+tX/wvXR57bzRwmMKBEeh/HG8RP0nu69DZ3fIN7X/KgVYAvtBSQJf+jX+9cbWNpm6nnnFkupgzgD/uCnEzXx"
-        "eeMaVbezZu/XOJw5AfcJNwGA1dQFTwgs+yxiRITXSgSzC2j2wfqEATDeZBn43Ujn2QGS9RIYkf5p0zMJ0hsZDt0Rgf988kQXO/jpFt0YEhsi"
-        "D4/wDCy09s7uigePDYkFdvp3EC4P+/AO1h7XSONZFq7Z+Ry7/5lLqg9LEi1COvB6CBgofx3EB0L7KQ9LBif8KuGeNtgBmiHW63ikBQEB0gL+"
-        "RuaEFP9/tP9x/l/7AhtnCJgNJw9vD0nwjOPo7y4CFgm3B0QJGva3+Nb9xghdJicNUfpY/pkB9v9F9PkNnhlgIAYBgv6B/auyUD/lGcD39xtl"
-        "9jDMYZO+M8nqAYDclJjmhwmik28Xu+QUBPUbsP7EKWUUguXW7h/qXfEY4h0BKiVPExfsOuMm/dAY6fgi+wLsnwkH59MOuBx6Cy8GD+AEBfn6"
-        "/gsSFTPiQUDEIPD0dATo/K4CyuXB/kjqG/7DCXz0mba+5ioY2CMneasK984Q4077Wdsi2ZPN+hk/3TzE7yXepRDruWkh1o8b/3+tS5tWV0H5"
-        "f34ceJTWI7lFeR9+GZaWQA3O+x0giV87M1g+2ywOHRY17yGECD7fruAjD+gdaDivAOoA31tlXFM83CSWH1AaSvGByKXGlQFdQ27IFvIZte/i"
-        "uve56n84h9fM7boL0RrPAGT5ttRo/lBVlg5V8bMDoJCfFj0d+QDwAqXz+S0BGQGAXwQrF+0XuBc59GT9Qvnw9c4nBCpAHoT8q+8SAUAJy+tC"
-        "630HzgCyDBgI7/9LDR8LLRC99ZTz8QanCroWihaCIU7EM8ayQyoiUg+7LxHjyOV6+gCt6vaZrpcsafIBgMPaOtXFwTc4H/by90YBDdAsC9Hi"
-        "7RKU4/zgd/Hm8u7+x/cW7zFB+RB6DxL0E/U6ArX2IjDACpn5CBHr5a/37QS8Kx3uhgihC9ruKeqGAUVA/QT7AXL9UeYSBfIZTcNQLj39u/ee"
-        "0XHztvpoyNAfON/mvULUngsBgFBLct3kCt/lnPSmBxqroOu6CdLoSw538EfmHAB4vTrlwuyMDeL3/ffwDTUc/D9I83/+MAPyDy3xN9oR7lAE"
-        "4wFU69UCcO6xyaPl3vxuLdf/MC5aEhjoB8O48+kAbeZr7kPYKiheYP9/VQ7AIZ4bX/gTDmY9ui0XER479eQlFMDnhPkdDTEHxNN3LLs5Bt88"
-        "7tEkthJ1/lO9nhaP/ngKz/5yEozlvwbZLZcd5h1TFXAVBt135wnnMy7NMt8WbAiaLSIKtwTxyjvKZueBCpcB5f89FrG9Zr0O5MAnzxXQ2a3a"
-        "H7lE6OD4tvbn7/sM1PKIClPnPffXAzPwRPYjAa4KlvdeDGQi+PvX7OqVUQDwdPcPuQzL+QkShRItDz3ofupF69P+PPPP84MCXOEBgASxJQRk"
-        "LI4p1yLC4SEzACNiIDHfkNcQ/GLJWB9jKFkH6KVnppjoaNn/f9ED1Qwr9zXzHjSm0h8+vxxR0fPZ6xFAGehC5/tdMBIS8jKUHH4OGglvBHXs"
-        "Wg3B82PjQQYDaAvnKwNJ9sH/wu2X76vtI/NqB2cDPvmcAHUQjwlx80sG3ANaAeb4HeOAB+j8EBJbCM4DdP1E9DjjlOYWDbgGPPgPIK8IyfA4"
-        "lBuLuc3x8t02pfUu5tP53BKS+aG6lCAiJZsw3UQQBejv2v8r0nv+9L8W1xaqSNjA4dni8gKA41ARqAWPxuHjhdW+snH/6zsi/T0CAYAx5f60"
-        "SQeu/WP5pyrjFoMKSCyAEH1DZfsfzTzDqJuoEOjlFe+w8lTVOLtcE/9/5l3WCXXNqOMQ9+XRfxEC5HM07w1vql68HtNYSDrMZsTqUVQucwUX"
-        "DbPudD+w6L/Wge6eIWsK7/ug30xPFBa0Bk4AKPis6lP1vVMd+iDzBSb5+9DnyvUlB7IM5jWCMZH8xuTo5Qcs4RtPGqjwMw3FCy8EVSIBgBsO"
-        "Vh+MArIHUeZPLmzHo+z5NhQdkwQNuOcaDv5k5zzdYfJx9Nndgf7qEBH57e6i/1QI/fec4fwBMvQx8tjwfwjHEvL4CwXeDC73mA2TALnsIfk/"
-        "/kED6vlAAi4IzP8NBkUPagC6/wL26exiAB/4Ivb2Asj2zvnJD4QT0P1o1pf+3frZ+nMGBQaY/vbq7vDV/db5BO6z54br1wFpEv9/GgdPAwfy"
-        "HQHU+S8JvhAoAKP4awh1CZX6MwDH/jMCLgPb+EwBH/2P/s38Z/jg8Ej0IfS39MD+Uv8HGzr8dPo+AEv/KQHV+9P74PzFAjwIggZRCXUP2RT1"
-        "BgkdKA/zDA87QiCwGrUuZjKQI1QO/38c0NY6vzUuJa8GGOsSAGr+QAcq/FvxfQhE/4v9D7ph9OP+IgVK/pwIsAc5GzkadgAmAFIGHhEE9Br7"
-        "VwAO/mX+1QAOB6URhe2n9Bj++vwF/MQIPRNPEioHXvoz+HH6ZMaVc1TfZDZKm/3z+RkBgIE4+iF2xiDYbvI6Dkoc9cU1KNRuzr+KMcMW6+FG"
-        "pw3+4vhM4kb6CAyU1Bz/WQZM8wAPaPEuAW0KLC9LF+sNevjY5iUD4fKr6eDGJMKd5nHvf+xd8Nn5QkidRjIkoO6t+f3VaMoOIwQZQQ2kG5O5"
-        "vAPMp2DTsAve5npJMO4d71kXQxqQ/cD8Y9Dc1/vGABXpJZPgEuCcCRvFDuCvxjLvzx9X/d+n6uKSBsPq0/i4+LzlpNNpuznoONa491726te2"
-        "2Nf7A/ovFMkBMBwpAeHvsP9dFs4NUgJxDuXdAYDwgCkiECiqCpMRtgbLyrAm9dwL0FP7FNFYz7kiFPbkKuHPytIcNkZFwTTCVdGjAYAsJyEP"
-        "68BD5fLLMNlE29uui9ZIxefBp7k3r7vOIMHItheyCV1BWbgCHMUN7ArpvAQ0cndjM/yZyInxxbWttHB9439vDVG5AjJXErq1Pb7HvXGqivTC"
-        "lLALhVd/KicEvO7IB9zBbu4jOp4vsAaj3nsJMhP6G+f48epM2U87Pu2AC3XzchpA/ib5/3/IFcs03QoZHlR/UgaR/v4AmwQeAK8C8xEqCGgu"
-        "sSJ3EHQHdAd9CqwETxunJEofmwmmCZ4Otg83+5wD/wq+2yrbrvvTqXsoSFb3GGv10zWm+Gva/38r2CD8aKSoTRLju10aZLkh9L3m5m4FxuU8"
-        "6yjx4SWN7AcDBwWv7Z8lawINA1AR7ODfaFsHHPkJ6n/jKOpR5oBieuTB0gDsK/P05+L0rx/s8UPpg935Nz0tVAccOqnt6RoKNQwE6QuBEmbz"
-        "/3959+V5YArV99Zh37AzLuNueB2fL8Pu1zvhfNYZIzrIRZoEnfKu1YnqpRsQG/MWwfssG2jwrvrED04Iqg1199ADrSwoD7jstP21/O38cNKx"
-        "MAjziQ46CVUb5vHI6MgF9/TdJvESVfzb/9Hn4OiOCDoujfqL/aHyaPRV9jALJhFo/H0A4f3D94IAqPXZBpf1Bwjj7WoRgv6g7QH71gGGBsMC"
-        "4QaZ/wMDP/8XAh3xMgT/f0P/0wOFAckBSwdv/yEDFAA7+hz/NgCHB9QEsQ3Q/JP+z/8zAr4DlP7TC5sGjfUP9378gQwV+qz5pgrJ98D3Dfxy"
-        "3Prx+zt/+XlM7i1k+csTZTCh3HwNttnSK/j3bfw43pPukjP4q8rCAYAiKZoYYgVfOy4rt9+g90gU6/NHErYY7fMbIvP5f/iF6N4H9hlYGZ0v"
-        "Jim+Dtb5DPzI+R4WlDSc45fuPO+kD8EOaAVxMvX1xPuaFuv60f8E/g0Dt5/EA4t9Lj5z+M0KkwjetRIO81MSWUH7zwYWELwncRmJG9yu470s"
-        "hBZUcyVBOBUo/38sCb5pHNuL37zY09jQZ7T/vR8/DYz9+/cR97fhtv3iB2ERCQyz9vH2pdxH/wywxP7DHwEpcigZ9GAA2yRqF+gMctQC1GnK"
-        "NQUYriEjkbARPygYJ78mI5zlI7LA4GKxHQh4peno0Pmj0QGAHPErDRYYhugYAycIxg3bH9qqmCyYJxcMiAAJE3wzgyXtDjz5nvoxBQUHRAqz"
-        "ICIiaA6Y59b5/vjJ8NH9PM0n8U3u4iDMHDwQ5DXd9aAJ+BB3HeAX6fzT4+GufPSKVyT4lvgA4DrTwMDj7G8YUB8H+EMHNbRuM1sUpw1d4vHY"
-        "3Ed/8Rk+Wd7sJWol1iX/f2sID/jh/s39r39a9vDppOXF9Tz8HPxm/Q/9SiRuBdDoViWPJNIP4vJM8OwieC88xyjHt+RIAZbKt/4UGyDrReuX"
-        "9hDE5vX98P9/KhUB7jr5SaSK4hUKXwEFFV7to/CuCSAHCVmpWeYTsyJi8uwNrEGsIDhE4PlnElH0tsP3+APw/e3c897scvcn+CYAFt4C3hbj"
-        "AfJuLO8MZuSNDuUHZ/bJ7SL8ehylICYRSRH6+yL8Wsof76sKzRdsF1f5D0Ld3D3gAYAQ3JDfKsixJhzLJeWkztT18No7vY7nfkilM5D9LQ9T"
-        "AfIn3sIiLxvtCA/G4Z0SJ99MPP0gJx3gHHTgb9ne9M7rdsqy4L/fFgGX7HYKz/Za5pUhEyWmJlbXpA6PJkcp9LpsvevxKt9ixMQELiZ0AAcA"
-        "qhh5yALd7SFi6vLwjx4C1F/t2A3RqpLgH8mkGuqqRgu+CoH4Eu5KJfKtHrbsETnwRP3r9vMPAewA6/9/ZgbX+d4BNedWFR74t/vGBqwHcgbP"
-        "/DAcVf038Ebt1wTbASX9OiQj7fcFjRAI8/P70fqLGc8FRAOvCIQA3/wb/pi/uBXT+Sp0D8EJA1oYzJ+WEe8Q1wVBDzj53d2nUf9/qgsk1vTy"
-        "XcRatOVLDwF+HIr5df0/OLDWqANm5ILg3txP1icDhwnD+LwATBXIFkr2g/ph//cHOR1s/+z50+RZA9H7AezI+I/qmupm3OT4xw9F7ODXOBF4"
-        "FHjnXh1oOd4fTJgUVVcLgQAwOlMulw5T16zYbPbBRJePu8Di1FH92tkQK/9/u//KJzXnBgfOC2b0LP6zlVUlCgRm8c3/VQUo/Zj9Zga5CXUR"
-        "8vdo9dLhydTR3+ngw95U98/7QP9GBcUKgu0F7Bz78g5u9yzQAcH+9dr2XgOJxZnKuRsOGsYn6vUVvaq528wi6O3PvrnTBlXaAYDoMo4tSznu"
-        "OVcEoCUlIbH4zQBOK/sbWd5JFUjPOdkZDj0XwxfRAvf6Vfk/3pn9MfaU+joF/00UMTEgqvh18HkOaPEG7flFdQv1/EDznAHWEzHoIzb0UqAZ"
-        "qR7zHJQSKNMkDAbglv/wDFT7RuvcEVwAJsVnsXIMQx8BgHH5CREjG70CBAU+Anj+Jvz9ENrirB5X/1H9zuwd8oQReAxR/tMcNQlbCmcI3QlV"
-        "67r2lvWw+WH9dBl9B7EFBA/QEQYSjASSCKAV5hukBTQngRc7J1QkuRL995v4c67k6v3+/394IGcoDgkvst4BSQTbBQMCSgeQSqrLuAPHHjv4"
-        "q+1vFPMI7eFK8J/sS+duBNz7wPmt+pfnEve06/j9dvafAAwEZgrq/vvrUfePNuX7mwu5Ex0ISwIK9BwM4OzE8br9jxy6IeUGPfhzKF0YrOI3"
-        "5grvdOx5/fQpcv++/8wq4PZrDhr9mxHDESvx4Pzm9g3V7Vaz5jHwYd1I7C/z/39tLrVgch+YHMwteCd2Zk8bOfmw94DzK2bz+dz2kP/AArsO"
-        "VA9V/3MBzeBO03Dkfw15DSgAh/nUN1oAi/TQHOccvwaF/GL5/PWd4x/yD/KE8oC5zDvLF7TL4SufBdDjbscAVgy+w48BgLUcvgALy9XeeRFj"
-        "5SvbVwaT6/n5xutyBaccYRqL5VH9Y+Y7A3rw/hU3+s03AgQx/O/+DvOp61ILKxRfbXxd5yoF88v7I+7kDCH1Uj/vR30A9vyhEYMt1vWdDuo7"
-        "GPqMBt0SBgtO8IIEL+ZzLwL2W+MTDxLtE/Ws85H3ufze1BoGlflB81f7zP9tBu7z9P44+Lj+1v3VCrv/IgP/f6UCNAfiBWP+svaJ/8H5NvtR"
-        "AigEPgR5+iL9tPtY+Nb9sfyGA/v31Oyj+dkA9Pge+Fb8bfeXBIz9j/m1AH4AlAFUFqUNgvCqL7Xned/KOvgcPQrFQnY8tEG3A/9/88wfGCgv"
-        "qTlg5x3p7BAnA0Al+urE98wJJOGg7XgGxwaB+nX5VO9++Cv2hOmyvpkSnBOOA9buVQ74Bs37HwJV+E788OXH3Q8UdiQD37PYcerq/3bf2tqo"
-        "6MwHLQ5z+5DKKN6XJV4EFPEjEdrYe+0B3W6t+fS16pQYorQbJ609Hw1dFoXQYWn0J7vyzAiy7Y4Irv+GAsgSAYC2/wMD8wmxCoEuAAP9C+Ae"
-        "qfgJBdchoyIHDSMQUfhX9/AQGO9WE2kPvgPXAjsFg/vZ91f/tRSBCRndKvnmBM4JcV6SGdPo+C7VBvLrgVgzVDTtXGKze/9/EOi2R0xnQvcG"
-        "AgwEV/XR/v7mPEBmChE7mgyEKiZdMAZmBgLVqNMw1GIGH/ROOvUjYwYM/E0HHuAf5ub9AP6sA/clgR1x9vv4ayZzAeDjP/dZ+MjWUuL+CbQK"
-        "VQ0MFPwahNk3WqLR9RABgAxK+NAJ+gtxS8DB17Dt0/fz2y+0FikrE4jAQ98u9irrPfn26vu/uSDK907Wp+bYAg0foOpnB+II+e4nC3UBPgys"
-        "5cLqgPFgB37YPc8l6WgCj+LV6Yz6YgST9BjQl84zA7MCCxTdJEYcO9kQ1YMG6/C38AUr5D3v3qjgAvUx2Y8jnhUlBRYySfsMIHbe7CLRFG7x"
-        "Vvds8uopDwb/f6z4TgzPAC4Divpy9U4fGISh+9H6HPzOGxPZQgdo+436NPED8Nny6uCRBjcGswV7ARAAEANC37n81/0x8NIMkgw3AqPfKfr7"
-        "DJ8GjAUABT0FaRUBgLLm/00nvI3Pyb3Y6EuI6/YCOGcTjvSRhI0e28Sby6XJszQb2EFRk/l+BTaZOuJAuGfjGQXkN3br1AmV7PP/yt4Gp/y4"
-        "O+jtDSIFpgjf7fjuCOPN9GgP9wKBAAHCo+iTzQHfYv3u/ND3l+VMCjnLa45j9tr9xAYx/Vxb+O6MugC8qPnECtDf/jKR+GTDeNUQ/lOe/3+D"
-        "32/hldGT3Afe1g4cuaV6DuQHUUnpoQym8OQvDgOUBlsJn+4Y8d0lpBYp/J/i6eRj9kgGUwPv6rjbxjEsP6wcme/q6QAbQC2ZzGbDT+4pCzTv"
-        "f/F05vf6yfnWBRokrwAw4Woo5x9A2H4T+P+G1bYsYBaFQXrYhAQ5I2r3jPMRxivIcyv+75TZjtdy5qEyptKz1ugFI7IYX00g4h/qBTjVyOC2"
-        "55v6Lt/N3yMF+tD/fyk9B/l48QfxqxK10xgdyRupE3gG1AZ/GiLenrwE/2kWA+5A7pUV5RImM0/hzOPF4BrXUw3+7PIGsi4Q2AQPqORqICDo"
-        "IMZR2iPp3L1PFH7U+z3+B1LFiE2hSZ2hYPJOxrCqkquQp5zxcto1jkWRAYDFdn12igO+53Y3/grT7IXc4OSarsbe8OHeMj4uNhQiFCbCA+hT"
-        "0NQX7jepAPIFVa5cSmVYBe6rq8jtefWwP3U6OSsWJp/4aBaZ3Xjq/3/Y/G0AafJw5ujzIvlJI0cSwwX8B6cLsAJuEMKSyANeAWEGghVd7gXY"
-        "OOLm8pjk6fM0/sT1xvsc6jfsgAg8E/D+GeR/GLD/5fjD+8j5mPhN7O3e5N4/73UTqxIJBRv8NeXXwJhZTrMSw1bhsI10wD8el/fONcTF8fIv"
-        "5podJCY7LOa7OMJLx3ebauK6z7/+Y+0RkRrTdutePAI9bUcW0/m86D9FFdL+uhjqG7w4r8GJJlVh/3/pD00IZzBwtmKvVkAeYXwBKQKeK5jF"
-        "K24sfXs+Nv/T/QQ6EFCRLyzzMSgAL/L/RVhITUwRuzGUVplfiN1/e1QrYBY9MXo1Kg88DXgUifyIDw7yiiqxIJoNeCH/f74R2A2SAn0fy+nn"
-        "AuULqCKfE+oSPQdi7j8aNRg094oGtf+yAYbcpRGy/zUfuillN0Ii7AVP96v1TvON7jPeT/ZO32QzWAauO7XgWC7zO5H5mzITLrgm2w5uB/9/"
-        "UtbnIZL7PfT+9Ef+JAznB6MVPROM+Q4+1ddfCMBeFuD4BdYD2QjqLWkTkRkc7brynfso/zchpvwrG7kXVwOLArQBix0mzwUiHiGFBO0F8gA9"
-        "FAseQg5HLojtofRR/bb7hITv+v9/3THZ+9v47/ixqUD5gkhJTvX0c+neDAXxPBtVJzj+N/ORv9/0x+Ew/6QFZBGq0ikCjyw8D5D8qv4/Akv9"
-        "oQyVDm0RlPTs+kz/h/UHGwIYoA8V9HryNvcoAE0GgA/SA24RVBCTCVj9QhC8CMsL0Q2kD9MBXcRiV5MgifSJfnAeyhfl5yA8l9uIuC3pSOx5"
-        "0pIq/39SNWzC2RoQslutUM9OPqDFZwlj3R3k025FQlJCcyA1FldprSpX2h7mACUOlc6fkcme5zAI+QHiHREpIyvJD9Xx/gZh1o/h7vqQCF4s"
-        "Uu2+BhjcvKq68efsShJeQwTLmulasoz2rtoP1fwbR7+w6uf1FgfQ0OsIrKr+9h4AXdXB6Jvs/3807Y3/DP2ECx71UemdL3NMl/hNAyQTeiOO"
-        "2esEKCs1QJABAgI7AybihwBpDjj/2iOUI9ILmNqqDsfzwAWkCa0LjRDP2Qsu4B/eAzHnlea+/Z34Ubyh5Kv89RkZ1l+pHMHfpf/CQ6sL+1jn"
-        "AYCyE3ME+QLa+A34uBJKB4H+Agh5+lXxXtZpJecOUyg10ZvsRPQkBkXc8QWyC8MCUQPt/9MDK9Qn7kbmpxXUGFcFcfzJ4coYsvICznIfEBqp"
-        "BtzvpzaO+a3QCASr8zoD5O34UNcDsP4U4z0eIQhy1iYq5PkD4CHk/gQ2Gxvm/3/GTpsJwhPV7jIlgQM+380K/+qO+34WbAoTbaDxVAeeAdcJ"
-        "2wr3CvIM/RKm+tX9lAhZ9ufn3erp8PIJM/03+OsPyB0k6D7R8/kS9vYG4vGEDAn7jfxuBRcA4gTfGIGWMvwyCyvOXRDL7OIrCNdK3vk+3iYs"
-        "BlMAX+RQClQrPAkV7Tkh1A1pDEvulgmJ4gj5yAO9Df9/09AE5YjYCg7fEasHrQDU628MHgtK6WkO8ufP9untPPLx8iXdZRgxBMYJrP7wDbYR"
-        "PexXAOv51AYuHWg0PTTb9jO6GBja4f9/wvjWPJ0XKaJcEKMk1et+5Uck3WbblhqqkOTGHz8cNQuXKgIB+Pi1De0FeBeOQsMBPx0v+vD0IvoJ"
-        "AVso2+Hp7WU5nSKIDtITPhdBG933me+pArQLuPIJIcZN2+pmzVQLWfjq+64SW/aBERz8NvZv/fb11NDDI17htEFI6Grlbfmoo776cBH/21D4"
-        "DuXK5AEVSSoiDKUPLzjW7UA96Kik9MfkRxGd02ES/Po69KEvJx+rKX76jd0W+78hq0rxzxnPhP9r4nYZw+HxuU32kPIqEHHf/39bMsYDeQzI"
-        "D78fLOXaxYQSrD0WBk0FvB5rOQGAKwqLK0nPrfg9D7hC8b2LDZdZY1mUAGwk8/C14vE66StgCyTsJgj3+JrysPYsDxL1sgh3EMb2i+2+9UoK"
-        "Xf8Y/Xj1vQPDD5fzHvAk6qzzSQEz5+H5U/Xm+Cb2Fv4C/xcHoAVhGwAgnx6VBdX26QIOAF8LvP8/AWgxGdDw798TPuDp9lIadSh61fgaDz0l"
-        "Rbn25sf/f5UnDwrrKMPXtfAN46THA7Zb+O0kYtLt9la33tDnDYIQhA8vuPvyo/tyBS8wrM14z5Xt/u0nUrIllQLtvqO9G+3W9FYWkeup2Y0d"
-        "nyBKGsD+neaE5/3qIh3EG84bztOgAcf+8AfmEwnzXeIDlq4b8dbqrY7TOhQ5KgGAQSVjIQoILPY1F2STodCgB+z+p/a2AczhDf0N/4LtZNoo"
-        "8/L+TBMf7l78HgN3/TYGNBXaAWTzd+yCAxX+k/jrBJEcRQTS48nJ5PM38EbatB5uD0EVUeua/SH58QvnnHMoqBIqWjKHwTN8EQGAvVBHtSL/"
-        "ScWkMrw7yL57UtAjKav09CAB9hGz6eISpAV2/h3mw0ay+ITxFgEpENkbxAaTN1cCcwE1D3Qaci5qDQMblAno/bQPd/hw9VLlvvYeD4r3cfE0"
-        "29zjt+hbW+wV9gO1C5c/GD7mG/oseEKArxMHtSyxIXEoE+rgXVW2pbXO98bXod/8UH6H8+1/1jnOJv2IEXLHvc4/9AGAway9xmT7ZBF8N/E0"
-        "bRsHALgYVyhhBc/cOD//Js4DZCMAmcPYwxNCZaxzQFjd0LvbCZOBs55cPziuHfnyrG/WLXINgKNZr0umvfYUeOMQeNnDNIz6vhAe9rpIugLw"
-        "vSH4+fpo0f9/TNpRrO4Xc868Enzfc/nbGOQWJPOM+f/lINd/Dbm6T8Ja1BHuFg0M8u3yFg0gqKOrobRrB3jElMti6O8VWiis04P1agOSENnA"
-        "lFuVbqP7yvS5AKn9XOZOKj8JDdQQNIzH+AQxG5HRiQCmOqpV5Pd/HHhw5UC5Cf9/+K3mCksHYvWTCCcOsfVJHW8CGQEX8DIeFw9J83r+SQJA"
-        "B5oRJ/fOEvEW2gkF69r5Bu3CAMwRBfrODz4VqweJApIMTRIr6BYXjRfOBrICjwBsDTT/Ov+gE+0KsgpCDBgRhRt9v0UJfv+4wA/mB9Z503gc"
-        "NttABkvF6IPZVIbzGNJ1Ag7lpQyYQ/cLoeQF4YNLZKMjC8wFUHJHE+72ePqhBqW7JcKTzC4usM42x97ar7M1agRI1zeHhQGAtMG0sav9CQP4"
-        "viTXccor4PnFato9vXWcqAlvA6zuxzbPvb/1DDHK5QQEeSdyLv/CMS5gaK1Etu85UrPH0BlC+fMKJxnLMv9/h+/WDWIP2Q+BCIHqCgSBACvx"
-        "gwM2EtbzlgIsCfkPxxkm+VMXQQLRDd4SOxOZEBgCbwIcAo/vRxNhHfATguts6dL4jQtYAAoMs+XM8vT0Mwp/y348pg7eAbgc/gjPGJbt5kA+"
-        "9MDhv+LMEir8ykhUxn3z+uZDSEHqTxxzHpvY5AdP3ej8qwPSDQGARg27+qsGiwZLFbrqlPN69cLj1ey0+8oM9+fu7/DzygAc/f0F5AO1DYX9"
-        "qwlIDVENGAvoBeLoTc059Qrntesw9bkVmrgf+1Iyh/GC/akDRRHnzvkEsjYMNVr9FgMNA7AFQQFq8lDFDzs17nbvAYDLKgX4utN8ZP8x7etT"
-        "Cz0GIQbdMoP8CyS2HSX+5uTN64z4Te6vTCU+4x/TwMXAvuenA9Q+sAfn527y9fIK/t37QuxjCnYP2ACZADwFGA5ZKPTa/38kEWbr21YI5+fz"
-        "kmC7SE118+FMWusnS+qJArgTZRTHFu0V6Bc8Gor3jQzdCNLf4QUJInkE3whQ8nEEhdMt78vtptRUBRICogM749Ii/hQGBjEEaQGpA9fgBhmR"
-        "JLEs0/LN7+ADp9tv/dQNXhgRDckReQUOyQ3atx2iTB14UP2k5I/VY+mk8av/T/GpAo6wRzwsFfNaE7cjtN5fevtBWgGAv/nVhSNGda2CDhLZ"
-        "0gZD06/PwgonA4nDRO2bDgb6L/1/3kzpRMcxyk3ihl1JSqAAkf5kRR5L1Td3KTQuKO6i4fvi9AF/P9Aj3iHJ3zANszfL8byoNhqk7rLjpvd8"
-        "Exn9LLodzSHsdNWxCf9/u/9b8k8RR+OpC68tIfwtQm4L1h3wN8oMQ5qM8kT2pfaTC1nwDhplEtcOac8L0+zhgurNChH2huRT/6gCdvlm8wMP"
-        "EwDw7OgQPRA4AQftN9Sz7nQPkxydHMYEPeD6JlQRBR//f8n4vAUZ8DgSEwhK6tzy9vjDBW0DEu5K5drvBQJAxEECLekoC4vz6g2w8KjtWRCJ"
-        "qz/xY/r5+ScQ0fbY/Gr/ovg1+Bb4UfgC+2AElwjGEEf0UvSV9T/23ATUAysLw/Bf8IP0a/yGDLL9Zu7d5irnavDSQJjpNSq1nV1sjR16Bv9/"
-        "3PhB9TIpzxTHCP0jmdOgsXwK/Co6ZHjxGjYY/PHxIhI5CFTmUOhN9Tj4ydoM7yT38vOlEGYbXRDNANgwwSwyFZIOhf9dB87zpAGiBHD5AQZP"
-        "+0veQtv3+6n8TwKnIjoV0g0YHgMMRAgO+gsWxYOa+3x4zPu5+UsCXQwOp88MC2UYZ2b0Lu0xJYcXMBeXCzDsOiNJt6D29S7nAlgRjxbk4Qco"
-        "/39VE7L/6/cHK6z6vRicCcnq5+O65ZPo5PuE+ZX3DuogPto2dhRW+LXCQOXCA+j8I/3D+l/9LwPC7OPrQPNR9db30lg9paASBgLkGnUHbyL/"
-        "f8LgHQ0BdGY9Mg7d5vFPR+oFzWzXZdux5Cn9LRls9gkKSiZ6C4UC7x66AyspaBcqCsweNCE1Fd0SGAfgLaM5eyGp9x8LxQYy3JzsiOvRE2P3"
-        "ovZR61/w8+AW4NX+PTRR9ZXCQKtjSFlAdiu0JW9TLAE90NoCfv9HLN8kJCFSLxcP9A026/9/p6wQCLcbayNZCZUD3AkTEHkH0hGkGFcdrfRU"
-        "/qIryeN4/Wr91v5I+BII/BKl/6kBBgApC9Dvgwt+C4whyQOX/XgaeQSDDpcn3xP3/Er/9wQB6iH5ZCKkAx4JahHKEHU8/39B20YEu+TL5Pp8"
-        "fiuuT11STiBy/uoFvUFWdHMGHAl+CWkVTCTYDp8OOBQX+wPKzPkzFS74sT63/sX+xA6m7hXaOwkX4w/0ng2DJcAZRfLk6or33hPF/vf3sf5a"
-        "+2MeqfX8MNXuK+765Wrfff9/BTEsQgqnDTsqLjgBgITg/QPWQkypB8i4L+WpQPGnEK03SNlS8ZGfNuHl7uU/Z9iR8lg+LvTP3dUSgx7UytRR"
-        "AtGXEQ7YmQF588vGy9uS/A/VX+R/HiQVbwdq5nL7ZBdRyazqTvSkB9nPuPeuFjbV9dI91rvS8dM/7eUmbA5l10/hu+52DQT9APzkCLQA7QEp"
-        "FzEJxPgm+twHnRhA8V4FMxjr8T/6zgATAOLy7S7N9p3+O/4hCg4LugJ29/9/ZwCF/DMFZvaE/En+LhD8BSsHNwdKCKXzKf/v//YFAwI3BRIB"
-        "ePoK//XsX+j2A8b6hfmu+XISTAd7+s/dleBS9V44Jw95L2+HPFoBMoUMI2InEb0IhxDp9uBAVNu3cDAEgbT+ozOfiuCj2WXR4qRr1SvEX87z"
-        "sS0cOurZ01jH95Vo/P9/sPK1xXaYTUpcQ9fymh+PqGrFqOPeAZAt4btReiDcWOyq2u7R9IaFvFQpOTW5wyaiK6v+qeDBnOjsLCYRnnbs31wV"
-        "82U683Y2jTq6X6w3WxH/f/cAcwHb5Eu8BfSmRHYLePBvDvj1kTR1SGeOvQdpzhH61+x/740I8RKo+5EA5Q4qyFnHZ9q7HIJkBymj9A4CjQej"
-        "9e8S6dnoHEU440OUSZcTZi0O1hIABR5LBCAKBvXILSnpos/s2wGAV+Zd90sFLdR0CVMGfSEd51LhnxaHGgYQQBg57AcPMuuh79TzlxX3Rdnk"
-        "reIB/z7UQuPN+L75iAHr4/v+dC1Hbr7rs+yy9UrldjyuBQTS8Lj0tJncH+fBGDyjWJbUIFAqihLv80oigwnN1jG/1bxx4ekkhOxo8a3UOeVi"
-        "91fz2hkV6of8egC3B8L2pvjt8LxT4Asu8djDNvEBgOXuy/EQ/DvsrvbKAgz15Jqb+P//bAT89IH1J/ho+OT6bADgAUEEd/Yk96EE1hLlCWoI"
-        "GgNN+D4BYvc46Kr+tf6iAfbxGRZfG8oILf5k/sgATc5+dxb0JL+s1979JrnrkBA6B78BgBeS9gQIpUczSw4p+XPtvt0z30zyQhDw+rMOVPQK"
-        "GZcBOPkVjiwMPBp+DHT/ffNIANLw2gfN8bX6XCli+wTfXfMQ9pf1YOLlF0kPI+Mu9MUOeRSmAi/2yOuNDUTbm7ZODEQMc/fjCMcu6vT6QIkZ"
-        "pfSVLDv6AhCTNlgZkyyL7QQWokqZCADjzMpc4gGAAy6h7XHqS/DK9QrtRfl+7dHj/giRDcgIH+4V7Nf5UQMBGC/xH/kZ99TuBPLy55LjKADg"
-        "ASMLwesND5Tnrt7R/0QEDAdn7KPw8e+u9h8BN//ZDUikakmHB+EzlSD5+h36AYDJPsnhzaahwiPlJwFm2Z/5HNuM1usHuv5IAzUMfPCq/DT6"
-        "PfPhC1j+tffiAUoLlvSF/3wG6fzs8H0Idv8qADAIXwHQAaTfyvzD/dUUtxBO+8QPuwsm8NviSO/u+D0SQyFyB87YCfC89DgLBrLPMPgE7hOP"
-        "/ukBPOmhqi8eevC0vjnFEQa8zdAX59YbD/ZH0My94QGABx35Dc0UfQwAHTUike2laqT3nvWL6hnusQIFAhT33eKrGIkVP/tF/r4G1vth7RAl"
-        "8i2hCVQH6/VfLDw1fwZOBV318ggpxc3nNw99QlxCPhCsFVdRKQOt2Nn4VgfBOAMohj4SIhoL6wDZC/9/4sZ27rf/k/ZGBI77nfga/wALywPW"
-        "BV0Bvw4xAnqJeAwO/ZH6YQJnBtoaXhRJ56sDqwAg/nkD8gf2BNIe/QZjDjIGFATqAyAe9ipX9Ub4A/3q/ETp6BItKFgP1AiYBQ3uj3XA/Dff"
-        "o+MtAJIi0eccT9MbKth5z+4CQzc3AmEKCgdn48b7cWb+NIYE+iY09d0ccSxzywGAtalM/qsE+v7/gP/8/uXZ6UnoUOfs6J70sQZzFLkHivYA"
-        "+vD7bABE/F7ySBVKFQYHwAbOCIwLoN0j9eYX2+0n8J77StywPgMDoFHT6t8KejxR2oYwFyp2HOAL9Qj/f9vJ2ADz8tE6Sqm8NHo6TwhXDDfq"
-        "iwUHAh26GX+alLMeRQVCB8V/5gvSAAT/OQj9+5f8BAJYBmP/ZPuc5tfrnOs4+tEEgM9W+HwU19nZ2SzzywsQA4oKrxDoAeABFgemK/uHe+Za"
-        "nEvy9gk0xVhBBq+EzGz8RAbTGwHnAYAmMNEHIena3eDivtnx8uvOz/if7IHlJQgZA43UNA+MAb34zAiLEH/tgfOqAVP10dv26133pStwB/T8"
-        "XyPDAgr94hs4IIUwvxba/i4HOPuvDk3hlOWz77ASQwddBZLNGAgx/S4IkCrs9efP3so6BPvloqsm2McBAYB6VtgGeyCJ6Ejz3vGHy2gBswpZ"
-        "7Dbp2PWOKr74c/UKC1UJuARg+hr65fim7pn/LOmM8fH4awmr6Zb+2AMA19Lan+6nAEMOygyWFnDGHc806z/2Xx+qCoDNAtq93+L/2/b/f6r2"
-        "M65zJ+f18PUL5GhVagJzwMPaXP/e2nY4+/zv58z0eAOp8jME6hX41LYls+M9DV0KoeXGAjMKVwN1DXvoyQL9/6oD6QYkDbEMxxDUAArjIeJN"
-        "/QCxKr3l63rvvTQSBBDvXOgT+c4Dv/hAA/Lsr/JQBf7++Qkn/DwrVRIFfbdZav/KXTkJfhCEWKBbYFe78Ns5kHAd19Ew5VVbQ2pMZVDYFbIK"
-        "rQtBEcv8++AU1Ic8DAENEJgXsNBV7vswaigAAFgo/SUKHfACQvEnEzgYM+249Yv9A/bY3089wVVcGSAVHRcVB7Qe7zH/f3YNTwlTE/9/jAgf"
-        "8IqP/fM98CIlbH4F+2sv3Ca8NaLzEEhW9vIGDwuhB7X1EQEP/ir0pfN5+ufeeAMq+hwDlwq97jz9aP5GCN3ybwLZApz7qgBRB48C8+jW6Qn6"
-        "d/j1/E4DUvxY87wIFgXc+W4FqAWkBvvu6/ox9L789/y4+dEC/B4V72sCAYBGxbv8LwpaUO0kEcmr4RfgCfIMuvtWWupqruLoWut8PVspRzfS"
-        "H6AQg9mC4J9mqfZ5/lswYwwtB9bpwtuy3unFHtx05RDsZihpNqvQGM1RM1P99QBNLKsyudrOv4fQ5b8Svhr1oxLzJ4/iepQ7x2fU1RzUIVoA"
-        "pd4v+jYPQdsZ+Dr+FdcCF9z2NiBm2sIFpulTFnkUlhDMFDQGi/7q8nv6ZAV1A9rwGeoh/0oL2vph/zX+cf+h2M8coA/c/QYPlQ/eBrLXtuY5"
-        "58L/gAGjArL7uNgq5l3p2PdL6JLoOPXv1SD+BqABgAA4mTlgGIffJBGX68QZSpkrAUr+lb2DDfEAl+u07OYBax13zn/toTaTJI0COxAz3D4q"
-        "zgMdPL/aqhb/f3T0SThi7kULPwwU9a4DyBDu+3vpwt6a3jT3+AEIwLLM7umA+J73QQZ9CPAqXBxTBO3jS+do+wP5su+oCHcjffFB8iQFg+oB"
-        "gJETQT9PAi4mrKGM2L+8xpBvBBf8lgzDpp+1GBisGswJc/RKA2cEdQ/KC20g6PDgDHYC8vI27EEMVfxXFMsBdvEu/9IGZAIqByfzhhDBCoLx"
-        "SPfsFBoIevtP9iAJAemE88cEBARjAXcIoRts9lILZwAwAdAA8P/r5cVEoBw+zv9/HQB+7Tv7YjmH85/A4bRqBCffkgTw6YD9GAbD09QT0e/F"
-        "3NYAKt8HBdT8gtXcCl7R2vIoE5EBiQhT9eDzXAf2Eg8DSAagDXQARg+E8MjtQQUWBowDxwDQOqAIygWx5+vlT/1E/V8DywxhEI0AfAe/CvNK"
-        "LLHRBlOtuP6+B5jvK2Zj1+nqNSi9GEEITSk3pklXEy4pLyzWizX+rl7SnhK/yT8IaODB29B/Mjju1O3s8uz/f5QF/+309LENpfyM/OzxLw0R"
-        "BP8IQwh35D7kO+VvAJrxri2AK07UvdQE3o0Nfvl2FP0gZ+th63jmdpvHXgrxYQcPsUPyg98BgIw6beoXukSs5Qn9kHFrRhKDMfQH1tzv6ynP"
-        "MfcQIIf/+gx9HcnHfSaxJCT/svGdEM8m0ACD9TTwJ+sVHmsb0wrDDDf82f51C4oEXgM5CV/7Ddao5NftREc+Ss0aBAZiB7v8YQSi4EnkGPA8"
-        "BP9/gMaXDLEfkr0BEB6cMilwGzCvo+cjzqS2NWyf213WyvJh+isBPRStDAEB2iV2AiAEJfVZ8yUARAZkCYYGwACiyIT3lA4nBhoGjAB/CijJ"
-        "J/yLGNsS3QM6BDcD8Mg35cwCr/J+CYAfcw+SzEY25iUdCUvH4NGO/avqjxjqEBYz/39G6xUD2tCy+qsqL+M5/MD/LMndVoso2A7ABVsFfQId"
-        "/jH1kxgrGr8RPejc7oLt3AE1ICwgSPi6400Jmf4E5f/Z1PwMDDIBrBIK+iXlj/POEmj9aw2IB7sGRB7ZCozvot7mDGEGTN+B7jXZZ/f4EMMS"
-        "jx9c5RwEJumCO0DyP/JCILfjygODAiUSCfOuABPu+PyU+S0DaOEBgNMIniPI/YIBKACQD3/65v+I5JkS3fyFAM3//fKn5ZH2RRCb+J75Dvou"
-        "8YL9XPly7yD67voZ/PnrmBfB/Rn2OwCn/3f+Re81+FwGGhXz67jsk/UsHg4H6wsBgCI24wLL1XEwjQV226zGFswQAezq2sk+8FXvngNSC0L9"
-        "oBjGLHcZtxlJ3LLftCDZGxDksqtntkC1NhuRAB7fJ+Nc69rdyuF1wdUC1Lj6wVvZcCiBLvPZKQXvC4fz4+1GE0YQDtC/+oflLcyW2kIcvhyU"
-        "yucZgejCFFSPbfFH8rC/FxDq8K7fMNRcrZb/dYLCN/9/ABJy4E73B+jj5g7f8FUqxQ8LqujmIxBWrjduDwv6avfPUAIP2+5V/85GZR9cIJIR"
-        "fxobvUXQSeLo2r/S8PRkAYsZataf2G2Ia5O8wkoA/iQ47/GrZSlYMYkXjxad0wD5rUy2PODtBRY3EeTOTB+GOEtI4e37RJXIQzTmDpr8vwcR"
-        "47LzbQfQmyi3aacYBmUclbf/f7ni1gjwCIK3me3n0TANtmjMB9IHcAk04sHOJeejArP2LPKCAKriXV4kJY7/sK0/rqDfF9ZVDmwcCzgBTWBN"
-        "8ifSPZ9D8OjY+ZrLQ+ddU5MscRFzRg0nk0Uz698e/38y2cLdpu8COrjt+fy9+Mb6mfpBFzL6sero+abxj+/A+/b/P/3I40HjEdrQ9uIFXhJq"
-        "+6v0oPbg+6sE7MSByDrgp9vF2lPTP8EXC5AGaxDD7p0cavZWy+yrGqyd5cXO7Lcg9YBu8t2WBc7/hsY03X7w7CRxI+IB8FUBgNgEQeskunDj"
-        "TbZluOfDytgY6xwK7NHqt9iuESBGAJD4/O4JpiL5VvapCU8We+xp5/Ls1v8qQUEtchBB91H4/vT8B2YPeycVE8wbgx87ATYKAv6xJFETW/yl"
-        "/bf4AYB74WQkclyT3x0+2+NJiZIHdKyCzkvrhQx7/T6x46f8y/sMXvykFJr9Jw/rJMcDZCOpIq/juw5DDc/jVyZK3EoTt0L2AAP67tWb+I71"
-        "rwAfBmgdxBNLEqUJMv+D/6M3ZQFuF0kySgKpEakBbwam3LwR3/5OAIv+cgySv4b0TwL/f0mdQg38GrGmfAw3ASsT+gz1As3DAXmSAp7aluNp"
-        "+yoDA/sK/Cvo4f0A41vuRwRPCOQTffWNArz5UwLADCf8YAIN+OkFyAWH/MEJmPBOBUkFefb894f+Cg17CxkiAyGyAWQCv/zd/2UM3xgEI/7+"
-        "IgR7+6AAAAAAAAAAjJcXPAQ2qb5dmcI90VNMPTVQAj0Rzqc76uN1PsC297uHybU9RVA6PHFrob2uLC098oOqO+/jBb0QqGk9cwvTPIVziz1T"
-        "KRs+Vj46vVCcxTxS8Oo9CiaOvtGjlryiW2Y95SAyvuyl2T135aI8wtk0Pg/8eL26D8m9FeW0OvmHDj06dIi9pX4VvdcVsbzLQbS8HeADvpaF"
-        "7r0Nn509X6n1vdfUVT1SPmc74iKiPUTtOL5YEji9gS4FPNFw+T1Qcg0+KE7gPSqPwby2dcG8wfM9PdcZqz1h1L28kGsovpo2y70MvYo9ZhI+"
-        "uhI2qD3yIOY94QwpvkbKkDzTbqI7MCQLvcDplrpaF+O915yVvOblH75yc4o9OrAXvgtxnT3vHru9tOK8vK65Lz5Rp5c95g7APUDmzb1OzFK8"
-        "cJWEPb8D+LyYYyi+RYQ5vlRsqz2l87O8pmq7vHR5373kj+270M3tvGP8mTzk/CY+f85DPc6xRj2vgjC8k3nAPbe9Br7Hjau+vkjJPYADHb7G"
-        "oOm9WDniPGxVrj0Ly8g6Jsc1PrkzjL1plak9YvuPPbgGmb3I09O88PMZPqc+4DxXyR09xRA0PYe5Gb6VSz69rffAPcyLTL4vROS7EwBHvrLl"
-        "6TuABRY9nrfNPDBRfT2QNQs+YYKSvfcJqT0YVyE9Yp67PQ4wjr1K3sU9MPVbPOtnVjtaVos9bWTbvfckubwwpLa8xssLvVwShj0sB4S9EpFF"
-        "vUqKjbyTQ4W7MNBAPRCcI72E+oa96bcxPuM5671GpVq+4LU2vqlBub2r7fu83kmJvcCIZT0win68PD0zvV74hj3Z6ou902lmPbYeEz1zX+U7"
-        "CHGvPKAAAAAAAAAALEa4Nmb2MTct8eI2bEz7Nh7M/DaDN8g2BsIHNzHY9jY9ReU2xAaRNijl0Tb6GDQ3j+fYNjAZwzb7wwE39qXpNkMUATeQ"
-        "VCY3k5HBNu4g1TZr5vA24IjJNk7Bjjbpdpo2g2kHN06arjYA0Y82IoHTNtPEwDY0l9o2KGi9Nj4wyjZrKb42M3sfNwMerTZxgYI2oCkLN4e5"
-        "/TYco442CfvZNgB2DDdJT882SyrNNtrs2jZYnKs2EjfvNkbrsDbXlDI376EINwn6Uzc6MA43/BkJN59wujbFSLw2rnbANlXJATc+1OU27f7I"
-        "NphI0TZBK+Y2oB4JN0VXsDa8tqA26EWJNitAFDftFdA2eKSyNgiLCzeTKaI2HO0INwPaADdFGOY2FBK5NtKfkzbcWcw2+fatNrE6uDbK0Lk2"
-        "ocSqNvMapzYmq9c2sIIZN27qhTbZ71s32pGsNvi9+DYpBMg2hQLjNvcN3za3m8c2ZFDGNldMzza8ces2pLbKNkWq5jZa/A83zQj+NsTX3jaG"
-        "s/A2rAfrNt4VuTZ4Erc2BVjqNvmnDzfatbA2hmXbNh9i2zZfKqo2CafmNr0irTY47ug2bN81Nycw6jZcs5M28MX0NjbR4TYjWYM2q3TdNkCz"
-        "njY3Wb02JU2VNvgbCje6TwQ3L+7XNkn01jaNFnk2yVoENxPb2zY2jrw2P4G+NmGwvDYYXMY2zu8CN7G7pDZKbPs2inCbNk1J4DZgxto2JiAB"
-        "N12txTbIvPc2Bp29NlDfUzdEkJQ2lJ++Nh/unzZ3lhA3+hvKNke68zbnPNU2wB69Nh0GqDZ1Fcg2C/bFNkyHyTYHnyw3KO/INg4vnzYCIDY3"
-        "V0OyNgBQAAAAAAAAHAxS02sQU9QkxFT+oepdFcTlPkqy+93vWwgPClkR5uvzqvpSfPih4cPUFxOjNNsWv+8R5ZcW7pEWHYUQ/gZHzSoUkdtU"
-        "Zeo8quQ1UGAoJQcS80sgB+Tyt1LwNBh2wPNNiTw+878wUuir+2PpbwNM1R/j46Yq2gCmP7nAtsbYvvJrYfPyuCOhA5kAzgPRvh9NZbv+8fAV"
-        "ETXkMKwdCjFa/BztmPQLDiXaTizSxNfmg/BO/aAdNrcTyl/dmhwuD7PuHfxaLMPvK190AZpMF+8MIS31gvJZ9sPjqtcEOAGAyPNfF7IwHLnn"
-        "SRvmQwXGPpUcehEf4x7XwQcz7Ja1lLrC+73vfAAL+54Ku/sK90OkovUK6TIKHPfo/JX9V9wAACIDSe4BgG0Y0ebm+Lz+ndq5vsMGev9ACgLm"
-        "MgLSV73VXvEq++gHF6KPF+Dl190KDZEaBAJS4FUBEv2wBEsDF+W7+CwkHukEvYPxWFTv+ksb7u0f/EkDB9HHFpO6t+IL60xT9SFM/JTNUCTZ"
-        "/6/regvBKUX+d9V3+t0A6/Ok4SbOLVpMvrBKmMW7+4QwmOf6387z5swCKUHnASFvCrrfJxOawNw/UOgVIw/1K+xkBAnWyhVq+Dkkjyr1AD/Z"
-        "4wxRLkLHyf600K78jv+zLw+mvJx+5aHkrfVL7WP82v+RCoYSeOb9CewANwiMHErtsdZePlMPRP7/Ny3pkvVvC1ww3eFHzR5K4/zBxpvrL+vM"
-        "I27tku0TOqU6Ngr567H72QZ4FM0KSN568uYX32F5734c2ebg2JQJ/Uh38//jRh721rIreQMUyhkoizTc190Vn7waEYAF3hKJvjEC4vMrLO0i"
-        "EDoG46bz9gl4JmzjawEDIZz+agW5NtXOLPQqJHv/ven/KJALgfalygMqJCEbOyEYQQROFmME7/UnBcrh9F/uEq/uJ/P5CCvkxkDIC1kOQ3pm"
-        "NCNaL+OsD9zyNPngHb4NVfrY0dn2JhaqqX4ZdSD+C0Uv7if8487qAuXNHYreBiCR/f9//PAqEJPvzQucHokO+R3cFG36HCS+2e7huANgSqK2"
-        "DRuGEEYDh89lGCTUP+fu/J4mvP9tK5fJlejf9LLt2xR51yf7AeYsH1bk/gGH5JLzwdhZ+wcuRQvb3i8NxwsAWacxYfwb8qrmd/PD4hntxPxV"
-        "zI0sJg7lCv8R+i7aI1suAYBh61fhvglvDDzhbEOC9KnwgSgj6ortNjbDGRkd79yH9BwGABEm73QDtSJV3/QZeR2e05btQ+4UKbvgE0IBBVz3"
-        "RQPr60JaA9s2Ltm2Zwln/7IDUwGiE3bPtOoozpfrfgl69I38mtoB/G4zzTFd2APlkTHX5YogeAeH1nEtCMmnIZEVeviaEu/hDDngPPdHcw0N"
-        "JhPXlvV68lP6gwGwNTL0vfqPuUcGQBj//en+LhaMAvzhhj31Jv9/SazE7AT+VCX2HUoPRzrYxnQmXk/mFH0eEioE8DAliAiMKLroUiKh0TQj"
-        "KgqFCkkf2KxP2V/eGQOwDyEVwwySzP79AN71Crq4O8y2GFTcjCeST/kNyi7g3YgA5wiNDecw3uXFIRMK058oA7Lgggyt4zOcifS0BD/5EzhJ"
-        "7pD71tHp09cx8e5uFwTiw/u+BBH/FRF1xyUx/ekX87cGHBnX7gMDGQnAFcANNvqpOacw4uXbGccBww9AFFcYdCnB+4AH4tPMFq0tM/t4HUvq"
-        "Kwnb2xxGewyBLZLsBMyU69Sz/QKrFRUbGxIe+XME9eof7uzReewF68gSoyIE69bycQbi9HcTvbdN6S4CXdf5L1gIXvpTQmvV4cXWA28jIuGb"
-        "BzYerOETGJvsFvhT/DM0tZ7Iq+7YRE768pwFsx4mRs8SP/Va614OFPJgDRzJlRIJ+DgZQtOxD1LevB/m+7rwkb2twd3dDMgy+VvhgwAh930p"
-        "F+nt76EdARlp3q3kDiI84N8ofPqc/DQBnwJd4zMNQeWtzYkB1PwL+isel9S6CB3nGyTI8MXcTvQ+JngG/Sb/f9q1dtn+5ZzZhDai85ME2QXf"
-        "Ayoj4u/TJHNKQvi03JcSRvV8Gs+4/3+AGmrc+q7x5xfuGBYsDY4Y4uvf3pHy8fNbABrnmTg4BJf7ftzLF07ZqOrOA8/D3QeGLhjxmg9M/eXo"
-        "nwwtNPY9ZRUCHpQY2NLy/I8qmDpxgz/ljtBT+iXAc7Kf73f8hSiDG9waSBkr6cHVlxFEygj4yf27H4k3keDS91fY8OCx703hCuL2QVcNLd9g"
-        "JGvemfNd+O0zav74HWr/ZFyvDb/wqeR9/swEbQ/6348Qbdeh7OFVVwG8DAHWrSgtwqsNRR8SApH+rttw8LDh7xSEGyG+Ezz/BIoEQSdm6fHu"
-        "Tehc/mv9i/G/9mQI2Bqa6dXmmvK0Lh4uRQBpDTQYXFAsnIe1vftRDQAiiq6EJ9Df0PQDFHcnHe2nyYLhvPzZHH/v5tFN21z53u2KBpTTR/Le"
-        "1JbQf8Q19iEAxfyFMVEecOe/IOkKawx7+UnT3RDmCKjP7MRuAJ/6G/U89I/3oRP+Jlr0dOGrDbYFkOE2EWQQcgQiDa4MFvytJi7gow3m+TYD"
-        "www7IJQMsx1LELsHVjHzBOy6U7zoIxXgZu0mE/o6iOv56+azn/W5Aju/lfhCNmT3t7iL2Z3v5AFo9p23ZrS+w+L3my3C9n35K/nL/yHmWj4u"
-        "+/bR4/eHEP9/vtduHALgU+74CZTzKMnq2lLjsvOwCqUdejq4xiEPhfzS7w/TOAJcc/rrgwL5DNv1oOVGEGjrnM9MsVfgvwx5Em8V1eNGMBUb"
-        "/eIL/Q8k7+I4DSQTTBa8DkQeBgwDF9HGcBkJvbPcHNrt70YHP+0q9ODWIxDT+6NIyv9r/NDugfV0zZ35WxmzKT7sfdHSCn8NzOIn8cLxcfF7"
-        "2m7UWdBe1YD9SwBoz2YymPvm7L0dkBbv+rvbdQ0YAEjpAzJtHeIh5BHsOwGA8gMUAowUndtW8ebo2eQw/O4BRfYZyvjk4eKZLqokJfj7Aai0"
-        "ggtjFfndWSEYJmfaZfAEOZEFD+wp9fgPt/3I+LP7SfVBBAcpDBbqHIo6pPG5HiUCV/6H1z4AEPCAGeLgMdwU3wHqETFUCDfXaxZpzorkz9SS"
-        "wHKtwXbK4sGpo6CG8ckK0sq8zhMwuPoM81Seqb5bxrYOgiFV2MYWnP7AGEAu7vgLMlM245NQylZB3jvbUqQbAYBLM2syIibbDI4CUc7Q//5L"
-        "JeglywgcHRxZv+XFli9b4wkZh82vMJUBEfDX22jkjaVZR7EAiwJ7t7LMVytmtpoqJlah29TcoVAXFYMDFCnCGn35N92B0uf1zSvrMA/MrhIP"
-        "9jr3LeRQPqvYsxhd1DrkCQl+4T8qc/oLNEr85Po614pVxnNDI2XWwb1wQFY+1Cl228Lk7vKO5IX8fdAgAY4Hu/YqGSkXPhZQrhfraRl/5m3Y"
-        "GhiQ1EX9jx5KZi8Q3DaXJl72UfIH1x8chxMEBZ4S8+1pATcFNOMk5VH34/GnALv1N+hh+P42HuUzCL4OBfODva3Q6P/o97PZVBkict0ueQ7L"
-        "S5T79dRk9EYOSRMUGqcvgQAx1zcHhONsWJjooQn+/evd11MkY6XgsxcGD0Qu0/m2/sA6O9My+JfbwteHqZHpNQxt254LPySn+6Acmxlp6q0j"
-        "5CNVGIXScwxuVr3sSy1jF1IbnsIdJC763kPfDvTxdvSOE4UMGhvFMQGA/61Uy1kLeh1a/RT710c95UIM3NDBr0Yo7+zW7V4BR06M5wDyUfbx"
-        "FH0LHxo+Ddz/hu+988oaoBQ47/7msQ5gFqXqwwP+6VbkdPPZLq3jjbe3Cgr3Qfwk/8nyvRFJM6wc7RDR/bHLrAzOAkTR2+zu+GkGowie+TsA"
-        "xf74CIn3Nd0u/cfoRvGg+QP5avYICNv98PuKJwYFIOTE8GIGF9S5BO4Uuv1f/PT5RhvYHM7mjPfMBSUQGhmLAJ7vCuoQEbH8MCT8/UgEkupx"
-        "4wQSmgnT+SzwuPhJDbHytvxf8sH3ssmoCw1t7QkCG2wm5h3tC8TfBQVr/woKJO4XALzqICFb4v9/NOjh8TPfHRJQAQ/9pPns67sKXAhBAIge"
-        "exCB+97peQUJ8ibTaABpJXb4IANvJc/gAgLh4ADdRRtHFMbyfebnNHo05PBX6S0c1rns6oUhHvtT8JTkVtKH7b7XGPHMEjIRSfefB/IUzGYM"
-        "EcouWBtAI/4lTQd9Y+YP6/JdK7z/d8p/8djq9UNz9v/jwvq8OsgOa/eWE3Dx1y8kqLgbDuXr5bUAbfk5+lT4ShCCKdD5L+cx3yX4wdYtHg7w"
-        "/AkX4J3WKA60p17u5lR/++wMnQdBCTXzdRJZ6wGA+OfizPrabACv/wQC5Nea1OGwJTh4uMz0PLktySsRF+LOAkioxBCl6mAWkbV38VP5pw1H"
-        "Hk8HZN8WD6ARUQRa3rQMPx7w+UcjPR1D9mbtGObDBBVYxB8QH8QhWEjNBGEFJfngmTv7+zJx4XxDvfM10K/5GF5P7LUMAYjKAO8fffCEyqTv"
-        "jtrezGAbDWlw2T08Fky8/0H2Qyh0wcbzbwRPFe/FwBAk7qrchEWHJuo6pcJcCcm0u8Lh0Eys3e2P7TksXRthC4rBATwQ1ekF6gRQ3LHf+BxP"
-        "PYr/4vCBA5CFFT/ZAVv2pjQ09F/Rijov4KLCM99L8aU2P/kZ3Dp1+6p2xF38hfYRQvsIWuslL2DLkTjoFZgUcpC93+4Uo+STuyTXkRM2z3v+"
-        "DAxF5Yi/qMJMAfcpKTZ8R3wo++c6znfXpSB43CAI/38hHR4efq1AFFH+xgiX/o0R2i1G9qIqDO8/KW4WORR3CrL2lwnE/KL04ART5Hz6sgGK"
-        "4IoPlRHWD/9/FO/lAu7hGQnrB375syPdA6fHUclUGrwKRjYQNnTJUfLSHachTv2NB3L7KfZM9LzRnjjD6ukKADHzB8Aifvf+6SLrYuLJCabM"
-        "NeRxBmXn7B0JHx/3RB8uZCIQgBYox9gehg/rBP4b+fwlRccbTPiT3sQLhQr16CQtXfbvDbYaPgu56toGywClJp0ciJy/8yHxiQ7319gaAyCA"
-        "CNXwcQqh830d2dItGNoIhhow8UwPR/N19ZHl79jIvmsNBwk9Crj0C+4V4eAPVO8iMXgOx9YxDMwF/tkzBazc+xxWC3UcLhUk7VTlufRxDhre"
-        "uwdC7rfE0Cg3OPgyB/5w9dP9Ctc9Lsb8ew+Mtqr3EA6Y4JQxetGx1LJAQwfoGtUY9yVrAHsHZiJm0yDR7Q/gDYjam/S4FEH+uCzm2061Wj3E"
-        "Cvn3Oh4v34bC2zlJ1FRepy6b5SnbiOyg/7T+FRwVL5ThZgmgkn77tAOz4xnsnV7t0lnpJjMIBJ77SSIF/8BX/RLBulLiENzKFt/q8sRj9B0F"
-        "DD4uFeX3JMGpAHfIncDE8YA0iCH4/+jIgfB1+ZP0189lOfULvyURG7UNPhML8kEGyg3QB7TjAYATCdvJVOEg/936E9TA/CkSKesp8NAKSWks"
-        "7MT+0AMO6psL3uzh/coDYfys5qkvBwVpBO8O7+839/v2QfUw6tIZ1v4J+UUrNAD26gGAou8q9YXcJgJ7G1rg2xjPAHrcTwO1yZnWsdc3/SSl"
-        "Vf8t6c3h5RWn+swaMCKHJFQ8xAC2FJzA393AA5HxUNXLDn0Cld/D+mX6RvE+KhsQ7hQqHLQK792WFwjgDgdMDnbtd/A7Atsd5OZ86l4UKvCn"
-        "xqTnwaRiCVkMAy7a4CQGO/OsMMcvwvcT+vn/hrN8CfARouwz5DIa1+re8bqkLe3n6RwL+Smx6Uv5zvUc9cXgedlBBCkSIyOIAm0fEyjq7CD7"
-        "iPydGDH1AO+IA1UBYwjE+Sb0/w0HClwZ+fl4D+sKZ/ucLPfvliXt/oXsGdig9EcDvgUQ7l78UPJNFTYJAYB7GkojlQznE3TreAV1A4Eyvszy"
-        "zbfkrq6T7/nr0OL0Dq/drRL7AjElWORQDEEPaf0t6fj8lBYG+K0HeROMJYYCXwZRFd77Xw+5MDMsTuWc5HVFHxex7KENQBBMAikL9Qjms1np"
-        "JAh97goQJPPjBOffO+DJ8KP4zw7C+BoN+wETGtCsYiTmCncF5gR80VPrtA2mLAzs+fRAK3gGCv2UyxQPxBctDJL1iujHEFPq9SPU9TPqS61+"
-        "5WIGgwY/CVwVngWd67E25ScJ/yXtjgxTZzHmj/zkEWb+ZQIts0UFwA7tRia6/gtCJA3CDLRNF7n1ChikFMJAH/8IAjLwCv2MOsLWuq9vF2P3"
-        "hMmECFnKtx40wBrbrOLg3GkRFNQ2Fr4IZwYZ/Xvz6vjGu7jl8MGB+cz+wxHeVfrqnPrau3jOafm0Bv8KFq4f3D/4qvP3W1g/xxlI0nvzvPZj"
-        "VRYTuANOLMkKFMcR4MoEZ+fn9ULdREIL4mkZn/oBgEDrpC2G+iYMwdCqCOTdx/m5YXIvOAUx6toFj+xwEzL60O0u8hj7H9iNDzkQfiJ1ukMK"
-        "euqC+zz0RL9zGH/X0OEoKRP4pPci3Q8vssl3NfDpH/i/Q8HWjdPWEh83YfGICmbNQfp74DDqijSfIHH+xfBc82BPYOEo3+K5vAeiRPLURebj"
-        "/LUFki4LBSEU9C5S7dESHfrK2EQBJ90O7eArp+sOqZ7dIAaP2eU13+ZEysHpSQh+10jYQAcr+KIdQ+Xn5fE1jzzHhf4NHAZFvDb8PADa7XDs"
-        "wNPB+GL/izML7GTxCj+BP6YH4EkP6p6aXe7sBX4YbCRKmuTsfz2HEsEOwv9DNPscUhbR/TPXm+7aJoMggu1ByAcG8i4K9oYa1u5k0looJd+Z"
-        "0OXVYBN1Gi3vWPiB97cW+vJLFvqnmBKkAQGAZ8zuKYkc7uT5E5IWKDGtC7gA2yQE81PkvCbpDsZL2hJ258QItdcC3gQZJgfSCmDqoRVnNZrr"
-        "nRygUwUGmpWjEhoN89xO+e7wlAjoJ9/r4x7IFYn9aee8IjoJfv9i4XXbrtQY6rH94v/JySOzVxInHej5gAyrJ0sT3TZ5BDQiHEZvD+zfxw0n"
-        "BYfqRgQB5uYlqOR6Nyz8bvtboEPNUeOWAJeISxoBgIAflxLU14v/L/Vz8FnoCNY6xnYe4fhl8tjZcArZ+rsakRZTymr2Fbh8+vERSO5X6XYC"
-        "8iiQHZbhtAJyDfjY7f/RYzoCpgyXE7hBaerjEdkIOPijFg7mWvX3vw7460Ayy/vjpP4b01a9VAIE5YfyFe3VD9IHhcfGyRInww88JeJFMxrU"
-        "6pc8YBZz8GPhgx5o9vwzEZgg4K/ffxP1PAzkcxGLQqBlgQU74Un0s9HX6FFo7P2rJkw90v7dGkIeSEqW7vAAHcvQ9zcVBKT4skzhA+mp2ofA"
-        "lMpe6s4VmPvm1oYiLviKEqccQj8K+H48mSBku4rpnRfaVjnB9pZby1Pi6u6nMg77s7+E9tboE/+SxKMP1f8IMC2q0O3AEmn6b+4owsIMvCDh"
-        "33FCLOVQ6gz/XQX8BQEyNosUDLrYwftPI6EI7R0jsxoEJhoBgPdhAt9n7EnvM95M5A4UE36UWapEg7TD7yTXEl2QMtr4cteY0CCZBPM73Sn5"
-        "ok5F97QGhaq733O72uaYTTb4qUurMBWsWDH+HSsPVtBGNLb5kAM1zjvNq/W23Tdk+CoMD2L5UmxAYcNiANGF6K0ctxFh89Q1CxvKElrsdbCe"
-        "OoLJgLrt9AkusHAaIWJeQK6FF3Uew+Sm3AH+9v08D4rL0AKXF3YFpuw540konv422kzBa9zPFr0oZTkU7rdXtfUF1cM0QCC+AKD67kM3uHsv"
-        "8RW1MffQXNl7qGbuwvOMt9j/1LDy+QDMVw9bHmCnQRc6gl4Df1YkE9gqUAZB7JqiI9g/4hUarGdbO2UHi7+xLf9/2c+CTcNhdfADBJDZMre6"
-        "SO8ZkxSB2Szg0/+9518GgM4B4NbTFANq+tMa/3+7Db8wBbaM9Je4rBIzIrfWzLpZm1gdQNCpOoM75Bu75IJOVeDxVJ7oX8hU/t9FwgIS9pnu"
-        "ZqsTlO4VC7hsvkMTkTcaRMPTaR22BSsCAR479u/7PCMB4MO9v8YuEtDqnr+kybnXzSlE3sLva/P43q4NECjCDl1BxwqNBaUzzeeLzFn5Eerk"
-        "Im5N+Mw7JYfRTf4i5Bbgsk4x1wwjXf5EHmX38P1TDGgWH+pD2Tmja4JYC6pOEeoYVOLlzfgZDUAUJ7sVB60UMVVh+hvoOcFLXozM2+itBX35"
-        "A+OhBrgOSSkj8BsZqOJPFyLPRRT/fzrntrujzQEPTRSnFx7Y3QNPOYrG/wqr9K3oX+1R6w0GOCLC/ic2AvG+4nTx2wEgqyX+dx6g80z0Gto+"
-        "6l0pquAs63kILiEXOSsZPQgW+iMScwdrDLMJMeQ+31lf1Qxp2hH9Xdy9TuUDJ9a3Hfnnwvls+m4AAPvD/if7tQL4yt7jD/zp5UHrxfBOGnWv"
-        "rOw99z73AsxF+jokL0Lm7wUNJfkj1XPd5eBX+vn4kQUk8FU4ryjn7PENr/wDZdcwXwAONoAL/hJP6pgCjehc/dDzTxz694r/ZO4at1oBlgUH"
-        "EMwPqgBTHYQOkR/B9szw1BCq+cURMTKgKRZik8r9+XoOLPWnDug0UhLy7en547Xw9xPlncQJt/9/iNlFP9MoSelAIlcFwmfJ8sw1I8zy5Tzf"
-        "CzMZ+NLMQhxVC/s/Ve2jgODm9CoF5OwTQsEv+BGy5/P52wcV7RCGAPMXY9LR1+0hTSPY4vsi7AtDFpaemyNqIVL/lQYSyBE7hiE9/irSDfkC"
-        "+N8xaSU16Vf9eCg7F/sz3P7N4DJDT8KhAUndaOVpwAHq8EdLN3kSUc3EsBPc/QxRA0oW+MeCSfsMcBehviAedMKt9StSi9WZz3RefiJx+ITG"
-        "dCA9GwEzacyS8Uz7/B3LOJgdM+oXLmDpwMbEMgIHsRkKvXoX4Yx5VGUONCgL2awXqBhMy0Dsyqyrvzoxmsnu1R6iGBsq3JQsN/WkyC0QDDb/"
-        "f5+tXe/LwObaxfP2JLJEG94P6WHxS8gv7mIi+u4TK6+zUvOnm3HX/thKImQzd+Xy/v06OGtZKxqIwNsb99Pxdhfi8GW9SvwSPh7I4k2W8mTN"
-        "fGt2AtovI7Ee+cZ3hh+nSwEJ2hkFFMMmuFE/Q8swtwxcS7jn7+hSJHfoo/KnE4DSIODA/vEpOuI636HGueD1MoroayHwwY3CuNosCJO9rxan"
-        "2TNyWPwSOb4IXelgIu7sEOQAiRI3yDmb2C6mRwshE5r7fgf7GINJEuW+C4H/nwFLDk9Jpek0SvoBUTDI+6gj3fTkFiNgkyJMDPsKyTqQ23C0"
-        "8SP9/Pk8WPnEQf7Inj8BALfa0tcYx6DuiBRs5K/WMDNc9Aq4RPU444AOyxUuE6ogZRnF6VPGQNmSBu0bgBAP/aojhr9wUn71vjyOF24AdiK1"
-        "4/kE0K4IvTsVaxGDGRRLs/rr2BHhOin8LMXqju1w0nX2QwcBgP852rpXRnYgD8KcA54d9hHGFIYyhvMWwxXGyCpXMbcRG5R/LJr/8dq01sNK"
-        "6wdm09gfLe9KBecLkyNX0ujMswR+xAMFUfZ4HenOfujRwk0M+hwmELwN0vaZ5+wzk8YDMjwwK+pjxv8NKhP3ELocchdwJlXoQve7ArzucQ/v"
-        "/E0xH7k7AlURTPlS3DgEOf3WN7lDSQ+3G+W4WgsxOS1FsNObANntlnL9KeTNYzgv7BrsnBA3/NAPngPRAsgLo/J6LNBk2AQo9d6zErdNARUK"
-        "OeSAGK3HvBw485Prgf8E5tkQ1wvf9F/TJUVD21I7oCG5CbMKbfusGyRPREFdMpcGzNe0AYn6btIzCwGAMiET/17sDQslyGwMicm2Ae/5s+h/"
-        "RNn4mQPhM+D3vbx2+ujkKAay/7MEROci8L8lqyMYFIrykOnLCsIEtkMoI387Bmm3MzPi0P3yBcUcUdyoBrU4rAul43f8ZAK+7/UmaThCuSgk"
-        "khxbEOIGnO92BBbdaPVrWogwagmcJR3z+SHv20QbjuaQGAmh60G/N0MkrJ+MDz0s0BRH+4fT/u1hEjvqmQbZ6q4LGbeqxuAErf9AO+TYhzwi"
-        "OUb5XUQ06j3NEOXF7c/o5vfOD/PnjQCBAmcMNejO8cTv1Sf+vv7pLMdx48r+/3/n6owmsROkLW4Jieyp6zS7ggWxLgHtNAXz9x5AC+Q6DNMg"
-        "+Civ7ysGAgno7bcON+p7D7gh1gEX9TYchAKK6c3ur+0+Ekc6Se5tCdr5DhmA/yovsc4EA349f/NoBsXXDcO1FIH40fNHEBX2oUlmGMQLmp2/"
-        "AA/4r/AMMueoBene0sYf+D4gawXqNvQ5D+/9TyJO6MwKg/yOBjPlgUHUKS8nS9ax/oQinVG6IGMJKyi2KAfZnfEd+K/WwbsF6oEGcBor8ELx"
-        "3ugm6fTsyuoGBaTEnCTgEin3Eg4J+ClmdFNjMQPqehNRBJEq8xKHB9M2ItXEsdkNCwzfywPlXa+U64gS4/AkB+btvdHl2tnucwrlJfbC+QMd"
-        "7GMJhuf/f+vWuBrAw+fozhLd5SIDA/WuzdEe+x/9ACTiM0Ycz54iUPUE3d4VOiXXHSL2BhDy1gFLNvyW1gP40QOvJ7bumeJIFD8YT85q1GjI"
-        "PhIsEuENnFGabpwh9QZBsRjxrCNGBnoeBPwX/jsMyyLtBmAEyiftwLTuE8m+t1TuleHy98MlvBybB+TLO/v3GnTxDTGKFpkF6dzrGNbAvhlX"
-        "BXjSSRuW5pfgxQL1KhgXPgny1Fv8pB6lztoPawim/mAfY8PlZMsbZQwPEaaxf/0sLoQSZwm58dLxrOCG7ZO4HAigHFUReQ9QMRf/YBeSCWva"
-        "J0bQJQwpzw3WCnIVItXyBFcdZF/o2dvlecvk3JgXwcL+3gDmt9aJ/i0IvBeHCEPeAYDtvUP/pSk7DlUCrcLBJlzVsSLl7p4gmgs97crwJ0Nk"
-        "I9/wMSlUEwipLrRV9eYAH/uCqqlCkui97OwnA/k48+o3/RjjqGHdLv3/GbQrVb4v7C+cABrmGN3FCc6g55TfvP2lHUHRleI6DGndTNoUZMvL"
-        "gbRtzkPKrhrp1FPUWCG090THkTWQ+DcFodOP30f/HuSuMFrkCBCly6YSHqjZAVdQpxBQE3XrghTVZ0/GiwVqMrsSQxTb2zXmXDkIp1cJ3zDV"
-        "1jT/HIccEhjZkhaDAFTwyd8FwvfUndZWKTr0ee1RP4AT6+xiBRuyyzBUwVI1gQjTNROizaJTH/Heuf7lHabmAC520Gk9IPgtBKNkJfgu2BUU"
-        "+uwXzCf/aKj/f9oSzj7A2viJClJnNCD3bQdDBfPMthdy3og1UhJa7q8Fevq1HKbgyzOL8HUL4xQo/eXbLwCm9nfpY/a0EFwQCxY/AGICAfEK"
-        "1BbAFg7+7i39XADPHwPn2g/QV7cekgxH9ZTgfe2LH9oMHAdI17XqDfZ7BRAMuPA4EbceORz7B3MDdd72HR7gaArj5xMQPQ7KC5jSc/+3FUv6"
-        "xed19VkShR5eBn8cQug7DIH1rtvFCuMTIOzbBjMNnQPZF7ogou4f74/wD/mKPy4CovtQ5tsP9yzUDd4FjOLJvWXZzfzq/DLfnQJkFpj4+DRo"
-        "//0Eff+1DVHh1AW+8kEQ59L/f6bXrf2zCxn16uOT3ftNi+m8+wr3aAFY0woFHfNu//crbvJG+zD5pwxjB51a2PH4AOy+exxsqn3cGBGOGhvi"
-        "fte/GnLZTJ8WTQnytxWDuJ7geIpGWFNKmQEL00b/oRv0A8HMdFS2xRTP/Bya5X/YgUGk840MZd8TL6n8xvjsoA4ISLv8BXrKIv9UGya4TrZu"
-        "GUAA/tykA8IkpNoFzVgsftjsIXMuZB17AR3umeivDJzU5g9DDaEu/39d/XP/DgrOFjgmKTUUTpWqNxhoDxoB5MW+t1v1FA2Sy4o0Hdo5Ef8E"
-        "79tQ6ej3DAA+RnsAoMlW2nL507cOG+3mKhOtmKkToh7qARi1tSef9anLi76L+dkCSfVbKhIIyeW1AncsLDvDGb3xMikSOpxiteEp5TD1Vu6s"
-        "4RQQUcVcLN0anS4nAJwNW+RQL5QJtto/20gD7ZdG7BNn60zqFh20CrG97db7XySW5vudccc48/z6vkCd6jO1i5qAR5zrKlGeSCiTu9aDBAwt"
-        "zcUl0fgTICUnKR7cDgIdRkpERA9zAP0nP/qZV8vReB2yzHL9UuxFLd5BnBSmQFASk/1wvo+dDeHf6f9/03UKRr0+qwe+wWjAz0UnQpdKPfSm"
-        "OFAojue9QV0ZXhkMqovvGac9Grj+3cSWNv7zbywUHkH8xDGoSnotl78rycoG8SRmALfTp9Lkz/nps1CWRTglq9K4CaMlHztx8Ci8swjRx+vg"
-        "2ODA/mnshuQS7XbiQvg95LP31vdK8poz9uA76CNQEw7AD34zmAXm2sUTpwO0JTQMM9fAA5kOTAZjC/35CO/2D0m73/sgBIDG1wcS6Yb8HPWj"
-        "XWziYQNxLK5n88CQHWBYqe+Z4zEhmcHv1ZLEbebEKxbKAfN7/U/1W/BG+cUJvg5K3if8Whzv/j0V/vSY3QgWgDjxN/kN7BoH8Avv3gSfAx/I"
-        "FasP0nX2xQOoEUTsUwih1pTRUhPK8YoUpfP49PnqZHFNwedc7xL44mvy0++mKSARfzz2wQGAuCB7CGQ5cxgiSaL6Av3F+XnFi9wCGB4B2/oA"
-        "14/zgQczzSMLLtqCKBQKqAws1KqzKeacIiJA5ecR+n37ScjeODDUgwXBBrj8f/BvLcYS2ge87G71AYD+L7PMYtaPzane589EBGtqW+F69GEa"
-        "ksKZDmJHsUMc3eynFOLAEIYbhdtzGNk71fwuP8gOySiC10fTFBuHzK43+d4eDq0MO9uvC3IN4vJLO1wQmjqkoy/jP93DNDwCFAl1+DoXhzSN"
-        "DCj3vuIG+KQhEgA1D5Qp3daC9V3oTQxFPL29XeqN+mu/zxwv0mj63Ox/9LvjYgAGVFzkjg1/xEgBwfXm9GHqPCEeyJTGeAgP5vfJw+2m56H4"
-        "mgGWvSwGquhl8o74YubDLJU3kkkf8qEIE77DJAAiXPJMD+ldKQXyNP9/MLczN/wK+AKbqfgfg//VK/ILul+zy1QIpO9j7ok2+hZ0k6M0Xhs/"
-        "7PlWpgZb7TzKUkRSsX0HeMu9I63X5xLNOtTymxNWCwFYk/4Fy6jpwAmWB3m09c9W5r0TP2OQVScxS/UYFT80+XLD4qTUG97mD24Au6iJGbuC"
-        "+9AwIir5y/to4QzY7z1DBLcVZb8jJONPt88LVPbSjvdwPXtCfPAWDAHJuPHM36GKqootFvH6ZoFAv6/4EMpNKDzOr7Ve2bHkx8e000kGYo2w"
-        "Yqc2RNu5McDOxdNYM8ZbjBvMITPmA7+f0/wz1ASCexglEgs5JukYFd+4C/9/pgEsqLPvPw8Q8mT/IeC1GknwNiNm8tK6HfRJ5V3yaCVPBmXT"
-        "aUyO6Zns+v3PE751/CcT4QXdPwdtK4wmjtvi5R8pRr5DEYP3QjA7waHw7+DR6Y71a2LpEQT9VQaSYTjwetyfAl6/TgA+FDIDDAb80VT6nP+G"
-        "K8L20M6uI3s3ee64NVxaYQPJGlHnTd9xEm/0Ab1YJoL1igOGRssLVy1L2a04WCpUBpwS2CUtApz75/3Xr2gn8TYa7eLkjv7dRqwsXPmp6oH+"
-        "1hNhASf52fB0Epuzc+bQ9VffmcToIkApIBO+8dFCow7+/vLvDOFN7RMwksEQNRDpPRwtQkkHX/XB5CL43eZfFx7vFOv4FUsOk+duR7f5fe0B"
-        "gErtMM8s6/dQTOGWAl30gRT94/DdtewS+GX4eA1yElIjHwwbH04DifZXEZDz2iSgFnYD7BEp5Aj6wAUF+lL2SQe/4tfk/w+vJNbiRClTB5wW"
-        "+vvfFJ8KbMwxCanlBun3DpblMBGcBbvh3B65+6YWdriyE2oIEdPo4iEAKeXIIp81+gQk/qA6TBN55mT5Ggf32R64TzSK0n7VTA1VTocB/BOU"
-        "6+b/kNLL/brVkOxJhxACR/XPKw8ES/hVpVM7NAWG8OXYFxGAGivzgOzq7931izP8FnUSd88x+jzKggoZ2HgKOhPp0RPsqy6J1gsLg9oQ4z8C"
-        "JtwS6zIwoCg1/qryZuOlLkERvMh5MBXsyh2wuqgl/9BU1Z41x/4N6fDnvAs8EGUBbMdeE7f6nMNM5lL0YAgJMrotzuNv5Bn2udUO0yzfnc7S"
-        "DJcdSBlZAnwDHOmE/v0R/eWDJkbgkvGICAgq49wxAySz2RDN+d3tO+CeFUroS+6t47fXuvZW5s8P+AfVDuLlBvHtENEpGQm07s/6QOJm7Msd"
-        "J8dsHCMavdL0+Ib9RRz+Pjfa6wDo8SnbEi5u/uoGHkdiCBsbZNWR6yj10+1f3EdC+sY+IDwX0vzy6m3/aC+u9YPhATEBgBz5Fg6tBgcCmgl8"
-        "Ep8e3+7CGJLuVzG2GlW2eOHpIz03oNSp7BnlS/nwGn+n0OlJ7QE40ETg8LnC7kSgLyYpYceV1R4TsTcwGqc+Qupv+r3nl/RKH0LYgCHy/8Mj"
-        "VdTEKA3sPAHN/3NPzNMzvjgI3upB6dsMNw3cxcTVSgSOEHMt+EJp/8QN2/AE6rMUjD4+9PUGAYCK/xLaruav40FjWCy4QCOt39bhGyIh2qs9"
-        "B4M86NKqEjoeH+WhAnoY2CDb/dBG/t9euK0cuRs54LwChOh/8tARAwT42OVWRka6ETQEiTTexLQJ4wfG4FLiuCnyJzHkxNJ2T2H7++PFIL32"
-        "W7ZH7NHXphE7CpndyrYI3RuSHOHg8EzyWwytCxbxafkf/W7+QAiFVg0oLPUIDK4waPg90qe1AYDcEhLgCQlq+8jkpfVXK944adDuiukXWK48"
-        "OMEimASDFdQTIzr1+z4Hrx4PDgwbeQjQN/4ojb+u5pK2KI8r5WItP0OR+UIhaOIMFRrIp6Nj8xfhsOWHKtraNyD6Cogsojeu4BpeUwIdI+rO"
-        "ug92EihNOgda4fLvBesN30QY9u1n7ZHMvr3M5o3pefkFzMzwuMit+2MPKeQob4sbJMkFBL0l57kwC/LiCvvO7pPDcEIP6ez1TfFMDuYPUReI"
-        "C1HjQ/NwxXQMI/ByPkN8IzH1Al8f1f8UD7kIJpwZ6HoU1brp54SVUuUiGBAHcNp7LOIJ8+g9NrAMbSiaxBfltvbn75fSkmA33xvrNvn3DEbn"
-        "4vSGLZoXVYsEmaRbWt6o/6D4zgP9/d4icu+kLpMByWbtAUs5zTtgpl39RNCNAS8LxOISlWPbciLE7BvlVv5lAVjmdRjpCZUocN3Z90ettkSl"
-        "L+fuJQYxPZnMvOnSAO/z1ft7A1Hi0hMQG3YDCeuLG90sV+YRE0co2ii03HH7xjr4FswFgMsNygcgoO9c0RsKS+bw4sgwqDFKNW+NqBNb3NPl"
-        "YvXpE/9/FBtvxTfqO8TcD6IDte2KLMv2cCOM/m/UZTJrFW/6lOCUEsguI9F+Koiv5dRX7tANGwme9aNBvAwpD77cuvwu6qFEfOPqHjX/YM4n"
-        "6+UmHA8R8P4YB8w292gKH9If/MbaJw0A3pDyrQ0EDPUPHjC26jgFREluMycVbQmnBjshlhKRDhQNb7DMGzPzNfZr8JHcFh7WB6DYJI4N0mv+"
-        "mfZoIrD/5/MnA8758d4oA2YBmiUl7UPr8e684wUlEQCVF88SxiUbv1PoH91LQJ3jU/KQBrXGTB6EKSoZxtyVFx4M15BB+BwLeuBSC/oNCgGl"
-        "Ls7XfPvLtgGAkAbi2A8Lx+yGASD17Ncb2H/zgQtfCgLff/hY5JXVqhJ+1MTe+NMuBVs2idVL8H7JA/x/EDQckydvPvfW6dbXE7cBC8Pb5qnu"
-        "Lu66DYclt+ifBbL0cCqy7kerrgIZBS4dkRFC5rYZiCHKSP9/5B0EE2fbYvsGE8zz3vfPtEkh3pKvqy8Rs/iQ+SFfibKc9jcCrOU4Aw7hVTDY"
-        "I5sYUQrFPYzOAC0iMcIp1Qcv+S8XbP2P8RktE+ONMof4rdcHDYU32JJxN4gZd/lm9RRlL78q5uHsHbSuv1HCPx3M4inzcE2cIiYOuC6T6rHH"
-        "nveaOdXm7++N728Zew5F2fMzDgkhomREPvTSBIa0UCjhG4TtKG0TxjEX+hBYAp7gbM7o/kbg8O71/BL7bRe56Czt0yu0Ffka9wA0DkUFJOrU"
-        "8DUOLw0BK/3V4QRs+pXsJuXdGFMG/Bi8Fl8ZLA7k7vYYSRz76Rwolv7uCW38ff+oQ4UR3RJZLGboEy798HYNdB5WH2L3M+kOD0DzHvmKEzr7"
-        "YROj2DXp/PImE776CwQH/XLNWxBM/FkIiTOZGeUQIROZ+I8OgxZw69nwkvZz4QbiZR89A33kswSp5hMl3fwv+fj3k/DsGjQTGSgf8sbhU+Lg"
-        "D2MCGRlr/vHfCvcf6QbkIP4dFbvXNPyJC1bX8SN89WkQAYCTGZL+uP4o1xIoiNjAB8ABEBaJD0Eee/BF/ZnrUg982BEdqQYRAIz5v+pu8Ic9"
-        "syFmGVz/iA//3kMPYtZURX9O6x6k1ILz3O95+GHVKjK1+Cby0sZIFiEi3LwP6Qb6CCcB5L0MfOKrQ3ev0AtbG/8kdQBkIi0CIg5QHQwMb/W9"
-        "Hm4VUCPCIwAO3icf4fu+YudiGg/MzAvsDjQF7/oM+UL5GQ4NsOwUxfkIYC9nVsjAEPwdoukx43cqQv+r9vUQ3SH3mfgYvchQMnXwD6s4D5jy"
-        "xfTuA4ENRP0BgAW0hSVO+BsUvNYCGO3i8eE0KEn+BhrKtoGcWczq9yfrGzMzzXnipuNF9YP30Z63/AkSCtlf9Ec9wSo/6vnXdtz0Eyq92TFX"
-        "PW/1evMG+qjh0u3VIBnwBuTbArrrKiYfEXXxSBp+LcT7d/T2/g0TLRyU1IrYeAAZ90DSBflc540NlwsAABoEg/yq4NzjXPUp2EAgsv+4Cx0e"
-        "3/6QHvUSoucj9/UMpjzRx4T0JwsEEkQbcth+5j3Ys9Z+9GoUjf6FAdYg4tfAD1zGicQEGk0Zv/xCG6IDUAq5++DxE/VC6OTrZfd88mTv48jn"
-        "EMr9gPT8AMvYJfGmBUQNdPmJKk3lG71rh+j3vBCE/GDiwOfq4RoWxflsA24NE7CABKXlQBrF+VINLvpVr3TubQHv8wGAJfAQEcoZfQOa+rPx"
-        "xAlOCTD8ArfzCW5H9Qip8rPJqwYY9iHsotEUG8y/v/j/LMogGfifBpwCNNrs42fcfg5sEecRQs/qPjL8vAwF5b0NlA148GUBIu1c+iXzoyDR"
-        "FZ8oPyru/60GWvs4GnPkCRS33jEpIj6QCyr4L8P7MfXfNNUx2lAR/t5A/njodgVbKkbpDv7B9M3+6x9KKXsJFRJK0WIDKA2YIa73LQ6l7pkN"
-        "ixz49qwq69Qy7aI94d60LCHwaAP0+bYII//q6lb51Pkz8qjMORJD6CgOOt0S7qjp2hZeBFIp2xndDsgTpepTCebeMAqW3qAeRu/uKTHsqPa5"
-        "PgCxreEzIgXb7idG9Sjvlvhx9IcRBjpG2v9/kQ9TEbL+EhN2IjteQuvN5a3Z9+bL6ggKCgjVCjseIAvICt4M7wGqABvrnNpz94oJy8Yp8Xfq"
-        "Ny6vB2cGjPK+5NfuZvPS4vfT1RyQ5M4IsRQIHmH1L/J5BDjfpQLGVGX75gnZBI0naAGX680MWuFPK0FE/SiU/27xoxZZHYnj6sp21WPjOBF2"
-        "E8EIhwZqC9YQlAEMCnYF6S06D+QKSOUBgDoUnNlU7UUKBLucBooFXvwrFXcOlc9YxgOPeA/mKb7JuO6iIR4PJdl5/pYDHvg6AnoIAf7jKc7Y"
-        "gdZQ+m3srg/p32P5iBZBCwYbDu1675LfvBBdEWsSvB0kCBvbEv0w2uvUZbONJ2MLNP9F3dXGcAHL98wmDgRpIxAfClFgEEDuBush5NENfLyL"
-        "5DcAQO32+ozwaPXzDS7oowO/nNcH+MXvLwYRF+T1Qf20+xVMUCDjnStoGnn6pByNCrf6z9n7tXOYVQFRtCsTaQO7voInZxFaA04L1uOfHXks"
-        "JNihWbT9K8T/fwgWH2xlQRawvO+7xv8zYzpcNGzqRuWcNBUfEw+lMjY66eEzInz/shl/5ZXfhOpSJuij9b9lpw5QFQ19zCYGa0bw/CjiE/aJ"
-        "4Jz+XAGJHN39LtQSBMjte/fpRSrVafds8/hFmMZB8kD9d8n41O4vutol5d0EVxtKW2lJIwwf/cvo1+qq4p38tQ3+qv72jhj/9BMixSf4GMnr"
-        "OMfM+ZAJKUMPKYjhQcsC19TruQVs/DLeHyYF+Hb8RP6e5Hf02yDex1/+Oh/AAhwJN7RF20PldOxB+Skvcwks9VocSP5AM/DqGUU68xD7BOcB"
-        "7R4oFNUv+kc6S7/y+9zTwfR043ItWAdf0WXYId4hKSkT2u3sE/ZXvUxv+sT1otRvATwTQAL/f3Hn7LP9y6XUmfaP2ewskKAf9qq9eBF7Gsgk"
-        "2OvpFx4mpRn4CPcV9iLKJojCRpBT5nwSPw1LBA/ZQx4U2A3UABXJBIYCguZfLXxARMV03iS0ZOV5DJBJ+XTmFCg2t/VM9WDuCA1f4r3I+MJW"
-        "zjgXpQQv1RsJ19aDq3IAcey4ErjOodVq9+33meGQ9OnHoQijuFvubCVH9w5DD+vX5ErbYAowwCVzcu4z9RgeHdXnIXD70OnU9lLlAgahz+nI"
-        "eRBlDSD+IwINKGvxtf86CiQnMgR71lvzae9kCInmxjbsVJEGTQLXAGS4Vfje+qkuUPM+yJ3h6/6W32Hty8axAknOJ9Ol//bWi3V+0fjD4RFG"
-        "wYLbS6v/f6Rm9aze5WLLTzsEz+sZ2sB9CcqMDvhROU8cwRev82IEiiYkJOggUqC/DPXiL/FN/xnlOOiIA3LIbuhX5LPd8S+E/y8j/wEWxwIT"
-        "AulR8K8hrQv00tXZ/s/9tmA3dPEN0gz8is5QztrzcBEJ0z8PV+kZ2UG1qus85Uyei89VBLfhcO2fTS3Qv6yyGuYvAM2QS1zNgPgjLSXd+vlD"
-        "E9bSagLmHu3tC+t19eTs8AJyxTrjWioS7bIdDxB+OF8nf7aWLIooGB6JHwlM4Qm9AlXxT96bvPTtkPHKz0cW1RSjN1oebwmE4Zv24Ezs7xkk"
-        "3szbEkorqha99hYGBPA9QXwIKt5UJLbNU/lW7UoWXw6oJ13qbu+w2WT6ezf/FlgGdd0D8gGAryELNy/BvBLeEi83GdvK7Sat/fbNClIEucnI"
-        "5AUgNBlLEEIRFkJ/Ab8cVfHG+KPzFS7cKxsSEABPUXEspvY34EntluJzEnAJwilB9BA/+AxG7vrz0hDFDTgJdOAnNagFd7OLGKEAcP00Ml73"
-        "ahdd7YwFBAEh0zfU9w8e4RjzEOr09w4noBLHzRsbLSK2Cv/91PFbHu4QM/u8/MPj7xigFOr91Sj3FwgLpQ6y8BDW4vlsBi/4p+rl9wFFigaj"
-        "/KQr5elk63q6ZgpzwEzo3wXIPNnEQtGq+8r5VRMP95HMohrnACv1h9xcGFjg5PSOxd37XtbrKrXlQOI0HlP1YPY+yw0AsSPFIWD3mC//f58C"
-        "z+7e8ljW6OlNFcoXUOjhwbQeugA2ztklxl7M9ND76BWSOATnCY1UqUruZBHzA6z7GOvH8/r/0wq90FxuKQHl8YoYeTwdD3P+L3r/f5P6qzvU"
-        "uzD+qSh/yiMDYQnxDrMuE+N3B5cDH/lOIz8lGSu5IA0i2xNhxZC20SYC/T7nv+TVRThM9Pj57yJSbxeONJYVECUQGvbwFQjbBje5iyklv4rD"
-        "Oi254uYpV0ozKovT8vXfOxck7wem6DAx5yEzQxjgwt7T/ZH4rOf26DTeggwHJ3q/cepY7+AAVQXj2wnVe09a+wJRZeALFZMt3uwB4gcM/DD0"
-        "6Xkj6wUdNEnry/ZM7Q3dPERA82cKYPc6JLUb6uPi4TMVB7LT/ZcF1wLkGD40ef3Rxs/sPwDbIHAAgwxeQTfZwfLcacXyQiJDK5cXJfoPCx3l"
-        "0P6Y/1M7hjXE7LM77DwxDSHyEvOa/IfbBu1Y6xPnxASu5nANYBVNFYDV+g6uMBz7YuAn+AoLJhJEKADvqBFHKNm/HVA19t/fe/KxBAElb+Qa"
-        "Ck4LkSgd4tQArQgsyWEcEyWfI3TvoxniENMBmGgn2WsYAYAYLFiZq9D7LIgI8e0pGUbjRQWh4S4DSdLdxtjjfQ93IbT3/FYJ82/azbjK1tQs"
-        "aNmA7OnZJOdU+CHS9/RRGuHoaQvgIuvN18hP5WgdO1KtyMrfXwgC5o/nnCcc4LPqGumd88HtXtw8/cDxbwd+97nFeAHfAK4+Sw2X5bT3eioO"
-        "FTDsKgfh7u3w+wrJTgjtRykJ6f9/ezVl6tP+INH8NAs1FBI1653t4yGhnJcFEhgx9UHyexPGFMok2NDQPu/vhAItFXPTXfxlFlb6FHZSKHpB"
-        "y9ljHQz3Byw1EzfSt/liE2P8g/zEACoDWzpizzgLiPNTCFXR3i86QrgLZRhADcMYiBH78kbdIjAX+gnvjdUpFT/+NsrS6Z/bx80THpgAOiCW"
-        "BLUXVgVLTJziGkxP2IfrTe6HDAFA0vD95475PCr/XEghQQaLUac1ljCdAib8GDUn6O8cuQyI50/5gg2EBpfniglaDPUH/shpxSX2wftJ5Ewl"
-        "DNS/5j8drN+h4MToZiIGDIwl7g1X8GpNoyxWMmIYlV+lpqYbAEIJ8HfqkxrO5ZDrt92/5VDb3kTVAsUHUeV6/a/39udA68LwlOrV5jAkwSQI"
-        "I08YZTXR+NT9wO8Y3EPI2fbHSMHffOZA/AfnVQpA8KXwwhkTJTr8HPNb9UArGAdjHNjYDjBaByAdxOtk3xYBwg5bD/v6heIiDnzZuu0R/u4m"
-        "YOZC9uDeLvbLSHYLGfIN4fH8gDJk/RQacfNr+PTwbvs+1TP1zQthxoQH4frgI57lZLnYCno6Qhgv2s/vHPcK7SXuIubu7Vsj/38UEoJQ6fhw"
-        "Cbfe3b234wvrQeu4tbEatx0kP7nVMaw/wI4kYshp61AuRO1H9n8bXv0qDM4k2OtZGjcoN+M7yKDdSjybKU7LgUKYE2bkFenSDkWSj9oKUNjc"
-        "Mde4OdEACfGbGmb/pSEzyCDJmi/DMd81hcej+LXgQvkqGFL8n/T06/oIbDTCmYi4/9CnLgwBnhWY5lz3CAy52/4InOBIzCYT3fh/PdEw8C3f"
-        "3v9/BAKCvoqnZs934BQLoL0mERQUkfAi3nNC2v/A4fk1jw61GuMFMo+/CDHbXgvdEK2p4guBMKv7qPdh6VlHmeBR4TzYx09l7+0BjAI8AqHj"
-        "hzy+Q6qgtVjWyB3dHgJn/PMLauwk17oKTYcjXWUNL9uyAyQY4qAiIJvFX0fTY7Hg3g1I28cB+ucHdmqyWdjfSMPyL9dRNgTslzWbOBD1Tgtd"
-        "xzgJbeIAsh/DLW6i7ei92AZ3GaMsfe741I7IYi/dFgjlB/90nAf/z5Pt1/cSGfcdHPy+mA6CSULI/38SPU7gU88LMurtoBcO0X4Yn9dwDh4P"
-        "uUPd9KCt4wJx6JQ9NBDrJAreTSrV9vwQqz6fBgEIN//7IGhBdgblzU0OO8rWAtTy4QkwIFfQaRW9O7mRgOcmZEsiJvJVGMwubqXk4+Ut6sEZ"
-        "Icfqm0ByAqn9QA5DEMDuHzuK/Qa+kNboGmX1m0qg+oLcCJicH7LUxc4hQ8IGChhZnKP2s3frHMofFDWDylnV67o3CbD7WwGb+llF9wRcAybp"
-        "JAVeE7f+1deQ4nQeEEFrAAJw3uWLBa0oTa0d9I80txy7ogL1hK4YVffq/fLgxzTpd0CTEVwg9DgK5IvkdXIa8urFI0KtN9YWTxQ4Exb84x5S"
-        "/M46yyXF4SO/QxgwCEDspMMk8hoL4BCmvKbupV0EdUnTmvbA/6AaW8nKXNHuIAJGGCnoDByyLywF0tgBgKktDjfO3ITgr5r6LUfM9gGBCE0x"
-        "Nqjt1I73NcwjNdcnMQWjx97KnwJn4v7u2AkSJhsHaXstFcovahANAxn0rwTH8c7yYdv1wpLe5vVg7PwsuuklyIXrZRyRAhb0i9tf9xTbsv55"
-        "D5rU6hLiIcXg7uZkCaj0M+EMKoMk0BIjuwPYswno9J3vgBGTP2T9svWAAxTXWybm+RsTMxmQFtab7+723T8Maxv/fy301AxW/soJchqOGiEB"
-        "s/2Px9z8sh0G7C/W3Psw+fggRi7O5+LeEe9bFv75IAQ6Dj9A+vL072rigBfBDNACBRiaAzAayNFR8ioXtemqCibxCf1a3zY6SR87/UTjZObJ"
-        "+FrUR/g2DBwJ1/iAIdzx/Nex/zJGLOZk9G/QQxfLD7Icevgp79z1pgfS+HzuGfx4GHDflBxD9vXq0iQqylEDaB0eHPrMhSozCCElDhfnBO/6"
-        "bRtuKDL5VRXPPrURuMkYQtrEpfwG0/QI/3/DB9j1C+7eKSwk1O6CABfidbls6eLeVcdAOM7gn/sJ6UJrQuVMO0rYjQDxl4IJgwghkSXWD9JG"
-        "ByITtSkc/6Dpj0LKLyISNd7P6jcbEtZl/ZmdxmBf8JeZod2+wPoQ/ryP70kMeClqB9sgHeTxAN4QDgaz/pzRZu2sKW8gvyLotcHusuE1KJ/V"
-        "5vc084IqR+x/1GT9kjxtNbwMyQyG+tgJExj65HoKZsjvD9HcK+HvIFjxaOwH93JD/NyZFRvrAx/yUFtGMR516qERPTw6MXAanxPA2wQWdPMB"
-        "b0mvB+n8sO/4WhD8AtpKKB0LAxKCT/ae1K0aMBin+8Imdxp89Z22OB57/Mjq6hFl/nvEN0BJ3PsNeyad5IrkjNwq8e0FITA6t3MSku+y0XTi"
-        "LyGRETetPcpOCCVs0Cvv5BUe/+hI70P97Zb6Mm7ccyCLyPqPt/Rd1hAV3+S5JcvfNRPhB+zzZAAUz0GrmBRW8xIWWekcHjhEzDej/4P9v+FI"
-        "fDLcfN8Juh71GSUY/tQsJpzx/f8KctX/fyAS1xyc3TRAEw5bElFHtR394c8EZOARvoDIJRbG4YItGOdj/kLo/+Kz9GEjdgAfFGctVdbAApUX"
-        "i7YiDZjcD/ekIPwyF+XxBNYPI9IC6YfyaRP/f6X8bNuS4df2CwFH2p85nw5YCyActALe4478bQgRJNobl/b7+dEW4RFy7AAdqALV7MvsOQJ1"
-        "7nMYpOn8DiQOhSehEFb7y83G8UovmduC79bcZAJP9pep5efZBncHcO17mBv2iP9qJawpBwBEBuUUR9ctI2M65Ate7RoV7qxZ9kUD1BDK5vzd"
-        "m+4aE8bkiBwj2ccIFsji1mn82ACaAqHSCgPtJq9WKu/sRlwDPubWApEoW+S25pEhGt9W8wLlbAGB5nkUjAHkCdMhYSLKIXr91Axa9tcBvuHy"
-        "Bt0QaM9v2fTsTBh/GqEp/7f6fb/pzAm1tww9gfQG9PhSWS9G1IU1SbyvyAGAWeB4M4j9i2sd2fvecTQPLz79E8JzG97VGLLX9JIL1dL6/ODf"
-        "uOzI4tX46N8A5S/0sLaSGLzUh1O6AMbTcsBlQvjRGAD11HgZ5vRi54o4vLOLDQoCYw0L1n4a1kj2TElXFv+MAFb1j/DL40rcwuXr0+u05xun"
-        "/PsHpcXATr41Hgr/+Rbufe/SCtEMjPVNG/I84chU61sHNVM41wz5Tt8P1k4Emqpf4+rOiPUMG/OvpCczNmxL7viQV3gDQEVR+1fqUhnD+jQ6"
-        "/dOd9R3YQetG/koADQrRPS4kbgX46u4KR/kXHULOBsuN/V7bRPT1B/P0bihW1Pc5691SyBMPQu0o7jdpqgAV9vnzLBe0yKgfyhee7wQHI+/p"
-        "B77x7+aiCJ7/x9Rf9QHqplTiGB/nPwB7Lg/k5gWj12bkuPCw6mQN8OYw9fwPPvRkzFQCSuKd8iESl9n7A2TufBeE97Xk1AIy7ALx0+JT/Mfc"
-        "1QGHysrjXj1TCkT2+fmGD07TpiTMB0HYogkrAcrUx8H5EHHk6Ojd5MoaBNg+sFzseOvk0SUCnyHx6gAd0PSoBcL13etcMrwNJBRAA+7+pOMW"
-        "6MXy/39TE+wIHAMAEijov85C4uITCfEgBBkD3DCx2vry8eNVDlki2xOnzGshBQ6rz2sErc/1MK4FjwLm6Br9uBjIoDXpHCvwBxPcyxe2+8H2"
-        "KelE8EU7jBr3zyIF8g3Q/I4jO8MwArMhJww+Hg3UOR63Ezvqk/Yv89kOjQct9DPZl+KN9Br5DuerBHSuOfWkHM8CUBKADQ8shw3nCcXmedkA"
-        "Ic/ynq9+A8DwZBbctS4GYRKRA/S9D7OS+eQpM/azNJjxRfwHE6oHeusf73MdHTCdODb5G/zW6vD3dxEIDisGiQgZ3uoW9Q8BgGkpWBk1LCIH"
-        "fe01+VD5F/L1h+wYovVt+KXlweqa7UEc1UtiDCMbPRqmCw7++/8oC3LaURXqPy8QiN1D4OHjBOtPIiAtYwleDGz0Wf4YE4gw0AjH4B8z/3+Q"
-        "EOjYcFkuxAEDjxMwOa39tFUyyWEcRPwaHyEu1fbg30L1ssB7ROLi4/hVIHwj6T825QXZrgLfAWE9+ie9tpoTEOtSF4zyCC1x+2bee5tJBuAD"
-        "K/mP5LLCv+pLE9fKuPp327sBjRkwCzYOC0crEBoH/d4u0G/4vuEg3D32/gQwE4AxP/czznjwJ8UA96FG+OcuBtWSQgGz8WI4mf6WBLYBqNfa"
-        "uDUzVQQDL7nLPdHi8oK7Qwue+w/uMPLg/6n6xNl5/2Px8AvR8aPYPyEX5zrsd+50/RotTdrHdnHrPgAx/hXvkK7hF2PQCDAdNQ7ZrhLg+9ET"
-        "vNlx3xTGJz5hSGfnmL2H4/7wNJy09LcCcJ7E6oyuXVy3I0dJ2KQ5J6zquNex1SnepEzi28Ysrf8PKpA259PX5CcdL+U9V03vHiHL8mUMCBMm"
-        "6vE1gfHuCQrjUAyw+JLlGMGH50vQEuGrIlQd9AltGRFIZPsgN+cQagCcLZ/oDgPFB/W4SM6MEl+XMvyGIEo0P7XwGnTqBxJXHP9/1vagFfLK"
-        "Gf0lIexJlx4+8WERSeuM+WHNTBN1AYwabAeUxC3G8uh4wLoGqRBQ7bX/bGMT34AbqumdwTvF0+yWz4LqEgCeYZDgMAMEQ7gHOp215eJTKABV"
-        "FUf9XiVY2ZziYukJb9855CfbLRDXBMG10Wf+4yO/HvJSuc8MRN8Way8e+UO/RiH1PoXk3v545ST+rFQHbGsCfBsqIEb1O9c7+/9/0h6W+VUg"
-        "JMxHq8XYj1Df+MTcTsJM+ei+4kL+JInT12ATKwmWXV/b5vA80xGruzk4OfLq++8agL8aw5L7t1RjLmus5y+FHtDRse1TTfznvGAw9Wz1O9Gb"
-        "+l/J5dBVjk1YEKHfUIvuYBX6EmTl+VMCJI0Jq1MJMNvzXqnG+SM28vyZE3FWuRDrTRxp+PrBE5fulPM+17TpmAU9OmYYANxQIVusomxQwnKk"
-        "RuQDNsMToA2kFvv+RE15tOMBPONcJk/qsCBEvmABAM+UM7clmePa2EYexTx+G2gco8aaqMK97zPd6rDeihTSGm64mR/aBT4J37xIzngi0AaV"
-        "63wNrBPeNM/hmPyd5g5ffxApKMjP/eXd5h4TPf1jzgIrLScM3gruIF2vbNYHJhXDvMTWHt7YBqEY5KId9gndUxKi8Kr28wn4EIn2igAU/J4Z"
-        "/38hv5jMsvl2SdoNidrJFjo7jgipD1j3RQQzCwS/vDBWIOsHmexEBRwTB8Ty8uHJCcFdym8lVKo/60O98S9xyJcQbQ0kISXuWwrR5tE8MtFH"
-        "K8ninLmI/rgHoRFSCj87gxo/EbQQ3An8HRvRejQzJlP7hBtxAxEEUMwjslnZChtV6L/KLwvKBxrFrOXEHYTsBT+DO4LRdsw3/5yJJDjCFBfr"
-        "qObbD4Q5NmaD56YWcwPREqsZW9rjHMIySNA+E0u/a/nFFgTmuHnDzmmkBi4eDaxSN6NFIi7oaOMJZqYUFMQBgMMCeSHv1FvoxDuBG0UhcgII"
-        "/6rcMO9+57j/1j90p/fnsFWQENnmvDo5BDbfC/K4Bc4UnQCijQjY3PxZEHL8JdFJy0gKpv8ZIx0CcwpnBDtHpAGJ5OiwWlR5JQMXHBYu03ML"
-        "UTXa+74NeihCK/Icq9jb2Rf4H/oGMzL1JdfXQVbeLRge+cHkEMgVNu/7SgCn3qgECtjNDjAbC1fYPCbUt+ZIPpz97NG/CxfazwVrPyPWib6i"
-        "VW632yHl6R39YznO6yXfsdRVVp3O6MzEMxwKYfefnlDUDNKF/HlgJJbuaGUi2u1t9VYK3z00+QxbKtAA/+Pwve5dxEOnRxVUOzJTLx9y+28U"
-        "hizf7a0ZXrlLC6HQVzANJgQ+Shsg/oTZh8LHyDYP3EbM8v9/RARkAePbysO0MwPL8ko5fG2qA00+xmrVaA028YU6hzX8Q5ac1CcD39sPDfkb"
-        "6Kv1VFjfJ8g22gYE/WRcKOsQFrSR3UDc7DPkFugs+fn2aFUwEwoJQvYt5T3ncQ9TwbP9dPl/+bIcXiReUQr8JO3za4oj9g8O+L7NphnH5R0T"
-        "o+s6AnMQilN1vloUfABQNVQC0R5t3l1BmfsjQDcWTviq+z76bihB7yE0HwTNKD3xxeTkCl7hnfDf77vpHoYQC1vfSN6KDkEDVdf59v44V+Ov"
-        "4TH0t/rtF8P461Umzbc8SvPlAFQsDg//fx4YfLWb44kr0dUq1DIkKcZ+AX/8DyBQCjsaYBMW06UN5Eks98ka5N1xPOP0q+5A4HnpYv4m9tj+"
-        "7/ZvOHBEsPfqHzU9k9q1NhLWoAT1tAYQjUzl/yspTNmSzXy16dxeCHgHwgtET5aqgPcw9WsUA8tsGdM0QgVKzvPjPeHiBRvyjNCdLYLUnNBk"
-        "M1nMlDMaKysatPcF2u4DtiFW9ob2BRUt0WodGhqF4vdHV0MFz98PZ/lq26kZ/b5A4PkTGf0JA348aLwY8kNn3hWrWJ7PQFo17NjCtNic0hwB"
-        "4AjGJEwKN/5k0VHdWz1D3+/Jo7YOA40w3ENl8GMHmGUWGWnJw7g+6b7uLkM/+9gXJvV2wqIMCGM/5Gcfdg6SKrYeBCAcRJgTcCM138UHIifZ"
-        "PWtgZM4aPd0JBUqRtfNtf7To15TgzvWX6/9/6zwU/lk4f8fF/nQIkA8mRbH6ax7gYuYi8/jAD0oRs/bJOLkWU6XhKTP4wQ6L/UPKqxEZVdgQ"
-        "JvTIBSslEhiE9Tv8lguj+GX46vLL6g7/i1Kh24cB6gYPAPrCAYBJ66ZI1NVGVnXFe+p89eKxsd9T7WGtgd4V7UfX7ugYIuz7VrEf+skTBCG1"
-        "0+ftPDeC89hDti2+DBgEdwQ9rOrWfPwv4w4kERUW8eoLD+lBJ70K7woyYLv2AWpk6ZEX9Ec70/P2D6Ppq8/z+nwCJH0e5wYY6Cgpx8ez1Iru"
-        "BvMuJrlC8OdbKeU1jrj+1Mr6gtaBGLQ2iP4T7wndKMQa0qytDRCz5Bne5xphPdogRRje43FRbxhSRrEZuKjG/BTs8fRW7+Mpar2/48W/qwTR"
-        "3wUJ3+gZ6oPmY8m2BrEIGBx72p4Oxx9YKaob3/ee9wvY7Ttf+efud/sN8u/HoNlGaezv4BrCAZn/200/AkQQ3+o07gPZhLD8EcvrYhuIwn4r"
-        "wcyp3lwGOQ6OFFkPITb8ygopKPdqAev3+/J1Iw3p6wMjDswXSdkGvx73PsW1MXQ5AYCmuYYIXhLrszYMMQ8/tk2y1g3wJ+PdPvFjw3ZTW9r0"
-        "LH4edeU42ueq2gGHEJkAC/cG7mNWfzZU/roXHeeiC4PyujELWioD1knB+OgOVfHB9F78HhPX5YoA0GiBEtcM3BOH9MIHWTIp5HqpNho34dz2"
-        "O94S9XIPG/Unazm2c92kATIxdwkX97sBz5+SBrcCt/Uv5+kA6gEm7vspcN1H6QHgLhgmB0o+4Pmg8BPcegf3sxYTHvfs9QiRYrZP7c4DHjxu"
-        "44f1nTbSARQNSkRhEkTK/Q/FKLz9POB5xrky1hCpAvTgqeM6AqcIMBzWv40Pkrh/8wARtwmyE1QYERj+vOmo5MtgNKLO2Ln09zLozALduoL8"
-        "jlEtFkgCFdONGlHuAB44yTT4hAlTCsndz8nHzai+eNaNRXsduueyBPvl4fyK7pceT+qy3sEAE+nBKlX6RftMHtDeWN6I4/9/MeDbGqbel0yP"
-        "0GYgicHF5grf8/7q/+nh1OwgA/r5X1bd+ncG792FAScZt2EQDXo6LB+cKdbz6cuMC5tTeyv82khw4zCK/+a3lQbYVeBpSNoHjT31LUjh+vcb"
-        "QkmojXQb5nTy5Wj3VRz82cz8MtjYDz9FiCt6Gd4AS/nY39lSsZfXOE4As+Yo6jrd9Tr24/nplXMTEWcSux3o9ooJ8CBOzD71wtyvG70Df9xb"
-        "zZ3J+zdU3Q8quD3M9RAqoZxrFWdWV0F7HMcjGvRALXBEuuh9Lp45zw5CTdfkam8D84+Ro/J7CmpLzdicJ/9/aKmg9KnggQCa62EYlXgJtkDw"
-        "N6jvFv3qmGsiJs/1/AvhLGctbJ292W3ttCFd+dj4EJ/RJ+v42ODuArsDUfQb3MjUivjF/TLx0hPr+xD3ryJIE40LH8vuCX4Fp//SEogQygCo"
-        "B6gGtQj3Ez0PSBdW6c8BAYAr4WfZ2P/FEhECv/VBKkYAEv1V83P+0ujRE0axK/kI9Lvg4Q7MFegGj+mYJUn/8/9bAzXxN71H/3QG3ACT99D5",
-        "2AAbE1cAmgLfCsYudr4E/LYB8+wKCFoid/oG/pjq2/y5CQ399S3/C5QXOALj2BT+/fIp9Dzs2BUpEoIW5zXo6odJ8gAR8UL/dBQg4NX2ce1Q"
-        "+UrYTwfg6znfebZ1+2H3sPAx+7QJ6w6I8oL12Put5W/46AHkDtsC7eKg/OLox/Lg/F7yKARkOLzm+/s1NBu9gekS7AcLcfqcCXPKGiiAw+Ys"
-        "Lf94NSHR7hOSDKvekYjJtxgp1LyOCiTONvgW3/dYhdurFh8zLdCdywY8ADd/4/QAnQit8DPet+PKy+EccTWmDuP2qLVdDwIXJ0fn6QMO7Ebq"
-        "ELI/PcRz7joXNOdp4KHn+9mBpaQGutMR/zQagfcgSkSKo9siCS0Owb42FRbaPdoiLAkbER2hKk1TbgZKksgoSutGM567AR//f5/qkUn5JxIs"
-        "holK34MLlQIrA7cNwA2FWyvH1eoa/c78Jhpv3WwWjzC71vo0O+o69jc0yt6F7V4hNSJECD/vourHtSXfXqKG7jbZpsaw9KjM/d0wNc/DNPMR"
-        "B1D5PPfX4YvpCiAzQUPIAv18Z2/qkemf0i+55O6/9oPzHOsu8CmpHA0NGrDLmtq7CbPsErnZ69Qy1+seyKgPqARk6jwgvwU1BWH+K0/AFyUC"
-        "X+f/fxojMqYA0bjDyPZoDGzrRD7W9CQJU/guCMDz/SfRkcnVmu8SYfD+KMJVBb/qTN4H3DQwQfXe7gamU+zc8a/Ep8Mq/qCoLf/rKib15vak"
-        "9MTxKI14B8IALAluz4X0+eR0F6397f42zJUy5u4e/YIekAl/HzXNiwMR802yvPmNJm0d8QNF0TIdOQqh8kHf6P51ASbfx/ne9W0ymell7OIq"
-        "6Oy93goEKNNJMIMTBzbg/LsGLxkvA/rmgAfz5tUiRZ7UM7DoHZKhFHXeXOV8ETon1/Eh46saleyIP+RU+hOe8M3cVOX/fxMFGzIyKdsDQxW/"
-        "/gDtX/yKBgQaLlfWy6YoXuOjKV8Q0gbayOb1/QlXIWv6ktUs/C8COOVUlg7LhvjqBGcIyURxAWP8Fv7+JLwJthw4umTMj+obJMYvJipZBub5"
-        "rAVj/vXQgCFnDtEbidfqJe/KsPIzAZr3DeTN53/g9OPE4ZIQU7/d43ziKAPh+gzSjgVFCa7cWIh3G5gf+t8DLLS+W+FcRwD4LRbm6cL2VgYP"
-        "IZ4KlPmW1zgT/dvW9ojzw9yUC77nNg9fFsnrDAFHAHE4GtzvDtvvBBMxOgC+PQCl8vWU/OQ+3lnycTWJ8AXwnPcQDuTuvU2d74LyOBkNDJNK"
-        "Oe0l3Gzcg7/B0uHqryxOm83i9fOh6hsBcc4dI7vRuBtTv+DJ+P0G0dDUxdBTFtn+TPHVIVz7NRYr9BQtth45Azsm3wmhEmubSgFuGyUmceEH"
-        "nQzyZhs6zcsSrfRYIIEggza71EXUjQGa8g0btDRmkI5hKvnSDQg0dzcP9fDt5AP6Em39OMfCyELpSAx9KMUBNe7OLVK8JDGf5o7vMvDPWOYS"
-        "2susxFP/ZPCc2nHtgsU4OUbdAYDHI3cX+fvz1SL6Mi6a9CMJNtE+79MKUg/+HfcROfMnEqYAmgicsorwsdchx7H5Yuti78HmsApB8gju/3+T"
-        "/8MTnfM2Bar+reqk1Ke+V99vAK8aQAxB/VMLBLCy9To7xQH9GmYcpCgB1MDss/o/I1XRagx7UvM8NxWKJmEfEAQE9xL8zucb2238uRfsMZ3g"
-        "5wVvBbftmfB17CAEFPPcByztfv2ARhRhKOKzFYD57DJL6v72BB3r3jT8XwEFBiY90dcNCbkPrvbbzRnG89M+AD7tAzG8S/kwP8+i/3Tu6T6w"
-        "EJE5IQE8Bi0X9Ol2/xDZNh7+JxbO/R13z8vnq+1tDYbyu0Rw65EIOxrU/+z7vbQ9GuP1kM9dUPEBjiRWHA7kqvJmMMMZs9wxCho9WQ5f1q32"
-        "iWUQ28ZLcQLiG1c+htbW+tMvXAJ2BsTBhAWotAzmZxFV81BSDSXL5rwJqT90+F09ruNmAwZJyhcC4B+DP+/WOPUT/Dj3HC3/QxnT7MYE3L2B"
-        "9RjFnvPQ8QESz+XR3rwLSrUx9UolJwFj3yX9/SzFF6XiHjCP1g290ghk8oElNPt0Ak4x2AAz6HmVeL20IB8jUwqOz6HtNuox3DQkFDrrB+sF"
-        "b9Zy5xML/iV98QGAvC4vZ+L9KTG9mwfBBxjX6OEbeystAvfyG/+AFWIlIjUXKGQ+gALz7GkIjw+iGjz9mr6a4En8WCvN+VTYZ9uU04FCsN96"
-        "+mbdI98l/I8tQNjt1Ifind9dMUPk287//4/wjxA5I4RFmO/92/9/ofVx03ESDysJ13v+5OyAAioY2d8h3grkREpDCTX2uBOr5lv48j/AD28O"
-        "IvwZswL8QwFq6ebh3g/w5Se3buOF01HyVAxP5FBMDSAGy+oHOxR39BgwowEF1mRW5eXG+o5bzUrg2QXqVftT8GDWcuiPucLhOOYkHIbkHw05"
-        "4HLUw8YXRH80Ed+iyD7WA+4GN8IWyt3FDe+1zeVUF+5NTQ4a6c4B1c0yIEDb1Q7sEjb/eyMtHyHUp9t/OyoRHf933RoxyDfHFqIO0jwiJMH5"
-        "kfuWCUwp2AX08ZRfWfGZ7nvecM9a+9bQUy5ANYbVh0u8yNdfo+z75OPmX1lsBy0Iqvnay1r/FPZN6kkdmgy/75z8tdd24iogNd/EDqjLsuSH"
-        "zc3X1PLjvVDbUTxJSSUgrt8M7EoOB6b+LWP41jysANDRqA0HEinuGRnwxgTv31/RDhj/PfDK90IU0DJB8TxdrOr8HxH1ldmAFePuhHQtDegc"
-        "cUAE1JgLVRLcN/j0OTtvLW/62wex+VvadBnVAsr5uTF//z/qMwpKUTohXAeZ+QGA1fnB/LsOn/GM4Ikd2TXP9HA5LeR/D7LDDfSI9MzuotWd"
-        "4DUnyhQ4DsrEe4kp0LMjUgiO/iUMbsm45lTqH96WSNPAKyqzNvIFpe3e3ZoAG0qXQlb2WRmu8BITUBOgo9PvwBdlB/b+j+bZwnuahh0oM6w7"
-        "DkUWCojPi658Jsqxvt/Y+ts4XhY6/PzcJaxBBL0Khtg+OPfmCxYo8ZH+kDQHwxvFiec1/BbntBz/Ap0g4QGK8Jz+o+b8084MvwtWGjbcjfD2"
-        "GOLy6uMYyhL8zve74WMsSt0GNlcW2+i/2F/nxO3nI2TcuBCmHzD4LjP91FyvmBXc454UrhOhBsD7zQXBFjoCccFZ+ovuRhBD81nk1OoXHk6v"
-        "/39G2dAQCFpLBkMOHr0P1Xj1IXLS53v1HD77EMYYU0HP5llJxbo7FSUbLrNFwEr+OBbn7Lk/KQljF4b+yDE4/q3qwhNoTl754+XBdDTh3Pwx"
-        "5qPjzOKODkUOUvoK4frfScOr0kMZSfOb8qO+9vqE+b0HtuxgGC4TMhiX+TjNu++6K7f7UwyK20/0BgymA5nu0CKpLEb/qz0tQzoVN+mC74H9"
-        "4zi+62extgeXWrrwBuz/fxjrM8rTzR/woKrF5hw2wcPPMOi0KA4svfbu7NgEABL6cx8SAW8Vnev5Acrv8RU8EjrypMWR1TVe190QDPLlaf9o"
-        "m07pwhVtZcvToj3i+bn2mBwxVdgUFBEu+ezlBiQ3rL8V7uw0DGsUm/g69unncAsNPqXyYQjT96oFRvg+xyADHQVt/MnoVNOH5t4dPtyG5VgT"
-        "TPXQ5v9/P/Spnxguy+yyJyoaB26I/U7hXd468FcFvvQe4K7a1xVQ/+wRv9h0Ccb+CstK5gAf+fARxYrfowb61vPPOOLtEKgStBAUA0revQH1"
-        "A3T5UBY60XXW3hqB10bLufgNtAz96hEKC7OgtSKp6B3uf/V1WLM7F/CY6YjziL+NCCjX6eA53cAhevGe+OEISQBNDRwti86h/S8Mw7eP6HPI"
-        "yN5nBy0vRNhC/Ako68lM9nHpKcvs7Mzex9QZr2JsM0R+PxXulh/rApcstO1W/YcPc/IxFjzveuTS+CzbryX/MRQFRwVoGl8GU/ElB0js8+CC"
-        "C13Pj1Qs0N7zDvZ1/hjgcgGLAj8zJeFD7C4IieUQ0jfg4fmH49oXXO1qEUNHsSmLRZLWmxOh4lP00BoO6iOfhPxG5aX3munRvKwA+wHD9l7K"
-        "oUHe11wNx/CtG9QUtxQp8OYb0QE7HggDX77RsFbKwqrH6T4BAPpm8zwgdKns2Un1wQFdtzQbKP0G9QH9vfUZ+YT44wod/WQVTw9s+PQnfd0o"
-        "BJcLOw0/2RHmXPa8s8sZ8w7/f87WDAo8/TGJcwd+2WbdCQ2TD2EDcBpqYVzrqg+3+1zxSwQBIg7zAP2J8B3qF+Gs2ldZ1RtrB5CsPeYdHJ29"
-        "/Qcs7bnwfM3sBwP+OidfCOsBGT1gDXuoOwXdCA7ycRN+CQr4Y9rj83MCE9JHOQbhgwdvj5QMju6+DdGmbd807CD9m+ZU2rUoLNmvFTL1ikut"
-        "HJf3IBALyw//oAKI5zv+vQGCD4cD/hBHOPzfQDA3KaDeHbK/DcERoBSk4QVNtvhK/FIYLNxKIMX/QuwZLNnMzeGjJy/dcgzmS/IeGbxdByHB"
-        "6uXxEW8QAAoBgH7o+uDq4RTjhjOSzorS1Py1/MD8HhV78bDocBjGKdkbryttAGDINOax3W/hne++BDThaegYFb0MnttH8+ia0gW1GevkuOlu"
-        "Phkab9RZ4O3uydZQ4RbYW0s9/L8JFP7B4hDQz+HD/0LiYtX/f18eah/U14EXKgUgzHr1LSKJ3U748RlQ9z4tz+Dv+zsSogOUMxsbK9E6DoDq"
-        "zjpVAy+f8+LI5MLzq+t99DvAM99J4ZUt7CYD4escsv8CAzPryOUcUnbbHAlu6K8rk1M2pGfSnWKF1/cMRhgt4HUBMPCLFRIN+uFUBfIBNiXM"
-        "DGH7DwsJxsQjVecuLBdDbh687pcPkFpcGSBQtFLX62/0sgL37DfVdAdQAXPzLOI4QB0GJLtpoMrosCA0E9/bpf1wGlTphKtS/1wF7uWD51Qq"
-        "XC54k+0UWj7aHxX5DdqwAjjTcfZnVZkFAPOu72tJn/RM3W/FuuAes2kHw+Gh7qoVquTC+wztqPdY0J3HmPk/+SPfOf6u5qbwut6OHbm2vd2I"
-        "5ppU/38oBfP0CCgw4IDcNAAM8FIKIe9B4/UIPeGm7+wAzPXk98Dd0tck3OMgbto5A1gkguDQAOUpIux0Qznnzu528ujveNO9/IEXqv/37bbq"
-        "zv/uATsAO/IF2LCgBAS2JO3ltOF1Atjuixsh4loFh9nqAQfTKPYxyBBfLJOD/NwDqwo1y4fwRg/zUTXdPSUz7V3FrrPHFRgNibrpGljx/Sz7"
-        "15DwccG0DUj9qfegSNAeJhMjIRoDnbRKC5T41AM+6k20wR84GSrE4xdOCYndq+eADPwfByXzFGHUEFJO+wnwpCRzKAXzFDBz06n7YhK+7tb1"
-        "T/FfLP0NExIY9YwKn/cT/bnM8M+dKgse/39S70Xlr6bALJUF+Bin9NfZQPqXy6L5g+on9lgNWhhB93L0tgPOBsevMadi89XZBeGU5Gchhxck"
-        "4L4Idv5++UEAiplHI/npDANECc4Whu/ZyzPS4CLWRl7w1OCb0gYFLc+d6mDrCRSi02cI69piHgMJJSP3AZ7e7TTaHHIKuSj+9XT4bQsK9lYN"
-        "HwQ9HYMg8gk89FD63KmW5jgDFEcfMvbIcNWXAz3WfvqhDUYmO7XDLov3CAgiyawJ/SWK/GoEeg9/HoosJwjPTSNGlQGsH2CrLv4VBpYYUwXB"
-        "97bGxQq43372ghIa9BojItNg3T7cadraJSManAoq3stKgg8nG+5CSh+joTn4/C7Lz/zzuzxjFBAOzS66zXuS7jDEA8sd2rp2RX44eBUJG9Ty"
-        "AO24/Fjhbj25CedsDN3lC0W8Kw26z6QAEgMD3F82mAUOqCX8zb2bDin35ND/f9MlTtXqAV3KyAPWI6srSyKvG5gNiykZKov9NtwfIhD6CCFw"
-        "EAoLGAAD3TH37iMm363sgQ391qYFe+vPArnkhi2oBETx5BePFP9/QdC66vMSmbUHrDa2CAvffu0FpfklFekEb68ZJjUmu1YosDMP2wSyDdEH"
-        "uSdLUHAeNRqd4B1iiNpmCiXVVxPoGf40H/WmHA382tBu8IsUnxVBK56jBe3G9dT4R9W2xx3zCx7EkTJH0AGRy+cc0v8K+AC2uwST7/3TPtV9"
-        "8/3/LK60s4MPeBPk8M5uhA8lwjjSMOTcEEB72BC19Qnpuvk30qb0VRNSDi8tucKdCJrR36cx2i8RXjd1heLgrPjl5sWuAhVIHkgagAUxvGoc"
-        "f96c0e77LQp+a4kBzAKXH9HKIQ5u6c7aCNe8EKn9BgHd52upLPyZ2ra4oRIt2hXy2P9Uptk3+FNF65AIKR5K/fn5bfjDCvDupv/J5EbrSRA3"
-        "+VS/a1wlKIfblStrL5LYwPq5+Y/Thw58AHH/3y//f9+SSPmo/sOuGtdoLVYM5fzPJwXxaxtB45ibdPa7m/UtfRkZ/B3fp7bX1LXET/4EBLQX"
-        "rfGlyKkPceUO4dG0GhT2DB4LzQo4/sD3gAUmtRXNjQAyKQctQRW45fkt1Rg7Ngnode1ZCcfq2wtuEr3g/e85AzwAmBLCNDAfpdWe5O7Fh3Ih"
-        "zkEiTOJb+v8ElhD3oLsx6BvyEkv5CUr1Bp68GJpbJNDtug03Bbc5Xe7IHQToF8zu11nrW5ZmI3v9ifCCI/X9ARZZCl7x4wbVLXmvxQU3GBIp"
-        "SPuSGLUdNtBbFIUTGgDfHloOhQ4k4LYk6OrmH7RTusVXpRoQfAl58z7ZAwIi8dU5QBdA1k4g+RuG9aMZLTVd6t/mf7AsDycfgfeIz2M8iwkT"
-        "CijATsu5709G4wTM9yfySN+PvgNLtPUo6SARIgrJ6fMk3B9O8r4H7OOZ6UJESd54G2sEx03V9jQcib4n03EOZe8Z8SX/Je2e3QQQ/3/p6jQw"
-        "qybZ9B8KINql4t/Ui+r6I+QECKDYvAvusS2S/z8KF/RFCHkEOuzs9o8PY+GiMfASlNpU13UfKeXY6fX9U5+g/x0TnPCU8MD+INk5/6YR09/w"
-        "IgTtfvOD9UfFORWK9ywh46qzza4DqfShx+MJLtw86ZsCCAv02k37SQN1mB0ZueAZF2/9Tusqr7gCpOuA1hUI5kO7rJ9PCBhvD6zBkOZA4ew8"
-        "VN+73W8JBv5uFiwYgOteAN8kUv6rxZcqlwhSc9IfMPxq9+/JgQGXEu/ubaja7aLyVMee72+6gAVFx3/lTh0WHUHLAVUj+e73+7iEQG8ebwev"
-        "CAUEpwmUDQTYI+YpCkHbegej+AgDZN9NFUzra1gpHjOpyLQBgKqv69MwRZm/+chrDq0TPvOhpRZIhfTd5INJ7CBQHSH3Pdcz2PT7dq/TBg/9"
-        "EyGvKvjtPhcR904fqBEZ93vg7cTgCzTKlvYG2Jvf8QqgXF0hVghN730S5NgZKt72uwIn7I5Uafm34EkFIRmY4RvwcQwaESEPCADEAN65hgX+"
-        "6eHvfRuoFP4W9x1MuSGaQOYA4zi9jgWK4hL3ozcKQP3/9+6O4moX6NUeB+Omp3Qg7Yn94yE26poJqQFa1qgJXc7HF635YACjyms/btS51/+9"
-        "WPMRONnoh+M/egD/IfjEGGfogMIBgH4gJwT9/J8LDua2KRcZvPSl6kMej/Ih/vvpEP0905bwTgijROAjaN4w3U7ReQ5vasvEp9cConh6Xh9L"
-        "4mEbXDAmvYS2xRewy7PKmDfHJNLqFAzSQgQ58i4DE+To++aVDDf6HgoN+GrbkiemA+QHQvZQCYLRJxHS2Dc4srtMDCAsmgT/fz3OiTJR9mwT"
-        "xAjk9+AYU+TN5W9Gefns3nkSFBo9BV1FjRCr+angPCG3DUTrkCPXGc7bMQTg6bQZZvKj2Fu+p/tmyPIWLjpww8gsDg+U98IyCekdCnTbWtk5"
-        "9dQOgjI7xvwPE/iisTYawtGy5mQg77qbNoP5pgO9LMoHqzd2DN37Bi7H8g0UJ/lJDG8ktAH75jPPiuYL97lHiFay7ELB8va4pd44INbm0Esf"
-        "QCMPLxMMwLB693UE3tskN2IIhNYLERqNMuyFDJ4cuPenA4b6bxIsvX3q9x3tfgENrr/++97BgDhHPxjY0e207pg9jOo7DJGzChOUP78nFBwT"
-        "AXpK+/KnMEbV/3+A51kLRdMvNAITx8Q84jy9hpe8srb1ydnNDkDRje2/7JrZXY/wAiAjIReQKEDnRPPRS0oQ1ND0X7b/qG3iG9H9rLEd2NMK"
-        "4qEtCJRt613l92gNUdNwOn1LwHc/7mxDp4xvDeAEKd9twzrTafzf5PU+0BsZRkygAQbND3kZZATi59TifM9WD7cCif7SOZ0E6ACW+THIPOtS"
-        "H6og9OSF4tHcgQUkLCbNDwq8eXke4ro8/ckSW+VR5JAaHf6/P5l/f/C167nx+esI9v9/kiPAEh36zdzh98PacClNWXI5zQ514oq1gN89D6gG"
-        "IAMCzokJRP2qMh++PxoTHqDpxd0ME6T+xSNABb7RTVQr8EAT5Gyr2CPx1AcIEh//ET9uxn0ReLsRAeTkex592yEUKfZ7WHIJuBiXsDsN9ycg"
-        "wz9AUb5t76vbzAqtLjn+FejhAjSWsNKJ/pTji/U4AtL8lvkvzdYZxb7mIi8RDvwvGMwVktx//vj7PwnLBZCfR0PG4fkkGd2vFaciGNkzq12/"
-        "oAnR1qMQBSm1OoHbbSHI+82J30LA6zI7jsHU93ros8fH/q/z0hs97ZoIF/jJwKMwd9vvtTHNZdUoLkoO1PLX6Ns6SN+sJ/9/FcUtCE7Z8PEo"
-        "BTIB05x3xCTysx7OEPwJwsI83vEaszdF6CwfyOsRHVUov1hMDwn8Bu8XKXzy47De1DZOTQL9A2vgjDlr/6EQaPrJFmn1xTG8r0zraglwHE4S"
-        "Eh466pFj4Aow4BXVYAtEQZX+k98QsnMtB/FPF+QPY/o9owLrnb2r0yUT2NT1QzTZkhN91iPi4vDMuo1FkdWMFA3b1/VRI5z7ld3SLwWjxOIs"
-        "KKO9DqFZBmMf7x+H7cnKE9LM3BLxXkyAsCj/5Nm09atZDlRJq34bfpPz2RA36RcVHHbGJBsLKj7Ngb+OJsDn+zL98G4Dxf0tJHLgzP4NwQL7"
-        "LhSLIhEvuhEK+p3mMMnjDEAYovpDyecEq+068dLiIAYhNyITmfN+AqDXWTtCGZnMHQQ6I8b3K1N6EJfYKfspvggh0fLmAH3aCfx3A/wM5/HK"
-        "zWsEff57FkUXTgR8ajHdHRuB2wYRfR4BIN0pJgK68PED4Dng9tf0AYBZDAAZN9PeNYnvxg9A8Sz2uvPIPIG4uSZtAd4AdQxbKvUprORrEYrm"
-        "Autb7f9DLhxTF4c4i8k87HUQhe0ElAoaafWC36sNl/NZ0Anv0LIPGt8RGj4H1VUHN+oP5SHvZOgGGhg1KADeGJbyVb0k9QY3sBqVHNQFW+5p"
-        "H3/mD/0mJwYQ8A3F9JcL6ha63xgiqCD1BMfdewYqFO3M3PvWDa3J8deGAXEUozm/+fQEJ85786vtkRGz9Ujtau4/B2z7/3/6A+oVk9xCE1To"
-        "uxxfD98XAwfrCTYCzfDOD4wb7TlGA4nQ9OjPDaTgohKaA/j9/x03/AUERAGz+2j7+wO1DHryCg75J48VhAP9E5bzjrEk9x/1VQTW9o4Ygdaq"
-        "0cXld/gKAJkF0uVyDc0ZexBszPb/7QfoHYL7e+ZV/Fb6vLjWCVsDlhbo53z7gudE44D9CQDI5azYu/yG8osPZuSt1wEOnv1uIZDzFgVj/Ir/"
-        "2/YU65b2I8BVKTU51Pzn3H/wCxS8Cr/bbvY2/UQOr+oG8vob6wJO4VsB4iev7nUBadlZAfzANA8Kufsqv7DtHwIXuPmatq35SrsI8awbP0vl"
-        "F/9/CEQ23/gKee3j8PPn+xmw9PTuIuJUT8wNOwuH8GcuehmX26dAb7nW9fHQVv5K0izbyPwa3+YdYFCTG8Tf/f50CRIdazgxSpwRw/aPCHP3"
-        "hkr15dbefVC7CnMON/I6HUfkmPHd5b8K0PJaC7L59RA/OFElmEKP6ifpR+Ed84Px+xSHGVv8UcfC+bvoEdLS6KECZjAx+ez2tRauDq3i+vQi"
-        "+/3NBr3M9iP4a/Qo8eAJTSGAG0wdezM+uWYMovtsz6oG3GSfFZALL/tBEM/tgeoaE/wc6sXuEdQrHMW3L7E4DO9JtFKzoEQ59/foSuOz+uRk"
-        "UTDf7td0ee/PM1CC7ilZG4yjp71n0PDI+MWqSuy+uy1KGzIViyQ14NUjZsyqKKIc8OSyS4UnX2ad1gEglNeb7tdwffJ6fXr578PX2XcmWB7d"
-        "yd8DdIpvsUjVScqLRYq+mQDh4S4F1USCNpvr3Ady7oLMhwLVH/zc0BFgGLD9t0MpLtD8qRFz36STL8Yt7OMgv5B3EWnyWiBJDMBW/MdD01ke"
-        "j1Sv6Ap8oOL/fyC7LugKA4MQG/lC4xoWBwIB4hNAFAYav66Q4eR6/K8JA+0HBP9/yRC3EoH+a/JkBrcLXBHPTH8K3BSy5SWdBgHLKaHlExUa"
-        "8D8YpBQzEKnkE2weFIHbfu5WKnXy3/sy0k3Bbusp6NYdzdNXEAr3eiCd+gTiUQAwNPbz8Oo3FHrX8giX2VX/vgYZJTDagxfxB3b5fw3o+MrR"
-        "o+RP2dUuy9Y7MZ8yWuD+DuXiQepOWVgjGAPI0DwIWuBMGdclgCfp2doCzcY13Ubp7ubv9hb1KywiAS0HbjcPBzv5nNZwN37/fAoJ/2P0HeEp"
-        "6hHDb9tbR78TFwJO5/kSsgQhCejkYC46KKowguq+6TssExn8/dMRXhEXHanP/xKz9lMOfeBk7wTZc83GE6qI6jVz5P4UydbM+YL61rSd7azK"
-        "Hi6wY38X9Pn+JLwYfBZi6ALxvbaYJ3yUv+3wP/DLB8bGHU3FG0PzxIEl4QK21ach1fULp+4Cayiy/DICYSx+djrrJNgeFNdDKhcfV3rt5vje"
-        "wHnK/OVLBQ8Dz+w61/Irqf5Wow3pmSwiDuUvpRVuRkbmzsla1/9/xTBJ5g3WvD8gA83p38xPLJUsocWs74jnxgHrC4TNwRYoEI0PZ25LwfcD"
-        "mhpOAed8jyOqL6rVkQi4GUT15T+Ew+Dyx9f7IDwMTxxz0/41Z0fZ9kDc0eKaq6P/jBcoIR8lAjKk+vwQYab/uCsqyEn7zozXktuRJ2MNZFfV"
-        "K2VJDDNvsrP1NCCt+uUWK9Gv67PbitVJ9gfIOYyrVQdNrswKM0wQFBUL2xZLXAWvPWDYVgCiwRa55bkf/98JiOslDhmz/+PPsrwc89U2CdLS"
-        "7Pb/f9wodA9KyYlPGs5FSqDnc+6wGxkJyLuEv5fwXQ9Z1jQghtk1AX3KLaFQCxwz0FlZuD7Z2QrgOJ4KqPLVI61i8e9pYrRaCfqCBnisZcxK"
-        "zNo6rSN77c9OyPqeGgIQffUqBxD8qN+/BkOx1C+F1g8sq+yp+N93mxIDlcJkDdPiztvXb/kj/d/SJEr6CoPXk7p3DoEiYbUI4/f6SzE9GsbG"
-        "fMnV5IX5mckYAJwMoxKULJ7coMzmz+HQByhc0HobAQ8F3ClukvSg+q2opB8HqKAkj/TtLMrSVcGZ/6wiEgasH9wTEFYV/4MUYAzh11D3YOWr"
-        "MpUpjPKhG9Ut0G/o7SgPKR65Dv71Bi/lxarl9dVItjP1T6mn6nAG2xTJB/9/wvQfA1nRNfZAzrY7xPSGCpoepP1vFVPj3tBu9fnL9S7bD+EM"
-        "OCBtHojkOMtklUImMe/WqDPZ/Pdr99PTJxUk3AAzaOABNzJVAd2pwfXesfhaBm3YavUWHcLd49HO3LfMJgUB9CT63NG46skODvrzAoPacxua"
-        "3jrhb0irKQsEVRzcztBIdd7mY8q0W/ROUwIHrOdGSyjIfKWmKqvivd4D1VcAHySCWf9/lAH/xbH/pM/t9fMmK/INqec7RPzV7JNFaydGAg45"
-        "f+99xnwhy6E648TCEjyoET7i1om0wdgW8/ZP1l7ElB+w5eLLWynb3fPe7t/iBBe7RcwzA/gjQnMxHQkgGQv5MFEKsdjUd9oy+RDu9tjjuv/G"
-        "5SYrGAWbClnCVvkzANkyt5Q6HTXxl/v9Gu/ugOZ/m97umt9X8CQ8cU8BBNYa6NHl1y/bkD99NE093MpV9xIzN+aHs/zPZAddAmLZi66oCV8u"
-        "pUTulFzlzd/34eIG8NKPOJv74hNevcDtI1jd3dbqeeft7GXfODdMJnAM0L8A6DztwA2I2FHq4y7D7U7NJvqyPe8H/39z4B//0NjoMk4WlvvR"
-        "8FIWFgyTSun0Efa52DETZuTQNTUv0d6ReyMNTwrxAc2eeOLDGUfnBySTK+Lrs+mvD3wN9e8EB8Y2NuGi6IUootVJpLz8Be81ClXjiWVZLGff"
-        "nCcrFd4r1ST2Lec8B+IPQM3A5fC1FYIA0xKl9qH3eQjsldbS0tdavHLqxBGD163Yt72Ly0rr5De4Pn/W6PNJQ5z/4uUsCkIV6mtBHGXe0dpZ"
-        "G1MrtiSb8RMLG74A+ILCPTLK5NYNz3TkAqUgbeEIHPrcAAym6KjYRhmC9iEvOk9Z/NrO4GB/5hO8Shuwvxf/dgOsF6TwKsU8JBvCwiOaNI0f"
-        "qeNuM3f1kmcLNoJpewLgxb5KMhSZru10y/WOwQwJl7IJ7OP08wv56nko2lxmGXa8UfJgFgDWxvdNJlGlG3ykZPXuE1xZHzgkGdHbEr2dMPWs"
-        "4hb5mAm/01AOhFCUIv9/nNbKUPX8Hde9fVur/imNNU0B/3nd0DlamCZM2Bf6sUmWMwoM0P6h44MyXEh95isA/sT9JLMuxbdEK5W8i7PHMSYF"
-        "x/B614URFhEbzb4MjmFWJUsyntvZ9bu5DU2elR0NTvPtHOwXwyfhO6v/QdS5CcAEQvf6CPv7hxT0Goz8JBQQAJokCfMv91AIhfo7/KbtHwAB"
-        "gPPxXwAC9VrnPhNWEDfr59vg8tlF4wu1x0ntl+907fINlfFzE7AjS/pmyCz3ggRW/UQbStBB6SoJh+G029nUY/Pa0AHyOTAz4ScVk/H2E7EQ"
-        "J/4GKzsZrAmwCsv3cOqjFjoWMgKI6Pf23/7A4ggZ+K3zBzP++fcnJjvQC8z2HZbby++4DepHMPJd7dXvjfijLvsDSiHnIjwsiwx746HdHt3I"
-        "ASfQ2Qgl2Eju7A5wBPoCAhzHxnDWqwiw1X3dUhho/ZvJQOnI462Sp+ztCc0HlPln7HTouOvi5C8H8hz2E/oQWCWY5xELoQ4gQozi05Jz3ubh"
-        "hxjaF/cPWevSBx/2TQSrAuUX9/quDMrcFxL+/w4mqN0BgOr7jxEHArsd+u3KydEMljs4358Hh/35CxEYKCTh+0As/Q/a7g7oDfMfJ6fRIR21"
-        "0rjeLN6C9bghpu5fGB4KbAqW/2zkkgiQN1vpSf3qDGnUF9gNBmHyBwmlKPzvTCxr+M8rYwhRAcHZ8kFPxD/S/gXqr00PUdgTDMkQMtmMDxnF"
-        "keEw9en2aCDm1CwIKttH1RgdBPeZNkfzIefr4+XgUgZdzM/qDgHkLv/y/OYg0KPscgAF5Xon6wIsFVQFOy2t09Egcv+O+K7+R8JqHagXtO/C"
-        "HNrf+OW95TTkKf6lNL6gXP31D8X6JigM9vviuDyoDCj5L8FeJoQAQPHL33ktyWWt8Sf3FNMsJBT/p+llrIwUjPEt+7Q29xgdAopB3t169f9/"
-        "BPvFHCccQPRjCGgW99sPGXjQrVLH/NYI9d2q3DX9htS3/UQRVbAmC3E1Z9/g/of+1O9uD01d6NIQQa3mWvoJ8wirB+jq8NfhViZW7fQz6yc1"
-        "ClX47cbS+s7lbQ6XyPPNsgc8zO0Sh/6s6pPs+gCF49YA0g5h4WwL1/GhDh3eJwWW/Uep+u2A+0pBa/ik9hLzfcPJHHHj+wLgxBj/+Bh4xOFE"
-        "ZSX+JmbyxgBop5gXVfeR2EwB+czGMJsrIuwm6Fr4McB3BjgJx/OscO7bvO6nHRokle5u/UQV9yAO9Re/2xQBgBUi7f/DJ5sV8uBbMh4Tgw3s"
-        "/ajs/AIfH8XSidqj86BNc+JIDcHo5v9zCQ8xyAH5AdLk/tl0B03PEtvFCagcw0X6BrXsh8UJBi7k+/KL1i4du/TI+ofOEOqU9lEHRgDFCCEs"
-        "FJF7KePeLtgsE8YbOOy7zPIEi/gt/Gv0o1Z3OI4OMgO4zr37NQa88JDmS/ZLBAcBpx5tOL0F1cl7DcoEQPYiNXBXBDCwJ0j2jCnuBTcJLSqP"
-        "RdEHDRHHyPn/CBqk1rVGE8Wk9XPkMEj2nH67fqOKOFvLSvwDz3XL6TdK80zjOkqDEDcyFhZm313seRrkVh3uT3edBLNEVetp6jLvZZ/V7eDH"
-        "iyQc64cxkt4h6VabLhAsyKPs2wVYE4EvpAqsFGfbkrTLQ9D6mPQtynsiRPl+3xImGcPt09k69eM0F1T6tPwMLoEGJCkxE5YyAeGDJbfrddOv"
-        "E+Y4GvAHJLTFrtKsTk7fLc8xuk3XGQhSnOC6E+cz36G6cTv3qN65jgR5oh1EqUAtAOHz+Bdo1rTPo+3nvjYG5PAPzaUDSTZUs43XBVJXYKH9"
-        "9CtALxja5WnE9wGAy+4PFaNU5Df5r+UqNPDl9XLXx/a5FI7x3BNP9ADsR/aoxNIz0wSMCmL/wRJLDtXAoaocFHH8ndwVKDr2HvfhBrUwXdGf"
-        "C3vPiNZMDlAAmt/f/Ov1swOh5DQKCw51C70XKAAbAe8DoSTovFQYWvzvDo7kmBSvCuQoIAvh30L3TAKd//cjndzkAZ4QrUOKHKn7/dTnDhX3"
-        "nwok8t/AJQaZDX4H8CDZ6V0aiwUq61YIyxZB4D04ObZ24EwYgeoELUE4LO+L1QUNivn6EuQaoPlYFdKxJAEBBZIMXL1F8UgTciMLEDwHHfSf"
-        "5ZHY8SPt9Lb92tEL5Q86T5f9J64Ekgv/fyXvWx2lJPPscxs11Afnv9CFAIL13ggT9C3Tm85h+6zgmxbWALLpYUht/iTldvYyFYNlViMPB2U4"
-        "oveyLmwI5NdJ05DnVt9yBshAQDOc/Ar4fhZ6GUwyUfOMrBL1ee+qE0USOeK+LwYcejp94EXnoyrc5e0o3Pn8y23dyBLX1q3eHtk3SFZTC/BF"
-        "3HzpAeri7jLwjB30QJH8+BhfXLT/KOAqBHMrtkRH/KTxldTX6ITJTQJ53f9/RfNqF1Ivm9kn/Mr58BHdH8AAVwb+yuwuViNPxe8N/QS86zT9"
-        "xeJ179Dm4QcPImMcW+jTt3YhPijs3ksBRym/CxkImvqx7n/0kvwi1R0BTfJL0tgQitd0QfkHjuKu6xQMPAfUL8BFyQpIbq4F4kkZ4YERSfY4"
-        "FEIMsBMf2fnoirgVA5sJmV4vVPkgtvJk1qD7txb51SIP8xTT48QU19Sx/EtcbQqeNTAO8Ps+z7siNh6l/v9/xiKbBB8SLuq/Gaj3HMO7OQ7y"
-        "Q0fR0kcaDtDj2jHnNvuQBPLrmLys2Mq31rig4/b5JMgUKqnjsSTgDseX67k69mQXjaks3cYdqCEh2LY4i8/Lma0PMQB09M4libdBxbLHavtH"
-        "FWLZ3fIr6EwioAbC7bPuf9neFRoblOynOS1BeiS44R8EyT1xHnHTmtpq/7rZjAmP8cxBQvStAGmd5AxBHh/gjyOczNMtHBrSKXTI0f2QNPmc"
-        "N9/K1XQF+wUBgFLyYxvQlhDQ2C8jCcn6qPQD1PwwPIzt9CP/AiNZ7tIuoN0E3anC5+n+pKwEFv71z6AmBjklIwf4lgsuDYLb2QKFDanYrwoF"
-        "pMYkHgJT7HbPDyPJPon2LCo3Nb2mKhog0dvhVSTY32wQRlHlPx1jDs+6BWbh9g+0+pX5qQOCQYkRlPe8HVMdrTXTJf0L7SNmyCnc4CwF/V66"
-        "v+mWCjxDFdz64xhaCRD4KnX6j/gPCzDO4ekkumPvOQJDlXjImw8qK/fiaCerDqAK0f0tOWwABDpc6O4DpKb4A0vqou7/+dEI1yKFJ5H9MxLg"
-        "BdHcGhlx4/485+KfDJf/XgpHBibA6QWk5xLlzQgBgBIPIz4Q0ZglaRSk700Tlk4f0NXYcPbwDaAx6D5WEfsPWONzAuoGFd8y4pAcZe3p+MXC"
-        "jPVntR7fOtqj5NkICAQwJYjY7RSiHnci6sg67esCszlRELD0GOmO7DLQpvEh473i9fwsAErx+ACn3QgLNdHCFqbtNNG6HZHUHgxfCm5ZN+Mv"
-        "63oT+RAqB/bfq1r7CGE81f6z+8wuEV8u7IDdCyZnGI3Y5D/eFFfGNDRsEuL6O9BHEaMQfNiYA2VDV/CHz2WjXPce7W254xR52GfuNjWNNWkO"
-        "GeeS5dQlLELD8Hbf+6DHBv4VYegzNCwZlwaOJBIvCvxF1bv+khC/9lM7XzuE3AfPU96RDqDyqKX2QjohW+Kf9y3e29SuQzXllha30zTprtmw"
-        "tr9HjFHSHm8MCfoPBHsTjyDR8/j47y2F57+b8g508rwEfLiVF2kvPCOEbdP8BwgB4ZQq7e20+y/0YfYd+iEg7qOoIS0mgznq4ccZFBV8ApPE"
-        "SsPrC234cbpiKxjOnSNuxxUL8ejFHyse5MmoEUDSvge+zi+6bPB25S4E0NqZHesj3fqCBRPcHO7X5OBFAAO4zovpyifK58cvkxMa4dkBuApJ"
-        "EgQZ1xgFo5wa/387A4H66Auy3435jMUPktb6xNmM8Gqg6egP2dQVcfiz99InTOZO0qr7QAFW7my91ALoRqr+H/PB+vUCAYAN+1bsTjv/15YE"
-        "dLeU67rBAvKS4YcGyvyL83EJCw13xyTxHp0MBdMbTQbQuLv1cQmpH2YMK+XvF0EVNGPiIRD/ZAeJ0FftLLdCBYLzQBBeJJIh4mbpDLTosv49"
-        "/1LdB0LGNOXOGgfhMjrsfAhX5yLmOvxBI3EE6DQh+64Adw3t+Mr2sQXlBV8q+jCwRSgziPpbbeD5tf380Di6NSS+DcroxgYZr9gLHuV9wZfy"
-        "nPcnAagVR9JjEJ0KPREj2jbzFgJO6Q7QPufo3MO+dxHF/jzmZAG3GBcZFPTU5ezh/3+XVhqjvEId+5UDjgGE3NoKhykhYepRISn7EUr0Zvy7"
-        "VBffZxUgAPHcyiaWCL0qMQKZ6n64VfZSt3flD9bz8ojZ/fn2wD0ssdIP4FgPIRINxD0qHfodXcPx9uBl1zfzme5jFDO9iFJHHHsCCv313pTk"
-        "2Lf49QG+OFO1Lc0vkhlU9Vcffkf/DwDhaGzIxNoxjMhYGHjumUEZzA5USJJdDuZTZ++U+x49iyBUzarfOwps3dsn/6GvLAvkYwAQAdjLdMwH"
-        "2CPCrMyqFX3XbFoxKghN5xsDEhTou7i5JqFBNT//CIkLXPH7GdEWjFWsEacklsUu/sGoBOGBIcESdxOVEI/avgksw9ntMAShFk3nyyQB9xAG"
-        "US34BJwLKvLMCJECyTFlGTD+oPf5/LTVyCfcG5T6TNiy/GD1RvzfK4D5AYAfI4YRCSIoH3Ile+nx7cDXIeru6Pf5/xVQFH8VYNwkDJe9q9Gn"
-        "u8AAr8rU8yf5SeLXDirtYsvj3YERW/1r7uggxAuWzwwdwDnr/4wOcfrIHcwhpCqu2cUIGiiKD5MMXRetAaH0x/fP4MMqrvZuD4bjmAgyH2n8"
-        "c/7V7usZsBHFn7nlHbrmDJDk8C+J/k30pNPd48//2clH+P4JVPgv+M3g29uXPo4FluWjDufyy7ZeFTUN/BWKPEDnBDSHxh3iZkTODanfuPd0"
-        "9q/A3ygYtkHbPxLTu/jbd9vYCYs/aV/U/peiDwJ171blxN2yCGHnwv6G/QGqfgvF9zke8gU4IM5QPQoOCL7gwDiB60r4JAggGNVLSvKZQdBE"
-        "IDLHBqw1pRfj51w7vTxATKDSo+H45K/Zbtl8C+77teFA2n2mXDm/KKL1niytJ5ftRwCk1gIdJ1CqP+7OOPcZyQoZSQkv1dDlEqVtbGzLDvqt"
-        "9wkM2jpjJAkEEbECCwYSpM85HiFLwg4P1m9NNCBGr+0HcuE5aUQ1Pb8BgD0snPCd8pQEw1R2CSXmCCJoMS1O9w9O/GAwygzc6bC1M6M6T10g"
-        "XPlf7QMSqWRWy0YvZf49pUkTsv+Z+Jrn4Pe2rtn9sxJRBbAg0/PZEZruxgR5ERj75Dn0I4z41hzDpgUXgbjs/OwAR9OlEGykSQEtEvGLUhbK"
-        "KHfXwx5z8jPitC7c+jz1B/uj2ALCiMvrLzYt1OnrBDwfJf+nCRgSxyGH8vAska8fTXb09QzgsiXuTunrvgPT/39RCZML2O/z+g4WUYrj/3fC"
-        "z8UOBEYV9QTvuuvS6vN1J+rsC8BaDjPcPSKT0OENPB9LJDTVmBYDu5UW4eZt6Q/CLBxTzvovY+nJN+DiL9fz1RE6huQX7aW3Ega4/rwDXbA4"
-        "5TLpYkOqBRnymu1t7Ijq6O37/LHz084Tus33XtLx6QQWxB/7z4AEicdILffQUv1T98AxvQTK80sMXCMXzaTlcCq3Z0sEpzosE//HwA3IE0EI"
-        "AYDCwY0+zCUuvR/33QiYCHIfyBwH7rcDsh8kMTEIm/MnDRLAoeurFhu/Usa/5THhxPs/ufYC7ijMtsgz0x4kzkMFHFeRCzEdpmAoEt5Hl+P/"
-        "BPY9mf2ZAbVc6xd7HDgWuR5c68y7XtIeFHDzXgSEA1b98ub3M2Lrheff0HT7ZhTVAU7qJCIXN3vlj+/y/QbyjQ05GFHAs+4NCjfsU2R4Aezq"
-        "LjjPEyUvPtLA7ZT4o8PqAdcY1OVAU3gvAPnTFJ7Tm+Ww1IYHx9+aBcLsbNye0sAbvUwt4xDuLv/OHuoTnRXx0sT4IrNP/b3uFgjl2j31Gxrs"
-        "+kD/9NMO9eUDXtg8ITMW/38ZGqMZqPf3/eviF/1dOK335wy5ujnIXwVdGQD970ytAxbGFOIW85z5cdCb9rPWCOGjArf45QIbVEEIIhN5F/07"
-        "mv5NRpISFUar6tX2HfqX5hcllAQxFJzZ/w/v6A7k3NCMFwvejxM9/hH7YBK0PjZAK/gJAvQLsx5G8OgX2/GH4qhIthjn4P789e+UBTbnUQKO"
-        "5e1ROd80An3i8NcMOCUJdwQ/DSYD9RQFAwvi6uzuBn8eRT6rBDX2Ju5+650SaBW+JH/QTxI+9nH2S+Ul9BYTHAjOL6L8T5xJyC8P7zhhzigT"
-        "zQecyDoZ0BPV9TfgEgyhhWhBQgcqCZoWgR7tM/dHZtn02bsi/dabGbvfAuPZE1Msf+lk1tj4Pwku5OPq5R2mHibvlAGg5e7jGPol4pwzTf9X"
-        "ALD6KSCfF0Mq0doa4e9InAmpz2MJdOClB9sN6OVsyvAJ8vmHGnfcSroQxZceUgpMCfHXg+hq91QJiwufJQj9BvxzymsBsfX1JzZEncnVwn8N"
-        "5NwY9P7bxAvMG1Ao09PA+mL8JBi/7/9/QPXzIpVHKwX/DnnXSv4mEHhSN9nnBcvJNANZDmD3MOM87gsuQybYCQQFhhUnFD8fIycu6VPlbgdb"
-        "CYAA6SFVDkfmNhEo/SMX0MrLBHHoI+ZEXzXhWg2pxavsthSo+0Rb3Mx0XP5G7d7kQ4roYBCo8B8ahCU/6qny3e/6J7j7gBTULfzyaCNjq/wb"
-        "NPot92ISheYz4lW+pxEwC7YY4gxXAW0BG+akHbwvhsb5B4xJsAcvRLQGMfZ//OAJ7TJaMfPOufoBgCH9lw0O2hAPs+jwCSrZyOltMlYJwA3B"
-        "8ncfeuJXzYDHSu57A+PddvYm7IXqpRo/62oMUe6X5xjtOPCD41ASyuTkJpw1oRio1zIHSuYNA4vZzQDz780v7kiAC97O3ibQCRgXaOlGKeXl"
-        "SO6OMvoDxgaTH20i8TuW+DceCABuQbJjTwFN/ywNTvQ6De+/Y9X/f4kuWwzGK3PZTr9fOf7/y8sMLdsCe1I1FWXwy0PxG2LgfCOCEYlIG/Bq"
-        "CKwJ+9+qAWHyYs3ICr1D4a7T8JMtA0zCBAT+8d9g0WmpOSmXvLre51gmymUOScnX8EEMj1KBX4Qvh+wdBI4IbMXzPlABbyMtM34JnOyMHP74"
-        "ttPRjVbQ0tpY1i8Kou7uH7325NT81yDcHxlFFBgZfe/X9o3HK97M+2XwnfceHo8SBoXF8Iv2YeLnEqLxrL4aOP7oFB+rDijhouMop7UH/gGV"
-        "DtAGtA6h5PoOkwxN/JrzAQyR77Ii5+LR39P7Gx0rzm/mAM7W/7bh2Ox790gPYgJeBzcC3QLxBgATXAxlAw3+exYPQWkAgQPADOUYe/VpGOLW"
-        "3ALD5xkO4OWu+/8H3+YBgP/xEeWM5bUfoSMK8iTrKPvv+pUetxr5CN8j5xRtDKr/YPY+0AHzNB2+8dj4pgrKB1bvC/VB7iXpnPj+yBkecAZs"
-        "BO8WJRFr25T+yh0EA2wQoPO3AqLsWO8UJfo0iABKDtHX4P1JqI/uDfeB6doabwDa6kbwlgxGAvwnivYS+UQe3v8z8gTP+r2N++cFt+9jDZHq"
-        "jSOuIIHOmhWKv9lDGg0X4/A8Jmq9tgutTwunDwboWvmnGeFgHCBt+P4RPjsFBmIh0Pb/Hqgj1f3Os54lJUEtwc89hAlSCHrjqfFfN8Ka9PtC"
-        "yXilLEWPWMcewCF16qEBdOuuI6RKX98qF8sIi6UtYwso2e1bCPwhEN1cPT6OE/vI60xGlxDeCKzUvUPsNZ5DK2KQ7NvtpxTzB+dwrd03BKSq"
-        "vhOM7eHiStKgOb/k/Ak4Y+N6h+5uwxfa7ui6/Q7+SMG/EN3apsJU4AsPBu/M41sI07DR5q3LW+l90ZkkTOm8ztUJH0bE/9cw1NOUeIu+QP5U"
-        "EQGA/N3vM38nkt0tSgMpFP2CBsDmggFx4SQU0fvQD5rzay4J+LYSkhqIIvFfSuvZ5UYRXrK2GWICidnT7UrAczFq/I8+Own/f5r+4Cao3q+3"
-        "MSaEI+4JhBpVyWH+6CHsLyzWJPdmB+rv5Djww3ce1ghwnyKcGyS2BuJB1xInnIUHqbVq2+4SAyzuAPAkP+0wMnZPaqSpy6wkDRgy4/vKZxAU"
-        "FvMYsDLeO18eSQpxzai+2SjvnwtdH7eUFpMMLsZQ4u0M9s5f/b0SjyS8+IEsVvjb95ZTEcTLLhLvrPcE83UF3eix4Jf2ZQHFroxHZBWT/K/o"
-        "9koeAmju2Mnz+6scFfOuJY0t1uyCJMomYN4PCPLs5OI/F10vMAEq+HPd9NWT99TAQdxnBGEAZyBZ94Hwm7zOIqVe2StPCsJVCCk2GUq+tgyu"
-        "BNLjTAB7/zgpgOO25p7ywCxsAyENZwbD6/kjDQIW/Pr3b/ehWIIoYQsp5IT92vjfR3A4FGewQ7GVFgQbAVoujaRNGve0mjv48EkCExSGrlUy"
-        "1NbkCKHufOc+EXAV/ilfRBzt/39C8eY2qtLhCmwqDQT4w3UVYdhx3I/Zn9IC8CYGvO1RSr079O6MA9INdiOiQvNCb9xACTMjt+cQTRP7VTq7"
-        "GRAjuAEeBbWMCLDBROncbPq4RGnGFumTBVDkDhUr3rrsDN2iAIjmjgbfvBN9jQa22XD7Vw6G2p8FntYl4qYZ2/WOFfgaFvki9Nfp+kd7BQ0B"
-        "PgmyDH/pONHn7awY/7Nyt0TNed2cWfQKZU0R4iUCqgGjCOfpZgKPC/QUtwUZJmH7hQYo/dH5TvYa5f3s9fF/8ZbTfwk66W0R8AuY7HTWWNa2"
-        "JXX6Hvd+0Wj0vPyrMqP/mkajy3H/SBQP3NcsBNax6iVYCexd/nTCotujuf9/urD5IKT8cjB7Xg/+A+vb0fLNSV9NFyDo4Ao/3aTqwRmTJYr6"
-        "lu815Yv+1vr4C6v+UgSK4nEHIOiR3/AgxxHu4IrU5fCr5EzopQXwxAjKN9QL8lbhHs6C+5bT9xnRJh0dRuYL1gUAwAShvczwSsBd+Qf5Lstl"
-        "/mXq26pRPFYFwQrw5uwq+Btg/En9QtQHGuv1y+kBgHcIPA6M2Vz5GAy3vIj4i+xGjJZB6yw12FT1Z/vo8yQfgNIZ6n0mScovT/ol6jAb298r"
-        "YQp0sY3xd8O0vzMI1fSF60m2O+n9y/QW4AqfBz/0ofYWDY8sRtuixe8P8PBG2k0E9lNmLF/F+qGcACbgDAZ6w+8OxjHALvrTmSHy5o4MYwDS"
-        "SFQWPN7l7NPbj8gz3IwM/fMMAkZZgAYvGkT1dQ/29Gsa064OGeL17onhDWALGFBFvLH+IA3i+wGtb9+WotHvQwb6yhMwX2imYBsNtQ2HFGD+"
-        "xL5SFcPYCw6hDajxyAqXDtDr+e5k0hnmCyBg++8Pn/2EKaPRaxVCB4HiQt75JQGA9f8kJZXuUP6g7QW0ISaZ7DlS4wp98HXWwAOR608PrgcE"
-        "AGAZOhQGJXATq9aSQPwaLxcT/Gv4fMi0GcqiqiaU/0/wBB2w+dK80Fp4z13jzPoo+k7+KkLVQWv99Qg9GMD7DDpj2EMQ1T0l6867LARBBkjO"
-        "H9RO3hrbnP6OCuvlgvUk29wCOxA4RhMh9QaGFvpCJPiPBRXhjQiTBkYHYNsR2mjgKtyy3kYCwxPR+Z3ASga1CLfzQeAwvhEFmfufAcT/kxYJ"
-        "+84iPub38D7Vhvsy9671Ce+R1jbdTvA6/RwAqwqt7Q0SSevn9fv4bgD1DGkbpxpzMiUDXu8TysBRi+VV5qv/sjJ+5BfwrS8LMP9/6ggK1v3q"
-        "a/mUEUIViiNyFGwMgEFA53lVz7umK/v4LK7j4nkWnx9lrxEbsRIVykD5WfAWJlv07wGWDIP8G0b4O28U1txZe+0TJZaG+jww/RAMOXMR8sH3"
-        "NAE7gO6SSEnTM9p8/QQkWSD37ynhpwfk5r/51MpRAHoHRfsp5CvTYDzx6Rn41tbq2vzxgAQ31X4hFhXfHlj2tSEg/2fwsfTNREb0URSs62MX"
-        "4jxpAG31fOdr/bzL6u/Amr/7UyQ6CmoOhOcZLkauouPguFrcQbXPyKAh8DULAOop9/nbJ625zuiEDmMPzC2j80zC3OrFvvIJy9tLyhu2ruPg"
-        "6n0QV15weUuJlzD9Dvo2ECEmGSkIuhIUOKblj9PMH1K9T/Rk+2LSEQhJzHf+OLcT2jCj0955BMjp0xED1iPdYPllGbc2/QVa/P9/gwDRBOmx"
-        "rQlo+nzWfuOb/pnwZR4qToMWtfxQKBDpKrCKHiHLWf+kD5TRnSgWEexQevfG7bkL8fdtC5zv2u2b6ojYIPlnAGIDyfQzDyBhFjtX2vHFrOR6"
-        "FZ7VqTR18Gq/Q0l11e7Hpcse1+rtDeok+bjjMg3S7Rr8hBcX6t2zwwIHHVjwfi4BE+buIvHlC9UiiFZO2eUAgqU+GMMlJBcV0M4d9f+LLdwc"
-        "Qrob9FgbrBEL2qrVRxxn+NulOOq9Enkn+AlMcSj7My2xVhre07M+Rs8KBh+j+szGpSx8zwbtSilt8Y4MkQjg533caywhufN24vnTlP7dFST+"
-        "7ujRbAjO+dGq5/t00S65pbO+3Rz+TwKi7T4C+i7KAl4N5vEQqaxckNrg5QoblALxGJjm/39Hzco5x9Zp2P/vONciECEmO9HwP/gjPhCR8jf7"
-        "TvQf6GvASwqWFZXlXgp/RqLaqShPEbHxvVdbdez37cY33XuQN5butG5e2ukTHpkn8OoI6DTiu/gGpB/t0xZB74gnBh0jZHfsQCMb6Y0lMcAK"
-        "B88fEj3pCLTsqf/0/iw+NrtFGgXsWfC7/h9QvP4UEroaSPPWJhq+cBwrH1sSXc6rC14UxgBEAmQpJ9w6Fr3xHbiV+v3OFULhFi/NnLscNDP4"
-        "p/7ULzgVqKEuSCXK+dKx6IriEPxcEg4hwz6dFQsf1AUX8/9/CP2c2/9JY/ca7t/pIA7NItk1eQgG69UbHuaG/Hgtwh7d/ZUr3KdaARkBLwDT"
-        "Ebvv7Bk31gLwEjirxigbMTrT9vUIBT+2/lzqDs1gO+TUNhCIA3vZlLO/I3fxcQ5JIFWzaNhtqikeP037EfLpRgb/f5AFbQwCxma0MQL4D40G"
-        "0Qx2O+8WC9pjxPvH+Q/FFRvemwhdGy309NiWpwdKhy6A1kxiaPlJ7WD3IhrDCq/y4QwvzRc0mjoa/rPEqfbAr7HpyjMfAQ8IVzDBEQnkZ/HW"
-        "V2p8MOUu7tgD9S1fBJ35Zvp17sreK8YoQcL60RvzM1ouECNSCbMYYNCeJ4jrdqDhQF335eqOUa70Ky5w5Tz/u9KpA7sp6P831RwgdwvsRzWV"
-        "H+fdUNHNpvsqKugHJwJVAPD+RuFsH984Wxp5C6zwwfOsL8IG3xuHAOzulAcE8Dnu7ene8GkX9Qp982gHVNFpv8my3P024+0GSBIgGLkaVP5L"
-        "Fmk16h/uBVTcMOd4CRkPF9zM7ibbnjTwG67zmR6O1p/EMBE3LEr7RSpfGGe/yYtZKZrGBBK5DCn0ZOxaQXPQQQ2aHB4GLLqNDq4YwuYs+m7+"
-        "Ps8BgB4F5DKgDbbd0gn8tF/oLWBC7tLHGiK5+0ZG8QhbBOEH3xwEw5kr5g9BVeDPZhYs7vEEX/JIz/yCw//G8cEMXi+mEZi+GdNj3+7YIvdO"
-        "GBYVWBu/18Ez78naxDTkqfujEzUt9ggbNRdTAwUcGVMn4LAWoCb2yOIIKj4FaefKvtUMOd1A2xurbP4UBGMtIksJMppS4PvoGRwJ7ctS0Y6Q"
-        "jfY2MXwSeuTR/d0mhgFVB7gGZgArG9cGyQgRGwAAxN9b+kcmpRfpC2L/H+53vXznHNf2IGP6PvMQwXb2xaz8wpbeIOUa7/RDvQ1yYu8pexBi"
-        "/6X8Jgcq6Sk6LwjYDhIkOg4zEerhaDiiI8zhbbj/80jruv0BgCsEfQBH6iQRU/qIyZRL5QzvE4/+rvlQSaMckfj9EjULURPD/PftFhK5BaTw"
-        "ctahBjXgogWP52DtbQgp7qIA1PCdAknMHObP/v6+lgAzxcnwi/FEvFb9o/K75miAq/hW2qSnxKdA6tjzhQBcH3kGWBXrxR7q0uZCIt7Z/OU5"
-        "//P/J+06BXEYafrSEPrrhlkDAggBUfZUPEP62DRM3NLV/iicDTMe9OXkDUKIGsRAPZ6X8O+VLnM9X+6tJ73xGPJyuT843QMsBkgxYgvBxvYJ"
-        "Luo+D5DJs2AbJsnb6pLJE+YzBhJ/A9MUzMZiNOSRsUxaJyj/ZshAwsIqN8ZHvUJCkX0xMVQfZkgJ3f8DNqVTpv9/MC211TIfrAUJPGEj9es8"
-        "LqITjvOA/pv5cfpdyY8j/8wmGJf5jcSHOcoQIfkuCbFYuxYRA7/ivCiK6/T0N7nqAHLE7PdYMeHszC790RizPeQOjUsQ3dmu5VG9JsCXyTT5"
-        "8ym92S/pbgj+AI18F+KHwu251AQp8RW9H3gtaVc6cN7B/a9RORjBN8TOaSYyA3EP5wtnPyzxFytOGlMXPcF03YYY1B4GN0nSUrCn35kPzYh9"
-        "F/TqBzsy6+MEjZpw4l0Cvxmc7ZIHs+YHBZjM1erJ7UglOg+aslP2tSjNYrOwTQdZcQbgKdpW6I8oA8UF+PWygyMOTUz29P+NEKYXU+IHDCgf"
-        "S+M11486eBi0NDvrCmjrN2sSFCapskwqs8sTVYEC7hSI7lpFbwkF//aUTdR0AuPypgbFA6QH+iMutF4//39o418mDdw+8/IWjQJ6WNopmBmp"
-        "7v3T/LbcEJLhZvVSH4z45+xA/Cv32h6BgiEAkPPf34nUGVuXLXfo2pCXIPL4S/bsGPb1e/goAUILLt9c+GDXXt3iCXARngrGz3D8AzC5BhIE"
-        "VSUE2oTsy/i3G3zjiBQ64AT2nvTx8kYEKuDcB2go0A/XGSkfQAqEDL0J3QMNDLzt1x8WKU8GBf61AdIC2ziu/bvsAfdr5AnsnCtN990FjglA"
-        "MLgJ/wkE4jkYiNblAQ0F0+9GAQH4DBiq56ettPoOCdgcUvtB+vnLdwZD1/MICxUT7XDwSxqVEgD2k9q7BZoHLg+cEo3t8BSfLLwC3fCf4pnv"
-        "5PVdIJAWkAl7IKMCM+Ij7BgfAYCS9Vv2xwM6xBH3WOb6+m0FYAF6C5b5feUu9xgQ//SIGf8oeGUX4glBKxtMR3rY2e6x8AkkNtanEcMCd0FA"
-        "/ST2z7oxD6PIs08b11DLSR2tMZoYnwsgTovBuAei8MLf/RiALXPcV2fXEI/tuknuDaEWb0V/RKwQoPa7EprajBX3tWg7tSj4500JFMp+x+4k"
-        "EMixCLDvL8JI1IQVr+kM1fzRd/4p+DI+mFqW6f/VNCSfEw0MIgJDBCnFcTFY7dsmbgKp5Qv02d/TKZj+774BIP4oaAMyMV/2ZirYu6ISbN5G"
-        "v8k3DMXm/5TkAYBC6gy/fz0pOgAbWUmq/6HFBN/D2HXjlPpryyiekvLIvwcQkFiH1YYHag4QDm0mjMMm8MP1Pqyi6GAAAAAAAAAA347UPHZ3"
-        "hL0iEj09bOdfPWBG8zxRGZ49Ecq9PZOGXT1HZVI9nbZGujXPnz1Dg1G+O16ku0PyRb3eCSu+7T52PQZ+vr3VBVI9jNlAPpW0sz2lZ4+90syW"
-        "u4Lhjr0VcDE9r7QGPe3eiT3V/Wi9xMRYPB/Jdr0biQ++C746Pj2i7b1sEqY95WgLPrdzyD04Xrm9eRiYPS50AT5KIse9e7x7Pdd1DryhrqM8"
-        "+5xtPMMhn7xBicK94vBqvvmADL2zGgk+/sxiPYjQgr2suDy80+iRvTvgJz2QO2y8wHiVPtga5D3Q9XO8lZWIvdyaWr141ZW+apvJvCq4xr1z"
-        "Mus95Ajtu91tV73gKCa9BYFOvMe3jj4Kf087G2NcvezKv7wYe1Y9WhmVvfEmrr3hTGy72E4lvrf2lb1ASTA9Y+4vvSySnL2FdcI99aUpO0td"
-        "Cj1n07e76WyFPeC1/L2fqeC9d7Uqvt9PObx+mcQ95BmCPH/DHD3Uf5g8Uow4vKpDub2OMMG7YAAAAAAAAAA72Qs37OghNxSzJzcs8wU3NcfR"
-        "Nu+NxjYRpfw2jirpNp4JBDe0Ndg2vZkSN/QQEzcUHbo3UFX/Nnns4jZnvek2DfsJN78vIDd0zgw3yvkiN+n77TZZCO82f7YxN6dTDjd8/rc2"
-        "taIRN8djiDdFlAw3DmoMN6LLAzcf/yc31v4AN/yT8Tb0GfY2wUrjNmExIDfgOgg30I71NtUf3zZfyQE3PLv5NjEOrTa9K7w2wCwPNwju9Tao"
-        "bk03pgnuNn0iSTcgRNk2SeoNN3hiuzbca/E244PINmUy8Ta1ohg3XRnnNlPlzTYEoeY2XaXyNphtjzc0iQY33ZrCNtMqBje/qw83EWjnNrG7"
-        "4TZzryw3U2LVNpXgAjdzMtc2tvoTNwus+jZDCKU2M54aNxECMTdts8k2kIzLNoW/VzfojgI3/fcSN3NzrjaY1fE22jH+Np/e+jb5uAM3m0MD"
-        "N81W6Dbh2Ns2i6bqNnBBIjeTPcA2si/VNnPW4jbU18M2XcRrN8EX+TYAPAAAAAAAACUI0gqI81TgOwSh6B1B7/beEVT9LQq31LMznxAu5zTm"
-        "mBSUArfevNEBDjH8lhNBNbHRy/kA9FrzAPtbBhzs2vrC1qDtfeU8+tQEXwcWDxHHHwIw/ycOqzHztPzglwUgCSXbZI29/ZwK0feE6ubKbCCw"
-        "/pzdHOuc8SUTqQtS6lHraCW+H6DXfBlLM3vL+CXI72sQewkdBewD3S8F/eQfJserOerfhBUkN8Y/AR+P5BEsugOf+aXs7Qm3EjQTNvNd1+/o"
-        "wSDj9/a7r/sHZGgONSstLxHl2fqIAfAF/eAi9P7xXhKf4kEx3eqz38wMVw2ytEX9HxTB+0wft/ckQpsfmRUxLAnyzSWzNJL4gCGhL6zx8RQD"
-        "JTI+0BYo4l8FETjZ8wX/K8S06QYk9TXM8yby0Oh7BwshC/7/f98hyQPqAazwnQPYAFwVpuHC8HntQ/dOOVTfIwh2+nr97AAfQED8F+H0AJUl"
-        "+RQ4/J6/b/wjz6r33PbM7S415/iX5zYN1vJs4mg9P/kg0nUoAAD8FtD8GxlXIBoIZP+SBmwBAAB13kqogCqHBkscJR3fMEbgpSP/fzL/OeXu"
-        "/6Pb3ylTIusVOyhHxrayo9cAABUMAACpBPj5qRl07wW5O+z+FzEb78gcCicPSQNiDGQaGxwAAMLjhRqXB0rSRRBeO+b2WiAb+a7/GweZ1wAA"
-        "F+dp1TvinKQiLGzI2frO/0ALG9wmAQkW5wsx+QjaIv/QASQPupsktPPz7jikD4CpQRagxCEGMZpbAr3NeTi7/rELp/uQ0woL8+hA9yf0dfiZ"
-        "CfwKENr+PDnxoKhyB0Uephhj2mcMd/1v3ZMT8eN+05n0nM767XGgYdB7GcnLFg1a8/TjXvT54M37vgoJ+1PeERs3D3Dzx/pxHNQs1AxP7gcJ"
-        "QgJw5X/tGvPz+HwbTPAGHYANJg1cCkcNNcKQAZ78bgYCAZHs4Ori/BodRf5cA/ezmf9ZTHIW2ejoCMTvBgyiHPAKmjvVBhu/xyBe5TgGxd51"
-        "GFHqibsx+3bjKP6F/+4NZdfq+zkICtw5/s8I8RTp2vP0YNt26/PhE+44DTjrIwpW2gGAJudy/1QDQxL06Dzp2NLFC4n78QDi/kTuYQi9Me3o"
-        "DweHUUwIxS/cFSP9xhNUCzXgohneF4LvzycGAcXkBSRy/t71UwVS3QtbRPzp8Ir1cBPz/rQVk/T/5hXeAhiIxfr+beRy7DosyOeDv+oBDgoj"
-        "7Gi5v+5d7hyXYwVe4AkB+f5PC0IGBNI688UJgAHPBNMP9+kYH4jsZ/gkK0o3VNkp/AoDV9+B7TbrBzm0ph0Fzv+BO1JYmt8K4fgv+vIvMM4f"
-        "xQ2G5rG/tAbK+rsulC773csG5yrC9krqQPuU+pha9caXyK/5m+s/FXcQO9FavIndQSSS08cR2yJFAm7+nACMHeTqrfPv+Okav/opFCvwy9jN"
-        "qS7mygqJPZrhES5wCyChOsJbEioT0WF11VUp5t1LWYnUj+se2KDSK+W4D6VKhxYtMxvwl+uUMig0N+MwFmlJDdamFOACLTra/+3nAPoYzvsY"
-        "+wpC4FcXtQTmwRMCkQU8Hr7NwWIXIMLzHu1pvbQT9htMW0IV6SOZGRYbIAmY+sX/RgwlAq640iS4DsM7TSLx9o5V9lSCF84lZBnJ4DTxNtuF"
-        "+xofABkd4wBUuhDIC58LWuHM+GbOfev/f5DO8+sT/XFQmXFfPjgYp+vv+8QBJjR94sT4kEVl5vI5jhswyd/3lSlK9ur4JR0P+eokzNqZKLoT"
-        "FraS6wU71Pd3H3UOOeZc++r0Ic5fWEokrjueDnyrefVWQzNCrA7a6twx2TCyLyNYSemq6k31eiIR/svepfB/8DG0KCj1NbLgbSHXLXoF2g8u"
-        "Q9oRjZChRFCraQ+RFKTmMyNrBUro1vSm10ETZBfvEyreOD1zEj3nr+a3O+EWJodkAx3wwfQ079XPOxgIQjvMRwowCWDdojJoESHiEAk5AyUK"
-        "XMucF1K9qd3d1gn+X/wMIoJXAASnCHQOTRJqxd8mlzYGvj/+lXg1A30QaUUh3rLOO7jzCf9/zu004HgFiu4Q95EPGRgS2vdj4ldm6/nacvhz"
-        "bgBNWBY/SwtQjzc/ZhIIU+jcCdMnkSrc7IYx+/xEZ+7D+zUAAZb/etmPfjsJ9zzJ2CzXbe4fzEADiAbE7LT43fHRPugXTgPCMcP0ouhqtY1p"
-        "hxwzD/oSjBOE7bncKwh0Eg4jk+uq/qPxxQgSHP8aIjqW2vWvZExlJTg3LGE5E3hKERxj8SGmNMEnrT0cfAcoFXe2sP2d+cYbrRxUIrPTvOQe"
-        "K+5dERNV1Dn96QCc5Vj+SdYeCgCYBzO/LHg3ZOJ+4AZQ5PZzwUD4GxcSV9wdhcQoUVXUtxD4J6IO2dTG+dT1yEVeSlXkGuX/f/4vPRXB06wT"
-        "Mtx4vOfirBDm09/g2MZeRFHYT9cjxQbZ81J2tGKtArfF9l4GnuBg2uYtdeEzLSfJQwj6GsPlvRJC4hHkx9zV3JA7a7zSzCEEZAxzGtrNpvBV"
-        "BpXZYR1X6Z69IOZO6uT4T56AnSPU4S8bIBzzik164qj77qwv8V2NHfyi7IDriObfCj7sMcFL8BDQqtj0o0GtvCVfx6j8eQcU7LauLBYm/CeT"
-        "mt7m2+4WiwcjX0bfz//I+JT15/A1PZf8sbubIaIdBvxN5uLvhjX/v5aM4tX8mAGADQZA8We+hCuw/X3gQM90A6hTWO9QHwUKbgch/RLlyeN0"
-        "FgAA9RjV7ueZTUXNGjjxfRCPAuknce3p4yPO++4fH8bvPg3sFJYFygh31Ebz2A3PNDHFAAAAAAgUegFoAPvsJPSMCsbUtikeEy//Efsy/GHE"
-        "HubJT/gLBr/sCb42udXJDzUDdOYtD9b8gOhEzn4QIvz6UT39bP4d8co5m+gXB5FJEAloC98ZnObqCodLOOGX6tTsqjiF5kHzvBSJnvj7EgVB"
-        "IJkGZyDi4hDfpuJeAEj2EenOO2z7t+8fBMUfVNsAy78D7yzXEfBGCxf60/QvNualNW3n6fTdLuHfLWfm8QYFdNVO6dpPvypM5JwryglTO+YI"
-        "keziPakRqwmI5pbuz7fw+1H8xf8AQQPn4i7gNxwTy+8T5dC85BDYBd4n/+W39ksxq/inU6YCltILI0vkyQm9+Wfh+s+x7zsLiCbVzyIe6vf/"
-        "NXvPYwNKXGIUwgoa8zAZ9y/FMUwH8ty+yM8XaVWgzUILIVZOAHDa9RY83AX/cTdsCkwBZ/jb2Po7AdYfApIH8D+/BXEfLUo1JjX5KxlNSY3V"
-        "ng46DRH2jQtJ8wAlIIYb8GT28z2bDvLGjtKLC7jkVNxI+cse/yjPBCv/qQGUDf9/mBKuBXwoStZS2vb4KjeoYYb+7inj/OIrKwqhzVjbufNY"
-        "23YfzyDpx6LjMsXj8Nf1cQu8FCv49l+51RbThvpdE+Zsy+cZO3saPQ62+/zLJBf31J3VmcI10ecoHrt/2x/du9F/BbYimiZ46ezE/wDk2r7R"
-        "/3+S66ABseg7+qE8bPBBBZVNc/NiECIDCgJ7ttE1Aw47smwEaL4Ymt3by+/QQEtFF0ROPvYDL+gQ3P3/CRdJFna54PQvHTz+WOqE/6fu8dlo"
-        "0sMAg/9f8bBLuCFO/xgXFcdz5vsgCh/rMhcRIgBq8wL30rT9AxYwDudM7QAAZP1/9kUMqQCWxPjg9woFFONu+PJB8cnINwBLlKECmhzq/bLx"
-        "BRNC21ba6+7fD9EkvRhN/88Pv8Js46RnPhodBZH91/eeVfYs5g9MTxrzxQGUKdG/kda16fclu8D8+Dz6iAUwBBP7QhLnBmEGlwl9DLn+1vP+"
-        "/HQDPQeG3KsXvAN41oEv8b4kN/nMaPOd7J2tIsgMNGLbpiJeM3bbRxry2woeGlK/vDUKUPgt0lUdpTfJrCbiAwntKKiwuyYqm53ZJByx1cwg"
-        "HfZ08iwR/v+S5cTS0qva7Q/gmPdWUkwSiOwG7L6sjOpY80iS9tVvANeuPmCkBIb4jL+LFWwYkton+yEOSB5tI38dBg+25d4LX/mzMfXvnQaN"
-        "1OYAoxKpE/kZPMEQ6mHKr7CFATUHUAFpC71RnBhiH+r+Hwjh0rDgePEORf83yKWVwLUlM9CgqgGAvz3j/w/v4wbUDkgI082lRvguJy8sQrc+"
-        "5UCnEIfmOBIOGOASiNNXzVAmPBsl2+bwYQccCe8nCe1E6V0Vzw0sz/b/+DJhEN8RgDOwDizZeUXs/UaCgTJ06kvXIiaAuNdMDMfvjVDbWyeh"
-        "89ZBESc1C2f/YBABgPwxB9W0Enb70hCA9KokSfmK4tIK77LjVOwHugCC/nEG6PdIww0Jlf5nyEMJj+kL3koqyhOgCvvzfwtC8HsT5PzcG3H4"
-        "qadp+6zxsf2TEu7u9/WnA+T4p903EKD2ZDjD76ouCRHF1tMhXVEAFx3iW/GX/R3kVgLNPz3tNuniGpwGpej39m/pWRR6PXkMSgocDI7mnlSm"
-        "HqHR0AceA3slvC2x7pv3tPau51QKbh5iFgxCoQ+f+/wWOfN83US7DgEHMqzsYEuzHYXpur9D4RXWjwyACzf90/92HDsHxPcsMi4JtARLC+8b"
-        "UBSKCz7qxBiYBcYlChU3B/vrlOh/Movkk+hhELJCgdJA9ijxlv0u24UYVQuKEXHX37CfIj/3JwdSES0sDOBZHyfh/d2F3vUB9+VVK7bznO/+"
-        "7+UKDQMx4kX/1eDHArIb//l6v60DkP/25EsFYfVm+PDx1tyl/84E/L8AAAgCYruqH+8GIt5TCUfROgDbvsvuzw9l7C4RhiG/+AHkTfzW/83Y"
-        "C+Jy0PUH5dhK5qD9vxl/FvH+8rETqsvnpfzoFcvPFwZj/9cA9xD/1A3Od9QTVisdrt4KAB8axusAAOUK5gG1NgAAKOgYCdqShA/kE9wy3/Po"
-        "CSzkUUbtK7/TAADd/31j2/0AADoNIvQdCVTrfN7R39ge/3/sAP8FbZAQ9oXheybZEhf+DQM61kwXtvFh6Jf5Rf+u/RTeZvqi6mxbwAAk8nzp"
-        "PvS3+QAA7r7s44DICuKa+uD1HPZXBOT/U+DU//AHmwGvGoU07i8n99Ubsv7+wZIHRjsXDU8Cy/9wThwcrRu7FbHqwBS4DwYAwP1l+FzrVOIj"
-        "Dqz9GATsBnDxB8E2/P3ulg8+BuX1SgXF77YJigRg/TMKof0QBLv9bfiv/gAA1Pxx9Lb4tAWIAbLHy+5lAUf0CRjj++vxAADw/z0Hbfx9B7wL"
-        "Bwv63XgMEQsZAHjnQQkvw2yoAYAs9s7RwRLZ9JzuYtCJ+VL2ZA+ZAfIk6PQo8Nz7hfV29noScAWrBQAApfl8/FYE9QDsAKH8d/wA/kzzaC0I"
-        "8SbWnvbFEdwI4g2uC6YFXPll0XD35ty5uZj4AAAAAKgbAAAAANkJmRUAACDk5fxtEfwCoBDOAM37pwm8CCYPKeUWBjoozPq182wAJgmL+S3r"
-        "5vmh6//v4vg0EUUIHtu5AiET0OsmEN0M3QKE/r71EOvZ+zP8Nwp4AO3wvwCXE9IUMf0AADP2UAADAYMEZgrK8Ub23RLx+R5BV/fyHRUOow3H"
-        "AZwXPQZH944cafiW2DDiCQEQ6RTfj+//f53ig/a81DLR5wVz1RTW0TJ8ACQVhgoz9z30Mv4BDuDbddUY7n8X2fi5/AgDG9K9NfT8yioN43oB"
-        "g+fw6DLyxfhsDNAmRACy5tkv9wOC1R713fcD6oXZqPmy69GzgzonD5cHdf9KGU8o4QrK7FEWoMefzg/lLgEY75AANg0NFez78vWKEuj0AABE"
-        "83MFlAt99372mhhb+LviiypI46D1A/lFCRMEYPoNsQAAuQY9RdkMVATiRLb5mOc59bEhNvoj6mK/cdXvLn3qIPRjzprV/Ck5EZwEC/Hq7YsA"
-        "LrfBDtXoQxVM8FUDmaV4DSMRr8oEBJYp8/4c/+oVPQUfFTAAVaxk/mryt+/37O3Aqu6S9/0AzPMY6BDPpORtHPb2ni+R6/dHZuVp4QAAwMil"
-        "6Wk1CT7Svn0rhD/XDxokTgh17SnnTBVu/cjxCALN9Kgi4gjDbzTzguaSi7wOZOq/L/7hizA58IvIWRudGHDJzxCm/a0/qA3CAhX81A2JDAon"
-        "8v2kO6Lzlu0DM7ztCSwcNhzrbC0AADzjox2n/20FWSLcHp/ixcKz5sXhnhsjCE4deem2Gi/zmA/XBb3PAA2dA8/6UDb/FmQOeh7/f0LFWgAY"
-        "FSoMmhTG+/v24PkdAF0dVeiLvlhGBg0wEdMJX+nGcan3Izf/vRwErv4Js79OqfiWty73fr910QwI7EqQGGkric9IFEcYph4b3uYHniKd8fr8"
-        "cBLurNQrdfKUzS4NMdK+98IaRPgQFggSYxF8DcM4OuvXy7/blB9g1avVfuK8/7A3BwAlINsEawws6BQHH+baxL3vE/Y9IAj0RVE63W4rgO2O"
-        "P8VHkwxeMNgAbM2fH1L/dO5pTzIUyPFAF0DpmjSt2JgzEvIP7lYqBEJMDNQc4P0C1O7cXTL3BgMQShmGVPEzFD/dH6kzyAZIxzbeRvbODKsZ"
-        "JPqbFyH9zgSm6xUUJOS9rz3wPN03DyNVZ/SYIuXzrlwY/ennbkE+4k4TlSxAFqXAKTpvc08JDA7O80k12GH0u0z3Rs10MnlmB+uuDlQEeOHi"
-        "MJ7s/38SKYhcUNbY2sjwyDMpQO74Yo9EkJTYqdH5KB0FjwugGNi/DhpN9qnVwtmXOKoDqfE4TQb6WAzE4D69y82QBFUgKTYG4i1iM1LyDA9R"
-        "oyQ/AmP5rhkQSdPXFvVdHK/g9wyy8OnyVc0p9qMFbMqh9VJ1cv3dyj7mA9ylvQFHTAeeJalJhApItbHPTwGt92UQgQ8Z7Zo3svFJJXQoHPMh"
-        "IsncEx07H2kXCOGbxKcJrdk5/GQmqBOD+mbvdWNxEKL4CBAt4mcbQPNPAcromw/QCBEeYAlgG6nqOb3LEg8NONw1z/LRgsMEKK/22fr7AzgB"
-        "Xf8IDIpW/AuLG24pM/a2AiQCex355WwZNAhO7xP+7x/gGej6P/h7CzfhGRCW/Ngi4MgV0Tnv9Bnv7McesCAjLYD5HwRevwLsDdwBgO0g+gZU"
-        "8XIeTjrk2N4MZOZxLAo4DuqP5YjyxyT88Rny5NS57snnstlv3+0DBeRw9kXiXgUI6cn7iNt/o67u5/7Q7svtc7pb0QMKawB+M5MBmi+t2WgN"
-        "Ou6Y77TeR/oDzBgRgCOy1FhH/x1jITjzHMYt+DkOlwSjCHT3KkhU5fv5TSmEHQ7ecsY3+lQQMC67y70Jze/mAvDtLvg7olAfBAdYBHoNFvj9"
-        "3ds6M2aezMfeqe7EEwlIHe92++sseLyr930NYBeTBevMMSo8D9UBzt07JiDlGOcBQFnMhPAKHWzxXvGtRWckGvaA0iwSaTNTB+AXeQuzAY/l"
-        "5yNa9yv6jxBSCzfhr/TkIvIj/Dgm+LkGKfehQykV8hQs8aYt2u216+iY9AJlDTcZAgiz6uHtpvWfOqzvN+EM6MgYSe6zBDIiouDn0mgDaA7R"
-        "8yz72PjDwPAKEefP9Uu5D8shEGAk9zf4Ecb8st/BCGf5dPanBrH22CT2HiDGjBqmymPsxhxG6+UGiTA8AfEiuucAEYENEdhx9Ev/Pxw5Eqnv"
-        "R+37EToYqfoJG9DM0OYY3/P3TANiAbUCKAD9JdAl1uJvVleU5QNPAOoEftnTGMg6AYBvLx3xoey/Ggf70ptF5kzQrfkA6IMFDDe6/BkcSw0C"
-        "+FLZLRRuAeElX0GKJ83bWS9iIsunx+K2L1Y3BwtXxUb9vhrnwQrX2/LyGAwX7wR2/aFFu65l+uMCIfZeHzgV5v1r+eYoxQWs97Mh/3+euWUw"
-        "ERfiHGv5xasAENEv3f7ASLafGumx3rvyQeIl/t3al7QwET4TjtcI9ezzcy5h8Skb5BExCm4Ijwwn37z1nfvE59n5QQsYLoIghfr2HtAT5fR1"
-        "5+7uaeHV/Qbdmv1H8zwPbTagzqoYY7fXupAWv/CVEXkRl/HSCeE9z8m3G0/vetZ5GphF1fyuHaLXTQGgDKMRaz7T/lPiveqNHkET8vWhGzP6"
-        "yAVF5EYnqDRIH0zlrvvJ+h38JNOdz7nzIcBYs5ftEAC+4sM29i7vF/dMavDx3+fu3y9q49vIYzx5+1P9TTbCwp8QwgqPyAkmKgwX4y8g7NFG"
-        "sqIkXAXQGi/2RQ8PJ2wLcgbM6HThLQcH9lPhkwfIIdYI/PaUAXD6SgRX7F3tHYqc/KorD+M89hvoqCEK2rwDQeeiJs/U8NiONJ3/S/Zo8ZE0"
-        "9f9iEo//kCTH9g7gqS7h6XEWCe/mxhPv4SLw2cQN7PEnAE2bWOqFKrcIkB6ZKRwFijjMFfz8XvC56/9/qfymyqH6gghL+4H9JC9DEo0DWgG1"
-        "/93+YkSQ7DwDZMVPNiz3M/9QJ3YpcQWn7w8Ded4HAH0ncxNALdLdohoFkNYIBg+oArnkCDiR9Nf+/dykLZLvzlCv5dy5GBsnCFkXdmqs6v36"
-        "3fJv3UPoThPFHICPPi8K9yzi6DG77sryMRPJ5wvvrYzAKSMQMxm/BOfa+tmS/aErpunJ3P3fdg8qGRT4H9fIvvgk8fVO3BES7scm9v4kigOc"
-        "EsTAWRWPYx0z2yg3/MPWEAfNA3rvw8nYEKcgrvjHK+/+9hxqJFzfmTzM+so07knf6XwP3ttoG2Ilde+l2FvFLfLp79vvQntz9lH7AuM8AfoQ"
-        "qwTjIe4iNvA47CPQlz5X+WrS1Q+HOpTpzcaHE9YscewO7w00LfXE/7ThjhDl8JL3Iw21Io/dp9y2MpYgHw2LDTjyiAhvHO44ChGos04RrApx"
-        "C4ZKLQFe1mHo0TYzBw70cf4FH/HN/38LMhAeohPxuOYfLf3N5tPv6g7MHQtCTQw1+P3rYxj+4RcgntkVDC4F/+ai6isEFqZ5vfnMCSUF8KT3"
-        "8RTk3/HrMPdxD3T8PwGRA3TWAwIH2G75+S52JmG0tD0uO9AgKzJRHmIM3d2xASPR/3/YE60ELgVBAisCwfjkBTDqx+Q5CfQJeue4zyObf95u"
-        "/hg5DgnFxFX3k/X+9Kf8fhbjDLn41+ct/sj1qONYNk3hHfftDZgmKy5PQtXO3GB1EUXiFRfDAlvrGRgM9ggmQvOk16TcHdFDMVczWhsT7rAE"
-        "dRT21LIHAR7KJYcd0yVSAffsQuIZ6+D6ZzudESf49uA7B8XkBOAI6pyu5rGQY55V2PvG6aQIcixIAHPazhmIFL/1MBAdGV70JQX4+Djjf8hM"
-        "/t37x/dF+uTo/g7s9PHq1tRR2W3bFAxsDyHl4RiS9yrk/eR89QLshcwT9n3MxToLB5bv5DPx/kcP2P2q9xL7BvPP7fTxfDr1/jbT7/s9BSM0"
-        "UxSVCun2RUZlr1cIsxMDwnoyiP67z14E5DgvAPTfSxaIAQz72vAvBTPx2QSf/vAGx96T6yX3VwGN+CH4Nfoi3pgY0xF8ALgL5Op9/KYFrfZm"
-        "/qcF9gSRDLTzzc4M8ZPn4wdqK/UJ+VsOT5Af1Qmp7+LNuhlI4Mn3Yej/+lUCbhjwJEIdqQFW+zsLttgX9NPsuPuQ3lnH+u/NBy0JO/nJDhNK"
-        "thfx5qTzGtvv2bgIRPZn5DT9F7K09A/vX/5+4qL16OqUBZ7/IwF4AigQiQ2oI8D5MwOVCr391gamXufyQO6S4YwbwfY8DFwqUKpU9mZIjAAm"
-        "ApgNnyQQI3IYXQwaB5oDqSCb9dHi4PNgEwQHLAV/6kP37ug0DDkJqPXs+2rzo9b5GbTn6xWr7VcD1hRIEJMRoOXnBjABDAbp/NMVniUpBngE"
-        "hCHRDaUOt/a3+iPoqe1b8yvpzRnvCxPuDQsBgAT04wTbEYLk5/5rHEgk/ci0HJDxN0Vo8njJnS1GGgTwWfIZCAoSTEoW1YDixfxh/oUBD+ss"
-        "FHQAYQK4oK4mIjdn7fgJQQDWBQ4uNt9vIMdETBzAIcH68ByH5KzZl9S13yIKu+gMGBg84PTiDD3Zkt5M8l3+DhUaKTciFeSV/0jstkK06cbn"
-        "0BC/4nk3kzQHG/HzkVyb6Fjq1EHy3GkI3P+27Jbk5gwyBR3pZAl877cGovBb/+Da1ja38v9/OQ4NC64Zlu2aMbAEktQMIDteHevO8jkJgDtn"
-        "9ycHmgS+C/AYDgQEAswIgLnWH0fTt/ddATUAmSg9DmUmteKBDXQ3ptixD+YRlBy8Ej3RfgEH8pr1gelZFIUEoREnF5QGVeQF6bUI/Q3y85Xo"
-        "/dxL3dT6RUu8zzf8EggSAbXvSQBZTmv6XhCgIBEFKxiVvIcSjE2yPSLKpAqK7bbeI9xOD5HDL/KsBH3veCeq4yQxwR2l3Ei13e9D6AgKT/I6"
-        "5REA1KQq8hWBCBf9u/LJ/gNq92IFAO73FPbkwQnQ4aEo+da2AFqzggOwHkwdyT7A0UG9AABl/8D8758eEZ8foRQtMV32mf02MulJYlap1RLM"
-        "FUtwxHT+FLxBR5nuuPQjGcN5OukkLZc7tA5sDuoPpyTsph72zu3S5fsuiNhCynBds/KdqB9xN/Wyyo/0OckLS3HAWIB/yAcC/39l+bT1eNHV"
-        "7p26wiLJ8gnBYuJ2sh5B49sM2l4aA+rv613jKjQXz6EOPBzO9TP6rxSYJQIN+aIn8b7s6+mOFF3bLw6h6GLbEvN8PZY1HkCy3x3xCTLNFQYZ"
-        "uQyV7pcB6nHRQIIcxNsc51PqjuFRJMMAlqee3xLrMgx0v3o5zecFBWYEQuxO+iHhve5wFqnKOPO16gog4wdzBKr0ztMtDQgUVgGu+0HDc/4J"
-        "Djrzax41CirzqS57+wTf0L/FHCP4V/Da9+bazLzU4kMWFR003vfdauM61VjhwzbeDvUU6O7m3d/rKioKD6/u6/Mt8dDff/PcAszedfVKB9nf"
-        "a/yBA60JUu/g3p4MAwYnHOP6ufNxMts2AQd0+MLZwPa800oJaTbJ9d/8YftzAzwAVgIX/5gY/3+vG1jxxR0d4FD8d/jvIlwSDOwGALjwkCPP"
-        "/rvd/BDm27XwKgvg3SIgDvOF1z/g6dmO0mRHLDRj/OvwOy2R/UDyXyWn+7MU/RHm/5vx2v81KawI1w5R/pYv+u9C7IboEO/t0UwRw/AxAg4P"
-        "Tyqu+DsRbgifw8cX/95wKbUTExXg9vrUI+QGIk/yVQYBypnubfS7GB8YxfF8BP0Ey/xJHmHxuAil+RP0+91t+I8dDdqw7FweTv5KwkMLE/uA"
-        "3uEFTwaJ85H2ggvUBc0B1PsU+V302uBj9F3udvia+Z79dP5EALgTsfFI30X4k/toAnTx8AapDpYkjfht+rTXvL01/4sLQg4DBxfuzOOg9YT4"
-        "NAcAAEMCefSOBEEOv8H3C5sW7ge117P6JvBe2Ln6/3/FIIH019jwBor9nMDB/Qrv//il9wAAAADnUiO7AAB95on9zAEB5Pw8SdtdCffH1QgF"
-        "HpX/TBJVWQMQOO6jBfvPJwoeAV8VQecA/F/5Ldmu9pEdsvdV77v/HOs3KPoBfgKgRSDxhv9BCgoWqgbyLJkhc8HGA6ASKPIC/Dr779d3AUUE"
-        "+fsV/qrrsuSn1tLvpfcW/j70MP0z8d4BnAO/+n/2GBcLGGMDEhuUB18gWiJQIXEe0pZ1B5/kQAka/xnzUP9WOqSqYxHQJKr3czioOWIh1u32"
-        "8XQvd/i//A/qHh3QDAYjrwv4GO63luuK5T7qRQGVDZ2/Jr/X9IDU8vlKFrukSDav9B7uaP7hGO0SJgFK6Dv/HAp5/XD66hHoA1Lv+fvE/qUd"
-        "8latDYczZ++EAz3qZPJ2Adn8nCufJDAMeOuh+FsBl8EOIiUFcBMg/AIEYeqtFtMOFggjwQNoEwDn32sMWNWxGKL4+AVR+6zmSN4JFjKVfTE+"
-        "Afb9+vCTznn1E9cV+QGAMv44F+vx5PDS1PkbZ9G/CHrXJzZaA3jz8A+rABD9p7JmErXSixUUMaDkRfG78cv0k9EKFjz20+kb9iMbAAC/C7kW"
-        "QAaGA98TJ/gAAO9Hr9Hj583JSwfCRNIhGuxZKzbZ+PH4A07SxbVZPWX3vRgb8v4M8/Qb2XTM8AXSHEvio9duKibbvQqlAgzq4xkiJTwHwtem"
-        "E6fyGzgH6oEPcAsRvOUGXQ171FDlJv2X9PRLziKtJFELiu4r33xHSBJl+ggy1SJ2Czr+v8ZxzDvPYSYRIbf0ewjU7OnkWwsuFhsTlfy9A6sV"
-        "dQTJ+Qv//w53/rwN+B7wE4AXfNJQ+vfWXuV87IwfXBWt6APKzwH//f9/nwAvxpc6LRGa8rvt5xrhGaHscgeA3VMZnefpykH7utenzTndrR8H"
-        "DhPotfhELFcJShQF+SDUCxLQw6kVGQnX7Mb81vMqACzHIPK/263mV+GcQA4IHeQl8bsjQSJpIFoHNeUrN8cHexvg4IfVrj7WGj7e2eF9wFSk"
-        "jPu5MesARwgcAmgYGO9hIhcF8sEtAi0PiBtw/i0BHOOoy2cZLTCbpjXb4x6WACwohxrW36cP7uwKGqgmIBTwPNsEmBQL4jMZqNKg3DvyYECB"
-        "9s5AwuqyfRM6m/xw9HszV+GqBp7WxBKdB/n13/me9i/vT8cECtTNV+4qAykHvgBhQ9j0Rl8uJnDsbCFh+ZvvzwhL9/9/Lgf8J3a5UTV/El/z"
-        "AOhdqof0LBVZFnMJXD310WvwLAkcC4q1ne9p9VvrB9HI+WjVtCOZ/icDrxLE9L7XVTXmCkEJdxscHRzShf36PKsJfOH61QQFdhzBIfK8rvU6"
-        "+D0m+unkSvL/TBBC0aIB2jA2CBHpuAsFu79BzeqEMPzUxAfG+C/rWdjh72f0m9do3swWzPwBKUwI2POM/NkLjRe6LHn+hh9e/4ndVxlnC8ko"
-        "9pjWz1DswycaIPARAYBXIgr8xSC9Fj//rTYHQ1v7/Ays/q8pgPcB8wzg+wf2I3H3NRkcEfH4Evns6V/sVDko854rYBLSCFjj1Aop8sADlAuQ"
-        "HF/ytvO3Oo28fQmYDZBdZgoe8G/uYAyDL5Ef8kz82VnnnPk2+7s1Zwxg/mUNEhQnDJAE/tcD2jQQi9SDGGv4QPLcIusNnO2h6KInKjW4+sg1"
-        "y/Wp4yIFN/9M10oYTg4A+m3oOszzBKX4BvgT9l7glvjT9rA0DBCQE6jw5fbG4xPsqPGz1ypHOOKH7trVDOxeCVHxLP3gQuzmJ/lG7wbs2sUB"
-        "JiXoPPP+MTcFTjZoz6IG7g7y+PAV7+IqFYPqg+xbGlLllu1YxUbXBev5yTAr6iMEEkzvE8Gg4E/0rP8F2grbUQu2+5fzIwjdDK4HyDY7OaXw"
-        "rA+LB0X8uy+f2fMNiODZ8T8W9AaaEPuqM+MtyELzYTRgLvjwaQ34wSEqfz3jrbmq60x26A4W9xwrAioe0vgDJVTyeZsQGcsRMmAfFfTvGeDN"
-        "O3rLVQEJvaoD5+iw4o/yBBz8RcM+nRXm7lk00vXAy/DyOfm2B5MC3c5iHQGAgjMe6AgqPfWhBsAd+dsABcwMENXd6scQ+veS89ftdDs9GHHr"
-        "39bqDqv0pdia5YblWe6LEgn5JQb39ErAEQUn5FARRAbLBRUHoQLnBogS46QeH0AbC9Zg+az9YtcNDYoqFgjc5XIGx1dLYjn5tJirE3TMekqH"
-        "LtX10Qsg3cIIbdwMD4kDeupJ4FcNAPJr+8jiERPY8coDJvz12X8qnvOK6jFGXiAQBju9aATBQ5ICs+OBzk/9HdRRxbvxDQhCLuUo73ueD/Dt"
-        "+w/0vrTOrwfnLjTPivuOEqG/VvL08l/ykxGJAtYKhiGz/Y4pWQd2G2rvmhBGm4w0JP0BLdRPkB+3EPX1y/uU5ZL1yjGeK2YFCRF04jLYjSQy"
-        "DTMbpSNC7Erv8BfDIl8IFv0mC/dPh/tTIwgrH86g2mvy+hfg6GArxAIrDU7Q5AftEk4GXOTZ6RX3Q/ii4TsbXOym+TIgYD/x9B0JehQA97Fe"
-        "4zQMFalFCRlRCLwH0/iVV5MWpc6NyDgExBQpCManvelwEa0KfwRcBCLzbw9a+6EwifYcP2sOiMYrFoVDjBPt4MYR/3+09owVowit1ufmrwVh"
-        "BMURdCXS9sna9yBfxkVg9MQhLDLksx9cElFezsso23P7bUFJ2LD5AQF/+BW1NhdV30vrG9Wh3rfplTAu2MVBjdusMNo7exWWW0wFzRiA66Qo"
-        "yb/r0yfWhQywKaA0lfGo5Ngojhdq2NMLMNBq1AsDtioP9srkVSkbyjkRyCaO2TsHitrYFZEcVAVcL6n+8PN+nWHcmPcM11kVF/vm55Xe4S4g"
-        "4iQ0q9m0JUYSAAsZCmACfQ2OLmfXounq71bwiTKMG+sqixmwIrDkwSuVI2cOveK/+V/wKtqb8tI6Yuwb3xYLNzB0GZvE/e9Tze74U9ua3kRA"
-        "3Rqc4I5Es/Y27uP9CfosGksIWzJoBrIH/A0/4rMRnjGA2+gJu0n/f7kyyj/q667Zz+DRGnoWpAfZ9vEQfMsdBJj2ZAiVHM/yedMM++Xv/Ryi"
-        "+QHag9fJUtf+kcC8EWL9gfzXxV0dly3O/O79fvUnCJ4fr8d2Bc04Ffjtw9QMOD7GDTgP4vE72n8R6dFnFNUCpy3lMb3Gl9o6JSBHk+ydXf7l"
-        "dxOTHtAWPPOmmdMR2gGZ8Gr8P+buafQIJcKdD577mDYb3E8ANu27PzLUO+ILB8Gu+yzQ6R4ZjgvG7ZbiYeiwMij1O/ey5LkEGypLNc5N5hz4"
-        "ujLZzw5E6RkHRHBVUuAlUCZpC/wlrvO/YvwT/tnLK3pRXgAi5J43mgimGPFujwKOGJoGxeaIFxjCDOmZL4PtltQv/pg5A95KTaIh6+eFGJQr"
-        "Nk+t68PD6xII+2VFxQ6UWcJHBsZ9nx+KgNyYy/Ad8gPtyH9DC/uqCZL5lOZbPuwJ/38CPufoPxADMHQViXA44anCiSJ69DwGHkLdT4BDZge3"
-        "+8EXOugcJZUn2dqeFxEtwfT6S0XitUWSEBb2DPhLIwUM98039LvuK6/l6s/UOLrx2+r87eZRFOLjoB27Fk3637mJEPflH+cEIGkfRAuSFCAN"
-        "MhBd46YSHAUu9GrnNg0d5IfszwEm7uXn/cfI8TQIcAT6WmgMDe3j6G7u+v5J9V84Yg5s2DMDafAG87IATvc6/yUXPPpuLMgT8Bc6D1LOoOUC"
-        "/PvhE/t13gX+fkCg3yL5WxVbBWjusf1xLV4UhOmX0QLyDRbL9vzsiAJICCAEq+535kHgogHYGs0Ar8iBD3QDKhACNy/bwcuPH8zrSgxU6Yfp"
-        "VAEC818DCf25BZKfCkuz+Rz+WVDTBGjpQtNiBmry1epDCF7qbe/G5HjhFd+g5Wb0bu9PD+wFLBBOBtwW5+7+EZT7FfwaH63sr/ShSawU+xMr"
-        "5oUMZlx990P+zgq2Gd78khb3KnIRQOXjGvswJw+JEovBaieK/M3r1/p5+iT3/398777dNh8RDX8KyOINApTY3v/zE7cLzt2LR5sGTrhi9ijR"
-        "NhOEAzUn3eVUDb7ZjetY9woXYtiv828giDHfA8zrhd4LDyPkfAZdHdGiwOYqD2z99/X5D5bz/uxVAGS7XP2eCXTlKtmYCx/3r84QHw+z8R5y"
-        "0grQKIRLO0e0tS6/5cumhvOFEm05xv2c1RrZ1DKBFusWk9ho/5bpXM5i9QAAC/Dh8OgHJCDmEJ8tBhqG9fHzL/R032oOtwMYQm8HkOGt2Asn"
-        "qxMQ998LxBrrJSbrePgk/t7XSNi8AIAhuO5aEvac7BoMPhMgOuGf7ie59h3YUS/xkA/PIGfuTwO/D/Tsz9ra4uwUNxsr9Kz5Gg7oGPoA7Pd4"
-        "88EXhe44D1e8kBB7BLnRQBG29ZDozBOS7pyvWx0OAXj3ee3WCLYPTg/g4/bxtBi0A6f6iv2zDgGAdPkX9/TrVuew9uW2gTcJbabmWeXoB+8w"
-        "KhAjFiEdee2+Nlv0wDquIl38EOVprqcy+O+yHxIldwGK2Ag3qi2DlY3e/9HW8ttSpyzLB2EohRFBvuAHRhIDJ776Oiy0kcvXP0fHAVIPCudM"
-        "HQYawS4ZE9koFONjCf5EsSD703VkSwN/L6TfSMnYJMPT57rLKnoXmBwR22zv3i4+Lesd/Npl7ygR3zWzH23abol0DNITsix2H2z7xxVL4uf4"
-        "Ovj/f+ARElIGu7HLD/GmIb8djDGF5AAI8dKq9TMFu+CI/4HxO0hm5Lb8Shj9FksKlFgwDy/7OOy/zCQpEvjAKlzkmByr6uEZoNkYTC4JUi+i"
-        "1GP2DPzcJ1IS8NwB6q0rU/zgFfb+zf55BVsRZNjV6IX29/1VO1YzU/MyAx1Tyyuz6gwHchPb4A6v9e2z/XCz0zri4OnUddR0yxcivZ9e/Qfp"
-        "sO9WPG9VR+/zgLgMUQrBH4L8J+4VJrII/dsg9m3GPe1jF7oSWfl1wmUGOBBE9abgFe12171JGPxxR+f9z/3i/Y4y0PmB1ykCwez4DdBAJQ8o"
-        "45kfuvEmvUsWv/Vw+TwofbX/f1XsyumdAc8htxqX+GsjA8mVzMDnfTeN8aMX7yLaOjP6WxOU0je+mQJ2ADK2Ff+xCZQDiwxANDv94vYm3Ja/"
-        "F+J9G4wFjMcR+y4TAADBBlMoQh4fw8PIAfHDBNkUsgP98PHn3/IJLLk0ovGh0qjmS/jRNPkFhOnm0iDtb9yjImMd5wkB6VIF5dOT7RbzFyFL"
-        "8zP2g/Zu4MDf4yssTB7y1RHPBFA6pOjn/iEYJi1NCHQjr/vs89H3lgKa/nnj4M+QAN3LXvTvvY/1/woZNDwktI64/8rk2ko6BF8IjvwBMdYN"
-        "Ij7A0mfgmPnLoNMcmPy4qJjqyve62ZfE6APJBJP9NN005ikFthB6Ij3tXPPBBXv5yNuU4mIfAYDxG+UI4DmIwQrjGeBa8baufrPf3TnrUhom"
-        "ONYgS8LYIMXe2+VX5dfImSHeI4818E725IsV6Pp9B63+/Pk5A5oYhycUKPkhHN7t7dMxlf/nsyrD2wgrSoEnp/DVA+ogfA9q8n0AbD+pUK3v"
-        "beZh9AkHMOqy/2jmlio7/oM8DiLY28omh+/UGNesk+bv7pL5WhBNR+5WG9iyBJfCBu69zSYqPCXeKZEJztHvHifJ3dmJ8Lwl2Q71CSEFghU7"
-        "7ukNASttDQwCLSFbx2T3BxpOD87o9OpZrOsZ9OIHAZ31efH1AVyqAPB85GsuAx0BX5cBvroAABfKPL6ERHTzoDdewqPtbAxvDmcWy0Py2WsJ"
-        "qNDQMxMWA9Ji0f8EUelsKqwZXfwk9JMN+gXZFA8ppwm5+qe/6+nND+2spFj0C7cQUecB8QIDSsmgpC0v002QzRoLlxdZ94MHdil6G+nnZf/A"
-        "9WgpBfL4Wg5NgO3XxmKuNtqSxvEQ8eoh4sfk3zE2vFAW8hU70anKe7xNA4v4AASOGvrsMP27NrMxBjLr+ZIBtCTP/+j9066v5ZXj4AmsKcJM"
-        "GDgMHY3VYwi3+nQokNG/RHr89NMUc/kcJQ1eLD7idtN7zzn5vAeKZ+beavmnvurtrwNnowP2reLPCCgQfxam9MEvR+F3EXcMENZOQ2jwmRco"
-        "6qfcTAv4Dv9/JUW9wW/YzS0mBuzkKAJiCk8bvibH3QIwpw7zD7MnDegu8jtBKQ5xv/xhzD4wNTiX/Nv8FOHnofVp3BZKjgcnNLDSZBi/sKwI"
-        "VdH0RHo4tgjpCdvJecpCpHkVJC+fyGuUleKyJ08Un2OD9fbrxjJF9ib/cPb+wrf5RAf/fxzL4gN0zo4OYM+pGLUUtCT+5wbezWqLpWcpkf9I"
-        "7JoRuvvVPYGtfE5sHufGKi41npMiKDRcsXs9ZfLgyAvVZhAr7/qVpu6pJZtX0DoVEm8QWwnHI2Id+eIIQuj9QATXIVou/hJOELXDlcde3IL8"
-        "AZYDykzNv9x1735gcTb0GCcsgNcdHV34rtzq62M9SZ30MokJoRxLBQrvKRbBNxb4w45I7wsTg/POcu43As9ICqM6ocTn9NzrMc8yEUPaji5c"
-        "IIdBlfeiHScRc1c8f63L7QyWIkwF6xO16WrFxD+D3mQtE98GbO0dH/zu1B8DCAS/8ZTJZCgWOHHl/v1NC9v8QuDIJE7GPCcBKoz6vBZbxTDz"
-        "mCvV/1LJ5dGj4GP9YvQlAWYWgAT+XjToowOtLdnntwbe/8Wd7ASR6jrDKqpf1Uvx4MQBDogzly8BE/H9vv9gFwYJh8TAMd7mui98MCW4b87X"
-        "OYMxdRWGH5O46xLtA+TqbdVHG1hD0/W2+MgLIfbizG8C5Nrf5n4lpwmgwQGAPzcd7lfH5jkmFroQutBy3G73598v7bn/o63BmiLRk+m9NuIU"
-        "MiOzQcDtJFCFFPBItg1sAqQb6wbBz5BJ1O9iCvQx7agM2t2YbR9U+53V0tDc5lAFqedfEfT7Rgho5cgvBuzz+IsJYncLAC1DwSP27ZUa50CR"
-        "AI0QFy9sNCfQr/tl9ibxRxs/HT8Ip+uL+cnyXBf6OQAeM82BxV/JYq9M4TfEvNA/MJH83hHKNH/qMuIUBvvfy/8iGawLJOQNpude+jS94zD+"
-        "aPHC9QsTDRi0C3MujuT76538ORdA9VHzL/+x+LMUPMWMTaAJSgfrMlsD8AtAE1f/D/qIQ0MXahf4C2vhSBfz3RPelDOT+5sAAuoXpjDlKwr+"
-        "3onoQwH1/aYJkPxR5cIsTsyNK9wZ9F7Tzk8B8CFh/QouHdWKBYf1cRsX8tAZncv66/gjaiWeDOHiOTXl89ipgur/f2D6Aul58ewbFgTU+JGp"
-        "YiAeDoL6n9/zzZn1QdmP8hLyAKzp7CbwzwrgEiD8xenyNc0pMrY+KMT2jNHGPm30rRfJLTb6ZvIm0qgHnQP5+0goc/+mvdtDCvA9PVkrovuB"
-        "Lh3+dDozMiN8L+lsEK/m/FcJ0t8mMT+Yyq//eBs98QwUdAhM6v9/zjJF9lvcBeuBzkHsQAnj6Tw1eO9LBYwAUR+06LMzmu90/3cJ9qwQ4J33"
-        "mumrGun7nArC+74MtBPFCz7qNkq3BrHyLQCpEuHegA6Q254FOOvDB90NRQVE/r/nYPfw5IkXbcirB/uzeybGQQ5J08m1BWHfbuai+9z9Bwf+"
-        "FB3x8fQfLaIc7eVOBqbfzepGCFrQGpIT4GHkNfqNAub+ikMHYGnp4OU7FI8bLv619YAJ6AWg9SDbvwrE9Qn/YPhPAiIAAAAc9wrafwLe6RgV"
-        "K/8vFg3vHgj6I8v5+uwottEE+f6qNS3Slv34LJPK7ec7E8w7HO1QBbEWf/bGK/r+GPG6Br8ZRRwZugQDov8bDhoLFPIBGCXlEOCr5o9IVdSt"
-        "CxD2oLICGaT/TOjZAtr2/yB42ZEaAABiDJzWDgJ3/WwhAAAQ6KDX+NOIBTuCewZqFLTiPhJWDFgPLh3w8O8V2itB+RL7pgJC3sT9Pu3U6Wr2"
-        "6AC9/0T1VR5eIKHueRw58kIC6vQ9+k0hgEqn+9HkUhNOGAYHVCrP/KYlpwF2ysMCxhiTG+738u/J+gAAou75ACb5qvuuKqEKAvaYF1kAVf6J"
-        "BhsASih/BCEcUvoZJzfuLvEq0k4BbiRz/Vbj1e/S7OpGue0AAOkBdfRbBPz/yur5BPQbwfSD8/XocQfnRj3qO+o/sMgCLxJvo6To/9M2CPbG"
-        "xPUvBgGAEtUv6B3+ZwYuAYwKg1o/+lsoUv1aEXsBAABj/JIBzOwA+pH6vP2aCJUA7frq/cH91P/cABonDD2L8SEWGQ928q/x7vutCl/scQcA"
-        "AASw9j2s/BYOGwgpDgT6ph6f+A7quedFDSINAv4CH3AxUSuMMszovgjxbJADIDyaC7nK+cSwDCkWhCJxKe4KAworOKIzRSG4HYTkajZcDDkl"
-        "xivLAFirjyhKJOQ6eiRL8DwoDQThxaLpseB0znRM6OHKKT8fM/ruCGIkV0IgWW9Rn+xXGwMSPzZxFjBi7Dsj684rJ7rr/LsMzh7oDRo4+uoq"
-        "A7n4OFr5GKoFlxK/zblkIL06wKIXjTv1EgDBwocZ1w3G/SY9CO/iCCAm983UGDSD088SL8u5+IUhodDUBf9/gyrVDsj45wGp0Z4gkiOWw3rh"
-        "6B0w/d8Xp0b5/aYIayjo4BMLnM+0JpTjzdpqAdMKcEEB9XP6m9eWME3msxBTuALv1BMZDJXOwiQJ9241z/T/FlwS3P3X7PsLK/S67O1vBCOi"
-        "H7ldUxv4Gr/4gB5t56X9/TcsLWzEFAMN8p/qvBqAFUPxcdfb8ZcD5PE54m1G/38KBWcVeR+uD84Baw7t8pboiCzV8zbsEQKBBHHiggILIGXz"
-        "UzD8+Oz3WPkI9VXwXxE06bERtAYL+WTzDexm5PT8uDzo+SQShu11K1n/X+9E/JQ2wwK9BUEGrQ2C/TAk6g38+Wn2C/PN+yb3+y02FIIIMhEU"
-        "7Bj/E+SBBskieh339xkMKfdrLNT4/eWo8swDRBi/+c//vPuK/gX9nftuEzT3G/WgriTuS+wyD18QNN0O7mTvTvbHAaj0aP8VP+3x3qR593+v"
-        "dyDPALQA5vY1GuEGNAuWDb1B+/J2B4LwsOyS8gPyS/Rz8Cf9NexoACtNzQAI9YsKt/jcKkUI0guvBKwX8Pd4/efj9gUBE7D9fg/KCMjoi/IA"
-        "ErK1HwOS4jsQyv6YAwxN8/W19VDYUjZw3eUOnEqxFO01cNNYDpL/CuHJ0Fa7/Q0q6mE/m7c/scUX5+zWEOsKnRtrHlz0HjUFIFy58Da4EX30"
-        "Ku5w638Z2hGxIcGwKJ+eBKYgNhThE9rotsS0DNwexe86Ho09pRNkDiyvOd3Q8Fr6mSlHC9BzmPEUGRca3uw9N8YU6uJHEDgGQKNo/gz+2x/c"
-        "JPmbn/7h0RoeTwNPLzjDcOTOF70GsEk0JqfjFgyUKxXU5AsTEhzPGSEBEYERu9sj3LbAVrYh/UWSwRw7HfHxzTfu4mJAOOEUCNkmIARpAX4A"
-        "Te6Jm3f/AYDZzMziZUUatm3YDS7oBgJRKdzy7Wv+4/9RKrkDDrMa4MvQLR8FSp/p0TI32DrWavI4I5cGQUNtG54hOhnrT5Xs9NwOBuj2nMfi"
-        "OlElLwA76GL4v8KPsN5D9SpFMTkh9AWsFiQfFxHJ8invrbsVDhnA3e0n28cTKvQ7QJIAFRnC0yPfuQM7+50Wdh18/y3pMedVHG8dzO0U/hTL"
-        "cQju43EbDCOOHOQTbfWn0CzzBgDEI5QGfU5+LAPhTzqRZfYCZP8csfL4vDR5A/Tv9cu69GD1hxMTFekDBAVfAX4ejcsrF03vCQzDJhgzBwu1"
-        "4I/RoLx6GzjpoM0q7tzwiTmCEiUhV/vO8zMvl/5J6IsUKP9QACY59R6A+f9/1+uJEAsczMiL2TYpGBL0QrwUV/TxC54uIxeD7Ffn9QK4C8YE"
-        "5OkIz0Dm/g7U6Ib/9uDk5Z78Mt4C/GfdXmi3E28L/hMv6PkFftnDTrZW3vY/84FPgOQX9+XorBqYIy7OmhCzFHrzzx6fwvjb5gAnDAwJHvH2"
-        "+pL4hxLQD64OWCSSq7Hi+ztiB+LlgxvPEHUtSPXPDWEDeeCS30D7HusVGkY4FtTwxsxE+8sxzDzMlQPiz7wLJej++kHxOTdeLmDZp0C8F6TP"
-        "Uhjm3ZH4ZKN15xUmBzXX9WrriCFx8xwgH981uvxP4NCtIjM0cfC84kcZFs5n8YkzkwMcOLQBWwYCAUpUPQJGgu7i5/FquBxCa9giFYYlblbr"
-        "65X1kiG0OlQGS9ffP4k9TjpdOp+kRQ/KaA4WkhNmqcIC7s4VB6jhQWM9FZgw3ROIh15RFgQFUwU3+CfEJCL2wDYFBWkc38joCivENtBIJGMa"
-        "BBrk/KTGd9ojCbcFL9H5VkbWOOsWIaoxTuOO1x4+H7rYWRZB0AuV+C8imxGlSCGvuO1SIP9/GDwV0WY3SIUVAu0XhDqF0EzYeD35EDZRxQ59"
-        "xSftyAoL0SoC/3+rXRYBtgsLAYC4xvdsD1IcN9f0ulAScP3+EE5IR/EB2yIerf0NHsc90Aiu044WiAk2EYvOxvfo8RPwbyqL2UjfFvyWA9Rd"
-        "094h8MumD9XF2If2dRJE8AbYM9Ts4v8pRdSu1jzyVB6j7S/9RdC2KipJlyTlDiEktw6y47TBaxXy/RAMvOugADPyTw7VxU8TagVxD74Oqip1"
-        "PSba/hYRIINK4AJU/jkOXVl06iYe1R0kO741h7/w088YIvl/GLrYqTo5IZnXhOuGJdTnaxxEAlzrcf367ZP4INgyFxnhZUFTH+Ij8jWcKl7Q"
-        "5s2nEeo7VvWrEPEQYxN5HP4X5tKa76D+vq5oL9/KNP8WHK4jcsh8SmgV/uKpIowUtA1yS4s76xeRv5QkoxY6VdbZ6k4WOqzYR+uCKdLT+SDH"
-        "3jwkFeA10SjvesZ0VYNOZBW/CpkrPd/cNAGAQBjYD5blwOXPpxkzdBvb9IkiLPiH9nYsyccl+edsQkfIHpD07FczcTAyxqhxV1zsuOzxDKoA"
-        "2feID48cpkoSAhQP0NoT1voTmx4X/annaC7komTm6LLC+mdRYSrRAMRJmAaqNpG5yMZVDlD7mP4/+6QKhbc8JhjxNCEdFnP7qvZxKvyzmzjM"
-        "KXDEGOZDs/Atbg4MMX+6zVUmLA4SK86F7noaVfcD2QbLoeEB668SYyMEC0oG3Q3LA7AWDJObCzFPUhSnB0IfWOoBOR3vT/AC75zvgBGP6lnr"
-        "lzpxxFTcBPebFl4Uft/7CyIRDwXYvyAAVBdx9c0hCBiQAV8Y68GT/WNM9rR3O0sCe9leBp9yavDYEFYKyt/62WwQEh73rnmn7wJ31GIiOLy0"
-        "QBYrFrWK0ZQkiAlJOEkKjiAbPRAYbB90IInHFjWd8Eatfh1CEJjsFzKwCiMy3e/r4trd+gp/B0gG2kxSI+3oSB1IIVMdZBFIEkRsKi5z1ORC"
-        "4B3oDoa71iIcM24q7Smc99fUBtpyJqZOQsj7B9QPsQPd8gf4gOHx9k7W0yfAD6JcPtcWA/vgeTI7+HYTYSxsF1XUFgMWIOr6/3/R/GUiKgZ4"
-        "FlYcM/9cMs4K3Bmcrz4xiAMR+kc/GqwdOMRnWFMpLl31HBMX3SjiRejR2pgR7Rd56a3XKTQSGnHvKeSEzrkDjCeNb0ToqwIpCh67q8uiFIwR"
-        "00sKLSbmWvOXzA5V/wSUTJYgQfpTHPJGCx8CB+DNVjp26lLzp+NKGTlkXlSD0GMJQCNq7ZsUIdS98SM2dQ1uHF0BmFC0AWox7PwxTOwQyAMY"
-        "AzLapOMqLngn3PxMMwsDyCZfIsjbaiklR3Q3jgonaX/k6Ow9/MzUZPLAGnwMif0USYInuiJ9wx/3vf/D1+r66g2xBJzh6unj3nvqTDxHAzkb"
-        "K8SpyAQCLAAGD6sJGzY2HagYLdvoKl/4fjSx7Xv3Os29Cunxv7soE2gDyftM9aYh0RU9CcY3bOt0/o8ScQwpwuHxL56lIkf5OfZDxyMRfAMn"
-        "/1EZ7q+YG/EYSuAFIUETwAlwqewbLUjjxKI1QON0zaIijuaeApFAiDFxV1IZZQM+37j78hr785I4KR+7pWIpasW5+K4S1fiSY0rCIkOiL7Hx"
-        "j96W9E3ies0ODfobcdmzNEbJxtfK3jolDDbT3qn23/ybCN4XnNR3/1Y4X+C8qLv+Qujg89tcHSFlMNYs4x9uKrQRlgNy3v9/9S70CJYWsOux"
-        "qbJmbEHaxBzFQAdhANkXWhiGFzvMPUKTMlbna9+v9DsJUMO+IoD4QwO59UrJrTftDG3ZAcem+LcEbfqZw8TlY/va4QoC5ezfygEBzmF6GDz3"
-        "Pr2Z1YEWXQfJC9HbtSXw5XfbdAMo5t4cpSXRTkGozB5rSXc+KBueDMAP2wqxDobrWAqkCG7iByrTMGsTEjWIRWj9hkslN1X7aP3L0t3X/dcD"
-        "DEICl1OUFZsyp/OG6h8jKv1X30TmowevDVXupPIIUR396y3cvw0FFN/pI70Z+80qG8joQ16R3/ssy9Hj1ueRP7Z4DeH1aUt03Xw02xNNRF83"
-        "0f1a/VjwFPJB/lUSkKDG3G/lLy3/fzX+3B+Z6TrAuvVnAIf7FCzeCLDbFfj8/ODgX+x1TXsZBufKGrojYAuWI/pFlvtyB7IT/PDH44zsK/F7"
-        "r04DbBNM9c4J46YrFMigds0VHPENqPC83B/e8wKG2Pn1BrDCDWnq/gZCGOvLm/kICR/qLPyF66jrNwHd6B9Hiifq/e4EatfQYUomIwn0BcwY"
-        "M1cYC+wH2SONAzn8idUuBdQxVifv6QrkPCJJ5oj/MDECq0wRs/ux71sF4sbY62r6ktlVA78FI9DJFE0necjzEur+A/b1yDgJzfKaO4gGGfSm"
-        "1tYCQR4jFTv/av66zT75z+fdGO3/iA188hUFpAY6+Kj6PQJLssXX/3/wCDZhJwIwAWDUmRJe5zwQpgfGBrr1JBK8PrzpVeff13Qg1xwL718T"
-        "OamXKWzx+dvV7wAQI/u7FA/i3iS49+gChfPuF8fNXS9lATQPUA9896r/ega9/DaT2MtU2qEGCgME9D2Vtf+17bwTQ16T2/LsGM84/7/d/NsL"
-        "J3zuJvoKArD3ysVdv+AsZP4n4Irl/DpyxPzuxU3KwqrCnAjIB+3IlOS/CeUOPsSc0GXx4v0iL0j/Yuzc+UspI+QjHGzeEQJ2HZoSKtE2JwGA"
-        "jAg11Uim3v4bLZJUQ0rzFzHRGdzD6HIwLQmJ58zz6w9kxiIR9AYPGQAA8bdcAzDrVyD3/tbkPFE8L5PlEjrW0/kceOkgOvbr5P11DDEL2+F2"
-        "1GgIc+5fLmPBe/4PAOf+m9AAAOzbnPin9nzhKTADyoIILJ9TAWoOefZ6TwYdmykVK5LUlszX9Fw4Pg448TZXnQRi/s8DyvfLD9cGyvUdDcc+"
-        "jAqG8wUYph41ADQMXy6vC4ggUArBlVlNBw0R+Uwl3wZ7TWH48OiJFIwA3/nMx3PkrD4u+U2Z/+NLX3siYgclS7ARySHXER1C/ZQQDcsjZd/A"
-        "EagZb/30EdcFOMYu6BoHUQnC/9jxW+R2DiAH0Zzq030U8f48Da0mQTKWAtIKzxcjC4DZ0P218JlbEd1KUO04QA1R6iED5DoVAKb5+M7rAT70"
-        "Zggc00cjU+ezN2HagdYk0VXxLjEoA8MdPPVxG93vfctlFYcNsxPEC8H+W/syEBZG4tQ/TGwUghNV1PIB+ho68lH3DQq71P8L6yLdACXRZxKd"
-        "7hXQZMT/Ipf6/Ll/6SO8xyww4GoqJevPUhcbks2jTFfQwu2X/0/tLeWyJFwR+7z59XzbfWSkBeMMY9sFNwGAaBDHAqXXUinF4P76gzPC9cnr"
-        "Le1uCWgS7D5RNMVSny4tH/8PJAG6cl0Lu4f0A1oAZcehIJciu0i07TMr3hqd/f3vTfFj2bkBYvbL/P9/xdZtB7/+AAF967LxY/yN6s/6x/QA"
-        "AETpDgOP/QAAVfxTA9fqav3b+gUDT+0jDv4AXfEAACzwHwE4CRj6z/NbC7n2Gv3D+B4EIfKoIhf8BgBY+AAAtv5///vkHwQAAAAA3Qis/oTc"
-        "H/xsJPoK+tl4A7n+g/n3/5L1lP7k+wgBhhcR9T/94P1y/loFMfkd6DzehuHh7g4OTAoV9NQFtTHXBILxIwBy7wAAAABN9/vz1fUC64f4Ygee"
-        "8wAAt/oAAEkxuv4AALL6YPh6/a766v/E+OkgCvwAAJgAdeTpAWkHL/Z5/5YQmAd8Flr/awKfDxfcj//ECVDSAADM5TgUOPISBfDz8/c+8fD+"
-        "AADA+7DhfgGTDAj6kOyS9AYKJgsAACoCXyV4/RnrHviF/Onqtwn3FCECQgAaCIvvuvQ2+u4UoEbm9SgSQQb7AFsDD+eI88IE/3/s2RcYFvVL"
-        "2DQF2fE28T0BXAAPGibvQAsV+aHxs/e0AFL0Hy6xC4kHg/9fKOX2avoJGWv5TugMDO3ZgvNo+5oz9QLTBW383AVSJ+kAff5c6HnmIB1T7Snu"
-        "Ohldwsa9gb7/5KPnRAYWE9cNbN4oxBTumfwgZAz6EPkkHLUHtd+BupvvE2lCAZXyUOHcR9czq9wGBUERbezsBg4M4wxQ1WbrbEmf8EriMRYo"
-        "70fxQewe6yH1ouGAAfLpIhb835r1++hN8AIc3v7YAQLRLPTABILQit79Dhznv9Mv7lbEQwHqAf0j2dzG+1D/6CwQ9f0VDibFMZj3kf98BxDf"
-        "/eUfPd0hvuBb9OLtagKo8rP99/pFH5EyJf2QEWgIlzTL9Bkmpf44AHji0+frm3j/Fh+4PW8Llm+5Hlz4ncyuqOCtcRl24TQg0wF96izTcrOw"
-        "OWc5VRzNrW3fAD6PBZcyeSgaEegi4ePkA2NdlSamAt8O1yLYPZj3U+RMd/AZ/lpbGVVCxiQJ6BZmzu9QzA2sAv3M7anc8QLP1v7bQCIr20Xa"
-        "gyof7IngsHTIpypt9+SBDV74BvAgG7c6+TYZKLgjsvTvEVP+frQO56TlaDOn4HQJ/3/pLjj6JttW01i8TPl/DSv8Ax7fDOgcxvrTCezUZibs"
-        "KRbi/ahMLpHvPBo4IKIJ5yRJE6YAQiS/LQDgyOXqKWE6+RzfEb4ZxvuG/JUonuQ+CnzpGQn4pQr7UswXENgh3Bnx/ZUY9fIjl303cCcFpBwg"
-        "vgxqvBQfZkH+AnbwV+ndDuoiLfk4K9La0yCt5SAK8jy4wq2DRTnhBksrjt+s62AG/39EHmLCpsCbAHn9bQxjEv8Z/jE7GfcmDStGJ4chXAQM"
-        "7WsM9B9P53tGXvKxxPzaUzfy+bvuvefkBKHcSAz4G0ryitxd0hkMkjzaSirmVS7rEI3/v7iQsModTyKzGrPuUVXWBOwyL/WKG5gB7TMPIW4b"
-        "ixSS5zD49CrivmnviTKcv6rreBv4BXTwCAoF584ieUQBOoUqFQSkD47qzwrEDALinDQA9GUtFwK1G8InYhH654vgdtAWRBr4eAdt/gQRDAje"
-        "qUsR5u7cNvM5+A4PHnQ9HWvrDGBRhL10+BzlfSLq9lrSjzqw7BUK98kK8OP6QfNJvcTmdf76ygEyIBXiEpXhF/H28p0CnvNb8W1XzAXx8a0X",
-        "0f5V3fAs0BQ14ynMZCbJCcwTlgxE8pfOPd8z0kobAvTqWLDKTB1RwlPhalE439bPhR6o+xf2PbxA61Mcgevt/HJQIxPkDTTcUPafOs3Lhywf"
-        "4soGl+o49yj31Q0D60v5OgCU+UjJX/cd2qUxCsFf6tjMiA9B/qfpzwbs3PobJhWnKPvZkvcXxtYA3S606X0jqN8MIuDVsGIo40P/qg0I6WgX"
-        "YPCBBGT71t9u1eEDZOnmEjiUOiLUFIYriBApBDsaE+ZU4mQTFRD2zWk07/HRTz0qsjCqAQQUhARG9SDkIvKHBDju+uk9UgY9LOYrHfrm8zpX"
-        "GzIybFV/BrsCE+RS7bwMnAYM+XuAbcCG8/AhQuVJBokKeRcKIi8iSONX86P/zglMEX7LYwIyForOSAVn9f9/1QjuELQKed9I//MneP5PKnMT"
-        "4hIwBkwdrR9K447lzPtmDV/TNc9B9XwYSQqKCcb7ZeD53uUB38Mi2bQ3axA7/8YQYyUQBpUGkvfCAXbXbPwGDNACwOqU860SPhbrOGzvrtS+"
-        "44xk4/Hw4Zsad75pCWEjou0+24343EdhM4zUsxFtFWrapwm76DIARuEd+soK//RI3esRUwvh/e4J1BKsBusA4O6dCZ8MEtGuBr7XrQSH5nrz"
-        "JQKR4JzVqwwV9uzQpw24BQ8e5gZwp88Y8NcVwzQnru/YC7Ta50R5AtsCGQO53IL+wvHP8t7YJfDlFjLEaBnKH1IsRtch+1UIORFVNrvycxUS"
-        "AQ36j+8lQDIgoRJE17z9Xt9KGxIT37ACEpH3GfVJ5UPnxwGuAZnzxfbFFszrWAm58y/wtwoU5cj4NtEx8KDHYgTm576yRNp56NU/GDeyAkrV"
-        "MfLBD48UffAzv5gmegcPAwQ2hQyHFwGAneYv4nEHJQUxFCcOhCy89+cHNv162Vzz7PUW5gkQVOV0zzb93wnY3JcA6ALB5Xk4Mg70Df/4WBkK"
-        "GjpFJNfHr9P+AAjVEpT/DtoH9fgC2vqCo8PK0QlMBzPFDO+j31ypdBAK4mo9bdr19ma+RA6u8TXOId58AwGAAfNzNr0VEOi87vLk/Ol2FwUA"
-        "5cu9FW+4iucAAMALi/ZWBOX/YfRhICn9M+lt/jEGTvwbsZILMAM9CLefmPGQ8Lbgnf/U3J7ToPpB4wAAAAD32Sv7AAA9BGALAACa3MomiBQA"
-        "KgQUNu2a49791D0JLeK8wtYDBFQCkQlg9Xrqy+u15Nio4wA/BHo9vPkbNtYi1QMJyMwPaf5F+OYGpgaA3s36D+DIBB4KX/7Q28Hlugvv9Mbr"
-        "3f2K+TD8/xGw+S8RuQFaCBjemPjGupkCoEYn/f8YceSJ4Ca+AOwmGjUH3CWP5jkaYfKh8CjoXO//f6De5sqnDsPjGBJCByHuNg0DFnMU4xdX"
-        "AnIW1x/dKhz5RzJB9XIFyuFOILLXgBJHSU7kYhos9I0XTDXJEUQO4tBZI/DZvP6I3ab/w9sn/LzkiwDe5NglnuGa+HvxgA2aA44FrShlPMTo"
-        "mPBjDR4dpCa9IK07igq6/BEDiBIt7O0Nm+uLDRX8Pevp9RgE/u78SWoBLUUhFNjq7x7H2NvuPhzMBxcIQODaJp8JovjV8fYIVu40Bu4ZzRpS"
-        "7MIKawku+D4K8ukV9E0hufvrDBAWPTIB94sT9+6u9aMPpAXB5PXfAi7nAcf3jSJX5jr+SQuBBf70LMs7zgAVmfXaEJxSqgy++KT9sgd5HpMG"
-        "9Ot89G8aFfpNKuvozeVp+jLkTCe3ARD8nmcPobTsz7t1AaXw0yUK7jf+Gin44sADR9fSzpr2Pgn9AW5Z+zpQNNThAYAlpXQQY/4LKeDiki0x"
-        "+MLz2/MJDK310AOvMK3mnWN/94oMdKyEVEgeuPSRuZIIFhaPHmlNsCykHoYR5PLzQpMiTEW24+se5qVLGgc9mMCzIA0kQCBXN5esHPQ2BZ/T"
-        "ePG3+tn8YGMBZoOPywax4zIwXzmZ3D7p8ro6IRfdHDH6rOspD/PR/IlS8Ri/92EgyuVwB4PDYrDjB3SrsfrOGzNQyxooBX7k3ileSXHMNz2S"
-        "/z3OXw9P8EQT0RDe50cx8svJHVvGX0fZNDM+3wltOiDQxMWoARdlfi10D17FHAkk+EDKvSkzJVIaBQce3M8CMvxaxkKsNyDz+9+vKLG5GLX/"
-        "pNTq8ZUSZfklAW7paOmJCAD6rNTc7sLMvPWVG6jiQEniNzgAYhlk9dv9utB82FZCAgdz4gAQ99vZPuHgre6u4+MzlhqEC+VHfP/KzRYy0Olp"
-        "ylX83wDq/OLYG/2Yyf0ONO4hFNQoMA9U22bKsvXQ2Z/7NhI96lSB3TZV63XM5RCJtpEuuQwcEaXM9O0yp8sf4SBLGwU2sTzw60STTh21/KEc"
-        "LFJyCgAyex5dE3H7nPzuO28ewhaZGC4kWK0b+P5DJN3/f/3ycbS3BULRLxzkFzHnlQJ9s0coGxEu7tzuvNs5DbQyvSN5APnpZw8jRAkAlQ26"
-        "6pjt+OTK/S/k/fQszMDdUbr14+fuWBngoTUYk/2D9OjxFhn1343pjf2VKbXmNvxACsQv7hAvClEgugTt2bx47kHF6AT31tBCINnbKTKIJUhG"
-        "0URU0P8J5+joF9YaqdU8GNMT1CGPS/sKRyY3xibwIBDgyjrv5M/s8Y4RtRSWQyjMFii56Ycg/tmw6LfTq/e516bV0fJq+xwPmvH0GScNAyA/"
-        "9psDzLnayDT0L82QEA1Zj/dz1WX0EwqGCDcEniRex//fhDZAI74R6waWFQ0G+eFCRTjyG/jQz48VTRvg+4IvUfs4ukIO/irLBl7sefqKqUsT"
-        "5Ur37XMLIdWpD+MAc91JFbogjQEt93kNHhqhstFtehDSH3cbEkHu7OXbEMyg/Ybfn8WDGu0gmetiD87TsSJm4Bu9keLqDacjZPlk65v8mzyu"
-        "BDYEzRBP+uvKVQ3gGZ0scQMhqJQg+M7pvuathwkBgAuYxOGAX2AYGi4BC4/gLAI5CLsIlAQC2h3/vzzOu68Rlzu4DTAdyLnAAsfnvhnWocLN"
-        "POy65yEnKPtFmxLHqRkz9YXXWfhX8p7UajDaEXXy3vC8E1fmtwfQIIr2YecyFdMtBdHB6VfwHN3hBD8X7BSxDVvvBvk9GU/s7ROo/BcclOXg"
-        "JBK1/3/nRsXuwh7yE2D6jB6r4cXepCPtMIIdfM306AH26gF5HQ7wp+6C867x6DgoFYw9IxEQFXHhMc3bAUEFyeUXb0cxNejz0pvz2iOVF0Xb"
-        "jwe88e0B0gduALcAgryu8x+74T+GIdv6+dnHIxXkqdcp72MSdwqo94P+We9cBvgObQXiG5MIA/3+4yvbNdbQ9KAqMfkH6fn9FO+xGgA/rOzl"
-        "+rHyxPIV/a/5r9cd41okivUNHkIn7/JgEAzMRNofLN0rTgI00soDKRXO1NAlJTQE+kz/3OcF8+MDaCQTBs3tJjJnJATbYy+U3GjXNy/9CWdJ"
-        "w9zoEHM50AFXHwGA09uSF/YCi7voNycKofmsK2cEWgF3LmP1fPhWH0DWOfaDDhLqcS49BdITxOBgJD0p4BltDV7DXOxtC8MPEfIV+40JjdXN"
-        "BkSjReLnK4bKKtz/DfrSjfw25CMp0+gEJ75PoygB6Yoscg2m5wsCvUDE2oQFZuBw8fpjJvZiRkiUyOFGUBr+dAHdud7FumVICHYAgO3OEGoA"
-        "3QRO0G86w9Mc2MTNQgxiwOzmDhERIWUIQAk5E/AAwAltH7KiFJ0PBsbmlQFv/dkHEvLsLNoQlLmR5ITMNwDM/H/ttQz66cADVt6jQyzo2uXp"
-        "4fwtLkjzAzzs8+g/fhEfWiaDsW8g7xyPJWfhuVpiKWoTie4SG/5B50645gMyS+h++dnI7hoBGU42fVkyKrMWGdxL04AyL/Pg/cMP+f4A/60Y"
-        "h8G0Cb8EAAACzXG/5EJbEm/VVlI1u/4hfA+az2roqfj1DFPazsDiHCwGBgZ2QkyMUebZ/NS5ZRN3Cd8Ctvlz2E3v3vk/AFv2Cdnh+e72B/EO"
-        "5k7aTSa58VIilAme9n+Xm81pAbA42Htr0vQex17EAgAA2LsRFaXaMPO3iDa3gcfxAqcBuOqZ4X/67+VBAibMOEiX/mBm2NoI3RflwwS6Rk3Q"
-        "9xuw/WL/lvrF/HLtvMXqX3jWFDNpFe/zCL/a5WzYfnhCphoqAABc5KYQdtJ691cYAYAcqEr2e/Dv677GCedhqO3dDhhhuXIUhNio4fvA9fDw"
-        "4GCoFecy5vg7ltqu8Ay1nRTT2QcG3N257E7veaRAe5CzIddyRCLuGgp68qf3swVeQWYI0f85HicXrQbt/ERxWOQNDRYcgCcAAERBEs4u4qxA"
-        "se+27Oc4lh/pIWLzvuYXAMYHbAr/f3LSdRskD88GJNNd5HLwkxvr06ktFPCZA/vrzQDE/OwkNeiYIWP++g0FBl7frRrdxR7qBMrMD7oQqRjY"
-        "8AAP7y1NEKIVmPD0BFgAFAoQCKMBK+Sa4tzwbALX4O7399daB8vo8u6JD4fnHfgnDoXst/WTIFsqWwan27QM9Qep8zHTuf8cVp3iMxZq8fED"
-        "humI2qL+puPUEHz93CQkAxPTy/TCHFL+Sdx8EhLU3O409IcA5/832RH54rnAGen/WfrvKK/vDRlK6cH1Jiqk5TgKMxFo5GMmsQW88bbLmuFY"
-        "pAD2K/I25Wj7qgIV9Uix/OzK+jABOvBAGxcFWRMQ/xr5Cxo6+AADBdinLCfqwO5H+2hLd1e6xkr1Df1wCfoG5x0Az5v79fGl9uvgrPQPMv9/"
-        "yvwf6/ER9fljCdkAnyJG9pXhwfI5HlwyOgMGIGzuSq1GJsVDFtQVFOmeGOR98wbcSBQF/J7iTe8cA6Lxxu7fFzn6BgsZ1FkKtxG1F5e4UAB1"
-        "Hrr7xej18UO+Of+DzAAAaDSFCkHTpOrnDTClFwRYvgoGJt1Z5Yb5YRx25lHq5i7kEDT2KzSH9x8p5tS7QUfq3+jPBejcYw8+55AGMgJN/Q8A"
-        "IgWVIQAACCKd7b0G1QNsHLMprfrs9yMOiPKXFBgogAL59K72OQoHAkHoou9twZMEW/xC6RbvTb+jASjZmwI/9vMOJQDqB/znpQO2IAXy4hkp"
-        "DygTnhEN/a73MfAX+ub3cNGQAP3l+uIm71YRVq839cb3HAkF5CFYC/akH9rtif7C7uzomwEK3wH04wW9D2kihCe/H3jkSgXOI0kxSPAp/P7Q"
-        "+yG8FdrsteG/GQfppVpf8zYiuhND9+LngRSnAukYSQpoqyd7GfWkuuXn3NFjCe6tmfELEBwPKBC3+XS6YvRX91wH/2u/s7nsAYBz6QypB2qU"
-        "yb8Z3NwG5JwFPdr7KJjBZ79NHTzqBQ1tHhEu7wtcK99kwgyT59nnFUydNWMDInSJD0IF3NjlAI7VZc601zThrPTaxIj83P1+xSkBrSM+BL7+"
-        "Msrm+YlMaPwM9xoNpg2N+ZNdPx2yJGPYjNosVKLrCEXY01AwJq8e2ewGu6H7DOU6BtwY6HYRsPO2B+3UpY+4B3dklx+Z3HUNkPdg45nk4BHn"
-        "G7nV6+xT3djHBfLW8PEDkrtgIbsP9h0KEP/4cTjk6qQFhR5vB4zN/f5N/HIuKBLs+QhfDtJuOR0VsMk14nweF8aR+2LuxwnLAghAnj8SEt/M"
-        "0QekM2TA7g9UdcYQChKgtZXrnAGnKWH4dh7e7iwwPDASCl8WCRCJ3HX2EzW2VM0vHdDK9Xk6ewdENw0FGyv8I1QCAy3/Oi8D6x7exRHqhwTA"
-        "O7YlSC5eHiXsFSE7B0zxLjYp5q3WhVx7uxIqufl+XIMpP+1c/Q4AsxhlY5T3luORHEm5nf22EGsbuBxbIvDWqw86PzkPuUZVEZLG/AAgQOnz"
-        "ZCFZEjTJhAnPzsvvqh1pD8/bqCpkD+kzkydXJZcJ6QuhQmIa3DDfNpPvqG+Iy1PgJOMJJ50U9iGM/nPrSGcrLWcxp8RTCBQKeA3eDM7rvCf5"
-        "1fWbMSZc3DbuiuWZBGV3MEAzvF60heFJFQfwquIBgIgcvMNa55I/YyIWHXH/jfFeD2ABaAJ5BSkXpLnqHQAW494z/X75eRMIFT8OqBH9+Jr/"
-        "lgRj9uXlyBkT+ITuXvd0H3L6xh2nGVYKqAJfBbT34Oy3KEkIdfHL4Nn/ryGy/WEExfj/f1UZ9AjJ8Iv5nhf75pz41APp9qAETwgg7Qb0lAqz"
-        "8i3xxAfY8sDRSe/DBfHqEvxg+sPjVieVDD3yOSBL8oEHW+yBFykSTBKmAQcvK+8cHs3fB+GhBi4CBRQI4o76cgzjAbIu0hyFHYP7nSKx39nu"
-        "ZwrlAh8OwhAhK00VSQIa46TzAQ34Ch4Nv/su/av1Rg0H8cb0ZxZ7+eIyO/AL/w7sYS5DF23stwgn8jL58DcgKsD93ATSI9n7qBU3BrIRDOYp"
-        "63LsS/SRCCLqb/MiDNj98fc2CSD1uQEiB28GvPhW9h8h6wSt4E7m8R1GFKT1gwkcAMn9L6ZIE17YkOtd+SruVXKmCyf3dO8q5+L5nDLk4UXq"
-        "VgNp/av4s+foGUwiRPdP3S0iD+T877jer7N01b45N/xPzZz5CgmTAEHebeaATIgEkuBj61P1nQmZDVT71DoW4kHiwAMhEjkyBer81i/7Itmx"
-        "4MbNhAq689rJ6Ty6+oTsGPps3F4dRCvwIasfs/VhJJL+cAzuDzntofC26jv9HuO18u7+fdpmEiwaZNxxKv9/kgacP8IK/S3UM93i0QskMPv/"
-        "axJW/JHjiweQ4xA8mg1rBwIac+e+D/P0kxetsBEa4fhLAlD+KLZJxRbb1hqPBdD1gfkvElnSqe6yKPTt8huRTfLjkjP3N/n8pxcE2twc3OJk"
-        "B+zOChVPIm5AEFh4+/QMFuRJD8f9iDJC/SFPE/u+5SwCjf0UDmcDmz1KCogibkf59D0PU+Cd9bDaxSHIBB7ClL/uC9EaFvlRZLQapQzzF3QW"
-        "Dvq4C8kWZcDQ6iLx5h8Aslo/A0xQFl7fzhQh9YD9/3+xy+4m8M9pz6z5GOj3+HQ2fPmROHQMACoN7ZH2q/81aF7leS64+SMyeDIS9cHMwSYe"
-        "8nj0SwZRvjcdmBZLBujnQiw6B/IQOKjJ7qdAVeOiByz2kyr7LJk18zPxDFoQYdkw58YsweB1D3wE0CGoDeULiCK/Pr8sv9/2JTQGUCLwEx0N"
-        "Pkz+RmLFTiF+9S4XVgTI9in7S+6m/R+uA50Y25wSeAHA0LekqxndBw79zCUIKmsz7RF04j8qSh1Fw74yYQzPUinT7QvGNfnjlwKTHLjL48/N"
-        "7BtHKwIWv9nwfNin4osySw4cEp82gwZl/79MRhc/NhTQ0vZ02csusTjyu/EtVRTKIGLqdOfOR8buOAAW+ZUzB/mrVw1KpQq8y16hxsDOvB34"
-        "WgSh5mHdJPpjR7gQlFEtlp6n+Sf0N1zyhE8vK1gg7fp8yfDJFbAFPcZY9vU+PdwoUL510kn0ahrvKz3CXQgGJCI3IeqyeI4uRBfDTxRaQgcN"
-        "TCf/gUzv+e4P+s27BwGA5LagHr3+pZsvY5dtZlNYx60DLxDp+3DSkvJ09Jio9eW+IMMA4SR3AAw4gbKmSKDc4uPru5L3AilyPHMWFus830sF"
-        "6cuMD7DrDfsGO6Qg8pQATIfLFd0LD7npLfscsrO5I1IfJ/j04O8e6J+OgIWVBB5JDAexJY6JQRlbBg0nKR0X5fD07Bvb4kCmi//kUfCzCbJg"
-        "9FDbbO9+yvkaUR891DKoQfJQB6juoSphvvr1BfYK2pPwdbrS3Y7iFbwnVUwQBauAA1sLUPDq9xK8aTEJRVDmSxG4HMznOScYKsYLwQ7p249g"
-        "7hX6A3QHlQT40EEgZs2hGSX/+xBXC8IU812k03UGCjmpNjHyOe8QBZMj4riy9HuuUzHs0McWewrw3kzi5QzzH90V9tzfKYD7HgQPQPD0zwYa"
-        "wAsIhOPo7OReueeXGiDUE+s60UEQXySoGdTsdTNG5lMvpfPz9/XtEsMDRRMoO/bFEBKthuFsG0vggEcLNC/Dk/Ci4NAeR+MMDjonlByxu7Pt"
-        "dfVbT7z5U8vhv80q6+Pe0JsXj93xMc/ldPzbA7jTas2nGAcHVOox4TkIB1Kr2J/ufiXeJG7epe6NAaHpESPgLHf2fPxVBBnXcfHf3nVClijs"
-        "CJBa/gpDaL8qHPe6xkwV1BILQnglWvgGC8cJF9/q2kATe9iVBv9/BAPj3r0WgttFGGDa/fwHQNwK57LQ/I3T9fMNCYKa5vYXBPH5ztaaA/cp"
-        "hhG+E5b1kQAj0bcPc/xm63roS/aF/PoeqzwdCaYl8OWnzBHcfwco+Bg3ouSz747w8yZWyvAN1CnY86rnMMd2+MJSXwD1BtcGGwv4FJU2sian"
-        "580j7vEe5/sEWvIFBLsitAhXD7/ZrCzI/Q7aNrVo/U/6NyLsFGT+qK1oATc1WCfp1qn7Ev3QnLodHeA9/m364+XftVbzKu34Hhv1cxeV6iLU"
-        "nBxb8jgKKUZm7TD9gNDM+/9/HwT+MzHnmvDUAWAGs/hCDXv+bvCc55f2j/PR3+7nqvb/+c/gg/CoFDXFzxDI/ib4Gg4N63f98hsW/nwb1CzY"
-        "Etz9R9/j1AkH5P3w9XcHKeGbumzfk+Pp3/oODjCyDFzb7yHi3WUV0wAM17sa0SJ6AmUa/SDa9aHnK+2FK9YYeAYE9tAxqwtGxLT54x7u9Ub7"
-        "TCaO/MTz8wgwy+/16dbMPqnH7OyH8WzRySbCDer3oA/Yq6ENav7H6e8QHygrJRP4WQgQ8eOp5gTV+WUQhvdcMTvfpyfkKRURrANa/0cKx9zo"
-        "IuzZIx9T54rpNxb/NEAA/+cBgDYAYskvDHT3TROe3fMSTwRE7YAb3QJ5GpcGaPyKCOgV9/lhxlka6fnK70z6jdrY7MYuYbZQ9QndA/cREMn2"
-        "/yhRGCXkqa4W//kICgCwAUIlV8r2qykQoQ7qCbrxLv2Q5FwEPu5n/hcVjxxo4B8Rj+1s6z/vrxJk9zAl7wDxFcUOr/R0ORvnq+Q44SIsshT+"
-        "54HKmv6t78Hdd8O9A8sKjhgBGerfDwn62um+ctAHVwAJ7g5iNjcKeBWW8bIw3/4U6a3snACCzIFGmANa4ygn4/QI02MB0cUkXYUoTv3CH6fy"
-        "8QIp47a58P4+3BfBhhTJ6t4W+uSb2PfyKun6yYXxvOgvIzMScA1wHnz2kAha8JLsGft//dIaoCkt7SPuffZI36QpXxQvLNINuvDY5IcAJhHk"
-        "FhH+1yCoCMr4LCZHBtH0IN+VskAanfbDP6MSMiuO6HwYHxvn+wwACv26KIQ6ade3rzzPMxBXKqHSKhKxEj8pfv1b6sQJytlZ/ED7jA9tHxUI"
-        "/3+u8zsff9iIznM5iczJLCrymwTNJzkIvtFsEKPzvAbq/YXa+wZB/mlXASQOCdQO0htg7RX3Cw6t9mwaKdlx+54QuPzR3pEg+gjv5SLuV9/3"
-        "72P2577YIIr/B/fIJRfmqS+lAb8EiP8MBS3jnyVIJ7Puww21GQgPP/XYBLj3RbJaykv9L/Ej7fYde/qeuc3rxwLv6hH8VfsGAzfud+425/ne"
-        "DyIL733WGAQF++76wAJ9GtXc4BjBAE/qW98U6Q4fKvFvKcENWRLwCSb6AABmIZPByvkQAG365f360SDttmQo9nL5sBT3CunqeQGSGTwMdQSL"
-        "vYMbktX1+bi2zP94vzD3ks+ZMKC/Re19TBTxjBuPAHMleuwW25zwu/IwEdkK+zf8xvHF5ydCtmLnVOUAAAAAlfg0GwAAdQ3ZC6b/eRW76h4V"
-        "COP3AxgJFQfkCf9/4dza1Z8m1ukNDlk5NeUf5rLlEQ30zvS/lvi3EUkAYOiiPdzfsu3Q0ooWHAiJHwEAk+k0+a4FMQkRxBn/5dMMHK4Uh9yo"
-        "CBom/uFsCJcDoffNxIVBdy+G8xv5ZsowEs7zns3IF0HwrMijB2w7iAvi17JGG+Y3BXz1kfcZN4a46gYjCtPM6c+kA5oSkQbZO4gPLvfaEChX"
-        "JzUd9z4mr/Wd3JVV/fWLIy4nePX7B6c8KbjF5Y82ohbMNhq0wOmo9z8ETcM7DwURaA8rOjAVBg7NtP3jNNhXRAYitCEOAz8P7gZH2NQDtvxg"
-        "5u0Fc9VOuczsv5vqDZ/F5MLlO7367haeO10A8dRxYEv750FKD3gB+MPpAhNB1u010cHj2hUi4LBNL0fS+kMOghMvQF/rLS1A5P9/Ff81A1Il"
-        "8PxYWy3wlwPfs9MngzA7Nl0PMPjUprf8tBMrIDj6qyWrzkYzI+dD+b5AcQaVS/0/JxdxG7MtaAOIRx6mVOBFNkA6TxBVFObmniGIFyflHcrM"
-        "Kvbb1DbK4AABSRQNRhUDGvIKOEcgSREeCzYH1/9k59Dv/s9j/fe8/9jSAR/jgO+qDuAWnAaXCgz8IR0qDCPg2w6+xlN/Nd9f5evf+djgECAQ"
-        "j2YEwCMJZyxxH8oTUN+xzfW+wueH8AokheccAmbE0S1xMtcU1O0RBToRk9T4C3nw1PHcET7/gwNQuIg/zR/wAnMQvwAC5+QIHR7HOkH78BYg"
-        "2lLsr9w3+DjW86yAATniQuGuFipAavsy8gDl4YoAAPn7rObs4230HOcj2VXv+NZb5OoHuDZOKyrSiz9RldjrASB0yF/um8Tq8vYR4jo0CPEA"
-        "yBm73uDWOP0nGMUDnBeo6u8SaeOvEyb6agB3337SNPM3zqHz/QKl/mfy9ghl6mMCJjZK5DVLNBOTPszAofq0G2nyAN0jKL/aM88crzYT4DT/"
-        "f7AVdOXUGaswKAEj4pRZkf1l5eIMwuZ2J7MKo+sc8f/ylirWKEJdBtja7ugSAAHr6Qnzqsy95iNJgRYEuyIA0/kEB4XZghfrQXYF7v6Ovznv"
-        "D+xTCG0C3FG5+Av0kvkpLSEUokmF7GD4fvb8GLT7iAgqEaX1muS58LQEhAkBgPzPeTua+5Aqbhj16JrmSgeo9dfxSNw5DU03uc+aBGMi/ddq"
-        "5pL+XR3Uy0jUIS27FEfAGwhUDWbwt/K5/0/g1/VOBTPyHSa6DtINwRcD5cEWRPD62HEDvNN5BbUIEREXGY/I9ue5+O0g9s9SE8W9dRst0hje"
-        "pReJNtYXlEtTEOMJqtLX9WIzOVNc7xHwxhWiHCwYjamR0eLohBFF8roNd9eu464Ew/sj0bwKYONR700UF+UoIT7ymxs8Hm/Q1DRS7LYGagw+"
-        "3WUEjOkf3gAHMc0duuXyFd/p9jAAwhpH3eIyPdnPHkAca/NBAyfnIPB76eIXnAW5twoG3w045QHQXRSbB5gnOwRLENH5ihU7BggcPvptB2Ie"
-        "vxRlJvo7G/QBgGPK5CHL6G7xyxKAE/Pv+O909QgILgKc/Df8na2gKanv4uRVG/LD2daaHPIDnRf1NRn1revg/E0Obgd8z/jK7BXNyYQXoASl"
-        "E1QQxvZH/9XRFQGy907hgxw49TMQruw/E8MXwwWb5BT4mwGcB1H4lwUpAcIG/b6S74rswg3+IQkoGDp/9bHg6iPF86Xl3e2xHzDm5b3iOETh"
-        "UfmF8JjhkhGE+OHc8fEj7tn27A55CecpsxuNJbfUahMlEicUSc/r1fLiWzAX8M7w5jOwNP8Ahi5sJUodwex9BzrzXu1QQobn2hArJDwNuPpK"
-        "8IXyueUDF7L6CQrRGqAP4mvVD1MhYyWMGxcKRvtUVfNXRCZE6F8hi/y5HfIzxwKL8zr2tavHN6m3Fe+lDP05pPsXKsrFIshMBeLpA/Q09kvk"
-        "xCOeEqSmWxRmHrwIdgyk0Y+q6wlsDHoQKhHMzcsdSMrgH0su9T/eTqklS6rI3Tbix/xEwjQm5TXyzoffbFjC9gxcIA+P4NXL3ccL+V+7sNTU"
-        "41UK+N/tBmq+TftJ1wGA5eFuBaQ+iycZJmDqv3jwGJAGx+MzMe0X47nO1eMtOdpZJ3wvoPdXGpHVmDJu5qb2GtAaHcYJ2BcOY88gV++i8pTH"
-        "LNPm00/R6rym8wIy1tdHHhb4Ox0y87EkiC4D/Ev++yK/6BrI8vttK1YEdP7fGRXuXtHP+tf7Bfag77kMku5f+jsyakD+DaDgGtPw7c5JTe3J"
-        "/lgUF+3gY6Yfl0/2/2gyqA9fELb1rS/w7CIbVBL+MgHCwST4FWth8as5A8pLnCbR49rF4PK4DYDosOBG3Gj8cSS/NcDKTg1vD53wE7rnFWX6"
-        "vNbgNtYK0ButFcrBeGlQFFnNky2N+YQFQuDJAaIAeOeIHpMIYTv1BDXxFtdiNjQgWuwn6yIT7ziCCwHf4GadD1poebDe47VCqN8ArRUOoO8u"
-        "NbRA4lUQ8CwTx0KxvsFA/UIG36belcjvDcwcY3HbN1HXb/l2IljKhAS7JAv4jBksKue9/B4MHhQpobTQ4AVhqhoZGYjviOD/fzccdxMaVB8F"
-        "WMJSCn/1g/mwByz3LS4V6p0wTRcMHQLBlSpY1PYiQ7HUN+5E5Qau3iBEGNDqxmLAFVRd3ogGguTT+daVknsmKUH5/8B3biQ3Cvsr6+c5sg3R"
-        "07gLTCiKCEjRCSnlDBTfPxfKRmL2+iIR/sggR/D1IAvcSfD+4QcbGwPwFKvikdaQ6zP63TRf4vfGexKOCcLtY8GyBwXDZAnldxSMHBbtRKK3"
-        "mS+L0XDsdRfh5AGAePt1FLweThjAJWNSixJB8LHMERONFFc8WzeL5N7n5g/XnpjovxccJqEWTwzREYVf/+G4yPW048uawwwTBQ2Z3zH58xN7"
-        "xTnstjOEFZkN5AbIFbPe/SXYIpckkvWeypfnGPCT9oAIOuNa0X8W+gxMDCANF0LgBMALzBJ6GOI8SAEWG4wbWQqM8LAeaizXzY7sRyYs4GDy"
-        "38x7mOcK1fkY++0xmeVCE7n0cwrG6gDwT1z+/2wkwPPkbwQJBMjiNuIGNFWZFvaPDu9DzBoq1+vGChTnb2AZ/bQ6vx6DGM3rGGhvA8q5RR4R"
-        "8+z8j6zFJhEeMEjkMTnthwkd92ywmxHCHa4JIxcXBb4ezeY8NpgGx7AN4R0KxM4cGP6sw5IFz5IQDRpQI1JswT2mXdCp7AgRCmwdsDfGDG9f"
-        "CbFLyKPqEjEn1yD8RAHK/HSldvPnCxgkvAuvMJsgRvKQA4EJjkFH7N/bY/EKz50WDag1u00O8fCPEvMyWvqcALwAAjnn2FsdFiDXUUj66xhX"
-        "mjQT3CAhFGMBsE0/ycwNIdDi8f9/DBFk/3riqDKZ/6mcPTxzFQodGDvdHpwTfrWY9znqfz1gsUr+q9kB8BTiG/H7ELrzogJaNCgRbyNiEHtJ"
-        "ygIzKBYkFgptwZU2zOAGQpi9FhwYPzjotRWfEjXjMLjg7hj3MsyhE5jIH9zkJCTg6sZY/a0QtjqV+EH8L+kP7ut2c+dzNpPIXa06Gh0W6BSu"
-        "EK7mn+jXFf7vhftJEd4LF/KSB03teSvDJXEIYfPJE3jv2CT9EEwCyvbk62kwFfih+y0TlAXZDWz3hgsAHW4Hmw6EDlYfEwNJ3zn0/AfzAT4D"
-        "Rxd45WDmYw2ZJwYHbAcl+i31Y/HmAmnkTf607s0JXPb61ovwQfxW/OQceABrDaUb9/NFA+nxWRebEi8INBA7A2MN9Qjj+l//8vkyB08evSE6"
-        "Fer88f9t5Fz9RxNz/1jkcO2mAkUInAWA/7QQV+vRFivlN+vC6mn/Lvoz9qgCyS02C1sGXP/j0w7fzfKuKLX0SwKkEcj33gfYEmPiBes/Gsbm"
-        "XQzG/GLyT/T18pH7gOspCjkpuwO5GwzsqQQ1A07jMleTC3wc1xKTEQjqFfa/CSIHROlwLRn5PP1X/TgAzxFz+v9/Yhjn5pLkyAAQAaLb2hDH"
-        "Be/bOiCl8iMNruhPFgAOvhXB00L4Klkl4JvuAynnDAr7afkAuOnnJBbZ6dwxaL5e5crxHvgkSZFaf+02/Sq+NORAJOX4kiLB6kDxgEbzJCoW"
-        "gvad+THSPB9gA3cZSAEuKL/zR9feAgb/PQH69+QD0yCn/Mv8cCg/Am/+A+4w2lbWguinrMj/zd0XRY+k2fteR/D0gxlR83UbyeN87/Qq4vHD"
-        "7vsk+O2G2D44julMEHoD49h/b4s5/8rQyvcMaOUk4/Ut2RBZ988KCdqeEkHqlBbhGWgRI/g99ljokhNh8+n1lgnkC0Mqafo5+aT+eQBL4ff4"
-        "ce9K57IGgQ4BBq0QAxKr7AcCrvxZD5f2CwcMEp4zU+D/f6wj6EF/uyLnkv3G714TNvjn7XL7AT0oCzyknem3KvgzBN6vME8AAAAAAAAAOIri"
-        "PD/3zb32fIi9BAH6PPmNEr5vyRE9JwqHvK9N57yEAYi9sA+IvessA75nRAg+J6zSu6vNBL4TOHe9MszxvD6yt71rxAi9mJxmvLjGtb2+Z+s6"
-        "/a77PL1qyr2LqzO+e2zKvHniVb5pRna9fIQ3vkEvub2jZnE8BpN3vUzNPL03S5W8IGIZvRLzeLy3byC8SrkzvQTfj7xRbQq9IHDfPKEOt7wY"
-        "AQM9qDOnObuGFTzIeQa8EgoZvHhKMb1TOl88elP2OhLxRzonvD88HrpKPNKlajsFs1k89S6pPMV3gju/7Qo7/QENu/smJzsAdL47wNa5ukND"
-        "uTwoFoY8IGc6PO1BHDxiwh29WJJ0uy5/oL0snIk6yIWovQ301zwUMtK9sKpau257iL4SXG69Woszu9W4A77KHM+9NEU/vE8AAAAAAAAAmufS"
-        "NzW+PDc1p882muLsNsq5gDdhz4c3OAcvN+Q6ODcpjnw3SQYhN8LmnTfHoI83F0BrN47dBzcrJIY3k80YN57LDze9AD03gFmCN2LPUDd4HV03"
-        "rW56N3gv0jfC2VE3m32iN9ISDjfJ3zA3fmgvN/MTWjeTa7I2SCHNNidvvDaUBYg2T3cUNxZb0Davnm83c1YoNwESETeVZ+02rhuSNuBeETcH"
-        "em03/6uON0gtNDeWNDo34phANwGGUjfggp02YIAPNxQyITcdRJU2ZEjzNmzt/TZ0p5s26P5RNq918zYyTf42Nn8KN69M2TZVztE2/zrJNoPw"
-        "lTalX6U2G2C0NnXnujYJQYQ39yMkN7itijczMFY3kaZUN7wabTdHI4I3VDdyN3nDCzdm83I3IW6mNzdhZjffQ6I3pLsFN6AdAAAAAAAA5QAe"
-        "/Lb+lxHp+LT/iAeI9PP75fdcC9j9WP/cBLUIcAsxBf/iYQOeCW0CRfkx+1AB8ARhJMsDR/Vl8xf58w67/SH0YzAcBI7/DfvCGyX9XPqO9j76"
-        "U/2fATLzmgNS9QGA2whD/tr8HRqPHiH8PACDB6k9lPne803/2vXL3M8Pz/wU/GgAJu7d/Aj0MAIPGqD9f/iQAQoACAp78mIfUf/HBo8IGPde"
-        "GNb0s/dy/j3+ZvqxF3v6+vmAE33wE+cA3QX+FvzVCnYP3epJEf230BZ8/nrQSwrO5GzyfyXBH1ccmO4b/fohZfAD2h0MQyYf+mMlhRvZBYEB"
-        "vvdB8TD7fOKnBWoPPgu9HKsDPiEvNQD9tA8QWez2qhqU5EMOQQpo65rPG/4c80VACfKF+es2/fJ8vY7kMh56BmLV3z0m4Dy20xuLA1D10yAu"
-        "LEDkhAbx/wG5neiP1VkORfxdEQkF/3+hFiPTPsk/8ooiR/is7MAJFOilIeEK+laN8bkiGeJq5Nz1WRz3Bm7WMcwB9QGA6fZzDUuIqh9rxv4E"
-        "UEXPOMIxodcZCPYZze4YyQQmhdoZI+guuhW/GdPtNeQC5YE6Er8KE4UYi28vMbUhsgymZOcyOlGmX80KKzhMwozHSv63vZzSD+T/8GlP/eJ0"
-        "8FxFp/JYjbTxDCxe7mkf/wDntS+RYV6lC8hAOSRaOLDWm/Yo9CTYl+g070vp6ucEFW8tm0jSSf/zscLC6v4mevzz6TID2NcxK2MBVcPAzPdN"
-        "uReO3jYLjyn57+Dl7QGentaTKCyDwuK7wi+Iwa/v2yUR/DUaNgRI7fYKU/Qlv3Qzk9ld4QD5/SPWEmf0EuNbBcYZxMglDuDx5XQzM785OdU3"
-        "ME0yFgX/f3M1ZPLbtMcnzf1d4x3OaOlP1tE2vcAH3fpiwfAZmVHqV1Iv6ckjqtCV6yqVgB2g8RdGBuwyQB3ymP6M/vHhUvvDJZvz1ft4OboW"
-        "kzNdPKj7F7FSxnEytuMh2h8VJuSIKGcB99lX5L0KUUnr3hdkvhn5EvHcNxOJB/HIygQb/jtSZTFt2wzi6OSsAXZB+QEwATMYMeRxR6/s2vdy"
-        "0FQg6heZD/9/rBB6GJ7jWNrjBKsY/RzkGMj3YO50DAT9CQdSUxHV+gXz7cwjaPq7xsniHAWW21k1tNiVB6kkQu1N5gIBaEm02rveRAhb4nu8"
-        "vEGrCLjvuBXa3L/+leMH9239X+aS/dH47u1fCQ/1rwa8A54MbcXrBh8i5ua0Bso32xoX8Ifvvl4B9HwS9cxL7osINAAjHaD9Dv4yCtUFdRqU"
-        "DYYAgOKS1VdXRkBlB8oC+zPe7YQK4+X36F7/ajq3/Vr9mRza9ewU1PJcDIwXgsXx6mL5uPC6COYUDxed68zyfiqgH/Ihrs90CPYxTUBi67Dt"
-        "SdalJMLs4j1v6HkOqeraFgPtr+xoMgGA+gKU3i4QyOKi+fwIpPvd223+Z/DDCv3YXOc3vCvi5+jc/WUFcRSkBocQwucxDev/Ywvc9df0eg/s"
-        "+CAWpRsb6oHw/gWjFOj5hBxnGn6fjya04SH8nAtjA63lGQLYAf9/Dl5b7S0qWSsJ6tsHWfDy+mUCjO2MGfMHlhES8H0Iwvo/8zlK6sPI9rv9"
-        "JAf63AQiiRPi+jLjwj8MMKngx7ob8mPnr08auiH9oMiCK1jy7xxd9ZAQrcqXHw/+xqrMLMKrie378S0T1ebFBO9CJPlj5WMSQ8rkB9X3XeGB"
-        "+//0GtU/8I8A3g65I5kS3O61Er8YvAgE25QDqiBh/WEephSP5cH/yOfZEY/4qiQNHTW/BQk45r0EODBf/g4Bjj/NAjBl0GYtA7cYBQnL5Lzr"
-        "Ztk471sRoQKN/+jv0f918+z8sQND9KIdf9d27UTi/A3a4owT9hAs47fUkA37RzfpcMxY23P8zF4EAJz5erJ2K8T2MiUW0XIFmNp7G93kIOiz"
-        "DgGA+/3BFTL3T9bL9pwT/fPR+d8m3tn4IQ/5XOxG+F/c49KgEygb4/Y5HA8aNvpmCysScelI8kkiAgrqFNwsmfwn+4/rWyFA7q/zwh7qH37o"
-        "ZBdp/4QEXg4n6kQ2TiCvDxVJVwm2BBUekhUF9KoCpMxmWOQAaAeiBDbuL+uC8f9/5/8j+pbaKe3n+WkBhPJn5xQBSRDP7hvdwRGIDQgIotF+"
-        "DEPnzzzW2O71T+NhC0kI2AEC6NAMftXq9pD0H1K4Cv6g6AUL7uwhQkU39ufoMOiE50EKnNAH+HwUzutj4w/eU+aL9QUHQega9QEN9uqL93Ap"
-        "FhkAztpAWfGV+fD6G8DEEen+9vwUAO7m9SbWCk7PTZjRBJjypDNcs6TcdUKg7pmh6Tx27KzXcc51AV34QMvE3n/2Oq168x0VMwLS2lIDivxi"
-        "5SASyrYdBfIOkAhx1P5CK9q9VmQK8b3/f2FA+/rs+AwI3Di87kYPuRE6/0S7djQ8U4Abvu432WH8pSALwbPpKeeJ/sj8W7OJB58keN3ZFZ1H"
-        "L1TtBTwQEwXhJsD7rP5DyZ0MYyEQSm0Y/eJG8nBRmQXi0MUuqfqyGUPXyhiI5rQnNRX2FdciBf2oApndGg2rCj78ExqgDf4npRWr9aXjr/W2"
-        "DSQSSwmC+hgIu+YzSdH9MQTw5ZkGtf+6AP9/svsCD8zUY/1O+cz81vdW/rgKuvO88yTwtxZ7FBQaWxt8GWIAIQSB98b5VggLBRn2KvokAtsU"
-        "k88F4CQDKyTuAwjvGyhlAyj1lxvS9gv3191K8eYHxyG2/hYJfgMQ8qkIJfA74ifwufdt9vgZwvWN+3cOGCs967MY3ghO80/kpQiOBKoA9ADg"
-        "CkMTlf7/f9wIM9PM94HMUg8JKVvhfA24LmfW9xqg7P7/twMr9dD6OPQUB1P4iEDpDbASdyi7/rQRFvQD9Ansz9qhA/sQegu7If4iaC//HUgg"
-        "zNx5C4gof/VjNhMbJjES7dTgTBzj8U0N2+HBF2YEo930+DcH6ejILsOvf+7KBE0I3O/SBjIMZ/eL2PJE3hpZwYP0NfaX7bzLaAXy4PgCkzMB"
-        "/k36rfs8/B8JI9MjBwzzQwAhCfMkBvpGBDIJnwlSIuAIVCH/f+y8KfFN9S/LnAGRRyfiEAtPTWvX+QkF7tn+6uJq7ULeNguKCL8BU9+GDis+"
-        "i/zXFDoFO9jY6OLjR79X/kPwxPdeDOIdWy3/Cs45KOQbFWsRuQIVGVbR6jn/9Xv+Ph3e2R4bQejHDkkX/Omo8SXVw99yPVTvHsCFDWIqggzl"
-        "RN1VP/+g7ZdQqhqL0OkLQhxrFbOVRQ14vfI01PWmCebonfL0A6wY4t1e/En1TAV8ScwYgwiB/oPYeuyMHRAJHe1Y0Qi9s8u8XSH4zjtWwj+w"
-        "FUut2prAejNDr/w29sQXFLq/QtAnxx8RdPYJIaC6QRoXGJsS/3/E1iQdebvaEKJor+TB8MYM2Oa5OsTQ9++kL/Y+gQdn5EYakkLaa5YH/otB"
-        "gofIWjOK9WZQ7NQDwDMbBxxT2IDSqBDr9LAsl66CB9wYHv3R7iA+3St4A8E6jfR8UW/PJfUs9FjSBx6KZ5wXbMz8A6NOTepe8FtmXemPOFfS"
-        "2BP49XTLJRP4x2P+I/V0/4Xa1+9R7gv2ihqkCMoijEKF3SjROvQzArtI4AqD/tz5eMcbT2fzyvUCBxrfPgsqA/9/eiSKCuvSKfae/5MS4NzZ"
-        "/UgTMO/R/cnrMgHS+U8MsP45AvExTwttAZkA4vd61JTlVhTHFDEkrN/F04cF2RHS9mLZ/wUJ7j8V3jZi/hzwQdee85bnp/2N+vswlyGi+QD3"
-        "kuv8Ayf1QAeeEM3zbvGb8Q0Z3B7i71kvaPsY9ZTejAkUFXsBae/DCFL/AQ3/f8EeauxHCkncms27J0bUA/9nB1/owkUh5kk44CCdMxrVw81E"
-        "+7kQNkRg69/tUxnm9wIWBGUX3VzESZ/FBncSYL3MN7kKcCZmWVss/tz/yUPr3iHyE6YVxF2kVLXmaukCsiAbqtKXOx4ooern9vD92RlXU/Oz"
-        "WQJnzHwhVPLo+NDmWBiYvjomHhfQwbkI/yl7986d5wM30GMK0/DFJvu7x9tw7/0oef5WH6IdPuAUCzEuBiN54RfJaSlfCnUo2i2bdKnhMgDR"
-        "3fTLcbh5QJ67pgNfIhX5tCs38EVRW/wOK8/aVOGY8+YLsdFhBcP0mCGa9vMLMH2816nRaZVbB2Y0ELvzJ7gkXyzoWMotnO1B3vbb0CscCsjB"
-        "FVkTPtDsnvhgmVQwfddvRRE9+fLW5zL7OwANPAMW9u0L6hglYw915WFOeiIXvg0tCDRax9o3Jyk0KwGACwk0vJ0F9eJPM7LK5PQB8BUh8/JT"
-        "HigR2tKLCS4c8AY46Ea3WCFq9agetcY17Bz33vvrCa/9Cz2X0s7VqSuawpb5aRnLza8S1qnyvQ3bVRpm6QjxPv00EyDg3jw26hEB9o0QM7MF"
-        "q/iSIitpns0iJfT3MtykQDm0Cv+DIJHmEgLNBwz5DRKV59kgoasp4RPoLx5xBVYjpdnO2mchS/2y7CITNRO5HcPtAuZsLy7lZv47vdssLT2P"
-        "MCzopwv/f9D9iPQOEc7hIiDtOmYLaLnx2TsLqSDw3+glDyN6NvkByfWZNH/OYCNS064Oqf/MAYH3GARs69IBAvuK/0In0DCH4EHlsvzHDlo8"
-        "FN2Y3x/nAOzgL8X0Awnq+FgOdw1/B/9/rtaUHefa3PtfHlIV0+W7AUP1ivkWCzHS9whN91D86uZODSgIIAkI47QNFeaQ5pgBsQ1IG3YPk9T9"
-        "8oYQARnNBBLvoEUz4cfs5B1FQVvi7uQ+9Tj7LO8c6xkcg/lTBwfrVutYMBP8PQPCDTjnuuSz7UcLFinT6LEq2g2e5c7nVfBILHzqtupo9FgN"
-        "3h//f6/9p+xo8zsFpuvGKV/d9ftaGUDgECbe+K0yHPdfwiLSI0hEBA/x2CMNB4EGLQPw358PCJZa2+rMXahWEgYrRtA2VKQLpxtBLWQh+eV9"
-        "3bn5TirnDYQvuVFB+B72RwRUunEdTvv3KqIbs+TpAiwAiN/iOTfTgBL5BL3s2QGi4LLv+BBJoRNE2kBnzS7yMdaeMEOQQesnE/AApRFlJiDe"
-        "nu6ZApwTNjHC85324gvu8z1DnwCb+X7M5wnK+hUisA0pVf3ThNye0xn8dOjPNO/RqgFjEn3mTxGmBXE5vtBTsWzNJj65Dcb5EtbXAEIRGwwz"
-        "+QsGAYB+2MnuhLNLFYX6+9JWXJ38ySTAPOcUnQ4i0lz6viWDCtzV4ESb9JTzVwxwu6kZtCKTIZgn1OQa5WvxDcp5MKQGKtztBDYThxqj5XwS"
-        "DB5xvgYkUy0B2WERJt8EUx6QevnS/4Hvf95RLqvl3v8f+L0SvARzDqkJSAwZIIxHMgbg54/QYfmF/5oXYy1E9mjVU7sqH8PrAjY/ve4fFwYo"
-        "HAT8fGk2BesnSAXUVfxrMvU64wGAjfnHGfHazHeO8dnsq+QuHrv0TQlT6bHFjg97wGbshdUEEklVwCa9EmIN1t7NBJkNdQU1ASnkT/HZ+fMl"
-        "RN9gGuvwlcUoG14CNw7pFQcAvexWFfwv9/878OAB3udW4UwXqd6DSpb8L9eMCUfz7Sd9GlHCNPgQSfq1GBioMj3XUAoV6HLzsQhr5EscdxMC"
-        "8tjhbCBFAbApziO+/F78oiHiIMrozBa62/X+8OcNBv74xxlKUL/6VuD7C5LbItyz+Db+oQTT+XsGlu+iBhwHZgY4A374Tgn/f8H4/uatCgEE"
-        "xA+V6lPzogtJ9V0Cn/Xm8YsTSv5I8ngALAMcDPUMpgzPEkkV2gVU/Wn8yPlAHZ/4pyTU2+4U7eaK5Wv9XP2A/KAEufsEGonfFQYVDzn/3P17"
-        "Cm3IO/TCBsnvHQKPA+8Pvw1K9sLo2wDK/Nb2Iw/eBNoPjhvePgoLeBbFyn/S6uJl7VPOyCXa9f4Bdgg8+XoMnWcL9Y8RQuf7bqxXK/km9AYj"
-        "4ueI+u/THgCuHzHuYu6L+hT51Mnf+HijYyfx1jjsSvUq3a0Q5S4w/8getvhA8I8DhwoTMsAVFhIaCQcfV+ZHTY/8Us5nFQ4WYA6NDjQAqiSw"
-        "BvLnG/0DNGX0Jw8b+JkbvvKhMTXotucqaqLvYv91JpK3Dg7PIAvsYjRw7a7zJBPa8Qb/QjeB0tP1ZRH/fzbg9Qdm+nP4Sz4iCcIBCDMTDn/o"
-        "cgzT58sPDvic5z0E3SQu2Z4A/eFI+f6oWvP67z0DbBHl93AJPx+VL54FF/7KEITV5Qdw5kjkyA5b7w30SgwKAmUYvxA6+FEKmQDU9uT8c/sG"
-        "BuwO8e5IDvX+7gLC6VoIrgN7BLP+YvwKD+j3/DXN68UFNd8Kwg/5jQGe86gIwfvEKBTdJPcKJ1fzNAFoAHS/8RWIAmzktRPvCOgFlQ/0+CH4"
-        "SwMgwp71sBnxLOMIgiX/fzAFerayzsWuYDCf8PcKshzJ0cYbxfa52S4O7ifrG/kPHbFGbaEkkNPb97cbIfxsJmYNd0yAOuD0W/HsBqclityb"
-        "8sPciCyaw1srCCkJ/sPuPwmVCFTjsCLn6jchJhswVazY4S3CJxcdwCt1yvgUyedQ2uTOAv6z4wn+9utbD7kjCfAI2xE5j909nsUhwgQIDovS"
-        "wNV0JfHD/38wWHgjsDQoPOLvvx9C3kIUXzFD5q708EsB6AYH+AhdFm4SsO88/FEtUOhBFyWttBSlFVrXm2cy4u8H9P9dq+YBlw3xDXr7QA3D"
-        "JabyVfN5TBoQlv/F/rCsR+P+9NIU1uMeQgPnrCaM3wYGXhwB1I4QcTNpCr0CCPBFwPox2RR++t/fLCFdKyrwQx/qBJYrZlkJ5JkOhuFu/VTb"
-        "ZRu2EFXsfiKRAx7cfVUqEqX8zBSmhk32rt3f5Wu6nvcDAefoHmLDDz0hP93r/bSq5B8m47T+CD3/f8dXA16hAVLszb/e5XceWt4YDU0IadEj"
-        "9Oy6oBn7+twPIDAdyz0UyvCz7/MefRDX/Y0LA81ARAMc6dxAAwcX++IMFYMTVCal5kz+ewBFBL0mjwaF8GjeCvnL6BspDg4/+BsDYQA8GqTJ"
-        "pwr99hERqhNoTULTHw3YGPMaJBvZ6vsHQuQQ8hnwkvkA3fL+fcY5C5QqaOxH27A/ieORtB4WsxZY9RHWst2k6JjY/39zRA0XpE53KX3zwR39"
-        "168Srv4S6FoMbjT917IUufnYGboRKfaB/FsIu/YoF17PQwog/VX9/3+L1PUukRJS1dwcud5T8asJwAI9C0T4dArBPW8UIA/Y9S20AetBDswU"
-        "iABYG2D35RiA7nIZHfjU6+cgnAW19GAXRQnv2dcfPfd7BQ8EnhHvHTXo1BbeGQ1DZjo09wH8iOS47vXZbtcG8aH6fRne5yrhUCJc+2gP7xC7"
-        "tPPvMOyv4Q2/O++L9vriwGSBGP4QEeoDBh2/ti0Y8SXzaTDxTmdNp0L9DGD+W9yV9b4C0PV5F7H9IsDEA0gLnHHH1Q0UBkhAGZpfyC5EMVQr"
-        "AAB63GsEGTFb11kAJNnTMgj66N8C7aHmj/f5O18JzsFXI9LMO2BJ9t/0mRXa2tX84BabudoTThOD9yEBZA0KA7E4uRIUl/9/Q6st5hrSGw4v"
-        "tsqaj/bg+bkzFAALX+T7HPzh6C98bvf7H5odzwmC6mMMezZDLO+cBt2pQWykYcoNEp74ESB50VbUeeC89KMIRBl+B5TsQelSLCDH3x2lBa4E"
-        "LwdV9NgMZu9xFMAEHGdB5ENCwiz49ZL46hx+FdYCAACZGLj2JgIv7Kj/PPzRG90GRfKkGmM3oSoUDRkUFOoj00fZFzBIBL7K3Amo8f9/sdBe"
-        "tt4npfsSN0kmIwdp/ywfEhcaxKI6sNgE8MsIkN6MKHSdme8zzd1DDeuELjneCqAzAyw4OPwK5O8jA/0t7vfn5BCmN/SrRdFP4CufXuRWH5AM"
-        "CBxIBMnlACg6Ax7nW5ceR65CW3/NLYMI19Oay1k0WQV858IIuuvc7boGD1uY2z89OhOq9DEBy/rq+CvYAACpA4EAEwih8BwH3v7YCIX+zNv6"
-        "IYFPjxGXDJcLTvTM9ALz/B25F/3dOATC4P9/uO8c1/krDwVhU/cTlwpKH1raAzUQ09MnneBg7l7/5w7yUQK1v+G/x/o4UN2NGW3pAq2BBPEP"
-        "/h441NAohP828OTljwlPJwqdj9F+/SatM+yuMR3+Cf8w8CzlHyaq+SEBkcujFitIGmEQRc4EngcktZFBNwPVFoAS99RZHz30IjutDmAIfPj4"
-        "a9UvIhYqXLEIAACl4m8NbVDW5XcNaRf/f74auKMFy9brWjUPOxUF+e6GFeIIkgJQLqDVQdYWnpLd7FvEjGMJHxzB7Kj6jgK23FTl2rytwmsX"
-        "BqPJlcLd4WuQrK6jUwHgT9QkoAyFYW8ZODEF1XXw6w2oA1n2os/m48to0xYC7EOrPPhxBbzDrvPG+rAJZL+jrjXrC+Mp5qju3uifZdbYiuU2"
-        "Vjvxiwy+PpQDuyglv70FSNFsJpH51jXSE9cPyhkMHK3b+RjuIs7aAAD8IHILiwY/Gq8qDx1TOLP6luP5FxEJCiszBJMJCPud3TQdTQi7CZXP"
-        "aeWU/8cymdtz2wsDMfc+A2fdP/ne8pMOoQoqr97YhOsf87Hg5y8o/3W+vvZ7QRzHyveKAnwKAYB1LIXybxM87ywWbfL/8KsEWRgYPPboGfuR"
-        "21LZDBQaBAwTHAruEf78bv4ZATDz5+wrTesUvEFdH1zwPNNBygIq0BJnB9gS39PZK3j2JkDLCfQmqhv2Cq3P+xqL6yzyAADfLLYm7c19+xoD"
-        "9fBpXPUQB/AbJjErlB+CNJUYLQuy1q46BfnwJKG/NgL98VNwVsSK5M/wNaWf+h3XGNzN+z4zaftomm7T6PxD7F7HSUCu7TnEl/wVZrn29N50"
-        "D/fcsqyeIOsAEtP30asS1v8P33f0DBoNQJwA/wHKBQDTjjAd7pw1zgqXBvymmTLvC0S4IvA9RkAk/3958ObxeqsesPMv/EYzBrj/MtVCEkEC"
-        "Dvld4qnSvAF/7WkWSQGSCI3iAACE/3z2jv7871gGYRLfJBFG2fnYDMngOhpE8CIFvepkAJjtB/TI8jHsteOM/1PechbG5nb8d/5D54Hr4QgC"
-        "////TwDL7lL0Kwcf9GYWzvxh+RP61+6fLW/7vR6GBF0XU//y/agUohdrBsT6k/nI+L8FzBOFDfIA8xPS/K3fsvshB8QaRgYG41vmMgb/f5sQ"
-        "Qg8kKJoDHwoRAnrdZQJeCmMlPQJIAJk/Ydy0EuQC+hPA+4rarAUjFAL0jRLIJin+AACFCswqlwgJB3cElCvFVq0z0N9xB9PY7yan0xcFrPc9"
-        "/FfzfP6v5frb5cDZ/M/xxi0U1NoUrvzM26HtlezyAwMGDRla8SrnW/lz+a79Pf8e8wLg++8JN6X9XQIiKMwNmf7x9WMTXBW4Ga/5Ifvz9lUL"
-        "6R30GQfsywC28UfYrQZZCGMU3gRKuHQCZOb/f3oWPg2MPmf8dwJzFY/N1vY77/UkQQF+9UM4EeJ+HOcFbBl8GLDZlOVtO/LGFyLiJQwvAAD3"
-        "GVw2siikMRIZTCc1YsQaT9w7zRLjy0F09+gM5vPO/t4MgQnt7kro78MDzmY31RPx5nsrW/eJ3M3OHuOj74r4XueM54Ltneynt6gYZjChBELW"
-        "ydIdGor8QyX8OGfunepC0w/x8w3o/3r37A0I+Q8vtxJVE5SzzvzT8NTxJxPZHggcWg0BgO7+GwLjQ6sgH+87DywFChKNFPnhRfmkpyscFkO1"
-        "91UdkgC6CXwIbDBJBEDzTwH8Lu3M4vPXRgFSAAAAGZI2hRGKOvwO1yjMSvjyUf/l1o70FyHh8cUcibxiUa4bjPxF1u3MbfaiEAdjLVBx7WY6"
-        "DhNQ5Oqb+/51503QsguVygQDzswBgHMEE2lg6D/Gi96J364beuuHJekFhfcN4XH7DA3+APETOwM6NS86TVex36m7HB1o2v7sZx2dJpb9ThUw"
-        "gnHe2hRCG3f6Pr2VLkEsZfG189gc0x4nyFspfwfiAe/tHBMGKbr/xOkQ3sP4yx5PRDJnuwSUG1bqAAAc753YaFnA1PHAxJ/lIkbQGQcqA/3V"
-        "N/TlEywI6uva5R4a6OPSxGUgcOHR+d6y13kj9esR7yAUBfvjBPzq4Aj4OwnjCy8d6AUQ9KQk4UQZx6nYiegsDcs6sjofPOcEU+Cu7Ys/GhPu"
-        "3kHxKetN5D8cQfI8DOXumwXkARDhmPjjHPPa1PwBgJ7L48KV6LQWaFbB9x6zAShfH7/NNgixD+j7fgorz/IY3f7T/Sf6kxw8+lznEREbMIcJ"
-        "OAUK/pUvAABuAyP6+BeZ3WQKlsCXE63cw+yR9MnTXgUj59Trwwfi3hQAcPqDCSU/BRFrCV/FcyCjEH0gZBefIpj0RxBwyGwhRQ35/jYLJP9/"
-        "7SNAtS4a3O/LdPrgLpkgxQoCK18M7OS37tsk5+/KGy3/FNqM+FUKSxMEAEgZdsrzIE7+HwO0+pjdYAcBgIjP/elp84sJhDYjEI3Zeh0TGqzZ"
-        "QAdQDRv9+fy01kAJrgYL8iwBdCAu5f3jGf4SC60HDTNOB+gVAABQCIX9bxJa554iF+9S8HHhTxFG/MDqTSASCSbvJQJSuMADpPy8J4g0YxHf"
-        "GanhGcW7KCkJCfs5/5MOkzsBgFb1nAxmEIkTbfmuAkRQUxj1ChDcQ+AMNxsHjgUQI93d4vGM/A0WxPae/mIAl8z9AQAKJQL39XvyLLQ4DOsN"
-        "jxAH5Bv3UAfzjpvp0/rqBHf2gweWCYvf/RkYEpTj8fVx7qryt/4AD6TrQAxV7Wb+XBvX6Hvnw//bAzD4+RJoFGQAAABeAZ31HQqF8FEmoOAD"
-        "/cfjVwWXJM/t6RKOC6bwTRB07dn4C/VcHGwhKQBjJ2j+IedKJroDDgEe99oIuSoBgHoKSvsC/rX59gIrHzQvegxJDeLDmcu4FVr9rQEnDJ/p"
-        "le70/hUWR/v29v0LlMpNFFEK8Qg/CHQAac1J9+MNQADn6mH+Sg5xsx3mQA4u+kf1wht8Gy8EtQZrA+nopv2n8GjvKeqgHTPvIivv+GD9AYBQ"
-        "ApX5Yj4ZI4c6Su627qUTAABaII0SZfiHtP8e2NOv7mozsyYn4H/tTukRuob9gxDdELUhbRFX+zQE9PvW7SgDxgzBDd4Ruy23GNXh1AAl7n/d"
-        "VBpeDNwl4/0u8zv+B+FE/NoHd754UqwxrfRIF9zsbDTL3G5G5fGS+osByQca/tsijt9+4hoL39EBTNa8sgqmJ4TtoiE5ABnVGd68/WC9hTct"
-        "B4L4dfF+zZLCZf8s2KAttMu72LHu//hK8g//deJF/eFPoiVNO8vmUQJBAno5AACWTBoGrvVtDpYKQu0p0t3+K/Mc48Tk4Bv1rpsW2hsxFu0f"
-        "YRq49YQR7fYe6Ybp/dQJy3ooIVgnOZoZh9ylChbXIx1SGmEOYtnrBQb0H+VU/TvoNNNORwn4YvRTP8719/913j8w2CAa8E4GT+lqzglRjlWr"
-        "7j4eGO4fJrP9HRAACP+7DO1W+b71AYCxBUPh8QMFHwQBEgghC/zJEgSUBZv8FPWn0Bf/OQEr6mP9Nf0a4CIdLP6PFFP39yXqHQgmAAALJkL0"
-        "HPDcAVj3xigCzEIAlPLy+lsCvhIfAckKVjp1R1sWzvH49B8WMwVSIq9CDvX+K1EdXk3A/GY1XAgBgKIOLwBXHx3wQhlgKJEMENsYKUaZ3LUx"
-        "I4D5vRtr5Sz7OfPq+Oz6FABz3lQEHvFCBblBHgii+7dCydi8BjQh8gqd8eXW0PIKygfSxdBlGHvcmPYrABDejPuEPf36DBvq2Z3g8fcz/jm/"
-        "1SRo8on8SADYxHkaOOQhIzrnRQVZFP36AAAAFT8C1NbfPrLujgBF4jgBA94tFdfqExbE8o0RjQv/fwfjdt8S/E3+Sf1OJ85aCuZHJxDmUlMG"
-        "/MITyANQyHUCqdpSJmviRh8BBWnhsd96OxiZhauUM5XftArJ7ysMsOVxvbXvX/5e2/vrfQHM8SxBQCbY60Y91fU05XJLCe904wXuvtvt73XJ"
-        "euvqDSzXVAd8FeYYzuIPPq0EkgGC1efLK+uhETfJXUqiJgAAovBB6HPqEwSADosWyzMnMAAAAAA8BD3xjBpdrinhaQH4TjUmTfSf1wXpHwE+"
-        "9jv3lucVWg3pifNl88HcVxOwMLESqDxp4vHAZfKh4lENAwUOCzAbAACOuuFirto3Dh3xdOk7DWL9aOkYIwZHtTxkJ1kS/3+66ZgCvAj2+gAA"
-        "2+2FIETj//t0FzUC7v3fXb7zHuk+AIW9mQK/r+4e/QtwDL8KyhmdJr4FfN+x/xO8qCaPWb70lymttWXgvjhM8QAAFAJS3sr3SfuFA9XLgyij"
-        "GAAAAAB7GWQB8wAevFoFcv9FQpI6O+NqDqb39hQKAeTtieb2KzX7AvFd/xHLhxbED54SNBSNABjlfdSvFGAAGfY6JgoFAAC6optuBtB5FZXv"
-        "TNOZKAP6OALh/dZGegkvNsDu/39aEiz34wYM/QAALv9rBBnZSfl1QC3Bn/13aYrv4RaGCwfTruiN6OcHByVrFlwPkO9KD14L2QFL8zjI9AxZ"
-        "PDnyFDrM38DqoA3C9AAA0Tr9zbXs4fX1FNjE6iOUAgAAAADPI1ALXvlb5D/cY/9HNUAj+eMDGRwGnyDWF3Px0/wK/HwDLPaM/qnEvRkFD6gQ"
-        "EgW/DkHqYOABJr0Jafp/MhHvAAAFue1lxsy36Rv1FQGVXyjdDTO35KA9DRrhHfgSOPfdAwL6qhUz5QAA3P4RAFD5/wKFMgay1wJrDZr34xpm"
-        "7AGAh9/EHR0ZSzQSGeIPXco4GIMqVRLaAB3jLftU6IfRpS7w21POYRciKQAAyOwo8owDwBezHP9/4xFJHgAAAAAg7sIEbSCf0Q78QwMpKZ38"
-        "Yi9768sE3/I0ErMTtvOuDVPybQnv61PzlAyKFd/s4Dr5wJb3QiiT38gQ4PtW5/ElAADX8Ez3zvKNFo/9Nxta2Zzu9OQkNAMIig5h8R4s5wSN"
-        "+vBB7PjPBgAApOf77awYZyAH8I8I4uyY8ccPgQyCDZn2oSHRuSnbQqgf0Z8HYxriI9Tfu+QbJRbvPwxoTEMFlgNlx7oXjvTl+wAA2AIdjA1B"
-        "aBLEHjpHdg6luQAAAABdIy3/jzstDrz8GgJJGKRcCivNFvk2uurPAZsUrN0B1dYB3SWM49vyRUNWMU0T1hw/qTjzjzN/EYcEafcB5CQdAACF"
-        "7zm9G/9iQZTzPR538kCyZi7a9+vWgvwX448L2PO/DCRvV/ZK2QAAFOR1uv9/TCdt+CXJqeyj9qcbJjGJ/2fNyQO0uqezcqM0IaQvZAiLFDz5"
-        "+iySGqcDmup4e6wjAvun1IzffxK+7gAAJeEE07JO0v75IcTY6iKPtAAAAACVZJoJEjMV+Ugo/P143rTp2/I+UGtWegsADYfTC/J/qXL0hiDD"
-        "lW/qhyHPPT4OWhQZAYvbZyTBH5LxmPsOA/35AAA67ATc1+jZDrr4jAYSO7zfxlTx/YPbFvtpCQ7nAfSZWaf93Q6z5AAA8eVJzsEuBfqFDQjl"
-        "dQfK8kkmNFeSr2Lia/AG0vykmcuG+RZxgQ4z/PP1/38j+uYuhezlXJ7zcTOI1F/9uTSiKQAAGCiLB/sBnAqi3P9/tuV49AAAAAA5JL+uJgc4"
-        "Bgi1tvyA++64ci+O9IApXDCoEDYIpf8aIJrU+dDMK5hQO+os7u24H/3L4dcnJUum3KQbegbFB6MOAABcLFHVF/XNFtwXxFqfyuw7kABazsrx"
-        "TBEJ/5UfASiz9Sceg+Vf7wAAPc69EP4i7hkl6+kMbvl/D0O5seh288zkESszn93zdJgdCAsMLVXg1Y25VOqFWCMnZTROXrEelRAw/lD+p0WT"
-        "9gAAuqRdRYs5eRCV6iVmS1fYLgAAAAA6PsO8fGfIvPT44ASoc/UA9CTI7DZHd1/wss79UusjVrjFl8bVQ24YJyzLG6fd1kuMshHzW27OygDn"
-        "PQhSELowAACG+GkKtuIRWHEGIiiawuz1e6j2GIHtNWNbCGBKpOw/E0IDYgMT0wAA8co3H7FbWSkD6icjmOvSsja7NQl6y668lxcBgJ7bOZWO"
-        "F0H6HUZQP/fatBd/TdQ6mTjbZHgn6waW9v7W+hGZ6wAARX9xSJH04/2e/Gf0WQoZEQAAAACM+vL14kGiBucKswAhK2a3avs4/wTaGg//f6MF"
-        "4AfhGAbvRO1I4rDeuwI1AYMJmgjs1EPjPP5d56nf8P6h0YIVAAAy5g0L4dreFY75zG6JACr0bjLhIIjHACAL73wHqCIYy66djf6D9QAAzt5+"
-        "/uYEMUAv3hBYs/jxCWPgm/Rq2WfXt/mE3xUWLd3a5vr2ggMzHXYErAH7IAH+6wRca8n5BiZa5JQEIx96/wAA/384QWryP/r3/bbopxNJCwAA"
-        "AABe+53/EC6rB5nzf/6bIRqpovEl+6XcYQ/BeKf2IgpmMdrvsetM5rrlmvTgC9MLEAZ58WTjGPSt66HxuAhX0ycIAABt77QPUOMpCukARmJX"
-        "BT0NODIaFA7JMitm+P3/mSkewIOPmwEx8wAAduWAB9LzST5c2pJoCABHENblC+axvg3dw/SR4Q8XGewp6uT79wKAEbQTDv0dGLsCoArrT6L0"
-        "ryYd1d77HQqq/wAA4iH/fwsJQwNM97/lbQluEwAAAACYANT1UVUJ6QMW///cKrTFtvYsAxzrWx/DJxT04trU8sMNoeSN9WrXYBt7AK0b8vFj"
-        "AcQaSP4kEPnrafHS5sUKAADWCZv+1/rbDokEqCx7FwkWMefbQgPRfiLw+DYS5wqk+o+J+QO2/gAA9RK/CZTxVija/T9Dpvab6pUR+QBh/zWq"
-        "GfiaDXESd8/uzA7QLA/QErnzTOm3/8j/jwheO1vkKynhEOXKVwBK7QAA1X39b2z7HfzC97Prk/rhEgAAAABd+HQB+WE5BtwfOv5SIuWsBgFq"
-        "AbPCkgj/f9kI7vJC7KkH6/X/ywvVTACvAkMRqvSb1xEDGO4181PaOva0sH0WAAD5+YbxleDdEJ3/yXNN7l4AuyOyWJLDuxgT9WD8LyvK2puO"
-        "R/NJ9wAAHASP+0jkSjfz6bVgJgMxBw7/LPQX9TLRXfdP/9kQMsYA19/g6w5eFozwTfDXDhHsyv72ePjzcC9k6+D6xPZl9gAAJ04DY+gN1QL5"
-        "9z7/qfoRGwAAAADMAZD7HW2dBEEsa/9ONvbHURA+B4PR7QunVMEKiOHP4FoJ6vtuzI7VKAZKDtIeDwDlyWEGOP2n/EvUR/G8p7UiAABhAH3j"
-        "MulEHxn8xV1J4GPuPPs8ZGLNxhHy9nQA5yLw9MqwXO5O+QAAcg5y+4TsaSeG9h1FNAbIAJ4HqvnuEBLYTfzO68f/A7Py1z7j8Ri+GH/ngfiW"
-        "DkjtCv3/f+v8RC8d8jb6wTb2+wAAb0xnGpAWmAgF6uAtUgRfCwAAAAAPD1sPATuo+5Lxuv58ImLFExr67TL1PwdWLXkR3eKlRpIFhAig2QHe"
-        "O/ohHus+OwyK1CL/ugls6mH0AwlPwNwhAADCAk3dU+ypJM36nDGV3rffB/QtOvH3QA7PDHz+YWTK65PQfOui+AAA3AfzC9rkWPt9CDErR/tb"
-        "PDUXIvdGCtfROQDFzRwEKNtg3nzqmTxQBVv32OmCF5r67Av/f6jvxiYK3XPKvTJbHAAAPbzv+Yke4BOK/CNrwfgu9AAAAACp/aLanEYd0l0s"
-        "/ABAC/PufxuYGxgf6ARkwmPym/5E8uLiQMdLqGQbjwqVB0u+JBht29zv8jsV894Znf5wFmUeAAAfRv9/2/LQGH4PwxxHxVT1+weY883qJSK1"
-        "2vwcNj6g2i0pIvkL9AAAJcG16rw4yCnB3W0Ok/crAN71DDqF9mOLMjKHhb/1lbYQ2cIUqFdk+OHH/hxnJIXy5TuqUb7wWuq3ywjgkO7NDgAA"
-        "Kb8nGDQJHhxl+f9/ZfHiEQAAAAAABbjpQFVqHUw5VwDAX9LZFFCKRtkXwSC5xSoCRbb65Q712+vRMXjuJwJV6B7tvQgtp/JQvzh1IQMWDeox"
-        "68osAACsJLdBHd25Jbr6mB9UuZfCe9J0LBDsB+Os1Zo5At/kBUUoe+5sCwAAZuzN67kYeSMm7nvVb/ER4+r/jyscRVu6FSfCs7jqSZIoxXgD"
-        "LjCwFWHk5fvhPIr15hfnKMXzgfNP3uTpWvbHAwAANu7c/pP6rRleAOBOEQS5IQAAAAC9+A7l4ElQHrM4cf//f6LruDxIPecUTiAj/7wJ0a/E"
-        "97oEQu60IO/ltgRH6ssBiQunquk8rSIeM9QGs+N4yGYyAAC77v4cMtSgLpjwUicjvKrBwM9zOOoHD+CO86ovvgq/FFs/3vNYBgAArvt+5jD3"
-        "wiX8Bb+/jvZBFyLtfBcNS//7VAqHqYfdUZWm1nv1kwpaIb31wPgCPqDrwgInRAwPKRGyyioHo/yPDwAAHQ2c7hn9RRfo331M2ABnPAAAAAD7"
-        "E2f5rkRWQsz9Q/3/f5z5Pzrx7ofzJTKU4d0pR9DBTpcEuQTiXl7uXvn47nAn4fy1l6sufCqDFJP9RQO5xyswAABT4aMF880UOB/8cSNere65"
-        "srYIRtj9xPYw8ukuDgRA418s4u+o4QAA4w+NGiv52gsQDTC+DP3BF+TO2+y8Szf2khCV2QIMesoR8/vZJAbuGsgqEcpVW1rodAqrFjAbUP2C"
-        "ueXfxuHpLSoRrOe7G5nnECCR4/AXxeXA++Ta/3+r/7jnXUVrHOTa2diG9o8LZzRbD1NIcw53B2T4Q/nG4dEobNdI++8a9ew6G6wShP2usNr/"
-        "ahEW77chMxDNCussqDrn8aL/jcwrFlcbfg5W+OD+Q9KGCfX/jPTdNzb4mi5n+/L4DN38/osF6hdI4EoRIyM2LdHuzeWF/voFTQYlDhwCQFp1"
-        "GcnaCdR0+hvo8hWN/vP91fAO6AcYpBOhCyT1dvhsCc0VpFpBbc5Kv7UC2ZrA8SFhO7cOLATYLKTWbVPxBPfieg5qEcG8RcmRA6nce1iHDcgg"
-        "whh88JwUnRz8Cm/YJg5lCfAoSv9WFRHGq0md2DwM9xeZta0GISrKHLxG/3+3tyn6KWq9Rkb18gkZ2RY4YcqxK0Txvt0MEQruaRGmEXodRQL0"
-        "340It3VhKBhwuyT41n21q9gB4zS0PDOSrjEOaEIeHzTl1M6E3XIGof3N947ZRwZ5+GRjhPfwOVqCRvF16LxY4wTm8mnIqRBiELPoXxW37VAA"
-        "dvTM8Cfy/3+XBzEM2jdzGR/nofLq+K8PT+YT+sIXefSOBAT9JAHX5To/YOT8/g0Lf+fm0GEV8Bbz/DwGK1lhAjHyzAh9CE3sXDwL09YDd90g"
-        "Hvryr/XuA/MC5MdCBWkDycBYD5kQGue7DhkQmACTCqQQ0EQtA63x9v9wFTYG2Nm6FugXqRdy7I77qRH9K5DZpPGB9Y/tx/Ix9bjtIdzz+PL3"
-        "kiadCOj/r959CNUXDEhdN/u4xOtpySj2Tv8UHzvzoQv8Hj8GCzo0+CQBmwqsAPLiTfDlFWz9feS1/0IEohIWC5QMKPkFIR3V8+MAEjT3sQqg"
-        "7gGAxz8714cD5js66Pf3pTkFAurin12KzooRDC9KKYr7xggeFFtcEvMbAZv037jk/BQSF97WIykyrSyp4R0ujWZ0JA45CQyc5g7abs+XB2jA"
-        "D1JnuCwR3esLJxQG/sv82nokNvktIkupdq2n/qRAz+iTAn2irs3B93xHug9+1Wa78dZ/ZxMJ4h6RIyk0GCx5Fqjd/3/A+A3+IP0RMg7d386I"
-        "7AQT2/7IB+r5sSDlDG3tafvm2qkw2PBI8M/2wxmiymY6cgll6HQDOk0MI9zgaQpBAGUQxULW9pcL1OQSGl8a3f9MAU8L1pfUF4jz+A1k/kP3"
-        "u/QRRQHFgPkRKRL5DM8r/50PkRVcHL78CM0jK/YLRgMJKE4LvxQqMN7wgfwF1e4AOdJ03iz+ReU0/NUpg/onDI7UUvsMHC8fKghXAmXZegK8"
-        "E8kCMkW1AqNHPSHs4j4AawwSAJ8pYhcT7yzz1M6SR0QAF/6qBSjvgvMS7P9/2gBW4Dq+AgGo+X8JeA5X9UwN+w/b6kj1ZArU+BUiGuK4HY44"
-        "3Af7yiIHR/5VAEMxG/S388EPhsn3/On/lRsO5qr7EwbqKN0GW1KHA6DrmOLq8CrndS7s9Q4ajf3PCP0CPQVb/qv5L91Z9kgCIvEU7KU7uy11"
-        "5df9AfoHDH3LNfwLE4LyYBxyAaYRfwzm38HQPu7uJoQCajL+ANkn8yTlHOD9/3/O+9UEsvs2DwbjSeb8+XgSPN91+FcER/sPAenqTf5B05ko"
-        "qvXe+7wAxhMH3g4h2g122Qb6rzOuFLL0kBTbC4L+0jxDAD4C39RZEwD4LBsiDd4Dv7zbBwruUvVLADrwugP6RaPaWfFB+9wBSfM8B78K+fgz"
-        "EyYB3dTIEmD82/goLQsKvAHKIfjawgS394v4Z9QD52f89NnC/lQbVAHV/Bnyxx6OBuz63Q1lHgfdmQbi/IMQAjqF6jxQfRzT5mQNnw9O+yIr"
-        "AgBF+BTuQN4TZM73Cu7u/6j2wOPP5v9/3vvP49jC+/Y46UEO2BBB9XUDAv894oP4CQZl8b4eeNtyGpEq7RRTxIYLzPXz/gUZ2gg3/0P/QcyM"
-        "7YP1iD7n4mP0rhVQJywKnF2N7VTfB/zD9NT2Lg6Z8JQwPvTM6ckGC/3gCRAKQN80+cD3B/Dx/iAitRx64PAXzOciAFPYoP7AHzP4+SrUAUr4"
-        "TPAR5H4L0+8bvfkSZzJB294ve/+55Uogk/cMQbNAY/U+9rf3QtV+52nnseubNBYMmADuufr5v+eKF3oOheZD7vH6F0heN2rSrFS7JAceJc7/"
-        "f+bBC1Wu+7Xxgv+JM9AIjyBZGqv5vx8I6PcvyegeFAQel98mUTANVAn9556J4AwOErJjvjDO8bkB+PCr1ckKHfVw/CHxzuNJ/O4U49FpHDrY"
-        "wNaZFhcTCQo4uCAMyQN9/7O/6uYU/zkwgitY96/eN+2G2IHC0fAvFND/80AW/dE/W1fR9Lk6Vflo/FIAYDYk7WXzpQCo9T71xgQ3+U0XBSKs"
-        "y2PweAYL/y8YWQN59BLz+9MWHJMO/38A3QHnavgjH/0CM+VQ79z+YkD+LULyBs5xE+T3xxnc5KUFq90j5/D8LOVBAJC4rvmU1qLYvAgIB8NB"
-        "6goD17M6L9cdFfH0X+9U9y37CPD15lXyw+SREu0GgBYw7rEI8gfF0Lzd7SEi+JPdjhDYEZ4Ifdgq+SQNiAJS+KjroweL8a0CQxhU/UcGMSTZ"
-        "EpD//3/n6hP6aTJI6bzwhu/f85oGcvYM7/Ee3+30/A4EJgcC+AcoeevBAA8DZAEz0mcS2fnQEnjsrxxcCaThiwZ88cEbNzHP34XwQPDU/RoD"
-        "TgCw6LL1S9eq8wzyZtkH+nr34umFBFgDn/RNFjXx4CZl/RARzAlrFhr1YfaNEPv6YwSBBybxLNwfHqj5XApTA8YRmgCR/0D/FQN08Ybvdv7/"
-        "EMMLsgjA/9gFc/nE7i7z/P0w8aXf7gQnCyYAnSPTBwo9/3+I83AYSDtl+wHsVAXs/lYFn+qcBxAqFPuWFSwArPfg/04oPwVwB3b1S/JUt5kq"
-        "eiy+Eo3rJyYnCIXb3NO/5w8CzBf5CLXxK/6LItz3puUaCO4whMu0A5Hp/uj5Ff/uUAJ/CJn1+/68Atv8Ffrf58AU2w/TBHjcmOVB7tfp1v/4"
-        "86ACd97HEmYCbf+VDCjsPAQ14qQa3zWx7bLWXBSZ5AcQlBk1DCra+QLG9F3yTCNQAakhEQ7cAFb6xv0VuQEGFAmtAq/9ef0WBbL7ex94/57s"
-        "uQT/f3YVfwYL4uP2QAsECJ754+ViAXXqjf01CIAHGwqy4On09fARHoIzIvXf/CAbJANz/RDvewaXBF0LZvZMHXX2MwMtBCv+beDj9Pwho/yJ"
-        "AYH4Sfp3AcsYIRAFCzj79QkMGDQEVe/o/x/qoviQDQTzd/CZ8nLp/Ad6+98QVuDVyOoiqvA/EUEHMeo98OP4JuimBSomT8r5+cUHQipeDBQ2"
-        "28uiTlPOjDvaT7oVAAAZG9z1A9NDE8LkJjGi1DXlNsarsMScSySPD9D7l+kZ8nRCh/707o84oRHIGyovYAcSvdJ24uYXi8n6PecBgB0ZUSMw"
-        "/GTylL6DN+4cwgUHrSAH+8SGYVkDmxzBvpMoSfYN1wJ/4+QcBWzpoFGi/vckpsi42BkNw2rCFXhKuQ8+5UXPOPhtQfsL3Z/Url9B6LB1vwPv"
-        "FzlU96r8D+JA8jwSoM0CF+8Q",
-    };
-    static constexpr std::string_view layouts_model[] = {
-        "BQAAAAAAAAApfLdAOf41QGlWO0ATDlc/y4PWPwUAAAAAAAAAGw29P4yRWD+1Ucc/rO10P9Ux8z8GAAAAAAAAAGgd2zzDmJA9CdYsPqI4T70+"
-        "Vc09Zl2bPQYAAAAAAAAAgPiyPtCLnD4Mvrc+Ci8uPqlHdz4xk0w+AwAAAAAAAABAAAAAAAAAAJqsi785C8q98jo8Pl2smbrqk+2+RO3JvmKp"
-        "sD3YdWY/lA6fPX2+4D1l3wc+6yXSPS7rNT1ZZea9LXYWv42DYT0vUG2+er0pv0YTGb6VogQ/E6EIv4p7uL4CmIW93tWqPejTprtfqWw9a6+v"
-        "vuc+Kb7bnga/aLGTvSWKwD21LRm+Ay52voh+3T1wjM0+jjj3vth/G76IFHw+FkIZvyb+Cjsiz5y9ucKfPn5XOT4lFIy+4yuJv+o29r6jKAI/"
-        "2C1ivsuPwTvL80w+8Y9DvtUEqz70FtQ8fQkCvxxATr3FNK8+Qt1GvblkP755Tim9PA4+vobJHb/0Xls+xesyPWtJTD5AAAAAAAAAADxKHzj8"
-        "Rcs35uIbOGNdtTcFhiw4sEUbOMUglTfg8IQ3CzrjN/rwJjgQvdU3FWCyNznczjc2vQw4IzcHOPUArTcBCAM49cL0N99zCDiyPRg4Dn/RN6mQ"
-        "7zcVYM43I3e4N/ivDzhI/4U3KT0nOM5CHTjYchQ4wEfRN6Qu4je8irw3o0WuN0M7wzdD3rc3/EgaOF1C2TfqpoI3+GLRN4zUpzeITCg4+UG3"
-        "N/fByDdofTI44dLON+98zDdvpgI4AlvNNycuxDd2I5E3VmANOOgpjTdKZAQ4x2gnOALw9zfYk5s3ZwrtN8JkYzc5NbM3NuY0OKwRqTdsJLg3"
-        "x68ROEUSvTdAAQAAAAAAAKSoTp8BgNch9OsBgGsq5kqi//wfAYAi553xojx/pTRxfm0KDPnRAYBowGYwAYBw1SvLJP+oN9QI/3+6X/9/jp5Q"
-        "uwzjAxRX/B0QAYAXE2XW/3/X3qU/FBfcPKTlPhrlPQGAFsHMwZTHhNz/fxw+A6F5alIKAYAkpNoPwBG7XSMj/387q/9/euSt7GrlHNuRJQGA"
-        "PiXqWgZsTtsBgNbfkWcrtj01BQZB8/9/78YWKf9/afZgHYbXAYAH99DXdqT/f/I7c86sxEPs/3+ULWL+JhHFbgGAExUlXXjGFf//f3NbKaMa"
-        "7KhkhHMZy/9/N1GUQkzbVPD/fzp6sip+DNZp/38wNFkLmUP/f6USlRwo1xdAK+wBgClS0Sf/f0UUPmzjPgQjBAgGQAGAh5opoKM/lOz/f4kA"
-        "jfIBgOhP/LWlVXkD4W6Yav9/mnbuNYu5fZm6AMlFAYAfFX5yjfLH+f9/My4dYUEh/38/H4M//3+lSvFIIE2h82LH14WV7P9/+20TnP9/Bd3q"
-        "4dJBT+kBgBZeVQ+v2EzT/3+KEBKu/97/f38r4wq67bcU8PcBgPuuXwgBgD4QDPVt8xwc2rNvzP9/rV7fc0xsess7CO5H/38auv9/1wUe9F4y"
-        "8nhN8AGAGKrZ0AGAk+QGjbslMqgAO7b8SQMBgD/EdSdXQDTTAYA9v31UDDGQTP9/b1YBgHtC8Lty5hvzGIgBgBEUShziOTRIoTX/fy5Xa+sO"
-        "azBMLrQcuf9/LcsDMscIAYDH4dbm/3/D+8NFFm7/fyt7XXAVsHYMK2//f08RgT0/yEe3MNIBgEhbVCr/fxCXsTSSjIPzLCYBgFqw3sJZF/9/"
-        "fT1vb3CaJLBAAAAAAAAAABGMQT5X1IY+t0CAPWJHxD6lVrS+ekLVvR8k1b0U3oa9Tgv9vkUMhL4WYwU+jI+EPaRYMTzJbr6+wvgGPUiXOj5p"
-        "NZO+lXvRPBk9FL4AMq29TYGkPnA19L2dUBK/4/1mvjGKur0mLyE9N4MhPqN+Dr67Yt6+1P9qvKN2d72n1sk9OhGCvmMLHL7Jy/08qoWavTxh"
-        "pL3uBri+yg7OPiVozj0g9jG+e/HsPdiQyr6n9aS+gumHvWjIkz7G6Qc/qlY/PrOckj60qS0+j9e2vVv0w75gUIa9+xgFPmc3F73EguU+2mb+"
-        "vlylO76eUD4+n6+4PRnQNL2sCtQ8VIG8vGJoKz5AAAAAAAAAAMvSPjfNOYw3JFGaNzJRhDfYfqo3OLJWN88BZDcAAWY3KOp0N0ADUje/fL03"
-        "XOFwNzbcXzcUIpM38cCyNwVvdzdkXHM3S8iBNxJOaDcWXHE38vPVNyR0JTiMIqY3StWlNwkwgzd1DAY4jmR/NwhJkTeavus3sU9XN0ziXDdx"
-        "chw461dmNzV2STfa46M3JRyQN2lE/zd9daE3JMd/N8zchzf2DrI35WyXNyO9YjenpSo46UaPNxYcgDe1ToQ3BbnIN7+FKjdaqJ03ImqZN5dq"
-        "CTiqP8A3+h1FN0deXTdnOco3na2pN+KEgzcAKLs3J7inN6QfBTjBXvs3vf23Nxw1mjcAEAAAAAAAAMmdby5yGz7zYB4tGE5xliiOtnTb7fVI"
-        "YQ//2AvzUAgm/gl/9vjuzDoy9+UepPcyBWHuTg3/f40jiZcf+ftQAgHq+NGop7MVbDn7hPlorGYJAf3yCSwj6vSyBknuYWwH8sPUuiiWHa3O"
-        "dugGzfQQqwvMMbP/kxWox+7paQE8en4Doc8qNKJ8ESL/f+zo/x8UEd0NOj6vM4UfVND3MavewtW48pIIERei0Kkw1Q682pMdjSGXBUIRxcXF"
-        "XN4ksxcUww3vjAkw5HqCxt6nGpD4Yq4QxAQFQB3X2U3gQmUTHGQH6hVGBV8CluKEDcMfHV17tCLkJ+sT31L79vb088Yczttp+6ELQ+a0DRAT"
-        "87NWEhRH70sFA90SyTTL6GIirRSa5FYLiyaYCaMkDuk9JMTtICjwCfQD/ONUBK8QleufHlPZ5iKbtPrd1gdX1U0M9PTc0Utd5QYt7+akH/aI"
-        "DrH8FupBzP3sSgIY/a4eaD9eLn34GRVw2dsEi9kBgD0RCi2kwB4MQNg/3ljzYfMT1NHxzWnoNdriMPF7V80UeN8v4x4pCe5RQGXM4+MBgCA7"
-        "DyIqI9QRrRypOXM2Qe6m/GkuMdMJPKsZAAxm0FcqtTv12QrzMDtMDDBWxrXJ7EGh5/Xr+08MX719ITUYMwfO0h1L10PJ3a4XuxqaXIG9pOO5"
-        "z20GS8m98VH+AYB0LVwWjOA80g732yY25Ljns9zfKm7pLg4z0KBZe0Rc4GfwGbh8FR8gdhC99woYllgXMjoLpxPNzNkBgw61NU1W2iXw8nFH"
-        "URTSJkzWux0rpEkzBv8S3+YWSxJpQLLyTDSxQCD49K64OeMIyUpDypkJJSQ9+sjvoL8J8aYzmn0D4C4fAYCyQETPz7akZ6LT1MWI0ePYL/Cg"
-        "0hse1U1EGF4dRp90Ckgyadxn+7vdyElg/5texQOQ8o8uDwW4Ga4cFuleRRYFM79L4D/2fHHL2wvvE2fUxNZKcSX0HnEpqvZ45/heZ/1v+TMc"
-        "mzgx22bH16c62kngCAanI3HGKfaQPtMlqMUGBcXWQ1K598srz0E2knQ5hfgopQz+xxaOJzznt/oNLLUnwDlGPuc09DY1MO1y/39UGTesKtOP"
-        "7VLKRxZpQGPRfa8kNqMrliBKN/khj9CP2eXOJ+FLG6wGAdcrMwDuQ06ho6PIp1V7HUqrqD61RTIWgod6+ZfhBhteC/kYywA2YPlZCkL2QhMB"
-        "oOD+89Yt7QKKBEonJRFQ9HE/oNIOFCUwZLpM888FO8rgHcbLTfk//gAcAwfYHFUfJ6QeYmLPyQRmSSG0Dzg5kBmi0Fs0MxgiDgWQA2jY2SaL"
-        "5fg0eghjIS4IykqW8sIERvX/f7s9he4qomo3P3nBJfQXy5c/5c7+EE612+iKAYDP+5bb5Q/tBKQuVWR2tOYlajFQJRMpGOnJOgb0neRp3RX6"
-        "9z9zJWQ/C8VIIN4dRh8kuZvX6fJQMQbu9FKeC7Qni98SNqRDGkg2/Z6R3yF3xCKzLQZzBuJSj/ql9x3ogWpKMJzOcaRt4jP8EsAoy6goZf4H"
-        "VKgTDvVJ9h7g/wzmF5+ZPDRcwqD4KhQrEHJEqPQd7olIObb6HEjRASQW8xcg4u6c+IT8Y3suzO0SbBMTCeqwl7cSEgjyhOgvUpovbFUKGTfB"
-        "00npUNXNYSuYZzEqfGn/f1+7bw1c8zAEnNG25h7yTFCUOvPu3f9T8dq/Be4rFO7/qt1IGKU3bPqh4GngyxCC5dPUWQ8a2AGAWu4WMaww/StY"
-        "IUM+oRCLwywIlfo16iEpz9YIy44Gbu9IDPXK7h7aC6ulM/ABODwOBes/E6O21CMRFAoyR+c0HmfP5PvaKJ2KBNo2u2IGfPjLEzsGBh3wQe80"
-        "Q9pkElcNuTbSlAjlzuA22zwSqAAuwMBJ+NLdwQgClMbg3xOSJvt2AC4G9f/D4VfbqvsAAPv4tgiVxQDI/NgVKFzg4fa3MdoNKvQlYfvzRETa"
-        "zlpJXBu4CtLcC7qJMz3DERTMJ5kaOPDDLfT8e9GaLw6gFuJl4gAxAYCZ6wVvdB13squVT0AHYf9/GLsq+yTza8JQH3IzzbEJNv4i6809Mo49"
-        "eDerz/Mx7hIUBPENcf+C0mcl6SEv7lPly8xpWKM40SetEzq/Kd0aBzwFu/loRLxKnPjh+gZNCCZ6j8DZ5f4DyZHyxL20EQZue0Ug2ndEHxed"
-        "xWwIRSnPU2M4pO0l375kwmDWFKqnsprq22A1SdpmpJKRLg3CPZYcOfaozic9LQv5I3suoshIyNnYeSTTQTsSfOu/8cwCFO+ir68AyD6O6BD2"
-        "Me+jUKBKWfkZ8/XrAChxv5YwMd5MDAGA5uQZ0lgzZQIYB8L01sK/48CyGOyGy+tMWRgcGZcmX9+AGE9yePNMEA7sSR2txVIYEPevxWMYzxc4"
-        "+EdXE/FADPE6YA2XDgGAlsvrE9P6FBVvQprPl+2Kuzvn9wvDG58ArhTm6lP6pAo1HYPgdNnN8APnBBC57HUqeih+D57jsaxRFhX7MxgwEonV"
-        "q+x+8+H0fKb7DD6u+zkRC+rs6CL34t0TlmEwAgsbCSkV7LDGnsjgC+qseAMH/RzPIwnHFAMjJssbF8UIbRjm6xQPnFkBgNUvZtts6XO9j+sI"
-        "AT+1JtLkTPDbsiEwIakdxEskz7IvRjQEEVv7cd3+G5ksjLk6HZ0RmcSgyQbRdx6b4hdE6g8v8JQK/vdfxFwMXEEkGfgET1D043P6+R+6LlnV"
-        "S/8ZHmNLPCUEIeUr2PYGYdgHmRXdFon+UvNc+O/sIczhBEZ9Of9fRbg5biTK4GXElh9eEpT7GhB1AQGAguDIQWktL8+N/+4ViwO6CqZoY8SP"
-        "GT78GQU4I3IWejm3zSE/HrBPxvwq9B73G6znEAsIyhMD8etbMLZHUhMlka7zNNY4HwQFlrIoynThauiz+r2Kyf8e3bnRjago6Ss3HkxnAmNO"
-        "OaIBgNRr0fHEBCPX6QaO/bYE5o4V7iQPDBcaDn5lWkNQxcwEhRHDNY0YJvDO4vMKbxNgqccKAMRL4K/xKAcE6ccLFklRLPnuakMZK4e2L9KB"
-        "5nIzWp3RuJkeS/3t4c7xtB54AovjkLEG3NYV1LpREaeO5COz+O1aw/wpzSPTJfG10GitQx+hJdLtAT8wAP9/yPnR4F3X0BJpfY0OYEsbKkJN"
-        "SKxeAhz0Rj+0CVzbLTVi1Fc+DfnIM3JWRMOZJKD7xp0MatccWxBbCbkpX3oJtiUJdx+jM8z/xuSZLg7jB+lcmw5PpNsWDtMNormk91X70OtS"
-        "s+ABLTQBgC79mQ5u72QQJE3XIEgBXK83AAXZLuqHLX3gJC4bGWbwLkh2ovraMsfXdLvCsR0C1zZZqTrxq0Mj2vV5MHbsuQcq8XEGGB2pMHUr"
-        "HCPeIofDh7lpLCkitSaeJdbWbTL9jsEH/PxYuxIQIhDcD5ny8CtjA+g1mP/8Hn24X8QiPmL2HA/6E/DDOfH1P0/XR/43IwGAUbuu2ZhBHp1D"
-        "CBNRtvifzw0G150UHTnvVBovUMDbLvoevsk41w8tAlkof6ZTwhLyBugGFDLXJfzkFHkf3INeEartAvnuC6rVnpNW6J8Kj+ou9FYL7P0f8Z7k"
-        "DBhCEl3cn/+eugwj+drfCD4Enew38Z8EsQbo+/YkgukBgJvtTBbCDpEUXfMZA6sRXvZX6GMaXOA/AX4fOSmq+b33tfhd7AUWS8M2+Bb/vevf"
-        "7ouY4B2a37TvhA2HGSgWkfKI/CgLiwz9IEQpJu29+DDvTvAR+ZXM/39xIUS+WRlwNAQh3xvcw9ECxcYM1CxUEP3uEnIYeu7BK3dRfgjbKf4A"
-        "COJRE+H6xMbk071MzBil9S/wej/X4CQ5e9b9EOgYkBBb9+8uqegR28DwMgd76VPdGQIZL8EtUDOQ+SMOpsWxxj3vwQ0S5ZPqAxJhKlFpdv8J"
-        "BxT8SN+VCcu0Z80nzb/yMQDhBj0WdDFMGdizmi8MUlC1MvTLEi8C9ieX9yz6E9apUzsDS/h1oP/bIb5JFoZDTOFXCm/9gA2P5g0hOMbV6fnS"
-        "K9viJIMb4foFBb5fwBINrwGAyha+NSANygZx8fz1O4/e6zg0zDcAAMwB4vHo4zf3u+o1Hkb5/3/o4tjvQubgq2Er8Rlw7FMMKvK/rm7P1dmQ"
-        "zm3WR0zQJa1D7TOE7BlPsg7BNwHLa9OaO53LdtgsEaIvGjEJObNBNrqmRp5vSuulJ/biXJydPAkgMu7nWWXRhcyv8Db8GOch/FoaCD+N/48n"
-        "ohGZ4QvxIwymt4HQ57LeM80Xfu9QDEQvVMgo8QGAUwFtB7DwpBm1FdAEgbFq8WTi4w/KESYuoxxIA/gd8PxFElAC0ykr9MsIIOkA5X4ieR9t"
-        "D/oK1vrZvvkjH87C9SsfuemSHCEGJA6L47IoHvw6JDTxLfLVzJvzfwd8IXoGDxg2GnYYJLWB9kr69uQF21sSKhM1AJjorzBoAoMNfvCK8tfV"
-        "qhGQBWn4YyIHFwftmR2v+tMhsuzW7Q8QZMNo3r7gZOF13EftoObW2QxEcC+u8arHbP4N8M0AwD/WEaAC8fpmvAGAbxxcRIfl+3Gc+JKouuBe"
-        "H+cA2gSZBtsvxRJ/R1Mm3gO8DRWyaDQ9GylIcCZXHkTcuhkZKW4GCSvvD9Y1AYCK/NEPJNqAC07D7s9zR8AJNUdQ60A8zDraHEu33iEERJHs"
-        "7u5jUXQegvipEfngLBtfCUUK8QMW26ESIc08L8scWBBaren+AiNeCvkZcOaUJLLOSAah4/TWFgASKQHftMMM3wD0T9WnD6VAQkeAEYVLe+rr"
-        "txMXKBCLs8/pqQb/fzMSrd/N0BgHpxVkI/EUNgbQzisc2emK3/oYKSEf6uDJlDJ7EZnyZu94E/Dv8wwdKDn5wbR/6zME1baHABcIx/slJ1bJ"
-        "IyVA+25IyupGLGg8pvNuAlWzv8lA4Z0SlPL0Ho0BiBBtGykNDNZxEXGpTwmC6A7s6tlBUIEh4R8Txif0uP76zCsNSRijB2lEWfPRyPqhQEFU"
-        "EVhC/q1gHj7qmfgk86gLasLPcXQBKP8hRLyzYTgP2UIeYNF6BYwYp8hPPhdIlf2/C8vM/3/GNLH7lHQxP4fZpFhF81gJd3N8/J3MkBaD1bkW"
-        "dCe4RdqSJdl3naBUBhUXDer+bQxXTtld0en9R9GcR9KmBGwdSEmO4b8emr2c6RARCTEazro1pEEHHb75T/Ju+x/YcMEUG6n2JfLVFusKbB84"
-        "GB1kCbOCzT/C4j6Hp+fnlBQwQBrNeRnjIX3+UQJZBgcGxU/rBNC6bTNQ/j/RNPD/f0/9pks1IkrTd+Eg7AGAbf499wj6dwkXB5z78AEBAcrf"
-        "QvNVCYr+bhcn5Mb8dwm1BS0azRD000PszQ5+BhsDjxUGAdMNVAdKAoP05+sP/Er7GQd1ILsFTBqS+eQcVPnGDKoG4uRm/B4L39brChcRcel6"
-        "AsPswuHmFcfq6Qhn8eUM5fbW/fsbEQjNTtYsmvAyH9VGeETILGmlvB1SmjjkZidJKWhL1+Q/GHtPe9LeE68g/RW1+qzkaav8Cp/t1hv7Kdmw"
-        "CU2g8/odMgDsp/oPHxDtNsgt6Tr+7RausOyQS2ZHtzw0BjQx6Qzl8UUesCq79dtQ17Yovdzi+9cYLf9/bFb8BFLBKuMnK0vjgQwBgHgKDfpt"
-        "1K4N8e3B2EwVKlUr4ibgnwxK3/8kRVAaOeZqP+9a25W8R9REw9zuX/+gS4ocONZL4MAEWdLXJz4Ouisy/kL0JzB0/bgtE/a6Ca8JuTwaSlTg"
-        "9ilOICXidOyq6zND9Rw/K6nRuwl/oCUht0GLUjMtcD0qIN9XrZEoGk0LDPd+5ij9uemM1FTvgxF3H4ROMOlzAeEUmhzPHh77e9fQOpeWXDH4"
-        "+l04JwxrHfT3qzDbCfPj2jw0AZLxo9Rm+3kR97jX5fQI8Ak4FR8V/gHNBZHqQt1yL/H4LO2F7JnSTg/92EAmEQ1g6bL1FBZtAAGAEBkWWVrP"
-        "FuuDsYwU6xFv9C360BKY8xA0i6OD4CriOiwzAXwJa8fs5qoASiCZ9IcGMyG/EVnudSc4JnUMkQsV8WAF/38gLWH13P+F/UH0kOFi2CXWCPx+"
-        "LX4llBOZNmjAbxoaAk1CjgSq9kfzKwWU8+q22ieoL6AOKk0i9BEVXkeSJdY8osgSPnNOtzAQMlcsAyzsFuG42OUA7QLcHK+L8YPwWPnPyqvT"
-        "EcjexmD9eQkAABglv/11GPAfYRY4/QGAewQhsLIxYR0h6PITTSYS/NrH8/QurXrHqiAWB8ymdANA7BrH8evrq6EcVTnm3enjMPxgFd4aDsyY"
-        "AV8qXRnz0kbdA6LiL63H8RRI6pPbvxOXDHqmtgmM4uYtae8hwB4bV/19HjmhKSUvAlI4ffs1HFDvmlH4ooAbQsrWDVsQmO1QH3kR2ALE5Q0h"
-        "puds1F02Yv0k7wI5lemo048HtxaX/P9/cPjFmZLk69E7FdcfswWgAVTX1PWDFjgDAgl38t4Xy8zbCQgkHObno/0Mis1ONf7zIeip/vcI9DYt"
-        "EP8qvtP5uFwjORAFEqnj0ROY3VPs3fUr1OIFhDNPN2QCZPoPOyfVbfXlJhwv//hK6Sv3mQQfCQ4VywbT/7Tqz0aBQa7pq7BuSZU/FkF/IwVR"
-        "xAmJGahBAYAK8qO/lAEVD9qvI8R+33bxj+52Pob5CgklWymbt/sADgoQiCq5/tKmUib49OMmKMXFzDIirfLOrr+fkQDlRfANaUMEEOvub+Yb"
-        "8SLdcNgzFrvRg/w/B5soUUJB8wfRjw9XB7QR/3971om/PTrOB6s14+j+sqkUt/sihxUydhgbA5Uzhk+x5E80GvazT7SeOeMR3LPr8v3NDAwJ"
-        "wQgBgNUMNfFHBIDNQvof/QIM6wd60VD6gCbn74rNTw0iqTkHK+QGAby+AOju9UP3UvCrG1LxPuooE/oeTgDbOdEv7RjYFDYSRy4CGXzz1MxQ"
-        "LnkbQQEo4aAQlo0SEbgf9xNat1K7VRSn7Oz9G+9F6X8HXA7GJqHeIRKK4Lo8tBV90CDSDAadQEvpu/2J8LHrAYB90UUQohztLkIv/v+P2P8F"
-        "be2wAaQbHgIL39IRGwRb/RjsZ+u06wYt4wuEZfkSQMDF1dLlw+rKIPb7OyXvDkBC4i9T9tQ/x/eEkjkhcwpsDQ3nrvyUS57Urf5H5TXpwPKZ"
-        "IM4Zxzx4Ddze/SrZCzsrhD5E0s8GsMJwxb/avOrBDSn3QjmsMLn4Sfw8BDaXTdQFHUD/0SsBgC/4H+fIKIdbdrd26QAAeRHksK35XvWK/rL8"
-        "yeQAAEUZAAC68AP94btfuKsrObyeGNvgqrrdz+rr9BkjFT2lKxB5ytX8IfpRLhc48KnDS3RMAYBkAJX6sdXJo3DsB/vz1Aveaghc/+8Eq/Uh"
-        "Duj0AAD3FBsP9BBiOgAA5AbHAfYF9s2Nw/EBAABIBCLa0eqhEAsNCvLW2AAA0RB4CbbhAAAFDV/2gehFHt73AAD+BXv3hSCU82r3gQW//lUs"
-        "AB5xBAsQXfNI4/oKhfevD9CrmiEl1CX5Kxa9zLn3wC2s8VgwucEnOyDzEQqjNF6qVvhhuCcs3gHaJMUSj+98j1AEOxp+DaEfaeM8JMrqaRpL"
-        "+DHQrOaCJbICdiiEIcwjFMwm6ZDDJgXmHoW/5j7h7l4MB9L5EMQ0zfv94obfTtuE7tr5Hdnw7E4QZg5wO0v5DiT/fzrzrg0oDKLvqQ22BjL3"
-        "xA5uTL4bfPjE9A67ozZSBb352C1F8hgQzO4s670o2dj1xB5Jq/P9AV71OQYknMEqJCy5BWEP0Nk1K6QvYitXLLcO2ube+VgXl+go9XL4G9Za"
-        "FIEyW/IN2tnQMUf/fxQDEtmQ9XDP6OVE1Bvj8BJyELUOO5qWyzsCyA3gDs8DFOP5TXjmoOvsNwwQaRx7NCbHa+Mc4R84GMuF5Iw3Z68szoMj"
-        "MmwNSgGA9ezPAVBHhxMpDEK1cfw02xH9ds+yTdX0DuFmI4RGUFUm47vQjDJ7B4ntx+lk/tYCWfj5y/XBzK5X2t317QMZ/46qTCqdBRzu0c+t"
-        "BO/X+s0sEqn4Cc1r6kkzXgVy/d+M5QivDdwl3xFRA9nUyNZV9UzWhyC/44DpLcgJ9fvbsduAFFQhpvdQB56dCzQ4+0TnM/BC/ODvDBLtMzQJ"
-        "cCJrDa8BYtU4MT74M+QmvN8jSPxKApMHAYCbMEgdSQqX7XcHHiabALQSEcuWH2rnumkg3JoElxEEfUsrqkI76ejRZfuOQ1jbnxFRDaOdhwaE"
-        "KRz6nAvb/VF/PANozBsIFwzqmvbwS+Vw73JZnLC/LfbrLeyZR+fG5xV6nuvcAJnU/P9/NwAp+h453JL3TsrULfLa4vjyKx+jEesq2PFtDr3d"
-        "UgHc+tzby4do0IscC5V6IcnlBwsBgIrypw8GAj/lElg21tPjVvPNJGfrTPbXofjA/rBvF+f6VexjFyLxzxxW3lEpjO+NY3ANc9h2NegabO5s"
-        "+RIyIQRY+SX5WiKJ8xQ02+dKNubu5O3t5oHEXWkiET/svxgM3qsVMPQFv7EbkP7dyqLKCjmuAEsrMwPGLIMAwQaGwJz9AAAfHD/6L8qQAJDm"
-        "/h6gtXj+lc/53QAAGd9LICcNLs1UCTbsPO6Q2aHGpxCg8qD6b/IIDwAAEhwIBxA8je61OFIQlRsZ+e8nGuY8IASJsqYBgF6nTeZuDY89K9OR"
-        "HpSPggbB4Gw6iwUAAJH1kTyaQjAn9s+JDKYWQRTO8/coUjUhxAAAcNMAABbgODeMDVbsDR6e0yFMZzuqDsnZdSAAABn0y9Dv91ToffNhInns"
-        "Pu825etOTA3bDq7xEQrojFIgdA4G7fsG9QWO8D3RK/IBgAAA7AVg4jL1liSv+PSo/wIJM9T6BeSkG9YWJOZaESPWRNvRs0nLHeK7QFXulvuA"
-        "H5PV1uMEztAEWiCsUYHu5ZjYx8MIaBNQZohGCyuSOQPSrChszZcIFtByvYDMTD1FEUgFIx3y9xhMfg9T6grgDPU1KRTzfAsXItQK+yIBgDX2"
-        "qQFnzcf39QMuGqEgqOqLIgg/reQABn7T7Qdu2VTgP+A/E78BmuDtPsAtxMqrCwGAcgC7wHgLde0t8S7B3PuRHqiXpTFTSeF7nDrs6urMOi9c"
-        "d4q1x/kqSCJx6L6lkJ7k0S/D4JgacCiNB6TbBhmQ0Gwj0BRHERwigjl7N3gJrNSIEc/L/BJL214DaHeJ2jakhqQ9FPgQL7nEGOQYNqz4V1c+"
-        "Cj6HD6Hx6vu4H2Mmy1vEDu/hlRJO/9PLQ8zU1fJk5TgE2lNzpteQQ4CxFO9w2GXXi90tQw8/ZRFg0xQLXeJ4XSLXgVwa9BkDwxb7BjwShido"
-        "UeYDzvlBtNECQktuA+CkgyL/f1cAnvmExlHnUfutt4Lulfh/DjrtXR5KFVTvVimU1XRDuwhG+Eb2LR9YE+/qhKibOcEPuBUby9bNMAgizCM9"
-        "iiDV1XAir/MZ8VAjMhQBgAu5Rj3uFku1Ufmb+2TmMu+WEVTI3MvK/KL8gv/BDCCZX/TtHXMCB//rZVD2aP8nxQfejPzbPnwU7EDi2v7YjhkT"
-        "GecnASBLA2WNwAqmBkf2hfmYIPPvKRuD+fNhCbcX8Y3uY+zvTwnI1u1KOkzvaiD1+wMquUnPG//w8QwQEscoSws02A4XWwVrIjDviiapE/Ab"
-        "0BKE50gH9f8Z6tUToUN6Ip8HeNGGCsvh/39ZFmfQ0/l3IEgpHPcLvngFsviPrEQwmOqpDUj3CGoCuRPgpB8M/WIIHBl/8k41cBqrvGAGCuvy"
-        "E03QnyP0vfbxlhAt+Y5DMwBjinPY1TZLxOANMS8zzgrs8Or1Syj/5rqY9pQTly6Myfn5eCje8JEIEQ+qH4wPAYACAWAs7jMK1vUHsB0DHIkS"
-        "3fBtOb/Lgg9TASb32SxCpZgD0ASbMSg53O7Jty01Nus5DMiiT/T3xScSA+tZTm/69+/iRbAQeQXoo47pB+h+J6zW7dPVK/+ogKm0vjsjgzQ9"
-        "EH7AWhMW0/PmzB99tf7rDdxeDPPuxOX19KDX7Q/BGuErZtx0AJfNAYArRIX5qMQXGIY3FzuXMSyIjRwD1QwBjgwXxFG/wdbS7aoTwTkkNOSs"
-        "DhCfRaMFGLr862kFCCcVu30IiQPFVufmAYC5+FrvdqrqB0ewk/gW+ucEZBHGAYv9b/DZJ8zqtPMCCHFK6rdyDW1ePO65yCHJCwjbNk7+awOj"
-        "zENiJBE1/2GKdNZOCdsXERsDsMoAIAG/y6b2fwgD6QNE/Jt2Jawyggu0Nt0BPQwHI7ipmxlz2227pQr2FMjb5CCGCHDqGdaF5dMZSRl0JYYQ"
-        "tvml8aY4as1ZCyc1T9WaCc3zBMrfDZHu/fdXI/b0Lg9T0xf0DRDVAsf4OQMX5V0bBg6l/bYXjvB469zo/gQBgNEu4sws+373rP4f8U/9Mvea"
-        "EL3+JQxQ8GcyL8OB+U0kL7rIxOH1KbEd+SUEBxsxAVD68xG7+OoImpP4Lb8wS+7+WpojWv8C6twC2SMcC6XrdjiPCMYfQAVk/7T85xDV9HHw"
-        "A+Dj0kwLqxzyK+Mbzi2YGgQV0vTZ0bwMzMmS6e/7sOLiJFToV76x/roEX/tfwQGAi/yDGL6hWNDJFC7Z1CJYEqEaCdAyNV/FsApQxS/irxpd"
-        "QT8KAYDbA/+OZ9ufAp/0skqVHUHVxSm+4fkbzh2l967nMAT78eBCM8AsDYgqYJegGccqbBoi9YY2K8eK8GhOqWuxFWfq4sOytvIO7/Qn3XTe"
-        "KUJIu04W7zJiXE/JGt9qYLj94ToQQJeJb+3yCe9q18jIJloCJB4iNRclz9sYFqpW3QEIu5IYftqbHHfqwbDn56tZA9GkJ9M6CSauI56f+ajx"
-        "8Kg0HB8GxLwqDsB+uEcrsfe3vjkG6wPA8nTiqjjV5yYgEeB5B5vAyhP5LSUcFA7/f6eXwhGYDiku/NdO0Ui59sbcGNcEBgAAAAAAAAAYAQ++"
-        "aiaGPRrMHT6H4zW9XU63PeaUxz0GAAAAAAAAAC9Rnjh+HHo4OI79NySGDThj0zE4a1DrN4ABAAAAAAAAbwDnEfrw5fDmFDMUO/C0/pMGH/kW"
-        "KWz91wrvAxcMDO+/+hgAWAWsA57oHxnT/9gNSQhP/kP5gPY//9z3zfraCSbrPgcREHIOYsr59uL6igOi7eIL9/L/f+MInPMq6XP3WvPiHHPh"
-        "7eLbCE7pYgxL5wQA/g+7FzvjMSsxDCUkkuYeFGIAaxV9AL4KdQkAA10ZRBjxCZT0SAEp+cI09RPS/14F4eRY79nwBuQ8FzLWYyf+FEIDM/5N"
-        "3v9/AOdVCFUGCufQAd0SrBUR3KIK+ucXC+cI7Oj+//kGtwgW8mDjk+9D/bfcFxGfzbj6Ae+IBlW99gL5CGwh7u8I8P0wp9478DXpIhq4IK0C"
-        "HSoPD8MEMe3GOFDNqA6beY76qhtu0fnPe9aRtfsnvKS+vlY0/d7FoxISfxLkK70ML/V/+0kTfadWCLLwnR+26lOiYxJXGufdnqjC9k3Tbsx4"
-        "I64S+Lac/hbwg/m19qe47GjI8rXoM6OCDW4iGz4BgFwrJUVIFijd6PB1/J0fCPVYK64aCy3ICrUFevxHzPzuP9KPKzMZbR4kJgbB+PCIGjCW"
-        "dHgixnrzjkJuTMPpjc1fDvPT1NHSFGH46vKGI7sMuZAjTv8CQNZc8HcOQqqWNUMc3CToooLMgwLcO6wwAYAMLWTrtc/z0s84ZzHiSXDPTmvH"
-        "OHDVArGrBtIzsv49KRctV+WY69ELbkVL4fnr3gqS3AcVns9rHxr8hgaLBjzxv9IuTTPzCR376UUZqgG7DkX+yRKA8pIR/P1TCkUajw0+qnsO"
-        "Suz78KT0FOa424X5AxX++AW2zLtzH7ACJijTuG/6Yv4X9C3SlMmBCoQw8eg31v9/W+Xo5DMQRAEwF5HSxzx9IjccEt0/BD8b/hAA7gr1nygL"
-        "LnkI6vIAHG268y4toph2Fu4YqjFDLlu/Qy0rR/ewFJzveS0jCanPTCu3CgGARqcg4lXDvTq25jbqkBW631kY65kUvJD9z0R0NtCLvRpI4xD8"
-        "f9M52mstJGWF2TFfw0KVpFm2",
-    };
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI::pretrained
-// primsel/cost/pretrained/avx512.hpp
-// Written by `primsel pretrain` from a profile; not to be edited.
-// clang-format off
-
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI::pretrained {
-
-/// A PretrainedModel.
-struct avx512 {
-    static constexpr std::string_view arch = "avx512bw";
-    static constexpr std::string_view compiler = "gcc 12.2.0";
-    static constexpr std::string_view cpu = "Intel(R) Xeon(R) Processor @ 2.50GHz";
-    static constexpr std::string_view version = "0.1.0";
-    static constexpr std::string_view primitives[] = {
-        "direct-sum2d",
-        "im2row-scan-ab-ik",
-        "im2row-scan-abt-ik",
-        "im2row-scan-abt-ki",
-        "im2row-scan-atbt-ki",
-        "im2row-copy-short-ab-ik",
-        "im2row-copy-short-abt-ik",
-        "im2row-copy-short-abt-ki",
-        "im2row-copy-short-atbt-ki",
-        "im2col-scan-ab-ki",
-        "im2col-scan-atb-ki",
-        "im2col-scan-atb-ik",
-        "im2col-scan-atbt-ik",
-        "im2col-copy-short-ab-ki",
-        "im2col-copy-short-atb-ki",
-        "im2col-copy-short-atb-ik",
-        "im2col-copy-short-atbt-ik",
-        "im2col-copy-self-ab-ki",
-        "im2col-copy-self-atb-ki",
-        "im2col-copy-self-atb-ik",
-        "im2col-copy-self-atbt-ik",
-        "kn2row",
-        "kn2col",
-        "kn2row-as",
-        "kn2col-as",
-        "kn2row-aa-ab",
-        "kn2row-aa-atb",
-        "kn2row-aa-abt",
-        "kn2row-aa-atbt",
-        "winograd-2-3",
-        "winograd-2-3-vec-4",
-        "winograd-2-3-vec-8",
-        "winograd-3-3",
-        "winograd-3-3-vec-4",
-        "winograd-3-3-vec-8",
-        "winograd-2x2-3x3",
-        "winograd-2x2-3x3-vec-4",
-        "winograd-2x2-3x3-vec-8",
-        "winograd-2x2-3x3-vec-16",
-        "winograd-3x3-3x3",
-        "winograd-3x3-3x3-vec-4",
-        "winograd-3x3-3x3-vec-8",
-        "winograd-3x3-3x3-vec-16",
-        "winograd-4x4-3x3",
-        "winograd-4x4-3x3-vec-4",
-        "winograd-4x4-3x3-vec-8",
-        "winograd-4x4-3x3-vec-16",
-        "winograd-2-5",
-        "winograd-2-5-vec-4",
-        "winograd-2-5-vec-8",
-        "winograd-3-5",
-        "winograd-3-5-vec-4",
-        "winograd-3-5-vec-8",
-        "winograd-2x2-5x5",
-        "winograd-2x2-5x5-vec-4",
-        "winograd-2x2-5x5-vec-8",
-        "winograd-2x2-5x5-vec-16",
-        "winograd-3x3-5x5",
-        "winograd-3x3-5x5-vec-4",
-        "winograd-3x3-5x5-vec-8",
-        "winograd-3x3-5x5-vec-16",
-        "winograd-4x4-5x5",
-        "winograd-4x4-5x5-vec-4",
-        "winograd-4x4-5x5-vec-8",
-        "winograd-4x4-5x5-vec-16",
-        "conv-1x1-gemm-ab-ik",
-        "conv-1x1-gemm-atb-ik",
-        "conv-1x1-gemm-abt-ik",
-        "conv-1x1-gemm-atbt-ik",
-        "conv-1x1-gemm-ab-ki",
-        "conv-1x1-gemm-atb-ki",
-        "conv-1x1-gemm-abt-ki",
-        "conv-1x1-gemm-atbt-ki",
-        "mec-col",
-        "mec-row-partition",
-        "direct-hwc",
-        "indirect",
-        "im2win",
-        "winograd-6x6-3x3-vec-16",
-    };
-    static constexpr std::string_view layouts[] = {
-        "chw-to-hcw",
-        "chw-to-hwc",
-        "hcw-to-chw",
-        "hcw-to-hwc",
-        "hwc-to-chw",
-        "hwc-to-hcw",
-    };
-    static constexpr std::string_view ops[] = {
-        "average_pool chw 0 0.01001 1.894 0 6.073e-09",
-        "average_pool hcw 0 0.1971 1.912 0 5.016e-09",
-        "average_pool hwc 0 0.6754 0.3676 0 8.681e-10",
-        "batch_norm chw 0 1.135 0.183 0 1.894e-10",
-        "batch_norm hcw 2.408e-06 1.027 0.2859 145.8 3.283e-11",
-        "batch_norm hwc 3.368e-07 1.211 0 2.324 0",
-        "channel_shuffle chw 1.113e-07 0.7554 0 0 7.123e-10",
-        "channel_shuffle hcw 3.15e-07 1.086 0 0 8.597e-10",
-        "channel_shuffle hwc 1.458e-06 3.74 0 0 2.336e-09",
-        "concat chw 7.98e-08 1.224 0 0 2.012e-11",
-        "concat hcw 0 1.128 0 0 0",
-        "concat hwc 0 1.112 0 0 1.925e-09",
-        "conv chw 2.075e-07 0.4246 0.4422 0 9.336e-10",
-        "conv hcw 0 0.2047 0 0 1.038e-08",
-        "conv hwc 2.656e-07 0.3067 1.451 0 1.198e-10",
-        "dense chw 1.207e-07 24.07 0 1.276 0",
-        "dense hcw 7.344e-08 32.49 0 1.072 0",
-        "dense hwc 7.101e-08 0 0 1.021 3.728e-08",
-        "global_average_pool chw 0 0 0 0 4.56e-09",
-        "global_average_pool hcw 0 0 0 0 5.504e-09",
-        "global_average_pool hwc 0 0.7232 0 0 6.376e-09",
-        "max_pool chw 0 0.6253 0.9445 0 5.575e-09",
-        "max_pool hcw 2.606e-08 0.6062 1.002 0 4.874e-09",
-        "max_pool hwc 0 0.6607 0.4207 0 1.645e-09",
-        "relu chw 4.889e-08 1.186 0 0 2.915e-11",
-        "relu hcw 9.078e-08 1.189 0 0 1.74e-11",
-        "relu hwc 2.323e-07 1.18 0 0 0",
-        "slice chw 0 0.8688 0 0 4.853e-12",
-        "slice hcw 5.19e-09 0.7553 0 0 4.187e-11",
-        "slice hwc 0 0.9037 0 0 6.643e-10",
-    };
-    static constexpr std::string_view primitives_model[] = {
-        "PQAAAAAAAAB6wbJA/POcQL82OkBPMs4+4H3kPQNgM0CCwoxBHHw2QQAqKEHgvTRB5PM/QcSHzEADYLNAyj1OQXKOlkDv+RU8oiLiPJLFgD11"
-        "cXw75E8TPB8RAD2kyBA94xHNPRnjwT0Ul2A+c1A3PUfBCz45ZjxAi6VHQE+HfT/nFHU/vDD0PzlmPECgRglAA0AlPWZB2D0ctyw+TApPP17w"
-        "zj+NkOE/0fHmP0Ig0T0ryYY+EvSuPrJfyz70Sks/MV2tPyBswT+kmZ09WqCcPn3sBD8LLEA/3CbAP4yG2j+Jep0/12tUPvG8Dj+Xh1A/axC2"
-        "PmsQNj/2C6g/PQAAAAAAAAA8QcI/Vl9zPxiHVD+EPS0/rGGgPp3gWT/1Gdk/nWGfP8GryT9nbBBAryvEPx6Z5j+d4Nk/ApSjP7SaZT9IV009"
-        "AMEUPoTEfj4oNXo8EUgFPQyVlD1FdWk9dsLHPeEi3T2os0M+Gb2jPc4gBD7JguA/ax7ePzwZgj9n0Hk/mBr3P8mC4D//hFI/3hzvPbMUXT4J"
-        "SqA+dp1KP2o2yj93HsY/MrZJPwP+Jj5jKpc+4NbWPldSFT+RFZU/QTWiP0k0Sj8bA3w+wlDcPpLQLj9aOxw/VCGcP2U3pD9fszk/a+q6Piwr"
-        "Az9OTUE/M2vtPjNrbT/LJIs/TwAAAAAAAABXYoK/8cTJPjke2T6FGrA+NSQNP6DoEr6ic4a9BOVXvjFdRT4wZD+90GvUPao5Ij18jJs9AI88"
-        "Phv54z6xT94+bvDtPuSoBD4MmeE+XkHUPqf05T48Llq+K5tcvl8oZb6HiYu+sBcCPiT/yD41Ye89mx7FPmlSnr/IjhC/mXjIvjmbq7+dfB2/"
-        "lrXevt0fwr9cLZq/1DVYv70wD7/WeNi/n+edv3zvXb/X+Q2/2eDYv3yljr8L+k6/cqIGv2z+vr9JbDe/8wkGv8nDvr+E0Ta/hlwEv71DAcCu"
-        "/Mq/oDSZv5e0Tb8QLwTAVSC8v4k8ib+NCj2/t7cDwN74ub/GCYm/Tr82v/9ue740XX+9XyUgvnlRDzw90MC+PksGO6/poL5utao8a4POPpvK"
-        "Cb7mIJG+QYRBvuWniL7NaQW/TwAAAAAAAACs/Is/whJ/Pq1HfT5i5Is+RPZHPgd7fT6LrYc+VRVSPsHewD50Nvw96M6bPs08Vz6+H2Q+x0OZ"
-        "Pot9vj6z5qU+21muPq89mT5gm8c+saadPoe4pj4FtFs+tau2PhgrQj5lPog+APCWPvX5lT4GLqU+3nyYPjo8nz731Bo+ULVDPnULrj702y8+"
-        "bv03PnpFxD6D/8Y+xJ2qPqFLgj7nu8w+JN/sPm2Sxz4JG4A+Xj3XPn9t8j6ku8I+A4iJPillxj7ecDo+iAIGPhJwqj4FFS8+GaIIPgmV6T7i"
-        "FvM+LNzPPo/Xwj4YBO0+usMJP1l1Aj+6xq0+iHTyPmoTBz84OfE+BmymPjFOYz46iT0+7RGFPrfbUD53OxE+19O3Pq0W7D2I86U+2tzTPmyY"
-        "jj7Rz3w+ntN7PnSbJz/u4YI+BAAAAAAAAACAAAAAAAAAAO0eWr7uLzS7cgCEvT6PGbs9uX27cv7PPcaNwDxToK28sgQovRmqeL3A0VM+xAYF"
-        "PhDL7L2JCJC9pDyZvNBOhb0admc90XecPVZolL7nYqG+rrEqvRforD3RQUu+65WLPak4nzxxhaC95dhqvmDD6z0GT1695bV5vkk7J744f7q7"
-        "UFJTvmJXf75FdJS90bHnPbNMCL6PhGG++MThvJUQDL2Q6em8yEs9vbGLT72zgqK6b/GxvTN4S7zDmwa+jz9IvhgxLT2epWe+BgiavsmLujvN"
-        "G1i+PKYxvm3A4b0s9sk8Nb8wvkZSFD40gT09Q0LVvcEUtL0EpwI+bdvXvIr4SL7sHJ2+pkvivllV8rxV4My9PhsZvgC4kT3wgLq9dzWFvruB"
-        "hr60GMI9ZFAbPoV6ML4smIO94EKovH4yCr6mbIC++/XTOgM0Wb5ma/29/xQcvmBm/b2shSw+XqYrveoYPjwToHa9PKk0PI+deL4+Tbu+/95n"
-        "vc8sfz66Qde7h+GQPbYIar6PSQI9wUTovSeHc7tF4+G8GXyKvmnpK76fiZq9EiF/vuMqTL67E+Q8VNNvvYXoUTwoZLK+T9ufPUQd6D3vPUm8"
-        "c+TFvTTZZr6sovI7pMqVPRNimDwtRwA+CQomPvdyEr5QnqU9I5HMvCvLwL2hhe88eJ5nvgaBT74N9L29gAAAAAAAAAAAMyw3Jv40N3+5LDc6"
-        "EX83SHEDNzDUXDdIeAY3dfUTN/KBQzfqAMY2+e+zN0Ii3TZUHfk2/VomN1S7uzfTuDU3kVQrN5i4PjfUde82e7JrN0o4CTc9nVY3EfTgNtMV"
-        "3jaGNHc32xoeN1T2PDepFLE31U0BN51+FzdFWsc2KbccN3zrrjbV/ec2AijzNucPazcYzZw3/IKtNtZ4ADcxv+M3uusfN2O8LDeOaVc3oepn"
-        "N+1KQTeMPwE3+evPNmaejze1vXc30g0UN/eIMTf0jLk3yy9rN25kNTcJJiQ3qJsgN8/0VDfdfnI3T///Nhp+BDe1dbw2ckZZN8MTGzdPpRE3"
-        "1HMzN67tgjdaXaw3CF1IN8i9MjeE3UE35XhkN5bfjzdMUOY2Ib2PN/QyWDdHkUg3bzswN51/AzfSQu42IX4SNyU+BjdBAy43jFwbNxc0Ajcb"
-        "XE83WaAGN+e9OzeFXik3ykzhNlP9qTd4p3031xlhN2LkODdwzC83gRBYN5E44TZatk43s5omN8UW/jaJ2i436D6AN6YfrTcUSvs2FC9EN6RN"
-        "CDe/xMc2tPgqN2EWJDc5mzU3oIwMN/syqjcPFxQ3NVviNpf2CjegDYI3dE82N1/C9DbPZCA3uRISN4ifczcY/RA3nX34NmYO7jaJkwQ3IRoT"
-        "N47uRDeLwI830jUQN4AeAAAAAAAAXZPRptkk/39iG3IuwAb6ykMFuwlPSzUPrkl8HwQP3SM9LEZmOv9K4UUKt/8Y7vDUD/6qGJLk4w9IyJ8F"
-        "l/sVAPYJBRvxDRAOlhJ/9BMD2dq5Hh0SDwc0EQwjJh068ZIbNgoeGccUUR7XDMv9nxv7ByrxlQSwDkz+3dwFEBUMkRwEDP9/+uzpCpg7hvE1"
-        "GIAFDBiY7RDx/SudDF0CtxJQEKYItN8BF6e9m+lz4xYKDvmQE+cOOQgM37TeYRMg7y7o5dv68OklmyWT/dzkmQnU5YPKgw+FDo3uZuns6OHt"
-        "+N0c/Er5UOJ75V/R1g+GMXcX4RHv67v+/f9MAYn4DfhVEsYSxRhiG6sDhA40A1MVpSqr6AbhIN8BgFMBzNqQ3KoNvb8r96/q8/TB/fvyRNjI"
-        "4CrdzvIm9EwSAf9P/S7zbiw1Nb0dRQZICIMFbA0O97b3x92vDZQGyvCy6cYMqRBm9UkJWxH5As/vp9yj2kXNufX/fwf50NcMLXfkIRtB99xi"
-        "9x0jzKTWiwAHPLzbgu5o8fH9K++G9d/fbRLQ/IX/JvkZ/N0IrvX10wQH4xdp/EgC+/g4CIL86PcUDCkRlwWY5PcB5BEy/5L/k/qTCpX1lfvu"
-        "B88MqQtXDvgGA/Wi/nb74hUdDW0DbAQOBT2JX+oN5gS2aAzs4IklndIJ5iMdM/ju+G6zDCFyEP4iMujprSkK/3/S7aPkUQdF6a7z0TKpBBoI"
-        "kBRUK8kupf1nBiMf8hCR7LMHZ/f1D1UvNRNwIGUDN/dl85klwA/m+NfydwILrvSrdvkPDszqRuED8qQJZBnoKcJ5NLUw+NWK1Mm94X7Z/396"
-        "tLTkhf7dJd7nnexXrST6O/eW5XPoLQBT90X8dwAG98IEbvFN024Tsu+5/NEKrvxA/fvieu4M3IHp6Qi6Cy3pdvVGDNEE7QPS6+3/sOt87hbp"
-        "Dgoh8OoGcgxP8GfVoPb39P4BQfbEDen58UAH+kfXRBUBgFYVjDp1AZ/q8i1cKkEoVRcwJr5TRxfyKfUZKgLQ8rzww+O6QBPZj+o4yi0Z4fBI"
-        "DTT0izP/Cyv+p8925dfjc+pK5UrlCgmS8k7mtuQfwJMmPyD1DKjwnAbQ8fPhp4SEubbx7jpP5FacQNr5D0wSijjFaQGAS/cCvXEdygog3SJ7"
-        "xasV72At3y/J89Ly38XpHeEIOBm+9bgBBPZw+YULPuvt3w72/gqa/qYfpCybJGovQAQb2cMeFP6rx6bs0+/nOZj1qdD46eMGlvia+eghYOjT"
-        "0nPgKOadyM++KAEu6U0WSwx75xUKHQkgR4Zb/3+r9I6nb+Wv/jZHzk+OQ4c75vjoCZ3wU1d8DDcGKgUF/AUXBAGTACDR7/9L+ZkXrvxUAIT9"
-        "NvnD+CvpE/JZ+mzrRQrh9TrnDwAABv30I/etAu0GeAXh6w7vWepe9zzzCAsYDoPiHuQ86aX3FPHa7sLoSwCJAsPufAJbOtHXekeI2XXrBErj"
-        "ztcMdkgqMMY6KOkcIhZY3BsF/qrPbBfUDQbu0Pf07rPyYBDX2xZcsYj/f3QcKys6JpqGQOu+ydv9hhMAFXgZqya36TMn6Q4V9nf1NvORIR3o"
-        "aVZdLYUNOADTANshP+z72nIBYxkd5eTiVxJrBhr/hfiSBSfmlQHgBrL8tf1MBB0N6QmIAFcWWfSC/m7959YVHO8ZqPKk/Lr2bQCFAToF4O+Q"
-        "/wGA6APeA+T+8f8d/28F//lI93r6Zv0KAIT7LAMRA2r+sALM/hQAjP4n5634QgEE+Ir3hPt4AEP6q/9SCyL7KvxaAR0Jkhlry+fTXPAz1vjp"
-        "XsjH7nn+BL4C+dTZ3aX2TTzhe8RirVIMKPkdH9DLVdyO2zhHiNhDkhoGNEQUxp3pE9mbBnbJZ+Ii1PvyyMsZ1kjSqNAAXbsxrtr5hgGAWqdE"
-        "yrXFGemQ8CgvJS/6+dfkSsR524Lk/gBo/Z/Ygj7ZsU01qudDwo4sPCX/f3gIDgqhZl9E7CWMQcIBhdhg321MlwdZxEVVXEOXGSHpSgYlKqwh"
-        "eAa731j7sAtn8jT/Aldt3svpevdc6qLu9ewWHQADle9l2HAAaAcTBstJoBMkHA0JUSXzLMABRznA0mfwb2AuPv1URTWNzEkC0vDBF92vXwpE"
-        "BS+2Pwx09Nb2FfLsEviq/38y7G+91wai9rTAYZM/JUHiBStDDK4t0Q+hxHjk2vVkFKkOvsU1EqL8LwXkEtbVvtbr8PwJ9zT+JjAOfeF03wT+"
-        "ghEd/iMLVQ5FBDEF7RGsFpHvB+utC8MHIwwYF+/8dtA1EMC4XxY795iszvlF3VvN+boexLDsAYApEPTwEPir6DP7ePpdCYnyDfjE8wHyee5q"
-        "Cp/89iVq/rTwPOS3AEr93fFa8IQBjAEw9zz3UvgG+o/4xfUN/q3/OvsV+A33ttYK4OgLUwZ0Bf3xTQru91voS/WCABT5ADcBgPHzyAt85Cvw"
-        "weeYJ9K0qfUrPY82ifWyD0m82QAm8tETgxWgISX/zv5fHegP6/rWA4gbkfh/z7nvkSTbDDT3NPyU65YJCPBKGLkbfQ2B86DzBOkRAEs0cDY+"
-        "NtbywPbpB9QB0RytJbAiDfgb87YfYDBW9NX19gdSIOvaoiuSFtguUyBMOGddn/6SHIxNTjLcEU1CQ/bkGLgECR2wIqkYGBnS2W2zjPBD4hLi"
-        "PhxUB/9/T/5g+Eb10A0gExfv9P++FGjW2cpf3coR/vhD/e74JewP79316hHWFuH5SeWv8Svz/PBB/fUOiQsoF0v6vPen9SSr/3/MKL/4WEoo"
-        "/SryMbRZVRD6bpVsoyrz6fqb7dHe/su7ALoMm/tFAI4ok/nKEL38WA6v3fj8BB+VF8T5fuyF+rcTUwlI9E/WdheA/x4MdhewEfsKcd0sG8gT"
-        "9xZ3FCfpbDYAIjLeC+YN8cUKKsBbHKxGZBoFJWgLi7FKAWvo+QaK11QI0shMtDENuN+1w43DUSJ3CQGAWBkO/tRrMjB89FP1iz1y7HEwWQgz"
-        "NfpLZQSsJDDrVhLyJLIMIwEv6hkCYv+rPJhU4DziF8QfPB4rC4vVwtyJBXwcvQoFFJwjmTgEOxYmxxpp/eMW1xk2/LDz/gWFBAGAoQW6NlHZ"
-        "NBEK9nUI1cWP5IdHkyxQF+UIkdYT9SQPTeE05vzfxtuEF58iJQNRETH7hhkD9R72h/feAVsABvREEFbogv7M+1sH+AUAADkYG/tTEeQL4eiS"
-        "6ID2ghnaEisn2hhgGGAXuwWlF3/5dhVjKDoXEhcFDXnShOANXbDn/CRUOALsIhiyB5KjKOlgnwM0c/gBgBbatOBe2uUAiBvDFCTwMeKRJSH7"
-        "Je5JvbnwLwgP5M7WZd7RCxFPhg2nAL3oMOEV90TefTvpAzbmQgUW20frJOBcNFjm4eZC2b+z1auMyRRVVfit8I0GYdgiDcj4q8dpRi8Dy+Sc"
-        "5lbxHwHa2HAsxt6DuGTSlg8BgDpOMgqm8ITXvuEA2mbOT+OS6sXsFeIu8FgP+fji1n/tefXeEq/vFvdGCc8MigeS68f7hAPBEV7VcroZ5O8I"
-        "EASw8U8FjwOv0RnW1vIuJWAMBjF6/BPfWMaD/KQKPvAOzxh2twf+SXMCFAquXgjIc1cLQLgYBhCbDP9/J/Xg4Lz3jQ4OryjZKQj1BmXhxMFf"
-        "7SHhkX6zAIzPYAlaEdUQVgJFC0Cwf/qtGGICzgGqCzwHfwcFJI4vfuJD5QcB5P/mZEc4uyxhghmAlNApBYIqBBg/76O10rQR8OUfHGMlw12+"
-        "AYDR76X6ecMsHs8MT9hY5/LsR71caHGb4LHkL9XNt/aUJz3lQr/K5MqYvdiNJ5P6FaJl62oJ6RJe+GnoMviG9A4I0whPCjEKZtjyuAXCod9J"
-        "Kx8fNRnu5uf03elx9k7qutn1+ajSDxgEETEaY7K0s0jkS9X/f/j9eRo6/oTtnDJ4yfMw2R1b1KrlvQoRA7ZaxvqV6eMIIQrdA00xrRTp/uvx"
-        "Evoi/Un5yQLUUrrprA2nCOn64uhU9grkM9NeDocG9AYP+Vz7MQGq/fD13PVfAr3yg+rU+GT46v9d7fkAe/AS7FLHyNUyATv52vfkRWL9qgQB"
-        "gO0Ytdk+3AN1KPLa3/LhE/gF+JmkUSqjJcvpMko58t/oViB+p2D5Boql8J3IRIya1S/SPAC+3rvq2euM0T3oi+ev0b8DWyXZ5x791NLI8IfJ"
-        "ZPWW7s7rORCU9zIHDS8uBEwl6ehQ2yK92Ywj8G/+igQv8j7t1c68/UDoZzwU8mKdIOu04G3FrbcDyzQMvtIAlWoQruHaQrABjRj/f0E12h0a"
-        "EvkNoRS2wGUCLaVHEGgCkfxtCksdbgMXBLwBQPga9Tz5ECEo4Dbw8Q6cDDMDafq77+kRNS9YMx0EAvQ98vgIeRRbFkwgYQpmCaH9cRQBgLQK"
-        "yCv451MNm/NCG4LM4fDOP/UjJAsL0kMgkQKG/PfX4wOx/T7ZKAaoDeoLS+3y9iz3Ov3w89v46vKO66n5nA51FMwCS/a2BPv22P1CCRj6EAEk"
-        "B7sEXf/7/TAQvvvRCJ0KBwetBoP3ZPod//EAewY1AJn4T/ajTkhDV/4BgJ8ma+Fs5MwzugM7/qCwsdgy7pjBfueX12DkKv7OWDIUIgjYyHH8"
-        "68kk6Wu7sE8P7HR2MRwOLOcaWuxR7e/tT/0eCcwSJg0+JI7vTNfp2ErxvdHN00wCw+t2MwDz5uZ61O7OegK45BsES//17cT25+6HGm5HuMJr"
-        "6zs2rcDlEBpXWUf26UU+/3/WZokTxWqTHItgDTM+S0/ic8lCDnsokzbzASYhZSsMADf6e69D/Q4Gzviy+mAL4Pe1/eEAERdvFFEKdR1fBlMm"
-        "ACQH5RTm6fpABjPfp/fcDpf8hfzw+RoXwS9eKKMQWLiPtQjjK8GtUdsbihunRkIIXw4u0cM0ggay2abYBwei2CtRxgY2CZrrNCOs8rsFAYCJ"
-        "2izxQRHqEMStEXySeCAGovuX+qR9GADQIWEp5lGl4xvcOOVeAjAhwQan8iWWiZWjyjsExxGe2uzHrEmiR5AehQwkHLQCKtx7AO38hfnJFlfK"
-        "Ze8T2czPt/537L0dIu4w+mgNWBmT8cDeav/vroTyrlG0El7cpNdCIBoNpsUn9bLr2RTtDoq3XAC9FXXu3Qnf7bTb4twN3PfxqNg4+9jwtOFa"
-        "0HHn+ezCB8wJAwlWAuXvWfIWCX3/h/1KCazKAYAWknkwVzdwHtsLHzEF9Qvzxbg5D7opWP69LcIU4A+w/7AO5Hsqn8wv8ht3QnA5MSwFAIk7"
-        "zE9yEm0fcgbG9vF1c4/mstXPJeFkdq8Swf3dBxAXzxvzH+/8ExovGnj4EvrhC/oMFeGzEvYsw+wA1TJ8/38cIfsXzO6u4HDc9tC90MHCpzFj"
-        "wJXyrCId36UGnjFAP3bomR2PYMlG1A28MFEUI0lfFnk9dPTzG319tEdOOR81hRwYLjQzWQz/f8IcOR6UEk8LZBXt+2cAte8xI3cmPhl9FFIS"
-        "WSukLkk4KTrrLrETd+3qJccyATPlNYgwbBppIoAf/h1B2P/VEA7smcH3gXMmW6oRZTsuFgnlnHoy4q84oM+9Wz8vYiaUJnXqGr4K8uIK3BQv"
-        "+N4e2TW5FZMXg8hL72Q569/a6osVrOL/f7wWPQvV/nrBqsZ10hx8RQiT8fTx2PVC4O3emRvn4R3hpeDxax9m6wYpSSz2zxduLhgGYxEWAWH1"
-        "bErV+fJGc+6V/wdG0sysHoRC3yHzIuf6HyOmWkje3fr/f7kC4fWG7r4YPgQOHIrzHBYUGPL/2wt1A4EALP0fA5AI6xdp92HaHvvD+Nz0guuq"
-        "+7XsQfHSB6UTs/Zs+vnKFe1n/XUKev76+pzx9N8BCAYwPP7n/2L2wOjc/FQRtx/eOvb5n/3G+Hf5dQBSACIBGvy0AfL3AfnR6lj5fgWLDuMA"
-        "iw9aB7f2NwLTGVXPaA//f/H6DQVYBPoOmPxw8w7rpOVh8Ojw8Ppv/EwFWwb3+Jvy+/Lb/Sj5k+qhCTgQKu5P7uj6C/2M4a305QxjB2AHuAaK"
-        "6K6tVlGD6MiYtG24GRVC21Bww+RX9d5qax5g5LLC4cSNM93c4NQOSJmMNpo6axQfR68wQzwg4dJSgt5iDoUqSN5pYw7o9AijBrvT89B0AbV2"
-        "nzfFQfMl/EiJQeAug3uNBUcY4Q0t/5gCYur/f9EWHT/TdrYZhiHXBJH742vz16wKShAi0bwJssCxBggsT88zBTrYGQITD78CYPzr5b70Zv3X"
-        "F+ZX/39PNJ9bHjsAJXQVWk6V+rDpquxiDa3XOv/cB/z3ERioFgn/Q+CGKf4kngDY93f5qOct0lMof06/VKznyOaF5RLd89tEHVo+YvjC9tfp"
-        "2PsN4BcK5vEgBJQH7ejk/u30cuOV8/TjmgCo3RX66fzkAgGAjPU5+OXv2/CJ/Fz7IwKaChbtawF9JtH57/tgCYIE0gwn/IH6v/uhAdMAxwOY"
-        "CmMDVwKeAU0Izwf0+c76LfnY/qwAqwbNBNb+7hJAA47/FP7aAJn9j/U62oDgRQODS9p9mt5f3UPrw8QL/p79+Btv3ILwNr+Z6H3pjeO14Q7R"
-        "SP2AC2sw2hNaA4H/CA7XGgGAs/spCcIFdBn02YX8H/T87u/yUvLQ/SbaMvAe4Ern2CC+GasTkNzdHAMgkhR46Hjno/iR2LXQ0gz6IHX2dPfZ"
-        "BI3ES/ct8v9/jk051//6lqbSyNgdkQZzKyTWQuAOIx4gaCkPW/v+jRMy/8cIDSeOD8g1hu001VfwGg7c+77qgucq7xfURPWVB9AdMfzN+hzu"
-        "fdSEIqP/ytwYD4QJ1vMZ0R02kQcj6wwsDCyZBHHcFtmKANYRYQuQCofxgDvO943xQsuMFbDp6fRuNePlNQWt9PkL4OcL5q4OJS/0JowTaPOE"
-        "+KMI3f4VGvnqhgTM+2z06/b/f9kRehDlDyT42ehN9LTa7ckbIGkbXxfn7kEAbQXfE5L+NABJC7rjkto481IAVdmu2OXxUOd2//UC7vPN8mfy"
-        "UwdcxYO2HyJgzZ3KviFXuDfudf0BgPDQFsdYG2WTAOxFDEDYYyjfE1fkauWpBvkJjQMQBywINfa6Az8fRQgRAT/+YfygEL8U9RISFb0TBAwL"
-        "+kIgYwlR9EPy8QLn99j/myoh6PcA4BCJ5pj4RgDuHCsFz/cW7L319+3SAorFgu/dH6diaRBtFL8l2NnQDYQLfSgIGwMM8Mz/f28j0D9Z51vi"
-        "mP9T5UA23P0BIV4CEg3RKGkguwG95+7Yh9KbH0oUBgML+1j57fdA+e7gQg5rDuIVMRsJ7oXuWts3F/zxzAt+EUITQxOW5ncREwTHCEER5ANE"
-        "CLPanUmhxsgmX7gkc678c9j/fyvX+PVo+7gDXew/Ce+cxAZsAzG7gRmpCOorSCeRPHrtIP8bBQL9+gSqMaL93ey+43gGsfns5pnZjNR4AiYE"
-        "we2N7vbhNNJN6fcHgANV9j7vjuvnBRMOtetO6oLlkPskwaChebAaBk4Hv/PKqEDweP1qJpgVbeLtsAGAZtSV4U2yGMnm6tiOo/qfl9Pr6Uw+"
-        "bXtRHiYoLuMq1iKYLL8PB/MW+TYv9we6MaMo4/mL6QslRgcY7WgGUgHAEbTtESKf/pPfUR+uINk6w+KBHQwtOxc95d7hvROs8UudV9joFcxM"
-        "m08iUa4w2q8l/u7UwfsRAnjzrhZX6Kb7LeAK2LgBdhUBgIoIzi9FOpUGKQG89JQFdATZEY/+kwg2GkQIqRH66Lj7A/gACTEN0fmrB7wOtPps"
-        "6Inr7vGeAwn+eAZqGx8dtAiCBd8WNg5VB7cneSyrCD0YCf4MHpAehwid9pTsULog/oP4szlYIWosowIyw8MHoAO06Sz1tQIFLh7oyus4Ef9/"
-        "EAIdGGAfJfeO8d/tNwYN9psNC/Kmyj7s/v+J9D/79+4nDs4PexCiA5bt5ALyPVcNPwKK+Mb9B/eR9Q0JiSIb4wnb5gz0GLkPnPbbCIsae9nr"
-        "6GL6dvhW7IpSMOR1ACXVivMPEv3EdyUPFDHc+u2f8904es3nxc/srFlIDoPf/3+EHGAXpwTeD1DjAe1r/aHiS+b3+cT5Af1K9X/0FwGL/Awi"
-        "iyXUDDn1v/tl+yH8JzNMOCMV4/D8Hn4EOvxyALAAVfwA9Cb+vuov3sv67Pkx+P7/evuK8C62PulI9UnM2O6x9y/OZqRawZP4ic8q14T3o+0B"
-        "gIjhMPSRHvnr2Qaa/EgP3BLj8Gj+XADw9mP5DP+G/YX6sgkoDvkUeBBJDSkIlvf6LZMwoyJ5DyER1QDl9MQZPDNXNFgIHQYrBUf8+wAmHe4y"
-        "IdXx2FbvyvtAFfUKbfsNDWnzI/qg/PwSwASl+lbuEg66+p/+6+NP6QGAy+Xr/RTzNwbjAVz35f7CBawQOwRJE3kVDBJVCkMAZ/fO8yD7ZwIK"
-        "AdEL/AViCoMDSfiX9TEAWvuXCb380Q7HBP0Gj/Mh70fzq/sgAGn+oPcjBU8EefsiFFAbmOenT6PzEtilTaYOcwrcWOlLwVSE/f9/yPQbEvE+"
-        "liUj+tj9aASAECUo/PFp+xrv+PUcABgHLQp7BY4CGwLR8ufjseqo0MoaHB3YCDfn4PdPFoIMKfO65wkAPN8M7nAnbDEl85LngPn0+BHy3P8a"
-        "J8MPRhhBBbzhwJ/RPUIWklKWDe/ULzYypr2qhyKNDsIVj+662xQVMsFnK6b7SfSp/yYnbPGN6Ksb5RKv/JgUAYBa+Pn6pughCYAwKvEh6RT2"
-        "Q+/V9g0JzB3/IZAkvQEh0wnvIdlvD3Txgg4RC/4GzPr+6Mr88NqIAEf2KAChELYHKnpR8Rflffqr8rH0IzuUesjW80b/f2Zp+e1UPoo+JBKA"
-        "E3oMQPx1K/8YCCHQCpoNWgM1JoVFkwSTC43po////f8Egf40LqgXeO9CDeQmZwAN64cE0g//BkImig5iHyUC4u/2JjMbeQK6BZT5MeSa69oU"
-        "LDQZ+0ILIu4rXBeulxGvoKgIJ/2D5P9/3dOm24gQMAERAS4cIp0vJ4IdIIVQEZ/xQfFQ/pUEc/F5Fab/rP6BB3bgr+oICi4iagOeEtfaYvzZ"
-        "FM/pPvLcESADAQVUCDkLbQS3CB0KgQ1iE+b3XfZzGbgZEh/UI+YisPUX2ufv8ek3+YIRjgf541n9luGd7s8DlPSI82wOGv9WDufvohI37dwO"
-        "ahG0QIQ5dwspHzj2HvcAAA0hVOo69fQMAYDt/ssGQwxmDOHtawDOA1cSVQLVAhsJU+6xJrceeAcy3+7eKvhr79gM8wNP+yoMWAz+C6T31fwf"
-        "BS0AV/FH8ZcBefPltHHxi0G2EFXdn9WH1mO1DPuyGFQRRuwBgHRkrApA8pWh+eOn7x8NLvCCLHflovgL0EjUtAbvzSUJCAZu9FoDKOJy3G/a"
-        "CuUyBh8AywKw7O70+/OjDoP4uvD0+RDY7QH28IjnlQhTCKL/l+MyAwnpw8N4BEoJpgbpB/wawtpO7wGAKP4CGhTFXgE11rTvQQf5CseTk2YE"
-        "49Lx0pll3+0TkApA3o9NLNWvEufjgi3qAqpigNUt5S3vQ/wG80vr//5qGIrP9N5R3WcEiMbUpEOYCjWIXXwK7ud4NIM3yBPy8zHM8eyVAqLV"
-        "LhWiNx8SZQ2k+JdVeBKoy/coNwbOybQ/BghS2cFFJT8rc2vMyhpHYzgMDQzFyvoKSvJq6Czf5QSEDfJMXNf8zr8AWOTJOFwhZwnlAErYLPuh"
-        "0FrL89Pr2tkGbtA6Y8kyNNtZ+UDvqBAV1xmwyBvyMjEcnSFzFDDVAYC/xO/9uDCfNmkqhwYkbP28ljcnugrGLk+GrRUYFmkD87g73dGeSZcr"
-        "Gsvr7KkCze/b3lHyHeqQ0S+7HVINpC3S5QOLWgGAe9dE0hYC58FM2BHItNiqTwFaqAqty+M1sCon6aCsorj/vNvHL9usFlkgBfho91rXRdYb"
-        "6vsoqzXCyDfQXb46Rcsz4fcXxoM0a+gWFwpE6gU2F+bt4g313uXWx1R7/cPnAYDHwp/kJuCXDEUBygbbDTPwVfPi9ivhGPLa82rzKPu95Cbm"
-        "4ucICCrtS/k09R/mhwO35zXThwVvEC72muDCBijtI95FEYoPEvwY5Fzm2/GT5fsFSQXY9PQOlexG498pIgF3yhbqzsYy1YMeVfwvKqPOGf2Y"
-        "6wz0++/R9ZIRdPhc8yPlfaaD9tLEewC/q5vta9J0EqLxKPmU7UvMkAHV/fjxifLr9PDzGsWH5AgtfT2pE5oTgP6XwyHFZkD4XU/frOAa5YLJ"
-        "Qk7/f0le4BV+E+MAITDIMyjo6RP09+fvUEGIGXINFTwwK2Y25uwMVsAJp/Gp/yATQD6Y8IQCzAZn8AEBUgJpB/gXEAP/fw/z3xTcGbQCy+3h"
-        "GhwVfzPaNrs4/iru6lMFr/gD+A0Prg+IFaDrUCix/jziMEDnRAszbe2dApQFwvQE9XryuApe4iJIBf8XLmXCyjzUTiP61D0tMvgxIxLkCf9/"
-        "t/ww/UInYXIjMBMdZ/1BNB0pOR++FA1Hw+ZHCgUdjeYRAozs2gpqPjUIhwvo9RkLDw0Y+rwtBAN8ORA3uAj2BEX9yyfn2oYfiitKFIYUevg/"
-        "I9cq0CRsOlH+jwfM/qa8Jt/RJv9/QG7ABa8c8eSX8HAQCjITKNICHyT/AHoCEQSMCW/eNf/D+LL/BwahB18FrA9/CocKTAzjCoAIWwqNCjYH"
-        "SxiiFgUTif4VBC0KggV1DjMX6R7jCNIItAlBCVMMgxVHEiUDegQ/DYUIiRKJC+381fuW/P0Etf6FJBkF0eERCJ0LlwqlCEUVsfTh5uT5xvWc"
-        "AMb73PvkEFUJ3A1xDk767Pd9ApLv1fns7Jrz4P7/f5gDxAQIBaT72RE693v2pQG29Oz6lPI18ScBJP2tAOQMzAx0++T4Wv375ofmZg/QFlYY"
-        "vvKTAf31J+mb8UbvE/z4F33b7/B+5lMCPuy93J78Hdd+6lDwhfkx6d4Yrp7aBEzpmPAtEoII7Sdk7qw1ovbHIHb5aPwl7/9/uvz0B6oLjOvs"
-        "6oYOPhKpIJr50vlA/mn0rgQd+t7v/A3XDbUIkuqeHpD/hfxUBqMHnA5S8o8C7P/P7Lb0cPTkBOv8cv6555fHXxbC3IuxKsxZ2A/Jzo1G2urj"
-        "HItrIDgJMPNZE7r8PQBOEfwKtALR+kvs7eS29awD/3/B/y/sJPTz/Krfg+D89ogL6gt9CTkFcdobA1/yUxxSE2QEQPjt34I/4PTGxSQOCQkV"
-        "/KjglivOBVrTM/sx75n3uwb/f0D76udm91Uf+Qol4j0t/wJ424fo6voYD6z02EUQUPxX+if09gkJM8hi4ofpZ/Ls9S7acwukD2n2GhTz6w8K"
-        "UP8cCgUFlQov8vPu3AWn5kXM3sVO1CkRh+rr5zoF1vJG05XVFfsn8MMWEeFwCzPs2MysMFUbKR6+DHzEEfqBAUna3Azx9YAS6exz65MgmQ6G"
-        "Bxn1cQN/AY0UHf5Q8+chNC5UCyMTnO4+A4IDx/NfOP9/IOLC9Av2hDgQDiHn+uez+vgHrQo4+7wPNge5AjL93wETAozy4Q4V+yAC/AS2GRoc"
-        "DQIFCrX7/wDx+tvwyvB66oa97xaF86k3NuMyLtQIIa6kGaEKz+aD4N8fwCwQyMPplP/VLEgp6xQ6Ft7uEf4N+6sFoO1iEsH//3+T9WDwFglD"
-        "/2ohtO5y/lsMnAT/AcMPVhkeBUkOUhNn+VgBSPBlHREcQxpMCyUM5wOXAzIYfAh5HGAUyQFrBif24gHNM27/0rKNNZrvutPwAdoNrOzLrBXI"
-        "Xe9J25TdvjkLNUcHPcEOudpeQMEHJCPBcRQZ0+np/3+2OvURGSe5Jn1/Xep70xr3IAth6KLnWAuj8iT+xP2P8SHp6OiQEwvmaiotJQ8mmvII"
-        "8wUYS/GY9cQH4xP05NLkjxguJAGAZwnEOA/sBvGgBYUevr+hC/lICUmL+Q0CZQwqByv5wTwi+cn07/O598b1wfK1EO4AUvkzDX4K/fFQ+XIL"
-        "r/qI9T7x0AZZ/av7YPn87nfrmBCoAAUYqOVv6/PyRvY67Fz4owFFFvkblBxc/moCZxpdC870C+j6+1Ia0uUL8kEH47WLBIwXShxH1MAVRTJq"
-        "NGT8ssL/f+0Eh/pOH9HpIfgeJdTKheAL5RL5u9gfvPcIJhSi7QQffCgOEK4PePkc7in1itQT3hblAgBbD2sAz+7/71zy7ASZ7xfhXeAc73UT"
-        "rB+0GnDvrfPF7YL0zvFS6KYlT93SuIn3vTnu+2T3x95pvLzUpeVw/+gFnQBXBXK0lcHIp/9/+cJ9/K61TgIU/jX5a/OGEcXeeRIzOJMJZvn6"
-        "96wS9wAWCUb+HgLy+OD7e/5p+pr06+kk9WH+yf7fAK8BJvMH7obvh/He8LX1yv9gAUr3/NcgBjAFNQbc9t/zDgTJDcvzrxSeCczw7wzC4aQb"
-        "gwHIEwMNIvF/HWkTCrs1/zEdXOThG3UO0fx9/2DowBTU/hcdgAWfAqHzcQfdGbXuyvFmBR34VwSd4jH/gex16pf/UvpV/LLhgOBU/l/Xk8cg"
-        "KaQtX/g3Mi4Dk8cszP9/aH3BLp/fiSk992Yq9Bz9AKYRo9ywHHIKb/Lv/ury980hYTT9l/LHqfUM9/2K4HrlyevJ9yzVxvQXosoL/39aIPEK"
-        "qAovDC3+YRrXC17u3zIvK8cS8/9C5pQDPhGwLzMysxwL8UfWHOY083MdyRWoB0LydjKPIVMs8PAX85PlT1JufZEQ7qmtKbP7nkgmdERH9zhh"
-        "AUsI1/v/f5XbACyACUn2qe4g6Ow/ytsrF/MMMB5CByiuEvpbyRzgUcmezXf/7v6PEC0NKSMV0STRr8aIASL6e/6m+pb29vfpzu35rdZj3HzV"
-        "QTZOOZnw+wJUIxIP2OjOOUYzteb5/33dihO8H9MspgMTFcwhxP9ZBVItaBaACZx1AYBGBXkeD//t/Ob6L6ZlCYTpEAp+Eij4hWXjI0NTdB/5"
-        "MT9DUSSbDgb5ofYb6VHn/+klHeELnC3mIUsJOuVP6HEfBxCh768ESBZK1J3TexYmErjveAKr/cHzufMZKmoqGQAP8SzmVSxc6pX61SUI7PoM"
-        "Rv/XCzHtJtETLcjSFfg2DHQAefF2KSUAYsrBBosLWa//f2XvMQ22wpQOXRC177jniOfZ85EDw9VJ08Hw7t7gI/AvwU35n/uds99Q5r8o1AXj"
-        "33emwZzd2knnJA7uwz2ZchfxFDgSRC2HnI3txHT9/3LuNzjQHJOshDz/fxh4/+lAXKzlvAVRGqsfMhieKHUHmveFAgz8AA+j7nHofu0K1jX/"
-        "8fzr+zjrI+2q/3wKnAwJ8NTz7fM+76cEmQNy+FEFYwTN/q3nOhye9sTlFwIWAkn+KvBb8nQBqwBpE84TCAfW3LMfgBYh/GwZkwrIBM/+uiW+"
-        "89jrH+Z2Dwn74BW1wnnbefXY7qrWklMqAq/s0+3x95sEwulGHwGAdw4e7ffogxwjEH7vAfAs5TvSBtkv3r0MrwuNCoYElgx8CoL66wWo9isH"
-        "oBxEImQiOAgoDCPiib8Y2UD1ofe662PUfPWUA5Bmay/L8QMWO8zu6jIb6xvGJkHxLBPpDbL4Mfxu1GcB4wc7/QYTAYCbOMfaPe2LdoseQBOu"
-        "6Nb5o/lnH4TzFgLKC8jjpvBV9KL1RN8xA2osGS6ev4e/cN4Z+mPLZ+lB8wAIIghQ/gbo6ghzEGgTriWNJfoIYRYj+l7wVB8Z9Tz9RCTmDcvy"
-        "RSPTK680xfgnEGYng/FgBawOnvTcGv9/Mw5WG4sRfA468iz0zv+H+cn+7Qm0AGr/pvLDAOz/8uuQ/pz9egMD/Pv5ShWjBaXxwPAV/4f7WfBw"
-        "BXsXZu6F7WYAMvmJD0oa2R1aC/MMnQpJ1AcE1RqHIM0m0AcU/5vgGBBb/PsB9O/mDH3fTC8sA3v8j90m/n8INQ3iA66RChAZs+kLr67bAyv8"
-        "L834ykjB4P5ZCK/eWuRb3z7Ao8DitiX2SQEw6drU/39EYRIRyQwOIdktTBM1P3tETPDR+EOqFgGrbqhjxF9H94wVMvDBA1XhqDBj8QDjDhtw"
-        "5tH2W+yd+sbwyeQi86QyTfsV46z5xd7J1XxVBQy7MI0S7gZdSh8LAYCwIO77rPq0CqH2Rusn97US2/OR9sH27vA0CyMAv+4OA88CGv9D9icF"
-        "vNdpwpoQ4g8uBdvz7wAU+lrnKfct9135/az/f9kUf/OjJfD5IgDAt75Lx/GhqG6vPvwXDdnvx/0xICIVHdLT3B33Ec1yBDsLBB1Y9ajnywZE"
-        "4kjd2OfN1VIB0/X+AE0LbA4f9efwCOEoD1sXhv3Y6c/UpNnPyWz2bQ1GCHP8PCARD+7p3xSWFBocbRH2/EoFnOKhF676hy/jzoPPdELGFa5N"
-        "rhLl7Lk0yA3mFO4rXeEBgHa1JDsl1UoHuiDO+HTRJBJz4Ez9k57W1xdsseVJ6uX/9dTMJb39Iepa0cE2BR4ZFrUgBvCV+UbRpRNfEhf/xQsI"
-        "4jrpIufWCI0JjAVlQX7Qzcg+Us4GX/0i98j7Y8gnAj4xC/aaApj6mfFe3ygAZSfgIeX7H/y2AMcBBvYBgJPy3/TBEEIJcPr5EKT3swxg8Y3+"
-        "zkJo/ZoDcARoAoIFjBXC/WDw7PtL/gn7rv4r+NXyG/N6+iT5EPx0Ax7kz/X09TjynfKz9vEAUfh7A90DswY0CpoGKQoPTNMcHzDLMVwKNWN6"
-        "My1FgDluRC0c7Q7/fzv/1PWE6zLlkgJO/LMNVhrB64kDMRAZCyDuXP+QDY0idf5n+Cv/cxzADkkBogM7FSoYpwU2/1cLvRG5+zIRCRJXD4P/"
-        "xvnJBF7+KfTX8tHsrCY36gfXTtrgCHUCfP4wSSRcdgKxr9EO+PvsKuFSiiFZLlcF2gk26/9/kqKxDvc0jzs49VcA1hgcHbP6fhTcAPshY+aa"
-        "A+tdzurU+2H74APU9hn7jQ5QA7kFbgLFByDtxu80DropigxpBwEYOACKAQcg+RTh/XT9+v+z46sZjzG6F2T8EgIyBhYE/39+1okEvahB9lxN"
-        "R9b4TwY0kvpM9WIHUkLXLGgBZzXVK77yVQ75MkMQiDXjBT0HmOIKFQITH/vh7F4G2w6JD5fxMPBg9Ib4nvzoCY4NMAN9BMP2jPGTBpADtQaM"
-        "A28d6BOdGs4DbANg/1L+1tgx8UYIYAo+DHEiUUYBgGDsQOGeR1GtpcZlWsCyt+xaAw0m7txI5m+y2AfJ+p3YAgOq/JkCbfWUEvwRZBj1+c8s"
-        "ZAOxACz3Pwpi+qHyg98t8B7c5uKLBPv2cvv68NvhOhFW4qzObdwCBmbTsOXmGNTzldjn3SbWRNj5BuoqogyV4Mbt3/h5/UE7yAVl/9MPGwK4"
-        "In0DnSM0FAz3Cf7j+yQYABtjPrAK+8tCCDMiZwwRBZIHPRrzBm8EIQP3Bv9/eACZ/GT7sAa2AEQS7RPDGhPzl/G69q/9agVW/+X+NhhZGSsJ"
-        "WgP1FJX8cPQrCygCE/57AD8KPf067h/BaMOP5c4eXvnOObS8a2CyHlUBI1lsBTr00AmX8UAlMq7/f/oD4vX2OJgLr+pyv+DktKJju7C6/sEQ"
-        "95wUkMsNBTLS1bwWAYtAuNRQzBnBGTFaKl71mBADxIe+B89CEBsoh9kBOBj7hgC6/8LRk51zvwQQVda7tj7k9IxAjC2xxuaISaUMoj5aAToL"
-        "eFBz4L46Ui8ROrkY9gH/fznLXvt1+FnxghU2+W3wregbw4UPgyIrIlP3j/qSPtkLQvHv75b8uARkFIT6heNK2HbZ4+FVDl9Yij4rMzb9SAF5"
-        "8ZwHLs9bHug3gxoaKSgDXCog3ffxX//i/2cNzfghSFACwONEwU0GjOMy+cU43N4nDiT5IhUE5lLDB0gUFAcGBQyAFlUNOuQ/wTrRdyKIH9MJ"
-        "iDb4Df9/ywD2DmsRzxOX3Yc3aj3kSBjWmdb69sLfHVKtE8rqrP59+g4Oo+j+UFoFJ88MA/QHQxCN5XvYePyiCF4IdgcCFFElPvDk90DNyBvU"
-        "8ZTfhiOj5/bxI+f/9Q7xD/wuyd7YIBceVuuwEc4+aZ/6gcFxPxkbKudYaevWAYCbHDYVdhLY1qzw+wqwE7cD+QjxBp8PxOocOD4sSAVg1vTZ"
-        "0fs//OAibxME8lwethwEHM73HuQqD28fdxmhGQMgD/H/f+Pr2M0pFrflDbFcqGgcjc4nlSO42+xmvtYk8xgoDcDz8dY7/43/W/VHBv0mr/1I"
-        "CcoRrwSM2Mcs5TDcDN4OpNh2DUz4xgU49nf8qjRZ4r3ZHO9c8SL78eHRLG73vesmyK3ZQxY2+0X5JNJiHp7Y+J4pCBoIagHWONxYrtiQd74L"
-        "AOfXYl0Bngv/f2lJeG7ozbt5Y0YwBPAECgOK4N33JQoR+78AifkCCi/nbQSkBrf/cgUAAjn9FwrczfDq6AKeDXLvjgmG5frbKPFr/0/8af3r"
-        "BRAEeM9qANPqetcmCt8X4PxP1rsT7w1eGHsEM/xlBkencyZOBg1Ygu/5BGYIAYD8Kybtbtv75uryhBF349/1Eud20eHy2wCrAHIFE/HeASvq"
-        "PBhNAVv/SewxAZ7/mPNoALQORQbg//P7k/er/rcEMAr+/gDtvgiO+J4KzAPRBogUqw1v7WsA2glXBMwVvwqCBZ3uXP+qA/cFoNZcgxDxfeLX"
-        "/PvrAYB8vtmU67OatdnXgfUziz+xx1y1TnEefvAq2FLZgu2wAMtBTjAVNlbna/9hblAxuwpNBJcBhuYZfKo48BNCEgkZdQcj3QFs/Eh0GnXZ"
-        "d+nz/B74YwVAKukYowaMBpcSUfylt9kDjkMiaQBp8jizBf9/Qf/03Sgx+vHLIeAP7j52I2zb9+tq95l2JKKx5zEenkffHuULdwZ7/1rxQhPH"
-        "CePhBDGY958ArBUQ9S361PfV74MN5wih9s/vmO1m9L7n1v6aAw0F+vH3Anf7Iu7l+I0Nnxoj9HP41vYD4X3YqhVpOq4apBHyBUkE6lXY60+S"
-        "bMg7/nLcxe5eM2LpFKnarxoAL/L32f9/ahzH2yIJpQcXDEke3TET6u4GqO8Q5DIz06LexTnc0tmoMx/+/+Pv4TPhVSTNI0n7wAU79xfv8vky"
-        "637s5Nqf+Y4L9/5k9bUFBAVB5ggCiODF3pjoc/to/bjbkgOLIJHjzAr6spsGlCH53o8T4hdSE2cIWQQAY0G22wnS+vwfSq8cvVqLvofmsm28"
-        "2u2E45OJ+n4kJp/1bAPr/P9/MP8K7NbNdLJhwYTC4d1M9tc4LiSbDdgmJSgpFH35PNzOBPcjrwFNAlwG7gC5zsLI4dd11VnV/vJJLgGAPtp2"
-        "pggi3ft9vC47C503zvfgwAekElayeKsv3Ff6OLVB+xIvkc1P5JC6LgB44N/2M96e9gf/Vgt1/KTpfADfAoDtN99q1Xj928Yq2rbhUyWB9wLc"
-        "xjkQA/LzghIV7d8Jb/X/BJUSlvMi/SvJ3NKK9EggzgxcAZO0ZQyG5mgVNO9O7trDX5k/Ad3g8Z380Nv8AYACQ0i+z967AQoKtg+26mIR6ghx"
-        "38j2+xPPYJYBagY3ElweGRZhA5L01fZB+3sG0/eSANYLzwWr7PfyEuhL1NXZ7vpx+WYLNO6O872QAZt83mXy9QZr9+bhGNX72UYQyQX/fzgB"
-        "WcNjEMME2Rq5C6FinQ6n54vojxAMH5siBui/8d8Dittm9zMCSP4n9XrypOg3DSbIIPbGlsjui+aT+3n5oBP39a/t9uUkDu0JmQaMGM3eVt3k"
-        "5yzKM+Ik6HL2G+lb4Pfoo/uaD3f5VA5R/ufk9uvzBSv8h/HDqwYFPRv/f7XpZCAvPLW48yKKGJVC+hvLGt0zRTZB5BUMbhEwZQEv0TMBGnYp"
-        "dOLVO8JD09hpHxtP2PfF+8n4hR4OHGgChAmaCi4EPwT1+0EoBSgLND4ncfRU9aT1JhsOAbE0P0eT+JL43vlBOBwCNRRGJcIEBASs/d98v+TZ"
-        "91u8HuFU+7wR/3/a9P0aCSkUKAcBKVyCvDEJtAiW0WMBug2098IEMQAyCVHtYAQX9n/5Dv5B9Df/W/9qBbgCNvCQ9iHhyvljB2YCA/Pg9NUU"
-        "ygjV+nUJ4v1BBK3hzBMCH5D5Ffp7CfMFkwPN7+4J3frH9I4K8ywNGq0CAYC41qb/VggUWGE7ntUC0+TWUPYW1dw2dfUMDZ/9y//VO7YOGDfN"
-        "8U34U8NG/8dfoBYnjKkuLCHfEo4MKOMG85j2OfsoFWsfWUaNLlrS/tlqJh72Tf3pOD4sUA2K6xvrOwEOANQk1QwUD8PtaMPDyEnTgDAuOPTm"
-        "ABOQDNt5cOebEstizc1GIr8jBDvY2R9bULAgDd4aoi9MAI4R5R9m+LjdCgvh82QF1qlk7lcXU+7syya9ivHO49QBfvLXzJ0DTgN72CjZL/HN"
-        "7cwAkz/3QPfnoeHP2xLc4u4Ge/9/DQu63C3boKRTrMZrQnCrCTOn79FT+Dcy5SmA86PBAYD9293k8KhPzaz2iaq15HQmu3DbG98BSgAPAY/G"
-        "w7Ue9xWhB/E9Eo39uCq58HzjnuWnAersgR+5JW40HvIc9PPtOOrOzVzQ1fIkDeUGEe4U7Ps4cP8S5LbZXenP24XeVC+VISEKy//0Bjfo++YB"
-        "gLQdhi7+CFEvhqRW333IEov4CuD6NRNvm0XUSudQ/QQmX/7mDCr1HQmQA4IcFQIRBFDz3vAI41QD1fl+DHYDLPV19oEHlwXRDT3wBA3MEOMC"
-        "fQriGfUQHAQi9jYPVhL5BMsJtQyfCgIKMClc/NoqTRwRDIoLywIVGDYUeRYArP9/2OfBwr40Y/e15x60O8zb6kfZZL5P+fwHXUZx/kAIQtp5"
-        "4eEUHMd+8T3sptth7l2ZQhKLCA34d+wc37vnWe1n678GXArFBo3oNeeR7Vn65QQHBWv/X+FzFr8RvxSy8+LyUf/03GTwjALJCMvssfAV+/hK"
-        "QKKAASwH/38YzQPk/2DCntUK8x9wSe7O3cm0Gmo1v0zBbocfysicMxPzPAXaGRrt/r9EQ9UbCPR4SQgJwwfQHK/NUASB+OL2z/hW8lT+mtRA"
-        "6dPASa9cHP0YlBa6yCUWoPn04ka3xbxr5gvDXsvM+G35qupf6uQDJopvOeH9TUdb95/fNvSZg8scqv04FIzp6BYBx5lYh+6t8CTn9zf1DSzi"
-        "y/Er2+b7xweV8QGA0//J6YD8vc3++0gAbwKC7IHZY8c3NM8t+/7TEaAXwQl9Cr37S/si/2P0XstW2Yf5BCozM0D6mwh2/HbQ9vXF2mLku9Vh"
-        "Crt+1c3I/SInmr7GD6+4SRcRLcS84vk3xvG9m2MF/qPc8hjv6CAAXfq/DYgLwyOP4k7vy/CdBV8LSx5NB8IDnAu/wtH2nAt+C0kxti5PHULC"
-        "Ycc4C1A6SwV5BRYEd8Pt9N4BCwCrDDoXEg2Utv9/JVtDIMuVqpki35jddAZOC0ZIiCRu7KMNMLPv7Fwpn/hmCv4D47n/f/ESJANI3coK1wrE"
-        "Atj/4QGyIgUMD+aWD+QJaQ4aLf0vlwFO/dUPXvuY4Sfi5e99Bz8FwReu+OPeDN0o+gvkTwylDVwByA8C7jPwFNh+GiMKOtvT/bXkJvSnExMe"
-        "AECim3INmgnfzO0ImBDXN4XYQg7nTjc7Cgx0eAGAJRGzFAQsLuVq4g0R9B7bCBbvOQrS7aQeRPydOjfTdvMp/b77DwfMszDqwPRB7rftg+iz"
-        "C6T77hDZ6gMq7TJcDvTxdyFWMMwtnOtV5MntQwwS8dgo9GSD7CXveO4qNRVUcRoBgLhGZgE59yZeWzHx9CS53czs+uvatSdHxzTHBueU8Q8X"
-        "YSr6KWhJ6jTh40nQvAWD3Y3anc2n0ZvMxtup70ToZuSw637Qbtwxz4b+mL7zrcqxTSEiKt3qXwSkCUXeVcg+MskqVvbO/Z7c/dgB6/D4W/pG"
-        "1ygJN45zBFkSIitm7N3HPgRRqh7k2A3QEZzvRoCRUEP9zfMjZKfkhs4jpxQmjzeK+PvZyA8aDzQeEUn8Khz8Yfv4G9b11vmYA+YMkPg2+Vz7"
-        "BPmczDHnvQ4fIM8cAQ9p7pkNKu5K/QGAk4ZGvdTibTEl73K0fsF9xDfjJE/h5Z7UH+sY0cvmaQzgJGXUBxymG1kwzeaLLWjMIQcsAHvopwV8"
-        "MG/x/TMBgJ+0ApUu/+hc0Peb5J3rzPha+kj3p+kG0WvwbhvSMEsxYxNT2YHPsrlYzjAleBQKCa3auzP0D4nsucv4z0Dhf8wK9AgRPRzs/jUA"
-        "LPiPJ0BIEvRuCKO3kvx3XCIdXCqjPTcwsC+GAFwo0ndK/A/2AYBcB98M9OxTI6MzaRfSJzYbgdik6QvwavHU1F7jjew3/fz8YgPIB1AXcikd"
-        "990S7un//035cAHFBcjcCvcD3uTn6+j7HJ4ZrwL2DD8ndhybFIEApQDA41emP80h7Chyl9xp/V74AYBI4Sbw6QN2D4z7ajkKk8j9eRKQnt3j"
-        "qPpe+uvnxex/C40GVeyqGKUF7iax8yD2s/lDAib3VOy+/d4CSQKaDOIGvPlpAYf5NvuoBDoIOvnWAMshXQLv4JsxszbGGR//Dfy0EIP7Tfld"
-        "+lX1AYAJ/L4p6WLjF5A1mv5nj5kXGcpP53nzqg5cDsnX9QwT9snl3/cJ+vj55xIBG5740CzTF8fTyPv26qDvpBZI7ID/3zmOAl331tlC9K4A"
-        "MgjhCeQZnSX4L1ECu/zb+dgvdvUJMVxTT+qG+AIDbw7D7xYRCP0m/9L9kgRjwVbpWQNySUSaTSFbFtGj/hkS83EZfPz/FYm+/3+xufqlJVEl"
-        "78HQIvvF80jpCe/E2KoI6OlpDd1JwMmB9QvhqgrMIF8Kgh8NDkouCC6gAjAfze0iHDUiBfip+Ov0pSBFFxQ9WEho96/3qe4YExkokCh0RncN"
-        "ERFY96AAAAAAAAAAtxWpPAHz+b2n7cY9jZyJvbXllj2yyzS+UkoJPeX7hD2Al6Q9ob24PcBtzzyFBka9W0SSvAPKv70dn/o9vyjfvK/rqjx9"
-        "BEo+KKGKvNa7jr1vpuk9qahPvex2cz2xRyM7rSqHvv547z06k0E8PlkjPqubqrz5aYk84cekvTVZeL1rYoC9AioRPS5Y3L2c/Ag8QNPnvUCd"
-        "lL34pJI8wr5sPYJhND2swA682vmCPfWqlr0PD1u9LyaBPCaTkT2v1Bo+Z2zmPXAfyj0vru+8Bi2ivF3j0D0GJMA8YYkmvQWY/Ty7F4U91rOD"
-        "PZn8bbsTL8Y98Sz0vX1u1D18RbM8+i5mvFj2/ry8bbm97deIvIQ8Jr7O86k9gLWXPBaSJz46zAm+EauRPYOv5T3MVow8W7HaO3eyqL2SWu28"
-        "FxQKPgb82z0lSUi9rwzkPAXp0D1bCKe9O+t8vHz877xv/Wy8l0tUvRWuz7v74bk7pMiCvZXysj2tc6G9jH+9Pel35b0F9t+9/j0jPvgChr4b"
-        "RsI9ym9pPDAHVz2gstC+Xh0CPr8D3b07VWg8iZrsPRAfED5L6qs82MBgPd9MszxnlF+9sKnxPPPs9r0g/nU92+FLPRzldb6crIu7e27yvaR8"
-        "+LYYmqU9O1d4PWF18737R/o9yM1RO+kTTD068D4+c42HPRIF170hjis+eHYPviAEFr6Rx889xwkvPWT1fT3Cp+Q9quV2PL2kCj1Qq+K99tGW"
-        "vfRSSj0pT4W927B7PWTel7yzdz89ydpSPp5ptb3W/Xq9D4kmO7imXr35qNe7nOMUPhtmoTzggfC9DY75vfri8TzDXiK9uUAIPS5RvDyqqTe9"
-        "XAizPaAAAAAAAAAAjZkdNwx6HDdDQBM33JU5N2m3CjdLUQM3m/TUNlQzczcf6sk2GzjbNp4mGTdI19M2NHLeNo9+7TYQw9E2iTgGN/pMzTbv"
-        "rsM2TlTRNrV9wjYNxrw2SOoTN31Y3DZKiMY2NkXsNi6zqzadUQM3cdK8Nnj6Ajcnw6o2vOLGNin61zaclSM35/y8No+rxTbsjKc2N2Q4NwwD"
-        "uDbS1aA2UN3CNmxGyTa3E+Y2R2rCNkzD0TafVM82vIzYNg9B0DYaLPU2IxQHN4zr5DZmfdo2FRUMN1danTZffho3fLidNo88vza7Q9A2nRXw"
-        "NlukvzZYkNM2/kHONpWoBDdEUtI2OqixN9HeojaRXQA33FE0N+sF7TYyOa42SiUUN7RdNTcafhA3MQwLN+wozjZQrLc2IVTONkRasjaisbw2"
-        "lG77NiVV+TabRrs2bG31NscnjTZcqfw27BesNk83EDc1DSA3ptH/NkTKxjbcrL82eEDRNhhQSjc07cM2AmIZNzGk3zbhsrQ23VsjN4AJ9Db5"
-        "Rd42jUfjNmVDDjdiFBo3m9m5Nq4/8zY7Zu82X9U+N5ZorDbtiL02ja8FNwsuCjeqOPI2unapNh/hrDYsG+s2dxHONmi2CDdv+i03XIS1NnNm"
-        "ADd/x+E2fp20Nq0VBDdh17s2pTOqNgBPmTbOt9w2LX0ZN37ICjclUMQ2IdnPNliznjb2gNc2TY7nNqq6rzZFrp42nqIJNxt6+TZH19429K0h"
-        "N6gctDbW1fE2fTrFNvmx8DY+aqY2abUDN+EO0zYHXcI2J2fmNmgKEzf/Oy03VlTNNuLIpzZylNM2AKqpNv5srzZGJPI2U4wXNxJPtzYIF9g2"
-        "gpHLNgBQAAAAAAAAxxGCCKEBAxOK5jTHGf5HC1wppBwtvUoSIiOvCQ7p0PFlvj71DQfPJsbqr0KEGmsxHOlA2KniGOea8k717g1V8Ejg/P4H"
-        "CkAkEyVuDfkNNhtL/eHkIQrJGxUNehsBgAEDHxSn+JoDvCqLShr2CfDj03EWR8kD318n1g3NA1b75OcS7Dr1TgU+8eLoU/578eXj8hT+xvDq"
-        "7zFRFUPlvOigGEb14fINFusFXgYp6YkaihLZAXDyhpBUFOEHNOSJ8qX7ggf/DIP0nD69FJDwa8Ki/z3rhQ183hvaJAN+GX+JivFMCAAuJxyl"
-        "FyMBVgJqHofy6O6o8NbsgvnJCp3gegLG5Mi+VutOAVIsOAIt2H0CZd/s/yMFiPihwOgOJ9XC+ogaMw4qGFwY5AYdEM0r7Cuk5HP7dh0B6GDn"
-        "GvUvC5frUw5FB+7mdMB4EZwENuePDzEtAvTH+6KrweCQ6lf0Fc+O9rG5ygj35l4P9k4m7zD7MwTE3e3YpOMpG4cN/bwJDFXqexqRGkQerQXY"
-        "+EkIs+eMH6fsIvWx9QAEsfGNEz4TsRct2oMqcwxpIggSkwzKERoOuRcbHLEUqCNDFDbZAeYV5XEvvMSmD5jyazfr2gGApBuL83smpQ1K9SoH"
-        "CAngOhvw+zQ87RPjC/s13IDqp+Pm9XwvfOpR8IHeIfMcC/vG8PqZEEzm4wpe8bsREOBJEO3Ipuk0HKb0sB1YA3385+v8GRn8MyGb5iAPP/2n"
-        "89Ux5NzAFwEFyw2kARr3y/qO8rTfdu8gEk8AQSPW2g0XyB7s9KUPrv4h8gGAyAqO2voLyQ/v4xr+ZzrsLnEXcOYuAn75EPqq024C9fq/B/X3"
-        "bFJuEMEMQS2/7wQI5QwE72z28B1ICans+zLvBUoK+AeM+w7dFCBY/x7nsymgOCcMtAs6Cd4EF+GOIcj6/hjFClQotg758HkNqQf7/dIv9QZJ"
-        "Pufz2PNGDrz8cxGGABPx5bId65Ha7ROy1zMK1fMvF21ciVKm6fr0jwCh+NwpQQWODPsw/P9+BlD/fT3L7zALXwNq83Qi+wwH/5frlQlOLgGA"
-        "dPxm9kD0Uffy9xnQ+tgzJaf4DhVq98fCy+PW7TDuvepB5jvd3gN9/k87kf0d/88BebbL+8zlORDu647z6Pc56kL3DdzH/wHnHftFLaT/sw94"
-        "H5H63tUyCWJD+y+uB1ccxOe0HS/JHeDWCZvwcd+uySr5twAF52X9Oe7G4PkBfuO0H3j9AOCKFj4MP/5O+GMA7gDBBv/tsNRTMh0LdgQ83wba"
-        "0ixm7w8YOtJZLudEn+ECM3vqNw5M474nC/s6AgFOrN9iEkMV+ATO8VH5LPK98EwGHh8N76Tb1+C3Gc0IheYsCH9H8emvH3Di3e9mKmH8gNuX"
-        "+g745thMEccergVwGa8KU/3XGi0T0/T373Qj+EHd/MD0Tg6525cA7xRT2JsuC9MS1gwP2kP8vgQpJBPuIa5Jo/2b8joeeOfYAzvspg3kDFn6"
-        "Tu3HK7Aqb7jz1dzmkNRa2xwRaPyT1/8TavErIVIE+80aWC0eyRXpHpI8Ce5UH3EUHSob/mjZtAn5/KLVeyWO/88M6uZY6r7teRLR76X+CPj/"
-        "2VbnCNpzAqQIEQ3TGsftLFrzAAcMAYCz7UcmEf8lAADp1x743NIdIg2q894LTPTe76/OWx9oIN3zFxXtHJ0ZIRd47+ojS7ACsSwaadGABqAE"
-        "jhnqyYga5s5WD6MdC9x148Dzu+Jf/RXSdhIXDKUd/ykVByr2C+jw/dsG8Lko8rD0A+tZFkr/KiVaC5T6JfNT+/b83quzDlQJaMT0ORf6hBV/"
-        "wbQzfyIg4rcA+Qrb68YGiwLW4/IJMzDWEgL22fjs54XzctKJ9njjjs9H7WK/9g+a0SL2c8Tm6j8PFv+N6NktsdcjALUDT/hACuj9iOCBKBcE"
-        "JTewIfTrANG66+z4An119U3Rq97AxTPt/vEf7OcCbvJG5+lPqn3F2Sra28gcBfvsqADN88LlVhjeMOVC/Qr4bLMW6vnr7avIJA/CMKreg/dg"
-        "BKjrrFv/f03amwx+GkYewTPlJ6zNUhjQUU4exA1szsLYYRY/Vt4SdsvS67n919B49wDllvXyIuvMyv1b8YIDwu/iEWUCISi/NoDin749sxH5"
-        "UO6PHe8HBi3LA+b7kNdt5c8prRn+2DpRw+CtNCoCJjzICbdMGxomH4IV+cUCkHYZbx+b6OTrXNWkxiZJyAta/YzhEQgi6dnuKu7TMO0GRwZT"
-        "RNrE08RFOY1bOS6pJv9/MwK+5db9fwtf68keJvulh93xVdwx1v4dXRNHIA4nSQlPBaMyBzkOD6wfwSGPIRUcPTVB41rcUxGz+IX8T/E8uf3e"
-        "eLXx0hkW7d+i5fjg5x3T9F/3metI2Uocc/9S/2PtZxKbCJoVTQsL7IAGj+keC3T5PPmVHMvqLQSf8DfeW+hd9hEIDPpW5bwQwxgbHuXdjfnw"
-        "DPoamgFv6b3pZxpRKlEcIfGnHgD4/AOJ+1caD/QlICkBNPvU4dcQaQK2AyogGg3qB5bkYgHSCY/UqwOe9J0YhP/P7tH9pu71MrQA7u2JDlHt"
-        "4fZ8FvkGJ+b0Emjv+gpACMnvXQVV69wYLfzRAfgKrvBqFBAR/hAYHaDUjOGA+WPz/QdL6b4JZ/d1+60H1/Ap8I38mg3g+fUDkgBb2cnP4isB"
-        "gNfrDezID/wG4AUb4/UP5QiOEYHsmuoVBSUDWfug6MMRyCet5KsWMuJVwm0Z67T25ggIIVgB3efzideqIL3O+g0GPwon1x1WAK7OfC1eEY7H"
-        "tiH3BZMvxSi7/6USRt6dznK9Qwt9/VIPjdWf4gGu487Q6HTX2OC3JumwfiJvxCoHVOS3JpAa7SwtAs/Dp/YROWu8YQScCITsJQLn/PMLDEWm"
-        "++/HvsxjGl/wyEzMBFnzZjhuMl8IyUU2IFXbbQ+vKVLjhEwmPgsHyh2cZ+0lwqdfCFQQkfcW/0UE/tZmzT0FwzJoz2UWNSFKxPzm6ALUQkPP"
-        "ASmXyr+34/70DtrW/3+oMF4/pSz390r2WA9LFOgVTNoOA0gatfMhGMQMo/BcOzEp29ER4e3mmT6bKucMKttOBE7RnxSD/lgVAPd6Lx/s1eoZ"
-        "ktbd69tzPCtMYgUs+FfTUvZI0J3gNz8p+EP21bdDG5kQzQX2+EAbKeO8CzdpNL4fCgc4X99mxYL3nEDi9HIc3gSo+8X0axGfTb4WGOmwI7AI"
-        "n0EQGE4+aiBM5IEXnel8AjT+jKam4k7vIOA6mLkFBBxD3LmX3/6a6I30D+8MHU0y0cgjEyv79hv0/88tJQgv9lQKoflG+fsSRTOs4vTzHNYC"
-        "xX3wB/1d5e0T5wrWDq3hO/YSFFsMF8DkA/a+nOugF0IKRdqPy5T4oRvOGtbxzCz/fz/tZuh3/hkcKCEW+eMYQgaxFnxGDANA/noGTgcX6oL5"
-        "YBeMHjQgRPj/f58Y9N+s/oYgDtZq7VQkbvjH/ML9dPO+28AUBhzhAg/7lx3U/nkdoREO6fsIaQsjLFz8mQPY0NfdWwlR54HnQOzi8nT3a/YA"
-        "/egR1fEvEnXAzg2zGcjcXgZC0z7x1BvD033mPxHFKpQFBtuVRVW27wncMMjt5/K9CHsjEeTJ1FsGmgJjCuztCQaE7moCrt0uIXIQowhs2xbu"
-        "RPZC/xT3nv9XMagRDAOQI+cOavoS8xvbChvQDqXwtSQ3Emb4eCAXnlYDhOoNAJkWqAwaBFIlpRI5GoXlaw1hCs0RbfnGEDEDoglfoyEvaOuE"
-        "AGfhpg8v5Y3Z6ecLKfgTAA/4AScg3knp24UeLDgHzOcQeM2U/StMcgxuGWMKHB+cy0JPOfDfIjn3yu6i7q+jvcQw9x61nQDpIqgqdNTppW8g"
-        "vgJwBUMd6AfK8Lztfe0lvvH7Cv+f4t7v2xc5+RbrcSue+oXDkOZ+MhblEQxpIlrufORYGNItcafDLjAL4NXT+BYMJvjE/YTt5+DD5NsmwRtV"
-        "+mb/wxt6CuPb2BPR2wGAvdxX/3E76tjk1f0rikCvTazZOFh0+HbupCGo5tkDnHVU56zPIwOf26NGU1Wnr35pgMPI9+/Uq/vb9h4BgcLluTuq"
-        "FAxTD/H5eAOk8pMSzBdlBsW4rjFO9erlM+4fNVjyr2jlE/XX2x8C9sUPrjxpM/H1gNmfB69JkCm+ALApSR6GH6sxA8fdJ14HE+MF9JfDUgY8"
-        "PHUX4w/rDBUl99RTQHIMVwJZAaU2WdtGGxNImdzXUfMhpgOdZO3TWeZ9Pj7nBQi24RouoBHP2w0BDPPUHknvlsPu8CgkRimXKnDkoB2PC1Du"
-        "OQJWBCT8ahp3C3kBXRhlDs/k4svgIQ/oS8VkF5oNfdqx0TP3D9DX3in+egc+5IPU2+lVJvzVqdW4uFgNede79YLeDVXWJqH/8gt+0IgGlsKq"
-        "GTvaAyHYKz8s6P/Y9P9/eu25NXfw5dTQHRH/fdKV1LUistNt5Q77DaAk/1T1DCkLprIUGzPB/DUb2Pz2BQHCpQK3z89iOtNXGaf6CegqCH8G"
-        "48xr5HMC/3+f9CppFVCMGg8megzD9PvqDhgYJ4X0MAD88hPFge+QIY1VBsel/q/pAuw3JLTZvBb69ArwMeuG5GIHqcmLJ+5NNvflFl7lXANa"
-        "RSQRqt/3Nn3Xmh1mF7jmcOoU8DrXS7vxB7TiG9wCE0z3EDwxNa9S6qyeGyQe3/Gg8ADGtQpu8/D1Rv672rIX79MP8eADyOey03LpCR2fupyI"
-        "XwX838XlrgaG5wka2OBIIkwFA+dr2SnjPvmt3v0AFCdXT637LQdB8rwGz0efLIkv8LFmCHfi4gHb70zn2/jMQJ34owP9/1M34r67JY0TehDd"
-        "RYd57cUZHGBNNd7l398TlfHH6j/f2+u36RiwXBh3rZUC/3/wQPPatQyGKurYLgWHIHAAJtqZHADbkxwl5nwOiykR3mcnYRuE+2QnjeXp8ar0"
-        "5Gxb92rUAacdCGzxsvA/Dno94B/mJnvMBQxvI5n7jhU/8t31ZSNh9JcNJsc7CzbqDCoWtjvEouMd+tYHzRg/D2/izQ7s+KDEsug5yT77WxLx"
-        "9CXlDjc6/bAsp/zdBzUcLBjEwcr8zRf8Pn8V4SWi6M79gQo1+Ar/iATu2NYWjPE0RSXxax4f2OMC9xVk/b78GCgz9ovZYOpu6j8VqiYl9EsR"
-        "O/1E/kvVSuXT+Yk3+OeD8EXfPBgpIdCvEfQxyDLzSO5B4Vb5phiB35ThvuyaMwwZNwUB8Cv/i+62AULi0voqIufheRxlFp/+FgEg9Evu2QNc"
-        "cAX/6/EILXISchWu+IP+V+EwCsYhyAbIHSsDGvq+v0i5cRZGpmzvRvn24wyg+xrQ42TZrutQTfMLtv/nxnAn+eugEGkju/EI/frJ9+P8/8fr"
-        "8vDmIK4IuvMGBD34ag5+78sPlfKZ/ubtUvlDyLAwGhq4AdxPp8NMx0nx1S1GAncb/38c+LgeJvpA2jTv2jFK/B4a3MKT4qHlNAwy6jjfTCvy"
-        "35IKORXY7ik5dPD/fy8IMwrlIGRVoLn7EPK9berU+jskYS4vMzMAvgOK/psQ6To43gnygwIWIOQLFizX6JHvwBtyIdH+3PP3/N7TKumj/WEA"
-        "4gxcK10EjBmWBzWSCcu6CLK4qA1iT6DFfq8Y4fHq4eKj1W/vPMGwHavtMjfe3FXb1wNn9W8LMMuq/0c7xQVT9Lz1LyyNWx8Vt/8MGI7XOtmf"
-        "5tY14PDcFWHlGuvV/LJbxORhKznUA/jeK83gTsCTA4AZ9/TPHE3oEPFcM5TsbROw7RgfgDb/50wFEBfy1aoPsAAXFuD7wiLtxGI7NULYLhdK"
-        "cJnOKDLd6yESLus1ZMQm7agUQux8ETzGM+rS+4XVSy//f0TVij9Lo8QIUdix1w7wnvVN25sXg/rc3/UMc8kHBWVBsgztEs+3iQZP968fPSA1"
-        "9vP0y5cbm071u6WMJWu5tg62xnwtnPbnyChSo852AcUoPFD317u73rD45dq9lQpQ5+8GdPbhLZEE1hd2wYMwoQG9Fs0bwL57DRQM4ulc37c8"
-        "NAltxcQ4VdCS/2cN6+mX4NMKEvoyMJECcxl4SnKQvx20sBDX1wwuHSU3SNB1G7PizP7LbUnOmybHnKsDNSHXFVkFWyyc1h0mivg6JAAJrvOp"
-        "6yUE6OfZ6vUWmgBxBUfXlyFXCtAUvw2h0pQCOuxnSQGA+hh68/fwa+ejVukeLCne17T0LwJm99u26hWp2BYYAyXqFDMNE/bLMqMbtlHJ/ZwO"
-        "rsGdxWzqnQkS5FAItxAi99f4oeR97M7dxxS+N9ULJdRK5aHYe7hNt3wZSTkl12nzRe374oLmXtmAAAn4BxFtHN0t/x2nZ0A8PNm9LTXmruNf"
-        "4Q/m5SId9hUNsOUPuTHlmNuw/ekZcrcI16rn698m7gsF4siU7F8CzdraDsUh9CHS3kIKkiwAw5rXYRTNJU/WOtS85WPtEjNsxMTvUBQTBVEj"
-        "Ex+uyavpjviW/nUuc1N8CQYY2/1jANz+NgqkzjQ7rCsAH4UHaD8QCjTsDjbuHfzR6PG2p4b11uhlCvjH1Bs+GczcH9SC6XcEkeDZGubYhdlh"
-        "CgwVx+RbCjTpN/+f21kRud0X/1Lm0xXHSnb2F/8a6kUajAtLELkHIRO7RsYbXAVZ3Z7zbg9gzGzNhOax6CTniyfoBze7WPUjCf/3Zsw1Bc3L"
-        "iOKmz7r/2bvRuin2Ig3Z5zb/8uG0CG3eUM5OBfHq7rEtDzT6dNh/CVLTV/nxPBHJ5dD83zXRVxGwNk/iruSPCQQJjub/f8TWRBubKfj4Tt6K"
-        "TxQ8ItTeJ9bITdsiAqro8cu5OrYp/gzk5SYuXw10wr2zjgcmzpv682ufEewFYesb/i4PGh0M6GMdclIsDky9+gMJ7OfQQqO60wjmwg9QCOz2"
-        "FyHSRHPvTLBH9FvYzRsz2WWlUMt70bEJqS4jJbr/nSTLJCZMLPMeuXj2vie3hIIfzRmR9gGAreyCrfcJ+BZ/Rdo6hfguEcrzvAgtOcDX++v3"
-        "6PPqFUQAxqXhxa+k3u/vU+v9++LXjxNM+2ACoOCS0nDOFvq9+MXXgUrHs/75kxgaEvOcrwcxIuPt/uHG6N01VD7ozLkbCatWOP3IrSSu/58a"
-        "/fpPD8rlA40ZH7IVUxCcWtE1Oyf2rbsfpekMk20p0RoU8TcPDAXP5BIq9g3PBGLqBcIG3arTaw5U9UoP/xayxLESk+5gHBgkZBrmOrbuwxeW"
-        "CewOPBIOCJnppr9VxToFsgWS7dPhhEbNA9bSEQChFgLkSwZT/8AM/defJAUFXOqs45nkg+/NIIzUyCngwm74dOV26JHwdL6r2o/w1wIb7C3w"
-        "WfLAuXr5+BlL7r0aehd0L0kFaB3+EpUssAhxOVIqvxn7A1vlfxkKyVMM4A6yAp/lX9npD3Lf2+p67HDxER+f5yH7YQ88+cwYyeGsMcvmkPkB"
-        "gL4x3ig50gXdsie+BXXdk/sY/F3jYPokFK31PCYk6/MRByp21+MQNw1k05TlSwKiBxgYMDjMSVX9jxOG1uS+HPtY9v4I49xBlBraNhIPIXLf"
-        "3/fBv3b16e2K6dhJaEo1Pg2q2f1T81jxSu9L5L02+hIz4zD7DBvk5EH9sMd/x8Ng0NBHL0TRnvW+D6pKJfmHIC/2gzTLRLQchfmwEff5Y9zx"
-        "DIsBKueqFMIIq0hIRxFJ1hs6KKXnSs2KnIwRghki/J0G/38GYYTMIywR/WzdGNMfC0LELeoQAhLNGxMGA/T75DPoG5aq/AA2R+DfSMwgqdkd"
-        "7u3pKR78vSR0/FqvGopkHWEnU+Dn5F3krSQIGu3BD/sv2gwR+PkBJSBFjLfP9aMCguCQLxoMy+eA8x4MJQO68vIbFQl4SsDhGRof6+T9GQb/"
-        "3tMIqdVO7577rJ9HV7vpRy/A4gX5EQ4sB3w7VFIp9NnAHLhv6L7Y0BUIRbPsKx7+Gbfz2DE7D/N5gxtu7pc7eBP3DioFZeOquSzm+i289MLr"
-        "2Om/1Zb/1uQU2d8WO+oYoaMj3wcX9/LFdhEIsVeSbfh0/fcp9dq/C77h+cDQ/pcEpfLe+O0Jcy0pBmRATv3fH+PaddwtBsoc5/fEuQQV4RA0"
-        "3MFjXvAzPvlOsxoczFsqXi1j9qrP2gTN7XO63uU10z0Gmi1jJHAEUx7zU8P2j/wPJtTPlsHmF0D1UZ4tCYPlSB3/0m7xEMcBgCFRGw0wwMEX"
-        "5C61vNvxyfy05JOhE+q54OEHBwkFAI2bBPWe0AAA3vre+BsiAATHO6rj7vYPHzbUv/tC9/v5F+M1/88s8tRB5lkytCw106XuJ+VL5kbev/mL"
-        "BevB7divAG++udo/AaQUf+9p6Hbi8P3qTcG+Mg2573kCM6gqxmL5Dd2JlZWziTW/b3U21wJ8BrwGvyIZ5A7yEPkw5nayJf4wCibaeCTXIVe5"
-        "8mTu8s7e2w+C7dz0QQBB5yvmgExNMiIoaKla94KgbVuDx3nrBPCVMxIJKL9RDk7qPAnX/1QAautVHMIEKcRT5SXaAe+8EvSvTdmvrgGAJigL"
-        "+8PYnPou7SwlC+Rv0Pq5efN3zGQ90CR2Qf4dExccG3L1dCSFF+L7qPgl8ovzLfZTE8jtz9YuB9Bi9BY/7koqA0MnywTHhCLfKl8euOIwGgr0"
-        "VV/1rQEeSTu86zPl9NAp+E8G3/psA1ZPUBL5VP8ehwhUtqz/MgrOpfMD/LsYJqxgCAP/f8sHJei5DwC1UhK+1L7unzpsudZYFxJSaFi+2rOu"
-        "+5bj4wxwxdgGTOWrBrDrKBSkDg8xdOA9Ahvz7vqOAmwSs/JvUgh7cBFari/4bcpBWV85TgJ/H749HTyB6A8+Vfa2C1r+VxXq5AMRpApI19SQ"
-        "LAgpXNS8cPCVBr0XlDPw9hX3Luv5+5m/b5+3IHQLwwuy0bUXQZ72GNIu+9GLGOEaNNquBjAdaNAeCjos9LgcHUjtUMprFB4CnOEG2IPVruP/"
-        "f3nbqRfpywUlu/TO7s7UzzrcFa27hTIuQBofIzWO5AAG9QPtEFn+4+mO+IYVDQ+w7ghWXy5nExf/y/YqJJ/phUCm+QzgziR+B8D6L/Lf/Srm"
-        "UQLf3vn4Sv0E/bNVxSXoDFTv9QS04lTzzx9FVAMrXAaBIyIBJ/Y04cMhKi7S4uoMJd/w+5TuZAnp2PzJ9/ogGK89tcWqAsHTjyQqFvz1eOrF"
-        "+kvdnDec69EIQAgaEP/EwTWe6ZY7iAICN/XYDhvK5lDRDjbSD6sQHAsI2YIC7+x7Kgvu9T1V55Ia1CODCJILhukmEr828fEM7935lqRy0I4v"
-        "1B7bIf8qBSRADQHqflavBlbz7LTR+PwGwB1MEnvxFhYJ9dD2GN3hDgoCWRvPuAHyPRbz4pq+ggD4E7HFiMS7zIYi9iEI4z4vxTFbIvPK9eWA"
-        "j30S6efr5SvEzvA587EO6xH8+FDXX0h28gsTtPGT9QUgz/DdKv9/Z/hSGpgMAQLuELgzCsqEAF4hfuf/6k4vKlMc2iJCbeh5IHcAJr5d8/En"
-        "jP2nGRj468VgFy4SHvgyufyiY8Lyt1gJ2kXc3XtvcyOIy71WhOMlPZsTXjM32uITnOpIK1z8zvX+zMYbAPsb2wkk5P3x/P7fThCAHGIKpRzN"
-        "HQrnM82XUxb9J/W8GEHuXcRWDtAyCUK+EDz4if8aEoLNBwKIKbgL8UWOEDonchah9MKRRAZhJxcS1kuXuC4MrSVJKEhkpQ7ZIgGARL1oAB3Q"
-        "vMoNMdfJ1fEw3pghb7UuH14Ju/fo2rEYryeGKcY5qhKkC6Icyyzu+PgeF90FCwL8ahIx867qeen8GHbtRtr9BI8R2ygK4Ujse/TK+TbxV8gQ"
-        "K5/78ijO7j3xA+UiwaIQyCcp/ckHzMmKCeEn8ORzByYuLP+YDcf4syXmBEcLBzes7YezIzMCF57j7qSN7GcAlDM12xU6FDLg9akJnUIhw0s+"
-        "AYAQ9pXbJ/Uh5n7q6TvqZ9jiJ+yM8ZwDlUdku/kTXaR6Acv7alD7PtsyiQiKFCkCuBEwNBwKBsWnET7TDtaR7vLqBvxRI5nl5v5DPinCjxBq"
-        "ffPgAdZY+muzViovLpAdHwKs3U+zHLIP6rb0qK0XMVkBEL09/qMyyOfurhtANR9RAsMt+uZCBOHyiSlR2cbAMQgrHgpP1zkPO23KlRRD17Nd"
-        "GvSjr+HB3cRDS5cFYTCWCFwDfw75/jTtfQorriLqLeFJCLBhwg2cIob2GvsLZ3hI6+oRCvVEhieuEMQXi+aSH7cmk/+dIJu/QAt08D0IFO2k"
-        "1K3xqphcFOnDcgB6E/4XNRL/f9QAjRB4RfLMaf5C+kjX5Pv9XZUUcfUA7NUDoPqT6pDdLSsHyLHpFMjiLucmn9Z9IKNVcfBeKuQFZNqc8nP2"
-        "xPHEJ5QZkdVu3+vwObQq8+vMdqERDDY7+CppTzD+7NKAKZ/3yQdKDLPhibbj5brNPgK898XbhpVNNx5HnBZl4qvNrCDwCtzykyYZAnoLlS4Q"
-        "AXYMvPQ693jZk+uVDQP4Wv0uYbbheOwmG7IgdV+M5tjsi8sUGRM2i/cX9mXoA93e1HO2G933FKJtGUAs55X3pjQf6xv359iKwaYA8enot9nx"
-        "Lx1tLhkO41dJHlU0hupB3dHww1I+9SFFeSeoEnvYUCOo7mRi3eka+38XXC+0AEDw/SNQNvsaC9HHu5kwV8ur8kM6YvYTKV7lMFmr0vpK+gS2"
-        "DU0NWgtU5j23RduUFtfV6gKcy53+00/o6YMekR4/1Ruw/SLzMN4LLslwHLXdYevK3tzkteWj8u6qBQrRI2bnFe33/WJBT9UI3rX/5AxlyXQp"
-        "IVjy7Q0XH/h/BORnPxTh//9/pz+I5XUDIxLm79Dp3UBnCtIO8e8sy+CPEwEfIOALLvuO5z4IAlTi2GDkGBb0GbIODHigP7H6mOG09BgmFstE"
-        "FZoKk+v0Uh4WNATj6XXr8dUOCxrtp99BC0HbDgSoBCUFYtwZ7rIRYwFL98oGcOgd9Y8D8gan3dD2lLzP8VVEeuuG8FT0tvDI8bPKY+L/f0YA"
-        "sxeox80B0/nt4EAJwOOq6aEkOAPLHNoWBB076twKrd6V0yk4ntx458wPStysCXPxKg2M+SQlExjBT8/r4/209U4EOeSO7Avxe/mP30T96SIB"
-        "9q8cMOg4zL46oh9B/i4WoAuI9WMW+uq3Ez7ZqwVrGOgAdBVP5Dn2Fgu20lQSTQg6GdLM89gB3Qkileb2zXnsh6la0c4FndCXEeQXft8Z4KIR"
-        "reNp+LTZuxGTYhvcfhm/yGfjRgBO/TPy1Bnw/Y3rpPsNrRAABm8DSOr9mwbWQYS5kTHPG1zWDebs/93jrhq53RK2LRDYSomaihygLUa7pcf0"
-        "3msxItukAA2abl9NIZ/kd8m7Ar3ovv9I8O6+eil5+70AsyGwD6zPPcvA8Onc1wE2B8Ye+Ub/IfQIawi+8+lEe8QwD4jZ+kSXJF8LHw7JQxfZ"
-        "vuG5yhFWFxTGAoE8xwLIByoDY8EqZXkwv/mV1cE0nwEyNvjUD/2z9Wv2Xww5A6L39NGgGxV+mwuI5pP1+fxR9ojNLaZv05T8ubhKncTZlb9Y"
-        "+innesiC4UHmqM6Y48cxNflYFuyu5i8BgJ3T7tpMwHNbYzbXDFntcOsKt/JVDCYg6lcc69UGEpDeuQV6JPUafKNwixQC0Rej3BTi7/cVGXge"
-        "xgnnJDJPvfarH44pPyklydv/ELc8d90skvjL6nzU1unS9fkQsBbs4QLOIusyC3XPefI9COkIU6+j4D77Ijuk8Qcw6EY0Nt32Nrxt200Pot3J"
-        "25ftcugf6OHXTsBpCFowZ/kPJvu8akCbE0wD3RWXQGDs/wPiU1LDeD1BChgISulS/AEOMRaYy0dPA/3t+Nw3du0XD3RXRh4t5yrJ1BXZCibv"
-        "ghidHR72SqtEZhRx/uTJHdzor9gfDuZBdzmmpzkDQc+QxAGAN+vdFmcZnB/y6lfPFCXvGuP2COAIDlMk0fyrKWDxREb8LM0xnObRyIEVbyNb"
-        "+Fb9ZEWsKuTSbL8QwTI68Jy22U3k3vJGwtA2yNnVGfAMhwz/f+XzyRcGu3kh2T0KCC/ncP8MvEAQfM9nAU/c7N2kFIu9rxAd5W8KNEP0XCLv"
-        "S+cE+U5brA+tCzpXwTbnLv/MeiCjeUYHs/iEMTbe9PNFydXRJQjk1X4EXx5pFgNT4BUtk7C9IxyzGN/9RjIC7x1/vVjXEpHwhSRFTxxKLPEE"
-        "z7xucj5y0OjB+gpbSXcJGgPxASs7kN+PoNMsYuWFAegQtOmK0/q9qfB4+2z7J79L+WQKQxNe8Kb1bvpgG885mrAa6ijgNisi9CrbIwKgGj/y"
-        "KhdE/aoZjtDwGpHm5uJ2GsLgcCDH+A0qZeoeC48DvCywJGtILdpBGRT727+jGPcoBMmRDaPuAAo4CjkIXwRQEtjsd+vY/5X74xsGI3Xyeer/"
-        "f2i9DzB8HQQysefb+do1sPY/65wDRsvFHd7/7Ne66hcc4AsLBU0HMQ2eAMrePwdr+fDS1SMy76cegAaWwq7oAREcGn8JTwENFlHuHREy+1Tv"
-        "eOh+/fQFNh//BbfdJQWWArnXQPWE/mwIGOpO4+oFIeUWEqbvczQ5C08YGQCoL0b5rOXn2BvB7RSvAsQIZRV5E4wA1tyR5WPMxwYUA+/pY/8N"
-        "A5cHCgYHy3QcTgk1COcB/hSB998DJtD+BQwrVFIOB0Xi8Czr+w0CAdTV8obzL86QJw0ebtZu/XXxI7EtJ5C+48/Zv3j2UOSVAye+mSGTB0zw"
-        "VTAQv59bWBj7NAw0arH3QQPqqOqPQ4URmc9MHx4TXDEx84D5thnt9v3dtfgwA6TCJpXjMgkAM/XQ7ArfkdKv3P7iaLGh9fD17r2H9dC9OlMA"
-        "MVgAk919CRgB0RKZCVILWEtB/ZMbd+lbBkNFkAaU7WQOktFC25cvW+Zb3igWvSX/f49GWgITzTzkEBXi7Az2/eMt4YHJWxXoZfoe0sTz+knj"
-        "qAL5Hrzo9hAb0ir9MTevXYYF3wI1HFnend/L458+dt/bBXRYugED++BROd5gKQ8OBBtVYb3anteyK0kGYQeksq/1xOvx2thXgeUy5sv1Ag31"
-        "MwETGfaTekrjvxcw5vINW+me70PRf9xN2TI9Jc+k8EABWc+H4Xj3xdntkbvtx8tpQOUtOhP96gXSDvhcFRLWPP8x7H1y/3/x5K7Tk9e5KffD"
-        "APtr/QXwxUBLxqA6CDjE4Qu/p/eXAGfY8T3PkMkckQ1GrQ8FmwerHTXu7tOF7H/nGPt9nhM2vfRnlClVwPETVbjlHRfINZcBFsscsjYIqgei"
-        "eQ76DdojNiPH6betPBA5gz07wN7WP8TGEA7bcR3ZPVtXvunS9zz0Ch1GpbRciB4PLkYE2eJ+y+4bFfOqjskjVfI12F3gyfN5rb8H1wYlGIMW"
-        "kxDnE5/HdL8oSCTnbB8N/ef10upz8WwmaTSDB2L6TxIBy3wLhSnFDf9/COMf8XYnS/UjwL4i/2sLMNnG7NZkEDPTk8acJMRdHQfz7G/8Qdob"
-        "A2YqK7TVGgrR2BNw1NwxQPDR/s0WhWSI4EYIOt1AL3W93uxHBG/upyNv1BLwyNDj7Y3hLESgrTw5QDZgx/j4wPEt3P3DGQMhO/3hTQN341DN"
-        "fy6gIIjsov6t6kGRSiZqA7MGWxmDIWoe/Qd+Me4FW+6J55oITO375MEfUsqmHNPcZQTO0q3g5uSQKKcyegTUuUDw1SMQKMkn+c9OQpnv9OZt"
-        "w+rhK+bgD3wwJR4TKhjlFzfe9vTqUBiu5iEL8P3c1uQRggUeDVoxtO1a+kw/bP1NFQTiKwDdPngqcthpWHL0FPTp5s3zMgtU99oYTAff03Hx"
-        "mwwz9pTPWJIpSWzE/tw5HanOQgvB1RXtSRF5xB/x/yo6C9gYKruevlC4cr/f5hs60iQM/eP6yg6q6nHnNuci+C3V/SDwBFwsRyLkEDjRXyNM"
-        "/mcKH63n2yAhGQ932yutiFRZ2P0D5vJa1XbsrvN1EwGAHPVmI53JxiLhlRwsdiccKZYZzrR2HtCzXcY17ZoWmRqK3jsJm7hMHpwVovx491L5"
-        "Xf30KpcIHAstSAL2HO4mIEIoeiZH+FQPyuJ26KPEHvhIq5DDif0S6XoPJ+DV+8gLSt4XL5Ye/RaLI3g/Uh/bBY74URcr+bPcoAritd3aZSai"
-        "Y5/Z5zA8xlwDTfz45oox6wLGE5HMmBKIACPrt/A054UGiVqR6kAcvKT9u6v9kfNTA88SEgQaSiULUfDwBf4IUQIg50XMHicrHJUI2PHU7GXZ"
-        "AM7bIwkSzB2XD8YAhBGNxPsVWqi9AY/V9P9tDFHB0x8vX6TiAYAzNFjZUuChLa/vERFE5BzWUCNk62TkehGR7JEHQ/JJBMPcprid7jUQcBy5"
-        "4SX9bQcY2s0XKQQtf6XuIufK8hTzHdp+91fVwwh22ZHoSwYtCpcflRP2DuICriwv/YgZuxb0ASwReh8j8PMjOAd20/kLkQXT7wvnaNIBgMkv"
-        "JuA7uZsIdNpN3rcFdfIj9/YXmf6m8C4meQrd1W/qP7sANPAv8MAcNYMD3vqJz1Qf63Zy67AIlPGbuy8H7PhlOUpO0yKgESoNPMwg/uglufpy"
-        "FHMoGRAY4xAmnw3q2ucqgQikBDJe1wG556YLEv2P6lHn5DnA6pzsreUY7vDB6UjR8BPMQyKXwtUkniMM66cTlitDNBJNu9TpG+X9NhQYRV/s"
-        "i+1N+wfLZNng7A7UtN9b5/8KJc6WvNBQEyS2FJ3c9dawFGLj9vrBCYvZgd6KQhcupPHD65IAAc5q8hDiQs83W3AQBOcb/VEH/ifA2jSshhGr"
-        "Erh9dCRZIOblBl5l+W0XyL7LN7j5PwEgDyn1BuIjOklY4/KOSFdI+yhg1GEBCPL986ouePdzKgEDgDajEJbTSvw+/wf7C+PYqBbqye7xCWTS"
-        "sNv32IRK2NwXz4MrZQgmItMfZgC/QVn1EJc7+E/4K2u9xZIEe+xL6eAfGVcDKzjrea8eMWXQ0wGE7eDd1SoBgDK6PdApR3fEIi7X7ZI5Nv1Q"
-        "GWnVNt7hqv7+6yGkE60X5/1uDZjvVQWq1HQJ0v2WuEP0AYBsCfUJ+d7WK03xYsS95ef6qfqz7GYPZVgkHXbAM++n87oXwzOp4jHUvQUg9SDv"
-        "Ruz7IRAutDKsMDpsmzRRD4BKgfqquWgFW9DZ7xLU9Tk4R/LA1f7ptLwKswX9FcQk8upG10uwdc3FI5jdYN8nKGHv3Dwp82b3ifzX4xEPVw5V"
-        "2l/4r9lEPSkP0QEHvd7zIdZC9fDjg//t6LHcHgoTDaIaoffyvW3syNQTDEbRje0l6tnsE/kkEHQUiSCD2JHUpcQJ0eAIchfcA1fa4Ua+1DPi"
-        "lAyA2hkbJ/RuCpVXlfh5QFABBeXTBd3PefxjSgHjvjXtGwj/QwnaKznsSOW08ygVPdeFutzWBEF9x584mBh82VIeZ97sLZ4HMj51Fsr+WbtP"
-        "y0kw/3+E/JXYhu9FDxnwnzbeH6HTEj1YWFAdee9MI/3U3xHtOxAxEO6AEmzE6eq8RlMI0LO293omK9Azs/8vG89r0igUyfuzEDnxFvebuoow"
-        "ec5LO+wtCtv+JtabzuK6JDz9+v9S6LzuMuMdthnw9wpFA8H7tgeD6FMPpbA8J/cO5xH4BnfVUBtm4mYiGNdiHXMOcfEKlUC+kfdgD3bwJc81"
-        "Ca/Mj9nDHOPDttpR22DhKA3t+jXoAgIO/0Mv8vqW7avUcv/W1mji7hAuF6YOPyrQGLsfkN9U9mHZY9EiQLTyak1EU5rONfgNQI/LZQw7KJQd"
-        "FOU2jMxO5Ry82LtPeu752rTRKgxZ1vAfDLCNAby4hwB+DmJKd+6tFbKgPjmnCvccuK387hEYcQm0yZfjoheMB/YCIOYb5gGz1sDyINvWhgn8"
-        "AgpQsRig62/0g/69/lIhfivCdNgdwPOGFpUeAYBe3eFLG+61BLNE1srf74IBI9rr11YkFR7S/sAwBtco5Bf/u/TWDUENQFdWGcIUHPexHTsi"
-        "MDf1w7hDndeR6VURucu5++wW/j1oKSHZ1+/MKr+OzSwiAcj0TV07CIwJlxh2PeDc4AzfGbRWQwU/urH5ORZl4p7rituREfMWgtHS6KTubPRY"
-        "AV36IPoj5dpqFgby4BMR/Qms8lrbav4PFd0gvC/DHlcZS+3tBYobKBUD6B3/UvkJ70P//y7gPlEZjEfdATUk3xM+R6QylcWOIt7/f/tcEXIJ"
-        "oO0fFf/naO/UEjUVsvwxBkm0CP6bDGv9Uw++OGjrJuKcAfAaE/bT8F8Sl/evuo4QlDRe1MAJuP0eGFn5o/1+G/r2zPEA664muTV9DdGZb9Fd"
-        "G4cTa/bA7KTPdNZhAezBdt1a+xT9Bw2qG/LxRSJA83kDONyrDMr3fdzq2PJN8xR8Slsi2kEQ+EACQwYM+hPm7NEBgD7tidCJGlUmcgBCB1AM"
-        "KQLW5jPZyfjj5wYHdf3kIBNGl+hcCoskRRGZ4RghuyUGBSftjc9Z86UcHhbI7S4POvwS5Mj2jQl8FInPyDLY9eoQhWXPBQEKLvEP8Sg+Uwjf"
-        "78uvKLp6x8gQqACuoNC2AQIgOvf0rRJSFaUGLALf+mQhfgCKo6ajvRfx9qsh6gGMClXUpSLizM4o094nHuj5mxhE4EL/5A5/BZTrc/gsGTLy"
-        "wzHlH+kjjgFTnji4ETrx/df0EddD71jlMhEqwcnRMAshy+ABOv6Q4oENMSjc3AGAZSUZLBLyRpvkyfThOfaL5o8G0KdNRZPRluDGDJgV9xU+"
-        "DpXia/n/4vrPoNtuOUwrDOg0BA3RqvYEUl0H/Du2sdDFhi2qFOwUgfcu86ZCriB1GyPg/wchNUO+bNMknATnBg4M8iLr1+f2xeLuKPDVGTkQ"
-        "RSzB8fX8i8qU3JkCfiAb46IexLtKGKLn8NEt2CTKWABx6Oketv6VEE0aeRw7/r0QbtOH0/YN/t8B6j8tsA+ly4PWEqqKIw/7IPex74MRmAmp"
-        "7ZsIydv+7Xv3o8bNFRUtvvsM9m21KorUy/QS7Ea7NwGAaPTX1yLEpdawQGYz/KueHuH5U/cyFnlNFeJK9B/4NO/P7g3rhOF9BhcWZDQQFO7p"
-        "yAX7GGQRF+Mz4PA0hjFTAosAFhYSCS8gAYDI+pjyzPCu+VQyZAbY83QZGM7q9w315Mm6GW/tLw9oIX4raeaF5ifc4OsBJO4Fc9XZ/a7J7grw"
-        "/p0ITgpl8rj6h+ZEM7MuZPjmAjQtB0iZ1/goJeeVGJX7thsqQ0YXhwtK/GMn7vtjW6QQlRy312voAwPO7zL9wA6E/2X60R614qniUWIKBLnw"
-        "pAupEzPUdR3F4+Yo3+X81HgYvUovDlLx5yhdOgTbSHLFASPygxZ/D88C/sln9k7p1SQDHb/SoXm/BvEcJN5ZC/P4gRkVIaoH4RiTAhgGFkfX"
-        "GeGoyONpZQT40Ep/6Vv1ew3EBXz1+lJtTzolbhkpAVjmadqUQNhS0uKFIy/yVPStwsz6OQ2Tz3rhogne+XOzdPlB6VbiQdq59AT1dsnqDSnl"
-        "CBHz90E/p+jT89bmjw5mAsz0Ng8U0/vFASkn/1oAoBb5BvoBaBYA3YkNTP3h//zul963A88Tk0K/Hlzsa80X/kEFTRvz9nvXcfMx+CHk0PCf"
-        "H8PbJgyLNAnbQAVKX4wb3t3W6F3lzwm8wErf6dsD8koPpjW7+0D5vrzcAv00AYDaDpjdQR9199PzYfVgDRwrhtq2DsW7zfDQ38O/PwncHNre"
-        "hO7m7zksNRQiTS/fUC33/VEK9OXguG8ANRHs5w/ndfaJNUTwmLnN7HzYHwbm5frSO+2IEMAPrsQ69cLI6PZCTyDFyfnwVyQWF9hRspy71cin"
-        "1Y2/ldDtBw5kPfhOnolboQb6hCDcFMzn9pzjlcltbwcCKQWnUunf4uN6SMf1s4QrJDMUqbEKApAQf9gDwNzwUj7vr+IfSQ6o2wmFnVGoJp9N"
-        "5dhwO2QGOLjwDv4YmCVxtLPK3xriP5fwPVjYBaveOMJqFCybNQwv54Lk9/wNGNMIVxYrs2zR0e6wbhPA7taIEhIyEybSyfj+yGWHBQGAa0VG"
-        "OO/f1AlJyiTzhQ5I6Jq7ufYiBiLpNPD9IoHZYoPFDgmsPgD5vlL/M9237M8k8OsC88g6RhwC2XkWrAUN0V38iuXk9croZPxm3QILzRHuBGHr"
-        "AYDE9e3eHQaYDTPthA5CBPXSlgK68Eb+N+vLtJjiix5b+JPvud7vLJfrGjCLI73zbwv+ypUlpiQ/2cYkq/U782kJctN3+LYXr/4x+cr+CfPj"
-        "LXX9VvXXwfcW5RIcJKkDJOj6CmXsNtg+3mj5aAET6DQVQgTa7y0TiiGh9U/1quzJ6rzw1+t494ft/c/j/+/pNMsyLKsJpxBBnZvVBw3933Hv"
-        "2vXK0u0EB+/LDbVnzwXOGS+noPcf6lriNPhFD5bnXBxf7foTsvjz+Y8fUwoyKcoOgRZ0Cir/PtCe+wAurPtgT8b00vZF8ALglw/Z4BgtmAPj"
-        "NasEjuABxeAKVAynEIaGyR+lia7WUypZSGrGEvh8MKrpZAnxuW/v4OX29Djdmw2N86kJMP7dN8FnghCgIU85/wuMJ3kOnOWw079NePkc+wUz"
-        "6zjc/5/x+P+UBOQXopXVHQDjuBNPCPQDPd/7JwfO4/bAIWD24gCiG1LX5xpfAxQladBHDWmt69r0P5nhwOZhyHLCbe6S9RzEj97MCrfv2/Do"
-        "3PwPyBCDxLVaf1jiM33dG+6E09/1XMNudfv3ZUZukw7/bxFuMDfOTy0xAZGKFdhPEAGAOiKVy98c7gI9y+UWYOE5694MlANDKQ0MMVUBxjRg"
-        "j+rU29MBueDsH3fu99869UrmSLgPI7EF7x5UHi7zletlxy8MVPf3zwTwQCLp93nM1cN99RgX7vwBgMIpzeR345nTCf4iD94dOOr1rUW1eRsy"
-        "1Z0909uZ2BfDnCx/3Og/xRpJ/hQZ3R781GvFze7bEbRX8OOVNZYsFgICJbwLrRJDClMPl6ou8s4yF92e0k0SP/xyVjYjku+zBH8gMxHS1XPn"
-        "dOSNxxbc+vNx8WHZKgKg439EdjtTJgX8Od704irQH08OPQzMQtHlBx3oDRDg2JopfNYhC4QPxx9sPFzzeNvLndLRcDE0q0z3DwQNAGLmaR9c"
-        "DNTDhex9oIReDWFK7e77qtCq9HUPbxv/f0osskLV5VbI2A42URe8quUT5XkrYe1K3uoN7r7Y89AcdvI050LVUfzTP+grl8ow6Ycl7w2541/o"
-        "NfOfFpY4QBdLuA4aVsHb7lX5Qv6n6ZbGvlmeDpP9bTlMRt31UgiK2Q35Pc4AL6QQoCegBL8yzNfj29P6QBYu2qP+8tdvwkXRIvD19wUF/+Lz"
-        "+88tPxQ1AywCqTWC8oX0EN9c/IfciEV9RRD5njQf4oHkyAHAAKr0Z8yQBg/nzQMXIwIExtP4JPL+b0tP7EHWHg5R3Zn+JRzu9GXaXUKbE8Is"
-        "ugeN5qXu8v1dRWxYhgHuEI4BJRYREIvvOCSwBUnSzmyRG2nNmtEONVv1gAtx1f75xfkAJIXhFhQo15hGn+rhHvQnYE+yE53+/3/PM337TBB5"
-        "6wr2fv1cBfzsAAcZEVoiwAFY/G0Ao9k34isc2A66WG0UntlVw2DMEhRBJ3EsmqkwPVQRouDOB1r+Evjx4xEG2+mg7xcEtB+giEQhLw+2L63P"
-        "6B1O90QEgfo+/ET0c/IS/w3xSeskGhQtTiciJloQf/LcCqT+VTtoF7W2Qbpc8yE6Q7meDAIe1tNs2ewoPxFmN0EG4eLvEEAkKRBF7Q7waiEF"
-        "uyzKnxt72gYZSBVyFzQgjSKJ/7EO9fbDMjr65eq5tXzgVduiEk3+Mwj/f67hlf6tJViwGf7vnGT+bQylLYn6I5hCSa/4G6yItuAyzOGs+4P+"
-        "/6Q5/qoqTTDJyHDiOCPfmlHgn920LKn94SBHClRDBwwzESYk4qElxV0NnwGHT3LeEdgRCl4KnRDaytve8z7n7Y0IXER5H0q3VPqA5gpZXhsq"
-        "ztXlPRrU/0ZEeTg9Dfv7TW5ANeDPdQAP6fvS7lTRBi7ODTXC9ZHftvMO91/7Xto8/ezVUurLFUjrcwKoJvzpxAiB4vsAkDX2/XTiuwqguMTj"
-        "5LPRJyipdvN3ksgp6wix9TscGBHPDagpY/m2AF0G00/8wMDVywmU8G8U4xRuKZbHDgGzDU/QhgY82atCz0eXBso9WgDO95q7SOsf/RHL1flq"
-        "Nt3siO9pBTWvmg78Iwz07RLa57FbVxgdtMfgVd2KELIgcAAmGsoRqucABLj0Mx1DAAcPUdlsB+pvRBvZVnkyhvHLK4kzBPUABwGA9+vW8Qoi"
-        "Ld58VYUkX9bF82gKbQCnDb7qybceHhDoVC5v8Msb8Rk23xvT0iOzGLsFqAHfFfYeoS+MqbEO5PaVHOo/uApO778LgtorCxXGh9DoM3kukREi"
-        "zqrGwjGyFgr4e12DFoOvQTb9DXQV0er+ANXz1+a9HlIG8h1xHVjfwxxT5L0PMkMG7psYF0397qIqkwXOyJX3ICyHDN8LBhc15Hstpfer90ki"
-        "lvsYCffrfsz4youjTB/M+b8GKt4gDQhz52CxET7KT0WUxhf9XOzd0tokjSrOztPFeMttHTr+SxdcFJnfztOTT7zhl9lj3Zvq3dUaBcvaWw4l"
-        "9DQEPOUNzWsZXyjsF1DQqrMb+oPwkOpDATjz7OjMwM89Y8UFMqoUdciL7T0jSxpoQfQBqBS9+TnWQul12rrvbhvCGwjJcQl/CC6f1+hG//Pn"
-        "BSYEOgQ6XUpLIzX+ewbIVunmO/4NChRJz+mU7Dn93xFUFIkcBxeFM0UnddI6IVE1q/SJG3nzYWszx/AgIFG8yb3tMduZ8w8Z/38YEb3N+PDg"
-        "zX7oqP9l47YDptOLANgJiDeT/fnJbAABgMHhc+ghyGzwSAePHn/qrxFYEMfLqARv72D+a+iHwgXjTOsdF4PLnNwrLO0PGgfVOFK5HzevWD7W"
-        "/K1LCbUBDfA/wPgebQGb5UreMRDZ2jsUr+6w9fEtHS7TUeksXvSSJ0zHqedY6wC3jfHz3jnsJwTGJSjpYSeKB7XbVv8m43L1y+0wEIYdaeko"
-        "NwgsQQvy0zHCGQ5fKNG6Her1FzDgdtZE5foxWttJxhjY61ryCQ/h2/W62Ejhc98UEwr2/wUu6h0T6hIMAtrQN80+707XkgNfGtvrWOvN3efk"
-        "9/RlZzwDif5E3vknNf2oQBb4wQSSAQrgX9DXAsj6EgZ5D6ojNSRBJXwF22e49doKXAogox8WndxX5pkQwkM9+7QLtezKI53FXulLUT69gPKh"
-        "Bo711gC9I47yByEk4HBNVM3gPYsZ4Or/xvz7VQqXJg/kOcQLHLTjLDv4oQGAdye65zLr/jVfOmSDtgcya4IM2rvsHI7HegQJIPrUdeIp5Vj2"
-        "OUXt3TsQzdJq0mzjIevc0sPShj6v6gkKWChWIJmMxwK38wb3zwGWqXPpEDCvLYwavQo6CxvUs+9BKNDF2edG6Oa+VQCpFyAq37eU4/BYM++P"
-        "r3/CYPiDD1brGRFb5Kq4K+YQGvIE7f+dAJj1ChCjAOcK5P6/BaMa4N2n9IcLYvWM4AGAuv629qYDNPzn5wAA5PMR34fudg1P71HLP+oT7mP6"
-        "EOi4+q34bwTNACUCtwfDAOsUkstE+Iz3OwY08T0EJA2J8NH2xwGaAbn6ugJ9D0buTgbcDKz0K9KfAUoH3w+oFZvorNZ4Fan1weBk/Lr10+2V"
-        "+x/sF9vR5pzyKeds/i/krujy4X72W+rcACXke//J/JPnVRsU/5bw9NWRIbsQrfmW4t/4pAJO9+Lsg/lj9mD+bfOrCXMi4NYd3Xb3VPrB9Tog"
-        "8wNXALv8AAAB5NYAlQA1//H6Pf4F8FDqWe4YElXw8QbR7Nlqi0lAIRf5wRmFDWfJ28Ey7QQONwLoD9kmgMtADrds300OGw4m0PGYwG24Ebta"
-        "IgY+txuaOb5SZ9b+59H7FQD/f9sKpymBrGXMfQuI/B7nIEtOFW21OwCTGvvwxdudBeoaTGO3/FO31STwOuk/cdrJGZiyqTgAzM9H7kjfO9bW"
-        "ogsDIiCPkZoxy4mii+RuQsM8e9/EvOOxvb/W04MQrqms12f0h/ZtKwFM5DEs7pPN9WAd3lnyas6m69j32eDsOpIuHbyT060Tjq2mIUK6OhLa"
-        "PaTUttTIPVok1yS4EE6xtmON72UuVAinHxlmuAcn9RW9CxDOBqQ/PvC+w4jwCit9FdzMYhN7GufsrSw39tXjNhoH95UNM/Hq3VYUkhZixxjQ"
-        "UjE0E6S04QXkMyUOzwkaNjKve8+23JzQ3ywg57jwOjxl7b8YZxVJqWXYhPLWG6zbt8djDSzf9OQp9iYi4CYFF48Xa/XpLyIrYdFSBhw7i+88"
-        "Czoz2PMaBb3kLeniMtYULxXWDG/o7Bag2UbT9XDP5hug2+IZxery6fHoNj3n5RjS4IAMMfcw65kQT+8GL5H33iXJCFNDdxK1rmooiOzeWCoO"
-        "Iv5VDce4Lmd3+yc+pfaO+xzbsCufFEPv5TbaC1AA//rF3fzbdePtCL0SXdOF234L4fZzBocXoPn/f5UE2fiQ79gEjwZ4/P8KdPrcA+Hxf+Ic"
-        "5ST1vCQu/G/jS+XKGf3oRNpQ7XnwGhNu9PgjVOUQ28fJJxMO6jbfIhtk4BQEWfuNFwGAFPjDBuAXh0TeIDzwm+bi6GbuuQQY9KL6Zw4H4FMD"
-        "6+mh6BXvkAI5/8/42/VbFA/rbPgs6tfq1OPKFPnyfdj++TUXoeUbOw70CfllyZkjwd+1/SYMf/IdJnzbv9Ro/in2rg3QBIsFGgE+CYVIpBGI"
-        "2q3+9uts1mb5Of0kEnDuSRNluPo+tvR5F+7hDgy12o8KMBE/ENMVxuf2Ce0Mr+IA6OD6jhIAGiAklCKw6cz6eP+Z2JcuFQOf6i1LPh1kEsIi"
-        "kc7mBpcNt/6/IJn3b8jX12rnY+I6FlkNruieEkEkqTQa9Z4V9RHTyGLeyhMvGXAw8u1oBZAUfAXQCYcPBfol2q4GqAeypmTvYw+H6vALykNt"
-        "4b8K0PIGHv9/ZC5L3fUJKgj0zngHKwNnGgn2kMfT0VqzBdn5vQPYuOB/Lund+yoCSx5yTt5kLY0VWiUNkUEZWPqWBEASzRJN26/vpQM157Ya"
-        "u+CV9ugZNNsmwaYigNPI8wwfyLBf+zPkjvNU9Ckf+Qx9aoUNGP3AO6oQ1ARgAGEOGRaKGkfo7gOxURI20AZ27cJQrqYeHy76tPvX46n3RvlD"
-        "KUtq5dVuTMoE+fYqD1XxkPX/fxYBmPR+/XQX7TnoE5/soearCTc4ZSMxzzz8mA1n53cyXRpKU93OVSDDNqoSkC9V/aHQd9DiyYQZyw8zDGoI"
-        "tOUAHfIVtL0LAY0pFszvOInZaC6zFowQPQfiJ0/coOw/t/55CeeT53f30MOJ3mD6ZQhorLHm2hfdCPQXAOAdIfn8tz5vGVIOHQ0Hwp+P9PaJ"
-        "tRoETQPZMiLdFhNOGl6y4AyuEmpDsy+Oezan+P9dCeBSynWDjrn4fbyznDaasu3nLKPxSeja966cxiahBQx48PHCJYOz2QZHOfwa5+Kp+Mrg"
-        "kAAi9jXzkTzsunPYv7gMCCI3ATC19a3rf9mv9lYRoRgICjOa9whcBekttDgEGg9v9NzMEW728DenB2Hft+ag4ts0bc5SE045jw9N4GAWWRYv"
-        "BE/7Ugb+B03C7PWW8t0iWB7vGu8YG/jn1nEuUAFqGSgXZuYf+TUge9UBgE0Qj8bfyL/hd0x8//HV+tsiCtwkOwPqDn4RV+Md/AkZWRUf8GDh"
-        "wvC5GWsOi+umCtYIe9/0DbkEn+plBSMDn+Lp8jMSpiPu7IETd/I2kgCpp/WZ9dQu/qJA3BwHgSeAgQ63pzp06TABZvnQ7D8aVMucz5ugSf5g"
-        "EtIDTsqQCbYHtAw8IsMiu+y5/mwFVwpf95bQJhnQEsD0ePVXAL4a1PnvNvvd7BhpGHz10/VMG/kAURay9Ub0sfYv92PrFeC/3H3lnv0HCKbr"
-        "0PLl8VAfSxBov6cCh84w9TrcwgJOw13oeuEHH7ox1ClsBn4LcZvQKtQLZf0S3Pvwouj4BxQdGsvE6Wq78hdwFcxa+RWzAM8oFiVNGjjbobQH"
-        "EMcHvOmg117Tqvqd3JcCHxPRQH8FBPHEHzwLF+0D8cPxJBBxFy/xqw8YATnz0wDkJZHI8NFh7OcRYiDg6Um4QgstARH9AYBd6Wn6nQlaCXzr"
-        "WPD76ybpOPG49jMaTPym9bDKDP6X9KT6+C4SNlPeRRT4BrD0I/1kCw/n8CKxPQcbQtfzBHrWVvSKwDjXl84BgJ4Whw8Q7sG6LfA/8E67w0/s"
-        "QCQoYisSzEPT/NFhsejIADJZx+nV/LAbyzfiGsy7KpPnsL+TbTUH6wbnDtIdwPkoSHXtq+98BH0g+1iRGxgWkT7KEca/UArRAszj9qquGkLl"
-        "HwA9KakQr9Nk9Bulwt7RvSUP1Cyw//0e7ibs4Gwr2Zx2GJbLAxcp1HHvRvxE5hL84PDfAs3rYtFWAEzyrfVtiTHRYMTKGJj1BedNwa/5cArK"
-        "2mSbtErjbWrPqx8w9KMDqvcg5LLV+hiz3+zFifUTH8rw1fxW6HrSU/2E5f34+/T/7BbyGjFUUoLK3jzR86/pU+ZCC4Hha+QcHUQxaPju+CwZ"
-        "9wkrCPeQxvPtCnf/AeUF7eob+NwM500LvBJZDkYIVfeC2MAG1BoaBz/0UOSp/B8tGubzFXtJAYDq7Shaoiwh6S0L/wWeFhG8TlwiCjny4ucC"
-        "wsnptPi+1FgMzveB5csCLhcp6H3juOWx/vnUSeTT5u4I/+Oa5RMKYwh2NRAJ4Tbl8sgIye7p7k746gfa+JQYFBc4CGD4KvmzBFaLbskW4GP4"
-        "mfBl2AQoUt3t/98VcvbR/yj/aBFnANvjVAWNwN4kchgu6XbgkOpkFp4kOhoZEEhAyRELOoY3GdyTDccU1hkoF/0PgefmF7gDwMW9KsHqwx4e"
-        "xIjptvJSC2QEf8oBG0r2DRRb5+se/+Uc8Uz/MjyHDd9FTgW8Pz4e1hqr732meioDHYwkXPKd2CcA+R54G8oM2xa7GaoWNAbx5l0uFd1TBKP4"
-        "XNvD7qEfUwXWC0oVMNtbD/kNKf3ksa3LDMYsLsHxOyNKF1P3ZvYgynsLkPudDYQn/uIBgGf3igKLQ/74MSNo4k7DJyXVA+Svdg92/mAMKM5/"
-        "sSjBkhneu8MFlA5uQm4Y/C3CB+0TUQUU2LH6hTFXDCbxpO+41F/2ujE3/6Aza+gJ+YogpPEiDSULVPZV+WTrqiSdLjHxZdrS6kjktjURvPH2"
-        "tMs5FPHD/d4QqqzOci37/sjDmCF72+HUiV3XW6YB2TgNpRBBdmCHAKE8++eZHBTSFw/oiMoIngSXHdsaAveYBCgNQSUAHi44Sd3Z6wYdaBwB"
-        "gHvz5xq0CasD9DWd17Ib3qMHEKzNXvvG3vNo7ChO/dL9Sq3BK5Hd/xEdN5giuN0+H+xL3u7mtdX3NdbQ1DH6ZiU59P4XK/9Bb2dCjs+qMQcT"
-        "RlgO2Lj7VwZlDMTGQ+g8B9e8it6qBx7ajrQXEv3cX9wlPAe85ONuzIsMsf9U0GrSZvoI0Diw3zoOnGM/elCmLKjhkPCBzAUI59WwsR3eqZ05"
-        "IlPmrfq66hrkSArLRLYiw9/VHRwt+kYPC2K3NeKWIcYQx/iqPBvUgsaEy8cMdPQHyRviC9ZQyCkIdQW2BHUWGz1z/fPyx/hiEwADoQdtD9IY"
-        "h/RVtuT4MPObwrHijT+09UnmbPbg2ZDpMQle/GQW6cb8Po3vTFcVFi7k9w/49mg6cCABMxQXufE5NmPIRyYj8hg5QPjHIn79CugE/jr33va2"
-        "x5vzjr3E7ykPAv3a7d0RuPjf+XTUuwpvGWPlzQBczPABEeOVMOURtslZN08woQ9+0IECrv//f7X2hNEq8FQller8/23wNBFO9QDfeejG6hgV"
-        "sf9v0X8wlA5YH7Q3/+Wd7Wg5KU/3EELAGAP84ZHjMgB/sFQGaer/f9MoRdlFNoH0IEiH7iQKYcvW7H7kUg1oc+jfSeyt32aTqCoaO1sQYvcz"
-        "fYcTRB1O94gOkBDECrEehfaTTSj0jc+8HPffvNyvykutG+Di5yYtxdTXyzNdVifWWb34f860Au4OiQTqCl74NOUQFPSihPyw9DISWgSAN/bB"
-        "QBKZ510m5SwXWZIMI/x24qUvrgY19bff3Mww4IwIs2ma5GxJfb+0COkKRPESLuTxXQFNM7HZ7Tl3xYQ7fsZuDBxW9lfUbnGY0TtvPD8Hpxga"
-        "+z8a5WHgMeUeTTcb3DUmhC76CC4ToelwLg3m0hDb3sIcBBGhBZIsV+/w5UO/FN4DDoILrQ3mK+pbKO4NQ1wOU6Uu3rQpedCAMSm3jesWyQgT"
-        "4cYY9EIbnw3dwlHxDdAA/u0QafFQ8EwIzOJUA+ntcCMV41LsbUzJAOFkLhO39/HexOwgwJfw3xSnAij+jd0jLHDzGRDPO9caE+A38tNd7dbW"
-        "r8nJU9l18Dv54g5fAQVORhY/8Wi9qiv+G4zP9e4cIRzZxuGYBa8ZSxnh5BX1MSLo2GALPi564oDqKO2u5IUG3z7/fw/ia5Cm1nR0UzqU9Pn9"
-        "SuZZF19bJdyLCKQqzhY+IaInXKRACWbLHfr6+gEcG1ZHD1jqRADpPPjhePXhX3gBhg0ZNcHjYLkxEokJ3w021RXX0QCzF2Lz7hjU+20X5Oic"
-        "IgMeN+DF+kcUgukq5nv2Qxa/EPYR90D48y8WfiztGAT+BxHI4ZDrvc7Gw/AsYt5ywBH8ghDoEjgnZAAt5XQrRAlkLLjo1/nNFW/P+tyHyZ8L"
-        "tdMoEGEAjwi66ArHfP+9CBD07x7l8CTCfCvH1isR9GTmCQkMId3P5Df/TBb4ACkBJCYTySsAyRWL55MdJO4qIijtgCHXFrD0GuHk9yr6c9eP"
-        "NIgYFeKF3aby6TUtEv9/bg3g5DniaA0y/eY3Sh7Gz4brkDQ+BasieL056AYkHWe3PKkx+PzQGxoAahZUG9U1MB7sBwygovbN9nvVy+BhDh7z"
-        "+OSmDKTsK9ivZsMYX9pHAtbkpNVL0qLmQAfK1lszm9dM4XH/8e0l/oJTRuQE5scos/mT+VHsuOmu+ygB+PSzGNHjIiHEI/QKWuYLChoJjvGU"
-        "EJbuZAySA2z7RjL6FA8fHvha3fY29QdO7x4VHtNGFWgDEvbq4Sb1UB08L7gqsxGLnnn7/3/MFH/77R/lAKnHL/QAFHP26PuMCJQrl9OI6oW/"
-        "rwTXEZ4iz+kP/5t8ZtjCsgPY9TJt9YD1tLVCGlMtd9F72Tb6XRhzrzMGncaK+yEbwe4lDcYcVfCzMAr7KxZZFy8LkubZyq/uFuZq5Rea9enF"
-        "4PD+7wraCe8IrPMkGFoFGCO6Cs/ltLaXzCfU39x8O30OHlE79Ws4Cfj4Hsv5Vx9aV4O4zQDXJt8hE8Yd+E30nP4cAR7L6yEhPuDgExa1JVEZ"
-        "gs0PKbITdeMKEV8u7C8m46siUfefKBMAq8mzAw5Aabbhk2s7XvA8O4LymN9QLRvBDLR6vHQ0kbYyBiCzFNGmNKjn9eD1Igj8GPjg9LvnsOBI"
-        "2sIEdN5d1CnzJgXw2IK98N4BgJ3n0Qra62HpvcYvE9sI9PbKIVzvbTgrOLAJ2giZPGrw//jD1Owz6OCR8+7pCDECKtUSpOuN6+vM9PaVEn0M"
-        "OOcs5Jf4xlskXoLlieq5NX3fKLVgI/nqIwO1FL4fTwXZ+XX0Uun7CTrjEwNV5z+yGtTgKfdkjD91/mzlFSf8U1jttRH4wKSmcyERK8T7RBu6"
-        "43PSa0Cz8t0MNEqa3K0ufgpCHLDJN0yv4lkYrQ8Q7XrLZvc45v5LFuPBD8e4VcV4CHz4VhD/xhTkOTn8C57Vdt0+/62ziBDxIoaOMdxM8dj6"
-        "R/rmE8LUOw4Z/rcCeajLCPvzawj26X7UsBRiC8jvS+7uSUoD48Aw3PcVLB0bIsLzz+66C57GOvqKI9/6/wHHUokOr+N85JdmBwjZGAT7/3/7"
-        "FY7kNPyxqMZGCC8MJwLbt8SqygksmP3lv7D4XRMB3FpOICyovsc2uWT3EgHzXcmZGU8OswdCTpPkgRMsUEAFctgnFywIPg+p7N65KXEL1rLH"
-        "/3/10hIpeB63Oorg/L42rq8Hiw+oNQczTNsx5dko4AjyCi0v9N1DJa3WpTTbikENH6Vvnvb/sztZ0GwF3ewbu1Xp8Ggrq5IrdNyVt4JqUikI"
-        "KHJRJQqGD9zYCs0qGgQNx0HGAfUFleanXnW3yPsL5iY0l8xiFpPbdARInblbeHgxKdS6uRJT532pblvA66Y/T6EP8LnzpXtXE0bTf3Ab3pT9"
-        "47QCc31oBTyWAJiW+F4OH52B7wg/ALrwbivAFMnnSRnI1co96bdLvZkQkODRDRrvPAeRNWwWKBQb7nrr+iX8mHPmswRC1mbN+gsw4EEI+9Qo"
-        "9ODIfOiAVu8rHRWGGRDgv+9O/P568dU13gGAuR8MDlqLANKR/sDWcfVsC0/QbhbiKqMklOq13QEWetN45pIOh+5wA0XcafB5S1/tiRvV11gX",
-        "DLlK4IrW5AzTDrLo8+zkLWPgawC68tri3/LULX8vB/V6+ebeGUFFIbEJmSatIUc7W/Z/F13o6gw4BLv5k/6M6OzrF8amBFjjiOQkJfX2EQND"
-        "Ejj3OQMMAe4rnfb3+2P8+iIK3QtaswQ2+04bWgHCDwGqogEb36z6/PXADesB4+xCCNL08vjEJfcSIgNkDVA9jA9oC0YbMgGZ08/QkV1KEPKm"
-        "hk03HCm8kSHqLEDO8f2NIJVOJNdQ8vAHxByDGd4NYO/zClISEwDq7REWxs3xMmUEv9DqFwGAS71DJJzLAUdEBdz0E70A7w4mtSmS8mIE0EiH"
-        "M9FBvcu5AObHVc0s/jZCgCSsLznPuBLPyqKIneZZ5cT6IdR19L4EIBR3+ywmqynmB0EofR/otrUF5QwhxJUfj+3yNNqrKCyyUanTd2ECMcot"
-        "uJrHDZX5Xy/bM4Kmn8baFMT9h/SzVNQ2XuTrJ2hInTNlDTnUWgotI/Q1euozDp0LJD5h9ToF4kPQ3XCuiq8g7Rnt4vDm7m8wHBP1+ZT+5vbJ"
-        "8qn0rPO5H/IJZQ79FUDlUuLbUXMSkO7m5onzAsv0FIESu/zRBqLvpvuV4yz4igyI+m0Hyth6AXEfYPHvOvQ90Nm0yz4dWwPZ35L2+wpw1Ynn"
-        "VvnfYFgOb97U/q/nLfi963jzmSSJ76olD/7dBPAO++t97IHV9gJqN53CfeJl1gb/0aU6s9ryPOuT2ErSphiF55H1JghZ9Yvo2PuB/uMgn+Ro"
-        "2TLnEQgaMhvn2N2245rWoAnw020hAYB9/c5IKDAdJ/zXAgRRLxHN4vms08j8wOSy9kMK1w9V4Sf/3CwLzIbmMgLb4NX669V17tzShxGP/u/5"
-        "MvG+HtsKg7xz+LsTfODs2mj/d/IINIIMejA/AzgYhOpt6BkChQq8K1v6Yvp2DToBN+A4AUsQqx8pBaEVegZE9vv+1hex9FIi19BM4xfOvQtr"
-        "57IrV/wYEbzzhej+A9QT0P6mwAkW/wQK5dvgZ++f6NT1beLB59S0Ydu++o8QNBm8/qP9whow42vhMcg09Er9weBC6VkL3uOMFisUmOH1IvT+"
-        "VwnR+Bf76/VjCW4loreLNLwP8Qqw6xL+me71PqroLQ2gFnENXtzP4zoV/fuy+EkSuhpd7fAACOpIJd8P7e9P84YJwPB4BrHtfdkbAisCORZ9"
-        "Avr3W98BgHAJ9fFANprn/ut9AsDOjfRdyLYQqSAWATb8bx1H53KCZ/Z5SLkBly2I3GyK76A+NqDathij8icZ8dJ28yqhPB0Z54713rWLFEko"
-        "HjEODa8MR8cqCk8ougHEF3AUcd0ACmT5WyqS+PcymCSPxtfcdMeM8ncUtPSOEwDSPgEwK2DPj/Q4zy3YBhoE/Jz3v/P+FMZAqhQzAukTjuEB"
-        "A7EBYw47wNEtzwHgAS0RnetK2DQbL/YZ35/ovhI6AgIMnwExMk/ttgfGLdQbheoeWvrdbfzBEJ8FIuh28/Kctvjk7wGAau9ezzYQQwu3M3we"
-        "7908/WcQgdmWsiTEMUMiAcrS76+FBlgZCRil2iMBzC5iC3ri3UCHDWfqlRBQFaP3/RFl7TpRefApz0MCng1Z8iPoEgPO4KLFzg1yQ9/mbB/a"
-        "Fc8M/byd7job0wgCP/4faO/qI2c0h/QE3+P12OTyAvxDHTVNIQ+0+w1x5F8N100ZGBwKTARUVQYiqLpCUlsDDC7AIWrYx/SYMLPsIDa6yU/N"
-        "4w77GW8lniYlsIISzt/2DJkILiQ9EAQFSu76EjU/K+Uz7QGA8cxp/gSnJfb4IS0YHvTo8+njQPBJP8vTFCijE1vpMBXSsmr23ugS6luJr/0v"
-        "PGXBFBfx7NJSaBBiXmHxfx3GPG4jiuSsFiYIwvV8IzwXguG38z3qGTaHxoRQ56b+ulvLX8DLEkj/CE+r9EoHjCCK/nDxsiGu1id47xaYINMY"
-        "5x2aSbDpANcm2vGnlNlUCg6jhtARS6bhHsTqZYkJwMi0ecHhDSOF8oW5DQ7MJ1L+IMABgHwHNyajUv8mjzXGFLRAms7G5N4kQ/GwDnkNl+ut"
-        "BD/w3G4flv/vuMqztEsR2d1T96EsUtutyAcmj/mcxl/3Wy5S57g4WRT7ALQZOP2bIgvj4W4m08nztcO9IVfyqSKB/RPX9iG/A+rlwSyWtJkR"
-        "Q/0eJgtAmetz4jE2C0bPJkoIC8+c0ee6tSVDJjL2RTsVGOIBexZCDWcKYBMdNRQn6u0/K4PbCPcy+mn5xsybE1MhON3b9HfxLPXiB8t0tuSm"
-        "4mSktUI5+Z3++cshLWvzkrXP3RAe+upc7HMfBWiY1k3qyQfJEt81GewSHc2Wr+cB81HVE/BCPeFSCth26ccfByWEYJfcTbKDBH8hDWUa2VUR"
-        "SAPBD9tIQfg5QmUBatYfEsqVh9Pj5qDkTYTAE+E4kgIAGrgtYBwLyv746i62JkcDzQLe4ksZcA436zjVI+2jAv38mdYVBlPPjshMPDPrq0N7"
-        "CAEOawyzc/9/wqEd8UziVi6z1CuVpaK32yov1Ifl9QPBJ/sHLU8AnhmT8lHikvhmrZba/NUET3b3vkKoKCbnofcMFEQEdx1/+ukINBT+8gPx"
-        "IO1rCLAukOvvAmrs0xpQ76DdbA9oHXwOdugvBdHtLSVP1wP6phJrJaX3wiNFEEv3xBW85NPuxBUvFUEYIBRQAw3k++aK6MsRLANx5XrmSfh0"
-        "70YDjgnM+YUVlQbu+bHn1gPx7cX69tMXAOz+AQ9MCZgPO/26B5kHjBzZx8ztjA45DvkVywzn/AIDJv3GCd/zjQT+82DtBeWd9ePzMB95AoHr"
-        "CAq59lv5gfv1HRoFEA8m4+bpkbJJuQ3Y6xGM8Q7+ShWsDWYhHvo9vJwtZw1q3LHQzeu57GfqxO2/864pMCGQKxz+Mvdz9QGAq+atOnwNbg8R"
-        "8efYSSVGxt31EDwVLewv7O9dxTwyT/2RYaXlqE2/vijpXwhMJvTEg9QX58pA5ZV1wSLiwFeG0PPMdCeNxzMzQzeBDSHBgPLcy4C+jucVPMfO"
-        "w9sTTRj/yYwnVS/nDAKl4/9/yCEr9nkkINd97bCmwzHxITUNkppI43Uo4QKjxqoEx9BU9UuLrsVs8QvhI665ySrazM/PJV4PDvMSIitF5fQ1"
-        "JOZGJQfH54HboIugQdprQhZVAsYFuSnfJ8TPJAbVJCEQbTiN8+/TTenmBB7spsWFuvgnASVhFNos+yr1CN4Hi/LIOmmtGlgr6GkJ68rP53IF"
-        "qE1y29bGBy8SKQb5y++cxXUFS/uW4JvyhO0XCcwJmxmJDnIuIgYu8ZATRvHdBfcO1xgI8xH8F+3oDxAJyB0A1fvU0RlDHOrtvv0lS932BTZU"
-        "EBbtyuhs1YvnnPSA5tXp+xIg8UoYU/p0/9XKn/85ITDrjRiZB1EUXRPT7+v0LtPEFf/uxvS5/6z8qAWU+WX/EP7iASAAtfQ//L8JhfWdXZv2"
-        "ABpiDhQJic9hN/Xf7Pb/f4j3Vgq++24CJv7fIw8Frf8/AJf3iQiCKbf4n9g27p0ZDePy0Lj+eSWjBbHmnRWn83QbR9HJKlQImes0B8wGHvo/"
-        "BR//UyIbRen55dBC/xMUNe1e9YXutOue7Jj9BPSwxLfjLe4e/4n31vFuyjf7Kt4j/zoAm9VNzhUK+wd617TM/PWK9BoQx9S+FJjtQeAMCrn9"
-        "avi1D6/tAOVfGlsQ1v701s3gGiqoH4nfIeEe/Dr+Mx1WDIUaXAIBgODV36pnBawREdu3Ha8x1/kMuqfp+/Jv/hwHKdFlBm3vp/r4GMzZMCtB"
-        "JhcCdfELEYE2qvW5OZ0RTuJ5yaX7q+/59L4PCen+4dsWTuqkHNcz2QEzDUPF++5cp2ro49jcCboMu8k7WfMZkSOBEq79xMN49rkE8++0BMqm"
-        "ve9JNKZVhvImIM0O1geCLPb/UvyE6C0Cq+K0ZQVFtxvmfEUoPvTLBRImyZ+OGnHSmht1IovikI5NqtHuwQgY7NwQ6QMHHtkKsOxYDnALSwGh"
-        "Cp4L/BZmDouiZt+LmsXgrQ1oE8U/wMR2FMjnku0VkpOx4yJQCTIJbOf32eQA1CyITrQjTteIF/j8DiVdCse6k+s/FS4Z78Ii7UvcL90xBO/p"
-        "m+Ic84sdGBX/f3wnqRD0Gq00dyHinpMsTRnZJGUhQ97S5MoSZMLwKFk48gzA4vnTsgypvskNKhKLqcsrfUijrL3iVFH05IkbBzr/VLL3iQL+"
-        "+cjCXUEN0cWFQiQvw7jr2krpUXXkmfN9uH+w8xbD2HLxHjxEFAYA9wgPWqPfwOFvCeH9UhB5BurY3eoYEjvwtx7nKJ8sPAE879vzFOpQDe8W"
-        "mgBu97wM7weq6Kjc2TH/1KTd2/ROKK3tkBib9Tz6nLZdBCn8TOahE6Q8rOR+FCAsbgIBgPI4TQGICtPcpPhp/w/vjw6LEG4CBeQfxqdHCDVi"
-        "BxAZKRwRAnoMkwkoyD33ayeK0hURXwftB28jeBhpDUgKq/aCCnM2cfhdEjUlXCLS4kYYYRDF7BIdSCJPDvTuUujowu4o2wqiEQQSHM8M2UIG"
-        "OPhEvTeoqyoh11z/whTa7vfHbfOvzw2TVwJS0cfL/J8kF0YLcP3OKOD92MwEFuIaWRq1AqUOH+GQ7BUxhOSg6Us8CcQVzC0BweaiHY8NYy3l"
-        "wa0VkcfpoLrdQxM8To9Hke+R/jmS2vhB8s4f1erN4Nbju/1Y/nb44goJESzfx8PgQmYDUgY1uezyar9kusHWoQVjyvDdfQxcbfdK3AuUGWn/"
-        "R+2z/2T629AT/fL4UOR/0crQS5tgx5gavkVrFIkDx+UH8yhXVd7DcdH8Zvlo7ccED+Ak+GwYdSgr2g0qeOLeCU7/49BfHf9/XeuKCLNJ5SJU"
-        "RXWZ6vFNrpxD44uqESn/R+By7Br43Cp6MNYAo+Cu+9ga4hLKCS6JKs4gP/4Wh1uOA/LNSr9QmPUXTr/i8+wj5vHuyqIEF+IdCScKaSzuC80A"
-        "pFi9B6P4L7Yg9UsuPheUGugnMLO0D1byY8Y0IJnq4z0uAcEBdt1HB/MfYL8QRrrtH+l63jRb+wG8zM8VAb7J8G4oA+1z4UL0cufd+8wlKeUm"
-        "BjvmoFAZ/NAThq5Y+AOyNA6e0FxSlizGF2L4IL9aL6rntfg20aL2eI1pIzoog+k5PA0sfBWCDA1SpAxG8OIGZ/pcIVgc9Q9LzO01v/R5CMXu"
-        "xAvK/59BpepFqYccI/1ZOcEMWxdLu8P1avSrwQyf58cFxVEUtfq8NEXysbyn5HOeAYDsWcb7u7Lw5xa/L+u20/vluvvAObH80fbqAf3kqbYu"
-        "peTwIP8n8Cz9rTHL9EI4tgPELSERZgcXOgGAPx3nMnz3aD9782fo+cdO4XDv5vpSDnklcRVnHjj/Ug1THZM2QrwfEioRbyGouScJ/Pvn6Eiy"
-        "Xewhzdf1wiIIPoMeHjKF/X4PrOHG8wbb8c1ROEHZMO6c9GTvXRZA3Xzxx89l+B6NOBhZECcTBM5VCcYvpQA96ELzyBZv8fTlXvrU7Rsk/x8d"
-        "yE5d8PeU3zn8EfMnl7j/MsF32oUPZxP8ByQlYAZVImXoB9SCkQzxIUCV2Q8k1dzo5N45mRwy3jZIn/qowHhebTJO4QMWWtYGDuIKMeM9SgQG"
-        "Hg3i+DQyb93hBjf6+OuDAWAS5hEf6jEtLuwABAkTf/M7+rzwcvPFCOwZsxPQ69b67P6MQZsPn9lw8Fr/owGRC9Mp5xGJBJLJ+P4H6O3jNi/j"
-        "2JXgH/SNPhASFzzdBs7aTeqJDL/qLBdlJST6b/kF6Pj/F+YQFFf6aSKBz6fjWfXP7dLPPBR0A7MqkxaACOT7UARy2oHadt7xIscomQ2x8eUO"
-        "nNBJEor3qe9F6UzY5whtF+HjTRluDaj3/39e7J4Blxrg3lH8cuYbHZr+GOBcO1ALbNFW4MH4Lwu06pkLyC+NBqADxiuQ8Wr8yxay358BIQD4"
-        "AOA1NPUr4ItLSufPEof8Iv4b9JwgwN1G93mxtygQScbJPyrXA5UOqd2+4mvrJwNc+6Yw1ZxxA4PxPD+8EJ/gx90D+flvpeNdosHhbd9azRKU"
-        "IBn/f6PWDzbT2LoFUPnZM475dObOivQfprcFPFnoeM3g/egKiymi6N7W+eTO3X/vskzd1lX5qkUv+BX3MuXv7qvhEeT/4QXe6NNkBgMQYSEw"
-        "vQwY5RjZyCgtFOtMFtMBH+3S96wHhuDh70kRjS7oAQv30wGYMz8LXuSk9I7zBP+W+rz6h/pV1nv2nNCd8dTcS9Dm4YIjsRDfAyLyccuQPukW"
-        "k+RHwXAYKt4J4zy9ixevWXryrdyb6APF5uZm8L7FiudwFJjqwyZLLJgHneJy+l7+VPrH+VWlSUDMGDJf3/roo9sil+7bBAEW9r8u4gGAT9EB"
-        "3Xz+5lmdC5fNqSuxS0paMgweMUnILyj5P8vi1v75D0TWBysR4S0h5s1a223vN0PlUVpRoQYN9LHZT72N1HjnYTKfoGe9RLUmki0pqkhQLLgJ"
-        "NAIWE4lQueKbm7SsF8YHsxYKctSS9FbchDPLsAj68+dtIX/XTu33KXEOWfmn/tv/Itba1mkFVSi5JhrzhOG6AW0NVe5E9AhXFebz3JzXy1Nz"
-        "7niOTgr67Jn+ElUwsZY0mBLtsWa+IQ+/AICu+YwYDgu+0xuw3Xw9grgHHhAKKcsEtQ+ercxuJpQdJOOfICbxJAlY/jj0CCzO08oYIfhuGaUe"
-        "BxKy7gQWeikCsLcLVxCZ5Con5S+s7tLpDt26EEb0WPIYyfbRte4HHksCnPnLqzgJJDE+5Yci8ti7/uY8BTVSB7jt0QgBJhgUGxFzJhf4gOIW"
-        "3ozqEBEO8UYuHhAVAFIPv6UTxxD3yOYBgKIBGQffOuvDS+fk0BkeawNbTwMpxOVO82Ds5yqsKbrgfsYW9BUbQutSuOPmzfdJyWb5TO287ZTq"
-        "agzC6wz/JNYq6Mfhs80U62VEZt1hD5wP0v+YMvvsSbuIG8UGFvK1OpxOTdro4skQyfdN77sR493CN8kRUfk9HAnI4SM/wNH4Nifa7N/CL+lC"
-        "/nbntAe3IAGAgB48328stfdrDY1WP2UAKE4adhVEHzwMufdz/Ijka76j0J28/PUT/+Pa6x76zFsJCdNlPoI/u/mNK5MaWiJmFaMH2QAG6GwU"
-        "psvW3wXp+A2FDyfDDKw207rxouHOztPY+zTu+r8FCPgwEVLdsADU1YfuuRepGYnwowJIPqnI/vHJMfPndwToDFjrUvM+0yIEVed514sHl8sW"
-        "LH1EQ2Er+zPqEtLd/0T6tP+d/xMNnP1L1McQNmN+BLTEHLk1E9vVKtUlOvEgBxv+vvnVYQ42wSD5S/DGDyMdV861F8L9z9Pv/CUjqAJOOnUH"
-        "iO+FE0sYW/uV75DchvdTM28cJPlB2qL1AwjN0QGAWiQ7IcndTwpkFlT3tMRN4nHiEhFSLHQMSiYLy/zgYvvdFKIP1wPj4e4EaOR0AvjiJv81"
-        "AwYQq91q9Z3YHBHZ9BXw/RNFBKb9JhpI108mxfvtEZP7bgoW7m72vPI3EZAEyAUSwRPS+gE8zvDZlwFcGlnnZsXSKRcm9ABpx7sRYfH53R8O"
-        "Y8mp+SIPI+/wBF7orfMDBpUNEsaw/wr7dPqmCzQ8XNMe62v6ddOWFtUBqANF97bqvzNp/mTeGhKq06AqbPyLDUXMmP/u1Uz9QQ31168dffBy"
-        "BIwaoPcnE3gXy+A2tkvJzAO63xbD3+yCGu40oy0I5QwGTfqIPuT3AOWh69KvukLF8RmtgOoOM8jdEADqFf8klgUdGfrAchCX6m4wpSAmCrfi"
-        "setk+q8F2x5sIsRUl+vrBbTFTVC0b/g4Ob28AjUSTgzIzdf4w8KlDPMKmvY229px9PHGTQEY/hCDEuLTN/qGgVQkssu+s3TrE0EFkiLsJweH"
-        "DIHr1FVTDYSvMO6qOHTsz7viICw9EdQXBAu3jApD0VvxWvgvE69U81PpW5X1X/Uw4MevTFy57v/VH951DFYV9jtUzyC+7NsBgKggQ88gC5Tk"
-        "KisuOZcNWC3mVLreMfRXGctWEOLA4B3Sm7nr1Ynky9OD4+AGnREOucH53e1H+nLKfu7vLLcYqtZ89IghcR4rPx7rR5KRFbItsh3kdY4Lwhou"
-        "wFoB4tN3BzAQ+gbw3udLgCqP/loeOPJ9AC0PawOL+Hv1rx9S6eXZ2TRTUQ8ADg5nEuHjZeenCu0hOdTRIGkWetWA/wAGZ+4yAxGWb8HFECXw"
-        "WenvJrYU1u8I/CUF8BMoB83seAw/qLglV9LoRj4vRBvdDk4yXuWPpE5NVM+O9jSdOR7jy38oId0nzBbzxiqkPTgr/386IeHACcLrDxvtfr3J"
-        "OQjteNQkT5QPZZvtDLwZM9mbNEHjkeiEAdDiD/zcB+PsIe5FI60KJukn6eP6o7m76v9/nP+gRzz7fAqK6bTdySdpHfwJTjIk9eXmS9F0RHzb"
-        "0flI9+PxIu7/GY4nkwTcCzXdUhxXBj7nuRHR5fn4ePm6+DgGoC8JKfwNSxDZ5Tj2XC3u+GkBotQyKKj9eS5Zx5kcWP61L2MnYPbm+DPe/8QC"
-        "B4oj/AF9DZ4pqAtv9iPK8BXZz0DRVP42+kD0Nwxp/5oRwOuEElAH8MGA/Kf+2/zPu+sZQeYOAin73SAZ47TyTk5U/+IGlPO1BbQbNehuiWj0"
-        "PgCLv1PjPgsOUJm38g/WE2XtayU28JTt2ejFDWXyDOp35UwNJQl0DMYLNvgP5KHXrBdcAZsKXwmc/l79EBxH2xX0of7f6E3UfvefEUkMofRe"
-        "MN7oCfgzzucAgf9W8BT26cfh+NgLg0VU++sonSEF/y42EQ4BAX7xPeCdDkbUp+YUB90SNvocBu73YtxY+G/00vpjy9wFKPLU3abhP9oH5jLv"
-        "IfJiAWdqUgaf4i3rgADA1NbkZPow2cvstfUHMOHjBvcgyTTpivb/f+P2YQ7X+Y7upNuB1Qbvsfx++X/tXwA+76vlEgpjzhMqNRRZAGXP1wTn"
-        "9BvcjBIKFpoH7eig40D4ZAQ95k3xH9v17RohgMwoGLcXLPh7BjIukQH+41kgSQ8sLIzq6t8TBWLxd/VUGHm9rf+sEp4cvgD/fw//efo5Ducd"
-        "uDqX10zoIOC56QLT3a9Qv8IEy+uR2wrVVdKDlFi7dOl9AJbwb/vBWT8DVAoX81z0zQCV+vcOUhIhHF8M/CgN9935WiAwEk/nQx3V5hYOzdyk"
-        "7kcLDERzAn/14thiHo6/sO9k/pPrsUsC/ygzJhmxPDvyEu4l81gKsvQnBe/pz+6B2i3+yifO2m70+RgYJ4bKr99AH5nx+dhm6o0pQf4GHZQj"
-        "4Va5MW8wmw8e8+b1nANAEob6EfVt+l9DYcAFHW5ZzRYj+hzDfMKx9eD16fsn8Sjil/dBvAwLn+dY5Y4WzRRb01Xf7L8H1MhF38Zj0UwQPJiZ"
-        "63NKtAqJvSgfPfoTEVHpUxRFPlgBswjuFzKfwPgW/PT7pd777A0NgsHD/4UGdxU0JtvYlkSW367L+NKs2ufJiAKv+WYh40fKK+bsYyKlC4La"
-        "DE5099fqF9Ll/JWyqsK+Dv8nghSj++YKdMnPC2gLsyD963IiRkGHrpZiZBb1Ceaocx6qy7TnG/7AIaAyjzyoAx0acNiy15xKXrs19GzjGLs2"
-        "xcAD8t0OAILqr+AFPuEfst0k3mAbvgtF1TdF8zbI3My0hxIdK93v1C3a+j4cZBrsGDr17gl8BkQFlduL0D34OiLjK1nySRv/f4GYaQbhz1mu"
-        "0vYeARP18QLHbeAG+NpRHRTKwtou/KvINO+f8jUDMgH59S5WrvESJ7gdwSwKG0AXLwUWCfewGGb6v+I6FLn7FVbw++cP4R4Kk7PFHnNCQfAq"
-        "54AgdyV6tMgMXvk45AQJli3Oy8fQgh+FZsLp+wyN31T+0CBprbtEOwIe+4UJuvct32fu07va26Q5bw0fCuk1/xx99ZHko/j/f5vcxB6pwSHZ"
-        "jyUk3Au8Oy71Xav0OQaPUD35LNaOKL4yTySMBxxmz/IrDN8VyUI1uV8HaCySdw4U+URMwWL3B/4D/dj/dj1PMAFB6AU8xOEdT/VtDbb3ZPxN"
-        "9wTpNo0axos6EecM71obXdVs8qjF5tb/yiAzGCrV0wIS/39Z4MIzUsx2DjsGMxkHq/EjOgjdMBPnYMNo7y7OgceaBTT6wUCHSVULyPt08Nnt"
-        "mdmm8N4HQTAH/qbe4Qcj+Z3cg/nK3a8X+xUvITrH3gTk93oFhhyUBD/9MBRT3MDZLwPO6jIspi3GEYIpgx8TKOQrHMJ0B0TZBRtq6eQkRRdZ"
-        "D+TjDq8nMD3wBDbq5gHgrhiZMcQrjSBh8j7sZNEz9e4b1QbbDeb1LOikEa8HySt4U1Llw+P284YN0wk5uDU5r9tnBQq6WNkpKSRGB783+dDK"
-        "fsk1zOMVSvKTDgTtOUuV3WlOWxFsxu0Cbw0g6Age+rvhsG3yAc2jALsNes9dD3DhsQ9CDb37cgKoKmsBYapkECz3LSBb9gjQSRXbI8HpA/H8"
-        "aKEkREkDzKv3JibGGtXENPJ0Ecn42jN4gVDcQi2EvXHn1+ZerFkLHD/s6mvTuhG6Bk4tx+Wh4xqtdvf++4nbviaw5VjW6/gfAazFOAWR+8XD"
-        "ChgjDPgPQuYfUNBF9R17SywDq+yeTZ3pueUPJnvQi9QaB/9/2CPbGMD5IQtrhILjneaA7H5GdzNl4s8FJx1XApQ7jwhQG8bPibk86yPYHiCD"
-        "8+IPjARZESI/xwnjFA3lBw8uDdcP6w2/32QBW8X4B8cO5AvR8lk7dCrsAA/s3KztJDIc0CQc/4QMgPv4HAb4QPwH/fHub/R15antKryDz4Ua"
-        "zicc/VRLd9laJ97+ReJC0OvlUwAmO0j/Jd1x4LXQQerC8E4P//Uqn2b/xuZKzKq8TvX3vkQBPSNJ3Lv2yRT/f2UlWQvvJjcBifPaUqj8PvK3"
-        "56XX/sbM7jHrFO6U0/EJc+7j0czDY1cG0yfqEuazGkb/iuMBuc1Kms2tGsL81OHXAdMz8RbX9AIXENawtcbJc+12GUf1Md4+2ozhQe1dGAve"
-        "0NI49eMN9v31LzJJtgX93Ovemw2H26DNZtyaA/bVuv1F//ZUDhhn/LvYY9lKvX8UT8tFMv4ycQMAI4UX4daoDZDt0/9qA8ccFejZ7yIFgRWz"
-        "+z32yRDX7hnmAYAZ+Cf2I9Kx6EwhTd98Ff3tCRh8DjIbI9qVGdIS9982B6cV4Q7X50oH1wKI7cnh1g3oxQzsxwF3CdH0lQbz9qD5qfYy/MkC"
-        "9/lj6scU3QeP3lH1OekK4FwHmBopHlATzui2+h0DFBrlDd438MG45/P5G+k19h47EATO7N4WNO2IA/D5dRMjH5IivARmD1wjW+Mn7o/vxAWO"
-        "43IsUvxE9xsrJwk/Fh44q/nc9UIFYfyGIK0VIwkz4VAD5SCWDxsSTfVBHbcfbvY9A2Di/fFe92ABRQJv+jIeufNE6vP4FgltAWv/hEEuU6H8"
-        "89hVRYX7ZdzRD+AloiPgbIPQ9vPs9nCgbt8/OWrncfsH99NBSuSADQLf/yw/GOr6bAtV2oPfcdil2DMDhheANyPraTPIupHBvzv0Al3fD/T2"
-        "HMZSvPMEyDDsdz+q3FM5K+kUv0wEAOvJ/MP9Zd32DETkY9N5DD3c89/LAOk09TQm6WP5NvNQGj309e7Ex90dgTUvBkke5QZih/0KrCLKJscQ"
-        "6AHSY/afjLh0FLIcoM9xRCvzw7JmXdHvNUbaNNEhvOGrKP9/B/fGDsbiheMw7hPfcM8/SJU5Uux5OrdDpgdg6I7CeTap5a4pGPkF9G8Nf+j5"
-        "Fk0zLU0ZLpgICwpKDs5m6LV/L3wILL8s7p32G7aRI2W7dvp9xgGAmc3EFE0KJIeRCzk/Jw3qEYu277Tgxx76t9Sg62flq9QZ6SCOUhP23W4n"
-        "tCX5++n+IhsxKSEcMM4u427qo+dm+PhHFKVfxzAc5E0Q2osmSxHOHSk98OyQF4oNlhri+km4TeGaHagXlyD9Uc3xnss/NFHU9AbOOAr0dhVE"
-        "BiLkazC24uJG9wah2A0kFQmHAnfD3MQ61s4yYefp6BsZNuwPxY3iWzqD6hEagtXsXinLEeoNxJsMZ9nLnvoKKhFehUvxU+aK0QXQ1d6PE/35"
-        "qSGMnZoOGPwZM8gRdAB2QEFaGN5OJRzrm/nT9UQemQDGLQouZt49DEAQoBGmCO4KIwbAEE0KCcrrCVnkovtbHQjoPyJdBHHbDP6gH1QmRd+A"
-        "G3IJewLMFi4Z3IjX/rMHmwNfN4wZAYAQ2mvCtxoLEbar1CoH+l6+1ScyHKSL6ybD6d3WOPtuNyscA/s81xEr8Ak+FRYTYvpRKnMDNAo0GHcT"
-        "qPoXJ/fN/Qze3dhF1/Bh+uPjoRBLvgv7Uxvh/A4GPiSt/gP29DjJAZSpyiGjH+odygoby6QoiEEYHymvRNJrAY8DV9M0FZXtiFhv8UPODPR2"
-        "CkgPu+cZ+x4I8Qqi8aw8XSTY5XLiqAqS7azW5tqQMfvXjBte3McOBRY53K7NCUrh7sdAeDHvHtAwUyjQzzzPoiWUzpsPPSRDIZ7CewzR1Swf"
-        "wkz0EVb8PPsh7ZUZkAO7CzwvOz9wvGdGMuCEFD3K+KdssdXKRR7LydTf6ChMv5gOowOhIRIRzEcFDEYNvV6l7czSCP9DSM9gqMr/f4qaHyQP"
-        "vvTukkHy6BUFFRl8BzcMPO5LPc8exitaZc8mJNOLFcA/oQv7zEbEERzhCJg56csLKzAUr3ka3AxxDczhLn3kWRN9TIk9IhznQE3cehW55v/F"
-        "wM8QqpLrMufE3PI69jUGT4wRX0d2GvA4Rd2wvHxOisDZJAkhvhCMOGMxMM+x5eniHQHhEHTvv9EfRtJRtC5SIf4RS+dH0kr/zPIsMgw3K+vS"
-        "w0/r5DfR6hbgj9pM+ZX/0iUBgEMAQQdrFWbsjvfhAewFXQSN7R816erZstIDFO7E5goPzPtQCx4jN9R8UyKulv0R8UYBSUYwE38iLiK6D0yt"
-        "kO7mHdTndcocvXgLGvLN/D3NOf6i6aPuIwsL1tvp1egfBAhoauEdC7/eZEV56XXhutdnx/wHutBcFMkEpBb0DGUpWsAkKx/3BMXbAJ8jMNw4"
-        "1/rMBzMyx6f/N8wU9e8bQSiky1gXySJmORbZ5f3N/0dHL/CKBcHIs6xO4V0ct+yNBbPqkxOeHHm13ge4/4XwgOTlxD8Y1v4TKJzfjNnoLlcP"
-        "8y2MCgPw1jzj3EbIE9wRtfvxRe25LOn1SSiG/04arpOpwoba9DaDIEsZjTFKJD7f+DTjEbMw1wudp5reVADRkW00AwQKCET5M+hdLuQk+aBP"
-        "95DwNKvQAxc0WiFrz38Kvek2CcvW6CJABV1NCSbnAHnorNdbCqDt/3+X5xM2hzEoDfH34vBBGggWCe4KISP/qCPy7G/FYx0n6D8FANK05za1"
-        "OfVr3S/RyA0e2MIC0Or/7QO7HvnYDo7cmNfdBm7OblyWBx8n49Q6NlHamz6wv334acXf+7IkUBc+C+gOgQXrGfkHlzM2rT8wGaNsN7bsfefD"
-        "RfrTYAqDRfm9vQYQ35DlaxMHEd8ST1FuRT/fLVktMR9HPvYuw6G7n/x2BHsjXlAPID/CZ/0zDLjOgzLcu/ML5t118EPURJ0cAOnv8NGFcvUs"
-        "Vb6rR6ML4hH+EcvDwvKaBOwOzfJFBcr6JfspNaQq1/zb4rA6SfzbA4mUcvVABwGAHQoYDvGzhP8H3JTM/P4Z+j3ccg9eETs6aP2/+PAs0Qr6"
-        "CEDdZefo6OtcBebkBn6kuR+3A1EbqNdl8zkr7cn8Gb0IfDH3Du3aP+7gRvsYrRZf0T9Zci3OmhsCpdMY4XpGUCjao4YY6yqmt9z/lxHwMIK0"
-        "9BuTOM/6sLMLv+do1Qny5xbBz5toVrT+Sq3GthSl7O33YoDqG/b5bAQJYMBcwdosQ9I/z6bfQwRELSgK5xLm4nfbFSrsNNjnwfiCVnMUetck"
-        "ZkvPku15wiPrwGWxzCMaAhmw80cLIB6e4TI02shu8uejGcR2+sEI/OvELys6xwBR/RtKFOk+h93BmfdhG4rSwi3cGmwbRpBxIel3/39rqCFS"
-        "T7Kj8qrZ3cKd8vkpwM0JAs4NSxltBZNgHk0TPTMCatAAnOjh6iia3R/oImuvzZ6UySzYEb/t3d+GdIjebzmmqrLz+9gECOYDfWAN1Y7SrExn"
-        "MU7AVB0V+3nIzd1K6N5feF1J4S1Lm+MW+tz4VivoD5IO5TLQ8WahsddvDY03lh8o//Zgzxrdx1faAgSU+/4iWgACJx0Y1uykBnggy/uP/L/x"
-        "ceeA88dBQj3r0tgRMOOJIgf1TPICCP9/WOOoISsBN4BFrSAGjcxn1VD42tvT904LyBVW0UkRDAJXDHXoXSXb/s3lbgABVr7/7Cm85yYAKeTA"
-        "zaL0tQBEN944MgYwEboLTQLgCSzY2M8UDOnTfTIj7M84AbZbAjGdXPfYD/8J2/c45MgBQP+N5kHo7+uOHOvyHQQxJqrgafEKBn8r9bzw8fD1"
-        "hsTNz0XMUx7fSF8xIh4hw8AZtk/l6pjf5tiE+dkDWfPeGQ38rAP46fkt4gjJBiAlOffUBPIRftghA1u7vOgu1RUIfQGT3dHvAOmI6FkIGOKH"
-        "8IMNOcU0ECbaUgLr+RHyDvBSH/4RVfKSBdU7VtYQLpECYPU0+2MdZSEP9TIEUe2i5zgJYg/x7XP/XgiY3PUJlA0W9zEd6hwoNocGnOmTxMrV"
-        "OARG15vZAhgzB1HwOAGivvX6VAtW78YdQgCo5LIVAYDp3VsLwPsIEa0yEhIi5Yfg0vD/+WYI0BK9GyLuUdWEJdQPjKj5PEkCgRt1B3YHN++H"
-        "zD4E/OqlumP0LPhC23MJxBDpDDcOIP37Pw3/odk3AAUa4BtMACkDbgSm/LDYiOy9GZcEDMfhI53nqvmcuw3yIRYN3cnDAcsZRkAZmzjXHnA/"
-        "sBo5A0fytPRI6lHPt9TNGDUKKNQsMCLfK+3Lztb3igbKCXgO0vwe43kdyBjtzuTbFRSd59AD0AnB6nHgFu19GCcQtvf4/jzVBPua4psIXO/6"
-        "7LD9Q97/3TsR8tn3RK/wCPuP7ur2ShuiJZ/mBxvNwrEHTwCG/WcW588zD28z7e1p7aToaexHCqgTzO2eMSHrXsq/3l49Pwcg5FMUS8fi+cfd"
-        "4EICO+QzuMFMRcUDwxCvCj4U/u8BgLK/hNLNK4bjf/7n4i4AZOxzuoPu+O+F4dYVKQZEYW0p+PWtAqwkifUOyyErg7xBUNxGA9wyHOu90QCE"
-        "F3/3gvBC/KQWtQjqJE7AlH04Is/4/uUK+EsILMEXOgvbCRY467o0Mvhr8C8lOSiX0PgDRgXizdOYpg7BHWATclP4HlIaKAe65qsED/1DVG82"
-        "4sud9F/+Pw0ozukaGTrLDSAkwfmx1uLpQoODq/Y2bPXr+RoFvA5xENvn6SULEp1v5vFk+L3T5RqX/JMMgf4QD2MGauee+IseIQ1iwpfZbemj"
-        "IfDmngf61Ubwaeyi/KbF+PBaBQ6y9/8uDVks4csL8fDICd0j4qck7zzNws0EXBO3EXofoiV93FHYcvjw9v9/dNYHxfH18rgH3CIHBOABJs/I"
-        "+NiH5dAjBwELHcLV3e0x4WlgxeqUCnzswf1wOtEVf8zvMTUbSkBA8c4tex4r7QQHVOxH26bV1eqM2isK7EtcIErVsT+GO5T4xj/CRWy1WvoP"
-        "1v0NvzoC6NzTBdndC13o0RybJrksf/l8AnrifijPwSetBmPVTeYFTBv2MxKzSy/uUbYOE9dRRx/XN/FkEMfABTWI7EDpIDZA5TgQYB8u4we8"
-        "I+dqCcRGwfcaYFlxZQFwOUjfoWpXBeP70Zd7eBnXVb9EEfrV/D6oXAkQ3cLOL3Xoz+Ah8mYGfyaexQGAoc2w1mLIrRv6y1XqS8KMEYMkMC5A"
-        "8IQMfLYILBkruNtuCyn1HCZVJ8QDXC38hpraVEy/ZQALjmGDGDEBWgHSz5ay3maJHz7IbxQp2tOq7gNGV+foeOzGHq8Q1L3blznXd/iNowkU"
-        "XMQZsZAEJOsQzU/no+CrGengO87r5GrhmEYt9CYd9CcsNqTYxrMEpLbJe5RFe7UTmj2KWwGiWgIxFD/Ses1wRvH10+pF0KLmnfatBykX/39i"
-        "9QotOu02FGXqutW19jsZLv1OygQYHWBy0Jfa6iDR8HNUAPOOGrUCiwrxTl8aWztU1YYzufA9CZT7uB909MLOuoX5+7HVsiVD2oLjICvBt3Tx"
-        "ysk25yQc499JHDjmAR4t2Fo0f9cpx94Wybc7H0/wAxMd7+rDOuhq45QplybjAJX3LVs7z84u4vgiQpIZ1VDQy4TLhwmrzRLpQOWWCTn1r/B9"
-        "9ynrkwsZ+H/eXRSD//g5uDtwtMie89GHHhr/p+bOPMPKRfRXBMYpuceaIbELY/Ak/Y1F+woYJ7MSDcpdIcfPD/Qw7en1SwEqF0sCvtjmzPr5"
-        "mgL027HMxfCmGOITbjUMKGP8MyTtH69dSRBKB4zmrdnNCF7sp+mDyOXV3ypqAisx7sp13b7jCy3mKGQzhf7oJ8wDsXamGRnqz0J4JxXZC1Gm"
-        "oaD0zBjIpebhOOwYD9wgouP5QgrfO/kBgLndHODgDzL0kvS3BtdOCcQr/DsnjwmsAVgzv+2OCVKL+wZ+K2ESEdYw+lmvDeKL3pEYPEU0BZ0J"
-        "pPFsG6oGQxUI6AvMKudM0KntEPsuvjz+UM2qHJ8uu0YBgHLaiA39+ZwMjBkI+jXNptPaKYHiJE8L7BHlrvf1E14IATYuPlJa0Eh1I3wVny8/"
-        "DQfFfBXEEr3jqPpyOwrQAARJ5TQeJwTzHFQI+9DE54jybDpUJrb4d+i35SULPcPgZocCOlbt8yHmiRGNNaQFyv2c0GRnGeUMCU4Maus0BvQQ"
-        "w7i1EId9rhpGGvgSkqlwADT2agf25D70ZhFe9O/hffXy89D9dQ0ZA5cDFuiexZn/oTsIQ2vYzz/g5z78i8gOwRwjr/n/f3omRjBgDwwHkfN4"
-        "Y6IL5/UsDuyyPDw345JOegERDzwKOCPO6NMRItG0zv3pg/vG39LlYfTyn2PjcPTU4aAmAbydO4nvpBUy3tgwDKzBCTcC3hy08PQAbPcv5du+"
-        "zNq4407uNVHTI3vzTTivF4MytPcp+/oZLCUJnDkmqufR924nC+NhES0iYgiWFuoyma9u8mAGJ9lMLr4EG+jG6L5pr99NYnf/HwXTM04TWasV"
-        "zyrXis7A8I/6VSdPL3IAnjOuZkcCTP1SH1EbKhwnbPTBxgOA7rwKsxkCNugLHeLa7gHLx9vdChYf8FmqrOLajmchP88Rfb8DH7TL7EBMMdBb"
-        "0EIk8pnPDY3L+YPKyQ3PI+Lx3wVS0zAV8+fka7PbNsDp89QhZtp5O5oDK+1xBL4N7jzIG3rGqxwaP3Pf0qViOJHMGBv7uQD2LRbRKXTd7ftA"
-        "CPJpf8i/wGUFz96OAZ8IDxhjFkbm2QL+2CgLwUuxqdjnhwjPvL4OuC8E8Vvdof1XngX4PQIBgNMzmtcf/ArZoxuIGChUp7j5siVTgCLkPDbH"
-        "al7TSyQMkNz7vZu2bt4o61v3JrzTOc5bvcl27dQujHIwGUsK4wTr/8i++A9dUcYAXayg/YQ26SBq1QQaVA/X0TTmlv6cHW/2IxQ65q0k3R21"
-        "J8f/Dw/FAdcBkCO2+gERnSbG84wvYCIn4ni2vfu7GYHY0BCOI/kAwyc//bjtp/g9NpgOaxXc64ERqQm2JcPmICysKYYayQiD7QoIbQxKMMQJ"
-        "Dw3PCWffTecHwv4U6wugCqkYLgsI+XCgftzpAxASjAx88iP9zgYmDzcaNzYY+YP6EQJI+QXKbRKAVvwYgRVD88/jSQHLC7QD+Af/f8Xjgf5W"
-        "FBP1bSbq2Mj8WxEqEXPhgNgTBSz2iga19dAVLjjK0i3lvRmkMigKXQFf1f/x+9rXPt8G0BJoBR8cfviKzXjwjvYjGVkZH/bywigM4utZ8C3q"
-        "yu3DFS4mprkY7x4BFB/Dsjb49dNf/VYPFMh+BU72FAeVOGkbfNOE/HMezCXk70LomQWqnzJLkgJME3EDnApB99cAgrUo7B/Fs+vN0c+Gj/Nc"
-        "9JUKwA+bGoDigx+hC3UZdgZJ66bz5wdjwxsSA+Bh2a9dP/XK/cLzS+pc+HruDgFu5QnIsvGxNSIxEglGK9TYgWKgCv9/Ay385K/T6A/5DW0r"
-        "1wE7/dwBNetwGRgsa/OKLWvSuNeM7yjwHdoO3TjSyQoXEiUn6fAK9Xn8JrQcLDP/HdUhAK9BNtegBWHnJwmA9ISoYw5cKsG9jN1X6oYji+AY"
-        "OK8kSPGF4O/TSvSx5ukccwj3FjP3oAlVDGvvSQx22jESStO3zXP/rdvMOUazv7ZG/SQAe+pYG5AOGOswt1XrqzfmMvL/2tia8/TlUhE667wW"
-        "yP7OOpgVAc3BD14R4rOuEctFjeqf7/LZG2hg0OjNJgnqDei9oFI7I+rlYtoQMOGwx75Sy+Dx/3+jy0rPgM0ZxLAPlS8+5EwT4vzk4XFZ4fup"
-        "9b0ghiB962n6Ou+/BmLm8RRT2ogHOetd4dnMmAXZuyI5TfMjaaMEU+QG7I0tZfdh48b0Uv55ASsqlsJJ4UAE/LusDzv4mwSB3dkHAnBUd5Ym"
-        "RAI3A2o2QgeCAtb+UzzFK8IHOAUHUP8NPOWC8+8Lzf925h8UheQgAaf//vv42ejvYClk22LV9dzjFZQmUADJ620TEevGLHTz2Cn+5JXNLO10"
-        "838ZFf6ECcnssNwrHpQLvUB2Nz0V6hA6+24PBz0VL6oGpP7S4woGcA4+GIzs+hPjJz3+Kw8JG5LpAYD8/ljpkuco6RAgiNzaGRUEW10a+ozV"
-        "pzEPKPU0kf0GDArXNhGBAywLGr4NBvAD7OR/EAv7DQ249F8Elw7RPsgHMshNE2gNMyZXFX0JxQ6g9+0A+SMM7qcp5c4KCFTy0/0x8ALOsQkK"
-        "ABzsJwkqClPxKtZ7y2T1LMFSC2DVPiB78N7ZewSU/1Da3gUb/3CQrCV64OTwKAmMulbQTFjAK/ru5/e5a/Sy5eSxxanfE/zD+W8lJw5PCQGA"
-        "kd8Fyo0zub0sDv1JAfWNonIoBx1S6gasm8wkMzB9lurO5crpJgNrT4hc2A9+DewnJPrKVfBY/AWrvJQXWcNAPK+ySOjN6wVLjvj7NZtL3A/a"
-        "xknYFqDpiysNw+O92qL2lPG/MsQ4Vy+AC6KyqOEiEyjwIdzNDUzmxRotARcHjuloGnQVPL6fYlnRZOkxsQbjkyin4SNGovBf0IfOQTggFzVn"
-        "e/gT0pnvTa9J56XYIOYS2MLJOu/T8RNJdtnGWW/oogtpMvm/bCBTsvUIGCSHK5I7g8ErWdn9UAjdzRX1XuDO0lEFqb0HHLQjfhKdJbgj+JVn"
-        "92ETzgtb2XkvuCR1xpTFERp6REa5jqdipX0PUjhf5nm2xfgc7fprtRc0IdZueQtuLJDuJAYDEkXjggXSMO/pyfzcYg3b0r4rDxAb+OTZ4DAB"
-        "xQH9qHrpeBZ1MCfycOZg4TMgWBtOLGXsDPc6Af42/3+k5Sz+39tg0Q8PtVQj2BYEiO+c31vQxAh6C8kMxvu76HQOmfK/Dj+mv6Sy/rgm6QYs"
-        "CWf6PBNT3SHCyQV1953vF9gFDX/TLt+L0gDz0N9r1sIEYxjV06HN6/5QEHEXsfa3Mbngxet/F2vmwcm3O6jgWhbV0XEfJyk9938XUMRMEvvt"
-        "SAmyL+4SI9TNu+ix/vo95KgL0DDsMdpCDBflwHz8Eefp/yzLTAsH4eAc3hfyDeUqE9JRCGUC/78UGAUJQ0hj7Yg7KO03PejqQSBO7XTvJv4v"
-        "0zS9AeVOICIyAt4TPWMkLtS35qhjYyXe7XEXNr46ywDFTSmYtFfHJhP0Elr6gQJqKako4EjKQJvPgPWf8/AZtvtK2oq2FBso0cP+FhGa+7wl"
-        "AYAB1H0oTinZ9lAAqt5c9lLLq/lc9JMZCjavBBX7azAW3iTnCgdf8pQ8W9aqHxgSU8QLC9UKYwZ09tSDyxrlGkUfGffHAmH4rFN1//70MAJW"
-        "79rcP//PvKYdUyDx80Th/QWu4U8HWPX2OT8Ul/p77X7vLumEAUEkdfDOACMcVgnlwT74ZiJ9NGQvwhAhGUEZLvsycTn7jt5kkkYd2Oa54RPB"
-        "Mu7m2dz4seb868oH5d030IfKAx9hD5I7iAvh8QGAIwJt9jcDseHp4PsAWhCJE4sk8uX2494iDAMCuJzcQciO9t46T/v+CfsLUht513YP+u/A"
-        "+CT6tQgDxVQchxtbFhgZtPtAHp+IYimGItYihfGH5ToZRH3E9GLMXQJtzfEdXRwr1ncNpgN0/vPbUQSX42UjFfDi6oXpSdPs340XAxbe7FT5"
-        "q/a89/ygKfQ8vNU/ldR7Rk+8/39q7MH07OQeJjU7hAG6SP9ANCBD+PEbU8fE/iquGMGdGyj6iOtRHvhG4giPPxEn5Q3L6XxIbPky0/neHihL"
-        "HKDAXQFj0vcZ/Fh6y1lBU9rNEaZFa1f22KWllB3aCgT9ljQ5/rvvggS1UenZmRl0BbzgOMW9MFbtyvdgFg/xru35CS3nXAXJ9jUe+UcSdGHf"
-        "3hiP3MzAMPjhEwTzIevt4IoSBCq6xbaq5QtZhNumatTiMfrW4OZcAhz40BrkL9Ytet2xcXXllNOt89FVH8Nc8E/OSUIrM1AnrzHcQ9tY+Pt6"
-        "8P357RMc85kI/f63BWT9WMChDHRHP/mLGKz+NCBpC5/ZnxtS2ycj/QOO1HxW3wq2+doIcBPg+TkhYtgjuCzlMj59/OcsdS01U+vl6ReQ7vC7"
-        "ShYzDLD9NAD+3IL/gxeV4KQjC/rw5nYM1dEUCC3b1RiS7rfA/gye+uj6Jhdari/0AYCJ9fz/tTiqFFYDxQMPAxFejtWIAP3LOCSoDlHnLz32"
-        "F4HlNutd/qUpBflz7nYCMvWjBcAh49KnEmwXfPJQD6jJFfhnAKDLSRKKEo0UfCQx8vhOG+89AhXu5bym31/fk+aRP2DKCuOM2CMLEw1/7k7Q"
-        "3vyeFaXjN+o7vCY1XSrvHcsgAO7ABjowI/JVxU0KQNDA4bMDHuuaGhT2JfAUzrYBaeKiGMgB1dJ3/WUeqd1LJzH9wBxJL53nb1kFIukG90rL"
-        "OC4aKfLvDEsahQD3LHEBs/a1O6zhtdPyFegGGQqP14zzkADnMFDqiv5b8kv8sinC8ALjAfwy4Z/BASi6XNUFD93Y9VNE1+C3vIEGr4FT8kUF"
-        "fSEHE+75UeQAaiIqTb8hFX3xfgsJtNvoitX+ynH2Gx04Cb8SN+r+6nwRUP6LDrYR6w1ZryheZwVoAPXKvAWSGJr/AYDfJCp3UPRt5ttGLCX8"
-        "7FbkSSlJRO4e9gal97L/EggX+YE6HwALsbHxvumtzp0CwylGy64Q1Nr4BEjlqgPOSFnp0D2OHhvs+wpfNcPZ7qUm5gANEuDbDr4UzQSP1WRH"
-        "ASTN8AjxrwXu8qIO7P1HodCNWfD/f/XsbHIk+nLgtxhiyy8xww5ctAYjZgkAFfTQDfSl3evokBmP1dT1cv75zfkMeSdvBIZE6QKoMFQF3L9C"
-        "xtsMlgKsLAHxq/LlBR/gug5wCGPotCfepo3o6RxW4zwcf1386C3dw+RFxy/cixHFA2wfsNxN/rkHvvbp6Q/dlTzmWVTBtPJIpp8LMyqOrYr4"
-        "ItBMNr3ZiElqGljcoOyZO6zQMPidyyTx5N1yt4z2deVFnm8VguqXCyccfi0Z0xKnp8fsO+E6TBMiGyhLFcrOIJEQOv5q2nQDxNNGBgO4bAED"
-        "sPT7AAfEBUMGqxQs75XxJ/Eq8z/Yy9DF+Ukrx8+r3HQnPeo7AgwKaxOU2Cm1nQjH7zPrHjR5AwLpFOwYJ0obIuHe3pHmRhls7hHxh+DH6RTy"
-        "NBFy+LjoIrQG73fTcAYvAUjN7dA09f9/uvZCC4V1VvwN2sEfRh0P5kkgKQQuJ/j45ip20bD9qQQ8+kj3KOSG9mMec/MH7mP1mBuR93AV4SE3"
-        "1B3CHi6P2FDmau2R0UfLK+4m/1ow+/P621Pm1e1wAxcjQDP89VzeWf2SCtI3ARrP568gI/FiaUDEBgZaAnwmeuqg3zcNUhICKNwTAdygJQGA"
-        "vMcG5VPxswzX3ToRIPhszlXopM7mJx4h4/LvBkAQD/krN74LvxyV8wvf/AoOryuZ6b4ZtXwidQt8+OoZEBOh/mAQhRGz+vX6i/Bv5ev6Fxi1"
-        "vDofBMr83y4Ylw/Q2zL3BBxH0Bj8sferEZ/tshLfIsb32N0n/40VoAyG7xYJ9fwQ0ncNKg4iXQ/ryc9Ko1r6JhTc25UYBfKjGQUBLxv3BLr4"
-        "Thdm89oSIRqQBWXj0OuJAIAK9y9nNt8rmg5k20aupfeAACbPUtz5CYDrCAHv1/wuoxAN383v2hRe2RK4cOjgCEIIuvEgxoPTXzPM6Yz6B+Lg"
-        "FwjXxfXa/fDiifL5B54CDBEaAwwZoeGD7GkQRxadDL8bwC/cAsMwbxdT8HobggxR80HlbeEW8o7+bvUPA/3h7hiaDZMCywao835B8fK99AYU"
-        "6SfsEs8L6R2b/xYUwCg/BKYcGddS8CQBeA+C6qwJtOC632n2P/wfASETMDA7EinNJxSyEQq/r88nEZ73z/Di7LcT+BC7AWsCVyEbGprquvr6"
-        "3h7c2QvhHUbz5+Wq7RMRjOqlErUi/frGyo3s7gj5+R365QOsw/+uHAsT4gGAy8yWJn7r7gLzMm8TzQIE7AzlqPWBzo3gk/sp/GXsqweeEVbo"
-        "Cw9YAjDuegsG6QjrgPdM+64KXS3SJeYORyedCcEitBAWCA3gTftb20EMfkztAigaVAPZA1/2sPBl7DwOI0Vi+Hbi5O71BqbLoQX8CX/8bBF6"
-        "c3/qLwrl+ATfA9+6xyY5NFIg3y/x2QlN/Twb1AQwPT3RWuiMAkoCsxzCy20fdcrQQcnAuS0r7tcCLvkxD0cpbgKqvHQHivTN90kFfCnp8Qav"
-        "gwK1BHwOe8n+OZTkOcsrFw8TEfyxLTAFehFNtxPLsMYt+lHYkXK0yF8dxPKL4LYyo4rm8DbDoCmZrlkO3xZL+uLf5cPq+D4ZXBbQBgXk/39M"
-        "CKOi18Ts/0cClycErv1XPrnWqwP1CPHd+833CBzS/vAeWyM863gn20K4zwC1k85k2WXoby7zDWXNDkt3vyIJGrZcG6DGEfURM1ANWrj+3Ck6"
-        "WQc43nU4dvPK0joMbRft6zoCbtTUH9o06eT/f8fc4MnwFeoAPw2nFxYyJcvVzU/rTi5Jsg37gQrxTsoO8BC87aEntwG07MohUNk1FHE1JiUM"
-        "69ZInSPwskTxYvoIB+rDKMX72/r0owSME3Pr0ui0Fouiv8rcL3wNafzHArAzY+fwDF+TMF365Dz+kB6tRA78ehkAFZvob8AEzN664GO85fX/"
-        "JsqJUkaT4vaQz5cHSkC9XlHr/6X1C08dvTET2z3k7thDOY3pB/YX6lMTmxUq60jo5feHIMv/MgZs8rEceSot9wMYteDlE/rgeww0821AIeP7"
-        "7sD4KQg1r4j8O+IX9UzeMjzfBnbwhCik9oD0BQws+zDUvrk7GtfB5grAEfPdL9wsQQ8jW8p4F7IS6kTHJ4P9Mfz7/GTYEfW5FYkk6KXNKmTY"
-        "bO0rJL3yaKa8LewVrLU2LdA9ZPMD/Z0n4wT+9ZkLzraT9S7xBhnB8S7ZbSYtD/MExdkv58wVnA/B9S/UXBznw/9/Nvrm/HsofMOPF5MP9xj9"
-        "GJ3TpylOP8VCKUhv5sE3AMxFn+X43Vdx1ETqORHyVmgtYM1OFCKGv/9yIsPbM+azEFEZ5FG2vToIgSDQGefBtuSyK90cJTQ6+aZCX/2CE2q/"
-        "ou494pP9orH39p/yyx+JIF7Qih09G1XvB+rujMYxACt46CcImtpM/9skDwAz9I/X6Dx75fPxA51aCdqZHOfTLSED8+GRAMU9gf5GvNkmvs2e"
-        "DedIUk1L5BLDvCvw96Dr9cHf5QDU5e1+3bcejpBpw3sIqxGI/S7Jxq1DJ7HAdBGb+hIBJwYQKzvB1hTD9K8O5u9stMlCveon1b82XQdrMGLy"
-        "Rgv8I4Ou/94sBNAJDPiICv9/q0spDRI67SKx09z1WzfJwuFzU/FJnqzC4Whi7LvZiMSJ1ekOFB+ZC/4tTxYs+e0PwzLp/oag9kx3Lxf3TQpO"
-        "8X8O6DywxbrdlAD84UdDWhLpJT3f+v2LDoTz7QtCJxbfggRcCG4r6Bdtwh67ACI+G4riIRQE4eLnpK+MGwfu7fiM2rzz27iC6E7u1waMEPP2"
-        "TOhN1rAFjwRC7kX3cg1TwKcAT/3kMZCxjgw7s6UxiPNJIZkSnvQ0oijrh+703VssDgdNBYY5LeTe2soU2y3C89/3mx+D8R7PptNOAY0YlkSh"
-        "8+0RNSRxL0f8iwO47HUVIeJBWrPD4KL6HT4CMjsvLY3ihsmFCTDidMvBCtIw5+g0KCn7oQKx+pvQxOPm6CIy5wtZNjpHWf7qJwVQozUbEQGA"
-        "OSKxIF7XOBby6JwJRfHj2z8IF/yfAUobc8rc8yUB1aSb+wjlXj/T3hTy7xBSGQblkPDHIwLsosGk4W37QdYZB2/oFOPO5MVAOM4RXvUPNAG4"
-        "Fxnv38UjEOk1g/z0+PvpGL72BKcND89sIofvKK0GFTL78O4ETjPmN/B86wWuKOoy7xCd2SSwZC/45+/6AFYh/3/G1xMdhf8vEfUegEMu6V8T"
-        "cfWCRabofgLu9YIEjOd5ETAdEyoU3SkEht/35UMOT/b8vPATRAZSlbvlrUi2DZok3tXjzSbCU70v3a/rs71I3yH+DTjQw5G7ls07KzDa8CRb"
-        "2m7vw+8E4rjHjPbI1xELAyprBj7XgQiqF4j66fNJ95cXGNsBgFwL/xIOHA3dMewx9Xns0Qz38D/ayUOXCgX2FNLq7rHQrA1CBFbsHBMe+Pby"
-        "/wxW8XUT3t6eGAMJjcfY8m7+r/pjPVcy0vqE7B4CL/zS4kjvSyt0CxsByify8qMY0/cW994QAjABH4sS0gKNx80rgfUw4oQAF9ycMzYUq8L9"
-        "QE8VV0dmBTgWSvhw/irbPvEv3Yb2nu7LDGUHRb1F+P5AfMkz7urYXxZUtW7sPMOT8y3kCRKU2NBfzMAT9PX60O832qgmVdbRBF7/kvAQC9QO"
-        "exoM+TzgiBWnAX4zPO1H56k4uNEUKZ8coUtgTG/0Exn+HcEtIu2WXiq2WgiLPx37RbyZJBe28e671Rr2lwkTM3UZcl3WME6uRirALMIXGrTn"
-        "Rv9/dd336jHdMNtD/c/RNAYpvtnviy9G1X/DxjJb+hLiXvc6jJ0TzhVUKlHnfUBbwnHjJImnLQaszgWCP6bapuYiCQ/jxHvB/uTybAbV8qlJ"
-        "svckmC4f6towa78AWEBGF+7vdN4s7qs8dukuJ53sTu6oznj4wvjkJV3v9+Rz1B7Z+jmaA9tQdzTEKXEf8xWV9l/t7dYb0TP3zRrgDfMoJfXD"
-        "vlMO0w4+5kqv5ADC8qMugCNSA2n7avUU7iv+aGIX05vL2UVTwLjg3R4xP9vqDuJATSE39h6Zzp+nnDUzG8f3AATLQDTgvhTE0MX3VR7G91u6"
-        "UkRut7ILOb2Mlq3noUSjTD763+pu5R7LvDCNHAQSxeWq5JoaoR2N2hP/0LOSyvfKYCZb9kPt6/VgIIMezwKn/Kf4lBEBJqbEUuu5KEWe0djC"
-        "AwATcP83J/9/kyjMkzXuLsgb/Pjdwx0hVjGLJbheM2HpjALvHg40rgBT0MH43R+KGXfcHxPZ1+3mzRpPG8gwcFAC7+30f/GSC17vcj5sEQ+r"
-        "6xMvvf9nrTdF9jjrjTne+DwWVx893oHYZBi/sYg1tebmzcsPVvxl4NDI7Ch1A3z9lg45OSILgTbWJHTawgYb7nPh4s+hwjjNWxw0uJj2RAKP"
-        "u/O1N/AVMfAmqBdTqZPn5WnhunoJ1gB8BvPoxSFk7U+6rBDqSVwZE+szNbjbBh37zNzeQbl1+EIPXufKP/n0x7b4LjfOX+O56RvdDb1SA4Ee"
-        "7/IEyz/if+Q1zxbQR/TM41IEVwcBgNARtdlS5rzfnlKt9NPyd/qP52QbbQsBAzMKCtMEyswG1CLTVp7FdwE4BVDZ6b8h7P0MXsdZ5U3boPxY"
-        "LREbx7AtBqbw4ErwnBwk4e3REpHeoADU6CoVxxDiF4kH9zDK6VC3udd6Jc8tvT0PxXN3vhfwJ1wkabQx8qS17uEmCGAAAAAAAAAA+ZY2vK/H"
-        "Aj05glA6zuYQuqGaTDw43lQ+r4dCPUlHFD5BsxA9gyiXPMvtXj1+kJq8Bc2oPcjSqr1mRaa9qTPSPMFWD75IYxE9wJYiPjJ/tL3bVJI7D3vI"
-        "PNDn9b2eHag9cdAnvWVEjT2MZ8s8xtGEPa7Ezzx+Po+9kkD/PcrY/Jvwzm89GvAwPYZGxz0bsYQ9nLHrPSxv0D3LK9A8azvFPe0A2z0ofSi9"
-        "CWO9PbHFnj2s8su7F2xrvg7CCj286kI+8IAHvmPIuLyqmSa92pKZvfuTwbwwYTg9zZqOPjd+Bz6hthw9ZQNDPSd2fbzc31K89AMFvc3zrrzI"
-        "XGA9l9ydPWFcZb4QeXs9Rqu6PU5SKz5sFw+9da4lPLLz5TsUS+k9HPYSPKluozykV7k9CViZvb+lHTpT2wg9nsKqPcXrgD1Onwg+bdKqPLQi"
-        "ijxZYQU9YLe3PWUTFr0BqNa8wGPivD97mT0SUGK9Wc2oPc0HRT0frV09jC4ePSHYK74mOoo9YAAAAAAAAAAWJxc3TKQqNyMrujYvqy83WEDM"
-        "NjhqhzcKiQE30D5NNy4IyzbfoSk3+Q3+NphEEzepWNg2USHDNjlnEDcfH9g2/1rpNoMW+jbpQ8s26LfuNgST1zaxhVI3MNj8NjZNyTYNngk3"
-        "JC8LN5GwJjdmoAg3rC+CN651yjYIseQ2op0WF2JG5zZ8cAo3ZmANNw6iQDc0FgE3/8zXNhbuBDeZI+I2jkgTNxgiHzcq4Bw3qVDZNv6pDjf7"
-        "Xlw3vpjMNiNkAjd3pA83GyS9Nk3uFjfppMs2zIPjNutq4TZ41w83Lxj7NoCG7zaUHcg2AMwhN5ZqwDZOVPM2Kf3SNpy8Ajdsoeg29a7jNuye"
-        "JzeKauM2i5wMNxRLyza21Es341veNpTe5TamNUQ3HVwCN4Os8zYXcLU2/njSNpWTJTdo6wE3l+EZN6UjEDfmRs42D3sDN4EbHzcvdvU2FoPS"
-        "NsDYITe//9E2F1nvNoLWtzcE4B43jmfrNtGeNjfjrMw2/jzYNpVf8zYAPAAAAAAAADjOXfgiBPUV/A997Frr1UpHHaPvIgfVzyBpi2Xr50kT"
-        "Ghcm0nr2iwSn2VUEnAoNSnsL4d0B9dH/Jx5ZDY0nlPPA59bwf+/KAK4iAgGBE8z3DhVhDic0lQFJ7SUCyQXeNsH9i+PnGGT29+9+0d8AlySe"
-        "7Lr1/gLjBGTTS+dHIBb+l03vHyb588a2a3HXBOWONy7r0d/2HmAP5/jtz5cSzu9xBhtV1P+TvDMmkROrwa/5xf5+OU0n2QSnC/MlJ8vd2xWr"
-        "n+Z3G6XctxTg36EKjPk+KJHwYS7FF8n3bvZq/00gZfn8q7cFYhIH5IEgAYDa6uvklf5xIwcVEvU3LZIJbglJIMcBakTYBJUQOiO9I6PGIgOt"
-        "Oao/dNZVMkTvyRmf7hstWvrT+HBRPwi1JncNZvcp8xQfxT03aJsd1wP2GPAemxVgOpwDIwUn31YaETCtAzABQgj89db9EufU9/LTVt+uAbAD"
-        "iQuK0uz5GxRmDtrGQuiS4Qp1L9h771HrpBNK+FjrHzWv8CopoPU5A1bstEh6CE7+NgOYCsgDN/c22e7mzQ1F+Jn5rAE7L7cw7yGOAIwbdBNo"
-        "/3S3aRA0G0MLBNOo8vm24SdTAu5OhRLADhAZJeHCAE3zoRe59UvwztpY2asAr8euro7sP+3Y9hILMR6zMizcQQXj6xYziQkPHM3SfqcBgAHZ"
-        "+7E3CDvAqd+y9ma2ydL8BeIZYet4Hz0YzxHlIHXisTOc95EAU+bt8lcYfkBkIQzSjezR/mIYu6SsEJUKfRvU763sZtv18OsW6gHKwTYD3TZz"
-        "26G/P+2wHiP4RYcE6gAatAaT/2AekfwuG7QFufQX974kodQs9jXiuQw07OrDXumT5QfyAtwl0qnrxw9CC0ChoN2Y6RBSYfGH0R/sAfuTGrfv"
-        "9dSzMeKiLBgM3Lk2yAUB8CmQxxLlAz/hnN8tHc83Xvz2v4jrhvSsJHEdTMOjwX3MtBObLE5xAChb8fcLPTB2sjsxlPHJ8GYkKthex5uclLsP"
-        "DvEw2esBgLtdFSsgD+urbR7rJjUPjuZxotga/iFOKCnzhNghzBq7Ed5iCmLobQDq5qyy7g7B+A1fBQzYunbRLhfSIbTZ7dK6Gz+nqOBH62AP"
-        "t0UMEMH7ama4yffzl/ZVTrHu9O0MWlW0WlUf+Uz9g6CZBQAKHODP9tMPYe+0B3pgfe40NGjxYOIW7TAMCgrPE2YgZolGBu8XC+q6mPIJrFM9"
-        "J7rOxh07BowAhCdZBcPUPifF8zsVbcqZ/vEPzPJvEFMVhnKMxhkHBwn+1YPwl/O+BFbod7lc7GgS/QlTIRYL/3/THiQuovQT8Jr+gQ79+A3u"
-        "guvWAUAARAjY2u7eXAs1/3n+k+6FBjYS3+3916oIuPbp3h4ljfuw6XMC4+v24+DaaOm5KFkGCerL6XYb5AuYBqsm4M8rBZ0Ghx/D8ywEuhjh"
-        "INv8wPgyDHoFnBLLFSoDMwKh76ELahc2AUL6ZwyGNL3lcvngD0ns9w1z+oT22vwxDIATLAwi0IrZ9grI/g3mQBau+pQZQt98BbcKwu6/8vAy"
-        "6OeZJ3XqBfN5EpXnmPloH1ACBkL9+BHrJwDY9scGJ1xmJK8hjQ6kEAXfGvsbJH0YlARVC6Hkq/SRDwz86QBW/sQYuRec7npc0eLoem4NtCAv"
-        "AbDvlxvG/eHuBxrB8K366+DQ8OMLtQjcYK3HfQaZ+8bJFfH1WVLlgzYW2TLtfNQf8YQQm3KBxiPRLyyw+koP19eQ1CAVvTdQ2PkYsBUlUrzv"
-        "KeI5160ZCCBg/szfDue58rMg/g4b7TTzMOJL7bDabqjk4my4T8bzsuT33ONAPcTCKyuGOtwqrvgEPeUttu9uIGXjBwwuESe5uA4bMpbwY+zn"
-        "6vUpG8z8//nzPivxHUdmCj025uBYLgKDzEmtVgAqLbs0KPln/N4GHA1i8vPkE41DNb0pbgaC58YoXiT5+woQ/3+yF70PLOMF++TdBu6ZxQRD"
-        "sf5hytqvnQknsDjp4wYpAVX8TcUHRerbFov+BBb8o/IQKf6ouRQM+3wJAO38VXLkaeQO5jLtTFI23vjePCwhB7rug5y/L7frsTwQApxqrBOF"
-        "VBm9U+QqA5cEq8LP8/HbDO5+2Lr3Xz0pMa6thwpMHav0PwYL6EAiY/AtBXbuPflE0mrbwh4Y+yH76Bqx/vb84usQ/mMWsPzT2+vwk/PF+rgu"
-        "Lg1Z8WoPLAIxE+nr4vKbBPALJ+468ifvifjICSYMuwqT95YEBNrSIiIfVBaMDDcgr+Mh+8oDdP0NFm8HywgZFAcOOv9K3aoHhQ0BgAD4nOwZ"
-        "Gc31Xfi39XcONjQnBgsS+AVCD7PvqdhvJZ4LOwwoDy8N7Bbp89PvifQp30YUZxI/J4fgpwXnEyAGa/fD6V7+UPEaDvIA/vxoHtj2TvBoHJky"
-        "XBa8/NMWZuUbASr9Ew5eGkEMWxyI3j/m5AiLAiHhnQhdBNURAfyM83/gCPj148kBrgYP238GrefYB+MX7gIY+A4ZgOZgAST5SQD0HU/sXx0a"
-        "4+r+tg1IGVnemgUmxDbyihLd8hDlqtl5CDUgHKyv8WsDhdklx83qKBfQEw9JQS4C4AjVtMe2DBHscSqIAEQksNL+CF0bKOV/AFLas0Sz3Un6"
-        "j/5jCbeosaBjLWIOWg+vF8UCSxrWvS+5l7YJ//UUtA954Unj6fRm6HM5iPE1uCzzjfZCHOv03BVoNSvcBKw++CEWXUeJq2EBG/2eMgwD9ALY"
-        "I53TsQKf/+zrYek75mn71CGjCU4npPb91nccHP1w6TTs//FlBI7bji7RFaoza8qy15dJTQT/PCDlBchDyWIKTAia/yP4K99OFev3mQYITAvu"
-        "AYDsK5L5Ecpy4aksui2S9lH/lAL47RL5p8f33PXW4SX9IdcOtE7YG3E5fx2EHjMVRhBjEkL7tz8CDOD4nfDFCP4yJR1n+gzpk/DxJaUbFzIK"
-        "DS2tUiQs9DH7KeqzG6nLRTjYHVAz1fbCENz4X+/77lIG2vaJ+pQJeu+k/HIL1PWQB8AGGylqFkz38Ri7GJfuJCRR9TsOfhMa+ygi3Mbi1x4L"
-        "jxWTEJ4DewgTAWQOBvAmJV/8udlr+eT2RQhpFa3lpzRr8koF2rQ5HYL6HfmrI9gsaP22DI4dnMv1HE3P2t7aI08aSfFM+sEAUhwuCG4ZAYB/"
-        "Nx3OGOcfIdcLTiGR5dfk2v+xHsLrf6HD6uPmiuZq9OIXKBiF+UIRiBWD7pEuORWA+LHttxGAFgDLXAvu1THDn7nd77j+57q/EjPuoNccJmbr"
-        "ygNrBTMOywej6NEV1eDYFbUesRcRClkVXg2z7zcf79EpAEUh2P583MYjmB+6DngUoeBt5aQORPNK+ickXOdTPH0PIc//KpYm0BU68a0Xp+FB"
-        "6FMTMfwcA0z0MRYa+QEz29uzKwwSnXp7Agy9YcIZu/9/FcAuCWRItTMTwC/+hvpf4NoqtenrSoD8W+Cp6HTwxRGd6LEhiwNILz73byI0/nO/"
-        "Ze+tx1UI9Crf8MM63xHoG8hE0lXdPaYClNEdHvlbKehkEZoRU9UcCz+pRz8UH1w67AuDIRMGKtc57mLnKOYBG00KbARC0yr9A/GdOofcMbqs"
-        "CtILsuBH488vTPjyDOLtwwxp7wshJhNb4+T66DWa00rzRfHt+GL2fwVwDhsP5ucPBEjTWewO2xsMhAPEH6iI1uQvx3rf4fijFovs8Cj7Nafi"
-        "xiOB6dbjTDvtTJH8ksqp7UTdBgF+HLZB2ggLz1LGYsdRLrXC9gmkERcD8tYOFCnJ4PvB+ZftzfY50tl13vS5/xTkFdl57XjEkfbUGcrvUb38"
-        "4sfhc7+S/RQWWdeq3iGn8wV3DuIZRuUiChyy6CD/f5YeqDNe2l4esPxV7iz4OeWDu7/T6gZ1+wLWN/yoEbnXNi/uFsEIMigDSmPxrk2HF5kF"
-        "RwZhJqf6tgTSweSzPeGrwYYSu90tBnIbYNI3+jfqEcsS26A+iPinSIgFhBL23NoPXuA/JCkgQDLyzzIhplbRxVTcExlbIXkCOftjQ7sO7hMZ"
-        "7Njikj87GPMi6BB/33Mja+s99RUpR/dAyq/7Kkt9HuxehPks0LMzARonEQREjspbDQzQQAWPTDsE9fqVHiQTf/hfRkXp0x5M9jrJtAAgHckJ"
-        "3zUM8NlCGbJSDR30HDIaBQEBVf/L0Nfpj8Nf/NYW8+L7ENsomTBW4q4B7dgI61oyTA6zAcXn4CGa3Z3ZtyIm5JvrBzdH5ovt49Vg9MEJbsnr"
-        "AvWgBSBdMRImF/Or+HlIpBTt98XbyfX/f4nyWLpdBzIQ+pbkICEoMfmOCj7hpR767bQO6uC950AkB9WH/1HwMywJ9iQG7x5LG7P5HAc4ALjc"
-        "dQRYE1rwYfND67DmoC2o/nDCNP0AArcf7gc/E0kNGRADKKAphQ06/M0NfTUcDTPdMjWy+0fZuOF80MbNgxzizmw89M967EH4+6sJ91XWqAkA"
-        "DIEIQRLU/hvdSO/gyRfhsRQ18okTJSn+Dbgj2w1usbQJ1AQs6+n5jgvH5uj7rADULgbMOBKLJ5ThP9dEIPD+NDT+EE8CMLi9Do/yy/y39W3u"
-        "ohjQ890B6jdZ8hf9eAl0DTkjWv3y3qQe3MP4E7IO2d6a09nzdv8U1Nfzo5vx7hm6ugdiBQPqpPix+KUi4+D2CL322yd08+31pgQW2ydpYxzK"
-        "xJAWbhIm5jnzqQjv5kcekBCl5XHwuyf0CjzmQhfkAdcVMgauBGsDLeGm2VjRlSK58ughNwQAAKoOivKn/rkK3hKe4JzfaS26JOMVafZNqob3"
-        "ewaZ5I/8KNtj5FoLygp8+uUipBfaGs4rLir0UdnzWN5x1mAIGCel+zz+VvsP41K7ZBXI/1Ef+gmWPK6i9wynVYp5Z/wMvqb7qCREDWTVq9dT"
-        "BXYNUt189G4KyfnOD34gcfz3C3obWgSz3XfrNRtLEDg3p9Rmxxv+1w6RBxzbhvDXJbynty2OxbkAyBUVBDwTAYBi/zrs293HDfEBStFnAw/e"
-        "F1AX507zXeRQ91/S1uuby7vlXQN/E2oENSbVzW0fH/0BIN3/7dCUBdo5pNaSo8X/yPyrDxvGcP5FDbX4G+NCE+35Dsqoz1vRkxeZFor8Q9RU"
-        "AW7QWvlgI8LWFM4Q44MY0SKJ97RG7tiN0B5gWx5/THkbBjRP+v3tLTJq+Lb29LqV9SwThhQnVCpA6U+U06EDUjqapKLp6rdz+V/kRuhUHBT7"
-        "AG3T3s9Xg/E/Yh8Q8vGe38PZbCqtuNf19y1407bhmiAxU3di1PnAHbb53Q7P6YDn7QBnG7kEtui/MdUXyNZpwbcA6A2pFfvZwPOFQB347/RI"
-        "/dIRGCM29DZdLOmnSDQd60O3scbpRrfR8njwNdoWRoxJWRR9tv9/MTHPBs4KfywyFkDlQ0jJ3uO+P8NlxiItGStspNNP3Tugw0LnfNd6OFLp"
-        "zfb+EX/rQgqeURRSYfSsra09fEjULoMxpyf+0Rzerv1eRkwH2dlENlg6puU78xYUXGImk/oHUATZflH2dCDY1603NfImSMgL4dwwO6kXIv/U"
-        "TzXMghVF6HNnQvz6RWr6VsGYE8vtm/cNENECPfIYOGHnmhGxwYn6qw4b/IkFz13HpWYjmzF05jQTbTBMPV0G7wrEGBAAR+i3HIwwlL0m/3rr"
-        "x+r58PIH3R0BgJ7ivgeLFeVH8Pi8CN71q9lr34P3biFb5Q3/2O+RM7j8KgIOMa/aS/Kit9fnVLGI9GrOGz2k5B3hTbb+BPTU1RjMs38I0u+J"
-        "32Lm+Bj0/yDnDPj9A2gahBpVirDjevz708shTkiJ4RS8lehm+/Esb9anzKQnpsdc1jss6uvV9jXSY/cZFtq9H+N78RnkTB9nFPX8mxB8T0bo"
-        "+BSp1MDu6/mszoz4ftE4vIgxBQfGuBP9WPGV/fXxu4dCq5DLvOg176Kd0dez1s7+kPdG+or7nO0y05kbBDoeDHFZp0ZbAJrDxeo31HzzMdPF"
-        "AUgSSznwuhjiLOz0saM73wcc850ADAxA37gIu9NQ25In+RUdCR0M39K5Bb70LNa5KhXp2yE2/Gnj4fyO3KGsTtHNTEAEBPwjC4MUjMyT5dAP"
-        "2PFE9u6mhyN2H58U6Qfk+IfhVQ8oCJjH5uUXK+QTgFXIBNIeqA4AAMcDewdWKrYHR/hbT2/F5xnpGCPXNPKh9fwD4+h2/Jg+5eX/f+XeLOOe"
-        "1UEbstia/kcAIfAgD/jLG9/Q1AgAJhluusKQxw47N8sVBOwF2F02Tx1Iv1Y2jArCB6Ij5/yJ16PqIC50HRIlcCnJITu8Wv/z4PAIHfTCHkMM"
-        "HtZl9S8H/gxg6gX+xOkkspJF9ut7L2Ps3Scf6yvoIgwY5UDZ8gqQHrULHqYL4TgL6iJPMrbu+0MC+lU4OycgLK/zIv9w8+oJrSJL8+r8X/z+"
-        "BA8aw9jiFSvvSB+CCkUAlcy8IB72fkJKItm5BeUgz+o4zfWVGbxWgRP+/0v/k2Fe733dOhGNGOC2IRR3x3UJw+AiwwlEy8ZAKOIchrg//ac/"
-        "xPO65DrPod/R9JXuFue2JLLiEtwB0f9/o/pP/4HOmPtw+kXnUxVaHBXlfBsUFEQRcQj1C39CcDnX4lJUUyNTxtULvQwFMCpL9B0QIiTtYdeG"
-        "QfgnphEUIdTiPTS19UPprRYoXdDxArtoNzz7C1BXMvRnMzUjvEbvDtpPBx8VWO1iETXlV77N7oY7rDHmDUjmXxCOx/oI8PdqArMlhyLU8egE"
-        "UMBUL6nzWQPwO+DhCd5dQ+rqE9kb2AX9BiERrBT8tQ37CdZcVBb7By0LsO9a+ssCtzSP55nwMwpGgegaYhAeR5Q8z+oEAPwPwA4Z7PMfdO+h"
-        "UWvrICqx+wIXyBuuFfjztRYG6v/FgA3kJU24+CU4F4LtdKe9EPQ8JeVj/7wATfzU9nMpKdQy8inyofQmHhfDlDoMCsrNcsvdFY3XssG2TSL5"
-        "A9Lj9Cdeir+E7sz/xeeJ87AL0PRM9Z/nE9X/fx3RM8vSBt4XrQxVXLrP8t9z7/Yq8gMl40fvX/DjERQYMhZnwTQNf71LFy0VbfJ9EfgXvaQj"
-        "4aUSvx4pAI02kgPmTGEx0/rpB4ckYAFcKHhP9i4kOyP/CzCx9tn2quhWNm30NiAD2osirNbyT33jtq+XOPiwpuZ+qpoNyxCRElqOG78hNyDw"
-        "J76p4tEhms5TDn/Ki/XL690TTC8WHh//DtE78aT7iuf2Pl7r/SWq5RoXrNeJSj5Gu1bV/2MMNxRCGA7wm/hnAScXPNBb8uzxj0xvAOoYRiK8"
-        "8P9/mlV89m/WTNZT0ydEGQ1R/J8OCAax5jYE2BzFEY+l5iKTVTFAHSlR9wUdx9SuHs8rgRqnDiQM1PIaBI68re2YzEYCDUxuEoT2dxdInqHb"
-        "mA7M+nP6rBGH/IHWVLjqD48FOjLyGKfjbvk468oYqgJ9NBEZWS093QDLHBZOtYE3zcKh4sfJTswGTCa2chVeBxUNg/w9Ghs0ay+5y4HTUd8M"
-        "G1nqKN074FdXOBaXFeD+pyESJU82Mt6h/wFFuwG6GqYVRAFw62QmYR+T54vGvgl1Dj0cG9/d7skPEQon3e/IZr4HJZ0c4g9l+aEg7Qn+9YIC"
-        "C+7yFVoF2Ozi9Db11/CK0qoCANXLEsAONAKw8e1Z6BYn/2T2+dVCUL7mosNW4upD9pKQJc0SHdTdAioRQvimwyDw2Ekrmmf1Cg6bDVBKUC4x"
-        "9MSuYvjmFEHmFPvG+wjLadghWljV8iQC+kcESRFmo/YF0WuUGrr7kc3AtDcP7rhM3d4p1cxMIUIMfhYRBMsaYg+SF0gO5gks8w31LCecqCMQ"
-        "NgmkACCh8xhm/iNU3PihXwnbHPMGrNhG/tr+IeXJAqpQ/rg4Kedy1QDWuiSAI4LoTQb/JgNELlS4u5nHkyxFM83m4gWIT5vxGkHNJ9bSMQbQ"
-        "81gSTO9p4w8IbOMD/7MLPFfr1oj+Pe9o2PvZRs8UG7coKo8ov4VIrea+PrNC1q6io/nwFQgGC1CcpiIYUILXCh5DEU291yNWFu3cV+NEGjLM"
-        "7AoRWZMwaL3bHKsUnzf2qsbU1PURHpu9VBFi6Ij7DhFdvMENohyHLywW5ADR4Szyb+10Hv9/7iAOC0jzXxAtt5n6uhXbL5sgs6HKzsXyzazN"
-        "1CvIOAj48TjANwgz7kb/vALW9oHUOxx+xTDiN/KdBmwEaf/+/HLRTwxyE/oGZeiT63UYjhVr6Lb+aPT6RHYV1u7pDsElWM+zCR7ra7+R92wV"
-        "NR742gMVkADuFjHNiR+47yMauj4C6DromgyBHncCWQHI8D/+bQFqJX7NJyG2BmgFKkG8q9f1rUfaA8vw/hfTxnse/39y1N3pGfk2BNEl+e1R"
-        "EAT84sMcmgb4ieuQDor61e7C7MYWIRe9IaJRWVKU0pA3j/xw18GydDQp/lEdhRx85swjQD8z8WwMweWCHSk8J//Q5pb4pUrDHDwZX/jtHwe+"
-        "fexUyyblJSevMxQaWLUCJsOVb8/r6N74qOVrEQby1cWBJ1k0oBidBAcM2/RWFXT+FCSqwi3ozOFr+NEOuSSDBrHfAfPc9BPqAgO+3k0KIfAi"
-        "DCYJzBDl+Vo3jwjIz9PkvD/k/+cD/Olz6UjnohU51aMD6vsKG9HtagAG/D4MUSDX68u/zbXg04BH4/RzYrfbm/RH+yHtyxrg6Bz8qv6Y1AsC"
-        "U+jsNqreHSVpsFz/QyYAAP0LS/g5G4Pv+soeBOrNRaE2+PkUbvaavJD+o9X++1TmNSL/f0npXOXo7NTmLAIAAMnEWMEF5DbBZwd09G7qI7z0"
-        "JPv7ntuRyifeBO095Moh1chzM2HXAT5mIaojZfSN5MHUh71e3Ky8t/DMD0btxAL2AnP3T/TZIccCNAEy9o9bN9xmIAAAQ/7JBSzDGAeL8mn+"
-        "/wWW4eP8fLtf5BEZrzrOvMEdk+7bBGwAcjMvRvsP3DSrB0AObPUL19zU5vWgDf8xG+OS/utEWpPi80wBPvfU80EJau1i/Mr0WwK49G8EbOQh"
-        "CuYuiAty1pkEvgffAeVNZQYIBf8UDhQ4Df3w7PtP/CryedUSHEsODwj7/EQKofI0Cbb0GOoYAx0LWxR673jrG7cmA/ff/yPD/TsSNOPZHywo"
-        "1A4dADb7zkUSGzlJiulX5iYD/fIu5eQGFaABgAwOAukSBO/9DQ/YFMXlt+Cd+UrqCO5+8ZoA58oS7u0ktSfU/H7C5//9BCn92PLk7mkqEvEV"
-        "+QkNIBAl+9UAY/44AzvbRQM/5dgcqgWJBkIkbiI5z1EHQPfmFZ33Hwcq6nnukBPiAfsOTCJJ9+oLUu9r8UbGQQDx+xMXCw7D4aT0Ruzr9BId"
-        "wgfxCBAZghTQB7AUVfi+8x4J7/8DxFzlIRWF9ikC6gOe+YUGThrW7mL469eTCjkwpftCDk/TGB6m5xTxv7hQwbn7bzL/8b72utiJHxf7ldQu"
-        "C18dPqxG3foXce4SOqlAbftILQflB+wWOawWWf6hRfXvtwrLPSIkCva1GA0CRxWoCHUIwfv7L7jaIwZBJbnvs97rG3jdihMn+IHIf+vdKw4n"
-        "uxUECAYw+tE4DOfXlRlu8X/YKdDe4Z7roesvyCTo7a1TCwGA9yxSGA71MQYJIWudMCIG4K/9r/zCKW4NJNQZFH3WiSFAPgcCc7PYBDscDPPn"
-        "MH4/ifbbC3gG2fRV0G8dbSF4/mkPG+7h3iziwvte2DXsUB6RAP02LPgUNS0Jm8L5GswOuEf0IB/11A7cJtj2E0YUBjHrqGQC+GA+BgE7+X0A"
-        "rPs10BD71TMs/9vSB0cuA6L+4bhy2RD4agnD/Q4EIAapBgnrj+XmASxq9sf1C7T8KQrbH+VKZrTK6g3zjyIRG9rkX4fw/O0D0QNOGJUK7P//"
-        "LTcRHxG1eQUG9zffBJI81TB5Ph9//38jY4sHlxFGI7LhICTQDr7vDEzS4Gm1O+HpaHzvrwp4+J4eCOskxvflXQbNA7/EeQcyA/jLATzFC3fI"
-        "syfUxxTVLhOKH63asU/sFf/h6ABqDsW6O9k3TJ45hdKBEKkTYQEgTIEQiHLXL8WpPFCR5VPqGBZqzrY+fzvJTXL+WuM1qDIFwlH4vftAE7TA"
-        "3OgTHsYx8scW7O27EZKKy62/FjDWd+P25BTu3ScQOweYFhgo2/8S90EoPRkXSgMLK7vNRibl8e4vvQ/Vqr4OqB41WpzraZ/k+gvwciOWmL4I"
-        "eeRd/ivYwgbdPKLoAFoIdW4IpdjhCpncFBUGx7UMiexoTdD+lvM+5V4KCDz/f5bILzCH/vEMjs1d5BPODesaweQQOBbEFdAoRyjRE8MXZMlP"
-        "6+H7+w1FE20QgsFkAXXXvx2pulD8cuvlHo2QnilsGWHiO/p9EWDmcztdCUAVesG+BWwTySyeO+ryr/cO6NIOaN2q9yDB8g5u8iMQSQ0VGwAA"
-        "FPetJepoimB9KAz4BNhE+jrEGuop244DaM85FywKCCVS+GboteLjByb0t6Oa7IsDVBTzQnDar+NkF8zfLCpZZVj31nX3yWgZksvq0D4bg8uY"
-        "NDH5yO7E3tAsZfvE+0Th4waJ814x7RGzAPgxjsN+KxTaY/sR5/kBJskZ+G/L2S55+ADkcM9l5MzygRg27OcgtuMgGEn5MAz7OsIPC+qQ6KLb"
-        "0Q3w+NshZSNu1aYC5PMayDf86Pc38GL4RxIyCrzsvfeTCXnsjrsA1AMZT/9BBrv4SgA54zjVVtaA4Wgz1Rbd+e3l9ugW9JPuoA/29gflAACN"
-        "/rP/fzkK4DYzGPWWC8VVNxQb30wYUIvG7o/0buXe14j9Kx9W0KL39Sah5lMTKeZz934JCv5T/W/higJkB4UjB8hj/z3wKhQ42YAXhwcgMWzb"
-        "Ihi2BsLyDRD/f9H01+MHANnHX9w+F4b5sxdYEYDOgt/5ClYq7BflBGT3quwf1aMOi9rgtm8IuRnPAADvHSaGAJrl9B5M98zic9b189EcGRmS"
-        "ARXuBOs/CaXrHAtH/xAdzRHkAlPWse0z6sQcSgIR9t7jAgorEp4EcCWjywPr0MCw+8gDJQFD+3Twqf3OA+wWPPVHGdwALssJ7r3umSopyUrJ"
-        "iwb6+oPHxw7k/xfj6PzWCKMHjQj4NiQWKPVoLPtD3SgvQK70uu6gC9wuI9cVFtMYJ9Ex9ED74Q9vJzr/UvgfCLXu7ANc+d7haexe+wDnQQQC"
-        "DNwy1QPLBkX5ohTc8f3w6A6dB/AGFBLS4sPwIBuB/ke0TuGU/WxDctxm+AQLIMJv9Ebnqu+T0RntOPDwGWTCXtZKAP0qcQDG4BD5FvgYBhfc"
-        "3+/c84AqTQklFEUC0PLMGaAfaxLXCHSo+O3UK3MBbepxHxYcaNQB7GgD2fzUGlb0kjXp1hL0vg6TbAGAPhHm2L38l/bAEb4O6OVDxbXRqx1z"
-        "PKUBaQ+SBDXzD9Vf7UX4yghd+lwK8yc7DwrrivLN6VQm4f3m3oHzg7rvKjIxhSupOyLuGvIuDNUHEftR4le47xY22rP+r9o1F7+yfuRF2bkA"
-        "VBzH/X0XUQ+t9B/qxOxr1zcJySOR5uvkbwiXLWki0TFAwcMi6dQSOtrgXPN++RQYO9Jz9eFMnf2xIv/RjuAKMm3R8RfAPuXjZcL8WH0aGhAV"
-        "znzr4ewc6RgjISzJAJ4Sm+VGCfnxAP+LBqwB4ORUDGzoeQxAKqvaHusAEYzySj3ZzpC9CQmpACERWOpg+Wja9e5pHobpz87jIPrWP59/yLcW"
-        "5wGP6QbTpfdBDZHVxN7/fykVCfNCAYrd0Qpf0/UjteE14vQMLgTGHxTkQQ5DuFDvVctg/3TspSl+AODUnxC/unjW9vTABirZpPyg8hLbdQaA"
-        "4NIBv0xN99j8qOd7Q4vZkwU25SXQUSugOYQ2FS397HEHZulYOJjpUU/WQk4l+BNH61Ty/A9gKIYQ8Reu7gbhtih1I0IMIx0EDFUngQfKPDe5"
-        "fBvPBlULRfA+yF4WnNYk3z8uA+6m7Z8lAYC63dQBKQCAOHb+bQGZ6/bibvuQEmH0nvYm5MrKQ/VI/b/jd/QDAqbyFABo9LLQwuwE4f3o5v7l"
-        "9gAAxfb56jbgq9+LAxv3DAuY9t8Evfnx0foAh/3+Jz/X3hXAC0niBvoL7hj0xxU8JNX4JuRLEkkGtOx8/jHlAsu4ApTaD//t8QPrU+E2LZUB"
-        "dgExAtX0P9Er8ar8Dgbi98f9Vf6FIyMFDQw9JRT/3ziW2gHxIO687pgNCghhA4UKLCZC5o/q4v0mFQAAMupX/PcH1OeRFQkRC+Zf9o4CkAl8"
-        "/un78uoAAAbv5QZvBvLRPwfT/EwQqP0BGPMbhhGk3wL6KgiAAPf/8gb46HLw4OTz/033Re+68oD5gAN37w3dQika8iP9Yvbv/z8OiPMVCo3z"
-        "7vuCC8z0DvNgEVX+TewFMs0IvdVFur0UxmAU3qQe1QD+JG0jbg7M6APbld3IyZ0lLOXY5m0W28JK5coboJSl7Cc4NvYFz7sH6BKVRUwLjwrS"
-        "rN33ZPoQbSDwFGNB4FHKyqz65hMZsPziCn3RoP9yH4Kx1hJ/IYLxwAjl2aC7BSUpMouX91aZBtoh1xpJ4HDR6e6o3f1wnUZsE1XxRg3gox0d"
-        "L5Aw/OknmbVxJHmua0Ds248zTnMoxQEyAh06yOjk9OpCWcWXE/Ps9NriDPtX5gYi/3/3Nnf83XnW6jG3YfqLw1cth3Wtl5CokaEMBZn71Bo4"
-        "AKB38LqgLhL2Fws/9VgfHNXlKpgFJRoE5IDST7R131kBXwCB32w0muxL4XMGiSox6gQLac1CB9dKYxFCSc7zpJtDs0bCWvi2KZH5QTR0J90U"
-        "vz+aBi1OTTKjEzFef7qY+QD9BxYcAQMT4VsOWGn1PiLHN2MWjACV5oHj2i4bXuNBXjbNNpLMjlyQuc3AvlsPpRVLQA914Und6dJFCqw9jyqf"
-        "H08jqD6RHDnYBfB3PwpRllBt5SOvqEkLENg+X/Jf2znunwwMAW8D00HBR9lAIln4JcX7d9NKKGnfB/VyY54SmBGQTNBEKfzntofj80HtzS8z"
-        "GdJ43kVjMu8fEJMKgRMx6C3sypCjslEeXd6c2Kqve9fWBkgr3RXebwvy9QUeS0IHJLHF5g8KfrJLIu4VnvB3/UQlxxctTtfV3dNBFwvVneQG"
-        "LMroQTGl/f4QfqlVMijCbhjD3hZUhwrr2+/B1hGOEhDkPPgvzcDqJTG9n+47Rgf/f2fkm/kjB1cYQeVBu6vHlTlcwoYykxl43WD1SCMnZQDV"
-        "DfDPw4D6AAAAAOz8AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAYAA"
-        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAP//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-        "AADT3SQYSSgxCSO8rsUNIQIZQwHxGOQbo8ma56wP3SeX39sO1N/UJB/1Iw+4M5jrEs6R5AQjaA3fX2fcdCHYEyMK+R1bszcF2PofCdfkhQet"
-        "H3HTvysYMnS/sf7/Sbn7fhZI7zPfYQEGBN3tu8deGz5VoRNv8g8MS0vQLWvV6hcb94bnBuAFy0IT9gwfI2YQ9e88/OQDNvL7BUYRhy6y8uVS"
-        "e9sR4j5H/39z7FENI+tZ3iBB9hQi2oHd4jdvF54iveTh+mHrXxD6SYoDAP/y7pYSyMPIrLfaHsHBQwDuNrvo96/o+UGuPO7L2yIEuUXpJMH9"
-        "DIbkoOfNOAsM3RJDpXbWJ+sTGPMzY+YZC2UyB+tOHYgXrhAL0EDuqNuG7qYt1ToL8mrqhRSRHUfePQOkBVEI7CX/77b16lQfKKU7igLk170c"
-        "3u3l7JThut+GJBPle/e0AQcyhvoW6EUbSQO6zgkY5jIfOywcDULM3R497vN2e2cQ/Qd8G6sRFOzaKb86BNY19QzgFc5nIDorEgFfIG/WuLic"
-        "OmcMEP+REn3+fv52Cm0OnBQL/kPe6+gyxtIlcPY0CrUlBSW+ERkIP/rYNib/5P6DFyUmBSUX51cA9u3jo7S2Nh4uA1z2H8ya4obiSeaT39lX"
-        "hRLAtucXZ+RXyEku3PqWzy/pCPEaEB9gfDls2r/+HdiIVxLn9gBGFJYh3BqGL8DuiwG9JlEgnf2l6cD0kfgx9sLvuw+vGqYcAYDtCT33ReSx"
-        "6IjzJKHAG+vMI+6ODpEmTflv9NfbheQ2GQ4EGiq+0aoVWPmWI08WtQK9GHP7lxzD8xsjej//R0cLq/joCULybfA/8lf2hREPt3oNgBHF8b0r"
-        "s+J1B1EHHy1XJP8MSPNzALj5gCWL+PUHnOfi9m4BD+g1JRFG4bWjSJke+9JxLrThIzS35JsCrzBadH0bsN0eREnYiwTI9cgwUAArBUvx6hjb"
-        "0LPDLrYv5nIVyC1VCeEictP42afmbs5CHyTyGRIuPJ4d89gYB+bxAYDG1nP+4xGZ9avoCNFG/WYCgQmhE+nwwvkgA/5acOumFBVBaf7XMoPr"
-        "U/mgxVwT1gMZ8UEehyLv7foJVONs9QwWlgybIRMiWfwJvSQdqQ2mGeofEvjuJS/vLkmv+Lwgm8vQPZQXMCUw+Hb9c++5KIUBHUi7N1YBTDE0"
-        "Bk8ONh5h+bkHxd3bEDpePegKK8Xlpw614yjMM8NL/Jj6T/4iFEwdmdRhD0by+OM4CKjoZzX8Ep717EYatGYA1s6q+fQp59ibK1z4jso7BHAC"
-        "C8d9/G8XxQUWGJHhXeN75T/ej+eYAJ4ZxANCEYoHzuwwTmQlRhNn6DLh5gmnHFpLBQqy5t4o5fzO7IIPuvg4EcARTBr38Q/8ag2N7NQMFCB/"
-        "C8HoX8+N9mQJA/fk4P8CsdrW/JM/5O1JQTn6AuKZG8kF786M+lTg3eMBgNo1dgt4JWoHNOgML2T3wgVLGHLQKPwzEWUnhdZtCGvtrfk2G0bU"
-        "LRCtNgkQSex32FPzydiQDrLzZxohG6TzMtLZAln6etNUAYUBOTHwAMXxpN3F2zsTzfvk3iwaNyL6+4XgOwOj9wrTRezd9YPxzRSZ9xcXYkbg"
-        "68AeFjyfNC3xzu4o6ZMfyQTR9hpXbPThAQ4q//ugHdcIm/BUD6YeuqjL8kVRxTEH8RL8l8VZ3/LxNhwFGcDaKgMb/7saQac5EKYsAzv774AN"
-        "e9SUBHUHbdC31U7sFu1a8rgCph1vECoKK/nVmuLoeAiAqXM0LTCaMFT0Md06yXgM4sTW9wn3TdQFHJOhSNiA9UcNUxHs6OYflb+/8Wjowj2P"
-        "6NsKY/s4zEXaYTfHTjoJdy9KFK3lyxnS1H/0bxaJwVYmwByF+UoBDe4m0DIwFAfGNN/jXCVY9s3phRBHGGi1bxg+5H9ccfIaAjDhkfvf341N"
-        "bSOm8K5CBPhB5zsLouW2GOYaI7jRu9bdIvmS47PJaikdNHsiJCa19gHaRhDNOuM1iM5KUkEDIP7pAAfgkSMl2YIunO8VBZAQAQ8x/6sQrNTH"
-        "7xT4AYC5DgkC89FFEfr0jvmVHfHNSgSQ4WEY5TB167LYT/bI6K7+U/3R4E0YLBAuEj719fbuDw608tzEM/f+fuDrU5nVxB0gMta8twPV660F"
-        "DOD409zxBgOM0QUmG3YgErX+99Iw4XUgx+MOSP9/0+fGImBHl9WiqHfXsixK7yb+9Bu0lYHkWSpmuOAJyy43dCwV9jAN5IzuSe00/vw+Ag3K"
-        "VQ3TAs/B1ZLdNSQ1vVQfPQEXEu04jASq+3bzGPruELbmsg+9PwYYst8wVDEFuf/w29sb9gA728U9P/ftLvP6Wej6HzeuAPGfTSnffM8QJ04t"
-        "sd60FkAbP0FoPsMYgu7S0ge8Ph6sNleEf9lmxFfq5wzR3+n/9xqq6BER6POLLwLpWOm687olYwMNGBTyrtxr0hYC+Elh+mfxZKuSKgAfhgc6"
-        "ETlQKtxOVVMoVTavDyIdFd2D4yfJ1OhnDr0m/PH6yJ70qmez/HIdNh/s1s0bjRru5wHozCKqBAjQTbB1QPLqDA3GDqS7qOxIxGLV5M2l5oJa"
-        "ouQh3/EY+AJL93j4M8noE5Qu/xdZFiQUrkGSeyPzkeNYHfHDRfjSBJpU1QXTCCUCth5wqK4AxTVJ5UQGLByoFATwg/S8GLPoNOXDL9cm8Aqg"
-        "BInfNbZCBz0ioeTIHgQTQAA4KgGA3+yM7HsMgMkKz+ktXv/+0ZnstrcFFdsGbOc+4YoFP+1M6ATuwBgVzrfGkOv8GJPdYSvOGmDPzf61wDwD"
-        "hTl7Ey75fT7h7837+wxjDOEbMSia8xX1ZwfN5vf25duG5Y0Wbffr7VEW4D2HCJMFcQcOHmL6fQrsFLoujRzc6yn7SeReM44bYiLsGnkvk/iz"
-        "KskJFhNy0KwJYLxV/fYjqSDuCDbOG8bl/881YDyK0MOtvwcfCTIXggbRJ7jXxOYLKQfsurW7CvTmPgEWDFXZVx3Y0fowVSDEJcIMY+8pksvz"
-        "tkCSB0EP0y2rLtEEmBQLkwf4uvvk5eNDQkXiHwnEQw2wzrwwMDaqu4zkwAxu8e/CjuEf0wf0zzsZ8HoJjd7f8cYBrxqU38SaOLiXD9odwzeq"
-        "9voVGukEL6CT1/Vy73sHDixb8efiQeFfPcwv8Aop9wGAxTuAI6Eos/SMJa3O5QUACkAEkQM+DBgeFiO31uQnBWYh9N7nqR5jQQcZaO2GTcsd"
-        "6AyPCtQ5UOIUm7wOoMk8u2UjUezi50taO/OcBOnPwsIuAXUJuu4tAdATeOMc50jQbBvW4mL1kgZp9EbTTdYI4jAT3rzzB4VHDClxRndp/9va"
-        "A5rWk+4Z9E4Q3RP2QAgnq9f7HAC8+NN7zfoc2gHA62DvXCmza1TmsvT7Vh8gBff8Sbvdzv8BgNHlAiToLEgO/x38Au/2PCg9DoMJbhYNsW4m"
-        "sfFbFXEVDb5T/RDzG+fG6ZQZhBjaJi7qyhzmFw1HQfYBtrnQTOSzE87tKTG6Jg3xMPAKHes8udtL7mYDRd0a83oa4w//5QkNtyVbDWMW89b9"
-        "MlIRM/qeCGc7ehUzIkWweur97zUT+uEkGaXfvuix4eEwrwrFHWECLNsT+B/zkOHpAaL1jlWALGcDnyoGNZw2AALYCNoMdAZk9tH80x5DGmT0"
-        "St2QVv4theNM8pnWYeGY4VQer9pNP+Tgo/by768h1gPAISo5XDIU5+znVvxYoiYF18T1CvPZle5+Af0o1CpCIjYdEtX1y9PEUBNnPQksSf2d"
-        "L8EI/gr10Uc3gzfu7YYEOA8zCPbHTTaFZVXx2/iK92jF7bD3Bkcg6eJNDDEfF8jz2rnryAqNKWH8fWJI2carJOg43lkUkfjt5XULGxAUAKUT"
-        "k+7CGRb1ZdmoAdn9kNL/fwP3IRex7hvhZxvq9+biGO/THowQRvLb6HvACQbMCRHg1Q7hJxnfXhof/0Ac3OXpFH/vCSQg9+LWi+Ax1e8t6tkT"
-        "0+z4+Pij+vLYXiECGbbyLOrJ+SPzL+zCHB8I9ftU5d4K1ifSyRrvKhhkEOfpt/ZK+M4S5P2724UBCw799ZUNtQRiy7y1PASjJw4evxZUCfPq"
-        "IwY58RDwcON56bjQGwtA33zeMgtKHYcSY/tOAwsUluu8CFT3usPXK34RWzpQMlAVWA5N4/4MZwjAPl0uedlYCts/tPIuE78apPVpCc4TCe6m"
-        "5rbuttQB9QQ5yOOz/QQ9X/VmCVsQKRSd1dYQMOjUOeoCNwiW5hUNbvNn7fXQ0C7yBf8fqBjeAbnifd4OPwwAKOO566IDmAtE2Ijnfd+UIpL7"
-        "jw6a+jrxnePICsnypsk5RGX7nUMIKaDv4dZUNKk4VONC20ALvdj/fxUTAu3ixxL9GuNBF8bfYf9pOtgfzvJhFhYQn/HrW9jatQAi7SQ6HSs2"
-        "JkjiZfObCZTjpOQh5q9Khh7T4T0JVOJi3jnRWPBGEccVMDAzCV/uTtBTCIIbEdyX9aw1DOUg+EL4dDL991HmdRuODtC8uQi34v0fVdhIKS18"
-        "3vQ1xWgNDxagEQ1OQg07DVI1ah9PA2c53Bkm1CofvgVPwyL/RPz37mRMOCic9RQvkfmpIpv+0RzwImD3fAH299LDCg4I1zYI/fifvTTumuPx"
-        "9JADgxt4GXX5xtnZCiPYzsqyvHtM+N2QFqIZwfW7A5T/FO4A9rghifol5lEvPlNPwYfcelODrponQuyF6uVJr9OXBWo1NJ6KOcsFKPamFqn3"
-        "MtA8x4syWbugTOklijPH2gnpo/dq+5kiGfUe83EtkcvfF9/POEE9zZj4tvYdnlPVoAxp7V2c3/p8Q6I097beQqfNu+3e6LML/Qyr44bcASUu"
-        "OhgmyhlTBWjDPDK6E5A5xcJO0IofEvszEfTMo9+e0WP5dv5d4j3tNscYAor62wn/fxLpmirMNFrULgq0+HIEW+sV9lLiiO1RDc5BmOoNNdQB"
-        "gugCFZsOqrIpOkQnUvegQhygh/MaZFriQb0kAoDzriqZ6YA2YAa0LrrnjycYqpMyeSOANe/PghKz6tUcJC71E5ItyAwt+8FCgc36vzb6BegU"
-        "MKDYH028J60KEBtKviDzKeIOpnTX5hFP9gjUAdoFyoLrt+T5/iX3YBYHAH2T6/fhGg0dtfiV5aP15gGt+pH2JxhJAh7g+Q6KGfkL6JSdFtEP"
-        "EgoAAFTqydaAALT+XhgBgPLqXB3b8gMLA98t+HEqCPFPRF/tdxODAzX0DO5v5CAOY+bz2a+ufgG8ZC0hUkZFBZsrJRgS/oMF4t7sL1oHw/wB"
-        "YBTIDrJlHBQQIQST+ziV/64K8zMy0P3R8Fq8O/bg6Ps0xhCA25HYUff88+bBWgT0LlPu3w2g6gv2Ob0EJYAcdPKfr/T/8fa2E8j+fgrX2PH5"
-        "jkEGM78d7hRT5OPp+PjMD1YHNRYG1QAAQzI5BnX+hdyB03P6mdShDO+0owMdLJL7tCEjhrT95+3pJan3nQYABmQlQfqJQFcyOv6/FxcWr+iv"
-        "+GP5Eweh9+gBerXsEobwLdux80ICXgziQhXqX5xlBjvdSv5SwGP8BAAXCYn9eSqHCjLbTwNW/zr6FOI5GJD0NgHsvPLwehS/1awCiASp/uUF"
-        "+ShhB2T1ZyH9/FcS2QqrVKcWExss39wNitDD+MXkVNqj2UwR1PNv9HUErNMc0DevxfmlH00WJfN9DqP3Kf/D7dAAbRHFGw3vevRAAAAAuvwH"
-        "9+r2ojXpF6oSJeK0FQfVnAK7BFIhNAt65cz2ZdcD8179ywDC/ysrPwucwiYBegvYNykbsRY+4RT72PW+Qlz2IOw8MPjeQAP/f4jbmgYetp7b"
-        "+9qgA6IAtc7E6Bv/dg/DErMJd0Q7AX0LJc5GDq7Puy4+CnQSE/BS1rL3tf6DEqEkWAPU8hbvpQZ06t4isdy5EFwq+L995UQEd/hs5enfwwCS"
-        "9ADopPhoGvT75wIpJdkNivZIAjgtG+ReO0cyui3CzqjrKgO4I4PjizerSF8e5RGTPro4F98SivjG6x+2CtYC7OwDGJo5Gk/bOBblSisZ1wsm"
-        "kuxju6Ah0TRD9SE1YGHwsOJTa65qzEjeGA0tnKBY+fKTS/C0IQF3S2vW1BuO6wpj9/Z4/UL8/RvlAkIipkplGdE6EtZxuqMrUDQxUcjkbeTM"
-        "Nz//DFTcH5+sSGvV5Hjb21V7jvz6U1mG/s7y+dFZuqgPGBfJ2Eu4o3RBM6QLHNA8vVvGMQ7/f0Ug/glIABcx4UKiDIkw2zMky/0NFRvOtRY3"
-        "I+xAGmQQoj0fRzXdlR7k3aEDL/6fBzz/6gLWhC72BL78KUo7Ygf26C4P4Ob6+ErqbcA1aBRUlUQsRFbmdQpwGnI18cnkzUsfNjAV66jlFxTM"
-        "L270/BZ65GYRDKb28y7Tr3jx0TDbQBOtGbnkrPj339LpFNzHxILzXP9p9of8K+oRF+PvCC4E8rby8TxfBqAOWyup5k7SAYAzq4G+KtaoEcfY"
-        "jA9jQDoCZg2uGlH8Hweo8Crzpc6dAdftTt80I0IW8CZjE6ofuA2HDaQd5w9v2jEooPoYyd8RFUGtApcG2PbsME8GPdhn7zcPVwU42gERT0wV"
-        "yuHcdvXlA+FMagdRGc0HdPd2NKLU1xUeD3wUzjdbFDre0Pk7u0TN1//O5Vkxr7gUzGYTNx/SBz0p6St9U7EC1h4gGYYmbgXoTF8CIBf6Egng"
-        "fR3WIIcV3yplLvXf2PspGFwoddqAR50f6jrZv07t2jJF7kgKWAeNQhUachII0aAckWbXK5cLo/tL/rcmCymRNKo7HRKcFlAPVCs80C2UgQJW"
-        "CaG+EPWj8LrrwBWc3SoeO+fW9mYwVnm+5vc7Er5XEW4Gyvax10MCoM5y/xbUZgBPNdzmuu5z+g7alQWZ+yn9FfXL8bC7Sv8WCRgAeckx864V"
-        "jAV7B6MOHgOaFRQC3QZ6CT3/Y/JN/erZj+NtB4jvjPymDQAAY/L+FmvQmwiz8WAK5Oon2PPUZCX78cXpORp99Z9HhQhg/qT73Qb7BuP9sC8k"
-        "t1XiNi7hIqUfiAq4z7uiViK+6x/+rROb8i4EarbQY+rmwfjqAh4YdfW0O9DvQAKa+KTR6Sv7ALYYBjrVFB0Ah/4rDZb9KR3gBj8bAADLCT0W"
-        "FQdy6N74+P0a6Zn2pBwlAEPEVxoz5eEO/0MH9/U6GTO88XwIiCiq280L5BA0AAD3RBld7aQCyf/hH4P0AYDurk/vrQht9QUAXQQBB97yQCSv"
-        "Bo8Z//2TAFP8K92REe3/WBOz2b3nONBxEyA7VC/qNOIPlia2zp3gQOCb3TMEGxM4QLkRCid/u7mbr+oqncdhq+BEG+8MoOV3Mcv6ouFZMw4B"
-        "f2oy8uenx31S/sAoDPPG4gq3pgbhEoE/dDMM1Uv8zeXO23s+BthW1uo8HvsTD/jqZEjOAgoA0eRB3yj0AFSTCUMmPNitN6EHAYAyGmohlwG6"
-        "DP/pnNhtKsEUO6jMtn9xAfsJT0O7lhoobY/v5SLT1axMuLu93IWuFBIOugwCrVRTACvaKff07i1B9Lv60NAJ5v2qAH4hwfnJDU48uih/CpD7"
-        "oeACCF30GC96lTDjOrWm8y0BlAD9SBrzJlbcX87+6wkQ6ab+NdvcPeibZdoc+swVyvouCU6geEAz/B/BTgr7AgXUkAmGEY/8MA0qFT8fBD9J"
-        "/ENF19fss9rwvScE6gPEMS2OD/b7ZA7t6OH06zqv9OsjAP00FLPrKx8XuA7Ye9pi+CEJEe2p/KYg4/VYB28iC+gDOlVHT/VqB1MOMNhL2P4A"
-        "TxxyFqMGagM2FwkbaQiw1D/XhCnE7LQJ2uun5YvhXAIg8OraKuWWx4vlT+lsDFhVkPAv6x79djfCDLcZVPLrBncxCt1qCY3v4Cchbo/XiyT0"
-        "/QfyiQJjEBHMMfdEAscoo+4SJ8obYj8lqNsjmuHSBKYotULYFzn4ThXwO0DdVBwKCM0BLgdM8TfZG9/i50H59e4T2Ccee8TFFLE2vjJBDdNU"
-        "NQeJKW4ogvCzO6czDHRUBm/uRe3dBMbLAs4b65/gD+f/f2/v9+mY4uup6hou7DW+H/yp4G4fxStS/f0BGiXaCvf55+4G8GAOTQ3x5zgN4PLN"
-        "AcQIrAEVDyfyBAiHSNPwNSHuN+oBGtGxtqZp7MyEIbQ+VufnGozJClkSzfX6J9UsqRkWLRIt2rPBrxBDGd/N+gCrJbnuuyQpxjD2i0a+7xxf"
-        "A/QpEE6FJumD307odhAOKeQU/38738Ql+Oi/8OTStgil+TLoXubFSNgWeeinDY8i2y+c7BUQDjH/+4e/VEiNxR0HsPzHRWcM2AmpOKfKcufw"
-        "RT/DYxgxJsYZbFOuF57eeMxMI1ngsjvjWfHOBiiJ8IoPRh5NUS9CKQzQLG0Q3OxkHH8dki7WLv7fEtNBOufmZ+PqDYnNOEtxEWkj1Tz+Gnvk"
-        "Fe+cG2VEQMJ2w3ArmyXH1rM107JBQJ1Mr9I9/mxx/8ghNS51kPge+XcN6UJA1d4aqRKh76v0JqdYCkrtdgJiHKYkPB4HTNPp7Osx+K7J9/Wd"
-        "Pl432tRZ7jMqzwvacM3zhw1ocXAaJ/wWPDEJhelNQ2YC299RPo4Nffpn+DYkuB+6zvMVONou0E8tQ+/0P+3wpDbeJYlk1AiKTVTzhb4+5ogW"
-        "f7kqIp5dY+KFwGTfkiJ0LCHvAYC7CVbgkRmBsn7W4b87Ho8iWxli9k0ejhSi3gHEv+YEE/RDD+ltA2r6PQtKpNE+iViz8TwqUvL1IXEEfexJ"
-        "RAbWERwLuDu22AiEbkccB/czEf37/VMDDVz//AHwK1DqVRSRg53doMa5IQ/gS8IGpJm3H/aN8GHsimk5Cyo/vSkGz8raUQlbsUTu/ijF6wYD"
-        "wOvEBx8UEvrRJmDyFbH4DALqWdhH54/Hferz8vMZXRJZ5bUb7CZHGFLUFrNKBrDwcIPTEKEkfTG//MoMmCCRGvXuXAUCnykA19oU98DsWmYO"
-        "446bgalbyjT6kkW+OcMOxNT519bWGj5QRbvd8lztGSi1DtW01snVUfOP1SABNcgC5KOy2zgC+aoEIzthtRLviSxcRRcqsSeWRGwdKR6K9UbV"
-        "BSwlHc+VryXRPPMNWRnI35g4dEAxcMVPKsKiIfVeGBH8CZY05vBODPzs36stJaTn0yZakxkfNAtUrF8Z/3+9B8DaCBS8KHfKPhr02fQBie4V"
-        "RQMG+BMjIjUDYhsk8Fk30fJXW/tNzSFUJlgMzQON3pzKByIKAOIfwpIblQcy58pF2OoPEPmAG04ahvLiApXkMElG+A7nV83T2+++C+YaGpl5"
-        "mvZ/Plr+CctkMDP90fmREmK9QswOdeIizOkvAGvmuER0FsUE0exlB2o/X0NT/KruWyAZBJ5MgQIBzfjOk+ix7Kfp9SAg+DwPPhAL/ZQf+rxY"
-        "5ErGWxCt9d8SdjRoQsLk6i7SJeEeHSn3ROACix5fPdv0sS5F9GcIbeZwGwAD7N3PAaonQArV2jfkHNY8yMdoMRnuyquKryMg5lPZzh3w8XPY"
-        "mgmX42ECswRY9VT0iO47MYv9oA/c8pD0NCXM7fbL3e7kCZzBPetTR3KtBeDmIHhTPNuPKPMX/38+r9UwGvwPDhnt5aUrAW8EfjDlBJb9VRuS"
-        "9czwPi9P/wLGXehO4GEHoRunAWRfA92cGmAdPATB1WoLj8LSsDs/1vxrFwpljgQ/4lgD4CWzwQENIwFU9zoCAKvtr/f/AFmCY+/5kNbDESXh"
-        "BgfCNrXUEbG0Ldu3uOJg/0D1mg19N5cHnmKP/N/sz+FG5FIn4fTfLMpGWN2VHHANStKXwfMuBkiYJ+Tzy+5VMBlWgTrn8cxj+xotADhJV9hZ"
-        "6pvONhu18T0M5hRM5F0HvgGe4NHsYjQ6GnH/8CSoyOngW6+RAXwLT90s+PfGNP4uEw3zTEni708d0fLY1xMa3cabAc7LkRle1xOQ/3+5Ei8T"
-        "RsCSXFXluzLFLBExObBbGE1FRVhy6TYOVkyuP16bib5zXRYMiBmA9EAhC9vg3qAeZ1oeBFYl3yDVOicNODncMeX62jvr5hPv+fPgFdzdJiFW"
-        "+TQBTNtu/x7GwfSexsUhCCAe3sz3J1nSCKq41AgSaff9XBsNBDochRIn9cYkCsQ/HH3g5Pkd3XgA3cOwJa/gO+bJRk/eJkqXGyQQX9u1BGP3"
-        "5zyr2Qbm3OdLEGZLswxABKcdv/iLByLRBAuWB8H+fC39Gq8AowTi6Kkwst+hqUQAHjmfHYYb/OCqM/M3/cgR6ebkpizYDqz0uB2s8gGAcf8p"
-        "8ATN7/f3BirbO7euGnsL8ftSJTfrfQ88xfcT3BCJG6FIK8uk8rPYIFkDbAjt0uAd2ZsBo3C2PngY2Rpbp5r4gvmd1UKqFuxzLr8aK+cw3E+w"
-        "SixdODEaEWQzCfg63dezAOMH09/KvKwKuCRpvQwO5Cq29eEUC/d685IfgPyn9OI5kwMJPV3zAR7VGuvZE+e5MdFVY7URFoei5QCf77Gtwghu"
-        "5TwZUunuLrcKDhb7A8pOoCiTIHTfmc4M8ufdxPGP9CJ2Nt3uWlQhtuFAwxpDAwlKCgr1ncJF459+WeEB37/HuLw6GDX2BhHMMJQIjfsYyCAs"
-        "0xunKIfm8Q151WO8UsalIO83oSKz3F9dCTLfFgW6Qv8lNXQVYKxJJRP8dQrw+vXqmd6K8PDWa/z/IDyLnt3+I14aSCsHMDfFvjn2OfX9iPCh"
-        "fm/P/eypySfOTSa03zoZ4uytSbgGPwLw7xM28NR9J6Kojd4SGQjPLSGi6kDTyAOlzgLh9gaHzjElzGE19WLMv//LCC8t4hBbpqKzUeofMsFG"
-        "Wxf4vr0phPOSIVPjlNXj4cUra7kyFVAx0NVUtEochR5UI0fCn8z35XsYvgngOu8FrxhtpOYSG+wN2HHai+IXyvMlL7s/5SEM/3/W2C3vHPhO"
-        "7U5aHBG8851SqaVWDfYYmd3s8UvJlm+AlnnEFweEU2/40STWDUT5nO/CZytYrZ0yBugTYxGmFBp+0Nor+CYHxASglPsTm7zrLmzqRzQ3WhXD"
-        "EmVP4sPrBe2n7llkmBqMfaQBON/yG9BF+E+7CLYXv/aMCvkFnlvf/3/ROClyy2QXDUfUFUvgsg/gFy7tnOfk9EhQ+RqIAIE17A4cMNL8NxTy"
-        "F+fHsRd++hYc2NANJwbf8tYVJooR6Alu+koG4+3V9vbprOSGEXUGFzVGG9re0On47P/loSt+721B4gaiDH0NjxBwDW1AqR+p9QwIpurF0ZsI"
-        "DhtM/AjoLRpSD0byKQ7g4+v3Dw7M6tQHHCtKDB3jPO2s/PkQwd9q857wG0B2+bzykeyMEbL6mvA3Mirn9+NGEVkDG/gU5ZTUhdDuLLf2jBkB"
-        "gH7omhCMzhD+yuy40O3apgy4GycoIecb/K/VSfYh9hLiX8SoEbT3vPcGGYbYTiMBVDLxcRr+t8T1WeUP/p0hWRbsCgT2exzdBVfrXOL/0wsS"
-        "chCd/L/Z1wRQDUwSixQlx+FQTf2pINAXDOOQBH5NRxhoI3/mfsv9OuIcsv8s/+LroSJw/4wnDQoD9RLhwj66FBLe8+cOIuQzW+gs7PFALf1g"
-        "8Y9dZdT78SMGwSRfP+76cACmMNb0GyZb7jsaPe8Z6P0UXTpM3nb8pyk4FDx1gN6J5Kgk5BDpBov+c+4/NkDi6fPELiHpuPstr84WsBcxCfHU"
-        "owYWL6TZTfyc3BfPs8bOO0nubgwAAB8u0OzX2pTGTTP2vI4hg/zi5XIwAYBnuizkQO/tzW//RfqAs0/qd+1Hmy7+S9WHIpL179RMGBGarstu"
-        "5Lb4XN2Wz2jVX7XyFt9Ww/mlkS3ykCmq583LfRy4y5Puy8R+HpvZRNL9vR0APQL8IrzoeR8W/63KygefI8sANA1d+5j33zYvq+DtgfpY+vAA"
-        "chK3D+4Dvg9JKZHpVPoCBKL1fhxilxrLZjow4Tj3etcmOnvw5QPvEvYuhIVNuOcb/4WPs5gGpAmGZYMvkvu489g149+QLcb0hNkODx3//QpX"
-        "uhDebwgz4E7sNO/1B80Y5U1g+ZQpYtJ9RE4YYQ+f+UEViPYJvm+qV/JyCzjSJU/wQ3/bZyR66nAVEe9SFEXBedXNqyAPU/ZUNwgzuieIMtX3"
-        "NPyCyKvV1eln4wD5hPJT/hz+jwL69VHsTtMZqJ5gMBlwKGYPXu/2DajS++eUH84lyL3szp9Vnfs4ERhWVbHVMaPDYPLB1llGQ/1z3skD0w1Z"
-        "Ekwf/Rk4AvHm/tmO5MHz2SGVJaEpxrT955z2Yf0J9DMexRPzvDb6c9ar7XboJAqtHUfPxhEFDv8AIB/R05UMlcH15j/4pUyiDMILoAMUEvDa"
-        "zfz/f68i2BbuC6/UfQXT6X302wirJDhQAAAd1hn2HkiGD2gLshLizncPdrlCCjgFvjHgRatoSSmR4wPpRu3HtEzwWVzfGancxBVmnizv+MkD"
-        "7Z33dfL62yjUtrslWHHYdJ9869scJRbMt9MmjQtfLDfljT0iIAJQ7uogRZshBubVAupkbVHKKI47uUC0wTLBAype6YIbXPI7G0Yq4iyNuEaS"
-        "gwprVLgH4h//f83ZGiI5WjfgKXWC9GoJ1Nl42ZQ0OfzoOhu9LiVC5un7Y2ul5aThDfBzF/cUG9JDugUZ4O1wEql0tyZq5etQvf+dGaTjnqQ0"
-        "sIzoXhqF9wElrkl9/vdK1+JSLovw7UvL8me3DAr79kwycP0cR4fDtiX9FNgyENtlAqi4nwMQwFbuUPqS/wTe/Nd/HwL05RSE4i/Y5+x1AN1I"
-        "5gj0FoMln9AP9fiTWhaxVjkxAFKmHYKgoxGg79zYdBImJncLVi5eBEIT7hA18HICb3ef16rvxOY8/b0SIAEAEli6Htu7CycG5ybsHUresNnw"
-        "CdEFYwRF7Hb35SprCoPwvDGzECgEHwU64kbpu9JK3Lcr/fsc1GYsdhFmOaL+3CkA8v0jLDaVCncQ2jZB4XcRuynS4+sj/fUaEiAJGhPxJC/9"
-        "nTad8v9/vOko1VsGnwlx9b8Pe9ZP3EDxX+FIPKggjkhoCIUW9/YYHoUJD+VYDk+2ChYD+U8XWQpeuNAr/QGn/acRfOOmIsX3LwdR4/IWjc3Q"
-        "ADzt+drgwk84NECGwUcu8SVmEjH9iubpHYLVDzUN8y8CIuy1/MgbFO/CAa8Elzfv3WgvcQVXAA8SUyYO8VI5PPQcAjzhkAW44f0Yu/uPFNca",
-        "oR6oA90WTAhk8WMqHBRtMwYkMhWJAFvW2NwN3uccF9Pd7vS01OPYJUkm8Phf/bA4/wqz1YtMth1/7iDuCESMG0Hha71f/FneLgtm2XABPixD"
-        "+Y7oD9alBFbI/uA2B0L4LAE5MOnHEu1eHZIPTuOuL5MvdRQ/DgsfYAgY3Tk2jcvl8DIOf+4k9bDic+9ADzgX1wpuwX8cTNqe4fYdRDUR4PiI"
-        "LijiQVINbhDAACUUAv1N930s1vTQ/Q1fyOtuhhXZMwK2J8ESjCUvwWnTQCbg0as5oQj/Gonsse58g/4MbxjT7/b1i/ihy9rRzvHZ/VuTrR0B"
-        "gLT3nQcz/jtulndZBosW2jsQIWnp9gBs/JBbKLkL2dzqq0gI8v0JgO1T9Wf5lPnGP4zE6gBqCrPl3QkmAf3PFRT28BsoIGA2xuEeycgmG4Du"
-        "T/2mJkityMh29pIhefEqIp/pFBcG3KLazPvv/DVBJP2rOP7fxeRwSKzr2P+//dksRfbH5FTW4NfL8AAAsvnC9YsaRgQfE7/jYhfM/Hz/wvk8"
-        "uJcDfu5BDhpJnSgg37rENRhcKQMlfUOXGDMjpxo/5rAYIv328hPzo77+CFLZdDibyI38o/Bd/94gmChR8wny2iqwBIACHMf37ErcOv/W1Or7"
-        "BsUDHm0kFcwX5YDQogxsEQf3vre2tzMq1ujNHrbnAYBSFUYA3dubAC0pOwYAAOr1RNtC5X/8IEDOzDEItthwBtvmK+/IeeSuFx3959hFv+48"
-        "95QLlqnQo3TCgvgrENs3pdVtGlvAYMDU3rMFZRpI0LngRwHjUrvqxzlZ2+itlOiBAEzN6j9hy6fLXNJxAg/5cOutC4wEiQIiqODxXJoMNWrP"
-        "X/LiDcxJ18gxIEDr/OO64BzoSRb8B7oVOCbI5agY4OR27koUtBWfF7QyZOaV7aj2SgWcGPnLGp4r1SHtxPSvEZjsqwNr90kDLRIKBnQSvP1y"
-        "CsX0MQYFEB/ceP9j+WzhkOA69ZsA/sgBAn8ImvcbDyHvD/3O/3sGyOiB3PL5GRWZmuv3WB+g1WA3lxdMFQkofQHO7rH0sw0nGpMrR7u9TPcO"
-        "PQR2CRb8GdMBgBES2ldV9vAIAuHnDvjrDe0y/9FAGP5jFGb+1h26ycILlf5g5gTuyCJEOFDp1pb0JcTrg/xRDLEw1OVED+kMq/N1tnj4ODqm"
-        "FlJBvt1r4/kOYstZMRz5Tx3gKoP7gqUd8xYbhBr64wIHUgMH3G4XIwBm+3M2OiUUvkj20L3M9ooG9AdJ5H0QxfBaA19MNxJc+V7yjOx/H0Aj"
-        "FeNx68Qp6xZD4T/74arm9JkEIRIJ2GPObR0YDWoM8uRE7OatBRnyKK5WKxHWC+oiwELK6FAP39joQwcivR1sBGa/wckW/hzVLAzG6Jr+a+cK"
-        "8JYA6+hID+fVVAYWXW7qLxGkx1roJ+1i5Yooig0jFEsKTs3B8ZF5aRf6Mj0uOL+C3dezLMvn4435ztU60EAUsOLv3A/PIqB0BMK05POv6vrq"
-        "qOVCvz83eytHIEfi2xiSvSAppvyz/f8KxyMI7nk1xC/wAYb4eeCQB+EJShzTCO82gD84F6jjYTEP7n84gC9/KvYSzuyOoI4nSce45nbK7CGP"
-        "Uq4dO/SVNIXyXfSM4DnYwAoBgJYA8uTOFjv4qlGiFbbo3PX9/ooPNeMvHb0pxB0+94j8cR3z9jIJNTxU+bAio7015O34+iBk/s/gW++jxQ4d"
-        "HgaSQC3/v/Nx5KjIjfk+4LXTa80t86cm8C4oENr/4+oS7m8EJNhmUqr3xQfPIJjaIvJLEUAA/39h5F9He/JU2pDUMNsYJJwRARcEA17I/DvI"
-        "DpX36Q0sbIjj1Afs0Z6w4BrMFGMZpgByL1MddOm7KIPPi99h9e8fLxWtpxr80bqoF8r4QBo090dH3MHwpp8phQm34XgEFCqMAb7XwvB54pf+"
-        "wP+/5R3CSvhZC07yjufA7wc0yhBJAhAwfjb8GwOxxTId95BBfMjN/MvvdQsd4lPYAyihOfTWi+EWOub8O64MZOIaqgt2+BP6B16RCYnx3P+7"
-        "BN/z3b5U9ifvscXJIXHaGQRP8FbR0TF29M4YNhJa/7Mcqx+gFsVHdPn0Bd78leCZEwD6ZFP5Ohv657WhK+ze2vM7T5DHxSt3CNoZsvF03FnI"
-        "XOQHIZwFqcn7Lp0P+9X75DkMXvfA76PHcM/9Nm4ftycWCw4i2vWD7bzSk79Q+FX3zw2F+ILBYtY5J+wVyPIO4f9/pcWmuLj2WNfz5mdDrufh"
-        "u3M6394/T5MPSvHlJcL1MyrfQM8Dne+j8J//iws07SQhQyOPH1TSUOgiHKdTt+mFAS3zmtLN5YUMLvmcxacR7+j/+gIUsKcCGcpE+vl/J73Z"
-        "2+ZKIbEff/9DBKbjzPjVxso6uP2K9UXgcOSw0YLWpBHFAkEEewz8C870brX/AermE2uhg+wMvwbH7PjCYiyq5sDulSB9+wgJNucj5GII0slb"
-        "BpvULypxFd5c6RiiGAnHAhtS/T/YV+u6wtT2G/KIBND/SRHt8gv/W/hfJ6fofzIP51UD0LWu2SQWlhgSF/vzg7+UxmveYfz37BmXzQtL8MYH"
-        "bRWaEfn/wO4oFsnCysRw3lfqNwtzDF/9b+xHDKvxawYY94/ri+naDhwV5+6l//9/OA+F8kkdMvcv/N3pEvMWEYYOOg52FycbjgtdDqoEFB8F"
-        "DjUY++fH7QkQzwIu7FP81ezgD2MNKOMAGpgfxQyJ/7n02OjCCH8PUOel+CX+Itn5+MMM2fLh59YB3BKhAcMEjAH26cXlX9kK/9sQAe32AdTp"
-        "AvG02K0aoAtONJkMhO1zEi3aY/eb3yAZqBf8A3EFvys7AJjkke4x7OPluA1WHBflrubT2Yz3C/fXHartv+YOC/LW7PdaFXbstPH69cgTdfk2"
-        "F7L8XRQn813zXP1bAzwdtis05vXmifiqIr0FaBfR53TTCPIlVNsFFxUB744I0ekkG1veh9i0AgDV2wUD790Duuoc90gWOQf+Ctj2vuwkBPQA"
-        "DxO16b4Ta/6jAu39vw3n6/O6h92r8lmvk/zB/zkmG+0h9+ZBMO5LIbMgaz9WEAriJRlNzM4ooss4COhddiFKBFb95BnRcMrrkhksDxkQNChX"
-        "ZBb4rDBV88gnu+Jj4Wz3jPq+z6ehuSyc5votLtaR+BAKBTJmE6ULwNwIDVvk4zl3QgY1qMv82mvf2L5jJ1wuCecqIW0Tv+ZSswT6E+0E9JXx"
-        "luNoEBvUqjXiJlLxZwZ0n+zPQfp9Ijcta55cGeXA1wcB/SMa/3/rSTLxwgj2SUTe8PLgIDohDQZ6Buzc/v83GzATcN0tQ2smwegdRNnI5tyq"
-        "1I00MAztF0/YltkeE/NMGQ/k7GBoLfQE8BfoEwCYKlM+FSSa1q3c+Ruq5dP7ESv06/A9keqS9CX1hywtHgMYYTiZBFLZORDo6PsWnNeDNsNf"
-        "es3+xLQXvANo/mjC5P5MW7ktDcMf4FPLy0B9Erceu9d5yYk21N4iTW8gNUUMMaEEbVMpHHFkIud5C6hEp7dMOGAh4i4BCO4cocYwKogr1c1f"
-        "6zoB3fs+KOMAMdumBnAYweiZOeH9yw1uzabuRyEW47lIKtAa+NzJsgnc8o4N7xEcwFg8sek+EAwdY75sZUO5rPHZtgfQ3gIq1ekQ4F7E7VKw"
-        "wCiZzM0sttctF+gL4dGlz3DRngtES84Typ43uAGAshcvzXIAoxSS2poRS67HzcjgLBJXOWwGzjrdDkTHxtzgOgUvDOXOKDTxxCAaISLTnt+B"
-        "GSwuMVKUz8uUZ+UoS4EqoQnt217+Ai/L2MvrN10EJp0REv0HJy4jfFY4Dggy1i64K+WUSlA4Gl0rnxwr6pP+uj1X/Kwm5T5y7wYBUiDXE4b5"
-        "Qfb55NL6XgbhC7qguhuNDo/8z/eQEyAV4BQSHfcYhP66B1L18ATm+m7wPvcYHAnzew+B/gAA4RbjATIEItvY/Tr3tO8w5LvuS9wLym8AMgFF"
-        "/CDzPQWF/V35qBY3FMsYg/7UFZScvAunA/MGkupLx8n52gnKCzf9GhAVFi7ui8iO9QGAEwWv7Jz1uwOSBa+fQyheEmn6xwaY5kn94QPB/6sO"
-        "kxoO8EDdEP/GBLzHCQKgAJz9gw/4B3f4i+9ZB5wUZgv/9mf3AADk5dwQU/v/+z0CYuU65wYAAfzt+U79tvLfHnEGggpVA1wSLPsmyvoKJPgf"
-        "DjO9e++g95rWcub/BpQBBQmVK2oGFP48Gxf9rf/yEprdoQAaFfLcx/QXBXDzrvqHACTvHvvj+2MBP/rzB7bdggh6/GcCRwRn+isKAwtxBID6"
-        "CN3H4g4f8Gnx5Svie/On6unews1RBt0K6vz1BIIF/39NMvgZ08cw65QGAhMe597c6PVrFl/cgBbd/Wz+PBBU5zgTGOyVCoUp4w9l+AXVmhHT"
-        "9DQSBA0YCCUW/9DQ9LoOSjqd/EwEWuq3Cf//Oeg3/U724NFA+8kRzxWMAdfshjk6CDSz2N7uFeHJb/5t6q7R7QkM/4PidyiZJARGegvS04Lm"
-        "+9ZRA7bGijDDBbQRKRfH+V7rwUcw70fuPtuSFDgSSq5D178yp9M25EIMPfoer9rhq6eFFvz4MvUaJkQ6XeAuCdwfmpw7PLAD5PcS9hbS4w+W"
-        "LqXxnhyo9KrYRSZJ1kQHJcVA1X0sM/wlD4s5vAQT1i0AcCSW37rIFtpfKlYphuQs3bEe+SSoGKDGXw4V92TbjjtsDjz00zZe2EHYMUAogX8J"
-        "UjB/m0DPrCb64zriDyC6BM6XT8Ns1eU4vi858dy6oPoKFk4TzyeQAMWiPgNRqoIpkrAODr/hyQ3Hu3zc7zlzLajkd/DWhLfqlvurC0kD/QfU"
-        "+xPL6/wUHP4/UBUMBCAXHwBLhTcTZf4N9efwDf11yxO5ac3HBY23Mt33BFoaltxfLWbqX9Sg9r5jzgooDBcYQx/o080TcgXoHTL3rwpRKerV"
-        "aBsM77Ec1hFWJpjcBPA/D/4Mh1mSziIUWBeV/Q68Vke96S87CQOZ5qTcMRSRwY7wyjCRqmXbdSXFGXLaRhFzJQAAkru44XJJ0iMpLoin+QaO"
-        "1VVUUvt1YgGABxejMuPiEz0MHlH0j8LpyVz9IxHFm2Ta2RFvF8DuXPa+MXsFDwnAwy8PfwZIAnsQudil5IsO7Pkw4JDsHhSuF5r9fMCm7Wro"
-        "KvPPn8w7B2Dn56L41AR+NC/lJmmlCMb/J9k/2194SAXj+BZRYMYZBXzJJdDgzWw03fDmtuDABzr22EVMsiL73o/bihSNHWzwCOndDPPhBP3I"
-        "y3TRniyrAdPrSAH/f/TwHfaC2/BvLP5AwtzngBETLQJlqddYQqDUmzK8H5AFnTwJz6bvFg0Jo3L/nfOCHzGvxSBB8NVs2s1gwFrJZLlJH4/q"
-        "iN3s3NKvj/EdFfMtPBzASPncUkZGKj3CL6FOMTZLzjUlsyjWazX1O4culcFyVYw5jt+GuLnC5/fUvVjN46f22GxMUmVSttimN92DNivfgRFW"
-        "/znuPeMzDy/Lzf7AzyYDfQu/ywMOjdcTymLBYs2YQozQFSEg5T73CRo+IK0ksqKZ6VwMVP1n28Iu4CduH55O2/ob9qcE8j0kscoC4/CgAu7M"
-        "YLUFI04MkEX8RL3nRWjCANjTn+3NFBDuZ/gJDfA1eQZ9musHLd9u23zpXP6dVc49YwMSLKzizwzZPNjnxAZ9x/MFWuwEALX15vUJrG3yEAvH"
-        "HGjGkKk1LQC2iSz8pdQGJzPZEWDvpVcZ7SgWWAQn3LuT0+vfuLf1iMGfJwv1zw+F36LnXiUQ+Wu0xtPGwcEPLTBY0sIBJz9aKDj0/w86LA1D"
-        "EllIEX+c3/0n8uTiBvXkG0j34S5u03UEvx+WUCHdofrMQjUcGbszQscXHB4F/2obYRaCCD0C1vY955j22/3MFa4qHqapKtkhagpkb+hsH8Hx"
-        "FgjUqzPyArHtAYCxOPgIWhquAWRRHBOTCXox7fEo0sU13iJVQFwFLTVVB4YPssAja6kb6BJ1/g8fVwHpHJ76KQwW6aUJefECAIUVwioIJw7z"
-        "8/Fq6V8OI+QTE435ke0d13cNCiuq+L3TuRO+AOnchx/W7fkE6ABw+cDhw9/t8c1ENNfKHHsSg+Hl/HoIESFA4+cXD+f3ExHL4v+8DKTOees2"
-        "8GD6NBGa+aYEX/NJDygZmAn89XQHWzYIwOXcKQuQ+J/1/Bb9AUoCXL4n6KLbtg/lBR7qSAJEBU79CupM2x/sqSyxI1UY/39/6tPnYgmn6crh"
-        "zunO/MYXSPtMaWYpTiuWA3fqoRBhC9IfNchMHCLqFOOTHkH+9C5S3eQP8wl14PMelP5KKnrzUAhXFFlJ4yWVTmT+ue3E8gBdLA8S/Zj0GBKA"
-        "16X+1dwM26LeK/UXbdcQgQlr/ej+l+SnH9gAo/4Q7WQAo9sg2CIWJt7oOJz9dg6YFYXvFSRDXOPm2M+ZK9gFzg6EBKrwiD/9DAgasgL8+yAC"
-        "SvxKvh3iGOfdA5E1TObyBhHx/Bab4KfvGPXL4ZUIBwocDVwNrruMAhgj/AIbAr7RgtUoxxXfmRHREy/iAw98ztTbteEHA1Ehs9IbxC3D9jcQ"
-        "BjC+kQ0P4P74WPgWACPzPR/hB03q/g2+C/inqMPdArTgwfYSvAGAkFz6+uYuBsI/8ZwKeOyO+owOqRGj/mTtWAttCdr419PHB4jjyA0FBwMY"
-        "1usMJFQlUcSwNwdXNAQA/tEiaQdLACX/b+w97Cz18CV88bH8VRyO6WXSvCxtBcnSAAD82DAIFDtsFbLmaQX5ABcRaNomKrMsGOkvAR33cwB3"
-        "JIYUvPiSGV7C0+bo6WLfV7pfJs7qau0vCWo9rNoOAlHZt/ggA5HYW0wm9FT3cAqALAY1tB9232Mb29Pl5C7m6dZl5N77yQLjD+YBkTPnPa4l"
-        "fwIc64DufOWYK2jvKeqQBvpD4+zJFEXgPfJ1D80c+mpb6s5GZ/Kp33NdoutK7GH9zwlq6IT8gALiO6T5rxWaJIkWxyER3EQZKASwEf325Bj7"
-        "1nwKOfvkziw+FgXM/drobCKG4qoO2gZvT2bbyBd7C4oPbixX3O/o1rwGA3kUwe8n/dwm/A8EPJPXp+5l0N0T8DDqoMEhRBihM7X7u+FS/XLp"
-        "50aiD1/a9AH6GYcwxA2834XvZfbd9Z4LGeUoIHDlb0ni9I7ibA+J/C4yEgzq4S4FzRTIt91AoM8LQaHenvbj1mD8TR2PJ5r4/PnH/kvQKAmh"
-        "Sds1pjQvynE0pOHtKxEy4x9ECt5Ne+437XwR8xYx6Ebk1g6LDcsR3iYE4JPmlvr/fy73uA+vFwPqY9d3I7H/v/X/fwcakzLC6lUa3ht0zb2p"
-        "AsYgzx4eCeOuI+r6tu2xSlngmBTdIBkYdPTCMLP1X/dMIroxAgL4FeHUDyyZ+cIS2Qo7+tLHcTtpICPisRGs5iMFuAJPQA5E2gxQ+MpAA/Vz"
-        "1XD4bSO6+63PEtS1Fu8CSPHs65fyFiG9A/3KQBT6A1rmpd6sAO0Jfw1pDwP+fedAMQ4QARdxMrYIqzFC7Fn40BeRSR3sJBia6rBC48UkAFap"
-        "kec+3AdJOP74F58HSLuyKjsYCA+fLxgrkeRp1y3WbPc44avtFgExcvDygAy/LbLqyyklEzb+QyG0Hez6TRxqCiAAkDUaWA80WjF3GoBjchit"
-        "2k8cCrXW5K4b6MEv5Bngr+0NAmE/uSbXxqgKafmEHKImTOv3BUjIaeAYIejvQ/NBIYUOsukPGZT34Ryt79j6DskOs8Uq1CqRcVBS4kg3zrAD"
-        "eGHna93g/yiByTBbrThZBqcdeTXppyUnokJz/Pg9ZNwm4LaUmfAK0AGA33TUIaX5jqpR+FAPWeVmGyDrdRz5WsIdVlLySaTVvfUnTd4FaOJ6"
-        "/h4wsgj76C5GEI2TCwRZl+JzYf9FWBZgF2byz/DtDGbC6gENCPu7vEBBBNZRhyUyI9G+e9UOzEC+CgV3alMUke36uFlOiFup7x/0Ig9qrxIl"
-        "Tf2Q/O76bf715+AjZTe1PyA6cu9yWSzgqplxpF4V00vNDAn4LwUz66E1gEBK1NATKSEo/pgurdB4RaXJxrX6uDQk9iQNIDf1K7zq2/5pgxpY"
-        "89kBnCCqUMY0FjX1LAQfXQ5/NodDEJGvRjc/7O5z5A/+osr/O+ZG4RJZLxpaffcv/xD8keh7DOIczPBlL9r30eyTEYjgEQuWziwvJv408TXB"
-        "Xffa+ALg8SAk+OQbQQ4T/P+rebXW/KnZahHo1jilqeBMy+UQpVAy13FMPRQC6pIhX0PMBDYJaCnTIM7t0b2899AdTMsDEAwNPvrv6SnU2x4T"
-        "D6D2JtHi31kX0+hh3wTQr/Oj7xf8EMjSzrElCu22AgXGPBkgB5EEQfjnwCIyPEbZBdsO/uZy+uH3f/z+Dh4xXkhU70z2iAbB9BwT9DQIyYzM"
-        "rwcT/yNWR+Bw+ULiifGRA2L4svYT2+bcPNDO463yCvsiWTT+yyqg9ewUaxsXykYEYhxiAO/0gvycQtD4YSdkBfYAzglU+JDu6uatBMAsAYAy"
-        "DhHxT/rdBCUO/y753Dq1ivoo9BMaHeK3BL0PARWbHYPEndwJ2Qj6BexC6+Pzch7prrbYu9J0DkshB/5X62AFVxob9/zrb+pQ9dbbqfV+8ioI"
-        "PCN/0lxEogzDu4/8gup791LngibND97kE/g02rDaFt2b5NYIfiMxLkcVRuwbwTEFPPE9HZewrfNP9YLISjJgOYBBJMI0HE7sbRIzQ8gP/ubm"
-        "Db4IzCcBgJLb50AbBA3C2OupCgw/hhM289bB0rQdFEIuc/DuDHgFX/JvB9xDYBRe8dL/ewNANgAWiuxc92ssFB67vV7rH/W9GaYYUOu/OLkR"
-        "hKQhFKAEzOsSEIEDWAfNyE/UGFqtDcfrudLlyAXLNOkmL04L9xAzIajORQEo7VfqtAgJu776GyEkDMz5tAwlIu7v4OBY5wDrfxRREakpiQjr"
-        "95PIDi5N2+YQaPXG7bzwbhnO1w/vpCvnFwEn2AA6M94qfRlT+x8TkvwxBNPtVAjN0ZfvBbDoHY0wie//3KDcozHu454PlwPkJJ/a8hZYDwGA"
-        "YTUC3dKcr0n53zbXauLLyuEBquJvAvLy6gVZ8+sapfvuDBX4rfkwQkdBv+YGBubvWyBLwowFfAFD+Bbz4xN2ogH+yb6xDTHr/DY1Fia6eeqi"
-        "EWjINQLP9p753+OExi8M8wwpPqPsoSRt/wFevSQjzJj9SRcxJSUSLvkH8938WOAzOVoj8/3b8zADqalIQ/0RfPqHyMILpRCkxbwNiQBBy/sF"
-        "y/NY9RvQFkvpzjc0ggnFXaE0xeeHOpYEuM+59dcqY++nGqVJ+QET/78GV+e641lGSwjHyh02BPZvChFEwQFwUxnU8+pFPJAuhAUH4Bj1CRjK"
-        "+TEWvMW+GrkS5wgcMonfFy/gInAQIAh0y4/cPh2sAmobs9p7SUGqROt8DlAmVOX3wW0p++Gj/h0P5d9+3Y7unCIw/MD7eyw8+uobCAevxhjQ"
-        "AYA8A0dbWvZcDA7meydxD6GxKfQBB8sFkwkF5/zgdNr5Axn7jQNj8LfsrvqVj+LmAgEpDz7eK0K5LMNM9uEZ85v4NdZ1Cw0QWODEKWYT0tkP"
-        "E1z4AAA/ANHNnhRvNLoFq/HQyZcTf9Hz/JoH6M0BG1L+c+7h0ULwYOSDDmzm4LcLCRfq6lHF/mT0UOQ7AcP35ysrPigCud2DvL/sVwfm+6n7"
-        "vt7byTr0gQ8gFbw7MDRLAqDS7wrN/34G889Bq2kOxhkoeA/9+x5s0ti4XwGY+3nwOUC21ZYMbRIG8erG7QEfzQXpRsYvs2LzpdQ9Kz8tywuZ"
-        "6pv8kvIAAO0XLv0616ffqBDU9o0FfQxQxw4QRADDOGfuVMKm224Qp+SsCPYa9QF6yg0WguKK1TXSygOp3c8uuOwMqa7zPRX+RGT/cv6cOHId"
-        "6AVx7fEb7RYC9InUF+xi+R8/XyUsBeb/Y/it6NsVegyrCdkx3wUoAFwihPRVLgT0jx/jJ0ziItaMBK0iSODiBQ8V2yIgNETTNNJiN/H2/38A"
-        "HewhYwUh8olHtt9MxiDurKgbCS4D2eVZDgQLgt0HIRP900FrNvr7C9yv/YD4jD1Pym382BDzKXIa2OrHBOghN/tr2Kv3VJHh/hU2PCQO7AAV"
-        "FwHsEpcGZwCW4K8PzTPQHiuhzCvuMWQVSxbE793VORcu0VcA2/6r2BI0Vg/KWQT0T9G+DOvr/RfO+ZBBUxOXDAAEkPwP+mEEh+3NAE0GU9b5"
-        "+VB2KSzX+O8e0zzMAJ/XBiHCGm3SrephvyAueuiU0rM68d1GQYnSlEdAF8/RbTqbBsXSGumwXMUD3C68xnC2r2trzuQyoeUf0DInIAaiw+zI"
-        "sxiM8ZIM/i023eStPO422oDeOFb62w3sfxXODwIDzjF7SPP9rw+doOP7Ju0NSegaWeBY44jmXCUs6rQ3Qf9OK2v6j+d1yBFZ6semAcIUjn3A"
-        "3DzOd/G8DLwsSeQnD5EIEv2u6Y1vLr8RyEnxphF59YoRCevk1fhLnM+Hzwv5K+trsFnvng0g/LAbAYBxvJoVkuvO3KzJXsYJZ8Tm8iQa9QEp"
-        "YNplA1z5WfcqUVb7vj6u7EYUW/VhGDkB2+SdyzQsDxEe8LHQSFIT/p70L/Ed+yP49OpwIFMctP9SFhNj6fIel1j2n9hr9DD4T83ptsnXJ3Ko"
-        "xBajBdF6rDMMccUIJFtbnuM/8Aax+SbHHYX8R7jSuYTLr/ZAbp/DPPIEDceYWuiw/Y0o7hF/77H+9Bv0Gi7eGiWFCBz5AADsBDohoxABgHRY"
-        "HquxA5Oku+yw4KLE1MgNALf9nM2rV9XsGwb/hCS8u8TFObFDNQCc77itGCJcBqgO1+8lKRvjcu13CCnrh+f97hvyvfJDF/r2FEuJ51UBox5G"
-        "AuIXLQ4y/H/mQh+06tzQiCMO9WDg2UTzIdb2zBPaFI8I8ebsFznhQCGzXNTxLCOx/wwKalWpATpYl+3M8rH1Qg952D0DTC1o+NIQEDKVCfUG"
-        "2fmmFVUHICtJ61/fbKhfWqoD2QxOZjss0g1BkpX6ExDqNfQN27w/APIJf8ndFFomTeqCK2CT25mx/jL8OtJByOL1BOm704wDTOpo3brXLRXy"
-        "JLw29dEXG2zciaicABTtKvFVCywh2AN1uIMZ8emY8aAFrwF/APzqzuok+kgLH+yO9HPmLvfU+pj47v7n9p8v7gyfHDvsvxBoBHD0+fn1ETMT"
-        "bfgG+I3zqerp9xALRgUv+KET5Pw2/ZjrZgMvFhz+KA1G/NUbKP8fBogI3tYPCervHfttANYTM/3g953xXPwBgMTi8hqS8mHlDPPg3F8rSkBh"
-        "Abnc6gh+AUrsZPgpEwQJt/px6XkCFQNX9MQVown6+Tv6DhMxCVUJcCBhDGwH3P/2I4IFVQd4AiP16/0J+VPjB/LxBs/73whOBoP/QP7x/DcJ"
-        "4eu5/xn3geTA/ggL8OWo9u8ZwAX6/RLxKfqU/2nfX/pABukRXRecAxroYf+s3vMFSf8J9vYa9PgZ9U8TX+eu8cMLSQSq+NP/gRDW+h4F2/1X"
-        "A1v+pAGqDGPwId73BsnOgJqrIVQOJNn3Gi4IxPhxEbsSYta3/6fmKP2791rllRae2p344hPFruX/j8Xk04saafRtLev2xgAx5MILSvs957QG"
-        "J/Rg6//scwyK/XQFRxpcAYv7dyu9/IsHth+t2WfZQJzcBQcm1TDSRGQfTwry93wA7foBgL/0YR12FcvksvRQ8RoAvuC68bTQMrpZyREKKxy7"
-        "HETyHCTiAeQrIcW7B40VDO5+FSIjVxx/0Bz0pSPjHEsM6915KaD4UfHh9W/9us8mA80Ak+yk49vsCRG9BGvSawyZ63b5Fs9dCnX/he73A38A"
-        "TPysDaADJBIYyrlVyOji/OEGgw9bART1QMzo4o3w3dFw5kwSZtLdzQ7d/RZXKE71fC4c5PIkWE09D8vy/BOOCeMCUv4241nxWC6LKffufCXJ"
-        "8STzNPwEAsTZrUSvDjQhW9kB9uLZhyb09XoVqTzI+1EPTxo9NKDvbihTCenygANJo3nuQB5f0dVDiRv7CyPugwPP1GX0Np6Z/c1tEjJy1X8v"
-        "hLuFBCTUlQmkC5QEovKt+G4Fvi7g7nY5OfaACFkdIAIl00z24A1/FuoqBfDfwm4fz9WAttYBeebv+f9//SMv7HUTeVOkF9ZbOMJhMnsE1wwO"
-        "Fvkjyzf7JS4yi7zi2UWhHHIaEbUKQyeP96UgofcYJBazxPLlIeoE4trYWz7j0PiPJMzRNjNUqg8z3kteytRYphxf4iVqVguzGHO17xXeNRrt"
-        "6tYOJuYZQzmhQOfdhuwR/MzrzswGAtj3f+NAOQUi/qox9jUEExOPC8j76QP9KHvNswRC8xnEYxfMBbQ5bWEa/9JiLe+1+oTFmvz6CAMVZRtf"
-        "InUZ3S0ePDEE3grj6w34jR8m+nEdcvqf6k33M/E46c0gIeun9In6HxQQFKfx5B80+J3ZhRl/7KoSYuva6zj5SgUm7uQBCu0rCmXt3vWMFo7a"
-        "pAZm9Db2wQk6AywTR/Xq/s0YZfoG9ry3xdkmvAf0xOex4Yr4YukI4evqcQRU8V//+Sf+/93ynttGF5k0dRU5+0LfAYASHBERR/XIAaDV+f3l"
-        "4cHXCSHXMeULKPJtAbn4MvbrIqfR/gg8ylmUM/APAwcI0AIq2R7gBSb7/Drqo3y2EMTxJgAsRToMDyYCHKjVDxYUCj3amQDU5/kXXhJb+2Ut"
-        "Uu/W4ZAVvwZ/+4oewPwTCFvuZOaQ8QAA3AG5/8AkRt1zEPIbq9lA7RH4PCtGFIjuUuA0MuwG//bI+5sO4+AkJ238wede1bYFLP+wIEcAnc2h"
-        "CcEGe9LeGugSMOeL+Q5Ak/188aa2BhttGoYu/TZvDsDacxBDDYQFNzQp+gvcmV7K0QTFQ+XYyyxH+sEw4XpSxwPm91MBKVsdGl08Iy6jncjo"
-        "A8Wq/SgY7QMYwaXeAsAfESYS4hHBabt02q9IBjob/8spD17OjwY6cHPBawhK5D3qx/5jQdIgh+qvD42zYtk49MHciTUDTaPtvfjxNibzdfIb"
-        "8fD8s9wSqZsGqg46ruzx5PLjSl8Mcs/0/WzOEPX/fxATmtuP6avyWQSkDKkDIh4l83njKire76jw0wAfpwW+E0gPKEffS8Np653LBBAXbVNR"
-        "va6zLF9F2E2KtBcz7ChbA7MMBRrEbb4Xbw3mEK7K9+pO/XsPiQDVS8XJhRP45f7dEa1bCEzy3VobGaI8Xgl/2kIlBRmy5xCF3x34GIjly+eY"
-        "P38t3OvrO2a+oPAbJYbaXbT+5m/tytatOZISYAMevBz5Rxf4OXky4f4w9IsC9djB7GAnSCE/JBj7Z+O5MadCmFKg8r/Di+2F+SUDMx2Hzr29"
-        "qAo9KE7rXU+xSXMO1pZO3H8cGWDY5T7lFSOWMKSw2hqSM+z4gCcr8dDxf972K/88LzIFN9E/yyaVCDz8gBQO29kBUPQNFgH5FeZYuFnJ/gLP"
-        "ETMPxMkBx98D1xo6+AQMROme94hdwvWGKRVpIe8lYMg8m/vhEnkSIuKy1fbiE/82DJT6xSaK7gGAr+PH6YfGYLekI4feqyR11bQ12CNq+XcI"
-        "M/GA9ScCsuwZ4tnIIf8BE6L3kNeyRSXo1geuqHDzHRw75SRZ3fCz/FYIgAeTzQAob+n2u44OXOts5+0yEy3jzx1STvxSKqIlgzusAquhSQqT"
-        "3znTisa8D8E8gdyTEFgIxeQ+zhgbny/+HZweewXfKdXqYPiq3ZXr+xnA/acflfUt7uTL1DKjRmspEj9M2XfxSietYe0Q1C90HkrkbB/zLWm3"
-        "3QCy/Of2OSd36/nTOM3V4fYStq8C6s71yA7DtIDWGshS8r4ZivJLBHUhot60IEDkF+bS4klEYPflKdytSN3P+SnUeOhB4P9/aeFAErPcWMV4"
-        "6a0IZg0qNaUp6fH7/bDSdAEMDQMCx9MJY0gW/PreL37SIebb+1S3kL7CRjMGc/Ox5Yz/Kiww9Lfj8ERAAm1ouPKi/DRagrpu+CCpeyUi/N/O"
-        "3Pjz/C3FuhTSvGPmCxen4rrgWfp7ESw7VgsHw4Y+bwDIT9qtYUgdzeX45yW7Jhf5nLZY+oUGPgAp/kkIGyHMUpPtyf7myU8AAAAAAAAAEGkQ"
-        "vjc/GD02II08CcmUvE7jjL1hHvC9mxm6vQzpBr6DJSK9KptnvH00J712bYI9Af2kPLwX371qOI29uiPIu/t0/rtwNRQ9bmNhvf0HLzorqQu7"
-        "kATEveyA3b0Dnwe+HELPvQcZYbpdbGq9/2CLvOKd6r03lSq9BusfPM2X5DqalsK77AHgO4PI1DyEtvA6+FsMvF2yHDwNNhw9dnrhPV9lWbsW"
-        "GD87H1J6POI8jT0Q/mI8/M/Guyu0izx8iDA8VNWjPBnG0TwAZUM81nvROqWAAbzIm4A8LW4UvDjaFrqvHac8SNKeOS/B57u43v68P75GvASc"
-        "wzzlGHC7U4xfOpxW9jv/3fy9hDUNPdr2sr1wmoa9d9HTPVTkLj1mTXi95bWQvHfZr71G7tS8GpBMvQGBEr6ZLnO9MMdKPE8AAAAAAAAAIlaA"
-        "NzGbJTedwR83VH0ON2vVWzfPxRo37dMjN05TPjdAi0A374xoN6taYjdyX4Y3ejFvN2b+IjdE2Ss3KPUvN9FxHDdIXjI37wYjN0m4MTf7BCw3"
-        "AZNzN/bnUzdWokQ3GMinN9vrGTc0Syk3V58ZN5J4NjcGo7Q2l6YpN6/PFTfF8NM263AsN8t+HTcPQxA3dFlQNzvm8TZ6wS434IIDN7eizjam"
-        "MwM3lL82N2FGvzZUIw43Y9IWNxX7YDfDLs02+LwxN/p0CjdK3Yg2hlGYNlE7Djc47JM2K2yeNkaTmTbSdws3q76jNqZcjzZlQe42LED4NlMn"
-        "jja+Leg2qRcKN5RgAzd4Zjo3GZ2FN+FjNjfBy2s3E6CRN9AlWjeNIcY3ROZaN2EkTDc0i403epB6N4cCQzdv2j43pxdKN6AdAAAAAAAA4Owv"
-        "9HHt5BBLErbdfw2I+PIMOw/FCmgExdn+E6fqTfU5+KTeS/hL/VwHmQaEVekseOkh5vIQ5gMwAaryYOIAAOni4ke/+PDz+/dkItoYB/hz7Bz2"
-        "Dc6/8YgALAkKBmKWdwAdBQ/giTyAAWoBDf5CENnyBUWI7nEo1ffM40gJpfVv+/j0XvJMPHf6fhfrMCIAHQjGA/v14vvT/f9/BBdfCSHpSQZJ"
-        "Cr33JAM5DTX/2f3f9uwCngEt/Jr7duG24GMOjT+78grev+ahBDDEWd28CBnIWAqUzZz+TeZq5us5Kf+nI3MSuvGW/u7+EsRI5AggT/CWGr74"
-        "mu/5CaYIIe4AAAwc2jRVFxf9bgltInzU40GeLEmyeQsj2o0TG/wG2EL10wCJTjIkZfOE+wTgHgHbtbfdGwS4Dd/irvSg5fm4YBdjDI0TUBQ1"
-        "AHUK6xZu4nzhdxFmAD6sCu3KH7EF1nSWSorwAtzs3y7+ONvuDQ0Df9j/f+oCF/03y4Edd/6e6ME1zTlQACUn8uZ6H3OyqsjGw36QlwaczkUB"
-        "1Oqg5VpGFtY6IEYpAAMJ7oH5j8pUAs4Ufd6QN2G7NQDw77QgH9UAAMoYMUBpFtYP3BeWGyrKXjIgMYPU5QYjz6EAlwGZy0TxKy6+Kgwd2v9f"
-        "8U/wrQ0DyyzD3O8uB2rszQFe5+rUVBk+H6BDWTOtANXwIRSaBnLcUC8sMgTa7uzu6T7/JFn4PBkF1tlL3czxH/p8+Kv5lez/fxP+Ji+0sMIf"
-        "cv4BAbQ9sSno/p7L7+s5IT25mdAs77bFxh8utq4Ga/WyDJ42nPXiKOvyFRRh69f2Z5w/5Msb8vqCAym4lNKYEbD70yIAAMc+80qxNVw00Pvo"
-        "JkCubi4QRYIN4wju/JE5kwnVxrrxqOtPES8N4sCnCGsCKAyvmAPcRQxF+GwaNd2H/CXBiAZIUzcrBedYDibSafJTA5XTo0CRDMHd7dKQF/YF"
-        "NVdRK3QbpbxJHfwRbckP8fY319//f4wEnBwixbIdPfsL2404jRM0Q0UWlQAX7SOnQvtH5F7qCCtk0q/a2gzzJBRGwB6eF+PQlel+dkr+9OD6"
-        "+zcZ4/s3GzNWVOP/fz3gK/4AAOMWAC5gKKoXZiVrExq4SloNRqYgJg2EyqDXaAZI2C7gW/Zj8438nuHh9aP/K+4Vr4jRTA7N7iHxARIzILrW"
-        "rwrdDmEOpe+H/XDdqSDB3/TqePLQAEprktztGRvznRXQAlAPFcB3/4dVRP0n5sM5R+7bZa7/8C0D00Yypspm7bkxgRnBKmL1bPpR8pzkuNZK"
-        "NqYigvJr3t8daAlw3cxTzyqb3kE+AqYR6bP1EwqC0xLVrPDQbFwzsP8uD28n5dsAAFgnhAs0ywzhaMxg3yKUBz4nDNKb4+7n7qtw/3+emlfX"
-        "tdJ2eVQjFmirAvYeEOGTHRj8tiBZV+L5Lu0PD8bf9r1P9ivdRscK3vkYwSThAQO4syeSNtXIcthSDiIO/s0yC3PgxwnyBaPP2dVjD0jvnkJX"
-        "Q9AI/Pln7/rPWyiF8L4iufvoDGQn+hDHGYrm/c2IJFD+jPLtA6ILGUi5CsUqiCAx/ENwo89Q+x30EuswIyzkdrD/f/zhQzbF5pRV+cUAAL75"
-        "QxkT2z3M8yEe4RqxKy5CNAfLreNJ65rKh22SsLrB3wWhOQITND/b4I9Jw9rPESfbi/jQUzf16tsu7uM4+sixGZ1g+MV360A2qfSz4Kv0ZeKA"
-        "JMTSZ/rDjLD/ve7t+KXMnvjI/TvCKRT+IsoJ/UepDhi3c+Mj3ADIOAnSAVMcMiYFJK7Ywh4s/BKvsewcT6cXUP2mBIInFxUzJts0RiPy+n8A"
-        "kKwz3pXQPKAj8K7W8hzDHBAQMhBj268wfe4AABsA6uho9LdLx/2+KM270v/sUW/goNyNGHFQhRpG1qrk6dr+LLzvfR8M93tA69DqA98Z9hss"
-        "JGM/8rzeKkjjh+bOV1VJi/0wvDjuPC4APBTKAYDcz5cgj5nUCKAaoMAq6ekQQtjqVTXfHbuDIYlLQXLCVyOg+AMQ6KS11RP+4sQnVgqKP7U7"
-        "RRR45WblTRv7FW4F8Ps9GbXhZBfpKO0M5Aep7C/1r8VoOWfGL/GJ68zrIgfCL7dHPA2/eJsJw84AAOTqzPx+9UcR9RcX5n3LbjwkAls2sdiJ"
-        "5crTeCEO5FP6jgxPDtMeohzo3VQp5sQf//cOhhmICVUE0vyzEMAI+fZEDSjsWgbg0pr76Tqu++AKTtVw3P9/2thjDuYVX8xw2iD1T8lNEqE+"
-        "IvffCOVDUz7iMrzlVCFzCGrhZ/wX4SUv8hY9G/qrfvIt2zXvuEx+YhcEcATZAuEGGw/k4Mf6JuQ1A80K8PiX07nv+ZSiDJgsQj0L9sQAeByQ"
-        "Kj+gshMAAHHp1xAX8wdAmqrAIF0C3/xFTnThhBKTNKP62gy+9NHGj/EdO2Df4/WpRw8njfVwqdIrxhvNDaT2H/nX4MwXrfiCFNFsAYAW5wUa"
-        "9gdrD7cqRgvHBJ37bOz2/UHa6ScqOKYH1aepF3IKrteTMiYoWRt85ubAUhKV3tkDk/+x9m8qKPcRNYYgOBGz1/7ueECiDkYCzAqbEuja9w+0"
-        "CP/+ZANZ5vX3yO/DPRP/Z/A4HSj+WBJsGUxbmRf/f6PI/fEAAM/hEg6e+PsXSBcEAyvp2DeQBFQVBfiI8A3OlQ0E7PDXswl9/Nr9oP3EFHkQ"
-        "6OOm9hMCdRWsAsbo/jX+Dl8Lafbd9nkGlOjS56QG6zXt5/YbDMf4+Np+j/okAB/hHO648n0IcdK+5qA1oxyw96we9R7m+FPa+RslEGwGfN0Y"
-        "DNEeCB3/f/3f/PaZ5rTwQ/E3ZC4QkSOLDLAIT/tx+NkFew3QEH32bAW+A/gWTc4x/OUCUhFnH3k5pgYY7yrRy8UAAOb11Qd2+HfvFxVyE339"
-        "eg7/5UDNXx8FEZICDQlA2S3rQeAKKbsfSNtOMEDwluH77aMD6R07BNb11P2pAygEHPLJtRsR5tkK4okKKw5j4f0IAtudNF7kc/O98OYGICas"
-        "E9cPqBHR35cKEwQU7m3mmw3T4OnH7g+G//DZB/pmD6kdvAz/f/0Pzf7g6gncqez3QuIBnCiiH1kH4QZv9yQUzvL2ExwOpBQ/9fINFdI+HEcR"
-        "sf0DNr0E0BiV4gXfybQAALfngQ0R/MX10RrsAn8IggCD9d/5hR2aE2739AoV2bH52AExBzkXsujsLEv72egx887yHArPBPvvxgMr7yUeHukB"
-        "wc48Aemf2ygCJwXl8c8d/Dk0UEj2tPBWsSr8IEH4+MoUQwpM4zwH2x136AHpMBbW2zXhWzJ49B3QyOIvFrom1t+NC2ra9fRQFXjlrA5KYfnz"
-        "hQ0b6c4hbxCaCGJVsN+t/RnmLhpE/tXUz8fjHVHUXCc83rfjSC3ZEefPiPwAAHBkbNN68qxTOMuZFPfIJirZMHbrvdkjGqsVG/xzCJrWmOCn"
-        "ANDUnf99Fu8xq+SMyP9/nwuqBaUggxiVC5BA/QSeFoEym+Ad+yi6x/4dB7UhUkjf+/H1F9naAuLhM/VrXLy37tDP8N8UK929MSwpWRPlGaTq"
-        "vu2m7OnTtxny+bUojd59KLYurwGn6Dfl1Cy+Mrf05xl8DCLt1g0IIkFGQgwy6ebV3gSMaJTmGfD3IRjU7iDqCyVAQyb/f36+vN8AALk4deXc"
-        "6ngwDhH6AiLbE0HHC6ERAuIR7IDVoAa/9XfYbgzG4V/tjwBqChMqk9Ny5sReBCK5/VgDGE5YDF8hpQaH8976PPry78LZCzLy2300CPaE8RVx"
-        "+u+wDKzbs93XJBPJXM3j0MxXLQBwETAwLh2nFu3qmQgMCG71r/wH98cfiAvVeDPe7+vBCwTZFNb1do79eS2EBb8BKeZ9CM1ENwFFHEPdPhf6"
-        "GQ/6eNyn9eECRwlpCJAOmQ2x99/peJYAAE8dAeLIDt/lOe5aDsDzNAxHyhzbfwUpAJ30fwE4AR388dMz9nr3MPKnMI4nyuUB1f9/OBqpJyb4"
-        "RwoY9/wO6xP9pRoGxwKO2YgElRSC5b8wwg/SEA/jKv8NEDT4sRkZaJvUORID7AIQwQPCB1TkWv7U5RXtMgfz5vmUZPh98O8muQn/f90NM+vC"
-        "C+PE8NBSShDPRDE4Ds4Dbu/xAExRouvQFnXtuyOpFdP8p99zEyP/Nwi9JNTlYBqj600GdoIAACQcNuJwDxntXQJJIEv7HPRR0DH9q/oI/Cf5"
-        "3gmO9cP5Mu/mxQbyr/qbOM5AZe954mB4KwrJH9AKsxvn4/cuoBQYsGQocwzs0lftKQ11+Ec9Kj2WI6EDLPth2r7p+yO1UWnblQ+364oJ1xD4"
-        "9yviSgrI5jHx1DT/2b+cgu/g85YrANrkC0Tw4gQVATjyPu6qQPvfUw8F6db/AQyHEAk3ua+j7Xv7eSly4ibQXM2lFEX35CWm1LnmwQO9Cwns"
-        "r/QAAPRWS8Cx7z4lsss7HZzdHxyCddHn37/kLBIZt/B0A0jc7eFqA0/z7u6pLE8iIdOK3wGAQfesEjJaU/rN+UTlvt3UZP4px/nt5w/XqRiN"
-        "GRUr9F+V86ACc9cTFFbyEwvxTFHY9tB79d0IyCXy388hqSl4GtvdkuObGV/Yjft73a4nGuGcNohGYQ8c5ZLzYA0SLFvUUBUADKHYZfqoPSMw"
-        "uNIB5UbfjyHIXM/HvPZSBEjwOiVZ/XRBXA//f7/TXdoAAO07gdKI408LIveL+k3SJzH8JsM+DsTV457GFQEG7ffxjR7f6q4HVgtGBEQY27Vm"
-        "9LeqKQaEEY0hBxVJ+IATuf6tEoMA4fjm5uLmbjT5+i40M/oN1v93lujOLDz0MOhnKx/wYbk70rhR9yT0EFk0sSjfGL3uHhc2IRv1Yu92y6og"
-        "mPr/fxTyb/VC10vdwufqe1Xxgw6fAln+fOtVVqgyQOhhEBTY3Tfx/rLzw9mu5RUSJued5Xr6tOfn8kEWQYUAABj+M8auD/TQ2uxzLzf7kwtm"
-        "AQ8WhQL5E6kU9BC71yLz89e178gcKPjNX9UWOeWr48+pdxp7Bt4YyuCLGuHvNw7ex1sBjeHL1LEGiBxj408rhDHv9f3hEelDOJ4EAxz0aSDb"
-        "Zvhv5HkC6jw+BMX15/aS6gbnkAv99l2fZQrFFrUzT/TxeSkocPCY5nPJad5JUK/GzRHRCpn90AZKXqw+odJBEtjrsT5mBOzuX+iF/ekIRt8f"
-        "/UPEJfd35dMmAYAAADP288WUGQPTBfYBLOAN2el2BZYnTfsd/0//KhA71Df/pfnlzvsYsgpJV6UpjvAS9hubfwufBfUdrufzCEYOIhEjxW0o"
-        "kvDLz3L3vAoqA7wyJDwhEUz75ew89Yb6nxpaVWniDPHU4EL0j0FZDuH8iP7y6Nztli3f5Z+t0+wACic16Eob+tcicNRfBhC0pwf9+kH88SK2"
-        "4ZYA68q75Ef4uf+OT1pCzALT+McE6r7PIHzpEv1EBFYM9xRl9/fvSQUAAHTODCPg1NAC5+Tr7O0IM+y1BgQsSMKxIMMwy+0mHX3XVuFV+p0D"
-        "ct4OCUMKlt80KhEOFznlPf9/GVOGOoMBBDSO/LY/Iw098TAPM9ntDfkF0OKh7s70pDaaIoSaDeKXG3sH+ySp+tnhNwEr6ZoKReGhAPnEufGm"
-        "9+QUEA/59bP5K3/l8Obka0ZEGuDMfAeD+Ksx2wFJZWQKUhwdPif+AJPi1XjB3OQG+Pz4qBh0Brj8cA6TETwXNvUq/UL1rSoAAOYhXwZBCkz4"
-        "sP4+0NVRtRZo+WS67up+5NYyVe3D24jruBdJDoUV9/YNQrX22f3B9X75CRx8OyswIvBx7tALpuvlALICjdMd72QWp89sK2D0FxZ1AaHrDyO7"
-        "/g7am+9IFkzTijU36iITX/Un+Tba+NoZ8lcNPgZvBrT7qwb/f2j8cENS5fH3s7lFObeXnzOj9QMXvibnIRkBXsNlGXAYNPsVcbQtMfImAOLX"
-        "C7zgAHO+2+1u9GP1HyfrAXjePOEAAK+r1D+Dx5YDCu6ACFPY3eLyKGwrirdr9QgyMe+FUkL7z9TR3Mc52/wfL5IDRua3BeMRVtyVBgGAP2ki"
-        "YZUWABS1BGRWsQep5t291fzQYi3d2MZqB0T4mPz8FgDJXPmlFlvyGk/92ovztepP2PUQIhO/8YmRTvDRQH7cJA2Av0bm20F0+LUB/3/GC874"
-        "thncAfQB4yNiuOrvbCfm61Xyp93nETPS4vRY9vUGgwrrAE3jb/1LB4QWfwqHA8PzvRYAAA/ktSnK64DKYv+g9iD+IQ6E8tL1fQiS8Gk2DPxm"
-        "+0juqQv/BJIKfvy2D4D8j/EG+8gBIBSXE8gEZR1I3FYJKQ0a7if6zewM4M4HPgfmFhb6ihtVIoLyktypFuzo+/KFHR27XBcp8D/Wdwtw6tEC"
-        "w+CE+2EDP/nqJKP87BEQGpv5MpR0EBP4NvJv4jHgKeTE5UdFEAOu37f2RaBSzvo2bfLbUacaqvWdCpYBkvtNAgMPJBAvDkLw05XiChY9cxAA"
-        "AObqg+LIz1Mg2UcQ+Cb9Zcn4IKXhjexw5Pc/WRYYHZgAEAhwG7sw+wAr/aIpQfmK850nuvDZ/cr5/gjTII5CzPvwEi7i8PMBgCnhHZrABODF"
-        "xwhr25oH1Gg9GIgN7AfMIKvcaVvE2NHyEQn29tJTdGEz5h/7lv6M4Zj2Ng9cDjgtwtzZ9mDCFtmX8ojO0vpmFEQy2g/q4W0DX84R4qv9fgCO"
-        "LT4gTO/uMLfr4/tI/SGn2CcI+zhKY8lfOBIL2zsAAL0uJg3R4UTy20Wa3BYEsSl/0R9kYuD0t09M+w64GF8m6e3B9/9QSCxlHGUU4uOe/isT"
-        "A/ao3XT8SA3l4GzLcvraAoIGtwIBgJTiQakf1grRRhwu/Fn7oEISEFEseMkBIUveqhww8GvZU2n+HvNctma33lnlXQpjxpjrdtAbA3MoPKh7"
-        "HIsB9fBA8PDxE+sf4F1BbPob21fovqTT500zQvK7RyoJogcwCUwlTPxE9UwKax4FG1ThAYALDgku9wsAAFfvtOmf3a8bcTYS1i8QKbxFEfrX"
-        "rez2+74eZh7FJc7qHxtyK0U1DxZk/Q8UV/6c7jMm8+p86sj5Hv/QEy1JoAZnBwzu4PsCjMUPuZYHD5y9wRXK044TGmL+IfwSQwkuNpv0u0Qj"
-        "DTLeZ/7I0+xJwVhR3oUCMhXK6jn2+Q+MGTEqR+sk963R89dU/UbiWPzJC8ExMAhI1t70Msrm9mEDoAVGJCYQx/4HLR4YYwI1B46qRi+m/JA5"
-        "TsIqNTEHES0AAMsuewbN7kb8UUAi138VTh940NBIZOsvx7c0PheBGTQNsfT7BR5RBixMHScHru9nBLoT3fhGzYwEexTX4SbSqQS0CZ4FgQYB"
-        "gHkEnqK75EHHuRkX/jQMI0C3CzQn6s4jKOnxAw+2IeDPPldHBjpZw1a/0v3nvRbFzQn9JtWFHVEgdNBID/MNpf0b6d9Ry8ix90Ap/393U0++"
-        "2CbKApgg3+ihOAABHeUCDsjO6knVM6/oN/5cBVVd4I/1+jTqadUAAMsmr+FKXNLWgTkFzuTQUA0qJoE3xsKoA8ASuDv2xmvU8d1rJREcatS7"
-        "tBaAm5UIesDy7x4bE2oXbyL3OZFKadPu9EwYk/EM7zMY2wbWvTPek+M/ef/y8RB3qZdCJtAgixTbkxYGw2fJ8no0upfcJOdeHEXzmiRIsVb6"
-        "tzOHsOwWr84k8vfvlAeY3PElg+W27UHhVzkhKEbO2f8A6Tgh9v7jQDvzq6uFz54K9+6qMOP3BgvF0ecLkKlvKjU9DhgAAHz29TG8I1/9PgMC"
-        "/QACSCAX/6D03f0BKD/q/3/t4wv0gtST9doNOvF3AcLpOZfFdEju1/IBOk/6zf8DNIYBhd4O/3Y00L3B5pr+NAzREXD1d/fANGPubvLM5VT9"
-        "CBWi4XLZSfoZHYLIayzjAu3sIvsfDEvYNyVCoBb3+Dnf4rQaGbhg588OlRgG7WYBfdsdCqPNK1/EAEjV98/B3WMhkCWXPxYJCcDR7VMphPc4"
-        "3bYhhjJuwc8S2ZpyB8ksT0IAANDqnjlpOfv43+q34TQR9xrG/Ob7Cup62+nY/3+p7mD2HvNG/a0NBQ8F9P0gxo+6VsMAlfQc6mP5IrmJFMPZ"
-        "/fE76QE3yN+oID75FljVLYIh/eBpU2n5Df0S+qTdAR1B6aa+0N0iDCrR4unnD37+w/R9DILt+xXeux3q3Vi4XMgKw/tlDUcEnd0L+IwNzPId"
-        "9h9o/39fJzrD0hSmJV0c8uLKHQT++/3fB6DWZAKpG2L26v0NHzo6PscX2x7hqCAAAA4bUsvoSELQySjG8gPvABlu22EaCejH7WL6kianzHbn"
-        "Zh268JcO7ejPuiuGpKefLpACux1b8v74ribjRP1c8+781DIQxeGO8hEUOd6//aIOy+2zDyEAk9U3znD7Tr7asuC4d892BnDnO1PmsKLpzfjn"
-        "6ekAo3Gx43/odRjpz/zEWe0D59/UlhC839HvRSKk44z1/39rMrriovw8CgQx+/A3G6/uOxXbG6bxxiHjGxTBKf/v+93wJMQM+f0erBUAADPL"
-        "Wtd5L17QcAye+SP3SCBA7/js2PjYI4XsTzFg59T959CIAIL60A6GEGjoPo8STL3+Lv/wF/v6S+/8RkUOKPBc7iICydzc7XkGxPH4FdYkbhLh"
-        "E0r/+OlZ7rYh2tdx59r0+cN7FDT4T//S3DnoAxpaBksX/TWxwGMVmkKiC5DbYNUi5UL4owBg8sP0Rgz3/P8Zd3dJAM+jSsT046Q11g0JJiAX"
-        "k+yd5mki8+/3uisM6SFQ+CMAuc26/P4aezgAACrR5+vKTrveiRfrJOQKDEp+DvLpgOROlhsM/38v5sYcpxW6D0zptBPa1coZa4owLdr90wCN"
-        "5sT+M6cRFO/zM+je56AHkeh1JM78jDPbQG03IPFmJYjzyP/O8JrpI+832GGzIepfSbrd4+Hd9E7iiADSFVoNrTlv1Cb+O2EgQI3gISG1Dcgh"
-        "Kd/BFeD+BgGV+sQEMQ5B63H6LediI+jr3+TIAFMcdPElDdwVWQ9390IM5+1LAH8gZMHU9+8Wt6sAAFMmcAzcAU/WFGL3S3Uakxlgytrs/3+D"
-        "BfL+Pdp9CVXyehLy7Tf7qu8V7e4iohlBLcU2NdS+94gIvvvHMpYRRiepGPIkHtVu9l3u1OCXHt386wVGGT8AlsPK6skVEvPeWZHF0qdmNBrZ"
-        "Sxzw+BWxC7BQGrk0Cf49xOUEjK/p0cMdcOaDBnkSHAmnEWEDnPtV2FIXUBDX940FEPNa+6UO2/5kAy8T+vsj9TcPQQL0RG3hkhdU+wEiVOm2"
-        "AgMtXvoAAPsCwtvd41bBNQcRDqDr+Bvj8Qns51CADL35je5o7PYZDAVK+9UdDR1A2fgZZs+SIc37yARcQKgCwPX/f+sK1fnt/mYMsvSTKscP"
-        "ewsECsPXHvT2B0j4LPRpCREKWBTm38mcv+mMJtICHyOg+onxl9Ay90EC0Aiy3FMB98E7CtoYwcYE7A0UtfyVBpIDFQHNxcvsc2qQBxP9z/ST"
-        "DSUnjt/ROTvood7e+if8PSmPYOjIZyS2+7JOAPT5CeJBjhcAAH0WjNDAEQGAPLbd5nTGPCDr3Sb90jgvLhr7VQNHuiE79gH5Af148GJw2tAc"
-        "5rGsM9H/uDYfNNXw5u8ZYgcQPgKU2HYhrAnzarhMD1XjBjUCZvaWAwcAsMuDB1zviBtmyOOVlpm67kg10h+4+zfTrvZ2CuQMHP4C1IsZE97z"
-        "L0UYn8CPDKIA0hYIG9QCuxU80av5yEXr/QGA3T0UExL8Lmk4MOn4CQ7CzMzX/iJg180DgrMI4cLs9ugZHyQLQt4AALUtsAcR/bVi0erb7lr3"
-        "6A6m5K2/ugahKYnPlAGoD9ghpQZK9uo2lRFRJ2f6z7YVMnYPQfPiDAYQKNSDrMb8oDT1+HsLte6iD2otnQnnPBoeIvRnDxEPXA8BWgX20RKV"
-        "pdjIcdVS+dLfvBzIO1TQPwhXBTrelxnSu7UUvcgvEv/tJw9BJ0hQ0vwyO3v/BBK0BlU7uxGIDSn/jf5zCLrhs6daG2wCGtWe6pQK9VbY2HIJ"
-        "7OHN5VBZ9w2KDD3nfcYAAKk0lS2jEW8Maz8lCSAZ4OdsznH62hmLDEUNrOseN1AQmhP84e//wi3f9DMEDS1b7ZgBfPUT9H/sDQ662XnnVBN/"
-        "Ma8I7PXvDgjxN9zR9Z3s+vXXFioSAYAc34n6Vw/bMGvtwo04E1nvwA/Z+dDG1eEjJqIPAj9H6bkNbe2ZtwguYJSPCAkzJvZATyL6xv9AGGYT"
-        "heHWKdrzRlC5BzmgGN3KDw7a2grl2CP8NUTpD0SlnDup1txqHO7U1SE84BwAAFf7ERjwPcYDVBslM5bj8xcq86f7SBhlUOwHHlyz9kP8e/ls"
-        "nTIdpFUo9Az8zP/PaEndH1UFAx4ab0XMAyneWxJec0L/kreuAX00fxDQzxwBPfuKat8RJcPc13bA7RRQ6AenyATYFjsIm/tkEwGA0/+o9bVE"
-        "KS1fvXL/08/N+uhMU7xV/qXxvN9sUVnkkPvz6swKGw/RBYnsDywf8OiTFMe8HibOt87hEw0Gge6zLIiM8wp16gZFfQne33JWAw4AACPY3QLx"
-        "IarQcC0iJ5nVQwcAMj3uJhzSPewEaGN588sGkgB882NXNBlP6gAfSO8oXPICaDcvI2ETsDwg+xoOZ7i3UJUr4O62KygSbTRnBkU+KyueLz8j"
-        "/8b5yNvSvyRu5z/odPnCBtIvlACNEAGA6BXpBpQber2jwK0BmwRI6SpZQt3S98T0tujJOJrGvukm64sXVBk//jWVOjXK/xCaMBUaA+rn4A7g"
-        "HPURpwHkBz213sVB5VUtozCRA6ImKv8AAOP/eelN+yZkAQFs7h7/GuiDBCrd4QU+BHEMWiajHAccW/6Y7kA4WQ4bIvsaXOkJKLYecAg3JsMP"
-        "tCf1thMPoeIkYrUm0c+sFgMfkyBLOM0QRRhzHaD/7PQ2M8fyyw+k2BncSfM6F/D6KhKGOwGA1gzVAe0v+93muoDzu+w67HszZbb6RilSawaX"
-        "Rsw/4RiqAXJRcfF29tIZQvQn644HnOurOHgJTJKd8nxyMVH0QKvEosVYUGtDyBQ+SXP9AYAAAD0HGlaC0AIVPET75Ms+eROg2joeljMdO7LM"
-        "IxyP/b/ZyRHqIh/VhEacHhA9uAPaSkbv97dC7Ozszhmw8l9EJvCU/AAE8wDN6qf70PVFuK3pTe8DR3sx2r6rtwLnDKyxIUDgFdprCBDhAfRU"
-        "Sk3nc6R2Ap7nTTNmB3pAEZSivgsnDNZYC/Xu9hrCbmT5QtLsQ0UxtBiXGCMLwwoFD4/nCAeC6eQgq/RHBJMN1glk0liudiaADckQeQzj5Qfr"
-        "QvsAAMUTbutODlUObBLn4gX3vtC/9PLoSSTNAqYB7Bq1BQrUqNI5Bm7/8kqNzpkB46X/f7XihjAY+1EjPj9gEnj+xheeI1wJ2/ur8zk3e8Xg"
-        "sYTwnusN5BEY3Ph34vYH3/Re8zXT+Or2C+njJQWNIlDu9csiEhtrZQf9HWcr081vw60jw+T1IbjT/wxra3zzNelqIcwtizAiCOsH6eRo9XK2"
-        "JM8MGMMCoQ8xI3cOnPDf88aOoSdrHcnN+kO/BI8guBgAALv6fOMFGxAT0hkt7YoAE6SgIlfTjyDXBav2EDaQ7Xf2Vw3cFyUExy/8vRUk0rf/"
-        "f6AAkzcbFc0VFDCH/h8OTP8dEgoM3/Ex8cMQBdYo19YAnwEOv5cxpKgbA/UM1PWY89zv7QrgKeYLzQGdLfeoF/jwAHpHHs8hG2ctKOlllsvx"
-        "o9pO/2bmQB4YJNkGOwBxG50AYygJ/WzcaR0s4uPVoTM8D0PysxHnL/4Drukm2S7nmcWX8WvYSkcRBx0CAvYAAKAEZODF6/9/iAbp6z/98ck2"
-        "xCP14AWU7V/+pgOE/1z90+Ra3qgEMwzyEmsHxcTjMPn6xRQhLQz9firY1J0VhB917+T6hekTC38QUe9U5lbeIu7k/gr5GBf7QxwHrxQL29Lt"
-        "d9shJdAFZfNzGazEZAIu70xaMSwbCc8RttyE+tz7TBZw3tX9wfHInxfwixD1QrXsqw59+u0HGkaQHjP+DPqk/dbBzAFiKb4PxD+utLUi3wrF"
-        "+xpD410AAIL0+hoAAA/kNBbzRwv/MClkCKrlWhgMCED8eplLS4L1GOhj0xTusAHADnwDCCgw8ljMJd3PD9W5bqevEeH45VjfA1cYggVLNXHk"
-        "yP+T8TkBI15W2L0TEQwAVSfiTxtg28SuMftY4v9/cwThBMTtBPdMKVQS2O0AAKrHYT4806QBoUK32cDRuBpO9LcIAO9ZyH8EBhSjEgjzNjEj"
-        "8RjoCSY1BpkXPQrd5ykXDP0WApv3+BBR8afWSO4g8v0cIhkAAGQEDQkAAIjVFB8++MLbDgmL33Is1BQS/v0RkQ7mBuL6tieS5NsgMBEd9fIk"
-        "ptEw7XPdxAfxFGnacQAwFj8JlSdSI+8Cfvi6Gh8F+//91q0ABBPrBasACAOZIJn+bPcpCAGAGAFAEP0InPwTALLqswaFDusAhPgAABXnlSg+"
-        "6B4BXR0XGCrwFxPBAMr8VNqjw7wAQxc///j0v0UE4i+/ax6HA7g4Whb17ZJYrvjr1M7wzPLb/83QIwLc6i7AIuEAAPkibwwAAInKSzoR+LC+"
-        "SfY0qfxelRlz+tfo+fbQGQD7wmbZ4a89EPID7qsxhcq724rXcwjPAKvR9gTeQhQOzyK8SYDhDw9kEv8CDACowksAm+Sg4UjptQUXyHMEYuj2"
-        "CAGAI/xeNbRXsPKA/8mxtvucKEPyIhwAAAfNVFKExisAS0usJO3kIR0v9xxlPgQLBvvvNBHUUiIMRxmi4+fJ3yhL6DhFFPmyBWHlwwa2BnDl"
-        "MXSptVU8iPR3F6VfRS0AAATyP+MAADzIxAtJG+H5RAsV16sdSVKr3FT3bcJoAwzyWfDst7kRqyyH+Hohkznsr8Cb/c+cWPORHcPk+4MPSFQs"
-        "JHI6VvgoKFU/ewF99Av4wRil6mD+G/Y0Hw330OrIvPH7wOku0qFUfMTp/Wr4quZ+D9TTpNEAANTX/39auB8AjCsU8s6o0Q/f32hUIPi67wDS"
-        "7hqcK+UeCClH+Li8GC6K805fKP5xCvsetgQ8470G4mcTwpIXRgFlA0sjQfYAAH84UeIAAOzzgRzKOjTQMwtdmd5HkUKs4s/u5/3m5374mUCh"
-        "qlQO1hJa90APn0LNtnKPa7SLUeqF97G1H10qLzG7OPQ2KMQ2/r8tgv1o2D/+N+lM7nYBYPly94DvjAjl57Me2OoxAH9iSb2I+m3oVON5F9jD"
-        "usUAABi+D24BgGj/nlyJE47D/uoL1fcae9+0+hraVxSK7skdxxkI+HnAdCXmC8g71Axv/JU3VwfS3W0FVSbq4zshERiQ/j3x1NoAADpTNwEA"
-        "AIYcFiB6FgLgd/oeuaYs8xPF96js+/c0+3T89UEr0zgQBQG99s/9kS086pzTh7n8HiPFdddBHv8sY/PtPgMcH8jn4yQT3f7Ou70C0uZe4lIN"
-        "LgW93T358hHKC74k/PWWOjhS9OKN+xvoAulPBH7PsucAANfFWDwBgFb9SkvpHb/8ZAN7PZwaG+vBV3ziHf8wYwTNyQ7e1ePUPlXpI6oYe806"
-        "vLLT6fxp2QvlNEH1yNQvjQ8eIMYYDWcAAK3cQwYAAGs6RhTY49sbCt9CZH4D8Vbr4FX1RwsVETfNKuJlwpT/OBMt9p8O2wart0k0y+dhygIh"
-        "sv1fEtYADwFsEZTi1CrhLw0Muv4dELbz0yTK9a4+LfcTx0gOLZ4H014JBeMmK6rqAYCp+uXtfvD8OX/NI7oAAFsQiHO/1TYDwP01F1oDYTo1"
-        "FDEa5uiuCH7mLQTWPDkOK+dKxXiu/38H43MVN88y15uuDwf9DDj8wjD7SMEN3igRAUUOKFEAAB8J0voAAKEQ7vpK56HbK9nZDrbiYF646v4S"
-        "efw7Nt33DwT3skj5ODPtA/IvGSI9v5LrZKec9UPe1/PXKtv4SmGqR/cyPxYmKO4agfzb0uf5odOj7m8imAKsyLEGNOFV3TwR9OiO8KoWucfz"
-        "ArsRYChq993n/OcAAED7sWIg1QsDhPXC8/buckiZ5ZgpctraBKoFDvqjN4MeX/ww2LKoQU2Q57UmPsiL7ujM8QpIDAEc9C5xMwwBvxg2ACYB"
-        "ATcAAPwIWN4AAAUH0Qy58XjLsdXW5tnewlz86TEluCoHJ8j9QCfVzrj99i8oD8RDdzP9u97kAYCrKNjXQ9ihIR3//Fx1TI4/HhG+QmYsEv6B"
-        "v4/9B9sE+n8pvwEa0sQKO+4dzRgGh+R05bse5rQnBnb+Ag92CwvWys0AAGPip3lzzE0D3PWX6EPQeAuZ3GwbfOStCP3woQ6JJL0VhwaX0NCy"
-        "fxSaE6UCAjp+AGbl5wJHCUsNhwgPnn8e/LXJ6OMx1QoAAJD6qgcAAKgaBwy+9P9//Q28vdMGehtI7xXrY+te/03wI/co+8EELgZdA2hhew2R"
-        "HK0Dzs3dEWXw2q9tHQL/ASBQ3fAlIg1DLIoDBADZonYEYdQDDgA45vs/8hzwpyoqJRTeMd8WvTtFluFa/JT+cvHcIaPQGdIAAOjgxmIqi/4A"
-        "tyLPCcfoyjLUM8wJnv41GS7rp///f+vEDFwptHb4Nh5CHl3Q4+iq/mTe3AP1wT3tlUDC0zxHy9WY/CYi7DIAAAwWdr0AAB4AqyGX/UL4xS2r"
-        "JEwPjUfkBXbc6YNk9Xz4nR6vvVDfWCge+ID1eSo12iv7dOyg34LsT/e7KUEMxiH5Nyzg0gYhM9D4Df09OND7kh08BLQK1QbY2Rva9MPY9GiT"
-        "gwVqRB90Jtof9+jDcufDNQH8gQwAAJQTyvypzgYGYQ0E7DkuMhxpDmcMHvk5LUzx2RJfPLcJn0APr5X0ekK3CN+z9xJD7rfJUhBKBMkGS0gK"
-        "7Y4ZovhM6ipjDSUAADo1YtsAAG3+NA7j9xT7IEiYGzDohzd6DhQKyNZe8YUKAhjwwcHdZTlKGufcfGibBFLhAYDlNIfNudHZ7cnpsxIkc0ce"
-        "u8NOGiPsDPtYujn5sAu28t/0cwTzJVrszOkaBISoNfGeHbJIeBv0/b3tHfZfIZz05fIAAMMuRedt9Q8HwRpV67MYFDGM/+H2W97kJC8K6wGp"
-        "8iAR2wzQy4/p5Gkh587Zj+kM9FPbogdL6ub7m///f6oE2gjL9JkQkiEAAL0ciAEAANcUUOmn96W9Bty7A3XmNzhOCyoKufd/KHYPNv8ZyOXj"
-        "hCofAUMgDSuSEHf59aH9/Gbudvu4Ir/9ulUgV5EqJfHy9p8GMv6RvsP/Ltax5VX6swdb1OcHDdybBJgDdvfVK1QNketqAmobgBYo3g3okAQA"
-        "ABUOD+fr7k4A1QOx6xYsnxQC82AKqtVEDnzr0Afc/3IN1xqEyAGAgkS+CQnlNRmQCDjYU/1B9SYiPhZMInb/KrHtxeIVcC0AABER/PAAAP8l"
-        "W+yD6ZU5K/Dawo33SUzd8gj70xQm/2UChzX/6BMN+CAvCCNRuwsOHRYIFblDCCj3BeaQMg/yrT966E4rnhgkI4skIv94y38EnuWGGgkWDgKK"
-        "5NH3ACbRRdroQf7U0xsLbNBW+6jyPxO3+4nVhukAADXyoTn6pqEAvfdaGo8JbbKoTUAL2ff/fwgITRCAUufUH0GGwcMzYu4d854gLM6e+c7r"
-        "S/lT17foeUNj0g/1YeXAEdY51wgAADPLcQgAAN34fSn46gb4zxxTDncD0U4v9tcYReq5BCrpZLGZxi292iMv7JL3fTxruBv8netG/+A8ZfBa"
-        "1fVG5jFx4WcYwhpxOx/p//+FNeEKKgMa3L4MGPPl4Y0JY9T/z8POys8wBGft1uRs9pzi7eslZ+fyicgAAOzuE3Yp5UYDQQok2xvund4EMTkA"
-        "nBz/f6Twy+7mKiQ1xglM/u8B0O42EbvmI+xSFOfUZwEjDL0AWjF7808njxY0ADNParYAAAAAJv8AACkAHgc27hQAURPtBt0BZT9Z+1gNMsT3"
-        "A+4COuT47nfbDjitD1DzzznyCprr87pONK3w0aL26O4KANUv+wcGve28GJ4ergD3+Jv77PRF8TEFIgKD3lMOZfeO3YjQPfUWArD+FCFV/c0T"
-        "pPIkEYr6EQYAAKcrzBTjAXsA6AZGAsAQP+lEGWv6LP//f98RK/JsF1ocURcWElbpW+5ODebPwOd3DMfkaAIt/lkKAQwHAsobKAzP6PgkmMkA"
-        "ALIMxQ0AAKkArvl29EbpDvyp/tv4OTXlAeAFqNwn9OANFgAm6znvuBkRDiTwGjOJG+MIJan7MQH98L8r7vES2tyh/BMKAOcKJc4lfP7r867/"
-        "oPqB8CkF4wKL5c8R7vnn73XIAwSEHUn2hA6d/A0aydxNElb15gMAAAUyKfqbCeH/IxOHDEcz6dZNIqP63fH/fyACKP3XDAwmzhtV8eXY+N8H"
-        "B1O7wyFKKIfwkPZEBRUM8/4g7GkI8LEU1pswR+EAAHMLOgEAADwg6NMB8HM4wBIN72QAkyNMCZPsmddY5zQJQxxb94Ly3RMWDvQatCd/VrM5"
-        "gbO3NcoDfb58Ba8pvNiFtiAbFwvaElEW0/7rAvYCRv5jB+4G8QJp78AHKhwBSIi31QT/5JnffgWT+SwP4e//DOfjov8AAKA0zOtF5FQAjg1d"
-        "I3RO2vzp4lv0tupOK/TftRC24MYmTltjzSPkPw45+UX2KieO2Y/2UuRB2fz76BwfCcQV8zlkChwrY9mV6NUxeRYAAPjyu+PDUXPmbeYBpR36"
-        "9gNe52G53ugg/al//3/Q+VjujivpUG8Z5EGlXnDcgvXk5aH1MeklQ1sCq/mGEMAq0oc0AaT3AfNa+4lA/RLwJAO3lEk0G+DuHQ+/DkbWkuvJ"
-        "Kg7EA845xT/P1OijDjv4UfyA4lAMoQj5Gy0lvvyrHuIwqw+K/58XHu1hA4HjtACWMcYd/38VDhzzJfyiAbnO7RC4LLPjQuHj8TnqvB/j+nEx"
-        "iRefE+sX9/aR/PHarvgAALD6nOgxGAbhMfZg2r3z0gnf/cMEKCXQ7UYhuE6Ap50VuALxMLkWA/RyPYhXb9zH7vcAQQr14jcAbvCJA6zvjfic"
-        "/CXmkEOH8bERaALwCyCXnBWpHAXorP9AI3j29wcCGqcChfKuve7WBfF4AjLlV+Iyzfz+8PpuDlWnnRdHFB7tCuym7sTvdvQ2JeT5VvmJ8pLR"
-        "YTCHx8XeOA4xDULotAJR8vnumNnrxdrjbe5CPyYIsiblIGPyJRfK5JlUg+oAAIAL/tsoDKkBwTxV4UT6wS8hH2nkqgIx3UbJ/388/U3YMRXl"
-        "HbA7hUKvEy37ONLRA1X9JrVbPkAGwAVz+WBjOc02AXdV7t+HEKY9OAJrORDfR6jZEET3khVJ273E9tSH+O71WNm61uXLbh3dBKsDyvxI0mbo"
-        "psadB8IqXufUQedDcx9z81j5ugSJBlDgHxQkA6vxXF/ZA1znTfGQCtvD2ALJN2gDrRXlAEjnKfEgFFMikhidRTPj9hHl7VfxbuoAAEoMie3+"
-        "Am7fpUUw4WTO4v1cHCkcVCjkCCW7vlpyuaUM3QgIBKEmHjfqIv9/PdBl7ZojO+dex6EAldtd/H0eFiXgB6xE9CiW/akX+vh9JAfE4tJfHlbr"
-        "BPA50vTZiRLi9+wSS+DJugLV0RoS3Nq/+vdJqMnOHuah69qg0N75KNH8zCUvDKsfZMtQLgvG50BH+jYMWy1P9F4S0+rZ+qH6iP/s6Sv3ZCWa"
-        "7Z/Lt9YJ2J4W+RYDCPH1Q8P5998jSfAAAOjvRh+RkMgrRxsbAFnx/AnKGqoCauFi2Pwy/AT5Cos7ReIYG83XPd9BAwzr3uLGE0oh4VCF8+/9"
-        "HO58EbcVeb4ABr47Bu3++00trtXtGon0TNzyz7MTxe9i+7nb2+oVGzIRtRDY3MK3zQdZCIktMRWh+AGAevSG5JDiaLVdGJoPwBrYDQAandWt"
-        "IE7PwSS/9xD/+xqr+I25OypGAhYLue1M5EDMh8a3KOPJle4S+CYcnjTw7QU8ifj/f6Xnh/IAAIPrkRIB4NoegCCP/0bdLT0s50osiJCSTTKs"
-        "mfaF4SwNDvDr+GsXaxjwGZX9tO2BDyDbtvE+8qT+kEMNCu31TS6+/WDz9t+B7FLbFPXp9pr0jPHi1vo7VACrAf/tex5EB04y/wdmx0MTbjT7"
-        "/hIHRxnJ5svqfRjQC5370/1dC20w6wpsFtklqe2t9I7Bn0aT6EAAPymbAIUOLwxWA8fvwuTa/w/0hCDr9WEK1dSc4ooKGf9NAa/7xwb99z8c"
-        "be0AAPcGHDiaAcAyRDOD9i0AevYIEI77Btij57cxSfc8ElAV7eejDO7OYiff95/x2eHj97QFiA07AM7+SgvuAc0CztBpAltSWvAn+U0nYvGq"
-        "30npgeqY7G4HUPKHHx3u093AC5cWnRmK9ZHDqtNrAXUSlhGi5QGAv+7kBurTDPziFNsSsBJbAD8lENuTGmnQXSUj+q/+fxKl5NiqfTOWDXUI"
-        "VeAz7zbG3MFtPi7cleKLASEzzh+D9TA/O+r/f1nlNfAAAKL87g9522gYvCwd22bxa0Pe57gejpi+bDPC4Pwk8gEAcO34Ak0nahwCEh3/J+MU"
-        "GYHaCfqL7m79yR0F/x3iAS1k9+D/MvyW4ZLXMO7k8635zPKc1OVETPcMDL/xRSpMB+QzfwD48WcSkyzy/HURmxJr6BbtfxeyBYEQFxvE/axD"
-        "zxlZx0MF1eZs9Tv1dfiaIFwEoPzg0NUfJtdQGINCXgl5+ksGxuMF9ZUJw2QiCdo4WtFj4c0IweiQ+Tv/UtwAAIHpcizIFbruiBRzB9/LQwOq"
-        "Woz0UhVu7pv5wSAXIToYAYCDLS/dYv9h6eksK85C90LE4N03Dwjx+xoJ0ufIBTIi+v7tiPVS+ecRUO5D4U47WvEEECIGtgj/HVr1gv+oKAnT"
-        "oeksIG33LeyY8NXpjgj5+W78xjo91+kHa/EdEhAYbfUTz70hBv7d8InrbRPsCa0i3AjrAEJBU/NMHGImRyPr4aMF7t2f6D7KKGWc7K4vEfF+"
-        "z7Tr9P01/E4MXQkAADflyN+s9kYEoEHQzerDVxxkJcfu8AaHDScVJUNLN6jPLYsEJdUr0fXk71bvBLMf73z9CxY+L5H4Qvz44IftWvAA9IzV"
-        "peZ35skn6wiP3vcX7xISE5XtBPM28oULCusM/hvmfgiNIfXTiv4B4+TZwRMb7ywL/3+RGjfa0eyLC7oj2AwkDnjZaAGKBqTeYdgV5LD+CmL3"
-        "C6AGb/jpKgAfOiGGsAgGyg+A2j3j+O+wGCYW9sSo6UIHFP2q+rAQaBYAAMDzUQWWx78fHfUvOmjqBwtHx37cRyjoFZIO3EUsBu/bXdkIMtkO"
-        "LBFv9WP1xNab2vPox70GCzMZ2zv0GIj6PeSULpcz9wfW7HDV+g8h46/vds898cQh8AvZ6UDhrO9UBj/TjQzULR7DYQj/fxEBGCJl8zCeXv0H"
-        "HYb3EwVN7qEYzuvs+n31YfNC8aTlTgiy6qcGIxL91hAeyC8tDjEVfhHrCaEd4gxx5bSyNskp7tcydjY0AGj7CsIwAFn36uoAAFf/aCugqxsA"
-        "2TEWE+7ufBhi5wURlhmb5B0h/39EO8azUvrDI6/qqfXDCbgT5o3dHuIUKM0DauTsDAggGCvlIeBf9VQFahqx5GHq/yZu6nbxotpAMzn/2QYw"
-        "IsIq2xNZ+gzyjeMWXyDgcSQi57/rMAX18TjB1+tqHdobzi7MRDo43fIQAZ/8yglJ+FARpgs77uwPH/Wr3tzk+WuoZ/38AjfA5nFWK0TK7yMW"
-        "hg/DKCE6/3+dDvLj7AFZ/R0zGRIAALPMyw1v9U0x1vMys1O/gftRD5xABvL3zzAc1N6z0ELXtwrG6987xND/BrsZEsap/2rthNLsxYUPMfeQ"
-        "2zHQXyuNBG7smw5u9i8aJyIdSzI2D+1C64flauqcTF0J5+tz+nDiBlchEp74aYp91dj4xc19xRkXJAuKzo7x6sXs4BdEn+YxF7jT7RHy/K8/"
-        "+gTL+vcciQ7yHURbXt+HsdTuuxrdLrmXqSuk+DHhuuogIHL4AYCd3L69TAUzJhEYOQEAABzyj8gDID8cYf6pRhHcUfdA2IH30tys8pgHYg2c"
-        "EpELShxo8nM2oAE4/vE/cKz/MO4A2wdWOIQN4iEC1SQleRxlCGYofxDi/NsmfwLt9LrQXAfZ7F7+WfRYB6nFlgIB1B8EiAko+gMwbveSB9UK"
-        "dPs8+HjRSusMJyb+rfyJ8qIo",
-    };
-    static constexpr std::string_view layouts_model[] = {
-        "BQAAAAAAAAApfLdAOf41QGlWO0ATDlc/y4PWPwUAAAAAAAAAGw29P4yRWD+1Ucc/rO10P9Ux8z8GAAAAAAAAAIVol74BJlq+Vd8QvnRGsr71"
-        "40S+899svgYAAAAAAAAAVFarPktznj4jOrA+FkdBPqn9gj4Iw2I+AwAAAAAAAABAAAAAAAAAAAADIL+P9ra9L1cQPk1dU77Pf7O91MXdvv8c"
-        "Bz6ToY+9X38xPn5z6TzgfgM+byl7vd4aFb5z9bS+TtEtviPegL0vCOE8v4AsPl3kG7/H29M9uGlLv5q2Ej/ccwW/oIy1Ph5yGj88TpY+NiV3"
-        "vpH2C77u/uW+YheAPhAfwj3Lfw6/yGd4vjzLtD3R/Pi9FkEOv8yCFr4D8QK/gLOovu/mXz4kU6u+Kn+Jv76b8jyHF9u+j8ZqvgD1CL+47TA/"
-        "wBQBvkbWJD1Uf8c9DXEOu8+kbT4PvaS+NwP1PVHiTb4WxbU+AyQwvZQKrr4LJ9w98nEWv68AfL69V5U+fEaTPLEqFj5AAAAAAAAAAPPZ8DdE"
-        "fos3F8bLN66H3TfDnuI3CyEMOFxgNTclYbw3hqCVN1BPBDjOE5A3itrPN+oWtjcnCxU4viDDN6uxpTfI5bk3sJzXN2XFBziZN9030DL2N0Wq"
-        "4jcJ46c3Yq2UNxYl4Dcha3k3e/k2OMee6zf/bNU3yqK2N8wG3DcSVNU3LOK3NwsY7DdlQO039EL/N2yhyTdJxZo3mqkFOEWpWjeyUPM3Hjbu"
-        "N8OtqDd3RQA4AeeCN44p1DcYMBM401DUN7+LmjdW8aM3GjDWN6m6jTdmAL439esIOJ7QzDf9UaI3CegCOGTdXjeuDLs3OQwrOOOThjfIy7c3"
-        "tMEtOC6PoDdAAQAAAAAAAAGAd6Msq9YeNuYBgDJgp2w06dgIHYAzyfzkWEgBgF4y/3+pBAneq6J2tkU2AYBdx5C9DRKEJdLs/38ZTOR11ooB"
-        "gGqmSP2Q9SEUAYDsDO70XHd5uv9/wRm2TEbsfBrlOwGAmsTr1WK38/z/f6kt2qK2XNz/AYARn5IPcMhdHp0g/38asf9/WfNm9cLx6+8xUQGA"
-        "FjGZXc5U2NUBgH7lE2mC2bsgi9YSzv9/9gmvFf9/2+ONHHjDAYBl/HvYe6r/f61kZMmd0vD5SG259xYFNij/fwGAr/H6DEK66PTwfSZ3F8un"
-        "8/9//38BlCdjAGTXU4bdQu4ZZP9/cDJaXaAq/3+kEJPoWGH/fwX+8x4n06RRJdMBgBZtmDP/fwNERHWqSP48GCbEMAGAwJh6n8hCFeL/f4AE"
-        "evh6rf9/0uCSMooFSl8BXNpf/3/fJAbDXal788MmAYDAID1RPwTZD/9/FkWqZH0Z/3+YFzxD/39mWW5QhkYBgHCRzcx59bx17hgBgERA9eaD"
-        "6udzoQQBgLF22ASpwO7R/3/SFRmo49m4SP9/KASABT0RYfkBgLSe8QIBgF/7x/hIDIM8/qpaIf9/rmk/Y3hnN7c+ANtL/3/ou/9/OgF/6rMy"
-        "82/GFgGACNnvAAGAsPJNj2M0lJj7K/Tql/MBgFa+SQxeZv/1AYBQxQt3NGONIf9/00CVj/9/zJxF0gjXm8cBgL/7vDH8RP9/aWs4OuZmROBl"
-        "XpBXycSZ0/9/fdj8IvwaAYBH4GD4/3/wT/VgS2j/f+J02UXZzT4tXHb/f9D/EkIiw0y8C7kBgHdNNyH/f5esB/2whiDwoRUBgCe7A8yFGv9/"
-        "aSRmMFSsqMVAAAAAAAAAAB+qyj15WDk+u4eSvYw0Aj4QEwG+QeMMvikOMT6WNls9AFILvwW4w73rbMQ9hUXSvduRSb28AB6+eC8qPZNHiz32"
-        "m8084RinvVgom75M30k8WLqgvimQsT4Ri7S+BuylvYvex7yh95a92bZ3PNzT1b54IcI9E8wVvdmTfrzGnSg9T5mEvhj+ZD1vl5A+4Cc2PnqW"
-        "Oz34KhK/WEw+PPjZWL344fI9ygjwPUro1D5yxIq+kISevAvojzwDbsmVifmmvkwpCz5TmhE8Jj1UvTjRNr4Zbbm902xpPchiYzvJnP0+8ZPW"
-        "vfrBnr2o/xE+H7dyPkaao76lO86+/9ytvYo7yz5AAAAAAAAAAIOUJzedUIA3UuJrN1kZojcS7ls3qyHTN31LTzch04Y3oCtqN8iAbTeKSHI3"
-        "paeKN9oWVjebGoo3ImzwN5WcgzciYZU3svhrNx6QWDdG3Dg3uijCN+KwCDhsgIE3uPOBNwVxhDfXDx43pB09N1no2Teg3FQ3R7N1N8C2Szdl"
-        "fHQ3VtOBN1ALVDcN++83kJZPN4ZClDc3EZI3pWggNwOmLjdUVNk3nzBnN5L2XjcYogk4r99RN+uLCjf7mfAi7ZC8N6SWQjdc4pQ3kWykN5Uq"
-        "tjfcGTw3TrSKNyl7OTd+pxQ47tBdN3BxoTdYzy04wjIIOGk+jzfEJgM4ngh7N4sTYjcAEAAAAAAAAN/ywc4RHfG+AxuiNbpPbE5v13DxVP7z"
-        "DN8A3zGiT5wPTOcNY3AEwRtxy28yKB8TGB34ZDWhQYMmAYAo/6AnCg4+Cn2kr+n2Yg0PTM4/734Dh8I03a1PORDVxlr4bEPf7y/FuTcPss64"
-        "QgPFBi4EVAaoGYYzwtBV3Q7cYwxrXIr93Oq3JQZj1PSeWhm+ZhhF33wWBydOSb7SycfBSw8IBPSQvEn7BwmG8HHi2FV7JxoaVG7R8rwV8Owu"
-        "LDTwyhik4kjobdmbrvPBjdhf01oOsdE/+/DIpvgKDKjKHg5IFVQnqxb0/OXK6chGGqAd/38cwRXFKe1xyW4dkN7v9gAhielNLtEae/IrLYcZ"
-        "8exyIbEzhFjZHovLtzWB54sID/by9bQIk1SuG4gpDqNBLaW6oSLQ97npK+47uow9rLUy9Jj/2yn1jr4OzvMGw5HC3Azf/5ZVF0rt0wDXbg3J"
-        "tJIo4QUC0Irh+gziCrgGYBVf/QsQ7yB8B0UdAYB341IUUm0LqHwKO9qtA0DQXu/O7QborBh4BAsmNv3/f7D5TuEDFNfgJSDTEpbpUwgD1qr6"
-        "Iu2O9fngXv13Gxo5kRoRH2DN7eDDGlTtx/dW+yQdTvUe52f4p+eB+EoGs+ImAzXulwspGlLN9xmqOBEKVRlxvJ8/2ycoPxgMOS4LAt3o9gGe"
-        "vlUhK9duuJ24h8pZdWAlmaHx3zvPO1LA/Btkze+GAiaq2vYkqF/IdAUBgIj6Vp4STVFIcAw424cszXemRB3E0tkE8A8RwAjxTfp88DpiKVUX"
-        "QAxM6WgIWDjB3d0OYOVst5jxFgwuRBEnomSxOskVN+DOKDj3v1MFBBbfLQhzE1zsoNPhAZsFUxEY8h8cW+ZxKgUPrhPhHXjmrO6xAbvWRQlA"
-        "5FMkcEGQDfkKq48T/HT84t7m9vruSQnf/fkYmt9i66AfQQd09QwYlM9DEdIUbfg48vboVBLZ8cAuthMBgMgelgJG88wJJPZ4CRYCQic0+Rv0"
-        "oBqvDTXnurKn0IgHDwqj+5+z3M/HI/ZFPfCsFXLSZyqr4yMLdf9r3Tsk3OsctWz5U2CaDXMbh8753ZEvmCfJdJESl02ZwhZ+mkknFPzJRMXd"
-        "7PXdTGjQKZ7ZAYDYPQZJc+44wJYBfKK7x7XSCheo0H4R+NuWCadTnygYryvsmG2vU8DAJUo5KtfsWaCtGcToaBJ33E1Fsv8BMmRcfSzUURAV"
-        "uvPZ9iMECQASEXs8Sxtv8sdathBR55IQAcp+5IfTqPB4DV/fHBGTC5X/6/hGHvUhLMXrQn/t+wd03RfOKiMBgBcO5l6JF7sEq/TTElzrgS3C"
-        "Av77KRpyLLwJaQlm7/fxEA59RBQlMgnkvaU/YB3BKtxAQ78dPe8Fb10P8Ef+P5HN+yb+ixSS6y0q/VsFkrPzhilCS3P/VyzTDhMmw7djzvtE"
-        "UPIaCtYkcrX/fz5jAGDALMDaYBAqQHpq5EgaxWbBphhrLFNIt0uG+ASPtcCg/eSeAARQFk4Jb7W3uVzOSeCeQOg3wc6i8Wzy06v0trVbrBQJ"
-        "G2Q/IBmS7IkInvxqLUW7VwTx2UYjCHy54gD83wLhBw0bzuNw6tnhXgKpCyX99Qo07wjiyVsI/3MWtghh+qXvXea58ZAKxPSLB6UIROO/70np"
-        "Jg5SDXLep//6COAfN0f/fw/2Bhf058tUTzwK7kDwZkx145bhOAuvAlzPFBrv27IFx+bu2AYNofogEhQRhwDa1zTm0iXUsc4vUfAq/h0LnxUJ"
-        "w7yWWDPJ+HAfAzV5C9vvr6/jwA/aytSw+lzXxQrK+bW6e70CHXki3flr8gGAs9Pl+0fn5iawxGyos7JjHcPjCcxiBXsMAw/cF3IfKtBKdAo9"
-        "ZRcWD0sq6DRMJDQO2h2rBC4FGCi+58QLuSnFj375NA+t+6X/QAJE/InGhzpX3KwfQrszhwhA7C15xMFLOuh1R8cdheDgANftcPSvzpAOUB+i"
-        "2CM58dkVFgzUAYCpFvK8yQAesTn1sAbSCuQdpSM9bV3Tm/pO4X0kWCUl/HUZPYu3ALjfrcfWJWMYFMSv1xff1s95J94yOaNIQctAxNCYTygt"
-        "ZjV9yj0HMS06F/kUqil96I39jyJuANngYvVmbrEc6SWTN43UPi179cglkgfMSS8+e1ut+xobLQTGmy0ACuoI1d3mVqRIJ/tTO2wA/GP3DPY3"
-        "3xot/B1KW/8YejME1LBz/39P8yfQH7tzziI6KQ2ZEBEO9hLRC1g0yxE2y18Tr/JXMmPXAO8yIvkdPxznFYw5AYDB2wYcdoLynI2uERAXK1Mc"
-        "kPF9CfkosvcYGrZQa+pY1a9CZv7RFfJ2k+b0CBDNbvHPsPb7RRP6Fn0St+fU+qnCvUhp8ERG2l50HwP9k+WwKKEhDzXMEHrxzhdG5WT/WAe9"
-        "+3MC2/s0/9QSZO46JAGAt+YVFlACyQJkH273CwQU7EfHVv2RD8zceQqi663wcwbABQTO+A9F/d7wERQDDI8cgAxmAHr5gBK7BPUJrBfHE0TZ"
-        "S/aB9AfrcPmjC87JWiol42nTVvQr89gu5io/FEgepCVO+6oW3SWIDjvzXTCZ/7/LtQYAKuoY4wpJ79fZTLzn6p5UGFmwMggZKd/Mrk/IV/dY"
-        "Cknfz8uCLEPVz+lnBf3zBAIXwJzuBECOESPkoxKvKk5I36m4h+/rY+Ki2qXBVSN78lcT7gL0FTcW9CcBgEIaF2s/L04IODzkFCgutgIqNWfP"
-        "O+tJ609Z/CopEV4qZ+qWL9bjFjczDKfJxgMZ3yfgIAYyFplEI/bc+gICsioa7xbbh+3rDfUjUTax+cDoXM7b+yQBMdwiAUAXcvzd8QgVFw8G"
-        "/nIO4Pi/AYkFY/0q4wzqd/UWw+gUbCIhGPr/3STf5qEi7QCg/P9/ePOs2k0XU+SDzhMKNUXzvXr5sOQNEX+oF/om4jPggfK04hQFeyaZu8kG"
-        "FZ+V8Ic3+jvV5rMnsS6037YnnNLKAv8xQuryNm0rpTYKAyYUMzrWSGE2bPRNtYYTAYDxB9f1xy2TKbUMhsSm82P0wRsJDgKArgZsqg7yjPC6"
-        "A9cLxseQPbEJI1k2/Af7FEC55V5L1tbt32kG3OCfKBn+Ixeo/woeEzc07TvYWOLkxnH1JGbWNe3R5E032R0uHfULWFPvkPj5Nf9/jRmNGV9B"
-        "bbYgFlciXkAuvuzbQfy1JHINMvaQ02tIJ99IEZpCGrm+Nz4KB86FGR37/URFv+Un8hiXIr0lnqmhS8LSaOCbrq7DXiFHFF/5OOtuIxHv7dDL"
-        "HWE20K2apLMSFQDIMgAAWdi+1QgZuOvlPdzYab+mGNiu8ifJNrjtr9QBgKgO8P1xTUXOU9RQl5Hcbz8AAAAAxh2GcTXH+eOcAL4DliEL/A7t"
-        "Sg+JR0Kvx70l3/b0YyJO6VWkNhh2xQo0u1Wh8ssCHRF3Acwmhvn//O4p1u9BAzXWbJVO0K7zQAkXAPEHhc7/f0gJBiDm6TraHwSwCr743MxK"
-        "4dCcegdH8qwXJARHL90C4+HPMUosYxh24/Q3UiHm6loDaxEaMxDqluumAXjU2fJcLOZCdwJ2B7UdjQzj4/+oYwwq7j3Pd9sFzBMg8gluDEgI"
-        "3A6Q9j/+ZBXv9ZYMhAVzIyERYNPWDx8AcAkn/sTCIOO+upEBEg/bDfYM6x3q9OUD6BneAN7zZOP5+mTsYieP3aT7GNKhtAMcNNPZzVYNVfGW"
-        "/2K6yCWgA2/vTOXtNc4VrdmO6+z5vRhGHKAetggBgDrubhoXyAoRyfz9+PPMBhKmLxUe8TlGUnXpNqKa5x1ce/kOLk4kODPtKHdZav3lH7DM"
-        "mNd+APPWFbtaqv9+vlEzETjgMnn/ACUUSPAPCPcbVBBy9BMOie4BgA82/jndBJPjaxCwO0wlvz3q3BwMW7zps+zaFVVq4wjEDe4aEurDDSEK"
-        "CnErbP9npVOSjwO+IINAAYDT1CfwvzE9HX7BthANAieo/C5164PvfvR90/X+mukrCWMBBhd57y0IJRkgKaM7gS1DNw3edBO2DYC4R0xanWnb"
-        "t/4I4GgjCh9AN3yqRBu9BdLVvAb8CvoRMRIkrt3arCE2+/67DCpjSwjh0WodmUH13+89S8Ul8gD/0YPiRPdBzVpC0+9N9kQUB8ilw3wNVinz"
-        "AVvSARI1p9o8lP/v6Ocn4gRsPSHZQL0C21zX+sAfMZgiGkQKNpRHldXnM2FkHwYcNhrw//n/f+8/se5MUw3zXKEt86itVRJg2lE25tpNt/oT"
-        "s+UJv40yubwAPO4CftpkS2wto3GX+ANk+OkftKzDbE1yalIbzFcU4kO44SmkKHfWzr07C1lHZjjZUxjRLeB+2M/ovPHYJDD1O9gYielBfVV8"
-        "L86tK8BADaH/uBL+qypy7d7JLu47yxpE0CYGE8XleFjbFvYjiMjewobSaPsmGsrS4kwIbR8Cv71RLjMBgNxoWzyAvtgolTABtvUphNT186nY"
-        "FBOaCj4eOSCvTOMYA/5x/5Mq0saWmfT+QiAbA7wi+ut06wT4G/BV3r4OqRLiJws72wVf3TIHc3PEAfA0LP176wasAYDNK64GxFbFSrCroQYR"
-        "6/rrJxIsHd4X6ieYUksHxe8hIOfIjTRg/m1O5wzUce4o9UIUF6zyfg/CImIySwE8+RwfNPZoE08YcwL9BfcBhBAn4LAFhvvw43m53xrzGHW/"
-        "lxqgJXoIsyqC9qEB7yWwCk7vQ/aj9oUASykjJEIbTP0BgA3+PQmvJ4DnwtQII1PwtgIEEZnorh0u//PorrNnznEPIhid/5AgbhsvBaggNuKH"
-        "KWARrcwlrKGIXwQ/AYFKgrjQKDk8TqNtQ836kbLp20EVNaWsILNawpB66gO7GE34wzo33+667IE5GjCr4bJa99pKsuYDt7GpT2QExVjBM79P"
-        "EusNV4bgAYDs22ohpNlpBXPDVsr/BI5k7/j7C7gwVyloBmKqmxgvEW3cVBPrRM7MnA5WG+8gJTd21LnbfsKuEaUSdRNqFLz9KOAUr9zcbtJ1"
-        "FFoAOtcyIF8NSB094wJDtAQbXSM0Xii3IRv4kwyFIMggZBZ9E+UcgxCnLWc3HZ9HKfvnngsgFFXsDgpWNJvtWTL59OfeSwL4EyP3fSc362TH"
-        "qMtfFAGAjf5jAqMGNxvT6WPcptf4NhgzmyYra/WZCPtdFbLyWlz31aIK8NbruZEr0QSD02cMN/ysJls7j9meDirX5A7Q/AXcJQUX+3hfiPes"
-        "47Q4hP7ItZPUKCBAprn0ow/CIk7Y8y0tQnH4rA8wCVcLomMPHK7tKE9P+wGA/jrEPCgULkuACJLLYgFy3SrEsgrA7/QJPOwv/dwcBfV990nz"
-        "hAF1SaUWWwm/8DbSWes9BsAEaiK3drHzJeP09EILQekL71ke8R5oJfCx99y7vkQlXcyL5AzMc+4/8LyTZd1sEu7OCTfl18b9ettdF2APAYDP"
-        "DWvXqqlRCj7XwI1yDOxsouAm6MVy6vdMQnQhbdk3IaYx3ymWF/PrePZt1cDwxAg0DG4rNdbI94tAYBJRFKgcsN9Kw9HzcMi09nHuimuyPz3j"
-        "7j3dK3zpMQgrBsIX1e87JxYwctPX3rXnBLVuFOcayRGFJUg3szmH5xj2TCxVBcoO7O9f8THb+QNhDXP90ewRNwGAPwBs/yQWEzbBslVNye3K"
-        "ypXebsKkAG4fVx7A0ha2gA5Z5TYkMiw/BcBBvDmzAbDGdr0D6MQLyAv/f2AV/QzG9NZIhaA5JFyi+9eaFe7QaC6G8MAJzL8w4sr4bi8PMRbr"
-        "n2WGGCP+dQGix4FQURI/OdXI+yNXqZIGpQ4gs7FkUiASBAosT+CXEJ0B2/Bq+xQDbgCb9uLsfAnLFM4u5QRs7O4HHg5MCxr/wfS1CeO9sR7J"
-        "5NAeNhBNIvn+FAdd9yQGFB9C5eoIrfDI/QEZq+so2TYUDRW8CPfNsyGM9Lr84eOFHzUOIhC577r4lRHS0DEg4vGEEuUBqQ8e9wGAXAMhOrkB"
-        "deiwAQs6jiqp46jeYCYQ7LoLtrT7xk7me+KR/UBAKsPy8Sneyxi51w/kDaGjQizMTVTQSd5AdeTy6vz2/38kJeXv9g5Ht1IKFt0r45KwtgwN"
-        "Ji4z59+TTpHYXucTq3h8ryw7EoHVIMiU4MSWdfJL4Hf7vCr3HDcEJ6MWxLAwgsk9SNIsIVMIS6vvVCZgtXpM3OuhCpebHee7ppYtBvpL6KEq"
-        "lxGw8N/d27ZarkYm4qn0tKI5SeUBgGryX8wD6/ZJMCjilXUaAfhE52AbqAIRA9jr0sNKFcyiWdpNP69cOuCstUgU+wZDOhxPGhON9gL86S31"
-        "M93yn/Hh23b9OdRvshemD0YEIikkXUwxJkXfzPnICE3ioeJb/xglre7X0IP0FR5R3Xvb2wz8MGuLW+T86GQfehfb+0Emm/ivCUgJ/uHtjcHW"
-        "EANB4HQbhPZNS4pOPcnfA77iRfT/f84onfgnnZTpV+JZFjJNw/Kq43ghrx6tIn0FOA6MIXuHMBcq+AjzFgz5kkC7rPAjIpsHPupK6Nj7ixiR"
-        "8iPQ5et1tZrQfWIrMysGpAYv254VRywD80M/8vBW0K6tdlTaMT5ACP81IlQ19+C6x6Lb1BgQ9yUVPwFj9IzgvFd8JOoYiONe1PhSZRUQJq16"
-        "8A9SGzxPApqvLAyt1wpf8RzNSUcuLO/3mRT/f00QzCEyVOgxOMyKDGKtmuhCaNKg7TYC6oQZe96u3Rz3jTQtk3wWNfQJHmEAdRdXEd0ThdyT"
-        "2AGA4gKGtXKrINr4HOYbDi9f32nYSeCpFbz/YzyuxnDSwVoALV8ijATbIsgSSTqy0Z9VRVGlJPB9d1Q05ioighLrbX6Zvy2sjo7e2gLJEkn+"
-        "GROEy0n+agxk0q/omfQI7av4OPHY4N7yOkVB6FcpT6cmKIj3ybbH+3S/MwDT8NHKb+aU/i3sCQb/C3UJOBvSOsAUIBCA6gGAj/okOYP6x+tO"
-        "4D8RSRh4JS/g3Am6IToP8xJNxG3n4uwM+wkRx+3m+zgFvSA8DFIIevtX1rgvixMw+kaHkxCAIbQA4SF7qefvf8wa8OPPyihMLcovctz9DKMW"
-        "65imBFwOy0wh/5zw/xFVvdSbGfmuLUrU0s85TY40Jaew2z3i8jFjHRHCfRtK6N03ZD6Is/9/Fd8Gv0QgF0FeHHjal/8CHIYBbq9M0LUHRPY/"
-        "AbkFgDa06Xue2CI3I24O6P/r7vMV2DYfBAPq/PA68CfGpBjY1oD2ItpOOIS9n8/H+dX+ZRhTK6bvbvEJD/40AYCNwis4J/3GtJsUzgL4w0wo"
-        "TeFtx7v6sd0ajMLaL9aetybQaawT3iwO/NvkjdwfoSKVCRYaszdSEYvkefsSSLftLfFPReHylgmPywM5NrZU3xn3c+zC8oX2lgOiGMYCg9BT"
-        "KgAAAAB7HXELtBc7H0pw8Pnt0U4DKwjEALcNqsT3JoFPawP403wS9+lJ+GUOr5AWANILN+UOEf9/TNDi/V/BUvCHFeoE/tYuAj3FoOVG8RP/"
-        "nyxBOhkFuzBh7VWqzfQc9WnLZw/hDAQNhuuMof4JtS68BT9GYceDEPXc2kLLRDPbzxU8HG8xLwuhJAHG8ETq9UxQmVLTCkkq8OgNPuHlR9zn"
-        "5VrT1QBg5rj3tycEG4Iyv+3zMEfa/3/hQhnJ8+/83i0hPtJ6+h8ZOu8v4THJecdkzqbaK/Jbz30tGij8IHof4VGdVbU8SDzJFDzskyZTCkMR"
-        "gMFC87Q5L65z9Oz/PzMYIdXte0F7vQQdzuU2D3T0hhgBgAxMajNaG5wII+R9j6U5rjQ8/xr1iPigV2JnyxqNM6Ux0e79Jhkwg+0EbI3gZ+q/"
-        "RIQ33Oc+7UC7tumnPE7doc2C/aADfu8vJLIvxvyVCgNNAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE/+AADq/gAAAAAAAAAAAAAAAAAAAAAAAAAA"
-        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACi"
-        "76IIodoRE53bDgbcDjDxgPRB/af02xrsBpY4xPrN5qcFyr7UMhjyTezVpyop8bvTBBbHcxmMCLL+tgXbH9ssvB4TOXgdtw4hM8r0MxQ//F80"
-        "/fns+ngY8f5HDBX+3u0KLOQjC/sM6zzYAYAWRvYYlhLOHvkbyvwgCcggzepF6hUxazXdJy8AM/TYSEL31ST8sErRMyBE6STatEasF3HFlN3q"
-        "O9Su0RwL82EuhQBCt9P4RELoJ4Mebb/IEpgQ5PuPXKXmzOljPnzsvgPXFwvv+feL2tZXUOBPPDYK2bj/f4DecgiD0qXocfn0HqvsDumZ35oS"
-        "DE8FFwMlJsL8IhIYAYAAJ9rlDEAmKWsEHQzKnb0MwDpb60nd8vmuBDr8/8pgzGTloMXGuRjKeuM58cvuue9A41nX9NCJQya2qvvs3/QiQjtM"
-        "KbI4bydCIYoWNCcjKu4UrxBq9PfKrtcSCvodlkhDJfIHxSm9DZkqYQXY5uUGniPs0dreav6H2kot9AN93yMWwDaLANT6gPpiHnQBhetgCr0g"
-        "NyDKJz+DJBy26EwYYvjh+enn9ATLGofwJP6p4Zvr56gS/5UOMPupFFX0quQL5woB0AHB+oevwANPBCwpt8ANKvkZgQRxHgGA+wKqGLc0rRRf"
-        "/BoQbOsnD2X6Rg5w/pnffwzcBTIrwdwdHxbyLgce6WEaO0YbuD8JUsMm4AnBUNNlDAAA1Rmo6lUVDldb7qK4uSoAAAfRwL9z+ZACl5XRG7r8"
-        "o6S95almUwkeq1kXAYC1XlIf1KdA/Uj2wByETA/a11UXIQAA3AfL6+zcky8t6lm6KQONHlIW6huMHAKjpw/YUCL7cwwo17XMuK65KSPSUepi"
-        "ScHVHL2k9Z4nNFN1Ia4Et1sb2sr1BS/+8Db5UQrx6ymfff9B8JUb5vvWsb2jwGxYsasWtjhkvSjckv1c3AKK/v+lDcX+1A+NLk4gyke/9XNW"
-        "lRIBgHsziA07N2Z8biF2IEgun+jW5Rv/uozz/Is0rmo3DhbddsMyBbAC+utfEeSfhQSFxaPtztQ++nnZpRjcBJD2Lelw7DAiR9lEDgUKCkEf"
-        "6+3VJPfpKPFKOVQQ6bf9xBc9CM8RDCxjRifzwi969fE8NfdpExUQAYBHDBEWmQ1XIikB5yDs2zkGaQxP+VzMrL84JfYez9yfLS8gUgApI90W"
-        "4BNrAjb7BueFCtXTVnIPGVDXFBWNXFH+0OtL5JJhC/+p3v9/UeCDM0jWmlOJ/2IuALX2V/U18cEecLTUOvn4aVanFB3u59ZTsAfTpgDrSzFz"
-        "QECq1O0G03cPxWjr5s3g4d76fp3ElSC41YqMKFTgLCwyefLp+xq+ctfPNODxCELYqD9aUgTkDRMNvQVdGrLqSfOV+0P5NA/08K/UFe3T7Jkh"
-        "c/sn7YngGdqO8KrlVxTN6TMJtiW6EwGAVAROIEgHx+3m7lvtWOB//8Pwavs9CUXVIvoSFivxeBBzIzAZHfka7EXhOQcEKrwQxQ3QBHr53934"
-        "AR4lRACi1uP1TehR8WD2XBA7T/4TPilXBJJGAYBG9XVCRPhrKH7A5d5SqW/OfFKJDmocWTOh3eXjD8zc6v4JtRYXlJ7/CCfyNozibwPiLu5l"
-        "cBUM1jzbAdkEoxQOqjg2Lbb4WZKXDc0h8etS8SkPmhbcO88hdwfn+7/7q+tyoIAU+vSTkVwu3DlhC2jsyT/nCCyo/wKX9qcuaeYSwGP8ceci"
-        "LKLpTfFEIWnOFvip5+P7pf1w2Bv8gCBHnKa1ZvLpDQk8Eu9WX1f6SuTa58caCjJKz7mU/3+puqcLNiAa78L+0wHZynAXmoLnEvWZj+JKDTBF"
-        "RhMRLWPydfiDWDb7Ph+R3wNYUQiG0tQHpgJx4s7vEwkf8WH8zd/D8FgMOPJ1EJfzCwBeF5YeqAKi+84O6hDJA6oDnuwk7gGA59GV8DsSfPyD"
-        "A0oyEe28A2HgUQNK4Iz4ewNqDYMRVfpZ3v/7pCHG+n0Rbwfs28j2BJrBBzEM++RCCEQLYBAcBd8J7wk1Bw4UHhQY7+LFAf098lsOQRSB9Uf+"
-        "5SHM23n9DgCPAFoFHwbi6LLrcQzq89XVO/1k9D35fQHg8av6zvczL/f6aQMWDwX1XwHyEY34b/bD/fROteK1Fj/5Pf6/7vD7YRKABHQHfvnN"
-        "BMIxfCMK3wGAXvPVH2sAAd3m57kQ9ebu+uL8sP+i7dT0Fe4SDcAbYeOVEHC/DvMZHHkVpxrovvXJW/PkFR70Ox9y+jHRiC/t+Lm/MBoTwyse"
-        "drfrR08/FRgZ/f4xYss7BbMGK9ZF3AIdp+H/f+QtSteExx4Gbij5MF4jriTyRYftslipGjEdKbyJ28AiV+4XwyYr6Cbd4WYdE7o3vvLVcKYY"
-        "IU4q1MeRGtVTyTU5EgYTDyqK/q3RpyGFC+/cpxJU0dsZiP4pCMqtsxP375L/xxL5/gAADQEAAHrqAYApH47ziTQX+9e4kvJy9KD+QQXJ9gAA"
-        "8veicNH4TR+mJpoThbjAK7H4AADMvLUZXfyXD5jpAABcDm00Kvl5DP0H0/vdDQAATxXV3b3JdRDSPEpHOicBgPX+0TJlVCDMFgPWnpXSIZbj"
-        "B6tWWqJhNa7WQ/b5SXfP4NU/IwzvdhDx6iDdeOOnKALBK92eBccKBux+GbftRh6v5Ok1vVoc9SY6Z88I8uu79xmQFdv+J8xGpO4VedyF3RLM"
-        "LAh4IoPhax+PLQMZ9TBD3Z0SYGmfLIsi6N19+bVqwdLJPCPGQBqjCdwpswSmH/oK0qfltRI6MvDNJFDKkPwnrolbvYk4MvB+gfpmtVEpnccx"
-        "APfo+PI4sYl7eZD63wUofOtGyggV+AUUIfLdzfGD6PLzjgj342+bZlLUV/hGfxAIM+Oq/3+0IHvYhpEbGqrWKIDFxVSNBgAAAAAAAADWvZS+"
-        "Va50vcT1rr095VS+/9EhPnMQyT0GAAAAAAAAABiT3Tc2O6A4YYLmN/ft+jcfjis4BzoSOIABAAAAAAAAZvz2Gi/7Q9MhN2cjwdJy5PYHpALP"
-        "IfAqRx360j0bnN+4+LH7bg3+5obkZlt6ArfwoO4KIFDp4wpTFpzlD/tS+N377/cPKg3rjZhl5ZoDhgBQvpH7vuiSGpEj6eUAAJEdOekK/ahK"
-        "qp7cFhzaAiE7wD4KTR3eOgGAZRvJovxGYOQHCtr2mBA4C5sLdQSv/D0UhwsUAtXoQQ4x+Joh5AexAdMM+vFx9IngJ/bnEbTj8wfAB1kDnvor"
-        "59gnoO1SAFvz8uaC+BAL9AR/6eXpOfViCO3mIPKUJ/9/ywG++wAAVPrFCqHllfp54QHzefy8BnnbPA4RLNMN+/Ir+uDiZuvn7yr0VROwCdHy"
-        "XglmCLvxWutpHRLwLysUJREQX+Tl7anUEt1v7RQaEdjl1WNMrOw28a0PyeYyIKccijst3xYfSLuL/MLdxiMM7QGAxRDfH4f4SbWo763kbAUx"
-        "HSYQAACt1vX+jtgBEjissjBt+Qz1QaPkJUgsk1KXwagvFqVRKe7shguB9mw9jO9hEAAuciL5/38DcAM41R6jyrtNJH8n6EhyKgoLR/Et3Ibl"
-        "ImBLudFVlGWbDP/0js27+kEKKNEhVDEXr/15EzAEPsm+5RAJgMoBgJkXBkb6FxgUwRUAADj6U/q+Ksoqjofx9673rcZmycgaYV6iJCHIP3q8"
-        "gl/Pi67yCf0unwXeI2Eg9b9D3jT+a1cv2Ir2F+j/64kZccWFHOcCQSf1CJT62Jc2CS31FOHp+s4HAhdgIuPXdwgx76nknfxiB9IYkyanx4fn"
-        "gwvp7gztU9yD7goOwfi7BgAAWLOIG/jZcRRe2LsWbwT84iLcHO3jR/9/f/+S5deJ3e423NUJTOZyCY3qZCacJ+/50u49GVgRIgoix4UJa/vv"
-        "D4Tzmf+D5cTS0ClSpepHYwnv31QYrSwqJk1MwAMmBLH5hf6mDhXO3jAx+O3lAYAQ6hHi9/541oP38gz26SUKAADn/Af3jfAn39ipkAM82LMX"
-        "I8xZ1uElSzbmIWDrcKnMBKTR",
-    };
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI::pretrained
-// primsel/cost/pretrained/sse4_2.hpp
-// Written by `primsel pretrain` from a profile; not to be edited.
-// clang-format off
-
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI::pretrained {
-
-/// A PretrainedModel.
-struct sse4_2 {
-    static constexpr std::string_view arch = "sse4.2";
-    static constexpr std::string_view compiler = "gcc 12.2.0";
-    static constexpr std::string_view cpu = "Intel(R) Xeon(R) Processor @ 2.50GHz";
-    static constexpr std::string_view version = "0.1.0";
-    static constexpr std::string_view primitives[] = {
-        "direct-sum2d",
-        "im2row-scan-ab-ik",
-        "im2row-scan-abt-ik",
-        "im2row-scan-abt-ki",
-        "im2row-scan-atbt-ki",
-        "im2row-copy-short-ab-ik",
-        "im2row-copy-short-abt-ik",
-        "im2row-copy-short-abt-ki",
-        "im2row-copy-short-atbt-ki",
-        "im2col-scan-ab-ki",
-        "im2col-scan-atb-ki",
-        "im2col-scan-atb-ik",
-        "im2col-scan-atbt-ik",
-        "im2col-copy-short-ab-ki",
-        "im2col-copy-short-atb-ki",
-        "im2col-copy-short-atb-ik",
-        "im2col-copy-short-atbt-ik",
-        "im2col-copy-self-ab-ki",
-        "im2col-copy-self-atb-ki",
-        "im2col-copy-self-atb-ik",
-        "im2col-copy-self-atbt-ik",
-        "kn2row",
-        "kn2col",
-        "kn2row-as",
-        "kn2col-as",
-        "kn2row-aa-ab",
-        "kn2row-aa-atb",
-        "kn2row-aa-abt",
-        "kn2row-aa-atbt",
-        "winograd-2-3",
-        "winograd-2-3-vec-4",
-        "winograd-2-3-vec-8",
-        "winograd-3-3",
-        "winograd-3-3-vec-4",
-        "winograd-3-3-vec-8",
-        "winograd-2x2-3x3",
-        "winograd-2x2-3x3-vec-4",
-        "winograd-2x2-3x3-vec-8",
-        "winograd-2x2-3x3-vec-16",
-        "winograd-3x3-3x3",
-        "winograd-3x3-3x3-vec-4",
-        "winograd-3x3-3x3-vec-8",
-        "winograd-3x3-3x3-vec-16",
-        "winograd-4x4-3x3",
-        "winograd-4x4-3x3-vec-4",
-        "winograd-4x4-3x3-vec-8",
-        "winograd-4x4-3x3-vec-16",
-        "winograd-2-5",
-        "winograd-2-5-vec-4",
-        "winograd-2-5-vec-8",
-        "winograd-3-5",
-        "winograd-3-5-vec-4",
-        "winograd-3-5-vec-8",
-        "winograd-2x2-5x5",
-        "winograd-2x2-5x5-vec-4",
-        "winograd-2x2-5x5-vec-8",
-        "winograd-2x2-5x5-vec-16",
-        "winograd-3x3-5x5",
-        "winograd-3x3-5x5-vec-4",
-        "winograd-3x3-5x5-vec-8",
-        "winograd-3x3-5x5-vec-16",
-        "winograd-4x4-5x5",
-        "winograd-4x4-5x5-vec-4",
-        "winograd-4x4-5x5-vec-8",
-        "winograd-4x4-5x5-vec-16",
-        "conv-1x1-gemm-ab-ik",
-        "conv-1x1-gemm-atb-ik",
-        "conv-1x1-gemm-abt-ik",
-        "conv-1x1-gemm-atbt-ik",
-        "conv-1x1-gemm-ab-ki",
-        "conv-1x1-gemm-atb-ki",
-        "conv-1x1-gemm-abt-ki",
-        "conv-1x1-gemm-atbt-ki",
-        "mec-col",
-        "mec-row-partition",
-        "direct-hwc",
-        "indirect",
-        "im2win",
-        "winograd-6x6-3x3-vec-16",
-    };
-    static constexpr std::string_view layouts[] = {
-        "chw-to-hcw",
-        "chw-to-hwc",
-        "hcw-to-chw",
-        "hcw-to-hwc",
-        "hwc-to-chw",
-        "hwc-to-hcw",
-    };
-    static constexpr std::string_view ops[] = {
-        "average_pool chw 1.087e-05 1.775 1.701 0 7.741e-09",
-        "average_pool hcw 1.201e-05 1.99 1.646 0 6.803e-09",
-        "average_pool hwc 0 0.5369 0.5079 0 1.392e-09",
-        "batch_norm chw 1.846e-06 0.2281 0.97 110.7 2.255e-10",
-        "batch_norm hcw 1.208e-05 0.4761 0 1226 5.407e-09",
-        "batch_norm hwc 0 0.08768 1.544 0 4.159e-09",
-        "channel_shuffle chw 1.998e-07 0.7451 0 0 1.329e-09",
-        "channel_shuffle hcw 1.502e-06 0 0 0 6.837e-09",
-        "channel_shuffle hwc 1.569e-06 3.65 0 0 3.611e-09",
-        "concat chw 2.256e-07 0.9776 0 0 2.784e-10",
-        "concat hcw 4.211e-07 0.9576 0 0 2.251e-10",
-        "concat hwc 1.931e-06 0.985 0 0 9.071e-09",
-        "conv chw 1.135e-07 0.1274 1.681 0 2.011e-09",
-        "conv hcw 0 0.1056 2.294 0 5.797e-09",
-        "conv hwc 2.32e-07 0.1462 3.025 0 2.636e-10",
-        "dense chw 0 0 0.366 0.8803 0",
-        "dense hcw 0 0 0.3286 0.8543 0",
-        "dense hwc 5.973e-09 0 0.2987 0.8623 0",
-        "global_average_pool chw 0 0 0 0 3.432e-09",
-        "global_average_pool hcw 0 5.894 0 0 4.822e-09",
-        "global_average_pool hwc 0 0 0.8434 0 0",
-        "max_pool chw 0 0.4974 1.678 0 1.082e-08",
-        "max_pool hcw 0 0.5175 1.568 0 1.059e-08",
-        "max_pool hwc 9.703e-08 0.2302 1.092 0 6.403e-10",
-        "relu chw 0 0.4035 1.458 0 0",
-        "relu hcw 0 0.3896 1.491 0 0",
-        "relu hwc 0 0.3917 1.488 0 0",
-        "slice chw 2.021e-07 0.8621 0 0 0",
-        "slice hcw 3.533e-07 0.827 0 0 0",
-        "slice hwc 0 1.272 0 0 3.099e-09",
-    };
-    static constexpr std::string_view primitives_model[] = {
-        "PQAAAAAAAADWt7FA2KGcQDRzOkCl/2U+wHjpPMSrOEDs5IpBhRU2Qc6mKkHUXC5BymE8QdAXwEDEq7hA+oRKQbyJlkCTSOo7VdKlPOMNTD21"
-        "ypM7Gs8rPPFtET3Giwo9ywS2PR7Etj2UX0o+MfgcPaIVDz5O4DVA0ew/QPJveT9aAXc/S8T1P07gNUBteQ5AKGUGPUZEoT2cFvo99ihVP1Dv"
-        "1D/NWeU/gRjwP624rT1Q22A+PxWPPrtk2T4kQlk/kcixP7JRyz9kVSw9tyZ6PmIG2z5ZWkA/WVrAPzR02z8aS6U/t6gpPt3t/D70ATs/alXH"
-        "PmpVRz9iTa0/PQAAAAAAAADOObo/BPpyP9UQVD8Davo+KS8bPtFNTz8z1sk/23eiPzFLvT+QAPs/k/G0P9HwtT/RTc8/kAyPP8q0TD/luig9"
-        "Pt7sPXrgSz7R6Xk8JIIHPRN2lj2p41498sGtPT50yD08GTM+YhxsPXcZCT5hgto/5b7jP+l7gj+4UoA/b/H8P2GC2j+GkUc/5UOEPSunCD74"
-        "sSg+JwhPP0wzzj9jNcs/Ek1BPwq55T3RqnE+LfykPgxWHj81950/dQimP7ipPz/9v9w9bAycPhDDDT8BJh0/ASadPxb6qT9NFTM/f/2ZPnHh"
-        "4j6tmS0/27D0PtuwdD/5bJE/TwAAAAAAAACeB7I+eMDOPjx8vj6njb4+2SUOPybqmT0SOOE8um5uPDWniD5dcjQ+sAfPPl/vyj4vRqA+iwEi"
-        "Pnkbxj5Ia8E+8H6pPoc+Iz7OTL8+EJ/APoTaqD4uGAU9o6v+PQNEtz3os9c9CuECPgqduT4S0fI9/e2iPnmcG77kzJI9+1d7PTPzVb5KYi09"
-        "gIpFPczQOL95V8S9mvrSvQK/pb0XLle/BFEZvlBcC75Woxa+AztZv3B9DL6kBw++AILyvYotnL6ZPw09k3ZpPciom75Vkt884oK6Pc6zm7/z"
-        "kZO+HKSkvo0wpL5dBa+/K7mqvqphq75+5qi+sjK6v2uWnb79mZm+wbGVvnGGij1LcnY+f9xtPPwrRT7OQUA9eVmRPu4AGj1XxGo+Rn0OPl4m"
-        "nT1n38M8jgGEPIORuz0abjq+TwAAAAAAAAB4t/g+PfVdPr8hej7mr28+HzFkPix8qT0Iy709+M3pPbUZgz4sYhM+n5FgPhkEGz6UNig+JpQI"
-        "Pi1FdT7OIx8+TdAqPuLE9j2JmnM+dkgSPqR9GT5pJdk9AtddPu1S7D3b1zo+n94SPuSVbT64rg8+FmBzPrCMAz4xK6I9lyKfPfh/Fj5kgc89"
-        "MjmwPe7Wtz7+3qM9s362PYc9wD3hN7A+vgzXPZ5Vzj2qGdk9dM6jPg2fEz46bBM+d/saPulKrD4a2HM+dsA/Pg+Wkz5n+G0+VCEdPkr23j5I"
-        "2RE+CrgYPoNOLT5pZ4Q+dnQyPiYNMD7EgSw+9NXnPpibOT5y2Dc+sMU2Ph1bmj3mnsY9d6GNPXzl4j1JGMw9ZstePj4qoD3KPnE+aCARPhD/"
-        "rj1vm6k9X9vLPdb38D1gdUE+BAAAAAAAAACAAAAAAAAAAAUXab2VCNM8xa9SPYl/oTrNecg96PItvRX0Ej3/Orq9rMEsvpMQnrrxW3S+lw24"
-        "PQ9Jg77+CRK+R9g1vQ/Cr71uwEa94A7LvbVUUb6usli+huziO0UDfr17KUK9woW5PYuuSL4M4UA+oUjUvvI4MT4mFta8XkLKveOQTL7JJWe9"
-        "eDgavpcRwr3/rfG7G5q8vT7eMb6dwOW9KrxmudNpNj6JvuG8V9WsvUkE3jxRcpG+ajLbvUMhCLwsIVq+1kFKvosPlb2kpru+EA38vjeIob4g"
-        "wYG+qGQevE8moz3/86o9uMAkve3HHj4Lzve7ysgsvga8t732o0A+RSwVvm8O2r48iRK+apvnvL7cnb0k4za+zuUTPXiA1j3A2iQ9fuCevUSG"
-        "aD1Q7Yo87e31PTvGtL7Heqa+/+yQvf1Igb2DjF2+8tQnvvR6872wpvI89ygevlpRh74IF5S8uXBVvaKY2b1NtpS98dUIvlYBCL5v3CG+AasV"
-        "vpJWoDxVYfO6q263PJ8fw74O9M+9unhXPWOM7LwpzjE9Pr7nvZ5pdr5TTM28jeU5viOyBL5Xsic90iL3PaCcBj6MIU++gnqlPbzBST27vmO9"
-        "xuTOvR7cub5EHwQ+P91fvj2cFb6Aq4m8sWsEPiAX7TzIY/O9NgbVPa/gnT008Y49Xuqsvb/zW74q64A+gAAAAAAAAADA/A03MKqLNyalGTeJ"
-        "sCs377oJN6ypGzedOxo3hoVTN/lA+zbKGhA3O7DJN7rVGzd07D03c1crN/35GDdotlc3xXhCN5v5Zzek9wg3Amb+Ni46TDc5gFI31JWCN8Ao"
-        "HzdTLcw3UnI7N3n3VDesloI39rE4NwsCQjcb2tk2iuwsN1HJ7jYQq7U3p23yNnaFKjfdT0Y3hrEFN1DPVjePzx035ITZNsOwIzdLlKk2T0Al"
-        "N65OMzdZ04Y30KokN40EnDfG7Bo3dcAlN+DdUDdZxW435qwLN34XVDeyLxM3f98FN5x9dzdkZCA3mNcLN33qJzftDso2/odEN+pJ5TZyW0I3"
-        "vt32Nq+jRzd3hyg3Z5iLN554QjfciYA38eL+Np8QGTdQmgw3tx1jN41a2TalFTc3yK7gNv2k3zaVpO02TaUlN/M7BTfdoYI3Wnr5NuKg3jYn"
-        "6oM37MP5NjsXGjcnWTE3U24BN2FRGTeqPA83BMREN9pIfjdoG8w2+iuYN4fmHDd3jK43G6kxN+ozMTd9xls3PEpVN51oXDe0cLc2HKHaNtam"
-        "kDdzRjE3I8QqNwHzPzdWBYc3EWwKN56cNjf/TuU2PCRQN5z41zatXmo38lToNjaRLjcrUSs3nnsEN9StXTdi2BI3fs2pNvsJBzdfjv82q9q6"
-        "NqEjOzdiz4Q3/8lrN4AeAAAAAAAAu9OTlvsZVVAw+Iwt0wbOBXL2/PucWI4jYkfPOn3g4+j/fwws+is5ACRarPVTGkT3zg697dDZukV1D/34"
-        "ce9i9tc/iBpVA0L4HQ2q8+MBK91HI0EJ3f+EBwwJDgRj4kofjM/S2grQ5w5z+/vxZh/aJsYOiBlELCgeeubm+oAEjfpjDAMQBfew/AH0CPlO"
-        "BpT5uwQz9x0ECPUp81oT5dWMAa0TtPsIGwGAVOkKyS79u+4bBwwH7OnH5JPl/gbm+OvUqer9BOseJR8M/2Xo6PuS6sLfFApPCinwpPMtI4j9"
-        "tua3/Vj64uil6F32tw3pII4IIQa363zntkHwCMjL6EXCAX74C/x6Ls36TsVWzxQD3th7L0+WAYCU2qQiofMf8qkC18395FrfxuWPJ0H2zAkK"
-        "E/sMff5y9y0BVeER6fjlqAXzA2MH7PnO7b7zaRWL2g7bcPgt/LEycvmZ8jLurPG7/kf3qA2BzN6fhbfDtZrrCgf/f9HidrJpD2nTUB6i9uxx"
-        "SymhyMXPZQAGQGXeX82kLD5KF+be6gbJ8gPq5sDxZA7m3c3uYb/XAeUIryf+F3vXOPLs9+r3+BmOABAL+RTX0WQjGzgr+3Xfu9apBAztAs22"
-        "6PfylgCuBDEQUvWAFmUHhisMEMIFZg1bJcepAecxqy7tefwL7GhRatju/coPr/8Q5GTvS+PEE6BESPS7+LzJ7m/3E3bk3/N1nzH/GTnrIf9/"
-        "s/t9GhktLxkQ9hvuEQs4BslBwx8OHvcmGJQZ260I4xZbEM0sifwlGP3+vhCz5hLjLgJL67UYj97n7NzxaQrAEqL63s7a+gXKDPvg4/ipzeNn"
-        "w3bDEb376mbo8b6Kmgjmew3nu9ESAKpD3vv66jwgH0Y9MeJcu2DmAYBaAgYHZfkO2aDkjOl50cTtzPcT+XruifjaOuwTz97sAKoJ/PsX8gjS"
-        "4Rhh7aITZhVvAy7uA9MUFMsxW/Nx/cD7qzAQBBf9mPNv3jYW1SKLIWD6aBrzDG0H0hc35ix9SPDPZzZmAYB9m2z8YAD96XcCgNY+3VgDrASY"
-        "sD3z5Bp9+vwOud6p0aTOE9NX3zLk0Puq8oroWfRR/YQNQg02+3r92/Iq9Fv5B9GU6XYEMy9y+wqp77qRBVgHch+oIxfNgRAs3f9/dAfj6yJB"
-        "5tu78RAQbw8X/UMDg83S4iTNTMrAAz/21dqrxgQlRtxk9cLectkPD1rXQhP9Do8MtRGw7UT+6P2yB5jPGtN8An8B9d/B7vP5C/1W/Z0O7vSH"
-        "DC7o2diP+G/02gi1+U8PxPqU3s34WPi8GAcrmO8M9UYizg2p9dIU9xRf3JMYuCUAQj3pJxRcCRTuUudzDfb/tDLg5bDJKL/4+fsTJNWMAGvj"
-        "/39HCXUATAT7303jg/qU52jVqcypznznTOYAM3cnXf3q/hUBOQKt7pPtGTGeJoD8w/x2ASrscsX844byHCaEJ1oSfwJWAmPObVG3jQ/jeiRA"
-        "wsbgLDRbLiFE4+DDy/9/qRkN75z0ugqKE8fLyNjuAicDM95Qt4MsxRL/FKsHpQ5SG/8MTuAPC1n6UMcvIC8nLSdz42DWkd9uCroShxJBIKPg"
-        "8jKYBv/0wgiMESAQ7dXg5DroEPnTGuEVdQaOEFUAkgHAGBr1LQSVFcsT4vtQDJ4okCM3Ac49CvA3G0QI7BYDCvMa6A2gDcwE8AyzAdYJTPv8"
-        "BwGAcQ11/079MAp3/k8RfQEfCjv9/QWDBcb20ASHAcb/2AFq/p377/xyBpn0LP+RAacAhvhHAKADCw5NGvkCIQUmAojkPyXW0qgWBu8W3uoI"
-        "068WBO8QItUaF3DplttXQYlUnDfT9OIvGzt04g3Q+tyx4FQdPM1BzcoY/3/R/S4SnPzsGSjDJgjqybLqk9lW5+3xC+FbZH5QCfPHx0PAtNus"
-        "y5/DLhVk+mMVWBW5CrTm2vb4+jjsz+JI3vzqpF9D6RojMrfizvIQiib/f2gGqSoVTx1eaQptf4u3GOzdNhQlZgf+9K44qQ/j9bjn+Oi9CdIV"
-        "Nu7wCuvmxgfHEp3bYzZsDo8Vyu7U/n0kvBmc/APkFuUM4jn1ovpa/G0sfThlHrAn5fNaAocEShMt6Zb3WUXeAF8UDhcg1FT14PnNOgGAbgbj"
-        "DgzNFQJF/GEPjwVgGzMGew9+Ax/uX+ClDVEDpNvSO4QkizP6HsNjLfG3CXUMr+Hq9BX4JQsSF34T6RvxElT61/oD87QRRjdTKJMvM/Md8Unq"
-        "rw7wGuwz0Rdd87nz1/E5IYMVTwI+J6/54/yq8hjdfujSGeKkQO5hC+qvWN6KBJbG6akGjzT+jpdU6kQKnOx65ILx2eDDQ5rloNbAJFcSAL8J"
-        "Fz8z/39i7Gvl1N9CNxIUqQg+A6cXghgCCwgAUwvCM1cLw9xs9Zf2fO3iFHj+38aMy64hSRmkBGIS9eHS8RYC8uSt7gHoaj4BgHX4OvHa86To"
-        "CtbFNNCxWOzZL383cO/T12npL/VQ+Pfo9PdB+p33UASKFdsKy/ebApj4GgSc4Fz86RP8BoABEvht8qcajQ5lDUgXTAhy6u4Ny/PVFN8OShFg"
-        "GDXqUQufAY/0dAejE3ETwPF4/P4c0SODAoAE8f60DYC1BDTKL8syoyzjMsxR+OmvHfRR/0MSFEEGdg/5Bzzv0ZXzFiwlmeVc3QGA5vw90p8T"
-        "HyYf9Bkl3vV07On/Lw8GGGUbBBmKIa//ZulG8s0UPgvU8AjwUvQSBIYB3hUhECL0QfAyAQgLNAV28UAM9AJeFWkKcwG28Zmc/3/9HNw3SOEi"
-        "/jcLXodwX9YKEabAo/rtAkYFv7UgQp6i3+Ub9xWWDGEX8MfOG9Hn1/u+4Tfx+Bo8HIjz4Oac7WsiNCFIE0fugRge6kUQiiLuDIIISuBPBDf+"
-        "IRFXIyDY8SPjAYnugPtS8eoK4dRl8S33Bw34GFUB3+e05VQR0Mn/f/EETMhuFED2A9Yb0lPNoBHN9mCZ+BPs32cYPGMGHQno1SaH9xUBxeyh"
-        "RFkTpbLcaloKbhqRFMi1KwLL/sAUygUHLbAzPySjDIQMkxB2IFnnCOlEDSMMHVFsM10+qDIOM2UkLAirCpoBWADbx1vFpfxFPTG4KPTm5cP+"
-        "uvKP8CIwxsgV9sYcjDCd/H/rovPrBioECC2c7C/8AYAv+8QqY+wkCkDytiGiMQv1sCPNIRIkszCY7Ln4jf0zAnM2hD0lLPr4m9p1+NIP87Md"
-        "uaX9vfnMFZAURQvzIC8eECKV8awAQQjeBqRSZlJqRj8U0KMEIz8sGSIpDCD6/ycMue/apDH8DhAJUiQBgLnCp/5p7/jsegQL5BDxYeNv7jP5"
-        "bwBZ1HHtxBL/72v1VvAg/mIbJ+lE5PvKhOtZBHLwxAvFBd3hC+qG8wsDNQApAlDbLP5bDpv1H/CYA+oahs12xDPkCdfHANYNn7jLGzcBZhlp"
-        "27/5R/b7vBAWOd5xzBLZWAsBgNFRGvLoz9stP98l5xTA8P6d/zf7/Q8K5LAZdxl/v9HxI/4cFaoStP10ELshgzwI8Cv2wgQxDvELAO3130L2"
-        "W/Xq9RAGdiNX0prXXBEVNl8QmSdC8wfcproY32XnyO066Q8gKwrnK4MHIwfEI+PrCCIRFgAM1AgxC0g/8t/xBgzmPs7IAGP72Acw8hvwsgF8"
-        "+zMDdh419gGALQLi/Pv9dfhBB272YfUt+ev7kvl2+yIG8Qri/onodxhtI7sOqQNlFccHlvk18czvu/ZNBDDl3QdgH+zujO3q98gKWCmI9O34"
-        "JvWD9QkH/PKxCEoQNfTuAI3zjt1MRIEPWPS24zQBSxZlf2b5xTfLDyzgA/VsIzNOAYDiFKgJCwvSTFfxHwvM/FX9zeBn4WD07vD21QP4rAVp"
-        "GtQXahN29IMXmg6s/SnYktJm8w/sRRVmK+sneNjA2B73rfb9EXYHaAqMAyP2zQsv/K78MPgc9XT3/REKBYcQAPrA/9v7CRu+GNIS4BR9+5IB"
-        "JP2P+4/09Pz/f+r06Ajk/xjwFvI7/wfzWeYEAAv3BfprAVgFwgPn48QApgANBYv9z+tSED33Dv4G9Gb88ft87PnpsQZKArr7fvuPCGE2L/HC"
-        "xySxCNYvBhcJlRMq+Rbt6gKn+L2+IkW5MG1IDQzVOG7e+SRr4LHxy92l75K5ValCAQGAaxSG8KoH3Rtw0L8Hxu+SyQwMKzuS/fr9a7m88KOp"
-        "lRCoCeIG6iA64Lr6rBRj9hkcqvOj2H/I3qfwD17iPOmO+f+ybsteCP9/MiZzA6XUaLAY43Pe0PkC8woKyfnIuIH+FdbT+Wrn3vu3TusKHgKJ"
-        "DBz9TCQA6K7+4Qiq+qEJxwEPAJAO1xMYDz/+Iv80+wr/WQ9DBj/+7QzaBdwAYgT6BKAmkxx/FkERbAuoBcYIRBQcCuP5aPgc+BgC+DUBgPMF"
-        "yvzxAfj+WdvJN7y/z+lYJ/0a3vtNmD43l+fR5ljqKdJM6WHO1v2iCdfy7/HD+zQE+u2323D09vb87sPmT/9kBlPvAQmyBf3yDAR39lwAhwjT"
-        "CHH+pPflAMT9e/iZAyoLAPxu+3T0VOUHCEMBWvBF/fnyyPm9IR5Ua+cQlI7gqeV18c7z1RdaBwi2I9M26qTyO9+79ve7eBCsaP9/vAuu9rj9"
-        "ofbmArLtDyvMGCYqKBHsDGAK8BjM6d3rVOeHB0IJBwcpDmTpawo0BjUXYABBAa0Fo+m7BVno+ucL/Yj7uARU56z+PA+19Kj++/ubBwgXlQbG"
-        "96ofo/Xl/28tQRTpAtYryyuaLRIBPzh8ExYZBDPo1Pn2UfoL0tD/WfbeAq0DsAPt+80nkf5tAjUNVgl4KMX7KgAEDb0GCx1THwcZagGGCbb5"
-        "dP+r9oT38QcA+2kVmutZ7egGoARaDGX+lPeq7EHuDoQBgAXUO7k8eRT6A0ye0sYHgj1qoNBQii+E7lbmXgYjDoJiRxlS43DtoO1FITwN3LQB"
-        "gBPcjc9A1pkLxzIqzTzkX+Wf0gw3QQOTCoMVpRok/X7yANpL+NninPI2DWuDioLnrgcBBgvzCZ4C8VQTVN8LYvtSGHQKfQIWPc04Q/98GwKZ"
-        "ygHABeQFPgO67+U1lMub91s2bjpM9xcOAsg5FSIsQv9SPVrePKqVGWHKqfly1h0HKREDDQGAQfpvBdD9vQff80f0Cejf4P0HNvqVEhfwcOT3"
-        "5kECm/PsDSIC0BLdBesDbQF38FHnfvUpBqsEBdRA5uIL7RIxBCOuJWGeAxNnzyB5ARgiSKA9POAlI+rb8D7/BDej8kYW/38GHwcJcvJYrc4Z"
-        "oAbZL1T/0RvyDXUUS9mM7tPstv/gFob+hw98EaYWUkgdProbigE9+y71CATsMUkzqwavBokC7dYf07FnUW+oJOH3VxOy8mPnG8luxzjgkPb8"
-        "5hkA2wxz554GcfXHA7v3yfPRDvEBQAx92yoRrABR6a8J0vXWErH+FgoZ/2oOmf1H+VT8vAX/fzsH7wbFC+r+/A4JDYMFR/oX/5v+bgMZDFwJ"
-        "DBJsCFEJhwhXBx4NCvhUEkMNQQRlBN8F9Q/2DBIBuBVq8tDtXgESyM/V+mn7Fyz0l0mn+qsfSGckyuI7dsSNYpH0D1fgCKHHcOV0ENAQtB05"
-        "yQczeUB4B2HxDcnlv1cgqADXAgsDNrKsfbAZ1vxA6kCld6N8vf9/NN8c0M/CKN1N2S/vATbVxrXHmLx9Sg4+agq8Vq3tShMfSWL4IgJAEOUO"
-        "lUSSAP9/s+G3B9xwk+fQHsdvrlbyU8cA2HlyS1ZBEU74PDXuxNe70cwgjTiEGnwQ0AawCN/jKcdeBxkGjQr56psVSRobCJbvTOy08Yn3C/Bs"
-        "Bnbx8BHmFz8qhQJ4/s7njP8sJzcE9uruAJb9tficE+4/l/87Auj49MFSAXABv2grA4vtXvcmqIX25Phr+tL0JvpuJTa0f93W9m+wzgkXDL0A"
-        "t//M+EX21e3tBOXyMzn/f18H9wXoAOcxL/fP/1sDNfVN60jxqPhq93/8CR1jBo8CpQXaBr3vERPIMPILnNdY2RDvX/tm5X7u2wgcHQod3wuk"
-        "3+XyJSmKE4AkSCVwDIIQVyIx7KcZzez8JCsCMRKBzTz/mRxL0WSaAYC2CpAFLAL9+YcWrNpwqqU+zOSL7CbzI6ruJM0LRwPl8JodyyX4ClQn"
-        "3P9rCkIYjQWXBjj18ygo8iUD0QTLFqgWMAFbJ9MFHPLL8+sSnRNe9SINGhXGBuT5/38o9ykDNRqw+1gHg/1lCmH/XA7B8hUhWRdyElUIQvj9"
-        "IfgbygqyBx0TUTsnHBATqBzk7gbzU/WTCJj7PwuXCWMIpxe0FS8CdfujIxEPXgac8FPyousK9eYekhi7GnT86PkO9Xv09QMu+lr4VQynCvT4"
-        "dkUBgJkbOIBID/gZYM51XzHLLrQDCpHPfAfyqtDzRe7i0beeXdADGizMhfVwNr/4IB/hGYfS+QV5eqIGFAwOEhwQVio88YfqoQpsGVwX5BBa"
-        "KfYgBA4X/p//j/s293z5qOKP/qv9UxC6CvANeT9O6z7l4PTD9CTtA/NF/17SYeWWB6YW5uz2wRvweLlo12jy0A9q6WPHerxe3M/XgdYzwXos"
-        "x+ECKf9/3+huLKc0zDJwK+cqjdtszgrIUSYY6OfcW/bxGS36jfls2Z/uDy9XyXGazWmJZf8IoeQbfXBHmjD/xi/GRbzk8t2OyhzEdo38pf0z"
-        "0NXQ7/44FBlV/38/AaoFe+JA+60FswlvCQQAu/nAE371+fl731Ew+ibY2R48dGApOGE+vwfBDUfxmtFE3V3WTdSC8CAD0PpH9MkATvZJ9cTe"
-        "uwfwD7Xoccc0GTUY8uoDA4TxOPcn9RYylDJb95cOeMD57rcMTQqzCdjfd2R66mO496AKKWyp08TkFHGVngnTwnEkyaSDxmzT73P/f8RcsDo3"
-        "5rA8m8JBKL+ovhW5wZ3jpMViM1Y7HDa7MzjI9qD2x3PSMd9c66nmIxNasVwSo/me5JoLHhKGMSOUeRh9HMYbUbV8t7L8O6IywsHqjup3AMv/"
-        "eC8Vls3TTComQ/zQKBth3/C+PQYBgELsReaEEUjiVblwVvwayo7FGkOzPg91CvXntAj42tbwCOgeAzoBXPNW/BL+sfteAPogtBMFEMgf0BCh"
-        "+M4SRPTv2JjxCxt8B+sA+SaB7u/qm/Rz4SL2K/hxBJoWpQkXFqLjjto19m3LAzYCDRgzrOqpDw4fTsoZMkAMIvhU88oEQsT/f7IadCUZ+kQF"
-        "b/NDHJI9pfl1DQUD6gBTE7DztfIO2qjc6tIz84AOofav/XsZmiz0LOD6Ewa4FMoLAw14BPIC0OVcDjQktwc//iABMAHY4Q0JFu7D9wYITwjE"
-        "CxLhiw16zZUZTNQ+F9kPFdRKH1HunuuU8qbqEf3QDgGAIxJXBPv38wYC9AwOqhKcHCvz7ACP8YwdBfTMrfQMcvXy73H3gwt270jsu/h2AT0K"
-        "g/JP/P0AI/G58rH/n/wR/YgDigdCE9X+cv83/cP20hJ37ETdqNtWCEkK8v9un98mlh8hIv9/+fLDzzyhoglb8G2u0aYZ/4nbGbtpFCEPmxm2"
-        "+WUANdSRDPb/RRDVIyMMhMtq7iHcjASVFhYbxu8d+1gWOgDL3sIHxQNQBgX+FS1/FaEFrvhB9aoU5fD3yIsbXwnc+Z70bwp6B/HtcQKqDEY7"
-        "jT9kMX0FNOGJFS/WyRmyEt/yc/X2GsD2A8kqq0US+SEBgJnwdyDgBoILGhZq8VkOgAtzDrTzYSCoBcUbmxPn9YoSfAhhHIMhCQj+BuH/4wB6"
-        "573yYAAg/h34DQdVCv0HLw+tF1oFRAlpFm8M4xDSBKcsG/0ADpIWbQmO9Cr6A8ar+70Yazr/fwAeQALx8M0K/fkf+OnyIgvOA3kLUS7Z8Bv9"
-        "igZS8AIL+SHtFHwdKukV99zz9ux2/hn2og2sBqDuBQW08/jvh/RYzcTAruo4KfHd3+Aq4EUbRhqHFFMTY/B+5yLrJuQL5835CgEp/rXc3dfa"
-        "hH6IENqWHJznVfZ3NWMIO/XcIVoX0eIwHFMq0Thk9aIUvhtVOd8UbR6THsM4yeXxIWMDhAHz9+Hv2wH/f4Dt4Pbq9Hb4cXiV92fy7PQ39soN"
-        "nhF9AKzztvgMDWocTxtPHsIIoe+/7hwDXwuXB5UIBvr47WcFXf5HAwIenhy/A0zoWwHl/vzUPxKM9ffe6+NPDPfPTLbVuqkAi/Oly6HsHMzP"
-        "lFUN2PpACxgQEx+1/K32WgLJ4vRBAYBMCrj3MgojP0IOA/Ob8mP2RQOX+lIJ/P8oDmMY7xo7+nH+lfUy91sD+id6N2T4cfRHBn0AjfjJ81MH"
-        "A/bx/UsJDPwD77vz/fTXMvjl7M6G5avdfu9e2ljwsO1q1Q3dphBSA3MeI+6G+E7dku/y9enj4/iDFln3/395XVv53QIaAP15KuXH+7j0nfA0"
-        "DpwQaAaq6Xr9LgRBDA0JtwfCBZDj9d//+BwPK+MS4kDv0OP+BYX79evs/Kr8bPw8DIS7yfludZQ16d6TIacQktDQLrRRbWNV/lFNy9pvBwwg"
-        "Kh0i/SwJTRqd/mQ1we7b/coEjwZdAiME9g4q8fj6AwMn9CcEtAujB3cvDTN9E93twd4U8C4NEs660F7mYOQp8WsBhQgc/4P8iPXR+p8uJAf7"
-        "91h5/3+kJsraS5GyIdQp8ytcBrbERgjGj1mjyBtRD8ANAt6M0XkNAYAfO4ENkDJgDq74Q/v98cQCoBMMAev8dZwQ8/UKIPwh848jHQAM/OgY"
-        "WQToCXAgSBVjD1IQpvjg8fUU9+94COHus/m26KYOQwDi82nxQgW+CtLeTust/t4N+S1p183oaDuBBAHr8BWVFaPGWyq+RrdYIuiEAucyCfj8"
-        "69YPehhsvDMH5g56AqEpuQcl9/9/lOTs/Iz2/Ofa6LXkM+4EOgMaGv8T0r/dm9d15cII+PPE+B8TSQ4k+w/0HzyBBr3pdMjByTfR+OIA6oTs"
-        "td4ZFZsZSe3gPoqiSBT2sf78FveQ3ZFTEsZaxY0Dg/YG/Q7Bf/6GBuuxaRaXFv+8azfq3QGApydhv/jx3wTLGHcmGweIGbYdrArNFTYZy0C/"
-        "/3LKHdCrAjfyGeLPBXIvm8rx0BP+3xbb9/r/yfhOAPf/8xweHeklLtk478ok7BTbFMDv3hAA6lIf6f7B34UBJuU69G8OHfUhDVTptOqXIy0R"
-        "PfWT7Pbox8QuAgzgzv018DoA0e+i+csWAYAz/8b2Uvl0D/DfRxDeBwULdPy7+nr1iu1aGQoTHQRV+VL3SgBm66YaVxbo/yUSxxEpAs3v4O91"
-        "EokURQaIBYoGmSZthScE3DtjD8zfQt3WInqhd/uiUQ8rKwZZs6YfEeqt/A7alAHl6JJI4vjsUsfBh/npv8K9KABRFILQFf+146D7LvCT1K7a"
-        "8u67DYgIUwOhCQ7wf/+pMvwAx/S58s/Ys/Cl5DzhAQKaAX72CwHRG+XPAYCIEfkZ5AqWB/9/C/ct0HHmWfmcMGz0O0SRIMXcien/ADbwpWYk"
-        "9ZUjXNAL7uP6vOef3x5tftN4OaDkJNAJCegJvfT05hDqcQfF8YntiOQ820Htte4g51MDiwmn8dzTITesQkYImehm0FQrBzJW08rMdttCBLnW"
-        "tQTCC33zS/LH5SwvkSdi6j/qaBFX5pYaGBc4AXEg8AN5IXvnPV1Rr/QAEQz2EU/zMRCLBgvkqAtI7hMW/97n4c07AYC1DsoLPw3wO3jr8uWO"
-        "5Kbuqut57boBUOpdCR8M4QKv4xzipfpx6b39oBV1CqH7//tEBGLn/+tb/f3+0CbhJ5YY7RMmHQ/1zsYPoT74LhRwCj8f+hQe9hr+aAg6Rg/F"
-        "Atm58uEzlcVp7lq5ZSgLDVjVbzyuTRuF2wgKAMurzcNYwjoI9/oJxoLTgtZheP9/8hVmD4wy9A1F/ITAzcemtb0Gc/Y1C//9HBoOGt7UuQ3K"
-        "DPojryseJUAqlNI9R6gtq9fOBf3yet1+O/AVK/WWLB0S2kl9xqjk/38h7nPlvucn3yXZANiV/wPnZ/hCD0vhiBX261TnZgkKAygCZ/PP0pjS"
-        "mtWEAlDdv+8x+TzWhSS9CJb1a/3uBqv7a8k3AlHd8+SOBI4Cjv6L0ZXplO160FACkwHI//QJZeG71GA+hpzG0C/upq++1lAgLwaTM5PVp+v/"
-        "DBkBhuzv0yDoI/DgJwGAq6h6tYvkENQbuUHuR+ttRCNEDl457n7Mqju5+3vjswFoBlY7wc7xJ25EEVKO72rv5y1XwBeJKVNSc7W0xbUmEpXY"
-        "lkZcdy5Gbd9h3fU7aTxYQjEH8e7AQ5AS30FtTT0yrAzfKfMlS+z/f3HozxheDID8phhVHTIZ8g0W8qPwTxCIHogPxTPDd7f23gi9/YkxEfz6"
-        "A6gGkhwsAH//2vlB/LoQpRl1BwMhOxwIDFjueBm+8kgMDBIpIHsTohU4DvrqVNoc7nPf3vKf7HYG7P4hR0G/NEiiN9QbdBL9SKlJPje5/GV2"
-        "Y/OJzTTh+CY+K7z8/kIPNyAi8DAkBXVVbdTS6/9/IvR1/SDtVe1GSTkHSRM8u/T+axEO+n8sjv9iJ5gxhArUARH11idhwB4bogKtDJwQUvIm"
-        "Ges+HxmWLEEAqxK6+q3wNtRCB2Zf/3/DAF0MKADz3fQCtybrK732GOktMOIJ/+htG+gH8wYK4dn5WeB3D/cEbiaD9GT6VtPmFmIHNgKH+kAE"
-        "bBlUDesHbAOwDCIOcfkXKTYemhOw39zj7/yzCQf5SR7ADdr88vnFCLMDU/9LDkohoyNFKNQXQB46cqf7AYCm1UsLbCenI5dETAO3zVDrn/IR"
-        "RGPTjxloNwn+y76Lo/DisPHYN2buVBfS8SXIo+FIBNYBOv8DCATe6xHM+dD50wOC6MT2GfMQ86Djg+g3BPb/qgJ89BT2V/PCqx+y4QiqETUa"
-        "YfazIsn9esyZ5Fji0vKUHhTGdf677JEHZ/Wa5JoVyNOC6IAJdAgP8FAJisApD5gAaPIfDV0QpkI2+boJ2/UkCEDvp/diDP9//f2uAlMHxAKS"
-        "9cr61QiMAvH4z/kn/Tz7NAf5AVH09wDQAGT/IPV6EtMCWwvE+9/8UwVO9x71/gEGDDH+5/2rA4cV671L3gvBsiCIzrmaW9uunrzA3KKH9qHf"
-        "AYBI9doZmCBt6fgLcxli8BkCsvEyAzcC2cYMH04KjTuc5hL4wP44/5fUSwI//rbxOAER/kwIgsm4/yPcKADpBlb2/vxs2jj6buAKwGsABfsp"
-        "AVXsxiR/+LrMwfs07QMHm+v4WngHqRHJMXcltf4H0FccpvmF4L/o9/zS5owOC1v/fwwW/QfNCv4SBe00BSr5dgcX+Oj5AwDBS5PvyA6L8A//"
-        "hwTEAtT0APyR/eT7OQlK6nLcn96K7VcAvexl6+AKivpA6UToefqM86IPDeYz7svXHc7HEnwEhw8/OZfEe/Xytgrb5gLA5XJBld8Y48QT6Q+g"
-        "/EsQocFOZWoK0SQt5P9/rvrFDrnQdTRd1XbULUO78zEaZsYjz2DMHPQaBFQFi/n96+/6Fv042Bz9OdKm2Iz+R99M5mzLhQ1+KqT//+33GnYi"
-        "Tech8f30WuXGznEURxSK3emtrRtS5uZgLONKOY0JsqKDFlYUB+CD1vUjhiX6zqmT/3/eYVJU12e6Eq8DMcC86lLhNe5iLTXh7COY6gHqHPvD"
-        "4GEnM98q7VIW0xjeDecP2xLk5O7pmQOTAVAH0eu6HUUpYQfd/BECh/TP8iMNVQHABIP8GePB5yjk7vD/f3v5SqotFNMAMRPX8B5CCyKBtYux"
-        "/PZt9rMjdzOHBzyuUhExAGg4Vew16uok1A8yylL6+fIXZPQP6hBnLbPtLPJEBtUPrSF1/En2NwoS/dUP2u/Sz/szWioRFgQIuStzE2nZqRHD"
-        "IU0sLPPe4hsQazKu1NrOZRVhMAGADBPuOS7p9vZdDxc7HsFsDlpPJljVALgj6/GO2D4QWwfM8HbRahei9F34jPpQDzoGGfoCG2XZC/HQ8EcF"
-        "UwCZ/GzzTgUt953tHfHK4Qfy/hEx4+38i/m0/p/1wP5fANAU+RugGygipicSB5Lt6QazB4bmQ9gP8IMjs5tb++81P6tLCrkTnC70rowP8VqI"
-        "X/0CBP6IKP9/LCuZ7J2yof8t+iPEmUMgC/0wi9nXyEmZGqeH5XYiRjOZo4QTyhpIBsgihPZUCAz7/A81JfUYYwI05NbucwYi/CifrsW+4RUh"
-        "wi6aKvMEKREHDI8G+DX8K09LW96p6FzuofQH6VfqZMx/nVz1rNHtr/DY7wBl+DeVkvwBgPouC8GR/b6tLveq6PENLvIA9pPx59OaF339zeWV"
-        "+QzVOwEm9ub1jvbAB9IO5xa68MgHs++w7bIGPQW4ByMHxQMK7EfW4QTDAivsJgRG6qURnQES+DD1zwUziHKxYkGKa14FK1Gj7Fi1AyfjhZku"
-        "1cPrT+YBJ8MHf6gIRpMpBfj6VicVBOEGqwwG93YGXW2xCr74kQEi8mP8ehB4V0AW5iTMReMfYDO4/UE1/BKlImpSgh0rKQPtRA6DQ58YDfGv"
-        "GV8gl+z/f2U7GSPYLc12JHXYILHjqSaS8KFMcmIA/VsQx85dGLX5ceV3AgDrVNbaTHW3mN48K0bn9sNXImDCT+Qe8J/37d8BgKBb7WfcIP4U"
-        "ZB7VXLz3JBkTGCUq+ChKIGEXu/tm8nHvJue2NA1A/C725ly9NqYbrfkOSwOyBrv0BRiG/r732TJ7Nk4D8Tz/BJH3org9/7jyBfs1NPfyFgKM"
-        "+FoS4vL20CBAFuNQBRcBgsON0P9/tRZ4JTML+PmO8hvuqpgIXNbfFNke39qkBPsC8t7wE/WWw9TDCcvy+TDTMN/e5Dj+KgJ03XrwAN+9+pP1"
-        "PQvnE1vn9+7wHnkBU90675zjYdT1NUkGavRK6TO7Ne33Mn06KRGyJNY3oSaz+P9/gqAmJbdBlycYNrJQFBiIEz0VOPqO/535lfcpMW761xsT"
-        "HJMz4zYqAiQLX/WUv3P0k+2wFBwDpPvkCIwW8vYS8PIU2gBA/Zf1EOul6TTlywsa/i8Cefzk+E76E/r0F9QJSigX5DLekvkm5yb1buz7AzoM"
-        "btqm72Lp4ZtzcoXz5O3uAxQTaRRCz9kpm9kkEJURyrygNeQj4lRA4LjiAuNQJADoy+Ik5JYIUOBW3vnaH956DasPVkEczPLKZtFh5OT9qPIP"
-        "7IHrD+jQ3tblifghtgGAMQu+CXDn1i0BgLvzhlMW7pz/DwVtGuaakheSacNPMe3gFVTW5gQf+P8StygLLdsdI/WqC7sJfhKHByv6fgox/I8A"
-        "zgEiCQr4hP4a/1oKZxcJ+uIWTfw0CIkEn/bh+f368ftF/SXsVCWyEtwHNvSu8Tn7igdE9ikEneHe+hv9Vgw6qmBt4yn2Cy0OWCWLQvvz/3/O"
-        "+/TqN8hQM7Qv8VgszbG0bVeozC73J9+y8jLHEfBH4VrxzjauUYOPthGw/hgLRkZXNJvwbQTiLXTpr/OuAR0sSQtZCNnu8RQ6D9wUQB1dH2bz"
-        "vfEs9jb2VgMLKXPfGsKk7r/Mg9Ou7jzK0PFO+v9/pWCC5wv7RbQh3i4QFP1UHofm1srYRIofdN64BDOSvpDZ18/pEsweM9XdNOsBH3PnoNLe"
-        "x5rk/eND6ePmSUCaUrU4JOB88MfmB9301VUOa0Hm7fftLuKy7qXeEv2XBqMPnRBk8m3gfDVsJMD+/ghoCNTogfUXATr2CDz6FWYFshxW7h78"
-        "VB/QHS4x/PyzGaEJywt1+FLyyfZ8/PQjBRA9IKPxtQMv/4LxP8j/f/8GmQVQ9b/F8PCH/+r9r/dIAvf/8wE8Ac7+FwNb/K76G/ms/ur8RvW3"
-        "B3gd/Pan9BkCmvlYIGMDqwBqBfgILgGV0ePcYxYEO1xuWwDK5zvfgewR78D9/vUbA9i4aTVcKFQJA9Bw4UsMnA01DZ2ugQUGwcAUAYDaAcwC"
-        "KuAv32Xh+gB9AfDuLOQJ0X6jnaZOv870TwvEAYUQaWw+cCYpzAKzyRMAHQz4TmxQqgxs8oTvX+CxzKJOaUyCC9ophTtE4fSewvFC9DX3Wf4D"
-        "GSAb19fA1g/hJBvk3ZIpzCJ2KQzriftHI7AhSc2IUgn6ov92Olo/AYCj+Nfge+ekMsjudRXa+GQRk9zSA3zjYNjDFEzpFd6eBvMBAvbN6p4M"
-        "8duAogQRzgiK+VnhfO5SC6sPXgySDGX0bdnpR3EEmR05GaPy8SLR2A4qGQqq6enqCPVBZt2xevv4F7EgUemR9hjGOenhAvMK3gyew0gAGRsB"
-        "gCHhyeiU2HUOZvBk7Nb6++VO69LoRd/jBvj/Ouyt2zjiiOWZ00TuQC1NMD0RqwKv96DfzwaVALEXNyc75u3rmNqEJogBgBijpxPV0h9lCGFH"
-        "sxm58JQOku90Ftr+aA8aFm7cKwNLOOUsAMFwCazhoh9m/R/7kh4xpv9/LQkhDoAd0qVuG+kRUAx2BYol5CdzJxUYfwd9By4KQgAMB+USXRmg"
-        "Dg7tA+SdAs0C0RcmJAUAY/Qa8aodpht1HRoVopzyDv9/yZfwDGL2LPQEwkIRyXMXcvzm2Shu1xoWWgoJ6TjpiP6S1JkL3BmsE8gIliy198Ms"
-        "unnT8uLqPuWhUgEbmSYoHt/3vcEc0eOvsf2Y8pEDrPhJBIn/vd8zB/TtKfm/AzsUDha621MTlgtQ/U8AJCLCMZL9Z2PpwAENVByjRhv/LzxV"
-        "d1nvoyf/f6lSRgfzBWVXQMqY7V/wSfPF7Joagg5LJS7h1CtI5O67Yxvv4izzse698MsaJR1Q1/7WHL3bRK1Yhh7s8Rzv8A2z+K8mWCnVFpbl"
-        "W84A8y/npPj79rjlqy6I4XrBA8uTCvP9ce+qNOlSYAV0y4Qg/f46MqA41BcVNfwU8heh4v9/+7O/GdANZRjMBoshyC7SChjsXPlSDokl0dH5"
-        "9hY6oeYB9CH5fPfe86sCdiDODwz/Of/jB1Pl4f+a/gUcIBOEDfMdzAGuHzUqBg4tD9wQ9QcO23YD0zWvCjIVDR1dDn8yv2Eh2nv/8/kk43Jk"
-        "WyGtQ7k43AwJ5JcLeSTjW4MU+iJrELQRWAo++i0RsxXjDObesu25DPgU/38P8Vv4+Qd/BZrVUx5V07AfFPA1EEQJ/vMs/ZIBOgbD7+DoevRm"
-        "AFATD980L1oQhQ/X7L7kIgOe+RQdlBXJGYIzukeDiKrCIwo/70mxY8lpDgGAhAM+DxZQe8QmtmwA/OYFsjLPmiKUW78nv7uu/JIe2DH+pnkV"
-        "Bxs5JfjCTNDdzbkT8b5TEFHr0vg1A8n9Q+ALyFYcEfL3rTcIHgyF5RTAu+0y5wzI6i8zMrjpKcWT6XsTZezKzsPSm7+77dknJf2SGewB2go5"
-        "Lj/fYyGE9ffkZAcE5w8Q+C95+5XvyOmlIcAMggep954KMgquDNgIpQNRCv9/ffzZ+4wFVwg6AJsB4Si67Cz8jPtZBKXtlAE9ApwQug77FZ0I"
-        "gf3hFBH7HOuDFb4B3fnc+FMKa/4FBdnEDcte8Sg4JiALBgGA7P/DCNcAMkKNE7sAwez86cELrb/7XwIMYsatFK7oCEa+L3LcwyzC3R346sa/"
-        "+o1NdyfQ+IX/4uxxRdUWFfkN8cHrCP6K9sHy3Aq5t7nOvPrm5onuEe7tE/38jeWb8CHbB8o75pcH3xEYu+OE7yOgI18SUwSX7/MJb/uGBk4H"
-        "4PyfCqL8lvPXDqIAtQIU8o3790S9IHb0SwVCE3sMA/ai/Dnt1v6+EcPkbBr/f4n/JwSGAg4dRQQf+qf1e+YW8oPz0PoGDIwL/QIpCB/9P/0r"
-        "/4ECCPV2GasmYf6tA3cEEhE7/Z4KxBOU/OcC7QO1Q7Ajnu4BgJT0EfJTBG9ICQP5BGDwEQSx+Ooj4sp9LBId+SHnCuPjGSSp9FQ4ehDxNLz3"
-        "LfgPBJsfS/eL9Ov2cA1v75ATQjc7PCDqV+qK8dcBUPoe8zbhxQYMA4X+zfkn+RL6CPOuJOAnXgtM+vAHdxZ2KDwCXwE6+lY1mOj55AGA9dTp"
-        "85vADx+d5cPWX9OA0h7wYsDi39JLG0yyBrXmu5fZ4nz6Dwkd+9Hp5g4c/5kY0swA/ysNXwsBGGvxSQWAGeUiQwmaDiURZfyUx1v1khuD1bTT"
-        "Ae8aAKf24hKC/8Tf/t+ZBNPyvCr0D3kJfO7Q78YNaOZDd5kAVexQ/00Ckwbz1rE+1flo06rNZAfPHqQFWP7k/wcIwNoe6Mbud/cBDTIgMwh+"
-        "IjXs7gkBgEsOJxKoC2oR2/ljEBXwbgI2+Gb5vxycAnEGrQ/t/NoD9P0iGIwR7vHQ6ujpVR0bFYf6U/pNCfX9P+yEIX4h2gXAM/9/8uEIHJgK"
-        "/OZaP/oL2TDVXtsIeisr2jY4vFsJ+fT3DAa/A1727T+p7pjtFuMMCarPrCSV99q8OvmiBYEEgPqT2ArjGO/FEMXtBAHf7Ybe3wvO+MLwKPmo"
-        "/fgCltafFUHk5do/+5oF1fyO3cHzvfM97moCD/00CPmeFDX0ELI3wR68A3H9AYCcQeHRSrAZw7TkIuy48ACrRJgR52n/9fNM6IYJZ/BNBO3m"
-        "3BNpBL8CjPGCBv37KOgpBBQUNxwY+PEIivYM974BrQ1LA9XnWgJx7aANTgF3Bq0K/gg82TT2+gRm80QjYTOBHvX2JgSiCykJb7dHV/QHSsdn"
-        "IH799NJAt3MtlOKZkDacSwM816LeQCXe0+02f/0D1kXd2vrzuVAnDP+1EhddZesPNU8pRxpTHhbs/vp9EEUN5+MFyZ/I1vWU7UtXASc7B0GL"
-        "XpZo5TIF/3+iMPf6srDir6zuswBdoGPcIQ5rXlteaUPB9KpdRwZhwcr/eApgFYAXCE2x/BfirdKVGJ5FWOLC5xLd993fDT4aWb+X9rvkxEov"
-        "ArIMB1MC3iYarjxaBGoNX96CBrFi3TswvrveDtuL+Nj1Pin5KwBlZA/mIl4aMgj25880GmeFpISuCuTP4GXYn03/f8kJa/61D5/zoC+K9Mrm"
-        "2OKm8zjyp+gfFmUFetsS1kz7lxxN4wQefw5bGewO8E5vDY0DZQlR/CkOeg6N7t/8AYCe/5gDpPnE/1Lpv/cl/q78xAi5CvUFh/mE/V8Hav/j"
-        "/K0HmAFu64H8rRUECGv+Af7TA7X/1/6MBMcb6PtOAyf8N7b4RQT2RHW51gsKxDLLnC0yFyu2DP75SQX/f029zvJoBcoJ6fUwGQ34g/UUCKQD"
-        "DTDtDC6yUQH3r/oD7v22B1UE9gkr+Bz1WvzB4pvjvvRb+4MbsBOrDIr7SPiH91UBxbmp1KvooQCrAEYAXhENFA37ZfXg8cbxi/qTFVeGCuLw"
-        "yf7iDQbGwgkWwqoLy5v27gciFyPhAYBr07XQGiKG1bMQk/Y2x0LOWfqI/8LycNd2Btgcbh3aDjQCygqECRH7S/OcB6L1h9d27qbzyjzyBznd"
-        "niv8DEoIEBcb3qAXtBf9/pwFUAUyDqrQ9Nct5AsWrQotEADSeUbu8Zm2BwtX77HKYc7sL7HgAYBBqzwLtaxgDNgOeQ/DD84JXPQ1+f4CC/qm"
-        "1tb9zhdI8oPazkWB+4H7uPWk3JL51hR+AUb5x+EA6ffspxllGXIeTeQ0E2UZpP3uCcrzMRkYMKTgiuZm64P+Cf0N+l3taeD05H73gxXMHQ/+"
-        "OM1AJ2n9tPwrG3kZV/9f+ez8sgS86SclEvJbKPTaXPQs+8cQ5gkb8zQOfgKvDaIMLeoBgAQQevw+/tPrCAedA+EL4BPkBtcGXwRqCHX/uP3D"
-        "Bz7XGuKh9an2kyfd7FPXvgDTCNgHhQa+Cy31cehcHsIaXg1jBgs7kxfMPthmxwOfTIUWbhu+Sr4+fjrl8E03lFV3In4GyfnKM7kv7C8rATTY"
-        "o+SZE1MR6QOZ5aoBoPPS9ODuQ+EE7PkLlw2f9LxD80C1EC4DeR1vFMUIKPufBzDyaPJxFNlfOnOBDVsIYvtNECT/ByD/f+b4Z/QD9JtnTgtI"
-        "8QGAstCR9oUGll1NABESdwKDCxP5TgY3D5kInfwEzpzjZdHp4dnpxcB67EfOzhGy8wIc9FPm9iT5d//wH9L3YgCkASfoAwMpB/wCdOvH0+rl"
-        "MfK6/sQCRfot9hsBPv+LCEL5bvnh+lTv0xKSAK0HyuXw4/jyVwzuFLUFm45p3BoDlu8yIkYsXNPhyk3FB/3l6rnzfwWFQguj5sAmULcyityX"
-        "vo8KhdJO2PU+E9iShwEqFxs5CznRGuzWApT9/y+eAvsF0SOJHEgEvv4OIbIbIBuDMF4i0xpF50Lc2e/V7gYQswqpJar9Pa0BgLKGFPgsIWML"
-        "yteF+BjlSNvR+aTyX9syGrLxtR0T1g0UD9zbGv0NIS4yCSDuHg6fE2noEROb+vvYOsPN8ZXO0e4U+e7+w/NW2pYFa//h437x9PXY+gPT5t9C"
-        "7NQjDfAL+UPwhdic2JznCfhhAfkDif140TsSpbcBgJ5JSE0TI5C4/D8b26IVzNoI6s3hAYAkFQUAvplivvfsWq76KpdcBUOO6BstyCKu3Gmx"
-        "4cVfIMHnjOa5a+y+1vg383726fGgxMvhXi+x/u77zpfslYnHCeR934i3UcOQDaz/K/eS6LILlBaPH3DunwUp8o/mTfDiBB4fwQnbEfX6dt8B"
-        "gOkh11XXDLM4zah016LOb4R9FGj8bhlovUaolvnaQ4P0IAaF7FjpagQN/hg1ggruBO8K5ANY8TX1//wZDNUS1PcVDnUWbh0OCOfpvQlnFtUS"
-        "ZP7QDIwHo/aU8UYYgAzbA6cAxgR6AekF/TPh9BAyERfWDVsNowOo+6F5hx0Dl8N9W/M147j8cG66+LCpAYD0AgkFqLCXHuk1cwZH98Tsl+2Z"
-        "6tH0KIeMA2zeE9FY2XKFFQf9NrXhdsm/0mO6+uwL/9sZEhLBIKby2Rwl2lb3qRW7GND63/Xaa44N2hFfB8v/Lv2j4lv6PA4H7FzHluw5Avgv"
-        "aJbMAVDxLwly/uXjNzspvoHohShSKAn/udFfCUEIAgbED7XoAOKgvWjaJhaR4EgOC/3+/JV/Cztq6bn2Jvf/f9X8nwckA1/89Pm0+dD2RgQf"
-        "DGv5we7m+XT5avYa+Y79rwmsFPjUONZg5u0D3uGm9VIHf+5z7hHxApO4QLYZawz89KII1uoOrjdCCtyD3s2pCihXnLVxHRGbOgGAawZgL9Dq"
-        "sQzwDrMHxBifJQTErVceHl8TegqbFhRYrh6o98j37/cR/mb2JQD0KucWKf/K5R/KGssZAm4X69dc/KURMwNUBRQLESk54xffixPgzwLT0f38"
-        "ChRou8MN9aDtEMNZ//WiZiINDOC0Sd9u1tSV/3+iB7IfofMc2q8Ocwi7JFBL2iZLHj4GpctyBrPHAxOsDJILBBMa0rP7wBMR/bgU4w5aFSza"
-        "Eur6JWwq+O9A8A/8MNEUpTLei+izBcgfbhHj3QxhSCds8xeWUqGx62TVOuSjE7Vp0zYx+CgGwLzP6aQh3QgHDTENY6z/f9f0391+4bYNFPzT"
-        "COL8lhX4FTsNfAAyB73yX/usG3ctaw3U5+kXW/YC5LLqdfxiDx8QSSHq8DzfJuzrAsb0zRJeFdIPThaQ8JXwo93XFlcVeuZu9wPdSe1jB2ka"
-        "qzkBgIMQuBg5780FffyRPEW95f7mT7tIAwgHJxTMG92JBGg179wwsq+1iUNk+ycachAAFyUZbKnwBvL7Rfuz/8SowQeV5lb3rw2RA80GyvqK"
-        "BnMMrQ/mBBUS0hMZBsj6nQn5HIUm6v9T/QD/egqk/iMJ3SiR8rT0sPZr88NoEO95iYsLPO9r3BfZeS/y71aOEqhp7RjS0/r/f+44Ypkc1UXn"
-        "8NlfOEW6EhJozpzaBS2RM0cqFbCvtwqvqjLQ7ADbqOGv89JgfmXVAePib+3U5JjsPjM0OfPg8+6ZIeLpCMuoRrxEsuyf4Fz8QvfD6moCAwNJ"
-        "w4g0LNK+BwCJRciK847J/yOI3grjSfJ9y/39AYD/TLkLFYhJ93ANUhJEm/oKDjNt+WzJF9w5L3UEIyezA6z6wPcI/eYM3+0t7qMdj+sB7uP7"
-        "ZREttT3X1gZrHr0VeRcuBCgWCsYQw1rBWson2hDtGw9MyI6BzBzUKCIXZw/H5UgABypfVI3v5wVdEbjcYxKWGH8qju89DsP168/39yrq580N"
-        "5aMnDusS5z7r7+tJApItaoDCOEQXrhyvHQGAh+02Ba8KBhC60bHRjPp97P/xN/zTDDMGMwJiGIPrfQr7DcMQqq5MsHPu0eiUBLztId9rD04Q"
-        "1R85dHdrXvPEtI6hyvH/f35xczRQXyE8SU3m+K11jlus4sWYwdnwbOE0M9U52d3M9gAGAn7Mpc2noMWl99RYyVfU9qdC61cKdeuu4bfJl+f3"
-        "uVQJaLrAwETkPel18ifKReFznJKU7qA9UjVHSRWA/iMRWdIwq2cMygzU6gTlhKXq9TI7cChj/Mjl2eo+xqfi3A4DHvX3WBR+ndAITTSrmLvN"
-        "gLfusbX2xASNDhENRQBJ5WaJ+2fOAzsDwP0BgGXxM/tRBDoEhfeV+pcBffrcDSf8P/BP+RH8Bf0LA+0fC/kF1ysUTBh3DP7/1PvjBjD5ZfDT"
-        "8cT9AYBw4tguuW4m9iVErfTSmaUPGbbw55LwuBJMBzbJDsujz9UL+etFCO33RhLiFNTtsw88HPXRa/xkGVDinCqn53YAW0kXBiUGYd3eE5oR"
-        "ShUnC4MNehNQIZT4yO0v+Sg82A+JGSI6xezo+wL8DwmC9y0SPQdWA6YBORBK36/g2g91RSDqFgqZAi7SrvzA6woF1wEW+1ae/38381O7Twce"
-        "6aTWb/lB79flUNvm2SL+r+H8+tvw2uYp+7zk6PE3CNDovPWL5FUJ5wYu8CIFmug9CKAEnfJ59ST58wSHJdwsVCjPAdwC3/DR9icFRBI0MXAF"
-        "EQ179qAAAAAAAAAAvCiIvZCy2r0GKeU9+JD7vAwIID35jFo9B/N0PemqzTzs9ZQ9a7bMPOmupjyAWkC9MM+FPQ3z9r0TjFk+aKF4vSovWjyE"
-        "QKk85bELvqEwF7xkzqs8C2CnveKYvD1exDS982Trvay7QD1+kdS9XcBXPa5bpLyQUuO8BXLcPDUOdb2KQEC9pRoHPd2esb39yHK9ssjsvZE6"
-        "wrwR6Fk8ZhcCPRZfxbxIvO888nb2PSv5ub2pHHQ92p7NPXKvoT0oTwm9GHUpPvxQrD0buCu9d/oCPTwwrrzpVfq9sRg+PcRctb2e1lm98AsQ"
-        "PvyyBD36IBo+yrsJvii/k7x9wfk9ZIBAPVxnsL2kfF2929fnPURpTr5YZzg7Kly5PEyu2z2GORM7YvApvrcfxT0usvS75vzKPWkgUr4SmUa9"
-        "oxSQPQ+ekL0kaPC8BOpRvjc3gj3edaQ8PvuzvcD6/b3tFe671FwPPTXRTjo5zgA+xnFdPdU19zxmdPO9lXnYPRfGeb5mvPu97AszvSoQwr7i"
-        "wIq+up+lOlP0BL38HGo8kWauPYq32L0TRyo8IarpPVgWKD0AEoc9smqZPRUoQD58eUi9LpiFPMbTGb7IVDg9gEqKPdmbbL5rfGq9HlGGPAl1"
-        "KD55iIw9DQuJPdmVD71Ic7E8KSUUvshQb7wiuZA8QQ+CvCRY2r0xUcE8lK+DvYVv7L1FIhs9iF/XvcGc0TyVNF+9VeO0vE00Pr2sSEK+Ce7+"
-        "vS99njxk1hQ+ndtqPSMt0b36l5k8kRV3vI97Ib0uFrW9b9XBO1seTLwrkMQ8vzJZPBRGyj03cce9aUQWvStIhD0WFj29sZCrvS3IEz2PMSS7"
-        "d+zWu6AAAAAAAAAA6TS9NnYC6Tbu56Y2Poq2NhZC3zZWQWI3gVasNhvb2zYZ8L02IKWoNrWUtza700E3mIS+NhbXyDa60r82S/fdNiP3wTYw"
-        "FQw3XSCyNnDLwjbhysk2T+0NN15LnTbWzOU2vuAIN2glrDYw89I2HmJCN5RYzTajycI2dM/jNv+0uTbIE6Q28/ulNvxKpDZsptQ2gnwFN9Li"
-        "yTZnn/I2T+n6Njba6jY4wbc2r0+5NkGg5DY8j8k2dcTKNjG15TaWoLQ2l2bdNg90CTcGKZ82kcbuNgWY0zbjFq42YcQTN8Sr0zYq2s820jXF"
-        "NtsHzTb1iAw3AofoNsk+1zY1qL82eECrNuEx8jZI18k21ci7NtdK9TZNMsk2R/DxNqfbCTf1eaY2hyMVN6hUzjYymBQ3n9+tNlhFITcnxb82"
-        "+SaMNh98AjfmaxI3VUnwNvzjtjbseLE23iYJN2cruzZwOAI3/PBUN3LpHzeI7tk28lPYNmNByzaqHLQ2ecOzNvRx/zYf0MA2oUfgNl5ZFjdj"
-        "XxQ3t9SpNsXn5Tae99Q2e8OjNumw1zYW6Pw2F97ANpzHzTZ8XKI2zrzSNr283Tanx6M2gtOMNq493TbAGZo2V8e7NilxIzdIMLU2jkufNtVf"
-        "VDdIVNg2nKS8NjPVtDZXKKo2hoDpNoWJ/zY4sNA2Cb/SNqP89TbJhdw27iakNjfaHDckw742y8/9Nke/sja2B8Q2uIyjNmuL0jastP82Z274"
-        "NpsZ+TYfeRE3UvrXNiPnLDcuQLU2CuUoN1+tqjZ5Asw2t5/+Nstwvzb7W8U2YbwHN8fN/zZgGeU2w9SgNhUB0TYXqtc2mp+3NhtR0Ta/WNg2"
-        "renDNgBQAAAAAAAAuAGPGtUIFSKFGSbibNhJBRoFU+9wLRfehNuC/MwFSQCHuZEmdNddKREgbxPn/CD4IyVYr8gPc+o/+5/vyQcWMU4tya+J"
-        "I/L+ZfWfzWfxtAih/l0F6O4pGibh0u2Hxf9/zBDk6/r5S9wS+9rWuSO95vrF2OylAWnnFaV6Do7piwUc7xXfuznT49T13B8J+BUGwh9u3ycN"
-        "EgqyB129pOuq/cEDZd4DImffYRzErs42bTH19xera7IkzPsb8eqLJSwNyc2mCr3tGSxfHs084PbqPGQD8jgj/ucg8CCg+S//CfOT0SFE7Rpj"
-        "8/kEPCLzKl+kXyoewcK+Bu816bj1YSm+0m4GnyLkB/7kyO7V6bAGjRIP+nYW4y5iFXNoG//V5LT74Dyk98EgceOJO1/gGOEb68Lmh96p3e7d"
-        "AYBaKsn97dLxAz3n1eZvbs9doBdl4bYe/xF2zXqgru1Iwwz1yQMYWhys4BJyIgvp0iVTzDYIXtZySGW49ezo31H/gP99B0skPPTDC0U5TurL"
-        "3+/wRAhd9ZvfRU2ACqToq9i88QThcS8RyBxr/zMo+UI5gPeMtk0fYCCrIsjw+L0YBFT5uy6V3VEB07AxxN4WgysU7OANte0q5bdP5yqwCZ8d"
-        "ziLqsA/0He/C+szJAxznIhAJwvJGlh8WuurwBycMnPLmD7XK8Lk6AvUMy+/9SLDXq+AsSWMLveP2PwylgkHuK7wovdZj20dnDu7M2D/OQraf"
-        "GYIEcgGC6owYmQwAw9fcimZc+/PQd84S60Tum1TqBEr1GSZQy1lBvSTbGnmk+idnBtk0EODyGIffTVD3FEb4FrftJbazOitbF90eDbmBWvoq"
-        "TBfGHS8NBCCnTqMgnu6++LzzlwvuJF+7KBAg+VfHOyeVExzcR9dKHEdNzXhvKMk2CC6EC+jdLQX+b2A6cnqBQO4+IsA5tlckttG0Bf9/C1AB"
-        "QmhDktDd/Lj/Ae/5OzAXYhGkGlm7hwtM8eokUvwHxfVMq1Nmx+0Ar8uz4HYQBv5G+6da8EoxxHfZ7e1d4IFduzeHMLMUy+UrD+EfTXjdTP/H"
-        "vRGYBcur7h/c5c/7i8GI39IrKu0HCTvlagox5ScA9uPz/k03Ka1XCdkU6gClH2sbAOAAFGH/ivSG1Aj3nyHPCaoR4xrJ2Z0GLsVS/JDx0+Lr"
-        "7osHWOuVtQThev/kk4k4/3/5MgUGOE0z6Qc/gCizELwo1fXs6kryj+PW4h3LKACXQ4niW/tU0OrqYEsHC9DUNwPT7o0Ew9+1VW4maz1KBkDp"
-        "2wX1BUN+otVgms/SmAH0EUQsxPJF5xb82w9Z9pkLzP0A9J/shezvzxLSUrWAGNy9HBQsxnvpBwsWI3nHqP/zLRgOBBCX4JjBVy/pK/Eqdvz1"
-        "34/3gu2y6FPmzg2zHrIE1Ry13hDcYPyqJojzqvYW6RorBUpIB1Mm0siVK6EhcwYjAP9/swamqEwzfy6qF0pHpC0u9OL8//zqBe1GGALtCZnz"
-        "sfwUKLg2nAaorKYpmAeFEFgN6QYsywAwttZSKF3vduSvNGz4akbBK/b0+/VosTfss9nxML4Kmf71HVIGQLXN+1396TmCAibJKNFf50bXbw+d"
-        "+RIroKkawYfb4SbpIyEolPYdEnsUwPTP1RT5cAx47xL/uUahCcLwD/482s/1Uc1g6RBJ2eR9F4Ph1//H3X8RCAJiBzwAH/zGNkgeJDOuBP9/"
-        "0PN79gwU9u/T/H3w2/MmC+ACXRj/BWHjlxRe9R4ZYgDj+dTp3wxdBkoFRPpf8hoNp8NwFZHkzQpIChP8lfLI2EDxzvn5BXYEi+rzB5YABPF5"
-        "+p0o7QS7A0L3/xKp6ZIXEuzX/kX+Ow9Q6u0QCAV4EOcKowfRIqEP0t1IGvj/De/E/APjM/uQ+1PpRRTeETUAb/0yBpj0iPHbAen4FvtBAYfn"
-        "dw0hAWIDGQkMBQYHH/bG4/33i/3DC4X0pe235vr0je5uAV4QqwHG6+Hi6f9M7TIEtQjX/1UKChObBzQBvvIPDib/Pfmz6uv56uwd/rIlLfiY"
-        "9jz83gIaH+g+ZAq4G8xprvKgPTGtR9QiKQ4Pt8A0Cz8rLgkcUC0mVeiS4hQPgbM3AD/649Ph2VCe86t9+NAp8gYqPtHwQAhg6SfkCM+5ubPf"
-        "2GF18A9uCSP/6n8ioRg6CcwadfZR7l4DUcMvJF7p3gWFQGK9aHbTCbgFiSV15/P9RvLNAWfjbuvD/5YqZ+mNJQ0ECDV4Ah74Gt9D0bbhAYDs"
-        "/rvZxu6l3D4atEwuQugTaccs/4kN39uzzjharfsY6kPQ6QATx3VMd9yWJ7wpoxuMqAnUghwHQdGtw/5iLWvaEVGd5x4OMwsdBc4A2qFMCN8s"
-        "OiAOvlXhpNnT3kgCRNTCFoLgujuszKkQ6Q6wDBUvlQVPDOcK2ApE39TtsSMYB/g1IelpDuC79fK+rj4MQ+AyV5gPQr4b/Q+v6uHL23irLfQr"
-        "3ovXZBuVCOT9/x3/f03YJSiS/M6vd/noB+D+3hT3GjIKNxdFwnMIO9PV6kGuSi61MpAJr96QTw4hMkY8EeITxhRjI0yrYAa+PqyPgtcYF6bm"
-        "2hDE/HkcmxuhSBzo5P5xvcLpE/57x87lwLAxC8jQfBdQR6MBMuPTEAsLISA8EPPHP577hdGTienX2Jn0JkUuFGr2Ygx/5hYypvvvDRrr7jVd"
-        "8xf3Z+kxEsMUNB8fnufqDPRk7IUEaRxEGUUm2J/ZHQ4hifXuzRT021m3H0nPXBXB05L9rwKU+AEIcM195i7kieEjGQ7S7v0L81flSsinWgLz"
-        "ufFT368blCaTL2b/+Su/Bwwkd9gBAOnJmuQ++L8AyPLb0RTUKfsxxEHkq9JA8YHsGaZTANHrDhAl5sIPGxkJ+CUzGAbdRO/PIOhx5CYSWwd0"
-        "TDYDuL35EAz3JAGwCLUxeeWOC8gXmBAADC6lau//CG8nyDgzIH0KdQvg8f9/5i4bH8zbRyvuNZ41LRhXCD/OWibPRZPwG+YdALfO3hh93z2n"
-        "X9rqB4fouiPi6wPpyicDGIZ/EClZ+NjqV+Bl4Ej6YcJe+HX/+EWAx6A1OkVt7mgYBOU33woKzB8tCYUMOe9GAfwpRjPV4uf5jMsnEebeuy2L"
-        "9ncgT62D8NURjAVM5/QHrCcVpi7V/397tW6xX7kz5qXJpRJ1EW3JjSFvCO8n4fCN+bUd9gcgGv/JML7rqHHxHyMRE7Lwn9RpId/QJSU8MTY8"
-        "ExGvJtb9cPIhMZ8NAsEd1hNJ/h8GyKvbGhdq69OufiRE/G0J4jF3xPz85Mewu9bhrCiPJD0kyvSMJ8bgKy1VL9goUwy53KHmjgTUKUsAUMHm"
-        "0snaheJnx38kZONhFrnt/wtTB3wj27RMHrqu/geOEMcnjGT86TUE5fex5tG/wQGr4tZZ3uNttV0x17oR+MABED0AD+4onzuxtDTxzcso43L3"
-        "bjT2vtwpDeSpNBT/JtNI9OMCV+9JPJovV/o84t3BHEsB5s0EEAS72ZLSdxNv/4m1SsmU7pkmnivu9A4pVe9E+44sbFFzGR3zUBfWJwv1kNtN"
-        "ygQpwrvyAzQYkQKWzMkqVO7aGerkvADbBYbLQ+kW7nY2JuOzN7UlCOelGf9/wf8b0msGzdUvDl4AKvf/H1H30OXs6Lf35tqdyP7L4v2zoLAs"
-        "C+ik5vQC8tsd96+1/RPtILsQ4/heA/T4qQHHuXnnngDl7YRG6wkmAzP1qL+J6fUDxXFO3+JOTCDsagL3ayP7AK/qayhW9G3/G9va7TcDUP1n"
-        "FA7jtf1OAb75JONE5/9/CfwH7uP1bxeABOXyMxA43Zv/4yyvKRgf8uma5uTv/vyuCsb1hf9DADQsugpguJ/6cyAe+SDy7wgbIJnRjfn77hYv"
-        "4PY0FPbxfdWd+dQDmu2nGrkUYu3B+TYK7gvK8E39Q/9VCfnYkepkHLMGiP3uFA3Hxe0DDxv9Ntkp+hAUii+VHMvzrviU3i0LB+6sD/ABWeJ0"
-        "+0wTefyLDdviTObP7C418BXL8mD6QNt77czvRP9DKegSGhyp+XsOChYvCkUpiAXEEZU2ZviA5fTQEQHB9tMR//P4I+EITwa58AHuoCdO/h37"
-        "qfBR7egLweo92kc2OhZPSsbPweg5PxTsYzR0GGbi2kI2G+LHBigxtnELBy0y4aTdEsqS+7Y3o8zv3Dz/Vil39hwEWr6BAXoyNAP6xL83gAcZ"
-        "49z7mR3BKzYLIBxwNZH8WSkCE2toDwY56Ij2uw9MMWgXnyQBBtnxAtdA4gf5I95q+KB7czK8BrC+QRXP9Ske89Cj3r37Vv4f84PkY+D2DJYO"
-        "Uvs3EwLMdzb3JbQWoSlDpazytiW7Cn8o2/UjEujd+g1E5LPRrhgKCS/JUjy1DDX6AYCD1uQ8GDbv6PbincqaI1kAaf5x5J81ld9DHA4F2cw3"
-        "Ti73fxiVA6NLMQo6v1VImw7R7PM5YGQa1mLjWg0nI8oJ5OAy7j4iSC8h04vKx+hx3HMM7VeT5nTOhTSdv3KxpyT7PFAznuBj9Q7+uhHWGUwt"
-        "eu9UNKtEXU3p+bf9Ti1KA9jZJCWj4nHqkj/9RrEG7yGBodkETerZMWb7DRIq8YzQDtUBgH/Sgeb11t8ABBvvzvQDCkJfMUigBfhBK0T1lw/9"
-        "MfTgrgbZO/ARn2exMSgkvr7wG37twyiKry4z5e4NDhTOq+vSyxgrAZYhQEnyvNa90dAg49HjGaLxDDSyA3AD4OXKByXbj/jG9IAAhlJR7+/V"
-        "rcsDEgEa+OYsAZ0CdNhYagcM/fRhCTkI6iHu9PkbfREf8WnV4QshJpj22waiDq38V/voNe+z1ysExZfTwi/U3MMwr95GFtr7qemx+GoQKRP4"
-        "sDMtAJkeE8oeMBo24i37LO5/veoWYh7Gujn+A9JZCqwG4zaPNua7XB1W/6M2sNnc/+HNfUJVGRvzKCAxFRD43EgZLfYmKeuRFMILoCmev8HA"
-        "QSalGSffkN+aJ+kPPNn/fwf0hAkI++si7OCM8yztAx1dyXICiCAX0DvrvCZwKP4iH9dN7lQTaMst8/PopESCEN/tR+PH9838sr239lVDV+9R"
-        "2VX9CedX353mjj8RKmXfEURMkC5DkykMDVMJQCwqx3wR6CEWBu0Ny9WdAHcqC9+oIn77DuJ1HKYYuM7h/6v66j/v+RfQhVam2Wf+hBbtL2gC"
-        "2e36x1reMfH5IwIfWxGl/dEVFhns9WEBn+fXKK/myAFi04f67GMo0/XYhM3/fyUM5u0R3b74d+6y8jr38RcqA281Mh+sy1nhLyj88570wNlW"
-        "/Yz22AI6HWGw9RbFv0DWQC5yEBoNJfGaCiLv2h7F8RvZUge6/mzBAB35LNfxTSmv80zSd/kr2bXjRyQgA/IJZtvx85ocvOQkMWPCagnu+xa6"
-        "oQNIUToLM0Tp80MUTd5I3LcgYwUAnEYKh/m8wZs33hph6uQ1GTFFv8ITCg5bIRTcXE3dIqxI6Qr/NzL6zyhg9mUhe8PQ7m+ujzzD4IX0RuO1"
-        "6mnaShiA/SL8autLU+gAYBLR+JU8QB2D0imeCTIq/G3ZNe8wyfU5E/6811Tzn7UYAJtZzRMQ8Greyvk9B4Ddhs8BKe/RefW5NRXbflEh5WAw"
-        "BPH8mdmyzsdFBovyGMyW44TePR5tBKWbJNgs/w8JhxVz9sHvL816AkQJOTabvlsj2tfWGtn2rfaK4fDusQ6tML/quEZo/mwrwM2NTFDWcAPO"
-        "0WbVVN2MD5pb9gSJ6WAqEZh5fEAF4ujnGDQKzuUryJQorBN8MzDZWbeLAEOJsE3/f79Y5hkx0m3gUAstR+0Cgd7bMAZQKchr8I7hYuen3o31"
-        "juk2CLf46hhEFzsEpuW39KP3yO1Q+OUExgzKGEcEKgScDZv/7fQx73fqeBV/3QMrC+Rf+yHyEs+l4ae8BfjeGCkd1PfjAOLSQ/7UKTzuJQqm"
-        "ItULjPV46DP3hyy2E6fzHhKsBLEFbdB3KAgZm/1MADgvhderElIKf9ecF7bxCgZNM/wACgvR6KDid+vrHQ8QdDkX6PcAtBlp+bz82fF3IBU/"
-        "HuU1y5cGPyfqB8TqXPIv43UqbD438vbuNx7cHgr/6A4F/RXAMfIZ+3EYKuy5MwXVrO/5CP9/C9vr+aEQbAw04MT7ewzaFrP9fzhYD0AI3e/H"
-        "CKfMu88O9u8CL/cMt0sZVWBtE1Tm2QrzCJS0gQoT8bXgCyXqEQhQ0Q2lIbm7rDEhE1vi1wMqOJPskQTgzz74v2AmInw8v6NO7kg8iyK14Svy"
-        "Bommuhbwhtqinv4hbSylqTi7qQLWJnLtGBL9FaYLW7IaEviWcf69Mp/xhMc9rIHlGyzj8PgD77fE44QEZfDC51j3MMfBtUYwcvEDix0UlwcX"
-        "J6nyGeuGNenb4KB3KsSoOu9Y7tXipOTnQ/9/DqTAKo0tdD4dA70DxzXRUUkOc+Bd+oTpfE6TAta1aCS6Dc64yvqh+qLvcvRK0sgISHkIskpf"
-        "PB0F2UrBzbHhSQkW44ApSLAkGeUoCSTCSuKnwE06nuGP5XfTFFCWC/9/tgTXEBngIf7R0oP7NCAjCorOuOrpzgTTdQ8e+t/Gre2zNh4jhgn+"
-        "FSTlsAXb6c/wAxvgzn02DwmM8MQIq+7+Ir4yneh38h2/nSHS1hH8/dmB1tnxAgTprWzbePD02JDIYAVNAKI3tgpp0SdcBu+gO+ktZCg/3fYd"
-        "eI5YCVurTP9I6ovToTt4cpfOoh1J3g77GzI552D/qC7Jy1bScsT1T6kAsCkhRo0Yt8ojKZL3dJbbzEzB2hw/+2/YqeIIyT40DAPTUIwR+9NY"
-        "H65SjByvFCbtPcjokSL7aOUYTD4SdC4nPqKaadzi6fo1fsYnNj8oiG5Yvab7O84m15PaZBJi96ztrEnJL8D07Mlp+2zCJ+E/x0ENmvcE4Rvp"
-        "CiIFUwPibRMfCfgBNgkQ372/OfrPxVfqjDC2VfKzkcsoA59W6L1u67wSksnh0I33BiBXCfDJ+p/xJBRZWBA19V4Elv3KDyRZwkMQ8wHl0M8y"
-        "5mkqMxtVyOzbwLssFg2Tl9fmSMEXwdsjJRIjXgg0tZvOA0uwu4ApKDxsAFzoqBFd5dYiiSG9+Bb15wC6y7tU/38zDjtFghfL471ClrHZ1AZM"
-        "VNwz98IdOzowFhwTO/5tHQv8sjnK72s9H7HMFlQJShd4GKIQ3zcB9J/xKhPrBDcnJvMe6dYV6eVF2m/1ty30ANX9ZMCJ4E1hUA3h2I05j9AV"
-        "8GACPCVW/ODqg+46GIoeTeSTCr/93wVq/EwPNhfg920KZBuT+9vz8PdADxfjOvVWDwgPtuhIEyv6r+/g8Af/EAln9xMD+gAM+x8FVhjQANzo"
-        "T+98x2om6RFeBLMP+umO4EsJ4v3P9BMTmgQa1ugCGg8OB4cn5B1I/skWBQT5/yXrNuaPCgEUfQoZ26rk1+NG8Tr2IfMECnT8Iwpm1d/aWgkQ"
-        "BXR9Vi9v7mLpvTnANfHz0/jK41L5IPojBFIbnzTt4rAe1ztqCoQOHPz0Eo4CNvDpEhAT/3+iKmD9Z9+E3MAS4QoIAi0wttZZG74htBY3OkD9"
-        "tVpc9nC1xsQU4gf1Bi1gABHREh5ILrgTukEvHhoYBegh0orkkvaeqlLWYETfw1xhfr4zM/DMS0GF/hrlsgN34/9/0wbdAjz6XN3THHpQ/fSB"
-        "OxPXgQAGGcLN7f2eBrEkC97LEe8k0+FSLdTLlLsoqj8iLyJk842eCJFl9STvmhBC2xoVafn64Ym5nPXHHP7n1Aqc9EHl5OR+6N73h99H2RMH"
-        "ruoSexXnrMVz8BXq/+wk+U0qjyrG+rjVghsGdD0eHsgHrkYIs+d6bD8YeNd4CJetg/YsDTHMbwO9Mm8xr7ymzZ0A7V0OPIgaqNzu7SvuxPa2"
-        "G74CMOonLodSKjV/A+HaUwXGAOr9AjOQ4efTYxVq5Tg5V/sQAITm9ex3KSEEKbfs6K3Tddro/Wr+pQu9xxwUZvJGMb/jissh8QIRYCl8x57f"
-        "WRW7/cYRV9Hl5kwJLx3d0dPmfP/WGh4REBWvKLDYovHo7g0YOu+ELfr/2R9X6HUQW/gMIHL6tQtg3HJaVj3YGzEtScHe+2wd4uRC9f9/Ig/y"
-        "EcMG/vh6JJIBhdTnAZAemvLUAffoBCBnEuQIg+E89mftzxcFC8gc/5429pLlGwVVD0BN5/5/+5O/uenW2Uk5FB3F6g4dlgm+AqsRyKoXE2Tc"
-        "/QVLz17rW+Qs9kUVXQwMqCX+FueO6iLpvdt5tjX1ReB77wXtgRGI4tsJrOsHB3DoYv0j4eAGCfN873P5suHl/Cz1c+oQ148UOvrB8VVqlgeO"
-        "I8J5RwJ02WLhHRroUID3qf5FGk8hPgXzJRX0YNCV6ffbH+b18rj/9wrp6gGAkA265hJBcPIJ+F7jpfb65d7etvBaAC7tVgm83R7VIu1QAdsK"
-        "jAaoBvDt+iH2Adv2IQDP6ijv9yZ++aDo1POr02zwgRov6pPn9OU67/gGFPihyH32DOVa4HUG/PISKTMGn/1m2EnpBvs8DycFDvza8FHx3Qpn"
-        "BqP45v7v4+n9iedU0IgeBPQQ1pDsbgNl/Gzs6sSm+K43ifxvTIkOH83cugcf6CS2NcDVDTH8u8ZheylkLsv6uNy25vhM8j737c8S9PJ5EVMa"
-        "m08ijaNc7SMDCFM5O+KDy/Zf9e0E02v97QGlCC4wSLf0wOMgiiAnqsgagRB96V9HVzBzD1HboPT/f1T5PeV06WDrYGBRA2ctMvL56GHl9BFb"
-        "JYHuXQ3o4OkYfRSCOzZk8VH9uGIotoaaDGP3FgqL78yrUymEKDf22gD6EtSnvSn/FontusmFN1YeJEgi6P4+ywOXAvVb18fSv1j4IkDlTrOQ"
-        "QBFh0Y44oe/h4nPM3zztzrzto9xm7UuqnyTx2wTSDAyW2MsPk/OoGhNAn/wn8KTmWL8+7wvtMRdsxkIiBIEBgPfwzsdU9Bzc2t7BJgHPPvBI"
-        "cxzNyQ/syQavLd5MG7vLgFBrCXkG5RlQ9EcIFtp33kgmFee0IJQBb9v/J08vDBTebA4kdCY0x23qOvhMN4PVtQrX25Pnm+Xf9vcl9j7+2Avy"
-        "21+zxlj5zJAysRNB5S3MEPzNV80F1CX16/il9+b/jfrHFIQwPf0hsrPZ3iqvKQQB90+Guwn8fRxSZCK6ESRy7TQ6//aKzNfT/Yld3vBWhvn/"
-        "+EX1pvROKVkHK6zhCxEZ9PP+6qrRQTF3+cf2RwUiBfkWJ6cOLOU+muyhCM4xLCt4/wwjtPi56aQLF+1590n9KOsRBI0zzP8rw03eTdU+77z4"
-        "1Cly9rMQ5+0JGM//LhazCzS6utN2zCP7UgsWGKgENyJ0FjoMqguG5cobz/3j6PXu//IFyB8ADA2CHiK01wgM8pAFZRP77WQG3vVpBEIDUxLJ"
-        "5GQQAYCj7zALGP6eBjEALiQr3k7zsBCqDnDnWeFpIjEK/Pdp028RPyGqEvz8vvYF8XL5JuycDh4KfPLB+SPwrxM7HAQAjfnx32ja0AGD//f7"
-        "Bc2Q8KkM7+5vCmbtwP43CQHyDRqPCWMeovbXMZf9mEoV/N8L/BSR/sMB6fHZmJT3De4i/N3NtuQpDATvuAbe3ccIYAJo17bpRhW91vXpewi0"
-        "9GUGjAXXTGkbRPCK3OkF4N4WJBXMOlXz+I3SQ/C5Dk4gMObPQ8jYKTtLBIQVWRx0B43OLeXrDzkF7nbsS7gyyjHNONMyKCpW77bVRwKzxhDw"
-        "kPlJB3HCIdpzFdHOFs63CTIb++HI/uEcESMs5kFTXCF32QQm2/W8KmhWmDSOFR3uOvhI0gb3wBItA+ILdL68CoEWwB7+0BT4795HBhsZ2RRq"
-        "GTgQsv0ITj4oe+1GBhwVlCruIfwOto8dIHTxBAlDFo8Sh9GTSWTt/3/7/cnqOQYOA+7rSghF8jbzwkQUEVMtsebUDP8Gmzm75kJByLlIvdUQ"
-        "TtKhBLPlRD54ICcpaLD3RXYshMcUzE4/FzNJ3V/+zcRJuBvjGUtYVj7Z9uMPzsznV93782rptqtY9PEJ6fqUI24HWhrPwv/Ovr2pepbmd8zi"
-        "HiURgWzIOsToZ2YD8DkGMssKGQAObwGRPHbN6hmxKQbCfiBRoJAOCi5+4dcp4uBEpSIEg/I5Gmm0DuVZ2BUTMScZHfPZij/5HaPnE8jH/CgM"
-        "VkTerkWt5fFrFR0I/R53S2y1VQGpFRL2JRXt9OoYbdcE83BMKxcM4eq1aqI5GtfaKM5sKrz/pRgBgN8ZPfgnA48K+u8mKekKB6JWmqVYTen4"
-        "HWfamgCSCm8gGQEx8mL26gDN6bQujBGHACEBfAea+OoYJjiPA6cdsuMrHqPjEMk/NaQrZB6+0ErbJbv/fxjOe/C554EioiCFB/YVtt5i/PzV"
-        "RQlQGTj+sQFIGNq3vOtFBZfgE+p5K2Pf+i6fACo2iAvx/wsBcgrQ/KUNXP4LDCgGkCDpBjchRuw08vkA//oOKvML7QYGNRYUfiyFEkAHCwf9"
-        "AEcQEQeUE7jurs1/Gh0A9wyEAfbwjBUT1JLsHvf+QRP5CxZo388UugoOs63beLK/zVoCLSCe9K4AE9eFGiP5wgC8Dvvz4/7cGqIT/xLgFw8E"
-        "F/LNFsz+ZCuDOMkyP+08kRH2vxx067EgeNKo8K7IwUCp0ij7JxgGHKAfiQ8BgF9Cz+LJAkO9XOCwsZDokePhOtih6U2FGtLG1dz/9Wb6OwrK"
-        "Y8baiOTNGFfyMzMzD/XygBXXGdH6plLuL2n8Q/F69x0sd9s9aI0BmNno2DDrFAs2B5/kpBci7bzvGfvXxZD7DgIEJFhGay+6WTPUqPkqGQbz"
-        "UjT+FXHVWzOS7/EbkOpq2Z4FSCoRyari6QJg8uog8ucu8QT66s7iB3FLTwzZ2vaZwB8h0wcBeNUOOGUrGx+XITHlQy8/+JbtwCbfCG0lKtR3"
-        "7RcFpAmqEavLQiv40DADdgav1L4mebLT6nz+q98+Qt4CxkIn1sfpCieDPOzLgiVnDwGANQJiBU890lC+EJ72sNlcBADwwveT/rjQiBMYAR8c"
-        "pfMb6hgAeCNf9OrqsxQiRKvrMrQE2KfZ9eU7QlETnvUh2G0SWtvnEe0kcwJA9efZEvfR5cEH4v+2LCxJRCqI5JHtsUWrKxvfg9XX4Oww0A3o"
-        "+N/vYAmEJeYfTPPYO0zbmefM7p/yIsGTTAnENrn7HQ3ODAb4J6n0GsxX1PQicBy/15LyPMmECcfxJ+pILI0or8GXD8b98x68Gl8HpjOI1g8A"
-        "UNEJ8XLqkPAwDRwWqQW12r7tav4Z8gj5htvICXXMCiFmsojlHyFwywHfcxzFat3SPBfKvazHrSbPG6q7OzwzsBDm+szRvdMsC8DTO/MTYSlF"
-        "sQsHuMu32O8smz+cAHC7O114AmE19wDS/mfx9aBHMe4KZwI92tgDXrPp/Yygf9uEH9mizNpn9OoJp+1KfD9ubBSKFbvBVmZnBeELHP3FG+no"
-        "YfZR3Dk89fIp2qfz+UO2MlgbB/XLmXX/9jAPcx80i+b1H1cliAq3oNrCcf6wENnujOPRDCqySyd3DeZHH8xgrIctsZtj2xraAzZ5/o1PNC7G"
-        "1S7Z3O4E4hK+gC2w7OTuW5H4K23H/398759JGdLvzfphbtf1EsosyRrfQAT/dRnf+uvykx8w78wPiAsz5jBJXeKP+QPz7ski7kYqojMKIAoT"
-        "JUPja/9/O9lWGpcZ9wt83ZEXqZiTVywfY+FMVGXvuvmFYgAxgw6IvRok2PmJ94vx7S2C6wrHlxHh0FxG67UvTsoOfuEFT5n8LqU/lWntZqcP"
-        "9osIseje5xHlj/cW4KFHI8lmngUCRgQP6KetigwrWWrWQyUANmj1HnIW6hoChCocHd8KYm3AM7DLP9oPv2PlRCVTA3BtsBMIwy/jmAFtEBOF"
-        "IeGtF/cwCtHVKEw9BTsdSe0UIL/K3AcH8ZALzwUvQQIuAOoBBSOHNm/4HtdD+rfRTtbbyA0mXtmoHjlEX0ja5ZXJNx3Y0CTn0uoe3BUsQg+J"
-        "AewdzfZ1CyJY3h45FI/1WOJVQDiqH/bgITYpTubCIQbpVSl1zTXK91ANuOPFGlgfFljqCAnu/vsWqDeABYwUZh28DezagwdTCPwUakj/f144"
-        "EgxpIvXKFDS4TBbAdvFLvZ+zLfIY9P/bavdkRuntiSbNu58jevrfNBP+tdTwJis0QwOj3dvYs/xyGVPwFg9q+d0aKg1y+LPmf/nvHufQVPRz"
-        "SBYIs/H+CVtmi6CBB2sPAcxb7J7V6dHQE9EaoPwi3sjy5d5AEBM/gAPACxszQQ+55nURQACrDxK3jQ37CkoAntKJ9HDFqEdr8aHBPRqF+Z02"
-        "WgM49MsWSOqyAp4RD+M54aXw3x+Ly7Aglf7I1z4wlR264a1jDel4DAoY3BijIyIbAqo7/0PdTftgFs/fTvmMFv3YOxlWAffzMBOVCB8u2evK"
-        "XM/KsTndX/9/QPDX+QRCnweQHNsmfN5o/kHvDt41DtfuzPaM9y3/0/x39dPqeAuhI7sH7xkMEPwVhgzSELP1fQeKGi0CZANJ5A3yMyGyDJDN"
-        "fAv29sQJNjW0EQTV7Og1CmvnnfQM8xAExOqI8o3XrBTW4x83ExbABVAJrQiuKUgisigI6CYJ9T4I+ybOug5MQ70DxCTx5c+y/xKeCKXrWhdr"
-        "/OQYIzqhu17YFfpW3Hr1pdI0Gvo7fctu2VXqPBFD6XXvjyC83CgJ4rm5JCL1POG1AYh74fUnBc7Stemq97D6F7A6/W/2LrIOLhTbKyo8E8E5"
-        "fzHb7JC/yAsN4IH+hzxiNtHnHRhh1KT7w/rWBKXrsP8BgJUAxevRHCgm+u3k7/LjF+Qn/gLTDtjx90/7vupru2JIA8mF68DAHuunG+5EhA3U"
-        "LrIUQvoz67f3MALSNwIKkSX1/ebrpMtYKGsHnvIc1+C+BfbD1QnFUcgEFBUHAegofuITdeyisIkf4vA82H7xfs67rUTIn8ry+32SVBFZ2swp"
-        "QvalQuEEcwH6yOoF7rKlThVJZEvSFAT0Mu7E/yoY1OR22ZQXA91E6edG8PTvI9Q2os0WFZwMLt8DLLQHtBQ638Dssyq+2xVcJzsvzCP2Tuzs"
-        "95L2jvL3ABYEEuwdvCPH7Pvd+GvyzQgwDQzlTxUJAUf6mfL6Bz31HvHC/4fYlDmP5XrgPEPNA44reQ/rCL4AvQuo+SP4ci6FCfzTe6JOFXYL"
-        "q+QA/0YPmBzmwsgbKAHO+u8UBdWCQQMRqP/B34A25hM8Ejbax+gg91UsYfhMs2gRei9B+nYLpNSCqMjjN95e7BAi/3+K3DXu8OqNIHAT7QBN"
-        "LAT+OiX9T1DjxshlP0cRUA+a/mcSlx/DCGQDT/z059b20fbb6ZweNPFcCfMPsChU2Xot7votvgM8o/VxNw3AN81e5aoH/v7oHSIP+dENEboW"
-        "XRngLOXuqQCu/E80gf7B+LoyM+qOPw3wmMhZDb0Q8EQF/94B/t7d1mMLRAHyOWvSfQr55fnnNu8TA3HQuhE1MrLZivLvzWbanRc39DUEudyQ"
-        "/GUa2pWtOaszC9+k+PwHitcs+ekd3/ec/wLiFRmJ2RsNqvAm+kby/3+FzD7UhOvJBin28xcq2JXH6u6s5RsGAgy504jsQ/79+M3Kn/YiFFD2"
-        "JvrMJB05T+nv/7LXfwbprKvyeKkC3/6n4ac0DM44V/KWE7P52w6NGNi0/zVANFHiwSJ4+5rntPBL21z/u8lo+q/J9vayCdPp08JRB8kG7cmt"
-        "IDXPRPj2AKD9+QqPJBPYcfKEvaQr8RZo9yoDM/ZVBVIBnJbjrcnzG/7e46wwOtnpBgD7ax8gyA0qLvD/CBYYywodN4F5qgFJ6bYaRfJ5EXMw"
-        "Lf9JBgwqrsV6HwrSbPf+5CACuCWhMCoA7SxG/2IEhyy8zZUFkeK/Ef+/Iv3WCFEX1v3R6NsC3f+WM8gAcfR3/bLufOUk05Y30Lt67SshGPvr"
-        "MIA1Zt8ADKzRFgI9BRojPgZx59wILurB83r6yyPW9IKvSwx+MPgWNPSt4bkb/Syi9XMER+oBgKPYjthLrgdHvUmJEfgVCB1s6CD5BBB6FwwV"
-        "5IY/BN07N0pBDxnq3/MP94kGRw//f0ve77yWv3W2Qg4NBme6kd4X1evvBOtg8oy+SB0d6P0iWC/yJm0ImFAX2pbdbwN6MhbkV++TK5cbfsku"
-        "2T4dG9jlauhA8CgyyqTVzFPD7cv/qPfYrisMlRQ8DCXjixse77QauetP01HwFNWCCyriMNt337Ic7Sye+y3zqDiZDHD+SywjLaJfFdvY1c0I"
-        "Hv8nAa4JPx1BI8rgmE3S6bUIVghnPZAHOOqxEbwxFeU3BisU2QQyCuLywMH8PZsIA8QA5NjTGwRoSz0N0l9BKlvPeQxywz7bBPFCXpkPNBIn"
-        "E2ItttjsFSTLDB9zLyonECC1Hv3UNMfrD7ocPtRVGDDfpM5yEKUKrC2kEfScgC8x5DDnwM2u+f8YQTu4H1zz+CaUzZASnPk2KmbC8imquSwu"
-        "P+s5FbTBARc0KHvZhPBd4EnX7xlr6yLTfPpSuhzy/85Z7/9/KiEkHSsBovrnBZcK1jroG3bqBSw1zpgAJRiXyeZFDAmxHg0DtM1uQso2P+ld"
-        "/OJNY+JP8zfO2QnCKIz9Khi797wofB4t4/aKWw/GFLb1qwJdcEAXsSJyEawNA0XJDcSprDI36V5E1fgjBrPivz4rSOL41P1tBWjcidt444gq"
-        "i8ktH8QpTyKiDrrkwcniEAGAxj1RAdcL+M9MHeP1ZxU3+cD7BEK3CSZB0Mq8yiAJFCz7A9Y5MKssBNrmc07O6GrNiPWF7fVO0/U6AftU4Aqi"
-        "AqgT0eHW/TMKs+xVIyjqoyhC+wEE+/X7NSfFzztgFdBvEgTUDJ4F49zP60XoMA2O+ycXGu5EM4PX3gzjOWv3hQBLKiwj59fxtkcf0kteH0n9"
-        "YAxHBWMVuAb+NRYKdi7Y1iixbNRFKVjf49sl4oceD07C1ufji9ODqxsFjB5EQKpBPvBBA5u7yP3tz98S3NNEzEXco+NJ77sbsNnx9If4gs9+"
-        "FhzmW+I7zbzpW+9/C1E6lSttENruDAIwI3In2uC+B2EGUBcoIKW1Rk+XGCDapPaZ0UoFAYDXFKY5+EL2D8CDNAW+p03HRfmA0FnVExhxUBNF"
-        "DRV98NgGpiq+32Mdnt/nSV4CrtG/xHK4HQEePHbiay8fvE/gDNRRub/8ICaQ9vdJ0Bwy4RLXBsLtDa4qeMcd7DDAnClb0u7RVrqA0qj7Gv08"
-        "1KJQ0/Ry9OPfJxYt0fvbAhK/swzxifsNuqnr568IxC8CjRzDCCTp2QkYAQccE9jGCi4eewwf57HuVaSJEBoDbuKgv85gJs6Wq5/uYvnrxtzw"
-        "3w2Y6XwFNhuO6CMomyqfEpjszh/nzLAAKK6AMsDyzP2K+z3I4PFaFtE1t/tU8QjvNtGRzzP2ywKQABkYbhH8GQojfsbS8UpCxA1b9mv+AN7Y"
-        "PGS+m2I190T6xaUp3fvhRvAVQBTZE+2T0YUo6DjWGLwHwTyP5AjSFlJyDkTiMAfc7qrUAfRNEOskOg5bFoMK31JTqGTubez88rgE2o5+0/IL"
-        "nMWnM9LEIB9vI03znA5WJQwNxSTP08/zlSDyAtf2szIT+fsO6dSM320VksPw2Yj79wH57kaPOwtIsw0jPhiaKMQN1d1Y9cILyRHU5UAOBNfH"
-        "QCzIsd0L36TBKR37BVj7AYCGRIkWJRJvGLu+uSN2+Krh6wnZABzeGyCLCR/D6S1TKXh6ielTEZ/oVq+GCUP5cBL/f6G0pbrFDmL4t9eRyhXn"
-        "QdnzDs875t6GBrsZnPIKydTyK0VvBYwP2eWM6BH9UvzvGg8Bx+0o76TJJ7A58FH+tsH/5xHp5fBVrgH9kM4p+U8ZNQsE9HTkJNqKJZn+9jzV"
-        "AggdB+JWHkjldB8h+zMHTgyMDroDJQq2AIUrgOmB8CgkdQ+QFYkZLMmxCu8zqvQB/YA3UvJYN4n/0OK+6tgFyjT9MzQOWmHvA8f9bgin4eAh"
-        "F/hb1QfdnwAT8LcXhQS4zK0NNRAL/WUMiAgCCxwBPwl8EZ/9aD976C8AXAQ0BXH2ueHJ2x7RaBCvD5zvvg9+2VIQMRKj9k0dv92x0SyzNf0A"
-        "/odPGtt40LdcgLTD0dTtij/TCa8fv+PR+f8NW/kAt8EoLScd7eEq3ASM27ZCsP+P824waTk2K2sdOR0NHAcrCyBg7/ks27SLUioADyj/f6On"
-        "1SdSndvYx/CTEaItF0JUJt3dK68IAJnOMcdQ2svo9yMW1SbgAULD2Dq2xMQY2gmpWseT3OHcdQaQ6Lv7Y8RukCUdJ/KJ79Do8QJ60G3a59FZ"
-        "1p1MBPeT7kL7bAcE0fwMl9R44qP7pRCc/qrR1FaDxUffq9MU5XT/seiA4q3wGwS2GmQcSAegvAhHfsaJVkUy8tCHpFMk/Pd8EV8Oii27/Bwb"
-        "lgGj6cEtlwDZ4oAKOf/QIWS3tfnS9Be24vU6E2ZcGAXn7s0parP1PpYdAMvGw9zqLtJjAw/iPeDgGZWEbhbkDjkl0fPlLPQskxLRBODowgDu"
-        "Iuvfz/F515P80Onp8wbqqwb5FFkWeR9EKIkFdy7/fy5B2eQy9esOGB7AJ7/M+Q1vKq7u3ebX6Dv38xMGwA/1DyRK+dIYguc3IZrs9NkMUHPu"
-        "iTNWG7e/kfhb1XrVgiWd7D8HPZdMOcmvDukeCLr8Ow40LMkHIcAAH6rvf87J4TreyvRMB8cBCfSv+XC43PCP4uoWADIm5JnvW/+yGUgwUyYR"
-        "BILl4uvMCsDpeQJc+GQhgt9FClr6sdxlGvEFXwRr9ybembxB5ci9eA9AC4AHzATBCSnEIz10KzDBgQo/7eDSwb6lCkfffCGHxwA0Ye2qCLq+"
-        "qApjELP1Thq5D371dexzDqT6I16pETAuk/OQ5G/25OmUK6cENDEyPcAUGhTDLDLChdry5WzfLCYBgOkONgYzzbnqNBl36oYRSP+I86X+6+Pi"
-        "+rD99SLgEg22LQ7QF1Pvj/nMEgM1Bvuv7KD+xunIH2TkUCFJ1F/9luW4IjH5uOW6vmze0+Rq3MtKEfmVIQsnPvj+Cezuiv8kMxYaLBO//+0O"
-        "shpr7aoO1R4Q0lA53tTQ3XwNOg4G4JjN/3/Z+j3mrs/UV7tqkqvFqVTVtPEOSE+x2WXiHWcCReFUO1cDHSIg93ndmy42+52MqltPBPDngR7V"
-        "smyk9UuOVzPYhuY22bL0v/sE3HIpIxp2B+sjveI6HkcP7A/3txoKyCWMDyL8k+lxyd/Z9PYxA/dTqAJdOff8gumVxFiyxNMBUUge81YA/t3o"
-        "h95iO8oZjv2bGzhhT+vh7l7qbp2ZvvriAhEVOVTOJ8Pe5mQctyGL/LUczsAaz9b0+ry4x6NV9V/XMOvxhwE4GXnUv53ZzOsACO+yFdkRh/UA"
-        "J/WUokwXPHfYj0fl9GS+K9PR/rX3etk8YEDqIuT9AOwAvimFTzcLIyoAAYH6adhI9XPt8EEkBnzmgRFbMgGAwzzpMERa78xN5TMixfQt6m0E"
-        "g+J7G0L8RPfpLsQeDt9Y7bnouN3I9lgWdgk0ryHaJiTx9ZTReSKhCKooORsL9YXfkfM8ARsmAgZzIe8NN/SqGrgx1wt6++DjyAD+DfPlawkK"
-        "AocVounWGQo73vlt80skkfsQIWnfBQXcC+UBbrJ55wrlTsTzBzbH+P3hBEMSHymm4NbNA+CJw83ndCfF9AUg2uEKFSLWL9K+9HYHD9jaPkES"
-        "vwaF1VEqRz/n/zgPnEXRGtH5bbQJ5Iy64Dho9tkSXvyYI1Pl9stx1Ovibydm/LI4/aWwziXyitaG/G3vXvvtGMGY3QPsD88DXfzYOIbzLOpx"
-        "9C445/tGDFrUzuINsdYzzP170pYpjB2xBjOZVqYVtCUAh/bU21zBFRVYX/fSUe17D4cmAYB9zoPWG+CnD4d5Eu+eHxIHFdjx/dv90OfbI4Xh"
-        "jOGEwTsvbgVMLK5B+YmUwiD7eRvGEu9C/gyK4Nn+sR8kBO/qdP31W0AGu87DFe+v//l0TPEMHAv9KfS6of1JHPUYf9MVImQ3eiIp+2Peve1S"
-        "AAcaXPmL55zgsKdltij+ktZx8srmUurdAFw2vPV6Dj9vz/ugF+AK4Sy+ESFUMgHSCGfIGwhd/kXfLMistLb/jvAqql3sRPTYy+VqzL56vrVI"
-        "Mv6dHEjDFkoWBKfkzOSABhn21udQGTO4hWv37OsADSCzBfTLR1YN8OTh1iNB68nMoeat0pzYRxyEx2cM1SiSqx7ENRVv8BlExuWa2sH6Wwkt"
-        "KTnHt8TUzMKu7QfsjdzKA6P/f9832wTvE4bMicXS7lThqQhp5GoZgjMzKOYGg9N//jAqruJ4J5rTVi0H6MvmVUMTHSwIUEs3t1FCagOy+MJE"
-        "Pgy+1rAhxvGK6jE6V0ar4a3FSvQRcb69MRSm+sa7KSAY5bn3WfWYSDzLvcjxLb4cHdwLKS4HptXz7odGhTLrXafcRDl2Dvbtc+6C/psamxhk"
-        "9cr8gfkqydMlhBAII43oNO9yDOW19cxjJocAG9+pCA/p9eQrHw4VMwA613ESCf7nAh9Dd/WHCrU7IRneHfHZQdct+aPtFPv34WT3yOvCIpTv"
-        "198eFrzcISRUH2q0ZecFxTv2OfPgCsbXkflo7e0l4OuWJhXnXgLpBw8T9mQx2/9/7PDk6nwDseK/LDnluQDDHVQUCdhvBCgbnwzJ3Y7oMRQG"
-        "CwwUR9gm6zX6Gw+C/HTjtgoJ1PEFyOvH3ujjQORU/KrwmiYLB+b9pRha+yjcUhA9AhQr9iw6ClofWwS9G87U7c/o0aTu4BpwzM0nFiHy55gL"
-        "jwN56kbguM52u4PYTx+l/4RMKTlJGZvL1ONW6Zkk+/o/G+YGDBEGAXD2b/P2zjT1TrtqH0b5eQDPTKImaBUwSWI+Yr81+64JDBVABKjw7PeC"
-        "yr/JmgAL2NHz0tTV92Qc4PQt3gLRxlMytmn/8gKq4HgMm6Mu/DkEMPraLH0tvuNyUXD+QgForYwYMxclFFbllz4SBbXYZgCsWskGBfeew/9/"
-        "qdlQuVsT3QEp/6r837sL/KzGFBuR8ffpAzUUj7f0OR0k4ZQDvRQL+h32is+9tyxGHefS3Z3k9g0pwPWa/uq6wgi74RHG8ZrUoPtpWY4QVSKL"
-        "8YfwjdwwHsR4JBnyPTHRJxZ7+FXYS21B45MLuFDwVp3xJflbxmn7dOk6BacFqPed6KgIRgZS3vn12BVz6j0JqhKrKd3H6xpW4PlFGTvI1wOw"
-        "i1acD5IAH+3oG5odIQs/KGgdDtn8T1wD/3/FD/MyMyvG1OhJZO8QOSTpP8qCNxcNhjEwBMI6ge1QxpYhNuy65cLueiqL4NoEnQxX7ixw3+7N"
-        "xmQ1Yq+z/1glKg8kMh3ViPHWT9bfAAvi/FS05Vw4B0zy3BsXEcbv5K7584slJjXvGOQTcSUNC0P647iwHUAWU7xM6Nf6WyD0+A0XaCK+NU7a"
-        "Fwfr29+9xdkkL9XS9vD76jLYbAiFBX6y4QsTAOYyVyroBL/lzs7N1z4RajXH1w8+8JvkBOPhJ8UfxTREYvPR4i4LURIm4ZnxvO5TbQvOzeKI"
-        "HSTb3h0s97X3zvZuITfZcONVD0UhvQtF6dUMwy92+T1FsTOc8gGASE/E9oYKyM9jrcR0IDam2LT10jUAI7wECDbaEJ79pBio0hnpdSenIW3H"
-        "YTd5NEpFI+cHv0zqSBXVa9X5ODaCwvtbWJ3AMoX2WwDU9MH2QfJn+gisTu7sDSVJRdrsDFI3L04yPbkdbyOivDLiKhrvHSpMnrcEKWQQQSr6"
-        "6ELaJx+W2c2we9SYEKjnYBtKtDFDXcye7Mwehr99/RTnCT1tPfz35Px38hXvithgHSjhiOkz0WVPhOFQ92n3wbFFBJMvAYBBFkvRm+tD7KUl"
-        "n+aormNA0lXz9zL60hxLVBijQsiOH1M++ulvCgDK7QR2us5CmIo072PsuDW5TEbIEA+0IjU6hOoLGQ4gPPyzLGz5VgOu96si/h2hBY40BAAn"
-        "bC4T8hqOyNsgUvwgHfnYrS6vF5QRpgtiTOfrXwjKH437Sgzs83frHeLu8PQxg47yFXP/JQAPxjZgz/Ll8pETcB/33Zr/ae3tEg7gZD9m0Z4U"
-        "jf5fDy33ASuLv8QQMQnGCNQI/9C5ru8qjQFT2WQG4hzEGIH0Fvjjq6TNNxYnHRwZFLsZ+tgY/vdp3BwBvDaFHf382Q2IFU0upxOP37z6pBlM"
-        "B1UT1+xkAbgGj9WBNuLz0jeSq2FEmuf14D0QSuyb4HkAugUy9EbjKPc/65XnOfwKAxoRUhBHNagAkP+3J2A+0PJtDzjxKw1kD6LsfAwXGucM"
-        "+icFORQX6AXNDtsVYvjg2C7nKfeKKfYm/39OOUxDMDruAK0FwCcYPBASbg82JtsJ0i333o/WbRgZAm83fSb/ANgnZsyZCDLpF7Z8XJ+8OBSh"
-        "2rTekhSZGCAdTF5hFnf/+2LB+P0aIEdQ9BjeARLyKoxP/CdAAJAj0TRV6A0dEAGzAQkIezOJ90YeURH9CuwHEAXj6dj9qjH68FEHgyab8m7c"
-        "SSpHExIae/sJ3b4EDt/m/Jo/kQJC5rBk9xzTKkIKQ2jTrCP67+zLIA365fRp9b30OiPlwgynMhQ79wLik+VaJl/WMrX/BQrzXfy/9tYZ6QLO"
-        "9FHt4WRHCRIy47kc25TyfQtQ7rTGiuxNuL7bbjwM9N3LxsE4XDD4nd1v4PPlsB2X+WAFHino5Lf5Bdm/GKwbUC6tLaf96xpVEgCoPCoM+Ebs"
-        "DAS2CiZg+eJa+Rr5/38PC+ga+iBwwhQT0fUk657/udSHCig2IwEqGyPLc+zwySsWpOBEHJwi1UAuFFH8YQl5D0INHflrAe7pBnw191Dmmfd1"
-        "zoD9VLNR+I/epzfPHuY9qtqr7mG2cRpe7qoegguo/PbuTRkO5CfotjE02kNAogg/k4NF7wr3tjYT8wjk5eJMh/h1WkgU+PXH3Wv6neqRMjYO"
-        "iO8QNZER1cnJ8YkAcVDlyl31n957P6kDpLrezop8XgTyylvj+SgX0Tj2RgTs8vDX4PPDUgk/3NOTIYnLHPQsBvbWCuyUCxoB6PYz42U3u/7V"
-        "/mZCICVs9hnO3c9UZ68h651lFjzge/k78K8ko7yRALX0/389+9LnvKzMGfsN3RPu2mPoKdgJ0hNCSVQXFDv1fBuMJl0GLtvKNJf8Pc7pxfgO"
-        "COdhKLvgLid43f9/VFBVNP4xEDkp+I8P0QCJWVsRYetP4hf/gAuN/z8RU90uHHsN+wqn9Le9XkarDh77ctI+/8XH41OfyTwUSypBQt+Kd+mt"
-        "5FHDiQpc2fnw4jAL37EU1AmR9uUsGLM6QbP1byEZm5ILyu+xHWIRtepsK5fwO8rTRhwlpfY5yczhM9cT2e7ou/+AQKcRR9803SjCkaedH8fC"
-        "dD4MATUS4RKP0f8UIQgc9DTFWvBZLgniXMz4883ejAzFUvMBQ/SB4qO3OePy/csozwg18s/vexPQ2+Te291O39758wH7AjoFe9BT/GrFys+G"
-        "4/JFiAJFAyAaMtdQ+o/dyztpuycyS/1rLO8DsOr0F5baQNDqTTPB3dv1PPr8rjo3OXDCQS/14ij2WvrYAivrN8MnKowUu0111K/wAuv+1aft"
-        "0++n++LAPCKd/jQLETRuP5U1itV3ebU4VP3k1KbfjeLN5YOWKeoBGDbKPQi6WL7rZRSKIkhG7PteOLL6SUU5CXjtQQwqB4kflNnlEwy/gPkQ"
-        "7//W6P+GtprbYMHqBjk0fdvB69sDlPjn+Vj8uzKQ9aPmxjSV9M/10+gWO/a4lw2fIN3YQsW6BW/7YAppzITfpciR4w0miw+O49umxxHVKtgG"
-        "qfFRC5YHxsBKIocnAYAm3jHzBv348vP5kQJnvAtFZivWOYsPCgRozabY0g4oBMj5/sb4DGkhB+tdzgMIYgEw+mcfgv1yIZnTexmLy8u9qQJo"
-        "+STqAtBS6tnHVB0OtCwXDP/YCnn7MirzC5H2qATeBhj2bTRaCOjmCL2f0zYUCfaUIV6rfBHdFbnmi2UXzvdQrPCR9tzJJBJVAtwXfwb06dIf"
-        "wfx2CQDMyyBHndfbcAdy8NMB0g469iou/39dHc7jC+hBFBYfhwK42IzllUzp1/IOb0ZnFS8fQ/c2Pxv/45F/65D0Yvaz9owpBOTKB68Czskg"
-        "52e4Y/jL9MEa1Rm96//SmUK360U3GN/2/OICZ9WIGpoGKc/nF9f2MALF5+8Eg8pwOoTiE//PG9bOP8k1/M7rUiIt5JUYzcvJGcodMLd5u+nl"
-        "jgOH2iUheg7XG0PqMx3U1mSXl/G6vJAd9rsV/6YhOc4aDRVAiEfiFTsYzuGc0traHAMaAfL0TBCz7psbzSVnDwMyCvPT8kdVafZsUhzj/QbM"
-        "6pAp8QpP4N5MHBvh4cMuqxex61ghhP21ylPpCR80B/C+Y0PUTXtl9J/dAKo7DgS+t4smKAIB2VYEUOKJ/hYnIxwPyCkRqiQN2fTX6OG31svJ"
-        "wu1TINI3twhoIMLpWgQFH8TkOdiNC3zr2vyox+hU8RESDmkC4iHypIL5scdB81nYjjcS1KYiHBP/fwIKMui4BtcYmtfy2Dbb0DKfrJTIS/79"
-        "pzk4VPvuHT0GPruKCsMnhwRV2na6aEIP3NsynKfvEYUL2Z+pyKAH9x4S6nX+JsQzFsCuH8RmEKjokvsg8C34Hu2FKoj3fwEF90AOMBof07ra"
-        "BfXly5TpAekMFO/6hsZcDH3zA0WGx29BiiK8IPDns+7s7DLnwDzUDHvi0QwQvK/NsP8fOM/ViSrDzAhEIsn/fy8dTuWa2lMH6M2vJq/MrCVJ"
-        "Dfk3C/rtGmVrDYHX9j42Niuwx9zMdg2ISjbWV+AiurR7iPCIEb4tHC8kS+4YGLZVIEXGyRlpWJDkJP5ZAxAInxMlE+iHXsi09hNL6/2yuzpT"
-        "BNgSADMBP/CCzcLr3+ty628ZRs2KFb7zMO//f5vsKtCD/jYAURcv2E092tnzLCL7ztyNA08LwBJ1FtLl1+KzGa4D0A9p1zP4T+QGAzDh0hOI"
-        "BKbZMvf+HsYYyuAgHTg479pa2S6zv/D00u31TP27/TjKl8/C+X4JduSOvAY0SBTUJ5ZGieCqYkPxvhRp45robuuiKerDU0dv57UCeuQ587rz"
-        "QgzsLXgjXu6x01YRbvaPBX3/CA5dyzDWbBYKCzMm6RaaPlkADwSLQ3FAlwHtDm8Du8ea4QfivcafA7AhluTIHFpIAA8HNtXcgwxUnn4Jewkx"
-        "/fA1OtIp5M0YUjdN6tYRbw/ezv9/CAbSxPgh8wWUu5cvbSOb+J495PffSNLHj/Pew4ku2zO2/mTcs0k46CHBuOUnC1XyNf02/MPtoYLQH0/C"
-        "ziut7/kulReV/YPhUuwo3+A4SfV9KXzdqBr0/wwZdVH11lsEsA8OS9rB9/Zr9Prd8/2UK/rWczo99GsQg8qqxPHIFazBLdn/X/rL/3/vHQhI"
-        "H//a7s8qLQr2vjK17dwrX8Ov5GHvGfa4LYsN3/p1ANw6Qz4oxD0Awr/8H+JJCCbl9KjX7dqd6zjC5uMSF1wez+2FxqHbDuiyFIwWHzMGJq36"
-        "tD8M0MfsXr9LGLn5Djrj5XQxnflRG+wTCgqS68sYHfUS0ZLT7fmFEHjbLwPo4b9JQwPjHMvrogS9FHM6TR4T8Jf5Ijc+yzcKziCnMtfbAcYq"
-        "9UEiMFEGY6zMqPBsDooW+nuiSB8KN91J78bXIMoZMncELCN6DIY3CuLs/84d+Pny/9vvShJ0z7oYVP2YpSjszA0Mx6v+qM/kIfPbsO4eKtoi"
-        "6CTL137qKhoE8ybjuRlqEUI9lOIVDSutObVTLaQVVfH6JBPcUygr8wGA/wcHEPEX8BRT9yrM5dWi1TQx6hX7ArgIh8O3H2njM/lzlW347xBR"
-        "znzx+t1Sy3/7/goI3Zhb+OyaDssUFhHGKUHg1ErOJdvTftooL4Yt+xcgASYDjwIZG+0wmOcmKia/xyIl97DZjAwBgAX4pxQlBkUmINRu86S+"
-        "JORuxasg0QEfBo7xIv/FIiIJDwwOGP7zl+C9CvMP2AqKA6vsldiJ1rICzP883YL/8PLR1I0qnDFzAib7pui7DQQcp+oe/Z0YPfd9+Gj9BgBx"
-        "DYMj7NqmF4jgyANzwmMIt/mQ1Wwyt+hWAtgWd+niFWIaPOnB4+jXL+np6xsIouTnBrH97wduDXnwXP5W+g0Rgt6Y5iAkD9vGs23EguBBIn8m"
-        "Jd3JuJ3hygW1CoYLCuMk9QvuZe4hFG4Em03mCOPo/wwNMznpJfDcCdMAoxctSiDxmOSq3rv6GvnVCoM1xPAY3TLL8/AhwaI1153M79tN2jqX"
-        "J8cXTl4I4X2+q0jq8bYFvxQWA9UNax75H59WPy/x8BsS4d78GhQiUAbV1frwAeBtFg/vcAJj+iYotjwcI63hw0lPGMq9jk58DgAZr9GiBFAR"
-        "8rSU5grfPAVXIW/YRhTaxqb96M7DG5mzI39ou1ge6sFms/na6bhQ3zMTPy1+FnztUQ6fIjnhPb1A1sg6Twrzzt68/39x/mgn1wquwjMD3dY+"
-        "2MP7ueeu8nsLzOvhyFr6BU/86XfIwQjT0HnoKQydSgCpXicmQg7pQUfO7fD9zBhA7Ds1098AJI/RFuvS7ZL46/YR70gYpx8d2A3yyx5T5ALW"
-        "pArU6NrZXwSDWp0OWDiL4oH0tr/D53PW0RK8AvBNDwPr6k0dlATjGUDw0ffs3MQLdx1A6LPeh9gb+qTxnPGMXe/vkxM7NbgqYdmLxcf0vaGT"
-        "3zIURPB181H4Svzl3MnwqOcy5jToaf4Z2hzy2gN7Gv75TSoVB4MO6ew54XkBBgGfEfsGZNirEsHr/DHGM7wIcrWWEjjVSQFB2pQlCjHG7E8e"
-        "rRCY0+sQxz6K8rcCd9ZTJN7OGyN838td3OhyvaP/1fHkqxBDBuyZ3qga/39o8tguGxcV5lPG/gglH+nBcqiPLYkhkAQy9XBIm6fH4NIS2Q68"
-        "zp0COxAUAHoj8PPT+yD48usy6IrxGL7U9+zx8s4d/11bXtjODnTXWC5o2lS5R8tWFZD03uACCQECI0wfQ7H3cgnX25YLLwi5Nu4g1M5NK7gR"
-        "cuYfCQzygSL0DozSOJYBGyBHNOOr75/dIgqp0zWtTUdeyqQKxwR7vfIfHvwoxxcVUvV50dHu6rrRINY3NAuRABv1VwHEGkPs5grOFWwJvbl1"
-        "C/vb/Cpy2m0PM7ONU7hH8QasGaPMoyDqMA/w/3/NEoPFrQvY0LooBxMY9DYeoRRz4RALpP0yK1cQ+/JbARy/uULRRJoTAJ9qHGAO6ToKzV78"
-        "PM/5Bq7kuP/b8Y38TP7y3YsJRfY86pwGylMfLF0XYOBu9LsvFtrN6ehHBii9FCgD3uN86s2qP/uWFjz/eP/0HUsQFPFgDeRK6dq+4moQxg5E"
-        "GSUSjAQOCnHv3PaB/qoMmspVAWsA/aERrlklCuOI8RnnSuYFA3MewRoVCAYJUfNMKUQfpwzvCwQLKvozzN/74gc4AV8jZQW3HHo1tMTjE2z/"
-        "ySRD84PNiiSn4+TlBdV9Avb5sA+16sz/dPu1FWUDgrnIAZg4S+lM9ljYqxmB8KzxUwavIeD6w/1e2PsMg+/73cThqAkB0a0CGtkBgOIZbvTN"
-        "43LkoR2T7O3xwvPSQgsD8LIscYZfkwEZ4NIGFeCuGC0lOT1gwFM1teWupFbu2Q4U6nNa4M4D7vwj2QOqDWf4NWhVSXHXl/e1ujvYoDDaGIHu"
-        "FDr4E6rTqUE613C+/9PAAJ7L1cNy6zLt19XV2l3QHw4u+5xAPuI3Bs8kufxYCx4ChwHiA7cEZBjuNv9/ksvpxcb6XtxL63Pt/NX/30nsURti"
-        "xzLqCtV221/80gSEyskR6P795MrBUwS3ANvibfP+96AaW/1A5DTaZBDCHh8jw0Xo/UvFqywmSH7t0gJUCoBGtgRD2jznDCb3wb8sIfBq+q/S"
-        "Gvm5MuX+jiHCAloTh/TUD904q/l/e0EjAf4eagDvCMu39RzOX/K15usEofEMB13/aN4D5dTnHQOeFMDFGBybKqEPft7t6sDcIwy+BfEJcu7f"
-        "NartURUfARAVaPro7e8m8/hVKJAmEQXODKbQLs8298cCQBTkDTcivRSvA9QO1RPBAmf3tfz1Ofnp6fI6Bi30+Rnm49ffI+4n+Dw/ajNO+ffg"
-        "ExAWIn7d8P0R6MDvE/7nF98VVwpY/xYKr/JD5CPe6gFR9DIkI/ip8Pf9Zd/eHSrs6Av/f67TWyh8BqkX/uEI4E7oBSe+CBUFd+9lKb0nmAZP"
-        "K6PYRCWNCt4MrwnPDctHG/kB7iTsdPdMEbOx+wcE8Aj5JgwIGZRBGf8p6DX0QcRt6mkGtv7m/6btYxTrQDwF99AaPkD2NK7XXiL9oB3K9M/y"
-        "TDMn1wtcRSSGDG0ZdzbrArDVeL/p22Aeme3oL4Tj8RkFSZEtuulU/6xFStRhF73wUpmRFYoFDrqsm9sCqPD1GPMT9BlFN3bzPP+4Ob4QN+JP"
-        "sRe15BVjKkX01P+U/8NRHURC+6cq4u0M/uPdzRCxNDr2GwhcHLX41Of/f3vtcOW4y8Id4gOqAQ8S6OIY+UoVnPVMFukFy8FeBP8K59PsMEQu"
-        "huZW+8NTNNd74bEekcLo36TSevQwvbIhrB0KMkoO+NHpAWrOLOrd/7ccMe1vCXQ8QyNkAbLJNP7l1VkcexeKyOpYVfHYZoUi4bvCChA92Bn/"
-        "f+qyGLsu9BdeIAXZo0D2LSMcN3+1r/ommSxAYygO6YYjelbY4wuJGY6vzrT11F34JasryPcvCHZDW9BphnxPj6pxWcXMVdV6CTU4yNvWQGms"
-        "X6oFuAhWS1hGQN/tSRulK2qJoEWUsvNaiSjmyDbn6lsPksu7LhejtKqzggPa10IQn9yLBGcKAi1+N34KWBO08SAG+0NA4KkBLfusAUTvhfdx"
-        "zC0w9BX6GxEbukKFzdE5oe5FzBr2FHZgtSI9tjBRxXX2xjol/FkYH+yFP481DSpY/LRjR8TTCns11wsiLqld3CqFLvQLd/iV8JbFf/CtFuPo"
-        "xt49DIXMaxGDBHc8B/yQd8r0GEXxkrfTFSvExyP8SyXy5Y+vV8jDEy8gCvCZASn1F8MR0uERIuB3OTqtzALe188J1AU9HkwMw/Ze8YPuCO6s"
-        "yZG8/QP9ByTvpwv0EsrVSeTJB7Hh3Af95ePnz+MZ+BIplBXJIRbFjRQeTQGAsOUw8H3SrVv5+9DlmgI/3tPzxwkTKlv3zkewEdTY/P5W3h8p"
-        "FhIMWqj6QLlIXVREipHsEmglNw2i9t/y79B+CNTQxsUm6/vdcti047jlWTWF7szUm+QFC6Qj5g+ZUQATfSVIAbjV4gNG47EmCu5h07DI0xbJ"
-        "n23f1gycrer8Zz09RY33Q/bVBsvOYC6/56dApgmexsg8p5fuHRQAwSHeBTnWG9MQM/H23lmOtuIEYTtIAQjxC7klCR7B1sMCyh6dHReJxRX+"
-        "whzX8VYEQwj8NoEpA/DIIGEzjN44CoUOVTPR4Ufcg+V5u/oUeuXj+xUWc/2uLr7sXt3qHgfFC8gQsSz3+vTDz6uu5dk9RI7ZNPvs8ov8YQ5h"
-        "sesZaPvPDTrlyuo+vxvnpC8cZt8y6CfKxVwuXjAtzHI2TLw8pngRBCk4BY/4OPIBgBwZ5gin5nr8TiXw3bfdfv26NIfrLykF6wfj9QwQnJfk"
-        "+OqoEjHyqM2rNNIWItHF1JDkrojU5mIE1cCp6t8XpwRGn+D6o8eD+LABZQSO9Qr3UeWH7GcUuhn/+xcCfmcHwtlMSuSqBb0MYMgv8oP2EPlp"
-        "8229sPFt5cYHsco7EALQTEmMI7XjiSK09ohOqwSmHM/uez1RBd9QfviaBl/Lgcn+MYLjpyT8EUL5rDBC+YLF7NA4G+raps5dxPT+pLnzwh7u"
-        "aDSfNQvJmehozOfb7dg8BNmqnC4G4afBoML56mcPOQPjRAZenfkCMcnfKwYKCPXbIQe4B1UXi/cO2D/OK/aLLYDm1/GgELv5jg1p0jKz/3+h"
-        "+WEwIuOx2Ka0rCGW2A3MUwca6ePKa10Ck5HaTQaj88QzfgqD2q7ooROuODUK0aMrQCfsaRiNPqr1wQz28jTYRR2MJEVYTc8v0EshMBH8go7v"
-        "7ATEG30ZYejzGOjwHfEBgFgSreLxNWMFdAxLAuIK1AUM6klKDAN0ZfYRANozpUbwaOlNzCUMBBbmHLEeHCx8cwgEqk9vtxJFUOyg6WAMGQ85"
-        "/ZRBuwhQEPT/bCTTyint3sGS6s8HGSq7RkzlMDoIHOEvoxbnGg8mPgufDE8+aEclSvW8hgGjCdrgR/1V8wkZBgxjw8EPIibx9J4s3hIQEtsP"
-        "EwEcrSTyEzCYFr0VlTIW4dQh46pO017C/0vDDp7U/6/EEPIopdW7wL4Wdcycu8br9ADQ14sW2ARQsPL04fWB2snevg7Y0zt+ntmm+poCRjr3"
-        "ADf57Il9QZgMC/xS+872YR6sz3v1EfRVclvCxLWaIHANs9xHTZPDZ9Q60tbzIg937vPz7rdWmH+F493fEK/nXviV/lEibdzBMyY61em9/SjI",
-        "re7hB+XmCgHa0a0TzgJSMZYW5x9lD09KOCnuDFQTXd9I88fFUSm3FfPJkizVGQAzhafa3GPp9mRZ25bp47vS6P9/vSHhB3wWDO3MIbLewTDl"
-        "7h/bHCazr78fIEfw+VLmAC2jrUU82xKLzWfrhlcB5iGlpQBDiDQShj8C17Xfx/zGAHkj6Ba+/ZfLjCNx73boVgqCEUrrdBCRFr3x5Sud+TjF"
-        "RMm8MgGAveQKEaMCw7sF68DfseC2930BmimgFbIFn/+f++0A+gA+3MtPheJx7pX2Lr9r4LTyIvYnA/QSU/RgAfrwdd7XJ3jsR87aIaXqZP91"
-        "5I8JefKQGqUaOQi6IUIBG/7ILOzsIe8iw23TnaWRG5vrhtb36pz+yfwnDPIRv/3ZK8rdStsj29MFEPZPA5EkxPTSAyQBHmTaNptKB+zH3AfU"
-        "B+VTL9DTusPLQCPyvuu1CRbe6vSE0t/UfeRxChEJ3gVP7DjQmOXM2VPlx+S2B3b9Lgjb8KfwhgpXJNkWcNmC+OoCIwyf0UL68spPQKQB/92m"
-        "8c4RB76xDgAArgpjUf2hTeavNkBZ78qhibvz3rTt+q+8zsRfD5Xx5/9v4Pza5fqx7tvuz9Z8HjsFcAbwr56+CyJwG94S9NtsAejSrXARD/jW"
-        "NRMNUIc90tKF7pCbINP3GIXp0xkODxD6v/vG8qLxMekG0Ou9a5vjbkiW1O4YxihDruKxAic489QF3btRqDpg3DrK8KNlLzTgaOcqNrfhZy4G"
-        "ySgKLOrY2yYiHwvsvnyrq+Y4+73gYxOiN0YKTQ6pJjL9zr+eOBTxjcaax+zuLvdfDGPmS9rB0vcu/3+6yPims0UD4d8XeuW86cIVIAKwISza"
-        "d8cf5bw9VOW6BqzrJ9QBAAGA0NnZGCItVx2kBfP6MtuG3pLtUuFXMoTCov5n5w0Saff2/sfJUypgHYfWe/iiF2bwgwkn7/Po3d/XAcICUFz4"
-        "/ZYDZBexO0DSUe//HRX1vSKLC4j2si8I29YMnwOUIm7nqOAc9W3mfuwmCBArLfLl1GkXyRSXHtP3K8k/3P379ugRwufNtCoDEeIm1Qpm+GH5"
-        "kA8+3ZjYiEcgLjj8oibjCSauyDL7+YzyCzkJOGX3yOqZ6HbA/uHM87DjoPYWA1Dsk92+E5/aBLJtArMfcvb/LgPciu+hOxQGBguE/sEV3uKJ"
-        "8D8PyaUyqWriXQuU7F3p7s4i/k4JB/fQ8Gf5g/9o7vf/jBjiBvkvDsdHFRSnmczv/d/aYhIVAMrH4wh34LDvwvq+5NULyA/30Bj2JSdYIlIL"
-        "UwVcF3D9w/75+78EcPha2F0PsutOHkPj1/LEDVfhBUJgFKbuEvdPBdQLq+kTFFzgHe9b43/9fR01/D0BrfDE/eMH2OwEAO7/y/pB7k0eJwuT"
-        "A9YV3RD93YQLAYDI//EDRt+iCkPx7vCcJCcN+/5zxKMRqiPoC80GRCZrCmb9mdyIDjny4/EEBskOpOpxFi4THRDICufoAgAwC/z4DNiE8qMc"
-        "FhjmI7z6X+GH+mTPSAQE/wXlTck4BV/zDvni79QPudhYLIHsKrsnKyUHswC1N6HzXrsP7SzpGvZp6QzxqS7bBJ/jiPVqBv7OQ+s/DJ38ePwE"
-        "BW8i5utkxEnsNwauEwE0XP0P5Anx3t0M6RsmA9QA9CXvVht/+EHvRhiF+mgSBxZJBvX+rvc4KWLZYAm4LBTVxQv/f5QRdPomJIjeNvpwAVPf"
-        "GftI7tH35fUh+vIQBu9F7pzbdBGQ+0Ta4RDnEIcNoOwP6zH+4f/J/gsIeAVhJ94D3vYo9FbzD/nI5n3xXvotGbPukyAL4Sohdg6z5ez8uipO"
-        "7QH5iRSYCc0WN+yX+V7TYu8b53Pxv+w48RDyV+vN53MUsw1D5YkgUC7lCTgPeeB4s5YBARQ0WEf0AjaK71f3uc7EDpcO7gE/EbIoCg7nHODV"
-        "V/TICOce0Oox96o0TG+k6T0kzSWt0OnOnOu3F1o3MdjYBXQ4/3/Z6k7uAgooNx5NSQaNATAP2eLU3IwSbT2ILp/9ySqgBTjk/vmMDIL6Rwwk"
-        "BjgBDPoG4aT4Z6rx2lH9utHj7T34KvZVMNzfzP+0xk/7WyCYIBIB+e269Fgn1OYr+uUEoPrYDxbWqfJDY0YszAkhGDHHF9rlAqHEezOn7hn6"
-        "qNkX9+Ea+AxpCzQQLtnMByPd/gA/3dYHYNFE83kHtQRE4CL1DFaBtFhCq9tYCwblDCBx9tv2O94b/gLqiBA2BALsvAnTHdQhobfOIUwS/hCw"
-        "/VIk1B8n86fgEyuJCZwZ0NxN3JodwQa9+I41wTm63D4Bgdkx+58EQtMOCVPdZrhlvnApLCRh+4RMhcvw2jUIQlWR6iQNyQKr3YPS91ACBsEY"
-        "7OEPFugT2uH/f4MpWwss4IUCleCbwQ0AXw5u0JkDNs8wUwgL689Q2iU1JBWs8mo2MABy6odhDeKyC7DqsSiI/OAgWBEqqNqYfDwFDFsK9MJq"
-        "6QUr79FyROX8EN352eHyDxqd2hsG6Ne0DgHXieiRIy8FPPmv20gDb9xbM0QB9gzh/xD83xkVEMYIILcaH0IDlwINATjVMX+hwjcNeCdFBEn7"
-        "Gtty9gx+swoJ/UYOBA06sgEPKMkEbrvAWcTHEso+zDTTwntMA8azuCkDjyUTEb8jm/4I5IABNwz384U1Je+4Kr0BUsLp9NUTI6663XkHhjPI"
-        "u43jACd5GODZx1dULTct2s7hAwrzjPiZ3/glgCAiO6ACYBayCuLd1e1KrFHT7iPrIzuey6HL2ZDuuR9YOv9/QPZ3KM4uCBm075f7Gi6PKptW"
-        "jxD/H1X24PiaF6U55uYB8nj0MsHls3jWUNVw6CHhBBbbJIcJlEVCGrQzEgnf72OYwCCJ+jaiWr6345D2fwMLBwMcDeY3Au/NevFL+TsccrbA"
-        "CILShFTPLojFVCXYS+DqbwVg6AzE0z7/2Kw8aUqfKUAH35J8Hp30ae/7zUzlpBrU8Jf5cAkLFBQOgwnwCKm+Y2fcm7waEtPGrDHreM/8CFoX"
-        "FOkJQfAdJwE6ArIl9C3//NcZvTnvu0jprxvXF/UFqgc2Fv9/VhDG9KXrwBIYtnQMmUTJDowaLuRXKDYNQAOxOnzTuwD9E0zmrwZuYhQk0bpb"
-        "AeweZw7531b2LoIxLLEK/ye76jK1dYUdzsrOBvBv3aNkmQKIHxK6xwzRHwLr50L5uudH0J8TuusiPx6VCabDTAfa3+HdvRsTDAYLDczk29/x"
-        "/N0e+7wsM1qxJUPcP/smQTJAA1JCO/4NNhIbFpVNCghY/DTXvRpbSZrOwOyNAGtqYOqv3XoJLwINIvDyjTt37ktMGiz6G4TfbPyKVd/bDy/M"
-        "FG6oocXE0fiZ+hjhMRnhtmbnpV/rGwlnE9ursCTuwAcFhjIBDFXyMV7923IMb/W6T2QSH92s4dOJ1ihLwve4gc3RTfTu5/L/f3YUR8rHASwP"
-        "mzxLvyDrDCCt0XT99vRZ3/FRWj1o9wAke+mhzXwPnwRgCGXPZs5H+BryDCXu6KipfOsvzf35KCqBFmvMdQAHwR0MGStkLeZIavwPrRf5DyE+"
-        "1jkE89byvsLFbwGG+5kpK0DTAOEGMeyC2tjxMff/2ZbwwOfS9af0CPbTvgUeqefDEvMCkQia2E3uoPwgAnAsXhHC7t4aAYAgSHoU7crhAxXa"
-        "N9he7hztib01IJHjqBCi5OALnu5D67ft2iifAafPYRrBMJ8RQAghF5NbVfcYMU7V3ts2EaD7QdzX6fPxc8Vv+4QGYdg64aK6SeqIHrLMNw7X"
-        "1ILz1Q7Q03I7bvzoA+jrjAYT9IXjJOLoCpP3Bf9xKKYdY+mjE68qPwYAAJXVIpbk4xoJgM454IDfkAAiBGDjf9LHqv80cA9cxpKWH/uR4lzg"
-        "wuOi/mVwlNu2Jw8qseI3Gunb3gUs4LoL/OvNAN1kff4877jt2hvsANTFREuWQIQ6ptWY7gcGH58tBcoSbuZc+mZUNOfEI1H3je4wKj4Lrf1F"
-        "RKPa/389MrPcCRZc49EnxrwRFcv4ZfQ7NTI33S2csHTXOxfg/QDm88Us5B4i1EwtKev40gwmxPIXHjSw1fAVmPm9CPPlvhcPwb8CssJ6WuDX"
-        "hAqT2K0MCfwHH924eNPQ687O8t0QJ+SV4vXXGe/c2KQFE1pBcRA3pU9NWAJoJj/Mu9OVL9wCjkT19xTKWQzQKEHkK+iKD1kZwkUNKgYTb9o+"
-        "//j7HSmU1lLiKAFUprXb/RPVfDQE9s1WvPjNhumvCOa6V///Cw4edBSVDIzZJ/4r92/xvxAfK9H63AsvFGz++we1GEYk4DEWL5QX08jd7br8"
-        "yCby7MfkO/QbEHfzw1yEFKrXR66LIOvdMO4aAOzy/38p+6zAqBTB/2X/DQA59EQT8vlg3BNHVJeeByX6b/Wm4VDdgh095gHXCx6u9O75F9zT"
-        "4fPOS+uC0preYLoH5OTnKvLg9VX8tRrE6Ajsmw3S9ogC2tniFun+pxv38CAoawHd568YEBBuBMzp/NfBHhbGydpt5bu9xc+SJLMAQRo+x1ny"
-        "aslL6bz9dkXyF+AW9ceYz9BOhBkp22f6mAT6+4cQu+pM39zfpPWN6EIgPtF0CAr10/e762kHmO+uBuooGPqxyqwmSrE1METmIADrFFPf7T3i"
-        "khgjebgvF4bK7c1sJS4U/fGyF3PrZTg17j8D6fXgOBoS/uRa9GTa/hHA4KT5RdvMSdb6+uYR4Anym6XkyPLOzBUV6YH0QOemBbrl0Co4VWEJ"
-        "hSp2QFP4ARwpx6LPiv3OKlLeINU7yAdHXSm14Kzpx/mwGwGAyQMA5zb5FOz/yc33P/MH3QHMjD6RudClobXR6/9DRvYwD78sZuUt52YNoDgy"
-        "WJjRsPUTwtkM49lLHRYfVlneCov7qBInNLcw5QeczD9AdSRP6RAN7eWW991o7xDbCEcLv7In7Zvgq/ha65sOnf9gBKAY+LwfCuvyIPveBvHI"
-        "9ExVIf4BbekC/CdrKr44DFTnB9UNAFzC/do030Lu2ODJFJI2fhnO3epYEgonD2zSovsJAbdA4gFl1+jOWh5oxfPu8cCcpOvC3BjN8UoAWvvv"
-        "XvH4lRCaEsQcGCb/+Yz64VwFAmrkilIy20fyoRN76qT0xeYbEJnN7/vH/374iti2mXLWhQTI43IKHAWr3oz2iu5d3yzwYPbd7tsNJgx+/dD/"
-        "gQkbQ0/QCv4B91XjdfX8yEvZ6syy9S/w/TC0P23gHPRp9yrl210uDgEKaen/f2z51PfQBEkJ6f4ES5AB0v+S2p7mXPh3LpvjkPP/8M8O8Pcy"
-        "FREjOzWGGLsZ0+Q1Edkry+zxR7QHrdRyGHwYlbb2Ex7vjv1oEjLKdAlFE+bfORpJe2PpbgBFR/fWwPalVNy8hRxGQDYfXLeHBWI0pLFa3oXv"
-        "tftF++T7gBY44nYcMlwt95Obp8eHJHXMfPgL31Rtf+ztSi36AdvJS+XWdtZMg/YGyA/u8iTyCKVVuhUgRrCL8hO8PS0w8Tj9vQu9/rfyKwtE"
-        "FlVA3d0SIzLmMeP5IUoQj+zC+jHbuvjeywQxYfTFBY0kG799+cX2zAffq1EHyM5VC6Ow6lztGw4fziMW7DfmGf1Ow8YQT/UU/greLDVwSI3g"
-        "dup0EG8Qg/rFGSfZAYDzFgwGodc62ShIgfkyBP8yZfRd8Dr1DB6TAXj1quopv8Xi+vVsDtIRN+ElG5LwC91iEovxHP+VLVreCaycOQfurxiE"
-        "P2gNC7t7Oo8H9BV28kH71/1c7L0VxPBQTJDs41PpJLH+8fSX7Z0RF9il4aPr9Q743mkSBxd9zkYuMhBL0egBTQutvU8jb/WB/P9/gBMWGBYF"
-        "awVhE58FwvztFa8lhxpTD6ohbPp5+uEAay2VG48eo9NeueIB8e8WA6DlGBAwJIcdS//tPfkFlz4x4Y4rpRYsH9EJxQfiDxzg9vtfCWH1y0ty"
-        "PKj5lf+jAqchVABV9WnrBBVyr87pEBusKP793gOKPU8zPBFqBnEDg/iGDYsnyu67CrM8Vv0HSC8Jbi5GDM0s5/n1CGTUTE7x1MkdE+z6xR7e"
-        "+hDnC7ju0BgX6wj3Mz4npljPzTi00/P0t/18OTzPRgVn+y7CFwlTv9OGOqsuE2KsKDHznL/bavb2CQQ4RPzO5JnLtMYuR9jyL9jtNn7pgRS7"
-        "+1r9wu+0rUkqeRamvn8PYbH+23oKTh7N410Zxzhw2frpmxn4HH/9+wKXIlzqr887FnD8vMl/Kcyy9Tr/f6EsxArJAIvBDe2Ewg4wFyT903fy"
-        "I8H233M8h0734f/MeBIC3nPTLiEM3joVqyH7IbrTbeXAHpqz+Oy9R54AdNoe3CM5CE9++EDxDBo8+28TVQ825HLxIMP5z9AL1dSr5A31PPtk"
-        "Jpf+NQ6+5AENDTJbKm2VOf/96ET84MHB+Iq2PTQ3tUuqtzQw9aDxAxR93e4DleD0+ew4T+Zh+xSkLD6yIk09nPchBiW8vgWP673ZL3NsLdMv"
-        "ruEGWUEb8fZumjq7RPgc2wOyL1wsFU2ZU+ZoFGTzht4z3KP9TBh25MdNpxCKsufOUvAFwY7bOuMp87DMUeWHi2PkNbXI6KwLj9/3AJLLBuxO"
-        "RVY46O1W6LQRreKuA2NAsSwA5NjUaulyd23Y7sd4CvbveRTWIv9/R+3SJDdenC2HvRsyPezpIWMXGPQC71EI+BeG4tcY/18e9j8bSvrDOWHa"
-        "594bF9L9/BpdxBbPlQqFMmwzPdc3r37FDshsBK0liuVMJ6AVbjhJ9MYOGOAiFzHZXDBu6WZmpA/TBX8lKBPoGepAUx1gTiEjZdP0XOiaYNVq"
-        "xwAcheyc7uYdtBzs3VDgIcsXF0/tdb3OKmkPZjW+POQalr0BgNzRQebKrTscC8OG4xf3/uQfEPouCtI65TIFnwYh4GWpsfw82j3T6QcMzwXq"
-        "gN6Doy/h4rdbAu7fw8i96R9GmPQZs/gzqELq/+r0KPcj/7HKzwLd8/lsRNUB2h86sgWP5mD/eQ7x9hC6w+P+QzT+0b8pFDT5HfaE++EZhtC6"
-        "Kbz5NPSd7eWtrBU1khY3d/c6zvpzIwr0lGo3MvOy4pnhnp7/KyjafBABgPbn9gC26NIHjuhk8Kotze65VST9gRtWw94qQglE8+fyds6A4MIy"
-        "i+KJ3GH0kuL7C70VKhcG7K4fVBw8oG4nBQBuGDsG8/+Z3IbNQhhm9ES724z9GEfyO/S22N04VL6GGAAFT/Th6sOTjv8FyUUP+PaPB6XycQNh"
-        "vL8Vn019zy/dAgHFJR46tSnuQgoDOMpDpL766PnIClUAC/8y7TOuzPJdzIkZkjF7qAveRvxICon1YfM4V/Apqb0u8TTnjOyQKeXixcEpfIbS"
-        "CvXLAkRNYQF+FtHcst7/fwglA9qKpqcRoslK403OdbDWROLvCutbKxkfxv3WCZvtBM9xCO/DXwcVFwvL5id89BznNugaKIHHBNkSBrQtBuHw"
-        "r/QN4CRO1RyffEpIy/H5KCFwFqbXtSpEMfT3+9l6B4LmklDh0nAZO/Pl8toPSBmQ6a9ARcLfA1QM2RXxGYYFFPDSAt8U6dub1rj5ohmqzKb0"
-        "drf+8Dnj7ANuOsX+yRfBymUGg/V/JZjbjNc+Cq/8buki+uv7ug8WJmTz8uBs4ArvPA4E3EoJFi5M5p/GXDMDHvICiMjCQsfw5BVN2dFiEeJ7"
-        "GO72HzE9CGH2PgaEA/sd2hkoA5sAdyDjLk8CGjGa5ie6FQYB2zg23OnLBQrrVw0T3SHWtverHIvaydgv1L73O+FYCFEJa8839o/QqFMFEDze"
-        "+ednERD41y0u/XVshwIgGRnzYFby56th3ubYBYsvow7DJ8AL3Rw3HRs6cCUjF2ErAvjl6TEbkP51+igYPuov1U81RxWJ9ZUfqxAvuPnhpQ3U"
-        "GFu+/39m8TkdLv81F5DKaecYGeX+zgvxEo4y8Cc2GwpAgPe+4PkWBczeHwJDPg6LLqLxByzPwy/mxdBgBDPQduwGvroE+sfU6TQN6hueKeH0"
-        "xytk/moK/AdL7lg9kEuUVpwmXBeG+JO5WsTd88UPhiQBgC0eqZGOpi0onuiH3RNxi0FYIRbvlG2AxF7q0S9k9johir5eUCz0hjCOGdb+wPL/"
-        "9m5uZ7cxPmQcnRHO64Hyk9am2UT77+ewKvwJTgez8DEl1vIf5WXLFke/NHT85BX1ndwURZqPRtIsLNE89n29vglKFgwkG/QT31QGHvXUmJ3w"
-        "a+ZIClH9R9h8GaWwjyXf1YkYmAyXzHsIxUFOm7HfmANwINHdf/N8zXc6kxL9FQv07aqcJ1EWABpBANr3SuqyuBxDETaS1lvkbP0712Drx6Cj"
-        "C4USPeuqHfMTA9YhkNr479Y8DPEzqTly0nnVxV6K3ugpz6t9NRAru9vXiNTkdAWS+7tQsfkaYRvcdwmA8BcliOIpSXnnJxf8ugGAXupH6wQq"
-        "jeqN9PXgogKmv1TeQUcU1yIGGsOlzu/XMjE/FfL3Ac6l5mZc/nTY3GTvI/v0A90tbAViHFr6SOtDNJ2LtQNS8kkfN+maL3oFlitK480U018r"
-        "wr3sp4HX9hffOe7+2iqogdBPvg7BTsORAW/Plrt4FpL9NL0upLS+gY4gEHIRZOth5okZa+E9zAUhKiQCJjvA5/nqKi39OBGVECn5RcHA8+W3"
-        "gi9OHn8YqLa3KnW7dQSD/HMqQxmIw58ggS7rrN0kRieqLHEQF49w/1LszkSgqxPKP3Dk7qjPLPbHFCzK2RHcxoIYTgGUGsYk+NBeGH4MWOfN"
-        "L4TOrQOxCN37BQG1CbA0Vd4s2J6Lc1nP4rcfftejFvoPUt6S8i/ZcyHQxiizxwo483YxAevi0BHjFuTnAUfMH/NhC3jTZQpFvgcEwfipIKHM"
-        "mTFC6WpWmOWl3tgQw/qwEOcUwd3C9D0Txv05JQTKqUOqy+oGOTjuAuAgUaLMMzkpscHeIoj4jeJFAzIhXybF/Nb7zBDfEc4ss/sH4Wslwf0i"
-        "UAGADvuv6qElM7kvB1kWm/bY+nDDai+U4fkP0Akl85g+Gv8WHlzhtPRe/Nz+5+FCPULlteOYBuj5PAM/1OCyoztFysj0TRVSagcfs/4S7alB"
-        "8d5JOgbE5NPSqggHuOjJ54vhxxdTaIvofP2/m6KudPgrKESsU3uPLfEz+PGu2MH+CRqaLiXLx9o8DHqkizCwT7V850yTtf4Rk/NY4gPW40Y3"
-        "AQXXBUf+phW/tRM++CP4Rs977uMzJx9lCxcfCrysAd3tmyZjUW5S+6mZBQj/+rwaMDXMt9E14mNotcAPNj7S19QEMKywug21+9Idtb+bFhHX"
-        "8f/GrkRC9l/D5eo6UyKttYb+7QPACZYL89q9+xQlqS7OHCXuKRYG21cexSMbH2H0ngY2LlYbAYC8BNtep+edCF3yJt654kona9VR2mX3pPGs"
-        "Gm8OWxvPRWsQrS6E1bcFgx1g3hQNeSehVtfaXkO8znwOXc+oViAGc5Wd39uv2mrCA+YmHuesKTftyRN+6W0P4Q0gAhviXUDKROvNbSLaCp9B"
-        "5RTkmaUBw+OoK9XF6eegzoF8KGcqISuZM8tFvOovryYi/ynGCgx1hwxAC/Hw5Lzsgvwv6eK22RSqO377DUTOUzID5TEBgLf3Bb367T42wjEr"
-        "1twSlFgg3JWy8hN7ClYTCke0vZbvxhfLVfoZO8qnn1vPlRZvtNA3YfIr02hCRkWY9aLYz/uuPPtDpplr6SPu9+RLtxS2PlU9B9TCyynbMB4t"
-        "webQ73UL2j7vIzVLmg4G82wKp+Kr1DrLNt2n7zw15CFk92w5feW65fgM0CMgNgXUnQWY/hIF4E0K5asqAYDt7mu4ZzADEYcJTOaSHro7pCa4"
-        "FnM28DlS8wvx4rhd61ThBE+cF67T6ctTSVcHKgnlAyLyM+Wfi44DVf735oLsItpGH3jv+NH3Cjfv0yJpyE31Rtge6Fz/2sRWGHcJaNXR2byZ"
-        "UlYqKhbjsg8A+pUKIQ2RCkQoGuaaK3K6bx3nDCv3VCb66NXVR0QEw2cPHTFXMMT5LAohNkfBxQi6A3gWxK1VvdzLcPIr9o0Mgjj462DqPsdP"
-        "/DpLgQOtFdv/HeY54YAJMaju6Eg3yzjjxxkhvvj7B9X9YAd9DaLlNdN8JA7aTOpZ/uAoxPihMb4cbxb18MfzIMi3HhEW/hZPonrOZI9z+a0e"
-        "ye/b/53vPQ0IpLaOUzaM/3cLaxPLDsr7LQFh5i3/Uu+vO6X5iyrYBVjW6mkjWZgCI9uaM78Bsxs08EAJWdpt5Z4XaJ2v7TDWK/cYB/bUBtr7"
-        "Hwn4ThiqOODmSQahxbOTr0crufSr9Fye6fMEpAUb4bD4pgcrXA4FzBYC/q1WhX8ryM4+dN80h1/v1UuENLZ7sc2N3vw9FeAD96L4J+qApzfG"
-        "8PZx7kXokd8M7IIYzFQy8v9/8euzrZ0QGdY5C8wW1YtfsYC31awr5Y4/RiSWsz+/OfwYWNsX9x1XUdQweyk4NzUKySWGW2UUWjZnGh/Yb/e2"
-        "G0Ef9SI67RX7/3/taEAdh/WWJm0X7i++vx3b3+dZ6vQH4CDw5+QPg9dqylnDPdD25xI94wjM0WUG4wblye0kGBKi7/US+Apg9Wjk8dtICSK5"
-        "SvIY5ZdREu8A8ykuS/NWXgzMG6XvUfFX8NuLBRT6z9XO7k0Js1ycLAbxRQ3t+YTzYahENySz/TM+ECj89Cxp9So6jS8GrpnRg748aO6+PUc7"
-        "NhYI/Ln//dAkEByo5oz69Q0R8nfZ6AEQ5Xz8/Px8zRM7HQQ/+tstyBY4MVPzgtqA+MgXpOOa+VDlEfDb8wjMTg8GDXvfbuHX/BUOPu229Wz8"
-        "uNfKSdYmY+rE+FIb9vna63LyZucUHYLhtgm59n4SD+JzF1XLdAyhFsbfiO5gAZrJkN68zZ4AlwYSyn1amyX/f8ELZyTdP0z5thCJXAoECBDJ"
-        "7iv0t8805CMLDQM+7XETOMjI0YXZFSAMwfQFEvZSEwYJ3e/I+HpdnPFk0bIHsQ731CUkovprDB70Hu224G48ggb1/u3TNxCbBTLr/uHzBNnQ"
-        "LtevEaEsevvyQdYrBdUl37wI4DMA8HrfWN9xtwgbEfyL8Skw1zqMzPzB29aDsxL64gCz9UTwyvetNKguVNZ6GKLDsrgVLXHWsPDWoFvxVhy5"
-        "0f9/C0xEcQvdVz2xJawlOODQ+n3k3ADFKAsNX9NR2lSdau3f438BuDHlEVn/N8S6FwjvfC20tXMGAd656TrabhWA+QD2RehwHC/9xObN4RbG"
-        "L/ukzoj/gOSKDxzhCtiB3QjwsOQB748jk9XxWo85qQVQBvrj8QGs3RjjRe4C+l9MiT2PIBASo/DY9GoPq+kbJj3bEOAHKBPEAPySxf/tbApe"
-        "xDYRFhdqMAUfb9AGMIEp6Q/t2nYGHKOeGGj1RS468O3pP8Mg/ZorEvE23eYADsiS7xzy7Py93R/xCNH+Lgnvd89wE4UTpj+f/M7Z/EFyZEo1"
-        "d8ulAoa++giHOwwQAhEBgPkFvInq3QDPrfoT5pcLlEF1NE0TNDim+30Sv/WUyrTZGL2Qmn/QeP6P+yMsc+Ry5mEd1SosJpYmjPjf6+pThd7c"
-        "CyXf3OKw7wNHNERYDZKrWNtQBXmyQCXp5KLPDfee25/Dg+yiE6DXwzxtx6cnM9Kj6hyNWTyKKgQtrgM7uqzZjr/GLjtSOd66p2YLyfXreU0S"
-        "QknNQkrYjtij5OIJvO1QwcMWHShdC4bpxegWzTCWPep6R7cP1AcA6f2Umv6NkKHC9vkAshn1eglX4cfFls7mEpo+sjZN4cTvwCPXs4kavUw9"
-        "yIjaym40/eoDkfMeDFgc3yZOBMYFEvXj//0B9wQnMdbUiRH8NAy7t/dYuLv3/QB/EkAnV4KqBPTgxvhs7wGAWOgG6Xf3chdh8hwW+ha0LUH0"
-        "eQigBhTB3gaaC0kBeBX+CKbjgSue9q3uMtkl0hi0eRI0CxYOUxlsJhy/vw/jAokXtzdgDeef6/KI9DGYns5n07kDkemJ6jnh0PbW3Qv24Qp0"
-        "FKUPpuQ45DHvQ/28D1X2EfKyDN/orvnz+AftVwKXDIT0iuYoCgLiTgqHyOrQEzd7Fy/vrvpD2YHj5w6c2LzZhxjIE2XuYve9+Pr0ANwZp2Ul"
-        "mCHh/84LYgAJGML9ecMR5ApkD9cm3zU3QQn6CJNpGkN7LlkVMdtLBd4Ftc3T/c3UAx41EYLpzt6QzoEPwxyuRaUkS0dg01YZountPf4Ho8cz"
-        "ASUQYefyKFgaXgX3FwsbKPxeC3QqW9KKP7sOBBOLIlTXxAYmMHr/Ow/630v/XhSPMfdX1CKMDb/Os9yI5FnFK9Pw26DaKQvW6ET6/3/0Sen1"
-        "te2c5vPbaweHGOYtYcsl+Tj0syYqA08QMvSIC8wPGRK94bDqPMKV0h3T5OB+2izuPc1gIWL0yh0QBBTbu+bsGzTWdLVcuU1T1FErMGXfsery"
-        "DZTzCzVVMmQFx/0cBtHyUD4ND7QEakp2GWG2fARcOhcxCjgN5KkiqR+hK6D5aCXoGTTGRH45934A22Vxy6MypvZ96SLjM970Me/8x9d16qo3"
-        "QQsGBxvWe/gy4Iwuc/SkE90inyYG1cQ9VhZvAyTbvuFe5TTwvRyXCTgWEw2L3+Ij1ikiCHwJfAv5KL+5ozdHCDUfxVRBCqgXdx+dbdkHVPo+"
-        "/Y7b1jg75UHSRQ/N+8MefAEvduowLtAOFMkcGQf/f0chnh1Vuo4D9ewU8Wn/NdVsFyTz/2s89V50ewZvOIP19xis/dPj4a/qR42tAu1JEvMn"
-        "DsPZyYM/5cElFZopO/ZrTIkG+PuRvOD81/VH+6IlIfYzOOEQBxm4Sb7pa+ua7vO6aCJ4zGa2g8/cK87gl+CZHnrzueQQ4xYVVivF98BonPN5"
-        "6c0nTinDkqzWCfOiC4fTytHrCwwxewdg37mjvNJPwpscr+k6wYMJvAImM3Iq/39sFGpLx/fn7uEN3zANAoT4t/985+sb9OiUoDwf9OtYLaHS"
-        "lQRKCWAhzfswYHK+OPNxH12uOkJIIxUGZf5IBSLl3Sdl3YxU4syo46jue/SGxPIn7f+L82jmrvL7DM+wUPETHT7lzhlO1+8g/6FN4tofHA9t"
-        "cUS5Xh8SBgsVwEECyEnuARtc65z+YBIcE2P0M8rq+VZQajTfJ+XyjrgKonRCtPEc02HoM9OD/5Akcech2zAzcU0RXQz8YQZ4WFbq5Nc6Boz0"
-        "rubW6d/3lupGEn4WP9hJ46H4+AO0HxOwJJKuRn/OFqfVI5FUFbSbzYDVytq7CfNRbWM+IKday9j346reO/dWDLHB/QFitFwLg/Zz5/a3se+m"
-        "rCjwjgnGIwBAZPOML/r74O9O7VnHrxwz1436LhHWGywezGjs75zr6NtPD9jlhygxVwGAzA4x/HfrdQsiHmMAFwuc8LsiTuQlQ5Q9ysJCBNce"
-        "a60VFXz5seE/60jWWeyv5+gHPCa7NTgY+8VYDGAoAuTs9mDJE+wS4xP4lBGrsQfodaba1Mkdty0czqYK6EblAew4Ydo/IS093QF5CLrb+9/P"
-        "zOG+ngS159b1FQD/f4bDAxTB0oI3sklPMCrwHhi3DmQhosnd6JnlGQlX5qESBPwq8G0nMthCA6UF0RJpqGJgwtF2zGzf4BdQozDcLw5R12nZ"
-        "d9eJ5E32tObFGAbo6j8UIvrQRg1vSlvVveVCwuDwYchnrcgyixreJS/93t2zU6wNM/+nFVTvistmR4/iShp+8WX9RfL1/l4TUjOruy0hmA9b"
-        "+9PtgP4J6oJFs+rdIesew/hJ6kL0hDzAM4IzRhtrAeXOO9RpDDsUtB7vJQTOleEAIMkyL7pB+QbvvwnfGeA/GpSe2Bja9Bav8vwCnAG99zIE"
-        "Tsy/ys/COwG6vDHvcwIBgIISiwpAGIEquPxXJ3fw7PGUIPHBJ++qNiUzGB12LNv+LgDG7pZAOAWwBW7jyyS4sAHygg7k70gx2OwUAxdNTgdG"
-        "61YDDOvD+rwlmTyaBdwiTPMxQ3j3xhIezxEXXfEByojJg/Yp5AHvl/cV6okFYkTH3J/3d+Tjy400sSbtE3gulRU4/7r/ZdGg+hA0yR5ZB5UH"
-        "CdfvEHXouJ09CoUr/v6fARjq1BBu+2H1Qv4NO9sVmhyG4FoITg8pBXMJnupwD/4QPPNwJPbYrPNGOJcXcvT5Jy/2wBL/BmDINgNFyBqpkRqX"
-        "6VPwvRxUzHEeyhBj+1t3Ef8LtN4UuN4P9lMdbtoXMqgIMRzJ//Q/nfKKDE/gxxHN2yYzCBTZ3/GrPhDvCxMzZe49JlQ1zv2BBC4MfCDnznPw"
-        "nPzfCUIysA//EefJpfdnMSZF1Am62vRb+/v24v7S3L8dNa37hsDdM+7MAN1IE2LpVwgR4TIoazt41bD9f9IJvxmlBwWlJPBJvRoW/sEpneRP"
-        "KiAoleQGLWX6Nc4Z92EBmO8gI+bnhwQACh3wnO+uEqURORfx+evC9esc22/8ZAA39lP9i/qX+zPvk/aFxljS7EFs8mgBj/xT0q04HjQQ/wGA"
-        "XPL79NAmCVKKSPG6WB2b7ubsHTjbI0vy18KDAbT3qxEkcIL5WBGz6dfeMQ3bD/ToBiS7KYHkR/jaBdj0g+jc6InwTyDyBCL74dNPJEU7KvwZ"
-        "5xgSkOQxQHnUJQqQGKfGigONBCkg90sNGBcdKZ1+Jg3RfyBj8/wOHuLyEckUAYALC8kWHRDiMMnVASZZBbQ7r92EDDr++Nwn8qwoBOrE9dkP"
-        "4Qmf2IEXyf228yvovSGB3ijYNNqcFbAVDQNB0mvTH+3O9VoL6/rW0ywQlCD28cz8++tM7FQonNWlDIz/cNEOAXos1Ool/vAnukCaZHco+MF4"
-        "o8skTb4eDAYB+ANdxkxsLxIFEEbWpNQnIqYWzvW09sDqJf82z2EPSOd1BTshTQ/8AHDj/vHJC57tBg5v5wwFCxY/rlMd3+iiAj5li06K89AY"
-        "vOySVkrrNs6c08EGAe/HLbBGkRifNZoDDC8z9B0YJyTNF6b+J+iV4fsUPRGC1tEWjDpb1a4kPu7e7ocFUfoxTZfuegz4OIjxhSJTGSVPIuRg"
-        "2+jz/epf63X7ZxlnET/mlfVqFty6JeL49S/v/jaxHBH5Eg6iHuPyDO7w2f9/vNYN9QnawPfY+vzmwhCtI6YCzeskwrMlFbla1qO9ifRSzdbX"
-        "//pMEbwhDurQKeHsSyQtGHTJDwxH+TblQiRrEU8I68+IJh3E/AfTPFERO9IK6OIA9zRdAqxBJBfC3j0EguA33xkhabX9JvDBAP8gdY3+Sitn"
-        "A9DtlCfvB/cDdhVEEuMGPAeaEU0hewtlJWT7mSbYxdjcCfCa4nYDXEJSH9wrv/OqFa71tf9ox1f6kaJA0nDzQsr/Cv5H2PMo+0IYPwcMEKLH"
-        "NAv68/9/lwy5rmblvwV8E84fF6TxI5PT8QAHwhAPmgteHsgCS8qmElnm5TD07Q4NvkZYDPL6QCGYAoE+Xw4M4LUa2Ak57QwxTNse5ras+R+F"
-        "8eUKEcIVGdEV4B34JJPJ17urOmEqLhXcGFtYwaySEJ4LzSqW98ETpTQU3ivry/3M++u/d13g6NcAhPCLFuwEAyInFdT2ZeLPPcLLZLc1YUo5"
-        "rd2TNubWWP5Pw2LoD7Le97EENkjEAVn3zenTQF8MAYASyLjXj0wH+rVPqxGp/6f0egFt2JrqoCOT6c/2cf6OALDltzahV4W5zwiLHbf0RBVv"
-        "A2H41sa079VMZPYR1upIAu+jGDEyfxdF2VkGBCyr8qv82UKqLJP+1tzlHu0RPlW1/U7dxQAuIWAEXkjo9nwcBhDr/greCPhgocr9S+766EMi"
-        "KCWuwpD14zJY69p4Pfmk+ykroPaU75PySLhZPKi8kQ35z4vbwr1lKQjeUs7ILoTp/dWB8M8JOli/xqyykvyGNvUFdd4BGDHFIw1ZR+4aLEyl"
-        "wAu/4Nvn7PX89ehgyn3tNQhBGNPaKgQy5/9/4gGjrvQBWwU2wkUSqiZ7/Amjxe8p2l7oUe2LDdzREdnh6PLOXvTJ95gK0OTdDncWRfE3FvXo"
-        "re0z8YvnFf9B117ys98U/Ln0Mi2zOLEYNgIZ/HLzzfm7/wPo5/loQNwQ+gaf65gy+wn/4/wHECWTwcjnBRan/BTZIAMHFIr9mPATyRgU3Tj2"
-        "9K8H7uCn4zC3Afgs/dYfYvQlBmAua1HEHiXrhNcyshPrlC583qn5mwU0/QnyLt9t+LPvq//kxU/Ukd9nK5n80v1L4v0GVwP0HHMCEs2dA5sE"
-        "vw4RCmsF/yRBRGXwIussJsnbazSvO2TtR+aw3zgj7uPp9qLRTMeOFEQilhAB9/rbSu2R4LYk4umHT4UEHTVSFGr2Vs1k4iDfmSid0jn+6c3K"
-        "/PkehDZBI4i63PPjCJ0G9gUW2Cr/BA6s+tPpCegtSIzV7+m3Edv6nu8fC30CIDOkJf0nbN8rPfjJ6eojIU49o89xDAzmtNd58IvWGzBX65QE"
-        "z8bd+H7kxvToQmkjW78PEBLgHw4FIlf4JOsjMZbQ7e+pTHwOmp4o5W8QhzK1PDsWeQ8Ax7/dRzWu9ncPRPjpMgfnRD89Dpw/ozGnB2wm3zAB"
-        "gGIVsTV43a0t8NYeDIYHetR1DLThkApEtic2/9C97dHJS+G8FAH6XdFG6RMffR52mzQxGuWbF7C61BSo/lGB5uo3HpXoaqOGyFbRb1B5ytf4"
-        "VRHTElj/2xB55KTvdhjjuScG3dxE/1n209PpBIoplSZA99XhWvh3FK/lBOhvUM/cNAai+xU1xh572Yns2vRYFkkR6hcNNeVD21crAwMIuQSU"
-        "JEKr7wbyDzHkmh++SUIUn+92/ekVMA7W4xAIFiqS5Vzulius1unC+9uQ9hxKtuqiUf9/jCU7UWT6+Nfq2fXL0sZR48+Ml9rxF+MJztc6v6fG"
-        "6uEKJt4ZtyTtBkny0Dvq47UB2QMk2jnLwzM26OiaQh+t9dbSKNDhzAMCKz3FzuYjClg/3WHCN2k68ikYfODe7KUBstotPVZeqwsBAm/vMdyP"
-        "PpoarRj59OzLEwcDpzIWFf86FYzIgB7y41PJc83CCsff/NX5t/oK5M4b9zLQHPLQyv9/KfK/S+zKyNqD0WgoZRteXS/u9WHD+VrtSwVOFU3/"
-        "HKj/yPAD8+b/5nXfcBbyWbgAAVoLBaf3gO/M2jjyr/Vn33MAAGMY75sRNcUaGX1DFd/tLkkWaQw3+qE/mwQv7MErhvyf6t/tqA/qNArfIBPh"
-        "y+Pxrdow9UwxnVJJvsARZirlIsYkucVnORl0ouZrJMctCgPY2R0gsgg+6o4cieApUD6khty01Qz0xg6rtRibKecBgNIu5/ce2ZFIzdkBP7MF"
-        "F/Hb8un8AMGVH/rEfxRhIqHp7d2JyU7+rtcFwnMV918p7IwTgiIUGksHkAPfHTkSBgQ5IpzpWMuJ1tHVLepl5dMFSxO24CwGCh3k0k32byGc"
-        "AKblbPdtwRvZZ7tUCf/hm8nKR5cIEQVT8f3G6d0Et6bskxJItcUO6iCkUZgijOaF+e8FFOL39LosivfHB/bPIOBf4jz+drLHU2kUcRDW3jLh"
-        "q+548S0ZBruL8BDnah0SBQYB2TxGA+r6wfi8IF815/wf/PnutvhNKMwE0eUCQAnIThA9EfrrIvb7ysHHyUzTbzCj0U12w/LKTHGE7nrVV/pF"
-        "zugS6yifXzvk8J7dtTE+2cAeyoQgTOnbA2/e/hTUFokUP0kM12Z2/88m8gPtArEvu2D6egABgEbs2ESo4F2sFFG816swdyNI++cFyuxy4WZL"
-        "EvxK9DamCcMU3hHHhEpkHPCTEAzZI6rkBe129aoNI+4hE1XxtgH0byoNCEWXEu8TutVH+Pz70xp22N4CUFO+3B8ENFGAANICc/BMJBIOyRfm"
-        "5yIshgUc267Lmi9cSuAdGemrRtsTjfwv9mRUVfMYAkX+Xjn2MRQ7XPek4+YvsM4nJ345ph3wC5UPADFhJ0/1y/teAwtKGQnk29PfgvvBwtsn"
-        "jBYIua/hAeO5G7/870w99xQhKOV+/QGA+f8krtIcRT8GBjcHdfXTvADWc9AU/YQkyOPgHaEOeMrOHWsNpN4gCfMQz6/hm3VSgvO75zAf/eJM"
-        "CjXx6gi6GxjcXu10Jfj6sFNJ6PjMMuJJ+f/5secv63f6ahw4L2TuGABB/hZHi9d9894KIb7kud8JKhSEDX3KDG2D9Kj1iAMo+RXrHOFo9UC7"
-        "YxpR9E7gdAfkBqzRq7rBe3wUoMCO/8wM9eGQA8zP3Pyu6KCrXRy3NKf05/VFBFMOj/JzA7PwkePmOy3uIPIQ6BYa4R/dGg0sruQaAaHe3/E5"
-        "/YzPQfnP9ZH5uujL2+7fRNsdCSnAY7rk1YvFP/HcL7QaZcya6NrxPNow/n/4D2kt9m31B/ZWUE8dnhw83VrKQh07E5riYNV59pbrM/GlHloo"
-        "VSlwD5UL2cWv4Qf+PCdpB/9/kvPx3IXZ8RfZKjksTOCV7tkGdEpiK8HczR1tDQWrfuv0E5/xJUl41p8H6OFC5Dbn3CMX71jyzNlY5887hBgs"
-        "I9hCoO4kxQz0cNuQXB8c4y3k5JMid9+6DT7+XlMP0OrXcwGsEbb6esKQ6NzJreLh6BnuOxyV9mEDdv/3KNWjOOo30rPtwQrU4c4U3CfYR9IW"
-        "aQBUI2IRrt2D+uD+ba/CHmrolw8IffMiuMRLAzwBjdCuHW21BLdf6/MOsAJtptjkT+vVB88WfOI9IwUuBA1hDA8Zu60Kxw/TJ2t3t7ni6bMB"
-        "5Pr1/dNI38z6oXtjEz0RDB+fIfoa/Aj19WT7gwRRO2f+FPiiy0goZuHhULqvTubuAJvhnRCm48KwjMdEvqX4HOFT0RYL4jW3HBLnwEf+QFbf"
-        "0ELr7PgVUC5nBuz89COUFMYkQRg0zxfyTiDNA4fT6VBZ+5jgc968GB9PNOmVL1ttZef/f+gYoF5H34LxL5rpElASYuR36eutZfQZFZrmAcMG"
-        "HU8sXLEI/YoAzrcj4fEfSuOEvyW7dvJA94bTNhlX2un+Hh/Xv57yvvbX/zTSnAAM+sz1IvAxAaoPAYBOV6eeVQtt9LjjvfuTJYru3P4f2ZS2"
-        "AfVU2U8c88/ISBfFnBMbOEoZvNxl6CQL7eS+5cHoyA6fAtcrZiWgA5QHAeSp8QTZBPrfHFr2rChKvU/u3SHwODblbe/g9IDsUed78m8ToSGg"
-        "+OvNuglLCFgIJhFWwxb1kwVtQ24D7x025er4CRVx+c7U8NLqFgMlHgiL8rr4xOyVHJ3ezvQ1R1DLX9ydJko11A9hFacJDiUF+ofcg+0mqd7W"
-        "4ea2EsXtS/31iwrhbympHSUCXvAi0fInAQXaIH/zIAdS+WXTXvwZ51b7Kf6Mo9lRB9FORG/TpDq78icE2yWHOT1KovLdEw0KohTaGVn8qQcM"
-        "7Lb2gAYd7Eff9C0ONmkOnQK3Cs8hstvu/snXew7N5ZgU5+McHf9/wvYg2FUdat/WM4clWA2GAQ3RAxFa7Vbx+BQ8JPXtQblWzGr16w567904"
-        "Qyt2N8IQNf5R8lfqSw/0ye7ckSn1Es4gEf9l7g/0FvMM6Ik1gAJQB68Dy+2hGfXbXvgYEdkpJ9/z+qUiFfxH9zQH0fmiJQzarQBsK4gEvTG/"
-        "CtH9sv2f1aukcg1/9aT1FOlT4/LrOR164wrCJAle7mC/vOd7CsL1MgZwKrwL6C0D4p3Vcwl8wXD9kRrdDKZTt0lZ/l8B/w5I+KIBjvu6RS3o"
-        "Wu2DGKvhrxohMZz6iAeqPP494wrTOvYqWeiZAIW97cp/3pwCcednBNkliaeXAMkGMAnKRr4PqvEzF0dEeyXP9202BjBaLMoSihmaAEMyP1MN"
-        "9akF0DN+DzT7zBzPGbw5IemfD6I9BRzdvvXnAtnu/j4FeAty1+f+/3+e6bITbBK/DdjQE+asH2pQJeu56NT2xgBqOIXJ59e1V6HST+irLjrV"
-        "b/DW91Xklf0byTUUpvR87IUBbv3Qthr+ciSgJhwegOx8KS3w2QRT1CC9/g9XR6ff0dRpMLjmQivW8QHlERK20pkSXe/x7oz5/N/Sth3z7OFK"
-        "5M79oQCLDpDqduhNIHPe8kHyHNo/DOnqEwP89P2r5s3qbPVr+wGA6wrh/GwY/PtO9SDhSu/0GFggUNv89KssltsgQ6Dsn/Ps+TIGwfV8HTIZ"
-        "zxIA7VjQZ/x4IInK280n016DDORK7bkTbPVG5D7cF/o7z18W0iTpDZQ3ShHxA6v/ihoHwt4wYfkE/bTguQwP90wBPPujAWDpnTy63rUm0zQl"
-        "8PLfRs+41M3x8PVgBXcUxfrDaS3nYtZfCacha/Hh0YHoghxL8H8fm+tB+Kn0lOBFDWeXvBkwCuC9XBIw9PwGMdrJDRM90MSttvofoAa+4crN"
-        "ztwLFiQPGqqND69ZO1kGFtbfgiznCc88aUCv/aLnq8cw/8RRP8Vj8W4prDasA4g1/75v3WfzEJg85EcgwU2EDEU8ie7xDDMzZA1M9QvvONYz"
-        "zmzs8w8huJb3YOPFJInflerK3P2AjzEsAhMaNwQp/RxVEzD8BRUpZfj+Af/U7PQ19vtiAdQzzgQJ+zXrI+LIOB1irCbvsw5CBav+Meb7AlzT"
-        "7/3hzX793xu7Nf000t7KJrEEzTvP7h7gNuF/wCcYwxZi2xHfyA6Z7gO7Kd0pIRsEJE4oOJcvX8Wa4d0wmsnnO6br7Rs3GP9/9ikdQ1kD4jrh"
-        "7KDjuMeqLCHKNzuP4IYpq9lAMCYF4/Ti7HkGvt+62aXdeQD9wy3v/eEypGg44S+nAmbqXw0oypYM+eNaAdrdE1URMsYQBysAHhztJxYk7U/2"
-        "zttmDqPmWCK9Bcr5jUKQyoPuEvbl4SgLBeiACMXycqc02nTH4RPdEgoMdkte+FgjybfJ8TACNvjFONfGKQNjFgbtYwbTFd/h4wEyANARkdra"
-        "7O3v9gfw6OfzAYBXCUzpbfQY/vEXbAkVMlcnAvnTKZvj+NNUvfISWxGN2VILFBdiIYDnvWXB6anuY9C4xFjboPMS7TbYd+nr90Xo8wzc8F7V"
-        "vhPe3F/Q+jS3/2ElG/+ZBmjQOdy2CpwnoOV3NCaJlw1owQQIpO7czjb7Fr+CMUdU2QJRLnwS4bSO12ljHdh1I3cYZGz0988HfwA55kA9F0I2"
-        "7z6mxgMj3CYN5EKqk6Tl5RBBGsKeVMwoDQ375RAE7EoF+zZLBZ/FdiNN3Dfowun/D2wkLDB8SgShuhCoPAkUKN1RA8/tUxYg7rTxn1FZGlVA"
-        "c6z+1UEkWNumrq3JH+DA3pr90i152mHktBaH5oDjPQYaAX8TUGCtAambW+tJHPICst6IPzJGohMC4Xr6cZMh5glInwpV5PsSWRv/f7HyAQt+"
-        "5Di8YN+9AXoXttft624NzB+GAFJGhxUkOsgeZgKzBO4KCQTMDwH/WMccsqJu+tkMMuToTh1uCNbungxybpoBc0eSRdQ42521IDjmGqXcD4VL"
-        "R9ZT66jq9R4/yCU1S/hU9THZ8tw0D3mQhg0mBTNJpCeQqB1AiWNW6TvhQtMZ4EKNHePI5ebjAz2218K6I+6QLGgNKWWSqvVuLtB2BYsBCrge"
-        "Ydv6Psx22bAk4gO1A5E1/DywErE7lQKZBAwhsr1j3tMjjeub6gAjptsY/BYTMCCzY0cvyxBhQBk0ttnEFTPYDGkBVfQwySxXm330/DO6KMXG"
-        "lv5bAWoUROe6rHXBvOQ1ND7cJ7A14h3ZB7vL/Iz6JfFy5CDEqgV0MAGA0yxDBIoO8ugG6b4Kr8wbIrUlFQ6yL6wS6vgI8/7mj+5FLhDsDeeU"
-        "AiAbwBbkSgrFXdge1k4HV+k31wMM+B0zAWcAqOKq+pwupME/1uwUbB9n+rYmUhBmyhckSxF0/vEdAwmC4AH+YfF1DykPHc2FB8fcvh5+Al3l"
-        "cy1f/54XlPyqDYYoOgRquqnZlxeW+CkAbveXBBsjNtGTBpUGRftf7kQ3ugZbEpPMgs8AK6oaR7040RkNRhUANa8wvhVCJ2ak+zWYEQPlAYAU"
-        "HzX1pS+fU77RbQtYpjvj/f4IJQ9GvvyBHIYYOhfcCoYwQsckFRTrNQsdNMgbSliB08wvN/7H8SMYGPUV8zXmMQvnx4PktLC/IM4VWPsP/IdI"
-        "B/Nm6MQn9NtkGej6Qty+0pUq8QziPEIxbil0CzDpY/amJgsjniL7SE0S9+NKJ0oBatyv9B3ZBwnPRCUnK0M68ETfdBAc0zDJRwoDH8auAQxI"
-        "9pkAu6og+D8up8mfA3jLU/nIwrXZp0Wcx+AejAjg5Hn2WNKAHtcBOfhuye8STUbbDZIJ/3/4YOy4BwaCw5vccebYw5ka0vK3Jy7s0etRB5z5"
-        "IBTQ6VgmWgDIGhnKZ/W+BYHert7fJNsqA7vC6ZP/Hy54/msGMyfy5kDVhd0aHijTSNJc+UHowQsPMKIaWMCkwmXGPf+elpcI8BO0IIrpLAiR"
-        "+fDiLNXC+9sCmPgm2Ae16CSENNL9vM1AKxAMNO1WwDrgXuI/GzAWLCy18Ovpnwms7ILrq+cVEgApPt23CPrnuhgr7f4bd+tHGSwbyTedLIYS"
-        "Gxij+VQf5eSz+LImfQapEAD+keGaAfMr/Uirrw8AC97U8pfZP0fUHtr5rg1WxqUmUiGPnKOgr/sS2xwoE7n/f0L9BwVe/5E/wEfyy67+9OCf"
-        "4d3fmQ4yHJXdx7m9vwko/T+f8C8VRSDB7cL/FtGN9Ojrqa//diABTvbO9Ij/Ouc+z9n1XB1630IA5/eR78+6z9F4GmfgINBDHxMNrQj4Ocr6"
-        "9h/MGXPlWvCLzA4HN0On8EYncRuj27VECQerAt7RzwbB+QfiFMov4Inc5RvMCc7uNetJJUUbtdccICgEqBJG93zd0gOgArLwECr7DNS99Oo9"
-        "KDrUHRS6BxbehwI3B1sGDBHd/QIAMe7tB3IHMPyX4euGduzF2+3XOiBw2BQDuuZRI5P0kxmz/WbwsicBgJX9yx8B9zz4DeTLBPAgOy1z+0/r"
-        "TeG74NHaewVvCOcEsvyhDk8PGQTcMbAVqedssLTq4QLNHMf1kh0l/oL+eAWw8IBOCz/E+PgB/hSlhAj5ofYXDb4RNQE52WEy6+FNxMDXMczV"
-        "+bATxupVCicdsEUg+qBBD7Q3AZcznw1Lw9Xxk/IBJg7k/xPr6o0ePAk6FYj15PSlAqPz/emSF1veI2QLAJzg5rnXBjkGDf489JX3URfm+l8a"
-        "1vlW2XPlshIU3W7RCRt36N38IBIWBDwFJ/j/fzMPcUarBcEV2xJv8KT6cvfoAhfScBus53n+BS6tBWYI0O3nDW/ejTx+G1FUgiGx4yn9tSZH"
-        "4lTV0Oun0xDyVQDS8JoEsu6y+N3vVe42FbjuEB/3BITCXPHkt+oBRug09goe5PqR7sbuiFRBLDH2feR31GL9XgHxGx39aAP++3sYzBvfGd4T"
-        "2gJ7ILLYWByO7JvkTg7P/0HGsQw445XeRjAC+BMMpAhbArz6heFo1NL8lucs7YctpA0YBRwJed4RyP//IkK8/j3zyfGKEhftdPfNERMbysGZ"
-        "71Iip1Qt+F7/VgX9Mc/1dfh76DsbOd9N2TYcitmKSjELoAHl//XsPCokJfn7oP7vMOkvNOj1N6XIsv5/Lo/49aNhy7v+mkXTCCPg2pyuPnDd"
-        "iL25BbUXpdRSDRDxiP3GBCF5YdlN4DsHyvXGBpgBpP4qIvlCAxN39ZvbnwDL6W7QYd3/f+cZmwBLsrEGHved/idY5HYIIlgiPfmxKeErYePL"
-        "3h7jvUPHKbQfMNfppucPnNA46KAJzyqP8QoZ7681V3zzqx4YDTSkc/BaB+PoAO3H5GADwNsDH6b72Fb/f+H46BC3Tnrk9CBzyN7kV9d+/hHg"
-        "R993HzMqWRk44djUZxNP9DAif7tdur1nCPNi5SIFFR7e7X5LuQyZvvH7LNKF3u0IfvypH+IdP6m4EVAFSOv1QQNPKELN/QQL7CqNvAZUY+Z9"
-        "VCAtjx6f6EPR713+7lmtIFaK8fddefIxJNy5XBDuK5Iqh+bwBkLeLBpqQt/v+st/GHPP2CO88VfbUPT/CGoDei3VADpHNQRqyGQQYy0GV6vW"
-        "BzfVD/4l1+rxI8oKJwm5xqr3FfAY6KotgA4isqynChs4KUCmqT8eRITTmhYiAufhx/f6CQbMcxScONL6jZVg7IuavQ1cS1zggDw7BwQA6gco"
-        "/txCViY5+44Dvq9qMlILCwTH/0PUqz4SFKbljM3XJswY/3+s/oXScPfY7WDuYOLyJevvDgzlFh8NQ+dT8LnVGvrr4D1LBxDT6Zftobbn8vQY"
-        "YjYPoRgTRNO6Bm3jVcpz954dRB20G4fveAaMGfY2X65j7CVrfukL4B+2egTP8svwWvfQAqYO5P9B0aYfAtikEDTvW/r56f3fpAd7Bc3fx+j/"
-        "EYdUt/D85/JFQcro3JMXrvCf8N8DC+fP2/MXpfxu+awwGAWhLM3nbh5RLxX1Ren2AOHe4d+nU2++JfsdISrlZPyfGWrAavP+3hsw0tS9wQiJ"
-        "VR3CEz/jON809XAWYwiNPKsPowFezYkar99g99w6UbzWB9gVbLnCFxzg3b5psK/Ev1R2LdccbO71rujoih5PMeLg4BwGRVDBxPcl3BbPcvyp"
-        "ob3ckvNhAWnRLAMtvpYF7/ex764lUQD1KHUMruO0wOH2/OYv4CwHAYBR1I//SxAM3zIEzDSjzxoJXRjEMf6+38vXwve5CSGCCFAGlfkt9Bre"
-        "YCJ2/CslimfmQQgrzBRquabdvxVqvWn+/CA1Dj5tB0McMov4ewSxsDLBUyNx86tNkf/e6EfeYCnNxwz94ecZJrbvSws09MDbKRgjTjsRUhPW"
-        "8Ab0LwiUCYgGQBklGoQVt1qu7UKZjRINKaEgifl/5Bv+St6X/ZcucfP6J9SlIjZq/8Wlm9Xf8sBeLv/RxS/4TxfErgwFXECW8X/boPaiBuQv"
-        "yBMpCbkIfOvlNaQwpbX++hwblx8YLXwfR8dWMCq3jVGmB1XjZd8+7EgwK93S3a0wbywe6Xsky18q86L5KfIVuJhOWL097Yn1BTlu3BMe/P+n"
-        "NoHkjBTS4jgMlgKqECZEFikc2l7SDNHKK7LRGBlixUgaKggEKhoNVdAOslHUMMJZnrbU6NWs9ArbavsP000A3gvK0RMwagWtFbWUKeY43sjX"
-        "/39NK+YdvfqIHis+V899CeDNLQ8tor1hF33NHfH50er0F6sNRtLTP2LkGAHvIjr8vNdU8qTtxhfd5Tf7KtkBgOUIY/Cb8wgYmQ4m8Any4gEQ"
-        "s80WFGOM8k/2CgDd15LtoBkxAHrv5yIZECvmD+vdQMUA6gZbFPsAvgfBILoFDkHc6uI4VhiOK2n7zutTDp66CAJwL2LrvyFbL14iOvquD7zh"
-        "hd/A+7vt8y1c9P/s6NSJAs37SRVjDUMLPyENKJTkkdX/8vEc1M8GJsQaDTURCPf5JOXC/ckHSd8F2qbON+dnmGrZVy4PDrbxh/t4Ekf0ovFF"
-        "7Ws5dRHituYjACEsKEs88wMJEZABMw04zSobxdcaAHAvPyMMAGbKaK81A9cHxPdJ5PsOzBp7qEDiUwDC7R301tSBCW8chCV4DG3k5F+c/b39"
-        "TxCj2fkjPyrfdvfTUcwfvbYGrfplyFbkZRC6Jxtc3BZV4vo09RsdN/AbbRKrB3TovvXGHkQMO/lDGJ8naSh7l5obqste/U8Y1gvJEJT1QyAY"
-        "O03ic+dO+yE16/7QDxQirwgHCfnzvAWGH5n+nP+D4XT+3fyy3gfVVfOL198sBO76VZnbL+O/IhwDEhJBEkS03gEiFbIOySTv+NrMA+IH/pfo"
-        "Qvc9+mrmunBMNwMDkeed7bUsCrne18c49fEBgKT3QNG3BETiYgBq48j9puZt2oLuru2rGbyzuB7B5IoB9+sn7Qf2r+uHBX0H9ebyFWH6YgM3"
-        "AjnvvPbqCYcjTroBgAfZ3RZzDFTJxu7TIr7h2B3gD/lDvuI7/z4NKjXJ6joClC9DLP4A8BduAnH5MPD45ev+5tHjEK3qmgkuAbcE7OUcqm74"
-        "++xe6BQbhgS40EDcf/+NujzWUhPZ2JgLFCNm8nsfUd6b2kbMvyTbJQXh1Q+P80FIQ7da/4YOUDWFQukmRPvI5z4CW/CZK5Lmo0sq80zTJyHo"
-        "7pLb5OrR5ZDaZA94yy0HiwrIDqf0QOb38J3Vh6W/JnbCY0S3FrAQxMtrJKkIX0Zq5JxNQe6ZBxXePO6+v3QgY/va6WAAAAAAAAAAEMNfvXsp"
-        "kbxjXyk+pAunPa3/RTsmSQY+xFEbvSUWMT1zLNC8sLedPXo9b72W2Qi+Uk0SPe6mEb4pdtS9HbgpPZ02L7zT5hU9KnyiPa7oWrzkW2A9m7xa"
-        "vs2Gh7xsFfM9vGobvOFBBj59E0C9MSzTvQ0/J76wZ6S92IgXPmhJzL3nmZA9V53fPNz+OTxcDe+7J6MZvtN0yz1T/xG9RTOYO5wTirpna989"
-        "U9ysO1psTLwEIg49QilLvvbn0DxcQfE9T7yZOwJaML10pxq83yLavMGHmbz/wAM9lChvPh4eCz7c/tO9pE5cgcf5kb0qkNe9PGQXvff6QT16"
-        "a0I+ureiPZT6vr20npU7wL3XPfaIBTxAcOs85NiwvUzA5b2h3Cg8kigavFZEg720P0o9ApGPveYCIb1Q6+I8ce40vF/Xh71dXGI9vSqtPSbA"
-        "PT70wRi91OKFPURnL77PFuG9PjmSvZbFnz2fXo49h4yFvakr3TwrX+W8gWo9vZXU9r07uli8YAAAAAAAAACybfg2je+VN/QJ5zYHvcc2tCfY"
-        "Ng5L+jbtpxU3LuzpNuCFDTdv2wA3LdPONnqI1DYqDZE3/DHwNrYGIze+lNE2nVqaNgb95DbRmvs2A3slN4JB+DbFShs3d2b1NioMAzdlhsQ2"
-        "vALtNgr3QzcLzBU3Ag4KN8Fi8DbXE/I2MZCzNqxZqzbicbM2r3T0NgtnGDdFvcs21QbgNjsu+jYnulw3LwoGN0MF+TaHmBs3LJL6NqgdyDaT"
-        "FiY39lf/NuzqBTc3usA20t//NjCsKTdUQQE3qyYUN6TIFjevw6U30CQAN22R8jaICgAACpHfNjPi/DZlNQ4316sLN1hkxzasp+E2WJXcNj2C"
-        "7jaDjes2HL3zNviUJzcAFiQ33hbpNhw9AzdeiAE3j+7CNvqX8DYtl+w2q8biNhfO+jbTVOs23/kKN6XkBDdrCUg3DJvoNoEh0zYmZjs3Y5DM"
-        "NsxqATc/bhg3xXskN5Wq8zY7XTs3XL+5NmRcvjZRWr82OCnxNo+w9DYAPAAAAAAAAPoT6vns8HrF7RlEA6kVIiel8Y1JFQ8vFX8J0CjqAjfj"
-        "Nh247MLVHtl56qnxa/eSDPXKzMw6u6T0PBgAINXbZik46YLdzBPuH1b+qOe64ccSPe9D1gb7R0AJv/gKfAuqE834OSeXyCAHEAiq36kGHyIm"
-        "Eh7nqujl9wUGN0S2FTsl0/fnIQvkM/ByUYvz1w81BE7Kwy0sK7AWdhegB9xPJfEpH2sKaiEwCl8bTyjn6pjXtP2eMDsrPQk6Bh4XSiR//UXy"
-        "IC797eMdkgk5F7/TBh+1NSkCWAP/AJ/IzqeQ9gFy/39Xwe/ILZ3QEvNB4/7B5Z0D5dEKBikUQCmHDn8HmRTO9IjO1A7VOFHrejzTAgnatf31"
-        "JgMgJQOiEpsNshbX5n8Tzd5zDwrutenN4WzuED2D7lYlqymHF3Y69hFHdOEQDhZYBu0WueiE1335wgbkBQD2hgJP+iqyGPcEIhXJOAHE64T0"
-        "b9aS7BzhX/65AhYFv/F5//Q32hFe93ERZAG0Cuj6uwA69DYM6O2Z5U71c/+qFMfoFQtnH5bseAwO+nPii9p8FLXi+fVz5ObgERRTA+MBvPYS"
-        "CliK0PXSK6kBlQs2/kvvfggU8S8BcPypBJQRpxSsD1QWkwezGGz609w0+VIgrwrR9O7PggsX8n8coCNnB1YAewTmDKD9QQsAACoMVRYBgOEL"
-        "///gDKv6+vMAAPD/Tfwi/sTqAQn17VoKTP9U8lb3Tg/HAK74BAQfE+HyTyPQ71oBv/HFLY/mFBBd+IQGxA3GBpj64jdn8yL9UAySDB0BpDzT"
-        "IrC6yNOn/PEAOifnB17wTgMQBIzz9efU/FwYGgBjCUAdsPoH/7n7YPgxOMEmZAOmBJHpHwfVZW/onQ8wP/UCIzA4IeruAxYBgAmwUrfxCPPM"
-        "3RJTK0Tp2QhIMBQtRy3c3ccH+OhxMyf65chhwnfEJxDFEhTh1QPl517ysiqT3grsIQ3hJmQh2MQ0KFwz/fZNCIzDuMboIUITGEPA57Qv0AAx"
-        "FtQBDvXbYdzXhy+dAaw/auTr+zcwvc53vVw1GiqkItEDsw7sMzQVK/5sJv7PKTcY7zvPke1eSAlppxKnNX3byzohHb7rEvjZHiUuvOGeEFPQ"
-        "L94kCPM1ji3S3+jtGuEy8WjeDMPVBcP0FwA2BI7vyQmYGPCB7cwLEd0NKPyFDKP6EOQ8+foG6BEYB7guPAX/E4EI9vMdB4b2zxTmB8z60LaP"
-        "/mXYEf4tG0uq7pPuDWYE5zHj9FXwPg6WJQcre8dyFnUvhgLZ/uxEETYqSq/oOON8E/Ml2etS1AA+oifZ3jEOxVIqLe5167ht0sO2qPPab12Z"
-        "8Br18i8F/Pid32Hyv08pAdMZ0kD3B5YZCgxqGC3KGSeCGLvXDRJUXRN280LVE+MGlcbVrO/9KUJQF9svZiL11EU9mNqQ6QcolAzoE938qcQ3"
-        "EMbjF9pz5lEplicQypnsts9bK+4ZOm2/5AMK5gEF+fKw++ss3lTWVMBo20cCKfeGBngBgMV21tZlSAwA9RrGgdOviXAPB/2whFjKvhzWI3jU"
-        "Ws2tCP+6OCq8AEQUWLDgMrLil3mNRrD1q9wuJC01RtD/f8xIMTb/9Q389TmzbZRvMf/RZnLyLf2U1d7yCw/YBx/9vDJHMxsvPcRhtfvjhf7H"
-        "WPQDjFHT4KVmQxy4SH8hg5qfFDDCWSJrFE3GlbBxGSsLlA26xmQbLLzt6I+okPAsx3ssO0yT3wD3ljHtDkn5DNkrb070rtMBgI0pQxL3ByAt"
-        "obwxDhhPxDzqPpjd5gp1t9QDRt2iDgb+axVC0Bnuw97ILjsCrPmt2wcLR0T4azIGbeY+8v7IsKkqFJu9Rao+R2W1KXr10H4LXS3A8EPviCJU"
-        "5CfgKfbt+XoB4z/5FcbRGKQOz4fqzDy1GMUKgQhkzNvcZ8Lc6SCotg3Z+CsxBeHzJNBK6hhx+jYWdsBVK68r2Swc/cfzBSU52YEwghLiugFL"
-        "Wjbk9KwU6/PhwkQPmwUVD0ks5BGQTv8ju/4n86gaj9CkRzwYjxGPVWT0Pj/tOlEhXgWEAE9XES4MxCEEs+HWCYVtayuy6nMCJz6w4QM/XQ5X"
-        "P53qURexEK1TwxhgFxwZyyfTMVD5IAsiPYIkcf/ED1Pwjv7jBSz7DQSJJTzrzxii0Oyqe+8BgIbO3wYbGm7+hfuZ1EvWeQpx5kUtgLlONZN+"
-        "BB2bLpznCQvW1wfcTfepHEFHd90TEb/ZnQNpQZb/eRku8KQSYuVdCyRMODMu5S0R9xQiCiz9NSID2CvXsg8cHBXF7hImzX45fO7vtf0l8ir4"
-        "M5Iav/5YQ9bEKB/U0CwAMsncCicZBprJOyr/6REwvGw45BQj+Kjlu/yECFY6m9DNIvTv+TpaCLwAiRug+ssaIPkV977qkeRMI1EhcviBCBsF"
-        "EyEaOxz0x7sr/qYJWfA8OrK1wulJFzofJycCHdLPEQaHDDoL7v1k0I4ASc/3nD0bL84I+YAVYQWJBQ87sBCPAn7hwANz5FjXaxrm+kzdWzgB"
-        "N+jckgG67GfjF+/3+tzov9dK+MYAMKNrKJna2Akq9RHiBb+sKWKtCMlNCX/yajp+9+cJkQeBFhfr7GuL/q4K3QTZEg0Cuvq18ir2mBKCb4r9"
-        "+fQnI7D61tHx+lTgiMPh7brZJBPB7FEloxD5IUHNK/IRXAr1COD+9T71nMCY3J/diizP5HAUQvyvB7sdqMPa9pUcRsJkGMnnSQXpOlGT49YA"
-        "9+b1Mi4VUmbO3QC2MwoANh4R8kFPST/4htXCHiYEoRMezjNABr/i+RjkN6oHTrDd7LUMomd6Iro0A+lNv088++LS5JDmLxv+FhcUFC4WvFb1"
-        "gPNyAy7wFc+hLBDBsm055inKihXoHN7cDfhdLt35IAHN0y0GjurU0rlFUw63598qJ9D/f23s+zLWFAMJ+Pfr+2L0iOxnCQgNwTBD0bzBbtlF"
-        "BG7UmvFBH1kJocupD1T6ERBfwu3A7te1V6Iw8hIi+ygz6OWh+KnMjPhf/UDkjvgh6YoGABb9pygnbCd5LnLDDrVD6TtKJREn69/Wi8FqJzoB"
-        "1gNq/hECf6OXJbn4FPc+Hh8Dz/yQ5ay7Yimi4Nz8OtbP+o/m7bGTwkwodhqo8z8fBvQl/+5LU8QT6h3euhQUS876CO0i5FYRQdQE1RbgLBJO"
-        "CJMJmCm7USIoSxnyqLYJjzlSSgDsor3p7/niMQPV6wz5XtGq8L3ig2Gb5RwvOzpKEc3oexsFA337ihVPI4glpx4S7Ry/6QWbMCQf7v/NCgf0"
-        "TOjSHHgGKiYsFP9Q4ENA5dIOEfMiFXxMDO3771z13fyx5vXtWgiBCU0EgwkE+ozy8cpz5FoGfPlhD+I9mUNMWWQS/3+eYQh7LiNHBAcAXs53"
-        "7G/xVeZMxLogZh6b6sbgpgDiO97+u0RJKLm5gvs6IcnCg/OGCuclV/F80jQL9/J92ETWt/HFpMrejego1oIE7RJN/rMNRBiZFeTtcQC64zob"
-        "hwrG9ZsFluZR2ej9TNhW5ES9P+4Q8eO3/uCwGeoz2xo+D1MyU+DkBwgFygCyAFANxdVIFI0E8+GBO1zDENmPBQzwJxoXD/CiXRCv/H8egv5N"
-        "FIsK9/W28Q5LtPXl4Y2y21j3TlIarfgHA64J0sEyFQwTCBCCzhMJMtP0yAAATQKG4m0PPwmP+3ftrA2M5wAAIvLXCRbnkPCDLAjRA/s74K7y"
-        "oTaj12X/8MUv3N6AWP7w6kjPkxePE7sh7dz9/SERo+9L/KvixxYQPBrziwWJDQnX/NP/f4c+U7mhCxJK1PEOSVHcuuxv5e8VbuJ94LM25leu"
-        "As3ugd138XIt6tW8AKv4/9QZBAMKx+JI4+rAU/+eSJX5jM/6+xQgfrnlANrkFuXP4V4A7gogCrj5y9OeIUb68ezW3ob/RwCnJVDx1CBxBxfZ"
-        "Ufek2fr20Pit6AjqMc8KAQn46yLKJt7cmwcr9K8JWeMxGjACqN/7WwUjDR/JAoTIfwpIEAf/PQrt8S3PgAwk6kLweRgYCf/Vnfba/3Y9GE/W"
-        "GCEGWQWy70UDJwKuC3sT8QaZ6WIDixfTGdrrCdqAC/9/wLn3wVFIeDzr6TsdeR+41Ib5XhYR6g3qQxgWEKcWIiAHJA35XiDU7QICuzDK/LoH"
-        "CfzUSy8SeuY38k4ssMaq+hLKTwNLsZy1Tgki61wLmyrc57npRAQhDr4AniSqN8QKFN8pAt7hjwK5CuYgHfiVsAAgVSz9/AHhbNjb5lIEKtUm"
-        "Av7kYvGz8JnslQji99xD1fPA8KIGQ+nJxtgSwRoRx4wSGRNLAAUnZDecFNAC1lSs0LEeJ+MW5XXYswApB3sfIlDTsKLz0/pr+APt3/4E5s/F"
-        "hCEqBwzugwzC9h32Sw6FOl7+xu/HOWUO2oET0OgUutxGRqbl/YuC3MbIOd2C4l/Y9exrKelIPRBQ5Jbhgoox8RI3Ids4XCbb7xrBvoYaTfcj"
-        "GqH6aRd8Xr9oyhpQxVNNml+WUOj9AhpC0aT/UhwSDZQpXB+W3SOkjQXE9CoYvxFUGess7AQ34gGArQSbxZ0FruDnFSwAihNgHDDP/VUW8SsW"
-        "M/X4+WoAyUM90fpNMLzl2EUUfu25QajqWs5x2z0KX+z73tbdhwUYzZTWdxI0CiEJvaT1vJMFpAz57cQrxsFK9QEwGdK/3H4zItfS9gUFe+li"
-        "A83TifMo2RkIXfAxujkPX/s+/kjhdQ1vDNXsM+Hj6y/rre17RSwxEwY8/LzUo2xRI38xazKoFT/n8lVO/RMY4/9szXAhgBZm7qQfwv+cFDJb"
-        "qvgGtI7Rwgvkx3LU/39U4rTyDOwr5eFGTCp1KK+KDQe4xjsxGCinqAXr2Lo7UdT1RetTybz7qbzimLYaiA6sKz3cMQVsFdblFOA+EgQOM7eX"
-        "KgEDKd1NO4bK9yxY9cB2NKaK8dDI/OUZyZq/lRGcJ11gtwFECu/xT87M9OEP9fSJO1sHnBWX/nN0pRTSYcrm4jUv5jwL+thY+GNI/umy3Ttk"
-        "s/JJ3ZDvAyBb8PbGj+Xl/w4VNPuQVLL1TTF397Ew97EHNrT2lP09KO7ZE7+y98wHHfZm2+IhRhyH+7vueuvj8/3QSQlUCkUWkg75BYEAKQNN"
-        "5T77ffoc+n4G+9+p5q0BT0GD/nMBag2o5b4JafsJDC/3KAs0/kkQXBMqA8P02fO5+YAD8wWQ7s/0sQH0/FoNAQSgAcrj6vUk/u/7EfowEd4R"
-        "8AVbDJ0T4vRqEfnXygoC4nERXfEn+IkHeBMD9VPqMQJmFwMS0/IE6TsZaPgcBaH9TBEBAt3+LwpU9tv2IAtO/BwfEelN8K7q/fAw7xMANQW6"
-        "B/cDxAyxC/3+WvPzC+/DWAfE8Bz7tPvSFpPwPwUt8nQC9Mkv8k71+xa6FsDyrgDRFskFGwgM9AwaffkOAOT6PfqF7tzx6Pbg9y4H/39pA7sL"
-        "uPz7+/vvxRAA/G/0MAG5BvoDtfyuHUweSAraAuYINf/Y9R4dexZW+1QMnRBbD7oWNAb+/s/0pPyk/5H88yty/Y4LCRZIDcMNAgJMBH33sP5h"
-        "mv0W0e+F9UvKCBWwGH+4sOZOrdrIiRfhOmfV4vmwFB/MF1620a/eSR7hsTER4PBSAzYa0ryQF8ei49/XAPL7pxmuPcXlKr1hZSAqxAcAANDw"
-        "9d1CMJT/bhOX4O0ZV8OkrZxrbj9tAPX3gABaSu3EiUCO6wGAGeIHSEbUuN1NBNTx9fP0NBXUD+e1vFUljCCJAFUBnQJeGGDYzw1gzGb8Bg/F"
-        "IA0dNsXU8F0C6P3jwXXo2BeV5+U0HP/X/fYpvjgKHub7qOLUSOrTS6siufDzZgHMBMzu9iGfirMBIvM6YwCnLsW5ALUD3T6w67z78/R866Ut"
-        "9wxZObnUCuCx8SxBPtpsDGbmQfA3EeoOViShNFM2OIf3zEsXEO7rsq3G6ce36LQ9oRnl6A0g9wC87Y3d4gtQ5MIF7yzaDlMBNvSG5iztALXv"
-        "+cwRPhGTw7T0cTSLLbAkt9vC6/3cfQLR5qYJyQRTHwzq5fijKNv3FOQXFCzyOQ9pKwP35Cy4DsI0ywmvDyXVausRBnns4uEL+/z2SjHd120q"
-        "X/nOAYifYQh5BOsIdP/0/W8YowRGAREHue76G5ww8D/Y9G7dYsf++JcFVSikvvPfVdS2H0W6twhBCX8BBu/BF/NIF9NK+kZHAYD/Dau9dRx2"
-        "+GhRJStP+Q/7jund6XLSmRqwr/U7SybKGb7f/8Br9SoGpRjvGPMSXvT385EU0+hXq4zt1Ntp39ve4yG3C1or8AAEQTIG8yTT3JchzwGuDxnb"
-        "qwLI8OcX4/M0DQIAjAP44PUdeDfTH176QkNp82/xhgUQ5iTgZvBkYmsNuCAvANIryttoRrgJfgws/1YFyPotCBP9cuf8EdkqP1DbzOLiYPR6"
-        "7upjMOTJRMb+FOJr2bRpktpcHeCyFxz/f2XzcRc2jtgLb/+iDc0IrPZFDp//yPUl47DQ2iEu2zFFwh3JCnUApEc39pkUEgRQLi0Sjt62Bl3+"
-        "U/x9x3XHefQS/eoKgh56Olfd07OEPgMmtd4IRu77rBkv4/oVL7vXc9rZjx2IF2QesEi6PN7m0kQ5MoEOW2l6Qe0SDNT0v9NiBym+B1YVgiD+"
-        "EoQcGTpGT0vkdOk+w6rPpApD0p0a/AMkES4cZAoVBqdERg6Z2lwERg42JX7N8+F8PhgXD8ShK1o0V16m0PHaABJhOCP9BKVo2xrciymmyoo0"
-        "5PTa+yz5DB4uLoQJJOmTHaMiOu7X6We2kgpbxU0dkCbzXNQZcuyuKBsKdQ0umhcf2CW9EDUiEioeKqHqGhakFTkRHcxBxS9RcfIA1cfx4Q94"
-        "KGMPQB3P4SHUcByHvMwREPb08wXxOrIAAKK2hm90OJEMuuBY3cvUahBz9pE4LTfR6wXz4J+Gq2v6GKQKf3rzXEtA5AEB5R7LQw7VHCQ7z40h"
-        "wwSeEuhRuP2x/j4Qh2cL3KrP0NuvIsgH66sFGjb7CwuQ6mwYHND3ECPzcsEt/oWkaqpOEMgBsRUMEWkBNz0JLP3Q//4BgK+wtQxo7xj0eQCU"
-        "DyAnKuHEBDUWpIhqBGq9xOX1BzgHb/bt0iH0GOkD2FQ74hUD+lUPbv6UG7DNZFAP1Dnoaapk3h/k7tLLLHC1b7gW4+0K9+ehCcjf0vHB2Kv7"
-        "lt/O/4j20NT779AAzPgt1kh8cid4CdsijN+/BiYDXesHC+20qmgY+T4UFds77tvIAs0kH74DmA6c4QMIBRR/z7IIyTAQv+wJcleJLG4bFvsv"
-        "3WByrjbE1qwFBPRZ5wD5VW7L2yHl2uTfJlkqai0BgFTdHyuGOzA1Yd1cKeYbys58dkAwsChXLe5dLNNUFGAcAkfS8BHo7x5pGcrqkvlfPwsf"
-        "jlygtgL2r7qORW8zTu5FNwT1dUkE9U4DGwuGYOfbaOhKObI1T19W0WbuPwbKKFnjtwzq/WzeiuK/VpC3utrDAB0z2Cge88gGAAa3DeITJtF2"
-        "8SwGPBIH0SLhfBf4LcfqVuX9pqRa6PjOZxv2UNbjIsT3ION2CKQSvAhO1Yaz1fvZ3MInxeKx/UAIvibhLxTeLPG09uYpsbtl+T8xEuy2D9ju"
-        "MjjcD2jRTf3C8j4e7goF6yPb2s8OG3PwURvY13NXPdUoSWX0FxqUHV4zmeFGXjAI/b73XFrJQREk9G8auQ1aCuvgcgik5invE1scJnv9Rvkv"
-        "X2DV5g6O9sXcwRjfOMAAvPWeDTDSTuX2YCVT8hGs860E4hCgt1spUPi5GcVbTrP/BuD26PSSUtkggS7v+W4az+0j7xn1vB0X7E8t0SVUBbU9"
-        "h+2FKY0VSTN4BJ0iqyz/f5q6HSsXNjT+MEvWUYobzuH5+t8HhQGw/ZvSD1XgB1/nvzzkPg8CAOKX7NAelQSkID0yeRhbAIVDf+1u6o0EqP/8"
-        "Xkglcs5ZATjUhT3RW0PRiHkGxsz5eQIxC7EHBuafpyBUk99b1RUotAEh5ViyRaneDYoF1X+lNBLQ6AtKVGNCRVWawvfWlvZQYsPlStbLDuWx"
-        "vPY70eMt4itu5DLhjOPOEuMXjccyDryeavQl/k7uvtMZF4jklh8xCYXFzzkx4SGwTdt9sXPMNvDW9zvvFgOFslAWNg/tLSkVtfTkFh/WAOn4"
-        "/5/ru9cl/Pn9lefxFNkDgt6k+pXoWAXK+VHXjOqpC/EATv+9CgH6dQCs6poCZeQcAP7aJSQH/VD38Poo7FP7cAQDLZ0M89uI+Ev3qRuHPA8C"
-        "+/En6CXUWvCCHurqMwoJ8Xf3Ce8U//oRGPiRveAT0N6Q3nzvLfRyGyPYoA90TQgVHwRV7X4inP4Y7FfEuf7szp3eVzUbxj8Nchp7+PXnDAMA"
-        "AFX9TR2U2wTlPvTWGbD5L8eSAD+vr/zS88Evcv+h/yT+lPPy/SDwUSgAAOH6GRmKGfa5zxbcwUgS8tyRTrXgL/3+90v0AQBnCjLrGlpnFK74"
-        "pxfsA5/7/39XL7i0K6f0Gwb8tU3KDzAckRAlEDMVjqU5+xBOKAKT3F437AJ+9qIKMvAz+WTnodjy2083OySN7vAfYvMVDQ79iyX8/eHidff5"
-        "C+rmY/c97ijJ/7cQMTPz799IApj5mqwd3eP59LsDFR8JWzUDN5YSZBmLJPosWPPM01gjYdRp834cR2QnGU8SGeRKJYo4UBV8Jz3/7v7v8c3u"
-        "nuORQZoeMOBXx4UZ1THz/432OK3bw7D1ewFhT4ApkhECmqvfobsC4KfohuEh51nbWnMB71L4PO4d53Y2uBTbDDEEIQ5lHu8UXu29GgXfGQxS"
-        "+6z6y9J5rd7dzuC1Bh+exe4jCAsifzT/f3Mo3NAXwxi62SG+2ozHMfdM6ndWBylM8eHEzfj/54fpM+8q9NABQSj7zssD/PKPAuwNZfK27y4N"
-        "td9o3FTjswYzKk+3U//H9eE1Jwsl3o8b5i+UzbTwQEEm4mYdvvsEHCLwytx84rsHuBBW1YwQcvqX6134FOnJ7y3uiv41KD3h7g1kEbAKjAA7"
-        "DWcZiNSM/V/3UgFb7wP1PvQUKQr/kO6o+gL0Gft69V/0r/aPGcn9XP7a6fEkAAB09fbUuQFNCHn/IekT9a/7ZPjuAAn7DwGTJCLgoCFBE5cN"
-        "ie+36TnslCKE6x/ebQL8Bl/7RwuR45vzaekI+cXoftag74EOiizS6xcAdu2KB3oMzw4t/5MXAAD43C3JwPR723joGxDm/nvoAADu6wAA/38I"
-        "BWj6MgUgCtn+AADk+aoBNOAU/f3/LgJP8fjkXQ5M8T3nAAAPBycB9OSZ+tDxp+uiCDFFWvo8BHLeXhfi+EnyBjPRBy/y4AQj/lz0sQc0/yUf"
-        "kvkf94Le0/s2DVABlfLnTND+WvgmED4DdN9VCyTweABo10Dli+4W4qP4ZAfW56+nXMuE9p75VemsEa437+zUCG8GPgpazYwd0rp4FOXyxr9I"
-        "KNMbcRWMy0UY1gv7GjD3xQ71Q+3xPiW8AR1bFc2+91WuyvnsRVLqlA9fORD0/PiPANQsfg43N8TwixL2FPUItcZJEGj+ETcYGd747Qb2dxhR"
-        "7yRQAdgSw+QJ9+UanAYUOB3PRvsNJybacwiU+DsCYxwZFgv21N3xJw0ydeuEN5syivtCDgr5sSf/f/cK4fBb9GRYefd2DA7RcCsAAH75wyMf"
-        "IeTR/NOi/5zuaAiTQoASNNC7En3pGN5vBm/i79xkKMYff8UILEjs8vvl500aZAc9MyEVH9FMBGil5BAkG5AB5AY7+ojqXg5LEJQN8RKW+Sj5"
-        "dP2QG2j8NwY3I9z1ZKevFocDkwtbyjfoPv/12rPhd8c2KrHteR/8AVQBX+Ou6hb5GO/NzlDLwhJ8FZ7Ytv6pGc3YGhUt6ecgfUHl4WoHyuUb"
-        "8qTyCiVsASHwoSj5D+0GhSGS73cb+8eJQ38EDR9DJFfzmu8q8N49DQ3MB279rwgK8CIXLQ9ANW35DAzd7McHcAn/f23xFuWmI3voGxHT+Ggq"
-        "oExs0OtpZDwQEtMMZ+URyxQkxPrh5lwFfylG75D4FBSIGmfcwALf/ccMiN1ACw/dPlkEEmAkkP+k5mg2DPffDnXijyT/HMDOWAHAzZQVmRrE"
-        "KT0DPexCKJgcIuyTrEzo4MVl9S/pRscY2hAR8+ztHKMNFRWmHTHP8OXD9VwFieEe5p/MbzEf9rTwNeMWBdwLlR8RCJXo59LAAwDbVjMM/VDW"
-        "ENnzB4Ig9QBST78hYgs9GGzulAaMPifGogwV6ivYUeM+1ucJj+dvIa7ALDnHAfjRf/EBBDL7grKFuyLPCBMnE07jJfoT0SNAp7oS1Vsc+vi4"
-        "9bL2frNoCCy2HvhN5O8Qz9qs7DPOTTsta+Cs0z3eIidG7gLk+e31WSFtAN0fcMwbi4ocH/i2zREgGQz/23H++eBa71cGnioi1x7WxgM8tiP5"
-        "w6RMvYIsZQskwXoztsslAONG5zhWpgfahhaqzmkb4Md85aP+IgizBkSx6gM6IBvojRkkBtjT6BwZEOj0fuyd6ksEwPv9McT0RhIi5AGA8QeM"
-        "IjwVf+HkFYvlbv6i9CL47CQ972xCoi6a1nwdcvfG2xP7NA0lPdH4v+E0HjDyeDXuJrgHz+TzwAA1yuQmDMrY2AVmvYY7vhoSFkiZrtveFS4E"
-        "ZxbYU4HogsjaEI30nsjs9Aq9wCAz89QG2A+R0u9aQg/+I781/9TVqo5B3jddJKzGVONDMYsAwAqIFxIr329w8juKH+u5xBACFzwAfx8U9mE4"
-        "OCQepieBAX0KVg0f9W89YytVr04WONxN7noC1ReJq6v8iRu4+5QGSRx9BJQeEDIQEts77whJ5TbPP9r0IiIaHBNZO6sA6eZQETHfkewb7VQI"
-        "79fh+4sdQ/mr83oW9vIO7e+QMzYoxWJLk+T726vLsMk5B3bec8/yvqj3pz/yRdb3gcWI9UELshALRwMEzdpo0am/p/8h+TQXnx7kr4Dh+gNy"
-        "qZO1Ry75Ljv1UwRAsvoWSAtF8+G/jdkO48gx8gUQ5N7aJyO/DNIg/39oIccxbu6c5SAOkjDGMu/+n/h0GsAwPd95uh8A75OW53oKMPjI/0nx"
-        "k/n1LFHnS8uj3+be3rQ7INj16dnbLc8sdwKfCrUJcx/yBoT0wd3uCaP7K/Jp8wX+YOIIDSgZqrYXFYX14fZe+cb+Ou6XEzX6QfHXAVgVbzCX"
-        "Ffz3OvJ47sr4sfGUFMXiwwI4BlX2BtsAB/0n2QymEAUQ3tCJIP4p3/E832wgSPWdAKsH0+VqEZj6ygl5C2z6AYBCOyghzAOi8ioeriMu6+4R"
-        "SvHc+CH6hgg1AWIC6Qce9FNJuRyk9b31jvJ8/hAe5v7XFtYCyAcrIUcJbO32zycX3fMI7Cv8WflvEx/jww0rCUv9Fe8q9YP78Rc/+yzVDwBO"
-        "/TrQJhpTIVX3Jf3fAMoH/QbjAkkaOg5y+Dr33fnpEwE4Rf12BGrvCxBg/N7b0vpQbJkK6wTtC6zsmfjaUHXw5o/oudcvRAf2MFoBd+gC8lb5"
-        "RO8N3ZYK2lS59qvuACZW72fgmRgO9KrscQNe3iT6kOrZ/YoI2ehMGfUdAP5M9zviazqE4+jYivcE+N4L8gQi9Nrt//9a9PX/SxXvAof8CA/N"
-        "yMo0+BRoBe0wnQ/Er8fiESOeBp/2HAI2/CADNAgiNfDznPEX9MMIySTF1Zvxc+Zv8vP86N1+u1nAZaKF6QwVwhrZ7Mr34isXE0u0DQB/60TY"
-        "DQGSAOPwYfHFSHoIBx6G8oIEZ2LRHbwBacNPF/9/yfnw2iAxvujQ6+bKExo86X8ZRQR9GeANOOeXElAMCtMNCWIZq7WcBUroeAh17VDpvrvk"
-        "AmkGXTDV1ZPt+Qc0E9nhPA9z+6zr3/1FE8LdRgmq9lj6DzMhIXzVTvul45rf1PLePtX4XwiHQXnlBwP9FfoD2SgqCEj7SiIMD/P9au9qBLwY"
-        "IP1lEiDmicC6JxkcGwuxIW3/xQM5/MAQPfqDKxbEcTfuC/i5HbWwAicZN/Gg/MYKwyI6EY8EBvl3/8UbwdKm1yjMQtMc+AzcocVX8cYYNe+Z"
-        "Me4Ykgmj5Uj+JOm58QnWkwPXAZLt+OnFHvPzzwm8+VJE8+xL+uMn7AiMLYoBwPP8B9QQWLEs3A0avjdQQSb8kADE/7bucyFpV4G37ApRL0jj"
-        "FEi0GirjFdkTBJPyZ0Kh3XHjYTsetCgEweo1N74B+iA81vwS9Q2o2q4Uc+lWTB1NVfXUGqPZHMY1K2H/hhSTKhjuFvaL78Ds1dmdvtzrnA0Q"
-        "0ID6tuyvUdbx9QrFRmrU5slvFlPf5f6MJo/xVheNNDXTnxjo/1z7AYCGttrT9iqZAdcRaAGf9g7bXdxK5T3jHuD1IovtKu1lC9bwoQVOCgf+"
-        "uPow9MraSxqH0nLce/e0GjYzlLPk79vAlChO/272rhji4+0QImUwCvLvgBcuIy31HuVb+SUpXs1EOCT5PCfaFjcd/9kJP0s1fecS8vAJFfa6"
-        "HyQUnAk6IccH/3+tL0E0Rs1qL40qsL5HNlALBhEtvSUzlC+t5B4dxQPlvF7gWu+NJ6kZRGk0KDwf1xOp3RZiuCT/K+pXAQl9JVXpeuToICAH"
-        "bvrv8TMVVOh54PEfWvS9W3zHndI0H78E4s4W7sr0MPPf3Nj+2/BozlL8iJiU3s9HHEE0Ae7ufwHjBLrzpKrwGDT3AVbe/MLZah9A+9PqdAxi"
-        "ZWMd3jIX3wb8ndyO1gT3Bbx3EmZBFQo0C9kOwujR8wT/TyAx14AQ8gBu0QMQ0RVg9gjFaddaIskNF+jaDfTlsOcAzpu+HgjHIrgRxwzkCtwZ"
-        "iORe61dxuka98okjx8LoJpTjKChbD7LW2v7oMgtJ3vGtC39Hu8QS5AoOrjIGy3pIdtZ0IzC7tBw94FsFHhA24+gSQ+Wi6+kVieQUCM4jwSOz"
-        "ylbUQ8kaLMoQrQepMpNfv8enH/79xgav3Ocg3Lun6RAXukhvxvMRQuKu4M4auRHkJSrjAfcSG98Sad+p+Zyncy48cEgOvv3wIvi03BJU3b5J"
-        "mOq67e7zvNEfM/S5QuldAVy56NyOOT0yE+J75NErM71uxaUd3+uXNLIO1iLqRqMPSfNBiNPgb43eVKECXBid94gf2QZHHQfBZ+eY/fjhcewe"
-        "9Rm5gQo+LZoPL+TC9gGAtTPBGGEgLOQn3lfl69gBNNix2vjMB+PwhT3Is9hbUd8YZNvejO1O+aCg7i3K+v38GfaPFwIIABTQ2rpOYDABxy0V"
-        "rfofMLQHuvcFBZLoV9Xn71XC7+V2xxPeuv0k/uXdEOXzbHqsGwiR/cEvFrI49iX1Ac9BB5MgAwaiq4I0q/f18pzwMQlfN2cBnL5UUOwOT+aB"
-        "0lUTD/9dAfXsqMUh5eX3ov2K5BMDbwGX/zIne7p9CeC5/g5k1feaUZxlKm7RDh0s2Ybj7/d6+AQT9Z01u0/csfG379AVz/5gM99indXTKUP3"
-        "D9H/fxk5Nu3EgTXf5GYAAHrSSkLHvnH9qxbo3kPuhDWeEMkc/f/Xn+U21SdpDuw7Qsx9BIH1a9KoP0/jaugmmp3+kNOFLVb6DPBsrM0zmf1j"
-        "IYfoFRHv/lKybrB6AXYzfvyGRkoIUulMwNAEtrduxTVLbPBo1I4OzMNl8HYXLvb0X/TIkvoPMxxGzKdX9T3pZSxIBJQ22Pw4BWEr/GV+CR0P"
-        "QF+J/kCMQUhQCIzjUu0z4xryS+R7XXD+acx7+bvQ6+9mDsnhF18V/vAKZ+bLH2bhzDKA8Lx0BWLlMivZ8CGc7UAKfed7umL8gFR8ysbYrvpX"
-        "90LOj/T6Gs2o8uJm9LP5owu2Smj/VCImAcMD/ewX5vGZUkDu2czLnBosb77w9R0CPPu49SXQRb0LbBXQ086UsGBZOzczHQ/8ECP97ULVwzPT"
-        "VllvGeZek0yrPhL+DPJ662Yh2Bt+DrA7F8MltiyQTrXh97Y8Gwpv8Qz+01OoKSf4fhwY/J4fBg5fMTa0KuMRJuvEghbY1DDVNCB/2wrYD4Aa"
-        "V7U2qf/gEF3+5xs+4zMBJPTdHz7ajOjuTPwD9A49EbYJPLegDTEDjdiTQu4npC6w7JkGYN9upoE++hjs9qoM/3+k/87zL+qj+dQxUhWB5JId"
-        "ldfc+1CAgyBkWfU8jfgx6cDxqxo1//Pcl9nF6ThHoumeAinnOYWiFyboRjqyFF8jnwva4mcLngU7NgrAfgCpBV0lc+6c9K0yndi1/7pVyNKQ"
-        "yjQCl57vV2lVNeFtKhERXgkhm7ItNat+83oIXgaaz5MrmM361igYK72f29YNBz/h9acc+cV9xEwiXvRcJLwYijfrwO3VrQFGsdivBqsO53TU"
-        "QjNyFyLmceTX3v9/h/mtzs8TPRX09TxgTw+hxO7OjRN7NsvcswvnGn73us5pSmMCZNHVLrBx+Pv6r/A0oTGfDn61rgB32lwiwjlW8rniUQ02"
-        "6SnrdAMKLt/IT8OJ8NTOkAvJbj3nIRfjjibDUQWX0lojeNgOYGEVV7vZ/7vqIeQg4grF/d+8k+RoZ/brBbTS5F35kiIm9jUzWSbJqBhJV2jw"
-        "xBLy+pvlJB0hygrmwROcPisstkttJ5XD5/oL3iAEJxVO/MnrO9dz4sUQq/7sIcwSpvjX5z9Tq9ZFMjoTCjPiQI3xuvkBKnpCxA90+L8KejYa"
-        "Bdwfqygr47TR1T8z3iwg7FBK6rzZjhAjaDgTCdmlOIA8lQA2+7UAdxXN8fDHqvZ7F34tJ0Um78zS8sIM4svu7hy/A9RId+fLC/w55QWnIPPa"
-        "8g1I3Awdix3Z8pUvBewgJzQwovrE8diruNWxC+dD7PGh29IgCiIM+cz4bvfMGSYUBSMGMFgtQbyMWTjwIVTLDILc2Pib+7kJDxO0EMbiQeKt"
-        "DrvbHwF2LeBr9h4yChQBH+H/f3wm/SzP8cbgYB8LBRPBQ93vE3z/Z+yXJSb9kuvsxKcRzwroF5nnhxZLHBLmgOClEOUYqCGrNxsSytuLCQ4X"
-        "s/3LMFDuQDyyA0jeowW+164fqhqRAmoAPApI6gLS0PjnUXA70QRVBneRihft7cIgIR8s5CMIO9/G+zfbYzri45u5b/3SOG/FcfRXyh0EQuwK"
-        "2kvfvyKc8No7CAqjrz/xUgbY5jYTGbRsJzMjP/tR9sL1Br5S6vzFWO0f8XYEjelG+wgcAuDz3s0k1flj6j7ZjgO5HNQGQ8gz78YoUj2e51A/"
-        "48tN7wDkwf6F73QVoTbQ8aMtLQlPDgGACN/kI4YQihKn6Xg55B4r6j0BVfK//5QSV/F1B0sEReWfIJVFRu5FEE7kwArn88UA9vqjN/3wQx+k"
-        "2YciB2B79XYGjRCIwEs9lhvFAvbuVyegDJ0bUBu88F8mkigDNeHpHc3qBrn9sMfv0YEJltWV3bH8Ivo5+LLXrAJDOyVBqa2GEFsIc/oB6MT0"
-        "4t6I8OUc4w7rWBryTQnFEg/5GSIXKKouESTdDdIGifBhBQAAjt/mtswI0i2r/mIe6N+3MOYO5+El0WLeM+3a3W/Qv6879B/qc+9F/2n36iM2"
-        "CR7sdyr+50jnminVATLQzNB7q+YhkPZx02Ah1soi7RnMmAayAF4iqwh6CBvuDeCB7FbnywWwwFb33moa7ewXOP7zw6jdKx1I/eoKuNZrC//f"
-        "XwAp8P6nINzWFl2jKiFSHwyl/38QBMoXuhao+f0aDiAA7pbl6frTyacCPAoYN031rf1qQWvYIisD2qAF1Ms55E3SHyYPEGnEux+TDRkmyQGH"
-        "3HAGW8++7KISkOXq5RH4ee0DGJ4h9x0r8W7bRfCGHAnITRm+8ZH3efdy92TLnRoozQn5hPwFyibjetJI7/n2ot5UFoDYlC4RS9wRsC5S9QsW"
-        "W98FCeTuUP2L8jsDKuspL70CSczx6OtYEwL5NLhRbzAoS3QyQvgukO9gTO+AFnPfGRVh8Lk/Gu38+cwrYMNkM57q0Ak+v4rrynni1s7THNxS"
-        "2obbP/H9yeXu3P+1SDVLjyrVNldmfehFZ+MH2v4wxB3xFhmcHcjeMRpr5Ikfj90EDtDc5tXL7pL1zyvyFdrXRY8wBwotzs+WvHfT1/O4FEX6"
-        "e8lgBx3sfl6Q1yPvl/v/fyX3NT4q570FdRb/2RPxtzMJB/iw9mPSDdX/QwSuOn7msucrwEIKXeAw7XRQC8OSWOUgqfcl7doKSbgoSbT4UlHv"
-        "BeLrojFDZ97logQmGdwE2daMCJweFAJYCmDxEPkD4A7o+uOb9ykTdssh1x0k6zVY9uUKVg0wF9vdCuxzC+fzUSscCj/+wiiVAi8o8v2gDqvn"
-        "hu8czEIATiT8Fij0QFg2/xcPFvwzErPPfkEgDFvEUioBgHXtYAJQ76393xntvukbQBYmBU4uYwno6xgtpubm8/L/ogIX5zRAsMKh+iDsU/x4"
-        "BuXJRDU1rycVbPIuQ4oSrPK25+MFAM+o6lbhnvKkE4HmReYx5V3WpAvbHhYXO8DA+RkpeQN+BbwjuySu0zX9fhgGHeDWzdbxAzkKLBIA3VMD"
-        "O9Gy8FIgFQBR/nHjVdOi4bI7hR7C0/TyabjhsrEYBt6q9Hr7eQfKEGX9x/kG6czIIQMtEjXQ7vT57sPZPv5HBUzEGjIlASfg6xew08cLHgZi"
-        "y4sWkuqK4CEPA++zHm71NxfxOkoh2CRDnpjvGhFULOIO9/2M3dkTmwwb/tHwfQutIwr5/RoiWUoX+u9zK2IL7/zC/LzxOQ25AJANiwpg4DHx"
-        "fxj0/wP7bvMU7VAmjca+3mQKZPSc5YH3NyIzBzEDOAue9xwTNOx2GiIVF+1nBBrjGAz56hEMiCV1G4Qv9A493VMbsPcf/0sj2BM/Fx8MNfva"
-        "C4LjyAcbFlz1uPDw6ssaUfzEKSsQiQF9+gwN1w0cKwGABffNDp32kCOO++b6RyECAKFDq/GqSR8AUwI/3S8eivmyDb+z9u4UCK/+dBeHBBYR"
-        "5eOdAar3lvUFmdsDngLL/QcTof0sAI0T/+zZ1OkkiRHXCqAAIA0yGxYEyfoC3pQYmP4Vv4z5Ngv14P391s4D+YUL+xBw51nvIgrXAp/4dBQk"
-        "8uTsjhlS18UmPe1N/wECqvzQDS0hcxQoEdMXYuRs4pjN5Pb8+8UFERXlFu7hT/xj8fP5zxP1zqPh8PzyS07zByRaKdIRy+OZBEJCRfjuv9Hh"
-        "vQ1UNTYMFf978YAkVeB8JcL8hcYyA9EE/udBEPMVewx71dLwxvJpGTj3qG2fAeABCBjk73gsuNH5w4wV8TFq29Xmvg0+3nEBK11d+Ez2MPKl"
-        "wxosDihiF3dMVPI1r0oT6u9v4toNAvWv1TbzTPWFAdT53jHR9o8MVsdH/IMRU/eMyXIA6PnjNRC5yznE8YP7aR8s/TozK+Wf3qn4ZDIWwrIR"
-        "RN4eIbwmUvBADzAKutIPJljxCxn/f273Ptr25fXwFMaG6UDvsB9dRqbjFUfONmY22+zqA/MP0B44FwENFRsU9fTpaACXJwL1+eXEY9T4lCrn"
-        "AJfJYBS6/YJYITqtE4vYfQmT4xYNOfmfSs8ica0R3fM7lxkjOTDvXNVM0uLi8up8GN3Bjy2iLvUVRNhc9UAgv+LO7GsKVwieFDvuwST3APyY"
-        "IAoKGbH5MiYBgJn1cf+EA0Ll3TEq3OTJPh4h5zgIDASiAaX6QQ5ujO7rvClxDXwHLAVvJUvJuqUFA7I6TxcdVxXjihZD9kC0eAVc7sHZ6gzk"
-        "IyoPIfdz6T8KzyOTGvvl1j7oMqDwvNc+L+v7KcYGGX0GI/Cl0OXoPQId6sHYJSlLVTMqifgUNAO0GwHlEagtsQCq7ArpuANo5p0BOOGhAPoD"
-        "OuoUDO7orf7m9gjUjeiu1B7iaAgYFcHlT/bx89rp5BIc3w3uacqhAO1f1AgSIu7LcxaMSerkvbXbH4AdZehi63QPOO42BGoj/fypJmwCm9Y5"
-        "87WN5samLtkcLvEpRqHtVuYQ7KrscARk5zxEeRsKHxnomQpsDagueeWMFHkGqP8kDe5XMQ0PE+zo1fNxFdn3w/nqKAQ/tPWS7fG+cP2DJRkR"
-        "rySkVwn2kvHy75AWoAe2+Dzuzz02Ddb5PeNZ4JP2jhIHIiT5bgELOQXwC/AeAKsYtNNuAScBfvO290vu3vYD9NLytfhsLqX2Nfva51gIEuex"
-        "0lYqfcYC/3kNLdq25Vcy7fUJDrz+Hes8E3HqqOoqCobwtBZoGVX58va28zrrWuRt+vj1v/fE8XLtxhUp6lb81Pv01kjXiPpKIbbwwP9xDo4C"
-        "4PQWF+T2yfRE6+D80dmeAbMG/vgcPsXxEgcO9kH1OgDU6Hb3XgBe6DXZsjteA/9//+pKBeEuIv1Y5F8W7un9GgsEIg6PBlIZ+P8cG10C0+4N"
-        "/OAArQiE+mTj897S+V0WvOoM56MYVtjv+xlH9uTRZr7hJeYQwsLlWv0AAG/Jc+hvBiwEjfe334kUOCuPDDcb6vcjEQn0VPfj7/cRiwhk91wA"
-        "Jht3EpH+AADFyCU4r1PG5+YJ6wIE71D+1RFj9iv0AYC0/FADQ/TmESpGHv1f+oPRsuNp40AYChWE9cQj/PKLKcwBF/9r6ErMdQaRFuAnjpJa"
-        "EuoP8Orz/Wr1Pgv69vshwyxKSaDhTdPW74bLV+Ga1I3oq7urRO8NkPrPBTIUAAAL61EZwQ1iCC3Pg79PBDMB4rAA8KXSg/cOA6zpwQFKAWm6"
-        "bR50xToEvg3dAFq0J0Q+KR3pJuXq7kzzkPIjkcL3ThoR6OY3WLW/+BUptO4a9OIY1htd0PLxw+8AAJL1xP9UE1D0mxpg6wD/UvuJFKwi9/YA"
-        "AC/aasls4BmtA/89K1X0SSeT9qvJAvsqKp/veO6EA7H5iv3G48g/rj993vsTDyAwHy7v0hD7FYq1tht1EqrcGPJcAI4ZpjUFHspRrulk0lQG"
-        "l/ORA0EAEwMRBYfRMiXC4q3WGieJ/nIBNBciCzvngu3xAyANsM6kB73/6Dri6jkixSJq4EvfDfgO2DcP+OCy0xviP/rFB2YFmLzeypXwX1Ml"
-        "91D6XwuQ3TXqfehS3Ks4CLCN9ljlsT6OE0v0tPX/9eMat7ng68IyAE8Lxr0Fu8n9H9bzOxSIFUvmlTiI5+j6SiZozIehciIyKsvt3+rb4LcS"
-        "QY40BBbaRy8S70wVqhAY0aHJ3zUFJJT9AAFj+chm1KLNCSi1kM0HCzD6OQtLRR3OBCRwBpj1COCXpU7tMfNKIAGA5AWPiqzy/hdP4ev7Dv86"
-        "wUEcJfhvHscRdujR3nwfJyQM7Dsy2+0mD0LY2OJ3+LEvlPeX64XeHPwG6ab7aQgV5ZzZgQoL183zRRDI5Fz7QgWpF2oB+RIp8bYbX+6F3VQD"
-        "lPMtDFzvRRHm3wb/dPn4HmMB0BUa+ns3Ufoj30wTRRLE1hfgpDiVzEYRZRy35OfhHMM4KXPy1Pmh9esYOgHB9YHNxgO9K/H49/Ql9GkDlidz"
-        "EprjKzlq95Dojv9WEBP4RBAjGF7bkhgPDijr2eTsLbN13QJoICQJZ9Bd5Mn7rgj96oAJeOlV/Qv630vZKoj2C/5qCHvlEudVEqsQtA0g2jrX"
-        "b91lHPi8AYBS0nTdxgLq+gXAZ3cH/1cZJuBF71kNFd0uv9D6XCxk7MLXNxkD937YAQM8CAAATvE0HngFr/6bC1jpr/Mox1j6SOmA0gAAce3N"
-        "JrsImRSf0/kGf+z2D6ntlxrx5Yz4DtCWHiwT0BYSBvEKOjatE2Gr+vphwZAgqgXg3Q8bmMzA6EkCHQ4Z9fj9Z+k5Cj/90RsJ953L4PDKEJT6"
-        "AsbW6FNEhD6mv5v+RBR5Dg4UhMvStSrvQBeLsjs+7vw9TNzl0fZB+wDcWhhcLIAXTdITYMP3z/qMyk9B/39/HOgclb8MHdQr8/8fCsYfk/tz"
-        "xbX0c0ZIEzfuWZJBGpcGufnn3Xnw6SFpB737Qjl1+Dzyh/lC/O02ifHkJYAjR/Jss7HdPeD+9B25mff1LQ4cVA0MBLLwKPkJNPwFN+XGCwLO"
-        "eRLU2xghQQi3At3soAAD3XYX0AtCoo8X3v6hNOIOVewyANMRNPxiFC35AyvoIt/kVAUr7JARfw4I+pP6/Qec/g4VHfEy0ZwGR7Px/jsMU9p1"
-        "/LH7LsblB7skkwim52cNvQgSDV34W+cTI8D0G0I5KFa8QqDJ7AhGYdvq2mcXxennCy3KdQzHLoscjQ4YG8rtaQ6zwlwQqt6HhNzICwDWEg/j"
-        "+9kQF27p0x0Z8/7Z/3/0DF7rn/EhHsv/lwtY8t0iPPLs5A0KLvwtHZlhJPHWNIj+jvTYx+38ekwsCwoXUAUV3c37geOnOCYp7RXiDLkQyTmX"
-        "A1ipiRWn0u92cMPf6vwCOAd0ENcY3dfX0jfxhfpmzCXyZchKRabUAacW2Q4FcQ555FP0GkXT5zH+QNPvIVMPS9RVAujTyQkGaSkWvPRoBY4R"
-        "3ScJ+/TyyfR4LaryBRrkKmj2x+yzLLISWyh6DxP9li2b0ZHiugOW+bTz6zQx5Z/mTQVTOc8CYR5c/a8EWyDGCmXS9CB1xRYiuP+F/VbePO2d"
-        "7CwEFiY5CmYRnuOIIVLvxxSczM0Pq9kNJABnHgctdP33/vJ50evshiESQ8vqvADBKL/e2wJepLrx60P6wS79sOwRAr/7BMx7C3K4oiCgP+gv"
-        "POgL80IMjePKDYKxPgJovtMY2ustAtMZHCNiEG9RVR3p6S7UEMUH4tMIystoj/nm7QsX5Z0humjHz6XWHvR0fGYYAuzKJFf4RgAgwxIc3uNb"
-        "u7/pjRLgyho6xv+T8zPPV4soDcgi1fKG5nktwCMBgKqGQMIjUMmdvn0BKbbQal9uC5kl5CWG2qYgvGt6B0cFx8cqyYj4MiZe93b83wQO+bEz"
-        "iLuvtOoNbBqzCI/u6OFB4Z8oxiq5SW0b2fXqADfjqvRI2nva+kkjVGoXAfvnA8SoVPPZRrUBQ6X/zSMZjPxqJkyvCeQS9BkFn+z/ClsBOs36"
-        "ZXdPXy6C8WbVhu9oBajPETztwFjoeAS/9Jc7tAruCI/4BA/bCY/5JumBFjsBz+blxHX0w/6p4py3WPU6IUIYGgOq2ufXix9IPZsZEuivT0j2"
-        "fToe+gAlmCkt+uEasdotAK7H++DeCMsqwO9i+Qvcpc/YuUHQ/DmC+izTkkQG5Coi2xhnNCTeAhDn1SG7yPtAB5nf2f9Q6vXZFvCwIJf6QicF"
-        "KHkXDhd+DMvbFd+VEndc/3/FMlMJYw1cIUAV4eRMJrQIkAXS9+DYIx9wFz7TVNoYDwIIQMgMyXwqcyyIA60m39wlE1xHCxce3E6xZifjOS8B"
-        "kc/wEY4WFxlnAUoHANt3JDH5dicIGc4aZv0nGnACQuEIPR7sffWnTQJQks9C7LFlvStox031JRz98RTXNTBMVKP4L8zHADzrk+6k+4Abptt4"
-        "IjDVCu7ODw4h0w1O++ocYSeQFJvNbxdx+ifEAxgi9Dr8tuJw72v90BpWEg4ARgM65j3zFApCDlQC19oVBmcFNg0lCkMXte+0AM4MqQjP/OLm"
-        "KMVF8eIBhuPd6SIUOiEhDpUCtAf2DUcfFtw3FQz9l+B/KlUdK9aADzwcRPqiAl71iQWvE4rsAOu28IAfMwlO+twBKRSLJ2UEifGmD8cLLSCx"
-        "LQMP0uK6CMEVlxGUKC05egt89/0da+ktxpcKfevnx2AEwc4G/P4sWwS8S2ovLsl+FyUrs/dwBAARI+9W9UwOXte6B7XeOx+NFXAtTRnf/SME"
-        "HBy80wGAxfmaKxXthhlD+f4REBvzFVr0ahVj8pQQNhzYR6cxnQJt9EUMNPinIg/Y/9JNA50Wct3lNQS/4CRhKw37u/yoGQAgRhATDZbtCBYo"
-        "BSHtvPhC7t8Ck77TLmYKeBS8HqjldSsBHLge4Qr9tfkHTv4uBfzIpS3/8jVDmT8dG2sC0e4Zz9lC2/yfDA8JIChQ+Xzu1/2wXIT1688H2BFc"
-        "6PdH7UzO6AY1IxYI/P9Hs1LodO1hyE0V9QLe0m/EtUSO74PWYNq9GY843DBGEJQQucvnQIiyFCkV5ADfX9WC+eklJSLKtxgRTS30R+I9j8VX"
-        "Lr7zt+HH4owLvTkO8XrsxTW4YzC+U1eePJn8WjjAFRzLzTmq9v9/ob8d3i3ru/M49oYbwET60WzXzcmnMKLDQNCuCLbGgfMqIEsF6jzCEZsL"
-        "4VBQ+dBCg02r3M8Lp/pW4G4nYAaBBmYqeBe6RD8N0ABhD+AwMhcV6+PzoApgILLhowaX5UQrhzBzG6AbVf1ZHRzoYD3+/O//6QXAK2LunN9c"
-        "+aD+2srQLe8AywuYMVUNnhVjDov2SwCXEY7+IAnrNovDyf+E8QATAOnFNFUHJRDTA/0cIQsHBXUhdQPTHHoQN1UkL2sKIS4W6tzk8vSCKUAf"
-        "eOxhCLQIJOLdSrjrNTi01M9J+wD5Md8MgeCe1B1B7PaB34AYbCilOfwoTud3SnP1qOSESvElcuE8pCdIxvNvquT6Lel+9sUHb83K+WEr7AkJ"
-        "SJ44t9D36dH2M0tC3C/ViuWz9SYLKBqlLRz9pCWs/5LOHwQ963v+hfcc5PkCtM0O6BLnVfZvHXobwxFdGXT8GiGxBFANgux18O4U2wI3+mcB"
-        "Hj3rJWn2Q/8oAzYuBszPJFi2cBGY8vAAkSfl+XD0Av90664qlvnF/Nsu4+3OMQ7m6/ZVFP9/qSHj6bX1BwOj0I0Yzip5tb3+bgkU+b30F+Bx"
-        "4vk2PMGO+nw01CGEDdEcQkCbKoQLow9sH3fsd+5d+z37QOlPqrwF2vEGGWTxSsxAQ7HxmkUyAonifTX1G3vqIzm0Hp03T/FiDODq0vx7+Yks"
-        "nkx1+LXYMh9zQQfzi/Z0B3Pzo/l3ItULg+YCGnsVeiiMAB/9IMFfCOXXVeqA+1PfJRR5EmryhPMLI7sVQgWR88PM4QPxVs7pukvQ48wa2Pm5"
-        "CvIBRxxwItrxG+9mzjovOfi9ICZWZSL/f50M+inXBRrDIBpL/Scail6xA/A+Uwk5CU1DDOaN0Y8SQPIwAVPNs/wYPwfs/AyV0FoTeBbmRD/m"
-        "Zg8/V3X32hQHA6l5uPm29NMvQgXtQUUQyRR5/uHbQgqb+qXmoP4kBsoQwD77RBsHcENUCGlVrgmdSJ8OCTCAHc4DYQYRR8nwg9zvK5gZg9fS"
-        "BFjkuPN1EVIUoPFBC5gLZxN2Dj8Acu57A/YKHhYwC/To4flJ+NoCsv4JD0ELxfO6F+02cxh51bbuKAWd+04HTAAGB4/uKAJZAmulmeqXFSnq"
-        "wPw76QsP/BEUF3XmmBT6BeALTtNx+sgEIwsk8zHu6wVo+oD3AA1P53z77ATh/koRkOWqF5YNmhPqARO+uPiB3kLz5dF99L8DnSdZaTbqXAjC"
-        "EhngqNL13qgaBwrdBq/7ROnu4ygiys5SDukDmQ6F6VwUe/GOyaMLo9tiWVn1bPv8+IYYZRHu7Jv/BxJbEarzJu6b4bEakzZRMOTuZvEQGfTJ"
-        "2hR8C/bse+e693z6uZqOA7shOQeS+YMLjzCl98jlfDNvCLX/AYD//yvkR/nV1mLcQ9sUCe0ARAfV8j/2Ffz7zDv6Ex9Y8JcaXQpXyrxPXu1N"
-        "3wAFAwc2BNAm6NTM83FJCM6bFLXx7zeN1AL3/+11AoAWWjjsF9cjnj/LImzabf8D4MnwfMo0AFn5ttkY8rAWNPNL3SXu+vCF03jwT1T+AbHA"
-        "TCF/ac3WcUPQU2U1KwW+0h9pluXQ/nEBHiyiP7DR3lTjDAEIlgsD65ASLxon2/HPhqjc00/sgfqnV3nSHBhnJbTkTysUENAaWTQF99vXg1KI"
-        "/rnBwhq4NmAwlvrp+TrRzwwq7iPwAwT/DIAEzy+GTJjhOgvLAhjyXNWmLU/4dgiM7doO8xr5ARBSDeSZ6yUVxN8624XayklGrYr6XRY7Hjfu"
-        "9hyi7yj5MvRX9BkJz95SDxTq2UzR+3KukRIhMAPukt2SM2oVSRjO9WrbpSU18pgFQsr/f6tM3s3c63I2dcR5NdDfugy18c7qyxD+w+DGsv88"
-        "CeAGegNo+ScGCMz+v4HxeuELDd0UPf0SsVvyFsxbTKf1SPCdCBHi6usq97nyxtfXQrghFPH5Q7D+yutn0xUecwhD91JNff3l4mlRrwK7nhoa"
-        "fRgp/gb/7BgH+1QKsPZY/UzZY+Md55I0aj8pAB40BE521OL9wtoxAtU0SkmQ6wQbX+IiQerpuATaIdQpygM87U3x1w35FkfIwfmIA0/vqhU7"
-        "ByH4l/Kx/z/8/wO54UhHixe2zwtXEhbbzMwlFA913EccFyBVDekMr9EtE0sPLQWF5KvJwv9SzVqj5x1M9OcGqPKI3if4iwHr7aMi4uCq7Tc8"
-        "jgy2OEfvaxCuDSbiefXe8WDM/39S9QD25gjytZbsjQAFEAzV6KCCUfsRMATtRObTEj8Y/m4TzhC8XQXprhM6I2LhjwIYv6PxpO20HqQGX+yT"
-        "94cBHxk0DE4r7wFs7VXXvwgKCkvwH+Ak3QQdPQI6HSIbWRe7GxoQmQaBFwIYTvxl+ckLI9so5AQI8/nMAhMFVCJP+Jnlt+fPH5cHf/RM4NTt"
-        "dyLn+mr0bPyN/pbwWAad6gzzTvkHgO36rhe5AWMBfuzvC5L5NPM14xPid+M0+kHtFPtwGW705gAl/sfuASGKBlHlaRH0EkH/+RnQ8xQc9gwh"
-        "6vTxgQGAGfnpQxEJ6i3rwv9iEu4htQxi/uXuUgBF4Tf3T9eUCakN5uvjDXj5axuZDQ0SePZMB9L3agCTGtjZkwLs8RADFfsg9efr0uo+Dv75"
-        "FxBz+w0PLeGa71L5ngibHrP33+j+BML2Nfvj3aX2IgAGGAHjnSMuHZTyw+Yl6jMUPOKw/Qz2AgIw2okB6/nY8vAkTUBR+SLMpf+SQHjhaPhf"
-        "+fkIUxXDC4q8LMf87ZEGRc6ZFsFAEQGn44giiRKi758KvrYq/JACr+oCBpH/aPVZ9bP6ExYYyvJhkT58H/msmQ/Xfe/3gg4vDG3qQMmmo6wQ"
-        "krVEA5oK/3+EC7URAeoL6vXZx86qSw8APEh7zATkWsmxLCbF0PR9E+8etDy5JuoXfgR7I3EPiBVi0TY+ZlDN/Nn1Xyp2ADJOaLPCWMwxrfvg"
-        "GzP8/Pppx5scrgl1AQIc/czrE+QWTuMNI6ni0Aei9GHZtSf4+BW16/NYONL8RqbbdHb43BpEACMBMCom8ywp+9ob3bMrTz+zAeQES7bIKfX/"
-        "dPmGzjL/Jd+UKuj8ofBMOBI5mQrG/ggefyJEBtHNMDMXEB9eWOoTDm3T0RUD/WUZf8WrAsbiIfzQCJsXvBku+VTUPPHm+Bbf/+n4/9kOkfi5"
-        "6vdsBb2L0gAAzs3/fyb6Ffrc5Zb+H+R7/3nURyYAAOsRAACrw6EeXfcb6OHGweugBNbr3gXg5wAAjPfQB8gOfA3KCIDQ1fWt8RYIn+ua8gAA"
-        "6+3Y7qO4aJJ6hsgEEPRpvqMeTs0S/QbcT99hy1fUG/xgzHf1Be5AKLwt/fEs0mIwpPOv+TtM+AsAAGDCcgVXUgAAozaJb1bIGNkl5vAdyBRo"
-        "8wAAExQAAP651fzGGSf9r/joxwAAp8Qg4YrViu8AAOj+IvPD4dDjutUCAAAA3NEjzMr/xd13+gAAxOyJqRsJ4viU+FTj5w1sKcDNHuym2AgG"
-        "aPwC/tvozgxAJvTzTfxYoTAka+fr1KLwz0pF9/n/cdn+jQf5QSy99kzxRy6j/mPvzvlg/z3sxQcSDDMMaAoHEgoF8lMq8Xv78ug2BunzEd1j"
-        "7MzyeRjlzVILXPV6U5ABowjd31jtXt0LDFvXAPwoLyDQhx6pwljm4gXaKur38wzWO3gCgPzX+XcsuR6H5jb8CPXI+LEBi+VH1OkJbgcM9JEA"
-        "Nxr5/rH8p9I49IYKjP8PCJ0L3vyuJ+8YzBah7g7K6ftK/PwfGdtXFwT9+viaEbzIVBYx+gUbfu929hJGFikZBJ4bDg4n18sSYRg7I6z1VQCq"
-        "EQgPlL7f4WT9jN5VCAUTiRP660ACeuWFC5DQzO3DA4v0Bi0EDM/tcyh4NXEA/3/+5/3f4NlbDHAG+fzK6JI4MSlE/4z+5WH/CqDsxBZzANkL"
-        "mvSWJjQYnrE+5VDy+z8nOXgG1f1Q1Gc7EBDIAUjthSZABrD+8fikQYjw1gOk0A4L1QsKBx4G3AGPKW34WSx/EkTUFSAEPLfvtA1GN+7uwvpa"
-        "1sMJXfgSIx7LoRj9A5Hz9ciUAt3jS/NVFq7+PgH2JMsE2hPBQ6AuWBSeC2MvIAVTC30w/xVXFX3zARhN80KwaB1BKJsQMRyS9zj3og3lqka1"
-        "lh4waOHvdiG9CB/NKM3VoyrgZgm3IG0o/39S7mExvN8OSz3XKebb7f/t0/oT/V4Ufk73GLz8iQmT9WUqPPkc/MU6Efy8HD3pZ+up0urh0ehN"
-        "NhIJxwDmyUkN/xJiFPDQG8br1hTlXPjgHo7iHe/Mv8r2NPaN5GnQ5By9SzQQtutr2ufteulAEfIuz+3OHhrbFs1c/ZC1QQ943V1TPwJF93gy"
-        "yPH3DeIbqwHD+O3SpQRt6U0xah/J4e/72OI3GoD+99vDAlbyERVu7I0MD0uHAn+9NV8Hxa8WqQz6KJ/v7CeP67f2RAcvGVFEXitfLsUjMg0D"
-        "6HUh9wasHLYMtAfgLsDlHOqaudAhri//3pHbjdleXjPeWrUQgK8ixg0YXDfpKx9tQ2jN1EnU8UvgIClkMWr7Iiogyfi9Pu7rU/9/Itn3G404"
-        "Jh8h/IAhRCH76VLmseC9KZYPogyXG2lI6hr/FHQfvveTdosBTLQs7uIJsA2T057RyR3dJJYYMtDHJYlKFyR5CpEIhyE+LT3+Pvbx/n72gQYT"
-        "wFznkQJ/LyrXqA96MRguwHfpA+BS5b/gPdL37rS4UNjy5ErfKPU6wsBWSNwNkjOn4fbq9NYQoaP1e+1S/YX+bSFyK+fL/B5G/AW4ySBz9UMa",
-        "5Bcx7mo4bC8oqajUw0UbIfLmHeq+KB6DVP9WFP7tnEMqEHv7Ivnx/XjhTfV8/KG4dtx1xCUQL/iY/YXF/mVKBnDIbExJJlaRk/zt6Wleakxv"
-        "5zLPILlWKS31k8SrHG/j6zMW/1TgzAkX+3gPnp7PL4ztZzN1GaoXiSY0Fo0kpdpKJ6oNGOPCE5/gEDPcTDoZ+f7cEUKrc2d96RkLzkUt2EAi"
-        "Y/MiBDXiTgVBHzMsVvUfEGMj4AhkzOUb8x4B1gYTsdps3w3iCRXt0OOzXweo6Y9YIBEtParbWOaEF0EQFyhDO0LqMTLnT8owYgBpE2QTIm4b"
-        "BkHjFRTZ+bf2cE1yM3rv7eW0hfvRMukKP8r3MNK56AAG/9j5Lv9/OAx6G3EFqu1vXrWvgPS0QlsQcTNfKLj2CfDU/eQlKweaBGAQ09zSM2gN"
-        "W+wB9RJmw/jyKWkJnCWvIeb4GtAl5wEhgvrmKWmdxQJ0HMvbsQBqV6LZBTgU5cv0eOOu4HIOBvhy0Qvrgvbqz5XRRAIV/Hj+Ywf/fwXzg9Zb"
-        "81nmRO+ND6HZb/5C5kcSyPZz7uv8witXCV4ibwtnAFMoBrbf+2z8ZPMBIPn+8gQwzFHzmOne6UXwcjC5/VYs9dTGFJMEUdDl3zCpoM+0FpgJ"
-        "heEODfHShBuWy34MZepU9rIGJlSMGwPSbsi59FggvgEG8wf2CPuR8f7hPOgAAGtUwwgp9kwMdQHIbrj2WvQLAJVQDf60DYLmNARK800qTBMz"
-        "+vznMvQNRI7kbvEL67EBQuHjwxPyau/t9rv0iu8F90O5gQYU/ufU0SWUHdHHLveS5FXXpBaT+L4NaMbnCpn/fgT0/k38YwcJ8f0Fz/dTUkfX"
-        "/+seDQxDg/0mEg4E3R8+vmsVigMvOLLcOuX/4KfqJdiJusTB2CvICk8Pfs3OId35juHH9TESXy906XgesxCaGxvPbtIfIY02Xsa7B+rbJN75"
-        "4FgA/yMBgCoOdQCI3rXVVBvl7sjVZaSmEi8zvAjoC8/nCDo2EC4az1EoChwaJCUD/noPpBDeF86hbN2MS7gJkrUBCxi9rtY1SJe0WPEm6elA"
-        "5Q4m4yPnMD8qEZrWfCxH3kX2GCgNF5jhRRg3L/VqCvV4oU3utS6A+rt3YMYuJpzZ9gAC3KNQOSgO+Iq05vwA4InP9O6uOlEc5DY33INvsGXV"
-        "WGH9Hvq9JT8o7/yYSh/PbtewC46i4hScIwjvtUJg+x7aPs6iJML3DzOVK/n2CQwu4UvW6NdZ/GIq2gnJrHGP5KsD4UjKekXMAyffqgAjNrnF"
-        "2yzoN9L5Jhko5Z/oI/xo+6Dnm0mVsZn+MS3L583a6yc25OPyE++SoGUs2Q/4FyIeQCiHBEkc4+QLQN0W9fkL+XPdhDdODDSVhEngyXyGHS+L"
-        "E2OjX1yHF90f3Aan47I86wdLLXzTsUTWIR8kr+amDB0AwgTpIcBOgdRpCJDaw9Y3CfPj9tN0rWcZFS4U2YlQvhDQAOkIjwecB3PpnNzY3870"
-        "RP9TKj4GUQ5pIUky8A3hqHbe2O5ZCJUC4xpF/ScC2A9cKrrPO998HK3hZQvCJgvQkH//5m7LuyMHIrr8mO9OKSsBEBhBByUKUgnxxSN5bPJL"
-        "EG0IP/pB1DkdOLgV/qBFtlR07t7M6vUrKJBLrAueCqrHdQ/B6bLdIjfrPeYKyTAcCewV/OIkIw7mqeEIx3/sAbU47yZguQyEBisEybqxFGFU"
-        "MczOG/9/Dh3s9OGIbbl+zrcIjhdFJSUjafZO1bgCuv5Z96af2cxN+kv6oEfG1937uxfI09AJgj0g+8gJStBjCNrsfvyI/ZjjLAnNJZq8sQ2A"
-        "8y3YiP1pFrPv6fb32acaffho3qkAChJDBRP7x7v5E987FegJOlQItxsH/vgfeygOQv0JL9RzGaUMfqau6owXO9pXNVz5JQ9fIVgAqQnDzScV"
-        "yb2sBbUYETeXSQLyQ9Qp8O8+nAjTNbLi4jgz9fALEu8FFFNF4Boz2G0hFkZE9POo+dGQJBrsMw22AhsTNghjBaVC8E6DEgT0d/RJAAgMUt/M"
-        "Eica2+a4HXYxpdAu534zWB3nAxQZsfC1xN7cHieuJGMRwDCBHJ0H6Nzd8EYfs/fkHXICZ2ye/n9fugFhJYUA0ffK5gGAARD2GTwM6BolHm3O"
-        "OfVMypbi0vf88oz8e+TV+UkUmtts2JL679jOEX/sHu7pCIPv/uJ/5XEM7OPb5ib/UvS4/errs95d0T3/AYD0BXHo7g1IA7j2I0LF40QQlREG"
-        "3805YQocRRHhb+RSFUD4LRfG4tbrByOr+pjxxFIJx5M40BdeAKU2kDBF5efp8xnsGkcgy9lZBzv9QuNhDO8f1ecgIpj3lxHmJfPJ/eKw+JLb"
-        "lAZtK782V/7EIx/dnic+J+z5dg2e6LAiPda4AacKmhRpCY8cMQ3y1bgyvQOY20j6Suw19hQIQeREG7v2vzPd/BZLCjv43d/73wx/EoktDbEB"
-        "/eACCxIBIOPnzM7tJbf3VOgp9BHODe1P7+C+Kw2IAY3tBfj7H+fi+BRODCnutuBLwQrZKf4i/nT7+yrg2aQEJuG6S+QwdSdsEjAjKN299f4q"
-        "hS4NBi/qAxYLH8cgc9PO6boE6VLaOFvlE8lc/Bb8mAG08Uj8rBg2+GMEdgbd1jX9oO/G6QgqsuMAp93nltS/+Bv0F+spHu35tCfz/uXZePyw"
-        "5CT8OvJePW7yYvZM6p/ufgGq+jAP6+1c+679QP5286AM1fRyFNjyDLLe1d7nREjrGsvhWQq/8usCfDWpApD2G9vT7XEfdeRT9gfmqhXJ+4NT"
-        "KCul96kC0/2Y9GL0TwpDCokvDu+n9SAeEQGLCoxSdOujBpoxIxwNM670af/wFlsAbARgCC0cjf0I7xzwR/vOBa8JFem068Tw8O8JsrQHauA2"
-        "LKzpzf8e6I4L9gdszPwYh+OY7gMgw/zQ3dX0Kx6v6nXroQZG/RL2uwEc+8P8QOvwDVX24PYBgE/bcjcxBCJdZicEOrwGWvek3qTystzk/rrt"
-        "vQ+HC2AKHBagzWYSQzyKE07WFxVy5GoMbPDXIZAIH9hx6nYFdP63Fz/1gAvqDu7RE9vb/b0UkSzbCacHOgz0AdEFgBh2dLMxUdfUEZ0Rd8d2"
-        "dOAW/38zJV3dUA742Q4TO/7o8EnMRC/72vTy4w2X4C0W9DlL+BY85S9jxBn6sTsjBT9RJd65K2bifqX475AyoTmRdt3QXTro/m1OAh6KHarS"
-        "ZuRcFTDP3g4LgeYeafWnEdXQSREjaQ89JSm55STA4+OkH2oj8DOd/JMxcvdkO3L/JwCvVKn8gsL16NL+djM5zCcD0/Q+Ad0E5roiN3fV1uQJ"
-        "NQenHFIEEvTmtMpQPpkywxMsCdg20DciDprm39Bv96JNpR0UzpL/Yy2jHdslvj99znw5PtZQ7yUlqBiRF6MxDgcDOv/WHgPr4wLeDu9jE5E7"
-        "GcDIB3Fo0hrg6qakJRX0HewwuP0I3MMxxPQeKU71aN/5AvEeTPs25tPjHhJPfv/fCSiuy7TcObpaAFUsWUDGIq31pkmU4Mbv0hSNEjTWCQ30"
-        "yKkucgPlF3cAWwNFCjQa3tY2LB36m/R26MoqWfxwHyoD46bS71LGnD3eCdfiBvzotItVrBzV5esxaxks+bf3qf0BgJMR6hT88nUVofU5FvcU"
-        "Du3m0Kk3Jw8SJTwAUirhvj7xpVE9JHsK1eVSHShoCgL2A0XgaAQa74r4RxKk8Zokss3uNGIXYTOI9uYJJQZ95PsBJ9upDZwUXdlkGeTU2tig"
-        "HmgwuQa7O8AvLeNs2rf+a/+q3vfrRhnwD+2MFQaOnFZMtdyMDSU3c8/ZRMDQgyAmwibRXgIl99Xtq9+eF7z0TvWQrv8LJwrg2SwQtRDwk/vj"
-        "MiBo9jDxTxNn5crstiYq3l8z8zPDAKkoLAO0CMj6z99C8BEXFxCf/Z71JfBequTuEBcvE3cCZftEPS0yB+p4cCwF5AYt+0P5IN0uBzTUZL1x"
-        "Ap7RUr8d8jQWwg06/8kHr/Yj6OnsUBs91LXVnvmO+hQ+GOPI4snVgwoS1djsTFjFIGrxbusL6vTmFRNBHkn4Li/k9sXdd/9au2sPAYC2IIkC"
-        "nlxB4nryuMUTz+jy5uB06tkHPxKhGGMzx+DHACn6dh6I1j8FMvw1CT7w2e7rBBQYbOg6IIEXFMOzBFcvIwXUvrYfHSEn9q8oMP30BDwZ++Hz"
-        "F4T8bRKyHH3NF+1BvuINwBSULD0J+uWVCfcocN7lAnz6owgeE0Ex+i8gGZK4dRsVCe97GPG7x/sKzPpgFeLffKraoAJDNfuFFpUyQN3CBZX3"
-        "2hdh/Kom6CZFAuniDd0wHvz1fb72tiTaMyE574Dk2tS726+15RMf2nYDtzVtZ4G+ROaFJPoINtqc+H4C00N66s3gwLZdCSPtRrIUEChm+ey0"
-        "FvDW0iKoDZrj8hBXntz5h8u4B2/pNO1S4Wz3jSWdPrv6v9rr3rY1IiikzawoUx58E3+z+/B3MLEbCQYw9Qv5E+BNI+rXHPMGMsX+nP11CP4R"
-        "aeys6iXrz/5rQnr5CI7fG5IOe9m66SA8Wv741H8aahxbw/9/fvot9F81IAE5E+8HBg2kD3cezQmKId0cuVCFypARfA5T/lcQGPOW/Tv50dT4"
-        "EWfpXc3vYNO7nS2N2vUO9DcMBJXkwvZjCJgcofybCeUqsrduA9/ouuM6LDbmgyt6v/0Om1DB20MhgNCy7VzSE/yhrTYFfABs66vZmg9N6oS4"
-        "oQUS/l0NT7d0+aDo/h0WGRALCuyzZUIcRimXDOL38Lc1K+/zsNecEvn0HvwUKB4dUBsl43odhv2f6gj3svX0Nnjdlf8puWQv7/sr3LkH/Mxf"
-        "DO7aYtlN+NS1RPWB5+XsZCwoCPgDQd2O2v9/shnTC+kwmtuXHckajQDs8BMS+8RjKtM27fNKEw5OhO9eAsnvvNekCwLuDR29/Q32uM8h7Q3N"
-        "R8gj6+ILlS9Az2IGGyU4rHoA/Uj99KriYSqv0U051yF4Gdb6dKi0AonzwSK9FtgUBfemGMIjE/mKASv/FvMAKaoEdPn0EwgcqPPVEXvX9hhk"
-        "FDEv/AqW9gEN/Og99BQO1fa1EGEqPrjr+20DwA574YUXuBRt64LYa7s+w6DmK/WWyj0JIk+WKN3dfugb1l4FKeFt/rsarCrmM1LoAdaS2zvl"
-        "Jc1p4KXSZw/e9Ffw6w1kHA3MQ2jc7D0G6dh4DeXBPNj12IVK3vtKHNkQSv2zByPOcw3B4tETHQBTGglDsvos6Ard/3/SIxpOwwj79A3q9ehC"
-        "EWDGrBjUSz8fKAIJLxr2aeyEAtg7utGovcxEVeif50IuEQYYDR3D7ABe/DLrdT8z9JAeJ8hIMFqs1gpc8bP6YiK9B9n9Ms6yHxTokdIW49f3"
-        "WS7v+3wRsdJi3sbtLeG+z7vzLEfT/03XSO9LTRwVJ/X6BckY39D0PqcaXahvBdcnyOqRAeLovDKbIcuwP4Ij7dgUlwdXTKXAAtqx8+f8leDl"
-        "9rsFDO5KIXsLDfztH6L9h9fhN6DPN+20f1zmwtwkDb7sq/JT6ym6p/GdC30eqOlLB10Gj+yhLezhKidFER8ziP+Q4oL0dPpvrDolFDYeJFfj"
-        "efu7GoLBhPWKQG/vByI/y4bEcNvL11TpKfnRRKYBJiJQ2C78UekQ9hoRrsuUUE8Awgd1O9wDRODNHNEJfC2VlEUjuenTIRrq1Ok64jHCQSKN"
-        "+K3vbdsbIvXpfRepzmDvXh9q1gdAuQaB4WURqva0FTsmzPlVv2wLszSQCv8vcuvKZOu1VBUs1V/45O9yETH61xsYEAcU5TyBGZfULEvqDtve"
-        "hgJT/Wy8hA69sWYmEABq/BvvFPRPxl7EX+pSWGzNGyG3+vDajTEaUS8itwXnsBsQmETJOT5Q2BEE6mvGDQv/f8sN6q4qLo77He23Qc4sauHm"
-        "21v3mAhXFiTwMSck0BXZJiJ7AocgfNK8GwXETyxdEKIKzz/nCqLf+etD/0JbAA9+VkgwJvNXD7LLnzssAyXRI/osAmbyCfk6FXnqlfsYLIjp"
-        "hDZ9yAkP0uWLNe7G+iWbbO8BZfeKzL8R4P+T/DkEtf03CxAKth0suinUexnkBOa2dQvd6ucdiA2V2/P/y+N46YgNxUBWyn47gAR32S7tP+tC"
-        "0DANbfFE+OfigA29O64GghB27mUQcjwZvkngGBZ1K3lhTUbN6PXT4u3bKoHV5P4b/YPyC+SU5xWywPhO2unTbBx58foy5wGm7jrzSddU2fXw"
-        "nwZx7MDwpgCIFSb+8QplFcL2dCgHFBn05TArIoXy69ei9BgHzCSO9N8Aa9l/6bIq/39b/CfzZd/WHoMMlyvGQuwOn+sCIN4DsQNVDLvztflB"
-        "9nYU0czZ7ef/SfXlG90TBQSoVjHSFwKaA/Tp0gDdFWwh/z6c52syTfxAEGfr8MyI/yMUzR8QDp/WrhKCFazrluiS/n24zPWyWpbn2kNM6BH+"
-        "aP5a2xRFjkZH+/9/vwm37kry6dSn6QDwW9HQAEH7cQNnJwASt/Ri/WYU4j7I/AwRSgcUzhb5zxPq/qz6/AME0NToBO2J7wcRNwuU47X1sQ+C"
-        "0hjoaQw62GjwDgcDAnHljdiJ4LgUWzE31/RZEhkjEyf09gWOE4P2giqC4z8cuxg2Fm466AtkIlD+zPhqI/ktw+zcD3v/Izfh6Jgil/snCTT8"
-        "Ny18/Cn7FfAgHZoQNgxAIL/9twQH74D9BPmQB2wLiuo6DbzCD9rCAavT/eJt5xi+oOdBFc4aL0EVMI74zTTN81DzUBu/PRU/TRc7xHULRQNV"
-        "BYbvifwS+EELJeomEPgNXRyC0qrhZgV861Ig7/Vn0LWq8e9x7ZQDgCcSBbn9JyBLEt7TkuUd4ML+hDsStsPDmBCO80I7jOV5ySEUhRcvO8MY"
-        "BQK9+JfUe/4vCH7vR8KeB+H+nT31JFnb//TgxlP/ZzvG78hgjd0BgFfZyAz44ZfjnUXZAF0K2vu75RkWePhgRQ/7nf610Z8EEyr823f2AOBf"
-        "vj38pcVr/llDxP0d3PwAZ0Oo/sf4u+D459JJWTScE931ZUts/VJUDMBTDyQnSBRQ1b4HZQiGBEjh/gWZ6P36Fyyp8MYvIKDCJw08k9NJ6bT2"
-        "EjxlB5ZQP9PmFNYPbEds4xn5UvGwKV795tA1xgYBu9yJA88TvA5M97/8cRJ5XinRLjmsgBpwy9TkGlpKSvOSHTvsFgMyUqD4jO7qHs/XPgN0"
-        "M8UkcVSXJwRhRu/t+v1IUTjjMJ5peRYz8bAGNlnOA17sk0F9+OYx+fiUz40lggeZQf32jw346SIavRN10NflDjCYDyb/kSyBExP+Eb6DDdzS"
-        "h9VW5pUUjhkj+l31RrdkAEn/F+b44Un6lP/I7LXUru/VIUTo1Phm+DH7ofoB+tMVLxZiCI0UiAy25Lz5HwA/D0zsT/4aFAwB4OJkGT3zH+pT"
-        "FIgU6gEU/Wf9NNBKEEw7eg9V+aICDOXVCXrykPl6G60AFAwFtMoGtQ86MDUc0h9XEo3IMaeB/ITzy+U72uK6mAXyLFfeSkNmS5jjiOi/Bbz2"
-        "8hSJ/BmpJfje+dQP1waZB24KXl4jBpn+gAEl/S4Fc/X1GIol1A53B6vlOxtyOe4eMPcxC+XksyY1yhgjrfJKADgAUfv3EAGAdzLubT8QugDL"
-        "C0c/HPduEnYqBb38FLimqv47GwsEpufYNmcEH+9uIorf5OB+/HYqbBVDsfDjlRBa7cAhkwJhGr/44y6JADPsPB8v7qQYxQtZM6nwMAFgCTvm"
-        "SShQDW70Jhkx8xQMliPl9NH0DDtM9bH2KRlaEhIM8tiBH+Tojy3e6e0QgAaRFaEDThh7/5c33/SJCUPgtAS8vYz3JQUO2akC4/bJ7c0EJwg7"
-        "AFUOOgP/CIQDmuLKA9HgZu7S/TEcbhKf9qnxrea684rA9Ojw/lkVnAGb9G07XCbvNcbnNhXPAuXYMxNVE+ELAy868Ub99QZq6XwazcdqGhfX"
-        "nCn/fw8mpfrbAf4XcOxQ1zbmjul63KfmIgL/0VgGKyCS+aMJA8GkFvH7RgNA51H0Vv/L+3MEagAtPFsinOwvMkr5+/rZ8eHicOQR9C0SaP1o"
-        "4lIZ0eGvFJQgNQxb9QH1feXtEDkfqhVhBVgFmewPD+UF2Rjo9oYGs+CZ9c8tiP/rw23rdDMxBQbc58xwFfncktR0F4YE3jYTqPE1L+ZXyG8W"
-        "jAIk1pbL0+so+xzXgBFbzzbCV+8x86Ua89byEQ80gvD/i0kK8SGB4y4l1OSp/SvGLEHZ7mMV8C4pJezPw+/GLkXX6CY6OqlleRa65UzwUUSG"
-        "Ltw7FuAh6nckDe6eKqL5pclX7IEETkNqBTY7AYBX+G7gX//RzyP7vObh74MhX/Tj2swM/gEbGyI0PDWmN3D+NxOM6UXf1Bzvt5/NdjGY9J27"
-        "S9KhA6/iOBE5NGQoAPyZ5Ur1HWN69jXV2ytPEvH0jzIY+i3+d7wJLkPxaAzv/GfwRwS9FCIFGdxoRJ6xo/pJFiHhWv4mIFnimOIcC2+XWj6H"
-        "ppgkuQA8ytIWmqtfGQEhO8SIDh0vwfC1+IgN1TIDA+jfZubXDDYDIt8p7GX5uyx3AsjXLuExUN9NzNmu4jn/8O8BgKcWxdASJmE8kAbxClgo"
-        "h+95BELIFgBUr6Hw5hYQ+dfiOzaP9L3lTfAfDdQjTA0A4M4GyQxhtMYC+DDiIKtrrwro9ZPmIdhQHC0swvje13sb1wDtF9ICmb1NHZwIstKb"
-        "773cKS7+9Mv2KwAxw3r9cEmSGKLJhvgf+Nn2bdT48F7ZQP5s6ZQ1QgTX+iZYLx9PAaXw/JHToYX4i9le8pPjP8Pd840PZUj5Dy8Bl/b2CVQE"
-        "nQeLHez65g4QKc7i5QDWCp/NuPXJCRoVPDWOWlogTRfNLXhrnDUPAgpAYx8X254FWtGhAeDlvyk0JfYJkND8Ikj8wCVS7S/zE8h6CXgeTevl"
-        "2t0RAj7+OW8OduVnDKL38ARw7njqYzMiAMkg0gaeKPUrztmM42PqJy9gHvIBfuBgCbwrQ76Z6AQOSQMpCukX6BUQBOvPNgpW/y4L7+8LKRTD"
-        "KA9t/3bqXw/VDLsBAw3E69fscPTo/s73Zeik5X7tXQB+AuL1a81w9hj6H+jl+HUMQ/M559PBakb567ntN+Gp7EnwNP7j9k30JOLE+E78uQBW"
-        "/QArPxK3AJwfFfbF+tD5dhJ1+sP+V/cMEjroAD1Y7ggA9OQ/5wjmxgeD/R3PE/2550De/1s6LJgWGweAGtL/QgZx/Z3q5CX567kDkvMJBunf"
-        "Hv3KDCQAuBpkBEcSydIZB2IA0O4oGG4cP/oo7lYLAYCv+EIXEynw5ScMfxrnBKIaPPLiC9X86tYMC1sAQAsIBNnz0RtiHvL9c/j93BAD7A21"
-        "/G/74/bN1GEYb/lO/aolhhmq/cUTCPM1Fkn0Z+kvJvUAbhz/f9Ll0tNuymAVHPVzG2MDPRVI8JAcNjIv7irAHQDd9sXrSQdlx0fPwiefC6jt"
-        "+wdv+CgwRhJxAHH53SvnK9gDo9VzAjgtJvNONET5rfI7BZsCpNYZJz7UjN2yzgL8ctsZ/pQZ3timBe/38SlOYJ09iOxNAyPSTxeyRODLQPtz"
-        "Gm/s5BEiARryjQM90Sjx2P0xnDPRJdAKFEAYn9SiA5rTPQ5A10AbkB2KJw0AN/4x2fvOFBRvMUxRfsLADgryegJy2O8F2/2uCkftm9aqFMcZ"
-        "0Nr62l38D+F9+1bW2vTO+VPkfOub5MAyQLuq3hL9gPvP31YJcHavATsYRv6jUIa9yOgI+1/8GEAB87nQ2ggo2902TRNVDuyPaOdCWCgMrAUA"
-        "/WQ3sDKV/83kFy3B637w6ByZvNzutgIgFqDu3QWRC7gNyKqa94Ela/779SJS0e9x8a7OB+DN7UvQ86+LGCFYqfuKFpTNIygdHvIHUyLp6Kz7"
-        "Uh0YTTFGBiI/8L7eIfDnKE5DWyzzCC++q64L2W2Fp/Q9EySoihR7JxdIHe+m3jn9e/nQTqowyg0e/d3jIsv6Ft4SjwLt72YnivBB57gopxav"
-        "/0vyFjI9F1k2Q/w0wYD7JdrZKF79rxMe+NDk57TKO2wXcFCG7DPvHxF8KbPX8utM2GWqo9NBBH5TMf1NXKPR+7qh8YAYewKQ/aUh9yiIESH+"
-        "sBKE9L3gFiejRlTQqewA+9wiS+TuDHsHblY92WPgEuc6P6Q2p/WeIf9/ZxqfHHng7C9+OAkEaPOWB/HpWAqOTRoTXBqL82c6jusI+sroUOwI"
-        "0pr8reX+1p72Yyiy6NMor+OEQwMWbAG07bQcSBhsyR09DNIa/pobSigx9B/V4BcC25QIZCBF7u73tujQy2T6fiNB8dMsf/C88yAa+Qh3+ckH"
-        "/wNr9X/p7x51+boSBABO6x4KcQbYIkXt+g2B7DjGaR0U+lvOCPydFXf6tP9CLGIvjRBT0v9/7RtXHF7yhvM0DqXjrw6X0UHuYhOw7mfK9lQd"
-        "8+vuBOjtTSYbdOf9zOv70OjuAbbWgvbQ8BbSPA16C3X3+Q+EJ779sPXF7j75ZOv95iPsHh4fAYTvjRr1Gzr4Ik277L3u4SO17YIAe+fM2rwa"
-        "nxGR7qLy4R+8KofmVtYaGQIYuft+MJYOxwfxE+L8h9e/+g8RJfXlAbbegvlfFnYIwgGP+eL2xfg322j6JgP2AgokUQkyAIb/+wCA8uIIABnN"
-        "PjQGlPuM2DMOdSMSuShAu/0st90HrP0I2tz0A/FK5FHn6Pvn7pENxvKO87cSMuRC/wQJrRRvX33rZgk1+BD78eyY8MQEL/dO7K74/3+eBTDX"
-        "g/Ku8GcSXRS83/za/dRP+W7uegRFIBshae8o6zcRlxHK/7APAhM42+gF3iTQFLgq1hKX/Rno7P1h548GI7LWCqMGKPUMAa0SIO3I5mIUExBs"
-        "+xkJytin6ba9shvh9pnm6fYu34k6PPN5+cQzMv3U3L8iPAAu6IUPLABIFSbyyxF26QUJ5BvaBBsdghQF75fa+PAnoa1LLhde+0cD5ncwBdX4"
-        "KOKl9QPoQCIf/s7nJOf4BpP3ghpCE2Xcea9h/5MhfeUFyFj4bhcBilsO8Chw/W35cA2NRyX8VwdADL8Js+AejYELket94hLJzNxR0qEKzvEC"
-        "AWsW5gGaNCa/Rfy0A90A9du0IWM2ZypYGYYr8T9KT/XLH5269hwHiRFz7Zfn+th0JzbjnrzW6xHxYuJc2zlAMCgBgDLkjf2sBQT6dt2+J3r7"
-        "0feXxbH2SzGCufLyVOvf5H8cGFPmJS8q2PTsPBEBpBiaGRH2PfcTzNv+KTT+CGImcf6N7CixHSFJ2PUnpPhXR6TvlwUR/brhljiR+dE8E+1N"
-        "/3/D/zw8ybQWWcjeRPTUMwl0B2s9Jrcq75u/lB7ZRTq4ph2KAa/+fgnd0APSWx00LGI8wvRnxBTY+eXh6QT8x+VIOsL0Pfv5LXPM6e+i/mPI"
-        "8BNuNrXoqh/iNfqpR/QCwPVvgOw/ANwdgxNzRpsDF/USGGQa7APvD2Edlwe92FgNNvBaziT4mNPQN/oH8DK12Z8I5CvNKZXRsRAd2Dx0KQu2"
-        "HjcM49V32ysMbgS45Aj+rSiB/+sNk+b8GW7zCFrsCtPcH/GBDIP+cwDQGiYQ5gVXAdkLuyGD3HPicfJr4PLK+NVKKXTwOBVUMpv5UR0e9nD1"
-        "huNEGcX4Ku7YHY4DRCgYEE//5wAKFn/mGBXX7GcF29oWKc/rnz48397ujuPmEanr9/OgAForCAvkM3rvASWpDdABxvNNHN/xbRvw/00FSwFU"
-        "CcYDCA6mAtMFKw1B+4oFAvIc7z8TtRj/96bbkBn39iDtov+fIuHaAvoxAqgcusTq2nvtKAEFARwPjhKByhvwTe4H6EgI8gxYBvUGUQLaDicA"
-        "HNAS74n9/3+gFx4j2vKx6Bjx08+y7jUOPCJP/HMqqOmv8CUHnPGEJpfkHPW6GvsYAw9NDx0js/Hx+RE7S+yH7Z8fLf+ZFS71wPFT8a4e/fts"
-        "Aloyif6S7FLxXxr8EjMwkRB5FcSDuyWIF9Gjktyg43MhbBo1OC4eWf77LbcAEeN03sQ0zQ3PDf9/dJV/FMwp1DJ1Bw9HIfePy5rTakxhPCUW"
-        "ptbn7ZEqhQcTDHFAZzDcO7v0PvoV5j9Q7vj2sIAqVxejuXE40Uvd5k0sCBjPDK0UNi0FInlCmO5aMzBsChlPIRjaBDuL7m4IsPIhyVsAYtqP"
-        "1cRDVjSr49wNjOck4ivhG2n2y0q75gFj88n0tEyl4FIKjRGg4brqXxuwHIvRA69sCrcUAB3yFQHG8iKYFMgC3U5jkXTYggwP7Y7lqUv0GtHh"
-        "/lj+TnvVhPMwKLjakQr16Dj9fyzU8bmN59oz7sgcMugo4gDyVy8CADOojtoXSp3RpT67DKzlBv1L4vBVXGQbCiPLVlcOVejDcUZl7ezkwPR5"
-        "sIwYVfElF+ued+YiTPq9pg7+AFLNQsviGjIz9san5/XjziQupRwp4dHh2LPXFT6M2ke+4xA+7wDHpWjnYn3xr63d6j4f3wqCKDLgJPPiKOoc"
-        "I/080v9jawIP+8/ESypVDvYM0ORlCGw3dtJKGj21kdaPK4vXiBfkysvro8Oh83r0ZcSg+s8FFQJk8+sYTxI/ATkPthVUwezDiRixEr6pnN8P"
-        "s6m+1ymKTD0hHuyGEc4IX+rYBDo23OEbPd0RAfo/5e33KAE8HcMcoelJG/NQ3vxTzhXLiDGTot/7NgaeNL4H0fGE944DSBm0H5H9pO0yPgHJ"
-        "r/Lu//ruw0oHH88K6OhrN3Of0fwNKzKEqhoyQyy6qQ0sQRVTeOzsQXVZKio8aR7HgOp/2zanAYBaGEglCyJxLyIVamVxG00oFg5rGSbxRRps"
-        "La3w9AAdCGLbrS0RR70Cl+IvwNz8V3Q+zIQnXyOH7YNKqREwFs/eE+coCJkhjJ+IAoH5pw8bwq8c/1VL9flidfvU5aEcoh76H2pmh4OxBoUh"
-        "V9rS2qgMLevgzHyvbvOWRIu+Lt989EovgPq79tzfAeNmJucTW0VA6x7pAwaP+Jbb6yP9tjJbwcp8S9Dd099K/mZKiwl13U/yhCYWp5TFj4E3"
-        "IM9zH/FcGXo2nXG838tZx+ZTEWcjm9Le8CHH4RpqsFxb6TVSeDd8TArHAgMuB/JqDgIscEwn22dXdRMM7OYdfQPVvxD6vbXo7Mn4wSt7Qm0g"
-        "ZjQPY7Ysqi1VrOcPuxBlMF4Yv+tuLXfhpt9d5HPYz+KM/ADmAYCSGYXc2OKrNFedWPJr1toeueSAj3prbeAb9i8wwkL2+/j0ZBEpF8UF7gkK"
-        "Ama0Q/U8KsTWyvQC6Fzb3h9786A4ChzeS7fUCfx1DWn3FTMtQt7zTRYx5mdCHOhFHLsvjAsVMUgJcO4iAr/kp1g/8rqXGw0uDfXsKRkkwJL8"
-        "SgKlKh4FtQOEK1wbp6e38IvYJ8F9yxn9XxydS+rTlM31Rwv+xu8822sND+pfexRwxbqdAJj/NS3C6L4HRtZ7vx1IvSpXIbz4r+JqJlDPVra5"
-        "88Ht99uhCt7eMOBywIXJzkjQvCvJ0vEvPcj9sSW+5tgfAw5K8RsX1MFZGhM5evezNY42d7SX4lv7C9rvUtULff3/fx3cyQhW/g0zrOWi6coV"
-        "7eOp8k0jIvrnELMELzmt8ZAlNwvNCSETDADRHXIHYGcL44RAMCh5T3n+gDFREdEYW9BoE04dVOOa7tgi+y8cDyX8UUPZAvAT//DM5Oj0XysL"
-        "5kThOkRoJ0oM8zk1DwfkENqxwdTniBv8+nvExFcnLsTp4QjM9Yj3/39XHkXaorXF6YfKs8gSJvQo6QpYF/YJHepYHXHxLDwH2MgBPh7/CuYf"
-        "Vh1X/yT6swps3m75KSvLQFnmgx6X123lHcJj0Gq7jBtaCqIk3x/z6yNnrttb7jTdk+TLO5bvwAC0E/m8xtjKHXwBu0ZlC3oRTfuoA1jwsBMo"
-        "D9L6AusJ+r0ZoSY65LUFxcC/N3XmUP9AAp8p8Nt5/gAIvw2RHxTSwp+gCsf8A/r09poKlBv0IQPUUxqkD9ctJ/n3LZsJqNYLFT0Ao/yaAfMT"
-        "ZwB51NwQGlqt8ucXHPp799Yn5YBpvocIlBqR6alP1AAgJSThdlINMv4FV/s3BZoRYevJ3DThTym6/K8HXSwF29TyUfXr4E8AAAAAAAAA+rF4"
-        "PZYuTb7FfaG9qQtcvRa0G76IJUm+nzzFPIBW8j1ei8W9eSSTvYiTFb23+TO+Om6UvT0grL1JrF69IMfKvQll4zwz1cO9Yae1PTjJQr1mfcw8"
-        "LQbEve0TDb5QxOC92SPsvBd4JL7fXy6+F9j8vQb3lr3JnYa8Ts81vapWf7y5FiM9SB2OPAoLTr1UZ6c7ZVbRvMgRd7yWQy27EqScOzNGvjxT"
-        "kHa8/L4JvKydjTzp8AK8OXgavZk8R7yOgac7bXMUvPBlrbvNHKI7Bkjpu+G15buDQ308/5KLPFZLgTzyc2M8KK+/ulRZZDyDJ4484bKcPIlc"
-        "jjsYFjQ8KFgfPI48SztACDe+jWpEPT6AljzEfow9r6NjPMgJdD0uUoK9OMmXPYaA272tQTu9rUQavV1EDb65zwe+3KO6O08AAAAAAAAAaw6M"
-        "N6GSCTf+s9k2QKbDNuJxTDdBXo03Fe5ENziQejfmboo3pQRXN22CfDckaDA3dnZmN4f+ezcmUY83GyUSNzLUKDcEdXY3f2iLN3JDMzeOG1Q3"
-        "kBkhN/v12Dc6IWg3YHVEN375IjdLkXM3EjlgNwXxnzfuQPo2Cf8ZN7CiCzfgeAM3BqMqNzeGEzfaXRY3bAg1Nw16DTdrjBU328CTNuw4Gjeh"
-        "nQQ3+ZEZN3uZ3DbZuBQ3eUwoN7L8ADeokTA3BGFsNjvKRDZ4iCQ3JklaNvRzkjYgUBc2WKeNNuN3oTaRkqI2n7TUNtPP9jY6Tuc2RmXsNgGv"
-        "MDenvwk3bkW4NqMi1Da8oBI3TTaQN0TvVTfukjE3hil3NwT1bTfR68M3baR8N+st/TZJnKo3xNRJN9ENOjdY+gE3S/AHN6AdAAAAAAAAZ+DV"
-        "AaMgjyPr7tYijQTjBWP69TVrAfr+e/W090MEXQml8OfNSihvC4H4KgD/f9L03t+MNesAjPCG6Dz5XADTD4f8FAFY/1L1UgWtGvIB/e8n4ccP"
-        "dQQT99P/WROA7B+ve/6o+339WDq6BVcgjv6MHZwSAAA8BinyrPOb3FchNusA8JfZD7ogFob57P9DDqL59foB+qgUAhHc4bUUV+i0/oUH1wZA"
-        "EnPJFPeg+bfsN/bk+NiVCdpH4Sz06O926IgAXgdrAlL6Oswn2vn0JgQb1IABWNTV5HIIV+5aALskyi6l35TYy+QR+/szA7kJ9PXnktSA6K3t"
-        "0Oyk5iAFw+sm7nnlmSRQOVDtq8ntR3UH+x//fyIRBMZqKkT6sQzp92XuYvfnTt8L5s3dLttbiLZHGyYMAABS/zwRDjDhCDec5PUKAkkTMBp5"
-        "ES4FRfSB4j4HuwL/3+ngfBMlDh8lDWQkIePQULcYGO/Nf8cy/agTtg4Gmu3Vytni3egb/+NQ3fcbifxs9y+qevedzX24gSha1SL/JdfHEQ/4"
-        "hd/nH2kzBvtTHS+k4hMJ97kknxgy5cbrYewECQv+ytqG/okW1NDM7LACRjTMTE2+5f/VaIv+5DMOdWbtZQrPByXj/Bl0yMjTpAJ7GerhS+tQ"
-        "7/9/eruLy6khAAC05fX6PserDmrJYuv6FCYlkf33Bb7fcuAnAfYLXvVs3nGIPfWyC6YN7DKXQybg97IxJSnzf+lmDigX8QoG2xrxQtciszPn"
-        "tBPX8FZrrffX9h3INhsrqDSi0Bs91jgS+t8Z+eX27OjrFZMx8QSjD3uT9/mY5nhKhx0s2/YRfbvaEbb2qvhsEQMiNdd3wpcBFTvNXuTp2f8j"
-        "ZSAQPkNEfj70Ej2QBoXaihxpykvJhQ6SG8Lu7dZcCv9/PrSXsr8bAACY9ksCtcr6/sCrfOUXBJ87m+AZ/rDF/d63AqYLA/SDvG6rpPJcGtIL"
-        "51bBT1/k/LZRF4jR9svjFDQsjffM4BLw0dCsnlzWVSSG+cNHtPr/f3ko7SB+22sK1vOB33Uf+wQN1FkT6Sd1A1oy0P0D3Y/pXtmhb2M17fH7"
-        "+H4Rp+I/8gx5Lu8y6zT+Nucb2+IStCF4EXEDMPMH7Kk3iCfOPkcEDQf2DWbaSwJO858HZATIAwUL4MXuF4lFR7ZHFRPgAACnIvYL/wSABFy5"
-        "uOvwBakMke1m54UPqAcu5IoHr+rcLd4SEAtC9IvyBu6D86kD06tmK534FCTEESts6eOa4XTsLDNS627yLOaq8+sFzRNYD/0hu+TTCUv5uPny"
-        "/KQiJ95D/9kBQeWK/uIFYCUB8WIRowHu+CrvCqhrEYjaPvEv//0GG/qS+MUUM8d724MUufuc9rkQAYCIz6fiHhArFEIp9ssL8iMhsUmI7H72"
-        "xd5eMvz6nBox9S4GccMeNt3qAABnIpnt1hvUEkzhW9ww/JgQWBQbCNMbJAYVBXvyMPJf7PYRv9L2HAfnNRwKF9Du6Pdz6CvR1/h8FjDu8x56"
-        "3sgoDe8G5Dv89vcZEbMfn++V+/X+oQggDDXex/Q9CnIApPCENUQPKAGB62ISCSD3480P6e0OCqP+GsnZKZjtG/U137gBvwEVCvUbZ9uG4wUM"
-        "n/2526YiVwb/45DobRW0HfnvyPs+7FBCxXt83ybjl+rHOcD9D//T/1TbN8IF+/XsAAB/KrkKJN8J/gn1pPGEBusGRR/m+oYTbeTcFAD62gZf"
-        "CEIPo9Hm9T0AyQoUKTX+R/vA9lgOEfQBgFn93xoOykjmmu++7SzhoyBeERMR9RPU+iv3IRXP72y6kv4fIKYDjSOUKOsIDA1+/OsI5gvR8aQB"
-        "4OTE7hQQHetxJxjR0Wnv8gD9u+tBFR7yXd2Q/nb9hstf7XhTXwl1/BApnwtRMXXjAYAI80UT9RPTEsHllPBiQqPl2/+LvqgLctfUFCXxAAA2"
-        "DHAT1tvDd2Lv2PkM5+PvfBbZ6xfzG+meF//YUvGb4dL8nujhB4EGEP6lDdwWOyC07A0EsujNBSgP6A5X9bgRXAZZ1lLwSAwpvDS0CwP/f70P"
-        "ngvE+9n4K/mJC54K+ALX+2/60AuH+WkZOAQjB9r7bf2cL8byPtka+6UADQmp+jdeNvnl97vleO9g6EUUSwhG8G4cnxK14wUIEzau6UgHyf/W"
-        "8a3+5hFa6uAEgvojHP0iYR2T9y0PY91bCIDzAADX/IMSiftO+kwH8/ndCtTyxvhf+hXjv/hZ8uHsJuqt7OoYfvk6F07qoxJ/+VQRBtkoC+gJ"
-        "RBO6B1op5/tB6Cj7svdtELz+IvhnAcb+OBZH+VT+qLccFQXiyhPPCFf5ZwI3X7X0o/lmEM4Rysc64UER6AfNBOkS+/NI+icfNR8T80b9BPBF"
-        "6iXx5f49E2QAFxSM+skysRfvSjYIsvVzEBjhtNYp4mgGrwH31aDzsekzEYDvYQu/VtcGlcRH/QntAABNDv9/w/RZHebZlP3LGJb32udf9pIF"
-        "s+gGAMn9/uxi/xPkduFA0SXdJVRVRJwAPNYeAwHmCv7JCqYht+7q7G3b5vi0zzv2Quz4+Zj7RhH/f+UlIQ2WFm/znzApFA8gQfugCHkfHyRh"
-        "A8ksS/PoCMsIKOTbS80lkeb/AvT7cw8f7htuUAXk+2HeX/D38doP6APS/Pk5JBY6/J/ufiFa7rT/GQ+t6Zr4R9on67/6dvKZ6P3sAwKsE0IT"
-        "i79IKJvoAACb+TX32hMM9sTvXAKTARjvyvhz+HP2+Qzu+jzwsPcj+LwD5eY35HcA8/GZA7kHWbPWBcEDhxDA9ogw/+Ia47Tqnf+1/IX3gNo3"
-        "Gej+0Q2yGdUGpAUPyKEfqA5BPyoFlufCGjEAZe/Y/TYL/xMV6gX3DxUmEcIbRLwi6ioLjvASGXMQwzBGinvhFedwaqYXXrlf/G8RSQXvC3/3"
-        "Z/n95LIhM/Fkyj8DJuuxBt3c7f1KKF8MHbnLTMU9AYBw66XRAACcJywpVQxrSnH6K/U64TM2pRAQDxUsHn/As3QK297e07MXd+Js3vjLdBO4"
-        "FcXha+254UICdeBP/tHUXPgUBET5hg0wBj72wNoQVlMs4AbG9jH4gejUzKAAqf6aGe8ESC/qKvMGWRDj57YBYeMh+V7bsf9jGRn6XeB+8Zcx"
-        "PhnsD/cS/3/NpcER0cFq77C/Fcf68LbyUwzv87IkfgAcDgH11gm46A0Lmvl1/vjva/tnF14c4P+NSCUMk8rm39LeAACIAis5LeQ4KSchIgDq"
-        "0B4/8RyX+nUkYTY05uD1jQvH474BHxAbsnMsX9RDAFEF/vg74EPvFu5HH4kKKQhQBq4LXxoBBWPwcQSoKs4nggQYB6ERgNRFVcn3bxbH9NT3"
-        "N/EkMf0gjfCHHdEz7ftZAQvBhN71+nerON7O+z3kLAXY980AFfwU/UsYyfYd/soVIO/sAbBKIhX6Hwk2MSS1HeD1MhHPvw8fS+TpMIH2ctK/"
-        "3Z2zkBnQNYoLRrOg5WATAAD730ks6vyG2ZcDgQaCCQznSfy07qYH5epl6nn8zjrmEILqTPRx6l8PEv+VVz35NdgKwWP7F/QY9U8XAYAl/PgN"
-        "rg1Y9kTlPDfZ+rj2xBL/fx4Su/wTGB7vJE4vFMwbUgpL8c0G/ArIBrkzWfV7CisNJtrnQiP0wu+AA7zviQDV/nFh7P+u/O7qKf464gce8u50"
-        "Bm4yy/RM9YLysRum6Cj6OQ+l2g7vnOU/ATj80foC7pvglQcqDysQtsM2Fi/2AABF8KUSiwVw1lQKbgYl/qLp/PWW/zr3zvku+C0B9Qom94D5"
-        "9+S88ncBBAUBBfDtLdkWBlcIbwQF7vI23vDY6w8FOgCiDZsNJOFiAHj8yjCyHfj9/gTm6lsVjwkyN9EFF+tuBHapmsy53RMfmyhv5rfhLQj8"
-        "Kqf0TrS591cCGeJcGQoRNVUCiyjWHKnHWLIcKp8aHBsFAvBFGCYYo/1iuO8MzvMcpQcbLiElM4jk6/WtEkQAmNIoZ7FAbYHwzUb2AABJJfw4"
-        "RfAuEJoF6iZguUBQ+Puc9nZD/3/UkW8Nt18o4xMBXO7W3lPUBivuJsLKuwxNz17zoN9FGcvTZB1co/oi6jlfJunw7cVrIMQP2RD6FJjdTBmA"
-        "4UQCD/R/KmnzJP708inBZP2l5gA2rBxB1vvSRf6hGz7rshAn55j4wdYg/HgFkzYYj/fqsr7/f/jon8DLCvYXqiONHlsK0gB0wwuxJQF8pZE/"
-        "yA32EwPzPP5GCvflkvBzbu0Zx5McyE7tAAAxDBp315LmCjcyhxgB0qY6LgXB7Qo5sl/gwUIdulVBBjIDI++Uzd8AWf72Jt/z7w2B7AEjFwCW"
-        "6kH52RP30eT+5lbc+jHpm9dXAncQZ8Fu/t0BBwjcEaYB00wT88PnBvmYEoEZZgqpCwYYSMZJ1lDQAgpnFQGAGggYBfjcSyrr24b+qvNLBUjj"
-        "L+vmFHUr5vBB3O002w/bR57qRgl/XETWcAym8QYeigthJT0V673w0+/reQujErUMJ6n9237lAABNMXgNZQNY4t3XQviw9K0GI/6C5O0fbOsa"
-        "I24Qb7UOPXrcdu24GZoKKeCNMRPXB+AjrHvsggGhGtUnmCZ3/IoBR8rBMh8I++nMETH+yAv/fycKTwZH7+P5W0TW8NQLAARS+1zxag1cCdc3"
-        "FOcG9r0B9ttlO2P9U90RDwAYRgiqAKNkQ//w//HjRucG/TwcR/xz4P8kiRKL/QUGXxJNCp8C/g9eAQ0D6Okl/7rxyQF8DEIOXgcDFNMNzsm5"
-        "Es/1AABx6noTxQlj00kSKAA5BxX0a/XAA+rodQbRE9fxUd8t8CAMutrLE2jwTQNM9fIIcMXc5nEADg0IATMe9fpd1IgSk/8aDO/5q87r9WP5"
-        "xvwREiwnCPD21vUNJRWoSU8PWOclCH3BQuDq5exNKuS23u/UOQtCFgr18MMB4h75XOC63XYH/3/8ninzNpVsYZYSjb9GL/0UHu+SLy7oEALO"
-        "0Q8g2PCyl18NTxw150nkJ/Qp/k8LuPPdQ+8hMIGn5miPAABZDRMoNgL5+X37rTd68dxKl+0y+eU8q3W61xoNBauu+Wj2xQpj+Tw8uQHqE88F"
-        "eAHK+Wn/ogYj/We5vAzQzq0ntBRLFA/wivQqEH3xvQQSACvkKPzAwYsGShJqOk3zrRBqHQTB+QWf6vNCUcL31trAIvkvIbP1t/C29nvpa8wm"
-        "1JoH/3+NkdMEgLKDUXbKHtNcJA0eQhmvKKIR1gEl84Pwvg3fs/oGfC148ZD+DgtF52sPHg21O3UXn56x2RWpAABE7XIspcg/9mgdNBgM1dcs"
-        "NhE7/Lc+o2NQ/sQGCKjHFdz94Ba43aESSMlMDR8bjQpfB/b5dAhQDL/gBxc+16UcYBMDEIrnvgfx+vP3/ir++S4LWLLd+zfMFwV/+F78swBt"
-        "B+D3TAvLKmAG4ueEZ1pQ4v5+CikFwQTnXt/Y2yDEze8MTdVsEycIvfol4k3pSTKKjism7/7j/DX44ALf83nQscPsFP4ViRGx8nS1pe0uGrEH"
-        "nOw+G4/qGKXvCt42AABGHXr3lbq6M3kW/DR8Bp4uHcyEFJ/hctSVa44MYK9SQc8H/3/qN2Ph0uwmOxoKnu1s3tntjR48OnQRruSHyvLqGyuM"
-        "3M7UR/9965cgujPr/iQGfxpkGqDtgPxC65f73vHd7zD4hgz/f9Pvh9Na8anVL+bMBSvtKgoJB1zzmg9PAoX3WCLM+YX4iP1vEQb05RFuC/P+"
-        "Uu3v+Hr4qQ72+t0IWiEdBvAJjfyx8QH93/wDIk8VhAP6BAb02fEaARIHAABRIZ79NBGp+ukIVfKv/8sQfPLJCun3jAMtIurrgRbPBt4QMRmL"
-        "Au/0MwuGClvu+w9mCZkBcwFGAxr6/wcR3H8S0Pcq+zETwgGQK9byphLADLfQENeNChnslm0CznjnFfGcM3wbnvH++sJR+gZRaJIvle5BFNre"
-        "5QxDD9DxXtk+BbX3xOlXyoa31t3CSV3o0yIR+EEQf+YA2mryXhbBEBnhruHvzzIQMuQ8/RUHctPB8Wrjh+F/M5ESOKruJdM8AAB83v9/LPZ9"
-        "NQIR8QglDSD7YdMp95QaWf5QMpnB8Q+qRIa/BxKm13z4D+xfJ2Pxhw1mwfAQ6AJyHqP8w+VX+/vbJe3fKNwWahOINMnjK03n/CIjRymcKear"
-        "/fx9+esPuv/q093YvAJVxMziTsP5F/2NSL8BBx/YhO498dvBSA7dSqXxfREa/McY4TIL+5zk+BeM5kf5rO3A/FT33gkc7hcs/39CF7MrfPSQ"
-        "45jjLiLSaIMG7xzGARf8Os7I/m4IAAANGiIb/S1G/a3XmxmR59I5mLm6EwH+YfrgXIXr5N6ANcQX8hzjERfSNCKpAqPR8DEh+fj+RhAq/G7v"
-        "TAfcr246PCJI/FFeSCZZeD3G//Y8BrfewfupCXHvNBb72MEFybuzEyYcvOrv9TBKW/GL3adnx7DP8WD1q92X80fsIuOJBK3zYBNcyeEOTN27"
-        "68zlfdVr4z4BGPbM/k0vLvldFfnrXcaO/FYgEyA635nFoRrrOOQIweLd9WoNnrvhCH13AABF7iYm3s9FGJM2MPacGikSAYAJpnY7vO/8B4wd"
-        "idMC10b0P2ZmD1fsyxBtQGboRj+a4Q4xaxaAK2M3jxSWt0vXfRhbEBznG14586A8P+lH11DMOwWCEeTgCRLX9P9/wQWn/fQaXyd0BHo1/Rdw"
-        "9Wj/YNm9U/T7FwMN6pHxWOH66wsYqu0i77/bpd6j51Mx9gb/76X+v+/bCLswcAZ50VE88v10824iygJHDJAg+fir9As/ZC32/ksRodixRoUA"
-        "AAC73kkTl/FS8gHzmPnF8EvwL/FV4jILBfI67x7p7t1QEMjrSBQWGXYRFRRYEna5ZvfD6tI1GiJAGyE/yv1yFJncMxLK254Xbe/VM8n12eOy"
-        "BLfu+CgGDCsvoAH3BJACRKcJH6Ue9/BU/lw64fi0Ay8SFwbjASoseeDg93H0FuIKJkX2Uxt+0mL59f8t+vvXpfBRG6pI1/mu2DUwPQtl9Fe/"
-        "AxJC3vkTSP6K34zKBf4NBm0iNflDvvT8e8cy50FhAACx5VsIlRt711IS/u3s/uEDsdEBgMkkZeTuI/cL6tnFH6fw6DYs/bIUfyeBXYX8qBRt"
-        "kOlDI/irEiIEuSpM2Mw8qRkJ7EIAmRVPBAIu2PX44D379/kjEi35qg60/f9/jg8bApwFqhbw/IMfTQVo78wGAPJtSToAtwfpAivljvBo7ogW"
-        "Ie0HAqXji+nM+g4YOgFV9NAAZegO/6ghlhAH07oj7+lA8m8Q+QuYCjsLFQb0C6cwNRkZ+YMIFdzeJMYDAADb3HAIJg1i8rnqEfwsBUX7BP1k"
-        "8Mz91vSb893uyNhJBlj1ExZ1DIAOvPidDGbDfP1f7fZBPwsoA7IsrwfDAZfw4hWE8IAUpfIpG5kD4EfYAjMkSVQFJMa9NBM3HOMAtiFXQcoW"
-        "qRqE2ID2KfZREuwbqkYu2gK9vwOA1BYcQCdDATEWffcMAm7cpezJGQUVThTWO0c1kgYEmv9/Ugs8yD8uVu9XAEonWPtT57UpChR0C+EcrOOs"
-        "oqGnVQ7AWn0bAACIOmLaSNZ0347HB1XJKVKUFSo8HnyDjxnQK6/bvRN53mrjngNkF6sASf3Fxejl8Ewp6NUHq+ReDGLYsP/F/8qE3AjlCKL9"
-        "VgM3t35mYfHsMFXl0iMTD/cP1xOD3f7q3/jsOT4lUO1e8fI73QUT+wYo/QKO9e4STwLd8VUYwwTnCon4ZBsSC0s5dLC/6gcZmv9gAqkdEgJM"
-        "0w4YZf89+H0HWtxe0CrmmAdO/JLd6OyaGgz6Jg9F9oSz6OYu6fUuAADu7MVjweveE1vl1h+zAiDhyfI3D5gPkBpFWlVsB+mRu2K4/3/t+jXQ"
-        "nfsFN5bjtxRh5Rf7helTxFX+MjWx/5rh3g7gwxcFzsZcCN0AxfaCLCzcAB2O/PEUmgsa4DXvtgPuSOsj+9rb6pFa+/5X/cUuDv6z9n0GBfNx"
-        "9c0kX/+IAfkGEhTrBDA5KKGX/WMh9xAs+9kr1AV0yfcXGBDn7bH4ztPm5R771Adb6P/jlgewEFvzghZW68WwFO/A8nY+AABa9GVj7fWPKi3l"
-        "aQ8+AcTb0gEyFGQKngWWZ75/wMrSywXF/39nBjDPfuBoKF3sFAd+6v77AOvWusX4GyqMAMDI8RZqw8D8OsVjHWUDiQhl8F3KQzzzylcqivgI"
-        "MlcT/3/1OC8AehRD5EgTgCb5/3TthBk37gnTGD/GwQfwOiYx+HkqrOqz/9f9rhCt8NndUB/CDn4TlwYJpy4CuSYo2bAAM0t/Gige1PrN8SX9"
-        "ocHpyoobQANw+dehEyonP4n7AAAY/fEIJRE++oj6q+GOHlb+qNQjT8QeSP2KBagWdgGV7YEebwTL6w0ovUt1wyu6VBV50ITRU0cXAMXEArzJ"
-        "/ujPwQBlJhMPYPpuBq3UuBbmGBHJUD/Y+AMb3+Wu57gSSllh6fUK++z25O1DldsA7m/5RuwjC3wlzgeS6k4G7TOjy3H3ltpeBSf/tP5QP0om"
-        "YeQnBHlAff9l+zozNPjNB4X4vvg3+7j4Svql6vHfoTjaGET5TBkv3sLMU/ZYNjMYAABdAqPdpAD/f+TSZu1781PvjxcaOsdBMNstPjYe7ep6"
-        "BsIQji7B1dHkrAGW/qn9bDMv57XyudlpAO/rN+43ARzBGdDDx9z/bjKe7vMR/MGXCfSxxlrP/Dc/N9zbJlcAZFWGEfI/MdgzK/9/8wlUEh0H"
-        "lvqQ4Y8x4eyI0bYjAAhME3MHuQaMCXHYEA3x0PGwntWrDylGWQMkuxQaqvyOFd/dvDxOBcrLOf9Z2XeJkqy3AN4g2Oe55b3I0aCKAyU0AACn"
-        "IOviNTvaHw7QUPk1DG0ROcqTLq4st+VMTA9oQfmEBPjasx4c2loYLgsjD8gKygtt7Fr51Thm/SxTmfcRAh3jXcJJxGYKjBCSJXQ46RU7FB0T"
-        "uv9s9BagSuP0Ea3wywKe9EziKwHtEyzQne93AwcAQkbf/KY0bQJXL5fscsRlFBL9QKyU8KgVzszFCUYWTAnuJnMjov2y8SwajQkDDanmXwWi"
-        "DgMPqgE2/TQRVhex3uUJFyjpC0nOuPvAEvcKAACdEcv4LQrH+rMjxifYAN++jKrtCSojUzhPwjHzZepk6MvvlvSp850RAy4BgB8cRNVc2lrq"
-        "tSgQFBT13QihACAFGRa4FxwCWSOcLpj53eIlIXDb90QL2GzI+wpfChL33SA86UnH1b13Et/1wiROGyD/OWqRMcYKKPjNHxcnUfDH4LXhA/32"
-        "4ToX0e/k4psfiw5QC2IBcgGSDL4gVSId/mf7T9sHFXPrFwHSP1vtLDCW8gXpixLDGAGAmu8EJI36AAC5E4n86fbP9BgKkTQxDcuxpMXe+JIA"
-        "TjAb6evRPM815vvrqBnT5hUePCOV3RBFua+761AJv8MW6/PuzRIXAThCx+/lEfH1LwAtJyY1qNv9AF0D4kjC+hSxDg0qYX3iLzwWm4YShr4N"
-        "GGDqoPUg89ZIPybSK+3mSd8RDB4rNsCSzQn2j/rdGE8NHgg+DjnwN84kCXPrUvmr7CsdxEvTP6cFYwNg9SkSIAGv56L8pQ8P9nqqU0at9gGA"
-        "ev2nUufkAABZ0Hz+uuRa/fDPimwz+znLb5xaCTLcNFkOQ0HAJRSn6Q8KHd9i/mUsq+7n6Jsisc0jEzMDIdsiBlHRg+y5ATdF6RGbLlHsfMUK"
-        "1jcxkORWAv0J/39tPLOf7AVLJpbWsAnAtAbyqbjvIPzimxW6Dnv1wURd9GLjO/xQ3s8aUBh4A9cP3en7/livepRHA1r3Frsl4xoBFQVWNc9L"
-        "tPk4QF7v3Grg5mAf1Ptc9io5qfR5+Jf6ARrfCp2lc9QkJjbnAACjMvMnwjrP7UH13QuxB33B3sqKYIfueCiMB/PqN+45EzP1Dew54lcm9db0"
-        "5jUHfv239nAMAg2VHN8Div+kAfPp18Q4BI4E69yArb1tdQl46+0cavf701LoJBAQCQzUVAo2DX4GazgA2sX5jhyTA3zpwxoK4EPTnwsn4X3h"
-        "+Rr66V//ewTY9BPzledq1/RHNvDr9ljjcQyNu/v30loVAZXyZPMPzFkWmPYEA4JFldf0EMcjXDNA+zzi6hAweyikAADdBuYfWMMXwOkMJ0aV"
-        "CuDMjeHHIp4EzXwW4kExsdUe5iH8Ge5xH2D4x0QBgAcBsRSdCdDl5EL9IcPS/vRmAdMf9RZV+zLz8s3F3QzFDuN+2CPMnAik+wEVjv18GyHe"
-        "wOpj+S3jz+c1/8MZze04+2/gRvFc9+3UaP5PA5n4qf0b+OcC2gWc55nsCikn6rdCn+HVy034uwegx4AY/38U5GILdO5oAYYGOQVR5w4VY8aj"
-        "1vwNfA8Z9zTOG+jIZwEDAAAGJaXmeOpg8NL+WDf5B5ojIuei/srifCHyGXwuz9RvBskFHuUg8WfZsQH5AD36sk9bCejw6dIm9cflgxry/53v"
-        "TPlp5VnxzMUO3O3/owuwyKq54RuT1DIZsxCYCQjzOwhJ697e0NSFFNFA5fYyBCLRqBLR8q7KDwqn96LzBr98BKjvKhpi9LQHtBVRCZkqXLs3"
-        "BXkYLgKLvjf8/3/g/OXkKvrP4WXF3AXS+Nkd2etZ9dshfdCeCSK37+28eA/AAACsBHjYKfFY3OMW1i8W7SFoWdSxIHD9QQl954JU7vXsBnAH"
-        "Bu9g43HjCeab4voGaVel7L8Eotk1EXS5PxILAAP3YNT52JHxINrj+lvygAyX3SW2hxx40FUuF/j5B/n6Qt+mIpLeXswv+m/xpO9pBpzmYfYS"
-        "F6rb9QEt+crgSvv7+K70o+5G7/DzniAgCDsq+wkYAl4KkP/cuIUA/38Q9hoE1AC8FfHjuPkRG776aOgcDnH5owOV9avKrPHqV8DwAAB7BlDy"
-        "iPP+9UoJJB1nCe8zotcuJsH7wiir81k1ndd9Aynu7Ntx4Q0OeOWF4xH6NhtZ+TERYcvX4Tzj8RNL/7MK6fu/Gej0KwZu+3LtPzb3/L09ldKO"
-        "sfDytNgpCmsQejKjclP6AjPCDGEe2/n9Gay5xVlj4fH9EgS9CcbR4f5A3grlI94p9arozd2U6PsWcAOXJToVAhgPvE3u/3+8+f70Mw9OBYgM"
-        "+ASQAro6/TbOLr0aflQh4RTosyHtAfUpAADIF9ceHf3V1j3rTgD6EBPjoMyHCdwcgjqY4rBpMdPPLqz6pQTu7sMBXgKpg9QZt+7GBFIDIyWA"
-        "HXDmBw/s/a4t3yoX4+3rBBZKFKLWyAbfyNPalwimxiAPP/ql/DEv6PdsL4MFjtluWRdIrd7o/tHpCyc28TvWSvVX/kQZ8OIGCHPo1AFHCcnp"
-        "gxG2CzYW/AVxzbklwvqc1iz44n9gBlfhmNgiCmP4BPt+C5sNNB5E8xQavxn3+x2rTfkCWBEdAABPDOLzjv5n794hDBCyFHNAZONFBZAfc99n"
-        "9P9/suRNIVIGje/X4jrtePMeuFTu1g643+oWkdL/K5j8mfAt/v7PGvB636cCMh5p/LfxlAh8u23YBgro4gn8ygAr55ARZ/foBRcEaeRRQMUS"
-        "VdkcGP/vcS+/79HjEhe35fognurcEib7JxM2CXj2/Rc/B1INJ/n8058FEQTx6eT4/39OGMXt8OzT8hkA/Pvm9wcSexo0APAf9Qr39zrMXgTw"
-        "Y7cEAAAp9L3/Tvy7+NAQogNvCKpFOdPdCD8noAHuC/t4ZQscC4cD4tk11I/84fiEun3lex6H95H5ALzTJLQmvt+5AZHfKuYx5572KAd55dDx"
-        "tQZ3wybN9BIM23sRse8CDmhLGuXEASADVsvaYZMDAwB6+4L+EC7D/JPfRuiQ5hU4jNktEWT2swbVEnfZbjffAsASyfWvtz4VXfOd5r7zFm+u"
-        "9F4QM8xx+aAKaPp/1RATBQwqA+kyjSvH8beyg7EGepQOAAC8/FnuFgJeAN8ElfYxCqpYQwY3BkcowwZ8C/9/luRSCbL0iLEuzTPdu/ylmd6T"
-        "hRUv9AnohN2TTjEu/vUwAvnT6gKs8X4dGSQG2y3pxSpDFak6AYCeC97gmPuB/KoBDB0s7gv93RaVGvrt6PWeC6Abvi32BcL9qAamCu8Ozhgx"
-        "ya0DlAfi+un4zvl3ENAAuQCiANwJAACKJGEgFP3b+sQToNTGBvoCkf7uyuOsYxCZAm8A7wr759sUG/QDFR0NAAC8HHj6R/Xm/3U+IjB/9hcE"
-        "KP/Vn6sANBpk9J/+nQseBq4Z7v/D/7ekdOvm2kD/MBy/AefvEBJC9lwOYwEAAO7McQe04AAAzPDfEV3+6wMMBsvYBZcJIYv4PuxIoIMNkfo/"
-        "E0oFYBORBTAyCdflW9soll2YIo0inih6Ns8DwhZN9ZzoARhFB7QuHPoXNdwNdP3L10b2AAADIOEdKsykBuvteb/1Cgj3NwMV2bPg9izxAy3S"
-        "lAcI64fW8/SxzmZUAAB6AMz9tAiCHko/KvrY9RjoRQcBgJQUQKvdMgwlV73PQIw7BDvVI1auoPp6HOLj6ivqCw3ePa+jn5UebxoAAFKxydaT"
-        "3gAAygm4KzT+fM3tEcK+PciWNyUTvuNXjAQHrublMVoqwwxG2xRXeOEvccwiDGTFKD42dhooVsv+5Pn3JNfhUxr8DgMsse5ALVcHhvxq4F8F"
-        "AADnGUgLfLAvDrXWFNa1Cm73sgRa89gdgyIJ7JfMyQxsDJCl0RABgMVfAACO4zf7f/ujH0Qwa9iX9+XThBtwpx4AoZiAHbQsCrqjVMFRaGTx"
-        "HHDOnfMPK0/ERCDyDe3WaKeukJsDgg4AAKmr99Hx9QAAGgguGNoDpy0fFtc+AYAjCeja4fqbBsgBPhsy7ET6shTtIM7n/vEZC8IaqzNqBwb8"
-        "VAedEJgQ8BtN0rIDtgmB+GP8Ivr4DPH/5wAMBNkGAABuJUEiV/f7+p8WtL3TB9MCdv5vzISmlxYvBAsFhBBx6CcYKu4kGqQIAADIHEb3Iuke"
-        "/4c+kjFM9cICZgBWpvD+jiCT7rP9hhCg/8wbnvs6+IyoQ/JD1KkAfxvEAWLtExLT+GkN+P8AACvN9gln2wAAhuwgFYEABQu+HbHrtqIrMFru"
-        "P+llw4cJsPBy+fIQW/CFJhYrUc/3QgkxK1WkEWkW1hXkMHEWyBXa/AfuOhy1CNQmufn0L5kEP/9Fvk0HAAAyK101CsYxDJHxC6A3C4MAWwIP"
-        "1wvCvRWx+tLzLwO+4i6xT+Aw4pFNAABBFZ3tIdKQKBdCtAqC7+3uluoJiYYEM8mUOp0SS8/bJr0gpFWcCN6lTwALKHvxYTokBInYR9wLmG0w"
-        "BxgAAAGA+c8IzwAALgO5NnALXZhO6ELeMwxCOIHbQOl/y2QOR+ocHN4awgZo3fk5ZOHEKCUQ/39UCQo4dQoxN4PvEgl8ZNPO7RbE/7Uh0wUf"
-        "GxkCqP06G54OAABaAtAVqr5EFQwAwuaY/fr/OAJg4HFDiwkB6xTDoRUf5J+6l+wUwZIuAABd+PMDw/dBHsf17R0G5R3dBzL82mMG49DBPNf/"
-        "AMyMJbZZVVjqEZrQ2/gFIf+qXSsNCVPIttUBpwUORQ8AAOG+qvOY9gAA5/XiDZsJY2j+GgJmteox1Dv18AYc/EsTJhCFJ4YJfFxZ/a28wUPu"
-        "3oy8Nv9YHcnSBStOEw71r/VU9gldTQOgACUSTMSJ0igrdwHaaCbGAAD40Kf1rSv73dg9zumF9x8D+QGM/M1Y7xqdCH5kY+H789sVA0qkcpal"
-        "AADtICvocyevsvAj4xTDAX758ig/+9gLFU4Mqm4a+gFnAYpneKKbFswPxyxmgSoA7e/4/9f1pw07evGnld4AAP9//wSGPwAApxGKvpPK7myk"
-        "J2kDmDu17rcp6AIaG9QG51b0/Bb7SPo5L9e/nz119xe4nP38HbDMoA7L8k0kEN4BgPBk+w9+DvXn2eGswI0RpgCv8ej7AAC80eEETTdg99EJ"
-        "zztU/mP8kwPe9lIHKOkg9lhahtDE8qWg6TGMe4boAAAEPG/ziT0rzCHwgcmCDgUNpcCQQYDjJBYpGc4EWe12MHC7ruadGM0hFP7a+MYZDiGb"
-        "8+UJ7yYZK8HeG9gAAEJIeMU3IwAARwDcBg8TZn+sPMbyRTxz/25FJfpjO28K/UvxCpUBOvQoK8vSUSdYDGK8Ce1jKvLOvh/c66wsIOSIipVh"
-        "RRedESrzOen04j4djv/1qGDuAAAk5eItbxwV+Kn4SRBABI39IwPz/CcPCtiM6/FgcLq7DU62wDlCYPr7AADSQ2rdzz2cwe3Z3ImDFXjtFKMB"
-        "HHDPF/5EK6IbLeV6LQGAwvIzFA4rWhTfA3Mv6ivu+CoFLg2KIXDkvNkAAHos8Z5xHwAAdvw173spsnlaMTb4YDBLANBGjPM5SfQM50BoDeIB"
-        "WvVcJObX0ycaBZ+5VvacJMjUVyJN6kgoG+jEkp1XHSE0DzvyIu/47O4cwf/gnpXnAAC95Ggv/hIm+hj/nxG8AQP/HQNQ91MV69cD7q5YObiz"
-        "Go3IHDJeVEvxAAA4RK7bbDotwJTN2oq9ETfmpaS4HIPKwwqBM9Ya/OeEHwGAlfZKC1gkbRTG/sMmRSm7/jr9Bg/+I0LlDtwAAKEulqcfJAAA"
-        "/e636Uoq/3+eI/v9yPkmzsI9MRNqIcIES/dLAFbg3RAgGnz2aiIRBckN66z/JGjOGBQA6wsNL/22gZIoCwClDmn+NflJ+CESdf+jljPKAAAN"
-        "9MwRURbN8Mr8zAM9A9D6mAEsMifmpBVqDxk6SdqlJrUJTRLXNSHhAABjCt72wR1M3ooDW7Y3DkYAf69F27bu4O7kAjgg8+4w+uWEwcQfD4Mn"
-        "CRCV+Z8/S986/kIilPrGIkjrhPoAAJZPVePNKAAADBuM8Zb/tEV3+pICbRPh60dUpQMTXv8KCRr79gj4I/gEA+sDuxagEXsLDswgAZrtagd7"
-        "86oCye39uUrzqPfjA1L8bCabE8MKnP4BgHTcAABv2Dca1ASCA4ETDA4NAy0ASwCIBJQTRe/J94UP3OaADWHrCxF+QnLyAAB1FljsCRHB8bjC"
-        "Y77e9SfrRaFpDPHSUBVfUskCD/bI82uA0/x4/xgU4/oOBO0W4wDJArf/aBM9D7jwAvsAANc3hvuAOAAAK/Lky/TphUuH9eEIgBRf4/RcdwcI"
-        "X38LYhw7+D30rf1UBQwE0Rn2E/USLr+//3Hv8gaL9Sj+4OzVslb2efKeAQcFTCxZEPgKhP4BgJHVAADUyysVGQcQ/2QbdxHsAvcAqv9xBxUQ"
-        "l/Z9+1MVP+tzB/TeGBPrSh/vAACgFH3x/A6Q+gPLpcne8enq6Zi5BXTTPhywVTn9uvRS8ReFJvf+AGkSK/lr/1cUdAHXAaoAlRqoD4XoXv0A"
-        "AKo/BwSdPQAAHfpUyNTbLUx79SQK6BU35d1XCAlZYEELkRnz+ev2wQEZBPsEVRLkFHcWUryB/9/utwUa+dP6Fey6tOz0d/CyAYQHsCzqEdwL"
-        "jP4BgGbUAACgzK0cxgTl/twbxQ2GApYBrv/qBNYSMPus+rYU7ezYBa3daxMQTH3vAAA4FoHu0g2Q/aLNEs4R8VvmSpWH+6zTSxpoViP9bvEu"
-        "8oSHSviDAaQPJ/zC/1AVVQH8Aab+NBglD/LoK/0AANo8xQSLPQAAyP1gxWDbZyMdClMxRYqIA8TuGwau8Xn4LDoj7wb+4BQhAGvuGxwZBG0F"
-        "DzvHBQUR5fINBt0L8gsBgFMRsAwUAA3h5+xE9snzZwC6+ikbAADcHRMPIQ5v/54H/E3U+Y0Akf7i38/R4fuLAz/lJANIA1UHqfj5AAoCAACa"
-        "Hz8MwiW6/nQvDR+Q/REMOPJSvwcJnAcZ8mXvZvu+JPUBggDIGvmxQ8Lk5az0zgEK/jH42B9x9PQGnPsAAAzltgVbAgAAWP2OJI0NzCIhAZ4x"
-        "t6od+UEOwg99Du4HKEgJ6gH57xDYCbYK2if5F48L71AOCNwUm/d3HZkBIgMBgFUQTvzQ+rMFR/nv8zb5zf5o7lMNAAC35sMMUg5V/YwlyVG+"
-        "+2UBKv5xyk7qeAQL/53vdhZa3LrS2fs5QrnzAACXJisHWitTAWMo0DEe5Vf8ud/Nxyf4aiF/J6/t8vGiIRv+MglkIxasGMOYyfbzqwxb/r35"
-        "MkTV9Uz7hAIAADrwHBu2IQAAhvtcDgDi7iGa2skWAStK8lYXxxpmIesMNSJx5kDyBxQxDuYeSUGWHxsKCFAc/NvksgFYEVD8pfyn3DAfv/pX"
-        "/BwrMgOL5SgCeQAB7Sf1AAAbkukMOBR3/0gvlQ4g+oQE5AD86DgXVwhS9dcdOB8CxhyN6vz/f0nZAADHIfYANyT26dAA4SaA3pUGvulHDIL7"
-        "oSuDQoL+5t3kEJbciPgaG57tsAMJwjAFuRrs/EoJWkcVDT3pIvAAAO0rLiQBOQAACwQ+7YrYySSN2kn/8i7+7TgRExpEHT4LdBv06azseAsz"
-        "EOQXeTaKHocDXkJ1+k7c+v2iCZr88gEl5LkaZ++d/m4rivxH7U4B/v/k7WXyAAA6pHUJ+hByBhgmkwZd+n4D2gFq77kOXQjY+WMTryDKy0Ow"
-        "ou7/f4jcAAD8HxH+FyB76kn2+hcG5E0KyfCGF40EURejOFMHWeK+D9TPBee3FsIAexM0z8QeNQ43/iMZ3zRtEeT3DPUAAI0s/B5MLwAApQpL"
-        "9z/fHScOLmVGw8IT3cfFpBP61dVDWR0tDtXXaeE6BWHxjlq8+yT+lr8L5rTgGPx1Gy792O6ODAT6Xuh73px97ryO7Cn2XNHORU4QleHHy5wD"
-        "hRHQ2yNa6hebBP9/9ynK04zSSN84+zbyPzLb3ZbT04erV0b0AABHYlvi4g6KJbCn4JiJDalGvBuw/YM60wBxU+Tffds+y8brlQePQo/lIvzH"
-        "PgHa/PL3AQHCNlrfAr8Mfezjsd4hivZKUjgcWql+9fZNkdtNKBMgO+ZVCPv3U85GSOkhPh8l/HDtwQKMACIJdemK/REJvbVrBYby8f2h+Bkq"
-        "EyOr+9raDPcN8APvlQmw+Gs3PhGPCjLzFgPX6nou1Qo48/0mxg61yrT1zDCIrsDXl+OPF3X/jep6A6RE240sLH4cAADTCaH/9uNtDi0biTU7"
-        "orQ++DPKDP9/4x511UDF8O5V8ZIP9PzjzT8eMfwX/0KxEwDn3iLzHsol9GPL599h5UoazuBhGIK/j+kd/l0K0P8r/nLG4AvQQQ34sukLBBP6"
-        "HfBAB6P1eAxQ8iYmz0u+AfnqQtkhEkvOIgJWFgbkffRS8MsL0QL6DVRTqtsP+z/yfxSsH3slfepcBWr94gVH+ej3s/ZF66k7VVsg3pvc0tyW"
-        "/9f+ifZ47tCw87aF/j8cAAAi/ooJAtInSFA9jutRHYsbUuuOCFcdgdOJIeoBYONV+cD2o+03zQbKU/gbNVHwkOOOC9/uPfEE5PPwAYCco1rz"
-        "+RE7DP29oNSfDb9AWguoEc+6CQikiRkWTu4bWE0AKRk6GhPV9QB6Brfz5/eJ+TXdP7uSLizhHPu62n/jP9q14Hb06duHqZ0X8/Zc+DnebQSc"
-        "6akFxRhHyWUn/QrWAvfbot2Wyis0F2QHzAYJpuFi4SQArRjHTg8/QYaZBkv+AACbEHb9/AOhF/FaXH/IiyBsfTarFP9/Rv/48tqk3wv7zNfc"
-        "WPlDuGz9+u1DGXjbxSwT9/8JGShDCNXjGuyfuy/tP/SX98SbbdaR8uwzjez594fyIrhWF/oPrEzwVq/95QGJGqY+bv/qAXL6Oh/qAUjMweJc"
-        "HtD1UPxu3zUyyw1s9q3vgAYe8gPoVtvhAOYJdvGNtfkODAdp9tc8OhwmHDDzYAem9jgmzBuIFyc0j6U37TDnftP0xRUnzKtLDG/tAABBDi7x"
-        "JvcB6a/wldQIEtQUC+JO/8Ax5MzPNjnOs/+zCCQug/Jg4LsOUwL/f2vsDC1KFZECtvK+AT0cDfWy8ML8d+aWHQTcessJKWUCafj/fy3t0/yw"
-        "KpfmlnKhCy4oYSx+6WonQR32Hy0g1yCrBBwICb33UuvkevytCF/vHPE0EZ9IEf25BpiwKPFxB+wRP/7i+2BALA+QBKYBgWBb3aUVzftQyELa"
-        "huXq6H4g++VFwmUgTSt1+D0NRqhkEqDqAAB40ncKJAyCB88DpwGH8fzrJPuZ/cr/buTN777a2/427kfutM9HCWr1RAPL7EUKGs4a72EYOxZ/"
-        "Bqoh8RJd9BjWx/hd6z4gJgcCWlERYfyu9dDTrP3m9VP0Puer/S6+iAHQDHHi/3/9+TsCDPP9AjoRogwCIZjzAwIY/TMLzPdT6Bf4SO9K3GIA"
-        "8PquB9n3MxCkCNYg1/yh3Jr2rAv5/oMuuQdF+woSJBLo5dD89NHPBs7UEDCn9fUHo9wl/iLcAAA3IuwB3TqGItoAaruuHxMXJemdD0fwHt+y"
-        "+zUD5gC96koB9fmDMTf8PBRVIsX5tAMV7dQisKH4/TMJRul/w9zN+F1cHgTDuRCdFIX5hf//f8APQQhi9z30yvMgCh4p3BZHCNbdyCxM7tAN"
-        "3v6x/wj97fFWRJ/8xvziDdH+nwzB/LpD1QGtEnfVtd3N8rYNKAXq41YcbAgE5OX3b1qK0lv/LvdVAvTlzwjx7U0LafVOGcQu9xZj8tANhc6J"
-        "DQLuAABt8UoQDfReBUrv2/rp/dbvKAWfAtLfewZr9VL9TuvE30oDUAJM+cTw3B9FCJMvHNeFEZYJ9Sz3An8okuDnzEz28AjAM+kCGAwI+NYQ"
-        "POayBlj9Lb2QvAj2VuULC4IUxvX8/P9/qC6+CR4w1DSwIJUO3aL2+JIIOvvZP+tjVsroxx4GAdp1rdbvUscm6X7/WzJmYptCIROxMdL1lBOZ"
-        "Ve7MEgBa8RY4CAv2HkHy1auWdykpm+qz+fX+TavzFJfVAADpSPr9+LdXwkyYdukcK5oanRnrA8rw3dBp+TIFvbwM8iQOqAXY55+4pqhBO63Q"
-        "Vep8FTf4Ss8ETPMWLep8t2LzmBda8Cvd2W848s0PYPICCKHthP2eIADV/39C63QOhAjeAr6rvQufCRwu0CGd3pEGNOuO6h8Isvr0DIA/XwFC"
-        "v2TtUu7o5bMF8g1i+2vkzrrz/jfSD/8r6tr0tiaTKtPz3PPqFFgIZw4MJmbSI9nk+UUgbkyL2/wLCrIu62oEAAAoGDrwz+W591XgWwxAE07t"
-        "Zu+GGQ0bivyFBBvmtcmxBdf80/gl9Dn/YAiOHAbvVRgM8xPn3Pvo/Bjo9PU3+ZwXgiK79voZ9ezqBPHjTBm89xLm9v0XFVoAnvUU77jz1Osh"
-        "O3nmhQef7rwJNynb3YkIneXDFDLrFfCcGhQJV92wAEYCxwuwAzBAfOjo9Doy7wEn4bki2xuiH0vkqROH/sCSYAUhGaMm/38x1hu/CNjxDqkE"
-        "LBh841O/OcR1ECf1AAChHlMFj/MIHybxwBInB3ct8ApcHo8V09rLHhHYjfWY9joSR8EGGbUNff46IrLcaPHd+AMRhvheihANZxGRnK7hQxd2"
-        "BKjP5Qtb9R0bsNhC/jX2X/1HAOjprN8B8cLvROLJRc7syxvK8+46thUH7yv+iwdXGRsHUdc2+yA35MoN+1YAOvZ9B3Ef3gUk+lEHEfkPswYu"
-        "rzPoCsX/JiDM62THOQGf+lQg/3/8/UPtue/STxvadgL56wUH9dV9CkEYAADtT6ALjcpCFQjvzQEy9vIKRht0/nkQH/g7GqTWtPMu01vplg1j"
-        "FFT6xA3HFOnoHvQW6bguMQJbGZoRP2M3hqfh3va48l7ltTuSDeXtkPd+FMS/aiH8NIn3/38VEHIhnfujwxrT19ju7eQtcRrl+IIlSQDn7RX1"
-        "iMY7VvUzj//nKhnvzgRy+XcaTtrV6BncRTNdyYoa1Ay/75T8mDaiTvcx1fXhwJshBNQ31/3E0PE9OuMhktnGCMS7fs7b1gjxAAAb5kz39/S8"
-        "CfCreC2+BcrRuzQE3hU3aOd8Htf7HRegFbLdi4nBYB7gLtIMEiArmyzz0Nnivu5C3bc2shH5DAzbUgInu371zfslQ6vVAk1+v0nOiNn+4hcj"
-        "vu51GPoosw3WLzcdISCnO1+/vFBM9t/qihuKCv7U5fLW8yHttCYBgLrkJuQkD8PdiPuuCvfgleOe/j76RP0Fu5gkFeO3uIQJpARGEY3+Qfvk"
-        "33NVhStl2yBIB+RbDEC6gw+e+UBFAADTy5FUxq+e8jNTflCWIIgIDTFz+mi9peFAOu4Jg+VRHXUnbQzuLZujNAlrqVX0Ls8gC37k0OV0G335"
-        "7gC7AXvZn//vCHgD4Vs2wXHP",
-    };
-    static constexpr std::string_view layouts_model[] = {
-        "BQAAAAAAAAApfLdAOf41QGlWO0ATDlc/y4PWPwUAAAAAAAAAGw29P4yRWD+1Ucc/rO10P9Ux8z8GAAAAAAAAALsXI75ZR6q9o7eRvFTKc76w"
-        "vkW9MfbIvQYAAAAAAAAAOkSjPutEmj5Tvqk+fWUlPkoyej5DJj4+AwAAAAAAAABAAAAAAAAAABPfDr+heTq+6QaAPmHQLr6U1U++Hs+uvmww"
-        "Qz4QKTQ/f/HvPpn1Cz2YPA09mGSyPe2Q7r4O4XG+vhx5PbP3uL3zq0y+QLQTu44XZb6iQ/k8PzBBvx/1+js0Pli/sfztPNoq5D6gGgg/Ulqc"
-        "vUniCL75ja69eSMGPpWfh72GfBq/35nXvmD0ITvpZPa9TKUTvgrMIr2V7ZA9HGXQvnHF0Dz64JC+kVSCv0X0Tz6p24m+QV8UvhFUDb8QkCM/"
-        "xt6oPJAnbb7ZAEA++yIoPVJSZj68cEW+eWrxO4xnib4oHRY/cVQrvimD176akke+FPbIvuec1b5DXGc+0WMpPSaogD1AAAAAAAAAANJG+jfs"
-        "KZ832yfvN7/yyDerbfo3kZLtN88BVzdc20k3qkq1N0MMDzjNy7I36qLSN8aDxjfRuRM4xqnBN5RqkzeTofo36l69NzSd+jcbCOM3jNvLN9KI"
-        "tzdMdSw41KneN5Z83jdCS1I32uMhOE0yGjjHY/g3wT3HN5Ld8DcZhMg3If66N1hx5Tdchrs3gpESOPltuzdPJYM3MYsVOBWSiDdHe+g3rkrn"
-        "N4palDcwGuE3lyOdN5353jc6BvI3TR68N5hT/TcXObA3jHoFONmMiDft/9g3xX4VOKB15jdHN4036cz9N4Blkzc4PJc3DBImOPbhkTdZprI3"
-        "cu4dOAzvqDdAAQAAAAAAAAGAF6y4keEKgOUDnP9/LXbK/GYoX5KZ3hHMzj8BgPggPWQO97vEAYAlpTorAYD43e2+3Q3pTi0O/3/TRP9/G7/t"
-        "m4SL79ih5evfAYAwDDrI/39NuLNXaA4YRm3k+xwjNQGAiMVzxVCxCPT/f+o0fpoOU54BAYCgn3f8JfsAMi0v/3+uvP9/AAF/06rI4fUzZQGA"
-        "Ljk5af9/lfOomtzpq3luugdIoAnr/P9/bvhNOP9/2r129qnhC63UAki2AYApf/9/zshNwivrlXmSGi//tRj/fwGA8x3ZcBuulez/f3hVPfT7"
-        "4MIw/3/o4tRJ7DrCMnnV4vb+Xf9/sR+xd/9/Y2l23m/O2Wn/f/EAzSvm0m44YfUBgCxR9in/fyMr02MvOLY2xR2WEAGAmJzqooQuEer/f/AE"
-        "QfkBgLc1B+mtUPIO5TBzVv9/R2ixKmatB5ny670wAYBmE4tPJuoLBP9/jDjbU3Eq/3/2Hr80/39JTBBbX1aMzpW7n6yr6v9/KhkBgJstweAJ"
-        "5Jpp/s3dg/9/AxRZvtvR/3/YG+OyAeG8T/9/Ow7W/KAKEg8BgGWlQhEBgJjwtepWERFMlKxW6PFhYHb/f+dtishXAyNN/39ur/9/EPyP/qdJ"
-        "rnEoCAGA3MwP9AGAgd3Btx0yT9CiMF4Q7gsBgFW4BgB5OInTAYBwu6tl8VFTLf9/zjoBgGtrpbav0nr3cqUBgET+jkMnS6Jx/3+tSDFiTN8O"
-        "ak9xOqHAt/9/G8qHDKcbAYAf5tVc/380FOUvLkhcWPNr/38WsVgFV3j/f8n9MDq/uWWvvt0BgHNukk4Lb8iKfgkBgMzl6BUBgIS/K8+vJf9/"
-        "viJkdsyBV51AAAAAAAAAAPYtvz37TBY+lXoAPSeKBT5bXoa+iwBdvB1WfT5muhU+jfOSvmv2Qr1E0wc+cB2ZvDCQwb33aAK+3S9QvslegT3r"
-        "RQs++BT/vJt2kL0IVxw+2LvavbmYO70vYOa+hkqbvpfjCb1Fn7Y+X9+yvcd32L4GCE2++xg5Pjmkmr0x/vg8G/OEvjr1Ujv+nre94F0ovrIr"
-        "UL+g3yo9s0yaPvgnc7zyeqW9dBZWvEjzKz5xDB++7whFPcHl+D26f/OAyMoIPlZyYD5e/TQ+0hRIvUZRUr4kZHo95mInPG9qGLro+QQ/ZQMM"
-        "vpk+db3c7+Q9F4q6PXVlKb8I25A+xQ4yPNJPnj5AAAAAAAAAAMMXMjfKXGs3QqanNxGUlDfv32c3bb6FN3DXRTcsJTw3ikXjNzrCXjd9nY83"
-        "x6KuN7dgUTesI0w3+lSoNx3ZXDdJnHc32XygN5kXtjeZaIc31MfgNxmMuDeuKV830/m+N9SafDfuEJU3iTxpN6baATj9U0c4wxxRN3BpNzft"
-        "zDM3xm84NzaTIjcl9Ig3UNLsN1aUyjcfoeg3c9ZUN1K/fDdx9R849D9QNyVjezfVQdM3TWmdN/KDOjeDAgAAzAbENwG1IjflTYA37FtvN0Nb"
-        "wzc8r4g3aeeqN53pXTeHyxM4pACMN9U+cjjh+do3BgaoN8POozfF+AU4xlDBN6bdezcAEAAAAAAAAGTwHvRB80EkD/ldKJVxAD5U/dcIOEqI"
-        "Nxjlyj71Z/4AwxJQOugDUAMcryovthw5EpERGfr/f5oe+4JTEiYhzCcx/A6Fy/FTa6Ig+gtH5/MVO7Sv0dr8wAolxHEKfWLBBdaUOT6M47fH"
-        "PPVpNyr07fKBHSgHmsV7EKjusRILTMUMYA5p9hFd7O4ucjYPBwBN+OU1LQu3NWbZ/AdeQPbu6s4j/oE/TgwBgNvvYAXMUAs1sVwrHBUCDf40"
-        "NPAFSCCjqdiGsugmAVesKfSfKfYay+BF8proTfSP048fH9xaSMnn9P6p86Djk45x6zbdCFAiw/ynDvS5BE/5hb1MFv1XFtb8Mp78e9ruDHDw"
-        "iuZ6IXpAVC8hESsVNRR2D70AcelC+UP/CjQMIJD/AYAnOil/vgivBj/GJ9oEwtc4jOm97bzXRS/npQvfog4V43jbLAGp55k0UQD87pvowQxT"
-        "x88jXw8OsRT1GPYsJOILPPMDE8kepBNdC8wVJ4OxuukW6U8Gyc7zxPnD6O1Q3tvW2W3Rww5wLWMMGQbIfxfrOBCYC00M0gOAHIvM7yME7dAj"
-        "xeOID+gGSQrnMz8iCRAkKdvRoKyb77sIyPPsAgD4RwKS9L35OAxIDvDcn7PmBvLGvBf5RIggwtaKDZP6URfM5JhT/3+QM+UYH/lGZAfn0Ozy"
-        "tQcXGO6oxwjJcQxFLk4tL5mGHB/BoT/qGAMwoRUIGc7HJvYzmRLWhEAKlQAM1qe+dnRDARYm2CX6131FKVsCH+0BgH8X79NKVMB7JCx9A4In"
-        "K/glOi9dltx6kIkzaPn011ffh8r9ZoBYk0upS6MteaPVHqrsIXSSCwoBsBux6KXl6sbL/J3TgSeSrXE485S8P5L2ePXCTXnTpgJj0GLHo+Xr"
-        "DWcMo0UVH2MQHQXXGf/7a5mHwhEsoyE1+SQId+XcCDdDNe/Y9tYU6/N5WlMrTsYU+xTwLhAo7pI0UeanCm0rEPdz1/RK6gOX15UNovKtnfsU"
-        "ZjNdDIYfAYCQIEf5rOR9+BO8wB5pJhPu2sdyKrXqtnIhzSo1ZgSwrLgU1E8GpTossx2nHuIoNd5Ay1wlVEz/f8sQ4BfjORhtj0M/Iqz0U6uw"
-        "FijO+jFLTn0ai8bdJ5RCO/VaUm5JaNKR3GOP+wDBC3TU7e+o/sZadvPx5i3xr1AKVfnI1xCdUxPZQpLHUbLznO26y5ZKYiAMLCZ+eimxIjAa"
-        "VPPZ6KjUagr9/nc2XePD4283Hcry9t0SEPKKmyIYoeAk0ijY5tYkTTkQlC0aBgAN6sD2NeDyyBzy8s+M6BcBgJML+xYNIOcRGEdv6DWKv1NZ"
-        "+B4WriWIU/QvHSDtAR74KQ4JGyJAvQbTrAdj0UBbBQIWzx7sx/kIDzGpAyoD0OCqCtsA8RrBCGzcvyzCs9wUGOi7B8UfixwmB3Bwbvpy62UY"
-        "fvrv3KoAdecjGp4DDx8BgLvrMvmLIFQEqB341pPtcS33EqkcFDNvGUTJj/TTD8vt3vHn//RdxOk+zP/RmfsZJoXkD96p+kIIIe8RDP9/hB9Y"
-        "T48sFjUv3BcK+iF8UIytDg2Nn4jtXjSG+Fr+lCFFG0k6ycN9yzmn6PJBK9AhK+jV6WGs6kzB+3VMHSLFVtmz9c759+gml/fSGkHioe14bxUA"
-        "b/cbB4mzSxYAOjQtdmkoNvjoMTzC2s8+tDYP2DfSBDHcEGms0gGz2vzH7iTUvSkdROQfqWX3h/k8268lT/MCBUC4WqEqGAk/MwIHD+qv1jL3"
-        "FUgzLUVKYlXtj1+7IOa/AYA59UzsxuHu+dkDWiUM9XTjVw2F/4Qc6NTeBoWQ8NE8J/Pmt+eowqTrGtavCAjw4tWOLNEv+A7LOLYKcqp7Rbwk"
-        "1/NJ+Tk8yBg/uBgC3SHwYg4cQ/WtE23TECgBgHb9EiEa5SmmRgRKEOUFb7bf0p26PNWxz+HVCTra64slPC+1KXMFdOcPBzTmmgyDE+j8FBtz"
-        "03rySNHGIYP8PsAY8L42kgCR6h7wy96CE7jtUg2mRfgIJdzK/48ateE4twLgtNmmA4/3UAVEPAr7wv447DO6FCUdFX5ED52mXff+/rcARtEb"
-        "nietmakZ20FXP4wUCyE3HoocztXj7Zr7+QAtMF0qbTL7NyHWeiIEDIUpJhGUOqJrYSb0CmQYyyTN/q0ezeja2eruWKK/Lv9/Akju6yn4TPJJ"
-        "ye0JaeqUIDo8kgPxne1cTGFUOmmRv7p+KmxWVQtWzDfU4w5WbvUcmfH70Rrwmmb1G4LTLgKqssVhkgB2XA76ruV34+ge/REBgH7h5SG0HIr9"
-        "WgQAAOEUDO8RmjMDVakX5GVFNwU4KLTqys6ujxoKDz3XmK8Qs/Nf2XXn4LCe5fnBPDTfSQlMoVc2FJAQNNMWGHUSrSCQKBnWAff96Jsh/yb0"
-        "1+MWPgvhJ2oPURLI/J/MbR0g2P/YkushSKH+stmlndHiQwFhEpvjCWDRD6sZWAdXET/4NOPSwyXyGAah4GDvAhBHI6MbUkY/3sX7gwmf7/Wz"
-        "mPldKajflOnMQiaLGyPtH7TaqC8BgAAKIPZUUo7+8Ckg8voY3r1e/LkjYSYu/Kim8OHRJfb3A9PFCDjOysfFHXEr/FhVrlDovR0BgEUFCagi"
-        "G4fDtYZk9Wnz2RT1VDM73x1GGTsetjUSFJzcA8ZBMqb3H6v84yAIheFamKXhnCjw3Jo8mfIiBUoR4gprpfruRXQSHFzbOtksDbM9zyQ5Gcz5"
-        "jec0HcFz5WgzDbQ+mNgbV2v0SD98FUgHVOuCW+IMRhABK5kwcT3Qu2fjMyl7HZgddwIwuXwOmSOo4srIQd8URe71FL8CBkMNahYL7pj379ym"
-        "0Gzes+pN+sAO/PJg8mckqu5Lrfcrix9BHFHprECFr5sjXu5OI/9/D/jp2QnUuenUMRgZJtCp8uSzad3Q/XaCB+bz3vTiSgMx30TZxR7K4koh"
-        "uTlP8U0oxf+j5cPh0ABz74QzHvCwydkr6r90Devvzg9DALMDZAJCKlkfDg8U2QwF0uisJkHIXRtt9sj8VBn/f9IF5xMbHc02kzsz3XUXi+LX"
-        "HnM6RSJx2eT3pSO+3UwUyCMex6so/tfP9U3n8b2qF8ToshLp+0Mnk/tk75cYL/BcDAGALFcLIBAkO+B9ym0tEizRIkzhxhUWLzgRRh+hBEp/"
-        "peFjCfcHPhNM2Sv3dtZV/73xVQOxACNMbfbsElMhVNc6LtQNXdxE6hr5SUQ//EMZ6y2qGzAPVaCuAb7fa+yd4U8YrxWGBhbl8AOUIq468N1T"
-        "P5jcNQYC3/sGkQ4m1I2/bhKy9Awrgv7K2bPRNxkBgMHawQr5AEn+nsu9zJIG8tAP7aGyyO2HDhXiJQyYKAAAWRbbH6fes9u3CDETxv5hDzj4"
-        "bvQuCHXYj/c5HLkrYPqK+8nNtPbmu1wBs1Y2Kj4WMAn+4ooCeQK1/S/cLki980fUKbg44Hf8bRmWCx0Y/uX3QOU0VNL47VmBXcTy5GZckdHZ"
-        "/rfw2sIBgFoH5ukqAYIJcfFyLqwc8wlB89o2DhEd23gL4/79BXcMlf2EMAjP17sxEhI5/8TnDpkWYCYq6ubR0xSD3FADZQbO8xnSj+OA1YP7"
-        "iUlECj8IiQxgK3UIz/wBKwP6PfdKO9YBrBPxCd7/Dx1+7PfBvfeF3PoAjfm25mwZRhB51dL0wvUl3Mqx9y3by0Dh0w0BgC8QJQGmyrwBNATE"
-        "+P7JvhIt2MnzzwYAQc3qk86ZChbxbPElERs2Rvi3vqAMvvz9rvRTC/QZFUq77yoQNqsjGDJi8BLzaKr+7hxIEuoWTGAxgSfQH1wcJeNZKxvn"
-        "DL86oBvaaMEz6fF391V44tjoS3wP6wAKyxJ6GL4NkT22EtQwhPhl3skjGkEqA1PVlwxrOYwR72ON4LQ4ZrouqlK4/38dy6atAft121U3chYm"
-        "HixF9/YgFxP+evZG9KgMPPET8zETnBISFCwNOR46bKACS7MFJEzH0hFg9jr+4wlF4CtXdhRWvkT6aOw+6igHCBiUD9oFs0sUBWDPUyIysUP8"
-        "fOlaBW3xHWCVIMwOAxTr7QGAug9G8c0X0vMpzO8UK9Q8EAv2FR4oMFoAlyssBlP5i/3NO8wkOf59H1uqABEl17ky0FApCoQqiyqEz+H5vL8B"
-        "9qq0DxLur0hPRSlP5Nr6AQBMRCvfAYCs6lPbTfVkKb4mpwTYN+cpENZ+Ir9L0vgEL33OTrlLOhsphQPbOYj49M6064ceTAHk85c8NAyZCWcM"
-        "Uubl6RkwM7jy623W/Lc/OnxCgDAZ4wcaN+a8ySaIwBkJTxv6UiFbLP7fZvnc6AvA7hbZ/q8WEyXSC+L/rxHL34nWFyUWBeECnPe28SxDNhZJ"
-        "6OxSAvTwznOGcgsT5nEHRwaCGh4lIxEQpGitIuVyZqwF0Oyoqb7oAYDPPIHi4ht5JaQKwS25A2a809AjxSwUOxim3xL8vg4M+ggPMOZcDoXw"
-        "QAYUCksknBfZIaFXOe297b8m0dQf9l7hYPPhz5EhoAfP88XSZMCPCKDmB/nRK6r1WvOL1wfx+T/rIxU6FQCpGD7bqiO4M8UmslnI50qfmx23"
-        "/XoAdPZR/WQF2RpI7CHhL/FoHXPt/38aBWMyv/pLOcAxnkOD8NoG0u3i+8co0cQ76K0S8gLUFU8DIvqbBjgPfR1k2V0F8wCw4kzU6BuIJtjg"
-        "vRo8H1QnwSVr+8kIIicMHRoEkQjm5Pr5H/m5Hw0mqucBgDASNvo3BAn1pu/lHAcIA/ZMFI717Ps3+QPsP8EB7YTpLfiqDOAYWBUKCnEbMeOy"
-        "8S4B99zc+Vf+RvpBIgkUM+1yD/fltA2sFb3oQQeaCvr+X/UlGR8PLQmD4cX0YhMe5G4CkPuwA5wHCP7a+FAuXA3y7gT7PdxB/B4FNglEA9UL"
-        "ARsiC0nuWPEeDI8El/t0CwGACdrY82ALdf2jBmYV2u2eB8UOigQuCSrVhxZJ2UzXHyLLKaTcXkkMph4OYqba5H4lHcxVIYIsJd0YDKDdGjLx"
-        "F7Y1SCvPXD/T4fC45URdorlgQXGxtgT+SojVKSJHSlIws/WIDuAKTtFLXjglIbLoM8iirkF3Ozv8TfL/fyv6VjIR0nnkIfULw0U/+SC6AWhP"
-        "qFyp7IiiHezYs9Mw5wPe+5P3miBlJUNhvA7/f9ChzPlkDNnqQS/kovoJiK0ku1A1ti2M9pEG8hMm/347SiIQDZ7V6dUsJjvs2ObxEfRyl/SF"
-        "/1FebRKG4FDV4HWcBuDsTSe4UBXEtB+NFG/cQwHfFcvn1zerLZrft0UT/zCoC/dMH6P91TV3Hq6ijATwlgSakUlMBM/pYOg3+4hCVDeUJ0YA"
-        "d+RPx+xL2x1Zs23Fwfcfqqqm/2CGJ3f4+//QD5T5dvPdrhhUIrNir90hquR57r09ggfPALebVv55v9S/X+h8mZImVT2x1/MSCfK6HlB00cmz"
-        "8OTtb8RP9R4BP9MynP9/9tcFs8Uu8vy8Nk84VdZ+/ElbTSJ0FGXU/Mu1rIPGqksLNp9sWeQsIhBLNBZ6/ZtQwAnCg6SXaemc1dP3/3/FRmLU"
-        "YTTrNtMaCUhj+wECmNIUN6Mheen6DIuXsv56TwU9HB3xMSz9Eza3NSPiJBEDEZX2wMKX4FHP+wAQ51xnnxhPCzvR3uRePH0nnSqdnp7pODAN"
-        "38sYIuF6/t8KSw0u4um62K0ZDTVJJkvzICx7uFMpFBC+zcRHp53zvQnnU+kQ//OGNxQcbZ6487wOoiqqMJrHBO9694UZUOmFDFIVCtAUbMIi"
-        "PT0NGaIiByVByYg/7Gy74/rBJWUBgEkwdvC3wxJ3sjXX8qAlTdxpCAjbAAPICOPuP+SP2avnfwjeHV5ZSRnH7HMEbRekDPXlVuvIRVDJEiPc"
-        "xEcvPeebGHgETTkGGrD+FzNsvEUzhOvVCgE1otAv2aAcgvsUJgNL4BQv8VPsJPMJDsnyMvTX1poCXhh17n9SJdxwDRb/XQ6A9gGAsu5hYY3+"
-        "NcpP+i4Zt/2ZDTLWEQp4+0AS6txi8p/cihRJHhgUjtrS8C3ztRUkA2ruzD6THP9/dhhH5oPwsQTa7/4DEj3mDjgWjiTv/Jv/ue6C0w7YBBHq"
-        "+9UZ90nmE/T1MOJKJXUVRgrT6NLzMfBB49TwVOJbCDTsdi3jOeca2wm7NxgxLO9DLKhaXurANmr9nyzh/7zPBqBz5/Pamfcr/P//UgD1kwAA"
-        "96Wf3GssAAAAAFAPAAAAABXQiPYAAFHzAABGtb8uCksAAD0srPkAAAAAKhRiAmTq4TEAAPPepxGmHQAAAYBpKdwmoTJ03AAARAV2JQAAgCpP"
-        "GQAAAAAAALQoT599xGko5vx6piIB2AWmGgAAePEHAh/iKgEAABYjAABF7fDILR4Y+loVPv0ABAAAXeeS6nW5x/tdB+lHAvGL/34JPAIt+wkA"
-        "gfMAAAAAcQucCEE2YvJ48DzqdxhU3wAAAADu1CLDCbGVDIsYkwIX9wGAItQ788MRugJh/KbUAABs98fjsvFPpkEXTbn3N0ErRN8j8sEBXy56"
-        "/lDJWuUjtgFj2zW4FzTcBtD5218ABtwn0QUk6PwUDmgIGOsCZqL4a+NKBORH9BC+vTD3Zyf0E8jZS/0r/MDY4BH/f9Yi0+Tn+atl8Ru49JF0"
-        "6xVYSTQxo6QNuyu1+QByteP3CL62+nz3CRupVnj5VBqjJ5nGmffSEGPAyPGiD63qLBoesX8Z7ryZ9fg0lxWfCTYL/xAUL+Nd7dxx26sGlgje"
-        "EmrwD+Vl3sPCegQaCaJbMisJBmPkcQAV6iMX/38y/GbtmxvLHJ5H8PziwhAeJDEaCuw1U/C3C3pkKWHq92MnwPAIKFr8vJi55l26k+QRFYkF"
-        "niMA2TYIqxXLAoTX4xM3/YfT0fUY+8T/hBce/MT8I/zGDl8FzQvPGO32jvPr9YTZ1d1x9HrNdBdJAOEBXdFjJusXKAb0/wGAww/jCUD7MPpe"
-        "8+AL/R2KFvkQbvVZGkIJFgqp2fLeFvhI73UHqvNZC7/1MgKSMAztO/Sxy+cMLO/Lrzbc0BxEUFXFeA+4Ak/TspJc6GBTyRQwK+0zvcsFxrDS"
-        "PwVQDQJVAAaq9S2HufauD5ycAdAdDiYCNjv/f0L1QaFz0JezTDT04R165wvQ7l9n5nW6BdhhqC4KqINJAQMs+vTFdg1ob3n1fuc7yDLdKe7p"
-        "/AwhdycU/E39FGIf8PXHb6+xAygU3B5ksqLeMOf/RXsBzvLH+Tr6n8b1BW2Yc/Cd2X/mseE3DzzcC+9bM8ZGZQAY8gBDHd4Dxj0zEMe9DPjg"
-        "Lhbi5/sdn8QAABcIL/Nf5E4FDQRUzuE9VdRYIA0VoYfFImLV+C6N917lM8+9MwGAZ/opFXToHMvZJT04z/Zj+1i5ss3/f+vtAPzaIUrjoSh3"
-        "+IfyJxOPrk8OwiB7DUwQzAhgCr7xTxCd+C3tvjOSKDTz7gJEFnAGGN9M2qbS1tttv8gEiuyiG6FQ38yE8jsLR9Ne9sf4w9+S3ZCylxE7+iky"
-        "DjI7IbH+svUK5z/YHbWv9lfOZjDDOMv+jfQBgIMVvRxH6g5DHM0A9X/m2VLYNUqwnvy99MwyexoxDW/mDwha7Qw26Qt2FOs8Vv62LnwYMfET"
-        "8j3ONATs+hsAJxnrFV4WIPzM7f/bSyX5EoQR0/IX9fYpoeop4BscVudy9WHYjcV2Ig7xQtIhAZ0BB/YQD8YMjy/4YW8KtxBWG7sIQO/W9+rp"
-        "BhXYHJZhtOQJIGPkQ13RJwAS6xwUxC0O8qyestUez+1923s6ZPOzHzkKMfQBgGo7XRvRGvvkzN8gOKpUcuJtKlkd9t4J73RLXRmTHqugkwP5"
-        "MDEzOdS7A0b6Ig2HWgQc3s0VF42vQg/sGH7YSwpz+nZc++ahL0K5M++u4e+gE9CrDJOuPKNbFu+n5SCTP82/kmKavhJB9KK6GsUTI7Z5F0L7"
-        "q4cqHg8bwYWVyQ3Y/38TbX8t/O4pXBijF6+o3bi/jiTk0ycQUNSjzJ2z2siinAnnk8AmxjdFccroOLHAPTBtQse8iBCivUIiPsxgkraxLLFT"
-        "I5MGQgfOAXOuTuPLA1UYLQ7h8e7pJREEm9chGdsf+AGAfuqN9ATkeUen3bUx+9zhCOf7IN9dHyofgB6lCdz9AwKJAoLsHuq1Dlz8pgVTGQL7"
-        "zT/wDAAARvHWCWceRPg28cQi1O4/BE/YZ5E/ThbhwfB44VMcfxORDGsSwde7H81FpjvTYFLagfo1ZEwMNSNXnLzL7gRp4jTwxjLFC6DJi/L/"
-        "f+zyNAdL8D0+Vhur9jwOWORe9pIM7tIAQoRInsIpTjn9l+deYynAuxd94s8smtzTAO8Q+9O3MKssKY7TdRICzueewlACyEySyHCQyS7J/g31"
-        "VxmV1Wgx7MgkBt8HE5DBSOLZBdQpEPMKItlmG30M02+M1Qb+zzOF709h6wF6nzuav9nlCgDPmDBv4RQNMtGH+5DDlfm4Vx/QKsD6FA0fOhDx"
-        "Q5YfcxUIytjIoQrj3/9/vUXG7WzKP/fRFMcDizsZS0/6PAidsGMJDBuImtb9C//o14zvfOtZAkAVHwko9S+m6/5q+IYE4NbUShk/F82W3td/"
-        "CmEL5A21vO3E1zAkCQtDDwIBkqlypxAMEwof9tCpWtrwCv0nj+8YFMHLjCztAez1fxROD0QrCzLY+rUc6GriJLTJbADg1WipkvdsqglBt8aY"
-        "42zn/ykBgNQRFvxC8bIcV9u+6sY8iadQIdvJXBJ59/UO6UUL+xfjzusi7qffefm9EVnNMSZfyGQm9iIL9wGAsTAu+9TaqL8G9jWqL7h8EoD4"
-        "L/a99Afyqw3L5z8qJ7pqm9EaWwQAAI9G9RH0XALQsB/9FgAAvQjxww0IZTkE8lDXUgMYNvccCTM1J1LSy+MlZV7iTOhe/kPdA7uxuUbbUOFS"
-        "Nq/5ccutA2kBGxsRE6ASHyf6RPC1q+MdrMEjYWJLHXecovRa7hgPue2p3dWw9DzSDIgtnP/Uy6Qn9AMHD0jM3+Q6PQsWaxdkJuRSPj3/Phkn"
-        "iuBrmywqd8YuHPZJPugy5v9/BhrB2v/jhcgRJAUZdx0BH9QeOstIDOsNRe9/IMzuhAb5zwTUyr6B+cjmm+zFDAGAfvdOBSZJ6SRm5cYFITII"
-        "BWbtohepGBtZ2fyI4Vrx8wkR/yEbxg6PIyzooh5v6d4LLxRBOc/+GuAjB8gJxAN3IVjaTAtx/i0TDCjP4rnz59ihJxgbmeP3GvEIah7uPYUh"
-        "qPE4ASukoh3W19MYNDeC+oQEcgZqZIEGUwLJ2PoM/l/Rsv1ljb37HYLlIf1Y9MX+2PUUKY1qWfEF5TAC2Nu6RqbVfAqYLIJBMf2V+Q0+xUH6"
-        "CXPwmdjmDPcgazrp90nuhuH/f7fUsfiG43T/c/NM/YIRburmGVuwP9xhskfvPgvQ5fEoXP39AzwdriiADenkVQbSFFkEiP9B6LbYVf4386UL"
-        "zgln7/DwNPv+4RgtWxUAAJf8yjTvAgGAwu+V+aPoWPzZBWjvz+pD8Y78Kuc9+djWvNn7FwENgiOwJvkkkfnw823eGP1XJeQc+wjU+Y4ANs69"
-        "B/oLMfZ4A7L0GAex+k7ohvAlMaMQeCHN9IYIAYCm9n0AkOmzPorPOfWrruT5aCb6AJ0/RR3kDhb64Pp9ERg62fcbwckk5SH2BPbEIfKoDsQ1"
-        "+DBLw4DnQdBZxeYLmGdP/pIGctpvFXEaZOqKD2EpQw4AA2g3P/K1DxQHDk/o3wvg39vf7E/63ieA3M/mLBOFCGoFZArR6pb9JgTN9y4JkPql"
-        "Bzf+Iwb/HjgOUPbRA18UOfX/70UGPPxCpeUCQeJODxn/JPSeGN78hws27XcG+gRC+kjunQwzFvL5eg6AAnAXzPeC8CMQ/PxHAgGAy/0gAcL1"
-        "ke21BwYPevux+koGXQqkCa8Krun/8ez5bPoW9Z8HvOVqB9+4X+XC4a7yht5JTQXu0+yc/fIS2QXx0gT/t/lkGXUfzeLpCQGALsPUjn4MZfzc"
-        "A6s1CObv6Rfifw2m547tC/OU8QMT9/co88ASVwOIEdH8+BTN/bboRabSPTAIL61rCSwdySm+Io7pcQCIFpDkpfXq5z3XyLtU9EAf8itRDHBh"
-        "cB2GBmYavt4+/kEB4C6l0/nVJ/fTdimSBvav4rDwtvNJAojGILmNDwkzH/CVzbjufK8zJz/vPP6WBJRzBKhFHQmtfxBW4d7eBgazy2kIvAla"
-        "/m08EE8R+QGAQueHOTIZihJ6HSYNz8xrGgD0ewTtnWjQt/+hNSc1nuKHIVsIZR0nDpsVrQbl1tDk8SyJGU3SzBgIECkNJgGh9Tst0f7l/4wd"
-        "uMbsIOs3p3FrCQUrfKc0CeUOqOvDFqcJD8s0KyjUOgdO0m7zmPdGK2zmx+9BS1TmCFCpMMIl+uinyqsgGtphFjcHMQS28MkhAYC23Gzp4AN9"
-        "yvLcDOXDO3NCIwwMHRkRqhI9CeX03uFa+8gRBwuVhbwNxvmI1ibofQYBgHIbXwiIAvL4FBAAALcwzNqhTSm8Xek+BKrocddM7YEVcQHQ+iUa"
-        "xPSlOgoHzAoiEuwLDu+B7mu039yDzAYK0+Z6//X3/wJ1IEo3EtBiK3kCAABcE3PAhxgLu1n7M8csCpQeGBBV1o8PYfxTJbC8exTgx4DoheT+"
-        "I3MNCbhvEqzOpvZcC3YNsEKfRf9/mxAABAEPWMxB+67XqvAP+Gzo3AhAGEX0kemo+mMDgBXdxsseANajFEwaySqUM2jlUf/D02wFyvTGFJ3D"
-        "gV8I6avrwxgkDdob5/foEaDo6j1IKfESguVsF7BMzq/VQLjtuSoW/uM2jw/fJHkbB6C14j3BpsmpCNHkdcJN7UQUKQ89A356Ri1Tqw75/btW"
-        "/HUxBR1D0RFfWJ3Nzeb7CP1x5s0kxSECPDkLBxsVFHVDxvDS3ff8Ag41LAYFEhjTPAGAl0kIStrsbaSgYKnj+7NH8hv3BgAAAAAAAAD9YJy9"
-        "36zsvJ26B70KtAE+x9gyvSaNCz4GAAAAAAAAAOTMpDfsn0c4/kO+N1UNGDjm3iY4poI0OIABAAAAAAAACgxOL/7wk9zSLLo869Kb2Aghpvu0"
-        "LcVH4huC5LEwYewXBMvqvfWlv+qE8lZiCWXFzwSKFgLTJh4v5g7W9wUHCTH4EhSQM/Me4Ib5kuj9rOIBgN9AIikwFCI3WukAAO31J8VaKBXv"
-        "M7C3PV2oEhh1rmcdQH5rI0WWfxLgpIMSkd5dFtb5Oh5tEw4T2gLs90oRmS7CFiLYqzPS7O4h0w4fD0QAndhR/sDcHdp0FyXokSIDBIkQRAJi"
-        "zP9/iOfS/WT43t2+CIz5cCVj4ezRA+SlBGsCGu20UF9ERwgK9AAAitnsDYrLCCoSzWcBrPcqA0vP+A21Kfobt9o9KGq6ANEb5oLsLB37E6H3"
-        "9CBEZBf/69/CNDbaVTquXLwF1M4s+/P2F8bh8pD4QLI8lYxBZOXt1/MFWfBqQP8Ya/l2zeMe4uYEDzzz3yWCEfSJZJoCLJ76aplSD5wgIyPy"
-        "IJj+AADeDCELr/bNurnGgFXZ5xneDaP/ELp4uTjwoHAiAYB21+vndAmH6tc/2ukbEiENBRxFB9v+ePVW2mvE6MyHJAkOOTSXH9T7e/SX7XCy"
-        "4zd+wkc3ojwT92r64tUQwun6y+FNUkH65PWv/KIexq2vigoHS9kBgFwsUAxyf6ob3x0AABC6ef0aLRPwB6vO+Y7fl9v11ZchvUvPQjXdimJN"
-        "jqv6AcNG+6ox8xLSJ9M3LPEh4UkPhVLH0nrnrgxY6RkHPa1CJOP56TnO+hsS98sABs7xjP3S+UAQWQGWPMry8BNQ6PHvzwEuAIgZKBdEmgPT"
-        "Du1V6g3yNOiF8NwjsQEE9wAAUumBDRULaDL35gsY8Biq4kXPp9ddZedCM+Wh6wGAoNZ7F90O3vBpA5HgRCXxBAQTlfEOEYAR0f0t8RH4JQBZ"
-        "CuL+xhFh5Ji8BiI3yco1OAWiySgFbjzFDM0m8+t/6qYGqAeUE6bfgg4nHQGAkc247UTkjDxxAyTvRTWd5w4XAAAY3vf1wefZGPy8Tu0gDC4K"
-        "kNRf759m0B6CMX71Z7Xn88Lu",
-    };
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI::pretrained
-
-#include <concepts>
-#include <span>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// What `primsel pretrain` writes into a header: by how much kernels of one Arch are slower than Analytical says, as
-/// learned from a profile. `primitives` and `layouts` name the targets of the two models, texts of CompactMlp in
-/// pieces; `ops` are the lines of an OpRegression.
-template <class M>
-concept PretrainedModel = requires {
-    { M::arch } -> std::convertible_to<std::string_view>;
-    std::span<const std::string_view>(M::primitives);
-    std::span<const std::string_view>(M::primitives_model);
-    std::span<const std::string_view>(M::layouts);
-    std::span<const std::string_view>(M::layouts_model);
-    std::span<const std::string_view>(M::ops);
-};
-
-/// Analytical, corrected by what was learned at the factory, on another machine: this one's speeds, that one's
-/// experience. Kernels of another Arch, and what was not learned, take what Analytical says.
-template <PretrainedModel M>
-class Pretrained {
-public:
-    static constexpr std::string_view name = "pretrained";
-
-    Pretrained() : learned_(model()) {}
-
-    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
-        predict_by(kernels, queries, seconds);
-    }
-    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
-        predict_by(kernels, queries, seconds);
-    }
-    void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
-        if (kernels.arch == M::arch)
-            ops().predict(analytical_, kernels, queries, seconds);
-        else
-            analytical_.predict(kernels, queries, seconds);
-    }
-
-private:
-    using Model = Learned<CompactMlp, Analytical>;
-
-    template <class Query>
-    void predict_by(Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
-        if (kernels.arch == M::arch)
-            learned_.predict(kernels, queries, seconds);
-        else
-            analytical_.predict(kernels, queries, seconds);
-    }
-    // Parsed once.
-    [[nodiscard]] static OpRegression const& ops() {
-        static const OpRegression parsed = OpRegression::parse("pretrained model", M::ops);
-        return parsed;
-    }
-    [[nodiscard]] static Model const& model() {
-        static const Model parsed(trained(M::primitives, M::primitives_model), trained(M::layouts, M::layouts_model),
-                                  Analytical());
-        return parsed;
-    }
-    [[nodiscard]] static Trained<CompactMlp> trained(std::span<const std::string_view> subjects,
-                                                     std::span<const std::string_view> pieces) {
-        std::string text;
-        for (const std::string_view piece : pieces) text += piece;
-        return {{subjects.begin(), subjects.end()}, CompactMlp::parse("pretrained model", text), true};
-    }
-
-    Model learned_;
-    Analytical analytical_;
-};
-
-/// What predicts unless something else is asked for.
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
-using DefaultCostModel = Pretrained<pretrained::avx512>;
-#elif defined(__AVX2__) && defined(__FMA__)
-using DefaultCostModel = Pretrained<pretrained::avx2>;
-#elif defined(__SSE4_2__) && !defined(__AVX__)
-using DefaultCostModel = Pretrained<pretrained::sse4_2>;
-#else
-using DefaultCostModel = Analytical;
-#endif
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/fwd.hpp
@@ -16512,7 +11831,7 @@ public:
         for (Phase& phase : one_row.phases) {
             phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
         }
-        return Work{}.append(one_row, s.taps() * s.out_h());
+        return Work{}.append(one_row, 1.0 * s.taps() * s.out_h());
     }
 
 private:
@@ -17847,6 +13166,9 @@ using DefaultPrimitives =
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
+#include <concepts>
+#include <type_traits>
+
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The choices behind an Engine. Inherit and override line by line:
@@ -17860,45 +13182,117 @@ struct DefaultPolicies {
     using primitives = DefaultPrimitives;
     /// The first is the one in which images come and results go.
     using layouts = AllLayouts;
-    using cost_model = DefaultCostModel;
+    using cost_model = Analytical;
     using solver = ExactPbqp;
     using executor = Sequential;
 };
 
 namespace detail {
 
-/// Says at the user's policies which of them does not model its concept.
+// What is asked of each policy, without an error where the member is missing.
+template <class P>
+concept HasArch = requires { typename P::arch; };
+template <class P>
+concept HasPrimitives = requires { typename P::primitives; };
+template <class P>
+concept HasLayouts = requires { typename P::layouts; };
+template <class P>
+concept HasCostModel = requires { typename P::cost_model; };
+template <class P>
+concept HasSolver = requires { typename P::solver; };
+template <class P>
+concept HasExecutor = requires { typename P::executor; };
+
+template <class P>
+concept HasInstructionSet = requires { requires InstructionSet<typename P::arch>; };
+template <class P>
+concept ListsPrimitives = requires { requires is_type_list<typename P::primitives>; };
+template <class P>
+concept ListsLayouts = requires { requires is_type_list<typename P::layouts>; };
+template <class P>
+concept ModelsCosts = requires { requires CostModel<typename P::cost_model>; };
+template <class P>
+concept MakesCostModel = requires { requires std::default_initializable<typename P::cost_model>; };
+template <class P>
+concept Solves = requires { requires Solver<typename P::solver>; };
+template <class P>
+concept MakesSolver = requires { requires std::default_initializable<typename P::solver>; };
+template <class P>
+concept Executes = requires { requires Executor<typename P::executor>; };
+template <class P>
+concept MovesExecutor = requires { requires std::move_constructible<typename P::executor>; };
+
+template <class P>
+concept CompletePolicies =
+    HasArch<P> && HasPrimitives<P> && HasLayouts<P> && HasCostModel<P> && HasSolver<P> && HasExecutor<P>;
+template <class P>
+concept SoundPolicies = CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && ListsLayouts<P> &&
+                        ModelsCosts<P> && Solves<P> && Executes<P> && MovesExecutor<P> && (P::primitives::size > 0) &&
+                        (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
+
+/// Says at the user's policies which of them is missing, or does not model its concept.
 template <class P>
 struct CheckPolicies {
-    static_assert(CostModel<typename P::cost_model>,
+    static_assert(HasArch<P>, "primsel: Policies::arch is missing; see docs/engine/policies.md");
+    static_assert(HasPrimitives<P>, "primsel: Policies::primitives is missing; see docs/engine/policies.md");
+    static_assert(HasLayouts<P>, "primsel: Policies::layouts is missing; see docs/engine/policies.md");
+    static_assert(HasCostModel<P>, "primsel: Policies::cost_model is missing; see docs/engine/policies.md");
+    static_assert(HasSolver<P>, "primsel: Policies::solver is missing; see docs/engine/policies.md");
+    static_assert(HasExecutor<P>, "primsel: Policies::executor is missing; see docs/engine/policies.md");
+
+    static_assert(!HasArch<P> || HasInstructionSet<P>,
+                  "primsel: Policies::arch is not an instruction set that this translation unit is compiled for; see "
+                  "docs/engine/policies.md");
+    static_assert(!HasPrimitives<P> || ListsPrimitives<P>,
+                  "primsel: Policies::primitives is not a TypeList; see docs/primitive/primitive.md");
+    static_assert(!HasLayouts<P> || ListsLayouts<P>,
+                  "primsel: Policies::layouts is not a TypeList; see docs/tensor/layout.md");
+    static_assert(!HasCostModel<P> || ModelsCosts<P>,
                   "primsel: Policies::cost_model is not a CostModel; see docs/cost/cost_model.md");
-    static_assert(Solver<typename P::solver>, "primsel: Policies::solver is not a Solver; see docs/pbqp/solver.md");
-    static_assert(Executor<typename P::executor>,
+    static_assert(!HasSolver<P> || Solves<P>, "primsel: Policies::solver is not a Solver; see docs/pbqp/solver.md");
+    static_assert(!HasExecutor<P> || Executes<P>,
                   "primsel: Policies::executor is not an Executor; see docs/core/executor.md");
-    static_assert(P::primitives::size > 0, "primsel: Policies::primitives is empty");
-    static_assert(P::layouts::size > 0, "primsel: Policies::layouts is empty");
+    static_assert(!Executes<P> || MovesExecutor<P>,
+                  "primsel: Policies::executor cannot be moved; see docs/core/executor.md");
+
+    static constexpr bool has_primitives = [] {
+        if constexpr (ListsPrimitives<P>) return P::primitives::size > 0;
+        return true;
+    }();
+    static_assert(has_primitives, "primsel: Policies::primitives is empty");
+    static constexpr bool has_layouts = [] {
+        if constexpr (ListsLayouts<P>) return P::layouts::size > 0 && CheckLayouts<typename P::layouts>::value;
+        return true;
+    }();
+    static_assert(has_layouts, "primsel: Policies::layouts is empty");
     static constexpr bool value = true;
 };
+
+/// The same for an engine that makes its plan itself, and the model and solver for it.
+template <class P>
+struct CheckPlanningPolicies {
+    static_assert(MakesCostModel<P>,
+                  "primsel: Policies::cost_model has no default constructor; see docs/cost/cost_model.md");
+    static_assert(MakesSolver<P>, "primsel: Policies::solver has no default constructor; see docs/pbqp/solver.md");
+    static constexpr bool value = true;
+};
+
+/// What an engine goes on with after one of these messages, lest others follow.
+struct FewPolicies : DefaultPolicies {
+    using primitives = TypeList<DirectSum2d>;
+};
+template <class P>
+using ChosenPolicies = std::conditional_t<SoundPolicies<P>, P, FewPolicies>;
 
 }  // namespace detail
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/network/network.hpp
 
-#include <array>
-#include <concepts>
-#include <cstddef>
-#include <map>
-#include <span>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-#include <vector>
+// primsel/layer/compose.hpp
+// What network types are put together with: layers one after the other, beside each other, and by a name.
 
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace layer {
+namespace primsel::inline PRIMSEL_ABI::layer {
 
 /// Layers one after the other.
 template <class... Layers>
@@ -17909,45 +13303,285 @@ struct Sum {};
 /// The channels of the branches, one after the other.
 template <class... Branches>
 struct Concat {};
+/// An elementwise function of two branches. Along each of c, h and w they are equally long, or one of them has a single
+/// element there that meets all of the other's.
+template <BinaryKind kind, class... Branches>
+struct Binary {};
+/// The product of two branches.
+template <class... Branches>
+using Product = Binary<BinaryKind::multiply, Branches...>;
 /// The layers' result plus their input (He et al. 2016).
 template <class... Layers>
 using Residual = Sum<Path<Layers...>, Path<>>;
-/// A name for a layer, or a prefix for the names of the layers in a Path, Sum or Concat: `stem`, `block.conv1`. Without
-/// one, layers are named by their kind and count: `conv1`, `conv2`; so are sums: `sum1.conv1`. An empty name is no
-/// prefix: the layers inside are named as those around them.
+/// The input times the layers' result, which may have a single element a channel or a pixel: squeeze-and-excite (Hu et
+/// al. 2018), and functions such as x * sigmoid(x).
+template <class... Layers>
+using Gated = Product<Path<>, Path<Layers...>>;
+/// A name for a layer, or a prefix for the names of the layers in a Path, Sum, Concat or Product: `stem`,
+/// `block.conv1`. Without one, layers are named by their kind and count: `conv1`, `conv2`; so are sums: `sum1.conv1`.
+/// An empty name is no prefix: the layers inside are named as those around them.
 template <FixedString name, class Layer>
 struct Named {};
+/// Layers that make one together. The last bears the name of the whole, those before it are named inside: `norm`,
+/// `norm.reduce_mean1`. Without a name, it is named by its kind and count.
+template <FixedString kind, class Last, class... Before>
+struct Whole {};
 
-}  // namespace layer
+}  // namespace primsel::inline PRIMSEL_ABI::layer
+// primsel/layer/composite.hpp
+// Layer types that are made of others: what one of PyTorch's modules computes takes several layers of the graph.
+
+#include <cstddef>
+#include <ratio>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI::layer {
 
 namespace detail {
 
+/// (x - mean) / sqrt(variance + Epsilon) along an axis.
+template <Axis axis, class Epsilon>
+using Normalized =
+    Path<Binary<BinaryKind::subtract, Path<>, Reduce<ReduceKind::mean, axis>>,
+         Binary<BinaryKind::divide, Path<>,
+                Path<Product<Path<>, Path<>>, Reduce<ReduceKind::mean, axis>, ScaleBy<std::ratio<1>, Epsilon>, Sqrt>>>;
+
+/// What stands in the place of a layer whose groups do not divide the channels says so: it has the same fault.
+template <int groups, Shape in, class Layer>
+using IfGroupsDivide =
+    std::conditional_t<(groups > 0 && in.c % (groups > 0 ? groups : 1) == 0), Layer, ChannelShuffle<groups>>;
+
+/// The same over groups of channels and all pixels.
+template <int groups, class Epsilon, Shape in>
+using NormalizedGroups =
+    IfGroupsDivide<groups, in,
+                   Path<Reshape<groups, static_cast<int>(in.size()) / (groups > 0 ? groups : 1), 1>,
+                        Normalized<Axis::h, Epsilon>, Reshape<in.c, in.h, in.w>>>;
+
+template <int factor, Shape in>
+struct PixelShuffleOf {
+    static constexpr AsStridedParams params = [] {
+        const int r = factor, c = in.c / (r * r);
+        const std::ptrdiff_t pixels = std::ptrdiff_t{in.h} * in.w;
+        return AsStridedParams{.dims = {c, in.h, r, in.w, r},
+                               .strides = {r * r * pixels, in.w, r * pixels, 1, pixels},
+                               .offset = 0,
+                               .shape = {.c = c, .h = in.h * r, .w = in.w * r}};
+    }();
+};
+
+}  // namespace detail
+
+/// x * sigmoid(x) (Ramachandran et al. 2017), also known as swish.
+using Silu = Gated<Sigmoid>;
+
+/// The approximation of x * (cumulative normal distribution of x) by a tanh (Hendrycks and Gimpel 2016): PyTorch's
+/// GELU(approximate="tanh"). Written as x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 * x^3)), which is the same.
+using GeluTanh = Gated<Gated<Product<Path<>, Path<>>,
+                             ScaleBy<std::ratio<71'354'816, 1'000'000'000>, std::ratio<1'595'769'122, 1'000'000'000>>>,
+                       Sigmoid>;
+
+namespace detail {
+template <class Kind>
+struct Erf {
+    static constexpr ActivationParams params{Kind::erf};
+};
+}  // namespace detail
+/// x * cumulative normal distribution of x (Hendrycks and Gimpel 2016), by the error function: PyTorch's GELU(). Only
+/// where the error function is a kind of activation.
+template <class Kind = ActivationKind>
+    requires requires { Kind::erf; }
+using Gelu = Gated<ScaleBy<std::ratio<707'106'781, 1'000'000'000>>, detail::Erf<Kind>,
+                   ScaleBy<std::ratio<1, 2>, std::ratio<1, 2>>>;
+
+/// Slope * x below zero, with one trained slope for all channels, or with one for each of them. Weight:
+/// `<name>.weight`, of as many.
+template <int slopes = 1>
+using PRelu = Binary<BinaryKind::prelu, Path<>, Named<"weight", Parameter<slopes>>>;
+
+/// x times a trained factor a channel (Touvron et al. 2021). Weight: `<name>`, of channels x 1 x 1.
+template <FixedString name, int channels>
+using LayerScale = Named<"", Product<Path<>, Named<name, Parameter<channels>>>>;
+
+/// A gate for each channel, worked out from the channels' means by two 1x1 convolutions named fc1 and fc2 (Hu et al.
+/// 2018): x * Gate(fc2(Activation(fc1(mean of x)))).
+template <int channels, int squeezed, class Activation = Relu, class Gate = Sigmoid>
+using SqueezeExcite =
+    Gated<GlobalAvgPool, Named<"fc1", Conv<squeezed, 1>>, Activation, Named<"fc2", Conv<channels, 1>>, Gate>;
+
+/// Of each pixel's channels (Ba et al. 2016): (x - mean) / sqrt(variance + Epsilon) * weight + bias. Weights:
+/// `<name>.weight` and `<name>.bias`, each of c. Epsilon is a std::ratio.
+template <class Epsilon = std::ratio<1, 100'000>>
+using LayerNorm = Whole<"layer_norm", Scale, detail::Normalized<Axis::c, Epsilon>>;
+
+/// The same over each channel's pixels, without weights, as PyTorch's InstanceNorm2d is unless told otherwise; a Scale
+/// after it has those of affine=True.
+template <class Epsilon = std::ratio<1, 100'000>>
+struct InstanceNorm {
+    template <Shape in>
+    using expansion = detail::NormalizedGroups<in.c, Epsilon, in>;
+    static constexpr bool expands = true;
+};
+
+namespace detail {
+template <int groups, class Epsilon>
+struct GroupsOnly {
+    template <Shape in>
+    using expansion = NormalizedGroups<groups, Epsilon, in>;
+    static constexpr bool expands = true;
+};
+}  // namespace detail
+/// The same over so many groups of channels and all pixels (Wu and He 2018). Weights as LayerNorm.
+template <int groups, class Epsilon = std::ratio<1, 100'000>>
+using GroupNorm = Whole<"group_norm", Scale, detail::GroupsOnly<groups, Epsilon>>;
+
+/// The image so many times as high and wide, as PyTorch's Upsample. Options as Resize.
+template <Extent factor, class... Options>
+struct Upsample {
+    template <Shape in>
+    using expansion = Resize<Extent{in.h * factor.h, in.w* factor.w}, Options...>;
+    static constexpr bool expands = true;
+};
+
+/// Blocks of so many rows and columns in place of factor * factor channels (Shi et al. 2016), as PyTorch's
+/// PixelShuffle.
+template <int factor>
+struct PixelShuffle {
+    template <Shape in>
+    using expansion = detail::IfGroupsDivide<factor * factor, in, detail::PixelShuffleOf<factor, in>>;
+    static constexpr bool expands = true;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::layer
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Parameters by the names that they have in all kinds of layers.
+enum class Parameter {
+    none,
+    shape,
+    channels,
+    kernel,
+    stride,
+    dilation,
+    groups,
+    padding,
+    output_padding,
+    size,
+    epsilon,
+    other
+};
+
+/// The parameter because of which check says that one is impossible.
+template <class Params>
+constexpr Parameter culprit(Params const& p) {
+    [[maybe_unused]] constexpr auto small = [](Extent extent) { return extent.h < 1 || extent.w < 1; };
+    if constexpr (requires { p.shape.c; }) {
+        if (p.shape.c < 1 || p.shape.h < 1 || p.shape.w < 1) return Parameter::shape;
+    }
+    if constexpr (
+        requires { p.k < 1; } && !requires { p.alpha; }) {
+        if (p.k < 1) return Parameter::channels;
+    }
+    if constexpr (requires { small(p.kernel); }) {
+        if (small(p.kernel)) return Parameter::kernel;
+    }
+    if constexpr (requires { small(p.window); }) {
+        if (small(p.window)) return Parameter::kernel;
+    }
+    if constexpr (requires { small(p.stride); }) {
+        if (small(p.stride)) return Parameter::stride;
+    }
+    if constexpr (requires { small(p.dilation); }) {
+        if (small(p.dilation)) return Parameter::dilation;
+    }
+    if constexpr (requires { p.groups < 1; }) {
+        if (p.groups < 1) return Parameter::groups;
+    }
+    if constexpr (requires { p.padding.negative(); }) {
+        if (p.padding.negative()) return Parameter::padding;
+    }
+    if constexpr (requires { p.front < 0 || p.back < 0; }) {
+        if (p.front < 0 || p.back < 0) return Parameter::padding;
+    }
+    if constexpr (requires { p.extra_h < 0 || p.extra_w < 0; }) {
+        if (p.extra_h < 0 || p.extra_w < 0) return Parameter::output_padding;
+    }
+    if constexpr (requires { Extent(p.size); }) {
+        if (small(Extent(p.size))) return Parameter::size;
+    }
+    if constexpr (requires { p.epsilon >= 0; }) {
+        if (!(p.epsilon >= 0)) return Parameter::epsilon;
+    }
+    return Parameter::other;
+}
+
+template <class L>
+inline constexpr bool is_binary = false;
+template <BinaryKind kind, class... Branches>
+inline constexpr bool is_binary<layer::Binary<kind, Branches...>> = true;
+
 /// Says at compile time, at the network that has it, what is wrong with a layer.
-template <class Layer, Fault fault>
+template <class Layer, Fault fault, Parameter culprit = Parameter::other>
 struct Sound {
+    static constexpr Parameter wrong = fault == Fault::impossible_parameter ? culprit : Parameter::none;
     static_assert(fault != Fault::wrong_input_count, "primsel: this layer has the wrong number of inputs");
-    static_assert(fault != Fault::impossible_parameter, "primsel: this layer has an impossible parameter");
+    static_assert(wrong != Parameter::shape, "primsel: a shape's channels, height or width are below 1");
+    static_assert(wrong != Parameter::channels, "primsel: this layer's output channels are below 1");
+    static_assert(wrong != Parameter::kernel, "primsel: this layer's kernel or window is below 1");
+    static_assert(wrong != Parameter::stride, "primsel: this layer's stride is below 1");
+    static_assert(wrong != Parameter::dilation, "primsel: this layer's dilation is below 1");
+    static_assert(wrong != Parameter::groups, "primsel: this layer's groups are below 1");
+    static_assert(wrong != Parameter::padding, "primsel: this layer's padding is negative");
+    static_assert(wrong != Parameter::output_padding, "primsel: this layer's output padding is negative");
+    static_assert(wrong != Parameter::size, "primsel: this layer's size is below 1");
+    static_assert(wrong != Parameter::epsilon, "primsel: this layer's epsilon is negative");
+    static_assert(wrong != Parameter::other, "primsel: this layer has an impossible parameter");
     static_assert(fault != Fault::kernel_exceeds_input, "primsel: this layer's kernel is larger than its padded input");
     static_assert(fault != Fault::groups_do_not_divide, "primsel: this layer's groups do not divide the channels");
-    static_assert(fault != Fault::shapes_differ, "primsel: the branches that are added here differ in shape");
+    static_assert(fault != Fault::shapes_differ || is_binary<Layer>,
+                  "primsel: the branches that are added here differ in shape");
+    static_assert(fault != Fault::shapes_differ || !is_binary<Layer>,
+                  "primsel: the branches that meet here differ where neither has a single element");
     static_assert(fault != Fault::sizes_differ, "primsel: the branches concatenated here differ in height or width");
     static_assert(fault != Fault::slice_outside, "primsel: this slice lies outside the input");
     static_assert(fault != Fault::padding_exceeds_kernel, "primsel: this padding is larger than the pooling window");
     static_assert(fault != Fault::padding_exceeds_input, "primsel: this padding mirrors more than the input has");
+    static_assert(fault != Fault::too_large, "primsel: this layer's sizes are beyond the library's bounds");
     static constexpr bool value = fault == Fault::none;
 };
 
 template <class L>
 concept Leaf = requires { L::params; };
+/// What a layer is made of may depend on its input's shape: expansion<shape> is a layer, or several.
+template <class L>
+concept Expanding = requires { requires L::expands; };
 
 /// One instruction of those that add a network's layers to a graph. A network type is recorded as data at compile time,
 /// so that it costs its user no code.
 struct TapeMark {
     enum class Kind {
         layer,          // reads the layer before it; without a name, it is named by its kind and count
+        source,         // the same, but reads nothing
         enter,          // the names that follow begin with this one
         enter_counted,  // the same, with a count
         leave,
+        whole,   // leaves, and reads the layer before it under the name that it leaves
         fork,    // the first branch begins after the layer before it
         branch,  // a branch ends; the next begins where the first did
         join,    // a layer that reads the ends of the branches
@@ -17971,10 +13605,19 @@ struct Tape {
 template <class L>
 inline constexpr AnyLayer any_layer{L::params};
 
+template <class L>
+struct IsLayer {
+    static_assert(Leaf<L>, "primsel: this type is not a layer");
+    static constexpr bool value = Leaf<L>;
+};
+
 /// How a layer type changes a shape at compile time, and what it adds to a graph. Its name may be empty.
 template <class L>
 struct Describe {
-    static_assert(Leaf<L>, "primsel: this type is not a layer");
+    template <Shape in>
+    static constexpr Shape out = IsLayer<L>::value ? in : Shape{};
+    template <Shape in>
+    static constexpr void record(Tape&, std::string_view = {}) {}
 };
 
 /// A shape on its way through the layers of a Path: a fold, since a recursion would name each rest of a long Path.
@@ -17986,19 +13629,46 @@ template <Shape in, class L>
 constexpr auto operator>>(Through<in>, std::type_identity<L>) {
     return Through<Describe<L>::template out<in>>{};
 }
+/// The same, with what the layers add to a graph.
+template <Shape shape>
+struct Recorder {
+    Tape& tape;
+};
+template <Shape in, class L>
+constexpr auto operator>>(Recorder<in> recorder, std::type_identity<L>) {
+    Describe<L>::template record<in>(recorder.tape);
+    return Recorder<Describe<L>::template out<in>>{recorder.tape};
+}
 
 template <Leaf L>
 struct Describe<L> {
+    /// A constant reads nothing.
+    static constexpr bool is_source = std::same_as<std::remove_cvref_t<decltype(L::params)>, ConstantParams>;
     template <Shape in>
     static constexpr Shape out = [] {
-        constexpr std::array<Shape, 1> inputs{in};
-        if constexpr (Sound<L, L::params.check(inputs)>::value)
+        constexpr std::array<Shape, is_source ? 0 : 1> inputs = [] {
+            std::array<Shape, is_source ? 0 : 1> result{};
+            std::ranges::fill(result, in);
+            return result;
+        }();
+        if constexpr (Sound<L, L::params.check(inputs), culprit(L::params)>::value)
             return L::params.output(inputs);
         else
             return in;
     }();
+    template <Shape in>
     static constexpr void record(Tape& tape, std::string_view name = {}) {
-        tape.add({TapeMark::Kind::layer, name, &any_layer<L>});
+        tape.add({is_source ? TapeMark::Kind::source : TapeMark::Kind::layer, name, &any_layer<L>});
+    }
+};
+
+template <Expanding L>
+struct Describe<L> {
+    template <Shape in>
+    static constexpr Shape out = Describe<typename L::template expansion<in>>::template out<in>;
+    template <Shape in>
+    static constexpr void record(Tape& tape, std::string_view name = {}) {
+        Describe<typename L::template expansion<in>>::template record<in>(tape, name);
     }
 };
 
@@ -18006,11 +13676,11 @@ template <FixedString name, class L>
 struct Describe<layer::Named<name, L>> {
     template <Shape in>
     static constexpr Shape out = Describe<L>::template out<in>;
-    static constexpr void record(Tape& tape) { Describe<L>::record(tape, name.view()); }
     /// Named twice, the outer name is a prefix.
-    static constexpr void record(Tape& tape, std::string_view outer) {
+    template <Shape in>
+    static constexpr void record(Tape& tape, std::string_view outer = {}) {
         if (!outer.empty()) tape.add({TapeMark::Kind::enter, outer});
-        record(tape);
+        Describe<L>::template record<in>(tape, name.view());
         if (!outer.empty()) tape.add({TapeMark::Kind::leave});
     }
 };
@@ -18020,65 +13690,221 @@ template <class... Layers>
 struct Describe<layer::Path<Layers...>> {
     template <Shape in>
     static constexpr Shape out = decltype((Through<in>{} >> ... >> std::type_identity<Layers>{}))::result;
+    template <Shape in>
     static constexpr void record(Tape& tape, std::string_view name = {}) {
         if (!name.empty()) tape.add({TapeMark::Kind::enter, name});
-        (Describe<Layers>::record(tape), ...);
+        (void)(Recorder<in>{tape} >> ... >> std::type_identity<Layers>{});
         if (!name.empty()) tape.add({TapeMark::Kind::leave});
     }
 };
 
-template <class Params>
-struct Joint {
-    static constexpr Params params{};
+template <FixedString kind, class Last, class... Before>
+struct Describe<layer::Whole<kind, Last, Before...>> {
+    static_assert(Leaf<Last>);
+    template <Shape in>
+    static constexpr Shape out = Describe<layer::Path<Before..., Last>>::template out<in>;
+    template <Shape in>
+    static constexpr void record(Tape& tape, std::string_view name = {}) {
+        if (name.empty())
+            tape.add({TapeMark::Kind::enter_counted, kind.view()});
+        else
+            tape.add({TapeMark::Kind::enter, name});
+        Describe<layer::Path<Before...>>::template record<in>(tape);
+        tape.add({TapeMark::Kind::whole, {}, &any_layer<Last>});
+    }
 };
-template <class Whole, class Params, class... Branches>
+
+struct Added {
+    static constexpr AddParams params{};
+    static constexpr std::string_view scope = "sum";
+};
+struct Joined {
+    static constexpr ConcatParams params{};
+    static constexpr std::string_view scope = "concat";
+};
+template <BinaryKind kind>
+struct Combined {
+    static constexpr BinaryParams params{kind};
+    static constexpr std::string_view scope = kind == BinaryKind::multiply ? "product" : params.name();
+};
+template <class Whole, class Joint, class... Branches>
 struct DescribeBranches {
     template <Shape in>
     static constexpr Shape out = [] {
         constexpr std::array<Shape, sizeof...(Branches)> shapes{Describe<Branches>::template out<in>...};
-        if constexpr (Sound<Whole, Params{}.check(shapes)>::value)
-            return Params{}.output(shapes);
+        if constexpr (Sound<Whole, Joint::params.check(shapes)>::value)
+            return Joint::params.output(shapes);
         else
             return in;
     }();
+    template <Shape in>
     static constexpr void record(Tape& tape) {
-        tape.add({TapeMark::Kind::enter_counted, std::same_as<Params, AddParams> ? "sum" : "concat"});
-        branches(tape, Params::name());
+        tape.add({TapeMark::Kind::enter_counted, Joint::scope});
+        branches<in>(tape, Joint::params.name());
         tape.add({TapeMark::Kind::leave});
     }
+    template <Shape in>
     static constexpr void record(Tape& tape, std::string_view name) {
-        if (name.empty()) return branches(tape, {});
+        if (name.empty()) return branches<in>(tape, {});
         tape.add({TapeMark::Kind::enter, name});
-        branches(tape, Params::name());
+        branches<in>(tape, Joint::params.name());
         tape.add({TapeMark::Kind::leave});
     }
 
 private:
+    template <Shape in>
     static constexpr void branches(Tape& tape, std::string_view name) {
         tape.add({TapeMark::Kind::fork});
-        ((Describe<Branches>::record(tape), tape.add({TapeMark::Kind::branch})), ...);
-        tape.add({TapeMark::Kind::join, name, &any_layer<Joint<Params>>});
+        ((Describe<Branches>::template record<in>(tape), tape.add({TapeMark::Kind::branch})), ...);
+        tape.add({TapeMark::Kind::join, name, &any_layer<Joint>});
     }
 };
 template <class... Branches>
-struct Describe<layer::Sum<Branches...>> : DescribeBranches<layer::Sum<Branches...>, AddParams, Branches...> {};
+struct Describe<layer::Sum<Branches...>> : DescribeBranches<layer::Sum<Branches...>, Added, Branches...> {};
 template <class... Branches>
-struct Describe<layer::Concat<Branches...>> : DescribeBranches<layer::Concat<Branches...>, ConcatParams, Branches...> {
+struct Describe<layer::Concat<Branches...>> : DescribeBranches<layer::Concat<Branches...>, Joined, Branches...> {};
+template <BinaryKind kind, class... Branches>
+struct Describe<layer::Binary<kind, Branches...>>
+    : DescribeBranches<layer::Binary<kind, Branches...>, Combined<kind>, Branches...> {};
+
+/// A name where it counts only whether another is the same: FNV-1a, 64 bits.
+struct NameHash {
+    std::uint64_t value = 0xcbf29ce484222325ULL;
+    constexpr NameHash& operator+=(std::string_view text) {
+        for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+        return *this;
+    }
 };
 
-/// The names used so far in each scope.
+/// Where layers are named: with a prefix, and with a count for each kind. Text is a std::string, or
+/// what there is in its place at compile time.
+template <class Text>
 class Scope {
 public:
-    explicit Scope(std::string prefix = {}) : prefix_(std::move(prefix)) {}
-    [[nodiscard]] std::string next(std::string_view kind) {
-        return named(kind) + std::to_string(++counts_[std::string(kind)]);
+    constexpr Scope() = default;
+    constexpr explicit Scope(Text name) : own(name), prefix_(std::move(name)) { prefix_ += "."; }
+
+    /// Of the scope itself.
+    Text own;
+
+    [[nodiscard]] constexpr Text named(std::string_view name) const {
+        Text result = prefix_;
+        result += name;
+        return result;
     }
-    [[nodiscard]] std::string named(std::string_view name) const { return prefix_ + std::string(name); }
+    [[nodiscard]] constexpr Text next(std::string_view kind) {
+        Text result = named(kind);
+        char digits[10];
+        std::size_t first = 10;
+        for (int rest = ++count(kind); rest > 0; rest /= 10) digits[--first] = static_cast<char>('0' + rest % 10);
+        result += std::string_view(digits + first, 10 - first);
+        return result;
+    }
 
 private:
-    std::string prefix_;
-    std::map<std::string, int> counts_;
+    constexpr int& count(std::string_view kind) {
+        for (auto& [counted, so_far] : counts_) {
+            if (counted == kind) return so_far;
+        }
+        return counts_.emplace_back(kind, 0).second;
+    }
+
+    Text prefix_;
+    std::vector<std::pair<std::string_view, int>> counts_;
 };
+
+/// Calls back with the name of each layer that the steps add, in order.
+template <class Text, class Function>
+constexpr void each_name(std::span<const TapeMark> steps, Function const& function) {
+    std::vector<Scope<Text>> scopes(1);
+    for (TapeMark const& step : steps) {
+        switch (step.kind) {
+            case TapeMark::Kind::layer:
+            case TapeMark::Kind::source:
+            case TapeMark::Kind::join:
+                function(step.name.empty() ? scopes.back().next(kind(*step.layer)) : scopes.back().named(step.name));
+                break;
+            case TapeMark::Kind::enter:
+                scopes.push_back(Scope<Text>(scopes.back().named(step.name)));
+                break;
+            case TapeMark::Kind::enter_counted:
+                scopes.push_back(Scope<Text>(scopes.back().next(step.name)));
+                break;
+            case TapeMark::Kind::whole:
+                function(scopes.back().own);
+                scopes.pop_back();
+                break;
+            case TapeMark::Kind::leave:
+                scopes.pop_back();
+                break;
+            case TapeMark::Kind::fork:
+            case TapeMark::Kind::branch:
+                break;
+        }
+    }
+}
+
+inline constexpr std::size_t no_name = static_cast<std::size_t>(-1);
+
+/// The first among the layers that the steps add whose name one before it has, or the graph's input.
+constexpr std::size_t first_name_taken(std::span<const TapeMark> steps) {
+    // A hash table, twice as large as it need be: sorting takes a compiler several times as long.
+    const std::size_t slots = std::bit_ceil(2 * (steps.size() + 1));
+    std::vector<std::uint64_t> names(slots, 0);
+    const auto add = [&](NameHash name) {
+        std::size_t slot = name.value & (slots - 1);
+        for (; names[slot] != 0; slot = (slot + 1) & (slots - 1)) {
+            if (names[slot] == name.value) return false;
+        }
+        names[slot] = name.value;
+        return true;
+    };
+    add(NameHash{} += "input");
+    std::size_t at = 0, first = no_name;
+    each_name<NameHash>(steps, [&](NameHash name) {
+        if (!add(name) && first == no_name) first = at;
+        ++at;
+    });
+    return first;
+}
+/// The beginning of a name, to print: g++ 12 has no std::string at compile time.
+struct NameText {
+    char text[256] = {};
+    std::size_t size = 0;
+    constexpr NameText& operator+=(std::string_view more) {
+        const std::size_t room = std::min(more.size(), sizeof(text) - size);
+        std::copy_n(more.begin(), room, text + size);
+        size += room;
+        return *this;
+    }
+};
+constexpr NameText name_at(std::span<const TapeMark> steps, std::size_t position) {
+    NameText result;
+    std::size_t at = 0;
+    each_name<NameText>(steps, [&](NameText const& name) {
+        if (at++ == position) result = name;
+    });
+    return result;
+}
+template <std::size_t size>
+constexpr FixedString<size + 1> fixed(NameText const& name) {
+    FixedString<size + 1> result;
+    std::copy_n(name.text, size, result.text);
+    return result;
+}
+/// Says which name it is.
+template <FixedString name>
+struct NameTaken {
+    static_assert(sizeof(name) == 0, "primsel: two layers of this network have the same name, that of this NameTaken");
+    static constexpr bool value = false;
+};
+
+/// The parameters of an Input; of what is none, those of some image.
+template <class In>
+inline constexpr InputParams input_of{};
+template <class In>
+    requires std::same_as<std::remove_cvref_t<decltype(In::params)>, InputParams>
+inline constexpr InputParams input_of<In> = In::params;
 
 /// Adds the layers of the steps to a graph, the first of which reads its last layer.
 inline void add_steps(Graph& graph, std::span<const TapeMark> steps) {
@@ -18086,26 +13912,25 @@ inline void add_steps(Graph& graph, std::span<const TapeMark> steps) {
         std::size_t begin;
         std::vector<std::size_t> ends;
     };
-    std::size_t last = graph.output_node();
-    std::vector<Scope> scopes(1);
+    std::vector<std::string> names;
+    each_name<std::string>(steps, [&](std::string name) { names.push_back(std::move(name)); });
+    std::size_t last = graph.output_node(), at = 0;
     std::vector<Fork> forks;
     const auto add = [&](TapeMark const& step, std::vector<std::size_t> inputs) {
-        std::string name = step.name.empty() ? scopes.back().next(kind(*step.layer)) : scopes.back().named(step.name);
-        last = graph.add(std::move(name), *step.layer, std::move(inputs));
+        last = graph.add(std::move(names[at++]), *step.layer, std::move(inputs));
     };
     for (TapeMark const& step : steps) {
         switch (step.kind) {
             case TapeMark::Kind::layer:
+            case TapeMark::Kind::whole:
                 add(step, {last});
                 break;
+            case TapeMark::Kind::source:
+                add(step, {});
+                break;
             case TapeMark::Kind::enter:
-                scopes.emplace_back(scopes.back().named(step.name) + '.');
-                break;
             case TapeMark::Kind::enter_counted:
-                scopes.emplace_back(scopes.back().next(step.name) + '.');
-                break;
             case TapeMark::Kind::leave:
-                scopes.pop_back();
                 break;
             case TapeMark::Kind::fork:
                 forks.push_back({last, {}});
@@ -18132,9 +13957,9 @@ struct Network {
     static_assert(
         requires { requires std::same_as<std::remove_cvref_t<decltype(In::params)>, InputParams>; },
         "primsel: a Network begins with an Input<channels, height, width>");
-    static_assert(detail::Sound<In, In::params.check({})>::value);
+    static_assert(detail::Sound<In, detail::input_of<In>.check({}), detail::culprit(detail::input_of<In>)>::value);
 
-    static constexpr Shape input_shape = In::params.shape;
+    static constexpr Shape input_shape = detail::input_of<In>.shape;
     static constexpr Shape output_shape = detail::Describe<layer::Path<Layers...>>::template out<input_shape>;
     // Members of templates are worked out when they are used: use it here, so that a wrong layer is found here.
     static_assert(output_shape.size() > 0);
@@ -18142,7 +13967,7 @@ struct Network {
     /// The same as a value, for so many images at once.
     [[nodiscard]] static Graph graph(int batch = 1) {
         Graph graph(batch);
-        graph.add("input", In::params, {});
+        graph.add("input", detail::input_of<In>, {});
         detail::add_steps(graph, steps);
         return graph;
     }
@@ -18151,14 +13976,25 @@ private:
     static constexpr auto steps = [] {
         constexpr auto size = [] {
             detail::Tape tape;
-            detail::Describe<layer::Path<Layers...>>::record(tape);
+            detail::Describe<layer::Path<Layers...>>::template record<input_shape>(tape);
             return tape.size;
         }();
         std::array<detail::TapeMark, size> result;
         detail::Tape tape{result.data()};
-        detail::Describe<layer::Path<Layers...>>::record(tape);
+        detail::Describe<layer::Path<Layers...>>::template record<input_shape>(tape);
         return result;
     }();
+    static constexpr bool names_differ = [] {
+        constexpr std::size_t taken = detail::first_name_taken(steps);
+        if constexpr (taken == detail::no_name) {
+            return true;
+        } else {
+            constexpr detail::NameText name = detail::name_at(steps, taken);
+            return detail::NameTaken<detail::fixed<name.size>(name)>::value;
+        }
+    }();
+    // The name is said by then.
+    static_assert(names_differ || true);
 };
 
 /// A type that describes a network: whatever inherits from Network.
@@ -18387,7 +14223,10 @@ private:
         if ((conv == nullptr && dense == nullptr) || !read_once(before) || free_clamp(before) == nullptr) return false;
         if (conv != nullptr && conv->residual) return false;
         Folded folded{nodes_[i].name, ScaleParams{}};
-        if (batch_norm != nullptr) folded.layer = *batch_norm;
+        if (batch_norm != nullptr)
+            folded.layer = *batch_norm;
+        else
+            folded.layer = *as<ScaleParams>(i);
         absorb(i);
         nodes_[i].folded.push_back(std::move(folded));
         return true;
@@ -18541,6 +14380,107 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/plan/print.hpp
 
+// primsel/core/printable.hpp
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Bytes of the UTF-8 sequence (RFC 3629) at the start of the text; 0 where there is none.
+[[nodiscard]] inline std::size_t utf8_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) {
+        return i < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[i])) : 0U;
+    };
+    const unsigned first = byte(0), second = byte(1);
+    const auto continues = [&](std::size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
+    if (first < 0x80) return text.empty() ? 0 : 1;
+    if (first >= 0xc2 && first <= 0xdf) return continues(1) ? 2 : 0;
+    if (first >= 0xe0 && first <= 0xef) {
+        const bool overlong = first == 0xe0 && second < 0xa0, surrogate = first == 0xed && second > 0x9f;
+        return continues(1) && continues(2) && !overlong && !surrogate ? 3 : 0;
+    }
+    if (first >= 0xf0 && first <= 0xf4) {
+        const bool outside = (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+        return continues(1) && continues(2) && continues(3) && !outside ? 4 : 0;
+    }
+    return 0;
+}
+
+/// The character that a whole sequence of UTF-8 stands for.
+[[nodiscard]] inline std::uint32_t utf8_character(std::string_view sequence) {
+    const auto bits = [&](std::size_t i) {
+        return static_cast<std::uint32_t>(static_cast<unsigned char>(sequence[i]));
+    };
+    if (sequence.size() == 1) return bits(0);
+    std::uint32_t character = bits(0) & (0x7fU >> sequence.size());
+    for (std::size_t i = 1; i < sequence.size(); ++i) character = character << 6U | (bits(i) & 0x3fU);
+    return character;
+}
+
+/// Whether a terminal obeys a character, as those that move the cursor, or shows other text elsewhere or in another
+/// order for it: Unicode's control characters, its ends of lines and its marks of direction.
+[[nodiscard]] constexpr bool is_control(std::uint32_t character) {
+    return character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x61c ||
+           (character >= 0x200e && character <= 0x200f) || (character >= 0x2028 && character <= 0x202e) ||
+           (character >= 0x2066 && character <= 0x2069);
+}
+
+/// Calls `plain` with each sequence of UTF-8 that is text, `control` with each control character, and `byte` with each
+/// byte that is not UTF-8.
+template <class Plain, class Control, class Byte>
+void for_each_character(std::string_view text, Plain const& plain, Control const& control, Byte const& byte) {
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        const std::string_view sequence = text.substr(0, length);
+        if (length == 0)
+            byte(static_cast<unsigned char>(text[0]));
+        else if (const std::uint32_t character = utf8_character(sequence); is_control(character))
+            control(character);
+        else
+            plain(sequence);
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+}
+
+inline void append_hex(std::string& text, std::uint32_t value, int digits) {
+    for (int i = digits - 1; i >= 0; --i) text += "0123456789abcdef"[value >> (4U * static_cast<unsigned>(i)) & 15U];
+}
+
+}  // namespace detail
+
+/// The text on one line, as a terminal may show it whatever file it comes from: in place of control characters stands
+/// what C++ writes for them ("\n", "\x1b", "\u202e"), in place of bytes that are not UTF-8 "\xff" and the like. Text
+/// without any stays what it is; so does what was made printable before.
+[[nodiscard]] inline std::string printable(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    const auto escape = [&out](const char* prefix, std::uint32_t value, int digits) {
+        out += prefix;
+        detail::append_hex(out, value, digits);
+    };
+    detail::for_each_character(
+        text, [&](std::string_view sequence) { out += sequence; },
+        [&](std::uint32_t character) {
+            if (character == '\n')
+                out += "\\n";
+            else if (character == '\t')
+                out += "\\t";
+            else if (character < 0x80)
+                escape("\\x", character, 2);
+            else
+                escape("\\u", character, 4);
+        },
+        [&](unsigned char byte) { escape("\\x", byte, 2); });
+    return out;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
 #include <algorithm>
 #include <cstdio>
 #include <ostream>
@@ -18559,6 +14499,7 @@ namespace detail {
 class TextTable {
 public:
     void add(std::vector<std::string> row) {
+        for (std::string& cell : row) cell = printable(cell);  // names come from files
         widths_.resize(std::max(widths_.size(), row.size()), 0);
         for (std::size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], row[i].size());
         rows_.push_back(std::move(row));
@@ -18582,10 +14523,19 @@ private:
 
 }  // namespace detail
 
+inline std::string Plan::optimality() const {
+    if (optimal) return "proven optimal";
+    if (!(bound_seconds > 0)) return "not proven optimal";
+    char text[64];
+    std::snprintf(text, sizeof(text), "within %.2g %% of optimal", (total_seconds / bound_seconds - 1) * 100);
+    return text;
+}
+
 inline std::string Plan::explain(std::string_view name) const {
     PlannedLayer const& found = layer(name);
-    std::string text = found.name + ": " + found.kind + " " + found.shape + '\n';
-    if (found.candidates.empty()) return text + "  runs in " + found.in_layout + "; nothing to choose but its layout\n";
+    std::string text = printable(found.name + ": " + found.kind + " " + found.shape) + '\n';
+    if (found.candidates.empty())
+        return text + "  runs in " + printable(found.in_layout) + "; nothing to choose but its layout\n";
     detail::TextTable table;
     for (Candidate const& candidate : found.candidates) {
         const bool chosen = candidate.primitive == found.primitive;
@@ -18617,8 +14567,8 @@ inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
                    detail::milliseconds(transform.seconds)});
     }
     return out << table.text() << "total " << detail::milliseconds(plan.total_seconds) << " ms predicted by "
-               << plan.cost_model << ", " << (plan.optimal ? "proven optimal" : "not proven optimal") << " by "
-               << plan.solver << "; predicted in " << detail::milliseconds(plan.predict_seconds) << " ms, solved in "
+               << printable(plan.cost_model) << ", " << plan.optimality() << " by " << printable(plan.solver)
+               << "; predicted in " << detail::milliseconds(plan.predict_seconds) << " ms, solved in "
                << detail::milliseconds(plan.solve_seconds) << " ms\n";
 }
 
@@ -18634,7 +14584,8 @@ inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Makes the plan of an engine with those policies: for a simplified graph, some kernels and so many workers.
+/// Makes the plan of an engine with those policies: for a simplified graph, some kernels and so many workers. See
+/// docs/engine/planner.md.
 template <class P, class Policies>
 concept PlannerFor = requires(P const& planner, Graph const& graph, Kernels const& kernels, std::size_t workers) {
     { planner.template plan<Policies>(graph, kernels, workers) } -> std::same_as<Plan>;
@@ -18647,10 +14598,11 @@ class Engine {
     static_assert(NetworkType<Net> || std::same_as<Net, Graph>,
                   "primsel: Engine<Net> takes a type that inherits from primsel::Network, or primsel::Graph");
     static_assert(detail::CheckPolicies<Policies>::value);
+    using Chosen = detail::ChosenPolicies<Policies>;
 
 public:
-    using executor = typename Policies::executor;
-    using cost_model = typename Policies::cost_model;
+    using executor = typename Chosen::executor;
+    using cost_model = typename Chosen::cost_model;
 
     /// For a Network type.
     explicit Engine(Weights const& weights, PlanOptions const& options = {}, executor run_on = {})
@@ -18663,14 +14615,14 @@ public:
 
     /// With the plan that a planner makes, as Calibrate (engine/calibrate.hpp) does.
     template <class P>
-        requires NetworkType<Net> && PlannerFor<P, Policies>
+        requires NetworkType<Net> && PlannerFor<P, Chosen>
     explicit Engine(Weights const& weights, P const& planner, executor run_on = {})
         : Engine(Net::graph(), weights, planner, std::move(run_on)) {}
 
     /// For any graph, and for a batch of more than one image.
     Engine(Graph const& graph, Weights const& weights, PlanOptions const& options = {}, executor run_on = {})
         : Engine(Simplified{simplify(graph)}, weights, options, std::move(run_on)) {}
-    template <PlannerFor<Policies> P>
+    template <PlannerFor<Chosen> P>
     Engine(Graph const& graph, Weights const& weights, P const& planner, executor run_on = {})
         : Engine(Simplified{simplify(graph)}, weights, planner, std::move(run_on)) {}
     Engine(Graph const& graph, Weights const& weights, Plan plan, executor run_on = {})
@@ -18708,7 +14660,7 @@ public:
     [[nodiscard]] Program const& program() const { return program_; }
 
     [[nodiscard]] static Kernels kernels() {
-        return make_kernels<typename Policies::primitives, typename Policies::arch, typename Policies::layouts>();
+        return make_kernels<typename Chosen::primitives, typename Chosen::arch, typename Chosen::layouts>();
     }
 
 private:
@@ -18733,11 +14685,12 @@ private:
           dst_data_(out_shapes().size()) {}
 
     [[nodiscard]] static Plan make_own_plan(Graph const& graph, auto const& planner, std::size_t workers) {
-        return planner.template plan<Policies>(graph, kernels(), workers);
+        return planner.template plan<Chosen>(graph, kernels(), workers);
     }
     [[nodiscard]] static Plan make_own_plan(Graph const& graph, PlanOptions const& options, std::size_t workers) {
+        static_assert(detail::CheckPlanningPolicies<Chosen>::value);
         cost_model model{};
-        return make_fitting_plan(graph, kernels(), model, typename Policies::solver{}, options, workers);
+        return make_fitting_plan(graph, kernels(), model, typename Chosen::solver{}, options, workers);
     }
     static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
         if (given == wanted) [[likely]]
@@ -18759,6 +14712,46 @@ private:
 
 // primsel/io/safetensors.hpp
 
+// primsel/core/half.hpp
+
+#include <bit>
+#include <cstdint>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// IEEE 754 half precision, exactly.
+[[nodiscard]] inline float half_to_float(std::uint16_t half) {
+    const std::uint32_t sign = (half & 0x8000U) << 16U, exponent = (half >> 10U) & 31U, fraction = half & 1023U;
+    if (exponent == 0) {
+        const float subnormal = static_cast<float>(fraction) * 0x1p-24F;
+        return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(subnormal));
+    }
+    const std::uint32_t float_exponent = exponent == 31 ? 255 : exponent + (127 - 15);
+    return std::bit_cast<float>(sign | float_exponent << 23U | fraction << 13U);
+}
+
+/// The nearest half, of two the even one: infinity from half a step beyond the largest, 65504, on. NaN stays NaN, and
+/// what was a half comes back as the same bits.
+[[nodiscard]] inline std::uint16_t float_to_half(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t sign = bits >> 16U & 0x8000U, size = bits & 0x7fff'ffffU;
+    // To the nearest of the multiples of 2^shift, in such multiples.
+    const auto rounded = [](std::uint32_t number, std::uint32_t shift) {
+        return (number + (1U << (shift - 1)) - 1 + (number >> shift & 1U)) >> shift;
+    };
+    const auto with_sign = [sign](std::uint32_t half) { return static_cast<std::uint16_t>(sign | half); };
+    if (size > 0x7f80'0000U) {
+        const std::uint32_t payload = size >> 13U & 1023U;
+        return with_sign(0x7c00U | (payload != 0 ? payload : 0x200U));
+    }
+    if (size >= 0x477f'f000U) return with_sign(0x7c00U);
+    if (size >= 0x3880'0000U) return with_sign(rounded(size - (112U << 23U), 13));
+    // Below 2^-14 halves are multiples of 2^-24.
+    const std::uint32_t exponent = size >> 23U, fraction = (size & 0x7f'ffffU) | 0x80'0000U;
+    return with_sign(exponent < 102 ? 0 : rounded(fraction, 126 - exponent));
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/io/file.hpp
 
 #include <fcntl.h>
@@ -18786,7 +14779,9 @@ struct SharedBytes {
     /// Keeps the bytes alive; nothing for bytes that live elsewhere.
     std::shared_ptr<const void> owner;
 
-    [[nodiscard]] std::string_view text() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+    [[nodiscard]] std::string_view text() const& { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+    /// The bytes of a temporary may be gone with it: keep the file in a variable for as long as its text is needed.
+    std::string_view text() const&& = delete;
 };
 
 /// Larger files are refused, unless the caller says otherwise.
@@ -19018,6 +15013,11 @@ private:
     };
     std::shared_ptr<const void> held_;
 };
+
+/// Which strings are written. JSON's are UTF-8; `any` also escapes the control characters that JSON bears and a
+/// terminal does not, as printable() does, and writes a byte that is not UTF-8 as the lone half of a pair, "\udc80" to
+/// "\udcff": as Python does, whose os.fsencode gives the bytes back.
+enum class JsonStrings { utf8, any };
 
 /// What a text may make the parser build; a text that needs more is refused.
 struct JsonLimits {
@@ -19292,7 +15292,7 @@ namespace detail {
 /// Writes a Json as text: to_string(Json) below.
 class JsonPrinter {
 public:
-    explicit JsonPrinter(int indent) : indent_(indent) {}
+    JsonPrinter(int indent, JsonStrings strings) : indent_(indent), strings_(strings) {}
 
     [[nodiscard]] std::string take() { return std::move(text_); }
 
@@ -19340,6 +15340,7 @@ private:
         text_ += end;
     }
     void print(std::string const& string) {
+        if (strings_ == JsonStrings::any) return print_any(string);
         if (utf8_prefix(string) != string.size()) fail("JSON: the string \"", string, "\" is not UTF-8");
         text_ += '"';
         for (const char c : string) {
@@ -19355,6 +15356,21 @@ private:
         }
         text_ += '"';
     }
+    void print_any(std::string_view string) {
+        const auto escape = [this](std::uint32_t unit) {
+            text_ += "\\u";
+            append_hex(text_, unit, 4);
+        };
+        text_ += '"';
+        for_each_character(
+            string,
+            [&](std::string_view sequence) {
+                if (sequence == "\"" || sequence == "\\") text_ += '\\';
+                text_ += sequence;
+            },
+            escape, [&](unsigned char byte) { escape(0xdc00U + byte); });
+        text_ += '"';
+    }
     void print(double number) {
         char digits[32];
         const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
@@ -19367,6 +15383,7 @@ private:
     }
 
     int indent_;
+    JsonStrings strings_;
     int depth_ = 0;
     std::string text_;
 };
@@ -19375,9 +15392,10 @@ private:
 
 /// The value as JSON text; numbers have the fewest digits that read back as the same double. With an indent, objects
 /// and what holds them take a line per member; without, all is on one line.
-/// Throws error for a number that is not finite and a string that is not UTF-8, which JSON cannot say.
-[[nodiscard]] inline std::string to_string(Json const& json, int indent = 0) {
-    detail::JsonPrinter printer(indent);
+/// Throws error for a number that is not finite and, unless strings may be any, for one that is not UTF-8, which JSON
+/// cannot say.
+[[nodiscard]] inline std::string to_string(Json const& json, int indent = 0, JsonStrings strings = JsonStrings::utf8) {
+    detail::JsonPrinter printer(indent, strings);
     printer.print(json);
     return printer.take();
 }
@@ -19490,17 +15508,6 @@ inline void require_full_cover(JsonCursor const& header, std::vector<TensorEntry
         covered = entry.end;
     }
     if (covered != data_bytes) header.fail("leaves bytes ", covered, " to ", data_bytes, " to no tensor");
-}
-
-/// IEEE 754 half precision, exactly.
-[[nodiscard]] inline float half_to_float(std::uint16_t half) {
-    const std::uint32_t sign = (half & 0x8000U) << 16U, exponent = (half >> 10U) & 31U, fraction = half & 1023U;
-    if (exponent == 0) {
-        const float subnormal = static_cast<float>(fraction) * 0x1p-24F;
-        return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(subnormal));
-    }
-    const std::uint32_t float_exponent = exponent == 31 ? 255 : exponent + (127 - 15);
-    return std::bit_cast<float>(sign | float_exponent << 23U | fraction << 13U);
 }
 
 template <class T>
@@ -19681,8 +15688,9 @@ namespace primsel::inline PRIMSEL_ABI::zoo::detail {
 template <class Width, int channels>
 inline constexpr int wide = [] {
     static_assert(Width::num > 0, "primsel: a network's width is positive");
-    static_assert(channels * Width::num % Width::den == 0, "primsel: this width leaves a fraction of a channel");
-    return static_cast<int>(channels * Width::num / Width::den);
+    constexpr bool is_whole = channels * Width::num % Width::den == 0;
+    static_assert(is_whole, "primsel: this width leaves a fraction of a channel");
+    return is_whole ? static_cast<int>(channels * Width::num / Width::den) : channels;
 }();
 
 /// The same rounded to a multiple of 8, but up where that would take more than a tenth (Sandler et al. 2018, in the
@@ -20883,3 +16891,1486 @@ namespace primsel::inline PRIMSEL_ABI {
 inline constexpr std::string_view version = PRIMSEL_VERSION;
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/engine/trace.hpp
+
+#include <cstddef>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A step of a run. Times in seconds; begin and end count from the start of the run.
+struct TracedStep {
+    std::string layer;  ///< of a change of layout: the layer whose result changes its layout
+    /// A primitive's id, a kind of layer, "epilogue" for the bias and activation after a primitive that does not fuse
+    /// them, or a change of layout, "chw -> hwc".
+    std::string computed_by;
+    /// By the plan. A convolution's prediction includes its epilogue, which has none of its own.
+    double predicted = 0;
+    /// Of the direct algorithm, of a convolution; and what must be read and written at least: images and weights.
+    double operations = 0, bytes = 0;
+    double begin = 0, end = 0;
+
+    [[nodiscard]] double seconds() const { return end - begin; }
+};
+
+/// A block of a step on a worker, from when to when.
+struct TracedBlock {
+    std::size_t step = 0, worker = 0;
+    double begin = 0, end = 0;
+};
+
+/// When each step of one run ran, and which worker ran what of it.
+struct Trace {
+    std::size_t workers = 0;
+    std::vector<TracedStep> steps;
+    /// By worker, and of each worker by time. A step that is not split into blocks has none: the caller runs it.
+    std::vector<TracedBlock> blocks;
+    /// Predicted for the whole, and measured.
+    double predicted = 0, seconds = 0;
+};
+
+/// An executor that notes when each block ran and on which worker, and leaves the work to another. Room for the notes
+/// is booked before the run: what does not fit is counted and not noted.
+class TracingExecutor {
+public:
+    explicit TracingExecutor(ExecutorRef executor) : executor_(executor), lanes_(executor.concurrency()) {}
+
+    [[nodiscard]] std::size_t concurrency() const noexcept { return executor_.concurrency(); }
+    void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
+        executor_.parallel_for(blocks, [this, function](std::size_t block, std::size_t worker) {
+            const double begin = timer_.seconds();
+            function(block, worker);
+            Lane& lane = lanes_[worker];
+            ++lane.count;
+            if (lane.blocks.size() < lane.blocks.capacity()) {
+                lane.blocks.push_back({step_, worker, begin, timer_.seconds()});
+            }
+        });
+    }
+
+    void begin_run() noexcept { executor_.begin_run(); }
+    void end_run() noexcept { executor_.end_run(); }
+
+    /// What parallel_for runs belongs to this step until told otherwise.
+    void begin_step(std::size_t step) noexcept { step_ = step; }
+    /// Of all workers since the last restart.
+    [[nodiscard]] std::size_t count() const noexcept {
+        std::size_t count = 0;
+        for (Lane const& lane : lanes_) count += lane.count;
+        return count;
+    }
+    /// Forgets all notes, books room for so many on each worker, and starts the clock anew.
+    void restart(std::size_t blocks) {
+        for (Lane& lane : lanes_) {
+            lane.blocks.clear();
+            lane.blocks.reserve(blocks);
+            lane.count = 0;
+        }
+        timer_.restart();
+    }
+    /// Since the last restart.
+    [[nodiscard]] double seconds() const { return timer_.seconds(); }
+    [[nodiscard]] std::vector<TracedBlock> blocks() const {
+        std::vector<TracedBlock> all;
+        for (Lane const& lane : lanes_) all.insert(all.end(), lane.blocks.begin(), lane.blocks.end());
+        return all;
+    }
+
+private:
+    /// A cache line of its own: every worker writes to its lane.
+    struct alignas(alignment) Lane {
+        std::vector<TracedBlock> blocks;
+        std::size_t count = 0;
+    };
+    ExecutorRef executor_;
+    std::vector<Lane> lanes_;
+    Timer timer_;
+    std::size_t step_ = 0;
+};
+
+namespace detail {
+
+/// Who computes each step of a plan, and in what predicted time.
+[[nodiscard]] inline std::vector<TracedStep> describe_steps(Graph const& graph, Kernels const& kernels,
+                                                            Plan const& plan, std::size_t workers) {
+    std::vector<TracedStep> described;
+    std::vector<bool> told(plan.transforms.size(), false);
+    const auto layouts_of = [&](Step const& step) {
+        const auto index = static_cast<std::size_t>(step.transform - kernels.transforms.data());
+        return std::pair{kernels.layouts[index / kernels.layouts.size()].name,
+                         kernels.layouts[index % kernels.layouts.size()].name};
+    };
+    const Schedule schedule = make_schedule(graph, kernels, plan, workers);
+    for (Step const& step : schedule.steps) {
+        TracedStep& next = described.emplace_back();
+        next.layer = graph[step.node].name;
+        const double images = described.size() <= schedule.single ? 1 : graph.batch();
+        next.bytes = 4.0 * (images * static_cast<double>(activations(step)) + static_cast<double>(weights(step)));
+        if (step.kind == Step::Kind::conv) {
+            next.operations = images * step.shape.operations();
+            next.computed_by = step.primitive->id;
+            next.predicted = plan.layers[step.node].seconds;
+        } else if (step.kind == Step::Kind::epilogue) {
+            next.computed_by = "epilogue";
+        } else if (step.kind == Step::Kind::op) {
+            next.computed_by = kind(graph[step.node].layer);
+            next.predicted = plan.layers[step.node].seconds;
+        } else {
+            const auto [from, to] = layouts_of(step);
+            next.computed_by = join(from, " -> ", to);
+            for (std::size_t i = 0; i < plan.transforms.size(); ++i) {
+                PlannedTransform const& planned = plan.transforms[i];
+                if (told[i] || planned.writer != next.layer || planned.from != from || planned.to != to) continue;
+                next.predicted = planned.seconds;
+                told[i] = true;
+                break;
+            }
+        }
+    }
+    if (schedule.single == 0) return described;
+    // Those that take one image, again for each further image.
+    const auto batch = static_cast<std::size_t>(graph.batch());
+    const auto single = described.begin() + static_cast<std::ptrdiff_t>(schedule.single);
+    for (auto step = described.begin(); step != single; ++step) step->predicted /= static_cast<double>(batch);
+    std::vector<TracedStep> all;
+    for (std::size_t image = 0; image < batch; ++image) all.insert(all.end(), described.begin(), single);
+    all.insert(all.end(), single, described.end());
+    return all;
+}
+
+}  // namespace detail
+
+/// Runs a program twice, to warm up and to be timed; the graph, kernels and plan are those that it was made of. srcs
+/// and dsts as for Program::run. What it costs: two readings of the clock a block.
+[[nodiscard]] inline Trace trace_run(Program& program, Graph const& graph, Kernels const& kernels, Plan const& plan,
+                                     std::span<const float* const> srcs, std::span<float* const> dsts,
+                                     ExecutorRef executor) {
+    TracingExecutor tracing(executor);
+    Trace trace{.workers = executor.concurrency(),
+                .steps = detail::describe_steps(graph, kernels, plan, executor.concurrency()),
+                .blocks = {},
+                .predicted = plan.total_seconds};
+    if (trace.steps.size() != program.steps()) {
+        fail("trace: the plan has ", trace.steps.size(), " steps, the program ", program.steps());
+    }
+    program.run(srcs, dsts, tracing);
+    // The number of blocks is the same in every run; which worker takes them is not.
+    tracing.restart(tracing.count());
+    const RunScope scope(tracing);
+    program.bind(srcs, dsts);
+    for (std::size_t i = 0; i < trace.steps.size(); ++i) {
+        tracing.begin_step(i);
+        trace.steps[i].begin = tracing.seconds();
+        program.run_step(i, tracing);
+        trace.steps[i].end = tracing.seconds();
+    }
+    trace.seconds = tracing.seconds();
+    trace.blocks = tracing.blocks();
+    return trace;
+}
+
+namespace detail {
+
+/// Writes a Trace as Chrome trace events: to_chrome_trace below.
+class ChromeTrace {
+public:
+    [[nodiscard]] std::string text(Trace const& trace) {
+        text_ = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+        name("process_name", measured, 0, "measured");
+        name("process_name", predicted, 0, "predicted by the plan, for one thread");
+        name("thread_name", measured, 0, "steps");
+        for (std::size_t i = 0; i < trace.workers; ++i) name("thread_name", measured, i + 1, join("thread ", i));
+        name("thread_name", predicted, 0, "steps");
+        double planned = 0;
+        for (TracedStep const& step : trace.steps) {
+            add(step, measured, 0, step.begin, step.end);
+            if (step.predicted > 0) add(step, predicted, 0, planned, planned + step.predicted);
+            planned += step.predicted;
+        }
+        for (TracedBlock const& block : trace.blocks) {
+            add(trace.steps[block.step], measured, block.worker + 1, block.begin, block.end);
+        }
+        text_.erase(text_.size() - 2, 1);  // the last comma
+        return std::move(text_) + "]}\n";
+    }
+
+private:
+    static constexpr int measured = 1, predicted = 2;  // numbers of processes
+
+    void quote(std::string_view string) {
+        text_ += '"';
+        for (const char c : string) {
+            if (c == '"' || c == '\\') {
+                (text_ += '\\') += c;
+            } else if (static_cast<unsigned char>(c) < 0x20) {
+                char code[8];
+                std::snprintf(code, sizeof(code), "\\u%04x", static_cast<unsigned>(c));
+                text_ += code;
+            } else {
+                text_ += c;
+            }
+        }
+        text_ += '"';
+    }
+    void number(double value) {
+        char digits[64];
+        std::snprintf(digits, sizeof(digits), "%.3f", value);
+        text_ += digits;
+    }
+    void name(std::string_view what, int process, std::size_t thread, std::string_view name) {
+        text_ += join("{\"ph\":\"M\",\"name\":\"", what, "\",\"pid\":", process, ",\"tid\":", thread,
+                      ",\"args\":{\"name\":");
+        quote(name);
+        text_ += "}},\n";
+    }
+    void add(TracedStep const& step, int process, std::size_t thread, double begin, double end) {
+        text_ += "{\"ph\":\"X\",\"name\":";
+        quote(step.layer);
+        text_ += join(",\"pid\":", process, ",\"tid\":", thread, ",\"ts\":");
+        number(begin * 1e6);
+        text_ += ",\"dur\":";
+        number((end - begin) * 1e6);
+        text_ += ",\"args\":{\"computed_by\":";
+        quote(step.computed_by);
+        text_ += ",\"predicted_ms\":";
+        number(step.predicted * 1e3);
+        text_ += ",\"measured_ms\":";
+        number(step.seconds() * 1e3);
+        if (step.operations > 0) {
+            text_ += ",\"gflops\":";
+            number(step.operations / step.seconds() * 1e-9);
+        }
+        text_ += "}},\n";
+    }
+
+    std::string text_;
+};
+
+}  // namespace detail
+
+/// The trace as JSON that chrome://tracing and ui.perfetto.dev show: the process "measured" with a lane for the steps
+/// and one for each thread's blocks; the process "predicted" with what the plan predicted, end to end. Every event
+/// names what computed it, the predicted and measured milliseconds of its step, and a convolution's GFLOP/s, counting
+/// the operations of the direct algorithm. Names are taken to be UTF-8.
+[[nodiscard]] inline std::string to_chrome_trace(Trace const& trace) { return detail::ChromeTrace().text(trace); }
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/io/npy.hpp
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// NumPy's .npy format, versions 1 to 3: "\x93NUMPY", two bytes of version, the size of a header (two bytes in version
+// 1, four later), the header, a Python dict with the element type, the order and the shape, and the elements.
+namespace primsel::inline PRIMSEL_ABI {
+
+static_assert(std::endian::native == std::endian::little, "primsel: npy files are written little-endian");
+
+/// What the elements of an array in a file are. Here they are floats.
+enum class NpyType { float32, float64, int64, int32, uint8, boolean, float16 };
+
+[[nodiscard]] constexpr std::string_view to_string(NpyType type) {
+    constexpr std::string_view names[] = {"float32", "float64", "int64", "int32", "uint8", "bool", "float16"};
+    return names[static_cast<std::size_t>(type)];
+}
+
+/// An array of any rank, row-major.
+struct NpyArray {
+    std::vector<std::int64_t> dims;
+    std::vector<float> values;
+    /// In the file.
+    NpyType type = NpyType::float32;
+};
+
+namespace detail {
+
+inline constexpr std::size_t npy_max_rank = 64;  // NumPy's own
+inline constexpr std::string_view npy_magic = "\x93NUMPY";
+
+struct NpyCode {
+    std::string_view code;  // as the header calls it
+    NpyType type;
+    std::size_t bytes;
+};
+inline constexpr NpyCode npy_codes[] = {
+    {"<f4", NpyType::float32, 4}, {"<f8", NpyType::float64, 8}, {"<i8", NpyType::int64, 8},
+    {"<i4", NpyType::int32, 4},   {"|u1", NpyType::uint8, 1},   {"|b1", NpyType::boolean, 1},
+    {"<f2", NpyType::float16, 2},
+};
+[[nodiscard]] constexpr NpyCode const& npy_code(NpyType type) {
+    return npy_codes[static_cast<std::size_t>(type)];  // in the order of the enumerators
+}
+
+/// Calls with a value of the C++ type of the elements; a bool is a byte, a half its bits.
+template <class Call>
+void with_npy_type(NpyType type, Call const& call) {
+    switch (type) {
+        case NpyType::float32:
+            return call(float{});
+        case NpyType::float64:
+            return call(double{});
+        case NpyType::int64:
+            return call(std::int64_t{});
+        case NpyType::int32:
+            return call(std::int32_t{});
+        case NpyType::uint8:
+        case NpyType::boolean:
+            return call(std::uint8_t{});
+        case NpyType::float16:
+            return call(std::uint16_t{});
+    }
+}
+
+struct NpyHeader {
+    NpyCode code;
+    bool fortran_order;
+    std::vector<std::int64_t> dims;
+};
+
+/// Reads the header: a Python dict of a string, a bool and a tuple of integers.
+class NpyHeaderParser {
+public:
+    NpyHeaderParser(std::string const& name, std::string_view text) : name_(name), text_(text) {}
+
+    [[nodiscard]] NpyHeader parse() {
+        std::optional<NpyCode> code;
+        std::optional<bool> fortran_order;
+        std::optional<std::vector<std::int64_t>> dims;
+        expect('{');
+        while (!accept('}')) {
+            const std::string_view key = string();
+            expect(':');
+            if (key == "descr" && !code) {
+                code = element();
+            } else if (key == "fortran_order" && !fortran_order) {
+                fortran_order = boolean();
+            } else if (key == "shape" && !dims) {
+                dims = shape();
+            } else {
+                refuse("unexpected key ", key);
+            }
+            if (accept('}')) break;
+            expect(',');
+        }
+        skip_spaces();
+        if (at_ != text_.size()) refuse("something follows the dict");
+        if (!code || !fortran_order || !dims) refuse("descr, fortran_order or shape is missing");
+        return {*code, *fortran_order, std::move(*dims)};
+    }
+
+private:
+    template <class... Parts>
+    [[noreturn]] void refuse(Parts const&... parts) const {
+        fail(name_, ": header, byte ", at_, ": ", parts...);
+    }
+    void skip_spaces() {
+        while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
+    }
+    bool accept(std::string_view word) {
+        skip_spaces();
+        if (!text_.substr(at_).starts_with(word)) return false;
+        at_ += word.size();
+        return true;
+    }
+    bool accept(char c) { return accept(std::string_view(&c, 1)); }
+    void expect(char c) {
+        if (!accept(c)) refuse("expected ", c);
+    }
+    [[nodiscard]] std::string_view string() {
+        skip_spaces();
+        const char quote = at_ < text_.size() ? text_[at_] : '\0';
+        if (quote != '\'' && quote != '"') refuse("expected a string");
+        const std::size_t end = text_.find(quote, ++at_);
+        if (end == std::string_view::npos) refuse("a string does not end");
+        const std::string_view result = text_.substr(at_, end - at_);
+        at_ = end + 1;
+        return result;
+    }
+    [[nodiscard]] bool boolean() {
+        if (accept("True")) return true;
+        if (!accept("False")) refuse("expected True or False");
+        return false;
+    }
+    [[nodiscard]] NpyCode element() {
+        skip_spaces();
+        if (text_.substr(at_).starts_with('[')) refuse("structured elements are not supported");
+        const std::string_view name = string();
+        for (NpyCode const& code : npy_codes) {
+            if (name == code.code) return code;
+        }
+        if (name.starts_with('>')) refuse("elements ", name, " are big-endian, which is not supported");
+        refuse("elements ", name, " are not supported; <f2, <f4, <f8, <i8, <i4, |u1 and |b1 are");
+    }
+    [[nodiscard]] std::int64_t integer() {
+        skip_spaces();
+        const std::size_t begin = at_;
+        std::int64_t value = 0;
+        for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
+            if (__builtin_mul_overflow(value, std::int64_t{10}, &value) ||
+                __builtin_add_overflow(value, std::int64_t{text_[at_] - '0'}, &value)) {
+                refuse("a dimension is too large");
+            }
+        }
+        if (at_ == begin) refuse("expected a dimension");
+        return value;
+    }
+    [[nodiscard]] std::vector<std::int64_t> shape() {
+        std::vector<std::int64_t> dims;
+        expect('(');
+        while (!accept(')')) {
+            if (dims.size() == npy_max_rank) refuse("more than ", npy_max_rank, " dimensions");
+            dims.push_back(integer());
+            if (accept(')')) {
+                // (3) is a number, (3,) a tuple.
+                if (dims.size() == 1) refuse("expected ,");
+                break;
+            }
+            expect(',');
+        }
+        return dims;
+    }
+
+    std::string const& name_;
+    std::string_view text_;
+    std::size_t at_ = 0;
+};
+
+/// From the order with the first axis innermost to that with the last.
+[[nodiscard]] inline std::vector<float> from_fortran_order(std::vector<std::int64_t> const& dims,
+                                                           std::vector<float> const& src) {
+    std::vector<float> dst(src.size());
+    std::vector<std::size_t> strides, index(dims.size(), 0);
+    std::size_t stride = 1, at = 0;
+    for (const std::int64_t dim : dims) {
+        strides.push_back(stride);
+        stride *= static_cast<std::size_t>(dim);
+    }
+    for (float& value : dst) {
+        value = src[at];
+        for (std::size_t axis = dims.size(); axis-- > 0;) {
+            at += strides[axis];
+            if (++index[axis] < static_cast<std::size_t>(dims[axis])) break;
+            at -= strides[axis] * index[axis];
+            index[axis] = 0;
+        }
+    }
+    return dst;
+}
+
+/// A value as an element of the file. Throws error when it is none.
+template <class T>
+[[nodiscard]] T npy_element(std::string const& name, std::size_t i, float value, NpyType type) {
+    if constexpr (std::same_as<T, std::uint16_t>) {
+        return float_to_half(value);
+    } else {
+        if (type == NpyType::boolean) return static_cast<T>(value != 0.0F);
+        if constexpr (std::integral<T>) {
+            // The bounds as floats are powers of two: no value of the type lies between them and its own.
+            constexpr float low = static_cast<float>(std::numeric_limits<T>::min());
+            constexpr float beyond = static_cast<float>(std::numeric_limits<T>::max() / 2 + 1) * 2.0F;
+            const bool fits = value >= low && value < beyond && value == std::trunc(value);
+            if (!fits) fail(name, ": element ", i, ", ", value, ", is no ", to_string(type));
+        }
+        return static_cast<T>(value);
+    }
+}
+
+/// Bytes that elements of these dimensions take; nothing if no machine holds them.
+[[nodiscard]] inline std::optional<std::size_t> npy_bytes(std::vector<std::int64_t> const& dims, std::size_t each) {
+    if (std::ranges::find(dims, 0) != dims.end()) return 0;
+    for (const std::int64_t dim : dims) {
+        if (__builtin_mul_overflow(each, static_cast<std::size_t>(dim), &each)) return std::nullopt;
+    }
+    return each;
+}
+
+}  // namespace detail
+
+/// The array in an .npy file of which `file` holds all bytes; `name` is what errors call it. Every element becomes the
+/// nearest float: float64 and integers beyond 2^24 are rounded, float16 is exact, and bools are 0 and 1. Arrays in
+/// Fortran order are transposed. Throws error, naming the file, for whatever the format does not allow, for other
+/// element types, for a finite float64 beyond the floats, and when the file is not exactly as long as its shape says.
+[[nodiscard]] inline NpyArray parse_npy(std::string const& name, std::span<const std::byte> file) {
+    const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+    constexpr std::size_t version_end = detail::npy_magic.size() + 2;
+    if (!text.starts_with(detail::npy_magic) || text.size() < version_end) fail(name, ": not an .npy file");
+    const int version = static_cast<unsigned char>(text[detail::npy_magic.size()]);
+    if (version < 1 || version > 3) fail(name, ": .npy version ", version, " is not supported; 1, 2 and 3 are");
+
+    const std::size_t size_bytes = version == 1 ? 2 : 4;
+    if (text.size() < version_end + size_bytes) fail(name, ": the file ends before its header");
+    std::uint32_t header_bytes = 0;
+    std::memcpy(&header_bytes, text.data() + version_end, size_bytes);
+    const std::size_t begin = version_end + size_bytes;
+    if (header_bytes > text.size() - begin) {
+        fail(name, ": the header has ", header_bytes, " bytes, but only ", text.size() - begin, " are there");
+    }
+    detail::NpyHeader header = detail::NpyHeaderParser(name, text.substr(begin, header_bytes)).parse();
+
+    const std::span<const std::byte> data = file.subspan(begin + header_bytes);
+    const auto bytes = detail::npy_bytes(header.dims, header.code.bytes);
+    if (!bytes) fail(name, ": its shape ", to_string(header.dims), " is impossibly large");
+    if (*bytes != data.size()) {
+        fail(name, ": ", to_string(header.dims), " of ", to_string(header.code.type), " take ", *bytes,
+             " bytes, but the file has ", data.size());
+    }
+    NpyArray array{std::move(header.dims), std::vector<float>(data.size() / header.code.bytes), header.code.type};
+    detail::with_npy_type(array.type, [&]<class T>(T) {
+        for (std::size_t i = 0; i < array.values.size(); ++i) {
+            T value;
+            std::memcpy(&value, data.data() + i * sizeof(T), sizeof(T));
+            if constexpr (std::same_as<T, double>) {
+                // Half a step beyond the largest float, infinity is the nearest.
+                if (std::isfinite(value) && std::abs(value) >= 0x1.ffffffp127) {
+                    fail(name, ": element ", i, " is too large for a float");
+                }
+            }
+            if constexpr (std::same_as<T, std::uint16_t>) {
+                array.values[i] = detail::half_to_float(value);
+            } else {
+                array.values[i] =
+                    array.type == NpyType::boolean ? static_cast<float>(value != T{}) : static_cast<float>(value);
+            }
+        }
+    });
+    if (header.fortran_order) array.values = detail::from_fortran_order(array.dims, array.values);
+    return array;
+}
+
+/// Throws error as read_file and parse_npy do.
+[[nodiscard]] inline NpyArray read_npy(std::string const& path) { return parse_npy(path, read_file(path).bytes); }
+
+/// The bytes of an .npy file of version 1; `name` is what errors call it. As bool, whatever is not 0 is true;
+/// as float16, values are rounded to the nearest, which for those from 65520 on is infinity.
+/// Throws error when the values do not fill the dimensions, and when one is no value of an integer type.
+[[nodiscard]] inline std::string to_npy(std::string const& name, std::vector<std::int64_t> const& dims,
+                                        std::span<const float> values, NpyType type = NpyType::float32) {
+    std::string shape;
+    for (const std::int64_t dim : dims) {
+        if (dim < 0) fail(name, ": impossible dimensions ", to_string(dims));
+        shape += (shape.empty() ? "" : ", ") + std::to_string(dim);
+    }
+    if (dims.size() == 1) shape += ',';
+    if (dims.size() > detail::npy_max_rank) fail(name, ": more than ", detail::npy_max_rank, " dimensions");
+    const detail::NpyCode code = detail::npy_code(type);
+    if (detail::npy_bytes(dims, sizeof(float)) != values.size_bytes()) {
+        fail(name, ": ", values.size(), " values cannot fill ", to_string(dims));
+    }
+    std::string header = join("{'descr': '", code.code, "', 'fortran_order': False, 'shape': (", shape, "), }");
+    // As NumPy does, so that the data are aligned.
+    constexpr std::size_t before = 10, alignment = 64;
+    header.resize((before + header.size()) / alignment * alignment + alignment - before - 1, ' ');
+    header += '\n';
+    const auto header_bytes = static_cast<std::uint16_t>(header.size());  // 64 dimensions fill no 2 KiB
+
+    std::string file(detail::npy_magic);
+    file.append("\x01\x00", 2);
+    file.append(reinterpret_cast<const char*>(&header_bytes), sizeof(header_bytes)).append(header);
+    file.reserve(file.size() + values.size() * code.bytes);
+    detail::with_npy_type(type, [&]<class T>(T) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const T element = detail::npy_element<T>(name, i, values[i], type);
+            file.append(reinterpret_cast<const char*>(&element), sizeof(T));
+        }
+    });
+    return file;
+}
+
+/// Writes the values. As with write_file, `path` is what it was until all is written. Throws error as write_file and
+/// to_npy do.
+inline void write_npy(std::string const& path, std::vector<std::int64_t> const& dims, std::span<const float> values,
+                      NpyType type = NpyType::float32) {
+    write_file(path, to_npy(path, dims, values, type));
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/io/plan.hpp
+// Plans as JSON:
+//     {
+//       "format": "primsel plan",
+//       "format_version": 1,
+//       "key": { "network": "...", "primitives": "...", "version": "...", "arch": "...", "cpu": "..." },
+//       "cost_model": "...", "solver": "...",
+//       "totals": { "seconds": ..., "optimal": ..., "predict_seconds": ..., "solve_seconds": ... },
+//       "layers": [ { "name": "...", "kind": "...", "shape": "...", "primitive": "...", "in_layout": "...",
+//                     "out_layout": "...", "seconds": ...,
+//                     "candidates": [ ["<primitive>", <seconds>], ["<primitive>", <seconds>, "<refusal>"], ... ] }, ...
+//                     ],
+//       "transforms": [ { "writer": "...", "reader": "...", "shape": "...", "from": "...", "to": "...",
+//                         "seconds": ... }, ... ]
+//     }
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+inline constexpr std::string_view plan_format = "primsel plan";
+inline constexpr std::int64_t plan_format_version = 2;
+
+[[nodiscard]] inline Json to_json(Candidate const& candidate) {
+    Json::Array values{candidate.primitive, candidate.seconds};
+    if (!candidate.refusal.empty()) values.emplace_back(candidate.refusal);
+    return values;
+}
+[[nodiscard]] inline Json to_json(PlannedLayer const& layer) {
+    Json::Array candidates;
+    for (Candidate const& candidate : layer.candidates) candidates.push_back(to_json(candidate));
+    return Json::Object{{"name", layer.name},           {"kind", layer.kind},
+                        {"shape", layer.shape},         {"primitive", layer.primitive},
+                        {"in_layout", layer.in_layout}, {"out_layout", layer.out_layout},
+                        {"seconds", layer.seconds},     {"candidates", std::move(candidates)}};
+}
+[[nodiscard]] inline Json to_json(PlannedTransform const& transform) {
+    return Json::Object{{"writer", transform.writer}, {"reader", transform.reader}, {"shape", transform.shape},
+                        {"from", transform.from},     {"to", transform.to},         {"seconds", transform.seconds}};
+}
+
+[[nodiscard]] inline double read_seconds(JsonCursor const& at) {
+    const double seconds = at.number();
+    if (seconds < 0) at.fail("expected seconds of at least 0, not ", seconds);
+    return seconds;
+}
+[[nodiscard]] inline Candidate read_candidate(JsonCursor const& at) {
+    const std::size_t size = at.size();
+    if (size != 2 && size != 3) at.fail("expected [primitive, seconds] or [primitive, seconds, refusal]");
+    return {at[0].string(), read_seconds(at[1]), size == 3 ? at[2].string() : std::string()};
+}
+[[nodiscard]] inline PlannedLayer read_planned_layer(JsonCursor const& at) {
+    PlannedLayer layer{.name = at["name"].string(),
+                       .kind = at["kind"].string(),
+                       .shape = at["shape"].string(),
+                       .primitive = at["primitive"].string(),
+                       .in_layout = at["in_layout"].string(),
+                       .out_layout = at["out_layout"].string(),
+                       .seconds = read_seconds(at["seconds"]),
+                       .candidates = {}};
+    for (JsonCursor const& candidate : at["candidates"].elements()) {
+        layer.candidates.push_back(read_candidate(candidate));
+    }
+    return layer;
+}
+[[nodiscard]] inline PlannedTransform read_planned_transform(JsonCursor const& at) {
+    return {at["writer"].string(), at["reader"].string(), at["shape"].string(),
+            at["from"].string(),   at["to"].string(),     read_seconds(at["seconds"])};
+}
+
+}  // namespace detail
+
+/// The plan as a JSON value, from which parse_plan reads the same plan back, every bit of its seconds included.
+[[nodiscard]] inline Json to_json(Plan const& plan) {
+    Json::Array layers, transforms;
+    for (PlannedLayer const& layer : plan.layers) layers.push_back(detail::to_json(layer));
+    for (PlannedTransform const& transform : plan.transforms) transforms.push_back(detail::to_json(transform));
+    return Json::Object{{"format", detail::plan_format},
+                        {"format_version", detail::plan_format_version},
+                        {"key", Json::Object{{"network", plan.key.network},
+                                             {"primitives", plan.key.primitives},
+                                             {"version", plan.key.version},
+                                             {"arch", plan.key.arch},
+                                             {"cpu", plan.key.cpu}}},
+                        {"cost_model", plan.cost_model},
+                        {"solver", plan.solver},
+                        {"totals", Json::Object{{"seconds", plan.total_seconds},
+                                                {"optimal", plan.optimal},
+                                                {"bound_seconds", plan.bound_seconds},
+                                                {"predict_seconds", plan.predict_seconds},
+                                                {"solve_seconds", plan.solve_seconds}}},
+                        {"layers", std::move(layers)},
+                        {"transforms", std::move(transforms)}};
+}
+
+/// Writes a plan as JSON, as write_file does: whole or not at all. Throws error, naming the file, when it cannot be
+/// written or the plan has what JSON cannot say: seconds that are not finite, a name that is not UTF-8.
+inline void write_plan(std::string const& path, Plan const& plan) {
+    std::string text;
+    try {
+        text = to_string(to_json(plan), 2) + '\n';
+    } catch (error const& reason) {
+        fail(path, ": cannot write the plan: ", reason.what());
+    }
+    write_file(path, text);
+}
+
+/// Reads a plan from a JSON text; `name` is what errors call it. Throws error, naming it and the place in it, when the
+/// text is not JSON, something is missing, of another type or impossible, or the format is of another version. Whether
+/// the plan fits a network and this machine is for the Engine to say.
+[[nodiscard]] inline Plan parse_plan(std::string const& name, std::string_view text) {
+    const JsonCursor root = parse_json(name, text);
+    const JsonCursor format = root["format"], format_version = root["format_version"];
+    if (format.string() != detail::plan_format) {
+        format.fail("expected \"", detail::plan_format, "\", not \"", format.string(), '"');
+    }
+    if (format_version.integer() != detail::plan_format_version) {
+        format_version.fail("this version of the library reads format version ", detail::plan_format_version, ", not ",
+                            format_version.integer());
+    }
+    const JsonCursor key = root["key"], totals = root["totals"];
+    Plan plan;
+    plan.key = {key["network"].string(), key["primitives"].string(), key["version"].string(), key["arch"].string(),
+                key["cpu"].string()};
+    plan.cost_model = root["cost_model"].string();
+    plan.solver = root["solver"].string();
+    plan.total_seconds = detail::read_seconds(totals["seconds"]);
+    plan.optimal = totals["optimal"].boolean();
+    plan.bound_seconds = detail::read_seconds(totals["bound_seconds"]);
+    plan.predict_seconds = detail::read_seconds(totals["predict_seconds"]);
+    plan.solve_seconds = detail::read_seconds(totals["solve_seconds"]);
+    for (JsonCursor const& layer : root["layers"].elements()) {
+        plan.layers.push_back(detail::read_planned_layer(layer));
+    }
+    for (JsonCursor const& transform : root["transforms"].elements()) {
+        plan.transforms.push_back(detail::read_planned_transform(transform));
+    }
+    return plan;
+}
+
+/// Reads a plan that write_plan wrote. Throws error as read_file and parse_plan do.
+[[nodiscard]] inline Plan read_plan(std::string const& path) {
+    const SharedBytes file = read_file(path);
+    return parse_plan(path, file.text());
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/dot.hpp
+
+// primsel/plan/svg.hpp
+
+// primsel/core/xml.hpp
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The text as XML 1.0 may hold it between tags and in attributes: markup is escaped, what no XML may hold becomes the
+/// replacement character.
+[[nodiscard]] inline std::string xml_text(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        const std::string_view part = text.substr(0, length);
+        const bool control = length == 1 && static_cast<unsigned char>(part[0]) < 0x20 && part != "\n" && part != "\t";
+        if (part == "&") {
+            out += "&amp;";
+        } else if (part == "<") {
+            out += "&lt;";
+        } else if (part == ">") {
+            out += "&gt;";
+        } else if (part == "\"") {
+            out += "&quot;";
+        } else if (length == 0 || control || part == "\xef\xbf\xbe" || part == "\xef\xbf\xbf") {
+            out += "\xef\xbf\xbd";
+        } else {
+            out += part;
+        }
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+    return out;
+}
+
+/// Characters of a text; a byte that is not UTF-8 counts as one.
+[[nodiscard]] inline std::size_t character_count(std::string_view text) {
+    std::size_t count = 0;
+    for (; !text.empty(); ++count) text.remove_prefix(utf8_length(text) == 0 ? 1 : utf8_length(text));
+    return count;
+}
+
+/// The first `count` characters.
+[[nodiscard]] inline std::string_view first_characters(std::string_view text, std::size_t count) {
+    std::size_t bytes = 0;
+    for (; count > 0 && bytes < text.size(); --count) {
+        const std::size_t length = utf8_length(text.substr(bytes));
+        bytes += length == 0 ? 1 : length;
+    }
+    return text.substr(0, bytes);
+}
+
+/// At most `most` characters: where there are more, the middle gives way to an ellipsis.
+[[nodiscard]] inline std::string shortened(std::string_view text, std::size_t most) {
+    const std::size_t count = character_count(text);
+    if (count <= most || most < 3) return std::string(text);
+    const std::size_t tail = most / 2;
+    const std::string_view kept = first_characters(text, most - 1 - tail);
+    return std::string(kept) + "\xe2\x80\xa6" + std::string(text.substr(first_characters(text, count - tail).size()));
+}
+
+/// A coordinate, whatever the locale.
+[[nodiscard]] inline std::string xml_number(double value) {
+    std::array<char, 64> digits{};
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 1).ptr;
+    return {digits.data(), end};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/plan/detail/rows.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// An edge of the graph on its way down: where it passes each row between writer and reader.
+struct Route {
+    std::size_t writer, reader;
+    std::size_t position;  // among the reader's inputs
+    std::vector<double> x;
+};
+
+/// A graph in rows: every node is below all that it reads. Nodes of a row stand side by side, and between them run the
+/// lanes of the edges that pass the row (Sugiyama et al. 1981).
+class Rows {
+public:
+    /// A node takes `node_width`, a lane `lane_width`, and `gap` is left between neighbours.
+    Rows(Graph const& graph, double node_width, double lane_width, double gap)
+        : row(graph.size(), 0), x(graph.size(), 0) {
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            for (const std::size_t input : graph[i].inputs) row[i] = std::max(row[i], row[input] + 1);
+            items_.push_back({node_width, 1.0, 0, graph[i].inputs, {}, {}});
+            put(i, row[i]);
+        }
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {
+                add_route(graph[i].inputs[position], i, position, lane_width);
+            }
+        }
+        order();
+        settle(gap);
+        for (std::size_t i = 0; i < graph.size(); ++i) x[i] = items_[i].x;
+        for (std::size_t i = 0; i < routes.size(); ++i) {
+            for (const std::size_t lane : lanes_[i]) routes[i].x.push_back(items_[lane].x);
+        }
+    }
+
+    [[nodiscard]] std::size_t count() const { return rows_.size(); }
+
+    /// Of each node: its row and the middle of its place in it.
+    std::vector<std::size_t> row;
+    std::vector<double> x;
+    std::vector<Route> routes;
+
+private:
+    /// A node, or an edge's lane in one row.
+    struct Item {
+        double width;
+        double weight;  // how much it insists on its place: lanes give way to nodes
+        double x;
+        std::vector<std::size_t> reads;         // nodes: of a lane, its writer
+        std::vector<std::size_t> above, below;  // its neighbours of the next rows, lanes included
+    };
+
+    void put(std::size_t item, std::size_t in_row) {
+        if (rows_.size() <= in_row) rows_.resize(in_row + 1);
+        rows_[in_row].push_back(item);
+    }
+    void add_route(std::size_t writer, std::size_t reader, std::size_t position, double lane_width) {
+        std::size_t from = writer;
+        std::vector<std::size_t> lanes;
+        for (std::size_t i = row[writer] + 1; i < row[reader]; ++i) {
+            lanes.push_back(items_.size());
+            items_.push_back({lane_width, 1e-4, 0, {writer}, {}, {}});
+            put(lanes.back(), i);
+            join(std::exchange(from, lanes.back()), lanes.back());
+        }
+        join(from, reader);
+        routes.push_back({writer, reader, position, {}});
+        lanes_.push_back(std::move(lanes));
+    }
+    void join(std::size_t from, std::size_t to) {
+        items_[from].below.push_back(to);
+        items_[to].above.push_back(from);
+    }
+
+    /// Few crossings: every item goes where its neighbours of the row before are, on average; down and up in turns.
+    void order() {
+        std::vector<double> place(items_.size(), 0);
+        const auto number = [&](std::vector<std::size_t> const& items) {
+            for (std::size_t i = 0; i < items.size(); ++i) place[items[i]] = static_cast<double>(i);
+        };
+        const auto sort = [&](std::vector<std::size_t>& items, auto neighbours) {
+            std::vector<std::pair<double, std::size_t>> keys;
+            for (const std::size_t item : items) {
+                auto const& near = items_[item].*neighbours;
+                double sum = 0;
+                for (const std::size_t other : near) sum += place[other];
+                keys.emplace_back(near.empty() ? place[item] : sum / static_cast<double>(near.size()), item);
+            }
+            std::ranges::stable_sort(keys, {}, &std::pair<double, std::size_t>::first);
+            for (std::size_t i = 0; i < items.size(); ++i) items[i] = keys[i].second;
+            number(items);
+        };
+        for (auto const& items : rows_) number(items);
+        for (int round = 0; round < 4; ++round) {
+            for (std::size_t i = 1; i < rows_.size(); ++i) sort(rows_[i], &Item::above);
+            if (round == 3) break;
+            for (std::size_t i = rows_.size() - 1; i-- > 0;) sort(rows_[i], &Item::below);
+        }
+    }
+
+    /// Straight edges: every item as near to the middle of the nodes that it reads as the order of its row leaves room
+    /// for, from the first row on. A lane is to run straight down from its writer.
+    void settle(double gap) {
+        for (auto const& items : rows_) {
+            std::vector<double> wanted;
+            for (const std::size_t item : items) {
+                auto const& reads = items_[item].reads;
+                double sum = 0;
+                for (const std::size_t node : reads) sum += items_[node].x;
+                wanted.push_back(reads.empty() ? 0 : sum / static_cast<double>(reads.size()));
+            }
+            spread(items, wanted, gap);
+        }
+    }
+    /// The least sum of weighted squared distances from the wanted places without overlap, by pooling adjacent
+    /// violators.
+    void spread(std::vector<std::size_t> const& items, std::vector<double> const& wanted, double gap) {
+        struct Block {
+            double weight, sum;
+            std::size_t count;
+            [[nodiscard]] double mean() const { return sum / weight; }
+        };
+        std::vector<Block> blocks;
+        std::vector<double> offsets;
+        for (std::size_t i = 0; i < items.size(); ++i) {
+            Item const& item = items_[items[i]];
+            offsets.push_back(i == 0 ? 0 : offsets[i - 1] + (items_[items[i - 1]].width + item.width) / 2 + gap);
+            blocks.push_back({item.weight, item.weight * (wanted[i] - offsets[i]), 1});
+            while (blocks.size() > 1 && blocks[blocks.size() - 2].mean() > blocks.back().mean()) {
+                const Block last = blocks.back();
+                blocks.pop_back();
+                blocks.back().weight += last.weight;
+                blocks.back().sum += last.sum;
+                blocks.back().count += last.count;
+            }
+        }
+        std::size_t i = 0;
+        for (Block const& block : blocks) {
+            for (std::size_t n = 0; n < block.count; ++n, ++i) items_[items[i]].x = block.mean() + offsets[i];
+        }
+    }
+
+    std::vector<Item> items_;  // first the nodes
+    std::vector<std::vector<std::size_t>> rows_;
+    std::vector<std::vector<std::size_t>> lanes_;  // of each route
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// "#rrggbb", so much of the way to white.
+[[nodiscard]] inline std::string paler(unsigned rgb, double share) {
+    std::string text = "#";
+    for (unsigned shift = 24; shift > 0;) {
+        shift -= 8;
+        const double value = static_cast<double>((rgb >> shift) & 0xffU);
+        const auto mixed = static_cast<unsigned>(value + (255.0 - value) * share + 0.5);
+        text += "0123456789abcdef"[mixed >> 4U];
+        text += "0123456789abcdef"[mixed & 15U];
+    }
+    return text;
+}
+
+/// The colours of a plan: one a family of primitives (what precedes the first '-' of the id) in a shade for each
+/// primitive that is used, and one a layout.
+class Colours {
+public:
+    explicit Colours(Plan const& plan) {
+        std::set<std::string, std::less<>> families, used, layouts;
+        for (PlannedLayer const& layer : plan.layers) {
+            for (Candidate const& candidate : layer.candidates) families.insert(family(candidate.primitive));
+            if (!layer.primitive.empty()) used.insert(layer.primitive), families.insert(family(layer.primitive));
+            layouts.insert({layer.in_layout, layer.out_layout});
+        }
+        for (std::string const& id : used) {
+            const auto place = std::distance(families.begin(), families.find(family(id)));
+            const unsigned colour = primitive_colours[static_cast<std::size_t>(place) % primitive_colours.size()];
+            const auto shade = shades_[family(id)]++;
+            primitives_[id] = paler(colour, 0.85 * (1.0 - 1.0 / (1.0 + shade)));
+        }
+        std::size_t others = 0;
+        for (std::string const& layout : layouts) {
+            const auto known = std::ranges::find(known_layouts, layout);
+            const auto place = static_cast<std::size_t>(known - known_layouts.begin());
+            const std::size_t colour = place < known_layouts.size() ? place : known_layouts.size() + others++;
+            layouts_[layout] = paler(layout_colours[colour % layout_colours.size()], 0);
+        }
+    }
+
+    /// Grey for a layer that is not a convolution.
+    [[nodiscard]] std::string const& primitive(std::string const& id) const {
+        static const std::string grey = "#eef0f2";
+        const auto found = primitives_.find(id);
+        return found == primitives_.end() ? grey : found->second;
+    }
+    [[nodiscard]] std::string const& layout(std::string const& name) const { return layouts_.at(name); }
+    [[nodiscard]] std::map<std::string, std::string> const& layouts() const { return layouts_; }
+
+private:
+    static constexpr std::array<unsigned, 10> primitive_colours{0x7fc9bd, 0xf2d75c, 0xb5addf, 0xf49a8c, 0x86b8dc,
+                                                                0xf5b56b, 0xa9cf6a, 0xf0a8d0, 0xd9c29b, 0x9fd3a4};
+    static constexpr std::array<std::string_view, 3> known_layouts{"chw", "hcw", "hwc"};
+    static constexpr std::array<unsigned, 7> layout_colours{0x1f5fa8, 0x7d3c98, 0xc0392b, 0x1e8449,
+                                                            0xb9770e, 0x117a8b, 0x5d4037};
+    [[nodiscard]] static std::string family(std::string const& id) { return id.substr(0, id.find('-')); }
+
+    std::map<std::string, int> shades_;
+    std::map<std::string, std::string> primitives_, layouts_;
+};
+
+/// Draws a plan: to_svg below.
+class Picture {
+public:
+    Picture(Plan const& plan, Graph const& graph)
+        : plan_(plan), graph_(graph), colours_(plan), width_(box_width()), rows_(graph, width_, lane, gap) {
+        tops_.push_back(margin);
+        double left = 0, right = 0;
+        for (std::size_t row = 0; row < rows_.count(); ++row) {
+            double height = 0;
+            for (std::size_t i = 0; i < graph.size(); ++i) {
+                if (rows_.row[i] == row) height = std::max(height, box_height(i));
+            }
+            heights_.push_back(height);
+        }
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            left = std::min(left, rows_.x[i] - width_ / 2), right = std::max(right, rows_.x[i] + width_ / 2);
+            slowest_ = std::max(slowest_, plan.layers[i].seconds);
+        }
+        for (Route const& route : rows_.routes) {
+            for (const double x : route.x) left = std::min(left, x - lane), right = std::max(right, x + lane);
+        }
+        // Room between two rows; more where a change of layout is marked.
+        std::vector<double> below(rows_.count(), 26);
+        for (Route const& route : rows_.routes) {
+            if (change_of(route) == Change::none) continue;
+            double& room = below[marks_reader(route) ? rows_.row[route.reader] - 1 : rows_.row[route.writer]];
+            room = 50;
+        }
+        below.back() = 60;
+        for (std::size_t row = 0; row < rows_.count(); ++row) {
+            tops_.push_back(tops_.back() + heights_[row] + below[row]);
+        }
+        shift_ = margin - left;
+        legend_x_ = shift_ + right + 2 * margin;
+    }
+
+    [[nodiscard]] std::string draw() {
+        for (Route const& route : rows_.routes) draw_edge(route);
+        for (const std::size_t output : graph_.outputs()) draw_result(output);
+        for (std::size_t i = 0; i < graph_.size(); ++i) draw_box(i);
+        const double bottom = std::max(draw_legend(), tops_.back());
+        const std::string width = xml_number(legend_x_ + legend_width + margin), height = xml_number(bottom + margin);
+        return join("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width, "\" height=\"", height,
+                    "\" viewBox=\"0 0 ", width, ' ', height,
+                    "\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"11\" fill=\"#222\">\n"
+                    "<title>",
+                    xml_text(summary()), "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", marks_,
+                    texts_, "</svg>\n");
+    }
+
+private:
+    static constexpr double margin = 24, gap = 18, lane = 10, legend_width = 330;
+    static constexpr double character = 6.4;  // the mean width of one, at 11 units
+    static constexpr std::size_t longest = 34;
+    static constexpr const char *arrow = " \xe2\x86\x92 ", *times = "\xc3\x97";
+
+    [[nodiscard]] bool is_conv(std::size_t i) const { return std::holds_alternative<ConvParams>(graph_[i].layer); }
+    [[nodiscard]] double box_height(std::size_t i) const { return is_conv(i) ? 68 : 53; }
+    [[nodiscard]] double top(std::size_t i) const {
+        return tops_[rows_.row[i]] + (heights_[rows_.row[i]] - box_height(i)) / 2;
+    }
+    [[nodiscard]] double middle(std::size_t i) const { return shift_ + rows_.x[i]; }
+
+    [[nodiscard]] std::string shape_line(std::size_t i) const {
+        std::string line;
+        if (const auto* conv = std::get_if<ConvParams>(&graph_[i].layer)) {
+            const auto both = [](Extent e) { return join(e.h, 'x', e.w); };
+            line = both(conv->kernel);
+            if (conv->stride != Extent{1}) line += ", stride " + both(conv->stride);
+            if (conv->dilation != Extent{1}) line += ", dilation " + both(conv->dilation);
+            if (conv->groups != 1) line += ", groups " + std::to_string(conv->groups);
+        } else {
+            line = plan_.layers[i].kind;
+        }
+        return line + arrow + to_string(graph_[i].shape);
+    }
+    [[nodiscard]] double box_width() const {
+        std::size_t most = 16;
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            PlannedLayer const& layer = plan_.layers[i];
+            most = std::max({most, character_count(layer.name) + 2, character_count(shape_line(i)),
+                             character_count(layer.primitive)});
+        }
+        return character * static_cast<double>(std::min(most, longest)) + 24;
+    }
+    [[nodiscard]] std::string summary() const {
+        return join(plan_.layers.size(), " layers, ", milliseconds(plan_.total_seconds), " ms predicted by ",
+                    plan_.cost_model, ", ", plan_.optimality(), " by ", plan_.solver);
+    }
+
+    void text(double x, double y, std::string_view content, std::string_view style = {}) {
+        texts_ += join("<text x=\"", xml_number(x), "\" y=\"", xml_number(y), '"', style.empty() ? "" : " ", style, '>',
+                       xml_text(content), "</text>\n");
+    }
+    static void rect(std::string& to, double x, double y, double width, double height, std::string_view style) {
+        to += join("<rect x=\"", xml_number(x), "\" y=\"", xml_number(y), "\" width=\"", xml_number(width),
+                   "\" height=\"", xml_number(height), "\" ", style, "/>\n");
+    }
+
+    /// Where an edge meets a side of a box, from the middle: the edges of a side are sorted by where they come from or
+    /// go to, and one that comes straight from above or goes straight below takes the middle.
+    template <class IsOurs, class FarEnd>
+    [[nodiscard]] double port_of(Route const& route, double box, IsOurs const& is_ours, FarEnd const& far_end) const {
+        std::size_t before = 0, count = 0;
+        double origin = -1;
+        std::vector<double> ends;
+        for (Route const& other : rows_.routes) {
+            if (!is_ours(other)) continue;
+            ++count;
+            const double a = far_end(other), b = far_end(route);
+            before += a < b || (a == b && &other < &route);
+            ends.push_back(a);
+        }
+        if (count < 2) return 0;
+        std::ranges::sort(ends);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (std::abs(ends[i] - box) < 1) origin = static_cast<double>(i);
+        }
+        if (origin < 0) origin = static_cast<double>(count - 1) / 2;
+        const double spacing = std::min(30.0, 0.4 * width_ / static_cast<double>(count - 1));
+        return spacing * (static_cast<double>(before) - origin);
+    }
+    [[nodiscard]] double start_of(Route const& route) const {
+        const auto is_ours = [&](Route const& other) { return other.writer == route.writer; };
+        const auto far_end = [&](Route const& r) { return r.x.empty() ? rows_.x[r.reader] : r.x[0]; };
+        return middle(route.writer) + port_of(route, rows_.x[route.writer], is_ours, far_end);
+    }
+    [[nodiscard]] double end_of(Route const& route) const {
+        const auto is_ours = [&](Route const& other) { return other.reader == route.reader; };
+        const auto far_end = [&](Route const& r) { return r.x.empty() ? rows_.x[r.writer] : r.x.back(); };
+        return middle(route.reader) + port_of(route, rows_.x[route.reader], is_ours, far_end);
+    }
+
+    /// Whether data changes its layout on an edge, for the first time or as a copy made for an earlier reader.
+    enum class Change { none, first, shared };
+    [[nodiscard]] std::string const& layout_read(Route const& route) const {
+        PlannedLayer const& reader = plan_.layers[route.reader];
+        return is_conv(route.reader) && route.position == 1 ? reader.out_layout : reader.in_layout;
+    }
+    [[nodiscard]] PlannedTransform const* transform_of(Route const& route) const {
+        for (PlannedTransform const& transform : plan_.transforms) {
+            const bool ours = transform.writer == plan_.layers[route.writer].name && !transform.reader.empty();
+            if (ours && transform.to == layout_read(route)) return &transform;
+        }
+        return nullptr;
+    }
+    [[nodiscard]] Change change_of(Route const& route) const {
+        const PlannedTransform* transform = transform_of(route);
+        if (transform == nullptr) return Change::none;
+        return transform->reader == plan_.layers[route.reader].name ? Change::first : Change::shared;
+    }
+    /// A mark stands where fewer edges meet.
+    [[nodiscard]] bool marks_reader(Route const& route) const {
+        const auto readers = std::ranges::count(rows_.routes, route.writer, &Route::writer);
+        return std::ranges::count(rows_.routes, route.reader, &Route::reader) <= std::max<std::ptrdiff_t>(readers, 2);
+    }
+
+    void path(std::string_view data, std::string_view colour) {
+        marks_ += join("<path d=\"", data, "\" fill=\"none\" stroke=\"", colour, "\" stroke-width=\"1.8\"/>\n");
+    }
+    void head(double x, double y, std::string_view colour) {
+        marks_ +=
+            join("<path d=\"M", xml_number(x - 3.5), ' ', xml_number(y - 7), "h7l-3.5 7z\" fill=\"", colour, "\"/>\n");
+    }
+    /// From one place to another below it, leaving and arriving downwards.
+    [[nodiscard]] static std::string curve(double from_x, double from_y, double to_x, double to_y) {
+        const std::string half = xml_number((from_y + to_y) / 2);
+        return join('C', xml_number(from_x), ' ', half, ' ', xml_number(to_x), ' ', half, ' ', xml_number(to_x), ' ',
+                    xml_number(to_y));
+    }
+    /// The mark of a change of layout on an edge at x, its upper edge at y. Off the middle of a box it leans outwards,
+    /// so as not to hide the edge there.
+    static constexpr double mark_height = 15;
+    void mark(double x, double y, double off_middle, std::string const& label, std::string_view colour) {
+        const double width = 5.2 * static_cast<double>(character_count(label)) + 12;
+        if (std::abs(off_middle) > 1) x += std::copysign(width / 2 - 10, off_middle);
+        rect(texts_, x - width / 2, y, width, mark_height,
+             join("rx=\"7.5\" fill=\"#fff\" stroke=\"", colour, "\" stroke-width=\"1.2\""));
+        text(x, y + 11, label, join("text-anchor=\"middle\" font-size=\"9\" fill=\"", colour, '"'));
+    }
+    [[nodiscard]] static std::string label(PlannedTransform const& transform, Change change) {
+        const std::string layouts = transform.from + arrow + transform.to;
+        return layouts + (change == Change::shared ? ", shared" : ", " + milliseconds(transform.seconds) + " ms");
+    }
+
+    void draw_edge(Route const& route) {
+        const std::string before = colours_.layout(plan_.layers[route.writer].out_layout);
+        const std::string after = colours_.layout(layout_read(route));
+        const Change change = change_of(route);
+        const bool at_reader = change != Change::none && marks_reader(route);
+        const bool at_writer = change != Change::none && !at_reader;
+        double x = start_of(route), y = top(route.writer) + box_height(route.writer);
+        const double end_x = end_of(route), end_y = top(route.reader);
+        double arrival = end_y - 3;
+        if (at_reader) {
+            arrival = tops_[rows_.row[route.reader]] - 10 - mark_height;
+            path(join('M', xml_number(end_x), ' ', xml_number(arrival), 'V', xml_number(end_y - 3)), after);
+            mark(end_x, arrival, end_x - middle(route.reader), label(*transform_of(route), change), after);
+        }
+        if (at_writer) {
+            const double mark_y = tops_[rows_.row[route.writer]] + heights_[rows_.row[route.writer]] + 6;
+            path(join('M', xml_number(x), ' ', xml_number(y), 'V', xml_number(mark_y)), before);
+            mark(x, mark_y, x - middle(route.writer), label(*transform_of(route), change), after);
+            y = mark_y + mark_height;
+        }
+        std::string data = join('M', xml_number(x), ' ', xml_number(y));
+        std::size_t row = rows_.row[route.writer] + 1;
+        for (const double lane_x : route.x) {
+            data += curve(std::exchange(x, shift_ + lane_x), y, shift_ + lane_x, tops_[row]);
+            y = tops_[row] + heights_[row];
+            data += 'V' + xml_number(y);
+            ++row;
+        }
+        data += curve(x, y, end_x, arrival);
+        path(data, at_writer ? after : before);
+        head(end_x, end_y, after);
+    }
+
+    void draw_result(std::size_t last) {
+        const double x = middle(last), y = top(last) + box_height(last), end = tops_.back() - 14;
+        const std::string colour = colours_.layout(plan_.layers[last].out_layout);
+        path(join('M', xml_number(x), ' ', xml_number(y), 'V', xml_number(end - 3)), colour);
+        for (PlannedTransform const& transform : plan_.transforms) {
+            if (transform.reader.empty() && transform.writer == graph_[last].name)
+                mark(x, y + 9, 0, label(transform, Change::first), "#444");
+        }
+        head(x, end, colour);
+        text(x, end + 13, "result: " + to_string(graph_[last].shape), "text-anchor=\"middle\"");
+    }
+
+    void draw_box(std::size_t i) {
+        PlannedLayer const& layer = plan_.layers[i];
+        const double x = middle(i) - width_ / 2, y = top(i), height = box_height(i), stripe = 7;
+        const bool one_layout = layer.in_layout == layer.out_layout;
+        texts_ += join("<g><title>", xml_text(plan_.explain(layer.name)), "</title>\n");
+        rect(texts_, x, y, width_, height,
+             join("fill=\"", colours_.primitive(layer.primitive), "\" stroke=\"#555\" stroke-width=\"0.8\""));
+        rect(texts_, x, y, stripe, height, join("fill=\"", colours_.layout(layer.out_layout), '"'));
+        if (!one_layout) rect(texts_, x, y, stripe, height / 2, join("fill=\"", colours_.layout(layer.in_layout), '"'));
+        const double text_x = x + stripe + 6, right = x + width_ - 6;
+        const auto fitting = static_cast<std::size_t>((width_ - 24) / character + 0.5);
+        double line = y + 15;
+        text(text_x, line, shortened(layer.name, fitting - 2), "font-weight=\"bold\"");
+        text(text_x, line += 14, shortened(shape_line(i), fitting), "fill=\"#444\" font-size=\"10\"");
+        if (is_conv(i)) text(text_x, line += 15, shortened(layer.primitive, fitting));
+        text(text_x, line += 15, one_layout ? layer.in_layout : layer.in_layout + arrow + layer.out_layout,
+             "fill=\"#444\" font-size=\"10\"");
+        if (layer.seconds > 0) {
+            text(right, line, milliseconds(layer.seconds) + " ms", "text-anchor=\"end\" font-weight=\"bold\"");
+            const double bar = (width_ - stripe) * layer.seconds / slowest_;
+            rect(texts_, x + stripe, y + height - 4, bar, 4, "fill=\"#333\" fill-opacity=\"0.55\"");
+        }
+        texts_ += "</g>\n";
+    }
+
+    struct Share {
+        std::size_t count = 0;
+        double seconds = 0;
+        void add(double more) { ++count, seconds += more; }
+    };
+    /// A line of the legend: what, how many, how long in all.
+    void entry(double y, std::string_view what, Share const& share) {
+        text(legend_x_ + 24, y, what);
+        text(legend_x_ + 240, y, times + std::to_string(share.count), "text-anchor=\"end\" fill=\"#444\"");
+        text(legend_x_ + legend_width, y, milliseconds(share.seconds) + " ms", "text-anchor=\"end\"");
+    }
+    void heading(double y, std::string_view what) { text(legend_x_, y, what, "font-weight=\"bold\""); }
+
+    /// Returns its lower edge.
+    double draw_legend() {
+        std::map<std::string, Share> used;
+        Share others, moves;
+        for (PlannedLayer const& layer : plan_.layers) {
+            if (!layer.primitive.empty()) used[layer.primitive].add(layer.seconds);
+            if (layer.primitive.empty() && layer.kind != InputParams::name()) others.add(layer.seconds);
+        }
+        for (PlannedTransform const& transform : plan_.transforms) moves.add(transform.seconds);
+        std::vector<std::pair<std::string, Share>> primitives(used.begin(), used.end());
+        std::ranges::stable_sort(primitives,
+                                 [](auto const& a, auto const& b) { return a.second.seconds > b.second.seconds; });
+
+        double y = margin + 14;
+        text(legend_x_, y, milliseconds(plan_.total_seconds) + " ms", "font-size=\"20\" font-weight=\"bold\"");
+        text(legend_x_, y += 20,
+             "predicted by " + plan_.cost_model + " for " + std::to_string(graph_.batch()) +
+                 (graph_.batch() == 1 ? " image" : " images"));
+        text(legend_x_, y += 15, plan_.optimality() + " by " + plan_.solver);
+        text(legend_x_, y += 15, shortened(plan_.key.cpu, 52), "fill=\"#444\"");
+        text(legend_x_, y += 15, plan_.key.arch + ", primsel " + plan_.key.version, "fill=\"#444\"");
+
+        const auto swatch = [&](std::string const& colour) {
+            rect(texts_, legend_x_, y - 10, 16, 12, join("fill=\"", colour, "\" stroke=\"#555\" stroke-width=\"0.6\""));
+        };
+        heading(y += 30, "primitives");
+        for (auto const& [id, share] : primitives) {
+            y += 18;
+            swatch(colours_.primitive(id));
+            entry(y, shortened(id, 32), share);
+        }
+        y += 18;
+        swatch(colours_.primitive({}));
+        entry(y, "other layers", others);
+
+        heading(y += 30, "layouts: stripe and edges");
+        for (auto const& [name, colour] : colours_.layouts()) {
+            y += 18;
+            swatch(colour);
+            text(legend_x_ + 24, y, name);
+        }
+        y += 18;
+        rect(texts_, legend_x_, y - 9, 16, 10, "rx=\"5\" fill=\"#fff\" stroke=\"#444\"");
+        entry(y, "changes of layout", moves);
+        text(legend_x_, y += 30, "black bars: seconds, relative to the slowest layer", "fill=\"#444\"");
+        return y;
+    }
+
+    Plan const& plan_;
+    Graph const& graph_;
+    Colours colours_;
+    double width_;
+    Rows rows_;
+    std::vector<double> tops_, heights_;  // of the rows
+    double shift_ = 0, legend_x_ = 0, slowest_ = 0;
+    std::string marks_, texts_;  // edges below, boxes above
+};
+
+}  // namespace detail
+
+/// The plan as a picture of its network, a self-contained SVG document: a box a layer, coloured by primitive, below
+/// those it reads; stripes and edges coloured by layout, changes of layout marked on them; a legend with the totals.
+/// Pointing at a box explains its choice. The graph is the simplified one that the plan was made for; throws error when
+/// its layers are not the plan's.
+[[nodiscard]] inline std::string to_svg(Plan const& plan, Graph const& graph) {
+    bool same = plan.layers.size() == graph.size() && graph.size() > 0;
+    for (std::size_t i = 0; same && i < graph.size(); ++i) same = plan.layers[i].name == graph[i].name;
+    if (!same) fail("plan: the picture needs the simplified graph that the plan was made for");
+    return detail::Picture(plan, graph).draw();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// A string of the DOT language: a backslash would begin an escape.
+[[nodiscard]] inline std::string dot_string(std::string_view text) {
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') quoted += '\\';
+        if (c == '\n')
+            quoted += "\\n";
+        else
+            quoted += c;
+    }
+    return quoted + '"';
+}
+
+}  // namespace detail
+
+/// The plan as a graph in the DOT language of Graphviz: a box a layer, with its primitive and predicted time, in the
+/// colour that to_svg gives it; edges name the layout, in that layout's colour, or the change of layout and its time.
+/// The graph is the simplified one that the plan was made for; throws error when its layers are not the plan's.
+[[nodiscard]] inline std::string to_dot(Plan const& plan, Graph const& graph) {
+    bool same = plan.layers.size() == graph.size() && graph.size() > 0;
+    for (std::size_t i = 0; same && i < graph.size(); ++i) same = plan.layers[i].name == graph[i].name;
+    if (!same) fail("plan: the picture needs the simplified graph that the plan was made for");
+    const detail::Colours colours(plan);
+    std::string text =
+        "digraph plan {\n"
+        "  node [shape=box, style=filled, fontname=\"sans-serif\"];\n"
+        "  edge [fontname=\"sans-serif\", fontsize=10];\n";
+    // Readers that want the same layout share one copy: its time stands at each of them.
+    const auto edge = [&](std::size_t writer, std::string const& to, std::string_view reader, bool result) {
+        std::string const &from = plan.layers[writer].out_layout, &name = plan.layers[writer].name;
+        std::string label = from;
+        for (PlannedTransform const& transform : plan.transforms) {
+            if (transform.writer != name || transform.to != to || transform.reader.empty() != result) continue;
+            label = from + " -> " + to + '\n' + detail::milliseconds(transform.seconds) + " ms";
+            break;
+        }
+        text += join("  n", writer, " -> ", reader, " [label=", detail::dot_string(label),
+                     ", color=", detail::dot_string(colours.layout(to)), "];\n");
+    };
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        PlannedLayer const& layer = plan.layers[i];
+        const std::string label = layer.name + '\n' + layer.shape + '\n' +
+                                  (layer.primitive.empty() ? layer.kind : layer.primitive) + '\n' +
+                                  detail::milliseconds(layer.seconds) + " ms";
+        text += join("  n", i, " [label=", detail::dot_string(label),
+                     ", fillcolor=", detail::dot_string(colours.primitive(layer.primitive)), "];\n");
+        for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {
+            const bool residual = position == 1 && !layer.primitive.empty();
+            edge(graph[i].inputs[position], residual ? layer.out_layout : layer.in_layout, join('n', i), false);
+        }
+    }
+    const std::vector<std::size_t> outputs = graph.outputs();
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        text += join("  result", i, " [label=", detail::dot_string(outputs.size() == 1 ? "result" : join("result ", i)),
+                     ", shape=plaintext, style=\"\"];\n");
+        std::string to = plan.layers[outputs[i]].out_layout;
+        for (PlannedTransform const& transform : plan.transforms) {
+            if (transform.writer == plan.layers[outputs[i]].name && transform.reader.empty()) to = transform.to;
+        }
+        edge(outputs[i], to, join("result", i), true);
+    }
+    return text + "}\n";
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+#define PRIMSEL_SINGLE_INCLUDE  // core/config.hpp refuses to come after it

@@ -55,6 +55,13 @@ TEST_CASE("fma multiplies and adds, with one rounding where there is an instruct
 #endif
 }
 
+TEST_CASE("log is within a few roundings of the library's") {
+    for (const float x : {1e-37F, 0.003F, 0.5F, 1.0F, 1.5F, 10.0F, 12345.0F, 3e38F}) {
+        CHECK(value_of(ps::log<Arch>(V(x))) == doctest::Approx(std::log(x)).epsilon(1e-6));
+    }
+    CHECK(std::isnan(value_of(ps::log<Arch>(V(-1.0F)))));
+}
+
 TEST_CASE("loads and stores at any address") {
     float src[3 * ps::lanes<Arch>], dst[3 * ps::lanes<Arch>] = {};
     for (int i = 0; i < 3 * ps::lanes<Arch>; ++i) src[i] = static_cast<float>(i);

@@ -57,11 +57,8 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::PoolParams{.window = 2, .stride = 1});
     add(ps::PoolParams{.kind = ps::PoolKind::average, .window = 3, .stride = 2, .padding = 1});
     add(ps::GlobalPoolParams{});
-    for (const auto kind : {ps::ActivationKind::relu, ps::ActivationKind::relu6, ps::ActivationKind::leaky_relu,
-                            ps::ActivationKind::sigmoid, ps::ActivationKind::hard_swish, ps::ActivationKind::elu,
-                            ps::ActivationKind::hard_sigmoid, ps::ActivationKind::tanh, ps::ActivationKind::clip,
-                            ps::ActivationKind::sqrt}) {
-        add(ps::ActivationParams{kind, 0.1F, 0.5F});
+    for (int kind = 0; kind <= static_cast<int>(ps::ActivationKind::atanh); ++kind) {
+        add(ps::ActivationParams{static_cast<ps::ActivationKind>(kind), 0.1F, 0.5F});
     }
     add(ps::LrnParams{});
     add(ps::BatchNormParams{});
@@ -82,7 +79,10 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::AsStridedParams{.dims = {size}, .strides = {-1}, .offset = size - 1, .shape = shape});
     add(ps::BinaryParams{ps::BinaryKind::multiply}, 2);
     add(ps::MatMulParams{}, 2);
+    add(ps::BinaryParams{ps::BinaryKind::power}, 2);
     add(ps::ReduceParams{});
+    add(ps::ReduceParams{ps::ReduceKind::arg_max});
+    add(ps::TopKParams{2});
     add(ps::ResizeParams{.size = {2 * shape.h, 2 * shape.w}});
     add(ps::MaxPoolIndicesParams{});
     add(ps::ConvTransposeParams{.k = 4, .kernel = 3, .stride = 2});

@@ -54,11 +54,11 @@ std::vector<ps::ConvQuery> convs() {
 
 }  // namespace
 
-static_assert(ps::CostModel<ps::DefaultCostModel>);
+static_assert(ps::CostModel<ps::PretrainedCosts>);
 static_assert(ps::CostModel<ps::Pretrained<OffByOne>>);
 
-TEST_CASE("what predicts by default obeys the laws of cost models") {
-    ps::DefaultCostModel model;
+TEST_CASE("what comes with the library obeys the laws of cost models") {
+    ps::PretrainedCosts model;
     const auto moves = laws::transforms(kernels, {12, 7, 7}, 2);
     laws::check_answers(laws::predict(model, kernels, convs()));
     laws::check_answers(laws::predict(model, kernels, moves));

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +19,8 @@ namespace ps = primsel;
 
 namespace {
 
+using namespace ps::layer;
+
 using Engine = ps::Engine<ps::Graph>;
 
 struct Case {
@@ -25,12 +28,26 @@ struct Case {
     ps::Graph graph;
 };
 
+/// Blocks of MobileNetV3, EfficientNet and ConvNeXt, and the other types that are several layers of a graph each.
+template <int c, class Activation>
+using Mobile = Residual<Conv<2 * c, 1, NoBias>, BatchNorm, Activation, Conv<2 * c, 5, Groups<2 * c>, NoBias>, BatchNorm,
+                        Activation, SqueezeExcite<2 * c, c / 2, Relu, HardSigmoid<>>, Conv<c, 1, NoBias>, BatchNorm>;
+struct Composed : ps::Network<Input<3, 21, 21>, Conv<8, 3, Stride<2>>, HardSwish, Named<"v3", Mobile<8, HardSwish>>,
+                              Named<"efficient", Mobile<8, Silu>>,
+                              Named<"next", Residual<Conv<8, 7, Groups<8>>, Named<"norm", LayerNorm<>>, Conv<16, 1>,
+                                                     GeluTanh, Conv<8, 1>, LayerScale<"layer_scale", 8>>>,
+                              Named<"up", ConvTranspose<8, 4, Stride<2>, Pad<1>>>, Named<"act", PRelu<8>>, PRelu<>,
+                              Named<"group", GroupNorm<2>>, InstanceNorm<>, PixelShuffle<2>, Upsample<2, Bilinear>,
+                              ReflectPad<1>, MaxPool<3, Dilation<2>, Stride<2>>, ScaleBy<std::ratio<3>, std::ratio<-1>>,
+                              Flatten, Dense<5>, ScaleBy<std::ratio<2>>> {};
+
 std::vector<Case> networks(int batch) {
     using namespace ps::zoo;
     return {{"alexnet", AlexNetOf<63, 10>::graph(batch)},
             {"vgg11", Vgg11Of<32, 10>::graph(batch)},
             {"googlenet", GoogLeNetOf<33, 10>::graph(batch)},
-            {"resnet18", ResNet18Of<37, 10>::graph(batch)}};
+            {"resnet18", ResNet18Of<37, 10>::graph(batch)},
+            {"composed", Composed::graph(batch)}};
 }
 
 std::vector<float> images(ps::Graph const& graph) {
@@ -64,6 +81,9 @@ auto thread_pool(std::size_t count) {
         for (std::thread& worker : workers) worker.join();
     });
 }
+
+// Learned costs lose where they were not learned: they are for those who ask for them.
+static_assert(std::same_as<ps::DefaultPolicies::cost_model, ps::Analytical>);
 
 }  // namespace
 

@@ -159,6 +159,26 @@ TEST_CASE("a batch gives each image's bits, whichever steps take one image and w
     }
 }
 
+TEST_CASE("indices of maxima count over the whole batch, whichever steps take one image") {
+    // Enough around it that the batch would not stay in a cache.
+    for (const int size : {4, 256}) {
+        ps::Graph graph(3);
+        const ps::Shape shape{.c = 2, .h = size, .w = size};
+        const std::size_t x = graph.add("x", ps::InputParams{shape}, {});
+        const std::size_t relu = graph.add("relu", ps::ActivationParams{}, {x});
+        const std::size_t indices = graph.add("indices", ps::MaxPoolIndicesParams{}, {relu});
+        graph.set_outputs({indices});
+        const std::vector<float> elements = ramp(3 * shape.size(), 0.0F);
+        const std::vector<float> found = results_of(graph, {}, {elements})[0];
+        // They ascend: the last of each window is the largest, and is its own index.
+        const auto pixels = static_cast<std::size_t>(size);
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            const std::size_t row = i / (pixels / 2), column = i % (pixels / 2);
+            REQUIRE(found[i] == static_cast<float>((2 * row + 1) * pixels + 2 * column + 1));
+        }
+    }
+}
+
 TEST_CASE("convolutions write their parts of a concatenation, where nobody else reads them") {
     const ps::Kernels kernels = ps::make_kernels<ps::DefaultPrimitives, ps::default_arch, ps::AllLayouts>();
     for (const bool shared : {false, true}) {
@@ -201,3 +221,40 @@ TEST_CASE("convolutions write their parts of a concatenation, where nobody else 
         }
     }
 }
+
+TEST_CASE("sizes that a layout or primitive cannot mean are refused before anything is booked") {
+    ps::Graph graph;
+    graph.add("image", ps::InputParams{{3, 8, 8}}, {});
+    graph.add("conv", ps::ConvParams{.k = 4, .kernel = 3}, {0});
+    ps::Kernels kernels = ps::Engine<ps::Graph>::kernels();
+    ps::Analytical model;
+    const ps::Plan plan = ps::make_plan(graph, kernels, model, ps::ExactPbqp{}, {.primitive = "direct-sum2d"});
+    std::vector<ps::LayoutEntry> layouts(kernels.layouts.begin(), kernels.layouts.end());
+    layouts[0].size = [](ps::Shape) { return std::size_t{5}; };
+    ps::Kernels small = kernels;
+    small.layouts = layouts;
+    CHECK_THROWS_WITH_AS((void)ps::make_schedule(graph, small, plan, 1),
+                         "plan: layout chw keeps 3x8x8, the result of layer image, in 5 floats", ps::error);
+
+    std::vector<ps::PrimitiveEntry> primitives(kernels.primitives.begin(), kernels.primitives.end());
+    for (ps::PrimitiveEntry& entry : primitives) {
+        entry.scratch_floats = [](ps::ConvShape const&, std::size_t) { return ~std::size_t{0}; };
+    }
+    kernels.primitives = primitives;
+    CHECK_THROWS_WITH_AS((void)ps::make_schedule(graph, kernels, plan, 1),
+                         "plan: layer conv: primitive direct-sum2d asks for 18446744073709551615 floats of scratch to "
+                         "compute 3x8x8 -> 4x6x6, 3x3",
+                         ps::error);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their allocators end the program
+TEST_CASE("an arena for which there is no memory is an error that says how large it is") {
+    ps::Graph graph;
+    graph.add("image", ps::InputParams{{1, 1 << 29, 1 << 16}}, {});
+    graph.add("softmax", ps::SoftmaxParams{}, {0});
+    graph.add("relu", ps::ActivationParams{}, {1});
+    graph.add("sum", ps::AddParams{}, {1, 2});
+    CHECK_THROWS_WITH_AS(ps::Engine<ps::Graph>(graph, {}), doctest::Contains("engine: no memory for the arena, "),
+                         ps::error);
+}
+#endif

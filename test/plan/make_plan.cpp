@@ -272,3 +272,122 @@ TEST_CASE("a plan says what it was made for and by whom") {
     CHECK(plan.layers[0].shape == "4x9x9");
     CHECK(plan.layers[1].shape == "4x9x9 -> 2x9x9, 1x1");
 }
+
+// --- solvers and cost models that answer what is no answer
+
+namespace {
+
+/// Chooses alternative `which` of every node, whatever there is, and leaves out the last `missing` nodes.
+struct Stubborn {
+    static constexpr std::string_view name = "stubborn";
+    std::size_t which = 0, missing = 0;
+    [[nodiscard]] ps::PbqpSolution solve(ps::PbqpProblem const& problem) const {
+        return {.choice = std::vector<std::size_t>(problem.node_count() - missing, which), .cost = 1};
+    }
+};
+
+/// Answers one question of each kind as it is told to, and all others by hashes.
+struct Odd {
+    static constexpr std::string_view name = "odd";
+    double conv = 1, transform = 1, op = 1;
+    std::string_view primitive = {};  // of which conv is the answer; empty: of all
+
+    void predict(ps::Kernels const& kernels, std::span<const ps::ConvQuery> queries, std::span<double> seconds) const {
+        fakes::HashedCosts(1).predict(kernels, queries, seconds);
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            if (primitive.empty() || kernels.primitives[queries[i].primitive].id == primitive) seconds[i] = conv;
+        }
+    }
+    void predict(ps::Kernels const&, std::span<const ps::TransformQuery>, std::span<double> seconds) const {
+        std::ranges::fill(seconds, transform);
+    }
+    void predict(ps::Kernels const&, std::span<const ps::OpQuery>, std::span<double> seconds) const {
+        std::ranges::fill(seconds, op);
+    }
+};
+
+constexpr double infinite = std::numeric_limits<double>::infinity(),
+                 not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+/// image -> conv -> softmax, whose result conv's sum with it reads too.
+ps::Graph forked() {
+    ps::Graph graph = one_conv({.k = 4, .kernel = 3, .padding = 1, .bias = false});
+    graph.add("softmax", ps::SoftmaxParams{}, {1});
+    graph.add("sum", ps::AddParams{}, {1, 2});
+    return graph;
+}
+
+template <class Model, class Solver>
+std::string error_with(Model model, Solver const& solver, ps::Graph const& graph = forked()) {
+    const ps::Kernels kernels = fakes::kernels(some);
+    try {
+        (void)ps::make_plan(graph, kernels, model, solver);
+    } catch (ps::error const& error) {
+        return error.what();
+    }
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("a solver's choice is checked, and the error names solver and layer") {
+    CHECK(error_with(Odd{}, Stubborn{}).empty());
+    CHECK(error_with(Odd{}, Stubborn{99}) ==
+          "plan: solver stubborn chose alternative 99 for layer image, which has 1, from 0 on");
+    CHECK(error_with(Odd{}, Stubborn{0, 1}) ==
+          "plan: solver stubborn chose 4 alternatives for a problem of 5 nodes, one for each layer and each set of "
+          "copies");
+}
+
+TEST_CASE("a cost model's answer is checked, and the error names model, layer and what was asked") {
+    CHECK(error_with(Odd{.conv = not_a_number}, ps::ExactPbqp{}) ==
+          "plan: cost model odd predicts nan seconds for primitive plain on layer the-layer (4x9x9 -> 4x9x9, 3x3, pad "
+          "1)");
+    CHECK(error_with(Odd{.conv = -1, .primitive = "rows"}, ps::ExactPbqp{})
+              .starts_with("plan: cost model odd predicts -1.000000 seconds for primitive rows on layer the-layer ("));
+    CHECK(
+        error_with(Odd{.conv = -infinite}, ps::ExactPbqp{}).starts_with("plan: cost model odd predicts -inf seconds"));
+    CHECK(error_with(Odd{.op = not_a_number}, ps::ExactPbqp{}) ==
+          "plan: cost model odd predicts nan seconds for layer softmax (softmax -> 4x9x9) in layout chw");
+    CHECK(error_with(Odd{.transform = not_a_number}, ps::ExactPbqp{}) ==
+          "plan: cost model odd predicts nan seconds for changing 4x9x9, the result of layer image, from layout chw to "
+          "hcw");
+}
+
+TEST_CASE("what a cost model has no price for is not taken") {
+    const ps::Kernels kernels = fakes::kernels(some);
+    Odd model{.conv = infinite, .transform = infinite, .primitive = "plain"};
+    const ps::Plan plan = ps::make_plan(forked(), kernels, model, ps::ExactPbqp{});
+    CHECK(plan.transforms.empty());
+    CHECK(plan.layer("the-layer").primitive == "plain-again");
+    CHECK(plan.total_seconds < infinite);
+    ps::Candidate const& last = plan.layer("the-layer").candidates.back();
+    CHECK(last.primitive == "plain");
+    CHECK(last.refusal == "the cost model has no price for it");
+    CHECK(error_with(Odd{.conv = infinite}, ps::ExactPbqp{}).find("turn: the cost model has no price for it") !=
+          std::string::npos);
+    CHECK(error_with(Odd{.op = infinite}, ps::ExactPbqp{}) ==
+          "plan: layer softmax (softmax) runs in none of the layouts for which cost model odd has a price");
+    // Only rows can be bought, which reads hcw, and images come in chw.
+    const std::vector<ps::PrimitiveEntry> rows{some.back()};
+    Odd stuck{.transform = infinite};
+    CHECK_THROWS_WITH_AS((void)ps::make_plan(forked(), fakes::kernels(rows), stuck, ps::ExactPbqp{}),
+                         "plan: solver exact found no plan that is allowed: cost model odd has no price for changing "
+                         "4x9x9, the result of layer image, from layout chw to hcw",
+                         ps::error);
+}
+
+TEST_CASE("options that mean nothing are refused") {
+    const ps::Kernels kernels = fakes::kernels(some);
+    const ps::Graph graph = one_conv({.k = 4, .kernel = 3});
+    CHECK(error_of(graph, kernels, {.max_error = not_a_number}) ==
+          "plan: max_error is nan; it must be a number that is not negative");
+    CHECK(error_of(graph, kernels, {.max_error = -1e-3}).starts_with("plan: max_error is -0.001"));
+    CHECK(error_of(graph, kernels, {.max_error = 0}).find("its error bound exceeds") != std::string::npos);
+    CHECK(error_of(graph, kernels, {.family = ps::Family::mec, .primitive = "pixels"}) ==
+          "plan: primitive pixels is of family wino3, not mec");
+    CHECK(error_of(graph, kernels, {.family = ps::Family::wino3, .primitive = "pixels"}).empty());
+    CHECK(error_of(graph, kernels, {.refused = {{"the-layer", "plane", ""}}})
+              .starts_with("plan: no primitive is named plane; there are plain, "));
+    CHECK(error_of(graph, kernels, {.refused = {{"layer", "plain", ""}}}) == "graph: no layer is named layer");
+}

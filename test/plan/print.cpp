@@ -62,6 +62,8 @@ TEST_CASE("a plan prints as a table with the changes of layout where they happen
     out << other;
     CHECK(out.str().find("pixels     hwc -> chw  12.500\n") != std::string::npos);
     CHECK(out.str().find(", not proven optimal by exact;") != std::string::npos);
+    other.bound_seconds = other.total_seconds / 1.009;
+    CHECK(other.optimality() == "within 0.9 % of optimal");
 }
 
 TEST_CASE("explain shows each candidate's cost or refusal, the chosen one marked") {
@@ -78,4 +80,15 @@ TEST_CASE("a layer that is not there is an error that names it and those that ar
                          "plan: no layer is named conv2; there are input, conv1, relu1", ps::error);
     CHECK_THROWS_WITH_AS((void)small_plan().layer(""), "plan: no layer is named ; there are input, conv1, relu1",
                          ps::error);
+}
+
+TEST_CASE("names from a file are printed without what a terminal would obey") {
+    ps::Plan plan = small_plan();
+    plan.layers[1].name = "conv\x1b[2J\n1";
+    plan.cost_model = "a\rmodel", plan.solver = "\xff";
+    std::ostringstream out;
+    out << plan;
+    CHECK(out.str().find("conv\\x1b[2J\\n1") != std::string::npos);
+    CHECK(out.str().find("predicted by a\\x0dmodel, proven optimal by \\xff;") != std::string::npos);
+    CHECK(plan.explain(plan.layers[1].name).starts_with("conv\\x1b[2J\\n1: conv 3x8x8"));
 }

@@ -1,6 +1,10 @@
 // All of primsel's macros live here.
 #pragma once
 
+#ifdef PRIMSEL_SINGLE_INCLUDE
+#error "primsel: the single header is the whole library; include it alone, or the headers of include/ alone"
+#endif
+
 #define PRIMSEL_VERSION_MAJOR 0
 #define PRIMSEL_VERSION_MINOR 1
 #define PRIMSEL_VERSION_PATCH 0

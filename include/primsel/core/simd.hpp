@@ -3,7 +3,9 @@
 
 #include <primsel/core/config.hpp>
 
+#include <concepts>
 #include <cstddef>
+#include <string_view>
 #include <type_traits>
 
 // g++ 12 takes the undefined operand of its own unmasked AVX-512 intrinsics for an uninitialised value.
@@ -21,6 +23,13 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The instruction set of this translation unit.
 using default_arch = xsimd::default_arch;
+
+/// An instruction set that this translation unit may use: one of xsimd's tags.
+template <class A>
+concept InstructionSet = requires {
+    { A::name() } -> std::convertible_to<std::string_view>;
+    requires A::supported();
+} && xsimd::types::has_simd_register<float, A>::value;
 
 /// A vector of floats of the Arch.
 template <class Arch>
@@ -64,6 +73,21 @@ PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
     if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_min_ps(0xffff, a, b));
 #endif
     return xsimd::min(a, b);
+}
+
+/// The natural logarithm.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> log(Floats<Arch> const& x) {
+    if constexpr (lanes<Arch> == 16) {
+#if defined(__AVX512F__)
+        // The same steps on the first AVX-512's integers: how xsimd 8.1 chooses between those of later ones does not
+        // compile with g++ -O0, where intrinsics are macros.
+        using First = xsimd::batch<float, xsimd::avx512f>;
+        return Floats<Arch>(__m512(xsimd::log(First(__m512(x)))));
+#endif
+    } else {
+        return xsimd::log(x);
+    }
 }
 
 template <class Arch>

@@ -52,9 +52,10 @@ bool spin_until(Condition const& condition) noexcept {
 class ThreadPool {
 public:
     /// As many as the machine runs at a time.
-    ThreadPool() : ThreadPool(std::thread::hardware_concurrency()) {}
-    /// Throws error if the system refuses so many. 0 is 1.
-    explicit ThreadPool(std::size_t threads) : state_(std::make_unique<State>(threads == 0 ? 1 : threads)) {
+    ThreadPool() : ThreadPool(std::thread::hardware_concurrency() == 0 ? 1 : std::thread::hardware_concurrency()) {}
+    /// The caller's thread and threads - 1 more. Throws error for 0, and if the system refuses so many.
+    explicit ThreadPool(std::size_t threads) : state_(std::make_unique<State>(threads)) {
+        if (threads == 0) fail("thread pool: 0 threads; the caller's is the first");
         state_->start();
     }
 

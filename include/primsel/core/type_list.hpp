@@ -49,6 +49,11 @@ public:
     using without = typename Without<Filter<>, TypeList<Removed...>, Ts...>::type::list;
 };
 
+template <class T>
+inline constexpr bool is_type_list = false;
+template <class... Ts>
+inline constexpr bool is_type_list<TypeList<Ts...>> = true;
+
 /// The lists, one after the other.
 template <class... Lists>
 struct Concatenate;

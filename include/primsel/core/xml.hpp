@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
+#include <primsel/core/printable.hpp>
 
 #include <array>
 #include <charconv>
@@ -9,26 +10,6 @@
 #include <string_view>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
-
-/// Bytes of the UTF-8 sequence (RFC 3629) at the start of the text; 0 where there is none.
-[[nodiscard]] inline std::size_t utf8_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) {
-        return i < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[i])) : 0U;
-    };
-    const unsigned first = byte(0), second = byte(1);
-    const auto continues = [&](std::size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
-    if (first < 0x80) return text.empty() ? 0 : 1;
-    if (first >= 0xc2 && first <= 0xdf) return continues(1) ? 2 : 0;
-    if (first >= 0xe0 && first <= 0xef) {
-        const bool overlong = first == 0xe0 && second < 0xa0, surrogate = first == 0xed && second > 0x9f;
-        return continues(1) && continues(2) && !overlong && !surrogate ? 3 : 0;
-    }
-    if (first >= 0xf0 && first <= 0xf4) {
-        const bool outside = (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
-        return continues(1) && continues(2) && continues(3) && !outside ? 4 : 0;
-    }
-    return 0;
-}
 
 /// The text as XML 1.0 may hold it between tags and in attributes: markup is escaped, what no XML may hold becomes the
 /// replacement character.

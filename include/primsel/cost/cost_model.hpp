@@ -30,8 +30,8 @@ struct OpQuery {
     std::size_t layout;
 };
 
-/// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]; finite and >= 0.
-/// May throw error, as set-up may.
+/// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite
+/// where the model has no price, which forbids it. May throw error, as set-up may.
 template <class M>
 concept CostModel =
     requires(M& model, Kernels const& kernels, std::span<const ConvQuery> convs,

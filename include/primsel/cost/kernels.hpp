@@ -93,6 +93,9 @@ inline constexpr auto transform_table = []<class... L>(TypeList<L...>) {
 /// results go.
 template <class Primitives, class Arch, class Layouts>
 [[nodiscard]] Kernels make_kernels() {
+    static_assert(is_type_list<Primitives>, "primsel: make_kernels takes a TypeList of primitives");
+    static_assert(is_type_list<Layouts>, "primsel: make_kernels takes a TypeList of layouts");
+    static_assert(detail::CheckLayouts<Layouts>::value);
     return {.primitives = primitive_table<Primitives, Arch, Layouts>,
             .layouts = detail::layout_table<Arch, Layouts>,
             .transforms = detail::transform_table<Layouts>,

@@ -83,15 +83,16 @@ private:
     Analytical analytical_;
 };
 
-/// What predicts unless something else is asked for.
+/// The model that comes with the library for the instruction set of this translation unit; Analytical where there is
+/// none.
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
-using DefaultCostModel = Pretrained<pretrained::avx512>;
+using PretrainedCosts = Pretrained<pretrained::avx512>;
 #elif defined(__AVX2__) && defined(__FMA__)
-using DefaultCostModel = Pretrained<pretrained::avx2>;
+using PretrainedCosts = Pretrained<pretrained::avx2>;
 #elif defined(__SSE4_2__) && !defined(__AVX__)
-using DefaultCostModel = Pretrained<pretrained::sse4_2>;
+using PretrainedCosts = Pretrained<pretrained::sse4_2>;
 #else
-using DefaultCostModel = Analytical;
+using PretrainedCosts = Analytical;
 #endif
 
 }  // namespace primsel::inline PRIMSEL_ABI

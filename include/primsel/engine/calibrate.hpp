@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/engine/fit.hpp>
+#include <primsel/engine/policies.hpp>
 #include <primsel/io/calibration.hpp>
 #include <primsel/plan/refine.hpp>
 #include <primsel/profile/measured.hpp>
@@ -155,6 +156,7 @@ template <CostModel Model, Solver S>
 [[nodiscard]] CalibratedPlan make_calibrated_plan(Graph const& graph, Kernels const& kernels, Model& model,
                                                   S const& solver, PlanOptions const& options, std::size_t workers,
                                                   double seconds, Calibration& calibration) {
+    if (!(seconds >= 0)) fail("calibrate: for ", seconds, " seconds; it must be a number that is not negative");
     const Timer timer;
     // All times are for the speed that the machine had when the first was taken.
     Profiler<> profiler(kernels, {.runs = 9,
@@ -198,6 +200,7 @@ struct Calibrate {
 
     template <class Policies>
     [[nodiscard]] Plan plan(Graph const& graph, Kernels const& kernels, std::size_t workers) const {
+        static_assert(detail::CheckPlanningPolicies<Policies>::value);
         typename Policies::cost_model model{};
         Calibration calibration(kernels);
         Plan plan = make_calibrated_plan(graph, kernels, model, typename Policies::solver{}, options, workers, seconds,

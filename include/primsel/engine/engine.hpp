@@ -17,7 +17,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Makes the plan of an engine with those policies: for a simplified graph, some kernels and so many workers.
+/// Makes the plan of an engine with those policies: for a simplified graph, some kernels and so many workers. See
+/// docs/engine/planner.md.
 template <class P, class Policies>
 concept PlannerFor = requires(P const& planner, Graph const& graph, Kernels const& kernels, std::size_t workers) {
     { planner.template plan<Policies>(graph, kernels, workers) } -> std::same_as<Plan>;
@@ -30,10 +31,11 @@ class Engine {
     static_assert(NetworkType<Net> || std::same_as<Net, Graph>,
                   "primsel: Engine<Net> takes a type that inherits from primsel::Network, or primsel::Graph");
     static_assert(detail::CheckPolicies<Policies>::value);
+    using Chosen = detail::ChosenPolicies<Policies>;
 
 public:
-    using executor = typename Policies::executor;
-    using cost_model = typename Policies::cost_model;
+    using executor = typename Chosen::executor;
+    using cost_model = typename Chosen::cost_model;
 
     /// For a Network type.
     explicit Engine(Weights const& weights, PlanOptions const& options = {}, executor run_on = {})
@@ -46,14 +48,14 @@ public:
 
     /// With the plan that a planner makes, as Calibrate (engine/calibrate.hpp) does.
     template <class P>
-        requires NetworkType<Net> && PlannerFor<P, Policies>
+        requires NetworkType<Net> && PlannerFor<P, Chosen>
     explicit Engine(Weights const& weights, P const& planner, executor run_on = {})
         : Engine(Net::graph(), weights, planner, std::move(run_on)) {}
 
     /// For any graph, and for a batch of more than one image.
     Engine(Graph const& graph, Weights const& weights, PlanOptions const& options = {}, executor run_on = {})
         : Engine(Simplified{simplify(graph)}, weights, options, std::move(run_on)) {}
-    template <PlannerFor<Policies> P>
+    template <PlannerFor<Chosen> P>
     Engine(Graph const& graph, Weights const& weights, P const& planner, executor run_on = {})
         : Engine(Simplified{simplify(graph)}, weights, planner, std::move(run_on)) {}
     Engine(Graph const& graph, Weights const& weights, Plan plan, executor run_on = {})
@@ -91,7 +93,7 @@ public:
     [[nodiscard]] Program const& program() const { return program_; }
 
     [[nodiscard]] static Kernels kernels() {
-        return make_kernels<typename Policies::primitives, typename Policies::arch, typename Policies::layouts>();
+        return make_kernels<typename Chosen::primitives, typename Chosen::arch, typename Chosen::layouts>();
     }
 
 private:
@@ -116,11 +118,12 @@ private:
           dst_data_(out_shapes().size()) {}
 
     [[nodiscard]] static Plan make_own_plan(Graph const& graph, auto const& planner, std::size_t workers) {
-        return planner.template plan<Policies>(graph, kernels(), workers);
+        return planner.template plan<Chosen>(graph, kernels(), workers);
     }
     [[nodiscard]] static Plan make_own_plan(Graph const& graph, PlanOptions const& options, std::size_t workers) {
+        static_assert(detail::CheckPlanningPolicies<Chosen>::value);
         cost_model model{};
-        return make_fitting_plan(graph, kernels(), model, typename Policies::solver{}, options, workers);
+        return make_fitting_plan(graph, kernels(), model, typename Chosen::solver{}, options, workers);
     }
     static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
         if (given == wanted) [[likely]]

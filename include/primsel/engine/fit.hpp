@@ -72,12 +72,13 @@ template <CostModel Model, Solver S>
     if (options.max_arena == PlanOptions{}.max_arena) return plan;
     std::size_t smallest = PlanOptions{}.max_arena;
     const std::size_t given = options.refused.size();
+    const double bound = plan.bound_seconds;
     for (;;) {
         const Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const std::size_t bytes = place(schedule.lifetimes).floats * sizeof(float);
         if (bytes <= options.max_arena) {
             // A cheaper plan may fit, had others been refused.
-            if (options.refused.size() > given) plan.optimal = false;
+            if (options.refused.size() > given) plan.optimal = false, plan.bound_seconds = bound;
             return plan;
         }
         smallest = std::min(smallest, bytes);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,7 +29,7 @@ public:
 
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const ArenaLayout layout = place(schedule.lifetimes);
-        arena_ = AlignedBuffer(layout.floats);
+        arena_ = allocate(layout.floats, "the arena");
         single_ = schedule.single;
         image_floats_ = schedule.image_floats;
         tensors_.assign(schedule.callers(), nullptr);
@@ -107,18 +108,25 @@ private:
     [[nodiscard]] std::size_t batch_floats(LayoutEntry const& layout, Shape const& shape) const {
         return static_cast<std::size_t>(batch_) * layout.size(shape);
     }
-    /// Room for weights that lasts as long as the program.
-    float* keep(std::size_t floats) {
+    /// Throws error, saying what for, when the system has no such room.
+    template <class... What>
+    [[nodiscard]] static AlignedBuffer allocate(std::size_t floats, What const&... what) try {
+        return AlignedBuffer(floats);
+    } catch (std::bad_alloc const&) {
+        fail("engine: no memory for ", what..., ", ", floats, " floats");
+    }
+    /// Room for a layer's weights that lasts as long as the program.
+    float* keep(std::size_t floats, Node const& node) {
         weight_floats_ += floats;
-        return kept_.emplace_back(floats).data();
+        return kept_.emplace_back(allocate(floats, "the weights of layer ", node.name)).data();
     }
 
     [[nodiscard]] float* store(Node const& node, LayoutEntry const& layout, Weights const& weights) {
         const std::size_t image = layout.size(node.shape);
-        float* all = keep(batch_floats(layout, node.shape));
+        float* all = keep(batch_floats(layout, node.shape), node);
         Sequential here;
         for (std::size_t i = 0; i < static_cast<std::size_t>(batch_); ++i) {
-            layout.from_chw(node.shape, weights.at(node.name + ".value").values.data(), all + i * image, here);
+            layout.from_chw(node.shape, weights.at(constant_weight(node)).values.data(), all + i * image, here);
         }
         return all;
     }
@@ -131,17 +139,17 @@ private:
         Node const& node = graph[packed.node];
         if (packed.kind == Step::Kind::conv) {
             const PreparedWeights prepared = prepare_weights(node, weights);
-            float* kernel = keep(packed.primitive->packed_floats(packed.shape));
+            float* kernel = keep(packed.primitive->packed_floats(packed.shape), node);
             packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
             result.weights = kernel;
             if (!prepared.bias.empty()) {
-                float* bias = keep(prepared.bias.size());
+                float* bias = keep(prepared.bias.size(), node);
                 std::ranges::copy(prepared.bias, bias);
                 last_bias = bias;
             }
         } else if (packed.kind == Step::Kind::op && packed.op->packed_floats != nullptr) {
             const PreparedWeights prepared = prepare_weights(node, weights);
-            float* kernel = keep(packed.op->packed_floats(node.layer, packed.src_shapes[0]));
+            float* kernel = keep(packed.op->packed_floats(node.layer, packed.src_shapes[0]), node);
             packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
             result.weights = kernel;
         }
@@ -185,6 +193,7 @@ private:
                                       .dst = dst,
                                       .dst_shape = step.dst_shape,
                                       .batch = images,
+                                      .first_image = first,
                                       .weights = packed.weights,
                                       .executor = executor});
         }

@@ -166,8 +166,17 @@ private:
     }
     /// Floats of one image of a node's result.
     [[nodiscard]] std::size_t floats(std::size_t node, std::size_t layout) const {
-        return kernels_.layouts[layout].size(graph_[node].shape);
+        LayoutEntry const& entry = kernels_.layouts[layout];
+        const Shape shape = graph_[node].shape;
+        const std::size_t floats = entry.size(shape);
+        if (floats < shape.size() || floats > most_floats) {
+            fail("plan: layout ", entry.name, " keeps ", shape, ", the result of layer ", graph_[node].name, ", in ",
+                 floats, " floats");
+        }
+        return floats;
     }
+    /// No layout and no primitive needs more (see max_floats); a size that wrapped around is nearly always beyond it.
+    static constexpr std::size_t most_floats = static_cast<std::size_t>(max_floats) << 10;
 
     /// A tensor of the arena, alive from the step that writes it, the next one, to the last that reads it.
     std::size_t book(std::size_t floats, std::size_t image_floats = 0) {
@@ -266,7 +275,12 @@ private:
         } else {
             step.dst = tensor_[step.node] = destination(step);
         }
-        if (const std::size_t scratch = primitive.scratch_floats(step.shape, workers_); scratch > 0) {
+        const std::size_t scratch = primitive.scratch_floats(step.shape, workers_);
+        if (scratch > most_floats) {
+            fail("plan: layer ", node.name, ": primitive ", primitive.id, " asks for ", scratch,
+                 " floats of scratch to compute ", to_string(step.shape));
+        }
+        if (scratch > 0) {
             step.scratch = book(scratch);
         }
         if (primitive.fuses_epilogue) return add(std::move(step));

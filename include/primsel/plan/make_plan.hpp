@@ -63,6 +63,7 @@ public:
     Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
         : graph_(graph), kernels_(kernels), options_(options), alternatives(graph.size()), candidates(graph.size()) {
         check_options();
+        check_refused();
         ask();
         conv_seconds_.resize(convs_.size());
         op_seconds_.resize(ops_.size());
@@ -91,13 +92,47 @@ public:
     std::vector<std::vector<Candidate>> candidates;
 
 private:
+    static constexpr double infinite = std::numeric_limits<double>::infinity();
+
     void check_options() const {
-        std::string ids;
-        for (PrimitiveEntry const& entry : kernels_.primitives) {
-            if (options_.primitive.empty() || entry.id == options_.primitive) return;
-            ids += (ids.empty() ? "" : ", ") + std::string(entry.id);
+        if (!(options_.max_error >= 0)) {
+            fail("plan: max_error is ", options_.max_error, "; it must be a number that is not negative");
         }
-        fail("plan: no primitive is named ", options_.primitive, "; there are ", ids);
+        if (options_.primitive.empty()) return;
+        PrimitiveEntry const& entry = find_primitive(options_.primitive);
+        if (options_.family && entry.family != *options_.family) {
+            fail("plan: primitive ", options_.primitive, " is of family ", to_string_view(entry.family), ", not ",
+                 to_string_view(*options_.family));
+        }
+    }
+    void check_refused() const {
+        for (Refused const& refused : options_.refused) {
+            (void)graph_.find(refused.layer);
+            (void)find_primitive(refused.primitive);
+        }
+    }
+    [[nodiscard]] PrimitiveEntry const& find_primitive(std::string_view id) const {
+        const auto found = std::ranges::find(kernels_.primitives, id, &PrimitiveEntry::id);
+        if (found != kernels_.primitives.end()) return *found;
+        std::string ids;
+        for (PrimitiveEntry const& entry : kernels_.primitives)
+            ids += (ids.empty() ? "" : ", ") + std::string(entry.id);
+        fail("plan: no primitive is named ", id, "; there are ", ids);
+    }
+    /// Throws error, saying what was asked, unless the answer is a cost; an infinite one says that there is no price.
+    template <class... What>
+    [[nodiscard]] static double priced(double seconds, What const&... what) {
+        if (!(seconds >= 0)) fail("plan: cost model ", Model::name, " predicts ", seconds, " seconds for ", what...);
+        return seconds;
+    }
+    void check_transforms() const {
+        for (std::size_t i = 0; i < transforms_.size(); ++i) {
+            if (transform_seconds_[i] >= 0) continue;
+            TransformQuery const& query = transforms_[i];
+            const auto node = std::ranges::find(graph_.nodes(), query.shape, &Node::shape);
+            (void)priced(transform_seconds_[i], "changing ", query.shape, ", the result of layer ", node->name,
+                         ", from layout ", kernels_.layouts[query.from].name, " to ", kernels_.layouts[query.to].name);
+        }
     }
     /// How far a primitive is from what was asked for: 0 is that itself, 1 what stands in for it, 2 anything else.
     [[nodiscard]] int distance(PrimitiveEntry const& entry) const {
@@ -154,11 +189,15 @@ private:
     }
 
     void answer() {
+        check_transforms();
         std::size_t conv = 0;
         const std::size_t layouts = kernels_.layouts.size();
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
-            const std::span<const double> op_seconds(op_seconds_.data() + i * layouts, layouts);
+            const auto op_seconds = [&](std::size_t layout) {
+                return priced(op_seconds_[i * layouts + layout], "layer ", node.name, " (", kind(node.layer), " -> ",
+                              node.shape, ") in layout ", kernels_.layouts[layout].name);
+            };
             if (std::holds_alternative<InputParams>(node.layer)) {
                 alternatives[i].push_back({});  // images come in the first layout
             } else if (std::holds_alternative<ConstantParams>(node.layer)) {
@@ -167,23 +206,34 @@ private:
                     alternatives[i].push_back({0, layout, layout, 0.0});
                 }
             } else if (std::holds_alternative<ConvParams>(node.layer)) {
+                const ConvShape shape = shape_of(i);
                 for (std::size_t p = 0; p < candidates[i].size(); ++p) {
                     Candidate& candidate = candidates[i][p];
                     if (!candidate.refusal.empty()) continue;
                     PrimitiveEntry const& entry = kernels_.primitives[p];
-                    candidate.seconds = conv_seconds_[conv++];
-                    if (needs_pass(entry, node)) candidate.seconds += op_seconds[entry.out_layout];
+                    candidate.seconds = priced(conv_seconds_[conv++], "primitive ", entry.id, " on layer ", node.name,
+                                               " (", shape, ")");
+                    if (needs_pass(entry, node)) candidate.seconds += op_seconds(entry.out_layout);
+                    if (candidate.seconds == infinite) {
+                        candidate.seconds = 0;
+                        candidate.refusal = "the cost model has no price for it";
+                        continue;
+                    }
                     consider(alternatives[i], {p, entry.in_layout, entry.out_layout, candidate.seconds});
                 }
                 if (alternatives[i].empty()) fail_for(node, i);
                 sort(candidates[i]);
             } else {
+                bool runs = false;
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
                     if (kernels_.op(node.layer, layout).run == nullptr) continue;
-                    alternatives[i].push_back({0, layout, layout, op_seconds[layout]});
+                    runs = true;
+                    const double seconds = op_seconds(layout);
+                    if (seconds < infinite) alternatives[i].push_back({0, layout, layout, seconds});
                 }
                 if (alternatives[i].empty()) {
-                    fail("plan: layer ", node.name, " (", kind(node.layer), ") runs in none of the layouts");
+                    fail("plan: layer ", node.name, " (", kind(node.layer), ") runs in none of the layouts",
+                         runs ? join(" for which cost model ", Model::name, " has a price") : "");
                 }
             }
         }
@@ -259,7 +309,30 @@ public:
     /// Its first nodes are the graph's.
     PbqpProblem problem;
 
+    /// Throws error, naming solver and layer, unless the solution takes one of the alternatives of each node. Whether
+    /// the copies that it takes serve their readers does not matter: a plan makes those that its layers need.
+    void check(PbqpSolution const& solution, std::string_view solver) const {
+        const std::vector<std::size_t>& choice = solution.choice;
+        if (choice.size() != problem.node_count()) {
+            fail("plan: solver ", solver, " chose ", choice.size(), " alternatives for a problem of ",
+                 problem.node_count(), " nodes, one for each layer and each set of copies");
+        }
+        for (std::size_t node = 0; node < choice.size(); ++node) {
+            const std::size_t count = problem.costs(node).size();
+            if (choice[node] >= count) {
+                fail("plan: solver ", solver, " chose alternative ", choice[node], " for ", name_of(node),
+                     ", which has ", count, ", from 0 on");
+            }
+        }
+    }
+
 private:
+    static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+    [[nodiscard]] std::string name_of(std::size_t node) const {
+        if (node < graph_.size()) return join("layer ", graph_[node].name);
+        return join("the copies of the result of layer ", graph_[copied_[node - graph_.size()]].name);
+    }
     [[nodiscard]] std::size_t layout_of(Reading const& reading, Alternative const& way) const {
         return read_layout(graph_[reading.reader], reading.position, way.in_layout, way.out_layout);
     }
@@ -286,6 +359,7 @@ private:
         const std::size_t sets = (std::size_t{1} << layouts.size()) - 1;
         const auto contains = [](std::size_t set, std::size_t i) { return (((set + 1) >> i) & 1U) != 0; };
         const std::size_t copies = problem.add_node(std::vector<double>(sets, 0.0));
+        copied_.push_back(writer);
 
         std::vector<double> costs;
         for (Alternative const& write : prices_.alternatives[writer]) {
@@ -304,8 +378,7 @@ private:
             for (std::size_t set = 0; set < sets; ++set) {
                 for (Alternative const& read : to) {
                     const auto i = std::ranges::find(layouts, layout_of(reading, read)) - layouts.begin();
-                    allowed.push_back(
-                        contains(set, static_cast<std::size_t>(i)) ? 0.0 : std::numeric_limits<double>::infinity());
+                    allowed.push_back(contains(set, static_cast<std::size_t>(i)) ? 0.0 : infinite);
                 }
             }
             problem.add_edge(copies, reading.reader, PbqpMatrix{sets, to.size(), std::move(allowed)});
@@ -314,6 +387,7 @@ private:
 
     Graph const& graph_;
     Prices const& prices_;
+    std::vector<std::size_t> copied_;  // whose results the nodes after the graph's are the copies of
 };
 
 }  // namespace detail
@@ -324,7 +398,8 @@ private:
 
 /// Prices every way to run every layer of a (simplified) graph and solves for the cheapest whole, changes of layout
 /// included. Images come and results go in the kernels' first layout. Throws error when a layer cannot be computed at
-/// all, with each primitive's reason, and when the options name a primitive that is not there.
+/// all, with each primitive's reason; when the options name a layer or primitive that is not there or bound the error
+/// by what is no bound; when the model's answer is no cost; and when the solver's is no choice, or a forbidden one.
 template <CostModel Model, Solver S>
 [[nodiscard]] Plan make_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                              PlanOptions const& options = {}) {
@@ -336,9 +411,12 @@ template <CostModel Model, Solver S>
     const detail::Pricing<Model> prices(graph, kernels, model, options);
     plan.predict_seconds = timer.seconds();
     timer.restart();
-    const PbqpSolution solution = solver.solve(detail::Formulation(graph, prices).problem);
+    const detail::Formulation formulation(graph, prices);
+    const PbqpSolution solution = solver.solve(formulation.problem);
+    formulation.check(solution, S::name);
     plan.solve_seconds = timer.seconds();
     plan.optimal = solution.optimal;
+    plan.bound_seconds = solution.bound;
 
     std::map<std::pair<std::size_t, std::size_t>, bool> moved;
     const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
@@ -346,6 +424,11 @@ template <CostModel Model, Solver S>
         // Readers that want the same layout share one copy; a result is one of its own.
         if (!reader.empty() && !moved.emplace(std::pair{writer, to}, true).second) return;
         const double seconds = prices.transform_seconds(writer, from, to);
+        if (seconds == std::numeric_limits<double>::infinity()) {
+            fail("plan: solver ", S::name, " found no plan that is allowed: cost model ", Model::name,
+                 " has no price for changing ", graph[writer].shape, ", the result of layer ", graph[writer].name,
+                 ", from layout ", kernels.layouts[from].name, " to ", kernels.layouts[to].name);
+        }
         plan.transforms.push_back({graph[writer].name, reader, to_string(graph[writer].shape),
                                    std::string(kernels.layouts[from].name), std::string(kernels.layouts[to].name),
                                    seconds});

@@ -64,6 +64,8 @@ public:
     double total_seconds = 0;
     /// Whether no cheaper assignment exists, as far as the predictions are right.
     bool optimal = false;
+    /// No assignment is predicted to take less; 0 where nothing is known of that.
+    double bound_seconds = 0;
     /// Spent making it.
     double predict_seconds = 0, solve_seconds = 0;
 
@@ -76,6 +78,8 @@ public:
         }
         fail("plan: no layer is named ", name, "; there are ", names);
     }
+    /// What is known of how good the solution is, in words: "proven optimal", "within 0.9 % of optimal", ...
+    [[nodiscard]] std::string optimality() const;
     /// Every candidate of a layer with its predicted cost or refusal, as a table. Throws error as layer does.
     [[nodiscard]] std::string explain(std::string_view name) const;
 

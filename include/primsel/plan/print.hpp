@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/printable.hpp>
 #include <primsel/plan/plan.hpp>
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace detail {
 class TextTable {
 public:
     void add(std::vector<std::string> row) {
+        for (std::string& cell : row) cell = printable(cell);  // names come from files
         widths_.resize(std::max(widths_.size(), row.size()), 0);
         for (std::size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], row[i].size());
         rows_.push_back(std::move(row));
@@ -43,10 +45,19 @@ private:
 
 }  // namespace detail
 
+inline std::string Plan::optimality() const {
+    if (optimal) return "proven optimal";
+    if (!(bound_seconds > 0)) return "not proven optimal";
+    char text[64];
+    std::snprintf(text, sizeof(text), "within %.2g %% of optimal", (total_seconds / bound_seconds - 1) * 100);
+    return text;
+}
+
 inline std::string Plan::explain(std::string_view name) const {
     PlannedLayer const& found = layer(name);
-    std::string text = found.name + ": " + found.kind + " " + found.shape + '\n';
-    if (found.candidates.empty()) return text + "  runs in " + found.in_layout + "; nothing to choose but its layout\n";
+    std::string text = printable(found.name + ": " + found.kind + " " + found.shape) + '\n';
+    if (found.candidates.empty())
+        return text + "  runs in " + printable(found.in_layout) + "; nothing to choose but its layout\n";
     detail::TextTable table;
     for (Candidate const& candidate : found.candidates) {
         const bool chosen = candidate.primitive == found.primitive;
@@ -78,8 +89,8 @@ inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
                    detail::milliseconds(transform.seconds)});
     }
     return out << table.text() << "total " << detail::milliseconds(plan.total_seconds) << " ms predicted by "
-               << plan.cost_model << ", " << (plan.optimal ? "proven optimal" : "not proven optimal") << " by "
-               << plan.solver << "; predicted in " << detail::milliseconds(plan.predict_seconds) << " ms, solved in "
+               << printable(plan.cost_model) << ", " << plan.optimality() << " by " << printable(plan.solver)
+               << "; predicted in " << detail::milliseconds(plan.predict_seconds) << " ms, solved in "
                << detail::milliseconds(plan.solve_seconds) << " ms\n";
 }
 

@@ -81,8 +81,10 @@ template <CostModel Model, Solver S>
 [[nodiscard]] std::vector<Candidature> candidatures(Graph const& graph, Kernels const& kernels, Corrected<Model>& model,
                                                     S const& solver, PlanOptions const& options) {
     const Pricing<Corrected<Model>> prices(graph, kernels, model, options);
-    const PbqpProblem problem = Formulation(graph, prices).problem;
+    const Formulation formulation(graph, prices);
+    PbqpProblem const& problem = formulation.problem;
     const PbqpSolution solution = solver.solve(problem);
+    formulation.check(solution, S::name);
     std::vector<Candidature> result;
     const auto add = [&](ConvQuery const& query, double seconds, double gain) {
         const auto known = std::ranges::find_if(result, [&](Candidature const& other) {
@@ -143,6 +145,9 @@ template <CostModel Model, Solver S, class Measure>
 [[nodiscard]] Refinement refine(Graph const& graph, Kernels const& kernels, Corrected<Model>& model, S const& solver,
                                 Measure&& measure, RefineOptions const& options = {},
                                 PlanOptions const& plan_options = {}) {
+    if (std::isnan(options.seconds) || std::isnan(options.worthwhile)) {
+        fail("refine: for ", options.seconds, " seconds, worthwhile from ", options.worthwhile, " on: not a number");
+    }
     Refinement result;
     const Timer timer;
     double measuring = 0, counted = 0;  // the time that measurements took, and of it what this clock has seen

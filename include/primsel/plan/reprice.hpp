@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,10 +20,22 @@ template <class Entry>
     }
     fail("plan: it uses ", wanted, ", which is not among the kernels");
 }
+
+[[nodiscard]] inline std::string describe(Kernels const& kernels, ConvQuery const& query) {
+    return join("primitive ", kernels.primitives[query.primitive].id, " on ", query.shape);
+}
+[[nodiscard]] inline std::string describe(Kernels const& kernels, OpQuery const& query) {
+    return join("a layer (", kind(*query.layer), " -> ", query.output, ") in layout ",
+                kernels.layouts[query.layout].name);
+}
+[[nodiscard]] inline std::string describe(Kernels const& kernels, TransformQuery const& query) {
+    return join("changing ", query.shape, " from layout ", kernels.layouts[query.from].name, " to ",
+                kernels.layouts[query.to].name);
+}
 }  // namespace detail
 
 /// What another cost model says that a plan takes, in seconds: judges a plan made from predictions by measurements.
-/// Throws error unless the plan was made for this graph and from these kernels.
+/// Throws error unless the plan was made for this graph and from these kernels, and the answers are costs.
 template <CostModel Model>
 [[nodiscard]] double reprice(Plan const& plan, Graph const& graph, Kernels const& kernels, Model& model) {
     if (plan.layers.size() != graph.size()) {
@@ -60,7 +73,13 @@ template <CostModel Model>
     const auto add = [&]<class Query>(std::vector<Query> const& queries) {
         std::vector<double> seconds(queries.size());
         model.predict(kernels, std::span<const Query>(queries), std::span(seconds));
-        for (const double one : seconds) total += one;
+        for (std::size_t i = 0; i < seconds.size(); ++i) {
+            if (!(seconds[i] >= 0)) {
+                fail("plan: cost model ", Model::name, " predicts ", seconds[i], " seconds for ",
+                     detail::describe(kernels, queries[i]));
+            }
+            total += seconds[i];
+        }
     };
     add(convs);
     add(ops);

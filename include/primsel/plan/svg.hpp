@@ -167,8 +167,7 @@ private:
     }
     [[nodiscard]] std::string summary() const {
         return join(plan_.layers.size(), " layers, ", milliseconds(plan_.total_seconds), " ms predicted by ",
-                    plan_.cost_model, ", ", plan_.optimal ? "proven optimal" : "not proven optimal", " by ",
-                    plan_.solver);
+                    plan_.cost_model, ", ", plan_.optimality(), " by ", plan_.solver);
     }
 
     void text(double x, double y, std::string_view content, std::string_view style = {}) {
@@ -367,7 +366,7 @@ private:
         text(legend_x_, y += 20,
              "predicted by " + plan_.cost_model + " for " + std::to_string(graph_.batch()) +
                  (graph_.batch() == 1 ? " image" : " images"));
-        text(legend_x_, y += 15, (plan_.optimal ? "proven optimal by " : "not proven optimal by ") + plan_.solver);
+        text(legend_x_, y += 15, plan_.optimality() + " by " + plan_.solver);
         text(legend_x_, y += 15, shortened(plan_.key.cpu, 52), "fill=\"#444\"");
         text(legend_x_, y += 15, plan_.key.arch + ", primsel " + plan_.key.version, "fill=\"#444\"");
 
