@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <ctime>
 #include <string>
 
 namespace ps = primsel;
@@ -16,18 +15,11 @@ namespace ps = primsel;
 #endif
 #endif
 
-TEST_CASE("machine: is measured once, in less than 100 ms, and then remembered") {
-    // Of the processor's time, not the wall's: others may run here, too.
-    const std::clock_t start = std::clock();
-    const ps::Machine measured = ps::detail::measure_machine<ps::default_arch>();
-    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    MESSAGE("measured in ", seconds * 1e3, " ms: gemm ", measured.gemm_flops * 1e-9, " GFLOP/s, vector ",
-            measured.vector_flops * 1e-9, " GFLOP/s, scalar ", measured.scalar_flops * 1e-9, " GFLOP/s, bandwidth ",
-            measured.bandwidth.front() * 1e-9, " to ", measured.bandwidth.back() * 1e-9, " GB/s");
-#if defined(__OPTIMIZE__) && !defined(INSTRUMENTED)
-    CHECK(seconds < 0.1);
-#endif
+TEST_CASE("machine: is measured once and then remembered") {
     ps::Machine const& machine = ps::this_machine();
+    MESSAGE("gemm ", machine.gemm_flops * 1e-9, " GFLOP/s, vector ", machine.vector_flops * 1e-9, " GFLOP/s, scalar ",
+            machine.scalar_flops * 1e-9, " GFLOP/s, bandwidth ", machine.bandwidth.front() * 1e-9, " to ",
+            machine.bandwidth.back() * 1e-9, " GB/s");
     CHECK(&machine == &ps::this_machine());
 }
 
