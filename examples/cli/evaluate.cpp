@@ -21,14 +21,14 @@ struct EvaluateOptions {
 };
 
 /// A file's subjects that the model knows, what it says of them, and which it does not know.
-struct Part {
+struct EvaluatedPart {
     std::string what;
     Judgement judgement;
     std::vector<std::string> unknown;
 };
 
 /// Keeps the subjects of the data that are known; throws error when none is.
-ps::Dataset known_part(std::string const& path, ps::Dataset const& data, Part& part, auto const& is_known) {
+ps::Dataset known_part(std::string const& path, ps::Dataset const& data, EvaluatedPart& part, auto const& is_known) {
     std::vector<std::size_t> known;
     for (std::size_t i = 0; i < data.subjects.size(); ++i) {
         if (is_known(data.subjects[i])) {
@@ -47,8 +47,8 @@ public:
         if (learned()) model_ = ps::read_model(options.costs);
     }
 
-    [[nodiscard]] Part part(std::string const& path, bool layouts) const {
-        Part result{.what = layouts ? "layouts" : "primitives", .judgement = {}, .unknown = {}};
+    [[nodiscard]] EvaluatedPart part(std::string const& path, bool layouts) const {
+        EvaluatedPart result{.what = layouts ? "layouts" : "primitives", .judgement = {}, .unknown = {}};
         const ps::Dataset whole = read_times(path, layouts);
         const ps::Dataset data =
             without_idle(options_.all_rows || !learned() ? whole : test_rows(path, whole, result.what));
@@ -74,7 +74,7 @@ private:
     }
 
     [[nodiscard]] static Judgement judged_by(ps::Trained<ps::AnyRegression> const& trained, std::string const& path,
-                                             ps::Dataset const& data, Part& part) {
+                                             ps::Dataset const& data, EvaluatedPart& part) {
         const auto position = [&](std::string const& subject) {
             return static_cast<std::size_t>(std::ranges::find(trained.subjects, subject) - trained.subjects.begin());
         };
@@ -89,7 +89,7 @@ private:
         return judge(std::move(some), std::move(predicted));
     }
 
-    [[nodiscard]] Judgement computed(std::string const& path, ps::Dataset const& data, Part& part) const {
+    [[nodiscard]] Judgement computed(std::string const& path, ps::Dataset const& data, EvaluatedPart& part) const {
         ps::Dataset some =
             known_part(path, data, part, [&](std::string const& subject) { return is_subject(data, subject); });
         ps::Table predicted = log_predictions(some, options_.costs);
@@ -102,12 +102,12 @@ private:
 
 void evaluate(EvaluateOptions const& options) {
     const Evaluating evaluating(options);
-    std::vector<Part> parts;
+    std::vector<EvaluatedPart> parts;
     parts.push_back(evaluating.part(options.data, false));
     if (!options.layouts.empty()) parts.push_back(evaluating.part(options.layouts, true));
     if (options.json) {
         ps::Json::Object object{{"costs", options.costs}};
-        for (Part const& part : parts) {
+        for (EvaluatedPart const& part : parts) {
             ps::Json::Array unknown;
             for (std::string const& subject : part.unknown) unknown.emplace_back(subject);
             object.emplace_back(part.what, to_json(part.judgement));
@@ -115,7 +115,7 @@ void evaluate(EvaluateOptions const& options) {
         }
         return print_json(std::move(object));
     }
-    for (Part const& part : parts) {
+    for (EvaluatedPart const& part : parts) {
         print(to_text(ps::join(part.what, " on ", part.judgement.rows, " rows"), part.judgement, true));
         if (!part.unknown.empty()) print(ps::join(part.unknown.size(), " others are not known to these costs\n"));
     }

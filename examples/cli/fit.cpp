@@ -61,7 +61,7 @@ ps::AnyRegression regression_of(FitOptions const& options, Samples const& s, boo
 }
 
 /// What was learned from one file, and how well.
-struct Part {
+struct FittedPart {
     std::string what, path, fingerprint;
     ps::Trained<ps::AnyRegression> trained;
     std::size_t trained_rows = 0;
@@ -69,7 +69,7 @@ struct Part {
     double seconds = 0;
 };
 
-Part learn(FitOptions const& options, std::string const& path, ps::Dataset const& data, ps::ExecutorRef executor) {
+FittedPart learn(FitOptions const& options, std::string const& path, ps::Dataset const& data, ps::ExecutorRef executor) {
     constexpr std::size_t least = 10;
     if (data.rows() < least) ps::fail(path, ": ", data.rows(), " rows are too few to learn from and to judge by");
     const bool layouts = data.inputs.size() == 2;
@@ -81,7 +81,7 @@ Part learn(FitOptions const& options, std::string const& path, ps::Dataset const
     const ps::Table features = ps::features_of(some), times = ps::log_times(some);
     const Samples samples{features.select(split.train), times.select(split.train), features.select(split.validation),
                           times.select(split.validation), labels_of(learned, layouts)};
-    Part part{.what = layouts ? "layouts" : "primitives",
+    FittedPart part{.what = layouts ? "layouts" : "primitives",
               .path = path,
               .fingerprint = fingerprint(data),
               .trained = {learned, regression_of(options, samples, layouts, executor)},
@@ -93,9 +93,9 @@ Part learn(FitOptions const& options, std::string const& path, ps::Dataset const
 }
 
 ps::TrainedModel assemble(FitOptions const& options, std::map<std::string, std::string> about,
-                          std::vector<Part> const& parts) {
+                          std::vector<FittedPart> const& parts) {
     about["seed"] = std::to_string(options.seed);
-    for (Part const& part : parts) {
+    for (FittedPart const& part : parts) {
         about[part.what + "_data"] = part.fingerprint;
         about[part.what + "_rows"] = std::to_string(part.trained_rows);
         about[part.what + "_mdrae"] = std::to_string(part.test.errors.all.median);
@@ -113,7 +113,7 @@ void fit(FitOptions const& options) {
         layouts = read_times(options.layouts, true);
         require_same_arch(options.data, data, options.layouts, *layouts);
     }
-    std::vector<Part> parts;
+    std::vector<FittedPart> parts;
     parts.push_back(learn(options, options.data, data, executor));
     if (layouts) parts.push_back(learn(options, options.layouts, *layouts, executor));
     const ps::TrainedModel model = assemble(options, data.about, parts);
@@ -121,7 +121,7 @@ void fit(FitOptions const& options) {
 
     if (options.json) {
         ps::Json::Object object{{"model", options.model}, {"file", options.out}};
-        for (Part const& part : parts) {
+        for (FittedPart const& part : parts) {
             object.emplace_back(part.what, ps::Json::Object{{"data", part.path},
                                                             {"rows", part.trained_rows},
                                                             {"seconds", part.seconds},
@@ -129,7 +129,7 @@ void fit(FitOptions const& options) {
         }
         return print_json(std::move(object));
     }
-    for (Part const& part : parts) {
+    for (FittedPart const& part : parts) {
         print(to_text(ps::join(part.what, " on ", part.test.rows, " other rows"), part.test, false));
         char seconds[32];
         std::snprintf(seconds, sizeof(seconds), "%.1f", part.seconds);

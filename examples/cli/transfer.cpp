@@ -28,7 +28,7 @@ struct TransferOptions {
 };
 
 /// What was corrected by one file. Nothing was held back of a file of few rows.
-struct Part {
+struct TransferredPart {
     std::string what, path, fingerprint;
     ps::Trained<ps::AnyRegression> trained;
     /// Measured, but not known to the model.
@@ -78,9 +78,9 @@ public:
         }
     }
 
-    [[nodiscard]] Part part(std::string const& path, ps::Dataset const& data) {
+    [[nodiscard]] TransferredPart part(std::string const& path, ps::Dataset const& data) {
         const bool layouts = data.inputs.size() == 2;
-        Part part{.what = layouts ? "layouts" : "primitives",
+        TransferredPart part{.what = layouts ? "layouts" : "primitives",
                   .path = path,
                   .fingerprint = fingerprint(data),
                   .trained = {},
@@ -114,12 +114,12 @@ public:
         return part;
     }
 
-    [[nodiscard]] ps::TrainedModel assemble(std::map<std::string, std::string> about, std::vector<Part> const& parts) {
+    [[nodiscard]] ps::TrainedModel assemble(std::map<std::string, std::string> about, std::vector<TransferredPart> const& parts) {
         for (auto const& [key, value] : source_.about) about["source_" + key] = value;
         about["seed"] = std::to_string(options_.seed);
         about["method"] = options_.method;
         ps::TrainedModel model;
-        for (Part const& part : parts) {
+        for (TransferredPart const& part : parts) {
             about[part.what + "_rows"] = std::to_string(part.rows);
             if (part.test) {
                 about[part.what + "_data"] = part.fingerprint;
@@ -133,7 +133,7 @@ public:
 
 private:
     /// Throws error when the model cannot say anything about the data, or was made from it.
-    void check(Part& part, ps::Dataset const& data, std::vector<std::string> const& subjects) const {
+    void check(TransferredPart& part, ps::Dataset const& data, std::vector<std::string> const& subjects) const {
         if (subjects.empty()) ps::fail(options_.model, ": has learned no ", part.what);
         if (data.rows() == 0) ps::fail(part.path, ": has no rows");
         if (source_.about_of(part.what + "_data") == part.fingerprint) {
@@ -153,7 +153,7 @@ private:
     ps::ThreadPool executor_;
 };
 
-ps::Json to_json(Part const& part) {
+ps::Json to_json(TransferredPart const& part) {
     ps::Json::Array unknown;
     for (std::string const& subject : part.unknown) unknown.emplace_back(subject);
     const auto judged = [](std::optional<Judgement> const& by) { return by ? to_json(*by) : ps::Json(nullptr); };
@@ -166,7 +166,7 @@ ps::Json to_json(Part const& part) {
                             {"unknown", std::move(unknown)}};
 }
 
-void print_part(Part const& part) {
+void print_part(TransferredPart const& part) {
     const std::string_view method = part.trained.regression.kind();
     if (part.test) {
         print(to_text(ps::join(part.what, " on ", part.test->rows, " other rows, ", method), *part.test, false));
@@ -184,7 +184,7 @@ void print_part(Part const& part) {
 void transfer(TransferOptions const& options) {
     Transferring transferring(options);
     const ps::Dataset data = read_times(options.data, false);
-    std::vector<Part> parts;
+    std::vector<TransferredPart> parts;
     if (!options.layouts.empty()) {
         const ps::Dataset layouts = read_times(options.layouts, true);
         require_same_arch(options.data, data, options.layouts, layouts);
@@ -195,10 +195,10 @@ void transfer(TransferOptions const& options) {
 
     if (options.json) {
         ps::Json::Object object{{"model", options.model}, {"method", options.method}, {"file", options.out}};
-        for (Part const& part : parts) object.emplace_back(part.what, to_json(part));
+        for (TransferredPart const& part : parts) object.emplace_back(part.what, to_json(part));
         return print_json(std::move(object));
     }
-    for (Part const& part : parts) print_part(part);
+    for (TransferredPart const& part : parts) print_part(part);
 }
 
 }  // namespace
