@@ -40,7 +40,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--out")
     arguments = parser.parse_args()
-    arguments.against = arguments.against or ["analytical", "pretrained", "pretrained+0.5", "pretrained+2"]
+    arguments.against = arguments.against or ["analytical", "semi-empirical", "pretrained", "pretrained+0.5", "pretrained+2"]
     listed = subprocess.run([arguments.primsel, "list", "networks", "--json"], stdout=subprocess.PIPE, check=True)
     names = [entry["name"] for entry in json.loads(listed.stdout)["networks"]]
     names = arguments.networks.split(",") if arguments.networks else names

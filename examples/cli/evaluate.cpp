@@ -128,7 +128,7 @@ void add_evaluate(CLI::App& app) {
     CLI::App& command = *app.add_subcommand("evaluate", "How far predicted costs are from measured ones");
     command
         .add_option("--costs", options->costs,
-                    "A model of `primsel fit` or `primsel transfer`, analytical, or pretrained")
+                    "A model of `primsel fit` or `primsel transfer`, analytical, semi-empirical, or pretrained")
         ->required()
         ->type_name("NAME|FILE");
     command.add_option("--data", options->data, "Times of primitives, as `primsel profile` writes them")

@@ -1,5 +1,5 @@
-// primsel pretrain --data profile.csv --layouts changes.csv --header avx512.hpp: a profile becomes a header that needs
-// no other library, for Pretrained.
+// primsel pretrain --data profile.csv --layouts changes.csv --header avx512.hpp --ops ops_avx512.hpp: a profile becomes
+// a header that needs no other library, for Pretrained; what other layers take one for SemiEmpirical.
 #include "commands.hpp"
 #include "evaluation.hpp"
 #include "pricing.hpp"
@@ -10,6 +10,7 @@
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/gaussian_process.hpp>
 #include <primsel/cost/mlp.hpp>
+#include <primsel/cost/op_coefficients.hpp>
 #include <primsel/cost/op_regression.hpp>
 #include <primsel/io/dataset.hpp>
 #include <primsel/network/simplify.hpp>
@@ -22,6 +23,7 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -33,7 +35,7 @@ namespace cli {
 namespace {
 
 struct PretrainOptions {
-    std::string data, layouts, header;
+    std::string data, layouts, header, ops;
     std::uint64_t seed = 1;
     std::size_t threads = 1, epochs = 200;
     bool json = false;
@@ -145,9 +147,9 @@ ps::OpRegression learn_ops(Progress& progress) {
             const std::vector<ps::Shape> inputs = graph.input_shapes(node);
             for (std::size_t layout = 0; layout < all.layouts.size(); ++layout) {
                 const ps::OpQuery query{&graph[node].layer, inputs, graph[node].shape, 1, layout};
-                ps::OpRegression::Sample sample{.op = std::string(ps::OpRegression::name_of(graph[node].layer)),
+                ps::OpRegression::Sample sample{.op = std::string(ps::op_name(graph[node].layer)),
                                                 .layout = std::string(all.layouts[layout].name),
-                                                .terms = ps::OpRegression::terms_of(analytical, all, query),
+                                                .terms = ps::op_terms(analytical, all, query),
                                                 .seconds = 0};
                 if (!seen.emplace(sample.op, sample.layout, sample.terms).second) continue;
                 measured.predict(all, std::span(&query, 1), std::span(&sample.seconds, 1));
@@ -157,6 +159,24 @@ ps::OpRegression learn_ops(Progress& progress) {
         progress.tick();
     }
     return ps::OpRegression::fit(samples);
+}
+
+using About = std::map<std::string, std::string>;
+
+/// A header with a model: where it was learned, and what was.
+std::string header_text(std::string const& source, std::string const& includes, std::string const& concept_name,
+                        std::string const& name, About const& about, std::string const& members) {
+    std::string text =
+        ps::join("// Written by `primsel pretrain`", source,
+                 "; not to be edited.\n// clang-format off\n#pragma once\n\n#include <", includes,
+                 ">\n\n#include <string_view>\n\nnamespace primsel::inline PRIMSEL_ABI::pretrained {\n\n/// ",
+                 concept_name, "\nstruct ", name, " {\n");
+    for (const char* key : {"arch", "compiler", "cpu", "version"}) {
+        const auto found = about.find(key);
+        text += ps::join("    static constexpr std::string_view ", key, " = \"",
+                         found == about.end() ? "" : found->second, "\";\n");
+    }
+    return text + members + "};\n\n}  // namespace primsel::inline PRIMSEL_ABI::pretrained\n";
 }
 
 /// A list of texts, one a line.
@@ -176,32 +196,30 @@ std::string text_of(std::string const& name, std::string const& text) {
     return result + "\n    };\n";
 }
 
-std::string header_text(std::string const& name, std::map<std::string, std::string> const& about,
-                        Model const& primitives, Model const& layouts, ps::OpRegression const& ops) {
-    const auto known = [&](std::string const& key) {
-        const auto found = about.find(key);
-        return found == about.end() ? std::string() : found->second;
-    };
-    std::string text =
-        "// Written by `primsel pretrain` from a profile; not to be edited.\n// clang-format off\n#pragma once\n\n"
-        "#include <primsel/core/config.hpp>\n\n#include <string_view>\n\n"
-        "namespace primsel::inline PRIMSEL_ABI::pretrained {\n\n/// A PretrainedModel.\nstruct " +
-        name + " {\n";
-    for (const char* key : {"arch", "compiler", "cpu", "version"}) {
-        text += ps::join("    static constexpr std::string_view ", key, " = \"", known(key), "\";\n");
-    }
-    text += list_of("primitives", primitives.subjects) + list_of("layouts", layouts.subjects);
-    text += list_of("ops", ops.lines());
-    text += text_of("primitives_model", primitives.compact.text()) + text_of("layouts_model", layouts.compact.text());
-    return text + "};\n\n}  // namespace primsel::inline PRIMSEL_ABI::pretrained\n";
+std::string primitives_header(std::string const& name, About const& about, Model const& primitives,
+                              Model const& layouts) {
+    return header_text(" from a profile", "primsel/core/config.hpp", "A PretrainedModel.", name, about,
+                       list_of("primitives", primitives.subjects) + list_of("layouts", layouts.subjects) +
+                           text_of("primitives_model", primitives.compact.text()) +
+                           text_of("layouts_model", layouts.compact.text()));
+}
+
+std::string ops_header(std::string const& name, ps::OpRegression const& ops) {
+    std::string table = "    static constexpr OpCoefficients ops[] = {\n";
+    for (std::string const& line : ops.lines()) table += "        " + line + ",\n";
+    const About here{{"arch", std::string(kernels().arch)},
+                     {"compiler", compiler()},
+                     {"cpu", ps::cpu_name()},
+                     {"version", std::string(ps::version)}};
+    return header_text("", "primsel/cost/op_coefficients.hpp", "An OpModel.", name, here, table + "    };\n");
 }
 
 /// The header's file name without its ending, which must be a name of C++'s.
-std::string name_of(std::string const& path) {
+std::string name_of(const char* option, std::string const& path) {
     std::string name = std::filesystem::path(path).stem().string();
     const bool good = !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
                       std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
-    if (!good) ps::fail("--header ", path, ": the model is named as the file, and '", name, "' is no name in C++");
+    if (!good) ps::fail(option, " ", path, ": the model is named as the file, and '", name, "' is no name in C++");
     return name;
 }
 
@@ -225,55 +243,79 @@ ps::Dataset read(std::string const& path, bool layouts) {
 }
 
 void pretrain(PretrainOptions const& options) {
-    const std::string name = name_of(options.header);
-    ps::ThreadPool executor(options.threads);
-    const ps::Dataset data[] = {read(options.data, false), read(options.layouts, true)};
-    Progress progress("learning", 4 + list_networks().size());
-    const ps::OpRegression ops = learn_ops(progress);
-    Model models[2];
-    Judgement judged[2];
-    for (std::size_t i = 0; i < 2; ++i) {
-        const Lesson lesson(data[i], options);
-        const std::size_t rows = lesson.data().rows();
-        const ps::Split split = ps::split_rows(rows, options.seed);
-        std::vector<std::size_t> most = split.train, all(rows);
-        most.insert(most.end(), split.validation.begin(), split.validation.end());
-        for (std::size_t row = 0; row < rows; ++row) all[row] = row;
-        // Judged by rows that it never saw; what is shipped has seen all.
-        judged[i] = lesson.judge(lesson.learn(most, executor), split.test);
-        progress.tick();
-        models[i] = {lesson.data().subjects, lesson.learn(all, executor)};
-        progress.tick();
+    const bool header = !options.header.empty(), ops = !options.ops.empty();
+    if (!header && !ops) ps::fail("pretrain: --header, --ops or both say what to learn");
+    const std::string name = header ? name_of("--header", options.header) : "",
+                      ops_name = ops ? name_of("--ops", options.ops) : "";
+    if (name == ops_name) ps::fail("--ops ", options.ops, ": the model of --header is named ", name, ", too");
+    std::vector<ps::Dataset> data;
+    if (header) data = {read(options.data, false), read(options.layouts, true)};
+    Progress progress("learning", (header ? 4 : 0) + (ops ? list_networks().size() : 0));
+    ps::Json::Object json;
+    std::string text;
+    if (header) {
+        ps::ThreadPool executor(options.threads);
+        Model models[2];
+        Judgement judged[2];
+        for (std::size_t i = 0; i < 2; ++i) {
+            const Lesson lesson(data[i], options);
+            const std::size_t rows = lesson.data().rows();
+            const ps::Split split = ps::split_rows(rows, options.seed);
+            std::vector<std::size_t> most = split.train, all(rows);
+            most.insert(most.end(), split.validation.begin(), split.validation.end());
+            for (std::size_t row = 0; row < rows; ++row) all[row] = row;
+            // Judged by rows that it never saw; what is shipped has seen all.
+            judged[i] = lesson.judge(lesson.learn(most, executor), split.test);
+            progress.tick();
+            models[i] = {lesson.data().subjects, lesson.learn(all, executor)};
+            progress.tick();
+        }
+        const std::string written = primitives_header(name, data[0].about, models[0], models[1]);
+        ps::write_file(options.header, written);
+        json.emplace_back("header", options.header);
+        json.emplace_back("bytes", written.size());
+        json.emplace_back("primitives", to_json(judged[0]));
+        json.emplace_back("layouts", to_json(judged[1]));
+        text += to_text(ps::join("primitives on ", judged[0].rows, " rows held back"), judged[0], false);
+        text += to_text(ps::join("layouts on ", judged[1].rows, " rows held back"), judged[1], false);
+        text += ps::join(options.header, ": ", written.size() / 1024, " KB\n");
     }
-    const std::string text = header_text(name, data[0].about, models[0], models[1], ops);
-    ps::write_file(options.header, text);
-    if (options.json) {
-        return print_json(ps::Json::Object{{"header", options.header},
-                                           {"bytes", text.size()},
-                                           {"primitives", to_json(judged[0])},
-                                           {"layouts", to_json(judged[1])}});
+    if (ops) {
+        const ps::OpRegression learned = learn_ops(progress);
+        ps::write_file(options.ops, ops_header(ops_name, learned));
+        const std::size_t count = learned.coefficients().size();
+        json.emplace_back("ops_header", options.ops);
+        json.emplace_back("ops", count);
+        text += ps::join(options.ops, ": ", count, " ops in a layout each\n");
     }
-    print(to_text(ps::join("primitives on ", judged[0].rows, " rows held back"), judged[0], false));
-    print(to_text(ps::join("layouts on ", judged[1].rows, " rows held back"), judged[1], false));
-    print_line(options.header, ": ", text.size() / 1024, " KB");
+    if (options.json) return print_json(std::move(json));
+    print(text);
 }
 
 }  // namespace
 
 void add_pretrain(CLI::App& app) {
     const auto options = std::make_shared<PretrainOptions>();
-    CLI::App& command = *app.add_subcommand("pretrain", "Make a profile of this machine a header, for Pretrained");
-    command.add_option("--data", options->data, "Times of primitives, as `primsel profile` writes them")
-        ->required()
-        ->type_name("F.csv");
-    command.add_option("--layouts", options->layouts, "Times of changes of layout")->required()->type_name("F.csv");
-    command.add_option("--header", options->header, "The header to write, and so the model's name")
-        ->required()
+    CLI::App& command =
+        *app.add_subcommand("pretrain", "Make a profile of this machine a header, for Pretrained or SemiEmpirical");
+    CLI::Option* const data =
+        command.add_option("--data", options->data, "Times of primitives, as `primsel profile` writes them");
+    CLI::Option* const layouts = command.add_option("--layouts", options->layouts, "Times of changes of layout");
+    CLI::Option* const header =
+        command.add_option("--header", options->header, "The header to write, and so the model's name");
+    data->type_name("F.csv")->needs(header);
+    layouts->type_name("F.csv")->needs(header);
+    header->type_name("NAME.hpp")->needs(data)->needs(layouts);
+    command
+        .add_option("--ops", options->ops,
+                    "A header of what other layers take, which are timed here, for SemiEmpirical")
         ->type_name("NAME.hpp");
     command.add_option("--epochs", options->epochs, "Of the training of what is written (default 200)")
         ->check(CLI::Range(1, 10'000))
+        ->needs(header)
         ->type_name("N");
     add_learning_options(command, options->seed, options->threads, options->json);
+    for (const char* name : {"--seed", "--threads"}) command.get_option(name)->needs(header);
     command.callback([options] { pretrain(*options); });
 }
 

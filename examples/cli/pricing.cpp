@@ -5,6 +5,7 @@
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/extern_kernels.hpp>
 #include <primsel/cost/pretrained.hpp>
+#include <primsel/cost/semi_empirical.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -49,10 +50,11 @@ ps::Table ask(ps::Dataset const& data, std::string_view costs, auto const& quest
         }
     }
     std::vector<double> seconds(queries.size());
-    if (costs == ps::Analytical::name)
-        ps::Analytical().predict(kernels(), std::span<const Query>(queries), std::span(seconds));
-    else
+    // Of primitives and changes of layout, which are all that is asked here, semi-empirical costs say the same.
+    if (costs == ps::PretrainedCosts::name)
         ps::PretrainedCosts().predict(kernels(), std::span<const Query>(queries), std::span(seconds));
+    else
+        ps::Analytical().predict(kernels(), std::span<const Query>(queries), std::span(seconds));
     ps::Table result(data.rows(), data.subjects.size());
     for (std::size_t i = 0; i < cells.size(); ++i) {
         result.values[cells[i]] = static_cast<float>(std::log(seconds[i]));
@@ -66,7 +68,9 @@ bool is_subject(ps::Dataset const& data, std::string_view name) {
     return of_layouts(data) ? layouts_of(name).has_value() : primitive_of(name).has_value();
 }
 
-bool is_computed(std::string_view costs) { return costs == ps::Analytical::name || costs == ps::PretrainedCosts::name; }
+bool is_computed(std::string_view costs) {
+    return costs == ps::Analytical::name || costs == ps::SemiEmpiricalCosts::name || costs == ps::PretrainedCosts::name;
+}
 
 ps::Table log_predictions(ps::Dataset const& data, std::string_view costs) {
     if (of_layouts(data)) {

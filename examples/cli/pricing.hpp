@@ -13,7 +13,7 @@ namespace ps = primsel;
 /// Whether there is a primitive, or a change of layout, of that name.
 [[nodiscard]] bool is_subject(ps::Dataset const& data, std::string_view name);
 
-/// Whether these costs are computed, not read from a file: analytical, or what predicts by default.
+/// Whether these costs are computed, not read from a file: analytical, semi-empirical or pretrained.
 [[nodiscard]] bool is_computed(std::string_view costs);
 
 /// The logarithms of what computed costs predict for everything that was measured; NaN where nothing was, and for what

@@ -96,14 +96,6 @@ std::vector<ps::PrimitiveEntry> chosen_primitives(std::vector<std::string> const
     return chosen;
 }
 
-std::string compiler() {
-#if defined(__clang__)
-    return "clang " __clang_version__;
-#else
-    return "gcc " __VERSION__;
-#endif
-}
-
 volatile std::sig_atomic_t stop_asked = 0;
 
 /// While it lives, the first SIGINT or SIGTERM asks to stop and the second ends the program.

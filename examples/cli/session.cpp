@@ -7,7 +7,9 @@
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/extern_kernels.hpp>
 #include <primsel/cost/pretrained.hpp>
+#include <primsel/cost/semi_empirical.hpp>
 #include <primsel/engine/calibrate.hpp>
+#include <primsel/engine/policies.hpp>
 #include <primsel/io/plan.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/pbqp/greedy.hpp>
@@ -30,7 +32,8 @@ class Costs {
 public:
     static constexpr std::string_view name = "costs";  // the plan gets the model's
 
-    explicit Costs(std::string const& model) : model_(model.empty() ? ps::Analytical::name : model) {
+    explicit Costs(std::string const& model)
+        : model_(model.empty() ? ps::DefaultPolicies::cost_model::name : std::string_view(model)) {
         for (CostsEntry const& entry : list_costs()) {
             if (model_ == entry.name) return;
         }
@@ -49,6 +52,7 @@ public:
     void predict(ps::Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
         if (learned_) return learned_->predict(kernels, queries, seconds);
         if (model_ == ps::Analytical::name) return analytical_.predict(kernels, queries, seconds);
+        if (model_ == ps::SemiEmpiricalCosts::name) return semi_empirical_.predict(kernels, queries, seconds);
         if (model_ == ps::PretrainedCosts::name) return pretrained_.predict(kernels, queries, seconds);
         Progress progress("timing candidates", queries.size());
         for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -61,6 +65,7 @@ public:
 private:
     std::string model_;
     ps::Analytical analytical_;
+    ps::SemiEmpiricalCosts semi_empirical_;
     ps::PretrainedCosts pretrained_;
     ps::Measured measured_;
     std::optional<LearnedCosts> learned_;
@@ -169,6 +174,13 @@ ps::Plan const& within_memory(Model const& model, ps::Plan const& plan, std::siz
 }  // namespace
 
 ps::Kernels kernels() { return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>(); }
+std::string compiler() {
+#if defined(__clang__)
+    return "clang " __clang_version__;
+#else
+    return "gcc " __VERSION__;
+#endif
+}
 
 ps::Plan plan_for(Model const& model, PlanningOptions const& options, std::size_t threads) {
     Costs costs(options.costs);
@@ -230,13 +242,18 @@ std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options,
 
 std::vector<CostsEntry> list_costs() {
     std::vector<CostsEntry> result;
-    result.push_back({"analytical", "computed from the machine's peak and bandwidths in a millisecond; the default"});
+    result.push_back({"analytical", "computed from the machine's peak and bandwidths in a millisecond"});
+    result.push_back({std::string(ps::SemiEmpiricalCosts::name),
+                      "analytical for convolutions; other layers fitted to what was measured on another"});
     if (ps::PretrainedCosts::name != ps::Analytical::name) {
         result.push_back({std::string(ps::PretrainedCosts::name),
                           "analytical, corrected by what was learned from a profile of another machine"});
     }
     result.push_back({"measured", "every candidate is timed here and now, on one thread; takes seconds to minutes"});
     result.push_back({"FILE", "a model that `primsel fit` wrote: learned from a profile; takes milliseconds"});
+    for (CostsEntry& entry : result) {
+        if (entry.name == ps::DefaultPolicies::cost_model::name) entry.description += "; the default";
+    }
     return result;
 }
 std::vector<CostsEntry> list_solvers() {

@@ -18,6 +18,8 @@ namespace cli {
 
 /// Every primitive there is.
 [[nodiscard]] ps::Kernels kernels();
+/// What compiled them: its name and version.
+[[nodiscard]] std::string compiler();
 
 /// Prices and solves, or reads the plan that was saved. Threads count where the arena is bounded. Throws error.
 [[nodiscard]] ps::Plan plan_for(Model const& model, PlanningOptions const& options, std::size_t threads);

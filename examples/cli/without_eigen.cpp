@@ -13,7 +13,8 @@ void add_evaluate(CLI::App&) {}
 
 struct LearnedCosts::Model {};
 LearnedCosts::LearnedCosts(std::string const& path) {
-    ps::fail("--costs ", path, ": models need Eigen, without which this program was built; use analytical or measured");
+    ps::fail("--costs ", path,
+             ": models need Eigen, without which this program was built; use analytical, semi-empirical or measured");
 }
 LearnedCosts::~LearnedCosts() = default;
 void LearnedCosts::predict(ps::Kernels const&, std::span<const ps::ConvQuery>, std::span<double>) {}

@@ -84,6 +84,20 @@ class Pretrain(Profiles):
         literals = re.findall(r'(?:"[^"\n]*"\s*)+', text)
         self.assertLess(max(map(len, literals)), 65536)
 
+    def test_ops(self):
+        header = self.folder / "mine_ops.hpp"
+        result = self.json("pretrain", "--ops", header)
+        self.assertEqual(list(result), ["ops_header", "ops"])
+        text = header.read_text()
+        self.assertIn("struct mine_ops {", text)
+        number = r"[0-9.]+(?:e[-+][0-9]+)?"
+        rows = re.findall(rf'^        \{{"([a-z_]+)", "([a-z]+)", \{{{number}(?:, {number}){{4}}\}}\}},$', text, re.M)
+        self.assertEqual(len(rows), result["ops"])
+        self.assertEqual(len(set(rows)), len(rows))
+        for op in ("conv", "relu", "max_pool", "dense"):
+            self.assertIn((op, "chw"), rows)
+        self.assertIn(f'arch = "{dict(self.here())["arch"]}"', text)
+
     def test_refusals(self):
         data, layouts, header = self.folder / "p.csv", self.folder / "l.csv", self.folder / "mine.hpp"
         about = self.here()
@@ -91,6 +105,12 @@ class Pretrain(Profiles):
         self.write_layouts(layouts, rows=60, about=about)
         call = ["pretrain", "--data", data, "--layouts", layouts, "--header"]
         self.refuse(1, ["7up", "no name in C++"], *call, self.folder / "7up.hpp")
+        self.refuse(1, ["8up", "no name in C++"], "pretrain", "--ops", self.folder / "8up.hpp")
+        self.refuse(1, ["named mine, too"], *call, header, "--ops", self.folder / "another" / "mine.hpp")
+        self.refuse(1, ["--header, --ops or both"], "pretrain")
+        for options in (["--header", header], ["--data", data], ["--ops", header, "--epochs", 3],
+                        ["--ops", header, "--seed", 3], ["--header", header, "--data", data]):
+            self.refuse(2, [], "pretrain", *options)
         self.refuse(1, ["not c, k, im, f, s"], "pretrain", "--data", layouts, "--layouts", layouts, "--header", header)
         self.write(data, rows=5, about=about)
         self.refuse(1, [str(data), "too few"], *call, header)

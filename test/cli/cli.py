@@ -169,6 +169,10 @@ class Plan(Cli):
         plan = self.json("plan", "alexnet_cifar", "--costs", "measured")
         self.assertEqual(plan["costs"], "measured")
         self.assertGreater(plan["predict_ms"], 1)
+        for costs in ("analytical", "semi-empirical"):
+            plan = self.json("plan", NET, "--size", SIZE, "--costs", costs)
+            self.assertEqual(plan["costs"], costs)
+            self.assertGreater(sum(layer["predicted_ms"] for layer in plan["layers"] if layer["kind"] == "max_pool"), 0)
         (self.folder / "model.csv").write_text("")
         self.refuse(1, ["model.csv", "is no model"], "plan", NET, "--costs", self.folder / "model.csv")
         self.refuse(1, ["guessed", "analytical", "measured"], "plan", NET, "--costs", "guessed")
@@ -319,7 +323,8 @@ class List(Cli):
         self.assertEqual(len({entry["id"] for entry in primitives}), len(primitives))
         self.assertIn("winograd-4x4-3x3-vec-16", self.succeed("list", "primitives"))
         costs = [entry["name"] for entry in self.json("list", "costs")["costs"]]
-        self.assertEqual([name for name in costs if name != "pretrained"], ["analytical", "measured", "FILE"])
+        self.assertEqual([name for name in costs if name != "pretrained"],
+                         ["analytical", "semi-empirical", "measured", "FILE"])
         self.assertEqual(self.json("plan", NET)["costs"], "analytical")  # the default
         self.assertEqual([entry["name"] for entry in self.json("list", "solvers")["solvers"]],
                          ["exact", "reduction", "greedy", "uniform:ID"])

@@ -100,6 +100,11 @@ class Models(Profiles):
         self.assertEqual({s["name"] for s in result["primitives"]["subjects"]}, set(self.SPEED))
         self.assertEqual(len(result["layouts"]["subjects"]), 6)
         self.assertGreater(result["primitives"]["mdrae"], 0)
+        # The same of what a profile has.
+        other = self.json("evaluate", "--costs", "semi-empirical", "--data", self.folder / "p.csv", "--layouts",
+                          self.folder / "l.csv")
+        self.assertEqual(list(other), list(result))
+        self.assertEqual(other["primitives"]["rows"], 120)
 
     def test_plans(self):
         model, _ = self.fit("gp", about=self.here())

@@ -3,10 +3,10 @@
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/compact_mlp.hpp>
 #include <primsel/cost/learned.hpp>
-#include <primsel/cost/op_regression.hpp>
 #include <primsel/cost/pretrained/avx2.hpp>
 #include <primsel/cost/pretrained/avx512.hpp>
 #include <primsel/cost/pretrained/sse4_2.hpp>
+#include <primsel/cost/semi_empirical.hpp>
 
 #include <concepts>
 #include <span>
@@ -19,7 +19,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// What `primsel pretrain` writes into a header: by how much kernels of one Arch are slower than Analytical says, as
 /// learned from a profile. `primitives` and `layouts` name the targets of the two models, texts of CompactMlp in
-/// pieces; `ops` are the lines of an OpRegression.
+/// pieces.
 template <class M>
 concept PretrainedModel = requires {
     { M::arch } -> std::convertible_to<std::string_view>;
@@ -27,12 +27,12 @@ concept PretrainedModel = requires {
     std::span<const std::string_view>(M::primitives_model);
     std::span<const std::string_view>(M::layouts);
     std::span<const std::string_view>(M::layouts_model);
-    std::span<const std::string_view>(M::ops);
 };
 
-/// Analytical, corrected by what was learned at the factory, on another machine: this one's speeds, that one's
-/// experience. Kernels of another Arch, and what was not learned, take what Analytical says.
-template <PretrainedModel M>
+/// SemiEmpirical, corrected by what was learned at the factory, on another machine: this one's speeds, that one's
+/// experience. Kernels of another Arch, and what was not learned, take what SemiEmpirical says: that is, Analytical
+/// where no OpModel is of their Arch.
+template <PretrainedModel M, OpModel... Ops>
 class Pretrained {
 public:
     static constexpr std::string_view name = "pretrained";
@@ -46,30 +46,24 @@ public:
         predict_by(kernels, queries, seconds);
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
-        if (kernels.arch == M::arch)
-            ops().predict(analytical_, kernels, queries, seconds);
-        else
-            analytical_.predict(kernels, queries, seconds);
+        rest_.predict(kernels, queries, seconds);
     }
 
 private:
-    using Model = Learned<CompactMlp, Analytical>;
+    using Rest = SemiEmpirical<Ops...>;
+    using Model = Learned<CompactMlp, Rest>;
 
     template <class Query>
     void predict_by(Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {
         if (kernels.arch == M::arch)
             learned_.predict(kernels, queries, seconds);
         else
-            analytical_.predict(kernels, queries, seconds);
+            rest_.predict(kernels, queries, seconds);
     }
     // Parsed once.
-    [[nodiscard]] static OpRegression const& ops() {
-        static const OpRegression parsed = OpRegression::parse("pretrained model", M::ops);
-        return parsed;
-    }
     [[nodiscard]] static Model const& model() {
         static const Model parsed(trained(M::primitives, M::primitives_model), trained(M::layouts, M::layouts_model),
-                                  Analytical());
+                                  Rest());
         return parsed;
     }
     [[nodiscard]] static Trained<CompactMlp> trained(std::span<const std::string_view> subjects,
@@ -80,17 +74,17 @@ private:
     }
 
     Model learned_;
-    Analytical analytical_;
+    Rest rest_;
 };
 
 /// The model that comes with the library for the instruction set of this translation unit; Analytical where there is
 /// none.
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
-using PretrainedCosts = Pretrained<pretrained::avx512>;
+using PretrainedCosts = Pretrained<pretrained::avx512, pretrained::ops_avx512>;
 #elif defined(__AVX2__) && defined(__FMA__)
-using PretrainedCosts = Pretrained<pretrained::avx2>;
+using PretrainedCosts = Pretrained<pretrained::avx2, pretrained::ops_avx2>;
 #elif defined(__SSE4_2__) && !defined(__AVX__)
-using PretrainedCosts = Pretrained<pretrained::sse4_2>;
+using PretrainedCosts = Pretrained<pretrained::sse4_2, pretrained::ops_sse4_2>;
 #else
 using PretrainedCosts = Analytical;
 #endif

@@ -103,38 +103,6 @@ struct avx512 {
         "hwc-to-chw",
         "hwc-to-hcw",
     };
-    static constexpr std::string_view ops[] = {
-        "average_pool chw 0 0.01001 1.894 0 6.073e-09",
-        "average_pool hcw 0 0.1971 1.912 0 5.016e-09",
-        "average_pool hwc 0 0.6754 0.3676 0 8.681e-10",
-        "batch_norm chw 0 1.135 0.183 0 1.894e-10",
-        "batch_norm hcw 2.408e-06 1.027 0.2859 145.8 3.283e-11",
-        "batch_norm hwc 3.368e-07 1.211 0 2.324 0",
-        "channel_shuffle chw 1.113e-07 0.7554 0 0 7.123e-10",
-        "channel_shuffle hcw 3.15e-07 1.086 0 0 8.597e-10",
-        "channel_shuffle hwc 1.458e-06 3.74 0 0 2.336e-09",
-        "concat chw 7.98e-08 1.224 0 0 2.012e-11",
-        "concat hcw 0 1.128 0 0 0",
-        "concat hwc 0 1.112 0 0 1.925e-09",
-        "conv chw 2.075e-07 0.4246 0.4422 0 9.336e-10",
-        "conv hcw 0 0.2047 0 0 1.038e-08",
-        "conv hwc 2.656e-07 0.3067 1.451 0 1.198e-10",
-        "dense chw 1.207e-07 24.07 0 1.276 0",
-        "dense hcw 7.344e-08 32.49 0 1.072 0",
-        "dense hwc 7.101e-08 0 0 1.021 3.728e-08",
-        "global_average_pool chw 0 0 0 0 4.56e-09",
-        "global_average_pool hcw 0 0 0 0 5.504e-09",
-        "global_average_pool hwc 0 0.7232 0 0 6.376e-09",
-        "max_pool chw 0 0.6253 0.9445 0 5.575e-09",
-        "max_pool hcw 2.606e-08 0.6062 1.002 0 4.874e-09",
-        "max_pool hwc 0 0.6607 0.4207 0 1.645e-09",
-        "relu chw 4.889e-08 1.186 0 0 2.915e-11",
-        "relu hcw 9.078e-08 1.189 0 0 1.74e-11",
-        "relu hwc 2.323e-07 1.18 0 0 0",
-        "slice chw 0 0.8688 0 0 4.853e-12",
-        "slice hcw 5.19e-09 0.7553 0 0 4.187e-11",
-        "slice hwc 0 0.9037 0 0 6.643e-10",
-    };
     static constexpr std::string_view primitives_model[] = {
         "PQAAAAAAAAB6wbJA/POcQL82OkBPMs4+4H3kPQNgM0CCwoxBHHw2QQAqKEHgvTRB5PM/QcSHzEADYLNAyj1OQXKOlkDv+RU8oiLiPJLFgD11"
         "cXw75E8TPB8RAD2kyBA94xHNPRnjwT0Ul2A+c1A3PUfBCz45ZjxAi6VHQE+HfT/nFHU/vDD0PzlmPECgRglAA0AlPWZB2D0ctyw+TApPP17w"

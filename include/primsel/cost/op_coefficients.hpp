@@ -1,0 +1,64 @@
+#pragma once
+
+#include <primsel/cost/analytical.hpp>
+#include <primsel/cost/cost_model.hpp>
+#include <primsel/tensor/layout.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What an op takes in a layout: a sum of what Analytical knows of it (OpTerms) and of the rows that its loops run
+/// over, with coefficients that measurements taught. The op "conv" is the pass that adds bias and activation to a
+/// convolution.
+struct OpCoefficients {
+    /// A call, an image's traffic and arithmetic, the weights' traffic, and a row of values that follow each other.
+    static constexpr std::size_t terms = 5;
+    using Terms = std::array<double, terms>;
+
+    std::string_view op, layout;
+    Terms values{};  // none negative
+};
+
+[[nodiscard]] inline std::string_view op_name(AnyLayer const& layer) {
+    return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
+}
+
+[[nodiscard]] inline OpCoefficients::Terms op_terms(Analytical const& analytical, Kernels const& kernels,
+                                                    OpQuery const& query) {
+    const OpTerms parts = analytical.terms(kernels, query);
+    const bool pass = std::holds_alternative<ConvParams>(*query.layer),
+               by_pixel = kernels.layouts[query.layout].name == hwc::name;
+    const auto rows_of = [&](Shape const& shape) {
+        return static_cast<double>(by_pixel ? shape.pixels()
+                                            : static_cast<std::size_t>(shape.c) * static_cast<std::size_t>(shape.h));
+    };
+    double rows = rows_of(query.output);
+    if (!pass && !query.inputs.empty()) rows = std::max(rows, rows_of(query.inputs[0]));
+    return {1, query.batch * parts.memory, query.batch * parts.arithmetic, parts.weights, query.batch * rows};
+}
+
+/// Ops in layouts that have no coefficients take what Analytical says.
+inline void predict_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical, Kernels const& kernels,
+                        std::span<const OpQuery> queries, std::span<double> seconds) {
+    analytical.predict(kernels, queries, seconds);
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        const std::string_view op = op_name(*queries[i].layer), layout = kernels.layouts[queries[i].layout].name;
+        const auto found = std::ranges::find_if(
+            fitted, [&](OpCoefficients const& entry) { return entry.op == op && entry.layout == layout; });
+        if (found == fitted.end()) continue;
+        const OpCoefficients::Terms parts = op_terms(analytical, kernels, queries[i]);
+        if (parts[1] + parts[2] + parts[3] == 0) continue;  // nothing is done
+        double sum = 0;
+        for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
+        // Coefficients were learned from the layers of some networks: never far below what the machine can do.
+        seconds[i] = std::max(sum, 0.1 * std::max(parts[1], parts[2]));
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,201 @@
+// Laws of semi-empirical costs: Analytical for convolutions and changes of layout, fitted coefficients for other
+// layers, and only those of the kernels' own Arch.
+#include <primsel/cost/semi_empirical.hpp>
+
+#include "laws.hpp"
+
+#include <doctest/doctest.h>
+#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/cost/op_regression.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ps = primsel;
+
+namespace {
+
+const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+
+/// The same kernels, as if they were compiled for another instruction set.
+ps::Kernels compiled_for(std::string_view arch) {
+    ps::Kernels other = kernels;
+    other.arch = arch;
+    return other;
+}
+
+struct Fitted {
+    static inline const std::string_view arch = kernels.arch;
+    static constexpr ps::OpCoefficients ops[] = {
+        {"relu", "chw", {0, 2, 0, 0, 0}}, {"conv", "hwc", {1e-3, 0, 0, 0, 0}}, {"max_pool", "chw", {0, 0, 0, 0, 1e-6}}};
+};
+struct FittedElsewhere : Fitted {
+    static constexpr std::string_view arch = "elsewhere";
+};
+struct NoArch {
+    static constexpr ps::OpCoefficients ops[] = {{"relu", "chw", {0, 2, 0, 0, 0}}};
+};
+
+/// What a model says of a layer of one input.
+template <class Model>
+double predict(Model const& model, ps::Kernels const& of, ps::AnyLayer const& layer, ps::Shape shape, int batch,
+               std::size_t layout) {
+    const std::array inputs{shape};
+    const ps::Shape output = std::visit([&](auto const& params) { return params.output(inputs); }, layer);
+    const ps::OpQuery query{&layer, inputs, output, batch, layout};
+    double seconds = -1;
+    model.predict(of, std::span(&query, 1), std::span(&seconds, 1));
+    return seconds;
+}
+
+}  // namespace
+
+static_assert(ps::CostModel<ps::SemiEmpiricalCosts>);
+static_assert(ps::CostModel<ps::SemiEmpirical<>>);
+static_assert(ps::OpModel<Fitted>);
+static_assert(!ps::OpModel<NoArch>);
+
+TEST_CASE("semi-empirical costs obey the laws of cost models") {
+    const std::vector<laws::Layer> layers = laws::layers({.c = 12, .h = 9, .w = 9});
+    const auto check = [&](auto model) {
+        const auto convs = laws::convs(kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+        const auto moves = laws::transforms(kernels, {12, 7, 7}, 2);
+        const auto ops = laws::ops(kernels, layers, 2);
+        laws::check_answers(laws::predict(model, kernels, convs));
+        laws::check_answers(laws::predict(model, kernels, moves));
+        laws::check_answers(laws::predict(model, kernels, ops));
+        laws::check_independent(model, kernels, convs);
+        laws::check_independent(model, kernels, moves);
+        laws::check_independent(model, kernels, ops);
+    };
+    check(ps::SemiEmpiricalCosts());
+    check(ps::SemiEmpirical<>());
+    check(ps::SemiEmpirical<Fitted>());
+}
+
+TEST_CASE(
+    "convolutions and changes of layout are as Analytical says, other layers as their coefficients, if of this Arch") {
+    const std::vector<laws::Layer> layers = laws::layers({.c = 12, .h = 19, .w = 19});
+    for (const ps::Machine& machine : {ps::Machine{}, ps::this_machine()}) {
+        ps::Analytical analytical(machine);
+        ps::SemiEmpirical<Fitted> here(machine);
+        ps::SemiEmpirical<FittedElsewhere> elsewhere(machine);
+        ps::SemiEmpirical<FittedElsewhere, Fitted> both(machine);
+        ps::SemiEmpirical<> none(machine);
+        const auto as_analytical = [&](auto& model, auto const& queries) {
+            CHECK(laws::predict(model, kernels, queries) == laws::predict(analytical, kernels, queries));
+        };
+        const auto convs = laws::convs(kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+        const auto moves = laws::transforms(kernels, {12, 7, 7}, 2);
+        const auto ops = laws::ops(kernels, layers, 3);
+        as_analytical(here, convs), as_analytical(here, moves);
+        as_analytical(both, convs), as_analytical(both, moves);
+        as_analytical(elsewhere, convs), as_analytical(elsewhere, moves), as_analytical(elsewhere, ops);
+        as_analytical(none, convs), as_analytical(none, moves), as_analytical(none, ops);
+
+        std::vector<double> fitted(ops.size());
+        ps::predict_ops(Fitted::ops, analytical, kernels, ops, fitted);
+        CHECK(fitted != laws::predict(analytical, kernels, ops));
+        CHECK(laws::predict(here, kernels, ops) == fitted);
+        CHECK(laws::predict(both, kernels, ops) == fitted);
+        const ps::Kernels moved = compiled_for("elsewhere");
+        CHECK(laws::predict(here, moved, ops) == laws::predict(analytical, kernels, ops));
+        CHECK(laws::predict(elsewhere, moved, ops) == fitted);
+    }
+}
+
+TEST_CASE("coefficients weigh what Analytical knows of an op, and ops without any are left to it") {
+    const ps::Analytical analytical;
+    const ps::SemiEmpirical<Fitted> model;
+    const ps::AnyLayer relu = ps::ActivationParams{}, global = ps::GlobalPoolParams{},
+                       pool = ps::PoolParams{.window = 2, .stride = 2};
+    const ps::Shape shape{.c = 64, .h = 56, .w = 56};
+    std::size_t layouts = 0;
+    for (std::size_t layout = 0; layout < kernels.layouts.size(); ++layout) {
+        CHECK(predict(model, kernels, global, shape, 1, layout) ==
+              predict(analytical, kernels, global, shape, 1, layout));
+        if (kernels.layouts[layout].name != "chw") {
+            CHECK(predict(model, kernels, relu, shape, 1, layout) ==
+                  predict(analytical, kernels, relu, shape, 1, layout));
+            continue;
+        }
+        ++layouts;
+        const std::array inputs{shape};
+        const ps::OpQuery query{&relu, inputs, shape, 1, layout};
+        const double memory = analytical.terms(kernels, query).memory;
+        CHECK(predict(model, kernels, relu, shape, 1, layout) == doctest::Approx(2 * memory));
+        CHECK(predict(model, kernels, relu, shape, 3, layout) == doctest::Approx(6 * memory));
+        // By the rows of the larger side.
+        CHECK(predict(model, kernels, pool, shape, 2, layout) == doctest::Approx(2e-6 * 64 * 56));
+    }
+    CHECK(layouts == 1);
+}
+
+TEST_CASE("what was fitted predicts what it was fitted to") {
+    const ps::Analytical analytical;
+    std::vector<laws::Layer> sizes;
+    for (int im = 8; im <= 96; im += 8) {
+        const ps::Shape shape{.c = 4 + im, .h = im, .w = im};
+        sizes.push_back({ps::ActivationParams{}, {shape}, shape});
+    }
+    const auto queries = laws::ops(kernels, sizes, 1);
+    std::vector<ps::OpRegression::Sample> samples;
+    for (ps::OpQuery const& query : queries) {
+        ps::OpRegression::Sample sample{"relu", std::string(kernels.layouts[query.layout].name),
+                                        ps::op_terms(analytical, kernels, query), 1e-5};
+        sample.seconds += 3 * sample.terms[1];
+        samples.push_back(sample);
+    }
+    const ps::OpRegression regression = ps::OpRegression::fit(samples);
+    const std::vector<ps::OpCoefficients> coefficients = regression.coefficients();
+    std::vector<double> seconds(queries.size());
+    ps::predict_ops(coefficients, analytical, kernels, queries, seconds);
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+        CHECK(seconds[i] == doctest::Approx(samples[i].seconds).epsilon(0.05));
+    }
+}
+
+/// Of every table that is shipped, whichever of them this program would use.
+template <ps::OpModel M>
+void check_shipped(std::string_view arch) {
+    CAPTURE(arch);
+    CHECK(M::arch == arch);
+    std::set<std::pair<std::string_view, std::string_view>> names;
+    for (ps::OpCoefficients const& entry : M::ops) {
+        CAPTURE(entry.op);
+        CAPTURE(entry.layout);
+        CHECK(names.emplace(entry.op, entry.layout).second);
+        CHECK(std::ranges::count(kernels.layouts, entry.layout, &ps::LayoutEntry::name) == 1);
+        for (const double coefficient : entry.values) CHECK((std::isfinite(coefficient) && coefficient >= 0));
+        CHECK(*std::ranges::max_element(entry.values) > 0);
+    }
+    std::set<std::string_view> ops;
+    for (laws::Layer const& layer : laws::layers({.c = 12, .h = 9, .w = 9})) ops.insert(ps::op_name(layer.params));
+    for (auto const& [op, layout] : names) CHECK(ops.contains(op));
+    for (const std::string_view op : {"conv", "relu", "max_pool", "dense"}) {
+        CHECK(names.contains({op, "chw"}));
+        CHECK(names.contains({op, "hwc"}));
+    }
+    // The kernels of that Arch, and no others, are priced by it.
+    const ps::Analytical analytical;
+    const std::vector<laws::Layer> layers = laws::layers({.c = 64, .h = 28, .w = 28});
+    const auto queries = laws::ops(kernels, layers, 1);
+    std::vector<double> seconds(queries.size());
+    ps::predict_ops(M::ops, analytical, kernels, queries, seconds);
+    ps::SemiEmpiricalCosts costs;
+    CHECK(laws::predict(costs, compiled_for(arch), queries) == seconds);
+    CHECK(laws::predict(costs, compiled_for("elsewhere"), queries) == laws::predict(analytical, kernels, queries));
+}
+
+TEST_CASE("the coefficients that are shipped name what there is") {
+    check_shipped<ps::pretrained::ops_avx512>("avx512bw");
+    check_shipped<ps::pretrained::ops_avx2>("fma3+avx2");
+    check_shipped<ps::pretrained::ops_sse4_2>("sse4.2");
+}
