@@ -33,7 +33,11 @@ endfunction()
 
 macro(primsel_find_doors)
     find_package(OpenMP QUIET COMPONENTS CXX)
-    find_package(Eigen3 3.4 QUIET NO_MODULE)
+    # Eigen 5 does not answer to a request for 3.4.
+    find_package(Eigen3 QUIET NO_MODULE)
+    if(Eigen3_FOUND AND Eigen3_VERSION VERSION_LESS 3.4)
+        set(Eigen3_FOUND FALSE)
+    endif()
     find_package(Boost 1.71 QUIET NO_MODULE)
     primsel_add_door(openmp OpenMP_CXX OpenMP::OpenMP_CXX)
     primsel_add_door(eigen Eigen3 Eigen3::Eigen)

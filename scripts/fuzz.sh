@@ -1,18 +1,23 @@
 #!/usr/bin/env bash
-# Runs every fuzzer of a build for a while: scripts/fuzz.sh <build folder> <seconds each>
+# Runs every fuzzer of a build for a while, as many at once as there are cores: scripts/fuzz.sh <build folder> <seconds each>
 # Starts from fuzz/corpus/<name>/ where that exists. What a fuzzer learns stays in <build folder>/corpus/<name>/, an
 # input that breaks a parser in <build folder>/findings/.
 set -euo pipefail
-build=$1
-seconds=$2
+export build=$1 seconds=$2
 
-mkdir -p "$build/findings"
-for fuzzer in "$build"/bin/fuzz_*; do
-    [[ -x $fuzzer ]] || continue
-    name=${fuzzer##*/fuzz_}
+fuzz_one() {
+    local name=${1##*/fuzz_} folders=() log=$build/$(basename "$1").log
     folders=("$build/corpus/$name")
     mkdir -p "${folders[0]}"
     [[ -d fuzz/corpus/$name ]] && folders+=("fuzz/corpus/$name")
-    echo "== $name: $seconds s"
-    "$fuzzer" -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix="$build/findings/$name-" "${folders[@]}"
-done
+    local status=0
+    "$1" -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix="$build/findings/$name-" "${folders[@]}" >"$log" 2>&1 ||
+        status=$?
+    echo "== $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs"
+    [[ $status -eq 0 ]] || cat "$log"
+    return $status
+}
+export -f fuzz_one
+
+mkdir -p "$build/findings"
+find "$build/bin" -name 'fuzz_*' -executable -type f | sort | xargs -P "$(nproc)" -I{} bash -c 'fuzz_one {}'

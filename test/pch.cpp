@@ -1,0 +1,1 @@
+// The unit that CMake's precompiled header of the tests belongs to.
