@@ -7702,6 +7702,13 @@ struct WeightTensor {
 /// The weights of a network by name, in the order of their names. Copying is cheap.
 class Weights {
 public:
+    Weights() = default;
+    /// `source`: what errors call them, as a rule the path of their file.
+    explicit Weights(std::string source) : source_(std::move(source)) {}
+
+    [[nodiscard]] std::string const& source() const { return source_; }
+    void set_source(std::string source) { source_ = std::move(source); }
+
     /// Throws error when the name is taken or the values do not fill the dimensions.
     void add(std::string const& name, WeightTensor tensor) {
         for (const std::int64_t dim : tensor.dims) {
@@ -7743,6 +7750,7 @@ private:
         return count == 1;
     }
 
+    std::string source_ = "weights";
     std::map<std::string, WeightTensor, std::less<>> tensors_;
 };
 
@@ -7894,8 +7902,9 @@ namespace detail {
 }  // namespace detail
 
 /// Throws error when a weight is missing or misshapen, when one of its values would make every result NaN or infinite
-/// (see WeightValues), or when there are weights that the graph does not know: all of them in one message.
-inline void check_weights(Graph const& graph, Weights const& weights, std::string_view source = "weights") {
+/// (see WeightValues), or when there are weights that the graph does not know: all of them in one message, which names
+/// the weights' source.
+inline void check_weights(Graph const& graph, Weights const& weights) {
     std::string faults;
     std::size_t known = 0;
     std::map<std::string, bool> names;
@@ -7916,7 +7925,7 @@ inline void check_weights(Graph const& graph, Weights const& weights, std::strin
     for (auto const& [name, tensor] : weights) {
         if (!names.contains(name)) faults += "\n  not in the network: " + name + " (" + to_string(tensor.dims) + ")";
     }
-    if (!faults.empty()) fail(source, ": ", known, " of ", names.size(), " weights fit the network", faults);
+    if (!faults.empty()) fail(weights.source(), ": ", known, " of ", names.size(), " weights fit the network", faults);
 }
 
 /// The kernel and bias of a layer, with whatever simplify folded into it multiplied in; bias is empty when there is
@@ -15599,7 +15608,7 @@ template <class T>
     }
     detail::require_full_cover(header, entries, data.size());
 
-    Weights weights;
+    Weights weights(name);
     for (detail::TensorEntry& entry : entries) {
         if (detail::is_step_count(entry.name)) continue;
         const std::span<const std::byte> bytes = data.subspan(entry.begin, entry.end - entry.begin);
@@ -15639,7 +15648,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// missing, misshapen or unknown to the network.
 [[nodiscard]] inline Weights read_weights(std::string const& path, Graph const& graph) {
     Weights weights = read_safetensors(path);
-    check_weights(graph, weights, path);
+    check_weights(graph, weights);
     return weights;
 }
 template <NetworkType Net>

@@ -163,7 +163,8 @@ TEST_CASE("ThreadPool: threads sleep after a run and not within one") {
     ps::ThreadPool pool(2);
     const auto nothing = [](std::size_t, std::size_t) {};
     pool.parallel_for(2, nothing);
-    // The processor's time while this thread sleeps. A busy machine may give a thread little of it, or be slow to let it sleep.
+    // The processor's time while this thread sleeps. A busy machine may give a thread little of it, or be slow to let
+    // it sleep.
     const auto used = [] {
         const double before = cpu_seconds();
         std::this_thread::sleep_for(50ms);

@@ -104,7 +104,7 @@ TEST_CASE("all that does not fit is named in one error") {
     const ps::Graph graph = Small::graph();
     const ps::NameMap map = ps::NameMap().prefix("module.", "");
     CHECK(error_of([&] { (void)ps::state_dict(tensors, graph, map); }) ==
-          "state dict: 4 of 7 weights fit the network"
+          "weights: 4 of 7 weights fit the network"
           "\n  wrong shape: conv.weight is 4x3x3x1, the layer needs 4x3x3x3"
           "\n  missing: bn.running_var (4)"
           "\n  wrong shape: fc.weight is 4x2, the layer needs 2x4"
@@ -112,7 +112,7 @@ TEST_CASE("all that does not fit is named in one error") {
           "\n  not in the network: other (1)");
     add("fc.bias", {2}, 2);
     CHECK(error_of([&] { (void)ps::state_dict(tensors, graph, map); }) ==
-          "state dict: fc.bias and module.fc.bias both become fc.bias");
+          "weights: fc.bias and module.fc.bias both become fc.bias");
 }
 
 TEST_CASE("a network of the zoo reads its file, whoever wrapped the model that wrote it") {

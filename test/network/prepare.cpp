@@ -86,8 +86,8 @@ TEST_CASE("prepare: all that is wrong with weights is said at once") {
         "  not in the network: a.bias (6)\n"
         "  not in the network: num_batches_tracked (scalar)";
     CHECK_THROWS_WITH_AS(ps::check_weights(Net::graph(), weights), ("weights: " + expected).c_str(), ps::error);
-    CHECK_THROWS_WITH_AS(ps::check_weights(Net::graph(), weights, "net.safetensors"),
-                         ("net.safetensors: " + expected).c_str(), ps::error);
+    weights.set_source("net.safetensors");
+    CHECK_THROWS_WITH_AS(ps::check_weights(Net::graph(), weights), ("net.safetensors: " + expected).c_str(), ps::error);
     CHECK_THROWS_WITH_AS(ps::check_weights(Unfolded::graph(), ps::Weights()),
                          "weights: 0 of 7 weights fit the network\n"
                          "  missing: norm.weight (4)\n  missing: norm.bias (4)\n  missing: norm.running_mean (4)\n"

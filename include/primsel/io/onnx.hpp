@@ -21,7 +21,9 @@ namespace primsel::inline PRIMSEL_ABI {
                                           OnnxOptions const& options = {}, std::string const& folder = "") {
     try {
         onnx::Files files{file.owner, onnx::ExternalData(folder)};
-        return onnx::import_model(onnx::read_model(file.text()), files, options);
+        OnnxModel model = onnx::import_model(onnx::read_model(file.text()), files, options);
+        model.weights.set_source(name);
+        return model;
     } catch (error const& fault) {
         fail(name, ": ", std::string_view(fault.what()));
     } catch (protozero::exception const& fault) {

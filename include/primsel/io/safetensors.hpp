@@ -200,7 +200,7 @@ template <class T>
     }
     detail::require_full_cover(header, entries, data.size());
 
-    Weights weights;
+    Weights weights(name);
     for (detail::TensorEntry& entry : entries) {
         if (detail::is_step_count(entry.name)) continue;
         const std::span<const std::byte> bytes = data.subspan(entry.begin, entry.end - entry.begin);

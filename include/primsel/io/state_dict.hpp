@@ -63,20 +63,19 @@ namespace detail {
 
 /// The weights of a network from the tensors of a PyTorch state dict, which they share. Names go through the map;
 /// counts of training steps (`num_batches_tracked`) are left out; shapes may differ in ones at the end, such as k x c
-/// for k x c x 1 x 1. `source` is what errors call the tensors. Throws error, naming every tensor that is missing,
-/// misshapen or unknown to the network, or two that get one name.
-[[nodiscard]] inline Weights state_dict(Weights const& tensors, Graph const& graph, NameMap const& map = {},
-                                        std::string_view source = "state dict") {
+/// for k x c x 1 x 1. Throws error, naming every tensor that is missing, misshapen or unknown to the network, or two
+/// that get one name.
+[[nodiscard]] inline Weights state_dict(Weights const& tensors, Graph const& graph, NameMap const& map = {}) {
     std::map<std::string, std::vector<std::int64_t>> needed;
     for (WeightSpec& spec : weight_specs(graph)) needed.emplace(std::move(spec.name), std::move(spec.dims));
 
-    Weights weights;
+    Weights weights(tensors.source());
     std::map<std::string, std::string> origins;
     for (auto const& [original, tensor] : tensors) {
         std::optional<std::string> name = map(original);
         if (!name || detail::is_step_count(*name)) continue;
         const auto [origin, is_new] = origins.emplace(*name, original);
-        if (!is_new) fail(source, ": ", origin->second, " and ", original, " both become ", *name);
+        if (!is_new) fail(tensors.source(), ": ", origin->second, " and ", original, " both become ", *name);
         WeightTensor renamed = tensor;
         const auto spec = needed.find(*name);
         if (spec == needed.end()) {
@@ -86,13 +85,13 @@ namespace detail {
         }
         weights.add(*name, std::move(renamed));
     }
-    check_weights(graph, weights, source);
+    check_weights(graph, weights);
     return weights;
 }
 
 /// The same from a safetensors file. Throws error as read_safetensors and state_dict do.
 [[nodiscard]] inline Weights read_state_dict(std::string const& path, Graph const& graph, NameMap const& map = {}) {
-    return state_dict(read_safetensors(path), graph, map, path);
+    return state_dict(read_safetensors(path), graph, map);
 }
 template <NetworkType Net>
 [[nodiscard]] Weights read_state_dict(std::string const& path, NameMap const& map = {}) {

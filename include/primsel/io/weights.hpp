@@ -12,7 +12,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// missing, misshapen or unknown to the network.
 [[nodiscard]] inline Weights read_weights(std::string const& path, Graph const& graph) {
     Weights weights = read_safetensors(path);
-    check_weights(graph, weights, path);
+    check_weights(graph, weights);
     return weights;
 }
 template <NetworkType Net>

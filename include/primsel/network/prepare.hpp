@@ -149,8 +149,9 @@ namespace detail {
 }  // namespace detail
 
 /// Throws error when a weight is missing or misshapen, when one of its values would make every result NaN or infinite
-/// (see WeightValues), or when there are weights that the graph does not know: all of them in one message.
-inline void check_weights(Graph const& graph, Weights const& weights, std::string_view source = "weights") {
+/// (see WeightValues), or when there are weights that the graph does not know: all of them in one message, which names
+/// the weights' source.
+inline void check_weights(Graph const& graph, Weights const& weights) {
     std::string faults;
     std::size_t known = 0;
     std::map<std::string, bool> names;
@@ -171,7 +172,7 @@ inline void check_weights(Graph const& graph, Weights const& weights, std::strin
     for (auto const& [name, tensor] : weights) {
         if (!names.contains(name)) faults += "\n  not in the network: " + name + " (" + to_string(tensor.dims) + ")";
     }
-    if (!faults.empty()) fail(source, ": ", known, " of ", names.size(), " weights fit the network", faults);
+    if (!faults.empty()) fail(weights.source(), ": ", known, " of ", names.size(), " weights fit the network", faults);
 }
 
 /// The kernel and bias of a layer, with whatever simplify folded into it multiplied in; bias is empty when there is

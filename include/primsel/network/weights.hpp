@@ -37,6 +37,13 @@ struct WeightTensor {
 /// The weights of a network by name, in the order of their names. Copying is cheap.
 class Weights {
 public:
+    Weights() = default;
+    /// `source`: what errors call them, as a rule the path of their file.
+    explicit Weights(std::string source) : source_(std::move(source)) {}
+
+    [[nodiscard]] std::string const& source() const { return source_; }
+    void set_source(std::string source) { source_ = std::move(source); }
+
     /// Throws error when the name is taken or the values do not fill the dimensions.
     void add(std::string const& name, WeightTensor tensor) {
         for (const std::int64_t dim : tensor.dims) {
@@ -78,6 +85,7 @@ private:
         return count == 1;
     }
 
+    std::string source_ = "weights";
     std::map<std::string, WeightTensor, std::less<>> tensors_;
 };
 

@@ -17,6 +17,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <random>
 #include <string>
@@ -33,7 +34,7 @@ namespace {
 std::string refusal(std::string_view bytes, ps::OnnxOptions const& options = {}, std::string const& folder = "") {
     try {
         const ps::OnnxModel model = ps::parse_onnx("file", shared(bytes), options, folder);
-        ps::check_weights(model.graph, model.weights, "file");
+        ps::check_weights(model.graph, model.weights);
         return "";
     } catch (ps::error const& fault) {
         REQUIRE(std::string_view(fault.what()).starts_with("file: "));
@@ -317,6 +318,16 @@ TEST_CASE("nodes of very many inputs, outputs or attributes") {
     const std::vector<onnx::NewAttribute> attributes(count, {"axis", std::int64_t{1}});
     CHECK(refusal(Model().node("Softmax", {"x"}, {"y"}, attributes).bytes()).empty());
     CHECK(refusal(Model(Ints(count, 1)).node("Relu", {"x"}, {"y"}).bytes()).find("dimensions") != std::string::npos);
+}
+
+TEST_CASE("weights that would make every result NaN are refused by the file\'s name") {
+    const float nan = std::nanf("");
+    const std::string bytes =
+        Model().floats("w", {1, 2, 1, 1}, {1, nan}).node("Conv", {"x", "w"}, {"y"}, {}, "head").bytes();
+    const ps::OnnxModel model = ps::parse_onnx("face.onnx", shared(bytes));
+    CHECK_THROWS_WITH_AS(ps::check_weights(model.graph, model.weights),
+                         "face.onnx: 0 of 1 weights fit the network\n  not a number: head.weight[0, 1, 0, 0] is nan",
+                         ps::error);
 }
 
 TEST_CASE("tensors whose elements do not fill them") {
