@@ -499,14 +499,45 @@ TEST_CASE("auto_pad SAME counts the gaps of a window as part of it") {
     CHECK(conv("SAME_LOWER") == Line{20, 64});
 }
 
-TEST_CASE("auto_pad SAME takes nothing away where the windows leave pixels out") {
+TEST_CASE("auto_pad SAME shares out the pixels that windows leave out to both ends, and takes none from convolutions") {
     for (const std::string_view rule : {"SAME_UPPER", "SAME_LOWER"}) {
-        const Attributes sparse{{"strides", Ints{4}}, {"auto_pad", rule}};
-        CHECK(of_line("Conv", 6, sparse, {1}) == Line{1, 5});
+        CAPTURE(rule);
+        const auto sparse = [rule](std::string_view op, std::int64_t n, std::int64_t kernel, std::int64_t stride) {
+            return of_line(op, n, {{"kernel_shape", Ints{kernel}}, {"strides", Ints{stride}}, {"auto_pad", rule}});
+        };
+        CHECK(of_line("Conv", 6, {{"strides", Ints{4}}, {"auto_pad", rule}}, {1}) == Line{1, 5});
+        CHECK(of_line("Conv", 6, {{"strides", Ints{3}}, {"auto_pad", rule}}, {1}) == Line{1, 4});
         for (const std::string_view op : {"MaxPool", "AveragePool"}) {
-            CHECK(of_line(op, 6, {{"kernel_shape", Ints{1}}, {"strides", Ints{4}}, {"auto_pad", rule}}) == Line{1, 5});
+            CHECK(sparse(op, 6, 1, 4) == Line{1, 5});  // one, at the end
+            CHECK(sparse(op, 6, 1, 3) == Line{2, 5});  // one at either end
+            CHECK(sparse(op, 9, 1, 3) == Line{2, 5, 8});
+            CHECK(sparse(op, 8, 1, 4) == Line{2, 6});
+            CHECK(sparse(op, 10, 1, 5) == Line{3, 8});
         }
+        CHECK(sparse("MaxPool", 12, 2, 6) == Line{4, 10});
+        CHECK(sparse("AveragePool", 12, 2, 6) == Line{3.5, 9.5});
+        const auto rounded_up = [rule](std::int64_t n) {
+            return of_line(
+                "MaxPool", n,
+                {{"kernel_shape", Ints{1}}, {"strides", Ints{3}}, {"auto_pad", rule}, {"ceil_mode", std::int64_t{1}}});
+        };
+        CHECK(rounded_up(6) == Line{2, 5});
     }
+}
+
+TEST_CASE("the indices of maxima count the pixels that windows leave out") {
+    // Rows 1 and 4 of 6, and columns 1, 4, 7 of 9; an image after another.
+    std::vector<float> x(2 * 54);
+    std::iota(x.begin(), x.end(), 0.0F);
+    const auto indices = [&x](Ints const& dims, Ints const& stride, std::int64_t order) {
+        const Attributes attributes{
+            {"kernel_shape", Ints{1, 1}}, {"strides", stride}, {"auto_pad", "SAME_UPPER"}, {"storage_order", order}};
+        const ps::OnnxModel model = parse(Model(dims).node("MaxPool", {"x"}, {"m", "y"}, attributes).bytes());
+        return run(model, x);
+    };
+    CHECK(indices({1, 2, 6, 9}, {3, 3}, 0) == Line{10, 13, 16, 37, 40, 43, 64, 67, 70, 91, 94, 97});
+    CHECK(indices({1, 2, 6, 9}, {6, 9}, 0) == Line{2 * 9 + 4, 54 + 2 * 9 + 4});
+    CHECK(indices({1, 2, 6, 9}, {6, 9}, 1) == Line{4 * 6 + 2, 54 + 4 * 6 + 2});
 }
 
 TEST_CASE("ceil_mode: windows reach beyond the image, but start inside it, and do not count what they lack") {
