@@ -540,6 +540,30 @@ TEST_CASE("the indices of maxima count the pixels that windows leave out") {
     CHECK(indices({1, 2, 6, 9}, {6, 9}, 1) == Line{4 * 6 + 2, 54 + 4 * 6 + 2});
 }
 
+TEST_CASE("tf_half_pixel_for_nn is the pixel in which the middle of one lies") {
+    const auto nearest = [](std::string_view rounding, float factor, std::string_view mode = "nearest") {
+        Model model({1, 1, 6}, 11);
+        model.floats("f", {3}, {1, 1, factor})
+            .node("Resize", {"x", "", "f"}, {"y"},
+                  {{"coordinate_transformation_mode", "tf_half_pixel_for_nn"},
+                   {"nearest_mode", rounding},
+                   {"mode", mode}});
+        return model.bytes();
+    };
+    const std::vector<float> x{0, 1, 2, 3, 4, 5};
+    CHECK(run(parse(nearest("floor", 0.5F)), x) == Line{1, 3, 5});
+    CHECK(run(parse(nearest("floor", 1.5F)), x) == Line{0, 1, 1, 2, 3, 3, 4, 5, 5});
+    CHECK(run(parse(nearest("floor", 0.7F)), x) == Line{0, 2, 3, 5});
+    // (x + 0.5) / 1.5 is 0.33, 1, 1.67, ...
+    CHECK(run(parse(nearest("round_prefer_floor", 1.5F)), x) == Line{0, 1, 2, 2, 3, 4, 4, 5, 5});
+    CHECK(run(parse(nearest("round_prefer_floor", 0.5F)), x) == Line{1, 3, 5});
+    CHECK(refusal(nearest("ceil", 2)) ==
+          "file: node the node (Resize): coordinate_transformation_mode tf_half_pixel_for_nn goes with nearest_mode "
+          "floor or round_prefer_floor only");
+    CHECK(refusal(nearest("floor", 2, "linear")) ==
+          "file: node the node (Resize): coordinate_transformation_mode tf_half_pixel_for_nn is not supported");
+}
+
 TEST_CASE("ceil_mode: windows reach beyond the image, but start inside it, and do not count what they lack") {
     const auto average = [](Ints const& pads, std::int64_t kernel, std::int64_t stride, std::int64_t counts) {
         return of_line("AveragePool", 7,
