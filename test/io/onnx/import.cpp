@@ -1052,3 +1052,13 @@ TEST_CASE("Gather takes indices that are computed, also from the end") {
     CHECK(refusal(Model({2, 3}).node("Abs", {"x"}, {"f"}).node("Gather", {"x", "f"}, {"y"}).bytes()) ==
           "file: node the node (Gather): its indices are of float32");
 }
+
+TEST_CASE("Not takes booleans only") {
+    CHECK(refusal(Model().floats("k", {2, 3}, numbers(6)).node("Not", {"k"}, {"y"}).bytes()) ==
+          "file: node the node (Not): its input k, 2x3 of float32, is not of booleans");
+    CHECK(refusal(Model({1, 2}).node("Not", {"x"}, {"y"}).bytes()) ==
+          "file: node the node (Not): its input x, 1x2 of float32, is not of booleans");
+    onnx::Constants constants(1000);
+    CHECK_THROWS_WITH_AS((void)constants.splat({2, 3}, ps::OnnxType::float32, std::int64_t{0}),
+                         "a constant of 2x3 float32 from a value of another type", ps::error);
+}
