@@ -2061,6 +2061,72 @@ public:
 }  // namespace layer
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/detection.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Of boxes that overlap, the one with the best score, class by class: ONNX's NonMaxSuppression. Inputs: the corners
+/// (y, x, y, x) of boxes, images x boxes x 4, and their scores, images x classes x boxes. Output: 1 x rows x 3 with a
+/// row of image, class and box for each box that stays, by image, by class, the best scores first, of equal scores the
+/// first box first. How many stay is known only at run time; the rows are as many as there can be, images * classes *
+/// min(boxes_per_class, boxes), and those behind the last box are -1, -1, -1. A box whose score is NaN never stays.
+struct NonMaxSuppressionParams {
+    int boxes_per_class = 1;
+    /// A box goes where intersection / union with a better one that stays is larger.
+    float iou_threshold = 0.0F;
+    /// A box goes where its score is not larger. Minus infinity: none does.
+    float score_threshold = -std::numeric_limits<float>::infinity();
+    /// The boxes are given as centre x, centre y, width, height.
+    bool centers = false;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "non_max_suppression"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        const Shape boxes = inputs[0], scores = inputs[1];
+        if (boxes.w != 4 || boxes.c != scores.c || boxes.h != scores.w) return Fault::shapes_differ;
+        // Positions are floats.
+        if (boxes.h > 1 << 24 || rows(scores) > max_extent) return Fault::too_large;
+        return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size(boxes_per_class)) return "the boxes of a class must be from 1 to 2^29";
+        if (!(iou_threshold >= 0.0F && iou_threshold <= 1.0F))
+            return "the threshold of the overlap must be from 0 to 1";
+        return score_threshold == score_threshold ? "" : "the threshold of the scores must be a number";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = 1, .h = static_cast<int>(rows(inputs[1])), .w = 3};
+    }
+    /// The most boxes that stay in a class.
+    [[nodiscard]] constexpr int kept(Shape const& scores) const { return std::min(boxes_per_class, scores.w); }
+    friend constexpr bool operator==(NonMaxSuppressionParams const&, NonMaxSuppressionParams const&) = default;
+
+private:
+    [[nodiscard]] constexpr std::int64_t rows(Shape const& scores) const {
+        return bounded_product({scores.c, scores.h, kept(scores)});
+    }
+};
+
+/// Rows of each channel of the first input, c x h x w, by their positions, the elements of the second, of which there
+/// may be any number n, in any shape: c x n x w. Fractions are cut off. Zeros where there is no such row, or NaN.
+struct GatherParams {
+    /// -1 is the last row, -2 the one before, and so on; if not, there are no such rows.
+    bool from_end = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "gather"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (bounded_product({inputs[1].c, inputs[1].h, inputs[1].w}) > max_extent) return Fault::too_large;
+        return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c, .h = static_cast<int>(inputs[1].size()), .w = inputs[0].w};
+    }
+    friend constexpr bool operator==(GatherParams const&, GatherParams const&) = default;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/input.hpp
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -2740,11 +2806,12 @@ public:
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The parameters of any layer.
-using AnyLayer = std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams,
-                              BatchNormParams, ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams,
-                              FlattenParams, DropoutParams, PadParams, ChannelShuffleParams, SliceParams,
-                              ConstantParams, ReshapeParams, AsStridedParams, BinaryParams, MatMulParams, ReduceParams,
-                              ResizeParams, MaxPoolIndicesParams, ConvTransposeParams, TopKParams>;
+using AnyLayer =
+    std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams, BatchNormParams,
+                 ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams,
+                 PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
+                 BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams,
+                 TopKParams, NonMaxSuppressionParams, GatherParams>;
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/all.hpp
@@ -3868,6 +3935,52 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/gather.hpp
+
+#include <algorithm>
+#include <concepts>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+template <>
+struct Op<GatherParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(GatherParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(GatherParams const& params, OpArgs const& args) noexcept {
+        const Shape in = args.src_shape[0];
+        const auto c = static_cast<std::size_t>(in.c), h = static_cast<std::size_t>(in.h),
+                   w = static_cast<std::size_t>(in.w), n = args.src_shape[1].size();
+        const std::size_t rows = static_cast<std::size_t>(args.batch) * c * n;
+        detail::for_ranges(args.executor, rows, w, [&params, &args, c, h, w, n](std::size_t first, std::size_t last) {
+            for (std::size_t row = first; row < last; ++row) {
+                const std::size_t channel = row / n;
+                const float position = args.src[1][channel / c * n + row % n];
+                const std::size_t at = place(params, static_cast<double>(position), h);
+                float* dst = args.dst + row * w;
+                if (at == h) {
+                    std::fill_n(dst, w, 0.0F);
+                } else {
+                    std::copy_n(args.src[0] + (channel * h + at) * w, w, dst);
+                }
+            }
+        });
+    }
+
+private:
+    /// `count` where there is none, as for NaN, which compares as false.
+    static std::size_t place(GatherParams const& params, double position, std::size_t count) noexcept {
+        const auto size = static_cast<double>(count);
+        if (position > -1 && position < size) return static_cast<std::size_t>(position);
+        if (!params.from_end || !(position <= -1 && position > -size - 1)) return count;
+        return count - static_cast<std::size_t>(-position);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/global_pool.hpp
 
 // primsel/op/detail/window.hpp
@@ -4457,6 +4570,127 @@ private:
             }
             args.dst[row * w + x] = best == in.pixels() ? -1.0F : static_cast<float>(before + channel + best);
         }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/non_max_suppression.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Each class has its part of the result's rows, three floats for every box that may stay. It is the room to work in: a
+/// heap of the next candidates in the first two thirds, the boxes that stay in the last. Then these become rows.
+template <>
+struct Op<NonMaxSuppressionParams> {
+    static constexpr bool in_place = false;
+
+    /// About: how many boxes are compared depends on the image.
+    [[nodiscard]] static double operations(NonMaxSuppressionParams const& params, std::span<const Shape> inputs,
+                                           Shape output) {
+        const double kept = params.kept(inputs[1]);
+        return static_cast<double>(inputs[1].size()) * (2 + std::log2(kept)) + 10.0 * output.h * kept;
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(NonMaxSuppressionParams const& params, OpArgs const& args) noexcept {
+        const Shape scores = args.src_shape[1];
+        const auto batch = static_cast<std::size_t>(args.batch), images = static_cast<std::size_t>(scores.c),
+                   classes = static_cast<std::size_t>(scores.h), boxes = static_cast<std::size_t>(scores.w),
+                   kept = static_cast<std::size_t>(params.kept(scores));
+        detail::for_ranges(args.executor, batch * images * classes, 4 * boxes,
+                           [&params, &args, classes, boxes, kept](std::size_t first, std::size_t last) {
+                               for (std::size_t i = first; i < last; ++i) {
+                                   one_class(params, args.src[0] + i / classes * boxes * 4, args.src[1] + i * boxes,
+                                             boxes, kept, args.dst + i * 3 * kept);
+                               }
+                           });
+        for (std::size_t i = 0; i < batch; ++i) {
+            write_rows(images, classes, kept, args.dst + i * 3 * kept * images * classes);
+        }
+    }
+
+private:
+    static void one_class(NonMaxSuppressionParams const& params, const float* boxes, const float* scores,
+                          std::size_t count, std::size_t kept, float* room) noexcept {
+        // A position is exact as a float up to 2^24.
+        const auto score = [scores](float position) { return scores[static_cast<std::size_t>(position)]; };
+        const auto better = [&score](float i, float j) { return score(i) == score(j) ? i < j : score(i) > score(j); };
+        constexpr float none = -std::numeric_limits<float>::infinity();
+        const auto is_candidate = [&params](float x) {
+            return x > params.score_threshold || (params.score_threshold == none && x == none);
+        };
+        float *const heap = room, *const stays = room + 2 * kept;
+        std::fill_n(stays, kept, -1.0F);
+        std::size_t found = 0;
+        // As many candidates at a time as there is room for, those that come after the last one before.
+        for (float last = -1;;) {
+            std::size_t size = 0;
+            for (std::size_t i = 0; i < count; ++i) {
+                const auto position = static_cast<float>(i);
+                if (!is_candidate(scores[i]) || (last >= 0 && !better(last, position))) continue;
+                if (size == 2 * kept) {
+                    if (!better(position, heap[0])) continue;
+                    std::pop_heap(heap, heap + size--, better);
+                }
+                heap[size++] = position;
+                std::push_heap(heap, heap + size, better);
+            }
+            std::sort_heap(heap, heap + size, better);
+            for (std::size_t i = 0; i < size; ++i) {
+                const Box box(params, boxes, heap[i]);
+                const auto is_far = [&](float other) { return !overlap(params, box, Box(params, boxes, other)); };
+                if (!std::all_of(stays, stays + found, is_far)) continue;
+                stays[found++] = heap[i];
+                if (found == kept) return;
+            }
+            if (size < 2 * kept) return;
+            last = heap[size - 1];
+        }
+    }
+    /// A row has three floats and comes from one behind: it ends before the next that is read.
+    static void write_rows(std::size_t images, std::size_t classes, std::size_t kept, float* dst) noexcept {
+        float* row = dst;
+        for (std::size_t i = 0; i < images * classes; ++i) {
+            const float* stays = dst + (3 * i + 2) * kept;
+            for (std::size_t j = 0; j < kept && stays[j] >= 0; ++j) {
+                const float box = stays[j];
+                *row++ = static_cast<float>(i / classes);
+                *row++ = static_cast<float>(i % classes);
+                *row++ = box;
+            }
+        }
+        std::fill(row, dst + 3 * kept * images * classes, -1.0F);
+    }
+
+    struct Box {
+        float top, left, bottom, right;
+
+        Box(NonMaxSuppressionParams const& params, const float* boxes, float position) noexcept {
+            const float* box = boxes + 4 * static_cast<std::size_t>(position);
+            if (params.centers) {
+                top = box[1] - box[3] / 2, bottom = box[1] + box[3] / 2;
+                left = box[0] - box[2] / 2, right = box[0] + box[2] / 2;
+            } else {
+                // Any two opposite corners.
+                top = std::min(box[0], box[2]), bottom = std::max(box[0], box[2]);
+                left = std::min(box[1], box[3]), right = std::max(box[1], box[3]);
+            }
+        }
+        [[nodiscard]] float area() const noexcept { return (bottom - top) * (right - left); }
+    };
+    /// Boxes without area overlap nothing, and NaN no other.
+    static bool overlap(NonMaxSuppressionParams const& params, Box const& a, Box const& b) noexcept {
+        const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+        const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
+        if (!(height > 0 && width > 0 && a.area() > 0 && b.area() > 0)) return false;
+        const float common = height * width;
+        return common / (a.area() + b.area() - common) > params.iou_threshold;
     }
 };
 
@@ -6640,6 +6874,10 @@ public:
     }
     void add(MaxPoolIndicesParams const& p) { add(p.pool); }
     void add(TopKParams const& p) { add(p.k), add(p.largest), add(p.positions); }
+    void add(NonMaxSuppressionParams const& p) {
+        add(p.boxes_per_class), add(p.iou_threshold), add(p.score_threshold), add(p.centers);
+    }
+    void add(GatherParams const& p) { add(p.from_end); }
     void add(ConvTransposeParams const& p) {
         add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.extra_h), add(p.extra_w);
         add(p.groups), add(p.bias);

@@ -41,8 +41,8 @@ struct Layer {
 };
 inline std::vector<Layer> layers(ps::Shape shape) {
     std::vector<Layer> result;
-    const auto add = [&](ps::AnyLayer params, std::size_t inputs = 1) {
-        Layer layer{std::move(params), std::vector<ps::Shape>(inputs, shape), {}};
+    const auto add_on = [&](ps::AnyLayer params, std::vector<ps::Shape> inputs) {
+        Layer layer{std::move(params), std::move(inputs), {}};
         std::visit(
             [&](auto const& p) {
                 REQUIRE(p.check(layer.inputs) == ps::Fault::none);
@@ -50,6 +50,9 @@ inline std::vector<Layer> layers(ps::Shape shape) {
             },
             layer.params);
         result.push_back(std::move(layer));
+    };
+    const auto add = [&](ps::AnyLayer params, std::size_t inputs = 1) {
+        add_on(std::move(params), std::vector<ps::Shape>(inputs, shape));
     };
     add(ps::InputParams{shape}, 0);
     add(ps::ConvParams{.k = 6, .kernel = 3, .padding = 1});
@@ -83,6 +86,8 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::ReduceParams{});
     add(ps::ReduceParams{ps::ReduceKind::arg_max});
     add(ps::TopKParams{2});
+    add_on(ps::NonMaxSuppressionParams{2}, {{shape.c, shape.h, 4}, {shape.c, shape.w, shape.h}});
+    add(ps::GatherParams{}, 2);
     add(ps::ResizeParams{.size = {2 * shape.h, 2 * shape.w}});
     add(ps::MaxPoolIndicesParams{});
     add(ps::ConvTransposeParams{.k = 4, .kernel = 3, .stride = 2});

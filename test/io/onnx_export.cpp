@@ -548,6 +548,14 @@ TEST_CASE("what cannot be exported is refused, naming the layer") {
     // Those that are taken away again need not be there.
     CHECK(nodes_of(ps::ConvTransposeParams{.kernel = 3, .stride = 2, .padding = {0, 2, 0, 0}, .extra_h = 2}).size() ==
           1);
+    CHECK(error_of([] { (void)exported(one(ps::GatherParams{}, {.c = 4, .h = 6, .w = 5}, 2)); }) ==
+          "ONNX export: layer y (gather): it gives zeros for what is outside, which ONNX does not do");
+    ps::Graph boxes;
+    const std::size_t corners = boxes.add("corners", ps::InputParams{{.c = 1, .h = 9, .w = 4}}, {});
+    const std::size_t scores = boxes.add("scores", ps::InputParams{{.c = 1, .h = 2, .w = 9}}, {});
+    boxes.add("y", ps::NonMaxSuppressionParams{}, {corners, scores});
+    CHECK(error_of([&] { (void)exported(boxes); }) ==
+          "ONNX export: layer y (non_max_suppression): its rows are padded, which ONNX does not do");
     CHECK(error_of([] { (void)ps::to_onnx(one(ps::ConvParams{}), {}); }).find("missing: y.weight") !=
           std::string::npos);
 }

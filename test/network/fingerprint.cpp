@@ -121,6 +121,17 @@ TEST_CASE("a fingerprint differs when any parameter of any layer does") {
                                     {ps::ReduceKind::max, ps::Axis::c},
                                     {ps::ReduceKind::arg_max, ps::Axis::c}});
     check_differ<ps::TopKParams>({{1}, {2}, {1, false}, {1, true, true}});
+    check_differ<ps::GatherParams>({{true}, {false}}, 2);
+    const auto boxes_print = [](ps::NonMaxSuppressionParams const& params) {
+        ps::Graph graph;
+        graph.add("boxes", ps::InputParams{{2, 9, 4}}, {});
+        graph.add("scores", ps::InputParams{{2, 3, 9}}, {});
+        graph.add("layer", params, {0, 1});
+        return ps::fingerprint(graph);
+    };
+    CHECK(std::set{boxes_print({}), boxes_print({.boxes_per_class = 2}), boxes_print({.iou_threshold = 0.5F}),
+                   boxes_print({.score_threshold = 0.5F}), boxes_print({.centers = true})}
+              .size() == 5);
     check_differ<ps::ResizeParams>({{.size = {3, 4}},
                                     {.size = {4, 3}},
                                     {.size = {3, 4}, .mode = ps::ResizeMode::linear},

@@ -363,6 +363,55 @@ inline Image run(ps::TopKParams const& p, Images const& inputs, ps::OpWeights co
     });
 }
 
+/// The boxes of a class by their scores, those that overlap a better one left out.
+inline Image run(ps::NonMaxSuppressionParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+    struct Box {
+        double top, left, bottom, right;
+    };
+    Image const &boxes = inputs[0], &scores = inputs[1];
+    const auto box = [&](int image, int i) {
+        const double a = boxes(image, i, 0), b = boxes(image, i, 1), c = boxes(image, i, 2), d = boxes(image, i, 3);
+        return p.centers ? Box{b - d / 2, a - c / 2, b + d / 2, a + c / 2}
+                         : Box{std::min(a, c), std::min(b, d), std::max(a, c), std::max(b, d)};
+    };
+    const auto common = [](Box const& a, Box const& b) {
+        return std::max(0.0, std::min(a.bottom, b.bottom) - std::max(a.top, b.top)) *
+               std::max(0.0, std::min(a.right, b.right) - std::max(a.left, b.left));
+    };
+    const auto overlap = [&](Box const& a, Box const& b) {
+        const double both = common(a, b), all = common(a, a) + common(b, b) - both;
+        return both > 0 && both / all > static_cast<double>(p.iou_threshold);
+    };
+    Image result(output);
+    std::ranges::fill(result.data, -1.0);
+    auto row = result.data.begin();
+    for (int image = 0; image < scores.shape.c; ++image) {
+        for (int kind = 0; kind < scores.shape.h; ++kind) {
+            std::vector<int> order, stays;
+            for (int i = 0; i < scores.shape.w; ++i) {
+                if (scores(image, kind, i) > static_cast<double>(p.score_threshold)) order.push_back(i);
+            }
+            std::ranges::stable_sort(order,
+                                     [&](int i, int j) { return scores(image, kind, i) > scores(image, kind, j); });
+            for (const int i : order) {
+                const auto hides = [&](int j) { return overlap(box(image, i), box(image, j)); };
+                if (static_cast<int>(stays.size()) == p.boxes_per_class || std::ranges::any_of(stays, hides)) continue;
+                stays.push_back(i);
+                for (const int x : {image, kind, i}) *row++ = x;
+            }
+        }
+    }
+    return result;
+}
+
+inline Image run(ps::GatherParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+    return build(output, [&](int c, int h, int w) {
+        double at = std::trunc(inputs[1].data[static_cast<std::size_t>(h)]);
+        if (p.from_end && at < 0) at += inputs[0].shape.h;
+        return at >= 0 && at < inputs[0].shape.h ? inputs[0](c, static_cast<int>(at), w) : 0.0;
+    });
+}
+
 /// The offset in this image.
 inline Image run(ps::MaxPoolIndicesParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     Image const& in = inputs[0];

@@ -17,8 +17,9 @@ void check_table() {
         CAPTURE(i);
         const auto is = [i](auto... params) { return ((ps::AnyLayer(params).index() == i) || ...); };
         const bool none = is(ps::InputParams{}, ps::ConstantParams{}, ps::ConvParams{});
-        const bool chw_only = is(ps::ReshapeParams{}, ps::AsStridedParams{}, ps::MatMulParams{},
-                                 ps::MaxPoolIndicesParams{}, ps::ConvTransposeParams{}, ps::TopKParams{});
+        const bool chw_only =
+            is(ps::ReshapeParams{}, ps::AsStridedParams{}, ps::MatMulParams{}, ps::MaxPoolIndicesParams{},
+               ps::ConvTransposeParams{}, ps::TopKParams{}, ps::NonMaxSuppressionParams{}, ps::GatherParams{});
         CHECK(has(table[i].run) == (!none && (!chw_only || std::same_as<L, ps::chw>)));
         CHECK(has(table[i].operations) == has(table[i].run));
         CHECK(has(table[i].pack) == has(table[i].packed_floats));

@@ -5,6 +5,7 @@
 #include <primsel/layer/combine.hpp>
 #include <primsel/layer/conv.hpp>
 #include <primsel/layer/dense.hpp>
+#include <primsel/layer/detection.hpp>
 #include <primsel/layer/input.hpp>
 #include <primsel/layer/norm.hpp>
 #include <primsel/layer/pool.hpp>
@@ -15,10 +16,11 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The parameters of any layer.
-using AnyLayer = std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams,
-                              BatchNormParams, ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams,
-                              FlattenParams, DropoutParams, PadParams, ChannelShuffleParams, SliceParams,
-                              ConstantParams, ReshapeParams, AsStridedParams, BinaryParams, MatMulParams, ReduceParams,
-                              ResizeParams, MaxPoolIndicesParams, ConvTransposeParams, TopKParams>;
+using AnyLayer =
+    std::variant<InputParams, ConvParams, PoolParams, GlobalPoolParams, ActivationParams, LrnParams, BatchNormParams,
+                 ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams,
+                 PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
+                 BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams,
+                 TopKParams, NonMaxSuppressionParams, GatherParams>;
 
 }  // namespace primsel::inline PRIMSEL_ABI

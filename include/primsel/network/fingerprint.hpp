@@ -82,6 +82,10 @@ public:
     }
     void add(MaxPoolIndicesParams const& p) { add(p.pool); }
     void add(TopKParams const& p) { add(p.k), add(p.largest), add(p.positions); }
+    void add(NonMaxSuppressionParams const& p) {
+        add(p.boxes_per_class), add(p.iou_threshold), add(p.score_threshold), add(p.centers);
+    }
+    void add(GatherParams const& p) { add(p.from_end); }
     void add(ConvTransposeParams const& p) {
         add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.extra_h), add(p.extra_w);
         add(p.groups), add(p.bias);

@@ -10,10 +10,12 @@
 #include <primsel/op/conv_transpose.hpp>
 #include <primsel/op/dense.hpp>
 #include <primsel/op/epilogue.hpp>
+#include <primsel/op/gather.hpp>
 #include <primsel/op/global_pool.hpp>
 #include <primsel/op/lrn.hpp>
 #include <primsel/op/matmul.hpp>
 #include <primsel/op/max_pool_indices.hpp>
+#include <primsel/op/non_max_suppression.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/op/pad.hpp>
 #include <primsel/op/pool.hpp>

@@ -499,14 +499,69 @@ TEST_CASE("auto_pad SAME counts the gaps of a window as part of it") {
     CHECK(conv("SAME_LOWER") == Line{20, 64});
 }
 
-TEST_CASE("auto_pad SAME takes nothing away where the windows leave pixels out") {
+TEST_CASE("auto_pad SAME shares out the pixels that windows leave out to both ends, and takes none from convolutions") {
     for (const std::string_view rule : {"SAME_UPPER", "SAME_LOWER"}) {
-        const Attributes sparse{{"strides", Ints{4}}, {"auto_pad", rule}};
-        CHECK(of_line("Conv", 6, sparse, {1}) == Line{1, 5});
+        CAPTURE(rule);
+        const auto sparse = [rule](std::string_view op, std::int64_t n, std::int64_t kernel, std::int64_t stride) {
+            return of_line(op, n, {{"kernel_shape", Ints{kernel}}, {"strides", Ints{stride}}, {"auto_pad", rule}});
+        };
+        CHECK(of_line("Conv", 6, {{"strides", Ints{4}}, {"auto_pad", rule}}, {1}) == Line{1, 5});
+        CHECK(of_line("Conv", 6, {{"strides", Ints{3}}, {"auto_pad", rule}}, {1}) == Line{1, 4});
         for (const std::string_view op : {"MaxPool", "AveragePool"}) {
-            CHECK(of_line(op, 6, {{"kernel_shape", Ints{1}}, {"strides", Ints{4}}, {"auto_pad", rule}}) == Line{1, 5});
+            CHECK(sparse(op, 6, 1, 4) == Line{1, 5});  // one, at the end
+            CHECK(sparse(op, 6, 1, 3) == Line{2, 5});  // one at either end
+            CHECK(sparse(op, 9, 1, 3) == Line{2, 5, 8});
+            CHECK(sparse(op, 8, 1, 4) == Line{2, 6});
+            CHECK(sparse(op, 10, 1, 5) == Line{3, 8});
         }
+        CHECK(sparse("MaxPool", 12, 2, 6) == Line{4, 10});
+        CHECK(sparse("AveragePool", 12, 2, 6) == Line{3.5, 9.5});
+        const auto rounded_up = [rule](std::int64_t n) {
+            return of_line(
+                "MaxPool", n,
+                {{"kernel_shape", Ints{1}}, {"strides", Ints{3}}, {"auto_pad", rule}, {"ceil_mode", std::int64_t{1}}});
+        };
+        CHECK(rounded_up(6) == Line{2, 5});
     }
+}
+
+TEST_CASE("the indices of maxima count the pixels that windows leave out") {
+    // Rows 1 and 4 of 6, and columns 1, 4, 7 of 9; an image after another.
+    std::vector<float> x(2 * 54);
+    std::iota(x.begin(), x.end(), 0.0F);
+    const auto indices = [&x](Ints const& dims, Ints const& stride, std::int64_t order) {
+        const Attributes attributes{
+            {"kernel_shape", Ints{1, 1}}, {"strides", stride}, {"auto_pad", "SAME_UPPER"}, {"storage_order", order}};
+        const ps::OnnxModel model = parse(Model(dims).node("MaxPool", {"x"}, {"m", "y"}, attributes).bytes());
+        return run(model, x);
+    };
+    CHECK(indices({1, 2, 6, 9}, {3, 3}, 0) == Line{10, 13, 16, 37, 40, 43, 64, 67, 70, 91, 94, 97});
+    CHECK(indices({1, 2, 6, 9}, {6, 9}, 0) == Line{2 * 9 + 4, 54 + 2 * 9 + 4});
+    CHECK(indices({1, 2, 6, 9}, {6, 9}, 1) == Line{4 * 6 + 2, 54 + 4 * 6 + 2});
+}
+
+TEST_CASE("tf_half_pixel_for_nn is the pixel in which the middle of one lies") {
+    const auto nearest = [](std::string_view rounding, float factor, std::string_view mode = "nearest") {
+        Model model({1, 1, 6}, 11);
+        model.floats("f", {3}, {1, 1, factor})
+            .node("Resize", {"x", "", "f"}, {"y"},
+                  {{"coordinate_transformation_mode", "tf_half_pixel_for_nn"},
+                   {"nearest_mode", rounding},
+                   {"mode", mode}});
+        return model.bytes();
+    };
+    const std::vector<float> x{0, 1, 2, 3, 4, 5};
+    CHECK(run(parse(nearest("floor", 0.5F)), x) == Line{1, 3, 5});
+    CHECK(run(parse(nearest("floor", 1.5F)), x) == Line{0, 1, 1, 2, 3, 3, 4, 5, 5});
+    CHECK(run(parse(nearest("floor", 0.7F)), x) == Line{0, 2, 3, 5});
+    // (x + 0.5) / 1.5 is 0.33, 1, 1.67, ...
+    CHECK(run(parse(nearest("round_prefer_floor", 1.5F)), x) == Line{0, 1, 2, 2, 3, 4, 4, 5, 5});
+    CHECK(run(parse(nearest("round_prefer_floor", 0.5F)), x) == Line{1, 3, 5});
+    CHECK(refusal(nearest("ceil", 2)) ==
+          "file: node the node (Resize): coordinate_transformation_mode tf_half_pixel_for_nn goes with nearest_mode "
+          "floor or round_prefer_floor only");
+    CHECK(refusal(nearest("floor", 2, "linear")) ==
+          "file: node the node (Resize): coordinate_transformation_mode tf_half_pixel_for_nn is not supported");
 }
 
 TEST_CASE("ceil_mode: windows reach beyond the image, but start inside it, and do not count what they lack") {
@@ -897,4 +952,113 @@ TEST_CASE("the k of TopK is one whole number that the axis has") {
           "file: node the node (TopK): its k has 2 elements");
     CHECK(refused(Model().floats("k", {}, {NAN}).node("TopK", {"x", "k"}, {"y"})) ==
           "file: node the node (TopK): its k is of float32");
+}
+
+namespace {
+
+const std::vector<float> two_groups{0, 0, 1, 1, 0, 0.1F, 1, 1.1F, 0, 10, 1, 11, 0, 10, 1, 11.1F};
+
+/// Boxes that are known, and their scores at run time: x.
+struct Detector : Model {
+    explicit Detector(std::int64_t most, std::vector<std::string> const& thresholds = {"iou", "score"})
+        : Model({1, 2, 4}) {
+        std::vector<std::string> read{"boxes", "x", "most"};
+        read.insert(read.end(), thresholds.begin(), thresholds.end());
+        floats("boxes", {1, 4, 4}, two_groups).floats("iou", {1}, {0.5F}).floats("score", {1}, {0.1F});
+        integers("most", {most}).node("NonMaxSuppression", read, {"rows"}, {}, "detect");
+    }
+};
+const std::vector<float> two_classes{0.5F, 0.6F, 0.7F, 0.8F, 0, 0, 0, 1};
+
+}  // namespace
+
+TEST_CASE("NonMaxSuppression has a row for each box that there can be") {
+    const ps::OnnxModel model = parse(Detector(3).bytes("rows"));
+    CHECK(model.outputs[0].dims == Ints{6, 3});
+    CHECK(model.outputs[0].type == ps::OnnxType::float32);  // as the file says
+    CHECK(run(model, two_classes) == Line{0, 0, 3, 0, 0, 1, 0, 1, 3, -1, -1, -1, -1, -1, -1, -1, -1, -1});
+    CHECK(parse(Detector(1LL << 40).bytes("rows")).outputs[0].dims == Ints{8, 3});
+    // Without thresholds every overlap is too much, and no score too small.
+    const std::vector<double> rows = run(parse(Detector(3, {}).bytes("rows")), two_classes);
+    CHECK(Line(rows.begin(), rows.begin() + 12) == Line{0, 0, 3, 0, 0, 1, 0, 1, 3, 0, 1, 0});
+    CHECK(parse(Detector(0).bytes("rows")).outputs[0].dims == Ints{0, 3});
+    CHECK(parse(Detector(-1).bytes("rows")).outputs[0].dims == Ints{0, 3});
+}
+
+TEST_CASE("the images of a batch are those of the rows") {
+    Model batch({2, 1, 4});
+    std::vector<float> boxes = two_groups;
+    boxes.insert(boxes.end(), two_groups.begin(), two_groups.end());
+    batch.floats("boxes", {2, 4, 4}, boxes).floats("iou", {1}, {0.5F}).integers("most", {2});
+    batch.node("NonMaxSuppression", {"boxes", "x", "most", "iou"}, {"y"});
+    const ps::OnnxModel model = parse(batch.bytes());
+    CHECK(model.graph.batch() == 1);
+    CHECK(run(model, two_classes) == Line{0, 0, 3, 0, 0, 1, 1, 0, 3, 1, 0, 0});
+}
+
+TEST_CASE("boxes and thresholds that do not fit are refused") {
+    const auto refused = [](Ints const& boxes, Ints const& scores, float threshold, std::int64_t centers = 0) {
+        return refusal(
+            Model(scores)
+                .input("boxes", boxes)
+                .integers("most", {2})
+                .floats("iou", {1}, {threshold})
+                .node("NonMaxSuppression", {"boxes", "x", "most", "iou"}, {"y"}, {{"center_point_box", centers}})
+                .bytes());
+    };
+    CHECK(refused({1, 9, 4}, {1, 2, 9}, 0.5F) == "");
+    CHECK(refused({1, 9, 4}, {1, 2, 8}, 0.5F) ==
+          "file: node the node (NonMaxSuppression): boxes of 1x9x4 with scores of 1x2x8");
+    CHECK(refused({1, 9, 5}, {1, 2, 9}, 0.5F) ==
+          "file: node the node (NonMaxSuppression): boxes of 1x9x5 with scores of 1x2x9");
+    CHECK(refused({9, 4}, {2, 9}, 0.5F) == "file: node the node (NonMaxSuppression): boxes of 9x4 with scores of 2x9");
+    CHECK(refused({1, 9, 4}, {1, 2, 9}, 1.5F).find("the threshold of the overlap must be from 0 to 1") !=
+          std::string::npos);
+    CHECK(refused({1, 9, 4}, {1, 2, 9}, 0.5F, 2).find("center_point_box of 2 is outside") != std::string::npos);
+    CHECK(refused({1, 1 << 20, 4}, {1, 1 << 12, 1 << 20}, 0.5F) != "");
+}
+
+TEST_CASE("boxes by the indices of those that stay; zeros where there are no more") {
+    Detector model(3);
+    model.floats("table", {4, 2}, {10, 11, 20, 21, 30, 31, 40, 41}).integers("column", {2}).integers("axis", {1});
+    model.node("Gather", {"rows", "column"}, {"which"}, {{"axis", std::int64_t{1}}})
+        .node("Squeeze", {"which", "axis"}, {"list"})
+        .node("Gather", {"table", "list"}, {"y"});
+    const ps::OnnxModel parsed = parse(model.bytes());
+    CHECK(parsed.outputs[0].dims == Ints{6, 2});
+    CHECK(run(parsed, two_classes) == Line{40, 41, 20, 21, 40, 41, 0, 0, 0, 0, 0, 0});
+}
+
+TEST_CASE("Gather takes indices that are computed, also from the end") {
+    const auto model = [](Ints const& dims, std::int64_t axis) {
+        return Model(dims)
+            .floats("table", {2, 3, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+            .node("Cast", {"x"}, {"i"}, {{"to", std::int64_t{7}}})
+            .node("Gather", {"table", "i"}, {"y"}, {{"axis", axis}})
+            .bytes();
+    };
+    const auto gathered = [&](Ints const& dims, std::int64_t axis, std::vector<float> const& x) {
+        return run(parse(model(dims, axis)), x);
+    };
+    CHECK(parse(model({1, 4}, 1)).outputs[0].dims == Ints{2, 1, 4, 2});
+    CHECK(gathered({1, 2}, 0, {1, -2}) == Line{6, 7, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5});
+    CHECK(gathered({1, 2}, -2, {2, -1.5F}) == Line{4, 5, 4, 5, 10, 11, 10, 11});
+    CHECK(gathered({1, 1}, 2, {1}) == Line{1, 3, 5, 7, 9, 11});
+    // What is not there is zero.
+    CHECK(gathered({1, 2}, 2, {2, 0}) == Line{0, 0, 0, 2, 0, 4, 0, 6, 0, 8, 0, 10});
+    CHECK(refusal(Model({2, 3}).integers("k", {1}).node("Gather", {"x", "f"}, {"y"}).input("f", {1}).bytes()) ==
+          "file: node the node (Gather): its indices (input f) must be known when the model is loaded: a constant, or "
+          "given in OnnxOptions::values");
+    CHECK(refusal(Model({2, 3}).node("Abs", {"x"}, {"f"}).node("Gather", {"x", "f"}, {"y"}).bytes()) ==
+          "file: node the node (Gather): its indices are of float32");
+}
+
+TEST_CASE("Not takes booleans only") {
+    CHECK(refusal(Model().floats("k", {2, 3}, numbers(6)).node("Not", {"k"}, {"y"}).bytes()) ==
+          "file: node the node (Not): its input k, 2x3 of float32, is not of booleans");
+    CHECK(refusal(Model({1, 2}).node("Not", {"x"}, {"y"}).bytes()) ==
+          "file: node the node (Not): its input x, 1x2 of float32, is not of booleans");
+    onnx::Constants constants(1000);
+    CHECK_THROWS_WITH_AS((void)constants.splat({2, 3}, ps::OnnxType::float32, std::int64_t{0}),
+                         "a constant of 2x3 float32 from a value of another type", ps::error);
 }

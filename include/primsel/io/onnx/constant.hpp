@@ -35,6 +35,7 @@ public:
     }
     /// A value everywhere. Tensors of one value share their elements.
     [[nodiscard]] OnnxTensor splat(Sizes dims, OnnxType type, float value) {
+        require_kind(onnx::is_float(type), dims, type);
         const std::size_t count = count_of(dims);
         auto& shared = floats_[std::bit_cast<std::uint32_t>(value)];
         grow(shared, count, value);
@@ -46,6 +47,7 @@ public:
                 .owner = shared};
     }
     [[nodiscard]] OnnxTensor splat(Sizes dims, OnnxType type, std::int64_t value) {
+        require_kind(!onnx::is_float(type), dims, type);
         const std::size_t count = count_of(dims);
         auto& shared = integers_[value];
         grow(shared, count, value);
@@ -57,7 +59,16 @@ public:
                 .owner = shared};
     }
 
+    /// Zero, of the tensor's type.
+    [[nodiscard]] OnnxTensor zero_like(OnnxTensor const& tensor) {
+        return tensor.is_float() ? splat({}, tensor.type, 0.0F) : splat({}, tensor.type, std::int64_t{0});
+    }
+
 private:
+    /// Floats have elements of one kind, all other types those of the other.
+    static void require_kind(bool is_right, Sizes const& dims, OnnxType type) {
+        if (!is_right) fail("a constant of ", to_string(dims), " ", to_string(type), " from a value of another type");
+    }
     template <class T>
     void grow(std::shared_ptr<const std::vector<T>>& shared, std::size_t count, T value) {
         if (shared != nullptr && shared->size() >= count) return;

@@ -482,6 +482,9 @@ private:
         step("Cast", {positions}, {whole("to", cast_to(DataType::float32))});
     }
 
+    void add(NonMaxSuppressionParams const&) { refuse("its rows are padded, which ONNX does not do"); }
+    void add(GatherParams const&) { refuse("it gives zeros for what is outside, which ONNX does not do"); }
+
     void add(FlattenParams const&) {
         step("Flatten", {read()}, {whole("axis", 1)});
         values_[at_].flat = true;

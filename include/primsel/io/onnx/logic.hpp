@@ -12,6 +12,9 @@ namespace detail {
 [[nodiscard]] inline OnnxTensor fold_truth(Builder& build, BinaryKind kind, OnnxTensor const& a, OnnxTensor const& b) {
     return fold_cast(build, fold_binary(build, kind, a, b), OnnxType::boolean);
 }
+[[nodiscard]] inline OnnxTensor fold_not(Builder& build, OnnxTensor const& x) {
+    return fold_truth(build, BinaryKind::equal, x, build.constants.zero_like(x));
+}
 /// Of two inputs, which may change places.
 inline void give_truth(Call& call, BinaryKind kind, bool swaps) {
     const std::size_t first = swaps ? 1 : 0, second = swaps ? 0 : 1;
@@ -24,8 +27,7 @@ inline void give_truth(Call& call, BinaryKind kind, bool swaps) {
 }
 [[nodiscard]] inline Operand emit_not(Builder& build, Operand const& x) {
     if (x.node) return build.scale(x, -1.0F, 1.0F);
-    const OnnxTensor zero = build.constants.splat({}, OnnxType::boolean, std::int64_t{0});
-    return {x.dims, std::nullopt, fold_binary(build, BinaryKind::equal, x.constant, zero)};
+    return {x.dims, std::nullopt, fold_not(build, x.constant)};
 }
 /// 1 where x is not 0.
 [[nodiscard]] inline Operand emit_is_true(Builder& build, Operand const& x) {
@@ -63,9 +65,13 @@ inline void translate_and(Call& call) { detail::give_truth(call, BinaryKind::mul
 inline void translate_or(Call& call) { detail::give_truth(call, BinaryKind::maximum, false); }
 
 inline void translate_not(Call& call) {
+    Value const& value = call.input(0);
+    if (is_float(value.type)) {
+        fail("its input ", value.name, ", ", to_string(value.dims), " of ", to_string(value.type),
+             ", is not of booleans");
+    }
     if (const OnnxTensor* known = call.known(0)) {
-        const OnnxTensor zero = call.build.constants.splat({}, known->type, std::int64_t{0});
-        return call.give(detail::fold_truth(call.build, BinaryKind::equal, *known, zero));
+        return call.give(detail::fold_not(call.build, *known));
     }
     call.give(detail::emit_not(call.build, call.operand(0)), 0, OnnxType::boolean);
 }
@@ -73,8 +79,7 @@ inline void translate_xor(Call& call) {
     if (call.all_known()) {
         const OnnxTensor same =
             fold_binary(call.build, BinaryKind::equal, call.constant(0, "operand"), call.constant(1, "operand"));
-        const OnnxTensor zero = call.build.constants.splat({}, same.type, std::int64_t{0});
-        return call.give(detail::fold_truth(call.build, BinaryKind::equal, same, zero));
+        return call.give(detail::fold_not(call.build, same));
     }
     const std::size_t rank = std::max(call.rank(0), call.rank(1));
     const Operand same =

@@ -3,6 +3,7 @@
 
 #include <primsel/io/onnx/activation.hpp>
 #include <primsel/io/onnx/convolution.hpp>
+#include <primsel/io/onnx/detection.hpp>
 #include <primsel/io/onnx/elementwise.hpp>
 #include <primsel/io/onnx/fold.hpp>
 #include <primsel/io/onnx/fused.hpp>
@@ -94,6 +95,7 @@ inline constexpr Operator operators[] = {
     {"Mod", translate_mod},
     {"Mul", translate_mul},
     {"Neg", translate_neg},
+    {"NonMaxSuppression", translate_non_max_suppression},
     {"NonZero", translate_non_zero},
     {"Not", translate_not},
     {"Or", translate_or},

@@ -379,11 +379,40 @@ inline Operand emit_gather(Builder& build, Operand const& src, std::size_t axis,
     }
     return build.operand(build.emit(ConcatParams{along.axis}, std::move(parts)), std::move(dims));
 }
+
+/// Whether a layer's result depends on which boxes there are: -1 then stands for one that there is not.
+[[nodiscard]] inline bool may_be_padding(Graph const& graph, std::size_t node) {
+    std::vector<bool> depends(node + 1, false);
+    for (std::size_t i = 0; i <= node; ++i) {
+        depends[i] = std::holds_alternative<NonMaxSuppressionParams>(graph[i].layer);
+        for (const std::size_t input : graph[i].inputs) depends[i] = depends[i] || depends[input];
+    }
+    return depends[node];
+}
+/// The first input's elements along an axis by indices that are computed at run time.
+inline void give_computed_rows(Call& call, std::size_t axis) {
+    if (is_float(call.input(1).type)) fail("its indices are of ", to_string(call.input(1).type));
+    if (!call.build.is_whole()) throw MixesImages{"its indices may name other images"};
+    const Operand src = call.operand(0), indices = call.operand(1);
+    (void)elements(src.dims);
+    const Shape rows{.c = product(src.dims, 0, axis),
+                     .h = static_cast<int>(src.dims[axis]),
+                     .w = product(src.dims, axis + 1, src.dims.size())};
+    const std::size_t from = call.build.view(src, rows), at = call.build.view(indices);
+    const GatherParams params{.from_end = !may_be_padding(call.build.graph(), at)};
+    Sizes dims = src.dims;
+    const auto place = dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+    dims.insert(place, indices.dims.begin(), indices.dims.end());
+    (void)elements(dims);
+    call.give(call.build.operand(call.build.emit(params, {from, at}), std::move(dims)));
+}
 }  // namespace detail
 
 inline void translate_gather(Call& call) {
     Sizes const& dims = call.dims(0);
     const std::size_t axis = axis_index(call.integer("axis", 0), dims.size());
+    Value const& which = call.input(1);
+    if (!which.known && !which.is_input) return detail::give_computed_rows(call, axis);
     OnnxTensor const& indices = call.constant(1, "indices");
     if (indices.is_float()) fail("its indices are of ", to_string(indices.type));
     if (const OnnxTensor* known = call.known(0)) {

@@ -41,6 +41,10 @@ struct Scaling {
     if (mode == "linear" || mode == "bilinear") return ResizeMode::linear;
     fail("mode ", mode, " is not supported; nearest and linear are");
 }
+/// (x + 0.5) * scale: half a pixel beyond half_pixel.
+[[nodiscard]] inline bool is_tf_half_pixel(Call const& call) {
+    return call.text("coordinate_transformation_mode", "half_pixel") == "tf_half_pixel_for_nn";
+}
 [[nodiscard]] inline ResizeCoordinates read_coordinates(Call const& call, bool has_factors) {
     const std::string_view name = call.text("coordinate_transformation_mode", "half_pixel");
     if (name == "half_pixel") return ResizeCoordinates::half_pixel;
@@ -49,6 +53,7 @@ struct Scaling {
     if (name == "pytorch_half_pixel") return ResizeCoordinates::pytorch_half_pixel;
     if (name == "align_corners") return ResizeCoordinates::align_corners;
     if (name == "asymmetric") return ResizeCoordinates::asymmetric;
+    if (is_tf_half_pixel(call) && read_mode(call) == ResizeMode::nearest) return ResizeCoordinates::half_pixel;
     fail("coordinate_transformation_mode ", name, " is not supported");
 }
 [[nodiscard]] inline ResizeRounding read_rounding(Call const& call) {
@@ -58,6 +63,13 @@ struct Scaling {
     if (name == "floor") return ResizeRounding::floor;
     if (name == "ceil") return ResizeRounding::ceil;
     fail("nearest_mode ", name, " is unknown");
+}
+
+/// What gives the same pixel of a place half a pixel before.
+[[nodiscard]] inline ResizeRounding half_a_pixel_on(ResizeRounding rounding) {
+    if (rounding == ResizeRounding::floor) return ResizeRounding::round_prefer_ceil;
+    if (rounding == ResizeRounding::round_prefer_floor) return ResizeRounding::ceil;
+    fail("coordinate_transformation_mode tf_half_pixel_for_nn goes with nearest_mode floor or round_prefer_floor only");
 }
 
 inline void give_resized(Call& call, ResizeParams params, Scaling const& scaling) {
@@ -140,6 +152,9 @@ inline void translate_resize(Call& call) {
                         .mode = detail::read_mode(call),
                         .coordinates = detail::read_coordinates(call, has_factors),
                         .rounding = detail::read_rounding(call)};
+    if (params.mode == ResizeMode::nearest && detail::is_tf_half_pixel(call)) {
+        params.rounding = detail::half_a_pixel_on(params.rounding);
+    }
     detail::give_resized(call, params, scaling);
 }
 

@@ -8,6 +8,8 @@ namespace primsel::inline PRIMSEL_ABI::onnx {
 struct Window {
     Extent kernel, stride, dilation;
     Padding padding;
+    /// Rows and columns before the first window: padding that is negative, which only poolings have.
+    Extent skipped{0};
 };
 
 /// Kernels, strides, dilations, paddings and images beyond these are refused: sizes stay far from overflowing.
@@ -30,13 +32,16 @@ inline constexpr std::int64_t largest_window = 1 << 14, largest_padding = 1 << 2
 }
 
 namespace detail {
-/// As many zeros that the result has ceil(in / stride) pixels, shared out between both ends.
-inline void pad_same(int in, int kernel, int stride, int dilation, bool more_at_end, int& before, int& after) {
+/// As many zeros that the result has ceil(in / stride) pixels, shared out between both ends. Where these are too many,
+/// so are the pixels that no window has; of an odd number the last one lies behind them.
+inline void pad_same(int in, int kernel, int stride, int dilation, bool more_at_end, int& before, int& after,
+                     int& skipped) {
     const int out = (in + stride - 1) / stride, span = (kernel - 1) * dilation + 1;
-    const int total =
-        static_cast<int>(std::max<std::int64_t>(0, static_cast<std::int64_t>(out - 1) * stride + span - in));
-    before = more_at_end ? total / 2 : total - total / 2;
-    after = total - before;
+    const auto total = static_cast<int>(static_cast<std::int64_t>(out - 1) * stride + span - in);
+    const int zeros = std::max(0, total);
+    before = more_at_end ? zeros / 2 : zeros - zeros / 2;
+    after = zeros - before;
+    skipped = (zeros - total) / 2;
 }
 [[nodiscard]] inline Padding explicit_padding(Call const& call, std::size_t axes) {
     const Sizes pads = call.integers("pads", Sizes(2 * axes, 0));
@@ -62,9 +67,9 @@ inline void pad_same(int in, int kernel, int stride, int dilation, bool more_at_
         const bool more_at_end = rule == "SAME_UPPER";
         Padding& padding = window.padding;
         detail::pad_same(image.h, window.kernel.h, window.stride.h, window.dilation.h, more_at_end, padding.top,
-                         padding.bottom);
+                         padding.bottom, window.skipped.h);
         detail::pad_same(image.w, window.kernel.w, window.stride.w, window.dilation.w, more_at_end, padding.left,
-                         padding.right);
+                         padding.right, window.skipped.w);
     } else if (rule != "VALID") {
         fail("auto_pad ", rule, " is unknown");
     }

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <primsel/layer/layer.hpp>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Of boxes that overlap, the one with the best score, class by class: ONNX's NonMaxSuppression. Inputs: the corners
+/// (y, x, y, x) of boxes, images x boxes x 4, and their scores, images x classes x boxes. Output: 1 x rows x 3 with a
+/// row of image, class and box for each box that stays, by image, by class, the best scores first, of equal scores the
+/// first box first. How many stay is known only at run time; the rows are as many as there can be, images * classes *
+/// min(boxes_per_class, boxes), and those behind the last box are -1, -1, -1. A box whose score is NaN never stays.
+struct NonMaxSuppressionParams {
+    int boxes_per_class = 1;
+    /// A box goes where intersection / union with a better one that stays is larger.
+    float iou_threshold = 0.0F;
+    /// A box goes where its score is not larger. Minus infinity: none does.
+    float score_threshold = -std::numeric_limits<float>::infinity();
+    /// The boxes are given as centre x, centre y, width, height.
+    bool centers = false;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "non_max_suppression"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        const Shape boxes = inputs[0], scores = inputs[1];
+        if (boxes.w != 4 || boxes.c != scores.c || boxes.h != scores.w) return Fault::shapes_differ;
+        // Positions are floats.
+        if (boxes.h > 1 << 24 || rows(scores) > max_extent) return Fault::too_large;
+        return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        if (!detail::is_size(boxes_per_class)) return "the boxes of a class must be from 1 to 2^29";
+        if (!(iou_threshold >= 0.0F && iou_threshold <= 1.0F))
+            return "the threshold of the overlap must be from 0 to 1";
+        return score_threshold == score_threshold ? "" : "the threshold of the scores must be a number";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = 1, .h = static_cast<int>(rows(inputs[1])), .w = 3};
+    }
+    /// The most boxes that stay in a class.
+    [[nodiscard]] constexpr int kept(Shape const& scores) const { return std::min(boxes_per_class, scores.w); }
+    friend constexpr bool operator==(NonMaxSuppressionParams const&, NonMaxSuppressionParams const&) = default;
+
+private:
+    [[nodiscard]] constexpr std::int64_t rows(Shape const& scores) const {
+        return bounded_product({scores.c, scores.h, kept(scores)});
+    }
+};
+
+/// Rows of each channel of the first input, c x h x w, by their positions, the elements of the second, of which there
+/// may be any number n, in any shape: c x n x w. Fractions are cut off. Zeros where there is no such row, or NaN.
+struct GatherParams {
+    /// -1 is the last row, -2 the one before, and so on; if not, there are no such rows.
+    bool from_end = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "gather"; }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (bounded_product({inputs[1].c, inputs[1].h, inputs[1].w}) > max_extent) return Fault::too_large;
+        return within_bounds(output(inputs)) ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c, .h = static_cast<int>(inputs[1].size()), .w = inputs[0].w};
+    }
+    friend constexpr bool operator==(GatherParams const&, GatherParams const&) = default;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <primsel/layer/detection.hpp>
+#include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/op.hpp>
+#include <primsel/tensor/layout.hpp>
+
+#include <algorithm>
+#include <concepts>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+template <>
+struct Op<GatherParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(GatherParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(GatherParams const& params, OpArgs const& args) noexcept {
+        const Shape in = args.src_shape[0];
+        const auto c = static_cast<std::size_t>(in.c), h = static_cast<std::size_t>(in.h),
+                   w = static_cast<std::size_t>(in.w), n = args.src_shape[1].size();
+        const std::size_t rows = static_cast<std::size_t>(args.batch) * c * n;
+        detail::for_ranges(args.executor, rows, w, [&params, &args, c, h, w, n](std::size_t first, std::size_t last) {
+            for (std::size_t row = first; row < last; ++row) {
+                const std::size_t channel = row / n;
+                const float position = args.src[1][channel / c * n + row % n];
+                const std::size_t at = place(params, static_cast<double>(position), h);
+                float* dst = args.dst + row * w;
+                if (at == h) {
+                    std::fill_n(dst, w, 0.0F);
+                } else {
+                    std::copy_n(args.src[0] + (channel * h + at) * w, w, dst);
+                }
+            }
+        });
+    }
+
+private:
+    /// `count` where there is none, as for NaN, which compares as false.
+    static std::size_t place(GatherParams const& params, double position, std::size_t count) noexcept {
+        const auto size = static_cast<double>(count);
+        if (position > -1 && position < size) return static_cast<std::size_t>(position);
+        if (!params.from_end || !(position <= -1 && position > -size - 1)) return count;
+        return count - static_cast<std::size_t>(-position);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
