@@ -69,7 +69,8 @@ struct FittedPart {
     double seconds = 0;
 };
 
-FittedPart learn(FitOptions const& options, std::string const& path, ps::Dataset const& data, ps::ExecutorRef executor) {
+FittedPart learn(FitOptions const& options, std::string const& path, ps::Dataset const& data,
+                 ps::ExecutorRef executor) {
     constexpr std::size_t least = 10;
     if (data.rows() < least) ps::fail(path, ": ", data.rows(), " rows are too few to learn from and to judge by");
     const bool layouts = data.inputs.size() == 2;
@@ -82,11 +83,11 @@ FittedPart learn(FitOptions const& options, std::string const& path, ps::Dataset
     const Samples samples{features.select(split.train), times.select(split.train), features.select(split.validation),
                           times.select(split.validation), labels_of(learned, layouts)};
     FittedPart part{.what = layouts ? "layouts" : "primitives",
-              .path = path,
-              .fingerprint = fingerprint(data),
-              .trained = {learned, regression_of(options, samples, layouts, executor)},
-              .trained_rows = split.train.size(),
-              .test = {}};
+                    .path = path,
+                    .fingerprint = fingerprint(data),
+                    .trained = {learned, regression_of(options, samples, layouts, executor)},
+                    .trained_rows = split.train.size(),
+                    .test = {}};
     part.seconds = timer.seconds();
     part.test = judge(some.select(split.test), part.trained.regression.predict(features.select(split.test)));
     return part;

@@ -81,12 +81,12 @@ public:
     [[nodiscard]] TransferredPart part(std::string const& path, ps::Dataset const& data) {
         const bool layouts = data.inputs.size() == 2;
         TransferredPart part{.what = layouts ? "layouts" : "primitives",
-                  .path = path,
-                  .fingerprint = fingerprint(data),
-                  .trained = {},
-                  .unknown = {},
-                  .test = {},
-                  .direct = {}};
+                             .path = path,
+                             .fingerprint = fingerprint(data),
+                             .trained = {},
+                             .unknown = {},
+                             .test = {},
+                             .direct = {}};
         ps::Trained<ps::AnyRegression> const& known = layouts ? source_.layouts : source_.primitives;
         check(part, data, known.subjects);
         const std::optional<ps::SourceRegression> source = known.regression.source();
@@ -114,7 +114,8 @@ public:
         return part;
     }
 
-    [[nodiscard]] ps::TrainedModel assemble(std::map<std::string, std::string> about, std::vector<TransferredPart> const& parts) {
+    [[nodiscard]] ps::TrainedModel assemble(std::map<std::string, std::string> about,
+                                            std::vector<TransferredPart> const& parts) {
         for (auto const& [key, value] : source_.about) about["source_" + key] = value;
         about["seed"] = std::to_string(options_.seed);
         about["method"] = options_.method;
