@@ -14,9 +14,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Another cost model, corrected by measurements of this machine: what was measured takes what was measured, and what
-/// was not is corrected by what the measurements deviate from the model (MultitaskProcess). Only for the kernels that
-/// it was made for, one image at a time and on one thread, as models predict.
+/// Another cost model, corrected by measurements of this machine. A measured question is answered by its measurement.
+/// Any other prediction is corrected by the deviations that were seen (MultitaskProcess). Only for the kernels that it
+/// was made for, one image at a time and on one thread, as models predict.
 template <CostModel Model>
 class Corrected {
 public:

@@ -29,8 +29,8 @@ concept PretrainedModel = requires {
     std::span<const std::string_view>(M::layouts_model);
 };
 
-/// SemiEmpirical, corrected by what was learned at the factory, on another machine: this one's speeds, that one's
-/// experience. Kernels of another Arch, and what was not learned, take what SemiEmpirical says: that is, Analytical
+/// SemiEmpirical with corrections learned from a profile of another machine. Speeds are those of the machine at hand;
+/// only the corrections come from the other one. Kernels of another Arch, and what was not learned, take what SemiEmpirical says: that is, Analytical
 /// where no OpModel is of their Arch.
 template <PretrainedModel M, OpModel... Ops>
 class Pretrained {

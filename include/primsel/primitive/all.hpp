@@ -59,7 +59,7 @@ using MecPrimitives = TypeList<MecCol, MecRowPartition>;
 /// The 75 of the papers' measurements (Mulder et al. 2020, table 6).
 using PublishedPrimitives = concatenate<DirectPrimitives, Im2Primitives, Kn2Primitives, Wino3Primitives,
                                         Wino5Primitives, Conv1x1Primitives, MecPrimitives>;
-/// What no paper of them has.
+/// Primitives that the papers did not measure.
 using OtherPrimitives = TypeList<DirectHwc, DepthwiseChw, DepthwiseHwc, Indirect, Im2Win, Winograd<6, 3, 16>,
                                  WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
                                  WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>>;

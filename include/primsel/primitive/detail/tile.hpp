@@ -30,8 +30,7 @@ struct TileArgs {
     int outer = 1, inner = 1, run = 0;
     std::size_t outer_step = 0, inner_step = 0;
     const float* b = nullptr;
-    /// Where the products to come read on behind this one's B, that memory ends here; it is fetched into L2 meanwhile.
-    /// Null: nothing is fetched.
+    /// The end of the memory behind b that later products will read, prefetched into L2 during this one. Null: none.
     const float* fetch_end = nullptr;
     float* c = nullptr;
     std::size_t c_stride = 0;
