@@ -32,12 +32,12 @@ void check_origin(std::string const& path, ps::TrainedModel const& model) {
     }
 }
 
-using Costs = ps::Learned<ps::AnyRegression, ps::Analytical>;
+using Costs = ps::LearnedCost<ps::AnyRegression>;
 
 Costs costs_from(std::string const& path) {
     ps::TrainedModel model = ps::read_model(path);
     check_origin(path, model);
-    return {std::move(model.primitives), std::move(model.layouts), ps::Analytical()};
+    return ps::learned_cost(std::move(model));
 }
 
 }  // namespace

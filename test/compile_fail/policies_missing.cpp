@@ -10,6 +10,7 @@ struct Net : ps::Network<Input<1, 4, 4>, Conv<2, 3>> {};
 struct Mine {
     using arch = ps::default_arch;
     using primitives = ps::TypeList<ps::DirectSum2d>;
+    using gemm = ps::SimdGemm;
     using layouts = ps::AllLayouts;
     using cost_model = ps::Analytical;
 #ifdef PRIMSEL_TEST_FIXED

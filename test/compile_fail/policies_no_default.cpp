@@ -1,4 +1,5 @@
-// expect: primsel: Policies::solver has no default constructor; see docs/pbqp/solver.md
+// expect: primsel: Policies::solver has no default constructor: hand one over, Predict{model, solver}; see
+// docs/engine/planner.md
 #include <primsel/engine/engine.hpp>
 
 namespace ps = primsel;

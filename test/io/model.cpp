@@ -21,7 +21,7 @@ using scratch::content;
 using scratch::error_of;
 
 static_assert(ps::Regression<ps::AnyRegression>);
-static_assert(ps::CostModel<ps::Learned<ps::AnyRegression, ps::Analytical>>);
+static_assert(ps::CostModel<ps::LearnedCost<ps::AnyRegression, ps::Analytical>>);
 
 namespace {
 

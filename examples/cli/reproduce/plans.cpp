@@ -3,7 +3,7 @@
 #include <primsel/core/timer.hpp>
 #include <primsel/cost/corrected.hpp>
 #include <primsel/cost/evaluate.hpp>
-#include <primsel/cost/learned.hpp>
+#include <primsel/cost/learned_cost.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/plan/make_plan.hpp>
 #include <primsel/plan/refine.hpp>
@@ -20,7 +20,7 @@
 namespace cli::reproduce {
 namespace {
 
-using Learned = ps::Learned<AnyModel, Truth>;
+using Learned = ps::LearnedCost<AnyModel, Truth>;
 
 /// Predictions, where there are measurements to judge them by.
 class Guess {
@@ -50,9 +50,9 @@ private:
 };
 
 Learned learned_of(Platform const& platform, AnyModel const& primitives, AnyModel const* layouts) {
-    ps::Trained<AnyModel> changes{{}, {}};
-    if (layouts != nullptr) changes = {platform.layouts.subjects, *layouts};
-    return {{platform.primitives.subjects, primitives}, std::move(changes), platform.truth};
+    const ps::Trained learned{platform.primitives.subjects, primitives};
+    if (layouts == nullptr) return Learned(learned, platform.truth);
+    return {learned, ps::Trained{platform.layouts.subjects, *layouts}, platform.truth};
 }
 
 }  // namespace

@@ -32,6 +32,11 @@ public:
     [[nodiscard]] Table predict(Table const& features) const {
         return visit([&](auto const& regression) { return regression.predict(features); });
     }
+    /// The regression, if it is of this type; else null.
+    template <class R>
+    [[nodiscard]] const R* get_if() const {
+        return std::get_if<R>(&regression_);
+    }
     /// What the function returns for the regression that it is.
     template <class Function>
     [[nodiscard]] auto visit(Function&& function) const {

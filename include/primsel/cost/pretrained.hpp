@@ -2,7 +2,7 @@
 
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/compact_mlp.hpp>
-#include <primsel/cost/learned.hpp>
+#include <primsel/cost/learned_cost.hpp>
 #include <primsel/cost/pretrained/avx2.hpp>
 #include <primsel/cost/pretrained/avx512.hpp>
 #include <primsel/cost/pretrained/sse4_2.hpp>
@@ -51,7 +51,7 @@ public:
 
 private:
     using Rest = SemiEmpirical<Ops...>;
-    using Model = Learned<CompactMlp, Rest>;
+    using Model = LearnedCost<CompactMlp, Rest>;
 
     template <class Query>
     void predict_by(Kernels const& kernels, std::span<const Query> queries, std::span<double> seconds) {

@@ -4,8 +4,9 @@
 #include <primsel/cost/any_regression.hpp>
 #include <primsel/cost/archive.hpp>
 #include <primsel/cost/features.hpp>
-#include <primsel/cost/learned.hpp>
+#include <primsel/cost/learned_cost.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -17,7 +18,7 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What was learned on a machine, to be kept: Learned makes a cost model of it. Either part may be empty.
+/// What was learned on a machine, to be kept: learned_cost makes a cost model of it. Either part may be empty.
 struct TrainedModel {
     /// What the datasets say of the machine (arch, compiler, cpu, version), and how it was trained.
     std::map<std::string, std::string> about;
@@ -41,6 +42,32 @@ struct TrainedModel {
         part(layouts, LayoutFeatures::count);
     }
 };
+
+namespace detail {
+
+/// The part as a regression of type R. Throws error when it is of another kind.
+template <Regression R>
+[[nodiscard]] Trained<R> as(Trained<AnyRegression> trained) {
+    if constexpr (std::same_as<R, AnyRegression>) {
+        return trained;
+    } else {
+        const R* regression = trained.regression.template get_if<R>();
+        if (regression == nullptr) {
+            fail("trained model: its regression is of the kind '", trained.regression.kind(), "', not '", R::kind, "'");
+        }
+        return {std::move(trained.subjects), *regression, trained.relative};
+    }
+}
+
+}  // namespace detail
+
+/// The cost model that a trained model makes, of any regression or of the one that it must be: throws error when it is
+/// another. What was not learned is left to Analytical.
+template <Regression R = AnyRegression>
+[[nodiscard]] LearnedCost<R> learned_cost(TrainedModel model) {
+    if (model.layouts.subjects.empty()) return LearnedCost<R>(detail::as<R>(std::move(model.primitives)));
+    return LearnedCost<R>(detail::as<R>(std::move(model.primitives)), detail::as<R>(std::move(model.layouts)));
+}
 
 namespace detail {
 

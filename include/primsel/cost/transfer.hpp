@@ -7,7 +7,7 @@
 #include <primsel/cost/evaluate.hpp>
 #include <primsel/cost/features.hpp>
 #include <primsel/cost/gaussian_process.hpp>
-#include <primsel/cost/learned.hpp>
+#include <primsel/cost/learned_cost.hpp>
 #include <primsel/cost/multitask_process.hpp>
 #include <primsel/cost/table.hpp>
 

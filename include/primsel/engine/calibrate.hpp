@@ -200,7 +200,7 @@ struct Calibrate {
 
     template <class Policies>
     [[nodiscard]] Plan plan(Graph const& graph, Kernels const& kernels, std::size_t workers) const {
-        static_assert(detail::CheckPlanningPolicies<Policies>::value);
+        static_assert(detail::CheckOwnModel<Policies>::value && detail::CheckOwnSolver<Policies>::value);
         typename Policies::cost_model model{};
         Calibration calibration(kernels);
         Plan plan = make_calibrated_plan(graph, kernels, model, typename Policies::solver{}, options, workers, seconds,

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <primsel/engine/fit.hpp>
 #include <primsel/engine/policies.hpp>
+#include <primsel/engine/predict.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/network/network.hpp>
 #include <primsel/network/simplify.hpp>
@@ -24,6 +24,10 @@ concept PlannerFor = requires(P const& planner, Graph const& graph, Kernels cons
     { planner.template plan<Policies>(graph, kernels, workers) } -> std::same_as<Plan>;
 };
 
+/// What an engine may be given to plan by.
+template <class T, class Policies>
+concept HowToPlan = std::same_as<T, PlanOptions> || std::same_as<T, Plan> || PlannerFor<T, Policies>;
+
 /// A network ready to run on this machine: constructing it predicts, solves, packs the weights and books the memory,
 /// and may throw error; run only executes. Net is a Network type, or Graph for a network that comes from elsewhere.
 template <class Net, class Policies>
@@ -37,29 +41,16 @@ public:
     using executor = typename Chosen::executor;
     using cost_model = typename Chosen::cost_model;
 
-    /// For a Network type.
-    explicit Engine(Weights const& weights, PlanOptions const& options = {}, executor run_on = {})
+    /// For a Network type. `how` is a planner (Predict, Calibrate, or a type of your own), a Plan that was made before, or
+    /// PlanOptions, with which the engine predicts and solves by itself.
+    template <HowToPlan<Chosen> How = PlanOptions>
         requires NetworkType<Net>
-        : Engine(Net::graph(), weights, options, std::move(run_on)) {}
-    /// With a plan that was made before, in place of predicting and solving.
-    Engine(Weights const& weights, Plan plan, executor run_on = {})
-        requires NetworkType<Net>
-        : Engine(Net::graph(), weights, std::move(plan), std::move(run_on)) {}
-
-    /// With the plan that a planner makes, as Calibrate (engine/calibrate.hpp) does.
-    template <class P>
-        requires NetworkType<Net> && PlannerFor<P, Chosen>
-    explicit Engine(Weights const& weights, P const& planner, executor run_on = {})
-        : Engine(Net::graph(), weights, planner, std::move(run_on)) {}
-
+    explicit Engine(Weights const& weights, How const& how = {}, executor run_on = {})
+        : Engine(Net::graph(), weights, how, std::move(run_on)) {}
     /// For any graph, and for a batch of more than one image.
-    Engine(Graph const& graph, Weights const& weights, PlanOptions const& options = {}, executor run_on = {})
-        : Engine(Simplified{simplify(graph)}, weights, options, std::move(run_on)) {}
-    template <PlannerFor<Chosen> P>
-    Engine(Graph const& graph, Weights const& weights, P const& planner, executor run_on = {})
-        : Engine(Simplified{simplify(graph)}, weights, planner, std::move(run_on)) {}
-    Engine(Graph const& graph, Weights const& weights, Plan plan, executor run_on = {})
-        : Engine(Simplified{simplify(graph)}, weights, std::move(plan), std::move(run_on)) {}
+    template <HowToPlan<Chosen> How = PlanOptions>
+    Engine(Graph const& graph, Weights const& weights, How const& how = {}, executor run_on = {})
+        : Engine(Simplified{simplify(graph)}, weights, how, std::move(run_on)) {}
 
     /// For a network of one input and one result. src: batch() images of in_shape() in the first layout (chw), one
     /// after the other; dst: as many results of out_shape(). They must not overlap. Never throws, allocates nothing,
@@ -93,38 +84,29 @@ public:
     [[nodiscard]] Program const& program() const { return program_; }
 
     [[nodiscard]] static Kernels kernels() {
-        return make_kernels<typename Chosen::primitives, typename Chosen::arch, typename Chosen::layouts>();
+        return policy_kernels<Chosen>();
     }
 
 private:
     struct Simplified {
         Graph graph;
     };
-    /// By options or a planner.
     template <class How>
     Engine(Simplified simplified, Weights const& weights, How const& how, executor run_on)
         : executor_(std::move(run_on)),
           graph_(std::move(simplified.graph)),
-          plan_(make_own_plan(graph_, how, executor_.concurrency())),
-          program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
-          src_data_(in_shapes().size()),
-          dst_data_(out_shapes().size()) {}
-    Engine(Simplified simplified, Weights const& weights, Plan plan, executor run_on)
-        : executor_(std::move(run_on)),
-          graph_(std::move(simplified.graph)),
-          plan_(std::move(plan)),
+          plan_(plan_for(graph_, how, executor_.concurrency())),
           program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
           src_data_(in_shapes().size()),
           dst_data_(out_shapes().size()) {}
 
-    [[nodiscard]] static Plan make_own_plan(Graph const& graph, auto const& planner, std::size_t workers) {
+    [[nodiscard]] static Plan plan_for(Graph const& graph, auto const& planner, std::size_t workers) {
         return planner.template plan<Chosen>(graph, kernels(), workers);
     }
-    [[nodiscard]] static Plan make_own_plan(Graph const& graph, PlanOptions const& options, std::size_t workers) {
-        static_assert(detail::CheckPlanningPolicies<Chosen>::value);
-        cost_model model{};
-        return make_fitting_plan(graph, kernels(), model, typename Chosen::solver{}, options, workers);
+    [[nodiscard]] static Plan plan_for(Graph const& graph, PlanOptions const& options, std::size_t workers) {
+        return plan_for(graph, Predict<>({}, {}, options), workers);
     }
+    [[nodiscard]] static Plan plan_for(Graph const&, Plan const& plan, std::size_t) { return plan; }
     static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
         if (given == wanted) [[likely]]
             return;

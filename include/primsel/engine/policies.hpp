@@ -4,9 +4,11 @@
 #include <primsel/core/simd.hpp>
 #include <primsel/core/type_list.hpp>
 #include <primsel/cost/analytical.hpp>
+#include <primsel/cost/kernels.hpp>
 #include <primsel/fwd.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/primitive/all.hpp>
+#include <primsel/primitive/gemm_simd.hpp>
 #include <primsel/tensor/layout.hpp>
 
 #include <concepts>
@@ -23,6 +25,8 @@ struct DefaultPolicies {
     /// The instruction set: no wider than what the translation unit is compiled for.
     using arch = default_arch;
     using primitives = DefaultPrimitives;
+    /// The matrix product of every primitive that is built on one.
+    using gemm = SimdGemm;
     /// The first is the one in which images come and results go.
     using layouts = AllLayouts;
     using cost_model = Analytical;
@@ -38,6 +42,8 @@ concept HasArch = requires { typename P::arch; };
 template <class P>
 concept HasPrimitives = requires { typename P::primitives; };
 template <class P>
+concept HasGemm = requires { typename P::gemm; };
+template <class P>
 concept HasLayouts = requires { typename P::layouts; };
 template <class P>
 concept HasCostModel = requires { typename P::cost_model; };
@@ -50,6 +56,8 @@ template <class P>
 concept HasInstructionSet = requires { requires InstructionSet<typename P::arch>; };
 template <class P>
 concept ListsPrimitives = requires { requires is_type_list<typename P::primitives>; };
+template <class P>
+concept Multiplies = requires { requires Gemm<typename P::gemm>; };
 template <class P>
 concept ListsLayouts = requires { requires is_type_list<typename P::layouts>; };
 template <class P>
@@ -67,9 +75,9 @@ concept MovesExecutor = requires { requires std::move_constructible<typename P::
 
 template <class P>
 concept CompletePolicies =
-    HasArch<P> && HasPrimitives<P> && HasLayouts<P> && HasCostModel<P> && HasSolver<P> && HasExecutor<P>;
+    HasArch<P> && HasPrimitives<P> && HasGemm<P> && HasLayouts<P> && HasCostModel<P> && HasSolver<P> && HasExecutor<P>;
 template <class P>
-concept SoundPolicies = CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && ListsLayouts<P> &&
+concept SoundPolicies = CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && Multiplies<P> && ListsLayouts<P> &&
                         ModelsCosts<P> && Solves<P> && Executes<P> && MovesExecutor<P> && (P::primitives::size > 0) &&
                         (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
 
@@ -78,6 +86,7 @@ template <class P>
 struct CheckPolicies {
     static_assert(HasArch<P>, "primsel: Policies::arch is missing; see docs/engine/policies.md");
     static_assert(HasPrimitives<P>, "primsel: Policies::primitives is missing; see docs/engine/policies.md");
+    static_assert(HasGemm<P>, "primsel: Policies::gemm is missing; see docs/engine/policies.md");
     static_assert(HasLayouts<P>, "primsel: Policies::layouts is missing; see docs/engine/policies.md");
     static_assert(HasCostModel<P>, "primsel: Policies::cost_model is missing; see docs/engine/policies.md");
     static_assert(HasSolver<P>, "primsel: Policies::solver is missing; see docs/engine/policies.md");
@@ -88,6 +97,7 @@ struct CheckPolicies {
                   "docs/engine/policies.md");
     static_assert(!HasPrimitives<P> || ListsPrimitives<P>,
                   "primsel: Policies::primitives is not a TypeList; see docs/primitive/primitive.md");
+    static_assert(!HasGemm<P> || Multiplies<P>, "primsel: Policies::gemm is not a Gemm; see docs/primitive/gemm.md");
     static_assert(!HasLayouts<P> || ListsLayouts<P>,
                   "primsel: Policies::layouts is not a TypeList; see docs/tensor/layout.md");
     static_assert(!HasCostModel<P> || ModelsCosts<P>,
@@ -111,12 +121,19 @@ struct CheckPolicies {
     static constexpr bool value = true;
 };
 
-/// The same for an engine that makes its plan itself, and the model and solver for it.
+/// The same for planners that make the model or the solver themselves.
 template <class P>
-struct CheckPlanningPolicies {
+struct CheckOwnModel {
     static_assert(MakesCostModel<P>,
-                  "primsel: Policies::cost_model has no default constructor; see docs/cost/cost_model.md");
-    static_assert(MakesSolver<P>, "primsel: Policies::solver has no default constructor; see docs/pbqp/solver.md");
+                  "primsel: Policies::cost_model has no default constructor: hand one over, Predict{model}; see "
+                  "docs/engine/planner.md");
+    static constexpr bool value = true;
+};
+template <class P>
+struct CheckOwnSolver {
+    static_assert(MakesSolver<P>,
+                  "primsel: Policies::solver has no default constructor: hand one over, Predict{model, solver}; see "
+                  "docs/engine/planner.md");
     static constexpr bool value = true;
 };
 
@@ -127,6 +144,37 @@ struct FewPolicies : DefaultPolicies {
 template <class P>
 using ChosenPolicies = std::conditional_t<SoundPolicies<P>, P, FewPolicies>;
 
+/// A primitive with another matrix product, if it is built on one.
+template <class P, class G>
+struct WithGemm {
+    using type = P;
+};
+template <class P, class G>
+    requires requires { typename P::template with_gemm<G>; }
+struct WithGemm<P, G> {
+    using type = typename P::template with_gemm<G>;
+};
+
+/// A list of primitives with another matrix product. The library's own leaves the list as it is, and so a list may name
+/// another one for some of its primitives.
+template <class G, class List>
+struct ListWithGemm;
+template <class G, class... P>
+struct ListWithGemm<G, TypeList<P...>> {
+    using type = TypeList<typename WithGemm<P, G>::type...>;
+};
+template <class... P>
+struct ListWithGemm<SimdGemm, TypeList<P...>> {
+    using type = TypeList<P...>;
+};
+
 }  // namespace detail
+
+/// Everything that an engine with those policies may choose from.
+template <class Policies>
+[[nodiscard]] Kernels policy_kernels() {
+    return make_kernels<typename detail::ListWithGemm<typename Policies::gemm, typename Policies::primitives>::type,
+                        typename Policies::arch, typename Policies::layouts>();
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI

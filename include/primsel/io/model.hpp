@@ -5,6 +5,8 @@
 #include <primsel/io/file.hpp>
 
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -16,6 +18,18 @@ inline void write_model(std::string const& path, TrainedModel const& model) { wr
 [[nodiscard]] inline TrainedModel read_model(std::string const& path) {
     const SharedBytes file = read_file(path);
     return parse_model(path, file.bytes);
+}
+
+/// The cost model in a file that write_model wrote, of any regression or of the one that it must be. Throws error as
+/// read_model does, and when it holds another kind of regression.
+template <Regression R = AnyRegression>
+[[nodiscard]] LearnedCost<R> read_learned_cost(std::string const& path) {
+    TrainedModel model = read_model(path);
+    try {
+        return learned_cost<R>(std::move(model));
+    } catch (error const& fault) {
+        fail(path, ": ", std::string_view(fault.what()));
+    }
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

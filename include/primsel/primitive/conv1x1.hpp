@@ -12,7 +12,9 @@ private:
     using traits = detail::FormTraits<form, out>;
 
 public:
-    static constexpr auto id = FixedString("conv-1x1-gemm-") + traits::name;
+    static constexpr auto id = FixedString("conv-1x1-gemm-") + traits::name + detail::gemm_suffix<G>;
+    template <Gemm Other>
+    using with_gemm = Conv1x1Gemm<form, out, Other>;
     static constexpr Family family = Family::conv_1x1;
     using in_layout = std::conditional_t<traits::patches_depth_major, chw, hwc>;
     using out_layout = typename traits::out_layout;

@@ -2,6 +2,7 @@
 
 #include <primsel/core/clamp.hpp>
 #include <primsel/core/executor.hpp>
+#include <primsel/core/fixed_string.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/primitive/work.hpp>
 
@@ -43,15 +44,30 @@ struct GemmArgs {
 };
 
 /// A matrix multiplication: an empty type with
+/// - id: its name, a FixedString, which the ids of primitives that multiply with it end in;
 /// - scratch_floats<Arch>(m, n, k, workers): room that run needs;
 /// - run<Arch>(args): noexcept, no allocation, the same bits whatever the executor;
 /// - work<Arch>(m, n, k): what it does, for the analytical cost model.
 /// SimdGemm (gemm_simd.hpp) and EigenGemm (gemm_eigen.hpp) model it.
 template <class G>
 concept Gemm = requires(GemmArgs const& args, int size, std::size_t workers) {
+    FixedString("-") + G::id;
     { G::template scratch_floats<default_arch>(size, size, size, workers) } -> std::same_as<std::size_t>;
     { G::template run<default_arch>(args) } noexcept;
     { G::template work<default_arch>(size, size, size) } -> std::same_as<Work>;
 };
+
+struct SimdGemm;
+
+namespace detail {
+/// The end of the id of a primitive that multiplies with G: "-eigen"; nothing for the library's own.
+template <class G>
+inline constexpr auto gemm_suffix = [] {
+    if constexpr (std::same_as<G, SimdGemm>)
+        return FixedString("");
+    else
+        return FixedString("-") + G::id;
+}();
+}  // namespace detail
 
 }  // namespace primsel::inline PRIMSEL_ABI

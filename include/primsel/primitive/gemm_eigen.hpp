@@ -12,6 +12,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Eigen's matrix multiplication, on the calling thread. Eigen takes its packing buffers from the stack or the heap, so
 /// a network that uses it may allocate in run().
 struct EigenGemm {
+    static constexpr FixedString id = "eigen";
+
     template <class>
     [[nodiscard]] static std::size_t scratch_floats(int, int, int, std::size_t) {
         return 0;

@@ -8,6 +8,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// primsel's own matrix multiplication: register tiles over panels of B. It packs B at every call; the smaller of the
 /// two ways round: all of B at first where it has fewer columns than A has rows, otherwise panel by panel.
 struct SimdGemm {
+    static constexpr FixedString id = "simd";
+
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(int m, int n, int k, std::size_t workers) {
         if (pack_at_first(m, n)) return detail::packed_size<Arch>(k, n);

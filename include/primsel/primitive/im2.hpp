@@ -35,7 +35,9 @@ private:
     }();
 
 public:
-    static constexpr auto id = prefix + traits::name;
+    static constexpr auto id = prefix + traits::name + detail::gemm_suffix<G>;
+    template <Gemm Other>
+    using with_gemm = Im2<patch, copy, form, out, Other>;
     static constexpr Family family = Family::im2;
     using in_layout = std::conditional_t<from_hwc, hwc, chw>;
     using out_layout = typename traits::out_layout;

@@ -98,7 +98,9 @@ void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
 /// are shifted and added into the output.
 template <Gemm G = SimdGemm>
 struct Kn2Row : detail::Kn2<Kn2Row<G>, true> {
-    static constexpr FixedString id = "kn2row";
+    static constexpr auto id = FixedString("kn2row") + detail::gemm_suffix<G>;
+    template <Gemm Other>
+    using with_gemm = Kn2Row<Other>;
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
@@ -140,7 +142,9 @@ struct Kn2Row : detail::Kn2<Kn2Row<G>, true> {
 /// kn2col: the same with an image-major product, pixels x (taps k).
 template <Gemm G = SimdGemm>
 struct Kn2Col : detail::Kn2<Kn2Col<G>, true> {
-    static constexpr FixedString id = "kn2col";
+    static constexpr auto id = FixedString("kn2col") + detail::gemm_suffix<G>;
+    template <Gemm Other>
+    using with_gemm = Kn2Col<Other>;
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
@@ -190,10 +194,12 @@ template <bool row, Gemm G = SimdGemm>
 struct Kn2AccumulateShift : detail::Kn2<Kn2AccumulateShift<row, G>, !row> {
     static constexpr auto id = [] {
         if constexpr (row)
-            return FixedString("kn2row-as");
+            return FixedString("kn2row-as") + detail::gemm_suffix<G>;
         else
-            return FixedString("kn2col-as");
+            return FixedString("kn2col-as") + detail::gemm_suffix<G>;
     }();
+    template <Gemm Other>
+    using with_gemm = Kn2AccumulateShift<row, Other>;
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
@@ -255,14 +261,16 @@ private:
 public:
     static constexpr auto id = [] {
         if constexpr (form == GemmForm::ab)
-            return FixedString("kn2row-aa-ab");
+            return FixedString("kn2row-aa-ab") + detail::gemm_suffix<G>;
         else if constexpr (form == GemmForm::atb)
-            return FixedString("kn2row-aa-atb");
+            return FixedString("kn2row-aa-atb") + detail::gemm_suffix<G>;
         else if constexpr (form == GemmForm::abt)
-            return FixedString("kn2row-aa-abt");
+            return FixedString("kn2row-aa-abt") + detail::gemm_suffix<G>;
         else
-            return FixedString("kn2row-aa-atbt");
+            return FixedString("kn2row-aa-atbt") + detail::gemm_suffix<G>;
     }();
+    template <Gemm Other>
+    using with_gemm = Kn2RowAccumulate<form, Other>;
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {

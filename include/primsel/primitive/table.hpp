@@ -49,12 +49,25 @@ constexpr PrimitiveEntry make_entry() {
             .run = &P::template run<Arch>,
             .work = &Traits::work};
 }
+
+/// Whether each primitive of the list can be told from the others. Plans, profiles and caches know them by their ids.
+template <class... P>
+[[nodiscard]] consteval bool unique_ids(TypeList<P...>) {
+    const std::array<std::string_view, sizeof...(P)> ids{std::string_view(P::id)...};
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (ids[i] == ids[j]) return false;
+        }
+    }
+    return true;
+}
 }  // namespace detail
 
 /// One entry for each primitive of the list, in its order. A kernel is compiled once for each (primitive, Arch),
 /// however many layers and networks use it.
 template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts>
 inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
+    static_assert(detail::unique_ids(TypeList<P...>{}), "primsel: two primitives of the list have the same id");
     return std::array<PrimitiveEntry, sizeof...(P)>{detail::make_entry<P, Arch, Layouts>()...};
 }(Primitives{});
 

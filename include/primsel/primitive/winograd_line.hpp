@@ -30,9 +30,9 @@ private:
 public:
     static constexpr auto id = [] {
         if constexpr (vec == 1)
-            return scalar_id;
+            return scalar_id + detail::PointsSuffix<P>::value;
         else
-            return scalar_id + "-vec-" + fixed_decimal<vec>();
+            return scalar_id + "-vec-" + fixed_decimal<vec>() + detail::PointsSuffix<P>::value;
     }();
     static constexpr Family family = form != KernelForm::square ? Family::other
                                      : r == 3                   ? Family::wino3

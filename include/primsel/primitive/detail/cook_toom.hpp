@@ -1,9 +1,11 @@
 // The transform matrices of Winograd's minimal filtering, from their interpolation points, in exact arithmetic.
 #pragma once
 
+#include <primsel/core/fixed_string.hpp>
 #include <primsel/core/rational.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <ratio>
 
@@ -112,6 +114,33 @@ using DefaultPoints = typename detail::FirstPoints<n, Points<>, std::ratio<0>, s
                                                    std::ratio<4>, std::ratio<-4>>::type;
 
 namespace detail {
+
+/// "-at" and the points, "-at_0_1_-1_1/2", to tell primitives of other points from those of the default ones: nothing.
+template <class P>
+struct PointsSuffix;
+template <class... Ratios>
+struct PointsSuffix<Points<Ratios...>> {
+    template <class R>
+    static constexpr auto digits = [] {
+        constexpr auto magnitude = fixed_decimal<static_cast<unsigned>(R::num < 0 ? -R::num : R::num)>();
+        constexpr auto numerator = [=] {
+            if constexpr (R::num < 0)
+                return FixedString("_-") + magnitude;
+            else
+                return FixedString("_") + magnitude;
+        }();
+        if constexpr (R::den == 1)
+            return numerator;
+        else
+            return numerator + "/" + fixed_decimal<static_cast<unsigned>(R::den)>();
+    }();
+    static constexpr auto value = [] {
+        if constexpr (std::same_as<Points<Ratios...>, DefaultPoints<static_cast<int>(sizeof...(Ratios))>>)
+            return FixedString("");
+        else
+            return (FixedString("-at") + ... + digits<typename Ratios::type>);
+    }();
+};
 
 template <int m, int r, class P = DefaultPoints<m + r - 2>>
 inline constexpr CookToom<m, r> cook_toom{P::values};

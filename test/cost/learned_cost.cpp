@@ -1,5 +1,5 @@
 // Cost models of what was measured: learned from it, or looked up.
-#include <primsel/cost/learned.hpp>
+#include <primsel/cost/learned_cost.hpp>
 #include <primsel/cost/recorded.hpp>
 
 #include "laws.hpp"
@@ -59,7 +59,7 @@ struct Dear {
     }
 };
 
-using Model = ps::Learned<ByFirst, Dear>;
+using Model = ps::LearnedCost<ByFirst, Dear>;
 
 }  // namespace
 
@@ -120,14 +120,14 @@ TEST_CASE("what a regression makes infinite is left to another model") {
     struct Infinite {
         [[nodiscard]] static ps::Table predict(ps::Table const& features) { return {features.rows(), 1, 1e6F}; }
     };
-    ps::Learned model(ps::Trained<Infinite>{{"direct-sum2d"}, {}}, ps::Trained<Infinite>{{}, {}}, Dear{});
+    ps::LearnedCost model(ps::Trained<Infinite>{{"direct-sum2d"}, {}}, ps::Trained<Infinite>{{}, {}}, Dear{});
     const std::vector<ps::ConvQuery> queries{{laws::conv(14, 16, 8, 3), primitive("direct-sum2d")}};
     CHECK(laws::predict(model, kernels, queries) == std::vector<double>{1e6});
 }
 
 TEST_CASE("a learned model obeys the laws of cost models") {
     std::size_t asked = 0;
-    ps::Learned<ByFirst, ps::Analytical> model({{"direct-sum2d", "kn2row"}, {2, &asked}},
+    ps::LearnedCost<ByFirst, ps::Analytical> model({{"direct-sum2d", "kn2row"}, {2, &asked}},
                                                {{"chw-to-hwc", "hwc-to-chw"}, {2, &asked}}, ps::Analytical());
     const auto convs = laws::convs(kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
     const auto moves = laws::transforms(kernels, {12, 7, 7}, 2);

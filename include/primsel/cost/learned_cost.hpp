@@ -1,6 +1,8 @@
 #pragma once
 
+#include <primsel/cost/analytical.hpp>
 #include <primsel/cost/cost_model.hpp>
+#include <primsel/cost/dataset.hpp>
 #include <primsel/cost/features.hpp>
 #include <primsel/cost/table.hpp>
 
@@ -9,9 +11,11 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,22 +35,38 @@ struct Trained {
     /// Whether targets are logarithms not of seconds, but of seconds over what another model predicts.
     bool relative = false;
 };
+template <class R>
+Trained(std::vector<std::string>, R) -> Trained<R>;
+template <class R>
+Trained(std::vector<std::string>, R, bool) -> Trained<R>;
 
-/// A cost model that was learned: of primitives by ConvFeatures, of changes of layout by LayoutFeatures. All questions
-/// of a network are one batch. What was not learned (a primitive of another name, grouped, dilated or oblong kernels,
-/// other layers) is left to another model; so is what the learned part is relative to.
-template <Regression R, CostModel Rest>
-class Learned {
+/// Fits a regression to the times of a dataset, of primitives or of layout transforms: `fit(features, times)` gets a row
+/// of features and one of logarithms of seconds (NaN where nothing was measured) for each row of the data.
+template <class Fit>
+    requires std::invocable<Fit&, Table const&, Table const&> &&
+             Regression<std::invoke_result_t<Fit&, Table const&, Table const&>>
+[[nodiscard]] auto learn(Dataset const& data, Fit&& fit) {
+    return Trained{data.subjects, fit(features_of(data), log_times(data))};
+}
+
+/// A cost model that was learned: of primitives by ConvFeatures and, if there is a regression for them, of layout
+/// transforms by LayoutFeatures. All questions of a network are one batch. What was not learned (a primitive of another
+/// name, grouped, dilated or oblong kernels, other layers) is left to the model `Rest`; so is what the learned part is
+/// relative to.
+template <Regression R, CostModel Rest = Analytical>
+class LearnedCost {
 public:
     static constexpr std::string_view name = "learned";
 
-    Learned(Trained<R> primitives, Trained<R> layouts, Rest rest)
+    explicit LearnedCost(Trained<R> primitives, Rest rest = Rest())
+        : primitives_(std::move(primitives)), rest_(std::move(rest)) {}
+    LearnedCost(Trained<R> primitives, Trained<R> layouts, Rest rest = Rest())
         : primitives_(std::move(primitives)), layouts_(std::move(layouts)), rest_(std::move(rest)) {}
 
     void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
         std::vector<std::size_t> subject_of(kernels.primitives.size());
         for (std::size_t p = 0; p < subject_of.size(); ++p) {
-            subject_of[p] = find(primitives_, kernels.primitives[p].id);
+            subject_of[p] = find(&primitives_, kernels.primitives[p].id);
         }
         Batch<ConvShape> batch(queries.size());
         for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -55,17 +75,18 @@ public:
             if (shape.groups != 1 || shape.dilated() || shape.fh != shape.fw) continue;
             if (subject != none) batch.ask(i, subject, shape, shape.batch);
         }
-        answer(kernels, batch, primitives_, queries, seconds);
+        answer(kernels, batch, &primitives_, queries, seconds);
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
+        const Trained<R>* layouts = layouts_ ? &*layouts_ : nullptr;
         Batch<Shape> batch(queries.size());
         for (std::size_t i = 0; i < queries.size(); ++i) {
             auto const& [shape, images, from, to] = queries[i];
             const std::size_t subject =
-                find(layouts_, join(kernels.layouts[from].name, "-to-", kernels.layouts[to].name));
+                find(layouts, join(kernels.layouts[from].name, "-to-", kernels.layouts[to].name));
             if (subject != none) batch.ask(i, subject, shape, images);
         }
-        answer(kernels, batch, layouts_, queries, seconds);
+        answer(kernels, batch, layouts, queries, seconds);
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
         rest_.predict(kernels, queries, seconds);
@@ -105,24 +126,26 @@ private:
         Table rows;
     };
 
-    [[nodiscard]] static std::size_t find(Trained<R> const& trained, std::string_view subject) {
-        const auto found = std::ranges::find(trained.subjects, subject);
-        return found == trained.subjects.end() ? none : static_cast<std::size_t>(found - trained.subjects.begin());
+    [[nodiscard]] static std::size_t find(Trained<R> const* trained, std::string_view subject) {
+        if (trained == nullptr) return none;
+        const auto found = std::ranges::find(trained->subjects, subject);
+        return found == trained->subjects.end() ? none : static_cast<std::size_t>(found - trained->subjects.begin());
     }
 
     template <class Query, class Asked>
-    void answer(Kernels const& kernels, Batch<Asked> const& batch, Trained<R> const& trained,
+    void answer(Kernels const& kernels, Batch<Asked> const& batch, Trained<R> const* trained,
                 std::span<const Query> queries, std::span<double> seconds) {
         Table predicted;
-        if (batch.rows.rows() > 0) predicted = trained.regression.predict(batch.rows);
+        if (batch.rows.rows() > 0) predicted = trained->regression.predict(batch.rows);
+        const bool relative = trained != nullptr && trained->relative;
         std::vector<Query> others;
         std::vector<std::size_t> positions;
         for (std::size_t i = 0; i < queries.size(); ++i) {
             auto const& [row, subject, images] = batch.questions[i];
             const double value = row == none ? std::numeric_limits<double>::quiet_NaN()
                                              : std::exp(static_cast<double>(predicted(row, subject)));
-            seconds[i] = trained.relative ? value : images * value;
-            if (!trained.relative && std::isfinite(value)) continue;
+            seconds[i] = relative ? value : images * value;
+            if (!relative && std::isfinite(value)) continue;
             others.push_back(queries[i]);
             positions.push_back(i);
         }
@@ -134,8 +157,17 @@ private:
         }
     }
 
-    Trained<R> primitives_, layouts_;
+    Trained<R> primitives_;
+    std::optional<Trained<R>> layouts_;
     Rest rest_;
 };
+template <class R>
+LearnedCost(Trained<R>) -> LearnedCost<R>;
+template <class R>
+LearnedCost(Trained<R>, Trained<R>) -> LearnedCost<R>;
+template <class R, CostModel Rest>
+LearnedCost(Trained<R>, Trained<R>, Rest) -> LearnedCost<R, Rest>;
+template <class R, CostModel Rest>
+LearnedCost(Trained<R>, Rest) -> LearnedCost<R, Rest>;
 
 }  // namespace primsel::inline PRIMSEL_ABI
