@@ -8,6 +8,7 @@
 #include <primsel/primsel.hpp>
 
 #include <doctest/doctest.h>
+#include <primsel/cost/extern_kernels.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -165,4 +166,39 @@ TEST_CASE("compose: every policy at once") {
     for (std::size_t i = 0; i < exact.size(); ++i) {
         CHECK(static_cast<double>(scores.span()[i]) == doctest::Approx(exact[i]).epsilon(1e-4));
     }
+}
+
+// An engine for an older instruction set than the translation unit's: its kernels, and the machine's speeds with them.
+template <class Arch>
+struct Older : ps::DefaultPolicies {
+    using arch = Arch;
+    using primitives = ps::TypeList<ps::Kn2Row<>, ps::DirectHwc, ps::Winograd<2, 3, 16>>;
+};
+
+template <class Arch>
+void check_older() {
+    if constexpr (ps::InstructionSet<Arch>) {
+        const ps::Kernels kernels = ps::policy_kernels<Older<Arch>>();
+        CHECK(kernels.arch == Arch::name());
+        CHECK(&kernels.machine() == &ps::this_machine<Arch>());
+        const ps::Weights weights = ps::random_weights(Net::graph());
+        ps::Engine<Net, Older<Arch>> older{weights};
+        ps::Engine<Net> own{weights};
+        ps::Tensor<> image(Net::input_shape), scores(Net::output_shape), expected(Net::output_shape);
+        float value = 0;
+        for (float& pixel : image) pixel = std::sin(value += 0.7F);
+        older.run(image.span(), scores.span());
+        own.run(image.span(), expected.span());
+        for (std::size_t i = 0; i < scores.size(); ++i) {
+            CHECK(static_cast<double>(scores.span()[i]) ==
+                  doctest::Approx(static_cast<double>(expected.span()[i])).epsilon(1e-4));
+        }
+    }
+}
+
+TEST_CASE("compose: an instruction set that is older than the translation unit's") {
+#if defined(__x86_64__)
+    check_older<xsimd::sse4_2>();
+    check_older<xsimd::fma3<xsimd::avx2>>();
+#endif
 }

@@ -4,8 +4,8 @@
 #include <primsel/cost/machine.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
-#include <utility>
 #include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -18,18 +18,21 @@ struct OpTerms {
 
 /// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
 /// bounds it and its traffic at the speed of the memory level that holds its working set; and what its steps do not
-/// hide of the time to read its weights from memory. Nothing to train; the machine's few figures are measured once.
+/// hide of the time to read its weights from memory. Nothing to train. The machine's few figures are those of the kernels'
+/// Arch, measured once, unless others are given.
 class Analytical {
 public:
     static constexpr std::string_view name = "analytical";
 
-    explicit Analytical(Machine machine = this_machine()) : machine_(std::move(machine)) {}
+    Analytical() = default;
+    explicit Analytical(Machine const& machine) : machine_(machine) {}
 
     void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
+        Machine const& machine = machine_of(kernels);
         for (std::size_t i = 0; i < queries.size(); ++i) {
             auto const& primitive = kernels.primitives[queries[i].primitive];
             double sum = overhead;
-            for (Phase const& phase : primitive.work(queries[i].shape)) sum += phase_seconds(phase);
+            for (Phase const& phase : primitive.work(queries[i].shape)) sum += phase_seconds(machine, phase);
             // The other layers of a network have pushed the weights out of the caches. Fetching them ahead hides about
             // half of the shorter of reading and computing. Of a batch, a network takes all images at once (see
             // Schedule) where weights are larger than images, and then reads the weights once.
@@ -38,15 +41,16 @@ public:
             const double batch = shape.batch,
                          together = floats < shape.in_shape().size() + shape.out_shape().size() ? 1 : batch;
             const double compute = sum * together,
-                         weights = 4.0 * static_cast<double>(floats) / machine_.bandwidth.back();
+                         weights = 4.0 * static_cast<double>(floats) / machine.bandwidth.back();
             seconds[i] = batch / together * (compute + weights - 0.5 * std::min(compute, weights));
         }
     }
-    void predict(Kernels const&, std::span<const TransformQuery> queries, std::span<double> seconds) const {
+    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
+        Machine const& machine = machine_of(kernels);
         for (std::size_t i = 0; i < queries.size(); ++i) {
             const double bytes = 8.0 * static_cast<double>(queries[i].shape.size());
             // A transpose writes four floats at a time: half the speed of a copy.
-            seconds[i] = queries[i].batch * (overhead + 2 * bytes / machine_.bandwidth_for(bytes));
+            seconds[i] = queries[i].batch * (overhead + 2 * bytes / machine.bandwidth_for(bytes));
         }
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
@@ -58,10 +62,11 @@ public:
     }
     /// Of an op; of a convolution, of the pass that adds its bias and what comes after.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
+        Machine const& machine = machine_of(kernels);
         const auto size = static_cast<double>(query.output.size());
         if (auto const* conv = std::get_if<ConvParams>(query.layer)) {
             const double bytes = 4 * (conv->residual ? 3 : 2) * size;
-            return {.memory = bytes / machine_.bandwidth_for(bytes), .arithmetic = size / machine_.vector_flops};
+            return {.memory = bytes / machine.bandwidth_for(bytes), .arithmetic = size / machine.vector_flops};
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);
         const double operations =
@@ -72,24 +77,27 @@ public:
         if (op.packed_floats != nullptr) {
             weights = 4 * static_cast<double>(op.packed_floats(*query.layer, query.inputs[0]));
         }
-        return {.memory = bytes / machine_.bandwidth_for(bytes),
-                .arithmetic = operations / machine_.vector_flops,
-                .weights = weights / machine_.bandwidth_for(4 * weights)};
+        return {.memory = bytes / machine.bandwidth_for(bytes),
+                .arithmetic = operations / machine.vector_flops,
+                .weights = weights / machine.bandwidth_for(4 * weights)};
     }
 
 private:
     /// Calling a kernel and starting its loops.
     static constexpr double overhead = 1e-6;
 
-    [[nodiscard]] double phase_seconds(Phase const& phase) const {
+    [[nodiscard]] Machine const& machine_of(Kernels const& kernels) const {
+        return machine_ ? *machine_ : kernels.machine();
+    }
+    [[nodiscard]] static double phase_seconds(Machine const& machine, Phase const& phase) {
         // A register tile in cache reaches about nine tenths of the peak.
-        const double rate = phase.rate == Rate::gemm     ? 0.9 * machine_.gemm_flops
-                            : phase.rate == Rate::vector ? machine_.vector_flops
-                                                         : machine_.scalar_flops;
-        return std::max(phase.operations / rate, phase.bytes / machine_.bandwidth_for(phase.working_set));
+        const double rate = phase.rate == Rate::gemm     ? 0.9 * machine.gemm_flops
+                            : phase.rate == Rate::vector ? machine.vector_flops
+                                                         : machine.scalar_flops;
+        return std::max(phase.operations / rate, phase.bytes / machine.bandwidth_for(phase.working_set));
     }
 
-    Machine machine_;
+    std::optional<Machine> machine_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

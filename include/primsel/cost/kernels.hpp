@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/cost/machine.hpp>
 #include <primsel/op/epilogue.hpp>
 #include <primsel/op/table.hpp>
 #include <primsel/primitive/table.hpp>
@@ -40,6 +41,8 @@ struct Kernels {
     std::span<const LayoutEntry> layouts;
     std::span<const TransformEntry> transforms;
     std::string_view arch;
+    /// The speeds of the machine with that Arch, measured at the first call.
+    Machine const& (*machine)() = &this_machine<>;
 
     [[nodiscard]] TransformEntry const& transform(std::size_t from, std::size_t to) const {
         return transforms[from * layouts.size() + to];
@@ -99,7 +102,8 @@ template <class Primitives, class Arch, class Layouts>
     return {.primitives = primitive_table<Primitives, Arch, Layouts>,
             .layouts = detail::layout_table<Arch, Layouts>,
             .transforms = detail::transform_table<Layouts>,
-            .arch = Arch::name()};
+            .arch = Arch::name(),
+            .machine = &this_machine<Arch>};
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

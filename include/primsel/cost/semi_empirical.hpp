@@ -31,7 +31,8 @@ class SemiEmpirical {
 public:
     static constexpr std::string_view name = "semi-empirical";
 
-    explicit SemiEmpirical(Machine machine = this_machine()) : analytical_(std::move(machine)) {}
+    SemiEmpirical() = default;
+    explicit SemiEmpirical(Machine const& machine) : analytical_(machine) {}
 
     void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
         analytical_.predict(kernels, queries, seconds);
