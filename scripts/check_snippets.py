@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles and runs the C++ of README.md and docs/**/*.md, and compares what it prints with what the page says.
 
-    check_snippets.py <scratch folder> [--library <archive>] -- <compiler> <flags...>
+    check_snippets.py <scratch folder> [--library <archive>] [--first <header>] -- <compiler> <flags...>
     check_snippets.py --self-test -- <compiler> <flags...>
 
 A ```cpp block is a program if it begins with `#include` and has an `int main`, or begins with `// file: <name>.cpp`.
@@ -9,6 +9,9 @@ Without an `int main` it is only compiled. `// file: <name>` with another ending
 to include. Where the next block of the page is ```text, it is the program's output: a line `...` there stands for any
 number of lines, `...` within a line for any characters. The programs of one page run in order in one scratch folder,
 which also shows the repository's own files and folders.
+
+`--first` is a header that every snippet includes before all else. For those that include primsel/primsel.hpp, it is compiled
+ahead together with that.
 """
 import concurrent.futures
 import dataclasses
@@ -22,6 +25,7 @@ import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 SECONDS = 600
+WHOLE = "#include <primsel/primsel.hpp>"
 
 
 @dataclasses.dataclass
@@ -82,8 +86,19 @@ def matches(output, expected):
     return re.fullmatch(pattern, output) is not None
 
 
-def compile_snippet(snippet, command, libraries):
+def precompile(folder, first, command):
+    """A header of `first` and the whole library, precompiled."""
+    header = folder / "precompiled" / "whole.hpp"
+    header.parent.mkdir(parents=True)
+    header.write_text(f"#include <{first}>\n{WHOLE}\n", encoding="utf-8")
+    subprocess.run([*command, "-x", "c++-header", header, "-o", header.with_suffix(".hpp.gch")], check=True)
+    return header
+
+
+def compile_snippet(snippet, command, libraries, first=None, whole=None):
     """The compiler's message if it fails, or None."""
+    if first:
+        command = [*command, "-include", whole if WHOLE in snippet.text else first]
     source = snippet.folder / snippet.name
     result = [*libraries, "-o", source.with_suffix("")] if snippet.has_main() else ["-fsyntax-only"]
     done = subprocess.run([*command, f"-I{snippet.folder}", source, *result], capture_output=True, text=True, check=False)
@@ -102,7 +117,7 @@ def run_snippet(snippet):
     return None
 
 
-def check(top, scratch, command, libraries=()):
+def check(top, scratch, command, libraries=(), first=None):
     """Findings, the number of snippets, and the ```cpp blocks that are not programs."""
     pages = [page for page in [top / "README.md", *sorted(top.glob("docs/**/*.md"))] if page.is_file()]
     shutil.rmtree(scratch, ignore_errors=True)
@@ -127,8 +142,10 @@ def check(top, scratch, command, libraries=()):
         return findings, len(snippets), others
 
     sources = [snippet for snippet in snippets if snippet.is_source()]
+    whole = precompile(scratch, first, command) if first else None
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for snippet, finding in zip(sources, pool.map(lambda each: compile_snippet(each, command, libraries), sources)):
+        compiled = pool.map(lambda each: compile_snippet(each, command, libraries, first, whole), sources)
+        for snippet, finding in zip(sources, compiled):
             if not finding and snippet.has_main():
                 finding = run_snippet(snippet)
             if finding:
@@ -173,8 +190,9 @@ def main(arguments):
     if scratch == "--self-test":
         findings = self_test(command)
     else:
-        libraries = options[1:] if options[:1] == ["--library"] else []
-        findings, count, others = check(TOP, pathlib.Path(scratch), command, libraries)
+        named = dict(zip(options[::2], options[1::2]))
+        libraries = [named["--library"]] if "--library" in named else []
+        findings, count, others = check(TOP, pathlib.Path(scratch), command, libraries, named.get("--first"))
         print(f"{count} snippets checked; blocks that are not programs: {', '.join(others) or 'none'}")
     print("\n".join(findings))
     return 1 if findings else 0

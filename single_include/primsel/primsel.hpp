@@ -616,6 +616,306 @@ namespace detail {
 
 // primsel/cost/kernels.hpp
 
+// primsel/cost/machine.hpp
+
+// primsel/core/simd.hpp
+// The door to xsimd: everything else takes its vectors from here.
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+
+// g++ 12 takes the undefined operand of its own unmasked AVX-512 intrinsics for an uninitialised value.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <xsimd/xsimd.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The instruction set of this translation unit.
+using default_arch = xsimd::default_arch;
+
+/// An instruction set that this translation unit may use: one of xsimd's tags.
+template <class A>
+concept InstructionSet = requires {
+    { A::name() } -> std::convertible_to<std::string_view>;
+    requires A::supported();
+} && xsimd::types::has_simd_register<float, A>::value;
+
+/// A vector of floats of the Arch.
+template <class Arch>
+using Floats = xsimd::batch<float, Arch>;
+
+template <class Arch>
+inline constexpr int lanes = static_cast<int>(Floats<Arch>::size);
+
+/// How many vector registers the Arch has.
+template <class Arch>
+inline constexpr int registers =
+#if defined(__aarch64__)
+    32;
+#else
+    lanes<Arch> == 16 ? 32 : 16;
+#endif
+
+/// a * b + c with one rounding, where the hardware has it.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& c) {
+#if defined(__AVX512F__)
+    // xsimd 8.1 multiplies and adds here, and clang does not contract that.
+    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_fmadd_ps(a, b, c));
+#endif
+    return xsimd::fma(a, b, c);
+}
+
+/// The larger of the two; b where one is NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> max(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__AVX512F__)
+    // The unmasked intrinsics make g++ 12 warn of an uninitialised value at every use.
+    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_max_ps(0xffff, a, b));
+#endif
+    return xsimd::max(a, b);
+}
+/// The smaller of the two; b where one is NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_min_ps(0xffff, a, b));
+#endif
+    return xsimd::min(a, b);
+}
+
+/// The natural logarithm.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> log(Floats<Arch> const& x) {
+    if constexpr (lanes<Arch> == 16) {
+#if defined(__AVX512F__)
+        // The same steps on the first AVX-512's integers: how xsimd 8.1 chooses between those of later ones does not
+        // compile with g++ -O0, where intrinsics are macros.
+        using First = xsimd::batch<float, xsimd::avx512f>;
+        return Floats<Arch>(__m512(xsimd::log(First(__m512(x)))));
+#endif
+    } else {
+        return xsimd::log(x);
+    }
+}
+
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load(const float* src) {
+    return Floats<Arch>::load_unaligned(src);
+}
+template <class Arch>
+PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
+    value.store_unaligned(dst);
+}
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
+    return Floats<Arch>(value);
+}
+
+/// value held between low and high; NaN stays NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> clamp(Floats<Arch> const& value, Floats<Arch> const& low, Floats<Arch> const& high) {
+    return min<Arch>(high, max<Arch>(low, value));
+}
+PRIMSEL_INLINE float clamp(float value, float low, float high) {
+    const float raised = value < low ? low : value;
+    return raised > high ? high : raised;
+}
+
+/// The four-lane vector that every supported instruction set has.
+using FourFloats = xsimd::make_sized_batch_t<float, 4>;
+
+/// Four rows become four columns.
+PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, FourFloats& r3) {
+    const FourFloats a = xsimd::zip_lo(r0, r2), b = xsimd::zip_hi(r0, r2);
+    const FourFloats c = xsimd::zip_lo(r1, r3), d = xsimd::zip_hi(r1, r3);
+    r0 = xsimd::zip_lo(a, c), r1 = xsimd::zip_hi(a, c);
+    r2 = xsimd::zip_lo(b, d), r3 = xsimd::zip_hi(b, d);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The speeds of one core of a machine with one instruction set.
+struct Machine {
+    double gemm_flops = 1e10;   ///< multiply-adds in registers, two operations each, per second
+    double vector_flops = 5e9;  ///< vector operations on cached data per second
+    double scalar_flops = 1e9;  ///< scalar operations per second
+    static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 96e6};
+    /// Bytes read and written per second, for each working set in bytes.
+    std::array<double, 5> bandwidth{5e10, 4e10, 3e10, 2e10, 1e10};
+
+    /// Interpolated between the measured working sets, on a logarithmic scale.
+    [[nodiscard]] double bandwidth_for(double bytes) const {
+        if (bytes <= working_sets.front()) return bandwidth.front();
+        for (std::size_t i = 1; i < working_sets.size(); ++i) {
+            if (bytes > working_sets[i]) continue;
+            const double at = std::log(bytes / working_sets[i - 1]) / std::log(working_sets[i] / working_sets[i - 1]);
+            return bandwidth[i - 1] + at * (bandwidth[i] - bandwidth[i - 1]);
+        }
+        return bandwidth.back();
+    }
+};
+
+namespace detail {
+
+/// Runs `work` (which does `amount` of something) for about so many seconds, once at least; amount per second, best of
+/// the repetitions: the system may take the processor away in the middle of one.
+template <class Work>
+double best_rate(double seconds, double amount, Work const& work) {
+    double best = 0;
+    const Timer whole;
+    for (int done = 0; done < 1 || whole.seconds() < seconds; ++done) {
+        const Timer timer;
+        work();
+        best = std::max(best, amount / std::max(timer.seconds(), 1e-9));
+    }
+    return best;
+}
+
+/// Multiply-adds in independent chains. Indices instead of loops: the sums must stay in registers however little the
+/// compiler optimises, and differ, lest it compute one of them only. Not inlined: within a caller's loop g++ 12 made a
+/// third less of it.
+template <class Arch, std::size_t... i>
+[[gnu::noinline]] void multiply_add(int rounds, std::index_sequence<i...>) {
+    static volatile float factor_source = 0.999F;
+    const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
+    Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
+    for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
+    alignas(alignment) float kept[lanes<Arch>];
+    Floats<Arch> all = broadcast<Arch>(0.0F);
+    ((all += sum[i]), ...);
+    store<Arch>(kept, all);
+    volatile float used = kept[0];
+    (void)used;
+}
+/// This core's FMA peak over about so many seconds: the best of many short stretches.
+template <class Arch>
+double measure_fma(double seconds) {
+    constexpr int chains = 12, rounds = 20'000;
+    return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
+                     [&] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
+}
+
+template <class Arch>
+double measure_vector() {
+    constexpr std::size_t count = 2048;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), count, 1.0F);
+    std::fill_n(b.data(), count, 0.5F);
+    return best_rate(0.0005, 2.0 * count, [&] {
+        for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
+            store<Arch>(b.data() + i,
+                        fma<Arch>(load<Arch>(a.data() + i), broadcast<Arch>(0.5F), load<Arch>(b.data() + i)));
+        }
+    });
+}
+
+/// A gather with a bounds test for each element, as the scanning primitives do.
+inline double measure_scalar() {
+    constexpr int count = 4096;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), std::size_t{count}, 1.0F);
+    volatile int limit = count - 3;
+    return best_rate(0.0005, count, [&] {
+        const int end = limit;
+        for (int i = 0; i < count; ++i) {
+            const int from = i - 3 + (i & 1);
+            b.data()[i] = from >= 0 && from < end ? a.data()[from] : 0.0F;
+        }
+        volatile float used = b.data()[count / 2];
+        (void)used;
+    });
+}
+
+inline double measure_bandwidth(double working_set, float* src, float* dst) {
+    const auto bytes = static_cast<std::size_t>(working_set / 2);
+    return best_rate(0.0007, 2.0 * static_cast<double>(bytes), [&] {
+        std::memcpy(dst, src, bytes);
+        volatile float used = dst[bytes / sizeof(float) / 2];
+        (void)used;
+    });
+}
+
+template <class Arch>
+Machine measure_machine() {
+    // The largest working set is not touched in full: a window beyond every cache is enough.
+    const std::size_t floats = (std::size_t{24} << 20) / sizeof(float);
+    AlignedBuffer src(floats), dst(floats);
+    // Pages that were never written would all be the one page of zeros.
+    std::memset(src.data(), 1, floats * sizeof(float));
+    // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
+    // of one measurement but rarely the same one three times.
+    Machine machine{.gemm_flops = 0, .vector_flops = 0, .scalar_flops = 0, .bandwidth = {}};
+    const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
+    for (int round = 0; round < 3; ++round) {
+        raise(machine.gemm_flops, measure_fma<Arch>(0.001));
+        raise(machine.vector_flops, measure_vector<Arch>());
+        raise(machine.scalar_flops, measure_scalar());
+        for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
+            const double window = std::min(Machine::working_sets[i], 2.0 * static_cast<double>(floats * sizeof(float)));
+            raise(machine.bandwidth[i], measure_bandwidth(window, src.data(), dst.data()));
+        }
+    }
+    for (std::size_t i = 1; i < machine.bandwidth.size(); ++i) {
+        machine.bandwidth[i] = std::min(machine.bandwidth[i], machine.bandwidth[i - 1]);
+    }
+    return machine;
+}
+
+}  // namespace detail
+
+/// This machine, measured when first asked for (in some 40 ms) and then remembered.
+template <class Arch = default_arch>
+[[nodiscard]] Machine const& this_machine() {
+    static const Machine machine = detail::measure_machine<Arch>();
+    return machine;
+}
+
+/// The processor's name as it gives it ("Intel(R) Xeon(R) ..."); the architecture where it gives none.
+[[nodiscard]] inline std::string cpu_name() {
+#if defined(__x86_64__)
+    unsigned registers[12] = {};
+    for (unsigned i = 0; i < 3; ++i) {
+        if (__get_cpuid(0x80000002U + i, &registers[4 * i], &registers[4 * i + 1], &registers[4 * i + 2],
+                        &registers[4 * i + 3]) == 0) {
+            return "x86-64";
+        }
+    }
+    char text[sizeof(registers) + 1] = {};
+    std::memcpy(text, registers, sizeof(registers));
+    std::string name(text);
+    name.erase(0, name.find_first_not_of(' '));
+    name.erase(name.find_last_not_of(' ') + 1);
+    return name;
+#else
+    return "aarch64";
+#endif
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/epilogue.hpp
 
 // primsel/layer/activation.hpp
@@ -990,132 +1290,6 @@ void for_ranges(ExecutorRef executor, std::size_t count, std::size_t item_floats
 // primsel/op/detail/vectors.hpp
 // Vectors that are partly outside. The ends of rows take the same arithmetic as their middle, in lanes that are masked
 // off, so that no result depends on where in a row its element lies.
-
-// primsel/core/simd.hpp
-// The door to xsimd: everything else takes its vectors from here.
-
-#include <concepts>
-#include <cstddef>
-#include <string_view>
-#include <type_traits>
-
-// g++ 12 takes the undefined operand of its own unmasked AVX-512 intrinsics for an uninitialised value.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <xsimd/xsimd.hpp>
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The instruction set of this translation unit.
-using default_arch = xsimd::default_arch;
-
-/// An instruction set that this translation unit may use: one of xsimd's tags.
-template <class A>
-concept InstructionSet = requires {
-    { A::name() } -> std::convertible_to<std::string_view>;
-    requires A::supported();
-} && xsimd::types::has_simd_register<float, A>::value;
-
-/// A vector of floats of the Arch.
-template <class Arch>
-using Floats = xsimd::batch<float, Arch>;
-
-template <class Arch>
-inline constexpr int lanes = static_cast<int>(Floats<Arch>::size);
-
-/// How many vector registers the Arch has.
-template <class Arch>
-inline constexpr int registers =
-#if defined(__aarch64__)
-    32;
-#else
-    lanes<Arch> == 16 ? 32 : 16;
-#endif
-
-/// a * b + c with one rounding, where the hardware has it.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& c) {
-#if defined(__AVX512F__)
-    // xsimd 8.1 multiplies and adds here, and clang does not contract that.
-    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_fmadd_ps(a, b, c));
-#endif
-    return xsimd::fma(a, b, c);
-}
-
-/// The larger of the two; b where one is NaN.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> max(Floats<Arch> const& a, Floats<Arch> const& b) {
-#if defined(__AVX512F__)
-    // The unmasked intrinsics make g++ 12 warn of an uninitialised value at every use.
-    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_max_ps(0xffff, a, b));
-#endif
-    return xsimd::max(a, b);
-}
-/// The smaller of the two; b where one is NaN.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
-#if defined(__AVX512F__)
-    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_min_ps(0xffff, a, b));
-#endif
-    return xsimd::min(a, b);
-}
-
-/// The natural logarithm.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> log(Floats<Arch> const& x) {
-    if constexpr (lanes<Arch> == 16) {
-#if defined(__AVX512F__)
-        // The same steps on the first AVX-512's integers: how xsimd 8.1 chooses between those of later ones does not
-        // compile with g++ -O0, where intrinsics are macros.
-        using First = xsimd::batch<float, xsimd::avx512f>;
-        return Floats<Arch>(__m512(xsimd::log(First(__m512(x)))));
-#endif
-    } else {
-        return xsimd::log(x);
-    }
-}
-
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> load(const float* src) {
-    return Floats<Arch>::load_unaligned(src);
-}
-template <class Arch>
-PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
-    value.store_unaligned(dst);
-}
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
-    return Floats<Arch>(value);
-}
-
-/// value held between low and high; NaN stays NaN.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> clamp(Floats<Arch> const& value, Floats<Arch> const& low, Floats<Arch> const& high) {
-    return min<Arch>(high, max<Arch>(low, value));
-}
-PRIMSEL_INLINE float clamp(float value, float low, float high) {
-    const float raised = value < low ? low : value;
-    return raised > high ? high : raised;
-}
-
-/// The four-lane vector that every supported instruction set has.
-using FourFloats = xsimd::make_sized_batch_t<float, 4>;
-
-/// Four rows become four columns.
-PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, FourFloats& r3) {
-    const FourFloats a = xsimd::zip_lo(r0, r2), b = xsimd::zip_hi(r0, r2);
-    const FourFloats c = xsimd::zip_lo(r1, r3), d = xsimd::zip_hi(r1, r3);
-    r0 = xsimd::zip_lo(a, c), r1 = xsimd::zip_hi(a, c);
-    r2 = xsimd::zip_lo(b, d), r3 = xsimd::zip_hi(b, d);
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
 #include <cstddef>
@@ -6093,12 +6267,25 @@ constexpr PrimitiveEntry make_entry() {
             .run = &P::template run<Arch>,
             .work = &Traits::work};
 }
+
+/// Whether each primitive of the list can be told from the others. Plans, profiles and caches know them by their ids.
+template <class... P>
+[[nodiscard]] consteval bool unique_ids(TypeList<P...>) {
+    const std::array<std::string_view, sizeof...(P)> ids{std::string_view(P::id)...};
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (ids[i] == ids[j]) return false;
+        }
+    }
+    return true;
+}
 }  // namespace detail
 
 /// One entry for each primitive of the list, in its order. A kernel is compiled once for each (primitive, Arch),
 /// however many layers and networks use it.
 template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts>
 inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
+    static_assert(detail::unique_ids(TypeList<P...>{}), "primsel: two primitives of the list have the same id");
     return std::array<PrimitiveEntry, sizeof...(P)>{detail::make_entry<P, Arch, Layouts>()...};
 }(Primitives{});
 
@@ -6139,6 +6326,8 @@ struct Kernels {
     std::span<const LayoutEntry> layouts;
     std::span<const TransformEntry> transforms;
     std::string_view arch;
+    /// The speeds of the machine with that Arch, measured at the first call.
+    Machine const& (*machine)() = &this_machine<>;
 
     [[nodiscard]] TransformEntry const& transform(std::size_t from, std::size_t to) const {
         return transforms[from * layouts.size() + to];
@@ -6198,7 +6387,8 @@ template <class Primitives, class Arch, class Layouts>
     return {.primitives = primitive_table<Primitives, Arch, Layouts>,
             .layouts = detail::layout_table<Arch, Layouts>,
             .transforms = detail::transform_table<Layouts>,
-            .arch = Arch::name()};
+            .arch = Arch::name(),
+            .machine = &this_machine<Arch>};
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -6242,180 +6432,6 @@ concept CostModel =
         model.predict(kernels, transforms, seconds);
         model.predict(kernels, ops, seconds);
     };
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/cost/machine.hpp
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstddef>
-#include <cstring>
-#include <string>
-#include <utility>
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The speeds of one core of a machine with one instruction set.
-struct Machine {
-    double gemm_flops = 1e10;   ///< multiply-adds in registers, two operations each, per second
-    double vector_flops = 5e9;  ///< vector operations on cached data per second
-    double scalar_flops = 1e9;  ///< scalar operations per second
-    static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 96e6};
-    /// Bytes read and written per second, for each working set in bytes.
-    std::array<double, 5> bandwidth{5e10, 4e10, 3e10, 2e10, 1e10};
-
-    /// Interpolated between the measured working sets, on a logarithmic scale.
-    [[nodiscard]] double bandwidth_for(double bytes) const {
-        if (bytes <= working_sets.front()) return bandwidth.front();
-        for (std::size_t i = 1; i < working_sets.size(); ++i) {
-            if (bytes > working_sets[i]) continue;
-            const double at = std::log(bytes / working_sets[i - 1]) / std::log(working_sets[i] / working_sets[i - 1]);
-            return bandwidth[i - 1] + at * (bandwidth[i] - bandwidth[i - 1]);
-        }
-        return bandwidth.back();
-    }
-};
-
-namespace detail {
-
-/// Runs `work` (which does `amount` of something) for about so many seconds, once at least; amount per second, best of
-/// the repetitions: the system may take the processor away in the middle of one.
-template <class Work>
-double best_rate(double seconds, double amount, Work const& work) {
-    double best = 0;
-    const Timer whole;
-    for (int done = 0; done < 1 || whole.seconds() < seconds; ++done) {
-        const Timer timer;
-        work();
-        best = std::max(best, amount / std::max(timer.seconds(), 1e-9));
-    }
-    return best;
-}
-
-/// Multiply-adds in independent chains. Indices instead of loops: the sums must stay in registers however little the
-/// compiler optimises, and differ, lest it compute one of them only. Not inlined: within a caller's loop g++ 12 made a
-/// third less of it.
-template <class Arch, std::size_t... i>
-[[gnu::noinline]] void multiply_add(int rounds, std::index_sequence<i...>) {
-    static volatile float factor_source = 0.999F;
-    const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
-    Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
-    for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
-    alignas(alignment) float kept[lanes<Arch>];
-    Floats<Arch> all = broadcast<Arch>(0.0F);
-    ((all += sum[i]), ...);
-    store<Arch>(kept, all);
-    volatile float used = kept[0];
-    (void)used;
-}
-/// This core's FMA peak over about so many seconds: the best of many short stretches.
-template <class Arch>
-double measure_fma(double seconds) {
-    constexpr int chains = 12, rounds = 20'000;
-    return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
-                     [&] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
-}
-
-template <class Arch>
-double measure_vector() {
-    constexpr std::size_t count = 2048;
-    AlignedBuffer a(count), b(count);
-    std::fill_n(a.data(), count, 1.0F);
-    std::fill_n(b.data(), count, 0.5F);
-    return best_rate(0.0005, 2.0 * count, [&] {
-        for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
-            store<Arch>(b.data() + i,
-                        fma<Arch>(load<Arch>(a.data() + i), broadcast<Arch>(0.5F), load<Arch>(b.data() + i)));
-        }
-    });
-}
-
-/// A gather with a bounds test for each element, as the scanning primitives do.
-inline double measure_scalar() {
-    constexpr int count = 4096;
-    AlignedBuffer a(count), b(count);
-    std::fill_n(a.data(), std::size_t{count}, 1.0F);
-    volatile int limit = count - 3;
-    return best_rate(0.0005, count, [&] {
-        const int end = limit;
-        for (int i = 0; i < count; ++i) {
-            const int from = i - 3 + (i & 1);
-            b.data()[i] = from >= 0 && from < end ? a.data()[from] : 0.0F;
-        }
-        volatile float used = b.data()[count / 2];
-        (void)used;
-    });
-}
-
-inline double measure_bandwidth(double working_set, float* src, float* dst) {
-    const auto bytes = static_cast<std::size_t>(working_set / 2);
-    return best_rate(0.0007, 2.0 * static_cast<double>(bytes), [&] {
-        std::memcpy(dst, src, bytes);
-        volatile float used = dst[bytes / sizeof(float) / 2];
-        (void)used;
-    });
-}
-
-template <class Arch>
-Machine measure_machine() {
-    // The largest working set is not touched in full: a window beyond every cache is enough.
-    const std::size_t floats = (std::size_t{24} << 20) / sizeof(float);
-    AlignedBuffer src(floats), dst(floats);
-    // Pages that were never written would all be the one page of zeros.
-    std::memset(src.data(), 1, floats * sizeof(float));
-    // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
-    // of one measurement but rarely the same one three times.
-    Machine machine{.gemm_flops = 0, .vector_flops = 0, .scalar_flops = 0, .bandwidth = {}};
-    const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
-    for (int round = 0; round < 3; ++round) {
-        raise(machine.gemm_flops, measure_fma<Arch>(0.001));
-        raise(machine.vector_flops, measure_vector<Arch>());
-        raise(machine.scalar_flops, measure_scalar());
-        for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
-            const double window = std::min(Machine::working_sets[i], 2.0 * static_cast<double>(floats * sizeof(float)));
-            raise(machine.bandwidth[i], measure_bandwidth(window, src.data(), dst.data()));
-        }
-    }
-    for (std::size_t i = 1; i < machine.bandwidth.size(); ++i) {
-        machine.bandwidth[i] = std::min(machine.bandwidth[i], machine.bandwidth[i - 1]);
-    }
-    return machine;
-}
-
-}  // namespace detail
-
-/// This machine, measured when first asked for (in some 40 ms) and then remembered.
-template <class Arch = default_arch>
-[[nodiscard]] Machine const& this_machine() {
-    static const Machine machine = detail::measure_machine<Arch>();
-    return machine;
-}
-
-/// The processor's name as it gives it ("Intel(R) Xeon(R) ..."); the architecture where it gives none.
-[[nodiscard]] inline std::string cpu_name() {
-#if defined(__x86_64__)
-    unsigned registers[12] = {};
-    for (unsigned i = 0; i < 3; ++i) {
-        if (__get_cpuid(0x80000002U + i, &registers[4 * i], &registers[4 * i + 1], &registers[4 * i + 2],
-                        &registers[4 * i + 3]) == 0) {
-            return "x86-64";
-        }
-    }
-    char text[sizeof(registers) + 1] = {};
-    std::memcpy(text, registers, sizeof(registers));
-    std::string name(text);
-    name.erase(0, name.find_first_not_of(' '));
-    name.erase(name.find_last_not_of(' ') + 1);
-    return name;
-#else
-    return "aarch64";
-#endif
-}
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/pbqp/solver.hpp
@@ -9436,119 +9452,13 @@ inline void time_plans(std::vector<ComparedPlan>& plans, Graph const& simplified
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/engine.hpp
 
-// primsel/engine/fit.hpp
-
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Bytes of the arena that a plan needs with so many workers.
-[[nodiscard]] inline std::size_t arena_bytes(Graph const& graph, Kernels const& kernels, Plan const& plan,
-                                             std::size_t workers) {
-    return place(make_schedule(graph, kernels, plan, workers).lifetimes).floats * sizeof(float);
-}
-
-namespace detail {
-
-/// The step at which the most floats of the arena are alive.
-[[nodiscard]] inline std::size_t fullest_step(Schedule const& schedule) {
-    std::vector<std::size_t> alive(schedule.steps.size(), 0);
-    for (Lifetime const& lifetime : schedule.lifetimes) {
-        for (std::size_t step = lifetime.first; step <= lifetime.last && step < alive.size(); ++step) {
-            alive[step] += round_up_floats(lifetime.floats);
-        }
-    }
-    return static_cast<std::size_t>(std::ranges::max_element(alive) - alive.begin());
-}
-
-/// The convolutions whose choice of primitive the floats alive at a step depend on: whose scratch they are, or whose
-/// wish for a layout made a copy. The largest first.
-[[nodiscard]] inline std::vector<std::size_t> responsible(Schedule const& schedule, Graph const& graph,
-                                                          std::size_t at) {
-    std::vector<std::pair<std::size_t, std::size_t>> found;  // floats, node
-    const auto alive = [&](std::size_t tensor) {
-        if (tensor == Step::none || tensor < schedule.callers()) return std::size_t{0};
-        Lifetime const& lifetime = schedule.lifetimes[tensor - schedule.callers()];
-        return lifetime.first <= at && at <= lifetime.last ? lifetime.floats : 0;
-    };
-    const auto blame = [&](std::size_t node, std::size_t floats) {
-        if (floats > 0 && std::holds_alternative<ConvParams>(graph[node].layer)) found.emplace_back(floats, node);
-    };
-    for (Step const& step : schedule.steps) {
-        blame(step.node, alive(step.scratch));
-        if (step.kind != Step::Kind::transform) continue;
-        // The one who wrote it in another layout, and those who read the copy.
-        blame(step.node, alive(step.dst));
-        for (Step const& reader : schedule.steps) {
-            if (reader.residual == step.dst || std::ranges::find(reader.src, step.dst) != reader.src.end()) {
-                blame(reader.node, alive(step.dst));
-            }
-        }
-    }
-    std::ranges::stable_sort(found, [](auto const& a, auto const& b) { return a.first > b.first; });
-    std::vector<std::size_t> nodes;
-    for (auto const& [floats, node] : found) nodes.push_back(node);
-    return nodes;
-}
-
-}  // namespace detail
-
-/// make_plan within options.max_arena: as long as the arena is too large, the primitive that fills it most where it is
-/// fullest is refused to its layer, and the rest solved anew. Throws error when nothing is left to refuse, and says how
-/// small the arena became. The result need not be the cheapest that fits: who is refused is chosen greedily.
-template <CostModel Model, Solver S>
-[[nodiscard]] Plan make_fitting_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
-                                     PlanOptions options, std::size_t workers) {
-    Plan plan = make_plan(graph, kernels, model, solver, options);
-    if (options.max_arena == PlanOptions{}.max_arena) return plan;
-    std::size_t smallest = PlanOptions{}.max_arena;
-    const std::size_t given = options.refused.size();
-    const double bound = plan.bound_seconds;
-    for (;;) {
-        const Schedule schedule = make_schedule(graph, kernels, plan, workers);
-        const std::size_t bytes = place(schedule.lifetimes).floats * sizeof(float);
-        if (bytes <= options.max_arena) {
-            // A cheaper plan may fit, had others been refused.
-            if (options.refused.size() > given) plan.optimal = false, plan.bound_seconds = bound;
-            return plan;
-        }
-        smallest = std::min(smallest, bytes);
-        const std::size_t step = detail::fullest_step(schedule);
-        std::optional<std::size_t> refused;
-        for (const std::size_t node : detail::responsible(schedule, graph, step)) {
-            const auto left = std::ranges::count_if(
-                plan.layers[node].candidates, [](Candidate const& candidate) { return candidate.refusal.empty(); });
-            if (left > 1) {
-                refused = node;
-                break;
-            }
-        }
-        if (!refused) {
-            fail("plan: no plan found needs at most ", options.max_arena, " bytes of arena; the smallest needs ",
-                 smallest, ", and is fullest at layer ", graph[schedule.steps[step].node].name);
-        }
-        options.refused.push_back({graph[*refused].name, plan.layers[*refused].primitive,
-                                   "the arena would exceed " + std::to_string(options.max_arena) + " bytes"});
-        const double predict_seconds = plan.predict_seconds, solve_seconds = plan.solve_seconds;
-        plan = make_plan(graph, kernels, model, solver, options);
-        plan.predict_seconds += predict_seconds;
-        plan.solve_seconds += solve_seconds;
-    }
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/policies.hpp
 
 // primsel/cost/analytical.hpp
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
-#include <utility>
 #include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -9561,18 +9471,21 @@ struct OpTerms {
 
 /// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
 /// bounds it and its traffic at the speed of the memory level that holds its working set; and what its steps do not
-/// hide of the time to read its weights from memory. Nothing to train; the machine's few figures are measured once.
+/// hide of the time to read its weights from memory. Nothing to train. The machine's few figures are those of the kernels'
+/// Arch, measured once, unless others are given.
 class Analytical {
 public:
     static constexpr std::string_view name = "analytical";
 
-    explicit Analytical(Machine machine = this_machine()) : machine_(std::move(machine)) {}
+    Analytical() = default;
+    explicit Analytical(Machine const& machine) : machine_(machine) {}
 
     void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
+        Machine const& machine = machine_of(kernels);
         for (std::size_t i = 0; i < queries.size(); ++i) {
             auto const& primitive = kernels.primitives[queries[i].primitive];
             double sum = overhead;
-            for (Phase const& phase : primitive.work(queries[i].shape)) sum += phase_seconds(phase);
+            for (Phase const& phase : primitive.work(queries[i].shape)) sum += phase_seconds(machine, phase);
             // The other layers of a network have pushed the weights out of the caches. Fetching them ahead hides about
             // half of the shorter of reading and computing. Of a batch, a network takes all images at once (see
             // Schedule) where weights are larger than images, and then reads the weights once.
@@ -9581,15 +9494,16 @@ public:
             const double batch = shape.batch,
                          together = floats < shape.in_shape().size() + shape.out_shape().size() ? 1 : batch;
             const double compute = sum * together,
-                         weights = 4.0 * static_cast<double>(floats) / machine_.bandwidth.back();
+                         weights = 4.0 * static_cast<double>(floats) / machine.bandwidth.back();
             seconds[i] = batch / together * (compute + weights - 0.5 * std::min(compute, weights));
         }
     }
-    void predict(Kernels const&, std::span<const TransformQuery> queries, std::span<double> seconds) const {
+    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
+        Machine const& machine = machine_of(kernels);
         for (std::size_t i = 0; i < queries.size(); ++i) {
             const double bytes = 8.0 * static_cast<double>(queries[i].shape.size());
             // A transpose writes four floats at a time: half the speed of a copy.
-            seconds[i] = queries[i].batch * (overhead + 2 * bytes / machine_.bandwidth_for(bytes));
+            seconds[i] = queries[i].batch * (overhead + 2 * bytes / machine.bandwidth_for(bytes));
         }
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
@@ -9601,10 +9515,11 @@ public:
     }
     /// Of an op; of a convolution, of the pass that adds its bias and what comes after.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
+        Machine const& machine = machine_of(kernels);
         const auto size = static_cast<double>(query.output.size());
         if (auto const* conv = std::get_if<ConvParams>(query.layer)) {
             const double bytes = 4 * (conv->residual ? 3 : 2) * size;
-            return {.memory = bytes / machine_.bandwidth_for(bytes), .arithmetic = size / machine_.vector_flops};
+            return {.memory = bytes / machine.bandwidth_for(bytes), .arithmetic = size / machine.vector_flops};
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);
         const double operations =
@@ -9615,24 +9530,27 @@ public:
         if (op.packed_floats != nullptr) {
             weights = 4 * static_cast<double>(op.packed_floats(*query.layer, query.inputs[0]));
         }
-        return {.memory = bytes / machine_.bandwidth_for(bytes),
-                .arithmetic = operations / machine_.vector_flops,
-                .weights = weights / machine_.bandwidth_for(4 * weights)};
+        return {.memory = bytes / machine.bandwidth_for(bytes),
+                .arithmetic = operations / machine.vector_flops,
+                .weights = weights / machine.bandwidth_for(4 * weights)};
     }
 
 private:
     /// Calling a kernel and starting its loops.
     static constexpr double overhead = 1e-6;
 
-    [[nodiscard]] double phase_seconds(Phase const& phase) const {
+    [[nodiscard]] Machine const& machine_of(Kernels const& kernels) const {
+        return machine_ ? *machine_ : kernels.machine();
+    }
+    [[nodiscard]] static double phase_seconds(Machine const& machine, Phase const& phase) {
         // A register tile in cache reaches about nine tenths of the peak.
-        const double rate = phase.rate == Rate::gemm     ? 0.9 * machine_.gemm_flops
-                            : phase.rate == Rate::vector ? machine_.vector_flops
-                                                         : machine_.scalar_flops;
-        return std::max(phase.operations / rate, phase.bytes / machine_.bandwidth_for(phase.working_set));
+        const double rate = phase.rate == Rate::gemm     ? 0.9 * machine.gemm_flops
+                            : phase.rate == Rate::vector ? machine.vector_flops
+                                                         : machine.scalar_flops;
+        return std::max(phase.operations / rate, phase.bytes / machine.bandwidth_for(phase.working_set));
     }
 
-    Machine machine_;
+    std::optional<Machine> machine_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -9754,16 +9672,31 @@ struct GemmArgs {
 };
 
 /// A matrix multiplication: an empty type with
+/// - id: its name, a FixedString, which the ids of primitives that multiply with it end in;
 /// - scratch_floats<Arch>(m, n, k, workers): room that run needs;
 /// - run<Arch>(args): noexcept, no allocation, the same bits whatever the executor;
 /// - work<Arch>(m, n, k): what it does, for the analytical cost model.
 /// SimdGemm (gemm_simd.hpp) and EigenGemm (gemm_eigen.hpp) model it.
 template <class G>
 concept Gemm = requires(GemmArgs const& args, int size, std::size_t workers) {
+    FixedString("-") + G::id;
     { G::template scratch_floats<default_arch>(size, size, size, workers) } -> std::same_as<std::size_t>;
     { G::template run<default_arch>(args) } noexcept;
     { G::template work<default_arch>(size, size, size) } -> std::same_as<Work>;
 };
+
+struct SimdGemm;
+
+namespace detail {
+/// The end of the id of a primitive that multiplies with G: "-eigen"; nothing for the library's own.
+template <class G>
+inline constexpr auto gemm_suffix = [] {
+    if constexpr (std::same_as<G, SimdGemm>)
+        return FixedString("");
+    else
+        return FixedString("-") + G::id;
+}();
+}  // namespace detail
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
@@ -9908,8 +9841,7 @@ struct TileArgs {
     int outer = 1, inner = 1, run = 0;
     std::size_t outer_step = 0, inner_step = 0;
     const float* b = nullptr;
-    /// Where the products to come read on behind this one's B, that memory ends here; it is fetched into L2 meanwhile.
-    /// Null: nothing is fetched.
+    /// The end of the memory behind b that later products will read, prefetched into L2 during this one. Null: none.
     const float* fetch_end = nullptr;
     float* c = nullptr;
     std::size_t c_stride = 0;
@@ -10267,6 +10199,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// primsel's own matrix multiplication: register tiles over panels of B. It packs B at every call; the smaller of the
 /// two ways round: all of B at first where it has fewer columns than A has rows, otherwise panel by panel.
 struct SimdGemm {
+    static constexpr FixedString id = "simd";
+
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(int m, int n, int k, std::size_t workers) {
         if (pack_at_first(m, n)) return detail::packed_size<Arch>(k, n);
@@ -10379,7 +10313,9 @@ private:
     using traits = detail::FormTraits<form, out>;
 
 public:
-    static constexpr auto id = FixedString("conv-1x1-gemm-") + traits::name;
+    static constexpr auto id = FixedString("conv-1x1-gemm-") + traits::name + detail::gemm_suffix<G>;
+    template <Gemm Other>
+    using with_gemm = Conv1x1Gemm<form, out, Other>;
     static constexpr Family family = Family::conv_1x1;
     using in_layout = std::conditional_t<traits::patches_depth_major, chw, hwc>;
     using out_layout = typename traits::out_layout;
@@ -11314,7 +11250,9 @@ private:
     }();
 
 public:
-    static constexpr auto id = prefix + traits::name;
+    static constexpr auto id = prefix + traits::name + detail::gemm_suffix<G>;
+    template <Gemm Other>
+    using with_gemm = Im2<patch, copy, form, out, Other>;
     static constexpr Family family = Family::im2;
     using in_layout = std::conditional_t<from_hwc, hwc, chw>;
     using out_layout = typename traits::out_layout;
@@ -11887,7 +11825,9 @@ void pack_taps(ConvShape const& s, const float* kernel, float* dst) {
 /// are shifted and added into the output.
 template <Gemm G = SimdGemm>
 struct Kn2Row : detail::Kn2<Kn2Row<G>, true> {
-    static constexpr FixedString id = "kn2row";
+    static constexpr auto id = FixedString("kn2row") + detail::gemm_suffix<G>;
+    template <Gemm Other>
+    using with_gemm = Kn2Row<Other>;
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
@@ -11929,7 +11869,9 @@ struct Kn2Row : detail::Kn2<Kn2Row<G>, true> {
 /// kn2col: the same with an image-major product, pixels x (taps k).
 template <Gemm G = SimdGemm>
 struct Kn2Col : detail::Kn2<Kn2Col<G>, true> {
-    static constexpr FixedString id = "kn2col";
+    static constexpr auto id = FixedString("kn2col") + detail::gemm_suffix<G>;
+    template <Gemm Other>
+    using with_gemm = Kn2Col<Other>;
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
@@ -11979,10 +11921,12 @@ template <bool row, Gemm G = SimdGemm>
 struct Kn2AccumulateShift : detail::Kn2<Kn2AccumulateShift<row, G>, !row> {
     static constexpr auto id = [] {
         if constexpr (row)
-            return FixedString("kn2row-as");
+            return FixedString("kn2row-as") + detail::gemm_suffix<G>;
         else
-            return FixedString("kn2col-as");
+            return FixedString("kn2col-as") + detail::gemm_suffix<G>;
     }();
+    template <Gemm Other>
+    using with_gemm = Kn2AccumulateShift<row, Other>;
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
@@ -12044,14 +11988,16 @@ private:
 public:
     static constexpr auto id = [] {
         if constexpr (form == GemmForm::ab)
-            return FixedString("kn2row-aa-ab");
+            return FixedString("kn2row-aa-ab") + detail::gemm_suffix<G>;
         else if constexpr (form == GemmForm::atb)
-            return FixedString("kn2row-aa-atb");
+            return FixedString("kn2row-aa-atb") + detail::gemm_suffix<G>;
         else if constexpr (form == GemmForm::abt)
-            return FixedString("kn2row-aa-abt");
+            return FixedString("kn2row-aa-abt") + detail::gemm_suffix<G>;
         else
-            return FixedString("kn2row-aa-atbt");
+            return FixedString("kn2row-aa-atbt") + detail::gemm_suffix<G>;
     }();
+    template <Gemm Other>
+    using with_gemm = Kn2RowAccumulate<form, Other>;
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_of_group(ConvShape const& s, std::size_t workers) {
@@ -12351,6 +12297,7 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <ratio>
 
@@ -12459,6 +12406,33 @@ using DefaultPoints = typename detail::FirstPoints<n, Points<>, std::ratio<0>, s
                                                    std::ratio<4>, std::ratio<-4>>::type;
 
 namespace detail {
+
+/// "-at" and the points, "-at_0_1_-1_1/2", to tell primitives of other points from those of the default ones: nothing.
+template <class P>
+struct PointsSuffix;
+template <class... Ratios>
+struct PointsSuffix<Points<Ratios...>> {
+    template <class R>
+    static constexpr auto digits = [] {
+        constexpr auto magnitude = fixed_decimal<static_cast<unsigned>(R::num < 0 ? -R::num : R::num)>();
+        constexpr auto numerator = [=] {
+            if constexpr (R::num < 0)
+                return FixedString("_-") + magnitude;
+            else
+                return FixedString("_") + magnitude;
+        }();
+        if constexpr (R::den == 1)
+            return numerator;
+        else
+            return numerator + "/" + fixed_decimal<static_cast<unsigned>(R::den)>();
+    }();
+    static constexpr auto value = [] {
+        if constexpr (std::same_as<Points<Ratios...>, DefaultPoints<static_cast<int>(sizeof...(Ratios))>>)
+            return FixedString("");
+        else
+            return (FixedString("-at") + ... + digits<typename Ratios::type>);
+    }();
+};
 
 template <int m, int r, class P = DefaultPoints<m + r - 2>>
 inline constexpr CookToom<m, r> cook_toom{P::values};
@@ -12907,9 +12881,9 @@ private:
 public:
     static constexpr auto id = [] {
         if constexpr (vec == 1)
-            return scalar_id;
+            return scalar_id + detail::PointsSuffix<P>::value;
         else
-            return scalar_id + "-vec-" + fixed_decimal<vec>();
+            return scalar_id + "-vec-" + fixed_decimal<vec>() + detail::PointsSuffix<P>::value;
     }();
     static constexpr Family family = r == 3 ? Family::wino3 : r == 5 ? Family::wino5 : Family::other;
     using in_layout = hwc;
@@ -13208,9 +13182,9 @@ private:
 public:
     static constexpr auto id = [] {
         if constexpr (vec == 1)
-            return scalar_id;
+            return scalar_id + detail::PointsSuffix<P>::value;
         else
-            return scalar_id + "-vec-" + fixed_decimal<vec>();
+            return scalar_id + "-vec-" + fixed_decimal<vec>() + detail::PointsSuffix<P>::value;
     }();
     static constexpr Family family = form != KernelForm::square ? Family::other
                                      : r == 3                   ? Family::wino3
@@ -13386,7 +13360,7 @@ using MecPrimitives = TypeList<MecCol, MecRowPartition>;
 /// The 75 of the papers' measurements (Mulder et al. 2020, table 6).
 using PublishedPrimitives = concatenate<DirectPrimitives, Im2Primitives, Kn2Primitives, Wino3Primitives,
                                         Wino5Primitives, Conv1x1Primitives, MecPrimitives>;
-/// What no paper of them has.
+/// Primitives that the papers did not measure.
 using OtherPrimitives = TypeList<DirectHwc, DepthwiseChw, DepthwiseHwc, Indirect, Im2Win, Winograd<6, 3, 16>,
                                  WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
                                  WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>>;
@@ -13427,6 +13401,8 @@ struct DefaultPolicies {
     /// The instruction set: no wider than what the translation unit is compiled for.
     using arch = default_arch;
     using primitives = DefaultPrimitives;
+    /// The matrix product of every primitive that is built on one.
+    using gemm = SimdGemm;
     /// The first is the one in which images come and results go.
     using layouts = AllLayouts;
     using cost_model = Analytical;
@@ -13442,6 +13418,8 @@ concept HasArch = requires { typename P::arch; };
 template <class P>
 concept HasPrimitives = requires { typename P::primitives; };
 template <class P>
+concept HasGemm = requires { typename P::gemm; };
+template <class P>
 concept HasLayouts = requires { typename P::layouts; };
 template <class P>
 concept HasCostModel = requires { typename P::cost_model; };
@@ -13454,6 +13432,8 @@ template <class P>
 concept HasInstructionSet = requires { requires InstructionSet<typename P::arch>; };
 template <class P>
 concept ListsPrimitives = requires { requires is_type_list<typename P::primitives>; };
+template <class P>
+concept Multiplies = requires { requires Gemm<typename P::gemm>; };
 template <class P>
 concept ListsLayouts = requires { requires is_type_list<typename P::layouts>; };
 template <class P>
@@ -13471,9 +13451,9 @@ concept MovesExecutor = requires { requires std::move_constructible<typename P::
 
 template <class P>
 concept CompletePolicies =
-    HasArch<P> && HasPrimitives<P> && HasLayouts<P> && HasCostModel<P> && HasSolver<P> && HasExecutor<P>;
+    HasArch<P> && HasPrimitives<P> && HasGemm<P> && HasLayouts<P> && HasCostModel<P> && HasSolver<P> && HasExecutor<P>;
 template <class P>
-concept SoundPolicies = CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && ListsLayouts<P> &&
+concept SoundPolicies = CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && Multiplies<P> && ListsLayouts<P> &&
                         ModelsCosts<P> && Solves<P> && Executes<P> && MovesExecutor<P> && (P::primitives::size > 0) &&
                         (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
 
@@ -13482,6 +13462,7 @@ template <class P>
 struct CheckPolicies {
     static_assert(HasArch<P>, "primsel: Policies::arch is missing; see docs/engine/policies.md");
     static_assert(HasPrimitives<P>, "primsel: Policies::primitives is missing; see docs/engine/policies.md");
+    static_assert(HasGemm<P>, "primsel: Policies::gemm is missing; see docs/engine/policies.md");
     static_assert(HasLayouts<P>, "primsel: Policies::layouts is missing; see docs/engine/policies.md");
     static_assert(HasCostModel<P>, "primsel: Policies::cost_model is missing; see docs/engine/policies.md");
     static_assert(HasSolver<P>, "primsel: Policies::solver is missing; see docs/engine/policies.md");
@@ -13492,6 +13473,7 @@ struct CheckPolicies {
                   "docs/engine/policies.md");
     static_assert(!HasPrimitives<P> || ListsPrimitives<P>,
                   "primsel: Policies::primitives is not a TypeList; see docs/primitive/primitive.md");
+    static_assert(!HasGemm<P> || Multiplies<P>, "primsel: Policies::gemm is not a Gemm; see docs/primitive/gemm.md");
     static_assert(!HasLayouts<P> || ListsLayouts<P>,
                   "primsel: Policies::layouts is not a TypeList; see docs/tensor/layout.md");
     static_assert(!HasCostModel<P> || ModelsCosts<P>,
@@ -13515,12 +13497,19 @@ struct CheckPolicies {
     static constexpr bool value = true;
 };
 
-/// The same for an engine that makes its plan itself, and the model and solver for it.
+/// The same for planners that make the model or the solver themselves.
 template <class P>
-struct CheckPlanningPolicies {
+struct CheckOwnModel {
     static_assert(MakesCostModel<P>,
-                  "primsel: Policies::cost_model has no default constructor; see docs/cost/cost_model.md");
-    static_assert(MakesSolver<P>, "primsel: Policies::solver has no default constructor; see docs/pbqp/solver.md");
+                  "primsel: Policies::cost_model has no default constructor: hand one over, Predict{model}; see "
+                  "docs/engine/planner.md");
+    static constexpr bool value = true;
+};
+template <class P>
+struct CheckOwnSolver {
+    static_assert(MakesSolver<P>,
+                  "primsel: Policies::solver has no default constructor: hand one over, Predict{model, solver}; see "
+                  "docs/engine/planner.md");
     static constexpr bool value = true;
 };
 
@@ -13531,7 +13520,201 @@ struct FewPolicies : DefaultPolicies {
 template <class P>
 using ChosenPolicies = std::conditional_t<SoundPolicies<P>, P, FewPolicies>;
 
+/// A primitive with another matrix product, if it is built on one.
+template <class P, class G>
+struct WithGemm {
+    using type = P;
+};
+template <class P, class G>
+    requires requires { typename P::template with_gemm<G>; }
+struct WithGemm<P, G> {
+    using type = typename P::template with_gemm<G>;
+};
+
+/// A list of primitives with another matrix product. The library's own leaves the list as it is, and so a list may name
+/// another one for some of its primitives.
+template <class G, class List>
+struct ListWithGemm;
+template <class G, class... P>
+struct ListWithGemm<G, TypeList<P...>> {
+    using type = TypeList<typename WithGemm<P, G>::type...>;
+};
+template <class... P>
+struct ListWithGemm<SimdGemm, TypeList<P...>> {
+    using type = TypeList<P...>;
+};
+
 }  // namespace detail
+
+/// Everything that an engine with those policies may choose from.
+template <class Policies>
+[[nodiscard]] Kernels policy_kernels() {
+    return make_kernels<typename detail::ListWithGemm<typename Policies::gemm, typename Policies::primitives>::type,
+                        typename Policies::arch, typename Policies::layouts>();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/engine/predict.hpp
+
+// primsel/engine/fit.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Bytes of the arena that a plan needs with so many workers.
+[[nodiscard]] inline std::size_t arena_bytes(Graph const& graph, Kernels const& kernels, Plan const& plan,
+                                             std::size_t workers) {
+    return place(make_schedule(graph, kernels, plan, workers).lifetimes).floats * sizeof(float);
+}
+
+namespace detail {
+
+/// The step at which the most floats of the arena are alive.
+[[nodiscard]] inline std::size_t fullest_step(Schedule const& schedule) {
+    std::vector<std::size_t> alive(schedule.steps.size(), 0);
+    for (Lifetime const& lifetime : schedule.lifetimes) {
+        for (std::size_t step = lifetime.first; step <= lifetime.last && step < alive.size(); ++step) {
+            alive[step] += round_up_floats(lifetime.floats);
+        }
+    }
+    return static_cast<std::size_t>(std::ranges::max_element(alive) - alive.begin());
+}
+
+/// The convolutions whose choice of primitive the floats alive at a step depend on: whose scratch they are, or whose
+/// wish for a layout made a copy. The largest first.
+[[nodiscard]] inline std::vector<std::size_t> responsible(Schedule const& schedule, Graph const& graph,
+                                                          std::size_t at) {
+    std::vector<std::pair<std::size_t, std::size_t>> found;  // floats, node
+    const auto alive = [&](std::size_t tensor) {
+        if (tensor == Step::none || tensor < schedule.callers()) return std::size_t{0};
+        Lifetime const& lifetime = schedule.lifetimes[tensor - schedule.callers()];
+        return lifetime.first <= at && at <= lifetime.last ? lifetime.floats : 0;
+    };
+    const auto blame = [&](std::size_t node, std::size_t floats) {
+        if (floats > 0 && std::holds_alternative<ConvParams>(graph[node].layer)) found.emplace_back(floats, node);
+    };
+    for (Step const& step : schedule.steps) {
+        blame(step.node, alive(step.scratch));
+        if (step.kind != Step::Kind::transform) continue;
+        // The one who wrote it in another layout, and those who read the copy.
+        blame(step.node, alive(step.dst));
+        for (Step const& reader : schedule.steps) {
+            if (reader.residual == step.dst || std::ranges::find(reader.src, step.dst) != reader.src.end()) {
+                blame(reader.node, alive(step.dst));
+            }
+        }
+    }
+    std::ranges::stable_sort(found, [](auto const& a, auto const& b) { return a.first > b.first; });
+    std::vector<std::size_t> nodes;
+    for (auto const& [floats, node] : found) nodes.push_back(node);
+    return nodes;
+}
+
+}  // namespace detail
+
+/// make_plan within options.max_arena: as long as the arena is too large, the primitive that fills it most where it is
+/// fullest is refused to its layer, and the rest solved anew. Throws error when nothing is left to refuse, and says how
+/// small the arena became. The result need not be the cheapest that fits: who is refused is chosen greedily.
+template <CostModel Model, Solver S>
+[[nodiscard]] Plan make_fitting_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
+                                     PlanOptions options, std::size_t workers) {
+    Plan plan = make_plan(graph, kernels, model, solver, options);
+    if (options.max_arena == PlanOptions{}.max_arena) return plan;
+    std::size_t smallest = PlanOptions{}.max_arena;
+    const std::size_t given = options.refused.size();
+    const double bound = plan.bound_seconds;
+    for (;;) {
+        const Schedule schedule = make_schedule(graph, kernels, plan, workers);
+        const std::size_t bytes = place(schedule.lifetimes).floats * sizeof(float);
+        if (bytes <= options.max_arena) {
+            // A cheaper plan may fit, had others been refused.
+            if (options.refused.size() > given) plan.optimal = false, plan.bound_seconds = bound;
+            return plan;
+        }
+        smallest = std::min(smallest, bytes);
+        const std::size_t step = detail::fullest_step(schedule);
+        std::optional<std::size_t> refused;
+        for (const std::size_t node : detail::responsible(schedule, graph, step)) {
+            const auto left = std::ranges::count_if(
+                plan.layers[node].candidates, [](Candidate const& candidate) { return candidate.refusal.empty(); });
+            if (left > 1) {
+                refused = node;
+                break;
+            }
+        }
+        if (!refused) {
+            fail("plan: no plan found needs at most ", options.max_arena, " bytes of arena; the smallest needs ",
+                 smallest, ", and is fullest at layer ", graph[schedule.steps[step].node].name);
+        }
+        options.refused.push_back({graph[*refused].name, plan.layers[*refused].primitive,
+                                   "the arena would exceed " + std::to_string(options.max_arena) + " bytes"});
+        const double predict_seconds = plan.predict_seconds, solve_seconds = plan.solve_seconds;
+        plan = make_plan(graph, kernels, model, solver, options);
+        plan.predict_seconds += predict_seconds;
+        plan.solve_seconds += solve_seconds;
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <concepts>
+#include <cstddef>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// In the place of a value that the policies' type makes by its default constructor.
+struct OfPolicies {};
+
+/// The planner that predicts and solves: `Engine<Net> engine(weights, Predict{model, solver, options})`. Model and solver
+/// that are left out are those of the policies. The model is copied for each plan, as models may change while they
+/// predict.
+template <class Model = OfPolicies, class S = OfPolicies>
+class Predict {
+    static_assert(std::same_as<Model, OfPolicies> || (CostModel<Model> && std::copy_constructible<Model>),
+                  "primsel: Predict takes a CostModel that can be copied; see docs/cost/cost_model.md");
+    static_assert(std::same_as<S, OfPolicies> || Solver<S>, "primsel: Predict takes a Solver; see docs/pbqp/solver.md");
+
+public:
+    explicit Predict(Model model = {}, S solver = {}, PlanOptions options = {})
+        : model_(std::move(model)), solver_(std::move(solver)), options_(std::move(options)) {}
+
+    template <class Policies>
+    [[nodiscard]] Plan plan(Graph const& graph, Kernels const& kernels, std::size_t workers) const {
+        auto model = own_model<Policies>();
+        return make_fitting_plan(graph, kernels, model, own_solver<Policies>(), options_, workers);
+    }
+
+private:
+    template <class Policies>
+    [[nodiscard]] auto own_model() const {
+        if constexpr (std::same_as<Model, OfPolicies>) {
+            static_assert(detail::CheckOwnModel<Policies>::value);
+            return typename Policies::cost_model{};
+        } else {
+            return model_;
+        }
+    }
+    template <class Policies>
+    [[nodiscard]] auto own_solver() const {
+        if constexpr (std::same_as<S, OfPolicies>) {
+            static_assert(detail::CheckOwnSolver<Policies>::value);
+            return typename Policies::solver{};
+        } else {
+            return solver_;
+        }
+    }
+
+    [[no_unique_address]] Model model_;
+    [[no_unique_address]] S solver_;
+    PlanOptions options_;
+};
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/network/network.hpp
@@ -14838,6 +15021,10 @@ concept PlannerFor = requires(P const& planner, Graph const& graph, Kernels cons
     { planner.template plan<Policies>(graph, kernels, workers) } -> std::same_as<Plan>;
 };
 
+/// What an engine may be given to plan by.
+template <class T, class Policies>
+concept HowToPlan = std::same_as<T, PlanOptions> || std::same_as<T, Plan> || PlannerFor<T, Policies>;
+
 /// A network ready to run on this machine: constructing it predicts, solves, packs the weights and books the memory,
 /// and may throw error; run only executes. Net is a Network type, or Graph for a network that comes from elsewhere.
 template <class Net, class Policies>
@@ -14851,29 +15038,16 @@ public:
     using executor = typename Chosen::executor;
     using cost_model = typename Chosen::cost_model;
 
-    /// For a Network type.
-    explicit Engine(Weights const& weights, PlanOptions const& options = {}, executor run_on = {})
+    /// For a Network type. `how` is a planner (Predict, Calibrate, or a type of your own), a Plan that was made before, or
+    /// PlanOptions, with which the engine predicts and solves by itself.
+    template <HowToPlan<Chosen> How = PlanOptions>
         requires NetworkType<Net>
-        : Engine(Net::graph(), weights, options, std::move(run_on)) {}
-    /// With a plan that was made before, in place of predicting and solving.
-    Engine(Weights const& weights, Plan plan, executor run_on = {})
-        requires NetworkType<Net>
-        : Engine(Net::graph(), weights, std::move(plan), std::move(run_on)) {}
-
-    /// With the plan that a planner makes, as Calibrate (engine/calibrate.hpp) does.
-    template <class P>
-        requires NetworkType<Net> && PlannerFor<P, Chosen>
-    explicit Engine(Weights const& weights, P const& planner, executor run_on = {})
-        : Engine(Net::graph(), weights, planner, std::move(run_on)) {}
-
+    explicit Engine(Weights const& weights, How const& how = {}, executor run_on = {})
+        : Engine(Net::graph(), weights, how, std::move(run_on)) {}
     /// For any graph, and for a batch of more than one image.
-    Engine(Graph const& graph, Weights const& weights, PlanOptions const& options = {}, executor run_on = {})
-        : Engine(Simplified{simplify(graph)}, weights, options, std::move(run_on)) {}
-    template <PlannerFor<Chosen> P>
-    Engine(Graph const& graph, Weights const& weights, P const& planner, executor run_on = {})
-        : Engine(Simplified{simplify(graph)}, weights, planner, std::move(run_on)) {}
-    Engine(Graph const& graph, Weights const& weights, Plan plan, executor run_on = {})
-        : Engine(Simplified{simplify(graph)}, weights, std::move(plan), std::move(run_on)) {}
+    template <HowToPlan<Chosen> How = PlanOptions>
+    Engine(Graph const& graph, Weights const& weights, How const& how = {}, executor run_on = {})
+        : Engine(Simplified{simplify(graph)}, weights, how, std::move(run_on)) {}
 
     /// For a network of one input and one result. src: batch() images of in_shape() in the first layout (chw), one
     /// after the other; dst: as many results of out_shape(). They must not overlap. Never throws, allocates nothing,
@@ -14907,38 +15081,29 @@ public:
     [[nodiscard]] Program const& program() const { return program_; }
 
     [[nodiscard]] static Kernels kernels() {
-        return make_kernels<typename Chosen::primitives, typename Chosen::arch, typename Chosen::layouts>();
+        return policy_kernels<Chosen>();
     }
 
 private:
     struct Simplified {
         Graph graph;
     };
-    /// By options or a planner.
     template <class How>
     Engine(Simplified simplified, Weights const& weights, How const& how, executor run_on)
         : executor_(std::move(run_on)),
           graph_(std::move(simplified.graph)),
-          plan_(make_own_plan(graph_, how, executor_.concurrency())),
-          program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
-          src_data_(in_shapes().size()),
-          dst_data_(out_shapes().size()) {}
-    Engine(Simplified simplified, Weights const& weights, Plan plan, executor run_on)
-        : executor_(std::move(run_on)),
-          graph_(std::move(simplified.graph)),
-          plan_(std::move(plan)),
+          plan_(plan_for(graph_, how, executor_.concurrency())),
           program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
           src_data_(in_shapes().size()),
           dst_data_(out_shapes().size()) {}
 
-    [[nodiscard]] static Plan make_own_plan(Graph const& graph, auto const& planner, std::size_t workers) {
+    [[nodiscard]] static Plan plan_for(Graph const& graph, auto const& planner, std::size_t workers) {
         return planner.template plan<Chosen>(graph, kernels(), workers);
     }
-    [[nodiscard]] static Plan make_own_plan(Graph const& graph, PlanOptions const& options, std::size_t workers) {
-        static_assert(detail::CheckPlanningPolicies<Chosen>::value);
-        cost_model model{};
-        return make_fitting_plan(graph, kernels(), model, typename Chosen::solver{}, options, workers);
+    [[nodiscard]] static Plan plan_for(Graph const& graph, PlanOptions const& options, std::size_t workers) {
+        return plan_for(graph, Predict<>({}, {}, options), workers);
     }
+    [[nodiscard]] static Plan plan_for(Graph const&, Plan const& plan, std::size_t) { return plan; }
     static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
         if (given == wanted) [[likely]]
             return;

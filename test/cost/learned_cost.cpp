@@ -128,7 +128,7 @@ TEST_CASE("what a regression makes infinite is left to another model") {
 TEST_CASE("a learned model obeys the laws of cost models") {
     std::size_t asked = 0;
     ps::LearnedCost<ByFirst, ps::Analytical> model({{"direct-sum2d", "kn2row"}, {2, &asked}},
-                                               {{"chw-to-hwc", "hwc-to-chw"}, {2, &asked}}, ps::Analytical());
+                                                   {{"chw-to-hwc", "hwc-to-chw"}, {2, &asked}}, ps::Analytical());
     const auto convs = laws::convs(kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
     const auto moves = laws::transforms(kernels, {12, 7, 7}, 2);
     laws::check_answers(laws::predict(model, kernels, convs));

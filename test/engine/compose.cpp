@@ -1,5 +1,5 @@
-// Every policy exchanged at once: a primitive, a layout, learned costs, a solver, a matrix product and an executor of the
-// user's. Each must be what the engine really uses.
+// Every policy exchanged at once: a primitive, a layout, learned costs, a solver, a matrix product and an executor of
+// the user's. Each must be what the engine really uses.
 #include "../network/evaluate.hpp"
 
 #include <primsel/cost/forest.hpp>
@@ -55,7 +55,8 @@ struct Definition {
         std::fill_n(args.dst, chw4c::size(s.out_shape()), 0.0F);
         for (int k = 0; k < s.k; ++k) {
             for (int y = 0; y < s.out_h(); ++y) {
-                for (int x = 0; x < s.out_w(); ++x) args.dst[chw4c::offset(s.out_shape(), {k, y, x})] = at(s, args, k, y, x);
+                for (int x = 0; x < s.out_w(); ++x)
+                    args.dst[chw4c::offset(s.out_shape(), {k, y, x})] = at(s, args, k, y, x);
             }
         }
     }
@@ -63,7 +64,8 @@ struct Definition {
 private:
     static float at(ps::ConvShape const& s, ps::ConvArgs const& args, int k, int y, int x) noexcept {
         double sum = args.bias == nullptr ? 0.0 : static_cast<double>(args.bias[k]);
-        if (args.residual != nullptr) sum += static_cast<double>(args.residual[chw4c::offset(s.out_shape(), {k, y, x})]);
+        if (args.residual != nullptr)
+            sum += static_cast<double>(args.residual[chw4c::offset(s.out_shape(), {k, y, x})]);
         for (int c = 0; c < s.c; ++c) {
             for (int i = 0; i < s.fh; ++i) {
                 for (int j = 0; j < s.fw; ++j) {
@@ -108,8 +110,8 @@ struct CountingExecutor {
 };
 static_assert(ps::Executor<CountingExecutor>);
 
-struct Net : ps::Network<Input<3, 12, 10>, Named<"first", Conv<8, 3>>, Relu, MaxPool<2>, Named<"second", Conv<6, 1>>, Relu,
-                         Named<"third", Conv<8, 3>>, GlobalAvgPool, Dense<5>> {};
+struct Net : ps::Network<Input<3, 12, 10>, Named<"first", Conv<8, 3>>, Relu, MaxPool<2>, Named<"second", Conv<6, 1>>,
+                         Relu, Named<"third", Conv<8, 3>>, GlobalAvgPool, Dense<5>> {};
 
 struct Everything : ps::DefaultPolicies {
     using primitives = ps::TypeList<Definition, ps::Kn2Row<>, ps::Conv1x1Gemm<ps::GemmForm::ab, ps::GemmOut::ki>>;

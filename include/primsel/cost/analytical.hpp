@@ -18,8 +18,8 @@ struct OpTerms {
 
 /// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
 /// bounds it and its traffic at the speed of the memory level that holds its working set; and what its steps do not
-/// hide of the time to read its weights from memory. Nothing to train. The machine's few figures are those of the kernels'
-/// Arch, measured once, unless others are given.
+/// hide of the time to read its weights from memory. Nothing to train. The machine's few figures are those of the
+/// kernels' Arch, measured once, unless others are given.
 class Analytical {
 public:
     static constexpr std::string_view name = "analytical";

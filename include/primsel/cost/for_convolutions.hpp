@@ -12,11 +12,11 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Predicts seconds of convolutions and of nothing else.
 template <class M>
-concept ConvolutionCostModel = requires(M& model, Kernels const& kernels, std::span<const ConvQuery> convs,
-                                        std::span<double> seconds) {
-    { M::name } -> std::convertible_to<std::string_view>;
-    model.predict(kernels, convs, seconds);
-};
+concept ConvolutionCostModel =
+    requires(M& model, Kernels const& kernels, std::span<const ConvQuery> convs, std::span<double> seconds) {
+        { M::name } -> std::convertible_to<std::string_view>;
+        model.predict(kernels, convs, seconds);
+    };
 
 /// A cost model of a model for convolutions alone; Analytical prices layout transforms and other layers.
 template <ConvolutionCostModel Model>

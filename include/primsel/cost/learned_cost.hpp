@@ -40,8 +40,8 @@ Trained(std::vector<std::string>, R) -> Trained<R>;
 template <class R>
 Trained(std::vector<std::string>, R, bool) -> Trained<R>;
 
-/// Fits a regression to the times of a dataset, of primitives or of layout transforms: `fit(features, times)` gets a row
-/// of features and one of logarithms of seconds (NaN where nothing was measured) for each row of the data.
+/// Fits a regression to the times of a dataset, of primitives or of layout transforms: `fit(features, times)` gets a
+/// row of features and one of logarithms of seconds (NaN where nothing was measured) for each row of the data.
 template <class Fit>
     requires std::invocable<Fit&, Table const&, Table const&> &&
              Regression<std::invoke_result_t<Fit&, Table const&, Table const&>>

@@ -30,8 +30,8 @@ concept PretrainedModel = requires {
 };
 
 /// SemiEmpirical with corrections learned from a profile of another machine. Speeds are those of the machine at hand;
-/// only the corrections come from the other one. Kernels of another Arch, and what was not learned, take what SemiEmpirical says: that is, Analytical
-/// where no OpModel is of their Arch.
+/// only the corrections come from the other one. Kernels of another Arch, and what was not learned, take what
+/// SemiEmpirical says: that is, Analytical where no OpModel is of their Arch.
 template <PretrainedModel M, OpModel... Ops>
 class Pretrained {
 public:

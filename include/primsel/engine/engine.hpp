@@ -41,8 +41,8 @@ public:
     using executor = typename Chosen::executor;
     using cost_model = typename Chosen::cost_model;
 
-    /// For a Network type. `how` is a planner (Predict, Calibrate, or a type of your own), a Plan that was made before, or
-    /// PlanOptions, with which the engine predicts and solves by itself.
+    /// For a Network type. `how` is a planner (Predict, Calibrate, or a type of your own), a Plan that was made before,
+    /// or PlanOptions, with which the engine predicts and solves by itself.
     template <HowToPlan<Chosen> How = PlanOptions>
         requires NetworkType<Net>
     explicit Engine(Weights const& weights, How const& how = {}, executor run_on = {})
@@ -83,9 +83,7 @@ public:
     [[nodiscard]] int batch() const { return program_.batch(); }
     [[nodiscard]] Program const& program() const { return program_; }
 
-    [[nodiscard]] static Kernels kernels() {
-        return policy_kernels<Chosen>();
-    }
+    [[nodiscard]] static Kernels kernels() { return policy_kernels<Chosen>(); }
 
 private:
     struct Simplified {

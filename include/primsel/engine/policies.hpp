@@ -77,9 +77,9 @@ template <class P>
 concept CompletePolicies =
     HasArch<P> && HasPrimitives<P> && HasGemm<P> && HasLayouts<P> && HasCostModel<P> && HasSolver<P> && HasExecutor<P>;
 template <class P>
-concept SoundPolicies = CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && Multiplies<P> && ListsLayouts<P> &&
-                        ModelsCosts<P> && Solves<P> && Executes<P> && MovesExecutor<P> && (P::primitives::size > 0) &&
-                        (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
+concept SoundPolicies = CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && Multiplies<P> &&
+                        ListsLayouts<P> && ModelsCosts<P> && Solves<P> && Executes<P> && MovesExecutor<P> &&
+                        (P::primitives::size > 0) && (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
 
 /// Says at the user's policies which of them is missing, or does not model its concept.
 template <class P>

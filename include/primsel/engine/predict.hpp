@@ -12,9 +12,9 @@ namespace primsel::inline PRIMSEL_ABI {
 /// In the place of a value that the policies' type makes by its default constructor.
 struct OfPolicies {};
 
-/// The planner that predicts and solves: `Engine<Net> engine(weights, Predict{model, solver, options})`. Model and solver
-/// that are left out are those of the policies. The model is copied for each plan, as models may change while they
-/// predict.
+/// The planner that predicts and solves: `Engine<Net> engine(weights, Predict{model, solver, options})`. Model and
+/// solver that are left out are those of the policies. The model is copied for each plan, as models may change while
+/// they predict.
 template <class Model = OfPolicies, class S = OfPolicies>
 class Predict {
     static_assert(std::same_as<Model, OfPolicies> || (CostModel<Model> && std::copy_constructible<Model>),
