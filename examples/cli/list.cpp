@@ -1,8 +1,9 @@
-// primsel list networks|primitives|costs|solvers
+// primsel list networks|primitives|layouts|operators|costs|solvers
 #include "commands.hpp"
 #include "session.hpp"
 #include "text.hpp"
 
+#include <primsel/io/onnx/operators.hpp>
 #include <primsel/plan/print.hpp>
 
 #include <CLI/CLI.hpp>
@@ -62,6 +63,25 @@ Listing primitives() {
     return listing;
 }
 
+Listing layouts() {
+    Listing listing;
+    for (ps::LayoutEntry const& entry : kernels().layouts) {
+        listing.items.push_back(ps::Json::Object{{"name", entry.name}});
+        listing.table.add({std::string(entry.name)});
+    }
+    return listing;
+}
+
+/// ONNX operators that are imported; those of other domains with the domain in front.
+Listing operators() {
+    Listing listing;
+    for (ps::onnx::Operator const& entry : ps::onnx::operators) {
+        listing.items.push_back(ps::Json::Object{{"name", entry.name}});
+        listing.table.add({std::string(entry.name)});
+    }
+    return listing;
+}
+
 Listing described(std::vector<CostsEntry> const& entries) {
     Listing listing;
     for (CostsEntry const& entry : entries) {
@@ -74,6 +94,8 @@ Listing described(std::vector<CostsEntry> const& entries) {
 void list(ListOptions const& options) {
     Listing listing = options.what == "networks"     ? networks()
                       : options.what == "primitives" ? primitives()
+                      : options.what == "layouts"    ? layouts()
+                      : options.what == "operators"  ? operators()
                       : options.what == "costs"      ? described(list_costs())
                                                      : described(list_solvers());
     if (options.json) return print_json(ps::Json::Object{{options.what, std::move(listing.items)}});
@@ -84,11 +106,11 @@ void list(ListOptions const& options) {
 
 void add_list(CLI::App& app) {
     const auto options = std::make_shared<ListOptions>();
-    CLI::App& command =
-        *app.add_subcommand("list", "List the networks, primitives, cost models or solvers that there are");
-    command.add_option("WHAT", options->what, "networks, primitives, costs or solvers")
+    CLI::App& command = *app.add_subcommand(
+        "list", "List the networks, primitives, layouts, ONNX operators, cost models or solvers that there are");
+    command.add_option("WHAT", options->what, "networks, primitives, layouts, operators, costs or solvers")
         ->required()
-        ->check(CLI::IsMember({"networks", "primitives", "costs", "solvers"}));
+        ->check(CLI::IsMember({"networks", "primitives", "layouts", "operators", "costs", "solvers"}));
     command.add_flag("--json", options->json, "Print one JSON object");
     command.callback([options] { list(*options); });
 }

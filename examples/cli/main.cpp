@@ -1,5 +1,6 @@
 // primsel: runs, plans, explains and compares networks. docs/cli.md has the whole of it.
 #include "commands.hpp"
+#include "examples.hpp"
 #include "text.hpp"
 
 #include <primsel/version.hpp>
@@ -95,7 +96,11 @@ int main(int argc, char** argv) {
         cli::add_pretrain(app);
         cli::add_reproduce(app);
         cli::add_list(app);
+        cli::add_machine(app);
         cli::add_export(app);
+        for (cli::Example const& example : cli::examples) {
+            app.get_subcommand(std::string(example.command))->footer("For example:\n  " + std::string(example.text));
+        }
         try {
             app.parse(argc, argv);
         } catch (CLI::ParseError const& error) {

@@ -6,6 +6,7 @@
 import json
 import math
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -328,9 +329,34 @@ class List(Cli):
         self.assertEqual(self.json("plan", NET)["costs"], "analytical")  # the default
         self.assertEqual([entry["name"] for entry in self.json("list", "solvers")["solvers"]],
                          ["exact", "reduction", "greedy", "uniform:ID"])
-        for what in ("costs", "solvers"):
+        self.assertEqual([entry["name"] for entry in self.json("list", "layouts")["layouts"]], ["chw", "hcw", "hwc"])
+        operators = [entry["name"] for entry in self.json("list", "operators")["operators"]]
+        self.assertLess({"Conv", "Gemm", "com.microsoft.FusedConv"}, set(operators))
+        for what in ("costs", "solvers", "layouts", "operators"):
             self.succeed("list", what)
         self.refuse(2, ["colours"], "list", "colours")
+
+
+class Machine(Cli):
+    def test_speeds(self):
+        speeds = self.json("machine")
+        self.assertEqual(list(speeds), ["cpu", "arch", "version", "gemm_flops", "vector_flops", "scalar_flops", "bandwidth"])
+        self.assertGreater(speeds["gemm_flops"], 1e8)
+        rates = [entry["bytes_per_second"] for entry in speeds["bandwidth"]]
+        self.assertEqual(rates, sorted(rates, reverse=True))
+        self.assertIn(speeds["cpu"], self.succeed("machine"))
+
+
+class Help(Cli):
+    def test_example_of_every_command(self):
+        """Each begins as its command does, with options that it has."""
+        commands = set(re.findall(r"^  (\w+) ", self.succeed("--help").split("Subcommands:")[1], re.MULTILINE))
+        self.assertIn("run", commands)
+        for command in commands:
+            text, example = self.succeed(command, "--help").split("For example:")
+            self.assertEqual(example.split()[:2], ["primsel", command])
+            for option in re.findall(r"--[a-z-]+", example):
+                self.assertIn(option + " ", text.replace(",", " "), command)
 
 
 class Onnx(Cli):

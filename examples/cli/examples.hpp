@@ -1,0 +1,30 @@
+// An example of each command, for its --help.
+#pragma once
+
+#include <string_view>
+
+namespace cli {
+
+struct Example {
+    std::string_view command, text;
+};
+
+inline constexpr Example examples[] = {
+    {"run", "primsel run resnet18 --image dog.png --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --output scores"},
+    {"plan", "primsel plan resnet50 --max-error 3e-5 --svg plan.svg --save plan.json"},
+    {"explain", "primsel explain resnet18 conv1"},
+    {"trace", "primsel trace resnet18 --threads 2 --out trace.svg"},
+    {"compare", "primsel compare googlenet --against analytical --against pretrained+2"},
+    {"calibrate", "primsel calibrate model.onnx --calibrate 5"},
+    {"profile", "primsel profile --networks resnet18,vgg11 --budget 30m --out profile.csv --layouts-out layouts.csv"},
+    {"fit", "primsel fit --data profile.csv --layouts layouts.csv --out here.model"},
+    {"transfer", "primsel transfer --model there.model --data here.csv --layouts here_layouts.csv --out here.model"},
+    {"evaluate", "primsel evaluate --costs here.model --data profile.csv --layouts layouts.csv"},
+    {"pretrain", "primsel pretrain --data profile.csv --layouts layouts.csv --header mine.hpp"},
+    {"reproduce", "primsel reproduce mulder2020 --data data --out report --quick"},
+    {"list", "primsel list primitives"},
+    {"machine", "primsel machine --json"},
+    {"export", "primsel export squeezenet1_1 squeezenet.onnx"},
+};
+
+}  // namespace cli
