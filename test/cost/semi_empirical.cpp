@@ -40,7 +40,7 @@ struct FittedElsewhere : Fitted {
     static constexpr std::string_view arch = "elsewhere";
 };
 struct NoArch {
-    static constexpr ps::OpCoefficients ops[] = {{"relu", "chw", {0, 2, 0, 0, 0}}};
+    [[maybe_unused]] static constexpr ps::OpCoefficients ops[] = {{"relu", "chw", {0, 2, 0, 0, 0}}};
 };
 
 /// What a model says of a layer of one input.
