@@ -276,6 +276,10 @@ def pool(g, op, outputs, attributes, has_dilations):
     kernel = [g.between(1, 4) for _ in axes]
     attributes.update(window(g, axes, kernel), kernel_shape=kernel)
     is_same = attributes.get("auto_pad", "").startswith("SAME")
+    strides = attributes.get("strides", [1] * len(axes))
+    total = [(-(-size // s) - 1) * s + k - size for size, s, k in zip(axes, strides, kernel)]
+    if is_same and any(each < 0 and each % 2 == 0 for each in total):
+        attributes["auto_pad"] = "SAME_UPPER"  # with SAME_LOWER ONNX Runtime begins a pixel before where the standard does
     if not has_dilations or is_same:
         attributes.pop("dilations", None)  # ONNX Runtime passes over them where auto_pad is SAME
     if g.opset >= 10 and attributes.get("auto_pad") != "VALID" and g.chance(0.4):
