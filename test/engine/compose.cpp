@@ -92,7 +92,6 @@ struct CountingSolver {
 
 /// Says what the forest in it says.
 struct CountingForest {
-    static constexpr std::string_view kind = "counting";
     ps::Forest forest;
     [[nodiscard]] ps::Table predict(ps::Table const& features) const {
         ++predicted;
