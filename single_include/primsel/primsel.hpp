@@ -9471,8 +9471,8 @@ struct OpTerms {
 
 /// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
 /// bounds it and its traffic at the speed of the memory level that holds its working set; and what its steps do not
-/// hide of the time to read its weights from memory. Nothing to train. The machine's few figures are those of the kernels'
-/// Arch, measured once, unless others are given.
+/// hide of the time to read its weights from memory. Nothing to train. The machine's few figures are those of the
+/// kernels' Arch, measured once, unless others are given.
 class Analytical {
 public:
     static constexpr std::string_view name = "analytical";
@@ -13453,9 +13453,9 @@ template <class P>
 concept CompletePolicies =
     HasArch<P> && HasPrimitives<P> && HasGemm<P> && HasLayouts<P> && HasCostModel<P> && HasSolver<P> && HasExecutor<P>;
 template <class P>
-concept SoundPolicies = CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && Multiplies<P> && ListsLayouts<P> &&
-                        ModelsCosts<P> && Solves<P> && Executes<P> && MovesExecutor<P> && (P::primitives::size > 0) &&
-                        (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
+concept SoundPolicies = CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && Multiplies<P> &&
+                        ListsLayouts<P> && ModelsCosts<P> && Solves<P> && Executes<P> && MovesExecutor<P> &&
+                        (P::primitives::size > 0) && (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
 
 /// Says at the user's policies which of them is missing, or does not model its concept.
 template <class P>
@@ -13672,9 +13672,9 @@ namespace primsel::inline PRIMSEL_ABI {
 /// In the place of a value that the policies' type makes by its default constructor.
 struct OfPolicies {};
 
-/// The planner that predicts and solves: `Engine<Net> engine(weights, Predict{model, solver, options})`. Model and solver
-/// that are left out are those of the policies. The model is copied for each plan, as models may change while they
-/// predict.
+/// The planner that predicts and solves: `Engine<Net> engine(weights, Predict{model, solver, options})`. Model and
+/// solver that are left out are those of the policies. The model is copied for each plan, as models may change while
+/// they predict.
 template <class Model = OfPolicies, class S = OfPolicies>
 class Predict {
     static_assert(std::same_as<Model, OfPolicies> || (CostModel<Model> && std::copy_constructible<Model>),
@@ -15038,8 +15038,8 @@ public:
     using executor = typename Chosen::executor;
     using cost_model = typename Chosen::cost_model;
 
-    /// For a Network type. `how` is a planner (Predict, Calibrate, or a type of your own), a Plan that was made before, or
-    /// PlanOptions, with which the engine predicts and solves by itself.
+    /// For a Network type. `how` is a planner (Predict, Calibrate, or a type of your own), a Plan that was made before,
+    /// or PlanOptions, with which the engine predicts and solves by itself.
     template <HowToPlan<Chosen> How = PlanOptions>
         requires NetworkType<Net>
     explicit Engine(Weights const& weights, How const& how = {}, executor run_on = {})
@@ -15080,9 +15080,7 @@ public:
     [[nodiscard]] int batch() const { return program_.batch(); }
     [[nodiscard]] Program const& program() const { return program_; }
 
-    [[nodiscard]] static Kernels kernels() {
-        return policy_kernels<Chosen>();
-    }
+    [[nodiscard]] static Kernels kernels() { return policy_kernels<Chosen>(); }
 
 private:
     struct Simplified {
