@@ -1,19 +1,13 @@
 #include <primsel/cost/machine.hpp>
 
+#include "../instrumented.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <string>
 
 namespace ps = primsel;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define INSTRUMENTED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(undefined_behavior_sanitizer)
-#define INSTRUMENTED 1
-#endif
-#endif
 
 TEST_CASE("machine: is measured once and then remembered") {
     ps::Machine const& machine = ps::this_machine();
@@ -30,7 +24,7 @@ TEST_CASE("machine: this one's figures are those of a computer") {
         CHECK(speed > 1e5);
         CHECK(speed < 1e13);
     }
-#if defined(__OPTIMIZE__) && !defined(INSTRUMENTED)
+#if defined(__OPTIMIZE__) && !defined(PRIMSEL_TEST_INSTRUMENTED)
     CHECK(machine.gemm_flops > machine.vector_flops);
     CHECK(machine.vector_flops > machine.scalar_flops);
 #endif

@@ -1,4 +1,6 @@
 // Programs of several inputs and results, constants, and results in places that want a copy.
+#include "../instrumented.hpp"
+
 #include <primsel/cost/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
 
@@ -247,7 +249,7 @@ TEST_CASE("sizes that a layout or primitive cannot mean are refused before anyth
                          ps::error);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their allocators end the program
+#if !defined(PRIMSEL_TEST_INSTRUMENTED)  // sanitizers' allocators end the program
 TEST_CASE("an arena for which there is no memory is an error that says how large it is") {
     ps::Graph graph;
     graph.add("image", ps::InputParams{{1, 1 << 29, 1 << 16}}, {});

@@ -194,6 +194,11 @@ private:
         }
     }
     void backward(Slice& slice, Matrix const& wanted, double huber) const {
+        if (wanted.cols() == 0) {  // of a batch of few rows
+            for (Layer& layer : slice.gradient) layer.weights.setZero(), layer.bias.setZero();
+            slice.loss = 0, slice.measured = 0;
+            return;
+        }
         forward(slice);
         derive(slice.values.back(), wanted, huber, slice.loss, slice.measured);
         for (std::size_t i = layers_.size(); i-- > 0;) {
