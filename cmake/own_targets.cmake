@@ -16,11 +16,12 @@ if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_CXX_EXTENSIONS OFF)
 endif()
 
-# The headers, without .hpp, that need a door (see primselDependencies.cmake); their tests have the same names.
+# The headers, without .hpp, that need a door (see primselDependencies.cmake); their tests have the same names. Also other tests
+# that need one.
 set(PRIMSEL_BEHIND_openmp core/openmp)
 set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen cost/linear cost/mlp cost/regression cost/gaussian_process
                          cost/detail/covariance cost/transfer cost/any_regression cost/trained_model
-                         io/model fuzz/model)
+                         io/model fuzz/model engine/compose)
 set(PRIMSEL_BEHIND_boost_graph network/boost_graph)
 set(PRIMSEL_BEHIND_onnx io/onnx io/onnx_[a-z_]+ io/onnx/[a-z_]+)
 
