@@ -147,7 +147,7 @@ ps::OpRegression learn_ops(Progress& progress) {
             const std::vector<ps::Shape> inputs = graph.input_shapes(node);
             for (std::size_t layout = 0; layout < all.layouts.size(); ++layout) {
                 const ps::OpQuery query{&graph[node].layer, inputs, graph[node].shape, 1, layout};
-                ps::OpRegression::Sample sample{.op = std::string(ps::op_name(graph[node].layer)),
+                ps::OpRegression::Sample sample{.op = std::string(ps::kind(graph[node].layer)),
                                                 .layout = std::string(all.layouts[layout].name),
                                                 .terms = ps::op_terms(analytical, all, query),
                                                 .seconds = 0};

@@ -2975,6 +2975,7 @@ public:
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
+#include <string_view>
 #include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -2986,6 +2987,10 @@ using AnyLayer =
                  PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
                  BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams,
                  TopKParams, NonMaxSuppressionParams, GatherParams>;
+
+[[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
+    return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/all.hpp
@@ -6636,9 +6641,6 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-[[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
-    return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
-}
 [[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
     return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
 }

@@ -177,7 +177,7 @@ void check_shipped(std::string_view arch) {
         CHECK(*std::ranges::max_element(entry.values) > 0);
     }
     std::set<std::string_view> ops;
-    for (laws::Layer const& layer : laws::layers({.c = 12, .h = 9, .w = 9})) ops.insert(ps::op_name(layer.params));
+    for (laws::Layer const& layer : laws::layers({.c = 12, .h = 9, .w = 9})) ops.insert(ps::kind(layer.params));
     for (auto const& [op, layout] : names) CHECK(ops.contains(op));
     for (const std::string_view op : {"conv", "relu", "max_pool", "dense"}) {
         CHECK(names.contains({op, "chw"}));

@@ -25,10 +25,6 @@ struct OpCoefficients {
     Terms values{};  // none negative
 };
 
-[[nodiscard]] inline std::string_view op_name(AnyLayer const& layer) {
-    return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
-}
-
 [[nodiscard]] inline OpCoefficients::Terms op_terms(Analytical const& analytical, Kernels const& kernels,
                                                     OpQuery const& query) {
     const OpTerms parts = analytical.terms(kernels, query);
@@ -48,7 +44,7 @@ inline void predict_ops(std::span<const OpCoefficients> fitted, Analytical const
                         std::span<const OpQuery> queries, std::span<double> seconds) {
     analytical.predict(kernels, queries, seconds);
     for (std::size_t i = 0; i < queries.size(); ++i) {
-        const std::string_view op = op_name(*queries[i].layer), layout = kernels.layouts[queries[i].layout].name;
+        const std::string_view op = kind(*queries[i].layer), layout = kernels.layouts[queries[i].layout].name;
         const auto found = std::ranges::find_if(
             fitted, [&](OpCoefficients const& entry) { return entry.op == op && entry.layout == layout; });
         if (found == fitted.end()) continue;

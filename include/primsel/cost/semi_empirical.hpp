@@ -11,7 +11,6 @@
 #include <concepts>
 #include <span>
 #include <string_view>
-#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
 

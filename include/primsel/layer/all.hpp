@@ -11,6 +11,7 @@
 #include <primsel/layer/pool.hpp>
 #include <primsel/layer/reshape.hpp>
 
+#include <string_view>
 #include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -22,5 +23,9 @@ using AnyLayer =
                  PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
                  BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams,
                  TopKParams, NonMaxSuppressionParams, GatherParams>;
+
+[[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
+    return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI

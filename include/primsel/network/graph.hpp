@@ -16,9 +16,6 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-[[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
-    return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
-}
 [[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
     return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
 }
