@@ -1,6 +1,6 @@
-// All kernels, compiled once for our own programs: those that include <primsel/cost/extern_kernels.hpp> take them from
-// here.
-#include <primsel/cost/extern_kernels.hpp>
+// All kernels, compiled once for our own programs: those that include <primsel/kernels/extern_kernels.hpp> take them
+// from here.
+#include <primsel/kernels/extern_kernels.hpp>
 
 template primsel::Kernels
 primsel::make_kernels<primsel::DefaultPrimitives, primsel::default_arch, primsel::AllLayouts>();

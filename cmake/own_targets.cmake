@@ -19,11 +19,11 @@ endif()
 # The headers, without .hpp, that need a door (see primselDependencies.cmake); their tests have the same names. Also other tests
 # that need one.
 set(PRIMSEL_BEHIND_openmp core/openmp)
-set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen cost/linear cost/mlp cost/regression cost/gaussian_process
-                         cost/detail/covariance cost/transfer cost/any_regression cost/trained_model
+set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen learn/linear learn/mlp learn/regression learn/gaussian_process
+                         learn/detail/covariance learn/transfer learn/any_regression learn/trained_model
                          io/model fuzz/model engine/compose)
 set(PRIMSEL_BEHIND_boost_graph network/boost_graph)
-set(PRIMSEL_BEHIND_onnx io/onnx io/onnx_[a-z_]+ io/onnx/[a-z_]+)
+set(PRIMSEL_BEHIND_onnx onnx/[a-z_]+ onnx/detail/[a-z_]+)
 
 # Takes from the list of files those whose door is missing.
 function(primsel_remove_closed files_variable)
@@ -53,7 +53,7 @@ function(primsel_warnings target)
                            -Wno-error=stringop-overflow -Wno-error=stringop-overread>)
 endfunction()
 
-# The kernels, for the programs that include cost/extern_kernels.hpp: compiled once and not once a program.
+# The kernels, for the programs that include kernels/extern_kernels.hpp: compiled once and not once a program.
 add_library(primsel_kernels STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/kernels.cpp)
 primsel_warnings(primsel_kernels)
 target_compile_options(primsel_kernels PRIVATE ${primsel_march_${PRIMSEL_ARCH}})

@@ -14,9 +14,9 @@ endfunction()
 # The optional doors: targets that exist when their package does, and components of find_package(primsel). Each brings
 # what one opt-in header needs.
 #   primsel::openmp       core/openmp.hpp
-#   primsel::eigen        primitive/gemm_eigen.hpp, io/model.hpp, most regressions of cost/
+#   primsel::eigen        primitive/gemm_eigen.hpp, io/model.hpp, most regressions of learn/
 #   primsel::boost_graph  network/boost_graph.hpp
-#   primsel::onnx         io/onnx.hpp and io/onnx/
+#   primsel::onnx         onnx/
 set(PRIMSEL_DOORS openmp eigen boost_graph onnx)
 set(primsel_needed_by_openmp "a compiler with OpenMP (Debian: g++, or libomp-16-dev for clang-16)")
 set(primsel_needed_by_eigen "Eigen 3.4 or newer (Debian: libeigen3-dev)")

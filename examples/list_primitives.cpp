@@ -1,5 +1,5 @@
 // Prints every primitive: id, family, layouts, and what it supports, found out by asking it.
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 
 #include <iomanip>
 #include <iostream>

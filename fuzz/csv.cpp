@@ -1,7 +1,8 @@
 // Any text parses as a dataset and as samples or is refused with primsel::error; what parsed reads back as the same
 // when written, and has features.
 #include <primsel/cost/features.hpp>
-#include <primsel/cost/sample.hpp>
+#include <primsel/learn/sample.hpp>
+#include <primsel/learn/tables.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <primsel/cost/trained_model.hpp>
+#include <primsel/learn/trained_model.hpp>
 #include <span>
 #include <string>
 #include <string_view>

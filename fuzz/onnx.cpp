@@ -1,9 +1,9 @@
 // Any bytes are an ONNX model or are refused with primsel::error. What is a model has all of its weights, before and
 // after it is simplified. Bytes that begin with 0xff describe a model instead: few changes to a file keep it one.
 // Those that begin with 0xfe describe one with messages within messages, up to thousands deep, around or beside it.
-#include <primsel/io/onnx.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/network/simplify.hpp>
+#include <primsel/onnx/import.hpp>
 
 #include <protozero/pbf_builder.hpp>
 #include <protozero/varint.hpp>

@@ -14,7 +14,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE_DIR = TOP / "include"
 OUTPUT = TOP / "single_include" / "primsel" / "primsel.hpp"
 HEADERS = ["primsel/primsel.hpp", "primsel/engine/trace.hpp", "primsel/io/npy.hpp", "primsel/io/plan.hpp",
-           "primsel/plan/dot.hpp", "primsel/plan/svg.hpp"]
+           "primsel/show/dot.hpp", "primsel/show/svg.hpp"]
 HEAD = """\
 // primsel in one header, generated from include/primsel/ by scripts/amalgamate.py: do not edit.
 // SPDX-License-Identifier: MIT

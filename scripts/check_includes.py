@@ -13,25 +13,17 @@ import re
 import sys
 import tempfile
 
-# Room -> the rooms that it may include. An entry `room/file.hpp` opens that one header.
-EDGES = {
-    "core": [],
-    "tensor": ["core"],
-    "pbqp": ["core"],
-    "layer": ["core", "tensor"],
-    "op": ["core", "tensor", "layer"],
+# The rooms from the ground up; a room may include those before it,
+ROOMS = ["core", "tensor", "layer", "op", "primitive", "kernels", "cost", "learn", "profile", "network", "pbqp", "plan",
+         "engine", "tune", "train", "prune", "dynamic", "forecast", "search", "io", "onnx", "show"]
+# except for these, which may include less.
+ONLY = {
     "primitive": ["core", "tensor"],
-    "cost": ["core", "tensor", "layer", "op", "primitive"],
-    "profile": ["core", "tensor", "layer", "op", "primitive", "cost"],
-    "network": ["core", "tensor", "layer", "primitive/conv_shape.hpp"],
-    "plan": ["core", "tensor", "layer", "op", "primitive", "cost", "network", "pbqp"],
-    "engine": ["core", "tensor", "layer", "op", "primitive", "cost", "network", "pbqp", "plan",
-               "profile", "io/calibration.hpp"],
-    "io": ["core", "tensor", "layer", "cost", "network", "plan"],
+    "network": ["core", "tensor", "layer"],
+    "pbqp": ["core"],
+    "show": [room for room in ROOMS if room not in ("io", "onnx", "show")],
 }
-# What builds on all of the above.
-for later in ("train", "prune", "dynamic", "tune"):
-    EDGES[later] = [room for room in EDGES if room not in ("train", "prune", "dynamic", "tune")]
+EDGES = {room: ONLY.get(room, ROOMS[:position]) for position, room in enumerate(ROOMS)}
 
 # Headers beside the rooms: the first two are open to every room, the umbrella to none.
 OPEN_TO_ALL = {"fwd.hpp": ["core"], "version.hpp": ["core"]}
@@ -128,9 +120,9 @@ def self_test():
         "core/detail/a.hpp": "",
         "core/b.hpp": "#include <primsel/core/detail/a.hpp>\n",
         "tensor/a.hpp": "#include <primsel/core/a.hpp>\n#include <vector>\n",
-        "primitive/conv_shape.hpp": "#include <primsel/tensor/a.hpp>\n",
-        "primitive/a.hpp": "/* #include <iostream>\n */ // #include <fstream>\n",
-        "network/zoo/a.hpp": "#include <primsel/primitive/conv_shape.hpp>\n#include <primsel/version.hpp>\n",
+                "primitive/a.hpp": "/* #include <iostream>\n */ // #include <fstream>\n",
+        "network/zoo/a.hpp": "#include <primsel/layer/a.hpp>\n#include <primsel/version.hpp>\n",
+        "layer/a.hpp": "#include <primsel/tensor/a.hpp>\n",
         "io/a.hpp": "#include <fstream>\n#include <primsel/network/zoo/a.hpp>\n",
         "version.hpp": "#include <primsel/core/a.hpp>\n",
         "primsel.hpp": "#include <primsel/io/a.hpp>\n#include <primsel/network/zoo/a.hpp>\n",

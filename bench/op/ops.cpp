@@ -2,8 +2,8 @@
 // reading alone in the same run. Names: op, layer, shape, batch, layout.
 #include <benchmark/benchmark.h>
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/kernels/op_table.hpp>
 #include <primsel/op/all.hpp>
-#include <primsel/op/table.hpp>
 
 #include <algorithm>
 #include <cmath>

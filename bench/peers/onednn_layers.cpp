@@ -8,7 +8,7 @@
 #include "probe.hpp"
 
 #include <primsel/core/error.hpp>
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 #include <primsel/profile/measured.hpp>
 

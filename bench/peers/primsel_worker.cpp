@@ -7,13 +7,13 @@
 
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/cost/analytical.hpp>
-#include <primsel/cost/extern_kernels.hpp>
 #include <primsel/engine/fit.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/io/npy.hpp>
-#include <primsel/io/onnx.hpp>
 #include <primsel/io/plan.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/network/simplify.hpp>
+#include <primsel/onnx/import.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/profile/measured.hpp>
 #include <primsel/version.hpp>

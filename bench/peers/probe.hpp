@@ -5,7 +5,7 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/core/timer.hpp>
-#include <primsel/cost/machine.hpp>
+#include <primsel/kernels/machine.hpp>
 
 #include <sched.h>
 

@@ -1,7 +1,7 @@
 // How long planning takes with the default solver, how near its plans are to the optimum as the solver knows (within),
 // and how near they are (above, in per cent of the proven optimum; -1 where an hour of work proves none).
 #include <benchmark/benchmark.h>
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/network/zoo.hpp>
 #include <primsel/network/zoo/by_name.hpp>
 #include <primsel/primsel.hpp>

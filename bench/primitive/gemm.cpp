@@ -1,7 +1,7 @@
 // primsel's matrix multiplication beside Eigen's on the products of six convolutions (pixels, kernels, depth), as a
 // share of this core's FMA peak.
 #include <primsel/core/aligned_buffer.hpp>
-#include <primsel/cost/machine.hpp>
+#include <primsel/kernels/measure_machine.hpp>
 #include <primsel/primitive/gemm_simd.hpp>
 
 #if __has_include(<Eigen/Core>)

@@ -1,8 +1,8 @@
 // Every primitive on ten layers that span the networks: bench_primitive_primitives --benchmark_filter=<id or layer>
 // GFLOP/s count the operations of the direct algorithm; of_peak is their share of this core's FMA peak, measured first.
 #include <primsel/core/aligned_buffer.hpp>
-#include <primsel/cost/extern_kernels.hpp>
-#include <primsel/cost/machine.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/kernels/measure_machine.hpp>
 
 #include <benchmark/benchmark.h>
 

@@ -4,7 +4,7 @@
 // uniform plan, and compares the logits with PyTorch's: the largest difference relative to the logits' RMS.
 #include "../difference.hpp"
 
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
 
 #include <cstdio>

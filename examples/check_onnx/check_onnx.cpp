@@ -5,11 +5,11 @@
 // logits' RMS. Whether the simplified graph is that of the zoo's type of the same network is said beside it.
 #include "../difference.hpp"
 
-#include <primsel/cost/extern_kernels.hpp>
 #include <primsel/io/npy.hpp>
-#include <primsel/io/onnx.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/network/resized.hpp>
 #include <primsel/network/zoo.hpp>
+#include <primsel/onnx/import.hpp>
 #include <primsel/primsel.hpp>
 
 #include <cstdio>

@@ -1,4 +1,6 @@
 // primsel calibrate NET: what measuring for some seconds changes about the plan, and keeps what was measured.
+#include <primsel/io/calibration.hpp>
+
 #include "commands.hpp"
 #include "options.hpp"
 #include "session.hpp"
@@ -20,10 +22,10 @@ struct CalibrateCommand : Options {
 
 void calibrate(CalibrateCommand const& options) {
     const Model model = load_model(options.model);
-    ps::Calibration calibration(kernels());
+    ps::CalibrationFile calibration(kernels());
     if (options.forget && !calibration.path().empty()) {
         ::unlink(calibration.path().c_str());
-        calibration = ps::Calibration(kernels());
+        calibration = ps::CalibrationFile(kernels());
     }
     const ps::CalibratedPlan result = calibrate(model, options.planning, options.threads, calibration);
     const bool kept = calibration.write();

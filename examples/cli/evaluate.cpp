@@ -4,6 +4,7 @@
 #include "pricing.hpp"
 
 #include <primsel/io/model.hpp>
+#include <primsel/learn/tables.hpp>
 
 #include <CLI/CLI.hpp>
 

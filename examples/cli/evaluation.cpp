@@ -1,6 +1,6 @@
 #include "evaluation.hpp"
 
-#include <primsel/cost/archive.hpp>
+#include <primsel/core/archive.hpp>
 #include <primsel/io/dataset.hpp>
 #include <primsel/plan/print.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "text.hpp"
 
-#include <primsel/cost/evaluate.hpp>
+#include <primsel/learn/evaluate.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include "model.hpp"
 #include "text.hpp"
 
-#include <primsel/io/onnx_export.hpp>
+#include <primsel/onnx/export.hpp>
 
 #include <CLI/CLI.hpp>
 

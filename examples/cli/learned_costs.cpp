@@ -3,8 +3,8 @@
 #include "session.hpp"
 
 #include <primsel/cost/analytical.hpp>
-#include <primsel/cost/extern_kernels.hpp>
 #include <primsel/io/model.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/version.hpp>
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 #include "session.hpp"
 #include "text.hpp"
 
-#include <primsel/io/onnx/operators.hpp>
+#include <primsel/onnx/detail/operators.hpp>
 #include <primsel/plan/print.hpp>
 
 #include <CLI/CLI.hpp>

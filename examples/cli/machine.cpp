@@ -3,7 +3,7 @@
 #include "session.hpp"
 #include "text.hpp"
 
-#include <primsel/cost/machine.hpp>
+#include <primsel/kernels/machine.hpp>
 #include <primsel/plan/print.hpp>
 #include <primsel/version.hpp>
 

@@ -3,12 +3,12 @@
 #include "text.hpp"
 
 #include <primsel/core/timer.hpp>
-#include <primsel/io/onnx.hpp>
 #include <primsel/io/state_dict.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/network/resized.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/network/zoo/by_name.hpp>
+#include <primsel/onnx/import.hpp>
 
 #include <sys/stat.h>
 

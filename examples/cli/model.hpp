@@ -4,9 +4,9 @@
 #include "options.hpp"
 
 #include <primsel/io/npy.hpp>
-#include <primsel/io/onnx/tensor.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weights.hpp>
+#include <primsel/onnx/detail/tensor.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -5,9 +5,9 @@
 #include "text.hpp"
 
 #include <primsel/io/plan.hpp>
-#include <primsel/plan/dot.hpp>
 #include <primsel/plan/print.hpp>
-#include <primsel/plan/svg.hpp>
+#include <primsel/show/dot.hpp>
+#include <primsel/show/svg.hpp>
 
 #include <CLI/CLI.hpp>
 

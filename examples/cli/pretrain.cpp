@@ -8,11 +8,12 @@
 
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/cost/analytical.hpp>
-#include <primsel/cost/gaussian_process.hpp>
-#include <primsel/cost/mlp.hpp>
 #include <primsel/cost/op_coefficients.hpp>
-#include <primsel/cost/op_regression.hpp>
 #include <primsel/io/dataset.hpp>
+#include <primsel/learn/gaussian_process.hpp>
+#include <primsel/learn/mlp.hpp>
+#include <primsel/learn/op_regression.hpp>
+#include <primsel/learn/tables.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/profile/measured.hpp>
 #include <primsel/version.hpp>

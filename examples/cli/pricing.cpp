@@ -3,9 +3,9 @@
 #include "session.hpp"
 
 #include <primsel/cost/analytical.hpp>
-#include <primsel/cost/extern_kernels.hpp>
 #include <primsel/cost/pretrained.hpp>
 #include <primsel/cost/semi_empirical.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // What cost models that are no files say of datasets.
 #pragma once
 
-#include <primsel/cost/dataset.hpp>
 #include <primsel/cost/table.hpp>
+#include <primsel/learn/dataset.hpp>
 
 #include <string_view>
 

@@ -5,13 +5,14 @@
 #include "session.hpp"
 #include "text.hpp"
 
-#include <primsel/cost/choose_rows.hpp>
-#include <primsel/cost/extern_kernels.hpp>
 #include <primsel/cost/features.hpp>
 #include <primsel/io/dataset.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/learn/tables.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
 #include <primsel/profile/profiler.hpp>
+#include <primsel/tune/choose_rows.hpp>
 #include <primsel/version.hpp>
 
 #include <CLI/CLI.hpp>

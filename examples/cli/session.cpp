@@ -5,15 +5,16 @@
 #include "text.hpp"
 
 #include <primsel/cost/analytical.hpp>
-#include <primsel/cost/extern_kernels.hpp>
 #include <primsel/cost/pretrained.hpp>
 #include <primsel/cost/semi_empirical.hpp>
-#include <primsel/engine/calibrate.hpp>
 #include <primsel/engine/policies.hpp>
+#include <primsel/io/calibration.hpp>
 #include <primsel/io/plan.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/pbqp/greedy.hpp>
 #include <primsel/profile/measured.hpp>
+#include <primsel/tune/calibrate.hpp>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -116,7 +117,6 @@ ps::CalibratedPlan solve(Model const& model, Costs& costs, std::string const& so
     if (calibration != nullptr) {
         result = ps::make_calibrated_plan(model.simplified, kernels(), costs, any, options, threads,
                                           bounds.calibration_seconds, *calibration);
-        calibration->write();
     } else {
         result.plan = ps::make_fitting_plan(model.simplified, kernels(), costs, any, options, threads);
     }
@@ -155,9 +155,11 @@ ps::Plan read_plan_for(Model const& model, std::string const& path, std::size_t 
 
 ps::Plan plan_for(Model const& model, Costs& costs, PlanningOptions const& options, std::size_t threads) {
     if (!options.plan.empty()) return read_plan_for(model, options.plan, threads);
-    std::optional<ps::Calibration> calibration;
-    if (options.calibration_seconds > 0) calibration.emplace(kernels());
-    return solve(model, costs, options.solver, options, threads, calibration ? &*calibration : nullptr).plan;
+    if (options.calibration_seconds <= 0) return solve(model, costs, options.solver, options, threads).plan;
+    ps::CalibrationFile calibration(kernels());
+    ps::Plan plan = solve(model, costs, options.solver, options, threads, &calibration).plan;
+    calibration.write();
+    return plan;
 }
 
 /// Memory is promised more freely than it is there: what cannot be there is refused before it is asked for.
@@ -233,7 +235,7 @@ std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options,
         other.costs = calibrated ? name.substr(0, plus) : name;
         other.calibration_seconds = seconds;
         Costs costs(other.costs);
-        ps::Calibration fresh(kernels(), "");  // what a user's cache holds would be of no interest
+        ps::Calibration fresh(kernels());  // what a user's cache holds would be of no interest
         rivals.push_back(
             {name, solve(model, costs, options.solver, other, threads, calibrated ? &fresh : nullptr).plan, ""});
     }

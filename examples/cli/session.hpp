@@ -5,9 +5,9 @@
 
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/core/timer.hpp>
-#include <primsel/engine/calibrate.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/plan/plan.hpp>
+#include <primsel/tune/calibrate.hpp>
 
 #include <cstddef>
 #include <span>

@@ -5,11 +5,11 @@
 #include "session.hpp"
 #include "text.hpp"
 
-#include <primsel/cost/machine.hpp>
 #include <primsel/engine/trace.hpp>
-#include <primsel/engine/trace_svg.hpp>
 #include <primsel/io/file.hpp>
+#include <primsel/kernels/measure_machine.hpp>
 #include <primsel/plan/print.hpp>
+#include <primsel/show/trace_svg.hpp>
 
 #include <CLI/CLI.hpp>
 

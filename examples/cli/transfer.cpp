@@ -6,6 +6,7 @@
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/io/model.hpp>
+#include <primsel/learn/tables.hpp>
 
 #include <CLI/CLI.hpp>
 

@@ -1,7 +1,7 @@
 // compare [--costs analytical|measured] [--rounds N] [NETWORK...]
 //
 // Times the plan of each network against greedy and each uniform plan, in turns, one thread, seeded random weights.
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
 
 #include <cstdio>

@@ -3,10 +3,10 @@
 #include "../fashion_mnist/fashion_net.hpp"
 #include "../fashion_mnist/idx.hpp"
 
-#include <primsel/cost/extern_kernels.hpp>
 #include <primsel/io/file.hpp>
-#include <primsel/plan/svg.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
+#include <primsel/show/svg.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 // the result is from another image, and fails if any value is more than 1 of 255 away.
 #include <image.hpp>
 
-#include <primsel/cost/extern_kernels.hpp>
-#include <primsel/io/onnx.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/onnx/import.hpp>
 #include <primsel/primsel.hpp>
 
 #include <algorithm>

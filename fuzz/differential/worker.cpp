@@ -6,12 +6,12 @@
 // that primitives and layouts are chosen by chance. DIR/exported.onnx is what to_onnx makes of the imported graph,
 // where it can express that; otherwise there is no such file.
 #include <primsel/cost/analytical.hpp>
-#include <primsel/cost/extern_kernels.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/io/npy.hpp>
-#include <primsel/io/onnx.hpp>
-#include <primsel/io/onnx_export.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/network/simplify.hpp>
+#include <primsel/onnx/export.hpp>
+#include <primsel/onnx/import.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/plan/make_plan.hpp>
 

@@ -6,7 +6,7 @@
 #endif
 // primsel/primsel.hpp
 // The whole library but for the opt-in headers: core/openmp.hpp, primitive/gemm_eigen.hpp, network/boost_graph.hpp,
-// engine/calibrate.hpp and what learns cost models.
+// tune/calibrate.hpp and what learns cost models.
 
 // primsel/core/thread_pool.hpp
 // Needs the system's threads: with a C library that keeps them apart (glibc before 2.34), compile and link with
@@ -614,143 +614,34 @@ namespace detail {
 
 // primsel/cost/cost_model.hpp
 
-// primsel/cost/kernels.hpp
+// primsel/kernels/kernels.hpp
 
-// primsel/cost/machine.hpp
+// primsel/core/clamp.hpp
 
-// primsel/core/simd.hpp
-// The door to xsimd: everything else takes its vectors from here.
-
-#include <concepts>
-#include <cstddef>
-#include <string_view>
-#include <type_traits>
-
-// g++ 12 takes the undefined operand of its own unmasked AVX-512 intrinsics for an uninitialised value.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <xsimd/xsimd.hpp>
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
+#include <limits>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The instruction set of this translation unit.
-using default_arch = xsimd::default_arch;
-
-/// An instruction set that this translation unit may use: one of xsimd's tags.
-template <class A>
-concept InstructionSet = requires {
-    { A::name() } -> std::convertible_to<std::string_view>;
-    requires A::supported();
-} && xsimd::types::has_simd_register<float, A>::value;
-
-/// A vector of floats of the Arch.
-template <class Arch>
-using Floats = xsimd::batch<float, Arch>;
-
-template <class Arch>
-inline constexpr int lanes = static_cast<int>(Floats<Arch>::size);
-
-/// How many vector registers the Arch has.
-template <class Arch>
-inline constexpr int registers =
-#if defined(__aarch64__)
-    32;
-#else
-    lanes<Arch> == 16 ? 32 : 16;
-#endif
-
-/// a * b + c with one rounding, where the hardware has it.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& c) {
-#if defined(__AVX512F__)
-    // xsimd 8.1 multiplies and adds here, and clang does not contract that.
-    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_fmadd_ps(a, b, c));
-#endif
-    return xsimd::fma(a, b, c);
-}
-
-/// The larger of the two; b where one is NaN.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> max(Floats<Arch> const& a, Floats<Arch> const& b) {
-#if defined(__AVX512F__)
-    // The unmasked intrinsics make g++ 12 warn of an uninitialised value at every use.
-    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_max_ps(0xffff, a, b));
-#endif
-    return xsimd::max(a, b);
-}
-/// The smaller of the two; b where one is NaN.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
-#if defined(__AVX512F__)
-    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_min_ps(0xffff, a, b));
-#endif
-    return xsimd::min(a, b);
-}
-
-/// The natural logarithm.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> log(Floats<Arch> const& x) {
-    if constexpr (lanes<Arch> == 16) {
-#if defined(__AVX512F__)
-        // The same steps on the first AVX-512's integers: how xsimd 8.1 chooses between those of later ones does not
-        // compile with g++ -O0, where intrinsics are macros.
-        using First = xsimd::batch<float, xsimd::avx512f>;
-        return Floats<Arch>(__m512(xsimd::log(First(__m512(x)))));
-#endif
-    } else {
-        return xsimd::log(x);
-    }
-}
-
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> load(const float* src) {
-    return Floats<Arch>::load_unaligned(src);
-}
-template <class Arch>
-PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
-    value.store_unaligned(dst);
-}
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
-    return Floats<Arch>(value);
-}
-
-/// value held between low and high; NaN stays NaN.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> clamp(Floats<Arch> const& value, Floats<Arch> const& low, Floats<Arch> const& high) {
-    return min<Arch>(high, max<Arch>(low, value));
-}
-PRIMSEL_INLINE float clamp(float value, float low, float high) {
-    const float raised = value < low ? low : value;
-    return raised > high ? high : raised;
-}
-
-/// The four-lane vector that every supported instruction set has.
-using FourFloats = xsimd::make_sized_batch_t<float, 4>;
-
-/// Four rows become four columns.
-PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, FourFloats& r3) {
-    const FourFloats a = xsimd::zip_lo(r0, r2), b = xsimd::zip_hi(r0, r2);
-    const FourFloats c = xsimd::zip_lo(r1, r3), d = xsimd::zip_hi(r1, r3);
-    r0 = xsimd::zip_lo(a, c), r1 = xsimd::zip_hi(a, c);
-    r2 = xsimd::zip_lo(b, d), r3 = xsimd::zip_hi(b, d);
-}
+/// What a layer may do to its result before storing it: hold it between two bounds. ReLU is [0, inf), ReLU6 [0, 6];
+/// without an activation the bounds are infinite and the value passes unchanged.
+struct Clamp {
+    float low = -std::numeric_limits<float>::infinity();
+    float high = std::numeric_limits<float>::infinity();
+    /// Whether it changes anything.
+    [[nodiscard]] constexpr bool bounded() const { return *this != Clamp{}; }
+    friend constexpr bool operator==(Clamp const&, Clamp const&) = default;
+};
+inline constexpr Clamp relu_clamp{0.0F, std::numeric_limits<float>::infinity()};
+inline constexpr Clamp relu6_clamp{0.0F, 6.0F};
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/kernels/machine.hpp
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <string>
-#include <utility>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -779,121 +670,6 @@ struct Machine {
     }
 };
 
-namespace detail {
-
-/// Runs `work` (which does `amount` of something) for about so many seconds, once at least; amount per second, best of
-/// the repetitions: the system may take the processor away in the middle of one.
-template <class Work>
-double best_rate(double seconds, double amount, Work const& work) {
-    double best = 0;
-    const Timer whole;
-    for (int done = 0; done < 1 || whole.seconds() < seconds; ++done) {
-        const Timer timer;
-        work();
-        best = std::max(best, amount / std::max(timer.seconds(), 1e-9));
-    }
-    return best;
-}
-
-/// Multiply-adds in independent chains. Indices instead of loops: the sums must stay in registers however little the
-/// compiler optimises, and differ, lest it compute one of them only. Not inlined: within a caller's loop g++ 12 made a
-/// third less of it.
-template <class Arch, std::size_t... i>
-[[gnu::noinline]] void multiply_add(int rounds, std::index_sequence<i...>) {
-    static volatile float factor_source = 0.999F;
-    const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
-    Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
-    for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
-    alignas(alignment) float kept[lanes<Arch>];
-    Floats<Arch> all = broadcast<Arch>(0.0F);
-    ((all += sum[i]), ...);
-    store<Arch>(kept, all);
-    volatile float used = kept[0];
-    (void)used;
-}
-/// This core's FMA peak over about so many seconds: the best of many short stretches.
-template <class Arch>
-double measure_fma(double seconds) {
-    constexpr int chains = 12, rounds = 20'000;
-    return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
-                     [&] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
-}
-
-template <class Arch>
-double measure_vector() {
-    constexpr std::size_t count = 2048;
-    AlignedBuffer a(count), b(count);
-    std::fill_n(a.data(), count, 1.0F);
-    std::fill_n(b.data(), count, 0.5F);
-    return best_rate(0.0005, 2.0 * count, [&] {
-        for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
-            store<Arch>(b.data() + i,
-                        fma<Arch>(load<Arch>(a.data() + i), broadcast<Arch>(0.5F), load<Arch>(b.data() + i)));
-        }
-    });
-}
-
-/// A gather with a bounds test for each element, as the scanning primitives do.
-inline double measure_scalar() {
-    constexpr int count = 4096;
-    AlignedBuffer a(count), b(count);
-    std::fill_n(a.data(), std::size_t{count}, 1.0F);
-    volatile int limit = count - 3;
-    return best_rate(0.0005, count, [&] {
-        const int end = limit;
-        for (int i = 0; i < count; ++i) {
-            const int from = i - 3 + (i & 1);
-            b.data()[i] = from >= 0 && from < end ? a.data()[from] : 0.0F;
-        }
-        volatile float used = b.data()[count / 2];
-        (void)used;
-    });
-}
-
-inline double measure_bandwidth(double working_set, float* src, float* dst) {
-    const auto bytes = static_cast<std::size_t>(working_set / 2);
-    return best_rate(0.0007, 2.0 * static_cast<double>(bytes), [&] {
-        std::memcpy(dst, src, bytes);
-        volatile float used = dst[bytes / sizeof(float) / 2];
-        (void)used;
-    });
-}
-
-template <class Arch>
-Machine measure_machine() {
-    // The largest working set is not touched in full: a window beyond every cache is enough.
-    const std::size_t floats = (std::size_t{24} << 20) / sizeof(float);
-    AlignedBuffer src(floats), dst(floats);
-    // Pages that were never written would all be the one page of zeros.
-    std::memset(src.data(), 1, floats * sizeof(float));
-    // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
-    // of one measurement but rarely the same one three times.
-    Machine machine{.gemm_flops = 0, .vector_flops = 0, .scalar_flops = 0, .bandwidth = {}};
-    const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
-    for (int round = 0; round < 3; ++round) {
-        raise(machine.gemm_flops, measure_fma<Arch>(0.001));
-        raise(machine.vector_flops, measure_vector<Arch>());
-        raise(machine.scalar_flops, measure_scalar());
-        for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
-            const double window = std::min(Machine::working_sets[i], 2.0 * static_cast<double>(floats * sizeof(float)));
-            raise(machine.bandwidth[i], measure_bandwidth(window, src.data(), dst.data()));
-        }
-    }
-    for (std::size_t i = 1; i < machine.bandwidth.size(); ++i) {
-        machine.bandwidth[i] = std::min(machine.bandwidth[i], machine.bandwidth[i - 1]);
-    }
-    return machine;
-}
-
-}  // namespace detail
-
-/// This machine, measured when first asked for (in some 40 ms) and then remembered.
-template <class Arch = default_arch>
-[[nodiscard]] Machine const& this_machine() {
-    static const Machine machine = detail::measure_machine<Arch>();
-    return machine;
-}
-
 /// The processor's name as it gives it ("Intel(R) Xeon(R) ..."); the architecture where it gives none.
 [[nodiscard]] inline std::string cpu_name() {
 #if defined(__x86_64__)
@@ -916,29 +692,11 @@ template <class Arch = default_arch>
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/epilogue.hpp
+// primsel/layer/all.hpp
+// Every kind of layer, and the variant that holds any of them.
 
 // primsel/layer/activation.hpp
 
-// primsel/core/clamp.hpp
-
-#include <limits>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// What a layer may do to its result before storing it: hold it between two bounds. ReLU is [0, inf), ReLU6 [0, 6];
-/// without an activation the bounds are infinite and the value passes unchanged.
-struct Clamp {
-    float low = -std::numeric_limits<float>::infinity();
-    float high = std::numeric_limits<float>::infinity();
-    /// Whether it changes anything.
-    [[nodiscard]] constexpr bool bounded() const { return *this != Clamp{}; }
-    friend constexpr bool operator==(Clamp const&, Clamp const&) = default;
-};
-inline constexpr Clamp relu_clamp{0.0F, std::numeric_limits<float>::infinity()};
-inline constexpr Clamp relu6_clamp{0.0F, 6.0F};
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/layer.hpp
 
 // primsel/tensor/shape.hpp
@@ -1263,604 +1021,6 @@ struct LeakyRelu {
 }  // namespace layer
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/detail/elements.hpp
-// Ops that take each element, or each element and its channel, by itself.
-
-// primsel/op/detail/blocks.hpp
-// How ops cut their work: by the shape alone, never by the number of threads.
-
-#include <algorithm>
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI::detail {
-
-/// Floats of a block: enough that handing it out costs nothing beside moving it, few enough to stay in L2.
-inline constexpr std::size_t block_floats = 16384;
-
-/// Calls f(first, last) for ranges that make up [0, count); an item stands for item_floats floats of work.
-template <class F>
-void for_ranges(ExecutorRef executor, std::size_t count, std::size_t item_floats, F const& f) noexcept {
-    const std::size_t items = std::max(block_floats / std::max(item_floats, std::size_t{1}), std::size_t{1});
-    executor.parallel_for((count + items - 1) / items, [&f, items, count](std::size_t block, std::size_t) {
-        f(block * items, std::min((block + 1) * items, count));
-    });
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::detail
-// primsel/op/detail/vectors.hpp
-// Vectors that are partly outside. The ends of rows take the same arithmetic as their middle, in lanes that are masked
-// off, so that no result depends on where in a row its element lies.
-
-#include <algorithm>
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI::detail {
-
-#if defined(__AVX__)
-/// AVX's mask of the lanes below n.
-PRIMSEL_INLINE __m256i first_lanes(std::size_t n) {
-    alignas(64) static constexpr int ones_then_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones_then_zeros + 8 - n));
-}
-#endif
-
-/// The first n floats at src, or as many as a vector holds; the lanes beyond n are fill, and nothing there is read.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> load_up_to(const float* src, std::size_t n, float fill = 0.0F) {
-    constexpr std::size_t width = lanes<Arch>;
-    if (n >= width) return load<Arch>(src);
-#if defined(__AVX512F__)
-    if constexpr (width == 16) {
-        return Floats<Arch>(_mm512_mask_loadu_ps(_mm512_set1_ps(fill), static_cast<__mmask16>((1U << n) - 1), src));
-    }
-#endif
-#if defined(__AVX__)
-    if constexpr (width == 8) {
-        const __m256i mask = first_lanes(n);
-        const __m256 loaded = _mm256_maskload_ps(src, mask);
-        return Floats<Arch>(_mm256_blendv_ps(_mm256_set1_ps(fill), loaded, _mm256_castsi256_ps(mask)));
-    }
-#endif
-    alignas(64) float padded[width];
-    for (std::size_t i = 0; i < width; ++i) padded[i] = i < n ? src[i] : fill;
-    return load<Arch>(padded);
-}
-
-/// Stores the first n lanes, or all where n is more.
-template <class Arch>
-PRIMSEL_INLINE void store_up_to(float* dst, Floats<Arch> const& value, std::size_t n) {
-    constexpr std::size_t width = lanes<Arch>;
-    if (n >= width) return store<Arch>(dst, value);
-#if defined(__AVX512F__)
-    if constexpr (width == 16) return _mm512_mask_storeu_ps(dst, static_cast<__mmask16>((1U << n) - 1), value);
-#endif
-#if defined(__AVX__)
-    if constexpr (width == 8) return _mm256_maskstore_ps(dst, first_lanes(n), value);
-#endif
-    alignas(64) float all[width];
-    store<Arch>(all, value);
-    for (std::size_t i = 0; i < n; ++i) dst[i] = all[i];
-}
-
-/// Elements at, at + 1, ... of a row of n; those outside the row, on either side, are fill.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> load_around(const float* row, std::ptrdiff_t at, std::ptrdiff_t n, float fill) {
-    constexpr std::ptrdiff_t width = lanes<Arch>;
-    if (at >= 0) {
-        const std::ptrdiff_t first = std::min(at, n);
-        return load_up_to<Arch>(row + first, static_cast<std::size_t>(n - first), fill);
-    }
-    const std::ptrdiff_t before = std::min(-at, width), inside = std::min(n, width - before);
-#if defined(__AVX512F__)
-    if constexpr (width == 16) {
-        const auto mask = static_cast<__mmask16>(((1U << inside) - 1) << before);
-        return Floats<Arch>(_mm512_mask_expandloadu_ps(_mm512_set1_ps(fill), mask, row));
-    }
-#endif
-    alignas(64) float padded[width];
-    for (std::ptrdiff_t i = 0; i < width; ++i) padded[i] = i >= before && i < before + inside ? row[i - before] : fill;
-    return load<Arch>(padded);
-}
-
-/// 0, 1, 2, ...
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> first_integers() {
-    alignas(64) static constexpr float integers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    static_assert(lanes<Arch> <= 16);
-    return load<Arch>(integers);
-}
-
-/// All lanes as one: f of the two halves, and so on.
-template <class Arch, class F>
-PRIMSEL_INLINE float fold_lanes(Floats<Arch> const& value, F const& f) {
-    alignas(64) float lane[lanes<Arch>];
-    store<Arch>(lane, value);
-    PRIMSEL_UNROLL
-    for (int half = lanes<Arch> / 2; half > 0; half /= 2) {
-        PRIMSEL_UNROLL
-        for (int i = 0; i < half; ++i) lane[i] = f(lane[i], lane[i + half]);
-    }
-    return lane[0];
-}
-
-/// f of each pair of lanes: for functions that have no vectors.
-template <class Arch, class F>
-Floats<Arch> lane_by_lane(Floats<Arch> const& a, Floats<Arch> const& b, F const& f) noexcept {
-    alignas(64) float left[lanes<Arch>], right[lanes<Arch>];
-    store<Arch>(left, a);
-    store<Arch>(right, b);
-    for (int i = 0; i < lanes<Arch>; ++i) left[i] = f(left[i], right[i]);
-    return load<Arch>(left);
-}
-
-/// sqrt(x), rounded correctly.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> square_root(Floats<Arch> const& x) {
-#if defined(__aarch64__)
-    return Floats<Arch>(vsqrtq_f32(x));  // xsimd 8.1 multiplies by an estimate of 1 / sqrt(x), which fails at infinity
-#else
-    return xsimd::sqrt(x);
-#endif
-}
-
-/// 1 / sqrt(x) but for the last two bits, for finite x above the subnormals: the hardware's estimate and Newton's
-/// steps.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> reciprocal_sqrt(Floats<Arch> const& x) {
-    using V = Floats<Arch>;
-    const V half = x * V(0.5F);
-    const auto refine = [&half](V const& root) { return root * fma<Arch>(half * root, -root, V(1.5F)); };
-    V root(0.0F);
-    if constexpr (lanes<Arch> == 16) {
-#if defined(__AVX512F__)
-        root = V(_mm512_maskz_rsqrt14_ps(0xffff, x));  // xsimd 8.1 has an instruction of the Xeon Phi here
-#endif
-    } else {
-        root = xsimd::rsqrt(x);
-    }
-#if defined(__aarch64__)
-    root = refine(root);  // an estimate of eight bits only
-#endif
-    return refine(root);
-}
-
-/// Of the 2 * lanes elements of a and b, one after the other, those with even index go to a, the others to b.
-template <class Arch>
-PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
-    const Floats<Arch> left = a, right = b;
-#if defined(__AVX512F__)
-    if constexpr (lanes<Arch> == 16) {
-        const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-        const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
-        a = Floats<Arch>(_mm512_permutex2var_ps(left, even, right));
-        b = Floats<Arch>(_mm512_permutex2var_ps(left, odd, right));
-    }
-#endif
-#if defined(__AVX__)
-    if constexpr (lanes<Arch> == 8) {
-        const __m256 low = _mm256_permute2f128_ps(left, right, 0x20), high = _mm256_permute2f128_ps(left, right, 0x31);
-        a = Floats<Arch>(_mm256_shuffle_ps(low, high, 0x88));
-        b = Floats<Arch>(_mm256_shuffle_ps(low, high, 0xDD));
-    }
-#endif
-    if constexpr (lanes<Arch> == 4) {
-        const Floats<Arch> low = xsimd::zip_lo(left, right), high = xsimd::zip_hi(left, right);
-        a = xsimd::zip_lo(low, high);
-        b = xsimd::zip_hi(low, high);
-    }
-}
-
-/// Element index[i] - first of a vector in lane i, for as many indices as a vector has lanes: some processors' gathers
-/// are slower than loads one by one.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> permuted(Floats<Arch> const& value, const int* index, int first) {
-#if defined(__AVX512F__)
-    if constexpr (lanes<Arch> == 16) {
-        const __m512i from = _mm512_sub_epi32(_mm512_loadu_si512(index), _mm512_set1_epi32(first));
-        return Floats<Arch>(_mm512_maskz_permutexvar_ps(0xffff, from, value));
-    }
-#endif
-#if defined(__AVX2__)
-    if constexpr (lanes<Arch> == 8) {
-        const __m256i from = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index));
-        return Floats<Arch>(_mm256_permutevar8x32_ps(value, _mm256_sub_epi32(from, _mm256_set1_epi32(first))));
-    }
-#endif
-    alignas(64) float all[lanes<Arch>], lane[lanes<Arch>];
-    store<Arch>(all, value);
-    for (int i = 0; i < lanes<Arch>; ++i) lane[i] = all[index[i] - first];
-    return load<Arch>(lane);
-}
-
-/// src[index[i] - begin] in lane i, of `size` elements. The indices do not descend.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> pick(const float* src, const int* index, int begin, int size) {
-    const int first = index[0];
-    if (index[lanes<Arch> - 1] - first < lanes<Arch>) {
-        const auto n = static_cast<std::size_t>(begin + size - first);
-        return permuted<Arch>(load_up_to<Arch>(src + (first - begin), n), index, first);
-    }
-    alignas(64) float lane[lanes<Arch>];
-    for (int i = 0; i < lanes<Arch>; ++i) lane[i] = src[index[i] - begin];
-    return load<Arch>(lane);
-}
-
-/// The larger, or NaN where either is NaN.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const& b) {
-#if defined(__aarch64__)
-    return max<Arch>(a, b);
-#else
-    // x86's max returns its second operand if either is NaN.
-#if defined(__AVX512F__)
-    if constexpr (lanes<Arch> == 16) {
-        return Floats<Arch>(_mm512_mask_max_ps(b, _mm512_cmp_ps_mask(b, b, _CMP_ORD_Q), b, a));
-    }
-#endif
-    // Of the two orders one returns the NaN, and a NaN with further bits set is still one.
-    return max<Arch>(a, b) | max<Arch>(b, a);
-#endif
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::detail
-// primsel/tensor/layout.hpp
-
-// primsel/core/type_list.hpp
-
-#include <cstddef>
-#include <type_traits>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A list of types, as a value of its own: `with` appends, `without` removes, `index_of` finds.
-template <class... Ts>
-struct TypeList {
-    static constexpr std::size_t size = sizeof...(Ts);
-
-    template <class... More>
-    using with = TypeList<Ts..., More...>;
-
-    template <class T>
-    static constexpr bool contains = (std::is_same_v<T, Ts> || ...);
-
-    /// Position of the first T; size when there is none.
-    template <class T>
-    static constexpr std::size_t index_of = [] {
-        std::size_t index = 0;
-        (void)((std::is_same_v<T, Ts> || (++index, false)) || ...);
-        return index;
-    }();
-
-    template <template <class...> class To>
-    using apply = To<Ts...>;
-
-private:
-    template <class... Kept>
-    struct Filter {
-        template <class T, bool keep>
-        using add = std::conditional_t<keep, Filter<Kept..., T>, Filter>;
-        using list = TypeList<Kept...>;
-    };
-    template <class Kept, class Removed, class... Rest>
-    struct Without {
-        using type = Kept;
-    };
-    template <class Kept, class Removed, class First, class... Rest>
-    struct Without<Kept, Removed, First, Rest...>
-        : Without<typename Kept::template add<First, !Removed::template contains<First>>, Removed, Rest...> {};
-
-public:
-    template <class... Removed>
-    using without = typename Without<Filter<>, TypeList<Removed...>, Ts...>::type::list;
-};
-
-template <class T>
-inline constexpr bool is_type_list = false;
-template <class... Ts>
-inline constexpr bool is_type_list<TypeList<Ts...>> = true;
-
-/// The lists, one after the other.
-template <class... Lists>
-struct Concatenate;
-template <class... Ts>
-struct Concatenate<TypeList<Ts...>> {
-    using type = TypeList<Ts...>;
-};
-template <class... Ts, class... Us, class... Rest>
-struct Concatenate<TypeList<Ts...>, TypeList<Us...>, Rest...> : Concatenate<TypeList<Ts..., Us...>, Rest...> {};
-template <class... Lists>
-using concatenate = typename Concatenate<Lists...>::type;
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <concepts>
-#include <cstddef>
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Where the element (c, h, w) of an image of a Shape lies. A layout is an empty type:
-/// - name: constexpr, and unique among the layouts used together;
-/// - size(shape): floats that an image occupies, padding included;
-/// - offset(shape, coord): injective into [0, size(shape)).
-///
-/// chw, hcw and hwc below model it; so may a blocked layout of the user's (docs/tensor/layout.md).
-template <class L>
-concept Layout = requires(Shape shape, Coord coord) {
-    { L::name } -> std::convertible_to<std::string_view>;
-    { L::size(shape) } -> std::same_as<std::size_t>;
-    { L::offset(shape, coord) } -> std::same_as<std::size_t>;
-};
-
-namespace detail {
-
-template <class List>
-inline constexpr bool distinct_names = true;
-template <class First, class... Rest>
-inline constexpr bool distinct_names<TypeList<First, Rest...>> =
-    ((std::string_view(First::name) != std::string_view(Rest::name)) && ...) && distinct_names<TypeList<Rest...>>;
-
-template <class List>
-inline constexpr bool all_layouts = false;
-template <class... L>
-inline constexpr bool all_layouts<TypeList<L...>> = (Layout<L> && ...);
-template <class List>
-concept SoundLayouts = all_layouts<List> && distinct_names<List>;
-
-/// Says where a type is listed as a layout that it is none, or that two have one name.
-template <class List>
-struct CheckLayouts {
-    static_assert(all_layouts<List>, "primsel: a type among the layouts is not a Layout; see docs/tensor/layout.md");
-    static_assert(!all_layouts<List> || SoundLayouts<List>,
-                  "primsel: two of the layouts have the same name; see docs/tensor/layout.md");
-    static constexpr bool value = true;
-};
-
-}  // namespace detail
-
-/// Floats between neighbours along each axis.
-struct Strides {
-    std::size_t c = 0, h = 0, w = 0;
-    friend constexpr bool operator==(Strides const&, Strides const&) = default;
-};
-
-/// A layout without padding whose offset is linear in c, h and w. The non-convolution layers run in these.
-template <class L>
-concept StridedLayout = Layout<L> && requires(Shape shape) {
-    { L::strides(shape) } -> std::same_as<Strides>;
-};
-
-namespace detail {
-template <class L>
-struct Strided {
-    [[nodiscard]] static constexpr std::size_t size(Shape shape) { return shape.size(); }
-    [[nodiscard]] static constexpr std::size_t offset(Shape shape, Coord at) {
-        const Strides s = L::strides(shape);
-        return static_cast<std::size_t>(at.c) * s.c + static_cast<std::size_t>(at.h) * s.h +
-               static_cast<std::size_t>(at.w) * s.w;
-    }
-};
-}  // namespace detail
-
-/// Channels, then rows, then columns: PyTorch's contiguous format.
-struct chw : detail::Strided<chw> {
-    static constexpr std::string_view name = "chw";
-    [[nodiscard]] static constexpr Strides strides(Shape shape) {
-        return {shape.pixels(), static_cast<std::size_t>(shape.w), 1};
-    }
-};
-
-/// Rows of channels of columns.
-struct hcw : detail::Strided<hcw> {
-    static constexpr std::string_view name = "hcw";
-    [[nodiscard]] static constexpr Strides strides(Shape shape) {
-        const auto w = static_cast<std::size_t>(shape.w);
-        return {w, w * static_cast<std::size_t>(shape.c), 1};
-    }
-};
-
-/// Pixels of channels: PyTorch's channels-last format.
-struct hwc : detail::Strided<hwc> {
-    static constexpr std::string_view name = "hwc";
-    [[nodiscard]] static constexpr Strides strides(Shape shape) {
-        const auto c = static_cast<std::size_t>(shape.c);
-        return {1, c * static_cast<std::size_t>(shape.w), c};
-    }
-};
-
-using AllLayouts = TypeList<chw, hcw, hwc>;
-
-/// Whether two layouts place every element of the shape alike, as all do for 1x1 images: changing from one to the other
-/// is then free.
-template <Layout From, Layout To>
-[[nodiscard]] constexpr bool same_placement(Shape shape) {
-    if constexpr (std::same_as<From, To>) return true;
-    if constexpr (StridedLayout<From> && StridedLayout<To>) {
-        const Strides a = From::strides(shape), b = To::strides(shape);
-        return (shape.c == 1 || a.c == b.c) && (shape.h == 1 || a.h == b.h) && (shape.w == 1 || a.w == b.w);
-    }
-    return false;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI::detail {
-
-/// Calls f(at, n) for vectors that make up `count` floats: at is the vector's offset, n how many of its lanes count
-/// (n may exceed the lanes).
-template <class Arch, class F>
-void for_elements(ExecutorRef executor, std::size_t count, F const& f) noexcept {
-    for_ranges(executor, count, 1, [&f](std::size_t first, std::size_t last) {
-        const F each = f;  // a copy of one's own stays in registers, whatever dst points to
-        for (std::size_t at = first; at < last; at += lanes<Arch>) each(at, last - at);
-    });
-}
-
-/// A batch of images as [outer][count][inner], where count is the extent of one axis: all strided layouts are the axes
-/// in some order. Of the channels, inner is h * w for chw, w for hcw, 1 for hwc.
-struct AxisView {
-    std::size_t outer, count, inner;
-};
-
-template <StridedLayout L>
-[[nodiscard]] constexpr AxisView axis_view(Shape shape, int batch, Axis axis) {
-    const Strides strides = L::strides(shape);
-    const auto count = static_cast<std::size_t>(extent(shape, axis));
-    const std::size_t inner = axis == Axis::c ? strides.c : axis == Axis::h ? strides.h : strides.w;
-    return {static_cast<std::size_t>(batch) * shape.size() / (count * inner), count, inner};
-}
-
-template <StridedLayout L>
-[[nodiscard]] constexpr AxisView channel_view(Shape shape, int batch) {
-    return axis_view<L>(shape, batch, Axis::c);
-}
-
-/// Calls f(at, n, of_channel) for vectors that make up the view: at and n as above, of_channel[i] the i-th value of
-/// each lane's channel. table: the first value of all channels, then the second, ...
-template <class Arch, std::size_t values, class F>
-void for_channel_elements(ExecutorRef executor, AxisView view, const float* table, F const& f) noexcept {
-    using V = Floats<Arch>;
-    constexpr std::size_t width = lanes<Arch>;
-    if (view.inner > 1) {
-        const std::size_t channels = view.count, inner = view.inner;
-        for_ranges(executor, view.outer * channels, inner, [=, &f](std::size_t first, std::size_t last) {
-            const F each = f;
-            for (std::size_t row = first, c = first % channels; row < last; ++row) {
-                V of_channel[values];
-                for (std::size_t v = 0; v < values; ++v) of_channel[v] = V(table[v * channels + c]);
-                for (std::size_t i = 0; i < inner; i += width) each(row * inner + i, inner - i, of_channel);
-                c = c + 1 == channels ? 0 : c + 1;
-            }
-        });
-        return;
-    }
-    const auto pixels = [&f, executor](std::size_t begin, std::size_t count, std::size_t channels, const float* row) {
-        for_ranges(executor, count, channels, [=, &f](std::size_t first, std::size_t last) {
-            const F each = f;
-            for (std::size_t pixel = first; pixel < last; ++pixel) {
-                for (std::size_t c = 0; c < channels; c += width) {
-                    const std::size_t n = channels - c;
-                    V of_channel[values];
-                    for (std::size_t v = 0; v < values; ++v) {
-                        of_channel[v] = load_up_to<Arch>(row + v * channels + c, n);
-                    }
-                    each(begin + pixel * channels + c, n, of_channel);
-                }
-            }
-        });
-    };
-    // A few channels would leave most lanes empty: `width` pixels of c channels are one of c * width.
-    constexpr std::size_t few = 32;
-    std::size_t done = 0;
-    if (view.count < few && view.count % width != 0 && view.outer >= width) {
-        const std::size_t channels = view.count * width;
-        float wide[values * few * width];
-        for (std::size_t i = 0; i < values * channels; ++i) wide[i] = table[i / channels * view.count + i % view.count];
-        done = view.outer / width * width;
-        pixels(0, done / width, channels, wide);
-    }
-    pixels(done * view.count, view.outer - done, view.count, table);
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::detail
-// primsel/op/op.hpp
-
-#include <concepts>
-#include <cstddef>
-#include <span>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// What an op works on. Every tensor is a batch of images, one after the other, all in the op's one layout.
-struct OpArgs {
-    std::span<const float* const> src;
-    std::span<const Shape> src_shape;
-    float* dst = nullptr;
-    Shape dst_shape;
-    int batch = 1;
-    /// Where the first of them stands among all images of a run, which may come one by one.
-    std::size_t first_image = 0;
-    /// What pack wrote; null for an op without weights.
-    const float* weights = nullptr;
-    ExecutorRef executor;
-};
-
-/// The weights of a layer as they are stored: the kernel of dense is k x (c * h * w) in chw order; of batch norm and
-/// scale it is the factor of each channel, with the shift as bias. An absent bias is empty; whoever fills this has
-/// checked the sizes.
-struct OpWeights {
-    std::span<const float> kernel;
-    std::span<const float> bias;
-};
-
-/// The kernel of one kind of non-convolution layer: a specialisation of Op for its parameters. All members are static:
-/// - constexpr bool in_place: dst may be src[0]; otherwise dst overlaps no src;
-/// - double operations(params, span of input shapes, output shape): floating-point operations for one image, for the
-///   cost models;
-/// - void run<Arch, L>(params, args): for each of the strided layouts, or where constrained for some, chw among them;
-///   noexcept, no allocation, the same bits whatever
-///   the executor. The shapes are those of the layer: params.check found no fault in them.
-/// An op with weights also has
-/// - std::size_t packed_floats(params, input shape): the room that pack needs;
-/// - void pack<L>(params, input shape, weights, dst): for the same L as run, but for any Arch; fills all of dst.
-template <class Params>
-struct Op;
-
-/// Whether the op has weights.
-template <class Params>
-inline constexpr bool has_weights = requires(Params const& params, Shape shape) {
-    { Op<Params>::packed_floats(params, shape) } -> std::same_as<std::size_t>;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-template <class Arch, bool has_residual>
-void add_and_clamp(AxisView view, float* data, const float* bias, const float* residual, Clamp bounds,
-                   ExecutorRef executor) noexcept {
-    using V = Floats<Arch>;
-    const auto finish = [=, low = V(bounds.low), high = V(bounds.high)](std::size_t at, std::size_t n, V sum) {
-        if constexpr (has_residual) sum += load_up_to<Arch>(residual + at, n);
-        store_up_to<Arch>(data + at, clamp<Arch>(sum, low, high), n);
-    };
-    if (bias != nullptr) {
-        for_channel_elements<Arch, 1>(executor, view, bias, [=](std::size_t at, std::size_t n, const V* of_channel) {
-            finish(at, n, load_up_to<Arch>(data + at, n) + of_channel[0]);
-        });
-    } else {
-        for_elements<Arch>(executor, view.outer * view.count * view.inner,
-                           [=](std::size_t at, std::size_t n) { finish(at, n, load_up_to<Arch>(data + at, n)); });
-    }
-}
-
-}  // namespace detail
-
-/// What follows a convolution that fuses nothing: data = clamp(data + bias[c] + residual), for a batch of images of the
-/// shape in layout L. bias has c values; residual lies as data does; either may be null. The same bits whatever the
-/// executor.
-template <class Arch, StridedLayout L>
-void apply_epilogue(Shape shape, int batch, float* data, const float* bias, const float* residual, Clamp clamp,
-                    ExecutorRef executor) noexcept {
-    const auto view = detail::channel_view<L>(shape, batch);
-    if (bias == nullptr && residual == nullptr && clamp == Clamp{}) return;
-    if (residual != nullptr) {
-        detail::add_and_clamp<Arch, true>(view, data, bias, residual, clamp, executor);
-    } else {
-        detail::add_and_clamp<Arch, false>(view, data, bias, residual, clamp, executor);
-    }
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/table.hpp
-
-// primsel/layer/all.hpp
-// Every kind of layer, and the variant that holds any of them.
-
 // primsel/layer/combine.hpp
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -2993,2989 +2153,37 @@ using AnyLayer =
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/all.hpp
-// Every op, and the check that every kind of layer but input, constant and convolution has one.
-
-// primsel/op/activation.hpp
-
-#include <cmath>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-template <>
-struct Op<ActivationParams> {
-    static constexpr bool in_place = true;
-
-    [[nodiscard]] static double operations(ActivationParams const& params, std::span<const Shape>, Shape output) {
-        return operations_each(params) * static_cast<double>(output.size());
-    }
-
-    template <class Arch, StridedLayout L>
-    static void run(ActivationParams const& params, OpArgs const& args) noexcept {
-        elements<Arch>(params, args);
-    }
-
-private:
-    static double operations_each(ActivationParams const& params) {
-        switch (params.kind) {
-            case ActivationKind::relu:
-            case ActivationKind::abs:
-            case ActivationKind::floor:
-            case ActivationKind::ceil:
-            case ActivationKind::round:
-            case ActivationKind::truncate:
-                return 1;
-            case ActivationKind::relu6:
-            case ActivationKind::leaky_relu:
-            case ActivationKind::clip:
-                return 2;
-            case ActivationKind::hard_sigmoid:
-            case ActivationKind::sign:
-                return 4;
-            case ActivationKind::hard_swish:
-                return 5;
-            case ActivationKind::sqrt:
-                return 10;
-            case ActivationKind::sigmoid:
-            case ActivationKind::elu:
-            case ActivationKind::tanh:
-            case ActivationKind::exp:
-            case ActivationKind::log:
-                return 20;
-            case ActivationKind::erf:
-            case ActivationKind::softplus:
-                return 40;
-            case ActivationKind::power:
-                return is_product(params.alpha) ? 2 : 300;
-            default:  // element by element
-                return 300;
-        }
-    }
-    static bool is_product(float exponent) { return exponent == 2.0F || exponent == 3.0F; }
-
-    template <class Arch>
-    static void elements(ActivationParams const& params, OpArgs const& args) noexcept {
-        using V = Floats<Arch>;
-        const auto each = [&args](auto const& function) {
-            const float* src = args.src[0];
-            float* dst = args.dst;
-            detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
-                                       [=](std::size_t at, std::size_t n) {
-                                           const V x = detail::load_up_to<Arch>(src + at, n);
-                                           detail::store_up_to<Arch>(dst + at, function(x), n);
-                                       });
-        };
-        const auto held = [&each](Clamp bounds) {
-            each([low = V(bounds.low), high = V(bounds.high)](V const& x) { return clamp<Arch>(x, low, high); });
-        };
-        switch (params.kind) {
-            case ActivationKind::relu:
-                return held(relu_clamp);
-            case ActivationKind::relu6:
-                return held(relu6_clamp);
-            case ActivationKind::leaky_relu:
-                return each([slope = V(params.alpha)](V const& x) { return xsimd::select(x < V(0.0F), x * slope, x); });
-            case ActivationKind::sigmoid:
-                return each([](V const& x) { return V(1.0F) / (V(1.0F) + xsimd::exp(-x)); });
-            case ActivationKind::elu:
-                return each([alpha = V(params.alpha)](V const& x) {
-                    return xsimd::select(x < V(0.0F), alpha * xsimd::expm1(x), x);
-                });
-            case ActivationKind::hard_sigmoid:
-                return each([slope = V(params.alpha), offset = V(params.beta)](V const& x) {
-                    return clamp<Arch>(fma<Arch>(slope, x, offset), V(0.0F), V(1.0F));
-                });
-            case ActivationKind::tanh:
-                return each([](V const& x) { return xsimd::tanh(x); });
-            case ActivationKind::clip:
-                return held({params.alpha, params.beta});
-            case ActivationKind::sqrt:
-                return each([](V const& x) { return detail::square_root<Arch>(x); });
-            case ActivationKind::hard_swish:
-                return each([](V const& x) { return x * clamp<Arch>(x + V(3.0F), V(0.0F), V(6.0F)) * V(1.0F / 6.0F); });
-            case ActivationKind::exp:
-                return each([](V const& x) { return xsimd::exp(x); });
-            case ActivationKind::log:
-                return each([](V const& x) { return log<Arch>(x); });
-            case ActivationKind::abs:
-                return each([](V const& x) { return xsimd::abs(x); });
-            case ActivationKind::sign:
-                return each([](V const& x) {
-                    const V below = xsimd::select(x < V(0.0F), V(-1.0F), x);
-                    return xsimd::select(x > V(0.0F), V(1.0F), below);
-                });
-            case ActivationKind::floor:
-                return each([](V const& x) { return xsimd::floor(x); });
-            case ActivationKind::ceil:
-                return each([](V const& x) { return xsimd::ceil(x); });
-            case ActivationKind::round:
-                return each([](V const& x) { return xsimd::nearbyint(x); });
-            case ActivationKind::truncate:
-                return each([](V const& x) { return xsimd::trunc(x); });
-            case ActivationKind::erf:
-                return each([](V const& x) { return xsimd::erf(x); });
-            case ActivationKind::softplus:
-                // Neither exp overflows nor is 1 lost beside it.
-                return each(
-                    [](V const& x) { return max<Arch>(V(0.0F), x) + xsimd::log1p(xsimd::exp(-xsimd::abs(x))); });
-            case ActivationKind::power:
-                if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
-                if (params.alpha == 3.0F) return each([](V const& x) { return x * x * x; });
-                return each([exponent = params.alpha](V const& x) {
-                    return detail::lane_by_lane<Arch>(x, V(exponent), [](float a, float b) { return std::pow(a, b); });
-                });
-            default:
-                // Rare in networks: element by element.
-                return each([function = scalar(params.kind)](V const& x) {
-                    return detail::lane_by_lane<Arch>(x, x, [=](float a, float) { return function(a); });
-                });
-        }
-    }
-
-    using Scalar = float (*)(float);
-    static Scalar scalar(ActivationKind kind) noexcept {
-        switch (kind) {
-            case ActivationKind::sin:
-                return [](float x) { return std::sin(x); };
-            case ActivationKind::cos:
-                return [](float x) { return std::cos(x); };
-            case ActivationKind::tan:
-                return [](float x) { return std::tan(x); };
-            case ActivationKind::asin:
-                return [](float x) { return std::asin(x); };
-            case ActivationKind::acos:
-                return [](float x) { return std::acos(x); };
-            case ActivationKind::atan:
-                return [](float x) { return std::atan(x); };
-            case ActivationKind::sinh:
-                return [](float x) { return std::sinh(x); };
-            case ActivationKind::cosh:
-                return [](float x) { return std::cosh(x); };
-            case ActivationKind::asinh:
-                return [](float x) { return std::asinh(x); };
-            case ActivationKind::acosh:
-                return [](float x) { return std::acosh(x); };
-            default:
-                return [](float x) { return std::atanh(x); };
-        }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/affine.hpp
-
-#include <algorithm>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-template <class Arch>
-void run_affine(AxisView view, OpArgs const& args) noexcept {
-    const float* src = args.src[0];
-    float* dst = args.dst;
-    for_channel_elements<Arch, 2>(args.executor, view, args.weights,
-                                  [=](std::size_t at, std::size_t n, const Floats<Arch>* of_channel) {
-                                      const Floats<Arch> x = load_up_to<Arch>(src + at, n);
-                                      store_up_to<Arch>(dst + at, fma<Arch>(x, of_channel[0], of_channel[1]), n);
-                                  });
-}
-
-/// x * factor + shift, per channel. Packed: the factors of all channels, then the shifts.
-template <class Params>
-struct AffineOp {
-    static constexpr bool in_place = true;
-
-    [[nodiscard]] static double operations(Params const&, std::span<const Shape>, Shape output) {
-        return 2 * static_cast<double>(output.size());
-    }
-
-    [[nodiscard]] static std::size_t packed_floats(Params const&, Shape input) {
-        return 2 * static_cast<std::size_t>(input.c);
-    }
-
-    template <StridedLayout L>
-    static void pack(Params const&, Shape input, OpWeights const& weights, float* dst) {
-        float* shifts = std::ranges::copy(weights.kernel, dst).out;
-        std::fill_n(shifts, input.c, 0.0F);
-        std::ranges::copy(weights.bias, shifts);
-    }
-
-    template <class Arch, StridedLayout L>
-    static void run(Params const&, OpArgs const& args) noexcept {
-        run_affine<Arch>(channel_view<L>(args.dst_shape, args.batch), args);
-    }
-};
-
-}  // namespace detail
-
-/// Batch normalisation as one factor and one shift a channel: whoever reads the weights works them out from mean,
-/// variance, weight and bias.
-template <>
-struct Op<BatchNormParams> : detail::AffineOp<BatchNormParams> {};
-
-template <>
-struct Op<ScaleParams> : detail::AffineOp<ScaleParams> {};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/as_strided.hpp
-
-// primsel/op/detail/copy.hpp
-// Copies in bulk, for the ops that only move elements.
+// primsel/op/op_args.hpp
 
 #include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI::detail {
-
-/// The index-th of `count` equal parts of something.
-struct Part {
-    std::size_t index, count;
-};
-
-/// dst[i] = src[i]: rows are often too short for the call of memcpy.
-template <class Arch>
-PRIMSEL_INLINE void copy_floats(const float* src, float* dst, std::size_t floats) {
-    for (std::size_t i = 0; i < floats; i += lanes<Arch>) {
-        store_up_to<Arch>(dst + i, load_up_to<Arch>(src + i, floats - i), floats - i);
-    }
-}
-
-/// The part of src[0, floats).
-template <class Arch>
-PRIMSEL_INLINE void copy_part(const float* src, float* dst, std::size_t floats, Part part) {
-    const std::size_t first = part.count == 1 ? 0 : floats * part.index / part.count;
-    const std::size_t last = part.count == 1 ? floats : floats * (part.index + 1) / part.count;
-    copy_floats<Arch>(src + first, dst + first, last - first);
-}
-
-/// Calls f(row, part) for each row of the given floats and each of its parts: one, unless the row is too long for a
-/// block.
-template <class F>
-void for_row_parts(ExecutorRef executor, std::size_t rows, std::size_t row_floats, F const& f) noexcept {
-    const std::size_t parts = (row_floats + block_floats - 1) / block_floats;
-    for_ranges(executor, rows * parts, row_floats / parts, [&f, parts](std::size_t first, std::size_t last) {
-        std::size_t row = first / parts, part = first % parts;
-        for (std::size_t item = first; item < last; ++item) {
-            f(row, Part{part, parts});
-            if (++part == parts) part = 0, ++row;
-        }
-    });
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::detail
-// primsel/op/detail/walk.hpp
-// Several tensors walked together, each with strides of its own.
-
-#include <array>
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI::detail {
-
-/// The axes of a dense tensor, outermost first, and how far a step along each moves in every one of `tensors` others.
-/// The last axis is a row; there is always one, if only of one element.
-template <std::size_t tensors, std::size_t max_rank>
-class Walk {
-public:
-    using Offsets = std::array<std::ptrdiff_t, tensors>;
-
-    /// The next axis inwards. One of a single element is left out; one that goes on where the one around it steps
-    /// becomes one with it.
-    void add(std::size_t extent, Offsets const& step) {
-        if (extent == 1) return;
-        if (rank_ > 0 && goes_on(extent, step)) {
-            extents_[rank_ - 1] *= extent;
-            steps_[rank_ - 1] = step;
-            return;
-        }
-        extents_[rank_] = extent;
-        steps_[rank_++] = step;
-    }
-
-    [[nodiscard]] std::size_t rank() const { return rank_; }
-    [[nodiscard]] std::size_t extent(std::size_t axis) const { return extents_[axis]; }
-    [[nodiscard]] Offsets const& step(std::size_t axis) const { return steps_[axis]; }
-    [[nodiscard]] std::size_t row_floats() const { return rank_ == 0 ? 1 : extents_[rank_ - 1]; }
-    /// Of the row, from one element to the next.
-    [[nodiscard]] Offsets row_step() const { return rank_ == 0 ? Offsets{} : steps_[rank_ - 1]; }
-    [[nodiscard]] std::size_t rows() const {
-        std::size_t rows = 1;
-        for (std::size_t axis = 0; axis + 1 < rank_; ++axis) rows *= extents_[axis];
-        return rows;
-    }
-
-    /// Calls f(row, offsets of its first element, part) for every row and part of it. An element of a row stands for
-    /// element_floats floats of work.
-    template <class F>
-    void for_each_row(ExecutorRef executor, F const& f, std::size_t element_floats = 1) const noexcept {
-        const std::size_t floats = row_floats() * element_floats, parts = (floats + block_floats - 1) / block_floats;
-        for_ranges(executor, rows() * parts, floats / parts, [this, parts, &f](std::size_t first, std::size_t last) {
-            std::array<std::size_t, max_rank> place{};
-            Offsets at{};
-            for (std::size_t rest = first / parts, axis = rank_ < 2 ? 0 : rank_ - 1; axis-- > 0;) {
-                place[axis] = rest % extents_[axis];
-                rest /= extents_[axis];
-                move(at, axis, static_cast<std::ptrdiff_t>(place[axis]));
-            }
-            std::size_t row = first / parts, part = first % parts;
-            for (std::size_t item = first; item < last; ++item) {
-                f(row, at, Part{part, parts});
-                if (++part < parts) continue;
-                part = 0, ++row;
-                for (std::size_t axis = rank_ < 2 ? 0 : rank_ - 1; axis-- > 0;) {
-                    move(at, axis, 1);
-                    if (++place[axis] < extents_[axis]) break;
-                    move(at, axis, -static_cast<std::ptrdiff_t>(extents_[axis]));
-                    place[axis] = 0;
-                }
-            }
-        });
-    }
-
-private:
-    [[nodiscard]] bool goes_on(std::size_t extent, Offsets const& step) const {
-        for (std::size_t i = 0; i < tensors; ++i) {
-            if (steps_[rank_ - 1][i] != step[i] * static_cast<std::ptrdiff_t>(extent)) return false;
-        }
-        return true;
-    }
-    void move(Offsets& at, std::size_t axis, std::ptrdiff_t count) const {
-        for (std::size_t i = 0; i < tensors; ++i) at[i] += steps_[axis][i] * count;
-    }
-
-    std::size_t rank_ = 0;
-    std::array<std::size_t, max_rank> extents_{};
-    std::array<Offsets, max_rank> steps_{};
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI::detail
-// primsel/tensor/transpose.hpp
-
-#include <algorithm>
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// dst[column][row] = src[row][column] of three rows, such as the planes of a colour image: four columns at a time,
-/// each store's fourth float overwritten by the next.
-inline void interleave_three(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
-                             std::size_t first, std::size_t last) {
-    std::size_t column = first;
-    for (; column + 4 < last; column += 4) {
-        FourFloats r0 = FourFloats::load_unaligned(src + column);
-        FourFloats r1 = FourFloats::load_unaligned(src + src_stride + column);
-        FourFloats r2 = FourFloats::load_unaligned(src + 2 * src_stride + column);
-        FourFloats r3 = r2;
-        transpose(r0, r1, r2, r3);
-        r0.store_unaligned(dst + 3 * column);
-        r1.store_unaligned(dst + 3 * column + 3);
-        r2.store_unaligned(dst + 3 * column + 6);
-        r3.store_unaligned(dst + 3 * column + 9);
-    }
-    for (; column < last; ++column) {
-        for (std::size_t row = 0; row < 3; ++row) dst[3 * column + row] = src[row * src_stride + column];
-    }
-}
-
-/// dst[column][row] = src[row][column] for columns [first, last): a matrix of `rows` rows, src_stride and dst_stride
-/// floats apart. Four by four in registers; blocks of 16 columns, so that the lines of dst being written stay in L1.
-inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
-                              std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
-    if (rows == 3 && dst_stride == 3) return interleave_three(src, src_stride, dst, first, last);
-    constexpr std::size_t block = 16;
-    for (std::size_t begin = first; begin < last; begin += block) {
-        const std::size_t end = std::min(begin + block, last);
-        std::size_t row = 0;
-        for (; row + 4 <= rows; row += 4) {
-            const float* s = src + row * src_stride;
-            std::size_t column = begin;
-            for (; column + 4 <= end; column += 4) {
-                FourFloats r0 = FourFloats::load_unaligned(s + column);
-                FourFloats r1 = FourFloats::load_unaligned(s + src_stride + column);
-                FourFloats r2 = FourFloats::load_unaligned(s + 2 * src_stride + column);
-                FourFloats r3 = FourFloats::load_unaligned(s + 3 * src_stride + column);
-                transpose(r0, r1, r2, r3);
-                float* d = dst + column * dst_stride + row;
-                r0.store_unaligned(d);
-                r1.store_unaligned(d + dst_stride);
-                r2.store_unaligned(d + 2 * dst_stride);
-                r3.store_unaligned(d + 3 * dst_stride);
-            }
-            for (; column < end; ++column) {
-                for (std::size_t i = 0; i < 4; ++i) dst[column * dst_stride + row + i] = s[i * src_stride + column];
-            }
-        }
-        for (; row < rows; ++row) {
-            for (std::size_t column = begin; column < end; ++column) {
-                dst[column * dst_stride + row] = src[row * src_stride + column];
-            }
-        }
-    }
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <algorithm>
-#include <concepts>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Rows of neighbours are copied; where another axis than the last is that of the input's neighbours, the two are
-/// transposed.
-template <>
-struct Op<AsStridedParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(AsStridedParams const&, std::span<const Shape>, Shape) { return 0; }
-
-    template <class Arch, StridedLayout L>
-        requires std::same_as<L, chw>
-    static void run(AsStridedParams const& params, OpArgs const& args) noexcept {
-        Axes axes;
-        axes.add(static_cast<std::size_t>(args.batch), {static_cast<std::ptrdiff_t>(args.src_shape[0].size())});
-        for (std::size_t i = 0; i < params.dims.rank(); ++i) {
-            axes.add(static_cast<std::size_t>(params.dims[i]), {params.strides[i]});
-        }
-        const float* src = args.src[0] + params.offset;
-        const std::ptrdiff_t step = axes.row_step()[0];
-        if (step > 1) {
-            for (std::size_t axis = 0; axis + 1 < axes.rank(); ++axis) {
-                if (axes.step(axis)[0] == 1) return transposed(axes, axis, src, args.dst, args.executor);
-            }
-        }
-        const std::size_t floats = axes.row_floats();
-        axes.for_each_row(args.executor,
-                          [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, detail::Part part) {
-                              const float* from = src + at[0];
-                              float* to = dst + row * floats;
-                              if (step == 1) return detail::copy_part<Arch>(from, to, floats, part);
-                              const std::size_t last = floats * (part.index + 1) / part.count;
-                              for (std::size_t i = floats * part.index / part.count; i < last; ++i) {
-                                  to[i] = from[static_cast<std::ptrdiff_t>(i) * step];
-                              }
-                          });
-    }
-
-private:
-    static constexpr std::size_t max_rank = Dims::max_rank + 1;
-    using Axes = detail::Walk<1, max_rank>;
-
-    /// The input's neighbours lie along `columns`, the result's along the last axis.
-    static void transposed(Axes const& axes, std::size_t columns, const float* src, float* dst,
-                           ExecutorRef executor) noexcept {
-        const std::size_t last = axes.rank() - 1, rows = axes.extent(last);
-        std::array<std::size_t, max_rank> dst_step;
-        dst_step[last] = 1;
-        for (std::size_t axis = last; axis-- > 0;) dst_step[axis] = dst_step[axis + 1] * axes.extent(axis + 1);
-        detail::Walk<2, max_rank> walk;
-        const auto add = [&](std::size_t axis) {
-            walk.add(axes.extent(axis), {axes.step(axis)[0], static_cast<std::ptrdiff_t>(dst_step[axis])});
-        };
-        for (std::size_t axis = 0; axis < last; ++axis) {
-            if (axis != columns) add(axis);
-        }
-        add(columns);
-        const std::size_t count = walk.row_floats(), src_step = static_cast<std::size_t>(axes.step(last)[0]);
-        walk.for_each_row(
-            executor,
-            [=, step = dst_step[columns]](std::size_t, auto const& at, detail::Part part) {
-                transpose_columns(src + at[0], src_step, dst + at[1], step, rows, count * part.index / part.count,
-                                  count * (part.index + 1) / part.count);
-            },
-            rows);
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/binary.hpp
-
-#include <array>
-#include <cmath>
-#include <utility>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Along a row each input has neighbours, or one element for all: equal shapes are one row, and so is each channel
-/// where the other input has one element a channel.
-template <>
-struct Op<BinaryParams> {
-    static constexpr bool in_place = true;
-
-    [[nodiscard]] static double operations(BinaryParams const& params, std::span<const Shape>, Shape output) {
-        const double each = params.kind == BinaryKind::power       ? 300
-                            : params.kind == BinaryKind::modulo    ? 60
-                            : params.kind == BinaryKind::remainder ? 60
-                                                                   : 1;
-        return each * static_cast<double>(output.size());
-    }
-
-    template <class Arch, StridedLayout L>
-    static void run(BinaryParams const& params, OpArgs const& args) noexcept {
-        binary<Arch>(
-            params.kind, args,
-            axes(args, L::strides(args.dst_shape), L::strides(args.src_shape[0]), L::strides(args.src_shape[1])),
-            detail::channel_view<L>(args.dst_shape, 1));
-    }
-
-private:
-    using Axes = detail::Walk<2, 4>;
-
-    static Axes axes(OpArgs const& args, Strides const& dst, Strides const& a, Strides const& b) {
-        struct One {
-            int extent;
-            std::size_t dst, a, b;
-        };
-        const Shape out = args.dst_shape, of_a = args.src_shape[0], of_b = args.src_shape[1];
-        const auto step = [](int extent, std::size_t stride) { return extent == 1 ? 0 : stride; };
-        std::array<One, 3> order{{{out.c, dst.c, step(of_a.c, a.c), step(of_b.c, b.c)},
-                                  {out.h, dst.h, step(of_a.h, a.h), step(of_b.h, b.h)},
-                                  {out.w, dst.w, step(of_a.w, a.w), step(of_b.w, b.w)}}};
-        const auto outer_first = [&order](std::size_t i, std::size_t j) {
-            if (order[i].dst < order[j].dst) std::swap(order[i], order[j]);
-        };
-        outer_first(0, 1), outer_first(1, 2), outer_first(0, 1);
-        Axes result;
-        const auto add = [&result](int extent, std::size_t a_step, std::size_t b_step) {
-            result.add(static_cast<std::size_t>(extent),
-                       {static_cast<std::ptrdiff_t>(a_step), static_cast<std::ptrdiff_t>(b_step)});
-        };
-        add(args.batch, of_a.size(), of_b.size());
-        for (One const& axis : order) add(axis.extent, axis.a, axis.b);
-        return result;
-    }
-
-    template <class Arch>
-    static void binary(BinaryKind kind, OpArgs const& args, Axes const& axes, detail::AxisView image) noexcept {
-        using V = Floats<Arch>;
-        switch (kind) {
-            case BinaryKind::add:
-                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a + b; });
-            case BinaryKind::subtract:
-                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a - b; });
-            case BinaryKind::multiply:
-                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a * b; });
-            case BinaryKind::divide:
-                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a / b; });
-            case BinaryKind::prelu:
-                return any<Arch>(kind, args, axes, image,
-                                 [](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
-            case BinaryKind::minimum:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return -detail::max_or_nan<Arch>(-a, -b); });
-            case BinaryKind::maximum:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return detail::max_or_nan<Arch>(a, b); });
-            case BinaryKind::equal:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a == b); });
-            case BinaryKind::greater:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a > b); });
-            case BinaryKind::greater_or_equal:
-                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a >= b); });
-            case BinaryKind::keep:
-                return rows<Arch>(args, axes,
-                                  [](V const& a, V const& b) { return xsimd::select(a == V(0.0F), V(0.0F), b); });
-            case BinaryKind::power:
-            case BinaryKind::modulo:
-            case BinaryKind::remainder:
-                return rows<Arch>(args, axes, [function = scalar(kind)](V const& a, V const& b) {
-                    return detail::lane_by_lane<Arch>(a, b, function);
-                });
-        }
-    }
-
-    template <class Arch, class Mask>
-    static Floats<Arch> truth(Mask const& mask) {
-        return xsimd::select(mask, Floats<Arch>(1.0F), Floats<Arch>(0.0F));
-    }
-
-    using Scalar = float (*)(float, float);
-    static Scalar scalar(BinaryKind kind) noexcept {
-        if (kind == BinaryKind::power) return [](float a, float b) { return std::pow(a, b); };
-        if (kind == BinaryKind::remainder) return [](float a, float b) { return std::fmod(a, b); };
-        return [](float a, float b) {
-            const float rest = std::fmod(a, b);
-            return rest != 0.0F && (rest < 0.0F) != (b < 0.0F) ? rest + b : rest;
-        };
-    }
-
-    template <class Arch, class F>
-    static void any(BinaryKind kind, OpArgs const& args, Axes const& axes, detail::AxisView image,
-                    F const& f) noexcept {
-        const bool commutes = kind == BinaryKind::add || kind == BinaryKind::multiply;
-        const Shape of_channels{args.dst_shape.c, 1, 1};
-        const bool few = image.inner == 1 && image.count > 1 && image.count < 32 && image.outer >= lanes<Arch>;
-        if (few && args.src_shape[0] == args.dst_shape && args.src_shape[1] == of_channels) {
-            few_channels<Arch>(args, image, args.src[0], args.src[1], f);
-        } else if (few && commutes && args.src_shape[1] == args.dst_shape && args.src_shape[0] == of_channels) {
-            few_channels<Arch>(args, image, args.src[1], args.src[0], f);
-        } else {
-            rows<Arch>(args, axes, f);
-        }
-    }
-
-    /// One element a channel, where a pixel's channels are neighbours but too few for rows of their own.
-    template <class Arch, class F>
-    static void few_channels(OpArgs const& args, detail::AxisView image, const float* src, const float* of_channels,
-                             F const& f) noexcept {
-        float* dst = args.dst;
-        for (int n = 0; n < args.batch; ++n) {
-            detail::for_channel_elements<Arch, 1>(
-                args.executor, image, of_channels,
-                [=](std::size_t at, std::size_t count, const Floats<Arch>* of_channel) {
-                    detail::store_up_to<Arch>(dst + at, f(detail::load_up_to<Arch>(src + at, count), *of_channel),
-                                              count);
-                });
-            src += args.dst_shape.size(), dst += args.dst_shape.size(), of_channels += image.count;
-        }
-    }
-
-    template <class Arch, class F>
-    static void rows(OpArgs const& args, Axes const& axes, F const& f) noexcept {
-        const std::size_t floats = axes.row_floats();
-        const bool one_a = axes.row_step()[0] == 0, one_b = axes.row_step()[1] == 0;
-        const float *src_a = args.src[0], *src_b = args.src[1];
-        axes.for_each_row(
-            args.executor, [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, detail::Part part) {
-                const std::size_t first = floats * part.index / part.count;
-                const std::size_t n = floats * (part.index + 1) / part.count - first;
-                const float* a = src_a + at[0] + (one_a ? 0 : first);
-                const float* b = src_b + at[1] + (one_b ? 0 : first);
-                float* to = dst + row * floats + first;
-                if (one_a) {
-                    each<Arch>(b, to, n, [&f, one = Floats<Arch>(*a)](auto const& x) { return f(one, x); });
-                } else if (one_b) {
-                    each<Arch>(a, to, n, [&f, one = Floats<Arch>(*b)](auto const& x) { return f(x, one); });
-                } else {
-                    for (std::size_t i = 0; i < n; i += lanes<Arch>) {
-                        const auto x = detail::load_up_to<Arch>(a + i, n - i);
-                        detail::store_up_to<Arch>(to + i, f(x, detail::load_up_to<Arch>(b + i, n - i)), n - i);
-                    }
-                }
-            });
-    }
-
-    template <class Arch, class F>
-    static void each(const float* src, float* dst, std::size_t n, F const& f) {
-        for (std::size_t i = 0; i < n; i += lanes<Arch>) {
-            detail::store_up_to<Arch>(dst + i, f(detail::load_up_to<Arch>(src + i, n - i)), n - i);
-        }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/combine.hpp
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The inputs are summed in their order.
-template <>
-struct Op<AddParams> {
-    static constexpr bool in_place = true;
-
-    [[nodiscard]] static double operations(AddParams const&, std::span<const Shape> inputs, Shape output) {
-        return static_cast<double>(inputs.size() - 1) * static_cast<double>(output.size());
-    }
-
-    template <class Arch, StridedLayout L>
-    static void run(AddParams const& params, OpArgs const& args) noexcept {
-        add<Arch>(params, args);
-    }
-
-private:
-    template <class Arch>
-    static void add(AddParams const& params, OpArgs const& args) noexcept {
-        using V = Floats<Arch>;
-        const std::size_t count = args.dst_shape.size() * static_cast<std::size_t>(args.batch);
-        const float *first = args.src[0], *second = args.src[1];
-        float* dst = args.dst;
-        const V low(params.clamp.low), high(params.clamp.high);
-        detail::for_elements<Arch>(
-            args.executor, count, [=, rest = args.src.subspan(2)](std::size_t at, std::size_t n) {
-                V sum = detail::load_up_to<Arch>(first + at, n) + detail::load_up_to<Arch>(second + at, n);
-                for (const float* src : rest) sum += detail::load_up_to<Arch>(src + at, n);
-                detail::store_up_to<Arch>(dst + at, clamp<Arch>(sum, low, high), n);
-            });
-    }
-};
-
-template <>
-struct Op<ConcatParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(ConcatParams const&, std::span<const Shape>, Shape) { return 0; }
-
-    template <class Arch, StridedLayout L>
-    static void run(ConcatParams const& params, OpArgs const& args) noexcept {
-        concat<Arch>(params.axis, detail::axis_view<L>(args.dst_shape, args.batch, params.axis), args);
-    }
-
-private:
-    template <class Arch>
-    static void concat(Axis axis, detail::AxisView view, OpArgs const& args) noexcept {
-        const std::size_t row = view.count * view.inner;
-        detail::for_row_parts(args.executor, view.outer, row,
-                              [&args, axis, view, row](std::size_t i, detail::Part part) {
-                                  float* dst = args.dst + i * row;
-                                  for (std::size_t input = 0; input < args.src.size(); ++input) {
-                                      const std::size_t floats =
-                                          static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
-                                      detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
-                                      dst += floats;
-                                  }
-                              });
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/conv_transpose.hpp
-
-#include <algorithm>
-#include <concepts>
-#include <numeric>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Every output is the sum of the taps that reach it: tap (i, j) takes row (y + top - i * dilation) / stride of the
-/// input to row y, where that is whole. Columns of the result that are a stride apart take neighbouring columns of the
-/// input by the same taps, so that they are computed together. Packed: blocks of eight of a group's outputs (of four or
-/// one, where it has no more), each the biases, then for each tap and input channel the block's weights.
-template <>
-struct Op<ConvTransposeParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(ConvTransposeParams const& params, std::span<const Shape> inputs, Shape) {
-        return 2.0 * params.k / params.groups * params.kernel.h * params.kernel.w *
-               static_cast<double>(inputs[0].size());
-    }
-
-    [[nodiscard]] static std::size_t packed_floats(ConvTransposeParams const& params, Shape input) {
-        const Sizes sizes(params, input);
-        return sizes.groups * sizes.blocks * sizes.block_floats();
-    }
-
-    template <StridedLayout L>
-        requires std::same_as<L, chw>
-    static void pack(ConvTransposeParams const& params, Shape input, OpWeights const& weights, float* dst) {
-        const Sizes sizes(params, input);
-        for (std::size_t group = 0; group < sizes.groups; ++group) {
-            for (std::size_t first = 0; first < sizes.k; first += sizes.block) {
-                const auto each = [&](auto const& value) {
-                    for (std::size_t i = first; i < first + sizes.block; ++i) *dst++ = i < sizes.k ? value(i) : 0.0F;
-                };
-                each([&](std::size_t k) { return weights.bias.empty() ? 0.0F : weights.bias[group * sizes.k + k]; });
-                for (std::size_t tap = 0; tap < sizes.taps; ++tap) {
-                    for (std::size_t c = group * sizes.c; c < (group + 1) * sizes.c; ++c) {
-                        each([&](std::size_t k) { return weights.kernel[(c * sizes.k + k) * sizes.taps + tap]; });
-                    }
-                }
-            }
-        }
-    }
-
-    template <class Arch, StridedLayout L>
-        requires std::same_as<L, chw>
-    static void run(ConvTransposeParams const& params, OpArgs const& args) noexcept {
-        rows<Arch>(params, args);
-    }
-
-private:
-    /// Channels and outputs of a group, and how the outputs are packed.
-    struct Sizes {
-        std::size_t groups, c, k, taps, block, blocks;
-        Sizes(ConvTransposeParams const& params, Shape input)
-            : groups(static_cast<std::size_t>(params.groups)),
-              c(static_cast<std::size_t>(input.c) / groups),
-              k(static_cast<std::size_t>(params.k) / groups),
-              taps(static_cast<std::size_t>(params.kernel.h) * static_cast<std::size_t>(params.kernel.w)),
-              block(k == 1   ? 1
-                    : k <= 4 ? 4
-                             : 8),
-              blocks((k + block - 1) / block) {}
-        [[nodiscard]] std::size_t block_floats() const { return block * (1 + taps * c); }
-    };
-
-    template <class Arch>
-    static void rows(ConvTransposeParams const& params, OpArgs const& args) noexcept {
-        const Sizes sizes(params, args.src_shape[0]);
-        const std::size_t h = static_cast<std::size_t>(args.dst_shape.h), blocks = sizes.groups * sizes.blocks;
-        const std::size_t row_floats = static_cast<std::size_t>(args.dst_shape.w) * sizes.block * sizes.taps * sizes.c;
-        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * blocks * h, row_floats / 4,
-                           [=, &params, &args](std::size_t first, std::size_t last) {
-                               for (std::size_t item = first; item < last; ++item) {
-                                   const std::size_t row = item / blocks, block = item % blocks;
-                                   const Row of_block(params, args, sizes, row / h, block, static_cast<int>(row % h));
-                                   if (sizes.block == 1) {
-                                       columns<Arch, 1>(of_block);
-                                   } else if (sizes.block == 4) {
-                                       columns<Arch, 4>(of_block);
-                                   } else {
-                                       columns<Arch, 8>(of_block);
-                                   }
-                               }
-                           });
-    }
-
-    /// The taps along one axis that reach an output: first, first + step, ..., of which some may lie outside the input.
-    struct Taps {
-        int first = 0, step;
-        Taps(int place, int count, int stride, int dilation) : step(stride / std::gcd(stride, dilation)) {
-            while (first < count && (place - first * dilation) % stride != 0) ++first;
-        }
-    };
-
-    /// A row of the outputs of a block.
-    struct Row {
-        ConvTransposeParams const& params;
-        Shape in, out;
-        std::size_t channels, used;
-        const float *src, *weights;
-        float* dst;
-        int y;
-        Taps taps;
-
-        Row(ConvTransposeParams const& p, OpArgs const& args, Sizes const& sizes, std::size_t image, std::size_t block,
-            int row)
-            : params(p),
-              in(args.src_shape[0]),
-              out(args.dst_shape),
-              channels(sizes.c),
-              y(row + p.padding.top),
-              taps(y, p.kernel.h, p.stride.h, p.dilation.h) {
-            const std::size_t group = block / sizes.blocks, k = block % sizes.blocks * sizes.block;
-            used = std::min(sizes.block, sizes.k - k);
-            src = args.src[0] + image * in.size() + group * sizes.c * in.pixels();
-            weights = args.weights + block * sizes.block_floats();
-            dst = args.dst + image * out.size() + (group * sizes.k + k) * out.pixels() +
-                  static_cast<std::size_t>(row) * static_cast<std::size_t>(out.w);
-        }
-    };
-
-    template <class Arch, std::size_t block>
-    static void columns(Row const& row) noexcept {
-        constexpr int width = lanes<Arch>;
-        constexpr bool two = 2 * block + 2 < registers<Arch>;
-        const int stride = row.params.stride.w;
-        for (int phase = 0; phase < std::min(stride, row.out.w); ++phase) {
-            const int count = (row.out.w - phase + stride - 1) / stride;
-            int begin = 0;
-            if constexpr (two) {
-                for (; count - begin > width; begin += 2 * width) {
-                    tile<Arch, block, 2>(row, phase, begin, count - begin);
-                }
-            }
-            for (; begin < count; begin += width) tile<Arch, block, 1>(row, phase, begin, count - begin);
-        }
-    }
-
-    /// Up to `count` columns phase + (begin + i) * stride.
-    template <class Arch, std::size_t block, std::size_t vectors>
-    static void tile(Row const& row, int phase, int begin, int count) noexcept {
-        using V = Floats<Arch>;
-        constexpr int width = lanes<Arch>;
-        ConvTransposeParams const& p = row.params;
-        V sum[block][vectors];
-        PRIMSEL_UNROLL
-        for (std::size_t k = 0; k < block; ++k) {
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) sum[k][v] = V(row.weights[k]);
-        }
-        const std::size_t tap_floats = row.channels * block, plane = row.in.pixels();
-        const int place = phase + p.padding.left, n = row.in.w;
-        const Taps across(place, p.kernel.w, p.stride.w, p.dilation.w);
-        for (int i = row.taps.first; i < p.kernel.h; i += row.taps.step) {
-            const int from = row.y - i * p.dilation.h;
-            if (from < 0 || from / p.stride.h >= row.in.h) continue;
-            for (int j = across.first; j < p.kernel.w; j += across.step) {
-                const int at = (place - j * p.dilation.w) / p.stride.w + begin;
-                if (at >= n || at + static_cast<int>(vectors) * width <= 0) continue;
-                const float* weights = row.weights + block + static_cast<std::size_t>(i * p.kernel.w + j) * tap_floats;
-                const float* src = row.src + static_cast<std::size_t>(from / p.stride.h * n);
-                if (at >= 0 && at + static_cast<int>(vectors) * width <= n) {
-                    add_tap<Arch, block, vectors>(sum, weights, row.channels, src + at, plane,
-                                                  [](const float* x, int v) { return load<Arch>(x + v * width); });
-                } else {
-                    add_tap<Arch, block, vectors>(sum, weights, row.channels, src, plane,
-                                                  [at, n](const float* line, int v) {
-                                                      return detail::load_around<Arch>(line, at + v * width, n, 0.0F);
-                                                  });
-                }
-            }
-        }
-        for (std::size_t k = 0; k < row.used; ++k) {
-            float* dst = row.dst + k * row.out.pixels();
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) {
-                put<Arch>(sum[k][v], dst + phase, p.stride.w, begin + static_cast<int>(v) * width,
-                          count - static_cast<int>(v) * width);
-            }
-        }
-    }
-
-    /// load_x(src, v): vector v of the input's columns, src being of its first channel and plane what is between two.
-    template <class Arch, std::size_t block, std::size_t vectors, class Load>
-    static PRIMSEL_INLINE void add_tap(Floats<Arch> (&sum)[block][vectors], const float* weights, std::size_t channels,
-                                       const float* src, std::size_t plane, Load const& load_x) noexcept {
-        using V = Floats<Arch>;
-        V local[block][vectors];  // in registers
-        PRIMSEL_UNROLL
-        for (std::size_t k = 0; k < block; ++k) {
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) local[k][v] = sum[k][v];
-        }
-        for (std::size_t c = 0; c < channels; ++c, src += plane, weights += block) {
-            V x[vectors];
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) x[v] = load_x(src, static_cast<int>(v));
-            PRIMSEL_UNROLL
-            for (std::size_t k = 0; k < block; ++k) {
-                const V weight(weights[k]);
-                PRIMSEL_UNROLL
-                for (std::size_t v = 0; v < vectors; ++v) local[k][v] = fma<Arch>(x[v], weight, local[k][v]);
-            }
-        }
-        PRIMSEL_UNROLL
-        for (std::size_t k = 0; k < block; ++k) {
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) sum[k][v] = local[k][v];
-        }
-    }
-
-    template <class Arch>
-    static void put(Floats<Arch> const& value, float* dst, int stride, int begin, int count) noexcept {
-        if (count <= 0) return;
-        if (stride == 1) return detail::store_up_to<Arch>(dst + begin, value, static_cast<std::size_t>(count));
-        alignas(64) float lane[lanes<Arch>];
-        store<Arch>(lane, value);
-        for (int i = 0; i < std::min(count, lanes<Arch>); ++i) dst[(begin + i) * stride] = lane[i];
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/dense.hpp
-
-#include <algorithm>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Packed: panels of 32 outputs (16 in the last, where those are enough), each the biases, then for each element of the
-/// image in its layout's order the weights of the panel's outputs. One image streams them once; several share what is
-/// loaded. Every sum runs over blocks of the image in the same order, whatever the batch.
-template <>
-struct Op<DenseParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(DenseParams const& params, std::span<const Shape> inputs, Shape) {
-        return 2.0 * params.k * static_cast<double>(inputs[0].size());
-    }
-
-    [[nodiscard]] static std::size_t packed_floats(DenseParams const& params, Shape input) {
-        return (static_cast<std::size_t>(params.k) + half - 1) / half * half * (input.size() + 1);
-    }
-
-    template <StridedLayout L>
-    static void pack(DenseParams const& params, Shape input, OpWeights const& weights, float* dst) {
-        const auto k = static_cast<std::size_t>(params.k);
-        const std::size_t depth = input.size();
-        const auto h = static_cast<std::size_t>(input.h), w = static_cast<std::size_t>(input.w);
-        const Strides strides = L::strides(input);
-        for (std::size_t begin = 0; begin < k; begin += panel) {
-            const std::size_t width = panel_width(k - begin), used = std::min(width, k - begin);
-            std::fill_n(dst, width, 0.0F);
-            if (!weights.bias.empty()) std::copy_n(weights.bias.data() + begin, used, dst);
-            dst += width;
-            if (used < width) std::fill_n(dst, depth * width, 0.0F);
-            const float* src = weights.kernel.data() + begin * depth;
-            const Even even = evenly<L>(input);
-            for (std::size_t from = 0; from < depth; from += even.count) {
-                const std::size_t row = from / w, channel = row / h;
-                const std::size_t to = channel * strides.c + row % h * strides.h + from % w * strides.w;
-                transpose_columns(src + from, depth, dst + to * width, even.step * width, used, 0, even.count);
-            }
-            dst += depth * width;
-        }
-    }
-
-    template <class Arch, StridedLayout L>
-    static void run(DenseParams const& params, OpArgs const& args) noexcept {
-        panels<Arch>(params, args);
-    }
-
-private:
-    /// How many elements of an image, a row at least, follow one another at one step in the layout: they are packed
-    /// together.
-    struct Even {
-        std::size_t count, step;
-    };
-    template <StridedLayout L>
-    [[nodiscard]] static Even evenly(Shape input) {
-        const Strides strides = L::strides(input);
-        const auto c = static_cast<std::size_t>(input.c), pixels = input.pixels(),
-                   w = static_cast<std::size_t>(input.w);
-        if (pixels == 1) return {c, strides.c};
-        if (strides.h != w * strides.w) return {w, strides.w};
-        return {strides.c == pixels * strides.w ? c * pixels : pixels, strides.w};
-    }
-
-    static constexpr std::size_t panel = 32, half = 16;
-    static constexpr std::size_t panel_width(std::size_t outputs) { return outputs > half ? panel : half; }
-
-    /// Elements of an image at a time: their part of a panel stays in L2 for all images of the batch, and short sums
-    /// lose less to rounding.
-    static constexpr std::size_t block = 512;
-
-    template <class Arch>
-    static void panels(DenseParams const& params, OpArgs const& args) noexcept {
-        const auto k = static_cast<std::size_t>(params.k);
-        const std::size_t count = (k + panel - 1) / panel;
-        args.executor.parallel_for(count, [&params, &args, k](std::size_t i, std::size_t) {
-            const std::size_t begin = i * panel, width = panel_width(k - begin);
-            const float* weights = args.weights + begin * (args.src_shape[0].size() + 1);
-            if (width == panel) {
-                one_panel<Arch, panel>(params, args, begin, weights);
-            } else {
-                one_panel<Arch, half>(params, args, begin, weights);
-            }
-        });
-    }
-
-    template <class Arch, std::size_t width>
-    static void one_panel(DenseParams const& params, OpArgs const& args, std::size_t begin,
-                          const float* weights) noexcept {
-        constexpr std::size_t vectors = width / lanes<Arch>;
-        constexpr std::size_t several = std::clamp<std::size_t>((registers<Arch> - 4) / vectors, 1, 4);
-        const std::size_t depth = args.src_shape[0].size(), k = static_cast<std::size_t>(params.k);
-        const auto batch = static_cast<std::size_t>(args.batch);
-        const float* bias = weights;
-        weights += width;
-        for (std::size_t from = 0; from < depth; from += block) {
-            const std::size_t count = std::min(block, depth - from);
-            const Block part{.src = args.src[0] + from,
-                             .depth = depth,
-                             .count = count,
-                             .weights = weights,
-                             .bias = from == 0 ? bias : nullptr,
-                             .dst = args.dst + begin,
-                             .k = k,
-                             .outputs = std::min(width, k - begin),
-                             .clamp = from + count == depth ? params.clamp : Clamp{}};
-            std::size_t image = 0;
-            for (; image + several <= batch; image += several) add_block<Arch, width, several>(part, image);
-            for (; image < batch; ++image) add_block<Arch, width, 1>(part, image);
-            weights += count * width;
-        }
-    }
-
-    /// `count` elements of each image, their part of a panel, and where the panel's outputs go. A bias starts the sums;
-    /// without one they go on from dst.
-    struct Block {
-        const float* src;
-        std::size_t depth, count;
-        const float *weights, *bias;
-        float* dst;
-        std::size_t k, outputs;
-        Clamp clamp;
-    };
-
-    template <class Arch, std::size_t width, std::size_t images>
-    static void add_block(Block const& block, std::size_t image) noexcept {
-        using V = Floats<Arch>;
-        constexpr std::size_t vectors = width / lanes<Arch>;
-        const float* src = block.src + image * block.depth;
-        float* dst = block.dst + image * block.k;
-        const float* weights = block.weights;
-        V sum[images][vectors];
-        PRIMSEL_UNROLL
-        for (std::size_t n = 0; n < images; ++n) {
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = V(0.0F);
-        }
-        for (std::size_t i = 0; i < block.count; ++i, weights += width) {
-            V row[vectors];
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) row[v] = load<Arch>(weights + v * lanes<Arch>);
-            PRIMSEL_UNROLL
-            for (std::size_t n = 0; n < images; ++n) {
-                const V x(src[n * block.depth + i]);
-                PRIMSEL_UNROLL
-                for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = fma<Arch>(x, row[v], sum[n][v]);
-            }
-        }
-        const V low(block.clamp.low), high(block.clamp.high);
-        PRIMSEL_UNROLL
-        for (std::size_t n = 0; n < images; ++n) {
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) {
-                const std::size_t at = v * lanes<Arch>;
-                if (at >= block.outputs) break;
-                float* to = dst + n * block.k + at;
-                const V before = block.bias != nullptr ? load<Arch>(block.bias + at)
-                                                       : detail::load_up_to<Arch>(to, block.outputs - at);
-                detail::store_up_to<Arch>(to, clamp<Arch>(before + sum[n][v], low, high), block.outputs - at);
-            }
-        }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/gather.hpp
-
-#include <algorithm>
-#include <concepts>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-template <>
-struct Op<GatherParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(GatherParams const&, std::span<const Shape>, Shape) { return 0; }
-
-    template <class Arch, StridedLayout L>
-        requires std::same_as<L, chw>
-    static void run(GatherParams const& params, OpArgs const& args) noexcept {
-        const Shape in = args.src_shape[0];
-        const auto c = static_cast<std::size_t>(in.c), h = static_cast<std::size_t>(in.h),
-                   w = static_cast<std::size_t>(in.w), n = args.src_shape[1].size();
-        const std::size_t rows = static_cast<std::size_t>(args.batch) * c * n;
-        detail::for_ranges(args.executor, rows, w, [&params, &args, c, h, w, n](std::size_t first, std::size_t last) {
-            for (std::size_t row = first; row < last; ++row) {
-                const std::size_t channel = row / n;
-                const float position = args.src[1][channel / c * n + row % n];
-                const std::size_t at = place(params, static_cast<double>(position), h);
-                float* dst = args.dst + row * w;
-                if (at == h) {
-                    std::fill_n(dst, w, 0.0F);
-                } else {
-                    std::copy_n(args.src[0] + (channel * h + at) * w, w, dst);
-                }
-            }
-        });
-    }
-
-private:
-    /// `count` where there is none, as for NaN, which compares as false.
-    static std::size_t place(GatherParams const& params, double position, std::size_t count) noexcept {
-        const auto size = static_cast<double>(count);
-        if (position > -1 && position < size) return static_cast<std::size_t>(position);
-        if (!params.from_end || !(position <= -1 && position > -size - 1)) return count;
-        return count - static_cast<std::size_t>(-position);
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/global_pool.hpp
-
-// primsel/op/detail/window.hpp
-// Pooling one row of windows.
-
-#include <algorithm>
-#include <cstddef>
-#include <limits>
-#include <span>
-
-namespace primsel::inline PRIMSEL_ABI::detail {
-
-struct Maximum {
-    static constexpr bool averages = false;
-    static constexpr float identity = -std::numeric_limits<float>::infinity();
-    template <class Arch>
-    static PRIMSEL_INLINE Floats<Arch> apply(Floats<Arch> const& a, Floats<Arch> const& b) {
-        return max_or_nan<Arch>(a, b);
-    }
-    static float apply(float a, float b) { return a > b || a != a ? a : b; }
-};
-
-/// The sum, which whoever knows the number of elements divides by it.
-struct Average {
-    static constexpr bool averages = true;
-    static constexpr float identity = 0.0F;
-    template <class Arch>
-    static PRIMSEL_INLINE Floats<Arch> apply(Floats<Arch> const& a, Floats<Arch> const& b) {
-        return a + b;
-    }
-    static float apply(float a, float b) { return a + b; }
-};
-
-/// The windows along one axis of an image.
-struct PoolAxis {
-    std::ptrdiff_t in, size, step, before, after;
-    bool count_pad;
-
-    [[nodiscard]] std::ptrdiff_t begin(std::ptrdiff_t out) const { return out * step - before; }
-    /// The part inside the image: [first, last).
-    [[nodiscard]] std::ptrdiff_t first(std::ptrdiff_t out) const { return std::max(begin(out), std::ptrdiff_t{0}); }
-    [[nodiscard]] std::ptrdiff_t last(std::ptrdiff_t out) const { return std::min(begin(out) + size, in); }
-    /// What an average divides by.
-    [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out) const {
-        return count_pad ? std::min(begin(out) + size, in + after) - begin(out) : last(out) - first(out);
-    }
-    /// The same for outputs out, out + 1, ..., in floats, which are exact here.
-    template <class Arch>
-    [[nodiscard]] PRIMSEL_INLINE Floats<Arch> counted_from(std::ptrdiff_t out) const {
-        using V = Floats<Arch>;
-        const V start =
-            fma<Arch>(first_integers<Arch>(), V(static_cast<float>(step)), V(static_cast<float>(begin(out))));
-        const V stop =
-            min<Arch>(start + V(static_cast<float>(size)), V(static_cast<float>(count_pad ? in + after : in)));
-        return stop - (count_pad ? start : max<Arch>(start, V(0.0F)));
-    }
-};
-
-/// The rows of a window: `count` of them, stride floats apart.
-struct WindowRows {
-    const float* src;
-    std::size_t count, stride;
-    [[nodiscard]] const float* operator[](std::size_t row) const { return src + row * stride; }
-};
-
-/// Rows of one channel whose columns are neighbours, as one number; the sum of an average.
-template <class Arch, class Reduction>
-float reduce_rows(WindowRows rows, std::size_t columns) noexcept {
-    using V = Floats<Arch>;
-    constexpr std::size_t width = lanes<Arch>, several = 4;
-    V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity), V(Reduction::identity)};
-    for (std::size_t y = 0; y < rows.count; ++y) {
-        const float* row = rows[y];
-        std::size_t x = 0;
-        for (; x + several * width <= columns; x += several * width) {
-            PRIMSEL_UNROLL
-            for (std::size_t i = 0; i < several; ++i) {
-                sum[i] = Reduction::template apply<Arch>(sum[i], load<Arch>(row + x + i * width));
-            }
-        }
-        for (; x < columns; x += width) {
-            const V rest = load_up_to<Arch>(row + x, columns - x, Reduction::identity);
-            sum[0] = Reduction::template apply<Arch>(sum[0], rest);
-        }
-    }
-    sum[0] = Reduction::template apply<Arch>(sum[0], sum[1]);
-    sum[2] = Reduction::template apply<Arch>(sum[2], sum[3]);
-    return fold_lanes<Arch>(Reduction::template apply<Arch>(sum[0], sum[2]),
-                            [](float a, float b) { return Reduction::apply(a, b); });
-}
-
-/// Windows of columns at, at + step, ... as one vector, of which n lanes count.
-template <class Arch, class Reduction>
-PRIMSEL_INLINE Floats<Arch> reduce_columns(PoolAxis const& axis, const float* at, std::ptrdiff_t n) {
-    using V = Floats<Arch>;
-    constexpr std::ptrdiff_t width = lanes<Arch>;
-    V sum(Reduction::identity);
-    if (axis.step == 1) {
-        for (std::ptrdiff_t j = 0; j < axis.size; ++j) sum = Reduction::template apply<Arch>(sum, load<Arch>(at + j));
-    } else if (axis.step == 2) {
-        for (std::ptrdiff_t j = 0; j < axis.size; j += 2) {
-            V even = load<Arch>(at + j), odd = load<Arch>(at + j + width);
-            split_even_odd<Arch>(even, odd);
-            sum = Reduction::template apply<Arch>(sum, even);
-            if (j + 1 < axis.size) sum = Reduction::template apply<Arch>(sum, odd);
-        }
-    } else {
-        for (std::ptrdiff_t j = 0; j < axis.size; ++j) {
-            alignas(64) float lane[width];
-            for (std::ptrdiff_t i = 0; i < width; ++i) lane[i] = i < n ? at[i * axis.step + j] : Reduction::identity;
-            sum = Reduction::template apply<Arch>(sum, load<Arch>(lane));
-        }
-    }
-    return sum;
-}
-
-/// A row of outputs and the input rows of its windows.
-struct OutputRow {
-    WindowRows window;
-    /// What an average divides by, along the other axis.
-    float counted;
-    float* dst;
-};
-
-/// One row of outputs, one by one: for windows of any width.
-template <class Arch, class Reduction>
-void pool_wide_columns(PoolAxis const& axis, OutputRow const& row, std::ptrdiff_t outputs) noexcept {
-    for (std::ptrdiff_t out = 0; out < outputs; ++out) {
-        const WindowRows window{row.window.src + axis.first(out), row.window.count, row.window.stride};
-        const auto columns = static_cast<std::size_t>(axis.last(out) - axis.first(out));
-        const float sum = reduce_rows<Arch, Reduction>(window, columns);
-        row.dst[out] = Reduction::averages ? sum / (row.counted * static_cast<float>(axis.counted(out))) : sum;
-    }
-}
-
-/// Rows of outputs where columns are neighbours.
-template <class Arch, class Reduction>
-void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptrdiff_t outputs) noexcept {
-    using V = Floats<Arch>;
-    constexpr std::ptrdiff_t width = lanes<Arch>, room = 2048;
-    const std::ptrdiff_t piece = std::min((room - axis.size) / axis.step + 1, outputs);
-    if (axis.size > room / 2) {
-        for (OutputRow const& row : all) pool_wide_columns<Arch, Reduction>(axis, row, outputs);
-        return;
-    }
-    // First the input rows of each window become one, with the padding around it; then its columns. Several rows at a
-    // time: what was just stored cannot be loaded elsewhere at once.
-    alignas(64) float combined[room + 5 * width];
-    for (std::ptrdiff_t out = 0; out < outputs; out += piece) {
-        const std::ptrdiff_t count = std::min(piece, outputs - out);
-        const std::ptrdiff_t begin = axis.begin(out), end = axis.begin(out + count - 1) + axis.size;
-        const std::ptrdiff_t first = axis.first(out), last = std::min(end, axis.in), pitch = end - begin;
-        const auto several = static_cast<std::size_t>(room / pitch);
-        for (std::span<const OutputRow> rest = all; !rest.empty();) {
-            const std::span<const OutputRow> rows = rest.first(std::min(several, rest.size()));
-            rest = rest.subspan(rows.size());
-            float* to = combined;
-            for (OutputRow const& row : rows) {
-                for (std::ptrdiff_t x = begin; x < first; x += width) {
-                    store<Arch>(to + (x - begin), V(Reduction::identity));
-                }
-                const WindowRows window = row.window;
-                for (std::ptrdiff_t x = first; x < last; x += width) {
-                    const auto n = static_cast<std::size_t>(last - x);
-                    const float* src = window.src + x;
-                    V sum = load_up_to<Arch>(src, n, Reduction::identity);
-                    for (std::size_t y = 1; y < window.count; ++y) {
-                        src += window.stride;
-                        sum = Reduction::template apply<Arch>(sum, load_up_to<Arch>(src, n, Reduction::identity));
-                    }
-                    store<Arch>(to + (x - begin), sum);
-                }
-                for (std::ptrdiff_t x = last; x < end; x += width) {
-                    store<Arch>(to + (x - begin), V(Reduction::identity));
-                }
-                to += pitch;
-            }
-            for (std::ptrdiff_t i = 0; i < 4; ++i) store<Arch>(to + i * width, V(Reduction::identity));
-            const float* from = combined;
-            for (OutputRow const& row : rows) {
-                for (std::ptrdiff_t i = 0; i < count; i += width) {
-                    V sum = reduce_columns<Arch, Reduction>(axis, from + i * axis.step, count - i);
-                    if constexpr (Reduction::averages) sum = sum / (V(row.counted) * axis.counted_from<Arch>(out + i));
-                    store_up_to<Arch>(row.dst + out + i, sum, static_cast<std::size_t>(count - i));
-                }
-                from += pitch;
-            }
-        }
-    }
-}
-
-/// One row of outputs where channels are neighbours, and pixels `pixel` floats apart in src and dst.
-template <class Arch, class Reduction>
-void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, std::size_t channels,
-                 std::ptrdiff_t outputs) noexcept {
-    using V = Floats<Arch>;
-    constexpr std::size_t width = lanes<Arch>, several = 4;
-    for (std::ptrdiff_t out = 0; out < outputs; ++out) {
-        const auto first = static_cast<std::size_t>(axis.first(out)), last = static_cast<std::size_t>(axis.last(out));
-        float* to = row.dst + static_cast<std::size_t>(out) * pixel;
-        const V divisor(row.counted * static_cast<float>(axis.counted(out)));
-        const auto finish = [&](V const& sum) {
-            if constexpr (Reduction::averages) return sum / divisor;
-            return sum;
-        };
-        std::size_t c = 0;
-        for (; c + several * width <= channels; c += several * width) {
-            V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity),
-                              V(Reduction::identity)};
-            for (std::size_t y = 0; y < row.window.count; ++y) {
-                for (std::size_t x = first; x < last; ++x) {
-                    const float* src = row.window[y] + x * pixel + c;
-                    PRIMSEL_UNROLL
-                    for (std::size_t i = 0; i < several; ++i) {
-                        sum[i] = Reduction::template apply<Arch>(sum[i], load<Arch>(src + i * width));
-                    }
-                }
-            }
-            PRIMSEL_UNROLL
-            for (std::size_t i = 0; i < several; ++i) store<Arch>(to + c + i * width, finish(sum[i]));
-        }
-        for (; c < channels; c += width) {
-            V sum(Reduction::identity);
-            for (std::size_t y = 0; y < row.window.count; ++y) {
-                for (std::size_t x = first; x < last; ++x) {
-                    const V value = load_up_to<Arch>(row.window[y] + x * pixel + c, channels - c);
-                    sum = Reduction::template apply<Arch>(sum, value);
-                }
-            }
-            store_up_to<Arch>(to + c, finish(sum), channels - c);
-        }
-    }
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::detail
-
-#include <algorithm>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-template <class Arch, class Reduction>
-void global_pool(OpArgs const& args, Strides from) noexcept {
-    const Shape in = args.src_shape[0];
-    const auto channels = static_cast<std::size_t>(in.c), images = static_cast<std::size_t>(args.batch);
-    const auto h = static_cast<std::size_t>(in.h), w = static_cast<std::size_t>(in.w);
-    const float* src = args.src[0];
-    float* dst = args.dst;
-    if (from.w != 1) {
-        const PoolAxis axis{in.w, in.w, 1, 0, 0, false};
-        const std::size_t group = 4 * lanes<Arch>, groups = (channels + group - 1) / group;
-        for_ranges(args.executor, images * groups, group * in.pixels(), [=](std::size_t first, std::size_t last) {
-            for (std::size_t item = first; item < last; ++item) {
-                const std::size_t image = item / groups, c = item % groups * group;
-                const OutputRow row{.window = {src + image * in.size() + c, h, from.h},
-                                    .counted = static_cast<float>(in.h),
-                                    .dst = dst + image * channels + c};
-                pool_pixels<Arch, Reduction>(axis, row, channels, std::min(group, channels - c), 1);
-            }
-        });
-        return;
-    }
-    const bool whole = from.h == w;  // the rows of a channel are neighbours too
-    for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
-        std::size_t image = first / channels, c = first % channels;
-        for (std::size_t item = first; item < last; ++item) {
-            const float* channel = src + image * in.size() + c * from.c;
-            const float total = whole ? reduce_rows<Arch, Reduction>({channel, 1, 0}, in.pixels())
-                                      : reduce_rows<Arch, Reduction>({channel, h, from.h}, w);
-            dst[item] = Reduction::averages ? total / static_cast<float>(in.pixels()) : total;
-            if (++c == channels) c = 0, ++image;
-        }
-    });
-}
-
-}  // namespace detail
-
-/// A NaN in the image wins over every maximum.
-template <>
-struct Op<GlobalPoolParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(GlobalPoolParams const&, std::span<const Shape> inputs, Shape) {
-        return static_cast<double>(inputs[0].size());
-    }
-
-    template <class Arch, StridedLayout L>
-    static void run(GlobalPoolParams const& params, OpArgs const& args) noexcept {
-        const Strides from = L::strides(args.src_shape[0]);
-        if (params.kind == PoolKind::max) {
-            detail::global_pool<Arch, detail::Maximum>(args, from);
-        } else {
-            detail::global_pool<Arch, detail::Average>(args, from);
-        }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/lrn.hpp
-
-#include <algorithm>
-#include <limits>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-/// x / (k + alpha * squares) ^ beta. three_quarters: beta is 3/4, as in every published network.
-template <class Arch, bool three_quarters>
-class LrnFormula {
-    using V = Floats<Arch>;
-
-public:
-    explicit LrnFormula(LrnParams const& params)
-        : alpha_(params.alpha / static_cast<float>(params.size)), k_(params.k), minus_beta_(-params.beta) {}
-
-    PRIMSEL_INLINE V operator()(V const& x, V const& squares) const {
-        // Kept in the range of normal numbers: zero over zero is zero here.
-        const V base = clamp<Arch>(fma<Arch>(squares, alpha_, k_), V(std::numeric_limits<float>::min()),
-                                   V(std::numeric_limits<float>::max()));
-        if constexpr (three_quarters) {
-            const V root = reciprocal_sqrt<Arch>(base);
-            return x * root * (root * reciprocal_sqrt<Arch>(root));
-        } else {
-            return x * xsimd::exp(minus_beta_ * log<Arch>(base));
-        }
-    }
-
-private:
-    V alpha_, k_, minus_beta_;
-};
-
-/// The channels of a pixel are neighbours.
-template <class Arch, class Formula>
-void lrn_pixel(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead, std::ptrdiff_t channels,
-               const float* src, float* dst) noexcept {
-    for (std::ptrdiff_t c = 0; c < channels; c += lanes<Arch>) {
-        const auto n = static_cast<std::size_t>(channels - c);
-        Floats<Arch> squares(0.0F);
-        const auto add = [&squares](Floats<Arch> const& x) { squares = fma<Arch>(x, x, squares); };
-        if (c >= back && c + lanes<Arch> + ahead <= channels) {
-            for (std::ptrdiff_t i = c - back; i <= c + ahead; ++i) add(load<Arch>(src + i));
-        } else {
-            for (std::ptrdiff_t i = c - back; i <= c + ahead; ++i) add(load_around<Arch>(src, i, channels, 0.0F));
-        }
-        store_up_to<Arch>(dst + c, formula(load_up_to<Arch>(src + c, n), squares), n);
-    }
-}
-
-/// Pixels are neighbours, and their channels `inner` floats apart.
-template <class Arch, class Formula>
-void lrn_pixels(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead, std::ptrdiff_t channels,
-                std::size_t inner, std::size_t pixels, const float* src, float* dst) noexcept {
-    for (std::ptrdiff_t c = 0; c < channels; ++c) {
-        const auto first = static_cast<std::size_t>(std::max(c - back, std::ptrdiff_t{0}));
-        const auto last = static_cast<std::size_t>(std::min(c + ahead, channels - 1));
-        const std::size_t at = static_cast<std::size_t>(c) * inner;
-        for (std::size_t pixel = 0; pixel < pixels; pixel += lanes<Arch>) {
-            const std::size_t n = pixels - pixel;
-            Floats<Arch> squares(0.0F);
-            for (std::size_t i = first; i <= last; ++i) {
-                const Floats<Arch> x = load_up_to<Arch>(src + i * inner + pixel, n);
-                squares = fma<Arch>(x, x, squares);
-            }
-            store_up_to<Arch>(dst + at + pixel, formula(load_up_to<Arch>(src + at + pixel, n), squares), n);
-        }
-    }
-}
-
-template <class Arch, class Formula>
-void lrn(LrnParams const& params, AxisView view, OpArgs const& args, Formula const& formula) noexcept {
-    const auto channels = static_cast<std::ptrdiff_t>(view.count);
-    const std::ptrdiff_t back = params.size / 2, ahead = (params.size - 1) / 2;
-    const float* src = args.src[0];
-    float* dst = args.dst;
-    if (view.inner == 1) {
-        for_ranges(args.executor, view.outer, view.count, [=](std::size_t first, std::size_t last) {
-            for (std::size_t at = first * view.count; at < last * view.count; at += view.count) {
-                lrn_pixel<Arch>(formula, back, ahead, channels, src + at, dst + at);
-            }
-        });
-        return;
-    }
-    // Strips of pixels, so that the channels of a window stay in L1.
-    constexpr std::size_t strip = 256;
-    const std::size_t strips = (view.inner + strip - 1) / strip;
-    for_ranges(args.executor, view.outer * strips, view.count * strip, [=](std::size_t first, std::size_t last) {
-        for (std::size_t item = first; item < last; ++item) {
-            const std::size_t begin = item % strips * strip, at = item / strips * view.count * view.inner + begin;
-            lrn_pixels<Arch>(formula, back, ahead, channels, view.inner, std::min(strip, view.inner - begin), src + at,
-                             dst + at);
-        }
-    });
-}
-
-}  // namespace detail
-
-template <>
-struct Op<LrnParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(LrnParams const& params, std::span<const Shape>, Shape output) {
-        return (2.0 * params.size + 20) * static_cast<double>(output.size());
-    }
-
-    template <class Arch, StridedLayout L>
-    static void run(LrnParams const& params, OpArgs const& args) noexcept {
-        const auto view = detail::channel_view<L>(args.dst_shape, args.batch);
-        if (params.beta == 0.75F) {
-            detail::lrn<Arch>(params, view, args, detail::LrnFormula<Arch, true>(params));
-        } else {
-            detail::lrn<Arch>(params, view, args, detail::LrnFormula<Arch, false>(params));
-        }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/matmul.hpp
-
-#include <concepts>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Tiles of the result stay in registers while the matrices run past. Every sum goes through the first input's columns
-/// in their order.
-template <>
-struct Op<MatMulParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(MatMulParams const&, std::span<const Shape> inputs, Shape output) {
-        return 2.0 * inputs[0].w * static_cast<double>(output.size());
-    }
-
-    template <class Arch, StridedLayout L>
-        requires std::same_as<L, chw>
-    static void run(MatMulParams const&, OpArgs const& args) noexcept {
-        products<Arch>(args);
-    }
-
-private:
-    /// c = a * b: m x n of m x depth and depth x n.
-    struct Product {
-        const float *a, *b;
-        float* c;
-        std::size_t m, n, depth;
-    };
-    static constexpr std::size_t tile_rows = 6;
-    template <class Arch>
-    static constexpr std::size_t tile_vectors = registers<Arch> == 32 ? 4 : 2;
-
-    template <class Arch>
-    static void products(OpArgs const& args) noexcept {
-        constexpr std::size_t panel = tile_vectors<Arch> * lanes<Arch>;
-        const Shape a = args.src_shape[0], b = args.src_shape[1], c = args.dst_shape;
-        const auto channels = static_cast<std::size_t>(c.c);
-        const Product whole{args.src[0],
-                            args.src[1],
-                            args.dst,
-                            static_cast<std::size_t>(c.h),
-                            static_cast<std::size_t>(c.w),
-                            static_cast<std::size_t>(a.w)};
-        const std::size_t a_step = a.c == 1 ? 0 : a.pixels(), b_step = b.c == 1 ? 0 : b.pixels();
-        const std::size_t panels = (whole.n + panel - 1) / panel;
-        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * panels,
-                           whole.m * whole.depth, [=](std::size_t first, std::size_t last) {
-                               for (std::size_t item = first; item < last; ++item) {
-                                   const std::size_t matrix = item / panels, begin = item % panels * panel;
-                                   const std::size_t image = matrix / channels, channel = matrix % channels;
-                                   Product one = whole;
-                                   one.a += image * a.size() + channel * a_step;
-                                   one.b += image * b.size() + channel * b_step;
-                                   one.c += matrix * c.pixels();
-                                   columns<Arch>(one, begin, std::min(panel, one.n - begin));
-                               }
-                           });
-    }
-
-    /// Columns [begin, begin + count) of a product.
-    template <class Arch>
-    static void columns(Product const& product, std::size_t begin, std::size_t count) noexcept {
-        constexpr std::size_t vectors = tile_vectors<Arch>, width = lanes<Arch>;
-        if (count == vectors * width) return rows<Arch, vectors>(product, begin, count);
-        for (std::size_t at = 0; at < count; at += width) rows<Arch, 1>(product, begin + at, count - at);
-    }
-
-    template <class Arch, std::size_t vectors>
-    static void rows(Product const& product, std::size_t begin, std::size_t count) noexcept {
-        if (product.m < tile_rows) {
-            for (std::size_t row = 0; row < product.m; ++row) tile<Arch, 1, vectors>(product, row, begin, count);
-            return;
-        }
-        for (std::size_t row = 0; row < product.m; row += tile_rows) {
-            // The last tile computes some rows again, to the same bits.
-            tile<Arch, tile_rows, vectors>(product, std::min(row, product.m - tile_rows), begin, count);
-        }
-    }
-
-    /// `count` columns count, at most `vectors` vectors.
-    template <class Arch, std::size_t height, std::size_t vectors>
-    static void tile(Product const& product, std::size_t row, std::size_t column, std::size_t count) noexcept {
-        using V = Floats<Arch>;
-        constexpr std::size_t width = lanes<Arch>;
-        V sum[height][vectors];
-        PRIMSEL_UNROLL
-        for (std::size_t y = 0; y < height; ++y) {
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) sum[y][v] = V(0.0F);
-        }
-        const float *a = product.a + row * product.depth, *b = product.b + column;
-        const auto load_b = [count](const float* src) {
-            if constexpr (vectors > 1) return load<Arch>(src);
-            return detail::load_up_to<Arch>(src, count);
-        };
-        for (std::size_t i = 0; i < product.depth; ++i, b += product.n) {
-            V of_b[vectors];
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) of_b[v] = load_b(b + v * width);
-            PRIMSEL_UNROLL
-            for (std::size_t y = 0; y < height; ++y) {
-                const V of_a(a[y * product.depth + i]);
-                PRIMSEL_UNROLL
-                for (std::size_t v = 0; v < vectors; ++v) sum[y][v] = fma<Arch>(of_a, of_b[v], sum[y][v]);
-            }
-        }
-        float* c = product.c + row * product.n + column;
-        PRIMSEL_UNROLL
-        for (std::size_t y = 0; y < height; ++y) {
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) {
-                detail::store_up_to<Arch>(c + y * product.n + v * width, sum[y][v], count - v * width);
-            }
-        }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/max_pool_indices.hpp
-
-#include <concepts>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Of equal maxima, the first counts; so does the first NaN, which wins over every maximum. -1 where all of a dilated
-/// window lies in the padding.
-template <>
-struct Op<MaxPoolIndicesParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(MaxPoolIndicesParams const& params, std::span<const Shape>, Shape output) {
-        return static_cast<double>(params.pool.window.h) * params.pool.window.w * static_cast<double>(output.size());
-    }
-
-    template <class Arch, StridedLayout L>
-        requires std::same_as<L, chw>
-    static void run(MaxPoolIndicesParams const& params, OpArgs const& args) noexcept {
-        const auto rows = static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(args.dst_shape.c) *
-                          static_cast<std::size_t>(args.dst_shape.h);
-        const auto row_floats =
-            static_cast<std::size_t>(args.dst_shape.w * params.pool.window.h * params.pool.window.w);
-        detail::for_ranges(args.executor, rows, row_floats, [&params, &args](std::size_t first, std::size_t last) {
-            for (std::size_t row = first; row < last; ++row) one_row(params.pool, args, row);
-        });
-    }
-
-private:
-    static void one_row(PoolParams const& p, OpArgs const& args, std::size_t row) noexcept {
-        const Shape in = args.src_shape[0], out = args.dst_shape;
-        const auto h = static_cast<std::size_t>(out.h), w = static_cast<std::size_t>(out.w);
-        const std::size_t channel = row / h * in.pixels();  // where it starts among these images
-        const std::size_t before = args.first_image * in.size();
-        const float* src = args.src[0] + channel;
-        const int top = static_cast<int>(row % h) * p.stride.h - p.padding.top;
-        for (std::size_t x = 0; x < w; ++x) {
-            const int left = static_cast<int>(x) * p.stride.w - p.padding.left;
-            std::size_t best = in.pixels();
-            for (int i = 0; i < p.window.h; ++i) {
-                const int from_h = top + i * p.dilation.h;
-                if (from_h < 0 || from_h >= in.h) continue;
-                for (int j = 0; j < p.window.w; ++j) {
-                    const int from_w = left + j * p.dilation.w;
-                    if (from_w < 0 || from_w >= in.w) continue;
-                    const auto at = static_cast<std::size_t>(from_h * in.w + from_w);
-                    const bool first = best == in.pixels();
-                    if (first || src[at] > src[best] || (src[at] != src[at] && src[best] == src[best])) best = at;
-                }
-            }
-            args.dst[row * w + x] = best == in.pixels() ? -1.0F : static_cast<float>(before + channel + best);
-        }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/non_max_suppression.hpp
-
-#include <algorithm>
-#include <cmath>
-#include <concepts>
-#include <limits>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Each class has its part of the result's rows, three floats for every box that may stay. It is the room to work in: a
-/// heap of the next candidates in the first two thirds, the boxes that stay in the last. Then these become rows.
-template <>
-struct Op<NonMaxSuppressionParams> {
-    static constexpr bool in_place = false;
-
-    /// About: how many boxes are compared depends on the image.
-    [[nodiscard]] static double operations(NonMaxSuppressionParams const& params, std::span<const Shape> inputs,
-                                           Shape output) {
-        const double kept = params.kept(inputs[1]);
-        return static_cast<double>(inputs[1].size()) * (2 + std::log2(kept)) + 10.0 * output.h * kept;
-    }
-
-    template <class Arch, StridedLayout L>
-        requires std::same_as<L, chw>
-    static void run(NonMaxSuppressionParams const& params, OpArgs const& args) noexcept {
-        const Shape scores = args.src_shape[1];
-        const auto batch = static_cast<std::size_t>(args.batch), images = static_cast<std::size_t>(scores.c),
-                   classes = static_cast<std::size_t>(scores.h), boxes = static_cast<std::size_t>(scores.w),
-                   kept = static_cast<std::size_t>(params.kept(scores));
-        detail::for_ranges(args.executor, batch * images * classes, 4 * boxes,
-                           [&params, &args, classes, boxes, kept](std::size_t first, std::size_t last) {
-                               for (std::size_t i = first; i < last; ++i) {
-                                   one_class(params, args.src[0] + i / classes * boxes * 4, args.src[1] + i * boxes,
-                                             boxes, kept, args.dst + i * 3 * kept);
-                               }
-                           });
-        for (std::size_t i = 0; i < batch; ++i) {
-            write_rows(images, classes, kept, args.dst + i * 3 * kept * images * classes);
-        }
-    }
-
-private:
-    static void one_class(NonMaxSuppressionParams const& params, const float* boxes, const float* scores,
-                          std::size_t count, std::size_t kept, float* room) noexcept {
-        // A position is exact as a float up to 2^24.
-        const auto score = [scores](float position) { return scores[static_cast<std::size_t>(position)]; };
-        const auto better = [&score](float i, float j) { return score(i) == score(j) ? i < j : score(i) > score(j); };
-        constexpr float none = -std::numeric_limits<float>::infinity();
-        const auto is_candidate = [&params](float x) {
-            return x > params.score_threshold || (params.score_threshold == none && x == none);
-        };
-        float *const heap = room, *const stays = room + 2 * kept;
-        std::fill_n(stays, kept, -1.0F);
-        std::size_t found = 0;
-        // As many candidates at a time as there is room for, those that come after the last one before.
-        for (float last = -1;;) {
-            std::size_t size = 0;
-            for (std::size_t i = 0; i < count; ++i) {
-                const auto position = static_cast<float>(i);
-                if (!is_candidate(scores[i]) || (last >= 0 && !better(last, position))) continue;
-                if (size == 2 * kept) {
-                    if (!better(position, heap[0])) continue;
-                    std::pop_heap(heap, heap + size--, better);
-                }
-                heap[size++] = position;
-                std::push_heap(heap, heap + size, better);
-            }
-            std::sort_heap(heap, heap + size, better);
-            for (std::size_t i = 0; i < size; ++i) {
-                const Box box(params, boxes, heap[i]);
-                const auto is_far = [&](float other) { return !overlap(params, box, Box(params, boxes, other)); };
-                if (!std::all_of(stays, stays + found, is_far)) continue;
-                stays[found++] = heap[i];
-                if (found == kept) return;
-            }
-            if (size < 2 * kept) return;
-            last = heap[size - 1];
-        }
-    }
-    /// A row has three floats and comes from one behind: it ends before the next that is read.
-    static void write_rows(std::size_t images, std::size_t classes, std::size_t kept, float* dst) noexcept {
-        float* row = dst;
-        for (std::size_t i = 0; i < images * classes; ++i) {
-            const float* stays = dst + (3 * i + 2) * kept;
-            for (std::size_t j = 0; j < kept && stays[j] >= 0; ++j) {
-                const float box = stays[j];
-                *row++ = static_cast<float>(i / classes);
-                *row++ = static_cast<float>(i % classes);
-                *row++ = box;
-            }
-        }
-        std::fill(row, dst + 3 * kept * images * classes, -1.0F);
-    }
-
-    struct Box {
-        float top, left, bottom, right;
-
-        Box(NonMaxSuppressionParams const& params, const float* boxes, float position) noexcept {
-            const float* box = boxes + 4 * static_cast<std::size_t>(position);
-            if (params.centers) {
-                top = box[1] - box[3] / 2, bottom = box[1] + box[3] / 2;
-                left = box[0] - box[2] / 2, right = box[0] + box[2] / 2;
-            } else {
-                // Any two opposite corners.
-                top = std::min(box[0], box[2]), bottom = std::max(box[0], box[2]);
-                left = std::min(box[1], box[3]), right = std::max(box[1], box[3]);
-            }
-        }
-        [[nodiscard]] float area() const noexcept { return (bottom - top) * (right - left); }
-    };
-    /// Boxes without area overlap nothing, and NaN no other.
-    static bool overlap(NonMaxSuppressionParams const& params, Box const& a, Box const& b) noexcept {
-        const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
-        const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
-        if (!(height > 0 && width > 0 && a.area() > 0 && b.area() > 0)) return false;
-        const float common = height * width;
-        return common / (a.area() + b.area() - common) > params.iou_threshold;
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/pad.hpp
-
-// primsel/op/detail/rows.hpp
-// What is the same for all layouts, seen from the rows of an image.
-
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI::detail {
-
-/// Rows of one image that follow each other in memory: those of one channel, or one row of several channels. Where the
-/// channels of a pixel are neighbours, a row is that of all channels, and c is 0.
-struct RowRange {
-    std::size_t image;
-    Coord first;
-    int count;
-    bool of_one_channel;
-    [[nodiscard]] Coord operator[](int i) const {
-        return of_one_channel ? Coord{first.c, first.h + i, 0} : Coord{first.c + i, first.h, 0};
-    }
-};
-
-/// Calls f(range) for ranges that make up a batch of images.
-template <class F>
-void for_rows(ExecutorRef executor, int batch, Shape shape, Strides strides, F const& f) noexcept {
-    const bool planes = strides.c > strides.h, together = strides.w != 1;
-    const auto outer = static_cast<std::size_t>(planes ? shape.c : shape.h);
-    const int inner = planes ? shape.h : together ? 1 : shape.c;
-    for_ranges(executor, static_cast<std::size_t>(batch) * outer, shape.size() / outer,
-               [=, &f](std::size_t first, std::size_t last) {
-                   for (std::size_t item = first; item < last; ++item) {
-                       const auto at = static_cast<int>(item % outer);
-                       f(RowRange{item / outer, planes ? Coord{at, 0, 0} : Coord{0, at, 0}, inner, planes});
-                   }
-               });
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::detail
-
-#include <algorithm>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-template <>
-struct Op<PadParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(PadParams const&, std::span<const Shape>, Shape) { return 0; }
-
-    template <class Arch, StridedLayout L>
-    static void run(PadParams const& params, OpArgs const& args) noexcept {
-        pad<Arch>(params, args, L::strides(args.src_shape[0]), L::strides(args.dst_shape));
-    }
-
-private:
-    template <class Arch>
-    static void pad(PadParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
-        const Shape in = args.src_shape[0], out = args.dst_shape;
-        // Where the channels of a pixel are neighbours, a row has them all.
-        const bool together = to.w != 1, constant = params.mode == PadMode::constant;
-        const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
-        const std::size_t after = static_cast<std::size_t>(params.padding.right) * to.w;
-        const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
-        detail::for_rows(args.executor, args.batch, out, to, [=, &params, &args](detail::RowRange const& range) {
-            for (int i = 0; i < range.count; ++i) {
-                const auto c = static_cast<std::size_t>(range[i].c), h = static_cast<std::size_t>(range[i].h);
-                float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
-                const int channel = together ? 0 : range[i].c - params.front;
-                int row = range[i].h - params.padding.top;
-                if (!constant) row = source(params.mode, row, in.h);
-                if (row < 0 || row >= in.h || channel < 0 || channel >= in.c) {
-                    std::fill_n(dst, static_cast<std::size_t>(out.w) * to.w, params.value);
-                    continue;
-                }
-                const float* src = args.src[0] + range.image * in.size() + static_cast<std::size_t>(channel) * from.c +
-                                   static_cast<std::size_t>(row) * from.h;
-                if (to.w != from.w) {
-                    pad_pixels(params, in, src, dst);
-                } else {
-                    if (constant) {
-                        dst = std::fill_n(dst, before, params.value);
-                        detail::copy_floats<Arch>(src, dst, floats);
-                        std::fill_n(dst + floats, after, params.value);
-                    } else {
-                        detail::copy_floats<Arch>(src, dst + before, floats);
-                        border<Arch>(params.mode, -params.padding.left, 0, in.w, src, dst, to.w);
-                        border<Arch>(params.mode, in.w, in.w + params.padding.right, in.w, src, dst + before + floats,
-                                     to.w);
-                    }
-                }
-            }
-        });
-    }
-
-    /// Which element of `count` is at a place that may lie outside.
-    static int source(PadMode mode, int at, int count) {
-        switch (mode) {
-            case PadMode::reflect:
-                return at < 0 ? -at : at >= count ? 2 * (count - 1) - at : at;
-            case PadMode::edge:
-                return std::clamp(at, 0, count - 1);
-            case PadMode::constant:
-                break;
-        }
-        return at;
-    }
-
-    /// Pixels [first, last) of a row, all outside the image.
-    template <class Arch>
-    static void border(PadMode mode, int first, int last, int count, const float* src, float* dst, std::size_t pixel) {
-        for (int w = first; w < last; ++w, dst += pixel) {
-            detail::copy_floats<Arch>(src + static_cast<std::size_t>(source(mode, w, count)) * pixel, dst, pixel);
-        }
-    }
-
-    /// A row whose pixels get further channels.
-    static void pad_pixels(PadParams const& params, Shape in, const float* src, float* dst) {
-        const auto c = static_cast<std::size_t>(in.c), front = static_cast<std::size_t>(params.front),
-                   back = static_cast<std::size_t>(params.back), pixel = front + c + back;
-        dst = std::fill_n(dst, static_cast<std::size_t>(params.padding.left) * pixel, params.value);
-        for (int w = 0; w < in.w; ++w, src += c) {
-            dst = std::fill_n(dst, front, params.value);
-            dst = std::copy_n(src, c, dst);
-            dst = std::fill_n(dst, back, params.value);
-        }
-        std::fill_n(dst, static_cast<std::size_t>(params.padding.right) * pixel, params.value);
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/pool.hpp
-
-#include <algorithm>
 #include <span>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
+/// What an op works on. Every tensor is a batch of images, one after the other, all in the op's one layout.
+struct OpArgs {
+    std::span<const float* const> src;
+    std::span<const Shape> src_shape;
+    float* dst = nullptr;
+    Shape dst_shape;
+    int batch = 1;
+    /// Where the first of them stands among all images of a run, which may come one by one.
+    std::size_t first_image = 0;
+    /// What pack wrote; null for an op without weights.
+    const float* weights = nullptr;
+    ExecutorRef executor;
+};
 
-template <class Arch, class Reduction>
-void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
-    const Shape in = args.src_shape[0], out = args.dst_shape;
-    const PoolAxis down{
-        in.h, params.window.h, params.stride.h, params.padding.top, params.padding.bottom, params.count_include_pad};
-    const PoolAxis across{
-        in.w, params.window.w, params.stride.w, params.padding.left, params.padding.right, params.count_include_pad};
-    for_rows(args.executor, args.batch, out, to, [=, src = args.src[0], dst = args.dst](RowRange const& range) {
-        constexpr int several = 16;
-        OutputRow rows[several];
-        for (int begin = 0; begin < range.count; begin += several) {
-            const int count = std::min(several, range.count - begin);
-            for (int i = 0; i < count; ++i) {
-                const Coord at = range[begin + i];
-                const auto c = static_cast<std::size_t>(at.c), h = static_cast<std::size_t>(at.h);
-                const auto first = static_cast<std::size_t>(down.first(at.h));
-                rows[i] = {.window = {src + range.image * in.size() + c * from.c + first * from.h,
-                                      static_cast<std::size_t>(down.last(at.h)) - first, from.h},
-                           .counted = static_cast<float>(down.counted(at.h)),
-                           .dst = dst + range.image * out.size() + c * to.c + h * to.h};
-            }
-            const std::span<const OutputRow> some(rows, static_cast<std::size_t>(count));
-            if (from.w == 1) {
-                pool_columns<Arch, Reduction>(across, some, out.w);
-            } else {
-                for (OutputRow const& row : some) pool_pixels<Arch, Reduction>(across, row, from.w, from.w, out.w);
-            }
-        }
-    });
-}
-
-/// Windows with gaps: every tap is added to all outputs of a row that it meets.
-template <class Arch, class Reduction>
-void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
-    struct DilatedAxis {
-        int in, size, step, dilation, before, after;
-        [[nodiscard]] int at(int out, int tap) const { return out * step - before + tap * dilation; }
-        /// The outputs whose tap is inside the image: [first, last).
-        [[nodiscard]] int first(int tap) const {
-            const int outside = before - tap * dilation;
-            return outside <= 0 ? 0 : (outside + step - 1) / step;
-        }
-        [[nodiscard]] int last(int tap, int outputs) const {
-            const int room = in - 1 - at(0, tap);
-            return room < 0 ? 0 : std::min(room / step + 1, outputs);
-        }
-        [[nodiscard]] int counted(int out, bool count_pad) const {
-            int counted = 0;
-            for (int tap = 0; tap < size; ++tap) {
-                const int place = at(out, tap);
-                counted += count_pad ? place < in + after : place >= 0 && place < in;
-            }
-            return counted;
-        }
-    };
-    const Shape in = args.src_shape[0], out = args.dst_shape;
-    const Padding padding = params.padding;
-    const DilatedAxis down{in.h, params.window.h, params.stride.h, params.dilation.h, padding.top, padding.bottom};
-    const DilatedAxis across{in.w, params.window.w, params.stride.w, params.dilation.w, padding.left, padding.right};
-    const auto merge = [](const float* src, float* dst, std::size_t floats) {
-        for (std::size_t i = 0; i < floats; i += lanes<Arch>) {
-            const std::size_t n = floats - i;
-            store_up_to<Arch>(
-                dst + i, Reduction::template apply<Arch>(load_up_to<Arch>(dst + i, n), load_up_to<Arch>(src + i, n)),
-                n);
-        }
-    };
-    const bool count_pad = params.count_include_pad;
-    for_rows(args.executor, args.batch, out, to, [=, &args](RowRange const& range) {
-        for (int i = 0; i < range.count; ++i) {
-            const Coord row = range[i];
-            const auto c = static_cast<std::size_t>(row.c), h = static_cast<std::size_t>(row.h);
-            const float* src = args.src[0] + range.image * in.size() + c * from.c;
-            float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
-            std::fill_n(dst, static_cast<std::size_t>(out.w) * to.w, Reduction::identity);
-            for (int y = 0; y < down.size; ++y) {
-                const int at = down.at(row.h, y);
-                if (at < 0 || at >= in.h) continue;
-                const float* src_row = src + static_cast<std::size_t>(at) * from.h;
-                for (int x = 0; x < across.size; ++x) {
-                    const int first = across.first(x), last = across.last(x, out.w);
-                    // At a step of 1 the outputs are neighbours, and so are their inputs.
-                    const int together = across.step == 1 ? last - first : 1;
-                    for (int w = first; w < last; w += together) {
-                        merge(src_row + static_cast<std::size_t>(across.at(w, x)) * from.w,
-                              dst + static_cast<std::size_t>(w) * to.w, static_cast<std::size_t>(together) * to.w);
-                    }
-                }
-            }
-            if constexpr (Reduction::averages) {
-                const int rows = down.counted(row.h, count_pad);
-                for (int w = 0; w < out.w; ++w, dst += to.w) {
-                    const int columns = across.counted(w, count_pad);
-                    for (std::size_t j = 0; j < to.w; ++j) dst[j] /= static_cast<float>(rows * columns);
-                }
-            }
-        }
-    });
-}
-
-template <class Arch, class Reduction>
-void pool_any(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
-    if (params.dilation == Extent{1}) {
-        pool<Arch, Reduction>(params, args, from, to);
-    } else {
-        pool_dilated<Arch, Reduction>(params, args, from, to);
-    }
-}
-
-}  // namespace detail
-
-/// A NaN in the window wins over every maximum, as in PyTorch.
-template <>
-struct Op<PoolParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(PoolParams const& params, std::span<const Shape>, Shape output) {
-        return static_cast<double>(params.window.h) * params.window.w * static_cast<double>(output.size());
-    }
-
-    template <class Arch, StridedLayout L>
-    static void run(PoolParams const& params, OpArgs const& args) noexcept {
-        const Strides from = L::strides(args.src_shape[0]), to = L::strides(args.dst_shape);
-        if (params.kind == PoolKind::max) {
-            detail::pool_any<Arch, detail::Maximum>(params, args, from, to);
-        } else {
-            detail::pool_any<Arch, detail::Average>(params, args, from, to);
-        }
-    }
+/// The weights of a layer as they are stored: the kernel of dense is k x (c * h * w) in chw order; of batch norm and
+/// scale it is the factor of each channel, with the shift as bias. An absent bias is empty; whoever fills this has
+/// checked the sizes.
+struct OpWeights {
+    std::span<const float> kernel;
+    std::span<const float> bias;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/reduce.hpp
-
-#include <algorithm>
-#include <limits>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A NaN wins over every maximum.
-template <>
-struct Op<ReduceParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(ReduceParams const&, std::span<const Shape> inputs, Shape) {
-        return static_cast<double>(inputs[0].size());
-    }
-
-    template <class Arch, StridedLayout L>
-    static void run(ReduceParams const& params, OpArgs const& args) noexcept {
-        along<Arch>(params.kind, detail::axis_view<L>(args.src_shape[0], args.batch, params.axis), args);
-    }
-
-private:
-    template <class Arch>
-    static void along(ReduceKind kind, detail::AxisView view, OpArgs const& args) noexcept {
-        if (kind == ReduceKind::arg_max) {
-            positions<Arch>(view, args);
-        } else if (kind == ReduceKind::max) {
-            lines<Arch, detail::Maximum>(view, 1.0F, args);
-        } else {
-            lines<Arch, detail::Average>(view, kind == ReduceKind::mean ? static_cast<float>(view.count) : 1.0F, args);
-        }
-    }
-
-    template <class Arch>
-    static void positions(detail::AxisView view, OpArgs const& args) noexcept {
-        const std::size_t count = view.count, inner = view.inner, strips = (inner + lanes<Arch> - 1) / lanes<Arch>;
-        detail::for_ranges(args.executor, view.outer * strips, count * std::min<std::size_t>(inner, lanes<Arch>),
-                           [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
-                               for (std::size_t item = first; item < last; ++item) {
-                                   const std::size_t outer = item / strips, begin = item % strips * lanes<Arch>;
-                                   const float* from = src + outer * count * inner + begin;
-                                   float* to = dst + outer * inner + begin;
-                                   if (inner == 1) {
-                                       *to = position_in_row(from, count);
-                                   } else {
-                                       positions_of_lines<Arch>(count, inner, inner - begin, from, to);
-                                   }
-                               }
-                           });
-    }
-    static float position_in_row(const float* row, std::size_t count) noexcept {
-        std::size_t best = 0;
-        float largest = -std::numeric_limits<float>::infinity();
-        for (std::size_t i = 0; i < count; ++i) {
-            if (row[i] > largest) best = i, largest = row[i];
-        }
-        return static_cast<float>(best);
-    }
-    /// Of lines that are neighbours, as many as a vector holds.
-    template <class Arch>
-    static void positions_of_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
-                                   float* dst) noexcept {
-        using V = Floats<Arch>;
-        V largest(-std::numeric_limits<float>::infinity()), best(0.0F);
-        for (std::size_t i = 0; i < count; ++i) {
-            const V value = detail::load_up_to<Arch>(src + i * inner, lines);
-            const auto larger = value > largest;
-            largest = xsimd::select(larger, value, largest);
-            best = xsimd::select(larger, V(static_cast<float>(i)), best);
-        }
-        detail::store_up_to<Arch>(dst, best, lines);
-    }
-
-    template <class Arch, class Reduction>
-    static void lines(detail::AxisView view, float divisor, OpArgs const& args) noexcept {
-        constexpr std::size_t strip = 4 * lanes<Arch>;
-        const std::size_t count = view.count, inner = view.inner, strips = (inner + strip - 1) / strip;
-        const float* src = args.src[0];
-        float* dst = args.dst;
-        if (inner == 1) {
-            detail::for_ranges(args.executor, view.outer, count, [=](std::size_t first, std::size_t last) {
-                for (std::size_t line = first; line < last; ++line) {
-                    dst[line] = detail::reduce_rows<Arch, Reduction>({src + line * count, 1, 0}, count) / divisor;
-                }
-            });
-            return;
-        }
-        detail::for_ranges(args.executor, view.outer * strips, count * std::min(strip, inner),
-                           [=](std::size_t first, std::size_t last) {
-                               for (std::size_t item = first; item < last; ++item) {
-                                   const std::size_t outer = item / strips, begin = item % strips * strip;
-                                   strip_of_lines<Arch, Reduction>(count, inner, std::min(strip, inner - begin),
-                                                                   divisor, src + outer * count * inner + begin,
-                                                                   dst + outer * inner + begin);
-                               }
-                           });
-    }
-
-    /// Up to four vectors of lines that are neighbours, and their elements `inner` apart.
-    template <class Arch, class Reduction>
-    static void strip_of_lines(std::size_t count, std::size_t inner, std::size_t lines, float divisor, const float* src,
-                               float* dst) noexcept {
-        using V = Floats<Arch>;
-        constexpr std::size_t width = lanes<Arch>, several = 4;
-        V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity),
-                          V(Reduction::identity)};
-        if (lines == several * width) {
-            for (std::size_t i = 0; i < count; ++i) {
-                PRIMSEL_UNROLL
-                for (std::size_t v = 0; v < several; ++v) {
-                    sum[v] = Reduction::template apply<Arch>(sum[v], load<Arch>(src + i * inner + v * width));
-                }
-            }
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < several; ++v) store<Arch>(dst + v * width, sum[v] / V(divisor));
-            return;
-        }
-        for (std::size_t at = 0; at < lines; at += width) {
-            V one(Reduction::identity);
-            for (std::size_t i = 0; i < count; ++i) {
-                const V value = detail::load_up_to<Arch>(src + i * inner + at, lines - at);
-                one = Reduction::template apply<Arch>(one, value);
-            }
-            detail::store_up_to<Arch>(dst + at, one / V(divisor), lines - at);
-        }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/reshape.hpp
-
-// primsel/tensor/transform.hpp
-
-#include <algorithm>
-#include <cstring>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-/// chw <-> hcw: the rows of w keep together and change places.
-template <StridedLayout From, StridedLayout To>
-void move_rows(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
-    executor.parallel_for(static_cast<std::size_t>(shape.h), [=](std::size_t h, std::size_t) {
-        for (int c = 0; c < shape.c; ++c) {
-            const Coord at{c, static_cast<int>(h), 0};
-            std::memcpy(dst + To::offset(shape, at), src + From::offset(shape, at),
-                        static_cast<std::size_t>(shape.w) * sizeof(float));
-        }
-    });
-}
-
-/// chw or hcw -> hwc and back: transposes matrices of channels by pixels.
-inline void transpose_matrix(std::size_t rows, std::size_t columns, const float* src, std::size_t src_stride,
-                             float* dst, std::size_t dst_stride, ExecutorRef executor) noexcept {
-    constexpr std::size_t block = 256;
-    executor.parallel_for((columns + block - 1) / block, [=](std::size_t i, std::size_t) {
-        transpose_columns(src, src_stride, dst, dst_stride, rows, i * block, std::min((i + 1) * block, columns));
-    });
-}
-
-template <Layout From, Layout To>
-void transform_any(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
-    executor.parallel_for(static_cast<std::size_t>(shape.h), [=](std::size_t h, std::size_t) {
-        for (int w = 0; w < shape.w; ++w) {
-            for (int c = 0; c < shape.c; ++c) {
-                const Coord at{c, static_cast<int>(h), w};
-                dst[To::offset(shape, at)] = src[From::offset(shape, at)];
-            }
-        }
-    });
-}
-
-}  // namespace detail
-
-/// Copies one image of the shape from layout From at src to layout To at dst; they must not overlap. Where To has
-/// padding, dst's padding is zeroed. The result does not depend on the executor.
-template <Layout From, Layout To>
-void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
-    const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
-               w = static_cast<std::size_t>(shape.w), pixels = shape.pixels();
-    constexpr bool rows_only =
-        (std::same_as<From, chw> && std::same_as<To, hcw>) || (std::same_as<From, hcw> && std::same_as<To, chw>);
-    if (same_placement<From, To>(shape)) {
-        std::memcpy(dst, src, From::size(shape) * sizeof(float));
-    } else if constexpr (rows_only) {
-        detail::move_rows<From, To>(shape, src, dst, executor);
-    } else if constexpr (std::same_as<From, chw> && std::same_as<To, hwc>) {
-        detail::transpose_matrix(c, pixels, src, pixels, dst, c, executor);
-    } else if constexpr (std::same_as<From, hwc> && std::same_as<To, chw>) {
-        detail::transpose_matrix(pixels, c, src, c, dst, pixels, executor);
-    } else if constexpr (std::same_as<From, hcw> && std::same_as<To, hwc>) {
-        executor.parallel_for(h, [=](std::size_t row, std::size_t) {
-            transpose_columns(src + row * c * w, w, dst + row * c * w, c, c, 0, w);
-        });
-    } else if constexpr (std::same_as<From, hwc> && std::same_as<To, hcw>) {
-        executor.parallel_for(h, [=](std::size_t row, std::size_t) {
-            transpose_columns(src + row * c * w, c, dst + row * c * w, w, w, 0, c);
-        });
-    } else {
-        if constexpr (!StridedLayout<To>) std::fill_n(dst, To::size(shape), 0.0F);
-        detail::transform_any<From, To>(shape, src, dst, executor);
-    }
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A vector in chw order, whatever the layout of the image.
-template <>
-struct Op<FlattenParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(FlattenParams const&, std::span<const Shape>, Shape) { return 0; }
-
-    template <class Arch, StridedLayout L>
-    static void run(FlattenParams const&, OpArgs const& args) noexcept {
-        const Shape shape = args.src_shape[0];
-        for (std::size_t image = 0; image < static_cast<std::size_t>(args.batch); ++image) {
-            const std::size_t at = image * shape.size();
-            transform<L, chw>(shape, args.src[0] + at, args.dst + at, args.executor);
-        }
-    }
-};
-
-namespace detail {
-/// Elements that keep their order: nothing to do in place.
-template <class Arch>
-void copy_all(OpArgs const& args) noexcept {
-    const float* src = args.src[0];
-    float* dst = args.dst;
-    if (src == dst) return;
-    const std::size_t floats = args.dst_shape.size() * static_cast<std::size_t>(args.batch);
-    for_ranges(args.executor, floats, 1,
-               [=](std::size_t first, std::size_t last) { copy_floats<Arch>(src + first, dst + first, last - first); });
-}
-}  // namespace detail
-
-template <>
-struct Op<ReshapeParams> {
-    static constexpr bool in_place = true;
-
-    [[nodiscard]] static double operations(ReshapeParams const&, std::span<const Shape>, Shape) { return 0; }
-
-    template <class Arch, StridedLayout L>
-        requires std::same_as<L, chw>
-    static void run(ReshapeParams const&, OpArgs const& args) noexcept {
-        detail::copy_all<Arch>(args);
-    }
-};
-
-template <>
-struct Op<DropoutParams> {
-    static constexpr bool in_place = true;
-
-    [[nodiscard]] static double operations(DropoutParams const&, std::span<const Shape>, Shape) { return 0; }
-
-    template <class Arch, StridedLayout L>
-    static void run(DropoutParams const&, OpArgs const& args) noexcept {
-        detail::copy_all<Arch>(args);
-    }
-};
-
-template <>
-struct Op<ChannelShuffleParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(ChannelShuffleParams const&, std::span<const Shape>, Shape) { return 0; }
-
-    template <class Arch, StridedLayout L>
-    static void run(ChannelShuffleParams const& params, OpArgs const& args) noexcept {
-        shuffle<Arch>(static_cast<std::size_t>(params.groups), detail::channel_view<L>(args.dst_shape, args.batch),
-                      args);
-    }
-
-private:
-    template <class Arch>
-    static void shuffle(std::size_t groups, detail::AxisView view, OpArgs const& args) noexcept {
-        const std::size_t inner = view.inner, row = view.count * inner, rest = view.count / groups;
-        const float* src = args.src[0];
-        float* dst = args.dst;
-        detail::for_ranges(args.executor, view.outer * groups, rest * inner, [=](std::size_t first, std::size_t last) {
-            std::size_t at = first / groups * row, group = first % groups;
-            for (std::size_t item = first; item < last; ++item) {
-                const float* from = src + at + group * rest * inner;
-                float* to = dst + at + group * inner;
-                for (std::size_t i = 0; i < rest; ++i, from += inner, to += groups * inner) {
-                    if (inner == 1) {
-                        *to = *from;
-                    } else {
-                        detail::copy_floats<Arch>(from, to, inner);
-                    }
-                }
-                if (++group == groups) group = 0, at += row;
-            }
-        });
-    }
-};
-
-template <>
-struct Op<SliceParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(SliceParams const&, std::span<const Shape>, Shape) { return 0; }
-
-    template <class Arch, StridedLayout L>
-    static void run(SliceParams const& params, OpArgs const& args) noexcept {
-        slice<Arch>(static_cast<std::size_t>(params.first), static_cast<std::size_t>(params.last - params.first),
-                    detail::axis_view<L>(args.src_shape[0], args.batch, params.axis), args);
-    }
-
-private:
-    template <class Arch>
-    static void slice(std::size_t first, std::size_t count, detail::AxisView view, OpArgs const& args) noexcept {
-        const std::size_t from = view.count * view.inner, to = count * view.inner;
-        const float* src = args.src[0] + first * view.inner;
-        float* dst = args.dst;
-        detail::for_row_parts(args.executor, view.outer, to, [=](std::size_t row, detail::Part part) {
-            detail::copy_part<Arch>(src + row * from, dst + row * to, to, part);
-        });
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/resize.hpp
-
-#include <algorithm>
-#include <cmath>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-/// One axis of an image to resize.
-struct ResizeAxis {
-    int in, out;
-    float scale;
-    ResizeParams const& params;
-
-    /// Where output x lies in the input. With a given factor the result size of align_corners is what that makes of the
-    /// input's, unrounded, as in ONNX's own tests. Of integers where it can be, so that a place halfway between two
-    /// pixels is exactly that.
-    [[nodiscard]] double place(int x) const {
-        const double ratio_in = in, ratio_out = scale > 0 ? in / static_cast<double>(scale) : out;
-        switch (params.coordinates) {
-            case ResizeCoordinates::pytorch_half_pixel:
-                if (out == 1) return 0;
-                [[fallthrough]];
-            case ResizeCoordinates::half_pixel:
-                return scale > 0 ? (x + 0.5) * scale - 0.5 : (2.0 * x + 1) * in / (2.0 * out) - 0.5;
-            case ResizeCoordinates::align_corners:
-                return ratio_out <= 1 ? 0 : x * (ratio_in - 1) / (ratio_out - 1);
-            case ResizeCoordinates::asymmetric:
-                return scale > 0 ? x * static_cast<double>(scale) : static_cast<double>(x) * in / out;
-        }
-        return 0;
-    }
-    [[nodiscard]] int nearest(int x) const { return static_cast<int>(std::clamp(rounded(place(x)), 0.0, in - 1.0)); }
-
-    /// first + weight * (second - first); second is the next, or first where that is the last.
-    struct Between {
-        int first, second;
-        float weight;
-    };
-    [[nodiscard]] Between between(int x) const {
-        const double at = std::clamp(place(x), 0.0, in - 1.0);
-        const int first = static_cast<int>(at);
-        return {first, std::min(first + 1, in - 1), static_cast<float>(at - first)};
-    }
-
-private:
-    [[nodiscard]] double rounded(double at) const {
-        switch (params.rounding) {
-            case ResizeRounding::round_prefer_floor:
-                return std::ceil(at - 0.5);
-            case ResizeRounding::round_prefer_ceil:
-                return std::floor(at + 0.5);
-            case ResizeRounding::floor:
-                return std::floor(at);
-            case ResizeRounding::ceil:
-                return std::ceil(at);
-        }
-        return at;
-    }
-};
-
-}  // namespace detail
-
-/// Rows first, then columns. A pixel: the floats that are neighbours whatever is done to rows and columns, one channel
-/// or all.
-template <>
-struct Op<ResizeParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(ResizeParams const& params, std::span<const Shape>, Shape output) {
-        return (params.mode == ResizeMode::linear ? 6.0 : 0.0) * static_cast<double>(output.size());
-    }
-
-    template <class Arch, StridedLayout L>
-    static void run(ResizeParams const& params, OpArgs const& args) noexcept {
-        resize<Arch>(params, args, L::strides(args.src_shape[0]), L::strides(args.dst_shape));
-    }
-
-private:
-    /// Columns at a time: what is known of them is kept for all rows of a block.
-    static constexpr int columns = 128;
-    static constexpr int vector = 16;  // at most
-    struct Columns {
-        int count;
-        int first[columns + vector], second[columns + vector];
-        float weight[columns + vector];
-    };
-
-    static void find(detail::ResizeAxis const& axis, int begin, Columns& result) noexcept {
-        result.count = std::min(columns, axis.out - begin);
-        for (int i = 0; i < result.count + vector; ++i) {
-            // Beyond the last, the last again.
-            const int x = begin + std::min(i, result.count - 1);
-            if (axis.params.mode == ResizeMode::nearest) {
-                result.first[i] = axis.nearest(x);
-            } else {
-                const auto [first, second, weight] = axis.between(x);
-                result.first[i] = first, result.second[i] = second, result.weight[i] = weight;
-            }
-        }
-    }
-
-    template <class Arch>
-    static void resize(ResizeParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
-        const Shape in = args.src_shape[0], out = args.dst_shape;
-        const detail::ResizeAxis down{in.h, out.h, params.scale_h, params};
-        const detail::ResizeAxis across{in.w, out.w, params.scale_w, params};
-        // A row is one of one channel, or of all.
-        const auto c = static_cast<std::size_t>(out.c), h = static_cast<std::size_t>(out.h),
-                   w = static_cast<std::size_t>(out.w), pixel = to.w, row_floats = w * pixel;
-        const std::size_t channels = pixel == 1 ? c : 1;
-        const bool planes = to.c > to.h;
-        const std::size_t inner = planes ? h : channels, outer = planes ? channels : h;
-        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_floats,
-                           [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
-                               const auto each_row = [=](auto const& f) {
-                                   std::size_t row = first / inner % outer, image = first / inner / outer;
-                                   for (std::size_t i = first, column = first % inner; i < last; ++i) {
-                                       const std::size_t channel = planes ? row : column;
-                                       f(src + image * in.size() + channel * from.c,
-                                         static_cast<int>(planes ? column : row), dst + i * row_floats);
-                                       if (++column < inner) continue;
-                                       column = 0;
-                                       if (++row == outer) row = 0, ++image;
-                                   }
-                               };
-                               Columns of;
-                               for (int begin = 0; begin < out.w; begin += columns) {
-                                   find(across, begin, of);
-                                   const std::size_t at = static_cast<std::size_t>(begin) * pixel;
-                                   each_row([&](const float* channel, int y, float* to_row) {
-                                       if (params.mode == ResizeMode::nearest) {
-                                           const float* row =
-                                               channel + static_cast<std::size_t>(down.nearest(y)) * from.h;
-                                           return nearest<Arch>(row, in.w, of, pixel, to_row + at);
-                                       }
-                                       const auto rows = down.between(y);
-                                       const float* above = channel + static_cast<std::size_t>(rows.first) * from.h;
-                                       const float* below = channel + static_cast<std::size_t>(rows.second) * from.h;
-                                       if (pixel == 1) {
-                                           linear_columns<Arch>(above, below, rows.weight, of, to_row + at);
-                                       } else {
-                                           linear_pixels<Arch>(above, below, rows.weight, of, pixel, to_row + at);
-                                       }
-                                   });
-                               }
-                           });
-    }
-
-    template <class Arch>
-    static void nearest(const float* src, int size, Columns const& of, std::size_t pixel, float* dst) noexcept {
-        if (pixel == 1) {
-            for (int i = 0; i < of.count; i += lanes<Arch>) {
-                detail::store_up_to<Arch>(dst + i, detail::pick<Arch>(src, of.first + i, 0, size),
-                                          static_cast<std::size_t>(of.count - i));
-            }
-        } else {
-            for (int i = 0; i < of.count; ++i, dst += pixel) {
-                detail::copy_floats<Arch>(src + static_cast<std::size_t>(of.first[i]) * pixel, dst, pixel);
-            }
-        }
-    }
-
-    template <class Arch>
-    static PRIMSEL_INLINE Floats<Arch> mix(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& weight) {
-        return fma<Arch>(b - a, weight, a);
-    }
-
-    /// Columns that are neighbours: first what lies between the two rows, then between its columns.
-    template <class Arch>
-    static void linear_columns(const float* above, const float* below, float down, Columns const& of,
-                               float* dst) noexcept {
-        using V = Floats<Arch>;
-        constexpr int width = lanes<Arch>, most = 2 * columns;
-        const int begin = of.first[0], span = of.second[of.count - 1] + 1 - begin;
-        if (span > most) {
-            for (int i = 0; i < of.count; i += width) {
-                const auto row = [&](const float* src, const int* index) {
-                    alignas(64) float lane[width];
-                    for (int j = 0; j < width; ++j) lane[j] = src[index[j]];
-                    return load<Arch>(lane);
-                };
-                const V left = mix<Arch>(row(above, of.first + i), row(below, of.first + i), V(down));
-                const V right = mix<Arch>(row(above, of.second + i), row(below, of.second + i), V(down));
-                detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
-                                          static_cast<std::size_t>(of.count - i));
-            }
-            return;
-        }
-        alignas(64) float mixed[most + width];
-        for (int i = 0; i < span; i += width) {
-            const auto n = static_cast<std::size_t>(span - i);
-            store<Arch>(mixed + i, mix<Arch>(detail::load_up_to<Arch>(above + begin + i, n),
-                                             detail::load_up_to<Arch>(below + begin + i, n), V(down)));
-        }
-        for (int i = 0; i < of.count; i += width) {
-            const V left = detail::pick<Arch>(mixed, of.first + i, begin, span);
-            const V right = detail::pick<Arch>(mixed, of.second + i, begin, span);
-            detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
-                                      static_cast<std::size_t>(of.count - i));
-        }
-    }
-
-    /// Pixels of several channels.
-    template <class Arch>
-    static void linear_pixels(const float* above, const float* below, float down, Columns const& of, std::size_t pixel,
-                              float* dst) noexcept {
-        using V = Floats<Arch>;
-        for (int i = 0; i < of.count; ++i, dst += pixel) {
-            const std::size_t left = static_cast<std::size_t>(of.first[i]) * pixel,
-                              right = static_cast<std::size_t>(of.second[i]) * pixel;
-            for (std::size_t j = 0; j < pixel; j += lanes<Arch>) {
-                const std::size_t n = pixel - j;
-                const auto at = [n](const float* src) { return detail::load_up_to<Arch>(src, n); };
-                const V a = mix<Arch>(at(above + left + j), at(below + left + j), V(down));
-                const V b = mix<Arch>(at(above + right + j), at(below + right + j), V(down));
-                detail::store_up_to<Arch>(dst + j, mix<Arch>(a, b, V(of.weight[i])), n);
-            }
-        }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/softmax.hpp
-
-#include <algorithm>
-#include <limits>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The largest along the axis is subtracted first, so that exp cannot overflow. A line: the elements along the axis.
-template <>
-struct Op<SoftmaxParams> {
-    static constexpr bool in_place = true;
-
-    [[nodiscard]] static double operations(SoftmaxParams const&, std::span<const Shape>, Shape output) {
-        return 20 * static_cast<double>(output.size());
-    }
-
-    template <class Arch, StridedLayout L>
-    static void run(SoftmaxParams const& params, OpArgs const& args) noexcept {
-        along<Arch>(detail::axis_view<L>(args.dst_shape, args.batch, params.axis), args);
-    }
-
-private:
-    static constexpr std::size_t strip = 256;
-    static constexpr float lowest = -std::numeric_limits<float>::infinity();
-
-    template <class Arch>
-    static void along(detail::AxisView view, OpArgs const& args) noexcept {
-        const std::size_t outer = view.outer, count = view.count, inner = view.inner, line = count * inner;
-        const float* src = args.src[0];
-        float* dst = args.dst;
-        if (inner == 1) {
-            detail::for_ranges(args.executor, outer, count, [=](std::size_t first, std::size_t last) {
-                for (std::size_t at = first * line; at < last * line; at += line) {
-                    one_line<Arch>(line, src + at, dst + at);
-                }
-            });
-            return;
-        }
-        const std::size_t strips = (inner + strip - 1) / strip;
-        detail::for_ranges(args.executor, outer * strips, count * std::min(strip, inner),
-                           [=](std::size_t first, std::size_t last) {
-                               for (std::size_t item = first; item < last; ++item) {
-                                   const std::size_t begin = item % strips * strip;
-                                   const std::size_t at = item / strips * line + begin;
-                                   some_lines<Arch>(count, inner, std::min(strip, inner - begin), src + at, dst + at);
-                               }
-                           });
-    }
-
-    /// A line of neighbours.
-    template <class Arch>
-    static void one_line(std::size_t count, const float* src, float* dst) noexcept {
-        using V = Floats<Arch>;
-        constexpr std::size_t width = lanes<Arch>;
-        V top(lowest);
-        for (std::size_t c = 0; c < count; c += width) {
-            top = max<Arch>(top, detail::load_up_to<Arch>(src + c, count - c, lowest));
-        }
-        top = V(detail::fold_lanes<Arch>(top, [](float a, float b) { return a > b ? a : b; }));
-        V sum(0.0F);
-        for (std::size_t c = 0; c < count; c += width) {
-            const V power = xsimd::exp(detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
-            detail::store_up_to<Arch>(dst + c, power, count - c);
-            sum += power;
-        }
-        sum = V(detail::fold_lanes<Arch>(sum, [](float a, float b) { return a + b; }));
-        for (std::size_t c = 0; c < count; c += width) {
-            const V power = detail::load_up_to<Arch>(dst + c, count - c);
-            detail::store_up_to<Arch>(dst + c, power / sum, count - c);
-        }
-    }
-
-    /// Up to `strip` lines are neighbours, and their elements `inner` apart.
-    template <class Arch>
-    static void some_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
-                           float* dst) noexcept {
-        using V = Floats<Arch>;
-        constexpr std::size_t width = lanes<Arch>;
-        if (lines <= 2 * width) {
-            for (std::size_t i = 0; i < lines; i += width) one_vector<Arch>(count, inner, lines - i, src + i, dst + i);
-            return;
-        }
-        alignas(64) float top[strip], sum[strip];
-        for (std::size_t i = 0; i < lines; i += width) {
-            store<Arch>(top + i, V(lowest));
-            store<Arch>(sum + i, V(0.0F));
-        }
-        for (std::size_t c = 0; c < count; ++c) {
-            for (std::size_t i = 0; i < lines; i += width) {
-                store<Arch>(top + i,
-                            max<Arch>(load<Arch>(top + i), detail::load_up_to<Arch>(src + c * inner + i, lines - i)));
-            }
-        }
-        for (std::size_t c = 0; c < count; ++c) {
-            for (std::size_t i = 0; i < lines; i += width) {
-                const V power =
-                    xsimd::exp(detail::load_up_to<Arch>(src + c * inner + i, lines - i) - load<Arch>(top + i));
-                detail::store_up_to<Arch>(dst + c * inner + i, power, lines - i);
-                store<Arch>(sum + i, load<Arch>(sum + i) + power);
-            }
-        }
-        for (std::size_t c = 0; c < count; ++c) {
-            for (std::size_t i = 0; i < lines; i += width) {
-                const V power = detail::load_up_to<Arch>(dst + c * inner + i, lines - i);
-                detail::store_up_to<Arch>(dst + c * inner + i, power / load<Arch>(sum + i), lines - i);
-            }
-        }
-    }
-
-    /// The same for one vector of lines, whose largest and sums stay in registers.
-    template <class Arch>
-    static void one_vector(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
-                           float* dst) noexcept {
-        using V = Floats<Arch>;
-        V top(lowest), sum(0.0F);
-        for (std::size_t i = 0; i < count; ++i) {
-            top = max<Arch>(top, detail::load_up_to<Arch>(src + i * inner, lines));
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-            const V power = xsimd::exp(detail::load_up_to<Arch>(src + i * inner, lines) - top);
-            detail::store_up_to<Arch>(dst + i * inner, power, lines);
-            sum += power;
-        }
-        for (std::size_t i = 0; i < count; ++i) {
-            const V power = detail::load_up_to<Arch>(dst + i * inner, lines);
-            detail::store_up_to<Arch>(dst + i * inner, power / sum, lines);
-        }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/top_k.hpp
-
-#include <algorithm>
-#include <cmath>
-#include <concepts>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A heap of the best k so far lies in the row of the result, its worst on top.
-template <>
-struct Op<TopKParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(TopKParams const& params, std::span<const Shape> inputs, Shape) {
-        return static_cast<double>(inputs[0].size()) * (2 + std::log2(static_cast<double>(params.k)));
-    }
-
-    template <class Arch, StridedLayout L>
-        requires std::same_as<L, chw>
-    static void run(TopKParams const& params, OpArgs const& args) noexcept {
-        const auto row = static_cast<std::size_t>(args.src_shape[0].w), k = static_cast<std::size_t>(params.k);
-        const std::size_t rows = static_cast<std::size_t>(args.batch) * args.src_shape[0].size() / row;
-        detail::for_ranges(args.executor, rows, row, [&params, &args, row, k](std::size_t first, std::size_t last) {
-            for (std::size_t i = first; i < last; ++i) {
-                if (params.largest) {
-                    one_row<true>(params, args.src[0] + i * row, row, args.dst + i * k);
-                } else {
-                    one_row<false>(params, args.src[0] + i * row, row, args.dst + i * k);
-                }
-            }
-        });
-    }
-
-private:
-    template <bool largest>
-    static void one_row(TopKParams const& params, const float* src, std::size_t count, float* dst) noexcept {
-        // A position is exact as a float up to 2^24.
-        const auto value = [src](float position) { return src[static_cast<std::size_t>(position)]; };
-        const auto better = [&value](float i, float j) {
-            const float a = value(i), b = value(j);
-            if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b) ? i < j : std::isnan(b);
-            return a == b ? i < j : largest ? a > b : a < b;
-        };
-        const auto k = static_cast<std::size_t>(params.k);
-        for (std::size_t i = 0; i < k; ++i) dst[i] = static_cast<float>(i);
-        std::make_heap(dst, dst + k, better);
-        for (std::size_t i = k; i < count; ++i) {
-            const auto position = static_cast<float>(i);
-            if (!better(position, dst[0])) continue;
-            std::pop_heap(dst, dst + k, better);
-            dst[k - 1] = position;
-            std::push_heap(dst, dst + k, better);
-        }
-        std::sort_heap(dst, dst + k, better);
-        if (params.positions) return;
-        for (std::size_t i = 0; i < k; ++i) dst[i] = value(dst[i]);
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <variant>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Whether the kind of layer has an op: a kernel in chw at least.
-template <class Params>
-inline constexpr bool has_op = requires(Params const& params, OpArgs const& args) {
-    { Op<Params>::in_place } -> std::convertible_to<bool>;
-    { Op<Params>::operations(params, args.src_shape, args.dst_shape) } -> std::same_as<double>;
-    { Op<Params>::template run<default_arch, chw>(params, args) } noexcept;
-};
-
-namespace detail {
-template <class Layer>
-struct EveryLayerHasOp;
-template <class... Params>
-struct EveryLayerHasOp<std::variant<Params...>> {
-    static_assert(((has_op<Params> || std::same_as<Params, InputParams> || std::same_as<Params, ConstantParams> ||
-                    std::same_as<Params, ConvParams>)&&...));
-};
-template struct EveryLayerHasOp<AnyLayer>;
-}  // namespace detail
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <array>
-#include <cstddef>
-#include <span>
-#include <type_traits>
-#include <utility>
-#include <variant>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// An op compiled for one Arch and layout, behind function pointers. Null pointers: run where there is no such op (an
-/// input, a constant, a convolution) or not in this layout, and pack where it has no weights.
-struct OpEntry {
-    bool in_place = false;
-    double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
-    void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
-    std::size_t (*packed_floats)(AnyLayer const&, Shape) = nullptr;
-    void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
-};
-
-/// Whether the layer has an op in layout L.
-template <class Params, class Arch, class L>
-inline constexpr bool runs_in =
-    requires(Params const& params, OpArgs const& args) { Op<Params>::template run<Arch, L>(params, args); };
-
-namespace detail {
-template <class Params, class Arch, StridedLayout L>
-constexpr OpEntry make_op_entry() {
-    OpEntry entry;
-    if constexpr (runs_in<Params, Arch, L>) {
-        entry.in_place = Op<Params>::in_place;
-        entry.operations = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
-            return Op<Params>::operations(*std::get_if<Params>(&layer), inputs, output);
-        };
-        entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
-            Op<Params>::template run<Arch, L>(*std::get_if<Params>(&layer), args);
-        };
-        if constexpr (has_weights<Params>) {
-            entry.packed_floats = [](AnyLayer const& layer, Shape input) {
-                return Op<Params>::packed_floats(*std::get_if<Params>(&layer), input);
-            };
-            entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
-                Op<Params>::template pack<L>(*std::get_if<Params>(&layer), input, weights, dst);
-            };
-        }
-    }
-    return entry;
-}
-}  // namespace detail
-
-/// One entry for each alternative of AnyLayer, in its order.
-using OpTable = std::array<OpEntry, std::variant_size_v<AnyLayer>>;
-
-/// All ops in layout L; empty for a layout that is not strided, in which no op runs.
-template <class Arch, Layout L>
-inline constexpr OpTable op_table = []<std::size_t... i>(std::index_sequence<i...>) {
-    if constexpr (StridedLayout<L>) {
-        return OpTable{detail::make_op_entry<std::variant_alternative_t<i, AnyLayer>, Arch, L>()...};
-    } else {
-        return OpTable{};
-    }
-}(std::make_index_sequence<std::variant_size_v<AnyLayer>>{});
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/primitive/table.hpp
-
-// primsel/primitive/primitive.hpp
+// primsel/primitive/conv_args.hpp
 
 // primsel/primitive/conv_shape.hpp
 
@@ -6054,54 +2262,7 @@ struct ConvShape {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/primitive/work.hpp
 
-#include <array>
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Which of the machine's speeds bounds the arithmetic of a phase.
-enum class Rate {
-    gemm,    ///< register-tiled multiply-adds: near the FMA peak
-    vector,  ///< vector arithmetic on streamed data
-    scalar,  ///< one element at a time
-};
-
-/// One step of an algorithm, as a roofline sees it.
-struct Phase {
-    Rate rate = Rate::vector;
-    double operations = 0;   ///< those really executed, padding of tiles and vectors included
-    double bytes = 0;        ///< read and written
-    double working_set = 0;  ///< bytes that are touched again and again: decides which memory level feeds the phase
-};
-
-/// What a primitive does for one image: up to six phases, one after the other. An analytical cost model prices it.
-struct Work {
-    std::array<Phase, 6> phases{};
-    std::size_t count = 0;
-
-    constexpr Work& add(Phase const& phase) {
-        phases[count++] = phase;
-        return *this;
-    }
-    [[nodiscard]] constexpr auto begin() const { return phases.begin(); }
-    [[nodiscard]] constexpr auto end() const { return phases.begin() + static_cast<std::ptrdiff_t>(count); }
-    /// Another's phases, each gone through `times` times on the same working set.
-    constexpr Work& append(Work const& other, double times) {
-        for (Phase phase : other) {
-            phase.operations *= times;
-            phase.bytes *= times;
-            add(phase);
-        }
-        return *this;
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <string_view>
 
@@ -6155,72 +2316,48 @@ struct ConvArgs {
     }
 };
 
-/// One way to compute a convolution: a plain type with
-/// - id: its published name; family; in_layout and out_layout;
-/// - supports(shape): whether it can compute the shape, for any batch;
-/// - run<Arch>(shape, args): computes one image; noexcept, no allocation, the same bits whatever the executor.
-/// It may have
-/// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
-///   applies them);
-/// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
-/// - scratch_floats<Arch>(shape, workers): room that run needs, for an executor of so many workers;
-/// - packed_floats<Arch>(shape) and pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged
-/// once;
-/// - work<Arch>(shape): what it does, for the analytical cost model;
-/// - error_bound: its largest error relative to the output's RMS, for inputs of zero mean (default 3e-5).
-///
-/// A minimal model is examples/own_primitive.cpp.
-template <class P>
-concept Primitive = requires(ConvShape const& shape, ConvArgs const& args) {
-    { P::id } -> std::convertible_to<std::string_view>;
-    { P::family } -> std::convertible_to<Family>;
-    requires Layout<typename P::in_layout>;
-    requires Layout<typename P::out_layout>;
-    { P::supports(shape) } -> std::same_as<Support>;
-    { P::template run<default_arch>(shape, args) } noexcept;
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/work.hpp
+
+#include <array>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Which of the machine's speeds bounds the arithmetic of a phase.
+enum class Rate {
+    gemm,    ///< register-tiled multiply-adds: near the FMA peak
+    vector,  ///< vector arithmetic on streamed data
+    scalar,  ///< one element at a time
 };
 
-/// The optional members of a primitive, with their defaults.
-template <class P, class Arch>
-struct PrimitiveTraits {
-    [[nodiscard]] static constexpr bool fuses_epilogue() {
-        if constexpr (requires { P::fuses_epilogue; }) return P::fuses_epilogue;
-        return false;
+/// One step of an algorithm, as a roofline sees it.
+struct Phase {
+    Rate rate = Rate::vector;
+    double operations = 0;   ///< those really executed, padding of tiles and vectors included
+    double bytes = 0;        ///< read and written
+    double working_set = 0;  ///< bytes that are touched again and again: decides which memory level feeds the phase
+};
+
+/// What a primitive does for one image: up to six phases, one after the other. An analytical cost model prices it.
+struct Work {
+    std::array<Phase, 6> phases{};
+    std::size_t count = 0;
+
+    constexpr Work& add(Phase const& phase) {
+        phases[count++] = phase;
+        return *this;
     }
-    [[nodiscard]] static constexpr bool strided_output() {
-        if constexpr (requires { P::strided_output; }) return P::strided_output;
-        return false;
-    }
-    [[nodiscard]] static constexpr double error_bound() {
-        if constexpr (requires { P::error_bound; }) return P::error_bound;
-        return 3e-5;
-    }
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& shape, std::size_t workers) {
-        if constexpr (requires { P::template scratch_floats<Arch>(shape, workers); }) {
-            return P::template scratch_floats<Arch>(shape, workers);
+    [[nodiscard]] constexpr auto begin() const { return phases.begin(); }
+    [[nodiscard]] constexpr auto end() const { return phases.begin() + static_cast<std::ptrdiff_t>(count); }
+    /// Another's phases, each gone through `times` times on the same working set.
+    constexpr Work& append(Work const& other, double times) {
+        for (Phase phase : other) {
+            phase.operations *= times;
+            phase.bytes *= times;
+            add(phase);
         }
-        return 0;
-    }
-    [[nodiscard]] static std::size_t packed_floats(ConvShape const& shape) {
-        if constexpr (requires { P::template packed_floats<Arch>(shape); }) {
-            return P::template packed_floats<Arch>(shape);
-        }
-        return shape.kernel_size();
-    }
-    static void pack(ConvShape const& shape, const float* kernel, float* dst) {
-        if constexpr (requires { P::template pack<Arch>(shape, kernel, dst); }) {
-            P::template pack<Arch>(shape, kernel, dst);
-        } else {
-            std::copy_n(kernel, shape.kernel_size(), dst);
-        }
-    }
-    [[nodiscard]] static Work work(ConvShape const& shape) {
-        if constexpr (requires { P::template work<Arch>(shape); }) return P::template work<Arch>(shape);
-        const double bytes = 4.0 * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
-        return Work{}.add({.rate = Rate::scalar,
-                           .operations = shape.operations() / shape.batch,
-                           .bytes = bytes,
-                           .working_set = bytes + 4.0 * static_cast<double>(shape.kernel_size())});
+        return *this;
     }
 };
 
@@ -6230,6 +2367,7 @@ struct PrimitiveTraits {
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -6250,59 +2388,18 @@ struct PrimitiveEntry {
     Work (*work)(ConvShape const&);
 };
 
-namespace detail {
-template <class P, class Arch, class Layouts>
-constexpr PrimitiveEntry make_entry() {
-    static_assert(Primitive<P>, "primsel: this type is not a Primitive; see docs/primitive/primitive.md");
-    static_assert(
-        Layouts::template contains<typename P::in_layout> && Layouts::template contains<typename P::out_layout>,
-        "primsel: a primitive's layout is missing from the policies' layouts");
-    using Traits = PrimitiveTraits<P, Arch>;
-    return {.id = P::id,
-            .family = P::family,
-            .in_layout = Layouts::template index_of<typename P::in_layout>,
-            .out_layout = Layouts::template index_of<typename P::out_layout>,
-            .fuses_epilogue = Traits::fuses_epilogue(),
-            .strided_output = Traits::strided_output(),
-            .error_bound = Traits::error_bound(),
-            .supports = [](ConvShape const& shape) { return P::supports(shape); },
-            .scratch_floats = &Traits::scratch_floats,
-            .packed_floats = &Traits::packed_floats,
-            .pack = &Traits::pack,
-            .run = &P::template run<Arch>,
-            .work = &Traits::work};
-}
+/// An op compiled for one Arch and layout, behind function pointers. Null pointers: run where there is no such op (an
+/// input, a constant, a convolution) or not in this layout, and pack where it has no weights.
+struct OpEntry {
+    bool in_place = false;
+    double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
+    void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
+    std::size_t (*packed_floats)(AnyLayer const&, Shape) = nullptr;
+    void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
+};
 
-/// Whether each primitive of the list can be told from the others. Plans, profiles and caches know them by their ids.
-template <class... P>
-[[nodiscard]] consteval bool unique_ids(TypeList<P...>) {
-    const std::array<std::string_view, sizeof...(P)> ids{std::string_view(P::id)...};
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        for (std::size_t j = 0; j < i; ++j) {
-            if (ids[i] == ids[j]) return false;
-        }
-    }
-    return true;
-}
-}  // namespace detail
-
-/// One entry for each primitive of the list, in its order. A kernel is compiled once for each (primitive, Arch),
-/// however many layers and networks use it.
-template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts>
-inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
-    static_assert(detail::unique_ids(TypeList<P...>{}), "primsel: two primitives of the list have the same id");
-    return std::array<PrimitiveEntry, sizeof...(P)>{detail::make_entry<P, Arch, Layouts>()...};
-}(Primitives{});
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <array>
-#include <cstddef>
-#include <span>
-#include <string_view>
-#include <utility>
-
-namespace primsel::inline PRIMSEL_ABI {
+/// One entry for each alternative of AnyLayer, in its order.
+using OpTable = std::array<OpEntry, std::variant_size_v<AnyLayer>>;
 
 /// A layout and what runs in it.
 struct LayoutEntry {
@@ -6332,7 +2429,7 @@ struct Kernels {
     std::span<const TransformEntry> transforms;
     std::string_view arch;
     /// The speeds of the machine with that Arch, measured at the first call.
-    Machine const& (*machine)() = &this_machine<>;
+    Machine const& (*machine)() = nullptr;
 
     [[nodiscard]] TransformEntry const& transform(std::size_t from, std::size_t to) const {
         return transforms[from * layouts.size() + to];
@@ -6345,56 +2442,6 @@ struct Kernels {
         return (*layouts[layout].ops)[layer.index()];
     }
 };
-
-namespace detail {
-
-template <class Arch, class L>
-constexpr LayoutEntry make_layout_entry() {
-    LayoutEntry entry{.name = L::name,
-                      .size = [](Shape shape) { return L::size(shape); },
-                      .ops = &op_table<Arch, L>,
-                      .from_chw = &primsel::transform<chw, L>,
-                      .epilogue = nullptr};
-    if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
-    return entry;
-}
-
-template <class From, class To>
-constexpr TransformEntry make_transform_entry() {
-    return {.run = &primsel::transform<From, To>, .same_placement = &primsel::same_placement<From, To>};
-}
-
-template <class Arch, class Layouts>
-inline constexpr auto layout_table = []<class... L>(TypeList<L...>) {
-    return std::array<LayoutEntry, sizeof...(L)>{make_layout_entry<Arch, L>()...};
-}(Layouts{});
-
-template <class Layouts>
-inline constexpr auto transform_table = []<class... L>(TypeList<L...>) {
-    std::array<TransformEntry, sizeof...(L) * sizeof...(L)> table{};
-    std::size_t at = 0;
-    const auto row = [&]<class From>(std::type_identity<From>) {
-        ((table[at++] = make_transform_entry<From, L>()), ...);
-    };
-    (row(std::type_identity<L>{}), ...);
-    return table;
-}(Layouts{});
-
-}  // namespace detail
-
-/// The kernels of a list of primitives and layouts for an Arch. The first layout is the one in which images come and
-/// results go.
-template <class Primitives, class Arch, class Layouts>
-[[nodiscard]] Kernels make_kernels() {
-    static_assert(is_type_list<Primitives>, "primsel: make_kernels takes a TypeList of primitives");
-    static_assert(is_type_list<Layouts>, "primsel: make_kernels takes a TypeList of layouts");
-    static_assert(detail::CheckLayouts<Layouts>::value);
-    return {.primitives = primitive_table<Primitives, Arch, Layouts>,
-            .layouts = detail::layout_table<Arch, Layouts>,
-            .transforms = detail::transform_table<Layouts>,
-            .arch = Arch::name(),
-            .machine = &this_machine<Arch>};
-}
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
@@ -7528,6 +3575,186 @@ template <CostModel Model, Solver S>
     }
     for (const std::size_t output : graph.outputs()) move(output, chosen(output).out_layout, 0, "");
     return plan;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/tensor/layout.hpp
+
+// primsel/core/type_list.hpp
+
+#include <cstddef>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A list of types, as a value of its own: `with` appends, `without` removes, `index_of` finds.
+template <class... Ts>
+struct TypeList {
+    static constexpr std::size_t size = sizeof...(Ts);
+
+    template <class... More>
+    using with = TypeList<Ts..., More...>;
+
+    template <class T>
+    static constexpr bool contains = (std::is_same_v<T, Ts> || ...);
+
+    /// Position of the first T; size when there is none.
+    template <class T>
+    static constexpr std::size_t index_of = [] {
+        std::size_t index = 0;
+        (void)((std::is_same_v<T, Ts> || (++index, false)) || ...);
+        return index;
+    }();
+
+    template <template <class...> class To>
+    using apply = To<Ts...>;
+
+private:
+    template <class... Kept>
+    struct Filter {
+        template <class T, bool keep>
+        using add = std::conditional_t<keep, Filter<Kept..., T>, Filter>;
+        using list = TypeList<Kept...>;
+    };
+    template <class Kept, class Removed, class... Rest>
+    struct Without {
+        using type = Kept;
+    };
+    template <class Kept, class Removed, class First, class... Rest>
+    struct Without<Kept, Removed, First, Rest...>
+        : Without<typename Kept::template add<First, !Removed::template contains<First>>, Removed, Rest...> {};
+
+public:
+    template <class... Removed>
+    using without = typename Without<Filter<>, TypeList<Removed...>, Ts...>::type::list;
+};
+
+template <class T>
+inline constexpr bool is_type_list = false;
+template <class... Ts>
+inline constexpr bool is_type_list<TypeList<Ts...>> = true;
+
+/// The lists, one after the other.
+template <class... Lists>
+struct Concatenate;
+template <class... Ts>
+struct Concatenate<TypeList<Ts...>> {
+    using type = TypeList<Ts...>;
+};
+template <class... Ts, class... Us, class... Rest>
+struct Concatenate<TypeList<Ts...>, TypeList<Us...>, Rest...> : Concatenate<TypeList<Ts..., Us...>, Rest...> {};
+template <class... Lists>
+using concatenate = typename Concatenate<Lists...>::type;
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Where the element (c, h, w) of an image of a Shape lies. A layout is an empty type:
+/// - name: constexpr, and unique among the layouts used together;
+/// - size(shape): floats that an image occupies, padding included;
+/// - offset(shape, coord): injective into [0, size(shape)).
+///
+/// chw, hcw and hwc below model it; so may a blocked layout of the user's (docs/tensor/layout.md).
+template <class L>
+concept Layout = requires(Shape shape, Coord coord) {
+    { L::name } -> std::convertible_to<std::string_view>;
+    { L::size(shape) } -> std::same_as<std::size_t>;
+    { L::offset(shape, coord) } -> std::same_as<std::size_t>;
+};
+
+namespace detail {
+
+template <class List>
+inline constexpr bool distinct_names = true;
+template <class First, class... Rest>
+inline constexpr bool distinct_names<TypeList<First, Rest...>> =
+    ((std::string_view(First::name) != std::string_view(Rest::name)) && ...) && distinct_names<TypeList<Rest...>>;
+
+template <class List>
+inline constexpr bool all_layouts = false;
+template <class... L>
+inline constexpr bool all_layouts<TypeList<L...>> = (Layout<L> && ...);
+template <class List>
+concept SoundLayouts = all_layouts<List> && distinct_names<List>;
+
+/// Says where a type is listed as a layout that it is none, or that two have one name.
+template <class List>
+struct CheckLayouts {
+    static_assert(all_layouts<List>, "primsel: a type among the layouts is not a Layout; see docs/tensor/layout.md");
+    static_assert(!all_layouts<List> || SoundLayouts<List>,
+                  "primsel: two of the layouts have the same name; see docs/tensor/layout.md");
+    static constexpr bool value = true;
+};
+
+}  // namespace detail
+
+/// Floats between neighbours along each axis.
+struct Strides {
+    std::size_t c = 0, h = 0, w = 0;
+    friend constexpr bool operator==(Strides const&, Strides const&) = default;
+};
+
+/// A layout without padding whose offset is linear in c, h and w. The non-convolution layers run in these.
+template <class L>
+concept StridedLayout = Layout<L> && requires(Shape shape) {
+    { L::strides(shape) } -> std::same_as<Strides>;
+};
+
+namespace detail {
+template <class L>
+struct Strided {
+    [[nodiscard]] static constexpr std::size_t size(Shape shape) { return shape.size(); }
+    [[nodiscard]] static constexpr std::size_t offset(Shape shape, Coord at) {
+        const Strides s = L::strides(shape);
+        return static_cast<std::size_t>(at.c) * s.c + static_cast<std::size_t>(at.h) * s.h +
+               static_cast<std::size_t>(at.w) * s.w;
+    }
+};
+}  // namespace detail
+
+/// Channels, then rows, then columns: PyTorch's contiguous format.
+struct chw : detail::Strided<chw> {
+    static constexpr std::string_view name = "chw";
+    [[nodiscard]] static constexpr Strides strides(Shape shape) {
+        return {shape.pixels(), static_cast<std::size_t>(shape.w), 1};
+    }
+};
+
+/// Rows of channels of columns.
+struct hcw : detail::Strided<hcw> {
+    static constexpr std::string_view name = "hcw";
+    [[nodiscard]] static constexpr Strides strides(Shape shape) {
+        const auto w = static_cast<std::size_t>(shape.w);
+        return {w, w * static_cast<std::size_t>(shape.c), 1};
+    }
+};
+
+/// Pixels of channels: PyTorch's channels-last format.
+struct hwc : detail::Strided<hwc> {
+    static constexpr std::string_view name = "hwc";
+    [[nodiscard]] static constexpr Strides strides(Shape shape) {
+        const auto c = static_cast<std::size_t>(shape.c);
+        return {1, c * static_cast<std::size_t>(shape.w), c};
+    }
+};
+
+using AllLayouts = TypeList<chw, hcw, hwc>;
+
+/// Whether two layouts place every element of the shape alike, as all do for 1x1 images: changing from one to the other
+/// is then free.
+template <Layout From, Layout To>
+[[nodiscard]] constexpr bool same_placement(Shape shape) {
+    if constexpr (std::same_as<From, To>) return true;
+    if constexpr (StridedLayout<From> && StridedLayout<To>) {
+        const Strides a = From::strides(shape), b = To::strides(shape);
+        return (shape.c == 1 || a.c == b.c) && (shape.h == 1 || a.h == b.h) && (shape.w == 1 || a.w == b.w);
+    }
+    return false;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -9456,6 +5683,131 @@ inline void time_plans(std::vector<ComparedPlan>& plans, Graph const& simplified
 
 // primsel/engine/policies.hpp
 
+// primsel/core/simd.hpp
+// The door to xsimd: everything else takes its vectors from here.
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+
+// g++ 12 takes the undefined operand of its own unmasked AVX-512 intrinsics for an uninitialised value.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <xsimd/xsimd.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The instruction set of this translation unit.
+using default_arch = xsimd::default_arch;
+
+/// An instruction set that this translation unit may use: one of xsimd's tags.
+template <class A>
+concept InstructionSet = requires {
+    { A::name() } -> std::convertible_to<std::string_view>;
+    requires A::supported();
+} && xsimd::types::has_simd_register<float, A>::value;
+
+/// A vector of floats of the Arch.
+template <class Arch>
+using Floats = xsimd::batch<float, Arch>;
+
+template <class Arch>
+inline constexpr int lanes = static_cast<int>(Floats<Arch>::size);
+
+/// How many vector registers the Arch has.
+template <class Arch>
+inline constexpr int registers =
+#if defined(__aarch64__)
+    32;
+#else
+    lanes<Arch> == 16 ? 32 : 16;
+#endif
+
+/// a * b + c with one rounding, where the hardware has it.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& c) {
+#if defined(__AVX512F__)
+    // xsimd 8.1 multiplies and adds here, and clang does not contract that.
+    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_fmadd_ps(a, b, c));
+#endif
+    return xsimd::fma(a, b, c);
+}
+
+/// The larger of the two; b where one is NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> max(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__AVX512F__)
+    // The unmasked intrinsics make g++ 12 warn of an uninitialised value at every use.
+    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_max_ps(0xffff, a, b));
+#endif
+    return xsimd::max(a, b);
+}
+/// The smaller of the two; b where one is NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_min_ps(0xffff, a, b));
+#endif
+    return xsimd::min(a, b);
+}
+
+/// The natural logarithm.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> log(Floats<Arch> const& x) {
+    if constexpr (lanes<Arch> == 16) {
+#if defined(__AVX512F__)
+        // The same steps on the first AVX-512's integers: how xsimd 8.1 chooses between those of later ones does not
+        // compile with g++ -O0, where intrinsics are macros.
+        using First = xsimd::batch<float, xsimd::avx512f>;
+        return Floats<Arch>(__m512(xsimd::log(First(__m512(x)))));
+#endif
+    } else {
+        return xsimd::log(x);
+    }
+}
+
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load(const float* src) {
+    return Floats<Arch>::load_unaligned(src);
+}
+template <class Arch>
+PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
+    value.store_unaligned(dst);
+}
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
+    return Floats<Arch>(value);
+}
+
+/// value held between low and high; NaN stays NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> clamp(Floats<Arch> const& value, Floats<Arch> const& low, Floats<Arch> const& high) {
+    return min<Arch>(high, max<Arch>(low, value));
+}
+PRIMSEL_INLINE float clamp(float value, float low, float high) {
+    const float raised = value < low ? low : value;
+    return raised > high ? high : raised;
+}
+
+/// The four-lane vector that every supported instruction set has.
+using FourFloats = xsimd::make_sized_batch_t<float, 4>;
+
+/// Four rows become four columns.
+PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, FourFloats& r3) {
+    const FourFloats a = xsimd::zip_lo(r0, r2), b = xsimd::zip_hi(r0, r2);
+    const FourFloats c = xsimd::zip_lo(r1, r3), d = xsimd::zip_hi(r1, r3);
+    r0 = xsimd::zip_lo(a, c), r1 = xsimd::zip_hi(a, c);
+    r2 = xsimd::zip_lo(b, d), r3 = xsimd::zip_hi(b, d);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/cost/analytical.hpp
 
 #include <algorithm>
@@ -9573,6 +5925,3684 @@ struct PbqpSolution;
 struct DefaultPolicies;
 template <class Net, class Policies = DefaultPolicies>
 class Engine;
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/kernels/make_kernels.hpp
+
+// primsel/kernels/measure_machine.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Runs `work` (which does `amount` of something) for about so many seconds, once at least; amount per second, best of
+/// the repetitions: the system may take the processor away in the middle of one.
+template <class Work>
+double best_rate(double seconds, double amount, Work const& work) {
+    double best = 0;
+    const Timer whole;
+    for (int done = 0; done < 1 || whole.seconds() < seconds; ++done) {
+        const Timer timer;
+        work();
+        best = std::max(best, amount / std::max(timer.seconds(), 1e-9));
+    }
+    return best;
+}
+
+/// Multiply-adds in independent chains. Indices instead of loops: the sums must stay in registers however little the
+/// compiler optimises, and differ, lest it compute one of them only. Not inlined: within a caller's loop g++ 12 made a
+/// third less of it.
+template <class Arch, std::size_t... i>
+[[gnu::noinline]] void multiply_add(int rounds, std::index_sequence<i...>) {
+    static volatile float factor_source = 0.999F;
+    const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
+    Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
+    for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
+    alignas(alignment) float kept[lanes<Arch>];
+    Floats<Arch> all = broadcast<Arch>(0.0F);
+    ((all += sum[i]), ...);
+    store<Arch>(kept, all);
+    volatile float used = kept[0];
+    (void)used;
+}
+/// This core's FMA peak over about so many seconds: the best of many short stretches.
+template <class Arch>
+double measure_fma(double seconds) {
+    constexpr int chains = 12, rounds = 20'000;
+    return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
+                     [&] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
+}
+
+template <class Arch>
+double measure_vector() {
+    constexpr std::size_t count = 2048;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), count, 1.0F);
+    std::fill_n(b.data(), count, 0.5F);
+    return best_rate(0.0005, 2.0 * count, [&] {
+        for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
+            store<Arch>(b.data() + i,
+                        fma<Arch>(load<Arch>(a.data() + i), broadcast<Arch>(0.5F), load<Arch>(b.data() + i)));
+        }
+    });
+}
+
+/// A gather with a bounds test for each element, as the scanning primitives do.
+inline double measure_scalar() {
+    constexpr int count = 4096;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), std::size_t{count}, 1.0F);
+    volatile int limit = count - 3;
+    return best_rate(0.0005, count, [&] {
+        const int end = limit;
+        for (int i = 0; i < count; ++i) {
+            const int from = i - 3 + (i & 1);
+            b.data()[i] = from >= 0 && from < end ? a.data()[from] : 0.0F;
+        }
+        volatile float used = b.data()[count / 2];
+        (void)used;
+    });
+}
+
+inline double measure_bandwidth(double working_set, float* src, float* dst) {
+    const auto bytes = static_cast<std::size_t>(working_set / 2);
+    return best_rate(0.0007, 2.0 * static_cast<double>(bytes), [&] {
+        std::memcpy(dst, src, bytes);
+        volatile float used = dst[bytes / sizeof(float) / 2];
+        (void)used;
+    });
+}
+
+template <class Arch>
+Machine measure_machine() {
+    // The largest working set is not touched in full: a window beyond every cache is enough.
+    const std::size_t floats = (std::size_t{24} << 20) / sizeof(float);
+    AlignedBuffer src(floats), dst(floats);
+    // Pages that were never written would all be the one page of zeros.
+    std::memset(src.data(), 1, floats * sizeof(float));
+    // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
+    // of one measurement but rarely the same one three times.
+    Machine machine{.gemm_flops = 0, .vector_flops = 0, .scalar_flops = 0, .bandwidth = {}};
+    const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
+    for (int round = 0; round < 3; ++round) {
+        raise(machine.gemm_flops, measure_fma<Arch>(0.001));
+        raise(machine.vector_flops, measure_vector<Arch>());
+        raise(machine.scalar_flops, measure_scalar());
+        for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
+            const double window = std::min(Machine::working_sets[i], 2.0 * static_cast<double>(floats * sizeof(float)));
+            raise(machine.bandwidth[i], measure_bandwidth(window, src.data(), dst.data()));
+        }
+    }
+    for (std::size_t i = 1; i < machine.bandwidth.size(); ++i) {
+        machine.bandwidth[i] = std::min(machine.bandwidth[i], machine.bandwidth[i - 1]);
+    }
+    return machine;
+}
+
+}  // namespace detail
+
+/// This machine, measured when first asked for (in some 40 ms) and then remembered.
+template <class Arch = default_arch>
+[[nodiscard]] Machine const& this_machine() {
+    static const Machine machine = detail::measure_machine<Arch>();
+    return machine;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/kernels/op_table.hpp
+
+// primsel/op/all.hpp
+// Every op, and the check that every kind of layer but input, constant and convolution has one.
+
+// primsel/op/activation.hpp
+
+// primsel/op/detail/elements.hpp
+// Ops that take each element, or each element and its channel, by itself.
+
+// primsel/op/detail/blocks.hpp
+// How ops cut their work: by the shape alone, never by the number of threads.
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Floats of a block: enough that handing it out costs nothing beside moving it, few enough to stay in L2.
+inline constexpr std::size_t block_floats = 16384;
+
+/// Calls f(first, last) for ranges that make up [0, count); an item stands for item_floats floats of work.
+template <class F>
+void for_ranges(ExecutorRef executor, std::size_t count, std::size_t item_floats, F const& f) noexcept {
+    const std::size_t items = std::max(block_floats / std::max(item_floats, std::size_t{1}), std::size_t{1});
+    executor.parallel_for((count + items - 1) / items, [&f, items, count](std::size_t block, std::size_t) {
+        f(block * items, std::min((block + 1) * items, count));
+    });
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/op/detail/vectors.hpp
+// Vectors that are partly outside. The ends of rows take the same arithmetic as their middle, in lanes that are masked
+// off, so that no result depends on where in a row its element lies.
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+#if defined(__AVX__)
+/// AVX's mask of the lanes below n.
+PRIMSEL_INLINE __m256i first_lanes(std::size_t n) {
+    alignas(64) static constexpr int ones_then_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(ones_then_zeros + 8 - n));
+}
+#endif
+
+/// The first n floats at src, or as many as a vector holds; the lanes beyond n are fill, and nothing there is read.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_up_to(const float* src, std::size_t n, float fill = 0.0F) {
+    constexpr std::size_t width = lanes<Arch>;
+    if (n >= width) return load<Arch>(src);
+#if defined(__AVX512F__)
+    if constexpr (width == 16) {
+        return Floats<Arch>(_mm512_mask_loadu_ps(_mm512_set1_ps(fill), static_cast<__mmask16>((1U << n) - 1), src));
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (width == 8) {
+        const __m256i mask = first_lanes(n);
+        const __m256 loaded = _mm256_maskload_ps(src, mask);
+        return Floats<Arch>(_mm256_blendv_ps(_mm256_set1_ps(fill), loaded, _mm256_castsi256_ps(mask)));
+    }
+#endif
+    alignas(64) float padded[width];
+    for (std::size_t i = 0; i < width; ++i) padded[i] = i < n ? src[i] : fill;
+    return load<Arch>(padded);
+}
+
+/// Stores the first n lanes, or all where n is more.
+template <class Arch>
+PRIMSEL_INLINE void store_up_to(float* dst, Floats<Arch> const& value, std::size_t n) {
+    constexpr std::size_t width = lanes<Arch>;
+    if (n >= width) return store<Arch>(dst, value);
+#if defined(__AVX512F__)
+    if constexpr (width == 16) return _mm512_mask_storeu_ps(dst, static_cast<__mmask16>((1U << n) - 1), value);
+#endif
+#if defined(__AVX__)
+    if constexpr (width == 8) return _mm256_maskstore_ps(dst, first_lanes(n), value);
+#endif
+    alignas(64) float all[width];
+    store<Arch>(all, value);
+    for (std::size_t i = 0; i < n; ++i) dst[i] = all[i];
+}
+
+/// Elements at, at + 1, ... of a row of n; those outside the row, on either side, are fill.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_around(const float* row, std::ptrdiff_t at, std::ptrdiff_t n, float fill) {
+    constexpr std::ptrdiff_t width = lanes<Arch>;
+    if (at >= 0) {
+        const std::ptrdiff_t first = std::min(at, n);
+        return load_up_to<Arch>(row + first, static_cast<std::size_t>(n - first), fill);
+    }
+    const std::ptrdiff_t before = std::min(-at, width), inside = std::min(n, width - before);
+#if defined(__AVX512F__)
+    if constexpr (width == 16) {
+        const auto mask = static_cast<__mmask16>(((1U << inside) - 1) << before);
+        return Floats<Arch>(_mm512_mask_expandloadu_ps(_mm512_set1_ps(fill), mask, row));
+    }
+#endif
+    alignas(64) float padded[width];
+    for (std::ptrdiff_t i = 0; i < width; ++i) padded[i] = i >= before && i < before + inside ? row[i - before] : fill;
+    return load<Arch>(padded);
+}
+
+/// 0, 1, 2, ...
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> first_integers() {
+    alignas(64) static constexpr float integers[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    static_assert(lanes<Arch> <= 16);
+    return load<Arch>(integers);
+}
+
+/// All lanes as one: f of the two halves, and so on.
+template <class Arch, class F>
+PRIMSEL_INLINE float fold_lanes(Floats<Arch> const& value, F const& f) {
+    alignas(64) float lane[lanes<Arch>];
+    store<Arch>(lane, value);
+    PRIMSEL_UNROLL
+    for (int half = lanes<Arch> / 2; half > 0; half /= 2) {
+        PRIMSEL_UNROLL
+        for (int i = 0; i < half; ++i) lane[i] = f(lane[i], lane[i + half]);
+    }
+    return lane[0];
+}
+
+/// f of each pair of lanes: for functions that have no vectors.
+template <class Arch, class F>
+Floats<Arch> lane_by_lane(Floats<Arch> const& a, Floats<Arch> const& b, F const& f) noexcept {
+    alignas(64) float left[lanes<Arch>], right[lanes<Arch>];
+    store<Arch>(left, a);
+    store<Arch>(right, b);
+    for (int i = 0; i < lanes<Arch>; ++i) left[i] = f(left[i], right[i]);
+    return load<Arch>(left);
+}
+
+/// sqrt(x), rounded correctly.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> square_root(Floats<Arch> const& x) {
+#if defined(__aarch64__)
+    return Floats<Arch>(vsqrtq_f32(x));  // xsimd 8.1 multiplies by an estimate of 1 / sqrt(x), which fails at infinity
+#else
+    return xsimd::sqrt(x);
+#endif
+}
+
+/// 1 / sqrt(x) but for the last two bits, for finite x above the subnormals: the hardware's estimate and Newton's
+/// steps.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> reciprocal_sqrt(Floats<Arch> const& x) {
+    using V = Floats<Arch>;
+    const V half = x * V(0.5F);
+    const auto refine = [&half](V const& root) { return root * fma<Arch>(half * root, -root, V(1.5F)); };
+    V root(0.0F);
+    if constexpr (lanes<Arch> == 16) {
+#if defined(__AVX512F__)
+        root = V(_mm512_maskz_rsqrt14_ps(0xffff, x));  // xsimd 8.1 has an instruction of the Xeon Phi here
+#endif
+    } else {
+        root = xsimd::rsqrt(x);
+    }
+#if defined(__aarch64__)
+    root = refine(root);  // an estimate of eight bits only
+#endif
+    return refine(root);
+}
+
+/// Of the 2 * lanes elements of a and b, one after the other, those with even index go to a, the others to b.
+template <class Arch>
+PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
+    const Floats<Arch> left = a, right = b;
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+        a = Floats<Arch>(_mm512_permutex2var_ps(left, even, right));
+        b = Floats<Arch>(_mm512_permutex2var_ps(left, odd, right));
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (lanes<Arch> == 8) {
+        const __m256 low = _mm256_permute2f128_ps(left, right, 0x20), high = _mm256_permute2f128_ps(left, right, 0x31);
+        a = Floats<Arch>(_mm256_shuffle_ps(low, high, 0x88));
+        b = Floats<Arch>(_mm256_shuffle_ps(low, high, 0xDD));
+    }
+#endif
+    if constexpr (lanes<Arch> == 4) {
+        const Floats<Arch> low = xsimd::zip_lo(left, right), high = xsimd::zip_hi(left, right);
+        a = xsimd::zip_lo(low, high);
+        b = xsimd::zip_hi(low, high);
+    }
+}
+
+/// Element index[i] - first of a vector in lane i, for as many indices as a vector has lanes: some processors' gathers
+/// are slower than loads one by one.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> permuted(Floats<Arch> const& value, const int* index, int first) {
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const __m512i from = _mm512_sub_epi32(_mm512_loadu_si512(index), _mm512_set1_epi32(first));
+        return Floats<Arch>(_mm512_maskz_permutexvar_ps(0xffff, from, value));
+    }
+#endif
+#if defined(__AVX2__)
+    if constexpr (lanes<Arch> == 8) {
+        const __m256i from = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(index));
+        return Floats<Arch>(_mm256_permutevar8x32_ps(value, _mm256_sub_epi32(from, _mm256_set1_epi32(first))));
+    }
+#endif
+    alignas(64) float all[lanes<Arch>], lane[lanes<Arch>];
+    store<Arch>(all, value);
+    for (int i = 0; i < lanes<Arch>; ++i) lane[i] = all[index[i] - first];
+    return load<Arch>(lane);
+}
+
+/// src[index[i] - begin] in lane i, of `size` elements. The indices do not descend.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> pick(const float* src, const int* index, int begin, int size) {
+    const int first = index[0];
+    if (index[lanes<Arch> - 1] - first < lanes<Arch>) {
+        const auto n = static_cast<std::size_t>(begin + size - first);
+        return permuted<Arch>(load_up_to<Arch>(src + (first - begin), n), index, first);
+    }
+    alignas(64) float lane[lanes<Arch>];
+    for (int i = 0; i < lanes<Arch>; ++i) lane[i] = src[index[i] - begin];
+    return load<Arch>(lane);
+}
+
+/// The larger, or NaN where either is NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const& b) {
+#if defined(__aarch64__)
+    return max<Arch>(a, b);
+#else
+    // x86's max returns its second operand if either is NaN.
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        return Floats<Arch>(_mm512_mask_max_ps(b, _mm512_cmp_ps_mask(b, b, _CMP_ORD_Q), b, a));
+    }
+#endif
+    // Of the two orders one returns the NaN, and a NaN with further bits set is still one.
+    return max<Arch>(a, b) | max<Arch>(b, a);
+#endif
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Calls f(at, n) for vectors that make up `count` floats: at is the vector's offset, n how many of its lanes count
+/// (n may exceed the lanes).
+template <class Arch, class F>
+void for_elements(ExecutorRef executor, std::size_t count, F const& f) noexcept {
+    for_ranges(executor, count, 1, [&f](std::size_t first, std::size_t last) {
+        const F each = f;  // a copy of one's own stays in registers, whatever dst points to
+        for (std::size_t at = first; at < last; at += lanes<Arch>) each(at, last - at);
+    });
+}
+
+/// A batch of images as [outer][count][inner], where count is the extent of one axis: all strided layouts are the axes
+/// in some order. Of the channels, inner is h * w for chw, w for hcw, 1 for hwc.
+struct AxisView {
+    std::size_t outer, count, inner;
+};
+
+template <StridedLayout L>
+[[nodiscard]] constexpr AxisView axis_view(Shape shape, int batch, Axis axis) {
+    const Strides strides = L::strides(shape);
+    const auto count = static_cast<std::size_t>(extent(shape, axis));
+    const std::size_t inner = axis == Axis::c ? strides.c : axis == Axis::h ? strides.h : strides.w;
+    return {static_cast<std::size_t>(batch) * shape.size() / (count * inner), count, inner};
+}
+
+template <StridedLayout L>
+[[nodiscard]] constexpr AxisView channel_view(Shape shape, int batch) {
+    return axis_view<L>(shape, batch, Axis::c);
+}
+
+/// Calls f(at, n, of_channel) for vectors that make up the view: at and n as above, of_channel[i] the i-th value of
+/// each lane's channel. table: the first value of all channels, then the second, ...
+template <class Arch, std::size_t values, class F>
+void for_channel_elements(ExecutorRef executor, AxisView view, const float* table, F const& f) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::size_t width = lanes<Arch>;
+    if (view.inner > 1) {
+        const std::size_t channels = view.count, inner = view.inner;
+        for_ranges(executor, view.outer * channels, inner, [=, &f](std::size_t first, std::size_t last) {
+            const F each = f;
+            for (std::size_t row = first, c = first % channels; row < last; ++row) {
+                V of_channel[values];
+                for (std::size_t v = 0; v < values; ++v) of_channel[v] = V(table[v * channels + c]);
+                for (std::size_t i = 0; i < inner; i += width) each(row * inner + i, inner - i, of_channel);
+                c = c + 1 == channels ? 0 : c + 1;
+            }
+        });
+        return;
+    }
+    const auto pixels = [&f, executor](std::size_t begin, std::size_t count, std::size_t channels, const float* row) {
+        for_ranges(executor, count, channels, [=, &f](std::size_t first, std::size_t last) {
+            const F each = f;
+            for (std::size_t pixel = first; pixel < last; ++pixel) {
+                for (std::size_t c = 0; c < channels; c += width) {
+                    const std::size_t n = channels - c;
+                    V of_channel[values];
+                    for (std::size_t v = 0; v < values; ++v) {
+                        of_channel[v] = load_up_to<Arch>(row + v * channels + c, n);
+                    }
+                    each(begin + pixel * channels + c, n, of_channel);
+                }
+            }
+        });
+    };
+    // A few channels would leave most lanes empty: `width` pixels of c channels are one of c * width.
+    constexpr std::size_t few = 32;
+    std::size_t done = 0;
+    if (view.count < few && view.count % width != 0 && view.outer >= width) {
+        const std::size_t channels = view.count * width;
+        float wide[values * few * width];
+        for (std::size_t i = 0; i < values * channels; ++i) wide[i] = table[i / channels * view.count + i % view.count];
+        done = view.outer / width * width;
+        pixels(0, done / width, channels, wide);
+    }
+    pixels(done * view.count, view.outer - done, view.count, table);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/op/op.hpp
+
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The kernel of one kind of non-convolution layer: a specialisation of Op for its parameters. All members are static:
+/// - constexpr bool in_place: dst may be src[0]; otherwise dst overlaps no src;
+/// - double operations(params, span of input shapes, output shape): floating-point operations for one image, for the
+///   cost models;
+/// - void run<Arch, L>(params, args): for each of the strided layouts, or where constrained for some, chw among them;
+///   noexcept, no allocation, the same bits whatever
+///   the executor. The shapes are those of the layer: params.check found no fault in them.
+/// An op with weights also has
+/// - std::size_t packed_floats(params, input shape): the room that pack needs;
+/// - void pack<L>(params, input shape, weights, dst): for the same L as run, but for any Arch; fills all of dst.
+template <class Params>
+struct Op;
+
+/// Whether the op has weights.
+template <class Params>
+inline constexpr bool has_weights = requires(Params const& params, Shape shape) {
+    { Op<Params>::packed_floats(params, shape) } -> std::same_as<std::size_t>;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cmath>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+template <>
+struct Op<ActivationParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(ActivationParams const& params, std::span<const Shape>, Shape output) {
+        return operations_each(params) * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(ActivationParams const& params, OpArgs const& args) noexcept {
+        elements<Arch>(params, args);
+    }
+
+private:
+    static double operations_each(ActivationParams const& params) {
+        switch (params.kind) {
+            case ActivationKind::relu:
+            case ActivationKind::abs:
+            case ActivationKind::floor:
+            case ActivationKind::ceil:
+            case ActivationKind::round:
+            case ActivationKind::truncate:
+                return 1;
+            case ActivationKind::relu6:
+            case ActivationKind::leaky_relu:
+            case ActivationKind::clip:
+                return 2;
+            case ActivationKind::hard_sigmoid:
+            case ActivationKind::sign:
+                return 4;
+            case ActivationKind::hard_swish:
+                return 5;
+            case ActivationKind::sqrt:
+                return 10;
+            case ActivationKind::sigmoid:
+            case ActivationKind::elu:
+            case ActivationKind::tanh:
+            case ActivationKind::exp:
+            case ActivationKind::log:
+                return 20;
+            case ActivationKind::erf:
+            case ActivationKind::softplus:
+                return 40;
+            case ActivationKind::power:
+                return is_product(params.alpha) ? 2 : 300;
+            default:  // element by element
+                return 300;
+        }
+    }
+    static bool is_product(float exponent) { return exponent == 2.0F || exponent == 3.0F; }
+
+    template <class Arch>
+    static void elements(ActivationParams const& params, OpArgs const& args) noexcept {
+        using V = Floats<Arch>;
+        const auto each = [&args](auto const& function) {
+            const float* src = args.src[0];
+            float* dst = args.dst;
+            detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
+                                       [=](std::size_t at, std::size_t n) {
+                                           const V x = detail::load_up_to<Arch>(src + at, n);
+                                           detail::store_up_to<Arch>(dst + at, function(x), n);
+                                       });
+        };
+        const auto held = [&each](Clamp bounds) {
+            each([low = V(bounds.low), high = V(bounds.high)](V const& x) { return clamp<Arch>(x, low, high); });
+        };
+        switch (params.kind) {
+            case ActivationKind::relu:
+                return held(relu_clamp);
+            case ActivationKind::relu6:
+                return held(relu6_clamp);
+            case ActivationKind::leaky_relu:
+                return each([slope = V(params.alpha)](V const& x) { return xsimd::select(x < V(0.0F), x * slope, x); });
+            case ActivationKind::sigmoid:
+                return each([](V const& x) { return V(1.0F) / (V(1.0F) + xsimd::exp(-x)); });
+            case ActivationKind::elu:
+                return each([alpha = V(params.alpha)](V const& x) {
+                    return xsimd::select(x < V(0.0F), alpha * xsimd::expm1(x), x);
+                });
+            case ActivationKind::hard_sigmoid:
+                return each([slope = V(params.alpha), offset = V(params.beta)](V const& x) {
+                    return clamp<Arch>(fma<Arch>(slope, x, offset), V(0.0F), V(1.0F));
+                });
+            case ActivationKind::tanh:
+                return each([](V const& x) { return xsimd::tanh(x); });
+            case ActivationKind::clip:
+                return held({params.alpha, params.beta});
+            case ActivationKind::sqrt:
+                return each([](V const& x) { return detail::square_root<Arch>(x); });
+            case ActivationKind::hard_swish:
+                return each([](V const& x) { return x * clamp<Arch>(x + V(3.0F), V(0.0F), V(6.0F)) * V(1.0F / 6.0F); });
+            case ActivationKind::exp:
+                return each([](V const& x) { return xsimd::exp(x); });
+            case ActivationKind::log:
+                return each([](V const& x) { return log<Arch>(x); });
+            case ActivationKind::abs:
+                return each([](V const& x) { return xsimd::abs(x); });
+            case ActivationKind::sign:
+                return each([](V const& x) {
+                    const V below = xsimd::select(x < V(0.0F), V(-1.0F), x);
+                    return xsimd::select(x > V(0.0F), V(1.0F), below);
+                });
+            case ActivationKind::floor:
+                return each([](V const& x) { return xsimd::floor(x); });
+            case ActivationKind::ceil:
+                return each([](V const& x) { return xsimd::ceil(x); });
+            case ActivationKind::round:
+                return each([](V const& x) { return xsimd::nearbyint(x); });
+            case ActivationKind::truncate:
+                return each([](V const& x) { return xsimd::trunc(x); });
+            case ActivationKind::erf:
+                return each([](V const& x) { return xsimd::erf(x); });
+            case ActivationKind::softplus:
+                // Neither exp overflows nor is 1 lost beside it.
+                return each(
+                    [](V const& x) { return max<Arch>(V(0.0F), x) + xsimd::log1p(xsimd::exp(-xsimd::abs(x))); });
+            case ActivationKind::power:
+                if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
+                if (params.alpha == 3.0F) return each([](V const& x) { return x * x * x; });
+                return each([exponent = params.alpha](V const& x) {
+                    return detail::lane_by_lane<Arch>(x, V(exponent), [](float a, float b) { return std::pow(a, b); });
+                });
+            default:
+                // Rare in networks: element by element.
+                return each([function = scalar(params.kind)](V const& x) {
+                    return detail::lane_by_lane<Arch>(x, x, [=](float a, float) { return function(a); });
+                });
+        }
+    }
+
+    using Scalar = float (*)(float);
+    static Scalar scalar(ActivationKind kind) noexcept {
+        switch (kind) {
+            case ActivationKind::sin:
+                return [](float x) { return std::sin(x); };
+            case ActivationKind::cos:
+                return [](float x) { return std::cos(x); };
+            case ActivationKind::tan:
+                return [](float x) { return std::tan(x); };
+            case ActivationKind::asin:
+                return [](float x) { return std::asin(x); };
+            case ActivationKind::acos:
+                return [](float x) { return std::acos(x); };
+            case ActivationKind::atan:
+                return [](float x) { return std::atan(x); };
+            case ActivationKind::sinh:
+                return [](float x) { return std::sinh(x); };
+            case ActivationKind::cosh:
+                return [](float x) { return std::cosh(x); };
+            case ActivationKind::asinh:
+                return [](float x) { return std::asinh(x); };
+            case ActivationKind::acosh:
+                return [](float x) { return std::acosh(x); };
+            default:
+                return [](float x) { return std::atanh(x); };
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/affine.hpp
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+template <class Arch>
+void run_affine(AxisView view, OpArgs const& args) noexcept {
+    const float* src = args.src[0];
+    float* dst = args.dst;
+    for_channel_elements<Arch, 2>(args.executor, view, args.weights,
+                                  [=](std::size_t at, std::size_t n, const Floats<Arch>* of_channel) {
+                                      const Floats<Arch> x = load_up_to<Arch>(src + at, n);
+                                      store_up_to<Arch>(dst + at, fma<Arch>(x, of_channel[0], of_channel[1]), n);
+                                  });
+}
+
+/// x * factor + shift, per channel. Packed: the factors of all channels, then the shifts.
+template <class Params>
+struct AffineOp {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(Params const&, std::span<const Shape>, Shape output) {
+        return 2 * static_cast<double>(output.size());
+    }
+
+    [[nodiscard]] static std::size_t packed_floats(Params const&, Shape input) {
+        return 2 * static_cast<std::size_t>(input.c);
+    }
+
+    template <StridedLayout L>
+    static void pack(Params const&, Shape input, OpWeights const& weights, float* dst) {
+        float* shifts = std::ranges::copy(weights.kernel, dst).out;
+        std::fill_n(shifts, input.c, 0.0F);
+        std::ranges::copy(weights.bias, shifts);
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(Params const&, OpArgs const& args) noexcept {
+        run_affine<Arch>(channel_view<L>(args.dst_shape, args.batch), args);
+    }
+};
+
+}  // namespace detail
+
+/// Batch normalisation as one factor and one shift a channel: whoever reads the weights works them out from mean,
+/// variance, weight and bias.
+template <>
+struct Op<BatchNormParams> : detail::AffineOp<BatchNormParams> {};
+
+template <>
+struct Op<ScaleParams> : detail::AffineOp<ScaleParams> {};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/as_strided.hpp
+
+// primsel/op/detail/copy.hpp
+// Copies in bulk, for the ops that only move elements.
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The index-th of `count` equal parts of something.
+struct Part {
+    std::size_t index, count;
+};
+
+/// dst[i] = src[i]: rows are often too short for the call of memcpy.
+template <class Arch>
+PRIMSEL_INLINE void copy_floats(const float* src, float* dst, std::size_t floats) {
+    for (std::size_t i = 0; i < floats; i += lanes<Arch>) {
+        store_up_to<Arch>(dst + i, load_up_to<Arch>(src + i, floats - i), floats - i);
+    }
+}
+
+/// The part of src[0, floats).
+template <class Arch>
+PRIMSEL_INLINE void copy_part(const float* src, float* dst, std::size_t floats, Part part) {
+    const std::size_t first = part.count == 1 ? 0 : floats * part.index / part.count;
+    const std::size_t last = part.count == 1 ? floats : floats * (part.index + 1) / part.count;
+    copy_floats<Arch>(src + first, dst + first, last - first);
+}
+
+/// Calls f(row, part) for each row of the given floats and each of its parts: one, unless the row is too long for a
+/// block.
+template <class F>
+void for_row_parts(ExecutorRef executor, std::size_t rows, std::size_t row_floats, F const& f) noexcept {
+    const std::size_t parts = (row_floats + block_floats - 1) / block_floats;
+    for_ranges(executor, rows * parts, row_floats / parts, [&f, parts](std::size_t first, std::size_t last) {
+        std::size_t row = first / parts, part = first % parts;
+        for (std::size_t item = first; item < last; ++item) {
+            f(row, Part{part, parts});
+            if (++part == parts) part = 0, ++row;
+        }
+    });
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/op/detail/walk.hpp
+// Several tensors walked together, each with strides of its own.
+
+#include <array>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The axes of a dense tensor, outermost first, and how far a step along each moves in every one of `tensors` others.
+/// The last axis is a row; there is always one, if only of one element.
+template <std::size_t tensors, std::size_t max_rank>
+class Walk {
+public:
+    using Offsets = std::array<std::ptrdiff_t, tensors>;
+
+    /// The next axis inwards. One of a single element is left out; one that goes on where the one around it steps
+    /// becomes one with it.
+    void add(std::size_t extent, Offsets const& step) {
+        if (extent == 1) return;
+        if (rank_ > 0 && goes_on(extent, step)) {
+            extents_[rank_ - 1] *= extent;
+            steps_[rank_ - 1] = step;
+            return;
+        }
+        extents_[rank_] = extent;
+        steps_[rank_++] = step;
+    }
+
+    [[nodiscard]] std::size_t rank() const { return rank_; }
+    [[nodiscard]] std::size_t extent(std::size_t axis) const { return extents_[axis]; }
+    [[nodiscard]] Offsets const& step(std::size_t axis) const { return steps_[axis]; }
+    [[nodiscard]] std::size_t row_floats() const { return rank_ == 0 ? 1 : extents_[rank_ - 1]; }
+    /// Of the row, from one element to the next.
+    [[nodiscard]] Offsets row_step() const { return rank_ == 0 ? Offsets{} : steps_[rank_ - 1]; }
+    [[nodiscard]] std::size_t rows() const {
+        std::size_t rows = 1;
+        for (std::size_t axis = 0; axis + 1 < rank_; ++axis) rows *= extents_[axis];
+        return rows;
+    }
+
+    /// Calls f(row, offsets of its first element, part) for every row and part of it. An element of a row stands for
+    /// element_floats floats of work.
+    template <class F>
+    void for_each_row(ExecutorRef executor, F const& f, std::size_t element_floats = 1) const noexcept {
+        const std::size_t floats = row_floats() * element_floats, parts = (floats + block_floats - 1) / block_floats;
+        for_ranges(executor, rows() * parts, floats / parts, [this, parts, &f](std::size_t first, std::size_t last) {
+            std::array<std::size_t, max_rank> place{};
+            Offsets at{};
+            for (std::size_t rest = first / parts, axis = rank_ < 2 ? 0 : rank_ - 1; axis-- > 0;) {
+                place[axis] = rest % extents_[axis];
+                rest /= extents_[axis];
+                move(at, axis, static_cast<std::ptrdiff_t>(place[axis]));
+            }
+            std::size_t row = first / parts, part = first % parts;
+            for (std::size_t item = first; item < last; ++item) {
+                f(row, at, Part{part, parts});
+                if (++part < parts) continue;
+                part = 0, ++row;
+                for (std::size_t axis = rank_ < 2 ? 0 : rank_ - 1; axis-- > 0;) {
+                    move(at, axis, 1);
+                    if (++place[axis] < extents_[axis]) break;
+                    move(at, axis, -static_cast<std::ptrdiff_t>(extents_[axis]));
+                    place[axis] = 0;
+                }
+            }
+        });
+    }
+
+private:
+    [[nodiscard]] bool goes_on(std::size_t extent, Offsets const& step) const {
+        for (std::size_t i = 0; i < tensors; ++i) {
+            if (steps_[rank_ - 1][i] != step[i] * static_cast<std::ptrdiff_t>(extent)) return false;
+        }
+        return true;
+    }
+    void move(Offsets& at, std::size_t axis, std::ptrdiff_t count) const {
+        for (std::size_t i = 0; i < tensors; ++i) at[i] += steps_[axis][i] * count;
+    }
+
+    std::size_t rank_ = 0;
+    std::array<std::size_t, max_rank> extents_{};
+    std::array<Offsets, max_rank> steps_{};
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/tensor/transpose.hpp
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// dst[column][row] = src[row][column] of three rows, such as the planes of a colour image: four columns at a time,
+/// each store's fourth float overwritten by the next.
+inline void interleave_three(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
+                             std::size_t first, std::size_t last) {
+    std::size_t column = first;
+    for (; column + 4 < last; column += 4) {
+        FourFloats r0 = FourFloats::load_unaligned(src + column);
+        FourFloats r1 = FourFloats::load_unaligned(src + src_stride + column);
+        FourFloats r2 = FourFloats::load_unaligned(src + 2 * src_stride + column);
+        FourFloats r3 = r2;
+        transpose(r0, r1, r2, r3);
+        r0.store_unaligned(dst + 3 * column);
+        r1.store_unaligned(dst + 3 * column + 3);
+        r2.store_unaligned(dst + 3 * column + 6);
+        r3.store_unaligned(dst + 3 * column + 9);
+    }
+    for (; column < last; ++column) {
+        for (std::size_t row = 0; row < 3; ++row) dst[3 * column + row] = src[row * src_stride + column];
+    }
+}
+
+/// dst[column][row] = src[row][column] for columns [first, last): a matrix of `rows` rows, src_stride and dst_stride
+/// floats apart. Four by four in registers; blocks of 16 columns, so that the lines of dst being written stay in L1.
+inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
+                              std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
+    if (rows == 3 && dst_stride == 3) return interleave_three(src, src_stride, dst, first, last);
+    constexpr std::size_t block = 16;
+    for (std::size_t begin = first; begin < last; begin += block) {
+        const std::size_t end = std::min(begin + block, last);
+        std::size_t row = 0;
+        for (; row + 4 <= rows; row += 4) {
+            const float* s = src + row * src_stride;
+            std::size_t column = begin;
+            for (; column + 4 <= end; column += 4) {
+                FourFloats r0 = FourFloats::load_unaligned(s + column);
+                FourFloats r1 = FourFloats::load_unaligned(s + src_stride + column);
+                FourFloats r2 = FourFloats::load_unaligned(s + 2 * src_stride + column);
+                FourFloats r3 = FourFloats::load_unaligned(s + 3 * src_stride + column);
+                transpose(r0, r1, r2, r3);
+                float* d = dst + column * dst_stride + row;
+                r0.store_unaligned(d);
+                r1.store_unaligned(d + dst_stride);
+                r2.store_unaligned(d + 2 * dst_stride);
+                r3.store_unaligned(d + 3 * dst_stride);
+            }
+            for (; column < end; ++column) {
+                for (std::size_t i = 0; i < 4; ++i) dst[column * dst_stride + row + i] = s[i * src_stride + column];
+            }
+        }
+        for (; row < rows; ++row) {
+            for (std::size_t column = begin; column < end; ++column) {
+                dst[column * dst_stride + row] = src[row * src_stride + column];
+            }
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <concepts>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Rows of neighbours are copied; where another axis than the last is that of the input's neighbours, the two are
+/// transposed.
+template <>
+struct Op<AsStridedParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(AsStridedParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(AsStridedParams const& params, OpArgs const& args) noexcept {
+        Axes axes;
+        axes.add(static_cast<std::size_t>(args.batch), {static_cast<std::ptrdiff_t>(args.src_shape[0].size())});
+        for (std::size_t i = 0; i < params.dims.rank(); ++i) {
+            axes.add(static_cast<std::size_t>(params.dims[i]), {params.strides[i]});
+        }
+        const float* src = args.src[0] + params.offset;
+        const std::ptrdiff_t step = axes.row_step()[0];
+        if (step > 1) {
+            for (std::size_t axis = 0; axis + 1 < axes.rank(); ++axis) {
+                if (axes.step(axis)[0] == 1) return transposed(axes, axis, src, args.dst, args.executor);
+            }
+        }
+        const std::size_t floats = axes.row_floats();
+        axes.for_each_row(args.executor,
+                          [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, detail::Part part) {
+                              const float* from = src + at[0];
+                              float* to = dst + row * floats;
+                              if (step == 1) return detail::copy_part<Arch>(from, to, floats, part);
+                              const std::size_t last = floats * (part.index + 1) / part.count;
+                              for (std::size_t i = floats * part.index / part.count; i < last; ++i) {
+                                  to[i] = from[static_cast<std::ptrdiff_t>(i) * step];
+                              }
+                          });
+    }
+
+private:
+    static constexpr std::size_t max_rank = Dims::max_rank + 1;
+    using Axes = detail::Walk<1, max_rank>;
+
+    /// The input's neighbours lie along `columns`, the result's along the last axis.
+    static void transposed(Axes const& axes, std::size_t columns, const float* src, float* dst,
+                           ExecutorRef executor) noexcept {
+        const std::size_t last = axes.rank() - 1, rows = axes.extent(last);
+        std::array<std::size_t, max_rank> dst_step;
+        dst_step[last] = 1;
+        for (std::size_t axis = last; axis-- > 0;) dst_step[axis] = dst_step[axis + 1] * axes.extent(axis + 1);
+        detail::Walk<2, max_rank> walk;
+        const auto add = [&](std::size_t axis) {
+            walk.add(axes.extent(axis), {axes.step(axis)[0], static_cast<std::ptrdiff_t>(dst_step[axis])});
+        };
+        for (std::size_t axis = 0; axis < last; ++axis) {
+            if (axis != columns) add(axis);
+        }
+        add(columns);
+        const std::size_t count = walk.row_floats(), src_step = static_cast<std::size_t>(axes.step(last)[0]);
+        walk.for_each_row(
+            executor,
+            [=, step = dst_step[columns]](std::size_t, auto const& at, detail::Part part) {
+                transpose_columns(src + at[0], src_step, dst + at[1], step, rows, count * part.index / part.count,
+                                  count * (part.index + 1) / part.count);
+            },
+            rows);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/binary.hpp
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Along a row each input has neighbours, or one element for all: equal shapes are one row, and so is each channel
+/// where the other input has one element a channel.
+template <>
+struct Op<BinaryParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(BinaryParams const& params, std::span<const Shape>, Shape output) {
+        const double each = params.kind == BinaryKind::power       ? 300
+                            : params.kind == BinaryKind::modulo    ? 60
+                            : params.kind == BinaryKind::remainder ? 60
+                                                                   : 1;
+        return each * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(BinaryParams const& params, OpArgs const& args) noexcept {
+        binary<Arch>(
+            params.kind, args,
+            axes(args, L::strides(args.dst_shape), L::strides(args.src_shape[0]), L::strides(args.src_shape[1])),
+            detail::channel_view<L>(args.dst_shape, 1));
+    }
+
+private:
+    using Axes = detail::Walk<2, 4>;
+
+    static Axes axes(OpArgs const& args, Strides const& dst, Strides const& a, Strides const& b) {
+        struct One {
+            int extent;
+            std::size_t dst, a, b;
+        };
+        const Shape out = args.dst_shape, of_a = args.src_shape[0], of_b = args.src_shape[1];
+        const auto step = [](int extent, std::size_t stride) { return extent == 1 ? 0 : stride; };
+        std::array<One, 3> order{{{out.c, dst.c, step(of_a.c, a.c), step(of_b.c, b.c)},
+                                  {out.h, dst.h, step(of_a.h, a.h), step(of_b.h, b.h)},
+                                  {out.w, dst.w, step(of_a.w, a.w), step(of_b.w, b.w)}}};
+        const auto outer_first = [&order](std::size_t i, std::size_t j) {
+            if (order[i].dst < order[j].dst) std::swap(order[i], order[j]);
+        };
+        outer_first(0, 1), outer_first(1, 2), outer_first(0, 1);
+        Axes result;
+        const auto add = [&result](int extent, std::size_t a_step, std::size_t b_step) {
+            result.add(static_cast<std::size_t>(extent),
+                       {static_cast<std::ptrdiff_t>(a_step), static_cast<std::ptrdiff_t>(b_step)});
+        };
+        add(args.batch, of_a.size(), of_b.size());
+        for (One const& axis : order) add(axis.extent, axis.a, axis.b);
+        return result;
+    }
+
+    template <class Arch>
+    static void binary(BinaryKind kind, OpArgs const& args, Axes const& axes, detail::AxisView image) noexcept {
+        using V = Floats<Arch>;
+        switch (kind) {
+            case BinaryKind::add:
+                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a + b; });
+            case BinaryKind::subtract:
+                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a - b; });
+            case BinaryKind::multiply:
+                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a * b; });
+            case BinaryKind::divide:
+                return any<Arch>(kind, args, axes, image, [](V const& a, V const& b) { return a / b; });
+            case BinaryKind::prelu:
+                return any<Arch>(kind, args, axes, image,
+                                 [](V const& a, V const& b) { return xsimd::select(a >= V(0.0F), a, a * b); });
+            case BinaryKind::minimum:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return -detail::max_or_nan<Arch>(-a, -b); });
+            case BinaryKind::maximum:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return detail::max_or_nan<Arch>(a, b); });
+            case BinaryKind::equal:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a == b); });
+            case BinaryKind::greater:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a > b); });
+            case BinaryKind::greater_or_equal:
+                return rows<Arch>(args, axes, [](V const& a, V const& b) { return truth<Arch>(a >= b); });
+            case BinaryKind::keep:
+                return rows<Arch>(args, axes,
+                                  [](V const& a, V const& b) { return xsimd::select(a == V(0.0F), V(0.0F), b); });
+            case BinaryKind::power:
+            case BinaryKind::modulo:
+            case BinaryKind::remainder:
+                return rows<Arch>(args, axes, [function = scalar(kind)](V const& a, V const& b) {
+                    return detail::lane_by_lane<Arch>(a, b, function);
+                });
+        }
+    }
+
+    template <class Arch, class Mask>
+    static Floats<Arch> truth(Mask const& mask) {
+        return xsimd::select(mask, Floats<Arch>(1.0F), Floats<Arch>(0.0F));
+    }
+
+    using Scalar = float (*)(float, float);
+    static Scalar scalar(BinaryKind kind) noexcept {
+        if (kind == BinaryKind::power) return [](float a, float b) { return std::pow(a, b); };
+        if (kind == BinaryKind::remainder) return [](float a, float b) { return std::fmod(a, b); };
+        return [](float a, float b) {
+            const float rest = std::fmod(a, b);
+            return rest != 0.0F && (rest < 0.0F) != (b < 0.0F) ? rest + b : rest;
+        };
+    }
+
+    template <class Arch, class F>
+    static void any(BinaryKind kind, OpArgs const& args, Axes const& axes, detail::AxisView image,
+                    F const& f) noexcept {
+        const bool commutes = kind == BinaryKind::add || kind == BinaryKind::multiply;
+        const Shape of_channels{args.dst_shape.c, 1, 1};
+        const bool few = image.inner == 1 && image.count > 1 && image.count < 32 && image.outer >= lanes<Arch>;
+        if (few && args.src_shape[0] == args.dst_shape && args.src_shape[1] == of_channels) {
+            few_channels<Arch>(args, image, args.src[0], args.src[1], f);
+        } else if (few && commutes && args.src_shape[1] == args.dst_shape && args.src_shape[0] == of_channels) {
+            few_channels<Arch>(args, image, args.src[1], args.src[0], f);
+        } else {
+            rows<Arch>(args, axes, f);
+        }
+    }
+
+    /// One element a channel, where a pixel's channels are neighbours but too few for rows of their own.
+    template <class Arch, class F>
+    static void few_channels(OpArgs const& args, detail::AxisView image, const float* src, const float* of_channels,
+                             F const& f) noexcept {
+        float* dst = args.dst;
+        for (int n = 0; n < args.batch; ++n) {
+            detail::for_channel_elements<Arch, 1>(
+                args.executor, image, of_channels,
+                [=](std::size_t at, std::size_t count, const Floats<Arch>* of_channel) {
+                    detail::store_up_to<Arch>(dst + at, f(detail::load_up_to<Arch>(src + at, count), *of_channel),
+                                              count);
+                });
+            src += args.dst_shape.size(), dst += args.dst_shape.size(), of_channels += image.count;
+        }
+    }
+
+    template <class Arch, class F>
+    static void rows(OpArgs const& args, Axes const& axes, F const& f) noexcept {
+        const std::size_t floats = axes.row_floats();
+        const bool one_a = axes.row_step()[0] == 0, one_b = axes.row_step()[1] == 0;
+        const float *src_a = args.src[0], *src_b = args.src[1];
+        axes.for_each_row(
+            args.executor, [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, detail::Part part) {
+                const std::size_t first = floats * part.index / part.count;
+                const std::size_t n = floats * (part.index + 1) / part.count - first;
+                const float* a = src_a + at[0] + (one_a ? 0 : first);
+                const float* b = src_b + at[1] + (one_b ? 0 : first);
+                float* to = dst + row * floats + first;
+                if (one_a) {
+                    each<Arch>(b, to, n, [&f, one = Floats<Arch>(*a)](auto const& x) { return f(one, x); });
+                } else if (one_b) {
+                    each<Arch>(a, to, n, [&f, one = Floats<Arch>(*b)](auto const& x) { return f(x, one); });
+                } else {
+                    for (std::size_t i = 0; i < n; i += lanes<Arch>) {
+                        const auto x = detail::load_up_to<Arch>(a + i, n - i);
+                        detail::store_up_to<Arch>(to + i, f(x, detail::load_up_to<Arch>(b + i, n - i)), n - i);
+                    }
+                }
+            });
+    }
+
+    template <class Arch, class F>
+    static void each(const float* src, float* dst, std::size_t n, F const& f) {
+        for (std::size_t i = 0; i < n; i += lanes<Arch>) {
+            detail::store_up_to<Arch>(dst + i, f(detail::load_up_to<Arch>(src + i, n - i)), n - i);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/combine.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The inputs are summed in their order.
+template <>
+struct Op<AddParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(AddParams const&, std::span<const Shape> inputs, Shape output) {
+        return static_cast<double>(inputs.size() - 1) * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(AddParams const& params, OpArgs const& args) noexcept {
+        add<Arch>(params, args);
+    }
+
+private:
+    template <class Arch>
+    static void add(AddParams const& params, OpArgs const& args) noexcept {
+        using V = Floats<Arch>;
+        const std::size_t count = args.dst_shape.size() * static_cast<std::size_t>(args.batch);
+        const float *first = args.src[0], *second = args.src[1];
+        float* dst = args.dst;
+        const V low(params.clamp.low), high(params.clamp.high);
+        detail::for_elements<Arch>(
+            args.executor, count, [=, rest = args.src.subspan(2)](std::size_t at, std::size_t n) {
+                V sum = detail::load_up_to<Arch>(first + at, n) + detail::load_up_to<Arch>(second + at, n);
+                for (const float* src : rest) sum += detail::load_up_to<Arch>(src + at, n);
+                detail::store_up_to<Arch>(dst + at, clamp<Arch>(sum, low, high), n);
+            });
+    }
+};
+
+template <>
+struct Op<ConcatParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ConcatParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(ConcatParams const& params, OpArgs const& args) noexcept {
+        concat<Arch>(params.axis, detail::axis_view<L>(args.dst_shape, args.batch, params.axis), args);
+    }
+
+private:
+    template <class Arch>
+    static void concat(Axis axis, detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t row = view.count * view.inner;
+        detail::for_row_parts(args.executor, view.outer, row,
+                              [&args, axis, view, row](std::size_t i, detail::Part part) {
+                                  float* dst = args.dst + i * row;
+                                  for (std::size_t input = 0; input < args.src.size(); ++input) {
+                                      const std::size_t floats =
+                                          static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
+                                      detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
+                                      dst += floats;
+                                  }
+                              });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/conv_transpose.hpp
+
+#include <algorithm>
+#include <concepts>
+#include <numeric>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Every output is the sum of the taps that reach it: tap (i, j) takes row (y + top - i * dilation) / stride of the
+/// input to row y, where that is whole. Columns of the result that are a stride apart take neighbouring columns of the
+/// input by the same taps, so that they are computed together. Packed: blocks of eight of a group's outputs (of four or
+/// one, where it has no more), each the biases, then for each tap and input channel the block's weights.
+template <>
+struct Op<ConvTransposeParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ConvTransposeParams const& params, std::span<const Shape> inputs, Shape) {
+        return 2.0 * params.k / params.groups * params.kernel.h * params.kernel.w *
+               static_cast<double>(inputs[0].size());
+    }
+
+    [[nodiscard]] static std::size_t packed_floats(ConvTransposeParams const& params, Shape input) {
+        const Sizes sizes(params, input);
+        return sizes.groups * sizes.blocks * sizes.block_floats();
+    }
+
+    template <StridedLayout L>
+        requires std::same_as<L, chw>
+    static void pack(ConvTransposeParams const& params, Shape input, OpWeights const& weights, float* dst) {
+        const Sizes sizes(params, input);
+        for (std::size_t group = 0; group < sizes.groups; ++group) {
+            for (std::size_t first = 0; first < sizes.k; first += sizes.block) {
+                const auto each = [&](auto const& value) {
+                    for (std::size_t i = first; i < first + sizes.block; ++i) *dst++ = i < sizes.k ? value(i) : 0.0F;
+                };
+                each([&](std::size_t k) { return weights.bias.empty() ? 0.0F : weights.bias[group * sizes.k + k]; });
+                for (std::size_t tap = 0; tap < sizes.taps; ++tap) {
+                    for (std::size_t c = group * sizes.c; c < (group + 1) * sizes.c; ++c) {
+                        each([&](std::size_t k) { return weights.kernel[(c * sizes.k + k) * sizes.taps + tap]; });
+                    }
+                }
+            }
+        }
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(ConvTransposeParams const& params, OpArgs const& args) noexcept {
+        rows<Arch>(params, args);
+    }
+
+private:
+    /// Channels and outputs of a group, and how the outputs are packed.
+    struct Sizes {
+        std::size_t groups, c, k, taps, block, blocks;
+        Sizes(ConvTransposeParams const& params, Shape input)
+            : groups(static_cast<std::size_t>(params.groups)),
+              c(static_cast<std::size_t>(input.c) / groups),
+              k(static_cast<std::size_t>(params.k) / groups),
+              taps(static_cast<std::size_t>(params.kernel.h) * static_cast<std::size_t>(params.kernel.w)),
+              block(k == 1   ? 1
+                    : k <= 4 ? 4
+                             : 8),
+              blocks((k + block - 1) / block) {}
+        [[nodiscard]] std::size_t block_floats() const { return block * (1 + taps * c); }
+    };
+
+    template <class Arch>
+    static void rows(ConvTransposeParams const& params, OpArgs const& args) noexcept {
+        const Sizes sizes(params, args.src_shape[0]);
+        const std::size_t h = static_cast<std::size_t>(args.dst_shape.h), blocks = sizes.groups * sizes.blocks;
+        const std::size_t row_floats = static_cast<std::size_t>(args.dst_shape.w) * sizes.block * sizes.taps * sizes.c;
+        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * blocks * h, row_floats / 4,
+                           [=, &params, &args](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t row = item / blocks, block = item % blocks;
+                                   const Row of_block(params, args, sizes, row / h, block, static_cast<int>(row % h));
+                                   if (sizes.block == 1) {
+                                       columns<Arch, 1>(of_block);
+                                   } else if (sizes.block == 4) {
+                                       columns<Arch, 4>(of_block);
+                                   } else {
+                                       columns<Arch, 8>(of_block);
+                                   }
+                               }
+                           });
+    }
+
+    /// The taps along one axis that reach an output: first, first + step, ..., of which some may lie outside the input.
+    struct Taps {
+        int first = 0, step;
+        Taps(int place, int count, int stride, int dilation) : step(stride / std::gcd(stride, dilation)) {
+            while (first < count && (place - first * dilation) % stride != 0) ++first;
+        }
+    };
+
+    /// A row of the outputs of a block.
+    struct Row {
+        ConvTransposeParams const& params;
+        Shape in, out;
+        std::size_t channels, used;
+        const float *src, *weights;
+        float* dst;
+        int y;
+        Taps taps;
+
+        Row(ConvTransposeParams const& p, OpArgs const& args, Sizes const& sizes, std::size_t image, std::size_t block,
+            int row)
+            : params(p),
+              in(args.src_shape[0]),
+              out(args.dst_shape),
+              channels(sizes.c),
+              y(row + p.padding.top),
+              taps(y, p.kernel.h, p.stride.h, p.dilation.h) {
+            const std::size_t group = block / sizes.blocks, k = block % sizes.blocks * sizes.block;
+            used = std::min(sizes.block, sizes.k - k);
+            src = args.src[0] + image * in.size() + group * sizes.c * in.pixels();
+            weights = args.weights + block * sizes.block_floats();
+            dst = args.dst + image * out.size() + (group * sizes.k + k) * out.pixels() +
+                  static_cast<std::size_t>(row) * static_cast<std::size_t>(out.w);
+        }
+    };
+
+    template <class Arch, std::size_t block>
+    static void columns(Row const& row) noexcept {
+        constexpr int width = lanes<Arch>;
+        constexpr bool two = 2 * block + 2 < registers<Arch>;
+        const int stride = row.params.stride.w;
+        for (int phase = 0; phase < std::min(stride, row.out.w); ++phase) {
+            const int count = (row.out.w - phase + stride - 1) / stride;
+            int begin = 0;
+            if constexpr (two) {
+                for (; count - begin > width; begin += 2 * width) {
+                    tile<Arch, block, 2>(row, phase, begin, count - begin);
+                }
+            }
+            for (; begin < count; begin += width) tile<Arch, block, 1>(row, phase, begin, count - begin);
+        }
+    }
+
+    /// Up to `count` columns phase + (begin + i) * stride.
+    template <class Arch, std::size_t block, std::size_t vectors>
+    static void tile(Row const& row, int phase, int begin, int count) noexcept {
+        using V = Floats<Arch>;
+        constexpr int width = lanes<Arch>;
+        ConvTransposeParams const& p = row.params;
+        V sum[block][vectors];
+        PRIMSEL_UNROLL
+        for (std::size_t k = 0; k < block; ++k) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[k][v] = V(row.weights[k]);
+        }
+        const std::size_t tap_floats = row.channels * block, plane = row.in.pixels();
+        const int place = phase + p.padding.left, n = row.in.w;
+        const Taps across(place, p.kernel.w, p.stride.w, p.dilation.w);
+        for (int i = row.taps.first; i < p.kernel.h; i += row.taps.step) {
+            const int from = row.y - i * p.dilation.h;
+            if (from < 0 || from / p.stride.h >= row.in.h) continue;
+            for (int j = across.first; j < p.kernel.w; j += across.step) {
+                const int at = (place - j * p.dilation.w) / p.stride.w + begin;
+                if (at >= n || at + static_cast<int>(vectors) * width <= 0) continue;
+                const float* weights = row.weights + block + static_cast<std::size_t>(i * p.kernel.w + j) * tap_floats;
+                const float* src = row.src + static_cast<std::size_t>(from / p.stride.h * n);
+                if (at >= 0 && at + static_cast<int>(vectors) * width <= n) {
+                    add_tap<Arch, block, vectors>(sum, weights, row.channels, src + at, plane,
+                                                  [](const float* x, int v) { return load<Arch>(x + v * width); });
+                } else {
+                    add_tap<Arch, block, vectors>(sum, weights, row.channels, src, plane,
+                                                  [at, n](const float* line, int v) {
+                                                      return detail::load_around<Arch>(line, at + v * width, n, 0.0F);
+                                                  });
+                }
+            }
+        }
+        for (std::size_t k = 0; k < row.used; ++k) {
+            float* dst = row.dst + k * row.out.pixels();
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                put<Arch>(sum[k][v], dst + phase, p.stride.w, begin + static_cast<int>(v) * width,
+                          count - static_cast<int>(v) * width);
+            }
+        }
+    }
+
+    /// load_x(src, v): vector v of the input's columns, src being of its first channel and plane what is between two.
+    template <class Arch, std::size_t block, std::size_t vectors, class Load>
+    static PRIMSEL_INLINE void add_tap(Floats<Arch> (&sum)[block][vectors], const float* weights, std::size_t channels,
+                                       const float* src, std::size_t plane, Load const& load_x) noexcept {
+        using V = Floats<Arch>;
+        V local[block][vectors];  // in registers
+        PRIMSEL_UNROLL
+        for (std::size_t k = 0; k < block; ++k) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) local[k][v] = sum[k][v];
+        }
+        for (std::size_t c = 0; c < channels; ++c, src += plane, weights += block) {
+            V x[vectors];
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) x[v] = load_x(src, static_cast<int>(v));
+            PRIMSEL_UNROLL
+            for (std::size_t k = 0; k < block; ++k) {
+                const V weight(weights[k]);
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) local[k][v] = fma<Arch>(x[v], weight, local[k][v]);
+            }
+        }
+        PRIMSEL_UNROLL
+        for (std::size_t k = 0; k < block; ++k) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[k][v] = local[k][v];
+        }
+    }
+
+    template <class Arch>
+    static void put(Floats<Arch> const& value, float* dst, int stride, int begin, int count) noexcept {
+        if (count <= 0) return;
+        if (stride == 1) return detail::store_up_to<Arch>(dst + begin, value, static_cast<std::size_t>(count));
+        alignas(64) float lane[lanes<Arch>];
+        store<Arch>(lane, value);
+        for (int i = 0; i < std::min(count, lanes<Arch>); ++i) dst[(begin + i) * stride] = lane[i];
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/dense.hpp
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Packed: panels of 32 outputs (16 in the last, where those are enough), each the biases, then for each element of the
+/// image in its layout's order the weights of the panel's outputs. One image streams them once; several share what is
+/// loaded. Every sum runs over blocks of the image in the same order, whatever the batch.
+template <>
+struct Op<DenseParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(DenseParams const& params, std::span<const Shape> inputs, Shape) {
+        return 2.0 * params.k * static_cast<double>(inputs[0].size());
+    }
+
+    [[nodiscard]] static std::size_t packed_floats(DenseParams const& params, Shape input) {
+        return (static_cast<std::size_t>(params.k) + half - 1) / half * half * (input.size() + 1);
+    }
+
+    template <StridedLayout L>
+    static void pack(DenseParams const& params, Shape input, OpWeights const& weights, float* dst) {
+        const auto k = static_cast<std::size_t>(params.k);
+        const std::size_t depth = input.size();
+        const auto h = static_cast<std::size_t>(input.h), w = static_cast<std::size_t>(input.w);
+        const Strides strides = L::strides(input);
+        for (std::size_t begin = 0; begin < k; begin += panel) {
+            const std::size_t width = panel_width(k - begin), used = std::min(width, k - begin);
+            std::fill_n(dst, width, 0.0F);
+            if (!weights.bias.empty()) std::copy_n(weights.bias.data() + begin, used, dst);
+            dst += width;
+            if (used < width) std::fill_n(dst, depth * width, 0.0F);
+            const float* src = weights.kernel.data() + begin * depth;
+            const Even even = evenly<L>(input);
+            for (std::size_t from = 0; from < depth; from += even.count) {
+                const std::size_t row = from / w, channel = row / h;
+                const std::size_t to = channel * strides.c + row % h * strides.h + from % w * strides.w;
+                transpose_columns(src + from, depth, dst + to * width, even.step * width, used, 0, even.count);
+            }
+            dst += depth * width;
+        }
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(DenseParams const& params, OpArgs const& args) noexcept {
+        panels<Arch>(params, args);
+    }
+
+private:
+    /// How many elements of an image, a row at least, follow one another at one step in the layout: they are packed
+    /// together.
+    struct Even {
+        std::size_t count, step;
+    };
+    template <StridedLayout L>
+    [[nodiscard]] static Even evenly(Shape input) {
+        const Strides strides = L::strides(input);
+        const auto c = static_cast<std::size_t>(input.c), pixels = input.pixels(),
+                   w = static_cast<std::size_t>(input.w);
+        if (pixels == 1) return {c, strides.c};
+        if (strides.h != w * strides.w) return {w, strides.w};
+        return {strides.c == pixels * strides.w ? c * pixels : pixels, strides.w};
+    }
+
+    static constexpr std::size_t panel = 32, half = 16;
+    static constexpr std::size_t panel_width(std::size_t outputs) { return outputs > half ? panel : half; }
+
+    /// Elements of an image at a time: their part of a panel stays in L2 for all images of the batch, and short sums
+    /// lose less to rounding.
+    static constexpr std::size_t block = 512;
+
+    template <class Arch>
+    static void panels(DenseParams const& params, OpArgs const& args) noexcept {
+        const auto k = static_cast<std::size_t>(params.k);
+        const std::size_t count = (k + panel - 1) / panel;
+        args.executor.parallel_for(count, [&params, &args, k](std::size_t i, std::size_t) {
+            const std::size_t begin = i * panel, width = panel_width(k - begin);
+            const float* weights = args.weights + begin * (args.src_shape[0].size() + 1);
+            if (width == panel) {
+                one_panel<Arch, panel>(params, args, begin, weights);
+            } else {
+                one_panel<Arch, half>(params, args, begin, weights);
+            }
+        });
+    }
+
+    template <class Arch, std::size_t width>
+    static void one_panel(DenseParams const& params, OpArgs const& args, std::size_t begin,
+                          const float* weights) noexcept {
+        constexpr std::size_t vectors = width / lanes<Arch>;
+        constexpr std::size_t several = std::clamp<std::size_t>((registers<Arch> - 4) / vectors, 1, 4);
+        const std::size_t depth = args.src_shape[0].size(), k = static_cast<std::size_t>(params.k);
+        const auto batch = static_cast<std::size_t>(args.batch);
+        const float* bias = weights;
+        weights += width;
+        for (std::size_t from = 0; from < depth; from += block) {
+            const std::size_t count = std::min(block, depth - from);
+            const Block part{.src = args.src[0] + from,
+                             .depth = depth,
+                             .count = count,
+                             .weights = weights,
+                             .bias = from == 0 ? bias : nullptr,
+                             .dst = args.dst + begin,
+                             .k = k,
+                             .outputs = std::min(width, k - begin),
+                             .clamp = from + count == depth ? params.clamp : Clamp{}};
+            std::size_t image = 0;
+            for (; image + several <= batch; image += several) add_block<Arch, width, several>(part, image);
+            for (; image < batch; ++image) add_block<Arch, width, 1>(part, image);
+            weights += count * width;
+        }
+    }
+
+    /// `count` elements of each image, their part of a panel, and where the panel's outputs go. A bias starts the sums;
+    /// without one they go on from dst.
+    struct Block {
+        const float* src;
+        std::size_t depth, count;
+        const float *weights, *bias;
+        float* dst;
+        std::size_t k, outputs;
+        Clamp clamp;
+    };
+
+    template <class Arch, std::size_t width, std::size_t images>
+    static void add_block(Block const& block, std::size_t image) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t vectors = width / lanes<Arch>;
+        const float* src = block.src + image * block.depth;
+        float* dst = block.dst + image * block.k;
+        const float* weights = block.weights;
+        V sum[images][vectors];
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < images; ++n) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = V(0.0F);
+        }
+        for (std::size_t i = 0; i < block.count; ++i, weights += width) {
+            V row[vectors];
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) row[v] = load<Arch>(weights + v * lanes<Arch>);
+            PRIMSEL_UNROLL
+            for (std::size_t n = 0; n < images; ++n) {
+                const V x(src[n * block.depth + i]);
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = fma<Arch>(x, row[v], sum[n][v]);
+            }
+        }
+        const V low(block.clamp.low), high(block.clamp.high);
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < images; ++n) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                const std::size_t at = v * lanes<Arch>;
+                if (at >= block.outputs) break;
+                float* to = dst + n * block.k + at;
+                const V before = block.bias != nullptr ? load<Arch>(block.bias + at)
+                                                       : detail::load_up_to<Arch>(to, block.outputs - at);
+                detail::store_up_to<Arch>(to, clamp<Arch>(before + sum[n][v], low, high), block.outputs - at);
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/epilogue.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+template <class Arch, bool has_residual>
+void add_and_clamp(AxisView view, float* data, const float* bias, const float* residual, Clamp bounds,
+                   ExecutorRef executor) noexcept {
+    using V = Floats<Arch>;
+    const auto finish = [=, low = V(bounds.low), high = V(bounds.high)](std::size_t at, std::size_t n, V sum) {
+        if constexpr (has_residual) sum += load_up_to<Arch>(residual + at, n);
+        store_up_to<Arch>(data + at, clamp<Arch>(sum, low, high), n);
+    };
+    if (bias != nullptr) {
+        for_channel_elements<Arch, 1>(executor, view, bias, [=](std::size_t at, std::size_t n, const V* of_channel) {
+            finish(at, n, load_up_to<Arch>(data + at, n) + of_channel[0]);
+        });
+    } else {
+        for_elements<Arch>(executor, view.outer * view.count * view.inner,
+                           [=](std::size_t at, std::size_t n) { finish(at, n, load_up_to<Arch>(data + at, n)); });
+    }
+}
+
+}  // namespace detail
+
+/// What follows a convolution that fuses nothing: data = clamp(data + bias[c] + residual), for a batch of images of the
+/// shape in layout L. bias has c values; residual lies as data does; either may be null. The same bits whatever the
+/// executor.
+template <class Arch, StridedLayout L>
+void apply_epilogue(Shape shape, int batch, float* data, const float* bias, const float* residual, Clamp clamp,
+                    ExecutorRef executor) noexcept {
+    const auto view = detail::channel_view<L>(shape, batch);
+    if (bias == nullptr && residual == nullptr && clamp == Clamp{}) return;
+    if (residual != nullptr) {
+        detail::add_and_clamp<Arch, true>(view, data, bias, residual, clamp, executor);
+    } else {
+        detail::add_and_clamp<Arch, false>(view, data, bias, residual, clamp, executor);
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/gather.hpp
+
+#include <algorithm>
+#include <concepts>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+template <>
+struct Op<GatherParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(GatherParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(GatherParams const& params, OpArgs const& args) noexcept {
+        const Shape in = args.src_shape[0];
+        const auto c = static_cast<std::size_t>(in.c), h = static_cast<std::size_t>(in.h),
+                   w = static_cast<std::size_t>(in.w), n = args.src_shape[1].size();
+        const std::size_t rows = static_cast<std::size_t>(args.batch) * c * n;
+        detail::for_ranges(args.executor, rows, w, [&params, &args, c, h, w, n](std::size_t first, std::size_t last) {
+            for (std::size_t row = first; row < last; ++row) {
+                const std::size_t channel = row / n;
+                const float position = args.src[1][channel / c * n + row % n];
+                const std::size_t at = place(params, static_cast<double>(position), h);
+                float* dst = args.dst + row * w;
+                if (at == h) {
+                    std::fill_n(dst, w, 0.0F);
+                } else {
+                    std::copy_n(args.src[0] + (channel * h + at) * w, w, dst);
+                }
+            }
+        });
+    }
+
+private:
+    /// `count` where there is none, as for NaN, which compares as false.
+    static std::size_t place(GatherParams const& params, double position, std::size_t count) noexcept {
+        const auto size = static_cast<double>(count);
+        if (position > -1 && position < size) return static_cast<std::size_t>(position);
+        if (!params.from_end || !(position <= -1 && position > -size - 1)) return count;
+        return count - static_cast<std::size_t>(-position);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/global_pool.hpp
+
+// primsel/op/detail/window.hpp
+// Pooling one row of windows.
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+struct Maximum {
+    static constexpr bool averages = false;
+    static constexpr float identity = -std::numeric_limits<float>::infinity();
+    template <class Arch>
+    static PRIMSEL_INLINE Floats<Arch> apply(Floats<Arch> const& a, Floats<Arch> const& b) {
+        return max_or_nan<Arch>(a, b);
+    }
+    static float apply(float a, float b) { return a > b || a != a ? a : b; }
+};
+
+/// The sum, which whoever knows the number of elements divides by it.
+struct Average {
+    static constexpr bool averages = true;
+    static constexpr float identity = 0.0F;
+    template <class Arch>
+    static PRIMSEL_INLINE Floats<Arch> apply(Floats<Arch> const& a, Floats<Arch> const& b) {
+        return a + b;
+    }
+    static float apply(float a, float b) { return a + b; }
+};
+
+/// The windows along one axis of an image.
+struct PoolAxis {
+    std::ptrdiff_t in, size, step, before, after;
+    bool count_pad;
+
+    [[nodiscard]] std::ptrdiff_t begin(std::ptrdiff_t out) const { return out * step - before; }
+    /// The part inside the image: [first, last).
+    [[nodiscard]] std::ptrdiff_t first(std::ptrdiff_t out) const { return std::max(begin(out), std::ptrdiff_t{0}); }
+    [[nodiscard]] std::ptrdiff_t last(std::ptrdiff_t out) const { return std::min(begin(out) + size, in); }
+    /// What an average divides by.
+    [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out) const {
+        return count_pad ? std::min(begin(out) + size, in + after) - begin(out) : last(out) - first(out);
+    }
+    /// The same for outputs out, out + 1, ..., in floats, which are exact here.
+    template <class Arch>
+    [[nodiscard]] PRIMSEL_INLINE Floats<Arch> counted_from(std::ptrdiff_t out) const {
+        using V = Floats<Arch>;
+        const V start =
+            fma<Arch>(first_integers<Arch>(), V(static_cast<float>(step)), V(static_cast<float>(begin(out))));
+        const V stop =
+            min<Arch>(start + V(static_cast<float>(size)), V(static_cast<float>(count_pad ? in + after : in)));
+        return stop - (count_pad ? start : max<Arch>(start, V(0.0F)));
+    }
+};
+
+/// The rows of a window: `count` of them, stride floats apart.
+struct WindowRows {
+    const float* src;
+    std::size_t count, stride;
+    [[nodiscard]] const float* operator[](std::size_t row) const { return src + row * stride; }
+};
+
+/// Rows of one channel whose columns are neighbours, as one number; the sum of an average.
+template <class Arch, class Reduction>
+float reduce_rows(WindowRows rows, std::size_t columns) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::size_t width = lanes<Arch>, several = 4;
+    V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity), V(Reduction::identity)};
+    for (std::size_t y = 0; y < rows.count; ++y) {
+        const float* row = rows[y];
+        std::size_t x = 0;
+        for (; x + several * width <= columns; x += several * width) {
+            PRIMSEL_UNROLL
+            for (std::size_t i = 0; i < several; ++i) {
+                sum[i] = Reduction::template apply<Arch>(sum[i], load<Arch>(row + x + i * width));
+            }
+        }
+        for (; x < columns; x += width) {
+            const V rest = load_up_to<Arch>(row + x, columns - x, Reduction::identity);
+            sum[0] = Reduction::template apply<Arch>(sum[0], rest);
+        }
+    }
+    sum[0] = Reduction::template apply<Arch>(sum[0], sum[1]);
+    sum[2] = Reduction::template apply<Arch>(sum[2], sum[3]);
+    return fold_lanes<Arch>(Reduction::template apply<Arch>(sum[0], sum[2]),
+                            [](float a, float b) { return Reduction::apply(a, b); });
+}
+
+/// Windows of columns at, at + step, ... as one vector, of which n lanes count.
+template <class Arch, class Reduction>
+PRIMSEL_INLINE Floats<Arch> reduce_columns(PoolAxis const& axis, const float* at, std::ptrdiff_t n) {
+    using V = Floats<Arch>;
+    constexpr std::ptrdiff_t width = lanes<Arch>;
+    V sum(Reduction::identity);
+    if (axis.step == 1) {
+        for (std::ptrdiff_t j = 0; j < axis.size; ++j) sum = Reduction::template apply<Arch>(sum, load<Arch>(at + j));
+    } else if (axis.step == 2) {
+        for (std::ptrdiff_t j = 0; j < axis.size; j += 2) {
+            V even = load<Arch>(at + j), odd = load<Arch>(at + j + width);
+            split_even_odd<Arch>(even, odd);
+            sum = Reduction::template apply<Arch>(sum, even);
+            if (j + 1 < axis.size) sum = Reduction::template apply<Arch>(sum, odd);
+        }
+    } else {
+        for (std::ptrdiff_t j = 0; j < axis.size; ++j) {
+            alignas(64) float lane[width];
+            for (std::ptrdiff_t i = 0; i < width; ++i) lane[i] = i < n ? at[i * axis.step + j] : Reduction::identity;
+            sum = Reduction::template apply<Arch>(sum, load<Arch>(lane));
+        }
+    }
+    return sum;
+}
+
+/// A row of outputs and the input rows of its windows.
+struct OutputRow {
+    WindowRows window;
+    /// What an average divides by, along the other axis.
+    float counted;
+    float* dst;
+};
+
+/// One row of outputs, one by one: for windows of any width.
+template <class Arch, class Reduction>
+void pool_wide_columns(PoolAxis const& axis, OutputRow const& row, std::ptrdiff_t outputs) noexcept {
+    for (std::ptrdiff_t out = 0; out < outputs; ++out) {
+        const WindowRows window{row.window.src + axis.first(out), row.window.count, row.window.stride};
+        const auto columns = static_cast<std::size_t>(axis.last(out) - axis.first(out));
+        const float sum = reduce_rows<Arch, Reduction>(window, columns);
+        row.dst[out] = Reduction::averages ? sum / (row.counted * static_cast<float>(axis.counted(out))) : sum;
+    }
+}
+
+/// Rows of outputs where columns are neighbours.
+template <class Arch, class Reduction>
+void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptrdiff_t outputs) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::ptrdiff_t width = lanes<Arch>, room = 2048;
+    const std::ptrdiff_t piece = std::min((room - axis.size) / axis.step + 1, outputs);
+    if (axis.size > room / 2) {
+        for (OutputRow const& row : all) pool_wide_columns<Arch, Reduction>(axis, row, outputs);
+        return;
+    }
+    // First the input rows of each window become one, with the padding around it; then its columns. Several rows at a
+    // time: what was just stored cannot be loaded elsewhere at once.
+    alignas(64) float combined[room + 5 * width];
+    for (std::ptrdiff_t out = 0; out < outputs; out += piece) {
+        const std::ptrdiff_t count = std::min(piece, outputs - out);
+        const std::ptrdiff_t begin = axis.begin(out), end = axis.begin(out + count - 1) + axis.size;
+        const std::ptrdiff_t first = axis.first(out), last = std::min(end, axis.in), pitch = end - begin;
+        const auto several = static_cast<std::size_t>(room / pitch);
+        for (std::span<const OutputRow> rest = all; !rest.empty();) {
+            const std::span<const OutputRow> rows = rest.first(std::min(several, rest.size()));
+            rest = rest.subspan(rows.size());
+            float* to = combined;
+            for (OutputRow const& row : rows) {
+                for (std::ptrdiff_t x = begin; x < first; x += width) {
+                    store<Arch>(to + (x - begin), V(Reduction::identity));
+                }
+                const WindowRows window = row.window;
+                for (std::ptrdiff_t x = first; x < last; x += width) {
+                    const auto n = static_cast<std::size_t>(last - x);
+                    const float* src = window.src + x;
+                    V sum = load_up_to<Arch>(src, n, Reduction::identity);
+                    for (std::size_t y = 1; y < window.count; ++y) {
+                        src += window.stride;
+                        sum = Reduction::template apply<Arch>(sum, load_up_to<Arch>(src, n, Reduction::identity));
+                    }
+                    store<Arch>(to + (x - begin), sum);
+                }
+                for (std::ptrdiff_t x = last; x < end; x += width) {
+                    store<Arch>(to + (x - begin), V(Reduction::identity));
+                }
+                to += pitch;
+            }
+            for (std::ptrdiff_t i = 0; i < 4; ++i) store<Arch>(to + i * width, V(Reduction::identity));
+            const float* from = combined;
+            for (OutputRow const& row : rows) {
+                for (std::ptrdiff_t i = 0; i < count; i += width) {
+                    V sum = reduce_columns<Arch, Reduction>(axis, from + i * axis.step, count - i);
+                    if constexpr (Reduction::averages) sum = sum / (V(row.counted) * axis.counted_from<Arch>(out + i));
+                    store_up_to<Arch>(row.dst + out + i, sum, static_cast<std::size_t>(count - i));
+                }
+                from += pitch;
+            }
+        }
+    }
+}
+
+/// One row of outputs where channels are neighbours, and pixels `pixel` floats apart in src and dst.
+template <class Arch, class Reduction>
+void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, std::size_t channels,
+                 std::ptrdiff_t outputs) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::size_t width = lanes<Arch>, several = 4;
+    for (std::ptrdiff_t out = 0; out < outputs; ++out) {
+        const auto first = static_cast<std::size_t>(axis.first(out)), last = static_cast<std::size_t>(axis.last(out));
+        float* to = row.dst + static_cast<std::size_t>(out) * pixel;
+        const V divisor(row.counted * static_cast<float>(axis.counted(out)));
+        const auto finish = [&](V const& sum) {
+            if constexpr (Reduction::averages) return sum / divisor;
+            return sum;
+        };
+        std::size_t c = 0;
+        for (; c + several * width <= channels; c += several * width) {
+            V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity),
+                              V(Reduction::identity)};
+            for (std::size_t y = 0; y < row.window.count; ++y) {
+                for (std::size_t x = first; x < last; ++x) {
+                    const float* src = row.window[y] + x * pixel + c;
+                    PRIMSEL_UNROLL
+                    for (std::size_t i = 0; i < several; ++i) {
+                        sum[i] = Reduction::template apply<Arch>(sum[i], load<Arch>(src + i * width));
+                    }
+                }
+            }
+            PRIMSEL_UNROLL
+            for (std::size_t i = 0; i < several; ++i) store<Arch>(to + c + i * width, finish(sum[i]));
+        }
+        for (; c < channels; c += width) {
+            V sum(Reduction::identity);
+            for (std::size_t y = 0; y < row.window.count; ++y) {
+                for (std::size_t x = first; x < last; ++x) {
+                    const V value = load_up_to<Arch>(row.window[y] + x * pixel + c, channels - c);
+                    sum = Reduction::template apply<Arch>(sum, value);
+                }
+            }
+            store_up_to<Arch>(to + c, finish(sum), channels - c);
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+template <class Arch, class Reduction>
+void global_pool(OpArgs const& args, Strides from) noexcept {
+    const Shape in = args.src_shape[0];
+    const auto channels = static_cast<std::size_t>(in.c), images = static_cast<std::size_t>(args.batch);
+    const auto h = static_cast<std::size_t>(in.h), w = static_cast<std::size_t>(in.w);
+    const float* src = args.src[0];
+    float* dst = args.dst;
+    if (from.w != 1) {
+        const PoolAxis axis{in.w, in.w, 1, 0, 0, false};
+        const std::size_t group = 4 * lanes<Arch>, groups = (channels + group - 1) / group;
+        for_ranges(args.executor, images * groups, group * in.pixels(), [=](std::size_t first, std::size_t last) {
+            for (std::size_t item = first; item < last; ++item) {
+                const std::size_t image = item / groups, c = item % groups * group;
+                const OutputRow row{.window = {src + image * in.size() + c, h, from.h},
+                                    .counted = static_cast<float>(in.h),
+                                    .dst = dst + image * channels + c};
+                pool_pixels<Arch, Reduction>(axis, row, channels, std::min(group, channels - c), 1);
+            }
+        });
+        return;
+    }
+    const bool whole = from.h == w;  // the rows of a channel are neighbours too
+    for_ranges(args.executor, images * channels, in.pixels(), [=](std::size_t first, std::size_t last) {
+        std::size_t image = first / channels, c = first % channels;
+        for (std::size_t item = first; item < last; ++item) {
+            const float* channel = src + image * in.size() + c * from.c;
+            const float total = whole ? reduce_rows<Arch, Reduction>({channel, 1, 0}, in.pixels())
+                                      : reduce_rows<Arch, Reduction>({channel, h, from.h}, w);
+            dst[item] = Reduction::averages ? total / static_cast<float>(in.pixels()) : total;
+            if (++c == channels) c = 0, ++image;
+        }
+    });
+}
+
+}  // namespace detail
+
+/// A NaN in the image wins over every maximum.
+template <>
+struct Op<GlobalPoolParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(GlobalPoolParams const&, std::span<const Shape> inputs, Shape) {
+        return static_cast<double>(inputs[0].size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(GlobalPoolParams const& params, OpArgs const& args) noexcept {
+        const Strides from = L::strides(args.src_shape[0]);
+        if (params.kind == PoolKind::max) {
+            detail::global_pool<Arch, detail::Maximum>(args, from);
+        } else {
+            detail::global_pool<Arch, detail::Average>(args, from);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/lrn.hpp
+
+#include <algorithm>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// x / (k + alpha * squares) ^ beta. three_quarters: beta is 3/4, as in every published network.
+template <class Arch, bool three_quarters>
+class LrnFormula {
+    using V = Floats<Arch>;
+
+public:
+    explicit LrnFormula(LrnParams const& params)
+        : alpha_(params.alpha / static_cast<float>(params.size)), k_(params.k), minus_beta_(-params.beta) {}
+
+    PRIMSEL_INLINE V operator()(V const& x, V const& squares) const {
+        // Kept in the range of normal numbers: zero over zero is zero here.
+        const V base = clamp<Arch>(fma<Arch>(squares, alpha_, k_), V(std::numeric_limits<float>::min()),
+                                   V(std::numeric_limits<float>::max()));
+        if constexpr (three_quarters) {
+            const V root = reciprocal_sqrt<Arch>(base);
+            return x * root * (root * reciprocal_sqrt<Arch>(root));
+        } else {
+            return x * xsimd::exp(minus_beta_ * log<Arch>(base));
+        }
+    }
+
+private:
+    V alpha_, k_, minus_beta_;
+};
+
+/// The channels of a pixel are neighbours.
+template <class Arch, class Formula>
+void lrn_pixel(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead, std::ptrdiff_t channels,
+               const float* src, float* dst) noexcept {
+    for (std::ptrdiff_t c = 0; c < channels; c += lanes<Arch>) {
+        const auto n = static_cast<std::size_t>(channels - c);
+        Floats<Arch> squares(0.0F);
+        const auto add = [&squares](Floats<Arch> const& x) { squares = fma<Arch>(x, x, squares); };
+        if (c >= back && c + lanes<Arch> + ahead <= channels) {
+            for (std::ptrdiff_t i = c - back; i <= c + ahead; ++i) add(load<Arch>(src + i));
+        } else {
+            for (std::ptrdiff_t i = c - back; i <= c + ahead; ++i) add(load_around<Arch>(src, i, channels, 0.0F));
+        }
+        store_up_to<Arch>(dst + c, formula(load_up_to<Arch>(src + c, n), squares), n);
+    }
+}
+
+/// Pixels are neighbours, and their channels `inner` floats apart.
+template <class Arch, class Formula>
+void lrn_pixels(Formula const& formula, std::ptrdiff_t back, std::ptrdiff_t ahead, std::ptrdiff_t channels,
+                std::size_t inner, std::size_t pixels, const float* src, float* dst) noexcept {
+    for (std::ptrdiff_t c = 0; c < channels; ++c) {
+        const auto first = static_cast<std::size_t>(std::max(c - back, std::ptrdiff_t{0}));
+        const auto last = static_cast<std::size_t>(std::min(c + ahead, channels - 1));
+        const std::size_t at = static_cast<std::size_t>(c) * inner;
+        for (std::size_t pixel = 0; pixel < pixels; pixel += lanes<Arch>) {
+            const std::size_t n = pixels - pixel;
+            Floats<Arch> squares(0.0F);
+            for (std::size_t i = first; i <= last; ++i) {
+                const Floats<Arch> x = load_up_to<Arch>(src + i * inner + pixel, n);
+                squares = fma<Arch>(x, x, squares);
+            }
+            store_up_to<Arch>(dst + at + pixel, formula(load_up_to<Arch>(src + at + pixel, n), squares), n);
+        }
+    }
+}
+
+template <class Arch, class Formula>
+void lrn(LrnParams const& params, AxisView view, OpArgs const& args, Formula const& formula) noexcept {
+    const auto channels = static_cast<std::ptrdiff_t>(view.count);
+    const std::ptrdiff_t back = params.size / 2, ahead = (params.size - 1) / 2;
+    const float* src = args.src[0];
+    float* dst = args.dst;
+    if (view.inner == 1) {
+        for_ranges(args.executor, view.outer, view.count, [=](std::size_t first, std::size_t last) {
+            for (std::size_t at = first * view.count; at < last * view.count; at += view.count) {
+                lrn_pixel<Arch>(formula, back, ahead, channels, src + at, dst + at);
+            }
+        });
+        return;
+    }
+    // Strips of pixels, so that the channels of a window stay in L1.
+    constexpr std::size_t strip = 256;
+    const std::size_t strips = (view.inner + strip - 1) / strip;
+    for_ranges(args.executor, view.outer * strips, view.count * strip, [=](std::size_t first, std::size_t last) {
+        for (std::size_t item = first; item < last; ++item) {
+            const std::size_t begin = item % strips * strip, at = item / strips * view.count * view.inner + begin;
+            lrn_pixels<Arch>(formula, back, ahead, channels, view.inner, std::min(strip, view.inner - begin), src + at,
+                             dst + at);
+        }
+    });
+}
+
+}  // namespace detail
+
+template <>
+struct Op<LrnParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(LrnParams const& params, std::span<const Shape>, Shape output) {
+        return (2.0 * params.size + 20) * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(LrnParams const& params, OpArgs const& args) noexcept {
+        const auto view = detail::channel_view<L>(args.dst_shape, args.batch);
+        if (params.beta == 0.75F) {
+            detail::lrn<Arch>(params, view, args, detail::LrnFormula<Arch, true>(params));
+        } else {
+            detail::lrn<Arch>(params, view, args, detail::LrnFormula<Arch, false>(params));
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/matmul.hpp
+
+#include <concepts>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Tiles of the result stay in registers while the matrices run past. Every sum goes through the first input's columns
+/// in their order.
+template <>
+struct Op<MatMulParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(MatMulParams const&, std::span<const Shape> inputs, Shape output) {
+        return 2.0 * inputs[0].w * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(MatMulParams const&, OpArgs const& args) noexcept {
+        products<Arch>(args);
+    }
+
+private:
+    /// c = a * b: m x n of m x depth and depth x n.
+    struct Product {
+        const float *a, *b;
+        float* c;
+        std::size_t m, n, depth;
+    };
+    static constexpr std::size_t tile_rows = 6;
+    template <class Arch>
+    static constexpr std::size_t tile_vectors = registers<Arch> == 32 ? 4 : 2;
+
+    template <class Arch>
+    static void products(OpArgs const& args) noexcept {
+        constexpr std::size_t panel = tile_vectors<Arch> * lanes<Arch>;
+        const Shape a = args.src_shape[0], b = args.src_shape[1], c = args.dst_shape;
+        const auto channels = static_cast<std::size_t>(c.c);
+        const Product whole{args.src[0],
+                            args.src[1],
+                            args.dst,
+                            static_cast<std::size_t>(c.h),
+                            static_cast<std::size_t>(c.w),
+                            static_cast<std::size_t>(a.w)};
+        const std::size_t a_step = a.c == 1 ? 0 : a.pixels(), b_step = b.c == 1 ? 0 : b.pixels();
+        const std::size_t panels = (whole.n + panel - 1) / panel;
+        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * panels,
+                           whole.m * whole.depth, [=](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t matrix = item / panels, begin = item % panels * panel;
+                                   const std::size_t image = matrix / channels, channel = matrix % channels;
+                                   Product one = whole;
+                                   one.a += image * a.size() + channel * a_step;
+                                   one.b += image * b.size() + channel * b_step;
+                                   one.c += matrix * c.pixels();
+                                   columns<Arch>(one, begin, std::min(panel, one.n - begin));
+                               }
+                           });
+    }
+
+    /// Columns [begin, begin + count) of a product.
+    template <class Arch>
+    static void columns(Product const& product, std::size_t begin, std::size_t count) noexcept {
+        constexpr std::size_t vectors = tile_vectors<Arch>, width = lanes<Arch>;
+        if (count == vectors * width) return rows<Arch, vectors>(product, begin, count);
+        for (std::size_t at = 0; at < count; at += width) rows<Arch, 1>(product, begin + at, count - at);
+    }
+
+    template <class Arch, std::size_t vectors>
+    static void rows(Product const& product, std::size_t begin, std::size_t count) noexcept {
+        if (product.m < tile_rows) {
+            for (std::size_t row = 0; row < product.m; ++row) tile<Arch, 1, vectors>(product, row, begin, count);
+            return;
+        }
+        for (std::size_t row = 0; row < product.m; row += tile_rows) {
+            // The last tile computes some rows again, to the same bits.
+            tile<Arch, tile_rows, vectors>(product, std::min(row, product.m - tile_rows), begin, count);
+        }
+    }
+
+    /// `count` columns count, at most `vectors` vectors.
+    template <class Arch, std::size_t height, std::size_t vectors>
+    static void tile(Product const& product, std::size_t row, std::size_t column, std::size_t count) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>;
+        V sum[height][vectors];
+        PRIMSEL_UNROLL
+        for (std::size_t y = 0; y < height; ++y) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[y][v] = V(0.0F);
+        }
+        const float *a = product.a + row * product.depth, *b = product.b + column;
+        const auto load_b = [count](const float* src) {
+            if constexpr (vectors > 1) return load<Arch>(src);
+            return detail::load_up_to<Arch>(src, count);
+        };
+        for (std::size_t i = 0; i < product.depth; ++i, b += product.n) {
+            V of_b[vectors];
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) of_b[v] = load_b(b + v * width);
+            PRIMSEL_UNROLL
+            for (std::size_t y = 0; y < height; ++y) {
+                const V of_a(a[y * product.depth + i]);
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) sum[y][v] = fma<Arch>(of_a, of_b[v], sum[y][v]);
+            }
+        }
+        float* c = product.c + row * product.n + column;
+        PRIMSEL_UNROLL
+        for (std::size_t y = 0; y < height; ++y) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) {
+                detail::store_up_to<Arch>(c + y * product.n + v * width, sum[y][v], count - v * width);
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/max_pool_indices.hpp
+
+#include <concepts>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Of equal maxima, the first counts; so does the first NaN, which wins over every maximum. -1 where all of a dilated
+/// window lies in the padding.
+template <>
+struct Op<MaxPoolIndicesParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(MaxPoolIndicesParams const& params, std::span<const Shape>, Shape output) {
+        return static_cast<double>(params.pool.window.h) * params.pool.window.w * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(MaxPoolIndicesParams const& params, OpArgs const& args) noexcept {
+        const auto rows = static_cast<std::size_t>(args.batch) * static_cast<std::size_t>(args.dst_shape.c) *
+                          static_cast<std::size_t>(args.dst_shape.h);
+        const auto row_floats =
+            static_cast<std::size_t>(args.dst_shape.w * params.pool.window.h * params.pool.window.w);
+        detail::for_ranges(args.executor, rows, row_floats, [&params, &args](std::size_t first, std::size_t last) {
+            for (std::size_t row = first; row < last; ++row) one_row(params.pool, args, row);
+        });
+    }
+
+private:
+    static void one_row(PoolParams const& p, OpArgs const& args, std::size_t row) noexcept {
+        const Shape in = args.src_shape[0], out = args.dst_shape;
+        const auto h = static_cast<std::size_t>(out.h), w = static_cast<std::size_t>(out.w);
+        const std::size_t channel = row / h * in.pixels();  // where it starts among these images
+        const std::size_t before = args.first_image * in.size();
+        const float* src = args.src[0] + channel;
+        const int top = static_cast<int>(row % h) * p.stride.h - p.padding.top;
+        for (std::size_t x = 0; x < w; ++x) {
+            const int left = static_cast<int>(x) * p.stride.w - p.padding.left;
+            std::size_t best = in.pixels();
+            for (int i = 0; i < p.window.h; ++i) {
+                const int from_h = top + i * p.dilation.h;
+                if (from_h < 0 || from_h >= in.h) continue;
+                for (int j = 0; j < p.window.w; ++j) {
+                    const int from_w = left + j * p.dilation.w;
+                    if (from_w < 0 || from_w >= in.w) continue;
+                    const auto at = static_cast<std::size_t>(from_h * in.w + from_w);
+                    const bool first = best == in.pixels();
+                    if (first || src[at] > src[best] || (src[at] != src[at] && src[best] == src[best])) best = at;
+                }
+            }
+            args.dst[row * w + x] = best == in.pixels() ? -1.0F : static_cast<float>(before + channel + best);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/non_max_suppression.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Each class has its part of the result's rows, three floats for every box that may stay. It is the room to work in: a
+/// heap of the next candidates in the first two thirds, the boxes that stay in the last. Then these become rows.
+template <>
+struct Op<NonMaxSuppressionParams> {
+    static constexpr bool in_place = false;
+
+    /// About: how many boxes are compared depends on the image.
+    [[nodiscard]] static double operations(NonMaxSuppressionParams const& params, std::span<const Shape> inputs,
+                                           Shape output) {
+        const double kept = params.kept(inputs[1]);
+        return static_cast<double>(inputs[1].size()) * (2 + std::log2(kept)) + 10.0 * output.h * kept;
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(NonMaxSuppressionParams const& params, OpArgs const& args) noexcept {
+        const Shape scores = args.src_shape[1];
+        const auto batch = static_cast<std::size_t>(args.batch), images = static_cast<std::size_t>(scores.c),
+                   classes = static_cast<std::size_t>(scores.h), boxes = static_cast<std::size_t>(scores.w),
+                   kept = static_cast<std::size_t>(params.kept(scores));
+        detail::for_ranges(args.executor, batch * images * classes, 4 * boxes,
+                           [&params, &args, classes, boxes, kept](std::size_t first, std::size_t last) {
+                               for (std::size_t i = first; i < last; ++i) {
+                                   one_class(params, args.src[0] + i / classes * boxes * 4, args.src[1] + i * boxes,
+                                             boxes, kept, args.dst + i * 3 * kept);
+                               }
+                           });
+        for (std::size_t i = 0; i < batch; ++i) {
+            write_rows(images, classes, kept, args.dst + i * 3 * kept * images * classes);
+        }
+    }
+
+private:
+    static void one_class(NonMaxSuppressionParams const& params, const float* boxes, const float* scores,
+                          std::size_t count, std::size_t kept, float* room) noexcept {
+        // A position is exact as a float up to 2^24.
+        const auto score = [scores](float position) { return scores[static_cast<std::size_t>(position)]; };
+        const auto better = [&score](float i, float j) { return score(i) == score(j) ? i < j : score(i) > score(j); };
+        constexpr float none = -std::numeric_limits<float>::infinity();
+        const auto is_candidate = [&params](float x) {
+            return x > params.score_threshold || (params.score_threshold == none && x == none);
+        };
+        float *const heap = room, *const stays = room + 2 * kept;
+        std::fill_n(stays, kept, -1.0F);
+        std::size_t found = 0;
+        // As many candidates at a time as there is room for, those that come after the last one before.
+        for (float last = -1;;) {
+            std::size_t size = 0;
+            for (std::size_t i = 0; i < count; ++i) {
+                const auto position = static_cast<float>(i);
+                if (!is_candidate(scores[i]) || (last >= 0 && !better(last, position))) continue;
+                if (size == 2 * kept) {
+                    if (!better(position, heap[0])) continue;
+                    std::pop_heap(heap, heap + size--, better);
+                }
+                heap[size++] = position;
+                std::push_heap(heap, heap + size, better);
+            }
+            std::sort_heap(heap, heap + size, better);
+            for (std::size_t i = 0; i < size; ++i) {
+                const Box box(params, boxes, heap[i]);
+                const auto is_far = [&](float other) { return !overlap(params, box, Box(params, boxes, other)); };
+                if (!std::all_of(stays, stays + found, is_far)) continue;
+                stays[found++] = heap[i];
+                if (found == kept) return;
+            }
+            if (size < 2 * kept) return;
+            last = heap[size - 1];
+        }
+    }
+    /// A row has three floats and comes from one behind: it ends before the next that is read.
+    static void write_rows(std::size_t images, std::size_t classes, std::size_t kept, float* dst) noexcept {
+        float* row = dst;
+        for (std::size_t i = 0; i < images * classes; ++i) {
+            const float* stays = dst + (3 * i + 2) * kept;
+            for (std::size_t j = 0; j < kept && stays[j] >= 0; ++j) {
+                const float box = stays[j];
+                *row++ = static_cast<float>(i / classes);
+                *row++ = static_cast<float>(i % classes);
+                *row++ = box;
+            }
+        }
+        std::fill(row, dst + 3 * kept * images * classes, -1.0F);
+    }
+
+    struct Box {
+        float top, left, bottom, right;
+
+        Box(NonMaxSuppressionParams const& params, const float* boxes, float position) noexcept {
+            const float* box = boxes + 4 * static_cast<std::size_t>(position);
+            if (params.centers) {
+                top = box[1] - box[3] / 2, bottom = box[1] + box[3] / 2;
+                left = box[0] - box[2] / 2, right = box[0] + box[2] / 2;
+            } else {
+                // Any two opposite corners.
+                top = std::min(box[0], box[2]), bottom = std::max(box[0], box[2]);
+                left = std::min(box[1], box[3]), right = std::max(box[1], box[3]);
+            }
+        }
+        [[nodiscard]] float area() const noexcept { return (bottom - top) * (right - left); }
+    };
+    /// Boxes without area overlap nothing, and NaN no other.
+    static bool overlap(NonMaxSuppressionParams const& params, Box const& a, Box const& b) noexcept {
+        const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+        const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
+        if (!(height > 0 && width > 0 && a.area() > 0 && b.area() > 0)) return false;
+        const float common = height * width;
+        return common / (a.area() + b.area() - common) > params.iou_threshold;
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/pad.hpp
+
+// primsel/op/detail/rows.hpp
+// What is the same for all layouts, seen from the rows of an image.
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Rows of one image that follow each other in memory: those of one channel, or one row of several channels. Where the
+/// channels of a pixel are neighbours, a row is that of all channels, and c is 0.
+struct RowRange {
+    std::size_t image;
+    Coord first;
+    int count;
+    bool of_one_channel;
+    [[nodiscard]] Coord operator[](int i) const {
+        return of_one_channel ? Coord{first.c, first.h + i, 0} : Coord{first.c + i, first.h, 0};
+    }
+};
+
+/// Calls f(range) for ranges that make up a batch of images.
+template <class F>
+void for_rows(ExecutorRef executor, int batch, Shape shape, Strides strides, F const& f) noexcept {
+    const bool planes = strides.c > strides.h, together = strides.w != 1;
+    const auto outer = static_cast<std::size_t>(planes ? shape.c : shape.h);
+    const int inner = planes ? shape.h : together ? 1 : shape.c;
+    for_ranges(executor, static_cast<std::size_t>(batch) * outer, shape.size() / outer,
+               [=, &f](std::size_t first, std::size_t last) {
+                   for (std::size_t item = first; item < last; ++item) {
+                       const auto at = static_cast<int>(item % outer);
+                       f(RowRange{item / outer, planes ? Coord{at, 0, 0} : Coord{0, at, 0}, inner, planes});
+                   }
+               });
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+template <>
+struct Op<PadParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(PadParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(PadParams const& params, OpArgs const& args) noexcept {
+        pad<Arch>(params, args, L::strides(args.src_shape[0]), L::strides(args.dst_shape));
+    }
+
+private:
+    template <class Arch>
+    static void pad(PadParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+        const Shape in = args.src_shape[0], out = args.dst_shape;
+        // Where the channels of a pixel are neighbours, a row has them all.
+        const bool together = to.w != 1, constant = params.mode == PadMode::constant;
+        const std::size_t before = static_cast<std::size_t>(params.padding.left) * to.w;
+        const std::size_t after = static_cast<std::size_t>(params.padding.right) * to.w;
+        const std::size_t floats = static_cast<std::size_t>(in.w) * from.w;
+        detail::for_rows(args.executor, args.batch, out, to, [=, &params, &args](detail::RowRange const& range) {
+            for (int i = 0; i < range.count; ++i) {
+                const auto c = static_cast<std::size_t>(range[i].c), h = static_cast<std::size_t>(range[i].h);
+                float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
+                const int channel = together ? 0 : range[i].c - params.front;
+                int row = range[i].h - params.padding.top;
+                if (!constant) row = source(params.mode, row, in.h);
+                if (row < 0 || row >= in.h || channel < 0 || channel >= in.c) {
+                    std::fill_n(dst, static_cast<std::size_t>(out.w) * to.w, params.value);
+                    continue;
+                }
+                const float* src = args.src[0] + range.image * in.size() + static_cast<std::size_t>(channel) * from.c +
+                                   static_cast<std::size_t>(row) * from.h;
+                if (to.w != from.w) {
+                    pad_pixels(params, in, src, dst);
+                } else {
+                    if (constant) {
+                        dst = std::fill_n(dst, before, params.value);
+                        detail::copy_floats<Arch>(src, dst, floats);
+                        std::fill_n(dst + floats, after, params.value);
+                    } else {
+                        detail::copy_floats<Arch>(src, dst + before, floats);
+                        border<Arch>(params.mode, -params.padding.left, 0, in.w, src, dst, to.w);
+                        border<Arch>(params.mode, in.w, in.w + params.padding.right, in.w, src, dst + before + floats,
+                                     to.w);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Which element of `count` is at a place that may lie outside.
+    static int source(PadMode mode, int at, int count) {
+        switch (mode) {
+            case PadMode::reflect:
+                return at < 0 ? -at : at >= count ? 2 * (count - 1) - at : at;
+            case PadMode::edge:
+                return std::clamp(at, 0, count - 1);
+            case PadMode::constant:
+                break;
+        }
+        return at;
+    }
+
+    /// Pixels [first, last) of a row, all outside the image.
+    template <class Arch>
+    static void border(PadMode mode, int first, int last, int count, const float* src, float* dst, std::size_t pixel) {
+        for (int w = first; w < last; ++w, dst += pixel) {
+            detail::copy_floats<Arch>(src + static_cast<std::size_t>(source(mode, w, count)) * pixel, dst, pixel);
+        }
+    }
+
+    /// A row whose pixels get further channels.
+    static void pad_pixels(PadParams const& params, Shape in, const float* src, float* dst) {
+        const auto c = static_cast<std::size_t>(in.c), front = static_cast<std::size_t>(params.front),
+                   back = static_cast<std::size_t>(params.back), pixel = front + c + back;
+        dst = std::fill_n(dst, static_cast<std::size_t>(params.padding.left) * pixel, params.value);
+        for (int w = 0; w < in.w; ++w, src += c) {
+            dst = std::fill_n(dst, front, params.value);
+            dst = std::copy_n(src, c, dst);
+            dst = std::fill_n(dst, back, params.value);
+        }
+        std::fill_n(dst, static_cast<std::size_t>(params.padding.right) * pixel, params.value);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/pool.hpp
+
+#include <algorithm>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+template <class Arch, class Reduction>
+void pool(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+    const Shape in = args.src_shape[0], out = args.dst_shape;
+    const PoolAxis down{
+        in.h, params.window.h, params.stride.h, params.padding.top, params.padding.bottom, params.count_include_pad};
+    const PoolAxis across{
+        in.w, params.window.w, params.stride.w, params.padding.left, params.padding.right, params.count_include_pad};
+    for_rows(args.executor, args.batch, out, to, [=, src = args.src[0], dst = args.dst](RowRange const& range) {
+        constexpr int several = 16;
+        OutputRow rows[several];
+        for (int begin = 0; begin < range.count; begin += several) {
+            const int count = std::min(several, range.count - begin);
+            for (int i = 0; i < count; ++i) {
+                const Coord at = range[begin + i];
+                const auto c = static_cast<std::size_t>(at.c), h = static_cast<std::size_t>(at.h);
+                const auto first = static_cast<std::size_t>(down.first(at.h));
+                rows[i] = {.window = {src + range.image * in.size() + c * from.c + first * from.h,
+                                      static_cast<std::size_t>(down.last(at.h)) - first, from.h},
+                           .counted = static_cast<float>(down.counted(at.h)),
+                           .dst = dst + range.image * out.size() + c * to.c + h * to.h};
+            }
+            const std::span<const OutputRow> some(rows, static_cast<std::size_t>(count));
+            if (from.w == 1) {
+                pool_columns<Arch, Reduction>(across, some, out.w);
+            } else {
+                for (OutputRow const& row : some) pool_pixels<Arch, Reduction>(across, row, from.w, from.w, out.w);
+            }
+        }
+    });
+}
+
+/// Windows with gaps: every tap is added to all outputs of a row that it meets.
+template <class Arch, class Reduction>
+void pool_dilated(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+    struct DilatedAxis {
+        int in, size, step, dilation, before, after;
+        [[nodiscard]] int at(int out, int tap) const { return out * step - before + tap * dilation; }
+        /// The outputs whose tap is inside the image: [first, last).
+        [[nodiscard]] int first(int tap) const {
+            const int outside = before - tap * dilation;
+            return outside <= 0 ? 0 : (outside + step - 1) / step;
+        }
+        [[nodiscard]] int last(int tap, int outputs) const {
+            const int room = in - 1 - at(0, tap);
+            return room < 0 ? 0 : std::min(room / step + 1, outputs);
+        }
+        [[nodiscard]] int counted(int out, bool count_pad) const {
+            int counted = 0;
+            for (int tap = 0; tap < size; ++tap) {
+                const int place = at(out, tap);
+                counted += count_pad ? place < in + after : place >= 0 && place < in;
+            }
+            return counted;
+        }
+    };
+    const Shape in = args.src_shape[0], out = args.dst_shape;
+    const Padding padding = params.padding;
+    const DilatedAxis down{in.h, params.window.h, params.stride.h, params.dilation.h, padding.top, padding.bottom};
+    const DilatedAxis across{in.w, params.window.w, params.stride.w, params.dilation.w, padding.left, padding.right};
+    const auto merge = [](const float* src, float* dst, std::size_t floats) {
+        for (std::size_t i = 0; i < floats; i += lanes<Arch>) {
+            const std::size_t n = floats - i;
+            store_up_to<Arch>(
+                dst + i, Reduction::template apply<Arch>(load_up_to<Arch>(dst + i, n), load_up_to<Arch>(src + i, n)),
+                n);
+        }
+    };
+    const bool count_pad = params.count_include_pad;
+    for_rows(args.executor, args.batch, out, to, [=, &args](RowRange const& range) {
+        for (int i = 0; i < range.count; ++i) {
+            const Coord row = range[i];
+            const auto c = static_cast<std::size_t>(row.c), h = static_cast<std::size_t>(row.h);
+            const float* src = args.src[0] + range.image * in.size() + c * from.c;
+            float* dst = args.dst + range.image * out.size() + c * to.c + h * to.h;
+            std::fill_n(dst, static_cast<std::size_t>(out.w) * to.w, Reduction::identity);
+            for (int y = 0; y < down.size; ++y) {
+                const int at = down.at(row.h, y);
+                if (at < 0 || at >= in.h) continue;
+                const float* src_row = src + static_cast<std::size_t>(at) * from.h;
+                for (int x = 0; x < across.size; ++x) {
+                    const int first = across.first(x), last = across.last(x, out.w);
+                    // At a step of 1 the outputs are neighbours, and so are their inputs.
+                    const int together = across.step == 1 ? last - first : 1;
+                    for (int w = first; w < last; w += together) {
+                        merge(src_row + static_cast<std::size_t>(across.at(w, x)) * from.w,
+                              dst + static_cast<std::size_t>(w) * to.w, static_cast<std::size_t>(together) * to.w);
+                    }
+                }
+            }
+            if constexpr (Reduction::averages) {
+                const int rows = down.counted(row.h, count_pad);
+                for (int w = 0; w < out.w; ++w, dst += to.w) {
+                    const int columns = across.counted(w, count_pad);
+                    for (std::size_t j = 0; j < to.w; ++j) dst[j] /= static_cast<float>(rows * columns);
+                }
+            }
+        }
+    });
+}
+
+template <class Arch, class Reduction>
+void pool_any(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+    if (params.dilation == Extent{1}) {
+        pool<Arch, Reduction>(params, args, from, to);
+    } else {
+        pool_dilated<Arch, Reduction>(params, args, from, to);
+    }
+}
+
+}  // namespace detail
+
+/// A NaN in the window wins over every maximum, as in PyTorch.
+template <>
+struct Op<PoolParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(PoolParams const& params, std::span<const Shape>, Shape output) {
+        return static_cast<double>(params.window.h) * params.window.w * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(PoolParams const& params, OpArgs const& args) noexcept {
+        const Strides from = L::strides(args.src_shape[0]), to = L::strides(args.dst_shape);
+        if (params.kind == PoolKind::max) {
+            detail::pool_any<Arch, detail::Maximum>(params, args, from, to);
+        } else {
+            detail::pool_any<Arch, detail::Average>(params, args, from, to);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/reduce.hpp
+
+#include <algorithm>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A NaN wins over every maximum.
+template <>
+struct Op<ReduceParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ReduceParams const&, std::span<const Shape> inputs, Shape) {
+        return static_cast<double>(inputs[0].size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(ReduceParams const& params, OpArgs const& args) noexcept {
+        along<Arch>(params.kind, detail::axis_view<L>(args.src_shape[0], args.batch, params.axis), args);
+    }
+
+private:
+    template <class Arch>
+    static void along(ReduceKind kind, detail::AxisView view, OpArgs const& args) noexcept {
+        if (kind == ReduceKind::arg_max) {
+            positions<Arch>(view, args);
+        } else if (kind == ReduceKind::max) {
+            lines<Arch, detail::Maximum>(view, 1.0F, args);
+        } else {
+            lines<Arch, detail::Average>(view, kind == ReduceKind::mean ? static_cast<float>(view.count) : 1.0F, args);
+        }
+    }
+
+    template <class Arch>
+    static void positions(detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t count = view.count, inner = view.inner, strips = (inner + lanes<Arch> - 1) / lanes<Arch>;
+        detail::for_ranges(args.executor, view.outer * strips, count * std::min<std::size_t>(inner, lanes<Arch>),
+                           [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t outer = item / strips, begin = item % strips * lanes<Arch>;
+                                   const float* from = src + outer * count * inner + begin;
+                                   float* to = dst + outer * inner + begin;
+                                   if (inner == 1) {
+                                       *to = position_in_row(from, count);
+                                   } else {
+                                       positions_of_lines<Arch>(count, inner, inner - begin, from, to);
+                                   }
+                               }
+                           });
+    }
+    static float position_in_row(const float* row, std::size_t count) noexcept {
+        std::size_t best = 0;
+        float largest = -std::numeric_limits<float>::infinity();
+        for (std::size_t i = 0; i < count; ++i) {
+            if (row[i] > largest) best = i, largest = row[i];
+        }
+        return static_cast<float>(best);
+    }
+    /// Of lines that are neighbours, as many as a vector holds.
+    template <class Arch>
+    static void positions_of_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
+                                   float* dst) noexcept {
+        using V = Floats<Arch>;
+        V largest(-std::numeric_limits<float>::infinity()), best(0.0F);
+        for (std::size_t i = 0; i < count; ++i) {
+            const V value = detail::load_up_to<Arch>(src + i * inner, lines);
+            const auto larger = value > largest;
+            largest = xsimd::select(larger, value, largest);
+            best = xsimd::select(larger, V(static_cast<float>(i)), best);
+        }
+        detail::store_up_to<Arch>(dst, best, lines);
+    }
+
+    template <class Arch, class Reduction>
+    static void lines(detail::AxisView view, float divisor, OpArgs const& args) noexcept {
+        constexpr std::size_t strip = 4 * lanes<Arch>;
+        const std::size_t count = view.count, inner = view.inner, strips = (inner + strip - 1) / strip;
+        const float* src = args.src[0];
+        float* dst = args.dst;
+        if (inner == 1) {
+            detail::for_ranges(args.executor, view.outer, count, [=](std::size_t first, std::size_t last) {
+                for (std::size_t line = first; line < last; ++line) {
+                    dst[line] = detail::reduce_rows<Arch, Reduction>({src + line * count, 1, 0}, count) / divisor;
+                }
+            });
+            return;
+        }
+        detail::for_ranges(args.executor, view.outer * strips, count * std::min(strip, inner),
+                           [=](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t outer = item / strips, begin = item % strips * strip;
+                                   strip_of_lines<Arch, Reduction>(count, inner, std::min(strip, inner - begin),
+                                                                   divisor, src + outer * count * inner + begin,
+                                                                   dst + outer * inner + begin);
+                               }
+                           });
+    }
+
+    /// Up to four vectors of lines that are neighbours, and their elements `inner` apart.
+    template <class Arch, class Reduction>
+    static void strip_of_lines(std::size_t count, std::size_t inner, std::size_t lines, float divisor, const float* src,
+                               float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>, several = 4;
+        V sum[several] = {V(Reduction::identity), V(Reduction::identity), V(Reduction::identity),
+                          V(Reduction::identity)};
+        if (lines == several * width) {
+            for (std::size_t i = 0; i < count; ++i) {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < several; ++v) {
+                    sum[v] = Reduction::template apply<Arch>(sum[v], load<Arch>(src + i * inner + v * width));
+                }
+            }
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < several; ++v) store<Arch>(dst + v * width, sum[v] / V(divisor));
+            return;
+        }
+        for (std::size_t at = 0; at < lines; at += width) {
+            V one(Reduction::identity);
+            for (std::size_t i = 0; i < count; ++i) {
+                const V value = detail::load_up_to<Arch>(src + i * inner + at, lines - at);
+                one = Reduction::template apply<Arch>(one, value);
+            }
+            detail::store_up_to<Arch>(dst + at, one / V(divisor), lines - at);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/reshape.hpp
+
+// primsel/tensor/transform.hpp
+
+#include <algorithm>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// chw <-> hcw: the rows of w keep together and change places.
+template <StridedLayout From, StridedLayout To>
+void move_rows(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
+    executor.parallel_for(static_cast<std::size_t>(shape.h), [=](std::size_t h, std::size_t) {
+        for (int c = 0; c < shape.c; ++c) {
+            const Coord at{c, static_cast<int>(h), 0};
+            std::memcpy(dst + To::offset(shape, at), src + From::offset(shape, at),
+                        static_cast<std::size_t>(shape.w) * sizeof(float));
+        }
+    });
+}
+
+/// chw or hcw -> hwc and back: transposes matrices of channels by pixels.
+inline void transpose_matrix(std::size_t rows, std::size_t columns, const float* src, std::size_t src_stride,
+                             float* dst, std::size_t dst_stride, ExecutorRef executor) noexcept {
+    constexpr std::size_t block = 256;
+    executor.parallel_for((columns + block - 1) / block, [=](std::size_t i, std::size_t) {
+        transpose_columns(src, src_stride, dst, dst_stride, rows, i * block, std::min((i + 1) * block, columns));
+    });
+}
+
+template <Layout From, Layout To>
+void transform_any(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
+    executor.parallel_for(static_cast<std::size_t>(shape.h), [=](std::size_t h, std::size_t) {
+        for (int w = 0; w < shape.w; ++w) {
+            for (int c = 0; c < shape.c; ++c) {
+                const Coord at{c, static_cast<int>(h), w};
+                dst[To::offset(shape, at)] = src[From::offset(shape, at)];
+            }
+        }
+    });
+}
+
+}  // namespace detail
+
+/// Copies one image of the shape from layout From at src to layout To at dst; they must not overlap. Where To has
+/// padding, dst's padding is zeroed. The result does not depend on the executor.
+template <Layout From, Layout To>
+void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
+    const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
+               w = static_cast<std::size_t>(shape.w), pixels = shape.pixels();
+    constexpr bool rows_only =
+        (std::same_as<From, chw> && std::same_as<To, hcw>) || (std::same_as<From, hcw> && std::same_as<To, chw>);
+    if (same_placement<From, To>(shape)) {
+        std::memcpy(dst, src, From::size(shape) * sizeof(float));
+    } else if constexpr (rows_only) {
+        detail::move_rows<From, To>(shape, src, dst, executor);
+    } else if constexpr (std::same_as<From, chw> && std::same_as<To, hwc>) {
+        detail::transpose_matrix(c, pixels, src, pixels, dst, c, executor);
+    } else if constexpr (std::same_as<From, hwc> && std::same_as<To, chw>) {
+        detail::transpose_matrix(pixels, c, src, c, dst, pixels, executor);
+    } else if constexpr (std::same_as<From, hcw> && std::same_as<To, hwc>) {
+        executor.parallel_for(h, [=](std::size_t row, std::size_t) {
+            transpose_columns(src + row * c * w, w, dst + row * c * w, c, c, 0, w);
+        });
+    } else if constexpr (std::same_as<From, hwc> && std::same_as<To, hcw>) {
+        executor.parallel_for(h, [=](std::size_t row, std::size_t) {
+            transpose_columns(src + row * c * w, c, dst + row * c * w, w, w, 0, c);
+        });
+    } else {
+        if constexpr (!StridedLayout<To>) std::fill_n(dst, To::size(shape), 0.0F);
+        detail::transform_any<From, To>(shape, src, dst, executor);
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A vector in chw order, whatever the layout of the image.
+template <>
+struct Op<FlattenParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(FlattenParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(FlattenParams const&, OpArgs const& args) noexcept {
+        const Shape shape = args.src_shape[0];
+        for (std::size_t image = 0; image < static_cast<std::size_t>(args.batch); ++image) {
+            const std::size_t at = image * shape.size();
+            transform<L, chw>(shape, args.src[0] + at, args.dst + at, args.executor);
+        }
+    }
+};
+
+namespace detail {
+/// Elements that keep their order: nothing to do in place.
+template <class Arch>
+void copy_all(OpArgs const& args) noexcept {
+    const float* src = args.src[0];
+    float* dst = args.dst;
+    if (src == dst) return;
+    const std::size_t floats = args.dst_shape.size() * static_cast<std::size_t>(args.batch);
+    for_ranges(args.executor, floats, 1,
+               [=](std::size_t first, std::size_t last) { copy_floats<Arch>(src + first, dst + first, last - first); });
+}
+}  // namespace detail
+
+template <>
+struct Op<ReshapeParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(ReshapeParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(ReshapeParams const&, OpArgs const& args) noexcept {
+        detail::copy_all<Arch>(args);
+    }
+};
+
+template <>
+struct Op<DropoutParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(DropoutParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(DropoutParams const&, OpArgs const& args) noexcept {
+        detail::copy_all<Arch>(args);
+    }
+};
+
+template <>
+struct Op<ChannelShuffleParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ChannelShuffleParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(ChannelShuffleParams const& params, OpArgs const& args) noexcept {
+        shuffle<Arch>(static_cast<std::size_t>(params.groups), detail::channel_view<L>(args.dst_shape, args.batch),
+                      args);
+    }
+
+private:
+    template <class Arch>
+    static void shuffle(std::size_t groups, detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t inner = view.inner, row = view.count * inner, rest = view.count / groups;
+        const float* src = args.src[0];
+        float* dst = args.dst;
+        detail::for_ranges(args.executor, view.outer * groups, rest * inner, [=](std::size_t first, std::size_t last) {
+            std::size_t at = first / groups * row, group = first % groups;
+            for (std::size_t item = first; item < last; ++item) {
+                const float* from = src + at + group * rest * inner;
+                float* to = dst + at + group * inner;
+                for (std::size_t i = 0; i < rest; ++i, from += inner, to += groups * inner) {
+                    if (inner == 1) {
+                        *to = *from;
+                    } else {
+                        detail::copy_floats<Arch>(from, to, inner);
+                    }
+                }
+                if (++group == groups) group = 0, at += row;
+            }
+        });
+    }
+};
+
+template <>
+struct Op<SliceParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(SliceParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(SliceParams const& params, OpArgs const& args) noexcept {
+        slice<Arch>(static_cast<std::size_t>(params.first), static_cast<std::size_t>(params.last - params.first),
+                    detail::axis_view<L>(args.src_shape[0], args.batch, params.axis), args);
+    }
+
+private:
+    template <class Arch>
+    static void slice(std::size_t first, std::size_t count, detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t from = view.count * view.inner, to = count * view.inner;
+        const float* src = args.src[0] + first * view.inner;
+        float* dst = args.dst;
+        detail::for_row_parts(args.executor, view.outer, to, [=](std::size_t row, detail::Part part) {
+            detail::copy_part<Arch>(src + row * from, dst + row * to, to, part);
+        });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/resize.hpp
+
+#include <algorithm>
+#include <cmath>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// One axis of an image to resize.
+struct ResizeAxis {
+    int in, out;
+    float scale;
+    ResizeParams const& params;
+
+    /// Where output x lies in the input. With a given factor the result size of align_corners is what that makes of the
+    /// input's, unrounded, as in ONNX's own tests. Of integers where it can be, so that a place halfway between two
+    /// pixels is exactly that.
+    [[nodiscard]] double place(int x) const {
+        const double ratio_in = in, ratio_out = scale > 0 ? in / static_cast<double>(scale) : out;
+        switch (params.coordinates) {
+            case ResizeCoordinates::pytorch_half_pixel:
+                if (out == 1) return 0;
+                [[fallthrough]];
+            case ResizeCoordinates::half_pixel:
+                return scale > 0 ? (x + 0.5) * scale - 0.5 : (2.0 * x + 1) * in / (2.0 * out) - 0.5;
+            case ResizeCoordinates::align_corners:
+                return ratio_out <= 1 ? 0 : x * (ratio_in - 1) / (ratio_out - 1);
+            case ResizeCoordinates::asymmetric:
+                return scale > 0 ? x * static_cast<double>(scale) : static_cast<double>(x) * in / out;
+        }
+        return 0;
+    }
+    [[nodiscard]] int nearest(int x) const { return static_cast<int>(std::clamp(rounded(place(x)), 0.0, in - 1.0)); }
+
+    /// first + weight * (second - first); second is the next, or first where that is the last.
+    struct Between {
+        int first, second;
+        float weight;
+    };
+    [[nodiscard]] Between between(int x) const {
+        const double at = std::clamp(place(x), 0.0, in - 1.0);
+        const int first = static_cast<int>(at);
+        return {first, std::min(first + 1, in - 1), static_cast<float>(at - first)};
+    }
+
+private:
+    [[nodiscard]] double rounded(double at) const {
+        switch (params.rounding) {
+            case ResizeRounding::round_prefer_floor:
+                return std::ceil(at - 0.5);
+            case ResizeRounding::round_prefer_ceil:
+                return std::floor(at + 0.5);
+            case ResizeRounding::floor:
+                return std::floor(at);
+            case ResizeRounding::ceil:
+                return std::ceil(at);
+        }
+        return at;
+    }
+};
+
+}  // namespace detail
+
+/// Rows first, then columns. A pixel: the floats that are neighbours whatever is done to rows and columns, one channel
+/// or all.
+template <>
+struct Op<ResizeParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ResizeParams const& params, std::span<const Shape>, Shape output) {
+        return (params.mode == ResizeMode::linear ? 6.0 : 0.0) * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(ResizeParams const& params, OpArgs const& args) noexcept {
+        resize<Arch>(params, args, L::strides(args.src_shape[0]), L::strides(args.dst_shape));
+    }
+
+private:
+    /// Columns at a time: what is known of them is kept for all rows of a block.
+    static constexpr int columns = 128;
+    static constexpr int vector = 16;  // at most
+    struct Columns {
+        int count;
+        int first[columns + vector], second[columns + vector];
+        float weight[columns + vector];
+    };
+
+    static void find(detail::ResizeAxis const& axis, int begin, Columns& result) noexcept {
+        result.count = std::min(columns, axis.out - begin);
+        for (int i = 0; i < result.count + vector; ++i) {
+            // Beyond the last, the last again.
+            const int x = begin + std::min(i, result.count - 1);
+            if (axis.params.mode == ResizeMode::nearest) {
+                result.first[i] = axis.nearest(x);
+            } else {
+                const auto [first, second, weight] = axis.between(x);
+                result.first[i] = first, result.second[i] = second, result.weight[i] = weight;
+            }
+        }
+    }
+
+    template <class Arch>
+    static void resize(ResizeParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+        const Shape in = args.src_shape[0], out = args.dst_shape;
+        const detail::ResizeAxis down{in.h, out.h, params.scale_h, params};
+        const detail::ResizeAxis across{in.w, out.w, params.scale_w, params};
+        // A row is one of one channel, or of all.
+        const auto c = static_cast<std::size_t>(out.c), h = static_cast<std::size_t>(out.h),
+                   w = static_cast<std::size_t>(out.w), pixel = to.w, row_floats = w * pixel;
+        const std::size_t channels = pixel == 1 ? c : 1;
+        const bool planes = to.c > to.h;
+        const std::size_t inner = planes ? h : channels, outer = planes ? channels : h;
+        detail::for_ranges(args.executor, static_cast<std::size_t>(args.batch) * channels * h, row_floats,
+                           [=, src = args.src[0], dst = args.dst](std::size_t first, std::size_t last) {
+                               const auto each_row = [=](auto const& f) {
+                                   std::size_t row = first / inner % outer, image = first / inner / outer;
+                                   for (std::size_t i = first, column = first % inner; i < last; ++i) {
+                                       const std::size_t channel = planes ? row : column;
+                                       f(src + image * in.size() + channel * from.c,
+                                         static_cast<int>(planes ? column : row), dst + i * row_floats);
+                                       if (++column < inner) continue;
+                                       column = 0;
+                                       if (++row == outer) row = 0, ++image;
+                                   }
+                               };
+                               Columns of;
+                               for (int begin = 0; begin < out.w; begin += columns) {
+                                   find(across, begin, of);
+                                   const std::size_t at = static_cast<std::size_t>(begin) * pixel;
+                                   each_row([&](const float* channel, int y, float* to_row) {
+                                       if (params.mode == ResizeMode::nearest) {
+                                           const float* row =
+                                               channel + static_cast<std::size_t>(down.nearest(y)) * from.h;
+                                           return nearest<Arch>(row, in.w, of, pixel, to_row + at);
+                                       }
+                                       const auto rows = down.between(y);
+                                       const float* above = channel + static_cast<std::size_t>(rows.first) * from.h;
+                                       const float* below = channel + static_cast<std::size_t>(rows.second) * from.h;
+                                       if (pixel == 1) {
+                                           linear_columns<Arch>(above, below, rows.weight, of, to_row + at);
+                                       } else {
+                                           linear_pixels<Arch>(above, below, rows.weight, of, pixel, to_row + at);
+                                       }
+                                   });
+                               }
+                           });
+    }
+
+    template <class Arch>
+    static void nearest(const float* src, int size, Columns const& of, std::size_t pixel, float* dst) noexcept {
+        if (pixel == 1) {
+            for (int i = 0; i < of.count; i += lanes<Arch>) {
+                detail::store_up_to<Arch>(dst + i, detail::pick<Arch>(src, of.first + i, 0, size),
+                                          static_cast<std::size_t>(of.count - i));
+            }
+        } else {
+            for (int i = 0; i < of.count; ++i, dst += pixel) {
+                detail::copy_floats<Arch>(src + static_cast<std::size_t>(of.first[i]) * pixel, dst, pixel);
+            }
+        }
+    }
+
+    template <class Arch>
+    static PRIMSEL_INLINE Floats<Arch> mix(Floats<Arch> const& a, Floats<Arch> const& b, Floats<Arch> const& weight) {
+        return fma<Arch>(b - a, weight, a);
+    }
+
+    /// Columns that are neighbours: first what lies between the two rows, then between its columns.
+    template <class Arch>
+    static void linear_columns(const float* above, const float* below, float down, Columns const& of,
+                               float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr int width = lanes<Arch>, most = 2 * columns;
+        const int begin = of.first[0], span = of.second[of.count - 1] + 1 - begin;
+        if (span > most) {
+            for (int i = 0; i < of.count; i += width) {
+                const auto row = [&](const float* src, const int* index) {
+                    alignas(64) float lane[width];
+                    for (int j = 0; j < width; ++j) lane[j] = src[index[j]];
+                    return load<Arch>(lane);
+                };
+                const V left = mix<Arch>(row(above, of.first + i), row(below, of.first + i), V(down));
+                const V right = mix<Arch>(row(above, of.second + i), row(below, of.second + i), V(down));
+                detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
+                                          static_cast<std::size_t>(of.count - i));
+            }
+            return;
+        }
+        alignas(64) float mixed[most + width];
+        for (int i = 0; i < span; i += width) {
+            const auto n = static_cast<std::size_t>(span - i);
+            store<Arch>(mixed + i, mix<Arch>(detail::load_up_to<Arch>(above + begin + i, n),
+                                             detail::load_up_to<Arch>(below + begin + i, n), V(down)));
+        }
+        for (int i = 0; i < of.count; i += width) {
+            const V left = detail::pick<Arch>(mixed, of.first + i, begin, span);
+            const V right = detail::pick<Arch>(mixed, of.second + i, begin, span);
+            detail::store_up_to<Arch>(dst + i, mix<Arch>(left, right, load<Arch>(of.weight + i)),
+                                      static_cast<std::size_t>(of.count - i));
+        }
+    }
+
+    /// Pixels of several channels.
+    template <class Arch>
+    static void linear_pixels(const float* above, const float* below, float down, Columns const& of, std::size_t pixel,
+                              float* dst) noexcept {
+        using V = Floats<Arch>;
+        for (int i = 0; i < of.count; ++i, dst += pixel) {
+            const std::size_t left = static_cast<std::size_t>(of.first[i]) * pixel,
+                              right = static_cast<std::size_t>(of.second[i]) * pixel;
+            for (std::size_t j = 0; j < pixel; j += lanes<Arch>) {
+                const std::size_t n = pixel - j;
+                const auto at = [n](const float* src) { return detail::load_up_to<Arch>(src, n); };
+                const V a = mix<Arch>(at(above + left + j), at(below + left + j), V(down));
+                const V b = mix<Arch>(at(above + right + j), at(below + right + j), V(down));
+                detail::store_up_to<Arch>(dst + j, mix<Arch>(a, b, V(of.weight[i])), n);
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/softmax.hpp
+
+#include <algorithm>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The largest along the axis is subtracted first, so that exp cannot overflow. A line: the elements along the axis.
+template <>
+struct Op<SoftmaxParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(SoftmaxParams const&, std::span<const Shape>, Shape output) {
+        return 20 * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(SoftmaxParams const& params, OpArgs const& args) noexcept {
+        along<Arch>(detail::axis_view<L>(args.dst_shape, args.batch, params.axis), args);
+    }
+
+private:
+    static constexpr std::size_t strip = 256;
+    static constexpr float lowest = -std::numeric_limits<float>::infinity();
+
+    template <class Arch>
+    static void along(detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t outer = view.outer, count = view.count, inner = view.inner, line = count * inner;
+        const float* src = args.src[0];
+        float* dst = args.dst;
+        if (inner == 1) {
+            detail::for_ranges(args.executor, outer, count, [=](std::size_t first, std::size_t last) {
+                for (std::size_t at = first * line; at < last * line; at += line) {
+                    one_line<Arch>(line, src + at, dst + at);
+                }
+            });
+            return;
+        }
+        const std::size_t strips = (inner + strip - 1) / strip;
+        detail::for_ranges(args.executor, outer * strips, count * std::min(strip, inner),
+                           [=](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t begin = item % strips * strip;
+                                   const std::size_t at = item / strips * line + begin;
+                                   some_lines<Arch>(count, inner, std::min(strip, inner - begin), src + at, dst + at);
+                               }
+                           });
+    }
+
+    /// A line of neighbours.
+    template <class Arch>
+    static void one_line(std::size_t count, const float* src, float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>;
+        V top(lowest);
+        for (std::size_t c = 0; c < count; c += width) {
+            top = max<Arch>(top, detail::load_up_to<Arch>(src + c, count - c, lowest));
+        }
+        top = V(detail::fold_lanes<Arch>(top, [](float a, float b) { return a > b ? a : b; }));
+        V sum(0.0F);
+        for (std::size_t c = 0; c < count; c += width) {
+            const V power = xsimd::exp(detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
+            detail::store_up_to<Arch>(dst + c, power, count - c);
+            sum += power;
+        }
+        sum = V(detail::fold_lanes<Arch>(sum, [](float a, float b) { return a + b; }));
+        for (std::size_t c = 0; c < count; c += width) {
+            const V power = detail::load_up_to<Arch>(dst + c, count - c);
+            detail::store_up_to<Arch>(dst + c, power / sum, count - c);
+        }
+    }
+
+    /// Up to `strip` lines are neighbours, and their elements `inner` apart.
+    template <class Arch>
+    static void some_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
+                           float* dst) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t width = lanes<Arch>;
+        if (lines <= 2 * width) {
+            for (std::size_t i = 0; i < lines; i += width) one_vector<Arch>(count, inner, lines - i, src + i, dst + i);
+            return;
+        }
+        alignas(64) float top[strip], sum[strip];
+        for (std::size_t i = 0; i < lines; i += width) {
+            store<Arch>(top + i, V(lowest));
+            store<Arch>(sum + i, V(0.0F));
+        }
+        for (std::size_t c = 0; c < count; ++c) {
+            for (std::size_t i = 0; i < lines; i += width) {
+                store<Arch>(top + i,
+                            max<Arch>(load<Arch>(top + i), detail::load_up_to<Arch>(src + c * inner + i, lines - i)));
+            }
+        }
+        for (std::size_t c = 0; c < count; ++c) {
+            for (std::size_t i = 0; i < lines; i += width) {
+                const V power =
+                    xsimd::exp(detail::load_up_to<Arch>(src + c * inner + i, lines - i) - load<Arch>(top + i));
+                detail::store_up_to<Arch>(dst + c * inner + i, power, lines - i);
+                store<Arch>(sum + i, load<Arch>(sum + i) + power);
+            }
+        }
+        for (std::size_t c = 0; c < count; ++c) {
+            for (std::size_t i = 0; i < lines; i += width) {
+                const V power = detail::load_up_to<Arch>(dst + c * inner + i, lines - i);
+                detail::store_up_to<Arch>(dst + c * inner + i, power / load<Arch>(sum + i), lines - i);
+            }
+        }
+    }
+
+    /// The same for one vector of lines, whose largest and sums stay in registers.
+    template <class Arch>
+    static void one_vector(std::size_t count, std::size_t inner, std::size_t lines, const float* src,
+                           float* dst) noexcept {
+        using V = Floats<Arch>;
+        V top(lowest), sum(0.0F);
+        for (std::size_t i = 0; i < count; ++i) {
+            top = max<Arch>(top, detail::load_up_to<Arch>(src + i * inner, lines));
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            const V power = xsimd::exp(detail::load_up_to<Arch>(src + i * inner, lines) - top);
+            detail::store_up_to<Arch>(dst + i * inner, power, lines);
+            sum += power;
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            const V power = detail::load_up_to<Arch>(dst + i * inner, lines);
+            detail::store_up_to<Arch>(dst + i * inner, power / sum, lines);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/top_k.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A heap of the best k so far lies in the row of the result, its worst on top.
+template <>
+struct Op<TopKParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(TopKParams const& params, std::span<const Shape> inputs, Shape) {
+        return static_cast<double>(inputs[0].size()) * (2 + std::log2(static_cast<double>(params.k)));
+    }
+
+    template <class Arch, StridedLayout L>
+        requires std::same_as<L, chw>
+    static void run(TopKParams const& params, OpArgs const& args) noexcept {
+        const auto row = static_cast<std::size_t>(args.src_shape[0].w), k = static_cast<std::size_t>(params.k);
+        const std::size_t rows = static_cast<std::size_t>(args.batch) * args.src_shape[0].size() / row;
+        detail::for_ranges(args.executor, rows, row, [&params, &args, row, k](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; i < last; ++i) {
+                if (params.largest) {
+                    one_row<true>(params, args.src[0] + i * row, row, args.dst + i * k);
+                } else {
+                    one_row<false>(params, args.src[0] + i * row, row, args.dst + i * k);
+                }
+            }
+        });
+    }
+
+private:
+    template <bool largest>
+    static void one_row(TopKParams const& params, const float* src, std::size_t count, float* dst) noexcept {
+        // A position is exact as a float up to 2^24.
+        const auto value = [src](float position) { return src[static_cast<std::size_t>(position)]; };
+        const auto better = [&value](float i, float j) {
+            const float a = value(i), b = value(j);
+            if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b) ? i < j : std::isnan(b);
+            return a == b ? i < j : largest ? a > b : a < b;
+        };
+        const auto k = static_cast<std::size_t>(params.k);
+        for (std::size_t i = 0; i < k; ++i) dst[i] = static_cast<float>(i);
+        std::make_heap(dst, dst + k, better);
+        for (std::size_t i = k; i < count; ++i) {
+            const auto position = static_cast<float>(i);
+            if (!better(position, dst[0])) continue;
+            std::pop_heap(dst, dst + k, better);
+            dst[k - 1] = position;
+            std::push_heap(dst, dst + k, better);
+        }
+        std::sort_heap(dst, dst + k, better);
+        if (params.positions) return;
+        for (std::size_t i = 0; i < k; ++i) dst[i] = value(dst[i]);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Whether the kind of layer has an op: a kernel in chw at least.
+template <class Params>
+inline constexpr bool has_op = requires(Params const& params, OpArgs const& args) {
+    { Op<Params>::in_place } -> std::convertible_to<bool>;
+    { Op<Params>::operations(params, args.src_shape, args.dst_shape) } -> std::same_as<double>;
+    { Op<Params>::template run<default_arch, chw>(params, args) } noexcept;
+};
+
+namespace detail {
+template <class Layer>
+struct EveryLayerHasOp;
+template <class... Params>
+struct EveryLayerHasOp<std::variant<Params...>> {
+    static_assert(((has_op<Params> || std::same_as<Params, InputParams> || std::same_as<Params, ConstantParams> ||
+                    std::same_as<Params, ConvParams>)&&...));
+};
+template struct EveryLayerHasOp<AnyLayer>;
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Whether the layer has an op in layout L.
+template <class Params, class Arch, class L>
+inline constexpr bool runs_in =
+    requires(Params const& params, OpArgs const& args) { Op<Params>::template run<Arch, L>(params, args); };
+
+namespace detail {
+template <class Params, class Arch, StridedLayout L>
+constexpr OpEntry make_op_entry() {
+    OpEntry entry;
+    if constexpr (runs_in<Params, Arch, L>) {
+        entry.in_place = Op<Params>::in_place;
+        entry.operations = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
+            return Op<Params>::operations(*std::get_if<Params>(&layer), inputs, output);
+        };
+        entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
+            Op<Params>::template run<Arch, L>(*std::get_if<Params>(&layer), args);
+        };
+        if constexpr (has_weights<Params>) {
+            entry.packed_floats = [](AnyLayer const& layer, Shape input) {
+                return Op<Params>::packed_floats(*std::get_if<Params>(&layer), input);
+            };
+            entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
+                Op<Params>::template pack<L>(*std::get_if<Params>(&layer), input, weights, dst);
+            };
+        }
+    }
+    return entry;
+}
+}  // namespace detail
+
+/// All ops in layout L; empty for a layout that is not strided, in which no op runs.
+template <class Arch, Layout L>
+inline constexpr OpTable op_table = []<std::size_t... i>(std::index_sequence<i...>) {
+    if constexpr (StridedLayout<L>) {
+        return OpTable{detail::make_op_entry<std::variant_alternative_t<i, AnyLayer>, Arch, L>()...};
+    } else {
+        return OpTable{};
+    }
+}(std::make_index_sequence<std::variant_size_v<AnyLayer>>{});
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/kernels/primitive_table.hpp
+
+// primsel/primitive/primitive.hpp
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// One way to compute a convolution: a plain type with
+/// - id: its published name; family; in_layout and out_layout;
+/// - supports(shape): whether it can compute the shape, for any batch;
+/// - run<Arch>(shape, args): computes one image; noexcept, no allocation, the same bits whatever the executor.
+/// It may have
+/// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
+///   applies them);
+/// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
+/// - scratch_floats<Arch>(shape, workers): room that run needs, for an executor of so many workers;
+/// - packed_floats<Arch>(shape) and pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged
+/// once;
+/// - work<Arch>(shape): what it does, for the analytical cost model;
+/// - error_bound: its largest error relative to the output's RMS, for inputs of zero mean (default 3e-5).
+///
+/// A minimal model is examples/own_primitive.cpp.
+template <class P>
+concept Primitive = requires(ConvShape const& shape, ConvArgs const& args) {
+    { P::id } -> std::convertible_to<std::string_view>;
+    { P::family } -> std::convertible_to<Family>;
+    requires Layout<typename P::in_layout>;
+    requires Layout<typename P::out_layout>;
+    { P::supports(shape) } -> std::same_as<Support>;
+    { P::template run<default_arch>(shape, args) } noexcept;
+};
+
+/// The optional members of a primitive, with their defaults.
+template <class P, class Arch>
+struct PrimitiveTraits {
+    [[nodiscard]] static constexpr bool fuses_epilogue() {
+        if constexpr (requires { P::fuses_epilogue; }) return P::fuses_epilogue;
+        return false;
+    }
+    [[nodiscard]] static constexpr bool strided_output() {
+        if constexpr (requires { P::strided_output; }) return P::strided_output;
+        return false;
+    }
+    [[nodiscard]] static constexpr double error_bound() {
+        if constexpr (requires { P::error_bound; }) return P::error_bound;
+        return 3e-5;
+    }
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& shape, std::size_t workers) {
+        if constexpr (requires { P::template scratch_floats<Arch>(shape, workers); }) {
+            return P::template scratch_floats<Arch>(shape, workers);
+        }
+        return 0;
+    }
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& shape) {
+        if constexpr (requires { P::template packed_floats<Arch>(shape); }) {
+            return P::template packed_floats<Arch>(shape);
+        }
+        return shape.kernel_size();
+    }
+    static void pack(ConvShape const& shape, const float* kernel, float* dst) {
+        if constexpr (requires { P::template pack<Arch>(shape, kernel, dst); }) {
+            P::template pack<Arch>(shape, kernel, dst);
+        } else {
+            std::copy_n(kernel, shape.kernel_size(), dst);
+        }
+    }
+    [[nodiscard]] static Work work(ConvShape const& shape) {
+        if constexpr (requires { P::template work<Arch>(shape); }) return P::template work<Arch>(shape);
+        const double bytes = 4.0 * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
+        return Work{}.add({.rate = Rate::scalar,
+                           .operations = shape.operations() / shape.batch,
+                           .bytes = bytes,
+                           .working_set = bytes + 4.0 * static_cast<double>(shape.kernel_size())});
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+template <class P, class Arch, class Layouts>
+constexpr PrimitiveEntry make_entry() {
+    static_assert(Primitive<P>, "primsel: this type is not a Primitive; see docs/primitive/primitive.md");
+    static_assert(
+        Layouts::template contains<typename P::in_layout> && Layouts::template contains<typename P::out_layout>,
+        "primsel: a primitive's layout is missing from the policies' layouts");
+    using Traits = PrimitiveTraits<P, Arch>;
+    return {.id = P::id,
+            .family = P::family,
+            .in_layout = Layouts::template index_of<typename P::in_layout>,
+            .out_layout = Layouts::template index_of<typename P::out_layout>,
+            .fuses_epilogue = Traits::fuses_epilogue(),
+            .strided_output = Traits::strided_output(),
+            .error_bound = Traits::error_bound(),
+            .supports = [](ConvShape const& shape) { return P::supports(shape); },
+            .scratch_floats = &Traits::scratch_floats,
+            .packed_floats = &Traits::packed_floats,
+            .pack = &Traits::pack,
+            .run = &P::template run<Arch>,
+            .work = &Traits::work};
+}
+
+/// Whether each primitive of the list can be told from the others. Plans, profiles and caches know them by their ids.
+template <class... P>
+[[nodiscard]] consteval bool unique_ids(TypeList<P...>) {
+    const std::array<std::string_view, sizeof...(P)> ids{std::string_view(P::id)...};
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (ids[i] == ids[j]) return false;
+        }
+    }
+    return true;
+}
+}  // namespace detail
+
+/// One entry for each primitive of the list, in its order. A kernel is compiled once for each (primitive, Arch),
+/// however many layers and networks use it.
+template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts>
+inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
+    static_assert(detail::unique_ids(TypeList<P...>{}), "primsel: two primitives of the list have the same id");
+    return std::array<PrimitiveEntry, sizeof...(P)>{detail::make_entry<P, Arch, Layouts>()...};
+}(Primitives{});
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+template <class Arch, class L>
+constexpr LayoutEntry make_layout_entry() {
+    LayoutEntry entry{.name = L::name,
+                      .size = [](Shape shape) { return L::size(shape); },
+                      .ops = &op_table<Arch, L>,
+                      .from_chw = &primsel::transform<chw, L>,
+                      .epilogue = nullptr};
+    if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
+    return entry;
+}
+
+template <class From, class To>
+constexpr TransformEntry make_transform_entry() {
+    return {.run = &primsel::transform<From, To>, .same_placement = &primsel::same_placement<From, To>};
+}
+
+template <class Arch, class Layouts>
+inline constexpr auto layout_table = []<class... L>(TypeList<L...>) {
+    return std::array<LayoutEntry, sizeof...(L)>{make_layout_entry<Arch, L>()...};
+}(Layouts{});
+
+template <class Layouts>
+inline constexpr auto transform_table = []<class... L>(TypeList<L...>) {
+    std::array<TransformEntry, sizeof...(L) * sizeof...(L)> table{};
+    std::size_t at = 0;
+    const auto row = [&]<class From>(std::type_identity<From>) {
+        ((table[at++] = make_transform_entry<From, L>()), ...);
+    };
+    (row(std::type_identity<L>{}), ...);
+    return table;
+}(Layouts{});
+
+}  // namespace detail
+
+/// The kernels of a list of primitives and layouts for an Arch. The first layout is the one in which images come and
+/// results go.
+template <class Primitives, class Arch, class Layouts>
+[[nodiscard]] Kernels make_kernels() {
+    static_assert(is_type_list<Primitives>, "primsel: make_kernels takes a TypeList of primitives");
+    static_assert(is_type_list<Layouts>, "primsel: make_kernels takes a TypeList of layouts");
+    static_assert(detail::CheckLayouts<Layouts>::value);
+    return {.primitives = primitive_table<Primitives, Arch, Layouts>,
+            .layouts = detail::layout_table<Arch, Layouts>,
+            .transforms = detail::transform_table<Layouts>,
+            .arch = Arch::name(),
+            .machine = &this_machine<Arch>};
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/primitive/all.hpp
@@ -13674,6 +13704,28 @@ namespace primsel::inline PRIMSEL_ABI {
 /// In the place of a value that the policies' type makes by its default constructor.
 struct OfPolicies {};
 
+namespace detail {
+/// A copy of the model, or a new one of the policies'.
+template <class Policies, class Model>
+[[nodiscard]] auto model_of(Model const& model) {
+    if constexpr (std::same_as<Model, OfPolicies>) {
+        static_assert(CheckOwnModel<Policies>::value);
+        return typename Policies::cost_model{};
+    } else {
+        return model;
+    }
+}
+template <class Policies, class S>
+[[nodiscard]] auto solver_of(S const& solver) {
+    if constexpr (std::same_as<S, OfPolicies>) {
+        static_assert(CheckOwnSolver<Policies>::value);
+        return typename Policies::solver{};
+    } else {
+        return solver;
+    }
+}
+}  // namespace detail
+
 /// The planner that predicts and solves: `Engine<Net> engine(weights, Predict{model, solver, options})`. Model and
 /// solver that are left out are those of the policies. The model is copied for each plan, as models may change while
 /// they predict.
@@ -13689,30 +13741,11 @@ public:
 
     template <class Policies>
     [[nodiscard]] Plan plan(Graph const& graph, Kernels const& kernels, std::size_t workers) const {
-        auto model = own_model<Policies>();
-        return make_fitting_plan(graph, kernels, model, own_solver<Policies>(), options_, workers);
+        auto model = detail::model_of<Policies>(model_);
+        return make_fitting_plan(graph, kernels, model, detail::solver_of<Policies>(solver_), options_, workers);
     }
 
 private:
-    template <class Policies>
-    [[nodiscard]] auto own_model() const {
-        if constexpr (std::same_as<Model, OfPolicies>) {
-            static_assert(detail::CheckOwnModel<Policies>::value);
-            return typename Policies::cost_model{};
-        } else {
-            return model_;
-        }
-    }
-    template <class Policies>
-    [[nodiscard]] auto own_solver() const {
-        if constexpr (std::same_as<S, OfPolicies>) {
-            static_assert(detail::CheckOwnSolver<Policies>::value);
-            return typename Policies::solver{};
-        } else {
-            return solver_;
-        }
-    }
-
     [[no_unique_address]] Model model_;
     [[no_unique_address]] S solver_;
     PlanOptions options_;
@@ -18066,82 +18099,11 @@ inline void write_plan(std::string const& path, Plan const& plan) {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/plan/dot.hpp
+// primsel/show/dot.hpp
 
-// primsel/plan/svg.hpp
+// primsel/show/svg.hpp
 
-// primsel/core/xml.hpp
-
-#include <array>
-#include <charconv>
-#include <cstddef>
-#include <string>
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI::detail {
-
-/// The text as XML 1.0 may hold it between tags and in attributes: markup is escaped, what no XML may hold becomes the
-/// replacement character.
-[[nodiscard]] inline std::string xml_text(std::string_view text) {
-    std::string out;
-    while (!text.empty()) {
-        const std::size_t length = utf8_length(text);
-        const std::string_view part = text.substr(0, length);
-        const bool control = length == 1 && static_cast<unsigned char>(part[0]) < 0x20 && part != "\n" && part != "\t";
-        if (part == "&") {
-            out += "&amp;";
-        } else if (part == "<") {
-            out += "&lt;";
-        } else if (part == ">") {
-            out += "&gt;";
-        } else if (part == "\"") {
-            out += "&quot;";
-        } else if (length == 0 || control || part == "\xef\xbf\xbe" || part == "\xef\xbf\xbf") {
-            out += "\xef\xbf\xbd";
-        } else {
-            out += part;
-        }
-        text.remove_prefix(length == 0 ? 1 : length);
-    }
-    return out;
-}
-
-/// Characters of a text; a byte that is not UTF-8 counts as one.
-[[nodiscard]] inline std::size_t character_count(std::string_view text) {
-    std::size_t count = 0;
-    for (; !text.empty(); ++count) text.remove_prefix(utf8_length(text) == 0 ? 1 : utf8_length(text));
-    return count;
-}
-
-/// The first `count` characters.
-[[nodiscard]] inline std::string_view first_characters(std::string_view text, std::size_t count) {
-    std::size_t bytes = 0;
-    for (; count > 0 && bytes < text.size(); --count) {
-        const std::size_t length = utf8_length(text.substr(bytes));
-        bytes += length == 0 ? 1 : length;
-    }
-    return text.substr(0, bytes);
-}
-
-/// At most `most` characters: where there are more, the middle gives way to an ellipsis.
-[[nodiscard]] inline std::string shortened(std::string_view text, std::size_t most) {
-    const std::size_t count = character_count(text);
-    if (count <= most || most < 3) return std::string(text);
-    const std::size_t tail = most / 2;
-    const std::string_view kept = first_characters(text, most - 1 - tail);
-    return std::string(kept) + "\xe2\x80\xa6" + std::string(text.substr(first_characters(text, count - tail).size()));
-}
-
-/// A coordinate, whatever the locale.
-[[nodiscard]] inline std::string xml_number(double value) {
-    std::array<char, 64> digits{};
-    const auto end =
-        std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 1).ptr;
-    return {digits.data(), end};
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::detail
-// primsel/plan/detail/rows.hpp
+// primsel/show/detail/rows.hpp
 
 #include <algorithm>
 #include <cstddef>
@@ -18293,6 +18255,77 @@ private:
     std::vector<std::vector<std::size_t>> rows_;
     std::vector<std::vector<std::size_t>> lanes_;  // of each route
 };
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/show/xml.hpp
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The text as XML 1.0 may hold it between tags and in attributes: markup is escaped, what no XML may hold becomes the
+/// replacement character.
+[[nodiscard]] inline std::string xml_text(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        const std::string_view part = text.substr(0, length);
+        const bool control = length == 1 && static_cast<unsigned char>(part[0]) < 0x20 && part != "\n" && part != "\t";
+        if (part == "&") {
+            out += "&amp;";
+        } else if (part == "<") {
+            out += "&lt;";
+        } else if (part == ">") {
+            out += "&gt;";
+        } else if (part == "\"") {
+            out += "&quot;";
+        } else if (length == 0 || control || part == "\xef\xbf\xbe" || part == "\xef\xbf\xbf") {
+            out += "\xef\xbf\xbd";
+        } else {
+            out += part;
+        }
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+    return out;
+}
+
+/// Characters of a text; a byte that is not UTF-8 counts as one.
+[[nodiscard]] inline std::size_t character_count(std::string_view text) {
+    std::size_t count = 0;
+    for (; !text.empty(); ++count) text.remove_prefix(utf8_length(text) == 0 ? 1 : utf8_length(text));
+    return count;
+}
+
+/// The first `count` characters.
+[[nodiscard]] inline std::string_view first_characters(std::string_view text, std::size_t count) {
+    std::size_t bytes = 0;
+    for (; count > 0 && bytes < text.size(); --count) {
+        const std::size_t length = utf8_length(text.substr(bytes));
+        bytes += length == 0 ? 1 : length;
+    }
+    return text.substr(0, bytes);
+}
+
+/// At most `most` characters: where there are more, the middle gives way to an ellipsis.
+[[nodiscard]] inline std::string shortened(std::string_view text, std::size_t most) {
+    const std::size_t count = character_count(text);
+    if (count <= most || most < 3) return std::string(text);
+    const std::size_t tail = most / 2;
+    const std::string_view kept = first_characters(text, most - 1 - tail);
+    return std::string(kept) + "\xe2\x80\xa6" + std::string(text.substr(first_characters(text, count - tail).size()));
+}
+
+/// A coordinate, whatever the locale.
+[[nodiscard]] inline std::string xml_number(double value) {
+    std::array<char, 64> digits{};
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 1).ptr;
+    return {digits.data(), end};
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 

@@ -1,8 +1,8 @@
 // Compiled without optimisation, where g++'s intrinsics are macros that take less: every op, and a primitive of each
 // kind of vector.
-#include <primsel/op/table.hpp>
+#include <primsel/kernels/op_table.hpp>
+#include <primsel/kernels/primitive_table.hpp>
 #include <primsel/primitive/direct.hpp>
-#include <primsel/primitive/table.hpp>
 #include <primsel/primitive/winograd.hpp>
 
 namespace ps = primsel;

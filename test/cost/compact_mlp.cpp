@@ -1,4 +1,5 @@
 #include <primsel/cost/compact_mlp.hpp>
+#include <primsel/cost/standardizer.hpp>
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 #include <primsel/cost/analytical.hpp>
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/profile/measured.hpp>
 
 #include <span>

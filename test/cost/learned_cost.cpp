@@ -1,12 +1,12 @@
 // Cost models of what was measured: learned from it, or looked up.
 #include <primsel/cost/learned_cost.hpp>
-#include <primsel/cost/recorded.hpp>
+#include <primsel/learn/recorded.hpp>
 
 #include "laws.hpp"
 
 #include <doctest/doctest.h>
 #include <primsel/cost/analytical.hpp>
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -1,10 +1,11 @@
 // Models that come with the library.
 #include <primsel/cost/pretrained.hpp>
+#include <primsel/cost/standardizer.hpp>
 
 #include "laws.hpp"
 
 #include <doctest/doctest.h>
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 #include "laws.hpp"
 
 #include <doctest/doctest.h>
-#include <primsel/cost/extern_kernels.hpp>
-#include <primsel/cost/op_regression.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/learn/op_regression.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,13 +2,14 @@
 // the user's. Each must be what the engine really uses.
 #include "../network/evaluate.hpp"
 
-#include <primsel/cost/forest.hpp>
 #include <primsel/cost/learned_cost.hpp>
+#include <primsel/learn/forest.hpp>
+#include <primsel/learn/learn.hpp>
 #include <primsel/primitive/gemm_eigen.hpp>
 #include <primsel/primsel.hpp>
 
 #include <doctest/doctest.h>
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,4 @@
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
 
 #include <doctest/doctest.h>

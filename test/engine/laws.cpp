@@ -3,7 +3,7 @@
 #include "../io/allocations.hpp"
 #include "../network/evaluate.hpp"
 
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
 
 #include <doctest/doctest.h>

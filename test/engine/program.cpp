@@ -1,7 +1,7 @@
 // Programs of several inputs and results, constants, and results in places that want a copy.
 #include "../instrumented.hpp"
 
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
 
 #include <doctest/doctest.h>

@@ -1,12 +1,12 @@
 #include <primsel/engine/trace.hpp>
-#include <primsel/engine/trace_svg.hpp>
+#include <primsel/show/trace_svg.hpp>
 
 #include "../core/executor.hpp"
 #include "../xml_fault.hpp"
 
 #include <doctest/doctest.h>
-#include <primsel/cost/extern_kernels.hpp>
 #include <primsel/io/json.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #include <primsel/io/calibration.hpp>
 
 #include <doctest/doctest.h>
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 
 #include <unistd.h>
 
@@ -61,14 +61,14 @@ TEST_CASE("the cache is where the system wants it") {
 TEST_CASE("what was written is there for the same kernels, in folders that are made, and for no others") {
     const Folder folder;
     const std::string directory = folder.path / "a" / "b";
-    ps::Calibration first(kernels, directory);
+    ps::CalibrationFile first(kernels, directory);
     CHECK(first.samples().empty());
     CHECK_FALSE(first.write());  // there is nothing to write
     CHECK_FALSE(fs::exists(folder.path));
     first.add(sample(3));
     first.add(sample(5));
     CHECK(first.write());
-    const ps::Calibration second(kernels, directory);
+    const ps::CalibrationFile second(kernels, directory);
     CHECK(second.path() == first.path());
     REQUIRE(second.samples().size() == 2);
     CHECK(second.samples()[1].shape == sample(5).shape);
@@ -77,7 +77,7 @@ TEST_CASE("what was written is there for the same kernels, in folders that are m
     fewer.primitives = fewer.primitives.first(3);
     other.arch = "other";
     for (ps::Kernels const& different : {fewer, other}) {
-        const ps::Calibration third(different, directory);
+        const ps::CalibrationFile third(different, directory);
         CHECK(third.path() != first.path());
         CHECK(third.samples().empty());
     }
@@ -85,7 +85,7 @@ TEST_CASE("what was written is there for the same kernels, in folders that are m
 
 TEST_CASE("a file that is damaged, or of another machine, counts as missing and is replaced") {
     const Folder folder;
-    ps::Calibration whole(kernels, folder.path);
+    ps::CalibrationFile whole(kernels, folder.path);
     whole.add(sample(3));
     REQUIRE(whole.write());
     const ps::SharedBytes file = ps::read_file(whole.path());
@@ -96,18 +96,18 @@ TEST_CASE("a file that is damaged, or of another machine, counts as missing and 
          {std::string(), std::string(1000, '\0'), text.substr(0, 60), other, text + "x\n"}) {
         CAPTURE(damaged);
         ps::write_file(whole.path(), damaged);
-        ps::Calibration calibration(kernels, folder.path);
+        ps::CalibrationFile calibration(kernels, folder.path);
         CHECK(calibration.samples().empty());
         calibration.add(sample(7));
         CHECK(calibration.write());
-        REQUIRE(ps::Calibration(kernels, folder.path).samples().size() == 1);
-        CHECK(ps::Calibration(kernels, folder.path).samples()[0].shape.c == 7);
+        REQUIRE(ps::CalibrationFile(kernels, folder.path).samples().size() == 1);
+        CHECK(ps::CalibrationFile(kernels, folder.path).samples()[0].shape.c == 7);
     }
 }
 
 TEST_CASE("where nothing can be written nothing is kept") {
-    ps::Calibration nowhere(kernels, ""), impossible(kernels, "/dev/null/primsel");
-    for (ps::Calibration* calibration : {&nowhere, &impossible}) {
+    ps::CalibrationFile nowhere(kernels, ""), impossible(kernels, "/dev/null/primsel");
+    for (ps::CalibrationFile* calibration : {&nowhere, &impossible}) {
         calibration->add(sample(3));
         CHECK_FALSE(calibration->write());
         CHECK(calibration->samples().size() == 1);
@@ -116,10 +116,10 @@ TEST_CASE("where nothing can be written nothing is kept") {
 
 TEST_CASE("a pipe in its place is left alone, and nobody waits for who reads it") {
     const Folder folder;
-    ps::Calibration first(kernels, folder.path);
+    ps::CalibrationFile first(kernels, folder.path);
     fs::create_directories(folder.path);
     REQUIRE(::mkfifo(first.path().c_str(), 0600) == 0);
-    ps::Calibration second(kernels, folder.path);
+    ps::CalibrationFile second(kernels, folder.path);
     CHECK(second.samples().empty());
     second.add(sample(3));
     CHECK_FALSE(second.write());
@@ -128,10 +128,10 @@ TEST_CASE("a pipe in its place is left alone, and nobody waits for who reads it"
 
 TEST_CASE("the oldest samples are forgotten") {
     const Folder folder;
-    ps::Calibration calibration(kernels, folder.path);
+    ps::CalibrationFile calibration(kernels, folder.path);
     for (int i = 1; i <= static_cast<int>(ps::Calibration::most) + 10; ++i) calibration.add(sample(i));
     REQUIRE(calibration.write());
-    const ps::Calibration read(kernels, folder.path);
+    const ps::CalibrationFile read(kernels, folder.path);
     REQUIRE(read.samples().size() == ps::Calibration::most);
     CHECK(read.samples().front().shape.c == 11);
 }

@@ -1,5 +1,6 @@
 #include <primsel/cost/analytical.hpp>
 #include <primsel/io/model.hpp>
+#include <primsel/learn/tables.hpp>
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/executor.hpp>
 #include <primsel/core/simd.hpp>
-#include <primsel/op/table.hpp>
+#include <primsel/kernels/op_table.hpp>
 #include <primsel/tensor/layout.hpp>
 
 #include <cmath>

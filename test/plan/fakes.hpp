@@ -1,7 +1,7 @@
 // Primitives and costs that exist only for planning: nothing here computes.
 #pragma once
 
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/plan/make_plan.hpp>
 
 #include <cstdint>

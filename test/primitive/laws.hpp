@@ -1,6 +1,6 @@
 #pragma once
 
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primitive/reference.hpp>
 
 #include <algorithm>

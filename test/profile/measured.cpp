@@ -3,7 +3,7 @@
 #include "../cost/laws.hpp"
 
 #include <doctest/doctest.h>
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 
 #include <algorithm>
 #include <chrono>

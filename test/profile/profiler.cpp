@@ -1,7 +1,7 @@
 #include <primsel/profile/profiler.hpp>
 
 #include <doctest/doctest.h>
-#include <primsel/cost/extern_kernels.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primitive/all.hpp>
 
 #include <algorithm>

@@ -4,9 +4,9 @@
 #include "sources.hpp"
 #include "transfer.hpp"
 
-#include <primsel/cost/choose_rows.hpp>
 #include <primsel/cost/features.hpp>
-#include <primsel/cost/gaussian_process.hpp>
+#include <primsel/learn/gaussian_process.hpp>
+#include <primsel/tune/choose_rows.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #include "paper.hpp"
 #include "plot.hpp"
 
-#include <primsel/cost/evaluate.hpp>
+#include <primsel/learn/evaluate.hpp>
 #include <primsel/version.hpp>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "models.hpp"
 
-#include <primsel/cost/forest.hpp>
-#include <primsel/cost/gaussian_process.hpp>
-#include <primsel/cost/linear.hpp>
+#include <primsel/learn/forest.hpp>
+#include <primsel/learn/gaussian_process.hpp>
+#include <primsel/learn/linear.hpp>
 
 #include <algorithm>
 #include <cmath>

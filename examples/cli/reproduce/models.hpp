@@ -3,9 +3,9 @@
 
 #include "platform.hpp"
 
-#include <primsel/cost/evaluate.hpp>
-#include <primsel/cost/mlp.hpp>
 #include <primsel/cost/table.hpp>
+#include <primsel/learn/evaluate.hpp>
+#include <primsel/learn/mlp.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,13 +1,13 @@
 #include "plans.hpp"
 
 #include <primsel/core/timer.hpp>
-#include <primsel/cost/corrected.hpp>
-#include <primsel/cost/evaluate.hpp>
 #include <primsel/cost/learned_cost.hpp>
+#include <primsel/learn/evaluate.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/plan/make_plan.hpp>
-#include <primsel/plan/refine.hpp>
 #include <primsel/plan/reprice.hpp>
+#include <primsel/tune/corrected.hpp>
+#include <primsel/tune/refine.hpp>
 
 #include <time.h>
 

@@ -2,9 +2,10 @@
 
 #include "../session.hpp"
 
-#include <primsel/cost/evaluate.hpp>
 #include <primsel/cost/features.hpp>
 #include <primsel/io/dataset.hpp>
+#include <primsel/learn/evaluate.hpp>
+#include <primsel/learn/tables.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/network/zoo/by_name.hpp>
 #include <primsel/pbqp/exact.hpp>

@@ -3,9 +3,9 @@
 
 #include "reproduce.hpp"
 
-#include <primsel/cost/dataset.hpp>
-#include <primsel/cost/recorded.hpp>
 #include <primsel/cost/table.hpp>
+#include <primsel/learn/dataset.hpp>
+#include <primsel/learn/recorded.hpp>
 #include <primsel/network/graph.hpp>
 
 #include <cstddef>

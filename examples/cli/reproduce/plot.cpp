@@ -1,7 +1,7 @@
 #include "plot.hpp"
 
 #include <primsel/core/error.hpp>
-#include <primsel/core/xml.hpp>
+#include <primsel/show/xml.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "report.hpp"
 
-#include <primsel/core/xml.hpp>
 #include <primsel/plan/print.hpp>
+#include <primsel/show/xml.hpp>
 
 #include <cstdio>
 

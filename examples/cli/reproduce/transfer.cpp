@@ -1,8 +1,8 @@
 #include "transfer.hpp"
 
 #include <primsel/cost/features.hpp>
-#include <primsel/cost/gaussian_process.hpp>
-#include <primsel/cost/transfer.hpp>
+#include <primsel/learn/gaussian_process.hpp>
+#include <primsel/learn/transfer.hpp>
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <primsel/cost/cost_model.hpp>
-#include <primsel/cost/machine.hpp>
+#include <primsel/kernels/machine.hpp>
 
 #include <algorithm>
 #include <optional>

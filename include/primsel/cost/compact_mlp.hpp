@@ -1,9 +1,10 @@
 #pragma once
 
+#include <primsel/core/archive.hpp>
 #include <primsel/core/base64.hpp>
 #include <primsel/core/error.hpp>
-#include <primsel/cost/archive.hpp>
 #include <primsel/cost/features.hpp>
+#include <primsel/cost/standardizer.hpp>
 #include <primsel/cost/table.hpp>
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/cost_model.hpp>
-#include <primsel/cost/dataset.hpp>
 #include <primsel/cost/features.hpp>
 #include <primsel/cost/table.hpp>
 
@@ -39,15 +38,6 @@ template <class R>
 Trained(std::vector<std::string>, R) -> Trained<R>;
 template <class R>
 Trained(std::vector<std::string>, R, bool) -> Trained<R>;
-
-/// Fits a regression to the times of a dataset, of primitives or of layout transforms: `fit(features, times)` gets a
-/// row of features and one of logarithms of seconds (NaN where nothing was measured) for each row of the data.
-template <class Fit>
-    requires std::invocable<Fit&, Table const&, Table const&> &&
-             Regression<std::invoke_result_t<Fit&, Table const&, Table const&>>
-[[nodiscard]] auto learn(Dataset const& data, Fit&& fit) {
-    return Trained{data.subjects, fit(features_of(data), log_times(data))};
-}
 
 /// A cost model that was learned: of primitives by ConvFeatures and, if there is a regression for them, of layout
 /// transforms by LayoutFeatures. All questions of a network are one batch. What was not learned (a primitive of another

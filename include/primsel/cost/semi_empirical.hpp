@@ -2,11 +2,11 @@
 
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/cost_model.hpp>
-#include <primsel/cost/machine.hpp>
 #include <primsel/cost/op_coefficients.hpp>
 #include <primsel/cost/pretrained/ops_avx2.hpp>
 #include <primsel/cost/pretrained/ops_avx512.hpp>
 #include <primsel/cost/pretrained/ops_sse4_2.hpp>
+#include <primsel/kernels/machine.hpp>
 
 #include <concepts>
 #include <span>

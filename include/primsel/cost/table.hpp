@@ -1,7 +1,7 @@
 #pragma once
 
+#include <primsel/core/archive.hpp>
 #include <primsel/core/config.hpp>
-#include <primsel/cost/archive.hpp>
 
 #include <cstddef>
 #include <limits>

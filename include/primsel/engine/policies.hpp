@@ -4,8 +4,8 @@
 #include <primsel/core/simd.hpp>
 #include <primsel/core/type_list.hpp>
 #include <primsel/cost/analytical.hpp>
-#include <primsel/cost/kernels.hpp>
 #include <primsel/fwd.hpp>
+#include <primsel/kernels/make_kernels.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/primitive/all.hpp>
 #include <primsel/primitive/gemm_simd.hpp>

@@ -12,6 +12,28 @@ namespace primsel::inline PRIMSEL_ABI {
 /// In the place of a value that the policies' type makes by its default constructor.
 struct OfPolicies {};
 
+namespace detail {
+/// A copy of the model, or a new one of the policies'.
+template <class Policies, class Model>
+[[nodiscard]] auto model_of(Model const& model) {
+    if constexpr (std::same_as<Model, OfPolicies>) {
+        static_assert(CheckOwnModel<Policies>::value);
+        return typename Policies::cost_model{};
+    } else {
+        return model;
+    }
+}
+template <class Policies, class S>
+[[nodiscard]] auto solver_of(S const& solver) {
+    if constexpr (std::same_as<S, OfPolicies>) {
+        static_assert(CheckOwnSolver<Policies>::value);
+        return typename Policies::solver{};
+    } else {
+        return solver;
+    }
+}
+}  // namespace detail
+
 /// The planner that predicts and solves: `Engine<Net> engine(weights, Predict{model, solver, options})`. Model and
 /// solver that are left out are those of the policies. The model is copied for each plan, as models may change while
 /// they predict.
@@ -27,30 +49,11 @@ public:
 
     template <class Policies>
     [[nodiscard]] Plan plan(Graph const& graph, Kernels const& kernels, std::size_t workers) const {
-        auto model = own_model<Policies>();
-        return make_fitting_plan(graph, kernels, model, own_solver<Policies>(), options_, workers);
+        auto model = detail::model_of<Policies>(model_);
+        return make_fitting_plan(graph, kernels, model, detail::solver_of<Policies>(solver_), options_, workers);
     }
 
 private:
-    template <class Policies>
-    [[nodiscard]] auto own_model() const {
-        if constexpr (std::same_as<Model, OfPolicies>) {
-            static_assert(detail::CheckOwnModel<Policies>::value);
-            return typename Policies::cost_model{};
-        } else {
-            return model_;
-        }
-    }
-    template <class Policies>
-    [[nodiscard]] auto own_solver() const {
-        if constexpr (std::same_as<S, OfPolicies>) {
-            static_assert(detail::CheckOwnSolver<Policies>::value);
-            return typename Policies::solver{};
-        } else {
-            return solver_;
-        }
-    }
-
     [[no_unique_address]] Model model_;
     [[no_unique_address]] S solver_;
     PlanOptions options_;

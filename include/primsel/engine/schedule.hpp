@@ -2,6 +2,7 @@
 
 #include <primsel/engine/arena.hpp>
 #include <primsel/plan/make_plan.hpp>
+#include <primsel/tensor/layout.hpp>
 
 #include <algorithm>
 #include <cstddef>

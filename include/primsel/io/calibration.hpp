@@ -1,20 +1,14 @@
 #pragma once
 
-#include <primsel/cost/kernels.hpp>
-#include <primsel/cost/machine.hpp>
-#include <primsel/cost/sample.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/network/fingerprint.hpp>
-#include <primsel/plan/fingerprint.hpp>
-#include <primsel/version.hpp>
+#include <primsel/tune/calibration.hpp>
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -29,19 +23,13 @@ namespace primsel::inline PRIMSEL_ABI {
     return {};
 }
 
-/// What was measured of these kernels on this machine, kept in the user's cache directory for the next time: a file for
-/// each processor, Arch, list of primitives and version of the library. It can be measured again, so that nothing that
-/// happens to the file is an error: what cannot be read is not there, what cannot be written is not kept.
-class Calibration {
+/// A Calibration that is kept in the user's cache directory for the next time: a file for each processor, Arch, list of
+/// primitives and version of the library. It can be measured again, so that nothing that happens to the file is an
+/// error: what cannot be read is not there, what cannot be written is not kept.
+class CalibrationFile : public Calibration {
 public:
-    /// The oldest beyond so many are forgotten.
-    static constexpr std::size_t most = 4096;
-
-    explicit Calibration(Kernels const& kernels, std::string const& directory = cache_directory()) {
-        samples_.about = {{"arch", std::string(kernels.arch)},
-                          {"cpu", cpu_name()},
-                          {"primitives", fingerprint(kernels)},
-                          {"version", std::string(version)}};
+    explicit CalibrationFile(Kernels const& kernels, std::string const& directory = cache_directory())
+        : Calibration(kernels) {
         if (directory.empty()) return;
         detail::Fingerprint print;
         for (auto const& [key, value] : samples_.about) print.add(key), print.add(value);
@@ -51,29 +39,11 @@ public:
 
     /// Where it is kept; empty where there is no place for it.
     [[nodiscard]] std::string const& path() const { return path_; }
-    /// The latest last.
-    [[nodiscard]] std::vector<Sample> const& samples() const { return samples_.all; }
-    void add(Sample sample) {
-        samples_.all.push_back(std::move(sample));
-        kept_ = false;
-    }
-    /// What else was timed, by its name; 0 where it is not known.
-    [[nodiscard]] double find(std::string const& name) const {
-        const auto found = samples_.others.find(name);
-        return found == samples_.others.end() ? 0 : found->second;
-    }
-    /// Too many are forgotten all at once.
-    void add(std::string const& name, double seconds) {
-        if (samples_.others.size() >= most) samples_.others.clear();
-        samples_.others[name] = seconds;
-        kept_ = false;
-    }
     /// Whether all of it is on the disk now.
     bool write() {
-        if (kept_ || path_.empty() || (samples_.all.empty() && samples_.others.empty())) return kept_;
-        if (samples_.all.size() > most) {
-            samples_.all.erase(samples_.all.begin(), samples_.all.end() - static_cast<std::ptrdiff_t>(most));
-        }
+        if (kept_ && !changed_) return true;
+        if (path_.empty() || (samples_.all.empty() && samples_.others.empty())) return false;
+        forget();
         for (std::size_t slash = path_.find('/', 1); slash != std::string::npos; slash = path_.find('/', slash + 1)) {
             ::mkdir(path_.substr(0, slash).c_str(), 0777);  // most are there; if the last is not, writing fails
         }
@@ -85,6 +55,7 @@ public:
         } catch (error const&) {
             return false;
         }
+        changed_ = false;
         return kept_ = true;
     }
 
@@ -103,7 +74,7 @@ private:
     }
 
     std::string path_;
-    Samples samples_;
+    /// Whether what was read or written last is on the disk.
     bool kept_ = false;
 };
 

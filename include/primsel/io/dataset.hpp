@@ -1,7 +1,7 @@
 #pragma once
 
-#include <primsel/cost/dataset.hpp>
 #include <primsel/io/file.hpp>
+#include <primsel/learn/dataset.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,8 +1,8 @@
 // Opt-in: needs Eigen (the CMake target primsel::eigen).
 #pragma once
 
-#include <primsel/cost/trained_model.hpp>
 #include <primsel/io/file.hpp>
+#include <primsel/learn/trained_model.hpp>
 
 #include <string>
 #include <string_view>

@@ -1,37 +1,14 @@
 #pragma once
 
-#include <primsel/core/executor.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/layer/layer.hpp>
+#include <primsel/op/op_args.hpp>
 #include <primsel/tensor/layout.hpp>
 
 #include <concepts>
 #include <cstddef>
-#include <span>
 
 namespace primsel::inline PRIMSEL_ABI {
-
-/// What an op works on. Every tensor is a batch of images, one after the other, all in the op's one layout.
-struct OpArgs {
-    std::span<const float* const> src;
-    std::span<const Shape> src_shape;
-    float* dst = nullptr;
-    Shape dst_shape;
-    int batch = 1;
-    /// Where the first of them stands among all images of a run, which may come one by one.
-    std::size_t first_image = 0;
-    /// What pack wrote; null for an op without weights.
-    const float* weights = nullptr;
-    ExecutorRef executor;
-};
-
-/// The weights of a layer as they are stored: the kernel of dense is k x (c * h * w) in chw order; of batch norm and
-/// scale it is the factor of each channel, with the shift as bias. An absent bias is empty; whoever fills this has
-/// checked the sizes.
-struct OpWeights {
-    std::span<const float> kernel;
-    std::span<const float> bias;
-};
 
 /// The kernel of one kind of non-convolution layer: a specialisation of Op for its parameters. All members are static:
 /// - constexpr bool in_place: dst may be src[0]; otherwise dst overlaps no src;

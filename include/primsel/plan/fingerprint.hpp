@@ -1,6 +1,6 @@
 #pragma once
 
-#include <primsel/cost/kernels.hpp>
+#include <primsel/kernels/kernels.hpp>
 #include <primsel/network/fingerprint.hpp>
 
 #include <string>

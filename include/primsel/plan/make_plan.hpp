@@ -2,7 +2,7 @@
 
 #include <primsel/core/timer.hpp>
 #include <primsel/cost/cost_model.hpp>
-#include <primsel/cost/machine.hpp>
+#include <primsel/kernels/machine.hpp>
 #include <primsel/pbqp/solver.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
 #include <primsel/plan/fingerprint.hpp>

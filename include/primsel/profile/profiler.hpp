@@ -2,9 +2,9 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/executor.hpp>
-#include <primsel/cost/dataset.hpp>
-#include <primsel/cost/kernels.hpp>
-#include <primsel/cost/machine.hpp>
+#include <primsel/kernels/kernels.hpp>
+#include <primsel/kernels/measure_machine.hpp>
+#include <primsel/learn/dataset.hpp>
 #include <primsel/profile/detail/pinned_thread.hpp>
 #include <primsel/profile/detail/quiet_timer.hpp>
 #include <primsel/profile/sampler.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <primsel/cost/dataset.hpp>
+#include <primsel/learn/dataset.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 
 #include <algorithm>

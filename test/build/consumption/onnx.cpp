@@ -1,5 +1,5 @@
-#include <primsel/io/onnx.hpp>
-#include <primsel/io/onnx_export.hpp>
+#include <primsel/onnx/export.hpp>
+#include <primsel/onnx/import.hpp>
 
 int main() {
     primsel::Graph graph;

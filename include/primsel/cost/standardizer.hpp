@@ -1,0 +1,67 @@
+#pragma once
+
+#include <primsel/core/archive.hpp>
+#include <primsel/cost/table.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Makes each column of a matrix zero in the mean and one in the standard deviation (section 3.3 of the paper); columns
+/// that do not vary become zero.
+class Standardizer {
+public:
+    Standardizer() = default;
+    Standardizer(std::vector<float> mean, std::vector<float> scale)
+        : mean_(std::move(mean)), scale_(std::move(scale)) {}
+    explicit Standardizer(Table const& table) : mean_(table.columns), scale_(table.columns) {
+        auto const& values = table.values;
+        const std::size_t columns = table.columns;
+        for (std::size_t column = 0; column < columns; ++column) {
+            double sum = 0, squares = 0, count = 0;
+            for (std::size_t i = column; i < values.size(); i += columns) {
+                if (!std::isnan(values[i])) sum += values[i], count += 1;
+            }
+            const double mean = count > 0 ? sum / count : 0;
+            for (std::size_t i = column; i < values.size(); i += columns) {
+                if (!std::isnan(values[i])) squares += (values[i] - mean) * (values[i] - mean);
+            }
+            const double deviation = count > 0 ? std::sqrt(squares / count) : 0;
+            mean_[column] = static_cast<float>(mean);
+            scale_[column] = deviation > 1e-12 ? static_cast<float>(deviation) : 0;
+        }
+    }
+
+    [[nodiscard]] std::size_t columns() const { return mean_.size(); }
+    [[nodiscard]] std::vector<float> const& mean() const { return mean_; }
+    [[nodiscard]] std::vector<float> const& scale() const { return scale_; }
+    [[nodiscard]] float forward(float value, std::size_t column) const {
+        return scale_[column] > 0 ? (value - mean_[column]) / scale_[column] : 0;
+    }
+    [[nodiscard]] float back(float value, std::size_t column) const { return value * scale_[column] + mean_[column]; }
+    [[nodiscard]] Table forward(Table table) const {
+        for (std::size_t i = 0; i < table.values.size(); ++i) {
+            table.values[i] = forward(table.values[i], i % table.columns);
+        }
+        return table;
+    }
+    [[nodiscard]] Table back(Table table) const {
+        for (std::size_t i = 0; i < table.values.size(); ++i)
+            table.values[i] = back(table.values[i], i % table.columns);
+        return table;
+    }
+
+    void archive(Archive& archive) {
+        archive(mean_, scale_);
+        archive.require(mean_.size() == scale_.size(), mean_.size(), " means and ", scale_.size(), " scales");
+        for (const float scale : scale_) archive.require(scale >= 0, "a negative scale");
+    }
+
+private:
+    std::vector<float> mean_, scale_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <primsel/core/clamp.hpp>
+#include <primsel/core/executor.hpp>
+#include <primsel/kernels/machine.hpp>
+#include <primsel/layer/all.hpp>
+#include <primsel/op/op_args.hpp>
+#include <primsel/primitive/conv_args.hpp>
+#include <primsel/primitive/conv_shape.hpp>
+#include <primsel/primitive/work.hpp>
+#include <primsel/tensor/shape.hpp>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A primitive compiled for one Arch, behind function pointers: what planning and execution know of it.
+struct PrimitiveEntry {
+    std::string_view id;
+    Family family;
+    /// Positions in the list of layouts.
+    std::size_t in_layout, out_layout;
+    bool fuses_epilogue, strided_output;
+    double error_bound;
+    Support (*supports)(ConvShape const&);
+    std::size_t (*scratch_floats)(ConvShape const&, std::size_t workers);
+    std::size_t (*packed_floats)(ConvShape const&);
+    void (*pack)(ConvShape const&, const float* kernel, float* dst);
+    /// One image.
+    void (*run)(ConvShape const&, ConvArgs const&) noexcept;
+    Work (*work)(ConvShape const&);
+};
+
+/// An op compiled for one Arch and layout, behind function pointers. Null pointers: run where there is no such op (an
+/// input, a constant, a convolution) or not in this layout, and pack where it has no weights.
+struct OpEntry {
+    bool in_place = false;
+    double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
+    void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
+    std::size_t (*packed_floats)(AnyLayer const&, Shape) = nullptr;
+    void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
+};
+
+/// One entry for each alternative of AnyLayer, in its order.
+using OpTable = std::array<OpEntry, std::variant_size_v<AnyLayer>>;
+
+/// A layout and what runs in it.
+struct LayoutEntry {
+    std::string_view name;
+    /// Floats of an image.
+    std::size_t (*size)(Shape);
+    OpTable const* ops;
+    /// Stores values that come in chw order.
+    void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
+    /// What follows a convolution that fuses nothing; null in a layout that is not strided.
+    void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
+                     ExecutorRef) noexcept;
+};
+
+/// The change from one layout to another.
+struct TransformEntry {
+    void (*run)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
+    /// Whether both place every element of the shape alike, so that nothing need run.
+    bool (*same_placement)(Shape);
+};
+
+/// Everything that a plan may choose from, compiled for one Arch. Primitives, layouts and layout pairs are known by
+/// their positions.
+struct Kernels {
+    std::span<const PrimitiveEntry> primitives;
+    std::span<const LayoutEntry> layouts;
+    std::span<const TransformEntry> transforms;
+    std::string_view arch;
+    /// The speeds of the machine with that Arch, measured at the first call.
+    Machine const& (*machine)() = nullptr;
+
+    [[nodiscard]] TransformEntry const& transform(std::size_t from, std::size_t to) const {
+        return transforms[from * layouts.size() + to];
+    }
+    [[nodiscard]] bool same_placement(Shape shape, std::size_t from, std::size_t to) const {
+        return transform(from, to).same_placement(shape);
+    }
+    /// The op of a layer in a layout.
+    [[nodiscard]] OpEntry const& op(AnyLayer const& layer, std::size_t layout) const {
+        return (*layouts[layout].ops)[layer.index()];
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

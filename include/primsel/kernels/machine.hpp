@@ -1,0 +1,59 @@
+#pragma once
+
+#include <primsel/core/config.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The speeds of one core of a machine with one instruction set.
+struct Machine {
+    double gemm_flops = 1e10;   ///< multiply-adds in registers, two operations each, per second
+    double vector_flops = 5e9;  ///< vector operations on cached data per second
+    double scalar_flops = 1e9;  ///< scalar operations per second
+    static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 96e6};
+    /// Bytes read and written per second, for each working set in bytes.
+    std::array<double, 5> bandwidth{5e10, 4e10, 3e10, 2e10, 1e10};
+
+    /// Interpolated between the measured working sets, on a logarithmic scale.
+    [[nodiscard]] double bandwidth_for(double bytes) const {
+        if (bytes <= working_sets.front()) return bandwidth.front();
+        for (std::size_t i = 1; i < working_sets.size(); ++i) {
+            if (bytes > working_sets[i]) continue;
+            const double at = std::log(bytes / working_sets[i - 1]) / std::log(working_sets[i] / working_sets[i - 1]);
+            return bandwidth[i - 1] + at * (bandwidth[i] - bandwidth[i - 1]);
+        }
+        return bandwidth.back();
+    }
+};
+
+/// The processor's name as it gives it ("Intel(R) Xeon(R) ..."); the architecture where it gives none.
+[[nodiscard]] inline std::string cpu_name() {
+#if defined(__x86_64__)
+    unsigned registers[12] = {};
+    for (unsigned i = 0; i < 3; ++i) {
+        if (__get_cpuid(0x80000002U + i, &registers[4 * i], &registers[4 * i + 1], &registers[4 * i + 2],
+                        &registers[4 * i + 3]) == 0) {
+            return "x86-64";
+        }
+    }
+    char text[sizeof(registers) + 1] = {};
+    std::memcpy(text, registers, sizeof(registers));
+    std::string name(text);
+    name.erase(0, name.find_first_not_of(' '));
+    name.erase(name.find_last_not_of(' ') + 1);
+    return name;
+#else
+    return "aarch64";
+#endif
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

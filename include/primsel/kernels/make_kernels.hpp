@@ -1,0 +1,67 @@
+#pragma once
+
+#include <primsel/core/type_list.hpp>
+#include <primsel/kernels/kernels.hpp>
+#include <primsel/kernels/measure_machine.hpp>
+#include <primsel/kernels/op_table.hpp>
+#include <primsel/kernels/primitive_table.hpp>
+#include <primsel/op/epilogue.hpp>
+#include <primsel/tensor/transform.hpp>
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+template <class Arch, class L>
+constexpr LayoutEntry make_layout_entry() {
+    LayoutEntry entry{.name = L::name,
+                      .size = [](Shape shape) { return L::size(shape); },
+                      .ops = &op_table<Arch, L>,
+                      .from_chw = &primsel::transform<chw, L>,
+                      .epilogue = nullptr};
+    if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
+    return entry;
+}
+
+template <class From, class To>
+constexpr TransformEntry make_transform_entry() {
+    return {.run = &primsel::transform<From, To>, .same_placement = &primsel::same_placement<From, To>};
+}
+
+template <class Arch, class Layouts>
+inline constexpr auto layout_table = []<class... L>(TypeList<L...>) {
+    return std::array<LayoutEntry, sizeof...(L)>{make_layout_entry<Arch, L>()...};
+}(Layouts{});
+
+template <class Layouts>
+inline constexpr auto transform_table = []<class... L>(TypeList<L...>) {
+    std::array<TransformEntry, sizeof...(L) * sizeof...(L)> table{};
+    std::size_t at = 0;
+    const auto row = [&]<class From>(std::type_identity<From>) {
+        ((table[at++] = make_transform_entry<From, L>()), ...);
+    };
+    (row(std::type_identity<L>{}), ...);
+    return table;
+}(Layouts{});
+
+}  // namespace detail
+
+/// The kernels of a list of primitives and layouts for an Arch. The first layout is the one in which images come and
+/// results go.
+template <class Primitives, class Arch, class Layouts>
+[[nodiscard]] Kernels make_kernels() {
+    static_assert(is_type_list<Primitives>, "primsel: make_kernels takes a TypeList of primitives");
+    static_assert(is_type_list<Layouts>, "primsel: make_kernels takes a TypeList of layouts");
+    static_assert(detail::CheckLayouts<Layouts>::value);
+    return {.primitives = primitive_table<Primitives, Arch, Layouts>,
+            .layouts = detail::layout_table<Arch, Layouts>,
+            .transforms = detail::transform_table<Layouts>,
+            .arch = Arch::name(),
+            .machine = &this_machine<Arch>};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/simd.hpp>
+#include <primsel/core/timer.hpp>
+#include <primsel/kernels/machine.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Runs `work` (which does `amount` of something) for about so many seconds, once at least; amount per second, best of
+/// the repetitions: the system may take the processor away in the middle of one.
+template <class Work>
+double best_rate(double seconds, double amount, Work const& work) {
+    double best = 0;
+    const Timer whole;
+    for (int done = 0; done < 1 || whole.seconds() < seconds; ++done) {
+        const Timer timer;
+        work();
+        best = std::max(best, amount / std::max(timer.seconds(), 1e-9));
+    }
+    return best;
+}
+
+/// Multiply-adds in independent chains. Indices instead of loops: the sums must stay in registers however little the
+/// compiler optimises, and differ, lest it compute one of them only. Not inlined: within a caller's loop g++ 12 made a
+/// third less of it.
+template <class Arch, std::size_t... i>
+[[gnu::noinline]] void multiply_add(int rounds, std::index_sequence<i...>) {
+    static volatile float factor_source = 0.999F;
+    const auto factor = broadcast<Arch>(factor_source), term = broadcast<Arch>(0.001F);
+    Floats<Arch> sum[]{broadcast<Arch>(factor_source + static_cast<float>(i))...};
+    for (int round = 0; round < rounds; ++round) ((sum[i] = fma<Arch>(sum[i], factor, term)), ...);
+    alignas(alignment) float kept[lanes<Arch>];
+    Floats<Arch> all = broadcast<Arch>(0.0F);
+    ((all += sum[i]), ...);
+    store<Arch>(kept, all);
+    volatile float used = kept[0];
+    (void)used;
+}
+/// This core's FMA peak over about so many seconds: the best of many short stretches.
+template <class Arch>
+double measure_fma(double seconds) {
+    constexpr int chains = 12, rounds = 20'000;
+    return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
+                     [&] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
+}
+
+template <class Arch>
+double measure_vector() {
+    constexpr std::size_t count = 2048;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), count, 1.0F);
+    std::fill_n(b.data(), count, 0.5F);
+    return best_rate(0.0005, 2.0 * count, [&] {
+        for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
+            store<Arch>(b.data() + i,
+                        fma<Arch>(load<Arch>(a.data() + i), broadcast<Arch>(0.5F), load<Arch>(b.data() + i)));
+        }
+    });
+}
+
+/// A gather with a bounds test for each element, as the scanning primitives do.
+inline double measure_scalar() {
+    constexpr int count = 4096;
+    AlignedBuffer a(count), b(count);
+    std::fill_n(a.data(), std::size_t{count}, 1.0F);
+    volatile int limit = count - 3;
+    return best_rate(0.0005, count, [&] {
+        const int end = limit;
+        for (int i = 0; i < count; ++i) {
+            const int from = i - 3 + (i & 1);
+            b.data()[i] = from >= 0 && from < end ? a.data()[from] : 0.0F;
+        }
+        volatile float used = b.data()[count / 2];
+        (void)used;
+    });
+}
+
+inline double measure_bandwidth(double working_set, float* src, float* dst) {
+    const auto bytes = static_cast<std::size_t>(working_set / 2);
+    return best_rate(0.0007, 2.0 * static_cast<double>(bytes), [&] {
+        std::memcpy(dst, src, bytes);
+        volatile float used = dst[bytes / sizeof(float) / 2];
+        (void)used;
+    });
+}
+
+template <class Arch>
+Machine measure_machine() {
+    // The largest working set is not touched in full: a window beyond every cache is enough.
+    const std::size_t floats = (std::size_t{24} << 20) / sizeof(float);
+    AlignedBuffer src(floats), dst(floats);
+    // Pages that were never written would all be the one page of zeros.
+    std::memset(src.data(), 1, floats * sizeof(float));
+    // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
+    // of one measurement but rarely the same one three times.
+    Machine machine{.gemm_flops = 0, .vector_flops = 0, .scalar_flops = 0, .bandwidth = {}};
+    const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
+    for (int round = 0; round < 3; ++round) {
+        raise(machine.gemm_flops, measure_fma<Arch>(0.001));
+        raise(machine.vector_flops, measure_vector<Arch>());
+        raise(machine.scalar_flops, measure_scalar());
+        for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
+            const double window = std::min(Machine::working_sets[i], 2.0 * static_cast<double>(floats * sizeof(float)));
+            raise(machine.bandwidth[i], measure_bandwidth(window, src.data(), dst.data()));
+        }
+    }
+    for (std::size_t i = 1; i < machine.bandwidth.size(); ++i) {
+        machine.bandwidth[i] = std::min(machine.bandwidth[i], machine.bandwidth[i - 1]);
+    }
+    return machine;
+}
+
+}  // namespace detail
+
+/// This machine, measured when first asked for (in some 40 ms) and then remembered.
+template <class Arch = default_arch>
+[[nodiscard]] Machine const& this_machine() {
+    static const Machine machine = detail::measure_machine<Arch>();
+    return machine;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

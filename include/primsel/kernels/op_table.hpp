@@ -1,0 +1,54 @@
+#pragma once
+
+#include <primsel/kernels/kernels.hpp>
+#include <primsel/layer/all.hpp>
+#include <primsel/op/all.hpp>
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Whether the layer has an op in layout L.
+template <class Params, class Arch, class L>
+inline constexpr bool runs_in =
+    requires(Params const& params, OpArgs const& args) { Op<Params>::template run<Arch, L>(params, args); };
+
+namespace detail {
+template <class Params, class Arch, StridedLayout L>
+constexpr OpEntry make_op_entry() {
+    OpEntry entry;
+    if constexpr (runs_in<Params, Arch, L>) {
+        entry.in_place = Op<Params>::in_place;
+        entry.operations = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
+            return Op<Params>::operations(*std::get_if<Params>(&layer), inputs, output);
+        };
+        entry.run = [](AnyLayer const& layer, OpArgs const& args) noexcept {
+            Op<Params>::template run<Arch, L>(*std::get_if<Params>(&layer), args);
+        };
+        if constexpr (has_weights<Params>) {
+            entry.packed_floats = [](AnyLayer const& layer, Shape input) {
+                return Op<Params>::packed_floats(*std::get_if<Params>(&layer), input);
+            };
+            entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
+                Op<Params>::template pack<L>(*std::get_if<Params>(&layer), input, weights, dst);
+            };
+        }
+    }
+    return entry;
+}
+}  // namespace detail
+
+/// All ops in layout L; empty for a layout that is not strided, in which no op runs.
+template <class Arch, Layout L>
+inline constexpr OpTable op_table = []<std::size_t... i>(std::index_sequence<i...>) {
+    if constexpr (StridedLayout<L>) {
+        return OpTable{detail::make_op_entry<std::variant_alternative_t<i, AnyLayer>, Arch, L>()...};
+    } else {
+        return OpTable{};
+    }
+}(std::make_index_sequence<std::variant_size_v<AnyLayer>>{});
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <primsel/core/type_list.hpp>
+#include <primsel/kernels/kernels.hpp>
+#include <primsel/primitive/primitive.hpp>
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+template <class P, class Arch, class Layouts>
+constexpr PrimitiveEntry make_entry() {
+    static_assert(Primitive<P>, "primsel: this type is not a Primitive; see docs/primitive/primitive.md");
+    static_assert(
+        Layouts::template contains<typename P::in_layout> && Layouts::template contains<typename P::out_layout>,
+        "primsel: a primitive's layout is missing from the policies' layouts");
+    using Traits = PrimitiveTraits<P, Arch>;
+    return {.id = P::id,
+            .family = P::family,
+            .in_layout = Layouts::template index_of<typename P::in_layout>,
+            .out_layout = Layouts::template index_of<typename P::out_layout>,
+            .fuses_epilogue = Traits::fuses_epilogue(),
+            .strided_output = Traits::strided_output(),
+            .error_bound = Traits::error_bound(),
+            .supports = [](ConvShape const& shape) { return P::supports(shape); },
+            .scratch_floats = &Traits::scratch_floats,
+            .packed_floats = &Traits::packed_floats,
+            .pack = &Traits::pack,
+            .run = &P::template run<Arch>,
+            .work = &Traits::work};
+}
+
+/// Whether each primitive of the list can be told from the others. Plans, profiles and caches know them by their ids.
+template <class... P>
+[[nodiscard]] consteval bool unique_ids(TypeList<P...>) {
+    const std::array<std::string_view, sizeof...(P)> ids{std::string_view(P::id)...};
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (ids[i] == ids[j]) return false;
+        }
+    }
+    return true;
+}
+}  // namespace detail
+
+/// One entry for each primitive of the list, in its order. A kernel is compiled once for each (primitive, Arch),
+/// however many layers and networks use it.
+template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts>
+inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
+    static_assert(detail::unique_ids(TypeList<P...>{}), "primsel: two primitives of the list have the same id");
+    return std::array<PrimitiveEntry, sizeof...(P)>{detail::make_entry<P, Arch, Layouts>()...};
+}(Primitives{});
+
+}  // namespace primsel::inline PRIMSEL_ABI

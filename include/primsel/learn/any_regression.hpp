@@ -1,0 +1,38 @@
+// Opt-in: needs Eigen (the CMake target primsel::eigen).
+#pragma once
+
+#include <primsel/learn/forest.hpp>
+#include <primsel/learn/gaussian_process.hpp>
+#include <primsel/learn/linear.hpp>
+#include <primsel/learn/mlp.hpp>
+#include <primsel/learn/one_of.hpp>
+#include <primsel/learn/transfer.hpp>
+
+#include <concepts>
+#include <optional>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Any of the regressions that learn from one machine: what may be transferred to another.
+class SourceRegression : public OneOf<LinearRegression, Mlp, Forest, BoostedTrees, GaussianProcess> {
+public:
+    using OneOf::OneOf;
+};
+
+/// Any of the regressions. Those that were transferred hold the one they began with, which was not: files nest no
+/// deeper.
+class AnyRegression : public OneOf<LinearRegression, Mlp, Forest, BoostedTrees, GaussianProcess,
+                                   FactorCorrected<SourceRegression>, Transferred<SourceRegression>> {
+public:
+    using OneOf::OneOf;
+
+    /// To be transferred; nothing where it was already.
+    [[nodiscard]] std::optional<SourceRegression> source() const {
+        return visit([]<class R>(R const& regression) -> std::optional<SourceRegression> {
+            if constexpr (std::constructible_from<SourceRegression, R>) return SourceRegression(regression);
+            return std::nullopt;
+        });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,261 @@
+#pragma once
+
+#include <primsel/core/archive.hpp>
+#include <primsel/core/error.hpp>
+#include <primsel/cost/features.hpp>
+#include <primsel/cost/table.hpp>
+#include <primsel/learn/dataset.hpp>
+#include <primsel/learn/detail/cholesky.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What is known of a value before it is looked at: its mean and variance.
+struct Belief {
+    double mean = 0, variance = 0;
+};
+
+/// How far a few measurements lie from predictions, and what that says of all others: a Gaussian process over
+/// configurations and primitives at once (Bonilla et al. 2008). A deviation, the logarithm of measured over predicted,
+/// is a constant of the machine, of a family and of a primitive, and of each a part that changes with the configuration
+/// (Matern 5/2). Answers from nothing at all on, and takes n^3 operations for n observations: some thousand at most.
+class MultitaskProcess {
+public:
+    /// The label (family) of each primitive.
+    explicit MultitaskProcess(std::vector<std::size_t> labels = {})
+        : labels_(std::move(labels)), parameters_(typical()) {
+        set_scales();
+    }
+
+    /// A configuration; what is observed of it refers to it by the position that is returned.
+    std::size_t add_row(std::array<float, ConvFeatures::count> const& features) {
+        rows_.push_back(scaled(features));
+        return rows_.size() - 1;
+    }
+    /// Once all there is to know has been observed, or more of it: fit() makes use of it.
+    void observe(std::size_t row, std::size_t primitive, double deviation) {
+        observed_.push_back({row, primitive});
+        values_.push_back(deviation);
+    }
+    /// Of the deviations of a primitive at two rows, and of what measuring one adds to it, before anything is observed.
+    [[nodiscard]] double covariance_of_rows(std::size_t primitive, std::size_t a, std::size_t b) const {
+        return covariance(primitive, primitive, near(rows_[a], rows_[b]));
+    }
+    [[nodiscard]] double noise_variance() const { return variance_[noise]; }
+    [[nodiscard]] std::size_t primitives() const { return labels_.size(); }
+    [[nodiscard]] std::size_t observations() const { return observed_.size(); }
+
+    /// Finds the hyperparameters that make the observations (some 250 of them) most likely, not far from typical ones;
+    /// fit() makes use of them.
+    void tune(std::size_t rounds = 5, std::uint64_t seed = 1) {
+        constexpr std::size_t most = 250;
+        std::vector<std::size_t> some = shuffled(observed_.size(), seed);
+        some.resize(std::min(some.size(), most));
+        double best = surprise(some), step = 0.8;
+        for (std::size_t round = 0; round < rounds; ++round, step *= 0.7) {
+            for (std::size_t i = family_constant; i < parameters_.size(); ++i) {
+                for (const double change : {step, -step}) {
+                    const double before = std::exchange(parameters_[i], parameters_[i] + change);
+                    if (const double now = surprise(some); now < best) {
+                        best = now;
+                        break;
+                    }
+                    parameters_[i] = before;
+                }
+            }
+        }
+    }
+    /// Makes use of all that was observed.
+    void fit() {
+        std::vector<std::size_t> all(observed_.size());
+        for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+        factorize(all);
+    }
+
+    /// What to believe of the deviations of some primitives at a configuration, as of the last fit().
+    void predict(std::array<float, ConvFeatures::count> const& features, std::span<const std::size_t> primitives,
+                 std::span<Belief> beliefs) const {
+        if (factors_.size() != fitted_) fail("multitask process: it was read, and tells variances only after fit()");
+        const std::size_t columns = primitives.size();
+        std::vector<double> between = covariance_of_fitted(features, primitives), known(columns, 0.0);
+        const std::vector<double> means = means_of(between, columns);
+        factors_.solve_lower(between, columns);
+        for (std::size_t j = 0; j < fitted_; ++j) {
+            for (std::size_t i = 0; i < columns; ++i) {
+                known[i] += between[j * columns + i] * between[j * columns + i];
+            }
+        }
+        for (std::size_t i = 0; i < columns; ++i) {
+            beliefs[i] = {means[i], std::max(0.0, covariance(primitives[i], primitives[i], 1) - known[i])};
+        }
+    }
+    /// The means of that alone, which take n operations for each and not n^2.
+    [[nodiscard]] std::vector<double> predict_means(std::array<float, ConvFeatures::count> const& features,
+                                                    std::span<const std::size_t> primitives) const {
+        return means_of(covariance_of_fitted(features, primitives), primitives.size());
+    }
+
+    /// Of so many primitives. All but the factors, n^2 numbers: what was read tells means at once, and variances after
+    /// fit().
+    void archive(Archive& archive, std::size_t primitives) {
+        archive(labels_, parameters_, rows_, observed_, values_, weights_, mean_);
+        archive.require(labels_.size() == primitives, "a multitask process of ", labels_.size(),
+                        " primitives where there are ", primitives);
+        archive.require(values_.size() == observed_.size() && weights_.size() <= observed_.size(), values_.size(),
+                        " values and ", weights_.size(), " weights of ", observed_.size(), " observations");
+        for (Observed const& one : observed_) {
+            archive.require(one.row < rows_.size() && one.primitive < primitives, "an observation of row ", one.row,
+                            " of ", rows_.size(), ", primitive ", one.primitive, " of ", primitives);
+        }
+        if (!archive.reads()) return;
+        set_scales();
+        factors_ = {};
+        fitted_ = weights_.size();
+    }
+
+private:
+    /// Of the parameters: logarithms of variances, then of weights of kinds of features.
+    enum Parameter : std::size_t {
+        constant,
+        family_constant,
+        primitive_constant,
+        shape,
+        family_shape,
+        primitive_shape,
+        noise,
+        first_weight
+    };
+    static constexpr std::size_t kinds = 5;
+    using Parameters = std::array<double, first_weight + kinds>;
+    using Features = std::array<double, ConvFeatures::count>;
+    struct Observed {
+        std::size_t row = 0, primitive = 0;
+
+        void archive(Archive& archive) { archive(row, primitive); }
+    };
+
+    /// What machines typically differ by, beyond the mean deviation: by family and primitive some 20 %.
+    [[nodiscard]] static Parameters typical() { return {-5, -3, -3, -3.5, -3.5, -4, -7, -0.7, -0.7, -0.7, -2, -2}; }
+    /// c, k and im; f and s; sizes; waste; powers of two.
+    [[nodiscard]] static std::size_t kind_of(std::size_t feature) {
+        if (feature < 15) return feature < 3 ? 0 : feature < 5 ? 1 : 2;
+        if (feature < 33) return feature < 27 ? 3 : 4;
+        const std::size_t at = (feature - 33) % 7;  // of a tile: across, three wastes, three powers
+        return at == 0 ? 2 : at < 4 ? 3 : 4;
+    }
+    /// Features of each kind have about this standard deviation among the convolutions of networks.
+    static constexpr std::array<double, kinds> deviation{1.1, 0.6, 1.7, 0.25, 1};
+
+    /// Kinds weigh the same, however many features they have.
+    [[nodiscard]] static Features scaled(std::array<float, ConvFeatures::count> const& features) {
+        std::array<double, kinds> members{};
+        for (std::size_t i = 0; i < features.size(); ++i) ++members[kind_of(i)];
+        Features result;
+        for (std::size_t i = 0; i < features.size(); ++i) {
+            const std::size_t kind = kind_of(i);
+            result[i] = features[i] / (deviation[kind] * std::sqrt(members[kind]));
+        }
+        return result;
+    }
+    [[nodiscard]] double near(Features const& a, Features const& b) const {
+        double squares = 0;
+        for (std::size_t i = 0; i < ConvFeatures::count; ++i) {
+            squares += (a[i] - b[i]) * (a[i] - b[i]) * weight_[kind_of(i)];
+        }
+        const double r = std::sqrt(5 * squares);
+        return (1 + r + r * r / 3) * std::exp(-r);
+    }
+    [[nodiscard]] std::vector<double> covariance_of_rows(Features const& at) const {
+        std::vector<double> result;
+        for (Features const& row : rows_) result.push_back(near(row, at));
+        return result;
+    }
+    /// Of two primitives at configurations that are so near.
+    [[nodiscard]] double covariance(std::size_t a, std::size_t b, double near) const {
+        double sum = variance_[constant] + near * variance_[shape];
+        if (labels_[a] == labels_[b]) sum += variance_[family_constant] + near * variance_[family_shape];
+        if (a == b) sum += variance_[primitive_constant] + near * variance_[primitive_shape];
+        return sum;
+    }
+    /// Of what was fitted with those primitives at a configuration, a row an observation.
+    [[nodiscard]] std::vector<double> covariance_of_fitted(std::array<float, ConvFeatures::count> const& features,
+                                                           std::span<const std::size_t> primitives) const {
+        const std::vector<double> near = covariance_of_rows(scaled(features));
+        std::vector<double> result;
+        result.reserve(fitted_ * primitives.size());
+        for (std::size_t j = 0; j < fitted_; ++j) {
+            for (const std::size_t primitive : primitives) {
+                result.push_back(covariance(observed_[j].primitive, primitive, near[observed_[j].row]));
+            }
+        }
+        return result;
+    }
+    [[nodiscard]] std::vector<double> means_of(std::span<const double> covariances, std::size_t columns) const {
+        std::vector<double> means(columns, mean_);
+        for (std::size_t j = 0; j < fitted_; ++j) {
+            for (std::size_t i = 0; i < columns; ++i) means[i] += covariances[j * columns + i] * weights_[j];
+        }
+        return means;
+    }
+    void set_scales() {
+        for (std::size_t i = 0; i < variance_.size(); ++i) variance_[i] = std::exp(parameters_[i]);
+        for (std::size_t i = 0; i < kinds; ++i) weight_[i] = std::exp(2 * parameters_[first_weight + i]);
+    }
+    /// Of those observations, and what they make of their values.
+    void factorize(std::span<const std::size_t> which) {
+        set_scales();
+        std::vector<std::vector<double>> near;
+        for (Features const& row : rows_) near.push_back(covariance_of_rows(row));
+        const std::size_t count = which.size();
+        std::vector<double> all(count * count), y(count);
+        mean_ = 0;
+        for (const std::size_t i : which) mean_ += values_[i] / static_cast<double>(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            auto const& a = observed_[which[i]];
+            y[i] = values_[which[i]] - mean_;
+            for (std::size_t j = i; j < count; ++j) {
+                auto const& b = observed_[which[j]];
+                all[i * count + j] = covariance(a.primitive, b.primitive, near[a.row][b.row]);
+            }
+            all[i * count + i] += variance_[noise];
+        }
+        factors_ = detail::Cholesky(std::move(all), count);
+        weights_ = factors_.solve(y);
+        fitted_ = count;
+        likelihood_ = factors_.half_log_determinant();
+        for (std::size_t i = 0; i < count; ++i) likelihood_ += 0.5 * y[i] * weights_[i];
+    }
+    /// Less the logarithm of how likely those observations and the hyperparameters are.
+    [[nodiscard]] double surprise(std::span<const std::size_t> which) {
+        factorize(which);
+        constexpr double width = 1.5;
+        double sum = likelihood_;
+        const Parameters usual = typical();
+        for (std::size_t i = 0; i < usual.size(); ++i) {
+            sum += 0.5 * (parameters_[i] - usual[i]) * (parameters_[i] - usual[i]) / (width * width);
+        }
+        return sum;
+    }
+
+    std::vector<std::size_t> labels_;
+    Parameters parameters_;
+    std::array<double, first_weight> variance_{};
+    std::array<double, kinds> weight_{};  // squared
+    std::vector<Features> rows_;
+    std::vector<Observed> observed_;
+    std::vector<double> values_;
+    detail::Cholesky factors_;
+    std::vector<double> weights_;
+    double mean_ = 0, likelihood_ = 0;
+    std::size_t fitted_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

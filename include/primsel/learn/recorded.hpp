@@ -1,0 +1,81 @@
+#pragma once
+
+#include <primsel/cost/cost_model.hpp>
+#include <primsel/learn/dataset.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Times that were measured before, looked up: what predictions are judged by. A convolution is known by its c, k, im,
+/// f and s and its primitive's id; one that was not measured is beyond reach (`beyond` seconds). A change of layout
+/// that was not measured takes what the nearest in size took, a value. Other layers take nothing: these are records of
+/// primitives.
+class Recorded {
+public:
+    static constexpr std::string_view name = "recorded";
+    /// Seconds of what was not measured: no plan chooses it while there is anything else.
+    static constexpr double beyond = 1e3;
+
+    /// Primitives by c, k, im, f, s; layouts ("chw-to-hwc") by c, im.
+    Recorded(Dataset primitives, Dataset layouts) : primitives_(std::move(primitives)), layouts_(std::move(layouts)) {
+        for (std::size_t row = 0; row < primitives_.rows(); ++row) {
+            const auto at = primitives_.configuration(row);
+            rows_.emplace(std::vector<int>(at.begin(), at.end()), row);
+        }
+    }
+
+    void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            ConvShape const& shape = queries[i].shape;
+            const std::size_t subject = primitives_.find(kernels.primitives[queries[i].primitive].id);
+            const auto row = rows_.find({shape.c, shape.k, shape.h, shape.fh, shape.stride_h});
+            const bool known = row != rows_.end() && subject < primitives_.subjects.size() && shape.h == shape.w &&
+                               shape.fh == shape.fw && shape.stride_h == shape.stride_w && shape.groups == 1 &&
+                               !shape.dilated();
+            const double time = known ? primitives_.time(row->second, subject) : 0;
+            seconds[i] = time > 0 ? shape.batch * time : beyond;
+        }
+    }
+    void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            TransformQuery const& query = queries[i];
+            const std::string subject = join(kernels.layouts[query.from].name, "-to-", kernels.layouts[query.to].name);
+            seconds[i] = query.batch * transform_seconds(query.shape, layouts_.find(subject));
+        }
+    }
+    void predict(Kernels const&, std::span<const OpQuery>, std::span<double> seconds) const {
+        for (double& time : seconds) time = 0;
+    }
+
+private:
+    [[nodiscard]] double transform_seconds(Shape shape, std::size_t subject) const {
+        if (subject >= layouts_.subjects.size()) return beyond;
+        double nearest = std::numeric_limits<double>::infinity(), seconds = beyond;
+        for (std::size_t row = 0; row < layouts_.rows(); ++row) {
+            const double time = layouts_.time(row, subject), c = layouts_.configuration(row)[0],
+                         im = layouts_.configuration(row)[1];
+            if (time <= 0) continue;
+            const double in_c = std::log(c / shape.c),
+                         in_pixels = std::log(im * im / static_cast<double>(shape.pixels())),
+                         distance = in_c * in_c + in_pixels * in_pixels;
+            if (distance >= nearest) continue;
+            nearest = distance;
+            seconds = time * static_cast<double>(shape.size()) / (c * im * im);
+        }
+        return seconds;
+    }
+
+    Dataset primitives_, layouts_;
+    std::map<std::vector<int>, std::size_t> rows_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

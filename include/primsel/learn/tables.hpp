@@ -1,0 +1,42 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/cost/features.hpp>
+#include <primsel/cost/table.hpp>
+#include <primsel/learn/dataset.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A row of features for each row of a dataset; throws error unless its inputs are c, k, im, f, s or c, im.
+[[nodiscard]] inline Table features_of(Dataset const& data) {
+    Table table;
+    const auto add = [&](auto const& features) {
+        table.columns = features.size();
+        table.values.insert(table.values.end(), features.begin(), features.end());
+    };
+    if (data.inputs == std::vector<std::string>{"c", "k", "im", "f", "s"}) {
+        for (std::size_t row = 0; row < data.rows(); ++row) add(ConvFeatures::of(data.conv(row)));
+    } else if (data.inputs == std::vector<std::string>{"c", "im"}) {
+        for (std::size_t row = 0; row < data.rows(); ++row) {
+            add(LayoutFeatures::of(data.configuration(row)[0], data.configuration(row)[1]));
+        }
+    } else {
+        fail("dataset: its configurations are neither c, k, im, f, s nor c, im");
+    }
+    return table;
+}
+/// The logarithms of all times; NaN where there is none.
+[[nodiscard]] inline Table log_times(Dataset const& data) {
+    Table table(data.rows(), data.subjects.size());
+    for (std::size_t i = 0; i < data.seconds.size(); ++i) {
+        if (data.seconds[i] > 0) table.values[i] = static_cast<float>(std::log(data.seconds[i]));
+    }
+    return table;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <primsel/onnx/detail/window.hpp>
+
+namespace primsel::inline PRIMSEL_ABI::onnx {
+
+namespace detail {
+
+struct Kernels {
+    OnnxTensor weight;
+    std::optional<OnnxTensor> bias;
+    int groups = 1;
+};
+/// The weight and bias of a convolution, of which the image has c channels. k is what the bias has values for.
+[[nodiscard]] inline Kernels read_kernels(Call const& call, std::int64_t c, bool transposed) {
+    Kernels result;
+    result.weight = call.floats(1, "weight");
+    Sizes const& dims = result.weight.dims;
+    if (dims.size() != call.rank(0)) {
+        fail("a weight of ", to_string(dims), " for a tensor of ", call.rank(0), " dimensions");
+    }
+    (void)elements(dims);
+    result.groups = bounded(call.integer("group", 1), 1, largest_tensor, "a number of groups");
+    const std::int64_t channels = transposed ? dims[0] : dims[1] * result.groups;
+    if (channels != c) fail("a weight of ", to_string(dims), " with ", result.groups, " groups for ", c, " channels");
+    const Sizes spatial(dims.begin() + 2, dims.end());
+    if (call.integers("kernel_shape", spatial) != spatial) fail("its kernel_shape is not that of its weight");
+    const std::int64_t k = transposed ? dims[1] * result.groups : dims[0];
+    if (k > largest_tensor) fail(k, " channels are too many");
+    if (call.has(2)) {
+        result.bias = call.floats(2, "bias");
+        if (result.bias->dims != Sizes{k}) fail("a bias of ", to_string(result.bias->dims), " for ", k, " channels");
+    }
+    return result;
+}
+inline Operand emit_convolution(Call const& call, AnyLayer layer, Kernels const& kernels, Sizes dims) {
+    const Operand src = call.operand(0);
+    const std::size_t input = call.build.view(src), node = call.build.emit(std::move(layer), {input});
+    Sizes weight_dims = kernels.weight.dims;
+    weight_dims.resize(4, 1);
+    call.build.add_weight(node, ".weight", weight_dims, kernels.weight);
+    if (kernels.bias) call.build.add_weight(node, ".bias", kernels.bias->dims, *kernels.bias);
+    const Shape out = call.build.graph()[node].shape;
+    dims[1] = out.c, dims[2] = out.h;
+    if (dims.size() == 4) dims[3] = out.w;
+    return call.build.operand(node, call.build.image_dims(dims));
+}
+
+}  // namespace detail
+
+namespace detail {
+[[nodiscard]] inline Operand emit_conv(Call& call) {
+    Sizes const& dims = call.dims(0);
+    (void)image_size(dims);
+    require_one_image(call.build, dims);
+    const Kernels kernels = read_kernels(call, dims[1], false);
+    const Window window = read_window(call, dims, {kernels.weight.dims.begin() + 2, kernels.weight.dims.end()});
+    const ConvParams params{.k = static_cast<int>(kernels.weight.dims[0]),
+                            .kernel = window.kernel,
+                            .stride = window.stride,
+                            .padding = window.padding,
+                            .dilation = window.dilation,
+                            .groups = kernels.groups,
+                            .bias = kernels.bias.has_value()};
+    return emit_convolution(call, params, kernels, dims);
+}
+}  // namespace detail
+
+inline void translate_conv(Call& call) { call.give(detail::emit_conv(call)); }
+
+namespace detail {
+/// Padding and extra pixels along an axis of a transposed convolution so that its result has a given size.
+inline void pad_to(std::int64_t wanted, std::int64_t natural, bool more_at_end, int& before, int& after, int& extra) {
+    // What extra pixels were asked for is part of the natural size. More are added at the end, where output_padding
+    // adds them too: TensorFlow, where SAME comes from, has no negative padding either.
+    const int total = bounded(natural - wanted, -largest_padding, largest_padding, "a padding");
+    if (total < 0) {
+        extra -= total;
+        return;
+    }
+    before = more_at_end ? total / 2 : total - total / 2;
+    after = total - before;
+}
+}  // namespace detail
+
+inline void translate_conv_transpose(Call& call) {
+    Sizes const& dims = call.dims(0);
+    const Extent image = image_size(dims);
+    require_one_image(call.build, dims);
+    const std::size_t axes = dims.size() - 2;
+    const detail::Kernels kernels = detail::read_kernels(call, dims[1], true);
+    const Sizes kernel(kernels.weight.dims.begin() + 2, kernels.weight.dims.end());
+    const Window window = read_window(call, dims, kernel);
+    ConvTransposeParams params{.k = static_cast<int>(kernels.weight.dims[1] * kernels.groups),
+                               .kernel = window.kernel,
+                               .stride = window.stride,
+                               .padding = window.padding,
+                               .dilation = window.dilation,
+                               .groups = kernels.groups,
+                               .bias = kernels.bias.has_value()};
+    const Extent extra =
+        spatial(call.integers("output_padding", Sizes(axes, 0)), axes, 0, largest_window, "an output padding");
+    params.extra_h = extra.h;
+    params.extra_w = axes == 2 ? extra.w : 0;
+    const std::string_view rule = call.text("auto_pad", "NOTSET");
+    const bool is_same = rule.starts_with("SAME");
+    if (call.has_attribute("output_shape") || is_same) {
+        Extent wanted{
+            static_cast<int>(std::min<std::int64_t>(largest_tensor, std::int64_t{image.h} * params.stride.h)),
+            static_cast<int>(std::min<std::int64_t>(largest_tensor, std::int64_t{image.w} * params.stride.w))};
+        if (call.has_attribute("output_shape")) {
+            wanted = spatial(call.integers("output_shape", {}), axes, 1, largest_tensor, "an output shape");
+        }
+        const auto natural = [](std::int64_t in, int stride, int size, int dilation, int more) {
+            return (in - 1) * stride + std::int64_t{size - 1} * dilation + 1 + more;
+        };
+        params.padding = {};
+        detail::pad_to(wanted.h, natural(image.h, params.stride.h, params.kernel.h, params.dilation.h, params.extra_h),
+                       rule == "SAME_UPPER", params.padding.top, params.padding.bottom, params.extra_h);
+        detail::pad_to(wanted.w, natural(image.w, params.stride.w, params.kernel.w, params.dilation.w, params.extra_w),
+                       rule == "SAME_UPPER", params.padding.left, params.padding.right, params.extra_w);
+    }
+    const auto too_large = [](std::int64_t in, int stride, int size, int dilation, int more) {
+        return (in - 1) * stride + std::int64_t{size - 1} * dilation + 1 + more > largest_tensor;
+    };
+    if (too_large(image.h, params.stride.h, params.kernel.h, params.dilation.h, params.extra_h) ||
+        too_large(image.w, params.stride.w, params.kernel.w, params.dilation.w, params.extra_w)) {
+        fail("its result is too large");
+    }
+    call.give(detail::emit_convolution(call, params, kernels, dims));
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::onnx

@@ -1,0 +1,353 @@
+// From a model file to a graph: its inputs, its nodes one by one, its outputs.
+#pragma once
+
+#include <primsel/onnx/detail/operators.hpp>
+#include <primsel/onnx/detail/order.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a model leaves open, fixed when it is loaded.
+struct OnnxOptions {
+    /// Images that run together, where a model leaves that open; 0: one.
+    int batch = 0;
+    /// Height and width, where a model leaves them open; 0: they are not.
+    Extent image{0, 0};
+    /// All sizes of an input by its name, the batch included: also in place of those in the file.
+    std::map<std::string, std::vector<std::int64_t>, std::less<>> dims{};
+    /// Inputs of the model that are known now, by their names. One of floats is a constant only for those layers that
+    /// need one, as a convolution its weight; if others read it too, it stays an input.
+    std::map<std::string, OnnxTensor, std::less<>> values{};
+    /// Constants that are not in the file but follow from it may take so much memory.
+    std::size_t max_constant_bytes = std::size_t{1} << 30;
+};
+
+/// An input or result of a model.
+struct OnnxValueInfo {
+    std::string name;
+    /// As at run time: all images, row-major.
+    std::vector<std::int64_t> dims;
+    /// At run time every value is a float; this is what the model says it is.
+    OnnxType type = OnnxType::float32;
+};
+
+struct OnnxModel {
+    Graph graph;
+    Weights weights;
+    /// In the order of graph.inputs() and graph.outputs(). Tensors without elements, those with an extent of 0, are
+    /// not computed: they are no inputs, and as an output one has a single element in the graph, which means nothing.
+    std::vector<OnnxValueInfo> inputs, outputs;
+};
+
+namespace onnx {
+
+inline constexpr std::int64_t newest_opset = 21;
+
+/// Translates a model in one of the two ways: per image, or whole.
+class Import {
+public:
+    /// images: of the batch; 0: whole.
+    Import(ModelProto const& model, Order const& order, Files& files, OnnxOptions const& options, std::int64_t images)
+        : model_(model), order_(order), files_(files), options_(options), build_(images, options.max_constant_bytes) {
+        enter(model, order);
+        read_inputs();
+    }
+
+    /// The inputs that are needed, in the order of the file.
+    [[nodiscard]] std::vector<const Value*> const& inputs() const { return inputs_; }
+
+    [[nodiscard]] OnnxModel run() {
+        for (const std::size_t i : order_.nodes) translate(model_.nodes[i]);
+        std::vector<std::size_t> results;
+        std::vector<OnnxValueInfo> infos;
+        for (ValueInfoProto const& output : model_.outputs) {
+            Value* value = find(output.name);
+            if (value == nullptr) fail("output ", output.name, " is defined nowhere");
+            results.push_back(layer_of_result(*value));
+            const bool is_typed = output.type != OnnxType::undefined;
+            infos.push_back({std::string(output.name), value->dims, is_typed ? output.type : value->type});
+        }
+        OnnxModel result = prune(results);
+        result.outputs = std::move(infos);
+        return result;
+    }
+
+private:
+    /// The names of a graph. Those of the graphs around it are known in it too.
+    struct Scope {
+        const Order* order;
+        std::unordered_map<std::string_view, std::string_view> initializers{};
+        std::unordered_map<std::string_view, Value> values{};
+
+        /// Null when there is none.
+        [[nodiscard]] Value* find(std::string_view name, Files& files) {
+            if (const auto found = values.find(name); found != values.end()) return &found->second;
+            const auto initializer = initializers.find(name);
+            if (initializer == initializers.end()) return nullptr;
+            OnnxTensor tensor = files.read(initializer->second);
+            Value& value = values[name];
+            value.name = name;
+            value.dims = tensor.dims;
+            value.type = tensor.type;
+            value.known = std::move(tensor);
+            return &value;
+        }
+    };
+    void enter(ModelProto const& graph, Order const& order) {
+        Scope& scope = scopes_.emplace_back(Scope{&order});
+        for (InitializerProto const& initializer : graph.initializers) {
+            if (!scope.initializers.emplace(initializer.name, initializer.bytes).second) {
+                fail("tensor ", initializer.name, " is there twice");
+            }
+        }
+    }
+    /// Null when there is none.
+    [[nodiscard]] Value* find(std::string_view name) {
+        for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+            if (Value* value = scope->find(name, files_)) return value;
+        }
+        return nullptr;
+    }
+    [[nodiscard]] bool is_initializer(std::string_view name) const {
+        return std::ranges::any_of(scopes_, [=](Scope const& scope) { return scope.initializers.contains(name); });
+    }
+
+    void read_inputs() {
+        for (ValueInfoProto const& info : model_.inputs) {
+            if (!order_.needed.contains(info.name) || is_initializer(info.name)) continue;
+            if (!info.is_tensor) fail("input ", info.name, ": only tensors are supported");
+            const auto [place, is_new] = scopes_.back().values.try_emplace(info.name);
+            if (!is_new) fail("input ", info.name, " is there twice");
+            Value& value = place->second;
+            value.name = info.name;
+            value.type = info.type;
+            const auto given = options_.values.find(info.name);
+            if (given != options_.values.end()) {
+                value.dims = given->second.dims;
+                const bool is_same = info.type == OnnxType::undefined || info.type == given->second.type;
+                if (!is_same && given->second.size() != 0) {
+                    fail("input ", info.name, " is of ", to_string(info.type), ", its value of ",
+                         to_string(given->second.type));
+                }
+                if (is_same) value.type = given->second.type;
+                if (given->second.size() != count_of(value.dims)) fail("input ", info.name, ": its value is misshapen");
+                // Only floats can be given at run time.
+                if (given->second.is_float())
+                    value.given = &given->second;
+                else
+                    value.known = given->second;
+            } else {
+                value.dims = fixed_dims(info);
+            }
+            if (count_of(value.dims) == 0) value.known = empty_tensor(value.dims, value.type);
+            if (!value.known) {
+                value.is_input = true;
+                inputs_.push_back(&value);
+            }
+        }
+    }
+    /// The sizes of an input, with what the file leaves open.
+    [[nodiscard]] Sizes fixed_dims(ValueInfoProto const& info) const {
+        const auto given = options_.dims.find(info.name);
+        if (given != options_.dims.end()) {
+            if (info.has_shape && info.dims.size() != given->second.size()) {
+                fail("input ", info.name, " has ", info.dims.size(), " dimensions, not ", given->second.size());
+            }
+            return given->second;
+        }
+        if (!info.has_shape) fail("input ", info.name, " has no shape; give OnnxOptions::dims");
+        const bool is_image = info.dims.size() == 4;
+        Sizes dims;
+        for (std::size_t axis = 0; axis < info.dims.size(); ++axis) {
+            const int wanted = axis == 0               ? options_.batch
+                               : is_image && axis == 2 ? options_.image.h
+                               : is_image && axis == 3 ? options_.image.w
+                                                       : 0;
+            if (info.dims[axis] && wanted > 0 && *info.dims[axis] != wanted) {
+                fail("input ", info.name, ": dimension ", axis, " is ", *info.dims[axis], " in the file, not ", wanted,
+                     "; OnnxOptions::dims can change it");
+            }
+            if (!info.dims[axis] && wanted < 1 && axis > 0) {
+                fail("input ", info.name, ": the file leaves dimension ", axis,
+                     " open; give OnnxOptions::", is_image && axis > 1 ? "image" : "dims");
+            }
+            dims.push_back(info.dims[axis] ? *info.dims[axis] : std::max(wanted, 1));
+        }
+        return dims;
+    }
+
+    [[nodiscard]] std::string name_of(NodeProto const& node) {
+        // PyTorch's names of weights are those of its modules.
+        constexpr std::string_view suffix = ".weight";
+        const std::string_view weight = node.inputs.size() > 1 ? node.inputs[1] : std::string_view();
+        if (weight.ends_with(suffix) && weight.size() > suffix.size() && is_initializer(weight)) {
+            return std::string(weight.substr(0, weight.size() - suffix.size()));
+        }
+        if (!node.name.empty()) return std::string(node.name);
+        return join(node.op, '_', ++nameless_[node.op]);
+    }
+
+    void translate(NodeProto const& node) {
+        try {
+            const bool is_own = is_own_domain(node.domain);
+            if (is_own && node.op == "If") return translate_if(node);
+            const Operator* known = is_own ? find_operator(node.op) : find_operator(join(node.domain, '.', node.op));
+            if (known == nullptr && !is_own) fail("the operator of the domain ", node.domain, " is not supported");
+            if (known == nullptr) fail("the operator is not supported");
+            std::vector<Value*> inputs, outputs;
+            for (const std::string_view name : node.inputs) {
+                inputs.push_back(name.empty() ? nullptr : find(name));
+                if (!name.empty() && inputs.back() == nullptr) fail("its input ", name, " is defined nowhere");
+            }
+            for (const std::string_view name : node.outputs) {
+                outputs.push_back(scopes_.back().order->needed.contains(name) ? &define(name) : nullptr);
+            }
+            build_.set_name(name_of(node));
+            Call call(build_, files_, node, model_.opset, std::move(inputs), outputs);
+            known->translate(call);
+            for (const Value* output : outputs) {
+                if (output != nullptr && output->type == OnnxType::undefined) {
+                    fail("its output ", output->name, " is not supported");
+                }
+            }
+        } catch (error const& fault) {
+            fail(describe(node), ": ", std::string_view(fault.what()));
+        } catch (MixesImages const& fault) {
+            throw MixesImages{join(describe(node), ": ", fault.reason)};
+        }
+    }
+    /// The branch that is taken stands in place of the node.
+    void translate_if(NodeProto const& node) {
+        Value* condition = node.inputs.empty() ? nullptr : find(node.inputs[0]);
+        if (condition == nullptr) fail("its condition is defined nowhere");
+        const OnnxTensor* known = condition->known ? &*condition->known : condition->given;
+        if (known == nullptr) fail("its condition ", condition->name, " must be known when the model is loaded");
+        if (known->is_float() || known->size() != 1) fail("its condition ", condition->name, " is not one boolean");
+        const std::string_view name = known->integers[0] != 0 ? "then_branch" : "else_branch";
+        const auto branch = std::ranges::find(node.attributes, name, &AttributeProto::name);
+        if (branch == node.attributes.end()) fail("its ", name, " is missing");
+        ModelProto graph;
+        detail::read_graph(branch->g, graph);
+        if (graph.outputs.size() != node.outputs.size()) fail("its ", name, " has another number of outputs");
+        const Order order = order_of(graph);
+        enter(graph, order);
+        for (const std::size_t i : order.nodes) translate(graph.nodes[i]);
+        std::vector<Value> results;
+        for (ValueInfoProto const& output : graph.outputs) {
+            Value* value = find(output.name);
+            if (value == nullptr) fail("the output ", output.name, " of its ", name, " is defined nowhere");
+            if (!value->known) (void)layer_of(*value, build_);
+            results.push_back(*value);
+        }
+        scopes_.pop_back();
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            if (!scopes_.back().order->needed.contains(node.outputs[i])) continue;
+            Value& value = define(node.outputs[i]);
+            value = std::move(results[i]);
+            value.name = node.outputs[i];
+            value.is_input = false;
+        }
+    }
+    [[nodiscard]] Value& define(std::string_view name) {
+        Scope& scope = scopes_.back();
+        const auto [place, is_new] = scope.values.try_emplace(name);
+        if (!is_new || scope.initializers.contains(name)) fail("its output ", name, " is an input or initializer too");
+        place->second.name = name;
+        return place->second;
+    }
+
+    [[nodiscard]] std::size_t layer_of_result(Value& value) {
+        try {
+            build_.set_name(value.name);
+            if (!value.known) return layer_of(value, build_);
+            if (value.known->size() == 0) return build_.view({{}, std::nullopt, nothing_});
+            const OnnxTensor image = build_.image_of(*value.known);
+            return build_.view({image.dims, std::nullopt, image});
+        } catch (error const& fault) {
+            fail("output ", value.name, ": ", std::string_view(fault.what()));
+        }
+    }
+
+    /// Only what the results need; inputs first, in the order of the file.
+    [[nodiscard]] OnnxModel prune(std::vector<std::size_t> const& results) {
+        Graph const& all = build_.graph();
+        std::vector<bool> is_needed(all.size(), false);
+        for (const std::size_t result : results) is_needed[result] = true;
+        for (std::size_t i = all.size(); i-- > 0;) {
+            for (const std::size_t input : all[i].inputs) is_needed[input] = is_needed[input] || is_needed[i];
+        }
+        OnnxModel result{Graph(all.batch()), {}, {}, {}};
+        std::vector<std::size_t> position(all.size(), 0);
+        const auto keep = [&](std::size_t i) {
+            std::vector<std::size_t> inputs;
+            for (const std::size_t input : all[i].inputs) inputs.push_back(position[input]);
+            position[i] = result.graph.add(all[i].name, all[i].layer, std::move(inputs));
+            for (auto const& [suffix, weight] : build_.weights(i)) result.weights.add(all[i].name + suffix, weight);
+        };
+        for (const Value* input : inputs_) {
+            if (!input->node || !is_needed[*input->node]) continue;
+            keep(*input->node);
+            result.inputs.push_back({std::string(input->name), input->dims, input->type});
+        }
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (is_needed[i] && !std::holds_alternative<InputParams>(all[i].layer)) keep(i);
+        }
+        std::vector<std::size_t> outputs;
+        for (const std::size_t output : results) outputs.push_back(position[output]);
+        result.graph.set_outputs(std::move(outputs));
+        return result;
+    }
+
+    ModelProto const& model_;
+    Order const& order_;
+    Files& files_;
+    OnnxOptions const& options_;
+    Builder build_;
+    /// The innermost last.
+    std::deque<Scope> scopes_;
+    std::vector<const Value*> inputs_;
+    std::unordered_map<std::string_view, std::size_t> nameless_;
+    /// Stands for an output without elements.
+    OnnxTensor nothing_ = own_elements<float>({}, OnnxType::float32, {0.0F});
+};
+
+[[nodiscard]] inline OnnxModel import_model(ModelProto const& model, Files& files, OnnxOptions const& options) {
+    if (!model.has_graph) fail("not an ONNX model: it has no graph");
+    if (model.opset < 1) fail("not an ONNX model: it states no version of ONNX's operators");
+    if (model.opset > newest_opset) {
+        fail("opset ", model.opset, " is not supported; versions up to ", newest_opset, " are");
+    }
+    if (model.outputs.empty()) fail("it has no outputs");
+    const Order order = order_of(model);
+    Import whole(model, order, files, options, 0);
+    const auto is_image = [](const Value* input) { return input->type != OnnxType::undefined && !input->dims.empty(); };
+    const auto first = std::ranges::find_if(whole.inputs(), is_image);
+    const std::int64_t images = first == whole.inputs().end() ? 1 : (*first)->dims[0];
+    // Of one image, both ways are the same.
+    if (images == 1) return whole.run();
+    std::string reason;
+    try {
+        return Import(model, order, files, options, images).run();
+    } catch (MixesImages const& fault) {
+        reason = fault.reason;
+    }
+    try {
+        return whole.run();
+    } catch (error const& fault) {
+        fail(std::string_view(fault.what()), " (the ", images, " images cannot run one by one: ", reason, ')');
+    }
+}
+
+}  // namespace onnx
+
+}  // namespace primsel::inline PRIMSEL_ABI

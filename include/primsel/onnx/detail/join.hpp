@@ -1,0 +1,171 @@
+// Tensors one after the other, and borders around them.
+#pragma once
+
+#include <primsel/onnx/detail/reorder.hpp>
+#include <primsel/onnx/detail/window.hpp>
+
+#include <array>
+
+namespace primsel::inline PRIMSEL_ABI::onnx {
+
+namespace detail {
+[[nodiscard]] inline OnnxTensor concat_constants(Call const& call, std::size_t axis, Sizes const& dims) {
+    const OnnxTensor& first = call.constant(0, "part");
+    const std::size_t outer = count_of({dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(axis)});
+    return map_elements(first, dims, [&]<class T>(std::span<const T>) {
+        std::vector<T> dst = call.build.constants.make<T>(count_of(dims));
+        auto at = dst.begin();
+        for (std::size_t row = 0; row < outer && !dst.empty(); ++row) {
+            for (std::size_t i = 0; i < call.input_count(); ++i) {
+                OnnxTensor const& part = call.constant(i, "part");
+                if (part.is_float() != first.is_float()) fail("its parts differ in type");
+                std::span<const T> src;
+                if constexpr (std::is_same_v<T, float>)
+                    src = part.floats;
+                else
+                    src = part.integers;
+                const std::size_t size = src.size() / outer;
+                at = std::copy_n(src.begin() + static_cast<std::ptrdiff_t>(row * size), size, at);
+            }
+        }
+        return dst;
+    });
+}
+}  // namespace detail
+
+inline void translate_concat(Call& call) {
+    if (call.input_count() == 0) fail("no inputs");
+    if (call.opset() >= 4 && !call.has_attribute("axis")) fail("without an axis");
+    const std::int64_t given_axis = call.integer("axis", 1);
+    Sizes dims = call.dims(0);
+    const std::size_t axis = axis_index(given_axis, dims.size());
+    for (std::size_t i = 1; i < call.input_count(); ++i) {
+        Sizes other = call.dims(i);
+        if (other.size() != dims.size()) fail("tensors of ", to_string(dims), " and ", to_string(other));
+        std::int64_t sum = 0;
+        if (__builtin_add_overflow(dims[axis], other[axis], &sum)) fail("impossibly large");
+        other[axis] = dims[axis];
+        if (other != dims) fail("tensors of ", to_string(dims), " and ", to_string(call.dims(i)));
+        dims[axis] = sum;
+    }
+    if (call.input_count() == 1) return call.pass();
+    if (call.all_known()) return call.give(detail::concat_constants(call, axis, dims));
+    (void)elements(dims);
+    const std::size_t image_axis = call.build.image_axis(given_axis, dims.size());
+    std::vector<std::size_t> inputs;
+    AxisView along{};
+    for (std::size_t i = 0; i < call.input_count(); ++i) {
+        const Operand part = call.operand(i);
+        along = call.build.view_along(part.dims, image_axis);
+        inputs.push_back(call.build.view(part, along.shape));
+    }
+    const std::size_t node = call.build.emit(ConcatParams{along.axis}, std::move(inputs));
+    call.give(call.build.operand(node, call.build.image_dims(dims)));
+}
+
+namespace detail {
+
+struct Border {
+    Sizes before, after;
+};
+/// Of all axes.
+[[nodiscard]] inline Border read_border(Call const& call) {
+    const std::size_t rank = call.rank(0);
+    const Sizes pads = call.opset() >= 11  ? call.integers(1, "padding")
+                       : call.opset() >= 2 ? call.integers("pads", {})
+                                           : call.integers("paddings", {});
+    std::vector<std::size_t> axes(rank);
+    std::iota(axes.begin(), axes.end(), std::size_t{0});
+    if (call.has(3)) {
+        const Sizes given = call.integers(3, "axes");
+        (void)axis_indices(given, rank);
+        axes.clear();
+        for (const std::int64_t axis : given) axes.push_back(axis_index(axis, rank));
+    }
+    if (pads.size() != 2 * axes.size()) fail(pads.size(), " values of padding for ", axes.size(), " axes");
+    Border border{Sizes(rank, 0), Sizes(rank, 0)};
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        border.before[axes[i]] = bounded(pads[i], -largest_tensor, largest_padding, "a padding");
+        border.after[axes[i]] = bounded(pads[axes.size() + i], -largest_tensor, largest_padding, "a padding");
+    }
+    return border;
+}
+/// What negative padding takes away.
+inline Operand crop(Builder& build, Operand src, Border& border) {
+    std::vector<Range> ranges;
+    for (std::size_t axis = 0; axis < src.dims.size(); ++axis) {
+        const std::int64_t before = std::max<std::int64_t>(0, -border.before[axis]),
+                           after = std::max<std::int64_t>(0, -border.after[axis]);
+        ranges.push_back({before, std::max<std::int64_t>(0, src.dims[axis] - before - after), 1});
+        border.before[axis] = std::max<std::int64_t>(0, border.before[axis]);
+        border.after[axis] = std::max<std::int64_t>(0, border.after[axis]);
+    }
+    return emit_slice(build, std::move(src), ranges);
+}
+inline void add_border(PadParams& params, Axis axis, std::int64_t before, std::int64_t after) {
+    (axis == Axis::c   ? params.front
+     : axis == Axis::h ? params.padding.top
+                       : params.padding.left) = static_cast<int>(before);
+    (axis == Axis::c   ? params.back
+     : axis == Axis::h ? params.padding.bottom
+                       : params.padding.right) = static_cast<int>(after);
+}
+
+}  // namespace detail
+
+inline Operand emit_pad(Builder& build, Operand src, Sizes const& before, Sizes const& after, PadMode mode,
+                        float value) {
+    Sizes dims = src.dims;
+    PadParams all{.padding = {}, .value = value, .mode = mode, .front = 0, .back = 0};
+    bool at_once = true, any = false;
+    std::array<bool, 3> used{};
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+        dims[axis] += before[axis] + after[axis];
+        if (before[axis] == 0 && after[axis] == 0) continue;
+        any = true;
+        const AxisView along = build.view_along(src.dims, axis);
+        const bool is_own = along.shape == build.shape_of(src.dims);
+        bool& is_used = used[static_cast<std::size_t>(along.axis)];
+        at_once = at_once && is_own && !is_used && (mode == PadMode::constant || along.axis != Axis::c);
+        is_used = true;
+        detail::add_border(all, along.axis, before[axis], after[axis]);
+    }
+    (void)elements(dims);
+    if (!any) return src;
+    if (at_once) return build.apply(all, src, dims);
+    // Borders along one axis after the other, each as the rows of a matrix of whatever lies behind it.
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+        if (before[axis] == 0 && after[axis] == 0) continue;
+        PadParams params{.padding = {}, .value = value, .mode = mode, .front = 0, .back = 0};
+        detail::add_border(params, Axis::h, before[axis], after[axis]);
+        const std::size_t rank = src.dims.size();
+        const Shape shape{.c = product(src.dims, 0, axis),
+                          .h = product(src.dims, axis, axis + 1),
+                          .w = product(src.dims, axis + 1, rank)};
+        const std::size_t input = build.view(src, shape), node = build.emit(params, {input});
+        Sizes padded = src.dims;
+        padded[axis] = dims[axis];
+        src = build.operand(node, std::move(padded));
+    }
+    return src;
+}
+
+inline void translate_pad(Call& call) {
+    const std::string_view name = call.text("mode", "constant");
+    const PadMode mode = name == "reflect" ? PadMode::reflect : name == "edge" ? PadMode::edge : PadMode::constant;
+    if (name != "constant" && name != "reflect" && name != "edge") fail("mode ", name, " is not supported");
+    const float value = call.opset() < 11                          ? call.real("value", 0.0F)
+                        : mode == PadMode::constant && call.has(2) ? call.scalar(2, "value")
+                                                                   : 0.0F;
+    detail::Border border = detail::read_border(call);
+    Operand src = call.operand(0);
+    if (!call.build.is_whole()) {
+        if (border.before[0] != 0 || border.after[0] != 0) throw MixesImages{"it pads the axis of the images"};
+        border.before.erase(border.before.begin());
+        border.after.erase(border.after.begin());
+    }
+    src = detail::crop(call.build, std::move(src), border);
+    call.give(emit_pad(call.build, std::move(src), border.before, border.after, mode, value));
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::onnx

@@ -1,0 +1,92 @@
+// Which nodes of a model its outputs need, and in which order they can run.
+#pragma once
+
+#include <primsel/onnx/detail/model.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::onnx {
+
+/// How errors call a node.
+[[nodiscard]] inline std::string describe(NodeProto const& node) {
+    std::string_view name = node.name;
+    for (std::size_t i = 0; name.empty() && i < node.outputs.size(); ++i) name = node.outputs[i];
+    return join("node ", name, " (", node.op, ")");
+}
+
+struct Order {
+    /// Positions of nodes.
+    std::vector<std::size_t> nodes;
+    /// The values that these read, and the outputs of the model.
+    std::unordered_set<std::string_view> needed;
+};
+
+/// Throws error when a value has two sources, or needs itself.
+[[nodiscard]] inline Order order_of(ModelProto const& model) {
+    std::unordered_map<std::string_view, std::size_t> source;
+    for (std::size_t i = 0; i < model.nodes.size(); ++i) {
+        for (const std::string_view name : model.nodes[i].outputs) {
+            if (!name.empty() && !source.emplace(name, i).second) {
+                fail(describe(model.nodes[i]), ": its output ", name, " is another node's too");
+            }
+        }
+    }
+    const auto needs = [&](std::size_t i, auto const& f) {
+        for (auto const* names : {&model.nodes[i].inputs, &model.nodes[i].captured}) {
+            for (const std::string_view name : *names) {
+                if (const auto found = source.find(name); found != source.end()) f(found->second);
+            }
+        }
+    };
+    Order order;
+    std::vector<std::size_t> stack;
+    enum class State : unsigned char { unneeded, needed, entered, done };
+    std::vector<State> states(model.nodes.size(), State::unneeded);
+    const auto want = [&](std::size_t i) {
+        if (states[i] == State::unneeded) states[i] = State::needed, stack.push_back(i);
+    };
+    for (ValueInfoProto const& output : model.outputs) {
+        order.needed.insert(output.name);
+        if (const auto found = source.find(output.name); found != source.end()) want(found->second);
+    }
+    while (!stack.empty()) {
+        const std::size_t i = stack.back();
+        stack.pop_back();
+        order.needed.insert(model.nodes[i].inputs.begin(), model.nodes[i].inputs.end());
+        order.needed.insert(model.nodes[i].captured.begin(), model.nodes[i].captured.end());
+        needs(i, want);
+    }
+    order.needed.erase(std::string_view());
+    // Depth first, in the order of the file: where that is an order in which they can run, as the standard demands, it
+    // stays as it is.
+    for (std::size_t start = 0; start < model.nodes.size(); ++start) {
+        if (states[start] == State::needed) stack.push_back(start);
+        while (!stack.empty()) {
+            const std::size_t i = stack.back();
+            if (states[i] == State::done) {
+                stack.pop_back();
+            } else if (states[i] == State::entered) {
+                states[i] = State::done;
+                order.nodes.push_back(i);
+                stack.pop_back();
+            } else {
+                states[i] = State::entered;
+                needs(i, [&](std::size_t before) {
+                    if (states[before] == State::entered) {
+                        fail(describe(model.nodes[before]), ": needs its own result: the graph has a cycle");
+                    }
+                    if (states[before] == State::needed) stack.push_back(before);
+                });
+            }
+        }
+    }
+    return order;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::onnx

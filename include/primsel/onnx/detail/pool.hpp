@@ -1,0 +1,111 @@
+#pragma once
+
+#include <primsel/onnx/detail/reorder.hpp>
+#include <primsel/onnx/detail/window.hpp>
+
+namespace primsel::inline PRIMSEL_ABI::onnx {
+
+namespace detail {
+/// A pooling of an image without its first rows and columns.
+struct Pooling {
+    PoolParams params;
+    Extent skipped;
+};
+[[nodiscard]] inline Pooling read_pool(Call const& call, PoolKind kind) {
+    Sizes const& dims = call.dims(0);
+    const auto* kernel = call.attribute("kernel_shape", AttributeType::ints);
+    if (kernel == nullptr) fail("without a kernel_shape");
+    const Window window = read_window(call, dims, kernel->ints);
+    // The standard's sizes of VALID are rounded down in either mode.
+    const bool rounds_up = call.integer("ceil_mode", 0) != 0 && call.text("auto_pad", "NOTSET") != "VALID";
+    const PoolParams params{.kind = kind,
+                            .window = window.kernel,
+                            .stride = window.stride,
+                            .padding = window.padding,
+                            .ceil_mode = rounds_up,
+                            .count_include_pad = kind == PoolKind::average && call.integer("count_include_pad", 0) != 0,
+                            .dilation = window.dilation};
+    return {params, window.skipped};
+}
+/// The last axes of an image are its rows and columns, or only rows.
+[[nodiscard]] inline Operand without_first(Builder& build, Operand const& image, Extent skipped, std::size_t axes) {
+    if (skipped == Extent{0}) return image;
+    std::vector<Range> ranges;
+    for (const std::int64_t dim : image.dims) ranges.push_back({0, dim, 1});
+    const auto skip = [](Range& range, int count) { range.first = count, range.count -= count; };
+    skip(ranges[ranges.size() - axes], skipped.h);
+    if (axes == 2) skip(ranges.back(), skipped.w);
+    return emit_slice(build, image, ranges);
+}
+/// src is of the rank of the image that is pooled, of which as many axes are rows and columns.
+[[nodiscard]] inline Operand pooled(Builder& build, Operand const& src, AnyLayer layer, std::size_t axes) {
+    const std::size_t input = build.view(src), node = build.emit(std::move(layer), {input});
+    const Shape out = build.graph()[node].shape;
+    Sizes dims = src.dims;
+    dims[dims.size() - axes] = out.h;
+    if (axes == 2) dims.back() = out.w;
+    return build.operand(node, std::move(dims));
+}
+inline Operand emit_pool(Call const& call, Pooling const& pooling) {
+    const std::size_t axes = call.rank(0) - 2;
+    const Operand image = without_first(call.build, call.operand(0), pooling.skipped, axes);
+    return pooled(call.build, image, pooling.params, axes);
+}
+[[nodiscard]] inline Operand emit_indices(Builder& build, Operand const& image, Pooling const& pooling,
+                                          std::size_t axes) {
+    const MaxPoolIndicesParams params{pooling.params};
+    const Extent skipped = pooling.skipped;
+    if (skipped == Extent{0}) return pooled(build, image, params, axes);
+    if (pooling.params.padding != Padding{} && pooling.params.dilation != Extent{1}) {
+        fail("indices of windows with gaps, with padding along one axis and pixels between the windows of the other");
+    }
+    // Of an image as large, whose pixels have all moved by as many places. No window has those that come after them.
+    const Operand rest = without_first(build, image, skipped, axes);
+    const std::size_t padded = build.emit(PadParams{.padding = {0, skipped.h, 0, skipped.w}}, {build.view(rest)});
+    const int moved = skipped.h * build.graph()[padded].shape.w + skipped.w;
+    const Operand indices = pooled(build, build.operand(padded, image.dims), params, axes);
+    return build.scale(indices, 1.0F, static_cast<float>(moved));
+}
+/// Offsets that count down the columns first: those of the transposed image. Of equal maxima, the first by that count.
+inline Operand emit_column_major_indices(Call const& call, Pooling pooling) {
+    const auto transposed = [&call](Operand const& image) {
+        std::vector<std::size_t> order;
+        for (std::size_t axis = 0; axis < image.dims.size(); ++axis) order.push_back(axis);
+        std::swap(order.end()[-1], order.end()[-2]);
+        return call.build.strided(image, permutation(image.dims, order));
+    };
+    const auto turn = [](Extent& extent) { std::swap(extent.h, extent.w); };
+    PoolParams& params = pooling.params;
+    turn(params.window), turn(params.stride), turn(params.dilation), turn(pooling.skipped);
+    params.padding = {params.padding.left, params.padding.right, params.padding.top, params.padding.bottom};
+    return transposed(emit_indices(call.build, transposed(call.operand(0)), pooling, 2));
+}
+}  // namespace detail
+
+inline void translate_max_pool(Call& call) {
+    const detail::Pooling pooling = detail::read_pool(call, PoolKind::max);
+    if (call.wants(0)) call.give(detail::emit_pool(call, pooling));
+    if (!call.wants(1)) return;
+    const bool is_column_major = call.integer("storage_order", 0) != 0 && call.rank(0) == 4;
+    call.give(is_column_major ? detail::emit_column_major_indices(call, pooling)
+                              : detail::emit_indices(call.build, call.operand(0), pooling, call.rank(0) - 2),
+              1, OnnxType::int64);
+}
+inline void translate_average_pool(Call& call) {
+    call.give(detail::emit_pool(call, detail::read_pool(call, PoolKind::average)));
+}
+
+inline Operand emit_global_pool(Builder& build, PoolKind kind, Operand const& src, Sizes dims) {
+    const std::size_t input = build.view(src), node = build.emit(GlobalPoolParams{kind}, {input});
+    return build.operand(node, std::move(dims));
+}
+inline void translate_global_pool(Call& call, PoolKind kind) {
+    Sizes dims = call.dims(0);
+    if (dims.size() < 3) fail("on a tensor of ", dims.size(), " dimensions");
+    std::fill(dims.begin() + 2, dims.end(), 1);
+    call.give(emit_global_pool(call.build, kind, call.operand(0), call.build.image_dims(dims)));
+}
+inline void translate_global_average_pool(Call& call) { translate_global_pool(call, PoolKind::average); }
+inline void translate_global_max_pool(Call& call) { translate_global_pool(call, PoolKind::max); }
+
+}  // namespace primsel::inline PRIMSEL_ABI::onnx

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <primsel/core/executor.hpp>
+#include <primsel/tensor/shape.hpp>
+
+#include <cstddef>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What an op works on. Every tensor is a batch of images, one after the other, all in the op's one layout.
+struct OpArgs {
+    std::span<const float* const> src;
+    std::span<const Shape> src_shape;
+    float* dst = nullptr;
+    Shape dst_shape;
+    int batch = 1;
+    /// Where the first of them stands among all images of a run, which may come one by one.
+    std::size_t first_image = 0;
+    /// What pack wrote; null for an op without weights.
+    const float* weights = nullptr;
+    ExecutorRef executor;
+};
+
+/// The weights of a layer as they are stored: the kernel of dense is k x (c * h * w) in chw order; of batch norm and
+/// scale it is the factor of each channel, with the shift as bias. An absent bias is empty; whoever fills this has
+/// checked the sizes.
+struct OpWeights {
+    std::span<const float> kernel;
+    std::span<const float> bias;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,186 @@
+#pragma once
+
+#include <primsel/core/timer.hpp>
+#include <primsel/plan/make_plan.hpp>
+#include <primsel/plan/reprice.hpp>
+#include <primsel/tune/corrected.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a convolution took, and what finding out took.
+struct Measurement {
+    double seconds = 0, spent = 0;
+};
+
+struct RefineOptions {
+    /// To spend on measurements and on choosing them.
+    double seconds = 1;
+    /// No more measurements than that.
+    std::size_t most = std::numeric_limits<std::size_t>::max();
+    /// Stops when the best measurement promises less than this share of the plan's time.
+    double worthwhile = 1e-4;
+    /// Measurements between two plans.
+    std::size_t at_once = 8;
+};
+
+/// How a plan came to be: after so many measurements and seconds, what it is believed to take.
+struct RefineStep {
+    std::size_t measurements = 0;
+    double spent = 0, plan_seconds = 0;
+};
+
+struct Refinement {
+    Plan plan;
+    std::vector<RefineStep> steps;
+    /// Whether it stopped because no further measurement seemed to pay.
+    bool settled = false;
+};
+
+namespace detail {
+
+/// A primitive that might serve some layers better than what they have, or that they have and that might be worse than
+/// believed: what to expect of knowing its time, in seconds of the whole plan.
+struct Candidature {
+    ConvQuery query;
+    double seconds = 0, gain = 0;
+
+    /// By what a measurement takes: some runs and what is around them.
+    [[nodiscard]] double urgency() const { return gain / (seconds + 1e-4); }
+};
+
+/// What choosing the cheaper of two saves over taking the first: both are log-normal, with those means, and their
+/// logarithms differ with that standard deviation (Margrabe 1978).
+[[nodiscard]] inline double expected_saving(double first, double second, double deviation) {
+    if (!(deviation > 0)) return std::max(0.0, first - second);
+    const auto normal = [](double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); };
+    const double z = std::log(first / second) / deviation;
+    return first * normal(z + 0.5 * deviation) - second * normal(z - 0.5 * deviation);
+}
+
+/// What the cheapest assignment costs in which a node takes that alternative.
+template <Solver S>
+[[nodiscard]] double cost_with(PbqpProblem problem, S const& solver, std::size_t node, std::size_t alternative) {
+    const std::size_t count = problem.costs(node).size(), witness = problem.add_node({0.0});
+    PbqpMatrix only{1, count, std::vector<double>(count, std::numeric_limits<double>::infinity())};
+    only.values[alternative] = 0;
+    problem.add_edge(witness, node, std::move(only));
+    return solver.solve(problem).cost;
+}
+
+/// All unmeasured primitives that may pay, the most promising first.
+template <CostModel Model, Solver S>
+[[nodiscard]] std::vector<Candidature> candidatures(Graph const& graph, Kernels const& kernels, Corrected<Model>& model,
+                                                    S const& solver, PlanOptions const& options) {
+    const Pricing<Corrected<Model>> prices(graph, kernels, model, options);
+    const Formulation formulation(graph, prices);
+    PbqpProblem const& problem = formulation.problem;
+    const PbqpSolution solution = solver.solve(problem);
+    formulation.check(solution, S::name);
+    std::vector<Candidature> result;
+    const auto add = [&](ConvQuery const& query, double seconds, double gain) {
+        const auto known = std::ranges::find_if(result, [&](Candidature const& other) {
+            return other.query.primitive == query.primitive && other.query.shape == query.shape;
+        });
+        if (known != result.end())
+            known->gain += gain;
+        else
+            result.push_back({query, seconds, gain});
+    };
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
+        if (conv == nullptr) continue;
+        const ConvShape shape = conv_shape_of(*conv, graph[graph[i].inputs[0]].shape, graph.batch());
+        Alternative const& chosen = prices.alternatives[i][solution.choice[i]];
+        const double chosen_doubt = model.deviation({shape, chosen.primitive});
+        // Of each pair of layouts: what the plan costs more with it, without the layer itself.
+        std::vector<double> around(prices.alternatives[i].size(), -1);
+        double saving = 0;
+        for (Candidate const& candidate : prices.candidates[i]) {
+            if (!candidate.refusal.empty()) break;
+            const std::size_t p = position_of(kernels.primitives, &PrimitiveEntry::id, candidate.primitive);
+            if (p == chosen.primitive) continue;
+            const double doubt = std::hypot(model.deviation({shape, p}), chosen_doubt);
+            if (candidate.seconds > chosen.seconds * std::exp(3 * doubt)) continue;
+            std::size_t pair = 0;
+            while (prices.alternatives[i][pair].in_layout != kernels.primitives[p].in_layout ||
+                   prices.alternatives[i][pair].out_layout != kernels.primitives[p].out_layout) {
+                ++pair;
+            }
+            if (around[pair] < 0) {
+                around[pair] = pair == solution.choice[i]
+                                   ? 0
+                                   : std::max(0.0, cost_with(problem, solver, i, pair) - solution.cost -
+                                                       (prices.alternatives[i][pair].seconds - chosen.seconds));
+            }
+            const double gain = expected_saving(chosen.seconds, candidate.seconds + around[pair], doubt);
+            if (!model.measured({shape, p})) add({shape, p}, candidate.seconds, gain);
+            saving = std::max(saving, gain);
+        }
+        if (!model.measured({shape, chosen.primitive})) {
+            add({shape, chosen.primitive}, chosen.seconds, saving);
+        }
+    }
+    std::ranges::stable_sort(result, [](auto const& a, auto const& b) { return a.urgency() > b.urgency(); });
+    return result;
+}
+
+}  // namespace detail
+
+/// A plan from predictions and from those measurements that could change it, the most valuable first: each round
+/// measures what promises the largest saving for its time (by how uncertain the corrected model still is),
+/// corrects the predictions of everything else by it and solves again; until the time is used up or nothing left to
+/// measure is worth it. `measure` takes a ConvQuery, of one image, and returns a Measurement. The model keeps what was
+/// measured, for the next network.
+template <CostModel Model, Solver S, class Measure>
+    requires std::same_as<std::invoke_result_t<Measure&, ConvQuery const&>, Measurement>
+[[nodiscard]] Refinement refine(Graph const& graph, Kernels const& kernels, Corrected<Model>& model, S const& solver,
+                                Measure&& measure, RefineOptions const& options = {},
+                                PlanOptions const& plan_options = {}) {
+    if (std::isnan(options.seconds) || std::isnan(options.worthwhile)) {
+        fail("refine: for ", options.seconds, " seconds, worthwhile from ", options.worthwhile, " on: not a number");
+    }
+    Refinement result;
+    const Timer timer;
+    double measuring = 0, counted = 0;  // the time that measurements took, and of it what this clock has seen
+    const auto spent = [&] { return timer.seconds() - counted + measuring; };
+    std::size_t measurements = 0;
+    const auto plan = [&] {
+        result.plan = make_plan(graph, kernels, model, solver, plan_options);
+        result.steps.push_back({measurements, spent(), result.plan.total_seconds});
+    };
+    plan();
+    while (!result.settled && spent() < options.seconds && measurements < options.most) {
+        const auto promising = detail::candidatures(graph, kernels, model, solver, plan_options);
+        std::size_t done = 0;
+        result.settled = true;
+        for (detail::Candidature const& next : promising) {
+            if (next.gain < options.worthwhile * result.plan.total_seconds) continue;
+            result.settled = false;
+            if (done == options.at_once || spent() >= options.seconds || measurements == options.most) break;
+            ConvQuery one = next.query;
+            one.shape.batch = 1;
+            const double before = timer.seconds();
+            const Measurement found = measure(one);
+            counted += timer.seconds() - before;
+            measuring += found.spent;
+            model.learn(kernels, one, found.seconds);
+            ++measurements, ++done;
+        }
+        if (done > 0) {
+            model.update();
+            plan();
+        }
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,71 @@
+#include <primsel/kernels/measure_machine.hpp>
+
+#include "../instrumented.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+
+namespace ps = primsel;
+
+TEST_CASE("machine: is measured once and then remembered") {
+    ps::Machine const& machine = ps::this_machine();
+    MESSAGE("gemm ", machine.gemm_flops * 1e-9, " GFLOP/s, vector ", machine.vector_flops * 1e-9, " GFLOP/s, scalar ",
+            machine.scalar_flops * 1e-9, " GFLOP/s, bandwidth ", machine.bandwidth.front() * 1e-9, " to ",
+            machine.bandwidth.back() * 1e-9, " GB/s");
+    CHECK(&machine == &ps::this_machine());
+}
+
+TEST_CASE("machine: this one's figures are those of a computer") {
+    ps::Machine const& machine = ps::this_machine();
+    for (const double speed : {machine.gemm_flops, machine.vector_flops, machine.scalar_flops}) {
+        CHECK(std::isfinite(speed));
+        CHECK(speed > 1e5);
+        CHECK(speed < 1e13);
+    }
+#if defined(__OPTIMIZE__) && !defined(PRIMSEL_TEST_INSTRUMENTED)
+    CHECK(machine.gemm_flops > machine.vector_flops);
+    CHECK(machine.vector_flops > machine.scalar_flops);
+#endif
+    for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
+        CAPTURE(i);
+        CHECK(machine.bandwidth[i] > 1e7);
+        CHECK(machine.bandwidth[i] < 1e13);
+        if (i > 0) CHECK(machine.bandwidth[i] <= machine.bandwidth[i - 1]);
+    }
+    // Beyond the caches it is slower than in the first.
+    CHECK(machine.bandwidth.back() < machine.bandwidth.front());
+}
+
+TEST_CASE("machine: bandwidth between the measured working sets") {
+    ps::Machine machine;
+    machine.bandwidth = {50, 40, 30, 20, 10};
+    for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
+        CHECK(machine.bandwidth_for(ps::Machine::working_sets[i]) == doctest::Approx(machine.bandwidth[i]));
+    }
+    CHECK(machine.bandwidth_for(0) == 50);
+    CHECK(machine.bandwidth_for(1) == 50);
+    CHECK(machine.bandwidth_for(1e12) == 10);
+    // Half way on a logarithmic scale.
+    CHECK(machine.bandwidth_for(std::sqrt(ps::Machine::working_sets[1] * ps::Machine::working_sets[2])) ==
+          doctest::Approx(35));
+    // Never rises, and has no steps.
+    double last = machine.bandwidth_for(1);
+    for (double bytes = 1; bytes < 1e9; bytes *= 1.01) {
+        const double next = machine.bandwidth_for(bytes);
+        CHECK(next <= last);
+        CHECK(next > last - 0.2);
+        last = next;
+    }
+}
+
+TEST_CASE("machine: the processor has a name") {
+    const std::string name = ps::cpu_name();
+    MESSAGE(name);
+    REQUIRE_FALSE(name.empty());
+    CHECK(name == ps::cpu_name());
+    CHECK(name.front() != ' ');
+    CHECK(name.back() != ' ');
+    for (const char c : name) CHECK((c >= ' ' && c <= '~'));
+}

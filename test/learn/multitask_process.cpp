@@ -1,0 +1,226 @@
+// Laws of a Gaussian process over configurations and primitives at once, and of the factors behind it.
+#include <primsel/learn/multitask_process.hpp>
+#include <primsel/learn/tables.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace ps = primsel;
+
+namespace {
+
+std::array<float, ps::ConvFeatures::count> features_of(int c, int k, int im, int f) {
+    ps::ConvShape shape{.c = c, .k = k, .h = im, .w = im, .fh = f, .fw = f};
+    shape.pad_top = shape.pad_bottom = shape.pad_left = shape.pad_right = f / 2;
+    return ps::ConvFeatures::of(shape);
+}
+
+}  // namespace
+
+TEST_CASE("a factored matrix solves what it was made from") {
+    std::mt19937 generator(1);
+    const auto draw = [&] { return static_cast<double>(generator() % 2001) / 1000.0 - 1; };
+    for (const std::size_t size : {1U, 2U, 7U, 33U}) {
+        CAPTURE(size);
+        // A = M M' + 1, of which only the upper triangle is given away.
+        std::vector<double> m(size * size), a(size * size, 0.0), upper(size * size, 1e30);
+        for (double& value : m) value = draw();
+        for (std::size_t i = 0; i < size; ++i) {
+            for (std::size_t j = 0; j < size; ++j) {
+                a[i * size + j] = i == j ? 1 : 0;
+                for (std::size_t k = 0; k < size; ++k) a[i * size + j] += m[i * size + k] * m[j * size + k];
+                if (j >= i) upper[i * size + j] = a[i * size + j];
+            }
+        }
+        const ps::detail::Cholesky factors(upper, size);
+        std::vector<double> x(size), b(size, 0.0);
+        for (double& value : x) value = draw();
+        for (std::size_t i = 0; i < size; ++i) {
+            for (std::size_t j = 0; j < size; ++j) b[i] += a[i * size + j] * x[j];
+        }
+        const std::vector<double> solved = factors.solve(b);
+        for (std::size_t i = 0; i < size; ++i) CHECK(solved[i] == doctest::Approx(x[i]).epsilon(1e-9));
+        // The columns of A itself: b' A^-1 b is the diagonal.
+        std::vector<double> columns = a;
+        factors.solve_lower(columns, size);
+        for (std::size_t j = 0; j < size; ++j) {
+            double squares = 0;
+            for (std::size_t i = 0; i < size; ++i) squares += columns[i * size + j] * columns[i * size + j];
+            CHECK(squares == doctest::Approx(a[j * size + j]).epsilon(1e-9));
+        }
+    }
+    CHECK(ps::detail::Cholesky({4, 0, 0, 9}, 2).half_log_determinant() == doctest::Approx(std::log(6.0)));
+}
+
+TEST_CASE("a multitask process believes in the prediction until something is observed") {
+    ps::MultitaskProcess process({0, 0, 1});
+    const std::array<std::size_t, 3> all{0, 1, 2};
+    std::array<ps::Belief, 3> before{}, after{};
+    process.predict(features_of(64, 64, 28, 3), all, before);
+    for (ps::Belief const& belief : before) {
+        CHECK(belief.mean == 0);
+        CHECK(belief.variance > 0.1);
+    }
+    const std::size_t row = process.add_row(features_of(64, 64, 28, 3));
+    process.observe(row, 0, 0.8);
+    process.predict(features_of(64, 64, 28, 3), all, after);
+    CHECK(after[0].mean == 0);  // not before fit()
+    process.observe(row, 2, 0.0);
+    process.fit();
+    process.predict(features_of(64, 64, 28, 3), all, after);
+    CHECK(after[0].mean == doctest::Approx(0.8).epsilon(0.03));
+    CHECK(after[2].mean == doctest::Approx(0.0).scale(1).epsilon(0.03));
+    CHECK(after[0].variance < 0.01);
+    // A primitive of the same family more than one of another, and both less surely than what was observed.
+    CHECK(after[1].mean > after[2].mean + 0.2);
+    CHECK(after[1].mean < 0.8);
+    CHECK(after[1].variance > after[0].variance);
+    CHECK(after[1].variance < before[1].variance);
+    // The less sure, the less alike the configuration.
+    std::array<ps::Belief, 3> near{}, far{};
+    process.predict(features_of(96, 64, 28, 3), all, near);
+    process.predict(features_of(3, 2048, 224, 11), all, far);
+    CHECK(after[0].variance < near[0].variance);
+    CHECK(near[0].variance < far[0].variance);
+}
+
+TEST_CASE("a multitask process finds what a machine, a family, a primitive and a configuration add") {
+    // Primitive p of family p / 2 deviates by 0.5 + 0.2 (p / 2) - 0.1 (p % 2) + 0.1 log2(im / 14).
+    const auto deviation = [](std::size_t p, int im) {
+        return 0.5 + 0.2 * static_cast<double>(p / 2) - 0.1 * static_cast<double>(p % 2) + 0.1 * std::log2(im / 14.0);
+    };
+    ps::MultitaskProcess process({0, 0, 1, 1});
+    for (const int im : {7, 14, 28, 56, 112}) {
+        for (const int c : {16, 64, 256}) {
+            const std::size_t row = process.add_row(features_of(c, 64, im, 3));
+            for (std::size_t p = 0; p < 4; ++p) {
+                if ((row + p) % 3 != 0) process.observe(row, p, deviation(p, im));
+            }
+        }
+    }
+    process.tune();
+    process.fit();
+    const std::array<std::size_t, 4> all{0, 1, 2, 3};
+    std::array<ps::Belief, 4> beliefs{};
+    process.predict(features_of(128, 64, 40, 3), all, beliefs);
+    for (std::size_t p = 0; p < 4; ++p) {
+        CAPTURE(p);
+        CHECK(beliefs[p].mean == doctest::Approx(deviation(p, 40)).epsilon(0.04));
+        CHECK(beliefs[p].variance < 0.01);
+    }
+}
+
+namespace {
+
+const std::array<std::size_t, 3> three{0, 1, 2};
+
+/// Of 3 primitives, observed 2 x 3 times.
+ps::MultitaskProcess observed() {
+    ps::MultitaskProcess process({0, 0, 1});
+    for (const int im : {14, 56}) {
+        const std::size_t row = process.add_row(features_of(64, 32, im, 3));
+        for (const std::size_t p : three) process.observe(row, p, 0.3 + 0.1 * static_cast<double>(p) + 0.01 * im);
+    }
+    process.tune();
+    process.fit();
+    return process;
+}
+std::vector<std::byte> bytes_of(ps::MultitaskProcess& process) {
+    ps::Archive archive("p");
+    process.archive(archive, process.primitives());
+    return {archive.bytes().begin(), archive.bytes().end()};
+}
+/// Why bytes are refused; empty where they are not.
+std::string refusal(std::vector<std::byte> const& bytes, std::size_t primitives = 3) {
+    try {
+        ps::Archive archive("p", bytes);
+        ps::MultitaskProcess process;
+        process.archive(archive, primitives);
+        archive.finish();
+        return "";
+    } catch (ps::error const& error) {
+        return error.what();
+    }
+}
+template <class T>
+std::vector<std::byte> with(std::vector<std::byte> bytes, std::size_t at, T value) {
+    REQUIRE(at + sizeof(value) <= bytes.size());
+    std::memcpy(bytes.data() + at, &value, sizeof(value));
+    return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("the means alone are those of what is believed") {
+    const ps::MultitaskProcess process = observed();
+    std::array<ps::Belief, 3> beliefs{};
+    process.predict(features_of(96, 48, 28, 3), three, beliefs);
+    const std::vector<double> means = process.predict_means(features_of(96, 48, 28, 3), three);
+    for (const std::size_t p : three) CHECK(means[p] == beliefs[p].mean);
+}
+
+TEST_CASE("a multitask process that was read says the same, and learns on") {
+    ps::MultitaskProcess process = observed(), read;
+    const auto asked = features_of(96, 48, 28, 3);
+    const std::vector<std::byte> bytes = bytes_of(process);
+    ps::Archive archive("p", bytes);
+    read.archive(archive, 3);
+    archive.finish();
+    CHECK(read.observations() == 6);
+    CHECK(bytes_of(read) == bytes);
+    CHECK(read.predict_means(asked, three) == process.predict_means(asked, three));
+    std::array<ps::Belief, 3> beliefs{}, again{};
+    CHECK_THROWS_WITH_AS(read.predict(asked, three, beliefs),
+                         "multitask process: it was read, and tells variances only after fit()", ps::error);
+    for (ps::MultitaskProcess* one : {&process, &read}) {
+        one->observe(one->add_row(features_of(8, 8, 112, 1)), 1, -0.5);
+        one->fit();
+    }
+    process.predict(asked, three, beliefs);
+    read.predict(asked, three, again);
+    for (const std::size_t p : three) {
+        CHECK(again[p].mean == beliefs[p].mean);
+        CHECK(again[p].variance == beliefs[p].variance);
+    }
+}
+
+TEST_CASE("a multitask process of damaged bytes is refused with its reason") {
+    ps::MultitaskProcess process = observed();
+    const std::vector<std::byte> good = bytes_of(process);
+    CHECK(refusal(good).empty());
+    CHECK(refusal(good, 4) == "p: a multitask process of 3 primitives where there are 4");
+    // The labels, 12 parameters, 2 rows of features, 6 observations, 6 values, 6 weights, and the mean.
+    constexpr std::size_t word = 8, labels = 0, rows = labels + 4 * word + 12 * word,
+                          observations = rows + word + 2 * ps::ConvFeatures::count * word,
+                          values = observations + word + 6 * 2 * word, weights = values + 7 * word;
+    REQUIRE(good.size() == weights + 7 * word + word);
+    CHECK(refusal(with(good, observations + word, std::uint64_t{2})) ==
+          "p: an observation of row 2 of 2, primitive 0 of 3");
+    CHECK(refusal(with(good, observations + 2 * word, std::uint64_t{3})) ==
+          "p: an observation of row 0 of 2, primitive 3 of 3");
+    CHECK(refusal(with(good, weights, std::uint64_t{7})).find("bytes more are needed") != std::string::npos);
+    for (const std::size_t at : {4 * word, rows + word, values + word, weights + word, weights + 7 * word}) {
+        CAPTURE(at);
+        CHECK(refusal(with(good, at, std::numeric_limits<double>::quiet_NaN())).find("not finite") !=
+              std::string::npos);
+    }
+    // A value, or a weight, too many.
+    std::vector<std::byte> more = with(good, values, std::uint64_t{7});
+    more.insert(more.begin() + static_cast<std::ptrdiff_t>(values + word), word, std::byte{});
+    CHECK(refusal(more) == "p: 7 values and 6 weights of 6 observations");
+    more = with(good, weights, std::uint64_t{7});
+    more.insert(more.begin() + static_cast<std::ptrdiff_t>(weights + word), word, std::byte{});
+    CHECK(refusal(more) == "p: 6 values and 7 weights of 6 observations");
+    for (std::size_t size = 0; size < good.size(); ++size) {
+        CHECK(!refusal({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)}).empty());
+    }
+}

@@ -1,0 +1,75 @@
+// Laws of what ops take: coefficients that made the times are found again, and text keeps them.
+#include <primsel/learn/op_regression.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace ps = primsel;
+
+namespace {
+
+using Sample = ps::OpRegression::Sample;
+
+std::vector<Sample> made_by(ps::OpRegression::Terms const& coefficients, std::size_t count, std::string const& op) {
+    std::mt19937 generator(3);
+    const auto draw = [&] { return static_cast<double>(1 + generator() % 1000) * 1e-7; };
+    std::vector<Sample> samples;
+    for (std::size_t i = 0; i < count; ++i) {
+        Sample sample{op, "chw", {1, draw(), draw(), draw(), 1e7 * draw()}, 0};
+        for (std::size_t j = 0; j < coefficients.size(); ++j) sample.seconds += coefficients[j] * sample.terms[j];
+        samples.push_back(sample);
+    }
+    return samples;
+}
+
+}  // namespace
+
+TEST_CASE("coefficients that made the times are found again") {
+    for (ps::OpRegression::Terms const& coefficients :
+         {ps::OpRegression::Terms{1e-6, 1, 0.5, 2, 3e-9}, ps::OpRegression::Terms{0, 0.2, 0, 0, 1e-8}}) {
+        const ps::OpRegression model = ps::OpRegression::fit(made_by(coefficients, 60, "relu"));
+        const std::vector<ps::OpCoefficients> found = model.coefficients();
+        REQUIRE(found.size() == 1);
+        CHECK(found[0].op == "relu");
+        CHECK(found[0].layout == "chw");
+        for (std::size_t i = 0; i < coefficients.size(); ++i) {
+            CHECK(found[0].values[i] ==
+                  doctest::Approx(coefficients[i]).epsilon(0.01).scale(i == 0 || i == 4 ? 1e-6 : 1));
+        }
+    }
+}
+
+TEST_CASE("few samples teach nothing, and an op in a layout is an entry of its own") {
+    CHECK(ps::OpRegression::fit(made_by({0, 1, 0, 0, 0}, 7, "relu")).coefficients().empty());
+    CHECK(ps::OpRegression::fit(made_by({0, 1, 0, 0, 0}, 7, "relu"), 7).coefficients().size() == 1);
+    auto samples = made_by({0, 1, 0, 0, 0}, 20, "relu");
+    for (Sample more : made_by({0, 2, 0, 0, 0}, 20, "relu")) {
+        more.layout = "hwc";
+        samples.push_back(more);
+    }
+    for (Sample const& more : made_by({0, 3, 0, 0, 0}, 7, "add")) samples.push_back(more);
+    for (Sample more : made_by({0, 4, 0, 0, 0}, 20, "add")) {
+        more.seconds = 0;  // not measured
+        samples.push_back(more);
+    }
+    const ps::OpRegression model = ps::OpRegression::fit(samples);
+    const std::vector<ps::OpCoefficients> found = model.coefficients();
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].layout == "chw");
+    CHECK(found[0].values[1] == doctest::Approx(1).epsilon(0.01));
+    CHECK(found[1].layout == "hwc");
+    CHECK(found[1].values[1] == doctest::Approx(2).epsilon(0.01));
+}
+
+TEST_CASE("lines are what a header needs") {
+    const ps::OpRegression model = ps::OpRegression::fit(made_by({0, 0, 0, 0, 3e-9}, 20, "relu"));
+    REQUIRE(model.lines().size() == 1);
+    CHECK(model.lines()[0].starts_with("{\"relu\", \"chw\", {"));
+    CHECK(model.lines()[0].ends_with("e-09}}"));
+    CHECK(std::ranges::count(model.lines()[0], ',') == 6);
+}

@@ -1,0 +1,149 @@
+// Laws of what learns times from features: linear regression, perceptrons, forests, boosted trees.
+#include <primsel/learn/forest.hpp>
+#include <primsel/learn/linear.hpp>
+#include <primsel/learn/mlp.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace ps = primsel;
+
+namespace {
+
+constexpr float missing = std::numeric_limits<float>::quiet_NaN();
+
+/// Samples of two targets: one linear in three features, one with a step; some are missing, some features idle.
+struct Samples {
+    ps::Table features, targets;
+
+    explicit Samples(std::size_t rows, unsigned seed, bool holes = true)
+        : features(rows, 4, 0.0F), targets(rows, 2, 0.0F) {
+        std::mt19937 generator(seed);
+        const auto draw = [&] { return static_cast<float>(generator() % 1000) / 500.0F - 1; };
+        for (std::size_t row = 0; row < rows; ++row) {
+            const float a = draw(), b = draw(), c = draw();
+            features(row, 0) = a, features(row, 1) = b, features(row, 2) = c, features(row, 3) = 7;
+            targets(row, 0) = holes && generator() % 4 == 0 ? missing : 2 * a - 3 * b + 0.5F * c - 4;
+            targets(row, 1) = holes && generator() % 4 == 0 ? missing : a > 0.25F ? 1.0F + b : -1.0F;
+        }
+    }
+};
+
+/// The root mean square of the errors of one target, relative to the deviation of the target itself.
+double error(ps::Table const& predicted, ps::Table const& wanted, std::size_t target) {
+    double squares = 0, mean = 0, spread = 0;
+    for (std::size_t row = 0; row < wanted.rows(); ++row) mean += wanted(row, target);
+    mean /= static_cast<double>(wanted.rows());
+    for (std::size_t row = 0; row < wanted.rows(); ++row) {
+        squares += std::pow(predicted(row, target) - wanted(row, target), 2);
+        spread += std::pow(wanted(row, target) - mean, 2);
+    }
+    return std::sqrt(squares / spread);
+}
+
+auto three_threads() {
+    return ps::CallerPool(3, [](std::size_t n, auto const& task) noexcept {
+        std::vector<std::thread> workers;
+        for (std::size_t i = 0; i < n; ++i) workers.emplace_back([&task, i] { task(i); });
+        for (std::thread& worker : workers) worker.join();
+    });
+}
+
+/// What fit makes of the same samples, with one thread and with three, must be the same bits.
+template <class Fit>
+ps::Table fit_twice(Fit const& fit, ps::Table const& test) {
+    ps::Sequential alone;
+    auto pool = three_threads();
+    const ps::Table predicted = fit(ps::ExecutorRef(alone)).predict(test);
+    CHECK(fit(ps::ExecutorRef(pool)).predict(test).values == predicted.values);
+    CHECK(fit(ps::ExecutorRef(alone)).predict(test).values == predicted.values);
+    return predicted;
+}
+
+}  // namespace
+
+TEST_CASE("linear regression finds a linear law, whatever is missing or idle") {
+    const Samples train(200, 1), test(100, 2, false);
+    const ps::Table predicted = ps::LinearRegression::fit(train.features, train.targets).predict(test.features);
+    CHECK(error(predicted, test.targets, 0) < 1e-3);
+    CHECK(error(predicted, test.targets, 1) > 0.1);  // no line
+}
+
+TEST_CASE("a target that was never measured, and one row: predictions are finite") {
+    for (const std::size_t rows : {1U, 2U, 5U}) {
+        Samples few(rows, 3, false);
+        for (std::size_t row = 0; row < rows; ++row) few.targets(row, 1) = missing;
+        ps::Sequential alone;
+        ps::MlpOptions options;
+        options.most_epochs = 3;
+        for (ps::Table const& predicted :
+             {ps::LinearRegression::fit(few.features, few.targets).predict(few.features),
+              ps::Forest::fit(few.features, few.targets, {.trees = 3}, alone).predict(few.features),
+              ps::BoostedTrees::fit(few.features, few.targets, {.trees = 3}, alone).predict(few.features),
+              ps::Mlp::fit(few.features, few.targets, few.features, few.targets, options, alone)
+                  .predict(few.features)}) {
+            REQUIRE(predicted.values.size() == 2 * rows);
+            for (const float value : predicted.values) CHECK(std::isfinite(value));
+        }
+    }
+}
+
+TEST_CASE("trees find a step and more than a line does") {
+    const Samples train(2000, 4), test(500, 5, false);
+    const double line =
+        error(ps::LinearRegression::fit(train.features, train.targets).predict(test.features), test.targets, 1);
+    const ps::Table forest = fit_twice(
+        [&](ps::ExecutorRef executor) {
+            return ps::Forest::fit(train.features, train.targets, {.trees = 20}, executor);
+        },
+        test.features);
+    const ps::Table boosted = fit_twice(
+        [&](ps::ExecutorRef executor) {
+            return ps::BoostedTrees::fit(train.features, train.targets, {.trees = 200}, executor);
+        },
+        test.features);
+    CHECK(error(forest, test.targets, 1) < 0.3 * line);
+    CHECK(error(boosted, test.targets, 1) < 0.3 * line);
+    CHECK(error(boosted, test.targets, 0) < 0.1);
+}
+
+TEST_CASE("a perceptron learns both, stops early and goes on from where it was") {
+    const Samples train(1500, 6), validation(200, 7), test(500, 8, false);
+    ps::MlpOptions options;
+    options.hidden = {32, 32};
+    options.learning_rate = 5e-3;
+    options.batch = 256;
+    options.most_epochs = 150;
+    options.patience = 40;
+    ps::MlpTraining training;
+    ps::Sequential alone;
+    const ps::Table predicted = fit_twice(
+        [&](ps::ExecutorRef executor) {
+            return ps::Mlp::fit(train.features, train.targets, validation.features, validation.targets, options,
+                                executor, &training);
+        },
+        test.features);
+    CHECK(error(predicted, test.targets, 0) < 0.05);
+    CHECK(error(predicted, test.targets, 1) < 0.25);
+    CHECK(training.epochs <= options.most_epochs);
+    CHECK(training.best_epoch < training.epochs);
+
+    // Another machine, on which everything takes e times as long: a few samples move the model there.
+    Samples moved(60, 9, false);
+    for (float& value : moved.targets.values) value += 1;
+    Samples there(300, 10, false);
+    for (float& value : there.targets.values) value += 1;
+    ps::Mlp model =
+        ps::Mlp::fit(train.features, train.targets, validation.features, validation.targets, options, alone);
+    const double before = error(model.predict(there.features), there.targets, 0);
+    options.learning_rate /= 10;
+    model.fine_tune(moved.features, moved.targets, moved.features, moved.targets, options, alone);
+    CHECK(error(model.predict(there.features), there.targets, 0) < 0.5 * before);
+}
