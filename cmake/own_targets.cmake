@@ -53,10 +53,11 @@ function(primsel_warnings target)
                            -Wno-error=stringop-overflow -Wno-error=stringop-overread>)
 endfunction()
 
-# The kernels, for the programs that include kernels/extern_kernels.hpp: compiled once and not once a program.
+# The kernels of our own programs: compiled once and not once a program.
 add_library(primsel_kernels STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/kernels.cpp)
 primsel_warnings(primsel_kernels)
 target_compile_options(primsel_kernels PRIVATE ${primsel_march_${PRIMSEL_ARCH}})
+target_compile_definitions(primsel_kernels PUBLIC PRIMSEL_EXTERN_KERNELS)
 target_link_libraries(primsel_kernels PRIVATE primsel::primsel)
 primsel_link_doors(primsel_kernels)
 

@@ -2,7 +2,8 @@
 """Times the compiler on each bench/compile_time/*.cpp and prints a table: compile_time.py [<compiler> <flags...>]
 
 `check` is the front end alone (-fsyntax-only), `object` a whole -O2 compilation; both the best of three runs, in seconds
-of the compiler's processor time. `memory` is the largest resident size of the compiler.
+of the compiler's processor time. `ratio` compares the object's with that of eigen.cpp, which needs Eigen's headers
+(EIGEN_INCLUDE_DIR, or where Debian has them). `memory` is the largest resident size of the compiler.
 """
 import os
 import pathlib
@@ -12,6 +13,7 @@ import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 RUNS = 3
+SOURCES = ["eigen", "include_only", "engine_resnet18_extern", "engine_resnet18", "engine_graph"]
 
 
 def cost(command):
@@ -30,13 +32,17 @@ def best(command):
 
 def main(arguments):
     command = arguments or ["g++"]
-    command = [*command, "-std=c++20", "-O2", f"-I{TOP / 'include'}"]
-    print(f"{' '.join(command[:-1])}\n{'source':<28}{'check':>9}{'object':>9}{'memory':>9}")
+    eigen = os.environ.get("EIGEN_INCLUDE_DIR", "/usr/include/eigen3")
+    command = [*command, "-std=c++20", "-O2", "-isystem", eigen, f"-I{TOP / 'include'}"]
+    print(f"{' '.join(command[:-3])}\n{'source':<28}{'check':>9}{'object':>9}{'ratio':>7}{'memory':>10}")
+    baseline = None
     with tempfile.TemporaryDirectory() as folder:
-        for source in sorted((TOP / "bench" / "compile_time").glob("*.cpp")):
+        for name in SOURCES:
+            source = TOP / "bench" / "compile_time" / f"{name}.cpp"
             check, _ = best([*command, "-fsyntax-only", str(source)])
             whole, memory = best([*command, "-c", str(source), "-o", f"{folder}/out.o"])
-            print(f"{source.stem:<28}{check:>7.2f} s{whole:>7.2f} s{memory:>6.0f} MB", flush=True)
+            baseline = baseline or whole
+            print(f"{name:<28}{check:>7.2f} s{whole:>7.2f} s{whole / baseline:>7.2f}{memory:>7.0f} MB", flush=True)
     return 0
 
 

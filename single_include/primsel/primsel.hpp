@@ -44,9 +44,14 @@
 #error "primsel: this instruction set is not supported yet (x86-64 and aarch64 are)"
 #endif
 
+#ifdef PRIMSEL_EXTERN_KERNELS
+#define PRIMSEL_DETAIL_PASTE(a, b, c, d) v##a##_##b##_##c##_##d##_extern
+#else
 #define PRIMSEL_DETAIL_PASTE(a, b, c, d) v##a##_##b##_##c##_##d
+#endif
 #define PRIMSEL_DETAIL_ABI(a, b, c, d) PRIMSEL_DETAIL_PASTE(a, b, c, d)
-// The inline namespace of everything: the version and the instruction set, e.g. v0_1_0_avx512.
+// The inline namespace of everything: the version, the instruction set, and whether kernels are compiled elsewhere
+// (engine/instantiate.hpp), e.g. v0_1_0_avx512.
 #define PRIMSEL_ABI \
     PRIMSEL_DETAIL_ABI(PRIMSEL_VERSION_MAJOR, PRIMSEL_VERSION_MINOR, PRIMSEL_VERSION_PATCH, PRIMSEL_ARCH_NAME)
 
@@ -2380,16 +2385,17 @@ struct PrimitiveEntry {
     bool fuses_epilogue, strided_output;
     double error_bound;
     Support (*supports)(ConvShape const&);
-    std::size_t (*scratch_floats)(ConvShape const&, std::size_t workers);
-    std::size_t (*packed_floats)(ConvShape const&);
-    void (*pack)(ConvShape const&, const float* kernel, float* dst);
+    // Null where supports says no to every shape.
+    std::size_t (*scratch_floats)(ConvShape const&, std::size_t workers) = nullptr;
+    std::size_t (*packed_floats)(ConvShape const&) = nullptr;
+    void (*pack)(ConvShape const&, const float* kernel, float* dst) = nullptr;
     /// One image.
-    void (*run)(ConvShape const&, ConvArgs const&) noexcept;
-    Work (*work)(ConvShape const&);
+    void (*run)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
+    Work (*work)(ConvShape const&) = nullptr;
 };
 
 /// An op compiled for one Arch and layout, behind function pointers. Null pointers: run where there is no such op (an
-/// input, a constant, a convolution) or not in this layout, and pack where it has no weights.
+/// input, a constant, a convolution), not in this layout or not compiled, and pack where it has no weights.
 struct OpEntry {
     bool in_place = false;
     double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
@@ -2669,9 +2675,7 @@ namespace primsel::inline PRIMSEL_ABI {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/plan/fingerprint.hpp
-
-// primsel/network/fingerprint.hpp
+// primsel/plan/detail/formulation.hpp
 
 // primsel/network/graph.hpp
 
@@ -2858,184 +2862,8 @@ inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/detail/pricing.hpp
 
-#include <algorithm>
-#include <bit>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-#include <variant>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-/// FNV-1a, 64 bits, of numbers and texts.
-class Fingerprint {
-public:
-    void add(std::uint64_t value) {
-        for (int shift = 0; shift < 64; shift += 8) byte(static_cast<std::uint8_t>(value >> shift));
-    }
-    void add(std::string_view text) {
-        for (const char c : text) byte(static_cast<std::uint8_t>(c));
-        byte(0xff);
-    }
-    template <class T>
-        requires std::integral<T> || std::is_enum_v<T>
-    void add(T value) {
-        add(static_cast<std::uint64_t>(value));
-    }
-    void add(float value) { add(std::bit_cast<std::uint32_t>(value)); }
-    void add(Extent value) { add(value.h), add(value.w); }
-    void add(Padding value) { add(value.top), add(value.bottom), add(value.left), add(value.right); }
-    void add(Clamp value) { add(value.low), add(value.high); }
-    void add(Shape value) { add(value.c), add(value.h), add(value.w); }
-
-    void add(InputParams const& p) { add(p.shape); }
-    void add(ConvParams const& p) {
-        add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.groups), add(p.bias);
-        add(p.residual), add(p.clamp);
-    }
-    void add(PoolParams const& p) {
-        add(p.kind), add(p.window), add(p.stride), add(p.padding), add(p.ceil_mode), add(p.count_include_pad);
-        add(p.dilation);
-    }
-    void add(GlobalPoolParams const& p) { add(p.kind); }
-    void add(ActivationParams const& p) { add(p.kind), add(p.alpha), add(p.beta); }
-    void add(LrnParams const& p) { add(p.size), add(p.alpha), add(p.beta), add(p.k); }
-    void add(BatchNormParams const& p) { add(p.epsilon); }
-    void add(ScaleParams const& p) {
-        if (p.known) add(p.factor), add(p.shift);
-    }
-    void add(DenseParams const& p) { add(p.k), add(p.bias), add(p.clamp); }
-    void add(SoftmaxParams const& p) { add(p.axis); }
-    void add(AddParams const& p) { add(p.clamp); }
-    void add(ConcatParams const& p) { add(p.axis); }
-    void add(FlattenParams const&) {}
-    void add(DropoutParams const&) {}
-    void add(PadParams const& p) { add(p.padding), add(p.value), add(p.mode), add(p.front), add(p.back); }
-    void add(ChannelShuffleParams const& p) { add(p.groups); }
-    void add(SliceParams const& p) { add(p.first), add(p.last), add(p.axis); }
-    void add(ConstantParams const& p) {
-        add(p.shape);
-        if (p.parameter) add(p.parameter);
-    }
-    void add(ReshapeParams const& p) { add(p.shape); }
-    void add(AsStridedParams const& p) {
-        add(p.dims.rank());
-        for (std::size_t axis = 0; axis < p.dims.rank(); ++axis) add(p.dims[axis]), add(p.strides[axis]);
-        add(p.offset), add(p.shape);
-    }
-    void add(BinaryParams const& p) { add(p.kind); }
-    void add(MatMulParams const&) {}
-    void add(ReduceParams const& p) { add(p.kind), add(p.axis); }
-    void add(ResizeParams const& p) {
-        add(p.size), add(p.mode), add(p.coordinates), add(p.rounding), add(p.scale_h), add(p.scale_w);
-    }
-    void add(MaxPoolIndicesParams const& p) { add(p.pool); }
-    void add(TopKParams const& p) { add(p.k), add(p.largest), add(p.positions); }
-    void add(NonMaxSuppressionParams const& p) {
-        add(p.boxes_per_class), add(p.iou_threshold), add(p.score_threshold), add(p.centers);
-    }
-    void add(GatherParams const& p) { add(p.from_end); }
-    void add(ConvTransposeParams const& p) {
-        add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.extra_h), add(p.extra_w);
-        add(p.groups), add(p.bias);
-    }
-
-    [[nodiscard]] std::uint64_t value() const { return hash_; }
-    [[nodiscard]] std::string text() const {
-        std::string digits(16, '0');
-        for (std::size_t i = 0; i < 16; ++i) digits[i] = "0123456789abcdef"[(hash_ >> (60 - 4 * i)) & 15];
-        return digits;
-    }
-
-private:
-    void byte(std::uint8_t value) { hash_ = (hash_ ^ value) * 0x100000001b3ULL; }
-    std::uint64_t hash_ = 0xcbf29ce484222325ULL;
-};
-
-}  // namespace detail
-
-/// Sixteen hexadecimal digits that differ for graphs that differ in anything but their weights.
-[[nodiscard]] inline std::string fingerprint(Graph const& graph) {
-    detail::Fingerprint print;
-    print.add(graph.batch());
-    for (Node const& node : graph.nodes()) {
-        print.add(node.name);
-        print.add(node.layer.index());
-        std::visit([&](auto const& params) { print.add(params); }, node.layer);
-        print.add(node.inputs.size());
-        for (const std::size_t input : node.inputs) print.add(input);
-        print.add(node.folded.size());
-        for (Folded const& folded : node.folded) {
-            print.add(folded.name);
-            print.add(folded.layer.index());
-            std::visit([&](auto const& params) { print.add(params); }, folded.layer);
-        }
-    }
-    for (const std::size_t output : graph.outputs()) print.add(output);
-    return print.text();
-}
-
-namespace detail {
-
-/// A hash of everything that a node's result depends on, but for names and weights.
-[[nodiscard]] inline std::uint64_t structure_of(Node const& node, std::vector<std::uint64_t> inputs) {
-    Fingerprint print;
-    AnyLayer layer = node.layer;
-    // Sums do not mind the order; what is folded shows as a bias.
-    if (std::holds_alternative<AddParams>(layer)) std::ranges::sort(inputs);
-    if (auto* conv = std::get_if<ConvParams>(&layer)) conv->bias |= !node.folded.empty();
-    if (auto* dense = std::get_if<DenseParams>(&layer)) dense->bias |= !node.folded.empty();
-    print.add(layer.index());
-    std::visit([&](auto const& params) { print.add(params); }, layer);
-    print.add(node.shape);
-    for (const std::uint64_t input : inputs) print.add(input);
-    return print.value();
-}
-
-}  // namespace detail
-
-/// Sixteen hexadecimal digits that are the same for graphs that compute the same function of their weights in the same
-/// layers, whatever the layers are called, in whichever order they stand, and whether a bias is their own or was folded
-/// into them.
-[[nodiscard]] inline std::string structure(Graph const& graph) {
-    std::vector<std::uint64_t> nodes;
-    for (Node const& node : graph.nodes()) {
-        std::vector<std::uint64_t> inputs;
-        for (const std::size_t input : node.inputs) inputs.push_back(nodes[input]);
-        nodes.push_back(detail::structure_of(node, std::move(inputs)));
-    }
-    detail::Fingerprint print;
-    print.add(graph.batch());
-    for (const std::size_t output : graph.outputs()) print.add(nodes[output]);
-    std::ranges::sort(nodes);  // a layer that stands twice is not one that is read twice
-    for (const std::uint64_t node : nodes) print.add(node);
-    return print.text();
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <string>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Sixteen hexadecimal digits of what a plan may choose from.
-[[nodiscard]] inline std::string fingerprint(Kernels const& kernels) {
-    detail::Fingerprint print;
-    for (PrimitiveEntry const& entry : kernels.primitives)
-        print.add(entry.id), print.add(entry.in_layout), print.add(entry.out_layout);
-    for (LayoutEntry const& layout : kernels.layouts) print.add(layout.name);
-    return print.text();
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/plan/plan.hpp
 
 #include <cstddef>
@@ -3122,16 +2950,12 @@ public:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/plan_options.hpp
 
-#include <algorithm>
 #include <cstddef>
 #include <limits>
-#include <map>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -3154,6 +2978,21 @@ struct PlanOptions {
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
     std::vector<Refused> refused = {};
 };
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
@@ -3383,6 +3222,23 @@ private:
     std::map<std::tuple<int, int, int, std::size_t, std::size_t>, std::size_t> transform_index_;
 };
 
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
 /// The layout in which a node reads its input at `position`: a convolution's residual is laid out as its result.
 [[nodiscard]] inline std::size_t read_layout(Node const& node, std::size_t position, std::size_t in_layout,
                                              std::size_t out_layout) {
@@ -3506,6 +3362,198 @@ private:
 };
 
 }  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/fingerprint.hpp
+
+// primsel/network/fingerprint.hpp
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// FNV-1a, 64 bits, of numbers and texts.
+class Fingerprint {
+public:
+    void add(std::uint64_t value) {
+        for (int shift = 0; shift < 64; shift += 8) byte(static_cast<std::uint8_t>(value >> shift));
+    }
+    void add(std::string_view text) {
+        for (const char c : text) byte(static_cast<std::uint8_t>(c));
+        byte(0xff);
+    }
+    template <class T>
+        requires std::integral<T> || std::is_enum_v<T>
+    void add(T value) {
+        add(static_cast<std::uint64_t>(value));
+    }
+    void add(float value) { add(std::bit_cast<std::uint32_t>(value)); }
+    void add(Extent value) { add(value.h), add(value.w); }
+    void add(Padding value) { add(value.top), add(value.bottom), add(value.left), add(value.right); }
+    void add(Clamp value) { add(value.low), add(value.high); }
+    void add(Shape value) { add(value.c), add(value.h), add(value.w); }
+
+    void add(InputParams const& p) { add(p.shape); }
+    void add(ConvParams const& p) {
+        add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.groups), add(p.bias);
+        add(p.residual), add(p.clamp);
+    }
+    void add(PoolParams const& p) {
+        add(p.kind), add(p.window), add(p.stride), add(p.padding), add(p.ceil_mode), add(p.count_include_pad);
+        add(p.dilation);
+    }
+    void add(GlobalPoolParams const& p) { add(p.kind); }
+    void add(ActivationParams const& p) { add(p.kind), add(p.alpha), add(p.beta); }
+    void add(LrnParams const& p) { add(p.size), add(p.alpha), add(p.beta), add(p.k); }
+    void add(BatchNormParams const& p) { add(p.epsilon); }
+    void add(ScaleParams const& p) {
+        if (p.known) add(p.factor), add(p.shift);
+    }
+    void add(DenseParams const& p) { add(p.k), add(p.bias), add(p.clamp); }
+    void add(SoftmaxParams const& p) { add(p.axis); }
+    void add(AddParams const& p) { add(p.clamp); }
+    void add(ConcatParams const& p) { add(p.axis); }
+    void add(FlattenParams const&) {}
+    void add(DropoutParams const&) {}
+    void add(PadParams const& p) { add(p.padding), add(p.value), add(p.mode), add(p.front), add(p.back); }
+    void add(ChannelShuffleParams const& p) { add(p.groups); }
+    void add(SliceParams const& p) { add(p.first), add(p.last), add(p.axis); }
+    void add(ConstantParams const& p) {
+        add(p.shape);
+        if (p.parameter) add(p.parameter);
+    }
+    void add(ReshapeParams const& p) { add(p.shape); }
+    void add(AsStridedParams const& p) {
+        add(p.dims.rank());
+        for (std::size_t axis = 0; axis < p.dims.rank(); ++axis) add(p.dims[axis]), add(p.strides[axis]);
+        add(p.offset), add(p.shape);
+    }
+    void add(BinaryParams const& p) { add(p.kind); }
+    void add(MatMulParams const&) {}
+    void add(ReduceParams const& p) { add(p.kind), add(p.axis); }
+    void add(ResizeParams const& p) {
+        add(p.size), add(p.mode), add(p.coordinates), add(p.rounding), add(p.scale_h), add(p.scale_w);
+    }
+    void add(MaxPoolIndicesParams const& p) { add(p.pool); }
+    void add(TopKParams const& p) { add(p.k), add(p.largest), add(p.positions); }
+    void add(NonMaxSuppressionParams const& p) {
+        add(p.boxes_per_class), add(p.iou_threshold), add(p.score_threshold), add(p.centers);
+    }
+    void add(GatherParams const& p) { add(p.from_end); }
+    void add(ConvTransposeParams const& p) {
+        add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.extra_h), add(p.extra_w);
+        add(p.groups), add(p.bias);
+    }
+
+    [[nodiscard]] std::uint64_t value() const { return hash_; }
+    [[nodiscard]] std::string text() const {
+        std::string digits(16, '0');
+        for (std::size_t i = 0; i < 16; ++i) digits[i] = "0123456789abcdef"[(hash_ >> (60 - 4 * i)) & 15];
+        return digits;
+    }
+
+private:
+    void byte(std::uint8_t value) { hash_ = (hash_ ^ value) * 0x100000001b3ULL; }
+    std::uint64_t hash_ = 0xcbf29ce484222325ULL;
+};
+
+}  // namespace detail
+
+/// Sixteen hexadecimal digits that differ for graphs that differ in anything but their weights.
+[[nodiscard]] inline std::string fingerprint(Graph const& graph) {
+    detail::Fingerprint print;
+    print.add(graph.batch());
+    for (Node const& node : graph.nodes()) {
+        print.add(node.name);
+        print.add(node.layer.index());
+        std::visit([&](auto const& params) { print.add(params); }, node.layer);
+        print.add(node.inputs.size());
+        for (const std::size_t input : node.inputs) print.add(input);
+        print.add(node.folded.size());
+        for (Folded const& folded : node.folded) {
+            print.add(folded.name);
+            print.add(folded.layer.index());
+            std::visit([&](auto const& params) { print.add(params); }, folded.layer);
+        }
+    }
+    for (const std::size_t output : graph.outputs()) print.add(output);
+    return print.text();
+}
+
+namespace detail {
+
+/// A hash of everything that a node's result depends on, but for names and weights.
+[[nodiscard]] inline std::uint64_t structure_of(Node const& node, std::vector<std::uint64_t> inputs) {
+    Fingerprint print;
+    AnyLayer layer = node.layer;
+    // Sums do not mind the order; what is folded shows as a bias.
+    if (std::holds_alternative<AddParams>(layer)) std::ranges::sort(inputs);
+    if (auto* conv = std::get_if<ConvParams>(&layer)) conv->bias |= !node.folded.empty();
+    if (auto* dense = std::get_if<DenseParams>(&layer)) dense->bias |= !node.folded.empty();
+    print.add(layer.index());
+    std::visit([&](auto const& params) { print.add(params); }, layer);
+    print.add(node.shape);
+    for (const std::uint64_t input : inputs) print.add(input);
+    return print.value();
+}
+
+}  // namespace detail
+
+/// Sixteen hexadecimal digits that are the same for graphs that compute the same function of their weights in the same
+/// layers, whatever the layers are called, in whichever order they stand, and whether a bias is their own or was folded
+/// into them.
+[[nodiscard]] inline std::string structure(Graph const& graph) {
+    std::vector<std::uint64_t> nodes;
+    for (Node const& node : graph.nodes()) {
+        std::vector<std::uint64_t> inputs;
+        for (const std::size_t input : node.inputs) inputs.push_back(nodes[input]);
+        nodes.push_back(detail::structure_of(node, std::move(inputs)));
+    }
+    detail::Fingerprint print;
+    print.add(graph.batch());
+    for (const std::size_t output : graph.outputs()) print.add(nodes[output]);
+    std::ranges::sort(nodes);  // a layer that stands twice is not one that is read twice
+    for (const std::uint64_t node : nodes) print.add(node);
+    return print.text();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <string>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Sixteen hexadecimal digits of what a plan may choose from.
+[[nodiscard]] inline std::string fingerprint(Kernels const& kernels) {
+    detail::Fingerprint print;
+    for (PrimitiveEntry const& entry : kernels.primitives)
+        print.add(entry.id), print.add(entry.in_layout), print.add(entry.out_layout);
+    for (LayoutEntry const& layout : kernels.layouts) print.add(layout.name);
+    return print.text();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
 
 [[nodiscard]] inline PlanKey make_key(Graph const& graph, Kernels const& kernels) {
     return {fingerprint(graph), fingerprint(kernels), PRIMSEL_VERSION, std::string(kernels.arch), cpu_name()};
@@ -5681,6 +5729,1298 @@ inline void time_plans(std::vector<ComparedPlan>& plans, Graph const& simplified
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/engine.hpp
 
+// primsel/engine/kernels_for.hpp
+
+// primsel/kernels/compiled.hpp
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Which kernels of a list are compiled: primitives by type, ops by the position of their layer in AnyLayer. Tables
+/// keep a place for those that are not, which support nothing. Here: all of them. KernelsFor (engine/kernels_for.hpp)
+/// has those that a Network type can use.
+struct CompileAll {
+    template <class Primitive>
+    static constexpr bool primitive = true;
+    [[nodiscard]] static constexpr bool layer(std::size_t) { return true; }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/network/network.hpp
+
+// primsel/layer/compose.hpp
+// What network types are put together with: layers one after the other, beside each other, and by a name.
+
+// primsel/core/fixed_string.hpp
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A string that may be a template argument: Named<"stem", ...>. N counts the terminating zero.
+template <std::size_t N>
+struct FixedString {
+    char text[N] = {};
+
+    constexpr FixedString() = default;
+    // NOLINTNEXTLINE(google-explicit-constructor): a literal is meant to convert
+    constexpr FixedString(const char (&literal)[N]) { std::copy_n(literal, N, text); }
+
+    [[nodiscard]] constexpr std::string_view view() const { return {text, N - 1}; }
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    constexpr operator std::string_view() const { return view(); }
+};
+
+template <std::size_t N, std::size_t M>
+constexpr auto operator+(FixedString<N> const& left, FixedString<M> const& right) {
+    FixedString<N + M - 1> sum;
+    std::copy_n(left.text, N - 1, sum.text);
+    std::copy_n(right.text, M, sum.text + N - 1);
+    return sum;
+}
+template <std::size_t N, std::size_t M>
+constexpr auto operator+(FixedString<N> const& left, const char (&right)[M]) {
+    return left + FixedString<M>(right);
+}
+
+/// A number in decimal, e.g. for `winograd-4x4-3x3`.
+template <unsigned value>
+constexpr auto fixed_decimal() {
+    constexpr std::size_t digits = [] {
+        std::size_t count = 1;
+        for (unsigned rest = value; rest >= 10; rest /= 10) ++count;
+        return count;
+    }();
+    FixedString<digits + 1> text;
+    unsigned rest = value;
+    for (std::size_t i = digits; i-- > 0; rest /= 10) text.text[i] = static_cast<char>('0' + rest % 10);
+    return text;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+namespace primsel::inline PRIMSEL_ABI::layer {
+
+/// Layers one after the other.
+template <class... Layers>
+struct Path {};
+/// The sum of branches that all read the same input; each is a layer or a Path. An empty Path is the input itself.
+template <class... Branches>
+struct Sum {};
+/// The channels of the branches, one after the other.
+template <class... Branches>
+struct Concat {};
+/// An elementwise function of two branches. Along each of c, h and w they are equally long, or one of them has a single
+/// element there that meets all of the other's.
+template <BinaryKind kind, class... Branches>
+struct Binary {};
+/// The product of two branches.
+template <class... Branches>
+using Product = Binary<BinaryKind::multiply, Branches...>;
+/// The layers' result plus their input (He et al. 2016).
+template <class... Layers>
+using Residual = Sum<Path<Layers...>, Path<>>;
+/// The input times the layers' result, which may have a single element a channel or a pixel: squeeze-and-excite (Hu et
+/// al. 2018), and functions such as x * sigmoid(x).
+template <class... Layers>
+using Gated = Product<Path<>, Path<Layers...>>;
+/// A name for a layer, or a prefix for the names of the layers in a Path, Sum, Concat or Product: `stem`,
+/// `block.conv1`. Without one, layers are named by their kind and count: `conv1`, `conv2`; so are sums: `sum1.conv1`.
+/// An empty name is no prefix: the layers inside are named as those around them.
+template <FixedString name, class Layer>
+struct Named {};
+/// Layers that make one together. The last bears the name of the whole, those before it are named inside: `norm`,
+/// `norm.reduce_mean1`. Without a name, it is named by its kind and count.
+template <FixedString kind, class Last, class... Before>
+struct Whole {};
+
+}  // namespace primsel::inline PRIMSEL_ABI::layer
+// primsel/layer/composite.hpp
+// Layer types that are made of others: what one of PyTorch's modules computes takes several layers of the graph.
+
+#include <cstddef>
+#include <ratio>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI::layer {
+
+namespace detail {
+
+/// (x - mean) / sqrt(variance + Epsilon) along an axis.
+template <Axis axis, class Epsilon>
+using Normalized =
+    Path<Binary<BinaryKind::subtract, Path<>, Reduce<ReduceKind::mean, axis>>,
+         Binary<BinaryKind::divide, Path<>,
+                Path<Product<Path<>, Path<>>, Reduce<ReduceKind::mean, axis>, ScaleBy<std::ratio<1>, Epsilon>, Sqrt>>>;
+
+/// What stands in the place of a layer whose groups do not divide the channels says so: it has the same fault.
+template <int groups, Shape in, class Layer>
+using IfGroupsDivide =
+    std::conditional_t<(groups > 0 && in.c % (groups > 0 ? groups : 1) == 0), Layer, ChannelShuffle<groups>>;
+
+/// The same over groups of channels and all pixels.
+template <int groups, class Epsilon, Shape in>
+using NormalizedGroups =
+    IfGroupsDivide<groups, in,
+                   Path<Reshape<groups, static_cast<int>(in.size()) / (groups > 0 ? groups : 1), 1>,
+                        Normalized<Axis::h, Epsilon>, Reshape<in.c, in.h, in.w>>>;
+
+template <int factor, Shape in>
+struct PixelShuffleOf {
+    static constexpr AsStridedParams params = [] {
+        const int r = factor, c = in.c / (r * r);
+        const std::ptrdiff_t pixels = std::ptrdiff_t{in.h} * in.w;
+        return AsStridedParams{.dims = {c, in.h, r, in.w, r},
+                               .strides = {r * r * pixels, in.w, r * pixels, 1, pixels},
+                               .offset = 0,
+                               .shape = {.c = c, .h = in.h * r, .w = in.w * r}};
+    }();
+};
+
+}  // namespace detail
+
+/// x * sigmoid(x) (Ramachandran et al. 2017), also known as swish.
+using Silu = Gated<Sigmoid>;
+
+/// The approximation of x * (cumulative normal distribution of x) by a tanh (Hendrycks and Gimpel 2016): PyTorch's
+/// GELU(approximate="tanh"). Written as x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 * x^3)), which is the same.
+using GeluTanh = Gated<Gated<Product<Path<>, Path<>>,
+                             ScaleBy<std::ratio<71'354'816, 1'000'000'000>, std::ratio<1'595'769'122, 1'000'000'000>>>,
+                       Sigmoid>;
+
+namespace detail {
+template <class Kind>
+struct Erf {
+    static constexpr ActivationParams params{Kind::erf};
+};
+}  // namespace detail
+/// x * cumulative normal distribution of x (Hendrycks and Gimpel 2016), by the error function: PyTorch's GELU(). Only
+/// where the error function is a kind of activation.
+template <class Kind = ActivationKind>
+    requires requires { Kind::erf; }
+using Gelu = Gated<ScaleBy<std::ratio<707'106'781, 1'000'000'000>>, detail::Erf<Kind>,
+                   ScaleBy<std::ratio<1, 2>, std::ratio<1, 2>>>;
+
+/// Slope * x below zero, with one trained slope for all channels, or with one for each of them. Weight:
+/// `<name>.weight`, of as many.
+template <int slopes = 1>
+using PRelu = Binary<BinaryKind::prelu, Path<>, Named<"weight", Parameter<slopes>>>;
+
+/// x times a trained factor a channel (Touvron et al. 2021). Weight: `<name>`, of channels x 1 x 1.
+template <FixedString name, int channels>
+using LayerScale = Named<"", Product<Path<>, Named<name, Parameter<channels>>>>;
+
+/// A gate for each channel, worked out from the channels' means by two 1x1 convolutions named fc1 and fc2 (Hu et al.
+/// 2018): x * Gate(fc2(Activation(fc1(mean of x)))).
+template <int channels, int squeezed, class Activation = Relu, class Gate = Sigmoid>
+using SqueezeExcite =
+    Gated<GlobalAvgPool, Named<"fc1", Conv<squeezed, 1>>, Activation, Named<"fc2", Conv<channels, 1>>, Gate>;
+
+/// Of each pixel's channels (Ba et al. 2016): (x - mean) / sqrt(variance + Epsilon) * weight + bias. Weights:
+/// `<name>.weight` and `<name>.bias`, each of c. Epsilon is a std::ratio.
+template <class Epsilon = std::ratio<1, 100'000>>
+using LayerNorm = Whole<"layer_norm", Scale, detail::Normalized<Axis::c, Epsilon>>;
+
+/// The same over each channel's pixels, without weights, as PyTorch's InstanceNorm2d is unless told otherwise; a Scale
+/// after it has those of affine=True.
+template <class Epsilon = std::ratio<1, 100'000>>
+struct InstanceNorm {
+    template <Shape in>
+    using expansion = detail::NormalizedGroups<in.c, Epsilon, in>;
+    static constexpr bool expands = true;
+};
+
+namespace detail {
+template <int groups, class Epsilon>
+struct GroupsOnly {
+    template <Shape in>
+    using expansion = NormalizedGroups<groups, Epsilon, in>;
+    static constexpr bool expands = true;
+};
+}  // namespace detail
+/// The same over so many groups of channels and all pixels (Wu and He 2018). Weights as LayerNorm.
+template <int groups, class Epsilon = std::ratio<1, 100'000>>
+using GroupNorm = Whole<"group_norm", Scale, detail::GroupsOnly<groups, Epsilon>>;
+
+/// The image so many times as high and wide, as PyTorch's Upsample. Options as Resize.
+template <Extent factor, class... Options>
+struct Upsample {
+    template <Shape in>
+    using expansion = Resize<Extent{in.h * factor.h, in.w* factor.w}, Options...>;
+    static constexpr bool expands = true;
+};
+
+/// Blocks of so many rows and columns in place of factor * factor channels (Shi et al. 2016), as PyTorch's
+/// PixelShuffle.
+template <int factor>
+struct PixelShuffle {
+    template <Shape in>
+    using expansion = detail::IfGroupsDivide<factor * factor, in, detail::PixelShuffleOf<factor, in>>;
+    static constexpr bool expands = true;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::layer
+// primsel/network/detail/names.hpp
+
+// primsel/network/detail/tape.hpp
+
+// primsel/network/detail/sound.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Parameters by the names that they have in all kinds of layers.
+enum class Parameter {
+    none,
+    shape,
+    channels,
+    kernel,
+    stride,
+    dilation,
+    groups,
+    padding,
+    output_padding,
+    size,
+    epsilon,
+    other
+};
+
+/// The parameter because of which check says that one is impossible.
+template <class Params>
+constexpr Parameter culprit(Params const& p) {
+    [[maybe_unused]] constexpr auto small = [](Extent extent) { return extent.h < 1 || extent.w < 1; };
+    if constexpr (requires { p.shape.c; }) {
+        if (p.shape.c < 1 || p.shape.h < 1 || p.shape.w < 1) return Parameter::shape;
+    }
+    if constexpr (
+        requires { p.k < 1; } && !requires { p.alpha; }) {
+        if (p.k < 1) return Parameter::channels;
+    }
+    if constexpr (requires { small(p.kernel); }) {
+        if (small(p.kernel)) return Parameter::kernel;
+    }
+    if constexpr (requires { small(p.window); }) {
+        if (small(p.window)) return Parameter::kernel;
+    }
+    if constexpr (requires { small(p.stride); }) {
+        if (small(p.stride)) return Parameter::stride;
+    }
+    if constexpr (requires { small(p.dilation); }) {
+        if (small(p.dilation)) return Parameter::dilation;
+    }
+    if constexpr (requires { p.groups < 1; }) {
+        if (p.groups < 1) return Parameter::groups;
+    }
+    if constexpr (requires { p.padding.negative(); }) {
+        if (p.padding.negative()) return Parameter::padding;
+    }
+    if constexpr (requires { p.front < 0 || p.back < 0; }) {
+        if (p.front < 0 || p.back < 0) return Parameter::padding;
+    }
+    if constexpr (requires { p.extra_h < 0 || p.extra_w < 0; }) {
+        if (p.extra_h < 0 || p.extra_w < 0) return Parameter::output_padding;
+    }
+    if constexpr (requires { Extent(p.size); }) {
+        if (small(Extent(p.size))) return Parameter::size;
+    }
+    if constexpr (requires { p.epsilon >= 0; }) {
+        if (!(p.epsilon >= 0)) return Parameter::epsilon;
+    }
+    return Parameter::other;
+}
+
+template <class L>
+inline constexpr bool is_binary = false;
+template <BinaryKind kind, class... Branches>
+inline constexpr bool is_binary<layer::Binary<kind, Branches...>> = true;
+
+/// Says at compile time, at the network that has it, what is wrong with a layer.
+template <class Layer, Fault fault, Parameter culprit = Parameter::other>
+struct Sound {
+    static constexpr Parameter wrong = fault == Fault::impossible_parameter ? culprit : Parameter::none;
+    static_assert(fault != Fault::wrong_input_count, "primsel: this layer has the wrong number of inputs");
+    static_assert(wrong != Parameter::shape, "primsel: a shape's channels, height or width are below 1");
+    static_assert(wrong != Parameter::channels, "primsel: this layer's output channels are below 1");
+    static_assert(wrong != Parameter::kernel, "primsel: this layer's kernel or window is below 1");
+    static_assert(wrong != Parameter::stride, "primsel: this layer's stride is below 1");
+    static_assert(wrong != Parameter::dilation, "primsel: this layer's dilation is below 1");
+    static_assert(wrong != Parameter::groups, "primsel: this layer's groups are below 1");
+    static_assert(wrong != Parameter::padding, "primsel: this layer's padding is negative");
+    static_assert(wrong != Parameter::output_padding, "primsel: this layer's output padding is negative");
+    static_assert(wrong != Parameter::size, "primsel: this layer's size is below 1");
+    static_assert(wrong != Parameter::epsilon, "primsel: this layer's epsilon is negative");
+    static_assert(wrong != Parameter::other, "primsel: this layer has an impossible parameter");
+    static_assert(fault != Fault::kernel_exceeds_input, "primsel: this layer's kernel is larger than its padded input");
+    static_assert(fault != Fault::groups_do_not_divide, "primsel: this layer's groups do not divide the channels");
+    static_assert(fault != Fault::shapes_differ || is_binary<Layer>,
+                  "primsel: the branches that are added here differ in shape");
+    static_assert(fault != Fault::shapes_differ || !is_binary<Layer>,
+                  "primsel: the branches that meet here differ where neither has a single element");
+    static_assert(fault != Fault::sizes_differ, "primsel: the branches concatenated here differ in height or width");
+    static_assert(fault != Fault::slice_outside, "primsel: this slice lies outside the input");
+    static_assert(fault != Fault::padding_exceeds_kernel, "primsel: this padding is larger than the pooling window");
+    static_assert(fault != Fault::padding_exceeds_input, "primsel: this padding mirrors more than the input has");
+    static_assert(fault != Fault::too_large, "primsel: this layer's sizes are beyond the library's bounds");
+    static constexpr bool value = fault == Fault::none;
+};
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+template <class L>
+concept Leaf = requires { L::params; };
+/// What a layer is made of may depend on its input's shape: expansion<shape> is a layer, or several.
+template <class L>
+concept Expanding = requires { requires L::expands; };
+
+/// One instruction of those that add a network's layers to a graph. A network type is recorded as data at compile time,
+/// so that it costs its user no code.
+struct TapeMark {
+    enum class Kind {
+        layer,          // reads the layer before it; without a name, it is named by its kind and count
+        source,         // the same, but reads nothing
+        enter,          // the names that follow begin with this one
+        enter_counted,  // the same, with a count
+        leave,
+        whole,   // leaves, and reads the layer before it under the name that it leaves
+        fork,    // the first branch begins after the layer before it
+        branch,  // a branch ends; the next begins where the first did
+        join,    // a layer that reads the ends of the branches
+    };
+    Kind kind = Kind::layer;
+    std::string_view name{};
+    const AnyLayer* layer = nullptr;
+    /// Of a layer that reads one other.
+    Shape input{};
+};
+
+/// Counts steps, and keeps them if there is room.
+struct Tape {
+    TapeMark* room = nullptr;
+    std::size_t size = 0;
+
+    constexpr void add(TapeMark const& step) {
+        if (room != nullptr) room[size] = step;
+        ++size;
+    }
+};
+
+template <class L>
+inline constexpr AnyLayer any_layer{L::params};
+
+template <class L>
+struct IsLayer {
+    static_assert(Leaf<L>, "primsel: this type is not a layer");
+    static constexpr bool value = Leaf<L>;
+};
+
+/// How a layer type changes a shape at compile time, and what it adds to a graph. Its name may be empty.
+template <class L>
+struct Describe {
+    template <Shape in>
+    static constexpr Shape out = IsLayer<L>::value ? in : Shape{};
+    template <Shape in>
+    static constexpr void record(Tape&, std::string_view = {}) {}
+};
+
+/// A shape on its way through the layers of a Path: a fold, since a recursion would name each rest of a long Path.
+template <Shape shape>
+struct Through {
+    static constexpr Shape result = shape;
+};
+template <Shape in, class L>
+constexpr auto operator>>(Through<in>, std::type_identity<L>) {
+    return Through<Describe<L>::template out<in>>{};
+}
+/// The same, with what the layers add to a graph.
+template <Shape shape>
+struct Recorder {
+    Tape& tape;
+};
+template <Shape in, class L>
+constexpr auto operator>>(Recorder<in> recorder, std::type_identity<L>) {
+    Describe<L>::template record<in>(recorder.tape);
+    return Recorder<Describe<L>::template out<in>>{recorder.tape};
+}
+
+template <Leaf L>
+struct Describe<L> {
+    /// A constant reads nothing.
+    static constexpr bool is_source = std::same_as<std::remove_cvref_t<decltype(L::params)>, ConstantParams>;
+    template <Shape in>
+    static constexpr Shape out = [] {
+        constexpr std::array<Shape, is_source ? 0 : 1> inputs = [] {
+            std::array<Shape, is_source ? 0 : 1> result{};
+            std::ranges::fill(result, in);
+            return result;
+        }();
+        if constexpr (Sound<L, L::params.check(inputs), culprit(L::params)>::value)
+            return L::params.output(inputs);
+        else
+            return in;
+    }();
+    template <Shape in>
+    static constexpr void record(Tape& tape, std::string_view name = {}) {
+        tape.add({is_source ? TapeMark::Kind::source : TapeMark::Kind::layer, name, &any_layer<L>, in});
+    }
+};
+
+template <Expanding L>
+struct Describe<L> {
+    template <Shape in>
+    static constexpr Shape out = Describe<typename L::template expansion<in>>::template out<in>;
+    template <Shape in>
+    static constexpr void record(Tape& tape, std::string_view name = {}) {
+        Describe<typename L::template expansion<in>>::template record<in>(tape, name);
+    }
+};
+
+template <FixedString name, class L>
+struct Describe<layer::Named<name, L>> {
+    template <Shape in>
+    static constexpr Shape out = Describe<L>::template out<in>;
+    /// Named twice, the outer name is a prefix.
+    template <Shape in>
+    static constexpr void record(Tape& tape, std::string_view outer = {}) {
+        if (!outer.empty()) tape.add({TapeMark::Kind::enter, outer});
+        Describe<L>::template record<in>(tape, name.view());
+        if (!outer.empty()) tape.add({TapeMark::Kind::leave});
+    }
+};
+
+/// Without a name of its own, a Path shares the names around it.
+template <class... Layers>
+struct Describe<layer::Path<Layers...>> {
+    template <Shape in>
+    static constexpr Shape out = decltype((Through<in>{} >> ... >> std::type_identity<Layers>{}))::result;
+    template <Shape in>
+    static constexpr void record(Tape& tape, std::string_view name = {}) {
+        if (!name.empty()) tape.add({TapeMark::Kind::enter, name});
+        (void)(Recorder<in>{tape} >> ... >> std::type_identity<Layers>{});
+        if (!name.empty()) tape.add({TapeMark::Kind::leave});
+    }
+};
+
+template <FixedString kind, class Last, class... Before>
+struct Describe<layer::Whole<kind, Last, Before...>> {
+    static_assert(Leaf<Last>);
+    template <Shape in>
+    static constexpr Shape out = Describe<layer::Path<Before..., Last>>::template out<in>;
+    template <Shape in>
+    static constexpr void record(Tape& tape, std::string_view name = {}) {
+        if (name.empty())
+            tape.add({TapeMark::Kind::enter_counted, kind.view()});
+        else
+            tape.add({TapeMark::Kind::enter, name});
+        Describe<layer::Path<Before...>>::template record<in>(tape);
+        tape.add({TapeMark::Kind::whole, {}, &any_layer<Last>, Describe<layer::Path<Before...>>::template out<in>});
+    }
+};
+
+struct Added {
+    static constexpr AddParams params{};
+    static constexpr std::string_view scope = "sum";
+};
+struct Joined {
+    static constexpr ConcatParams params{};
+    static constexpr std::string_view scope = "concat";
+};
+template <BinaryKind kind>
+struct Combined {
+    static constexpr BinaryParams params{kind};
+    static constexpr std::string_view scope = kind == BinaryKind::multiply ? "product" : params.name();
+};
+template <class Whole, class Joint, class... Branches>
+struct DescribeBranches {
+    template <Shape in>
+    static constexpr Shape out = [] {
+        constexpr std::array<Shape, sizeof...(Branches)> shapes{Describe<Branches>::template out<in>...};
+        if constexpr (Sound<Whole, Joint::params.check(shapes)>::value)
+            return Joint::params.output(shapes);
+        else
+            return in;
+    }();
+    template <Shape in>
+    static constexpr void record(Tape& tape) {
+        tape.add({TapeMark::Kind::enter_counted, Joint::scope});
+        branches<in>(tape, Joint::params.name());
+        tape.add({TapeMark::Kind::leave});
+    }
+    template <Shape in>
+    static constexpr void record(Tape& tape, std::string_view name) {
+        if (name.empty()) return branches<in>(tape, {});
+        tape.add({TapeMark::Kind::enter, name});
+        branches<in>(tape, Joint::params.name());
+        tape.add({TapeMark::Kind::leave});
+    }
+
+private:
+    template <Shape in>
+    static constexpr void branches(Tape& tape, std::string_view name) {
+        tape.add({TapeMark::Kind::fork});
+        ((Describe<Branches>::template record<in>(tape), tape.add({TapeMark::Kind::branch})), ...);
+        tape.add({TapeMark::Kind::join, name, &any_layer<Joint>});
+    }
+};
+template <class... Branches>
+struct Describe<layer::Sum<Branches...>> : DescribeBranches<layer::Sum<Branches...>, Added, Branches...> {};
+template <class... Branches>
+struct Describe<layer::Concat<Branches...>> : DescribeBranches<layer::Concat<Branches...>, Joined, Branches...> {};
+template <BinaryKind kind, class... Branches>
+struct Describe<layer::Binary<kind, Branches...>>
+    : DescribeBranches<layer::Binary<kind, Branches...>, Combined<kind>, Branches...> {};
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// A name where it counts only whether another is the same: FNV-1a, 64 bits.
+struct NameHash {
+    std::uint64_t value = 0xcbf29ce484222325ULL;
+    constexpr NameHash& operator+=(std::string_view text) {
+        for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+        return *this;
+    }
+};
+
+/// Where layers are named: with a prefix, and with a count for each kind. Text is a std::string, or
+/// what there is in its place at compile time.
+template <class Text>
+class Scope {
+public:
+    constexpr Scope() = default;
+    constexpr explicit Scope(Text name) : own(name), prefix_(std::move(name)) { prefix_ += "."; }
+
+    /// Of the scope itself.
+    Text own;
+
+    [[nodiscard]] constexpr Text named(std::string_view name) const {
+        Text result = prefix_;
+        result += name;
+        return result;
+    }
+    [[nodiscard]] constexpr Text next(std::string_view kind) {
+        Text result = named(kind);
+        char digits[10];
+        std::size_t first = 10;
+        for (int rest = ++count(kind); rest > 0; rest /= 10) digits[--first] = static_cast<char>('0' + rest % 10);
+        result += std::string_view(digits + first, 10 - first);
+        return result;
+    }
+
+private:
+    constexpr int& count(std::string_view kind) {
+        for (auto& [counted, so_far] : counts_) {
+            if (counted == kind) return so_far;
+        }
+        return counts_.emplace_back(kind, 0).second;
+    }
+
+    Text prefix_;
+    std::vector<std::pair<std::string_view, int>> counts_;
+};
+
+/// Calls back with the name of each layer that the steps add, in order.
+template <class Text, class Function>
+constexpr void each_name(std::span<const TapeMark> steps, Function const& function) {
+    std::vector<Scope<Text>> scopes(1);
+    for (TapeMark const& step : steps) {
+        switch (step.kind) {
+            case TapeMark::Kind::layer:
+            case TapeMark::Kind::source:
+            case TapeMark::Kind::join:
+                function(step.name.empty() ? scopes.back().next(kind(*step.layer)) : scopes.back().named(step.name));
+                break;
+            case TapeMark::Kind::enter:
+                scopes.push_back(Scope<Text>(scopes.back().named(step.name)));
+                break;
+            case TapeMark::Kind::enter_counted:
+                scopes.push_back(Scope<Text>(scopes.back().next(step.name)));
+                break;
+            case TapeMark::Kind::whole:
+                function(scopes.back().own);
+                scopes.pop_back();
+                break;
+            case TapeMark::Kind::leave:
+                scopes.pop_back();
+                break;
+            case TapeMark::Kind::fork:
+            case TapeMark::Kind::branch:
+                break;
+        }
+    }
+}
+
+inline constexpr std::size_t no_name = static_cast<std::size_t>(-1);
+
+/// The first among the layers that the steps add whose name one before it has, or the graph's input.
+constexpr std::size_t first_name_taken(std::span<const TapeMark> steps) {
+    // A hash table, twice as large as it need be: sorting takes a compiler several times as long.
+    const std::size_t slots = std::bit_ceil(2 * (steps.size() + 1));
+    std::vector<std::uint64_t> names(slots, 0);
+    const auto add = [&](NameHash name) {
+        std::size_t slot = name.value & (slots - 1);
+        for (; names[slot] != 0; slot = (slot + 1) & (slots - 1)) {
+            if (names[slot] == name.value) return false;
+        }
+        names[slot] = name.value;
+        return true;
+    };
+    add(NameHash{} += "input");
+    std::size_t at = 0, first = no_name;
+    each_name<NameHash>(steps, [&](NameHash name) {
+        if (!add(name) && first == no_name) first = at;
+        ++at;
+    });
+    return first;
+}
+/// The beginning of a name, to print: g++ 12 has no std::string at compile time.
+struct NameText {
+    char text[256] = {};
+    std::size_t size = 0;
+    constexpr NameText& operator+=(std::string_view more) {
+        const std::size_t room = std::min(more.size(), sizeof(text) - size);
+        std::copy_n(more.begin(), room, text + size);
+        size += room;
+        return *this;
+    }
+};
+constexpr NameText name_at(std::span<const TapeMark> steps, std::size_t position) {
+    NameText result;
+    std::size_t at = 0;
+    each_name<NameText>(steps, [&](NameText const& name) {
+        if (at++ == position) result = name;
+    });
+    return result;
+}
+template <std::size_t size>
+constexpr FixedString<size + 1> fixed(NameText const& name) {
+    FixedString<size + 1> result;
+    std::copy_n(name.text, size, result.text);
+    return result;
+}
+/// Says which name it is.
+template <FixedString name>
+struct NameTaken {
+    static_assert(sizeof(name) == 0, "primsel: two layers of this network have the same name, that of this NameTaken");
+    static constexpr bool value = false;
+};
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// The parameters of an Input; of what is none, those of some image.
+template <class In>
+inline constexpr InputParams input_of{};
+template <class In>
+    requires std::same_as<std::remove_cvref_t<decltype(In::params)>, InputParams>
+inline constexpr InputParams input_of<In> = In::params;
+
+/// Adds the layers of the steps to a graph, the first of which reads its last layer.
+inline void add_steps(Graph& graph, std::span<const TapeMark> steps) {
+    struct Fork {
+        std::size_t begin;
+        std::vector<std::size_t> ends;
+    };
+    std::vector<std::string> names;
+    each_name<std::string>(steps, [&](std::string name) { names.push_back(std::move(name)); });
+    std::size_t last = graph.output_node(), at = 0;
+    std::vector<Fork> forks;
+    const auto add = [&](TapeMark const& step, std::vector<std::size_t> inputs) {
+        last = graph.add(std::move(names[at++]), *step.layer, std::move(inputs));
+    };
+    for (TapeMark const& step : steps) {
+        switch (step.kind) {
+            case TapeMark::Kind::layer:
+            case TapeMark::Kind::whole:
+                add(step, {last});
+                break;
+            case TapeMark::Kind::source:
+                add(step, {});
+                break;
+            case TapeMark::Kind::enter:
+            case TapeMark::Kind::enter_counted:
+            case TapeMark::Kind::leave:
+                break;
+            case TapeMark::Kind::fork:
+                forks.push_back({last, {}});
+                break;
+            case TapeMark::Kind::branch:
+                forks.back().ends.push_back(std::exchange(last, forks.back().begin));
+                break;
+            case TapeMark::Kind::join:
+                add(step, std::move(forks.back().ends));
+                forks.pop_back();
+                break;
+        }
+    }
+}
+
+}  // namespace detail
+
+/// A network as a type: an Input and the layers that follow. Name it with a struct of your own, which keeps symbols and
+/// error messages short:
+///     struct Tiny : primsel::Network<Input<3, 32, 32>, Conv<64, 3>, Relu, GlobalAvgPool, Dense<10>> {};
+/// A layer that does not fit is a compile-time error there.
+template <class In, class... Layers>
+struct Network {
+    static_assert(
+        requires { requires std::same_as<std::remove_cvref_t<decltype(In::params)>, InputParams>; },
+        "primsel: a Network begins with an Input<channels, height, width>");
+    static_assert(detail::Sound<In, detail::input_of<In>.check({}), detail::culprit(detail::input_of<In>)>::value);
+
+    static constexpr Shape input_shape = detail::input_of<In>.shape;
+    static constexpr Shape output_shape = detail::Describe<layer::Path<Layers...>>::template out<input_shape>;
+    // Members of templates are worked out when they are used: use it here, so that a wrong layer is found here.
+    static_assert(output_shape.size() > 0);
+
+    /// The same as a value, for so many images at once.
+    [[nodiscard]] static Graph graph(int batch = 1) {
+        Graph graph(batch);
+        graph.add("input", detail::input_of<In>, {});
+        detail::add_steps(graph, steps);
+        return graph;
+    }
+
+    /// Calls function(layer, shape of its input) with each layer but the input, at compile time too. Where branches
+    /// join, the shape is empty.
+    template <class Function>
+    static constexpr void each_layer(Function const& function) {
+        for (detail::TapeMark const& step : steps) {
+            if (step.layer != nullptr) function(*step.layer, step.input);
+        }
+    }
+
+private:
+    static constexpr auto steps = [] {
+        constexpr auto size = [] {
+            detail::Tape tape;
+            detail::Describe<layer::Path<Layers...>>::template record<input_shape>(tape);
+            return tape.size;
+        }();
+        std::array<detail::TapeMark, size> result;
+        detail::Tape tape{result.data()};
+        detail::Describe<layer::Path<Layers...>>::template record<input_shape>(tape);
+        return result;
+    }();
+    static constexpr bool names_differ = [] {
+        constexpr std::size_t taken = detail::first_name_taken(steps);
+        if constexpr (taken == detail::no_name) {
+            return true;
+        } else {
+            constexpr detail::NameText name = detail::name_at(steps, taken);
+            return detail::NameTaken<detail::fixed<name.size>(name)>::value;
+        }
+    }();
+    // The name is said by then.
+    static_assert(names_differ || true);
+};
+
+/// A type that describes a network: whatever inherits from Network.
+template <class N>
+concept NetworkType = requires {
+    { N::graph(1) } -> std::same_as<Graph>;
+    { N::input_shape } -> std::convertible_to<Shape>;
+    { N::output_shape } -> std::convertible_to<Shape>;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/network/simplify.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// A copy of a graph's nodes that is rewritten in place. A node that absorbs the one before it takes over its own
+/// position; the other is gone, and nobody else read it.
+class Rewriter {
+public:
+    explicit Rewriter(Graph const& graph)
+        : nodes_(graph.nodes()),
+          outputs_(graph.outputs()),
+          uses_(graph.uses()),
+          gone_(graph.size(), false),
+          is_output_(graph.size(), false),
+          parts_(graph.size()) {
+        alias_.reserve(graph.size());
+        for (std::size_t i = 0; i < graph.size(); ++i) alias_.push_back(i);
+        for (const std::size_t output : outputs_) is_output_[output] = true;
+    }
+
+    void run() {
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            for (std::size_t& input : nodes_[i].inputs) input = alias_[input];
+            while (!gone_[i] && (drop_identity(i) || pool_all(i) || reorder(i) || fold_affine(i) || fuse_pad(i) ||
+                                 join_concats(i) || fuse_add(i) || fuse_clamp(i))) {
+            }
+        }
+    }
+
+    [[nodiscard]] Graph graph(int batch) const {
+        Graph result(batch);
+        std::vector<std::size_t> position(nodes_.size(), 0);
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (gone_[i]) continue;
+            std::vector<std::size_t> inputs;
+            for (const std::size_t input : nodes_[i].inputs) inputs.push_back(position[input]);
+            position[i] = result.add(nodes_[i].name, nodes_[i].layer, std::move(inputs), nodes_[i].folded);
+        }
+        std::vector<std::size_t> outputs;
+        for (const std::size_t output : outputs_) outputs.push_back(position[output]);
+        result.set_outputs(std::move(outputs));
+        return result;
+    }
+
+private:
+    template <class Params>
+    [[nodiscard]] Params* as(std::size_t i) {
+        return std::get_if<Params>(&nodes_[i].layer);
+    }
+    [[nodiscard]] bool read_once(std::size_t i) const { return uses_[i] == 1; }
+    [[nodiscard]] Shape input_shape(std::size_t i) const { return nodes_[nodes_[i].inputs[0]].shape; }
+
+    /// The clamp of a node that may still be given one.
+    [[nodiscard]] Clamp* free_clamp(std::size_t i) {
+        Clamp* clamp = nullptr;
+        if (auto* conv = as<ConvParams>(i)) clamp = &conv->clamp;
+        if (auto* dense = as<DenseParams>(i)) clamp = &dense->clamp;
+        if (auto* add = as<AddParams>(i)) clamp = &add->clamp;
+        return clamp != nullptr && *clamp == Clamp{} ? clamp : nullptr;
+    }
+
+    /// The node before i moves to i's place and stands for both.
+    void absorb(std::size_t i, std::size_t before, std::vector<std::size_t> inputs) {
+        const Shape shape = nodes_[i].shape;
+        nodes_[i] = std::move(nodes_[before]);
+        nodes_[i].inputs = std::move(inputs);
+        nodes_[i].shape = shape;
+        gone_[before] = true;
+    }
+    void absorb(std::size_t i) {
+        const std::size_t before = nodes_[i].inputs[0];
+        absorb(i, before, nodes_[before].inputs);
+    }
+
+    [[nodiscard]] bool is_identity(std::size_t i) {
+        if (nodes_[i].inputs.size() != 1) return false;
+        if (as<DropoutParams>(i) || as<ConcatParams>(i)) return true;
+        if (as<FlattenParams>(i) || as<ReshapeParams>(i)) {
+            return input_shape(i) == nodes_[i].shape || only_flat_reads(i);
+        }
+        if (auto* pad = as<PadParams>(i)) return pad->padding == Padding{} && pad->front == 0 && pad->back == 0;
+        if (as<SliceParams>(i)) return input_shape(i) == nodes_[i].shape;
+        if (auto* shuffle = as<ChannelShuffleParams>(i)) {
+            return shuffle->groups == 1 || shuffle->groups == nodes_[i].shape.c;
+        }
+        if (as<GlobalPoolParams>(i)) return input_shape(i) == nodes_[i].shape;
+        if (auto* pool = as<PoolParams>(i)) {
+            return pool->window == Extent{1} && pool->stride == Extent{1} && pool->padding == Padding{};
+        }
+        return false;
+    }
+    /// Whether what a layer reads counts only in chw order, whatever its shape.
+    [[nodiscard]] bool reads_flat(std::size_t i) {
+        return as<DenseParams>(i) || as<ReshapeParams>(i) || as<AsStridedParams>(i);
+    }
+    [[nodiscard]] bool only_flat_reads(std::size_t i) {
+        if (is_output_[i]) return false;
+        for (std::size_t j = i + 1; j < nodes_.size(); ++j) {
+            for (const std::size_t input : nodes_[j].inputs) {
+                if (alias_[input] == i && !reads_flat(j) && !as<DropoutParams>(j)) return false;
+                if (alias_[input] == i && as<DropoutParams>(j) && !only_flat_reads(j)) return false;
+            }
+        }
+        return true;
+    }
+    /// A result must stay one: an identity there goes only if its input is not read elsewhere.
+    bool drop_identity(std::size_t i) {
+        if (!is_identity(i)) return false;
+        const std::size_t before = nodes_[i].inputs[0];
+        if (is_output_[i]) {
+            if (!read_once(before) || as<InputParams>(before) || nodes_[before].shape != nodes_[i].shape) return false;
+            absorb(i, before, nodes_[before].inputs);
+            return true;
+        }
+        gone_[i] = true;
+        alias_[i] = before;
+        uses_[before] += uses_[i] - 1;
+        return true;
+    }
+
+    /// Of several parameters for the same pooling the plainest; a window as large as the image is global pooling.
+    bool pool_all(std::size_t i) {
+        if (auto* indices = as<MaxPoolIndicesParams>(i)) indices->pool.count_include_pad = true;
+        auto* pool = as<PoolParams>(i);
+        if (pool == nullptr) return false;
+        PoolParams floor = *pool;
+        floor.ceil_mode = false;
+        const Shape input = input_shape(i);
+        if (floor.check({&input, 1}) == Fault::none && floor.output({&input, 1}) == nodes_[i].shape) *pool = floor;
+        const bool nothing_beyond = pool->padding == Padding{} && !pool->ceil_mode;
+        if (pool->kind == PoolKind::max || nothing_beyond) pool->count_include_pad = true;
+        if (pool->window != Extent{input_shape(i).h, input_shape(i).w} || pool->padding != Padding{} ||
+            pool->dilation != Extent{1} || nodes_[i].shape.pixels() != 1) {
+            return false;
+        }
+        nodes_[i].layer = GlobalPoolParams{pool->kind};
+        return true;
+    }
+
+    /// Reorderings of elements: one in place of two, and by their names where they have one.
+    bool reorder(std::size_t i) {
+        const bool reshape = as<ReshapeParams>(i) != nullptr;
+        if (auto* before = reshape ? as<AsStridedParams>(nodes_[i].inputs[0]) : nullptr) {
+            if (!read_once(nodes_[i].inputs[0])) return false;
+            before->shape = nodes_[i].shape;
+            absorb(i);
+            nodes_[i].shape = as<AsStridedParams>(i)->shape;
+            return true;
+        }
+        auto* strided = as<AsStridedParams>(i);
+        if (strided == nullptr) return false;
+        const AsStridedParams merged = merge_axes(*strided);
+        if (merged != *strided) {
+            *strided = merged;
+            return true;
+        }
+        if (strided->offset == 0 && strided->dims == Dims{static_cast<int>(strided->shape.size())} &&
+            strided->strides[0] == 1 && strided->shape.size() == input_shape(i).size()) {
+            nodes_[i].layer = ReshapeParams{strided->shape};
+            return true;
+        }
+        const int groups = shuffled_groups(*strided, input_shape(i));
+        if (groups > 0) nodes_[i].layer = ChannelShuffleParams{groups};
+        return groups > 0;
+    }
+    /// The same elements with as few axes as can be.
+    [[nodiscard]] static AsStridedParams merge_axes(AsStridedParams const& params) {
+        AsStridedParams result = params;
+        result.dims = {};
+        result.strides = {};
+        for (std::size_t axis = 0; axis < params.dims.rank(); ++axis) {
+            if (params.dims[axis] == 1) continue;
+            const std::size_t rank = result.dims.rank();
+            if (rank > 0 && result.strides[rank - 1] == params.dims[axis] * params.strides[axis]) {
+                result.dims[rank - 1] *= params.dims[axis];
+                result.strides[rank - 1] = params.strides[axis];
+            } else {
+                result.strides[rank] = params.strides[axis];
+                result.dims.push_back(params.dims[axis]);
+            }
+        }
+        if (result.dims.rank() == 0) {
+            result.dims.push_back(1);
+            result.strides[0] = 1;
+        }
+        return result;
+    }
+    /// The groups of the channel shuffle that this is; 0 if it is none.
+    [[nodiscard]] static int shuffled_groups(AsStridedParams const& params, Shape input) {
+        if (params.shape != input || params.offset != 0 || params.dims.rank() < 2) return 0;
+        const int groups = params.dims[1];
+        if (groups < 2 || input.c % groups != 0 || params.dims[0] != input.c / groups) return 0;
+        const auto pixels = static_cast<std::ptrdiff_t>(input.pixels());
+        const bool swapped = params.strides[0] == pixels && params.strides[1] == params.dims[0] * pixels;
+        const bool whole = pixels == 1 ? params.dims.rank() == 2
+                                       : params.dims.rank() == 3 && params.dims[2] == pixels && params.strides[2] == 1;
+        return swapped && whole ? groups : 0;
+    }
+
+    bool fold_affine(std::size_t i) {
+        auto* batch_norm = as<BatchNormParams>(i);
+        if (batch_norm == nullptr && as<ScaleParams>(i) == nullptr) return false;
+        const std::size_t before = nodes_[i].inputs[0];
+        auto* conv = as<ConvParams>(before);
+        auto* dense = as<DenseParams>(before);
+        if ((conv == nullptr && dense == nullptr) || !read_once(before) || free_clamp(before) == nullptr) return false;
+        if (conv != nullptr && conv->residual) return false;
+        Folded folded{nodes_[i].name, ScaleParams{}};
+        if (batch_norm != nullptr)
+            folded.layer = *batch_norm;
+        else
+            folded.layer = *as<ScaleParams>(i);
+        absorb(i);
+        nodes_[i].folded.push_back(std::move(folded));
+        return true;
+    }
+
+    /// A border of zeros becomes the convolution's or average pooling's own.
+    bool fuse_pad(std::size_t i) {
+        auto* conv = as<ConvParams>(i);
+        auto* pool = as<PoolParams>(i);
+        if (conv == nullptr && (pool == nullptr || pool->kind != PoolKind::average)) return false;
+        const std::size_t before = nodes_[i].inputs[0];
+        auto* pad = as<PadParams>(before);
+        const bool border = pad != nullptr && pad->mode == PadMode::constant && pad->front == 0 && pad->back == 0;
+        if (!border || pad->value != 0.0F || !read_once(before)) return false;
+        const auto widen = [&pad](Padding& padding) {
+            padding.top += pad->padding.top;
+            padding.bottom += pad->padding.bottom;
+            padding.left += pad->padding.left;
+            padding.right += pad->padding.right;
+        };
+        if (conv != nullptr) {
+            widen(conv->padding);
+        } else {
+            if (!pool->count_include_pad && pool->padding != Padding{}) return false;
+            PoolParams padded = *pool;
+            padded.count_include_pad = true;
+            widen(padded.padding);
+            const Shape input = input_shape(before);
+            if (padded.check({&input, 1}) != Fault::none) return false;
+            *pool = padded;
+        }
+        nodes_[i].inputs[0] = nodes_[before].inputs[0];
+        gone_[before] = true;
+        return true;
+    }
+
+    /// Concatenations within concatenations: one that nobody else reads is taken apart, and one that begins as an
+    /// earlier one does reads that one.
+    bool join_concats(std::size_t i) {
+        auto* concat = as<ConcatParams>(i);
+        if (concat == nullptr) return false;
+        auto& inputs = nodes_[i].inputs;
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+            const std::size_t inner = inputs[k];
+            auto* other = as<ConcatParams>(inner);
+            if (other == nullptr || other->axis != concat->axis || !read_once(inner)) continue;
+            inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(k));
+            inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(k), nodes_[inner].inputs.begin(),
+                          nodes_[inner].inputs.end());
+            gone_[inner] = true;
+            return true;
+        }
+        parts_[i].clear();
+        for (const std::size_t input : inputs) {
+            for (const std::size_t part : parts_of(input, concat->axis)) parts_[i].push_back(part);
+        }
+        std::size_t longest = i, length = parts_of(inputs[0], concat->axis).size();
+        for (std::size_t j = 0; j < i; ++j) {
+            auto* other = as<ConcatParams>(j);
+            if (gone_[j] || other == nullptr || other->axis != concat->axis) continue;
+            auto const& begin = parts_[j];
+            if (begin.size() > length && begin.size() < parts_[i].size() &&
+                std::equal(begin.begin(), begin.end(), parts_[i].begin())) {
+                longest = j, length = begin.size();
+            }
+        }
+        if (longest == i) return false;
+        std::size_t covered = 0, count = 0;
+        while (covered < length) covered += parts_of(inputs[count++], concat->axis).size();
+        if (covered != length) return false;
+        for (std::size_t k = 0; k < count; ++k) --uses_[inputs[k]];
+        inputs.erase(inputs.begin() + 1, inputs.begin() + static_cast<std::ptrdiff_t>(count));
+        inputs[0] = longest;
+        ++uses_[longest];
+        return true;
+    }
+    /// What is concatenated along the axis in the end: the inputs of inputs, as far as they are concatenations.
+    [[nodiscard]] std::span<const std::size_t> parts_of(std::size_t const& i, Axis axis) {
+        auto* concat = as<ConcatParams>(i);
+        if (concat == nullptr || concat->axis != axis) return {&i, 1};
+        return parts_[i];
+    }
+
+    /// One of the two summands is a convolution that nobody else reads: it adds the other to its result. The later one,
+    /// so that the other is there by then.
+    bool fuse_add(std::size_t i) {
+        auto* add = as<AddParams>(i);
+        if (add == nullptr || nodes_[i].inputs.size() != 2) return false;
+        const auto inputs = nodes_[i].inputs;
+        for (const auto& [before, other] :
+             {std::pair{std::max(inputs[0], inputs[1]), std::min(inputs[0], inputs[1])},
+              std::pair{std::min(inputs[0], inputs[1]), std::max(inputs[0], inputs[1])}}) {
+            auto* conv = as<ConvParams>(before);
+            if (conv == nullptr || before == other || conv->residual || !read_once(before) ||
+                free_clamp(before) == nullptr) {
+                continue;
+            }
+            conv->residual = true;
+            conv->clamp = add->clamp;
+            absorb(i, before, {nodes_[before].inputs[0], other});
+            return true;
+        }
+        return false;
+    }
+
+    bool fuse_clamp(std::size_t i) {
+        auto* activation = as<ActivationParams>(i);
+        if (activation == nullptr) return false;
+        const std::size_t before = nodes_[i].inputs[0];
+        Clamp* clamp = free_clamp(before);
+        if (clamp == nullptr || !read_once(before)) return false;
+        if (activation->kind == ActivationKind::relu)
+            *clamp = relu_clamp;
+        else if (activation->kind == ActivationKind::relu6)
+            *clamp = relu6_clamp;
+        else if (activation->kind == ActivationKind::clip)
+            *clamp = {activation->alpha, activation->beta};
+        else
+            return false;
+        absorb(i);
+        return true;
+    }
+
+    std::vector<Node> nodes_;
+    std::vector<std::size_t> outputs_;
+    std::vector<std::size_t> uses_;
+    std::vector<bool> gone_, is_output_;
+    std::vector<std::size_t> alias_;
+    std::vector<std::vector<std::size_t>> parts_;  // of the concatenations so far
+};
+
+/// Whether simplify may turn a layer of one kind into another kind; both are positions in AnyLayer.
+[[nodiscard]] constexpr bool simplify_makes(std::size_t from, std::size_t to) {
+    constexpr std::size_t pool = AnyLayer(PoolParams{}).index(), global_pool = AnyLayer(GlobalPoolParams{}).index(),
+                          strided = AnyLayer(AsStridedParams{}).index(), reshape = AnyLayer(ReshapeParams{}).index(),
+                          shuffle = AnyLayer(ChannelShuffleParams{}).index();
+    return (from == pool && to == global_pool) || (from == strided && (to == reshape || to == shuffle));
+}
+}  // namespace detail
+
+/// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
+/// reorderings of elements are joined and known again as reshape or channel shuffle, batch norm and scale fold into the
+/// convolution or dense layer before them, zero padding becomes that of the convolution or average pooling, a
+/// concatenation of concatenations is taken apart or shared, and the sum of a convolution with something else, as well
+/// as ReLU, ReLU6 and clip, become part of the layer before them. Needs no weights.
+[[nodiscard]] inline Graph simplify(Graph const& graph) {
+    Graph result = graph;
+    // Once one layer is gone, another may have become an identity; each pass but the last removes some.
+    for (std::size_t before = graph.size() + 1; result.size() < before;) {
+        before = result.size();
+        detail::Rewriter rewriter(result);
+        rewriter.run();
+        result = rewriter.graph(graph.batch());
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// A network type that says at compile time what its layers are.
+template <class Net>
+concept ListsLayers = requires { Net::each_layer([](AnyLayer const&, Shape) {}); };
+
+template <class Net>
+consteval auto layers_of() {
+    std::array<bool, std::variant_size_v<AnyLayer>> has{};
+    Net::each_layer([&](AnyLayer const& layer, Shape) {
+        has[layer.index()] = true;
+        for (std::size_t other = 0; other < has.size(); ++other) {
+            if (simplify_makes(layer.index(), other)) has[other] = true;
+        }
+    });
+    return has;
+}
+
+/// Whether the primitive supports any convolution of the network; true where it cannot say so at compile time.
+template <class Net, class P>
+consteval bool supports_any() {
+    if constexpr (requires { typename std::bool_constant<(P::supports(ConvShape{}), true)>; }) {
+        bool any = false;
+        Net::each_layer([&](AnyLayer const& layer, Shape input) {
+            if (const auto* conv = std::get_if<ConvParams>(&layer)) {
+                any = any || static_cast<bool>(P::supports(conv_shape_of(*conv, input, 1)));
+            }
+        });
+        return any;
+    } else {
+        return true;
+    }
+}
+
+/// Ops of the network's kinds of layers, and primitives that support one of its convolutions.
+template <class Net>
+struct CompileFor {
+    template <class Primitive>
+    static constexpr bool primitive = supports_any<Net, Primitive>();
+    [[nodiscard]] static constexpr bool layer(std::size_t kind) { return layers[kind]; }
+
+private:
+    static constexpr auto layers = layers_of<Net>();
+};
+
+template <class Net>
+struct ChooseKernels {
+    using type = CompileAll;
+};
+#ifndef PRIMSEL_EXTERN_KERNELS
+template <ListsLayers Net>
+struct ChooseKernels<Net> {
+    using type = CompileFor<Net>;
+};
+#endif
+
+}  // namespace detail
+
+/// The kernels that an engine compiles: those that its Network type can use; all of them for a Graph, and wherever
+/// PRIMSEL_EXTERN_KERNELS takes them from elsewhere.
+template <class Net>
+using KernelsFor = typename detail::ChooseKernels<Net>::type;
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/policies.hpp
 
 // primsel/core/simd.hpp
@@ -5927,6 +7267,12 @@ template <class Net, class Policies = DefaultPolicies>
 class Engine;
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/kernels/extern_kernels.hpp
+// For programs that define PRIMSEL_EXTERN_KERNELS: the kernels of the library's lists are compiled in one translation
+// unit, which includes engine/instantiate.hpp. AllPrimitives must be instantiated there too, where they are used:
+//     template primsel::Kernels
+//     primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
+
 // primsel/kernels/make_kernels.hpp
 
 // primsel/kernels/measure_machine.hpp
@@ -9379,10 +10725,10 @@ inline constexpr bool runs_in =
     requires(Params const& params, OpArgs const& args) { Op<Params>::template run<Arch, L>(params, args); };
 
 namespace detail {
-template <class Params, class Arch, StridedLayout L>
+template <class Params, class Arch, StridedLayout L, bool compiled>
 constexpr OpEntry make_op_entry() {
     OpEntry entry;
-    if constexpr (runs_in<Params, Arch, L>) {
+    if constexpr (compiled && runs_in<Params, Arch, L>) {
         entry.in_place = Op<Params>::in_place;
         entry.operations = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
             return Op<Params>::operations(*std::get_if<Params>(&layer), inputs, output);
@@ -9403,11 +10749,12 @@ constexpr OpEntry make_op_entry() {
 }
 }  // namespace detail
 
-/// All ops in layout L; empty for a layout that is not strided, in which no op runs.
-template <class Arch, Layout L>
+/// All ops in layout L that are compiled; none for a layout that is not strided, in which no op runs.
+template <class Arch, Layout L, class Compiled = CompileAll>
 inline constexpr OpTable op_table = []<std::size_t... i>(std::index_sequence<i...>) {
     if constexpr (StridedLayout<L>) {
-        return OpTable{detail::make_op_entry<std::variant_alternative_t<i, AnyLayer>, Arch, L>()...};
+        return OpTable{
+            detail::make_op_entry<std::variant_alternative_t<i, AnyLayer>, Arch, L, Compiled::layer(i)>()...};
     } else {
         return OpTable{};
     }
@@ -9503,26 +10850,37 @@ struct PrimitiveTraits {
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
-template <class P, class Arch, class Layouts>
+/// Of a primitive that is not compiled.
+template <class P>
+Support supports_nothing(ConvShape const& shape) {
+    const Support support = P::supports(shape);
+    return support ? Support::no("is not compiled: no convolution of the network type needs it") : support;
+}
+
+template <class P, class Arch, class Layouts, bool compiled>
 constexpr PrimitiveEntry make_entry() {
     static_assert(Primitive<P>, "primsel: this type is not a Primitive; see docs/primitive/primitive.md");
     static_assert(
         Layouts::template contains<typename P::in_layout> && Layouts::template contains<typename P::out_layout>,
         "primsel: a primitive's layout is missing from the policies' layouts");
     using Traits = PrimitiveTraits<P, Arch>;
-    return {.id = P::id,
-            .family = P::family,
-            .in_layout = Layouts::template index_of<typename P::in_layout>,
-            .out_layout = Layouts::template index_of<typename P::out_layout>,
-            .fuses_epilogue = Traits::fuses_epilogue(),
-            .strided_output = Traits::strided_output(),
-            .error_bound = Traits::error_bound(),
-            .supports = [](ConvShape const& shape) { return P::supports(shape); },
-            .scratch_floats = &Traits::scratch_floats,
-            .packed_floats = &Traits::packed_floats,
-            .pack = &Traits::pack,
-            .run = &P::template run<Arch>,
-            .work = &Traits::work};
+    PrimitiveEntry entry{.id = P::id,
+                         .family = P::family,
+                         .in_layout = Layouts::template index_of<typename P::in_layout>,
+                         .out_layout = Layouts::template index_of<typename P::out_layout>,
+                         .fuses_epilogue = Traits::fuses_epilogue(),
+                         .strided_output = Traits::strided_output(),
+                         .error_bound = Traits::error_bound(),
+                         .supports = &supports_nothing<P>};
+    if constexpr (compiled) {
+        entry.supports = [](ConvShape const& shape) { return P::supports(shape); };
+        entry.scratch_floats = &Traits::scratch_floats;
+        entry.packed_floats = &Traits::packed_floats;
+        entry.pack = &Traits::pack;
+        entry.run = &P::template run<Arch>;
+        entry.work = &Traits::work;
+    }
+    return entry;
 }
 
 /// Whether each primitive of the list can be told from the others. Plans, profiles and caches know them by their ids.
@@ -9540,10 +10898,11 @@ template <class... P>
 
 /// One entry for each primitive of the list, in its order. A kernel is compiled once for each (primitive, Arch),
 /// however many layers and networks use it.
-template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts>
+template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts, class Compiled = CompileAll>
 inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
     static_assert(detail::unique_ids(TypeList<P...>{}), "primsel: two primitives of the list have the same id");
-    return std::array<PrimitiveEntry, sizeof...(P)>{detail::make_entry<P, Arch, Layouts>()...};
+    return std::array<PrimitiveEntry, sizeof...(P)>{
+        detail::make_entry<P, Arch, Layouts, Compiled::template primitive<P>>()...};
 }(Primitives{});
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -9556,11 +10915,11 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-template <class Arch, class L>
+template <class Arch, class L, class Compiled>
 constexpr LayoutEntry make_layout_entry() {
     LayoutEntry entry{.name = L::name,
                       .size = [](Shape shape) { return L::size(shape); },
-                      .ops = &op_table<Arch, L>,
+                      .ops = &op_table<Arch, L, Compiled>,
                       .from_chw = &primsel::transform<chw, L>,
                       .epilogue = nullptr};
     if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
@@ -9572,9 +10931,9 @@ constexpr TransformEntry make_transform_entry() {
     return {.run = &primsel::transform<From, To>, .same_placement = &primsel::same_placement<From, To>};
 }
 
-template <class Arch, class Layouts>
+template <class Arch, class Layouts, class Compiled>
 inline constexpr auto layout_table = []<class... L>(TypeList<L...>) {
-    return std::array<LayoutEntry, sizeof...(L)>{make_layout_entry<Arch, L>()...};
+    return std::array<LayoutEntry, sizeof...(L)>{make_layout_entry<Arch, L, Compiled>()...};
 }(Layouts{});
 
 template <class Layouts>
@@ -9592,13 +10951,13 @@ inline constexpr auto transform_table = []<class... L>(TypeList<L...>) {
 
 /// The kernels of a list of primitives and layouts for an Arch. The first layout is the one in which images come and
 /// results go.
-template <class Primitives, class Arch, class Layouts>
+template <class Primitives, class Arch, class Layouts, class Compiled = CompileAll>
 [[nodiscard]] Kernels make_kernels() {
     static_assert(is_type_list<Primitives>, "primsel: make_kernels takes a TypeList of primitives");
     static_assert(is_type_list<Layouts>, "primsel: make_kernels takes a TypeList of layouts");
     static_assert(detail::CheckLayouts<Layouts>::value);
-    return {.primitives = primitive_table<Primitives, Arch, Layouts>,
-            .layouts = detail::layout_table<Arch, Layouts>,
+    return {.primitives = primitive_table<Primitives, Arch, Layouts, Compiled>,
+            .layouts = detail::layout_table<Arch, Layouts, Compiled>,
             .transforms = detail::transform_table<Layouts>,
             .arch = Arch::name(),
             .machine = &this_machine<Arch>};
@@ -9614,56 +10973,6 @@ template <class Primitives, class Arch, class Layouts>
 // primsel/primitive/detail/gemm_form.hpp
 // What im2 and conv-1x1 share: a convolution as one product of the kernel and a matrix of patches.
 
-// primsel/core/fixed_string.hpp
-
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A string that may be a template argument: Named<"stem", ...>. N counts the terminating zero.
-template <std::size_t N>
-struct FixedString {
-    char text[N] = {};
-
-    constexpr FixedString() = default;
-    // NOLINTNEXTLINE(google-explicit-constructor): a literal is meant to convert
-    constexpr FixedString(const char (&literal)[N]) { std::copy_n(literal, N, text); }
-
-    [[nodiscard]] constexpr std::string_view view() const { return {text, N - 1}; }
-    // NOLINTNEXTLINE(google-explicit-constructor)
-    constexpr operator std::string_view() const { return view(); }
-};
-
-template <std::size_t N, std::size_t M>
-constexpr auto operator+(FixedString<N> const& left, FixedString<M> const& right) {
-    FixedString<N + M - 1> sum;
-    std::copy_n(left.text, N - 1, sum.text);
-    std::copy_n(right.text, M, sum.text + N - 1);
-    return sum;
-}
-template <std::size_t N, std::size_t M>
-constexpr auto operator+(FixedString<N> const& left, const char (&right)[M]) {
-    return left + FixedString<M>(right);
-}
-
-/// A number in decimal, e.g. for `winograd-4x4-3x3`.
-template <unsigned value>
-constexpr auto fixed_decimal() {
-    constexpr std::size_t digits = [] {
-        std::size_t count = 1;
-        for (unsigned rest = value; rest >= 10; rest /= 10) ++count;
-        return count;
-    }();
-    FixedString<digits + 1> text;
-    unsigned rest = value;
-    for (std::size_t i = digits; i-- > 0; rest /= 10) text.text[i] = static_cast<char>('0' + rest % 10);
-    return text;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/primitive/gemm.hpp
 
 #include <concepts>
@@ -13419,6 +14728,15 @@ using DefaultPrimitives =
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
+namespace primsel::inline PRIMSEL_ABI {
+
+#ifdef PRIMSEL_EXTERN_KERNELS
+extern template Kernels make_kernels<DefaultPrimitives, default_arch, AllLayouts>();
+extern template Kernels make_kernels<AllPrimitives, default_arch, AllLayouts>();
+#endif
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
 #include <concepts>
 #include <type_traits>
 
@@ -13578,11 +14896,11 @@ struct ListWithGemm<SimdGemm, TypeList<P...>> {
 
 }  // namespace detail
 
-/// Everything that an engine with those policies may choose from.
-template <class Policies>
+/// Everything that an engine with those policies may choose from; what is compiled of it, see KernelsFor.
+template <class Policies, class Compiled = CompileAll>
 [[nodiscard]] Kernels policy_kernels() {
     return make_kernels<typename detail::ListWithGemm<typename Policies::gemm, typename Policies::primitives>::type,
-                        typename Policies::arch, typename Policies::layouts>();
+                        typename Policies::arch, typename Policies::layouts, Compiled>();
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -13750,1097 +15068,6 @@ private:
     [[no_unique_address]] S solver_;
     PlanOptions options_;
 };
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/network/network.hpp
-
-// primsel/layer/compose.hpp
-// What network types are put together with: layers one after the other, beside each other, and by a name.
-
-namespace primsel::inline PRIMSEL_ABI::layer {
-
-/// Layers one after the other.
-template <class... Layers>
-struct Path {};
-/// The sum of branches that all read the same input; each is a layer or a Path. An empty Path is the input itself.
-template <class... Branches>
-struct Sum {};
-/// The channels of the branches, one after the other.
-template <class... Branches>
-struct Concat {};
-/// An elementwise function of two branches. Along each of c, h and w they are equally long, or one of them has a single
-/// element there that meets all of the other's.
-template <BinaryKind kind, class... Branches>
-struct Binary {};
-/// The product of two branches.
-template <class... Branches>
-using Product = Binary<BinaryKind::multiply, Branches...>;
-/// The layers' result plus their input (He et al. 2016).
-template <class... Layers>
-using Residual = Sum<Path<Layers...>, Path<>>;
-/// The input times the layers' result, which may have a single element a channel or a pixel: squeeze-and-excite (Hu et
-/// al. 2018), and functions such as x * sigmoid(x).
-template <class... Layers>
-using Gated = Product<Path<>, Path<Layers...>>;
-/// A name for a layer, or a prefix for the names of the layers in a Path, Sum, Concat or Product: `stem`,
-/// `block.conv1`. Without one, layers are named by their kind and count: `conv1`, `conv2`; so are sums: `sum1.conv1`.
-/// An empty name is no prefix: the layers inside are named as those around them.
-template <FixedString name, class Layer>
-struct Named {};
-/// Layers that make one together. The last bears the name of the whole, those before it are named inside: `norm`,
-/// `norm.reduce_mean1`. Without a name, it is named by its kind and count.
-template <FixedString kind, class Last, class... Before>
-struct Whole {};
-
-}  // namespace primsel::inline PRIMSEL_ABI::layer
-// primsel/layer/composite.hpp
-// Layer types that are made of others: what one of PyTorch's modules computes takes several layers of the graph.
-
-#include <cstddef>
-#include <ratio>
-#include <type_traits>
-
-namespace primsel::inline PRIMSEL_ABI::layer {
-
-namespace detail {
-
-/// (x - mean) / sqrt(variance + Epsilon) along an axis.
-template <Axis axis, class Epsilon>
-using Normalized =
-    Path<Binary<BinaryKind::subtract, Path<>, Reduce<ReduceKind::mean, axis>>,
-         Binary<BinaryKind::divide, Path<>,
-                Path<Product<Path<>, Path<>>, Reduce<ReduceKind::mean, axis>, ScaleBy<std::ratio<1>, Epsilon>, Sqrt>>>;
-
-/// What stands in the place of a layer whose groups do not divide the channels says so: it has the same fault.
-template <int groups, Shape in, class Layer>
-using IfGroupsDivide =
-    std::conditional_t<(groups > 0 && in.c % (groups > 0 ? groups : 1) == 0), Layer, ChannelShuffle<groups>>;
-
-/// The same over groups of channels and all pixels.
-template <int groups, class Epsilon, Shape in>
-using NormalizedGroups =
-    IfGroupsDivide<groups, in,
-                   Path<Reshape<groups, static_cast<int>(in.size()) / (groups > 0 ? groups : 1), 1>,
-                        Normalized<Axis::h, Epsilon>, Reshape<in.c, in.h, in.w>>>;
-
-template <int factor, Shape in>
-struct PixelShuffleOf {
-    static constexpr AsStridedParams params = [] {
-        const int r = factor, c = in.c / (r * r);
-        const std::ptrdiff_t pixels = std::ptrdiff_t{in.h} * in.w;
-        return AsStridedParams{.dims = {c, in.h, r, in.w, r},
-                               .strides = {r * r * pixels, in.w, r * pixels, 1, pixels},
-                               .offset = 0,
-                               .shape = {.c = c, .h = in.h * r, .w = in.w * r}};
-    }();
-};
-
-}  // namespace detail
-
-/// x * sigmoid(x) (Ramachandran et al. 2017), also known as swish.
-using Silu = Gated<Sigmoid>;
-
-/// The approximation of x * (cumulative normal distribution of x) by a tanh (Hendrycks and Gimpel 2016): PyTorch's
-/// GELU(approximate="tanh"). Written as x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 * x^3)), which is the same.
-using GeluTanh = Gated<Gated<Product<Path<>, Path<>>,
-                             ScaleBy<std::ratio<71'354'816, 1'000'000'000>, std::ratio<1'595'769'122, 1'000'000'000>>>,
-                       Sigmoid>;
-
-namespace detail {
-template <class Kind>
-struct Erf {
-    static constexpr ActivationParams params{Kind::erf};
-};
-}  // namespace detail
-/// x * cumulative normal distribution of x (Hendrycks and Gimpel 2016), by the error function: PyTorch's GELU(). Only
-/// where the error function is a kind of activation.
-template <class Kind = ActivationKind>
-    requires requires { Kind::erf; }
-using Gelu = Gated<ScaleBy<std::ratio<707'106'781, 1'000'000'000>>, detail::Erf<Kind>,
-                   ScaleBy<std::ratio<1, 2>, std::ratio<1, 2>>>;
-
-/// Slope * x below zero, with one trained slope for all channels, or with one for each of them. Weight:
-/// `<name>.weight`, of as many.
-template <int slopes = 1>
-using PRelu = Binary<BinaryKind::prelu, Path<>, Named<"weight", Parameter<slopes>>>;
-
-/// x times a trained factor a channel (Touvron et al. 2021). Weight: `<name>`, of channels x 1 x 1.
-template <FixedString name, int channels>
-using LayerScale = Named<"", Product<Path<>, Named<name, Parameter<channels>>>>;
-
-/// A gate for each channel, worked out from the channels' means by two 1x1 convolutions named fc1 and fc2 (Hu et al.
-/// 2018): x * Gate(fc2(Activation(fc1(mean of x)))).
-template <int channels, int squeezed, class Activation = Relu, class Gate = Sigmoid>
-using SqueezeExcite =
-    Gated<GlobalAvgPool, Named<"fc1", Conv<squeezed, 1>>, Activation, Named<"fc2", Conv<channels, 1>>, Gate>;
-
-/// Of each pixel's channels (Ba et al. 2016): (x - mean) / sqrt(variance + Epsilon) * weight + bias. Weights:
-/// `<name>.weight` and `<name>.bias`, each of c. Epsilon is a std::ratio.
-template <class Epsilon = std::ratio<1, 100'000>>
-using LayerNorm = Whole<"layer_norm", Scale, detail::Normalized<Axis::c, Epsilon>>;
-
-/// The same over each channel's pixels, without weights, as PyTorch's InstanceNorm2d is unless told otherwise; a Scale
-/// after it has those of affine=True.
-template <class Epsilon = std::ratio<1, 100'000>>
-struct InstanceNorm {
-    template <Shape in>
-    using expansion = detail::NormalizedGroups<in.c, Epsilon, in>;
-    static constexpr bool expands = true;
-};
-
-namespace detail {
-template <int groups, class Epsilon>
-struct GroupsOnly {
-    template <Shape in>
-    using expansion = NormalizedGroups<groups, Epsilon, in>;
-    static constexpr bool expands = true;
-};
-}  // namespace detail
-/// The same over so many groups of channels and all pixels (Wu and He 2018). Weights as LayerNorm.
-template <int groups, class Epsilon = std::ratio<1, 100'000>>
-using GroupNorm = Whole<"group_norm", Scale, detail::GroupsOnly<groups, Epsilon>>;
-
-/// The image so many times as high and wide, as PyTorch's Upsample. Options as Resize.
-template <Extent factor, class... Options>
-struct Upsample {
-    template <Shape in>
-    using expansion = Resize<Extent{in.h * factor.h, in.w* factor.w}, Options...>;
-    static constexpr bool expands = true;
-};
-
-/// Blocks of so many rows and columns in place of factor * factor channels (Shi et al. 2016), as PyTorch's
-/// PixelShuffle.
-template <int factor>
-struct PixelShuffle {
-    template <Shape in>
-    using expansion = detail::IfGroupsDivide<factor * factor, in, detail::PixelShuffleOf<factor, in>>;
-    static constexpr bool expands = true;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI::layer
-
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-/// Parameters by the names that they have in all kinds of layers.
-enum class Parameter {
-    none,
-    shape,
-    channels,
-    kernel,
-    stride,
-    dilation,
-    groups,
-    padding,
-    output_padding,
-    size,
-    epsilon,
-    other
-};
-
-/// The parameter because of which check says that one is impossible.
-template <class Params>
-constexpr Parameter culprit(Params const& p) {
-    [[maybe_unused]] constexpr auto small = [](Extent extent) { return extent.h < 1 || extent.w < 1; };
-    if constexpr (requires { p.shape.c; }) {
-        if (p.shape.c < 1 || p.shape.h < 1 || p.shape.w < 1) return Parameter::shape;
-    }
-    if constexpr (
-        requires { p.k < 1; } && !requires { p.alpha; }) {
-        if (p.k < 1) return Parameter::channels;
-    }
-    if constexpr (requires { small(p.kernel); }) {
-        if (small(p.kernel)) return Parameter::kernel;
-    }
-    if constexpr (requires { small(p.window); }) {
-        if (small(p.window)) return Parameter::kernel;
-    }
-    if constexpr (requires { small(p.stride); }) {
-        if (small(p.stride)) return Parameter::stride;
-    }
-    if constexpr (requires { small(p.dilation); }) {
-        if (small(p.dilation)) return Parameter::dilation;
-    }
-    if constexpr (requires { p.groups < 1; }) {
-        if (p.groups < 1) return Parameter::groups;
-    }
-    if constexpr (requires { p.padding.negative(); }) {
-        if (p.padding.negative()) return Parameter::padding;
-    }
-    if constexpr (requires { p.front < 0 || p.back < 0; }) {
-        if (p.front < 0 || p.back < 0) return Parameter::padding;
-    }
-    if constexpr (requires { p.extra_h < 0 || p.extra_w < 0; }) {
-        if (p.extra_h < 0 || p.extra_w < 0) return Parameter::output_padding;
-    }
-    if constexpr (requires { Extent(p.size); }) {
-        if (small(Extent(p.size))) return Parameter::size;
-    }
-    if constexpr (requires { p.epsilon >= 0; }) {
-        if (!(p.epsilon >= 0)) return Parameter::epsilon;
-    }
-    return Parameter::other;
-}
-
-template <class L>
-inline constexpr bool is_binary = false;
-template <BinaryKind kind, class... Branches>
-inline constexpr bool is_binary<layer::Binary<kind, Branches...>> = true;
-
-/// Says at compile time, at the network that has it, what is wrong with a layer.
-template <class Layer, Fault fault, Parameter culprit = Parameter::other>
-struct Sound {
-    static constexpr Parameter wrong = fault == Fault::impossible_parameter ? culprit : Parameter::none;
-    static_assert(fault != Fault::wrong_input_count, "primsel: this layer has the wrong number of inputs");
-    static_assert(wrong != Parameter::shape, "primsel: a shape's channels, height or width are below 1");
-    static_assert(wrong != Parameter::channels, "primsel: this layer's output channels are below 1");
-    static_assert(wrong != Parameter::kernel, "primsel: this layer's kernel or window is below 1");
-    static_assert(wrong != Parameter::stride, "primsel: this layer's stride is below 1");
-    static_assert(wrong != Parameter::dilation, "primsel: this layer's dilation is below 1");
-    static_assert(wrong != Parameter::groups, "primsel: this layer's groups are below 1");
-    static_assert(wrong != Parameter::padding, "primsel: this layer's padding is negative");
-    static_assert(wrong != Parameter::output_padding, "primsel: this layer's output padding is negative");
-    static_assert(wrong != Parameter::size, "primsel: this layer's size is below 1");
-    static_assert(wrong != Parameter::epsilon, "primsel: this layer's epsilon is negative");
-    static_assert(wrong != Parameter::other, "primsel: this layer has an impossible parameter");
-    static_assert(fault != Fault::kernel_exceeds_input, "primsel: this layer's kernel is larger than its padded input");
-    static_assert(fault != Fault::groups_do_not_divide, "primsel: this layer's groups do not divide the channels");
-    static_assert(fault != Fault::shapes_differ || is_binary<Layer>,
-                  "primsel: the branches that are added here differ in shape");
-    static_assert(fault != Fault::shapes_differ || !is_binary<Layer>,
-                  "primsel: the branches that meet here differ where neither has a single element");
-    static_assert(fault != Fault::sizes_differ, "primsel: the branches concatenated here differ in height or width");
-    static_assert(fault != Fault::slice_outside, "primsel: this slice lies outside the input");
-    static_assert(fault != Fault::padding_exceeds_kernel, "primsel: this padding is larger than the pooling window");
-    static_assert(fault != Fault::padding_exceeds_input, "primsel: this padding mirrors more than the input has");
-    static_assert(fault != Fault::too_large, "primsel: this layer's sizes are beyond the library's bounds");
-    static constexpr bool value = fault == Fault::none;
-};
-
-template <class L>
-concept Leaf = requires { L::params; };
-/// What a layer is made of may depend on its input's shape: expansion<shape> is a layer, or several.
-template <class L>
-concept Expanding = requires { requires L::expands; };
-
-/// One instruction of those that add a network's layers to a graph. A network type is recorded as data at compile time,
-/// so that it costs its user no code.
-struct TapeMark {
-    enum class Kind {
-        layer,          // reads the layer before it; without a name, it is named by its kind and count
-        source,         // the same, but reads nothing
-        enter,          // the names that follow begin with this one
-        enter_counted,  // the same, with a count
-        leave,
-        whole,   // leaves, and reads the layer before it under the name that it leaves
-        fork,    // the first branch begins after the layer before it
-        branch,  // a branch ends; the next begins where the first did
-        join,    // a layer that reads the ends of the branches
-    };
-    Kind kind = Kind::layer;
-    std::string_view name{};
-    const AnyLayer* layer = nullptr;
-};
-
-/// Counts steps, and keeps them if there is room.
-struct Tape {
-    TapeMark* room = nullptr;
-    std::size_t size = 0;
-
-    constexpr void add(TapeMark const& step) {
-        if (room != nullptr) room[size] = step;
-        ++size;
-    }
-};
-
-template <class L>
-inline constexpr AnyLayer any_layer{L::params};
-
-template <class L>
-struct IsLayer {
-    static_assert(Leaf<L>, "primsel: this type is not a layer");
-    static constexpr bool value = Leaf<L>;
-};
-
-/// How a layer type changes a shape at compile time, and what it adds to a graph. Its name may be empty.
-template <class L>
-struct Describe {
-    template <Shape in>
-    static constexpr Shape out = IsLayer<L>::value ? in : Shape{};
-    template <Shape in>
-    static constexpr void record(Tape&, std::string_view = {}) {}
-};
-
-/// A shape on its way through the layers of a Path: a fold, since a recursion would name each rest of a long Path.
-template <Shape shape>
-struct Through {
-    static constexpr Shape result = shape;
-};
-template <Shape in, class L>
-constexpr auto operator>>(Through<in>, std::type_identity<L>) {
-    return Through<Describe<L>::template out<in>>{};
-}
-/// The same, with what the layers add to a graph.
-template <Shape shape>
-struct Recorder {
-    Tape& tape;
-};
-template <Shape in, class L>
-constexpr auto operator>>(Recorder<in> recorder, std::type_identity<L>) {
-    Describe<L>::template record<in>(recorder.tape);
-    return Recorder<Describe<L>::template out<in>>{recorder.tape};
-}
-
-template <Leaf L>
-struct Describe<L> {
-    /// A constant reads nothing.
-    static constexpr bool is_source = std::same_as<std::remove_cvref_t<decltype(L::params)>, ConstantParams>;
-    template <Shape in>
-    static constexpr Shape out = [] {
-        constexpr std::array<Shape, is_source ? 0 : 1> inputs = [] {
-            std::array<Shape, is_source ? 0 : 1> result{};
-            std::ranges::fill(result, in);
-            return result;
-        }();
-        if constexpr (Sound<L, L::params.check(inputs), culprit(L::params)>::value)
-            return L::params.output(inputs);
-        else
-            return in;
-    }();
-    template <Shape in>
-    static constexpr void record(Tape& tape, std::string_view name = {}) {
-        tape.add({is_source ? TapeMark::Kind::source : TapeMark::Kind::layer, name, &any_layer<L>});
-    }
-};
-
-template <Expanding L>
-struct Describe<L> {
-    template <Shape in>
-    static constexpr Shape out = Describe<typename L::template expansion<in>>::template out<in>;
-    template <Shape in>
-    static constexpr void record(Tape& tape, std::string_view name = {}) {
-        Describe<typename L::template expansion<in>>::template record<in>(tape, name);
-    }
-};
-
-template <FixedString name, class L>
-struct Describe<layer::Named<name, L>> {
-    template <Shape in>
-    static constexpr Shape out = Describe<L>::template out<in>;
-    /// Named twice, the outer name is a prefix.
-    template <Shape in>
-    static constexpr void record(Tape& tape, std::string_view outer = {}) {
-        if (!outer.empty()) tape.add({TapeMark::Kind::enter, outer});
-        Describe<L>::template record<in>(tape, name.view());
-        if (!outer.empty()) tape.add({TapeMark::Kind::leave});
-    }
-};
-
-/// Without a name of its own, a Path shares the names around it.
-template <class... Layers>
-struct Describe<layer::Path<Layers...>> {
-    template <Shape in>
-    static constexpr Shape out = decltype((Through<in>{} >> ... >> std::type_identity<Layers>{}))::result;
-    template <Shape in>
-    static constexpr void record(Tape& tape, std::string_view name = {}) {
-        if (!name.empty()) tape.add({TapeMark::Kind::enter, name});
-        (void)(Recorder<in>{tape} >> ... >> std::type_identity<Layers>{});
-        if (!name.empty()) tape.add({TapeMark::Kind::leave});
-    }
-};
-
-template <FixedString kind, class Last, class... Before>
-struct Describe<layer::Whole<kind, Last, Before...>> {
-    static_assert(Leaf<Last>);
-    template <Shape in>
-    static constexpr Shape out = Describe<layer::Path<Before..., Last>>::template out<in>;
-    template <Shape in>
-    static constexpr void record(Tape& tape, std::string_view name = {}) {
-        if (name.empty())
-            tape.add({TapeMark::Kind::enter_counted, kind.view()});
-        else
-            tape.add({TapeMark::Kind::enter, name});
-        Describe<layer::Path<Before...>>::template record<in>(tape);
-        tape.add({TapeMark::Kind::whole, {}, &any_layer<Last>});
-    }
-};
-
-struct Added {
-    static constexpr AddParams params{};
-    static constexpr std::string_view scope = "sum";
-};
-struct Joined {
-    static constexpr ConcatParams params{};
-    static constexpr std::string_view scope = "concat";
-};
-template <BinaryKind kind>
-struct Combined {
-    static constexpr BinaryParams params{kind};
-    static constexpr std::string_view scope = kind == BinaryKind::multiply ? "product" : params.name();
-};
-template <class Whole, class Joint, class... Branches>
-struct DescribeBranches {
-    template <Shape in>
-    static constexpr Shape out = [] {
-        constexpr std::array<Shape, sizeof...(Branches)> shapes{Describe<Branches>::template out<in>...};
-        if constexpr (Sound<Whole, Joint::params.check(shapes)>::value)
-            return Joint::params.output(shapes);
-        else
-            return in;
-    }();
-    template <Shape in>
-    static constexpr void record(Tape& tape) {
-        tape.add({TapeMark::Kind::enter_counted, Joint::scope});
-        branches<in>(tape, Joint::params.name());
-        tape.add({TapeMark::Kind::leave});
-    }
-    template <Shape in>
-    static constexpr void record(Tape& tape, std::string_view name) {
-        if (name.empty()) return branches<in>(tape, {});
-        tape.add({TapeMark::Kind::enter, name});
-        branches<in>(tape, Joint::params.name());
-        tape.add({TapeMark::Kind::leave});
-    }
-
-private:
-    template <Shape in>
-    static constexpr void branches(Tape& tape, std::string_view name) {
-        tape.add({TapeMark::Kind::fork});
-        ((Describe<Branches>::template record<in>(tape), tape.add({TapeMark::Kind::branch})), ...);
-        tape.add({TapeMark::Kind::join, name, &any_layer<Joint>});
-    }
-};
-template <class... Branches>
-struct Describe<layer::Sum<Branches...>> : DescribeBranches<layer::Sum<Branches...>, Added, Branches...> {};
-template <class... Branches>
-struct Describe<layer::Concat<Branches...>> : DescribeBranches<layer::Concat<Branches...>, Joined, Branches...> {};
-template <BinaryKind kind, class... Branches>
-struct Describe<layer::Binary<kind, Branches...>>
-    : DescribeBranches<layer::Binary<kind, Branches...>, Combined<kind>, Branches...> {};
-
-/// A name where it counts only whether another is the same: FNV-1a, 64 bits.
-struct NameHash {
-    std::uint64_t value = 0xcbf29ce484222325ULL;
-    constexpr NameHash& operator+=(std::string_view text) {
-        for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-        return *this;
-    }
-};
-
-/// Where layers are named: with a prefix, and with a count for each kind. Text is a std::string, or
-/// what there is in its place at compile time.
-template <class Text>
-class Scope {
-public:
-    constexpr Scope() = default;
-    constexpr explicit Scope(Text name) : own(name), prefix_(std::move(name)) { prefix_ += "."; }
-
-    /// Of the scope itself.
-    Text own;
-
-    [[nodiscard]] constexpr Text named(std::string_view name) const {
-        Text result = prefix_;
-        result += name;
-        return result;
-    }
-    [[nodiscard]] constexpr Text next(std::string_view kind) {
-        Text result = named(kind);
-        char digits[10];
-        std::size_t first = 10;
-        for (int rest = ++count(kind); rest > 0; rest /= 10) digits[--first] = static_cast<char>('0' + rest % 10);
-        result += std::string_view(digits + first, 10 - first);
-        return result;
-    }
-
-private:
-    constexpr int& count(std::string_view kind) {
-        for (auto& [counted, so_far] : counts_) {
-            if (counted == kind) return so_far;
-        }
-        return counts_.emplace_back(kind, 0).second;
-    }
-
-    Text prefix_;
-    std::vector<std::pair<std::string_view, int>> counts_;
-};
-
-/// Calls back with the name of each layer that the steps add, in order.
-template <class Text, class Function>
-constexpr void each_name(std::span<const TapeMark> steps, Function const& function) {
-    std::vector<Scope<Text>> scopes(1);
-    for (TapeMark const& step : steps) {
-        switch (step.kind) {
-            case TapeMark::Kind::layer:
-            case TapeMark::Kind::source:
-            case TapeMark::Kind::join:
-                function(step.name.empty() ? scopes.back().next(kind(*step.layer)) : scopes.back().named(step.name));
-                break;
-            case TapeMark::Kind::enter:
-                scopes.push_back(Scope<Text>(scopes.back().named(step.name)));
-                break;
-            case TapeMark::Kind::enter_counted:
-                scopes.push_back(Scope<Text>(scopes.back().next(step.name)));
-                break;
-            case TapeMark::Kind::whole:
-                function(scopes.back().own);
-                scopes.pop_back();
-                break;
-            case TapeMark::Kind::leave:
-                scopes.pop_back();
-                break;
-            case TapeMark::Kind::fork:
-            case TapeMark::Kind::branch:
-                break;
-        }
-    }
-}
-
-inline constexpr std::size_t no_name = static_cast<std::size_t>(-1);
-
-/// The first among the layers that the steps add whose name one before it has, or the graph's input.
-constexpr std::size_t first_name_taken(std::span<const TapeMark> steps) {
-    // A hash table, twice as large as it need be: sorting takes a compiler several times as long.
-    const std::size_t slots = std::bit_ceil(2 * (steps.size() + 1));
-    std::vector<std::uint64_t> names(slots, 0);
-    const auto add = [&](NameHash name) {
-        std::size_t slot = name.value & (slots - 1);
-        for (; names[slot] != 0; slot = (slot + 1) & (slots - 1)) {
-            if (names[slot] == name.value) return false;
-        }
-        names[slot] = name.value;
-        return true;
-    };
-    add(NameHash{} += "input");
-    std::size_t at = 0, first = no_name;
-    each_name<NameHash>(steps, [&](NameHash name) {
-        if (!add(name) && first == no_name) first = at;
-        ++at;
-    });
-    return first;
-}
-/// The beginning of a name, to print: g++ 12 has no std::string at compile time.
-struct NameText {
-    char text[256] = {};
-    std::size_t size = 0;
-    constexpr NameText& operator+=(std::string_view more) {
-        const std::size_t room = std::min(more.size(), sizeof(text) - size);
-        std::copy_n(more.begin(), room, text + size);
-        size += room;
-        return *this;
-    }
-};
-constexpr NameText name_at(std::span<const TapeMark> steps, std::size_t position) {
-    NameText result;
-    std::size_t at = 0;
-    each_name<NameText>(steps, [&](NameText const& name) {
-        if (at++ == position) result = name;
-    });
-    return result;
-}
-template <std::size_t size>
-constexpr FixedString<size + 1> fixed(NameText const& name) {
-    FixedString<size + 1> result;
-    std::copy_n(name.text, size, result.text);
-    return result;
-}
-/// Says which name it is.
-template <FixedString name>
-struct NameTaken {
-    static_assert(sizeof(name) == 0, "primsel: two layers of this network have the same name, that of this NameTaken");
-    static constexpr bool value = false;
-};
-
-/// The parameters of an Input; of what is none, those of some image.
-template <class In>
-inline constexpr InputParams input_of{};
-template <class In>
-    requires std::same_as<std::remove_cvref_t<decltype(In::params)>, InputParams>
-inline constexpr InputParams input_of<In> = In::params;
-
-/// Adds the layers of the steps to a graph, the first of which reads its last layer.
-inline void add_steps(Graph& graph, std::span<const TapeMark> steps) {
-    struct Fork {
-        std::size_t begin;
-        std::vector<std::size_t> ends;
-    };
-    std::vector<std::string> names;
-    each_name<std::string>(steps, [&](std::string name) { names.push_back(std::move(name)); });
-    std::size_t last = graph.output_node(), at = 0;
-    std::vector<Fork> forks;
-    const auto add = [&](TapeMark const& step, std::vector<std::size_t> inputs) {
-        last = graph.add(std::move(names[at++]), *step.layer, std::move(inputs));
-    };
-    for (TapeMark const& step : steps) {
-        switch (step.kind) {
-            case TapeMark::Kind::layer:
-            case TapeMark::Kind::whole:
-                add(step, {last});
-                break;
-            case TapeMark::Kind::source:
-                add(step, {});
-                break;
-            case TapeMark::Kind::enter:
-            case TapeMark::Kind::enter_counted:
-            case TapeMark::Kind::leave:
-                break;
-            case TapeMark::Kind::fork:
-                forks.push_back({last, {}});
-                break;
-            case TapeMark::Kind::branch:
-                forks.back().ends.push_back(std::exchange(last, forks.back().begin));
-                break;
-            case TapeMark::Kind::join:
-                add(step, std::move(forks.back().ends));
-                forks.pop_back();
-                break;
-        }
-    }
-}
-
-}  // namespace detail
-
-/// A network as a type: an Input and the layers that follow. Name it with a struct of your own, which keeps symbols and
-/// error messages short:
-///     struct Tiny : primsel::Network<Input<3, 32, 32>, Conv<64, 3>, Relu, GlobalAvgPool, Dense<10>> {};
-/// A layer that does not fit is a compile-time error there.
-template <class In, class... Layers>
-struct Network {
-    static_assert(
-        requires { requires std::same_as<std::remove_cvref_t<decltype(In::params)>, InputParams>; },
-        "primsel: a Network begins with an Input<channels, height, width>");
-    static_assert(detail::Sound<In, detail::input_of<In>.check({}), detail::culprit(detail::input_of<In>)>::value);
-
-    static constexpr Shape input_shape = detail::input_of<In>.shape;
-    static constexpr Shape output_shape = detail::Describe<layer::Path<Layers...>>::template out<input_shape>;
-    // Members of templates are worked out when they are used: use it here, so that a wrong layer is found here.
-    static_assert(output_shape.size() > 0);
-
-    /// The same as a value, for so many images at once.
-    [[nodiscard]] static Graph graph(int batch = 1) {
-        Graph graph(batch);
-        graph.add("input", detail::input_of<In>, {});
-        detail::add_steps(graph, steps);
-        return graph;
-    }
-
-private:
-    static constexpr auto steps = [] {
-        constexpr auto size = [] {
-            detail::Tape tape;
-            detail::Describe<layer::Path<Layers...>>::template record<input_shape>(tape);
-            return tape.size;
-        }();
-        std::array<detail::TapeMark, size> result;
-        detail::Tape tape{result.data()};
-        detail::Describe<layer::Path<Layers...>>::template record<input_shape>(tape);
-        return result;
-    }();
-    static constexpr bool names_differ = [] {
-        constexpr std::size_t taken = detail::first_name_taken(steps);
-        if constexpr (taken == detail::no_name) {
-            return true;
-        } else {
-            constexpr detail::NameText name = detail::name_at(steps, taken);
-            return detail::NameTaken<detail::fixed<name.size>(name)>::value;
-        }
-    }();
-    // The name is said by then.
-    static_assert(names_differ || true);
-};
-
-/// A type that describes a network: whatever inherits from Network.
-template <class N>
-concept NetworkType = requires {
-    { N::graph(1) } -> std::same_as<Graph>;
-    { N::input_shape } -> std::convertible_to<Shape>;
-    { N::output_shape } -> std::convertible_to<Shape>;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/network/simplify.hpp
-
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <span>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-/// A copy of a graph's nodes that is rewritten in place. A node that absorbs the one before it takes over its own
-/// position; the other is gone, and nobody else read it.
-class Rewriter {
-public:
-    explicit Rewriter(Graph const& graph)
-        : nodes_(graph.nodes()),
-          outputs_(graph.outputs()),
-          uses_(graph.uses()),
-          gone_(graph.size(), false),
-          is_output_(graph.size(), false),
-          parts_(graph.size()) {
-        alias_.reserve(graph.size());
-        for (std::size_t i = 0; i < graph.size(); ++i) alias_.push_back(i);
-        for (const std::size_t output : outputs_) is_output_[output] = true;
-    }
-
-    void run() {
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            for (std::size_t& input : nodes_[i].inputs) input = alias_[input];
-            while (!gone_[i] && (drop_identity(i) || pool_all(i) || reorder(i) || fold_affine(i) || fuse_pad(i) ||
-                                 join_concats(i) || fuse_add(i) || fuse_clamp(i))) {
-            }
-        }
-    }
-
-    [[nodiscard]] Graph graph(int batch) const {
-        Graph result(batch);
-        std::vector<std::size_t> position(nodes_.size(), 0);
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            if (gone_[i]) continue;
-            std::vector<std::size_t> inputs;
-            for (const std::size_t input : nodes_[i].inputs) inputs.push_back(position[input]);
-            position[i] = result.add(nodes_[i].name, nodes_[i].layer, std::move(inputs), nodes_[i].folded);
-        }
-        std::vector<std::size_t> outputs;
-        for (const std::size_t output : outputs_) outputs.push_back(position[output]);
-        result.set_outputs(std::move(outputs));
-        return result;
-    }
-
-private:
-    template <class Params>
-    [[nodiscard]] Params* as(std::size_t i) {
-        return std::get_if<Params>(&nodes_[i].layer);
-    }
-    [[nodiscard]] bool read_once(std::size_t i) const { return uses_[i] == 1; }
-    [[nodiscard]] Shape input_shape(std::size_t i) const { return nodes_[nodes_[i].inputs[0]].shape; }
-
-    /// The clamp of a node that may still be given one.
-    [[nodiscard]] Clamp* free_clamp(std::size_t i) {
-        Clamp* clamp = nullptr;
-        if (auto* conv = as<ConvParams>(i)) clamp = &conv->clamp;
-        if (auto* dense = as<DenseParams>(i)) clamp = &dense->clamp;
-        if (auto* add = as<AddParams>(i)) clamp = &add->clamp;
-        return clamp != nullptr && *clamp == Clamp{} ? clamp : nullptr;
-    }
-
-    /// The node before i moves to i's place and stands for both.
-    void absorb(std::size_t i, std::size_t before, std::vector<std::size_t> inputs) {
-        const Shape shape = nodes_[i].shape;
-        nodes_[i] = std::move(nodes_[before]);
-        nodes_[i].inputs = std::move(inputs);
-        nodes_[i].shape = shape;
-        gone_[before] = true;
-    }
-    void absorb(std::size_t i) {
-        const std::size_t before = nodes_[i].inputs[0];
-        absorb(i, before, nodes_[before].inputs);
-    }
-
-    [[nodiscard]] bool is_identity(std::size_t i) {
-        if (nodes_[i].inputs.size() != 1) return false;
-        if (as<DropoutParams>(i) || as<ConcatParams>(i)) return true;
-        if (as<FlattenParams>(i) || as<ReshapeParams>(i)) {
-            return input_shape(i) == nodes_[i].shape || only_flat_reads(i);
-        }
-        if (auto* pad = as<PadParams>(i)) return pad->padding == Padding{} && pad->front == 0 && pad->back == 0;
-        if (as<SliceParams>(i)) return input_shape(i) == nodes_[i].shape;
-        if (auto* shuffle = as<ChannelShuffleParams>(i)) {
-            return shuffle->groups == 1 || shuffle->groups == nodes_[i].shape.c;
-        }
-        if (as<GlobalPoolParams>(i)) return input_shape(i) == nodes_[i].shape;
-        if (auto* pool = as<PoolParams>(i)) {
-            return pool->window == Extent{1} && pool->stride == Extent{1} && pool->padding == Padding{};
-        }
-        return false;
-    }
-    /// Whether what a layer reads counts only in chw order, whatever its shape.
-    [[nodiscard]] bool reads_flat(std::size_t i) {
-        return as<DenseParams>(i) || as<ReshapeParams>(i) || as<AsStridedParams>(i);
-    }
-    [[nodiscard]] bool only_flat_reads(std::size_t i) {
-        if (is_output_[i]) return false;
-        for (std::size_t j = i + 1; j < nodes_.size(); ++j) {
-            for (const std::size_t input : nodes_[j].inputs) {
-                if (alias_[input] == i && !reads_flat(j) && !as<DropoutParams>(j)) return false;
-                if (alias_[input] == i && as<DropoutParams>(j) && !only_flat_reads(j)) return false;
-            }
-        }
-        return true;
-    }
-    /// A result must stay one: an identity there goes only if its input is not read elsewhere.
-    bool drop_identity(std::size_t i) {
-        if (!is_identity(i)) return false;
-        const std::size_t before = nodes_[i].inputs[0];
-        if (is_output_[i]) {
-            if (!read_once(before) || as<InputParams>(before) || nodes_[before].shape != nodes_[i].shape) return false;
-            absorb(i, before, nodes_[before].inputs);
-            return true;
-        }
-        gone_[i] = true;
-        alias_[i] = before;
-        uses_[before] += uses_[i] - 1;
-        return true;
-    }
-
-    /// Of several parameters for the same pooling the plainest; a window as large as the image is global pooling.
-    bool pool_all(std::size_t i) {
-        if (auto* indices = as<MaxPoolIndicesParams>(i)) indices->pool.count_include_pad = true;
-        auto* pool = as<PoolParams>(i);
-        if (pool == nullptr) return false;
-        PoolParams floor = *pool;
-        floor.ceil_mode = false;
-        const Shape input = input_shape(i);
-        if (floor.check({&input, 1}) == Fault::none && floor.output({&input, 1}) == nodes_[i].shape) *pool = floor;
-        const bool nothing_beyond = pool->padding == Padding{} && !pool->ceil_mode;
-        if (pool->kind == PoolKind::max || nothing_beyond) pool->count_include_pad = true;
-        if (pool->window != Extent{input_shape(i).h, input_shape(i).w} || pool->padding != Padding{} ||
-            pool->dilation != Extent{1} || nodes_[i].shape.pixels() != 1) {
-            return false;
-        }
-        nodes_[i].layer = GlobalPoolParams{pool->kind};
-        return true;
-    }
-
-    /// Reorderings of elements: one in place of two, and by their names where they have one.
-    bool reorder(std::size_t i) {
-        const bool reshape = as<ReshapeParams>(i) != nullptr;
-        if (auto* before = reshape ? as<AsStridedParams>(nodes_[i].inputs[0]) : nullptr) {
-            if (!read_once(nodes_[i].inputs[0])) return false;
-            before->shape = nodes_[i].shape;
-            absorb(i);
-            nodes_[i].shape = as<AsStridedParams>(i)->shape;
-            return true;
-        }
-        auto* strided = as<AsStridedParams>(i);
-        if (strided == nullptr) return false;
-        const AsStridedParams merged = merge_axes(*strided);
-        if (merged != *strided) {
-            *strided = merged;
-            return true;
-        }
-        if (strided->offset == 0 && strided->dims == Dims{static_cast<int>(strided->shape.size())} &&
-            strided->strides[0] == 1 && strided->shape.size() == input_shape(i).size()) {
-            nodes_[i].layer = ReshapeParams{strided->shape};
-            return true;
-        }
-        const int groups = shuffled_groups(*strided, input_shape(i));
-        if (groups > 0) nodes_[i].layer = ChannelShuffleParams{groups};
-        return groups > 0;
-    }
-    /// The same elements with as few axes as can be.
-    [[nodiscard]] static AsStridedParams merge_axes(AsStridedParams const& params) {
-        AsStridedParams result = params;
-        result.dims = {};
-        result.strides = {};
-        for (std::size_t axis = 0; axis < params.dims.rank(); ++axis) {
-            if (params.dims[axis] == 1) continue;
-            const std::size_t rank = result.dims.rank();
-            if (rank > 0 && result.strides[rank - 1] == params.dims[axis] * params.strides[axis]) {
-                result.dims[rank - 1] *= params.dims[axis];
-                result.strides[rank - 1] = params.strides[axis];
-            } else {
-                result.strides[rank] = params.strides[axis];
-                result.dims.push_back(params.dims[axis]);
-            }
-        }
-        if (result.dims.rank() == 0) {
-            result.dims.push_back(1);
-            result.strides[0] = 1;
-        }
-        return result;
-    }
-    /// The groups of the channel shuffle that this is; 0 if it is none.
-    [[nodiscard]] static int shuffled_groups(AsStridedParams const& params, Shape input) {
-        if (params.shape != input || params.offset != 0 || params.dims.rank() < 2) return 0;
-        const int groups = params.dims[1];
-        if (groups < 2 || input.c % groups != 0 || params.dims[0] != input.c / groups) return 0;
-        const auto pixels = static_cast<std::ptrdiff_t>(input.pixels());
-        const bool swapped = params.strides[0] == pixels && params.strides[1] == params.dims[0] * pixels;
-        const bool whole = pixels == 1 ? params.dims.rank() == 2
-                                       : params.dims.rank() == 3 && params.dims[2] == pixels && params.strides[2] == 1;
-        return swapped && whole ? groups : 0;
-    }
-
-    bool fold_affine(std::size_t i) {
-        auto* batch_norm = as<BatchNormParams>(i);
-        if (batch_norm == nullptr && as<ScaleParams>(i) == nullptr) return false;
-        const std::size_t before = nodes_[i].inputs[0];
-        auto* conv = as<ConvParams>(before);
-        auto* dense = as<DenseParams>(before);
-        if ((conv == nullptr && dense == nullptr) || !read_once(before) || free_clamp(before) == nullptr) return false;
-        if (conv != nullptr && conv->residual) return false;
-        Folded folded{nodes_[i].name, ScaleParams{}};
-        if (batch_norm != nullptr)
-            folded.layer = *batch_norm;
-        else
-            folded.layer = *as<ScaleParams>(i);
-        absorb(i);
-        nodes_[i].folded.push_back(std::move(folded));
-        return true;
-    }
-
-    /// A border of zeros becomes the convolution's or average pooling's own.
-    bool fuse_pad(std::size_t i) {
-        auto* conv = as<ConvParams>(i);
-        auto* pool = as<PoolParams>(i);
-        if (conv == nullptr && (pool == nullptr || pool->kind != PoolKind::average)) return false;
-        const std::size_t before = nodes_[i].inputs[0];
-        auto* pad = as<PadParams>(before);
-        const bool border = pad != nullptr && pad->mode == PadMode::constant && pad->front == 0 && pad->back == 0;
-        if (!border || pad->value != 0.0F || !read_once(before)) return false;
-        const auto widen = [&pad](Padding& padding) {
-            padding.top += pad->padding.top;
-            padding.bottom += pad->padding.bottom;
-            padding.left += pad->padding.left;
-            padding.right += pad->padding.right;
-        };
-        if (conv != nullptr) {
-            widen(conv->padding);
-        } else {
-            if (!pool->count_include_pad && pool->padding != Padding{}) return false;
-            PoolParams padded = *pool;
-            padded.count_include_pad = true;
-            widen(padded.padding);
-            const Shape input = input_shape(before);
-            if (padded.check({&input, 1}) != Fault::none) return false;
-            *pool = padded;
-        }
-        nodes_[i].inputs[0] = nodes_[before].inputs[0];
-        gone_[before] = true;
-        return true;
-    }
-
-    /// Concatenations within concatenations: one that nobody else reads is taken apart, and one that begins as an
-    /// earlier one does reads that one.
-    bool join_concats(std::size_t i) {
-        auto* concat = as<ConcatParams>(i);
-        if (concat == nullptr) return false;
-        auto& inputs = nodes_[i].inputs;
-        for (std::size_t k = 0; k < inputs.size(); ++k) {
-            const std::size_t inner = inputs[k];
-            auto* other = as<ConcatParams>(inner);
-            if (other == nullptr || other->axis != concat->axis || !read_once(inner)) continue;
-            inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(k));
-            inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(k), nodes_[inner].inputs.begin(),
-                          nodes_[inner].inputs.end());
-            gone_[inner] = true;
-            return true;
-        }
-        parts_[i].clear();
-        for (const std::size_t input : inputs) {
-            for (const std::size_t part : parts_of(input, concat->axis)) parts_[i].push_back(part);
-        }
-        std::size_t longest = i, length = parts_of(inputs[0], concat->axis).size();
-        for (std::size_t j = 0; j < i; ++j) {
-            auto* other = as<ConcatParams>(j);
-            if (gone_[j] || other == nullptr || other->axis != concat->axis) continue;
-            auto const& begin = parts_[j];
-            if (begin.size() > length && begin.size() < parts_[i].size() &&
-                std::equal(begin.begin(), begin.end(), parts_[i].begin())) {
-                longest = j, length = begin.size();
-            }
-        }
-        if (longest == i) return false;
-        std::size_t covered = 0, count = 0;
-        while (covered < length) covered += parts_of(inputs[count++], concat->axis).size();
-        if (covered != length) return false;
-        for (std::size_t k = 0; k < count; ++k) --uses_[inputs[k]];
-        inputs.erase(inputs.begin() + 1, inputs.begin() + static_cast<std::ptrdiff_t>(count));
-        inputs[0] = longest;
-        ++uses_[longest];
-        return true;
-    }
-    /// What is concatenated along the axis in the end: the inputs of inputs, as far as they are concatenations.
-    [[nodiscard]] std::span<const std::size_t> parts_of(std::size_t const& i, Axis axis) {
-        auto* concat = as<ConcatParams>(i);
-        if (concat == nullptr || concat->axis != axis) return {&i, 1};
-        return parts_[i];
-    }
-
-    /// One of the two summands is a convolution that nobody else reads: it adds the other to its result. The later one,
-    /// so that the other is there by then.
-    bool fuse_add(std::size_t i) {
-        auto* add = as<AddParams>(i);
-        if (add == nullptr || nodes_[i].inputs.size() != 2) return false;
-        const auto inputs = nodes_[i].inputs;
-        for (const auto& [before, other] :
-             {std::pair{std::max(inputs[0], inputs[1]), std::min(inputs[0], inputs[1])},
-              std::pair{std::min(inputs[0], inputs[1]), std::max(inputs[0], inputs[1])}}) {
-            auto* conv = as<ConvParams>(before);
-            if (conv == nullptr || before == other || conv->residual || !read_once(before) ||
-                free_clamp(before) == nullptr) {
-                continue;
-            }
-            conv->residual = true;
-            conv->clamp = add->clamp;
-            absorb(i, before, {nodes_[before].inputs[0], other});
-            return true;
-        }
-        return false;
-    }
-
-    bool fuse_clamp(std::size_t i) {
-        auto* activation = as<ActivationParams>(i);
-        if (activation == nullptr) return false;
-        const std::size_t before = nodes_[i].inputs[0];
-        Clamp* clamp = free_clamp(before);
-        if (clamp == nullptr || !read_once(before)) return false;
-        if (activation->kind == ActivationKind::relu)
-            *clamp = relu_clamp;
-        else if (activation->kind == ActivationKind::relu6)
-            *clamp = relu6_clamp;
-        else if (activation->kind == ActivationKind::clip)
-            *clamp = {activation->alpha, activation->beta};
-        else
-            return false;
-        absorb(i);
-        return true;
-    }
-
-    std::vector<Node> nodes_;
-    std::vector<std::size_t> outputs_;
-    std::vector<std::size_t> uses_;
-    std::vector<bool> gone_, is_output_;
-    std::vector<std::size_t> alias_;
-    std::vector<std::vector<std::size_t>> parts_;  // of the concatenations so far
-};
-
-}  // namespace detail
-
-/// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
-/// reorderings of elements are joined and known again as reshape or channel shuffle, batch norm and scale fold into the
-/// convolution or dense layer before them, zero padding becomes that of the convolution or average pooling, a
-/// concatenation of concatenations is taken apart or shared, and the sum of a convolution with something else, as well
-/// as ReLU, ReLU6 and clip, become part of the layer before them. Needs no weights.
-[[nodiscard]] inline Graph simplify(Graph const& graph) {
-    Graph result = graph;
-    // Once one layer is gone, another may have become an identity; each pass but the last removes some.
-    for (std::size_t before = graph.size() + 1; result.size() < before;) {
-        before = result.size();
-        detail::Rewriter rewriter(result);
-        rewriter.run();
-        result = rewriter.graph(graph.batch());
-    }
-    return result;
-}
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/plan/print.hpp
@@ -15060,6 +15287,84 @@ concept PlannerFor = requires(P const& planner, Graph const& graph, Kernels cons
 template <class T, class Policies>
 concept HowToPlan = std::same_as<T, PlanOptions> || std::same_as<T, Plan> || PlannerFor<T, Policies>;
 
+namespace detail {
+
+/// What engines of all networks have in common, with those of the kernels that are compiled.
+template <class Policies, class Compiled>
+class EngineOf {
+public:
+    using Executor = typename Policies::executor;
+
+    template <class How>
+    EngineOf(Graph const& graph, Weights const& weights, How const& how, Executor run_on);
+
+    void run(std::span<const std::span<const float>> srcs, std::span<const std::span<float>> dsts) noexcept {
+        check_count("inputs", srcs.size(), src_data_.size());
+        check_count("results", dsts.size(), dst_data_.size());
+        for (std::size_t i = 0; i < srcs.size(); ++i) {
+            check_count("floats of input", srcs[i].size(), program_.in_floats(i));
+            src_data_[i] = srcs[i].data();
+        }
+        for (std::size_t i = 0; i < dsts.size(); ++i) {
+            check_count("floats of result", dsts[i].size(), program_.out_floats(i));
+            dst_data_[i] = dsts[i].data();
+        }
+        program_.run(src_data_, dst_data_, executor_);
+    }
+
+    [[nodiscard]] Graph const& graph() const { return graph_; }
+    [[nodiscard]] Plan const& plan() const { return plan_; }
+    [[nodiscard]] Program const& program() const { return program_; }
+
+private:
+    [[nodiscard]] static Graph compiled(Graph graph) {
+        for (Node const& node : graph.nodes()) {
+            if (!Compiled::layer(node.layer.index()) && !std::holds_alternative<InputParams>(node.layer)) {
+                fail("engine: layer ", node.name, " is a ", kind(node.layer),
+                     ", which the network type has not; Engine<Graph> runs every graph");
+            }
+        }
+        return graph;
+    }
+    [[nodiscard]] static Kernels kernels() { return policy_kernels<Policies, Compiled>(); }
+    template <class How>
+    [[nodiscard]] static Plan plan_for(Graph const& graph, How const& how, std::size_t workers) {
+        if constexpr (std::same_as<How, Plan>) {
+            return how;
+        } else if constexpr (std::same_as<How, PlanOptions>) {
+            return Predict<>({}, {}, how).template plan<Policies>(graph, kernels(), workers);
+        } else {
+            return how.template plan<Policies>(graph, kernels(), workers);
+        }
+    }
+    static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
+        if (given == wanted) [[likely]]
+            return;
+        std::fprintf(stderr, "primsel: run() was called with %zu %s; it takes %zu\n", given, what, wanted);
+        std::abort();
+    }
+
+    Executor executor_;
+    Graph graph_;
+    Plan plan_;
+    Program program_;
+    std::vector<const float*> src_data_;
+    std::vector<float*> dst_data_;
+};
+
+// Not inline, so that instantiate.hpp keeps it out of other translation units.
+template <class Policies, class Compiled>
+template <class How>
+EngineOf<Policies, Compiled>::EngineOf(Graph const& graph, Weights const& weights, How const& how, Executor run_on)
+    : executor_(std::move(run_on)),
+      graph_(compiled(simplify(graph))),
+      plan_(plan_for(graph_, how, executor_.concurrency())),
+      program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
+      src_data_(program_.in_shapes().size()),
+      dst_data_(program_.out_shapes().size()) {}
+
+}  // namespace detail
+
 /// A network ready to run on this machine: constructing it predicts, solves, packs the weights and books the memory,
 /// and may throw error; run only executes. Net is a Network type, or Graph for a network that comes from elsewhere.
 template <class Net, class Policies>
@@ -15079,10 +15384,10 @@ public:
         requires NetworkType<Net>
     explicit Engine(Weights const& weights, How const& how = {}, executor run_on = {})
         : Engine(Net::graph(), weights, how, std::move(run_on)) {}
-    /// For any graph, and for a batch of more than one image.
+    /// For a graph of another batch or size, made from the network type; any graph if Net is Graph.
     template <HowToPlan<Chosen> How = PlanOptions>
     Engine(Graph const& graph, Weights const& weights, How const& how = {}, executor run_on = {})
-        : Engine(Simplified{simplify(graph)}, weights, how, std::move(run_on)) {}
+        : engine_(graph, weights, how, std::move(run_on)) {}
 
     /// For a network of one input and one result. src: batch() images of in_shape() in the first layout (chw), one
     /// after the other; dst: as many results of out_shape(). They must not overlap. Never throws, allocates nothing,
@@ -15091,66 +15396,30 @@ public:
     void run(std::span<const float> src, std::span<float> dst) noexcept { run(std::span(&src, 1), std::span(&dst, 1)); }
     /// The same for any number of inputs and results, in the order of in_shapes() and out_shapes().
     void run(std::span<const std::span<const float>> srcs, std::span<const std::span<float>> dsts) noexcept {
-        check_count("inputs", srcs.size(), src_data_.size());
-        check_count("results", dsts.size(), dst_data_.size());
-        for (std::size_t i = 0; i < srcs.size(); ++i) {
-            check_count("floats of input", srcs[i].size(), program_.in_floats(i));
-            src_data_[i] = srcs[i].data();
-        }
-        for (std::size_t i = 0; i < dsts.size(); ++i) {
-            check_count("floats of result", dsts[i].size(), program_.out_floats(i));
-            dst_data_[i] = dsts[i].data();
-        }
-        program_.run(src_data_, dst_data_, executor_);
+        engine_.run(srcs, dsts);
     }
 
-    [[nodiscard]] Plan const& plan() const { return plan_; }
+    [[nodiscard]] Plan const& plan() const { return engine_.plan(); }
     /// The simplified graph that runs.
-    [[nodiscard]] Graph const& graph() const { return graph_; }
+    [[nodiscard]] Graph const& graph() const { return engine_.graph(); }
     /// Of the first image and the first result.
     [[nodiscard]] Shape in_shape() const { return in_shapes().at(0); }
     [[nodiscard]] Shape out_shape() const { return out_shapes().at(0); }
-    [[nodiscard]] std::vector<Shape> const& in_shapes() const { return program_.in_shapes(); }
-    [[nodiscard]] std::vector<Shape> const& out_shapes() const { return program_.out_shapes(); }
-    [[nodiscard]] int batch() const { return program_.batch(); }
-    [[nodiscard]] Program const& program() const { return program_; }
+    [[nodiscard]] std::vector<Shape> const& in_shapes() const { return program().in_shapes(); }
+    [[nodiscard]] std::vector<Shape> const& out_shapes() const { return program().out_shapes(); }
+    [[nodiscard]] int batch() const { return program().batch(); }
+    [[nodiscard]] Program const& program() const { return engine_.program(); }
 
-    [[nodiscard]] static Kernels kernels() { return policy_kernels<Chosen>(); }
+    [[nodiscard]] static Kernels kernels() { return policy_kernels<Chosen, KernelsFor<Net>>(); }
 
 private:
-    struct Simplified {
-        Graph graph;
-    };
-    template <class How>
-    Engine(Simplified simplified, Weights const& weights, How const& how, executor run_on)
-        : executor_(std::move(run_on)),
-          graph_(std::move(simplified.graph)),
-          plan_(plan_for(graph_, how, executor_.concurrency())),
-          program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
-          src_data_(in_shapes().size()),
-          dst_data_(out_shapes().size()) {}
-
-    [[nodiscard]] static Plan plan_for(Graph const& graph, auto const& planner, std::size_t workers) {
-        return planner.template plan<Chosen>(graph, kernels(), workers);
-    }
-    [[nodiscard]] static Plan plan_for(Graph const& graph, PlanOptions const& options, std::size_t workers) {
-        return plan_for(graph, Predict<>({}, {}, options), workers);
-    }
-    [[nodiscard]] static Plan plan_for(Graph const&, Plan const& plan, std::size_t) { return plan; }
-    static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
-        if (given == wanted) [[likely]]
-            return;
-        std::fprintf(stderr, "primsel: run() was called with %zu %s; it takes %zu\n", given, what, wanted);
-        std::abort();
-    }
-
-    executor executor_;
-    Graph graph_;
-    Plan plan_;
-    Program program_;
-    std::vector<const float*> src_data_;
-    std::vector<float*> dst_data_;
+    detail::EngineOf<Chosen, KernelsFor<Net>> engine_;
 };
+
+#ifdef PRIMSEL_EXTERN_KERNELS
+extern template detail::EngineOf<DefaultPolicies, CompileAll>::EngineOf(Graph const&, Weights const&,
+                                                                        PlanOptions const&, Sequential);
+#endif
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/io/weights.hpp
@@ -15376,12 +15645,8 @@ inline void write_file(std::string const& path, std::string_view text) {
 // primsel/io/json.hpp
 // The door to RapidJSON: its events-only parser, without its document.
 
-#include <rapidjson/error/en.h>
-#include <rapidjson/memorystream.h>
-#include <rapidjson/reader.h>
+// primsel/io/json_value.hpp
 
-#include <algorithm>
-#include <charconv>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -15390,7 +15655,6 @@ inline void write_file(std::string const& path, std::string_view text) {
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -15589,6 +15853,29 @@ inline std::vector<JsonCursor::Member> JsonCursor::members() const {
     }
     return members;
 }
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
+#include <algorithm>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 

@@ -28,9 +28,14 @@
 #error "primsel: this instruction set is not supported yet (x86-64 and aarch64 are)"
 #endif
 
+#ifdef PRIMSEL_EXTERN_KERNELS
+#define PRIMSEL_DETAIL_PASTE(a, b, c, d) v##a##_##b##_##c##_##d##_extern
+#else
 #define PRIMSEL_DETAIL_PASTE(a, b, c, d) v##a##_##b##_##c##_##d
+#endif
 #define PRIMSEL_DETAIL_ABI(a, b, c, d) PRIMSEL_DETAIL_PASTE(a, b, c, d)
-// The inline namespace of everything: the version and the instruction set, e.g. v0_1_0_avx512.
+// The inline namespace of everything: the version, the instruction set, and whether kernels are compiled elsewhere
+// (engine/instantiate.hpp), e.g. v0_1_0_avx512.
 #define PRIMSEL_ABI \
     PRIMSEL_DETAIL_ABI(PRIMSEL_VERSION_MAJOR, PRIMSEL_VERSION_MINOR, PRIMSEL_VERSION_PATCH, PRIMSEL_ARCH_NAME)
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/engine/kernels_for.hpp>
 #include <primsel/engine/policies.hpp>
 #include <primsel/engine/predict.hpp>
 #include <primsel/engine/program.hpp>
@@ -28,6 +29,84 @@ concept PlannerFor = requires(P const& planner, Graph const& graph, Kernels cons
 template <class T, class Policies>
 concept HowToPlan = std::same_as<T, PlanOptions> || std::same_as<T, Plan> || PlannerFor<T, Policies>;
 
+namespace detail {
+
+/// What engines of all networks have in common, with those of the kernels that are compiled.
+template <class Policies, class Compiled>
+class EngineOf {
+public:
+    using Executor = typename Policies::executor;
+
+    template <class How>
+    EngineOf(Graph const& graph, Weights const& weights, How const& how, Executor run_on);
+
+    void run(std::span<const std::span<const float>> srcs, std::span<const std::span<float>> dsts) noexcept {
+        check_count("inputs", srcs.size(), src_data_.size());
+        check_count("results", dsts.size(), dst_data_.size());
+        for (std::size_t i = 0; i < srcs.size(); ++i) {
+            check_count("floats of input", srcs[i].size(), program_.in_floats(i));
+            src_data_[i] = srcs[i].data();
+        }
+        for (std::size_t i = 0; i < dsts.size(); ++i) {
+            check_count("floats of result", dsts[i].size(), program_.out_floats(i));
+            dst_data_[i] = dsts[i].data();
+        }
+        program_.run(src_data_, dst_data_, executor_);
+    }
+
+    [[nodiscard]] Graph const& graph() const { return graph_; }
+    [[nodiscard]] Plan const& plan() const { return plan_; }
+    [[nodiscard]] Program const& program() const { return program_; }
+
+private:
+    [[nodiscard]] static Graph compiled(Graph graph) {
+        for (Node const& node : graph.nodes()) {
+            if (!Compiled::layer(node.layer.index()) && !std::holds_alternative<InputParams>(node.layer)) {
+                fail("engine: layer ", node.name, " is a ", kind(node.layer),
+                     ", which the network type has not; Engine<Graph> runs every graph");
+            }
+        }
+        return graph;
+    }
+    [[nodiscard]] static Kernels kernels() { return policy_kernels<Policies, Compiled>(); }
+    template <class How>
+    [[nodiscard]] static Plan plan_for(Graph const& graph, How const& how, std::size_t workers) {
+        if constexpr (std::same_as<How, Plan>) {
+            return how;
+        } else if constexpr (std::same_as<How, PlanOptions>) {
+            return Predict<>({}, {}, how).template plan<Policies>(graph, kernels(), workers);
+        } else {
+            return how.template plan<Policies>(graph, kernels(), workers);
+        }
+    }
+    static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
+        if (given == wanted) [[likely]]
+            return;
+        std::fprintf(stderr, "primsel: run() was called with %zu %s; it takes %zu\n", given, what, wanted);
+        std::abort();
+    }
+
+    Executor executor_;
+    Graph graph_;
+    Plan plan_;
+    Program program_;
+    std::vector<const float*> src_data_;
+    std::vector<float*> dst_data_;
+};
+
+// Not inline, so that instantiate.hpp keeps it out of other translation units.
+template <class Policies, class Compiled>
+template <class How>
+EngineOf<Policies, Compiled>::EngineOf(Graph const& graph, Weights const& weights, How const& how, Executor run_on)
+    : executor_(std::move(run_on)),
+      graph_(compiled(simplify(graph))),
+      plan_(plan_for(graph_, how, executor_.concurrency())),
+      program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
+      src_data_(program_.in_shapes().size()),
+      dst_data_(program_.out_shapes().size()) {}
+
+}  // namespace detail
+
 /// A network ready to run on this machine: constructing it predicts, solves, packs the weights and books the memory,
 /// and may throw error; run only executes. Net is a Network type, or Graph for a network that comes from elsewhere.
 template <class Net, class Policies>
@@ -47,10 +126,10 @@ public:
         requires NetworkType<Net>
     explicit Engine(Weights const& weights, How const& how = {}, executor run_on = {})
         : Engine(Net::graph(), weights, how, std::move(run_on)) {}
-    /// For any graph, and for a batch of more than one image.
+    /// For a graph of another batch or size, made from the network type; any graph if Net is Graph.
     template <HowToPlan<Chosen> How = PlanOptions>
     Engine(Graph const& graph, Weights const& weights, How const& how = {}, executor run_on = {})
-        : Engine(Simplified{simplify(graph)}, weights, how, std::move(run_on)) {}
+        : engine_(graph, weights, how, std::move(run_on)) {}
 
     /// For a network of one input and one result. src: batch() images of in_shape() in the first layout (chw), one
     /// after the other; dst: as many results of out_shape(). They must not overlap. Never throws, allocates nothing,
@@ -59,65 +138,29 @@ public:
     void run(std::span<const float> src, std::span<float> dst) noexcept { run(std::span(&src, 1), std::span(&dst, 1)); }
     /// The same for any number of inputs and results, in the order of in_shapes() and out_shapes().
     void run(std::span<const std::span<const float>> srcs, std::span<const std::span<float>> dsts) noexcept {
-        check_count("inputs", srcs.size(), src_data_.size());
-        check_count("results", dsts.size(), dst_data_.size());
-        for (std::size_t i = 0; i < srcs.size(); ++i) {
-            check_count("floats of input", srcs[i].size(), program_.in_floats(i));
-            src_data_[i] = srcs[i].data();
-        }
-        for (std::size_t i = 0; i < dsts.size(); ++i) {
-            check_count("floats of result", dsts[i].size(), program_.out_floats(i));
-            dst_data_[i] = dsts[i].data();
-        }
-        program_.run(src_data_, dst_data_, executor_);
+        engine_.run(srcs, dsts);
     }
 
-    [[nodiscard]] Plan const& plan() const { return plan_; }
+    [[nodiscard]] Plan const& plan() const { return engine_.plan(); }
     /// The simplified graph that runs.
-    [[nodiscard]] Graph const& graph() const { return graph_; }
+    [[nodiscard]] Graph const& graph() const { return engine_.graph(); }
     /// Of the first image and the first result.
     [[nodiscard]] Shape in_shape() const { return in_shapes().at(0); }
     [[nodiscard]] Shape out_shape() const { return out_shapes().at(0); }
-    [[nodiscard]] std::vector<Shape> const& in_shapes() const { return program_.in_shapes(); }
-    [[nodiscard]] std::vector<Shape> const& out_shapes() const { return program_.out_shapes(); }
-    [[nodiscard]] int batch() const { return program_.batch(); }
-    [[nodiscard]] Program const& program() const { return program_; }
+    [[nodiscard]] std::vector<Shape> const& in_shapes() const { return program().in_shapes(); }
+    [[nodiscard]] std::vector<Shape> const& out_shapes() const { return program().out_shapes(); }
+    [[nodiscard]] int batch() const { return program().batch(); }
+    [[nodiscard]] Program const& program() const { return engine_.program(); }
 
-    [[nodiscard]] static Kernels kernels() { return policy_kernels<Chosen>(); }
+    [[nodiscard]] static Kernels kernels() { return policy_kernels<Chosen, KernelsFor<Net>>(); }
 
 private:
-    struct Simplified {
-        Graph graph;
-    };
-    template <class How>
-    Engine(Simplified simplified, Weights const& weights, How const& how, executor run_on)
-        : executor_(std::move(run_on)),
-          graph_(std::move(simplified.graph)),
-          plan_(plan_for(graph_, how, executor_.concurrency())),
-          program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
-          src_data_(in_shapes().size()),
-          dst_data_(out_shapes().size()) {}
-
-    [[nodiscard]] static Plan plan_for(Graph const& graph, auto const& planner, std::size_t workers) {
-        return planner.template plan<Chosen>(graph, kernels(), workers);
-    }
-    [[nodiscard]] static Plan plan_for(Graph const& graph, PlanOptions const& options, std::size_t workers) {
-        return plan_for(graph, Predict<>({}, {}, options), workers);
-    }
-    [[nodiscard]] static Plan plan_for(Graph const&, Plan const& plan, std::size_t) { return plan; }
-    static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
-        if (given == wanted) [[likely]]
-            return;
-        std::fprintf(stderr, "primsel: run() was called with %zu %s; it takes %zu\n", given, what, wanted);
-        std::abort();
-    }
-
-    executor executor_;
-    Graph graph_;
-    Plan plan_;
-    Program program_;
-    std::vector<const float*> src_data_;
-    std::vector<float*> dst_data_;
+    detail::EngineOf<Chosen, KernelsFor<Net>> engine_;
 };
+
+#ifdef PRIMSEL_EXTERN_KERNELS
+extern template detail::EngineOf<DefaultPolicies, CompileAll>::EngineOf(Graph const&, Weights const&,
+                                                                        PlanOptions const&, Sequential);
+#endif
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -5,6 +5,7 @@
 #include <primsel/core/type_list.hpp>
 #include <primsel/cost/analytical.hpp>
 #include <primsel/fwd.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/kernels/make_kernels.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/primitive/all.hpp>
@@ -170,11 +171,11 @@ struct ListWithGemm<SimdGemm, TypeList<P...>> {
 
 }  // namespace detail
 
-/// Everything that an engine with those policies may choose from.
-template <class Policies>
+/// Everything that an engine with those policies may choose from; what is compiled of it, see KernelsFor.
+template <class Policies, class Compiled = CompileAll>
 [[nodiscard]] Kernels policy_kernels() {
     return make_kernels<typename detail::ListWithGemm<typename Policies::gemm, typename Policies::primitives>::type,
-                        typename Policies::arch, typename Policies::layouts>();
+                        typename Policies::arch, typename Policies::layouts, Compiled>();
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

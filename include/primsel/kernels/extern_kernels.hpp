@@ -1,10 +1,7 @@
-// Opt-in, for programs of many translation units: compile all kernels in one of them.
-//
-// Include this header beside primsel.hpp wherever kernels are used, and in exactly one translation unit instantiate
-// them:
+// For programs that define PRIMSEL_EXTERN_KERNELS: the kernels of the library's lists are compiled in one translation
+// unit, which includes engine/instantiate.hpp. AllPrimitives must be instantiated there too, where they are used:
 //     template primsel::Kernels
-//     primsel::make_kernels<primsel::DefaultPrimitives, primsel::default_arch, primsel::AllLayouts>();
-// and, where they are used, those of AllPrimitives.
+//     primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
 #pragma once
 
 #include <primsel/kernels/make_kernels.hpp>
@@ -12,7 +9,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
+#ifdef PRIMSEL_EXTERN_KERNELS
 extern template Kernels make_kernels<DefaultPrimitives, default_arch, AllLayouts>();
 extern template Kernels make_kernels<AllPrimitives, default_arch, AllLayouts>();
+#endif
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -27,16 +27,17 @@ struct PrimitiveEntry {
     bool fuses_epilogue, strided_output;
     double error_bound;
     Support (*supports)(ConvShape const&);
-    std::size_t (*scratch_floats)(ConvShape const&, std::size_t workers);
-    std::size_t (*packed_floats)(ConvShape const&);
-    void (*pack)(ConvShape const&, const float* kernel, float* dst);
+    // Null where supports says no to every shape.
+    std::size_t (*scratch_floats)(ConvShape const&, std::size_t workers) = nullptr;
+    std::size_t (*packed_floats)(ConvShape const&) = nullptr;
+    void (*pack)(ConvShape const&, const float* kernel, float* dst) = nullptr;
     /// One image.
-    void (*run)(ConvShape const&, ConvArgs const&) noexcept;
-    Work (*work)(ConvShape const&);
+    void (*run)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
+    Work (*work)(ConvShape const&) = nullptr;
 };
 
 /// An op compiled for one Arch and layout, behind function pointers. Null pointers: run where there is no such op (an
-/// input, a constant, a convolution) or not in this layout, and pack where it has no weights.
+/// input, a constant, a convolution), not in this layout or not compiled, and pack where it has no weights.
 struct OpEntry {
     bool in_place = false;
     double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;

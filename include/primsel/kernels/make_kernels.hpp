@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/type_list.hpp>
+#include <primsel/kernels/compiled.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/kernels/measure_machine.hpp>
 #include <primsel/kernels/op_table.hpp>
@@ -16,11 +17,11 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-template <class Arch, class L>
+template <class Arch, class L, class Compiled>
 constexpr LayoutEntry make_layout_entry() {
     LayoutEntry entry{.name = L::name,
                       .size = [](Shape shape) { return L::size(shape); },
-                      .ops = &op_table<Arch, L>,
+                      .ops = &op_table<Arch, L, Compiled>,
                       .from_chw = &primsel::transform<chw, L>,
                       .epilogue = nullptr};
     if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
@@ -32,9 +33,9 @@ constexpr TransformEntry make_transform_entry() {
     return {.run = &primsel::transform<From, To>, .same_placement = &primsel::same_placement<From, To>};
 }
 
-template <class Arch, class Layouts>
+template <class Arch, class Layouts, class Compiled>
 inline constexpr auto layout_table = []<class... L>(TypeList<L...>) {
-    return std::array<LayoutEntry, sizeof...(L)>{make_layout_entry<Arch, L>()...};
+    return std::array<LayoutEntry, sizeof...(L)>{make_layout_entry<Arch, L, Compiled>()...};
 }(Layouts{});
 
 template <class Layouts>
@@ -52,13 +53,13 @@ inline constexpr auto transform_table = []<class... L>(TypeList<L...>) {
 
 /// The kernels of a list of primitives and layouts for an Arch. The first layout is the one in which images come and
 /// results go.
-template <class Primitives, class Arch, class Layouts>
+template <class Primitives, class Arch, class Layouts, class Compiled = CompileAll>
 [[nodiscard]] Kernels make_kernels() {
     static_assert(is_type_list<Primitives>, "primsel: make_kernels takes a TypeList of primitives");
     static_assert(is_type_list<Layouts>, "primsel: make_kernels takes a TypeList of layouts");
     static_assert(detail::CheckLayouts<Layouts>::value);
-    return {.primitives = primitive_table<Primitives, Arch, Layouts>,
-            .layouts = detail::layout_table<Arch, Layouts>,
+    return {.primitives = primitive_table<Primitives, Arch, Layouts, Compiled>,
+            .layouts = detail::layout_table<Arch, Layouts, Compiled>,
             .transforms = detail::transform_table<Layouts>,
             .arch = Arch::name(),
             .machine = &this_machine<Arch>};

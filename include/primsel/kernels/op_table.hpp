@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/kernels/compiled.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/layer/all.hpp>
 #include <primsel/op/all.hpp>
@@ -17,10 +18,10 @@ inline constexpr bool runs_in =
     requires(Params const& params, OpArgs const& args) { Op<Params>::template run<Arch, L>(params, args); };
 
 namespace detail {
-template <class Params, class Arch, StridedLayout L>
+template <class Params, class Arch, StridedLayout L, bool compiled>
 constexpr OpEntry make_op_entry() {
     OpEntry entry;
-    if constexpr (runs_in<Params, Arch, L>) {
+    if constexpr (compiled && runs_in<Params, Arch, L>) {
         entry.in_place = Op<Params>::in_place;
         entry.operations = [](AnyLayer const& layer, std::span<const Shape> inputs, Shape output) {
             return Op<Params>::operations(*std::get_if<Params>(&layer), inputs, output);
@@ -41,11 +42,12 @@ constexpr OpEntry make_op_entry() {
 }
 }  // namespace detail
 
-/// All ops in layout L; empty for a layout that is not strided, in which no op runs.
-template <class Arch, Layout L>
+/// All ops in layout L that are compiled; none for a layout that is not strided, in which no op runs.
+template <class Arch, Layout L, class Compiled = CompileAll>
 inline constexpr OpTable op_table = []<std::size_t... i>(std::index_sequence<i...>) {
     if constexpr (StridedLayout<L>) {
-        return OpTable{detail::make_op_entry<std::variant_alternative_t<i, AnyLayer>, Arch, L>()...};
+        return OpTable{
+            detail::make_op_entry<std::variant_alternative_t<i, AnyLayer>, Arch, L, Compiled::layer(i)>()...};
     } else {
         return OpTable{};
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/type_list.hpp>
+#include <primsel/kernels/compiled.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/primitive/primitive.hpp>
 
@@ -11,26 +12,37 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
-template <class P, class Arch, class Layouts>
+/// Of a primitive that is not compiled.
+template <class P>
+Support supports_nothing(ConvShape const& shape) {
+    const Support support = P::supports(shape);
+    return support ? Support::no("is not compiled: no convolution of the network type needs it") : support;
+}
+
+template <class P, class Arch, class Layouts, bool compiled>
 constexpr PrimitiveEntry make_entry() {
     static_assert(Primitive<P>, "primsel: this type is not a Primitive; see docs/primitive/primitive.md");
     static_assert(
         Layouts::template contains<typename P::in_layout> && Layouts::template contains<typename P::out_layout>,
         "primsel: a primitive's layout is missing from the policies' layouts");
     using Traits = PrimitiveTraits<P, Arch>;
-    return {.id = P::id,
-            .family = P::family,
-            .in_layout = Layouts::template index_of<typename P::in_layout>,
-            .out_layout = Layouts::template index_of<typename P::out_layout>,
-            .fuses_epilogue = Traits::fuses_epilogue(),
-            .strided_output = Traits::strided_output(),
-            .error_bound = Traits::error_bound(),
-            .supports = [](ConvShape const& shape) { return P::supports(shape); },
-            .scratch_floats = &Traits::scratch_floats,
-            .packed_floats = &Traits::packed_floats,
-            .pack = &Traits::pack,
-            .run = &P::template run<Arch>,
-            .work = &Traits::work};
+    PrimitiveEntry entry{.id = P::id,
+                         .family = P::family,
+                         .in_layout = Layouts::template index_of<typename P::in_layout>,
+                         .out_layout = Layouts::template index_of<typename P::out_layout>,
+                         .fuses_epilogue = Traits::fuses_epilogue(),
+                         .strided_output = Traits::strided_output(),
+                         .error_bound = Traits::error_bound(),
+                         .supports = &supports_nothing<P>};
+    if constexpr (compiled) {
+        entry.supports = [](ConvShape const& shape) { return P::supports(shape); };
+        entry.scratch_floats = &Traits::scratch_floats;
+        entry.packed_floats = &Traits::packed_floats;
+        entry.pack = &Traits::pack;
+        entry.run = &P::template run<Arch>;
+        entry.work = &Traits::work;
+    }
+    return entry;
 }
 
 /// Whether each primitive of the list can be told from the others. Plans, profiles and caches know them by their ids.
@@ -48,10 +60,11 @@ template <class... P>
 
 /// One entry for each primitive of the list, in its order. A kernel is compiled once for each (primitive, Arch),
 /// however many layers and networks use it.
-template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts>
+template <class Primitives, class Arch = default_arch, class Layouts = AllLayouts, class Compiled = CompileAll>
 inline constexpr auto primitive_table = []<class... P>(TypeList<P...>) {
     static_assert(detail::unique_ids(TypeList<P...>{}), "primsel: two primitives of the list have the same id");
-    return std::array<PrimitiveEntry, sizeof...(P)>{detail::make_entry<P, Arch, Layouts>()...};
+    return std::array<PrimitiveEntry, sizeof...(P)>{
+        detail::make_entry<P, Arch, Layouts, Compiled::template primitive<P>>()...};
 }(Primitives{});
 
 }  // namespace primsel::inline PRIMSEL_ABI

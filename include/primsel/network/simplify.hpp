@@ -352,6 +352,13 @@ private:
     std::vector<std::vector<std::size_t>> parts_;  // of the concatenations so far
 };
 
+/// Whether simplify may turn a layer of one kind into another kind; both are positions in AnyLayer.
+[[nodiscard]] constexpr bool simplify_makes(std::size_t from, std::size_t to) {
+    constexpr std::size_t pool = AnyLayer(PoolParams{}).index(), global_pool = AnyLayer(GlobalPoolParams{}).index(),
+                          strided = AnyLayer(AsStridedParams{}).index(), reshape = AnyLayer(ReshapeParams{}).index(),
+                          shuffle = AnyLayer(ChannelShuffleParams{}).index();
+    return (from == pool && to == global_pool) || (from == strided && (to == reshape || to == shuffle));
+}
 }  // namespace detail
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),

@@ -1,7 +1,7 @@
 // Tensors one after the other, and borders around them.
 #pragma once
 
-#include <primsel/onnx/detail/reorder.hpp>
+#include <primsel/onnx/detail/slice.hpp>
 #include <primsel/onnx/detail/window.hpp>
 
 #include <array>

@@ -7,14 +7,16 @@
 #include <primsel/onnx/detail/elementwise.hpp>
 #include <primsel/onnx/detail/fold.hpp>
 #include <primsel/onnx/detail/fused.hpp>
+#include <primsel/onnx/detail/gather.hpp>
 #include <primsel/onnx/detail/join.hpp>
 #include <primsel/onnx/detail/logic.hpp>
 #include <primsel/onnx/detail/matmul.hpp>
 #include <primsel/onnx/detail/normalization.hpp>
 #include <primsel/onnx/detail/pool.hpp>
 #include <primsel/onnx/detail/reduce.hpp>
-#include <primsel/onnx/detail/reorder.hpp>
+#include <primsel/onnx/detail/reshape.hpp>
 #include <primsel/onnx/detail/resize.hpp>
+#include <primsel/onnx/detail/slice.hpp>
 
 #include <string_view>
 

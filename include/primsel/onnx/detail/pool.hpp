@@ -1,6 +1,6 @@
 #pragma once
 
-#include <primsel/onnx/detail/reorder.hpp>
+#include <primsel/onnx/detail/slice.hpp>
 #include <primsel/onnx/detail/window.hpp>
 
 namespace primsel::inline PRIMSEL_ABI::onnx {

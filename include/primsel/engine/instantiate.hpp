@@ -1,0 +1,20 @@
+// For programs of many translation units. Define PRIMSEL_EXTERN_KERNELS for the whole program, as an option of the
+// compiler, and include this header in exactly one translation unit: it compiles the default kernels, and what engines
+// of DefaultPolicies have in common, for all others. Without the definition each engine compiles what its network
+// needs.
+#pragma once
+
+#ifndef PRIMSEL_EXTERN_KERNELS
+#error "primsel: engine/instantiate.hpp is for programs that define PRIMSEL_EXTERN_KERNELS"
+#endif
+
+#include <primsel/engine/engine.hpp>
+#include <primsel/kernels/make_kernels.hpp>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+template Kernels make_kernels<DefaultPrimitives, default_arch, AllLayouts>();
+template detail::EngineOf<DefaultPolicies, CompileAll>::EngineOf(Graph const&, Weights const&, PlanOptions const&,
+                                                                 Sequential);
+
+}  // namespace primsel::inline PRIMSEL_ABI

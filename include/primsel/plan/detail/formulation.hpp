@@ -1,0 +1,146 @@
+#pragma once
+
+#include <primsel/kernels/kernels.hpp>
+#include <primsel/network/graph.hpp>
+#include <primsel/pbqp/problem.hpp>
+#include <primsel/pbqp/solution.hpp>
+#include <primsel/plan/detail/pricing.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// The layout in which a node reads its input at `position`: a convolution's residual is laid out as its result.
+[[nodiscard]] inline std::size_t read_layout(Node const& node, std::size_t position, std::size_t in_layout,
+                                             std::size_t out_layout) {
+    return std::holds_alternative<ConvParams>(node.layer) && position == 1 ? out_layout : in_layout;
+}
+
+/// A node's input that another node's result fills.
+struct Reading {
+    std::size_t reader, position;
+};
+
+/// Nodes are layers, alternatives their layout pairs, edges the changes of layout between them; results must leave in
+/// the first layout. Readers that want the same layout share one copy: for a result with several readers a node of
+/// its own chooses in which layouts it is there for them.
+template <class Prices>
+class Formulation {
+public:
+    Formulation(Graph const& graph, Prices const& prices) : graph_(graph), prices_(prices) {
+        std::vector<std::vector<Reading>> readings(graph.size());
+        const std::vector<std::size_t> outputs = graph.outputs();
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            std::vector<double> costs;
+            for (Alternative const& way : prices.alternatives[i]) {
+                const auto results = static_cast<double>(std::ranges::count(outputs, i));
+                costs.push_back(way.seconds +
+                                (results > 0 ? results * prices.transform_seconds(i, way.out_layout, 0) : 0));
+            }
+            problem.add_node(std::move(costs));
+            for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {
+                readings[graph[i].inputs[position]].push_back({i, position});
+            }
+        }
+        for (std::size_t writer = 0; writer < graph.size(); ++writer) {
+            if (readings[writer].size() == 1) add_edge(writer, readings[writer][0]);
+            if (readings[writer].size() > 1) add_copies(writer, readings[writer]);
+        }
+    }
+
+    /// Its first nodes are the graph's.
+    PbqpProblem problem;
+
+    /// Throws error, naming solver and layer, unless the solution takes one of the alternatives of each node. Whether
+    /// the copies that it takes serve their readers does not matter: a plan makes those that its layers need.
+    void check(PbqpSolution const& solution, std::string_view solver) const {
+        const std::vector<std::size_t>& choice = solution.choice;
+        if (choice.size() != problem.node_count()) {
+            fail("plan: solver ", solver, " chose ", choice.size(), " alternatives for a problem of ",
+                 problem.node_count(), " nodes, one for each layer and each set of copies");
+        }
+        for (std::size_t node = 0; node < choice.size(); ++node) {
+            const std::size_t count = problem.costs(node).size();
+            if (choice[node] >= count) {
+                fail("plan: solver ", solver, " chose alternative ", choice[node], " for ", name_of(node),
+                     ", which has ", count, ", from 0 on");
+            }
+        }
+    }
+
+private:
+    static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+    [[nodiscard]] std::string name_of(std::size_t node) const {
+        if (node < graph_.size()) return join("layer ", graph_[node].name);
+        return join("the copies of the result of layer ", graph_[copied_[node - graph_.size()]].name);
+    }
+    [[nodiscard]] std::size_t layout_of(Reading const& reading, Alternative const& way) const {
+        return read_layout(graph_[reading.reader], reading.position, way.in_layout, way.out_layout);
+    }
+    void add_edge(std::size_t writer, Reading const& reading) {
+        auto const &from = prices_.alternatives[writer], &to = prices_.alternatives[reading.reader];
+        std::vector<double> costs;
+        for (Alternative const& write : from) {
+            for (Alternative const& read : to) {
+                costs.push_back(prices_.transform_seconds(writer, write.out_layout, layout_of(reading, read)));
+            }
+        }
+        problem.add_edge(writer, reading.reader, PbqpMatrix{from.size(), to.size(), std::move(costs)});
+    }
+    void add_copies(std::size_t writer, std::vector<Reading> const& readings) {
+        std::vector<std::size_t> layouts;
+        for (Reading const& reading : readings) {
+            for (Alternative const& way : prices_.alternatives[reading.reader]) {
+                layouts.push_back(layout_of(reading, way));
+            }
+        }
+        std::ranges::sort(layouts);
+        layouts.erase(std::ranges::unique(layouts).begin(), layouts.end());
+        // An alternative is a set of layouts: bit i of its number plus one stands for layouts[i].
+        const std::size_t sets = (std::size_t{1} << layouts.size()) - 1;
+        const auto contains = [](std::size_t set, std::size_t i) { return (((set + 1) >> i) & 1U) != 0; };
+        const std::size_t copies = problem.add_node(std::vector<double>(sets, 0.0));
+        copied_.push_back(writer);
+
+        std::vector<double> costs;
+        for (Alternative const& write : prices_.alternatives[writer]) {
+            for (std::size_t set = 0; set < sets; ++set) {
+                double seconds = 0;
+                for (std::size_t i = 0; i < layouts.size(); ++i) {
+                    if (contains(set, i)) seconds += prices_.transform_seconds(writer, write.out_layout, layouts[i]);
+                }
+                costs.push_back(seconds);
+            }
+        }
+        problem.add_edge(writer, copies, PbqpMatrix{prices_.alternatives[writer].size(), sets, std::move(costs)});
+        for (Reading const& reading : readings) {
+            auto const& to = prices_.alternatives[reading.reader];
+            std::vector<double> allowed;
+            for (std::size_t set = 0; set < sets; ++set) {
+                for (Alternative const& read : to) {
+                    const auto i = std::ranges::find(layouts, layout_of(reading, read)) - layouts.begin();
+                    allowed.push_back(contains(set, static_cast<std::size_t>(i)) ? 0.0 : infinite);
+                }
+            }
+            problem.add_edge(copies, reading.reader, PbqpMatrix{sets, to.size(), std::move(allowed)});
+        }
+    }
+
+    Graph const& graph_;
+    Prices const& prices_;
+    std::vector<std::size_t> copied_;  // whose results the nodes after the graph's are the copies of
+};
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI

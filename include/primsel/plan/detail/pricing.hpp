@@ -1,0 +1,253 @@
+#pragma once
+
+#include <primsel/cost/cost_model.hpp>
+#include <primsel/kernels/kernels.hpp>
+#include <primsel/network/graph.hpp>
+#include <primsel/plan/conv_shape_of.hpp>
+#include <primsel/plan/plan.hpp>
+#include <primsel/plan/plan_options.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// One way to run a node: a primitive with its layouts, or an op in a layout.
+struct Alternative {
+    std::size_t primitive = 0;
+    std::size_t in_layout = 0, out_layout = 0;
+    double seconds = 0;
+};
+
+/// Whether a pass of its own must add bias and residual and clamp after the primitive.
+[[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
+    auto const& conv = std::get<ConvParams>(node.layer);
+    const bool epilogue = conv.bias || !node.folded.empty() || conv.residual || conv.clamp != Clamp{};
+    return epilogue && !entry.fuses_epilogue;
+}
+
+/// The questions to a cost model and its answers, all of a kind at once.
+template <CostModel Model>
+class Pricing {
+public:
+    Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
+        : graph_(graph), kernels_(kernels), options_(options), alternatives(graph.size()), candidates(graph.size()) {
+        check_options();
+        check_refused();
+        ask();
+        conv_seconds_.resize(convs_.size());
+        op_seconds_.resize(ops_.size());
+        transform_seconds_.resize(transforms_.size());
+        model.predict(kernels, std::span<const ConvQuery>(convs_), std::span(conv_seconds_));
+        model.predict(kernels, std::span<const OpQuery>(ops_), std::span(op_seconds_));
+        model.predict(kernels, std::span<const TransformQuery>(transforms_), std::span(transform_seconds_));
+        answer();
+    }
+
+    /// Seconds of the change of layout of a node's result; 0 where nothing need move.
+    [[nodiscard]] double transform_seconds(std::size_t node, std::size_t from, std::size_t to) const {
+        const Shape shape = graph_[node].shape;
+        if (kernels_.same_placement(shape, from, to)) return 0;
+        return transform_seconds_[transform_index_.at({shape.c, shape.h, shape.w, from, to})];
+    }
+
+private:
+    Graph const& graph_;
+    Kernels const& kernels_;
+    PlanOptions const& options_;
+
+public:
+    /// The ways to run each node that are worth considering: of those with the same layouts only the cheapest.
+    std::vector<std::vector<Alternative>> alternatives;
+    std::vector<std::vector<Candidate>> candidates;
+
+private:
+    static constexpr double infinite = std::numeric_limits<double>::infinity();
+
+    void check_options() const {
+        if (!(options_.max_error >= 0)) {
+            fail("plan: max_error is ", options_.max_error, "; it must be a number that is not negative");
+        }
+        if (options_.primitive.empty()) return;
+        PrimitiveEntry const& entry = find_primitive(options_.primitive);
+        if (options_.family && entry.family != *options_.family) {
+            fail("plan: primitive ", options_.primitive, " is of family ", to_string_view(entry.family), ", not ",
+                 to_string_view(*options_.family));
+        }
+    }
+    void check_refused() const {
+        for (Refused const& refused : options_.refused) {
+            (void)graph_.find(refused.layer);
+            (void)find_primitive(refused.primitive);
+        }
+    }
+    [[nodiscard]] PrimitiveEntry const& find_primitive(std::string_view id) const {
+        const auto found = std::ranges::find(kernels_.primitives, id, &PrimitiveEntry::id);
+        if (found != kernels_.primitives.end()) return *found;
+        std::string ids;
+        for (PrimitiveEntry const& entry : kernels_.primitives)
+            ids += (ids.empty() ? "" : ", ") + std::string(entry.id);
+        fail("plan: no primitive is named ", id, "; there are ", ids);
+    }
+    /// Throws error, saying what was asked, unless the answer is a cost; an infinite one says that there is no price.
+    template <class... What>
+    [[nodiscard]] static double priced(double seconds, What const&... what) {
+        if (!(seconds >= 0)) fail("plan: cost model ", Model::name, " predicts ", seconds, " seconds for ", what...);
+        return seconds;
+    }
+    void check_transforms() const {
+        for (std::size_t i = 0; i < transforms_.size(); ++i) {
+            if (transform_seconds_[i] >= 0) continue;
+            TransformQuery const& query = transforms_[i];
+            const auto node = std::ranges::find(graph_.nodes(), query.shape, &Node::shape);
+            (void)priced(transform_seconds_[i], "changing ", query.shape, ", the result of layer ", node->name,
+                         ", from layout ", kernels_.layouts[query.from].name, " to ", kernels_.layouts[query.to].name);
+        }
+    }
+    /// How far a primitive is from what was asked for: 0 is that itself, 1 what stands in for it, 2 anything else.
+    [[nodiscard]] int distance(PrimitiveEntry const& entry) const {
+        const bool wanted = (!options_.family || entry.family == *options_.family) &&
+                            (options_.primitive.empty() || entry.id == options_.primitive);
+        return wanted ? 0 : entry.family == Family::im2 ? 1 : 2;
+    }
+    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvShape const& shape,
+                                      int nearest) const {
+        if (const Support support = entry.supports(shape); !support) return std::string(support.reason());
+        if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
+        if (needs_pass(entry, node) && kernels_.layouts[entry.out_layout].epilogue == nullptr) {
+            return "its layout has no bias and activation";
+        }
+        for (Refused const& refused : options_.refused) {
+            if (refused.layer == node.name && refused.primitive == entry.id) return refused.reason;
+        }
+        return distance(entry) > nearest ? "not asked for" : "";
+    }
+    [[nodiscard]] ConvShape shape_of(std::size_t node) const {
+        return conv_shape_of(std::get<ConvParams>(graph_[node].layer), graph_[graph_[node].inputs[0]].shape,
+                             graph_.batch());
+    }
+
+    void ask() {
+        input_shapes_.reserve(graph_.size());
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            Node const& node = graph_[i];
+            input_shapes_.push_back(graph_.input_shapes(i));
+            for (std::size_t from = 0; from < kernels_.layouts.size(); ++from) {
+                for (std::size_t to = 0; to < kernels_.layouts.size(); ++to) {
+                    if (kernels_.same_placement(node.shape, from, to)) continue;
+                    const auto key = std::tuple{node.shape.c, node.shape.h, node.shape.w, from, to};
+                    if (!transform_index_.emplace(key, transforms_.size()).second) continue;
+                    transforms_.push_back({node.shape, graph_.batch(), from, to});
+                }
+            }
+            if (std::holds_alternative<ConvParams>(node.layer)) {
+                const ConvShape shape = shape_of(i);
+                int nearest = 2;
+                for (PrimitiveEntry const& entry : kernels_.primitives) {
+                    if (refusal(entry, node, shape, 2).empty()) nearest = std::min(nearest, distance(entry));
+                }
+                for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
+                    std::string reason = refusal(kernels_.primitives[p], node, shape, nearest);
+                    if (reason.empty()) convs_.push_back({shape, p});
+                    candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
+                }
+            }
+            for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
+                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout});
+            }
+        }
+    }
+
+    void answer() {
+        check_transforms();
+        std::size_t conv = 0;
+        const std::size_t layouts = kernels_.layouts.size();
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            Node const& node = graph_[i];
+            const auto op_seconds = [&](std::size_t layout) {
+                return priced(op_seconds_[i * layouts + layout], "layer ", node.name, " (", kind(node.layer), " -> ",
+                              node.shape, ") in layout ", kernels_.layouts[layout].name);
+            };
+            if (std::holds_alternative<InputParams>(node.layer)) {
+                alternatives[i].push_back({});  // images come in the first layout
+            } else if (std::holds_alternative<ConstantParams>(node.layer)) {
+                // Stored in whichever is wanted.
+                for (std::size_t layout = 0; layout < layouts; ++layout) {
+                    alternatives[i].push_back({0, layout, layout, 0.0});
+                }
+            } else if (std::holds_alternative<ConvParams>(node.layer)) {
+                const ConvShape shape = shape_of(i);
+                for (std::size_t p = 0; p < candidates[i].size(); ++p) {
+                    Candidate& candidate = candidates[i][p];
+                    if (!candidate.refusal.empty()) continue;
+                    PrimitiveEntry const& entry = kernels_.primitives[p];
+                    candidate.seconds = priced(conv_seconds_[conv++], "primitive ", entry.id, " on layer ", node.name,
+                                               " (", shape, ")");
+                    if (needs_pass(entry, node)) candidate.seconds += op_seconds(entry.out_layout);
+                    if (candidate.seconds == infinite) {
+                        candidate.seconds = 0;
+                        candidate.refusal = "the cost model has no price for it";
+                        continue;
+                    }
+                    consider(alternatives[i], {p, entry.in_layout, entry.out_layout, candidate.seconds});
+                }
+                if (alternatives[i].empty()) fail_for(node, i);
+                sort(candidates[i]);
+            } else {
+                bool runs = false;
+                for (std::size_t layout = 0; layout < layouts; ++layout) {
+                    if (kernels_.op(node.layer, layout).run == nullptr) continue;
+                    runs = true;
+                    const double seconds = op_seconds(layout);
+                    if (seconds < infinite) alternatives[i].push_back({0, layout, layout, seconds});
+                }
+                if (alternatives[i].empty()) {
+                    fail("plan: layer ", node.name, " (", kind(node.layer), ") runs in none of the layouts",
+                         runs ? join(" for which cost model ", Model::name, " has a price") : "");
+                }
+            }
+        }
+    }
+
+    static void consider(std::vector<Alternative>& known, Alternative const& next) {
+        for (Alternative& other : known) {
+            if (other.in_layout != next.in_layout || other.out_layout != next.out_layout) continue;
+            if (next.seconds < other.seconds) other = next;
+            return;
+        }
+        known.push_back(next);
+    }
+    static void sort(std::vector<Candidate>& list) {
+        std::ranges::stable_sort(list, [](Candidate const& a, Candidate const& b) {
+            if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
+            return a.refusal.empty() && a.seconds < b.seconds;
+        });
+    }
+    [[noreturn]] void fail_for(Node const& node, std::size_t i) const {
+        std::string reasons;
+        for (Candidate const& candidate : candidates[i])
+            reasons += "\n  " + candidate.primitive + ": " + candidate.refusal;
+        fail("plan: no primitive can compute layer ", node.name, " (", to_string(shape_of(i)), ")", reasons);
+    }
+
+    std::vector<std::vector<Shape>> input_shapes_;
+    std::vector<ConvQuery> convs_;
+    std::vector<OpQuery> ops_;
+    std::vector<TransformQuery> transforms_;
+    std::vector<double> conv_seconds_, op_seconds_, transform_seconds_;
+    std::map<std::tuple<int, int, int, std::size_t, std::size_t>, std::size_t> transform_index_;
+};
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <primsel/primitive/conv_args.hpp>
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A primitive that a layer must not use, and why.
+struct Refused {
+    std::string layer, primitive, reason;
+};
+
+/// What a plan may use.
+struct PlanOptions {
+    /// A uniform plan: only primitives of this family; where none of them can compute the layer, im2, which can compute
+    /// any.
+    std::optional<Family> family = std::nullopt;
+    /// The same with a single primitive.
+    std::string primitive = {};
+    /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
+    double max_error = std::numeric_limits<double>::infinity();
+    /// The largest arena in bytes: whoever packs and books sees to it (engine/fit.hpp).
+    std::size_t max_arena = std::numeric_limits<std::size_t>::max();
+    std::vector<Refused> refused = {};
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
