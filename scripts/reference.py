@@ -4,8 +4,8 @@
     reference.py [--check]      writes the pages; --check: exit status 1 and one line for each that is not up to date
     reference.py --self-test
 
-It reads C++ as clang-format leaves it: a brace after a space opens a body, any other an initialiser. Left out are `detail`,
-what is not public, specialisations, and what is deleted or defaulted without a comment.
+It reads C++ as clang-format leaves it: a brace after a space opens a body, any other an initialiser. Left out are `detail`
+and what is not public; without a comment also specialisations, names that are only declared, and what is deleted or defaulted.
 """
 import difflib
 import pathlib
@@ -31,7 +31,7 @@ class Item:
 
 
 def without_conditions(text):
-    """Of what the preprocessor chooses from, the last."""
+    """Of two that the preprocessor chooses from, the last."""
     return re.sub(r"^#if.*\n(?:(?!#(?:if|else|elif)).*\n)*?#else.*\n((?:(?!#).*\n)*)#endif.*\n", r"\1", text, flags=re.MULTILINE)
 
 
@@ -55,7 +55,7 @@ def skip_token(text, at):
 
 def skip_template(text, at):
     """Behind `template <...>` and what it requires, as often as they stand there."""
-    while (opening := re.compile(r"\s*template <").match(text, at)) and not text.startswith("template <>", at):
+    while (opening := re.compile(r"\s*template <").match(text, at)):
         at, depth = opening.end(), 1
         while depth:
             depth += {"<": 1, ">": -1 if text[at - 1] not in "-=" else 0}.get(text[at], 0)
@@ -88,13 +88,13 @@ def skip_declaration(text, begin):
 
 
 def name_of(head):
-    """What a head declares; empty for a specialisation."""
-    if found := re.match(r"(?:class|struct|enum class|enum|union|concept|using) (\w+)(<)?", head):
-        return "" if found[2] else found[1]
+    """What a head declares, with the arguments of a specialisation; empty for a specialised variable."""
+    if found := re.match(r"(?:class|struct|enum class|enum|union|concept|using) (\w+(?:<.*?>(?=$| :))?)", head, re.DOTALL):
+        return found[1]
     if head.startswith("friend "):
         return "friend"
-    head = re.sub(r"\s+requires\b.*", "", head, flags=re.DOTALL)
     head = re.sub(r"^([^()]*?)\s=\s.*", r"\1", head, flags=re.DOTALL)  # a variable without its value
+    head = re.sub(r"\s+requires\b.*", "", head, flags=re.DOTALL)
     if found := re.search(r"(~?\boperator ?(?:\(\)|\[\]|[^\s\w(]+|[\w: &*]+)|~?\b\w+) ?\(", head):
         return found[1]
     found = re.search(r"(\w+)(?:\[\w*\])?$", head.split("{")[0].rstrip())
@@ -124,20 +124,19 @@ def shorten(text):
     return text
 
 
-def declaration(text, begin, doc, indent):
+def declaration(text, begin, doc, is_public, indent):
     """(the item or None, where it ends)"""
     head_end, body, end = skip_declaration(text, begin)
     plain = text[skip_template(text, begin):head_end].strip()
     name = name_of(plain)
     is_type = re.match(r"(class|struct|enum|union) ", plain) is not None
     item = Item(name, shorten(dedent(text[begin:head_end], indent)), doc)
-    if is_type and body is None or not name or text.startswith("template <>", begin):
-        return None, end  # declared, not defined
-    if not doc and re.search(r"= (delete|default)$", plain) or name.startswith("~"):
+    is_left_out = body is None and is_type or "<" in name or re.search(r"= (delete|default)$", plain)
+    if not name or name.startswith("~") or is_left_out and not doc or not is_public:
         return None, end
     if is_type and plain.startswith("enum"):
         item.text += " " + dedent(text[body:skip_token(text, body)], indent)
-    elif is_type:
+    elif is_type and body is not None:
         item.is_class = True
         item.members, _ = scope(text, body + 1, "", not plain.startswith("class"), indent + 4)
         item.members = [member for _, member in item.members]
@@ -158,7 +157,7 @@ def scope(text, at, prefix, is_public, indent=0):
                 doc.append(text[at + 3:end].removeprefix(" "))
             at = end
         elif text[at] == "#":
-            at, doc = re.compile(r"(.*\\\n)*.*\n").match(text, at).end(), []
+            at = re.compile(r"(.*\\\n)*.*\n").match(text, at).end()
         elif text[at] == "}":
             return items, at + 1
         elif access := re.compile(r"(public|private|protected):").match(text, at):
@@ -173,8 +172,8 @@ def scope(text, at, prefix, is_public, indent=0):
         elif re.compile(r"static_assert\(|extern template|template (class|struct)|using namespace").match(text, at):
             at, doc = skip_declaration(text, at)[2], []
         else:
-            item, at = declaration(text, at, doc, indent)
-            if item and is_public:
+            item, at = declaration(text, at, doc, is_public, indent)
+            if item:
                 items.append((prefix, item))
             doc = []
     return items, at
@@ -197,7 +196,8 @@ def prose(doc):
     lines, was_code = [], False
     for line in doc:
         is_code = line.startswith("    ") or was_code and not line
-        if is_code != was_code and lines and lines[-1]:
+        ends_list = re.match(r"[^\s-]", line) and lines and re.match(r"- |  \S", lines[-1])
+        if (is_code != was_code or ends_list) and lines and lines[-1]:
             lines.append("")
         if not is_code:
             parts = re.split(r"(`[^`]*`)", line)
@@ -270,6 +270,11 @@ private:
 };
 template <>
 struct Box<int> {};
+/// - one
+/// Two, in docs/a.md:
+///     f(<x>)
+template <>
+struct Box<char> {};
 template <class T>
 inline constexpr bool sure = [] {
     return true;
@@ -304,6 +309,19 @@ class Box : detail::Inside {
                            int b = 2) noexcept;
     int size{3};  ///< in floats
 };
+```
+
+### `Box<char>`
+
+- one
+
+Two, in [docs/a.md](../a.md):
+
+    f(<x>)
+
+```c++
+template <>
+struct Box<char> {};
 ```
 
 ### `sure`
