@@ -6,7 +6,7 @@ CLANG ?= clang++-16
 CLANG_FORMAT ?= clang-format-16
 FUZZ_SECONDS ?= 60
 
-.PHONY: demo test bench examples asan tsan fuzz tidy format check-format single-include compile-time setup setup-ci configure clean
+.PHONY: demo test bench examples asan tsan fuzz tidy format check-format reference single-include compile-time setup setup-ci configure clean
 
 configure: setup
 	cmake --preset release $(OPTIONS)
@@ -52,6 +52,9 @@ format:
 
 check-format:
 	CLANG_FORMAT=$(CLANG_FORMAT) scripts/check_format.sh
+
+reference:
+	python3 scripts/reference.py
 
 single-include:
 	python3 scripts/amalgamate.py

@@ -1,7 +1,7 @@
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
 from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
-from conan.tools.files import load
+from conan.tools.files import load, rmdir
 import os
 import re
 
@@ -58,6 +58,7 @@ class PrimselRecipe(ConanFile):
         cmake = CMake(self)
         cmake.configure()
         cmake.install()
+        rmdir(self, os.path.join(self.package_folder, "share", "pkgconfig"))  # Conan writes its own
 
     def package_id(self):
         self.info.clear()

@@ -1,12 +1,13 @@
-# Installs the headers and what find_package(primsel) needs.
+# Installs the headers, what find_package(primsel) needs and the pkg-config file: the component `library`. The component
+# `tool` is the command line (examples/cli/).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_DATADIR}/cmake/primsel)
 get_property(fetched GLOBAL PROPERTY PRIMSEL_FETCHED_HEADERS)
-install(DIRECTORY include/primsel ${fetched} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/primsel ${fetched} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 install(TARGETS primsel EXPORT primselTargets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT primselTargets NAMESPACE primsel:: DESTINATION ${package_dir})
+install(EXPORT primselTargets NAMESPACE primsel:: DESTINATION ${package_dir} COMPONENT library)
 
 configure_package_config_file(cmake/primselConfig.cmake.in ${PROJECT_BINARY_DIR}/primselConfig.cmake
                               INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
@@ -14,5 +15,6 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/primselConfigVersion.cmak
                                  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES ${PROJECT_BINARY_DIR}/primselConfig.cmake ${PROJECT_BINARY_DIR}/primselConfigVersion.cmake
               cmake/primselDependencies.cmake
-        DESTINATION ${package_dir})
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+        DESTINATION ${package_dir} COMPONENT library)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+include(cmake/pkg_config.cmake)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Names the committed C++ files that clang-format would change. (Its own --dry-run also reports namespace comments that
-# it would replace by themselves.)
+# Names the committed C++ files that clang-format would change (its own --dry-run also reports namespace comments that
+# it would replace by themselves), and the pages of docs/reference/ that do not say what the headers do.
 set -euo pipefail
 format=${CLANG_FORMAT:-clang-format-16}
 
@@ -11,4 +11,5 @@ while IFS= read -r file; do
         changed=1
     fi
 done < <(git ls-files '*.hpp' '*.cpp' ':!single_include')
+python3 scripts/reference.py --check || changed=1
 exit $changed

@@ -22,5 +22,7 @@ void add_reproduce(CLI::App& app);
 void add_list(CLI::App& app);
 void add_machine(CLI::App& app);
 void add_export(CLI::App& app);
+void add_completion(CLI::App& app);
+void add_manual(CLI::App& app);
 
 }  // namespace cli

@@ -25,6 +25,8 @@ inline constexpr Example examples[] = {
     {"list", "primsel list primitives"},
     {"machine", "primsel machine --json"},
     {"export", "primsel export squeezenet1_1 squeezenet.onnx"},
+    {"completion", "primsel completion bash > ~/.local/share/bash-completion/completions/primsel"},
+    {"manual", "primsel manual | man -l -"},
 };
 
 }  // namespace cli

@@ -1,5 +1,6 @@
-// primsel list networks|primitives|layouts|operators|costs|solvers
+// primsel list networks|primitives|layouts|layers|operators|costs|solvers
 #include "commands.hpp"
+#include "layers.hpp"
 #include "session.hpp"
 #include "text.hpp"
 
@@ -72,6 +73,18 @@ Listing layouts() {
     return listing;
 }
 
+/// The layers of network types, with the options that each has.
+Listing layers() {
+    Listing listing;
+    listing.table.add({"layer", "options"});
+    for (ListedLayer const& layer : list_layers()) {
+        listing.items.push_back(ps::Json::Object{
+            {"type", layer.type}, {"options", ps::Json::Array(layer.options.begin(), layer.options.end())}});
+        listing.table.add({layer.type, list_of_names(layer.options)});
+    }
+    return listing;
+}
+
 /// ONNX operators that are imported; those of other domains with the domain in front.
 Listing operators() {
     Listing listing;
@@ -95,6 +108,7 @@ void list(ListOptions const& options) {
     Listing listing = options.what == "networks"     ? networks()
                       : options.what == "primitives" ? primitives()
                       : options.what == "layouts"    ? layouts()
+                      : options.what == "layers"     ? layers()
                       : options.what == "operators"  ? operators()
                       : options.what == "costs"      ? described(list_costs())
                                                      : described(list_solvers());
@@ -107,10 +121,11 @@ void list(ListOptions const& options) {
 void add_list(CLI::App& app) {
     const auto options = std::make_shared<ListOptions>();
     CLI::App& command = *app.add_subcommand(
-        "list", "List the networks, primitives, layouts, ONNX operators, cost models or solvers that there are");
-    command.add_option("WHAT", options->what, "networks, primitives, layouts, operators, costs or solvers")
+        "list",
+        "List the networks, primitives, layouts, layers, ONNX operators, cost models or solvers that there are");
+    command.add_option("WHAT", options->what, "networks, primitives, layouts, layers, operators, costs or solvers")
         ->required()
-        ->check(CLI::IsMember({"networks", "primitives", "layouts", "operators", "costs", "solvers"}));
+        ->check(CLI::IsMember({"networks", "primitives", "layouts", "layers", "operators", "costs", "solvers"}));
     command.add_flag("--json", options->json, "Print one JSON object");
     command.callback([options] { list(*options); });
 }

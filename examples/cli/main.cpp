@@ -98,6 +98,8 @@ int main(int argc, char** argv) {
         cli::add_list(app);
         cli::add_machine(app);
         cli::add_export(app);
+        cli::add_completion(app);
+        cli::add_manual(app);
         for (cli::Example const& example : cli::examples) {
             app.get_subcommand(std::string(example.command))->footer("For example:\n  " + std::string(example.text));
         }

@@ -142,7 +142,7 @@ void add_run(CLI::App& app) {
         ->type_name("R,G,B");
     command.add_option("--scale", options->image.scale, "The factor of the pixels, which are 0 to 255 (default 1/255)")
         ->needs(image)
-        ->type_name("F");
+        ->type_name("X");
     command.add_option("--output", options->output, "Write each output to DIR/<name>.npy")->type_name("DIR");
     command.add_option("--repeat", options->repeat, "Timed runs, after one to warm up (default 5)")
         ->check(CLI::Range(1, 1000000))

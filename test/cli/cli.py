@@ -21,6 +21,7 @@ from files import Conflicts, Full, Images, Names, SavedPlans, Types
 from models import Models
 from profiles import Profile
 from reproduce import Reproduce
+from shells import Completion, Manual
 from transfers import Transfer
 
 NODE_TESTS = pathlib.Path("/usr/share/libonnx-testdata/data/node")
@@ -332,7 +333,11 @@ class List(Cli):
         self.assertEqual([entry["name"] for entry in self.json("list", "layouts")["layouts"]], ["chw", "hcw", "hwc"])
         operators = [entry["name"] for entry in self.json("list", "operators")["operators"]]
         self.assertLess({"Conv", "Gemm", "com.microsoft.FusedConv"}, set(operators))
-        for what in ("costs", "solvers", "layouts", "operators"):
+        layers = {entry["type"].split("<")[0]: entry["options"] for entry in self.json("list", "layers")["layers"]}
+        self.assertEqual(layers["Dense"], ["NoBias"])
+        self.assertEqual(layers["AveragePool"], ["Stride<Extent>", "Pad<Padding>", "CeilMode", "ExcludePad"])
+        self.assertEqual(layers["BatchNormWith"], [])
+        for what in ("costs", "solvers", "layouts", "layers", "operators"):
             self.succeed("list", what)
         self.refuse(2, ["colours"], "list", "colours")
 

@@ -8,7 +8,7 @@ rm -rf "$prefix" "$prefix.first"
 cmake --install "$build" --prefix "$prefix.first" >/dev/null
 mv "$prefix.first" "$prefix"
 test -f "$prefix/share/cmake/primsel/primselConfig.cmake"
-if grep -rF "$source" "$prefix/share/cmake"; then
+if grep -rF "$source" "$prefix/share/cmake" "$prefix/share/pkgconfig"; then
     echo "the installed package names the checkout"
     exit 1
 fi

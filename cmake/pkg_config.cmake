@@ -1,0 +1,40 @@
+# Installs primsel.pc, for `c++ -std=c++20 $(pkg-config --cflags primsel)`.
+find_package(PkgConfig QUIET)
+set(pc_dir ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+
+# The prefix is told from where the file lies, so that the package can be moved.
+set(primsel_pc_prefix ${CMAKE_INSTALL_PREFIX})
+if(NOT IS_ABSOLUTE ${pc_dir})
+    file(RELATIVE_PATH up /prefix/${pc_dir} /prefix)
+    string(REGEX REPLACE "/$" "" up ${up})
+    set(primsel_pc_prefix "\${pcfiledir}/${up}")
+endif()
+set(primsel_pc_includedir "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+if(IS_ABSOLUTE ${CMAKE_INSTALL_INCLUDEDIR})
+    set(primsel_pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
+
+# xsimd and RapidJSON are those that the CMake package finds: required where they have a pkg-config file themselves, or
+# else named by folder, unless the compiler looks there anyway. Fetched headers are installed beside primsel's.
+set(primsel_pc_requires "")
+set(primsel_pc_flags "")
+foreach(package IN ITEMS xsimd RapidJSON)
+    string(TOUPPER ${package} upper)
+    string(TOLOWER ${package} lower)
+    set(dir ${PRIMSEL_${upper}_INCLUDE_DIR})
+    set(pc_include_dir "")
+    if(PkgConfig_FOUND)
+        pkg_get_variable(pc_include_dir ${package} includedir)
+    endif()
+    if(${dir}/${lower} IN_LIST fetched)
+        continue()
+    elseif(pc_include_dir STREQUAL dir)
+        list(APPEND primsel_pc_requires ${package})
+    elseif(NOT dir IN_LIST CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES)
+        string(APPEND primsel_pc_flags " -isystem ${dir}")
+    endif()
+endforeach()
+list(JOIN primsel_pc_requires ", " primsel_pc_requires)
+
+configure_file(cmake/primsel.pc.in ${PROJECT_BINARY_DIR}/primsel.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/primsel.pc DESTINATION ${pc_dir} COMPONENT library)
