@@ -140,7 +140,7 @@ ps::Json to_json(Judgement const& judgement) {
 
 std::string to_text(std::string const& what, Judgement const& judgement, bool subjects) {
     ps::Evaluation const& errors = judgement.errors;
-    ps::detail::TextTable table;
+    ps::TextTable table;
     table.add({what, "samples", "MdRAE"});
     if (subjects) {
         for (ps::RelativeError const& one : errors.subjects) {

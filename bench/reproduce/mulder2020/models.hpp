@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace cli::reproduce {
+namespace reproduce {
 
 /// Any regression on all features of a configuration. What it cannot tell it says takes a second: longer than any layer
 /// of the networks, so that no plan chooses it.
@@ -69,4 +69,4 @@ struct Effort {
 [[nodiscard]] ps::Mlp fit_nn2(Samples const& samples, std::size_t raw, Effort const& effort);
 [[nodiscard]] AnyModel as_regression(ps::Mlp mlp, std::size_t raw);
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

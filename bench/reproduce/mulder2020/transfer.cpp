@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace cli::reproduce {
+namespace reproduce {
 namespace {
 
 AnyModel factor(Sources& sources, Kind source, Samples const& samples) {
@@ -54,4 +54,4 @@ AnyModel learn_by(Method method, Sources& sources, Samples const& samples) {
                                                  labels, executor));
 }
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace cli::reproduce {
+namespace reproduce {
 
 /// Changes of layout as predicted; as measured where there is no model of them.
 [[nodiscard]] double increase_percent(World const& world, Platform const& platform, std::size_t network,
@@ -35,4 +35,4 @@ struct SelectionTime {
 [[nodiscard]] SelectionTime time_selection(World const& world, Platform const& platform, std::size_t network,
                                            AnyModel const& primitives, AnyModel const& layouts, std::size_t plans);
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace cli::reproduce {
+namespace reproduce {
 
 /// The files' names up to _primitives.csv and _layouts.csv.
 struct Machines {
@@ -30,4 +30,4 @@ struct Options {
 /// summary. Throws error.
 void run(Options const& options);
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

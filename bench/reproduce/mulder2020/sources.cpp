@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace cli::reproduce {
+namespace reproduce {
 
 Sources::Sources(World const& world, Effort const& effort)
     : world_(world), effort_(effort), split_(effort.split(world.target.primitives.rows(), effort.seed)) {
@@ -51,4 +51,4 @@ ps::Table Sources::among_source(ps::Table const& target) const {
     return all;
 }
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

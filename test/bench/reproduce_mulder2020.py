@@ -1,23 +1,31 @@
-"""primsel reproduce"""
+#!/usr/bin/env python3
+"""Tests the report of Mulder et al. 2020: its tables, that it goes on where it was stopped, and bad input.
+
+    reproduce_mulder2020.py <reproduce_mulder2020> [<unittest's arguments>]
+"""
 import json
 import os
 import pathlib
 import subprocess
+import sys
 import time
 import unittest
 import xml.etree.ElementTree
 
-from command import Cli
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+from command import Cli  # pylint: disable=wrong-import-position
 
 
 class Reproduce(Cli):
+    NAME = "reproduce_mulder2020"
     DATA = os.environ.get("PRIMSEL_DATA")
     TABLES = ["table_2", "figure_4", "figure_5", "figure_6_source", "figure_6_target", "table_4", "figure_7", "figure_8",
               "figure_9_error", "figure_9_increase", "refined", "table_5", "table_5_absolute"]
 
     def reproduce(self, out):
         """Its JSON; progress may be on the standard error."""
-        result = self.call("reproduce", "mulder2020", "--data", self.DATA, "--quick", "--out", out, "--json")
+        result = self.call("--data", self.DATA, "--quick", "--out", out, "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)
 
@@ -26,7 +34,7 @@ class Reproduce(Cli):
         out = self.folder / "report"
         # Stopped once something has been found, and gone on with.
         journal = out / "results.jsonl"
-        with subprocess.Popen([self.PRIMSEL, "reproduce", "mulder2020", "--data", self.DATA, "--quick", "--out", str(out)],
+        with subprocess.Popen([self.PRIMSEL, "--data", self.DATA, "--quick", "--out", str(out)],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             for _ in range(6000):
                 if process.poll() is not None or journal.exists() and journal.read_bytes().count(b"\n") >= 2:
@@ -84,12 +92,21 @@ class Reproduce(Cli):
             self.assertEqual(row[1 + i], "1.0 (1)")
 
     def test_refusals(self):
-        self.refuse(1, ["intel_primitives.csv", "cannot read"], "reproduce", "mulder2020", "--data", self.folder)
-        self.refuse(2, ["other2020"], "reproduce", "other2020", "--data", self.folder)
-        self.refuse(2, ["--data"], "reproduce", "mulder2020")
-        self.refuse(1, ["here_primitives.csv", "cannot read"], "reproduce", "mulder2020", "--data", self.folder, "--machines",
+        self.refuse(1, ["intel_primitives.csv", "cannot read"], "--data", self.folder)
+        self.refuse(2, ["other2020"], "other2020", "--data", self.folder)
+        self.refuse(2, ["--data"])
+        self.refuse(1, ["here_primitives.csv", "cannot read"], "--data", self.folder, "--machines",
                     "here,there")
-        self.refuse(2, ["--machines"], "reproduce", "mulder2020", "--data", self.folder, "--machines", "here")
+        self.refuse(2, ["--machines"], "--data", self.folder, "--machines", "here")
         if self.DATA:
-            self.refuse(1, ["cannot make the folder"], "reproduce", "mulder2020", "--data", self.DATA, "--out",
+            self.refuse(1, ["cannot make the folder"], "--data", self.DATA, "--out",
                         self.folder / "none" / "report")
+
+    def test_help_and_version(self):
+        self.assertIn("--machines", self.succeed("--help"))
+        self.assertRegex(self.succeed("--version"), r"^\d+\.\d+\.\d+\n$")
+
+
+if __name__ == "__main__":
+    Cli.PRIMSEL = sys.argv.pop(1)
+    unittest.main()

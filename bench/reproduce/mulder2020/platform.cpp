@@ -1,9 +1,8 @@
 #include "platform.hpp"
 
-#include "../session.hpp"
-
 #include <primsel/cost/features.hpp>
-#include <primsel/io/dataset.hpp>
+#include <primsel/io/file.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/learn/evaluate.hpp>
 #include <primsel/learn/tables.hpp>
 #include <primsel/network/simplify.hpp>
@@ -18,7 +17,7 @@
 #include <charconv>
 #include <variant>
 
-namespace cli::reproduce {
+namespace reproduce {
 namespace {
 
 /// FNV-1a.
@@ -69,7 +68,7 @@ void load(Platform& platform, std::string const& name, std::string const& prefix
     for (std::string const& id : platform.primitives.subjects) {
         platform.families.emplace_back(to_string_view(ps::family_of_id(id)));
     }
-    platform.kernels = kernels();
+    platform.kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
     for (ps::PrimitiveEntry const& entry : platform.kernels.primitives) {
         if (platform.primitives.find(entry.id) < platform.primitives.subjects.size()) platform.entries.push_back(entry);
     }
@@ -155,4 +154,4 @@ ps::Table features_of_layers(World const& world, std::string_view network) {
     return features;
 }
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <primsel/io/file.hpp>
 #include <primsel/io/json.hpp>
+#include <primsel/io/line_file.hpp>
 
 #include <cstddef>
 #include <map>
@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace cli::reproduce {
+namespace reproduce {
 
 namespace ps = primsel;
 
@@ -31,12 +31,11 @@ private:
         double seconds;
         ps::JsonCursor value;
     };
-    void read();
 
-    std::string path_, settings_;
-    ps::detail::Descriptor file_;
+    std::string settings_;
+    ps::LineFile file_;
     std::map<std::string, Entry> entries_;
     mutable std::mutex mutex_;
 };
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

@@ -13,7 +13,7 @@
 #include <initializer_list>
 #include <utility>
 
-namespace cli::reproduce {
+namespace reproduce {
 namespace {
 
 ps::Json to_json(ps::Evaluation const& evaluation) {
@@ -286,4 +286,4 @@ std::vector<Experiment> list_experiments(World const& world, Effort const& effor
     return list;
 }
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

@@ -4,9 +4,9 @@
 #include "journal.hpp"
 #include "report.hpp"
 
-namespace cli::reproduce {
+namespace reproduce {
 
 /// Every table and figure from what experiments have found so far.
 [[nodiscard]] Report compose(World const& world, Effort const& effort, Journal const& journal);
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <utility>
 
-namespace cli::reproduce {
+namespace reproduce {
 namespace {
 
 using Value = std::optional<double>;
@@ -491,4 +491,4 @@ Report compose(World const& world, Effort const& effort, Journal const& journal)
     return Figures(world, effort, journal).compose();
 }
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

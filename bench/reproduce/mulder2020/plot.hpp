@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cli::reproduce {
+namespace reproduce {
 
 /// A colour for each series, readable on white.
 inline constexpr std::array<std::string_view, 9> colours{"#9aa3ab", "#e3953b", "#d9b526", "#5a9bc9", "#8d81cf",
@@ -49,4 +49,4 @@ struct Line {
 /// The value at a share of sorted ones, between neighbours in proportion. There must be one.
 [[nodiscard]] double quantile(std::vector<double> values, double share);
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

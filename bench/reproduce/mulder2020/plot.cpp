@@ -7,12 +7,12 @@
 #include <cmath>
 #include <cstdio>
 
-namespace cli::reproduce {
+namespace reproduce {
 namespace {
 
 namespace ps = primsel;
-using ps::detail::xml_number;
-using ps::detail::xml_text;
+using ps::xml_number;
+using ps::xml_text;
 
 std::string shown(double value, int digits = 3) {
     char text[32];
@@ -184,4 +184,4 @@ std::string draw_boxes(std::vector<std::string> const& groups, std::vector<Sprea
     return picture.take();
 }
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cli::reproduce {
+namespace reproduce {
 
 /// Something that takes seconds to minutes and depends on nothing but the data, the settings and its name.
 struct Experiment {
@@ -63,4 +63,4 @@ inline constexpr std::array<std::string_view, 7> families{"direct", "im2", "kn2"
 /// All of them, the quick and telling ones first. The world must outlive them.
 [[nodiscard]] std::vector<Experiment> list_experiments(World const& world, Effort const& effort);
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cli::reproduce {
+namespace reproduce {
 
 namespace ps = primsel;
 
@@ -44,4 +44,4 @@ private:
     ps::Json::Object tables_;
 };
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace cli::reproduce {
+namespace reproduce {
 namespace {
 
 using Learned = ps::LearnedCost<AnyModel, Truth>;
@@ -112,4 +112,4 @@ SelectionTime time_selection(World const& world, Platform const& platform, std::
     return {ps::median(predict), ps::median(solve)};
 }
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace cli::reproduce::paper {
+namespace reproduce::paper {
 
 /// Table 2, by family: how many primitives have so many data points. Table 6 names them.
 struct Counted {
@@ -35,4 +35,4 @@ inline constexpr std::array<std::array<int, 7>, 7> by_family{{{1, 44, 32, 28, 28
                                                               {8, 32, 24, 11, 15, 1, 12},
                                                               {5, 36, 24, 23, 21, 19, 1}}};
 
-}  // namespace cli::reproduce::paper
+}  // namespace reproduce::paper

@@ -1,10 +1,11 @@
 #include "reproduce.hpp"
 
-#include "../progress.hpp"
-#include "../text.hpp"
 #include "experiments.hpp"
 #include "figures.hpp"
 #include "journal.hpp"
+
+#include <progress.hpp>
+#include <text.hpp>
 
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/core/timer.hpp>
@@ -18,14 +19,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace cli::reproduce {
+namespace reproduce {
 namespace {
+
+using cli::duration;
+using cli::print;
 
 /// The report as far as it is: someone who waits can look.
 class Output {
@@ -42,7 +47,7 @@ public:
         report.paragraph(
             ps::join("primsel ", ps::version, ", seed ", effort_.seed, ", data ", world_.fingerprint, ": ", done,
                      " of ", total, " experiments, ", duration(journal_.seconds()),
-                     " of one core each. The command: primsel reproduce mulder2020 --data DIR",
+                     " of one core each. The command: reproduce_mulder2020 --data DIR",
                      world_.published ? "" : ps::join(" --machines ", world_.source.name, ',', world_.target.name),
                      effort_.quick ? " --quick" : "", " --seed ", effort_.seed, "."));
         ps::write_file(page(),
@@ -127,7 +132,7 @@ private:
     std::size_t total_, done_ = 0, next_ = 0;
     double left_seconds_ = 0, done_seconds_ = 0;
     ps::Timer timer_, since_report_;
-    ProgressLine line_;
+    cli::ProgressLine line_;
     std::exception_ptr fault_;
     std::mutex mutex_;
 };
@@ -139,7 +144,7 @@ void run(Options const& options) {
     const World world(options.data, options.machines);
     const Effort effort{.quick = options.quick, .seed = options.seed};
     if (::mkdir(options.out.c_str(), 0777) != 0 && errno != EEXIST) {
-        ps::detail::fail_of_system(options.out, "cannot make the folder");
+        ps::fail(options.out, ": cannot make the folder: ", std::strerror(errno));
     }
     Journal journal(options.out + "/results.jsonl", ps::join("primsel ", ps::version, effort.quick ? ", quick" : "",
                                                              ", seed ", effort.seed, ", data ", world.fingerprint));
@@ -153,15 +158,16 @@ void run(Options const& options) {
     }
     const Report report = output.write(done, total);
     if (options.json) {
-        return print_json(ps::Json::Object{{"report", output.page()},
-                                           {"quick", effort.quick},
-                                           {"experiments", total},
-                                           {"seconds", journal.seconds()},
-                                           {"tables", report.tables()}});
+        return cli::print_json(ps::Json::Object{{"report", output.page()},
+                                                {"quick", effort.quick},
+                                                {"experiments", total},
+                                                {"seconds", journal.seconds()},
+                                                {"tables", report.tables()}});
     }
     if (effort.quick) print("QUICK: rough models from a third of the data; no reproduction\n\n");
     print(report.summary());
-    print_line(output.page(), " and ", output.numbers(), ": ", total, " experiments, ", duration(journal.seconds()));
+    cli::print_line(output.page(), " and ", output.numbers(), ": ", total, " experiments, ",
+                    duration(journal.seconds()));
 }
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

@@ -1,14 +1,14 @@
 #include "report.hpp"
 
-#include <primsel/plan/print.hpp>
+#include <primsel/core/text_table.hpp>
 #include <primsel/show/xml.hpp>
 
 #include <cstdio>
 
-namespace cli::reproduce {
+namespace reproduce {
 namespace {
 
-using ps::detail::xml_text;
+using ps::xml_text;
 
 constexpr std::string_view dash = "\xe2\x80\x93";
 
@@ -43,7 +43,7 @@ void Report::table(std::string_view id, std::string_view caption, std::vector<st
     for (std::string const& column : columns) body_ += ps::join("<th>", xml_text(column), "</th>");
     body_ += "</tr>\n";
     ps::Json::Array lines;
-    ps::detail::TextTable printed;
+    ps::TextTable printed;
     printed.add(columns);
     for (Row const& row : rows) {
         body_ += "<tr>";
@@ -77,4 +77,4 @@ std::string Report::html(std::string_view title) const {
                     "</body>\n</html>\n");
 }
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

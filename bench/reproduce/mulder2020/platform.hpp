@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cli::reproduce {
+namespace reproduce {
 
 namespace ps = primsel;
 
@@ -91,4 +91,4 @@ struct World {
 /// Of a network's convolutions, a row each, as the target's data know them.
 [[nodiscard]] ps::Table features_of_layers(World const& world, std::string_view network);
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-namespace cli::reproduce {
+namespace reproduce {
 namespace {
 
 ps::Table column(ps::Table const& table, std::size_t at) {
@@ -158,4 +158,4 @@ AnyModel fit(Kind kind, Samples const& samples, std::size_t raw, std::vector<std
     return shared(ps::GaussianProcess::fit(samples.features, samples.targets, labels, options, executor));
 }
 
-}  // namespace cli::reproduce
+}  // namespace reproduce

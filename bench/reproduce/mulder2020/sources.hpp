@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-namespace cli::reproduce {
+namespace reproduce {
 
 class Sources {
 public:
@@ -39,4 +39,4 @@ private:
     std::optional<AnyModel> nn2_regression_, ours_;
 };
 
-}  // namespace cli::reproduce
+}  // namespace reproduce
