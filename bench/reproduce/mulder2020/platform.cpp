@@ -3,7 +3,7 @@
 #include <primsel/cost/features.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
-#include <primsel/learn/evaluate.hpp>
+#include <primsel/learn/subjects.hpp>
 #include <primsel/learn/tables.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/network/zoo/by_name.hpp>
@@ -26,22 +26,9 @@ void add_to_fingerprint(std::uint64_t& sum, std::string_view text) {
 }
 
 ps::Dataset without_identities(ps::Dataset const& layouts) {
-    ps::Dataset some{
-        .inputs = layouts.inputs, .subjects = {}, .about = layouts.about, .configurations = {}, .seconds = {}};
-    std::vector<std::size_t> kept;
-    for (std::size_t i = 0; i < layouts.subjects.size(); ++i) {
-        std::string const& subject = layouts.subjects[i];
-        const std::size_t to = subject.find("-to-");
-        if (to != std::string::npos && subject.substr(0, to) == subject.substr(to + 4)) continue;
-        kept.push_back(i);
-        some.subjects.push_back(subject);
-    }
-    for (std::size_t row = 0; row < layouts.rows(); ++row) {
-        std::vector<double> times;
-        for (const std::size_t i : kept) times.push_back(layouts.time(row, i));
-        some.add(layouts.configuration(row), times);
-    }
-    return some;
+    std::vector<std::string> changes = layouts.subjects;
+    std::erase_if(changes, ps::is_identity);
+    return ps::with_subjects(layouts, changes);
 }
 
 void load(Platform& platform, std::string const& name, std::string const& prefix, std::uint64_t& fingerprint) {
@@ -65,9 +52,7 @@ void load(Platform& platform, std::string const& name, std::string const& prefix
     platform.times = ps::log_times(platform.primitives);
     platform.layout_features = ps::features_of(platform.layouts);
     platform.layout_times = ps::log_times(platform.layouts);
-    for (std::string const& id : platform.primitives.subjects) {
-        platform.families.emplace_back(to_string_view(ps::family_of_id(id)));
-    }
+    platform.families = ps::labels_of(platform.primitives);
     platform.kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
     for (ps::PrimitiveEntry const& entry : platform.kernels.primitives) {
         if (platform.primitives.find(entry.id) < platform.primitives.subjects.size()) platform.entries.push_back(entry);

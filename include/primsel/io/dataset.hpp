@@ -3,6 +3,7 @@
 #include <primsel/io/file.hpp>
 #include <primsel/io/line_file.hpp>
 #include <primsel/learn/dataset.hpp>
+#include <primsel/learn/profile.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,6 +20,19 @@ namespace primsel::inline PRIMSEL_ABI {
 [[nodiscard]] inline Dataset read_dataset(std::string const& path) {
     const SharedBytes file = read_file(path);
     return parse_dataset(path, file.text());
+}
+
+/// Times of primitives, by c, k, im, f, s, and of changes of layout, by c, im, from a CSV file each; the second path
+/// may be empty. Throws error, naming the file, also when its configurations are others.
+[[nodiscard]] inline Profile read_profile(std::string const& primitives, std::string const& layouts = {}) {
+    const auto read = [](std::string const& path, std::vector<std::string> const& inputs, const char* names) {
+        NamedDataset result{path, read_dataset(path)};
+        if (result.data.inputs != inputs) fail(path, ": its configurations are not ", names);
+        return result;
+    };
+    Profile profile{read(primitives, {"c", "k", "im", "f", "s"}, "c, k, im, f, s")};
+    if (!layouts.empty()) profile.layouts = read(layouts, {"c", "im"}, "c, im");
+    return profile;
 }
 
 /// A CSV file of measurements that grows by a row at a time, and that nobody else may append to meanwhile. Whoever
