@@ -56,7 +56,7 @@ void compare(CompareOptions const& options) {
     const auto median = [&](std::size_t i) { return seconds[i][seconds[i].size() / 2]; };
 
     ps::Json::Array plans, left_out;
-    ps::detail::TextTable table;
+    ps::TextTable table;
     table.add({"plan", "predicted ms", "median ms", "least ms", "x the plan"});
     for (std::size_t i = 0; i < rivals.size(); ++i) {
         const double ratio = median(i) / median(0);
@@ -67,8 +67,8 @@ void compare(CompareOptions const& options) {
                                          {"ratio", ratio}});
         char times[16];
         std::snprintf(times, sizeof(times), "%.2f", ratio);
-        table.add({rivals[i].name, ps::detail::milliseconds(rivals[i].plan.total_seconds),
-                   ps::detail::milliseconds(median(i)), ps::detail::milliseconds(seconds[i][0]), times});
+        table.add({rivals[i].name, ps::milliseconds(rivals[i].plan.total_seconds), ps::milliseconds(median(i)),
+                   ps::milliseconds(seconds[i][0]), times});
     }
     std::string text = table.text();
     for (Rival const& rival : refused) {

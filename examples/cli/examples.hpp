@@ -21,7 +21,6 @@ inline constexpr Example examples[] = {
     {"transfer", "primsel transfer --model there.model --data here.csv --layouts here_layouts.csv --out here.model"},
     {"evaluate", "primsel evaluate --costs here.model --data profile.csv --layouts layouts.csv"},
     {"pretrain", "primsel pretrain --data profile.csv --layouts layouts.csv --header mine.hpp"},
-    {"reproduce", "primsel reproduce mulder2020 --data data --out report --quick"},
     {"list", "primsel list primitives"},
     {"machine", "primsel machine --json"},
     {"export", "primsel export squeezenet1_1 squeezenet.onnx"},

@@ -21,7 +21,7 @@ struct ListOptions {
 
 struct Listing {
     ps::Json::Array items;
-    ps::detail::TextTable table;
+    ps::TextTable table;
 };
 
 std::string fixed(double value, int digits) {

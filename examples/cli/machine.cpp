@@ -39,7 +39,7 @@ void machine(bool json) {
                                            {"scalar_flops", here.scalar_flops},
                                            {"bandwidth", std::move(bandwidth)}});
     }
-    ps::detail::TextTable table;
+    ps::TextTable table;
     table.add({"processor", ps::cpu_name()});
     table.add({"compiled for", std::string(all.arch)});
     table.add({"multiply-adds in registers", giga(here.gemm_flops, "GFLOP/s")});

@@ -94,7 +94,6 @@ int main(int argc, char** argv) {
         cli::add_transfer(app);
         cli::add_evaluate(app);
         cli::add_pretrain(app);
-        cli::add_reproduce(app);
         cli::add_list(app);
         cli::add_machine(app);
         cli::add_export(app);

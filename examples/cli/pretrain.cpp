@@ -2,33 +2,26 @@
 // a header that needs no other library, for Pretrained; what other layers take one for SemiEmpirical.
 #include "commands.hpp"
 #include "evaluation.hpp"
-#include "pricing.hpp"
 #include "progress.hpp"
 #include "session.hpp"
 
 #include <primsel/core/thread_pool.hpp>
-#include <primsel/cost/analytical.hpp>
-#include <primsel/cost/op_coefficients.hpp>
 #include <primsel/io/dataset.hpp>
-#include <primsel/learn/gaussian_process.hpp>
-#include <primsel/learn/mlp.hpp>
+#include <primsel/learn/distill.hpp>
 #include <primsel/learn/op_regression.hpp>
-#include <primsel/learn/tables.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/profile/measured.hpp>
+#include <primsel/tune/op_sampler.hpp>
 #include <primsel/version.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <random>
-#include <set>
-#include <tuple>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,124 +35,16 @@ struct PretrainOptions {
     bool json = false;
 };
 
-/// Configurations like those of the profile, of which its own models then say what they take.
-ps::Dataset alike(ps::Dataset const& data, std::size_t count, std::uint64_t seed) {
-    std::mt19937_64 generator(seed);
-    const auto draw = [&](std::size_t below) { return static_cast<std::size_t>(generator() % below); };
-    const auto near = [&](int value) {
-        const double factor = std::exp(0.8 * (static_cast<double>(draw(1001)) / 1000 - 0.5));
-        const int moved = std::max(1, static_cast<int>(std::lround(value * factor)));
-        return draw(2) == 0 || moved < 16 ? moved : moved / 8 * 8;
-    };
-    ps::Dataset result{
-        .inputs = data.inputs, .subjects = data.subjects, .about = {}, .configurations = {}, .seconds = {}};
-    const std::vector<double> unknown(data.subjects.size(), 0.0);
-    while (result.rows() < count) {
-        const auto row = data.configuration(draw(data.rows()));
-        std::vector<int> at(row.begin(), row.end());
-        const std::size_t sizes = at.size() == 5 ? 3 : 2;
-        for (std::size_t i = 0; i < sizes; ++i) {
-            if (draw(2) == 0) at[i] = near(at[i]);
-        }
-        if (at.size() == 5) {
-            // Kernel and stride of another.
-            const auto other = data.configuration(draw(data.rows()));
-            if (draw(3) == 0) at[3] = other[3], at[4] = other[4];
-            if (at[3] > at[2]) continue;
-        }
-        result.add(at, unknown);
-    }
-    return result;
-}
-
-struct Model {
-    std::vector<std::string> subjects;
-    ps::CompactMlp compact;
-};
-
-/// What a profile teaches: a Gaussian process of how far Analytical is off, and a perceptron that learned from the
-/// process what it says of many more configurations than were measured.
-class Lesson {
-public:
-    Lesson(ps::Dataset const& data, PretrainOptions const& options)
-        : data_(without_idle(data)),
-          options_(options),
-          features_(ps::features_of(data_)),
-          predicted_(log_predictions(data_, ps::Analytical::name)),
-          deviations_(ps::log_times(data_)) {
-        for (std::size_t i = 0; i < deviations_.values.size(); ++i) deviations_.values[i] -= predicted_.values[i];
-        labels_ = labels_of(data_.subjects, data_.inputs.size() == 2);
-    }
-
-    [[nodiscard]] ps::Dataset const& data() const { return data_; }
-    [[nodiscard]] ps::CompactMlp learn(std::span<const std::size_t> rows, ps::ExecutorRef executor) const {
-        const bool layouts = data_.inputs.size() == 2;
-        const std::size_t epochs = layouts ? 4 * options_.epochs : options_.epochs;  // a small network
-        ps::GaussianProcessOptions gp{.steps = 40, .rows = 300, .seed = options_.seed};
-        const ps::Table known = features_.select(rows), deviations = deviations_.select(rows);
-        const auto teacher = ps::GaussianProcess::fit(known, deviations, labels_, gp, executor);
-        // What was measured stands beside what is believed of it: often enough to weigh something.
-        ps::Table x = ps::features_of(alike(data_.select(rows), layouts ? 2000 : 8000, options_.seed));
-        ps::Table y = teacher.predict(x);
-        for (int times = 0; times < 3; ++times) {
-            x.values.insert(x.values.end(), known.values.begin(), known.values.end());
-            y.values.insert(y.values.end(), deviations.values.begin(), deviations.values.end());
-        }
-        ps::MlpOptions mlp{
-            .hidden = layouts ? std::vector<std::size_t>{64, 64} : std::vector<std::size_t>{128, 160, 96},
-            .learning_rate = 3e-3,
-            .batch = 128,
-            .patience = epochs,
-            .most_epochs = epochs,
-            .one_cycle = true,
-            .huber = 0.05,
-            .seed = options_.seed};
-        const ps::Split split = ps::split_rows(x.rows(), options_.seed);
-        std::vector<std::size_t> train = split.train;
-        train.insert(train.end(), split.validation.begin(), split.validation.end());
-        return ps::Mlp::fit(x.select(train), y.select(train), x.select(split.test), y.select(split.test), mlp, executor)
-            .compact();
-    }
-    [[nodiscard]] Judgement judge(ps::CompactMlp const& model, std::span<const std::size_t> rows) const {
-        ps::Table seconds = model.predict(features_.select(rows)), base = predicted_.select(rows);
-        for (std::size_t i = 0; i < seconds.values.size(); ++i) seconds.values[i] += base.values[i];
-        return cli::judge(data_.select(rows), seconds);
-    }
-
-private:
-    ps::Dataset data_;
-    PretrainOptions const& options_;
-    ps::Table features_, predicted_, deviations_;
-    std::vector<std::string> labels_;
-};
-
-/// The layers of the networks that are no convolutions, and the passes after those that are, timed in each layout.
+/// What the layers of all networks that are no convolutions take here.
 ps::OpRegression learn_ops(Progress& progress) {
-    const ps::Kernels all = kernels();
-    const ps::Analytical analytical;
-    ps::Measured measured(15);
-    std::vector<ps::OpRegression::Sample> samples;
-    std::set<std::tuple<std::string, std::string, ps::OpRegression::Terms>> seen;
+    ps::OpSampler sampler(kernels(), ps::Measured(15));
     for (ListedNetwork const& network : list_networks()) {
         ModelOptions options;
         options.net = network.name;
-        const ps::Graph graph = ps::simplify(open_model(options).graph);
-        for (std::size_t node = 0; node < graph.size(); ++node) {
-            const std::vector<ps::Shape> inputs = graph.input_shapes(node);
-            for (std::size_t layout = 0; layout < all.layouts.size(); ++layout) {
-                const ps::OpQuery query{&graph[node].layer, inputs, graph[node].shape, 1, layout};
-                ps::OpRegression::Sample sample{.op = std::string(ps::kind(graph[node].layer)),
-                                                .layout = std::string(all.layouts[layout].name),
-                                                .terms = ps::op_terms(analytical, all, query),
-                                                .seconds = 0};
-                if (!seen.emplace(sample.op, sample.layout, sample.terms).second) continue;
-                measured.predict(all, std::span(&query, 1), std::span(&sample.seconds, 1));
-                samples.push_back(std::move(sample));
-            }
-        }
+        sampler.add(ps::simplify(open_model(options).graph));
         progress.tick();
     }
-    return ps::OpRegression::fit(samples);
+    return ps::OpRegression::fit(sampler.samples());
 }
 
 using About = std::map<std::string, std::string>;
@@ -197,12 +82,12 @@ std::string text_of(std::string const& name, std::string const& text) {
     return result + "\n    };\n";
 }
 
-std::string primitives_header(std::string const& name, About const& about, Model const& primitives,
-                              Model const& layouts) {
+std::string primitives_header(std::string const& name, About const& about, ps::Distilled const& primitives,
+                              ps::Distilled const& layouts) {
     return header_text(" from a profile", "primsel/core/config.hpp", "A PretrainedModel.", name, about,
                        list_of("primitives", primitives.subjects) + list_of("layouts", layouts.subjects) +
-                           text_of("primitives_model", primitives.compact.text()) +
-                           text_of("layouts_model", layouts.compact.text()));
+                           text_of("primitives_model", primitives.model.text()) +
+                           text_of("layouts_model", layouts.model.text()));
 }
 
 std::string ops_header(std::string const& name, ps::OpRegression const& ops) {
@@ -224,54 +109,36 @@ std::string name_of(const char* option, std::string const& path) {
     return name;
 }
 
-ps::Dataset read(std::string const& path, bool layouts) {
-    ps::Dataset data = read_times(path, layouts);
-    constexpr std::size_t least = 20;
-    if (data.rows() < least) ps::fail(path, ": ", data.rows(), " rows are too few to learn from and to judge by");
-    auto const& about = data.about;
-    const std::pair<const char*, std::string> wanted[]{{"arch", std::string(kernels().arch)}, {"cpu", ps::cpu_name()}};
-    for (auto const& [key, here] : wanted) {
-        const auto found = about.find(key);
-        if (found == about.end() || found->second != here) {
-            ps::fail(path, ": its ", key, " is ", found == about.end() ? "not known" : found->second, "; here it is ",
-                     here, ", whose speeds it would be learned against");
-        }
-    }
-    for (std::string const& subject : without_idle(data).subjects) {
-        if (!is_subject(data, subject)) ps::fail(path, ": this program has no ", subject);
-    }
-    return data;
-}
-
 void pretrain(PretrainOptions const& options) {
     const bool header = !options.header.empty(), ops = !options.ops.empty();
     if (!header && !ops) ps::fail("pretrain: --header, --ops or both say what to learn");
     const std::string name = header ? name_of("--header", options.header) : "",
                       ops_name = ops ? name_of("--ops", options.ops) : "";
     if (name == ops_name) ps::fail("--ops ", options.ops, ": the model of --header is named ", name, ", too");
-    std::vector<ps::Dataset> data;
-    if (header) data = {read(options.data, false), read(options.layouts, true)};
+    std::vector<ps::Distillation> distillations;
+    About about;
+    if (header) {
+        const ps::Profile profile = ps::read_profile(options.data, options.layouts);
+        about = profile.primitives.data.about;
+        for (ps::NamedDataset const* measured : {&profile.primitives, &*profile.layouts}) {
+            distillations.emplace_back(*measured, kernels(), ps::DistillOptions{options.epochs, options.seed});
+        }
+    }
     Progress progress("learning", (header ? 4 : 0) + (ops ? list_networks().size() : 0));
     ps::Json::Object json;
     std::string text;
     if (header) {
         ps::ThreadPool executor(options.threads);
-        Model models[2];
-        Judgement judged[2];
+        ps::Distilled models[2];
+        ps::Evaluation judged[2];
         for (std::size_t i = 0; i < 2; ++i) {
-            const Lesson lesson(data[i], options);
-            const std::size_t rows = lesson.data().rows();
-            const ps::Split split = ps::split_rows(rows, options.seed);
-            std::vector<std::size_t> most = split.train, all(rows);
-            most.insert(most.end(), split.validation.begin(), split.validation.end());
-            for (std::size_t row = 0; row < rows; ++row) all[row] = row;
             // Judged by rows that it never saw; what is shipped has seen all.
-            judged[i] = lesson.judge(lesson.learn(most, executor), split.test);
+            judged[i] = distillations[i].judge(executor);
             progress.tick();
-            models[i] = {lesson.data().subjects, lesson.learn(all, executor)};
+            models[i] = distillations[i].learn(executor);
             progress.tick();
         }
-        const std::string written = primitives_header(name, data[0].about, models[0], models[1]);
+        const std::string written = primitives_header(name, about, models[0], models[1]);
         ps::write_file(options.header, written);
         json.emplace_back("header", options.header);
         json.emplace_back("bytes", written.size());

@@ -104,7 +104,7 @@ void run(RunOptions& options) {
                                            {"weight_bytes", weights},
                                            {"outputs", std::move(outputs)}});
     }
-    using ps::detail::milliseconds;
+    using ps::milliseconds;
     print(text);
     print(ps::join("median ", milliseconds(median), " ms, least ", milliseconds(seconds[0]), " ms of ", seconds.size(),
                    seconds.size() == 1 ? " run" : " runs", " on ", options.threads,

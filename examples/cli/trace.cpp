@@ -42,8 +42,8 @@ void trace(TraceOptions const& options) {
                                            {"predicted_ms", trace.predicted * 1e3},
                                            {"file", options.out}});
     }
-    print_line(trace.steps.size(), " steps in ", ps::detail::milliseconds(trace.seconds), " ms, predicted ",
-               ps::detail::milliseconds(trace.predicted), " ms: ", options.out,
+    print_line(trace.steps.size(), " steps in ", ps::milliseconds(trace.seconds), " ms, predicted ",
+               ps::milliseconds(trace.predicted), " ms: ", options.out,
                picture ? "" : ", for chrome://tracing or ui.perfetto.dev");
 }
 

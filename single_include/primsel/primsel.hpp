@@ -15172,30 +15172,35 @@ inline void append_hex(std::string& text, std::uint32_t value, int digits) {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/core/text_table.hpp
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
-#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
-
+/// A time in milliseconds with three decimals, as "1.250" of 0.00125 seconds.
 [[nodiscard]] inline std::string milliseconds(double seconds) {
     char text[32];
     std::snprintf(text, sizeof(text), "%.3f", seconds * 1e3);
     return text;
 }
 
-/// Rows of text in columns as wide as they need to be; the last column is not padded.
+/// Rows of text in columns as wide as they need to be, two spaces apart; the last cell of a row is not padded. Cells
+/// are made printable: names come from files.
 class TextTable {
 public:
     void add(std::vector<std::string> row) {
-        for (std::string& cell : row) cell = printable(cell);  // names come from files
+        for (std::string& cell : row) cell = printable(cell);
         widths_.resize(std::max(widths_.size(), row.size()), 0);
         for (std::size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], row[i].size());
         rows_.push_back(std::move(row));
     }
+    /// A line a row.
     [[nodiscard]] std::string text() const {
         std::string out;
         for (auto const& row : rows_) {
@@ -15213,7 +15218,12 @@ private:
     std::vector<std::size_t> widths_;
 };
 
-}  // namespace detail
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstdio>
+#include <ostream>
+
+namespace primsel::inline PRIMSEL_ABI {
 
 inline std::string Plan::optimality() const {
     if (optimal) return "proven optimal";
@@ -15228,40 +15238,40 @@ inline std::string Plan::explain(std::string_view name) const {
     std::string text = printable(found.name + ": " + found.kind + " " + found.shape) + '\n';
     if (found.candidates.empty())
         return text + "  runs in " + printable(found.in_layout) + "; nothing to choose but its layout\n";
-    detail::TextTable table;
+    TextTable table;
     for (Candidate const& candidate : found.candidates) {
         const bool chosen = candidate.primitive == found.primitive;
         const bool refused = !candidate.refusal.empty();
         table.add({chosen ? "  *" : "   ", candidate.primitive,
-                   refused ? candidate.refusal : detail::milliseconds(candidate.seconds) + " ms"});
+                   refused ? candidate.refusal : milliseconds(candidate.seconds) + " ms"});
     }
     return text + table.text();
 }
 
 /// A line a layer, with the changes of layout where they happen, then the totals.
 inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
-    detail::TextTable table;
+    TextTable table;
     table.add({"layer", "shape", "primitive", "layouts", "ms"});
     for (PlannedLayer const& layer : plan.layers) {
         for (PlannedTransform const& transform : plan.transforms) {
             if (transform.reader != layer.name) continue;
             table.add({"  (" + transform.writer + ")", transform.shape, "transform",
-                       transform.from + " -> " + transform.to, detail::milliseconds(transform.seconds)});
+                       transform.from + " -> " + transform.to, milliseconds(transform.seconds)});
         }
         const bool one_layout = layer.in_layout == layer.out_layout;
         table.add({layer.name, layer.shape, layer.primitive.empty() ? layer.kind : layer.primitive,
                    one_layout ? layer.in_layout : layer.in_layout + " -> " + layer.out_layout,
-                   detail::milliseconds(layer.seconds)});
+                   milliseconds(layer.seconds)});
     }
     for (PlannedTransform const& transform : plan.transforms) {
         if (!transform.reader.empty()) continue;
         table.add({"  (" + transform.writer + ")", transform.shape, "transform", transform.from + " -> " + transform.to,
-                   detail::milliseconds(transform.seconds)});
+                   milliseconds(transform.seconds)});
     }
-    return out << table.text() << "total " << detail::milliseconds(plan.total_seconds) << " ms predicted by "
+    return out << table.text() << "total " << milliseconds(plan.total_seconds) << " ms predicted by "
                << printable(plan.cost_model) << ", " << plan.optimality() << " by " << printable(plan.solver)
-               << "; predicted in " << detail::milliseconds(plan.predict_seconds) << " ms, solved in "
-               << detail::milliseconds(plan.solve_seconds) << " ms\n";
+               << "; predicted in " << milliseconds(plan.predict_seconds) << " ms, solved in "
+               << milliseconds(plan.solve_seconds) << " ms\n";
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -18552,14 +18562,14 @@ private:
 #include <string>
 #include <string_view>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI {
 
 /// The text as XML 1.0 may hold it between tags and in attributes: markup is escaped, what no XML may hold becomes the
 /// replacement character.
 [[nodiscard]] inline std::string xml_text(std::string_view text) {
     std::string out;
     while (!text.empty()) {
-        const std::size_t length = utf8_length(text);
+        const std::size_t length = detail::utf8_length(text);
         const std::string_view part = text.substr(0, length);
         const bool control = length == 1 && static_cast<unsigned char>(part[0]) < 0x20 && part != "\n" && part != "\t";
         if (part == "&") {
@@ -18579,6 +18589,8 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     }
     return out;
 }
+
+namespace detail {
 
 /// Characters of a text; a byte that is not UTF-8 counts as one.
 [[nodiscard]] inline std::size_t character_count(std::string_view text) {
@@ -18606,6 +18618,8 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return std::string(kept) + "\xe2\x80\xa6" + std::string(text.substr(first_characters(text, count - tail).size()));
 }
 
+}  // namespace detail
+
 /// A coordinate, whatever the locale.
 [[nodiscard]] inline std::string xml_number(double value) {
     std::array<char, 64> digits{};
@@ -18614,7 +18628,7 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return {digits.data(), end};
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
 #include <array>
@@ -19073,7 +19087,7 @@ namespace detail {
         std::string label = from;
         for (PlannedTransform const& transform : plan.transforms) {
             if (transform.writer != name || transform.to != to || transform.reader.empty() != result) continue;
-            label = from + " -> " + to + '\n' + detail::milliseconds(transform.seconds) + " ms";
+            label = from + " -> " + to + '\n' + milliseconds(transform.seconds) + " ms";
             break;
         }
         text += join("  n", writer, " -> ", reader, " [label=", detail::dot_string(label),
@@ -19083,7 +19097,7 @@ namespace detail {
         PlannedLayer const& layer = plan.layers[i];
         const std::string label = layer.name + '\n' + layer.shape + '\n' +
                                   (layer.primitive.empty() ? layer.kind : layer.primitive) + '\n' +
-                                  detail::milliseconds(layer.seconds) + " ms";
+                                  milliseconds(layer.seconds) + " ms";
         text += join("  n", i, " [label=", detail::dot_string(label),
                      ", fillcolor=", detail::dot_string(colours.primitive(layer.primitive)), "];\n");
         for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {

@@ -20,7 +20,6 @@ from calibrations import Calibrate, Pretrain
 from files import Conflicts, Full, Images, Names, SavedPlans, Types
 from models import Models
 from profiles import Profile
-from reproduce import Reproduce
 from shells import Completion, Manual
 from transfers import Transfer
 
@@ -495,9 +494,9 @@ class Usage(Cli):
 
     def test_help_and_version(self):
         text = self.succeed("--help")
-        for command in ("run", "plan", "explain", "trace", "compare", "list", "export", "profile", "reproduce"):
+        for command in ("run", "plan", "explain", "trace", "compare", "list", "export", "profile"):
             self.assertIn(command, text)
-            self.assertIn("NET" if command not in ("list", "reproduce") else "WHAT", self.succeed(command, "--help"))
+            self.assertIn("NET" if command != "list" else "WHAT", self.succeed(command, "--help"))
         self.assertRegex(self.succeed("--version"), r"^\d+\.\d+\.\d+\n$")
 
 

@@ -83,6 +83,7 @@ def noise(count, seed=1):
 
 class Cli(unittest.TestCase):
     PRIMSEL = None  # the program
+    NAME = "primsel"  # as it calls itself
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -112,7 +113,7 @@ class Cli(unittest.TestCase):
             self.assertEqual(result.stdout, "")
             for needle in needles:
                 self.assertIn(needle, result.stderr)
-            self.assertTrue(result.stderr.startswith("primsel: "), result.stderr)
+            self.assertTrue(result.stderr.startswith(f"{self.NAME}: "), result.stderr)
 
     def outputs(self, *arguments):
         """The elements of each output of a run, as bytes."""

@@ -189,7 +189,7 @@ TEST_CASE("the picture of a trace is XML with a bar for each step in both lanes"
     CHECK(bars == 2 * traced.trace.steps.size());
     for (ps::TracedStep const& step : traced.trace.steps) {
         CHECK(step.bytes > 0);
-        CHECK(text.find(ps::detail::xml_text(step.computed_by)) != std::string::npos);
+        CHECK(text.find(ps::xml_text(step.computed_by)) != std::string::npos);
     }
     CHECK(text.find("a &lt;name&gt; &amp; ") != std::string::npos);
     CHECK_THROWS_WITH_AS((void)ps::to_svg(traced.trace, {}), "trace: a picture needs the limits of the machine",

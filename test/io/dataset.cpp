@@ -164,3 +164,21 @@ TEST_CASE("dataset files: one writer at a time, and rows as wide as the header")
     const ps::DatasetFile again(path, columns());
     CHECK(again.data().rows() == 1);
 }
+
+TEST_CASE("profiles: primitives, with changes of layout or without; each file is what it must be") {
+    const scratch::Folder folder;
+    const std::string primitives = folder.file("p.csv"), layouts = folder.file("l.csv");
+    scratch::write(primitives, "c,k,im,f,s,kn2row\n3,8,14,3,1,500\n");
+    scratch::write(layouts, whole);
+    const ps::Profile both = ps::read_profile(primitives, layouts);
+    CHECK(both.primitives.name == primitives);
+    CHECK(both.primitives.data.rows() == 1);
+    REQUIRE(both.layouts);
+    CHECK(both.layouts->name == layouts);
+    CHECK(both.layouts->data.rows() == rows.size());
+    CHECK_FALSE(ps::read_profile(primitives).layouts);
+    CHECK(error_of([&] { (void)ps::read_profile(layouts); }) ==
+          layouts + ": its configurations are not c, k, im, f, s");
+    CHECK(error_of([&] { (void)ps::read_profile(primitives, primitives); }) ==
+          primitives + ": its configurations are not c, im");
+}

@@ -1,25 +1,12 @@
-#include <primsel/cost/features.hpp>
-#include <primsel/kernels/make_kernels.hpp>
 #include <primsel/learn/evaluate.hpp>
-#include <primsel/primitive/all.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstddef>
+#include <limits>
 
 namespace ps = primsel;
-
-TEST_CASE("the family of every published id is the one that its primitive says") {
-    const ps::Kernels kernels = ps::make_kernels<ps::PublishedPrimitives, ps::default_arch, ps::AllLayouts>();
-    REQUIRE(kernels.primitives.size() == 75);
-    for (ps::PrimitiveEntry const& primitive : kernels.primitives) {
-        CAPTURE(primitive.id);
-        CHECK(ps::family_of_id(primitive.id) == primitive.family);
-    }
-    CHECK(ps::family_of_id("winograd-") == ps::Family::other);
-    CHECK(ps::family_of_id("winograd-3") == ps::Family::other);
-    CHECK(ps::family_of_id("") == ps::Family::other);
-}
 
 TEST_CASE("relative errors: medians of subjects and families, without what was not measured") {
     ps::Dataset data{.inputs = {"c", "k", "im", "f", "s"},
@@ -47,4 +34,25 @@ TEST_CASE("relative errors: medians of subjects and families, without what was n
     CHECK(result.families.size() == 2);
     CHECK(result.all.samples == 5);
     CHECK_THROWS_AS((void)ps::evaluate(data, ps::Table(2, 3)), ps::error);
+}
+
+TEST_CASE("relative errors: what was not predicted is counted and not judged") {
+    ps::Dataset data{
+        .inputs = {"c", "im"}, .subjects = {"a-to-b", "b-to-a"}, .about = {}, .configurations = {}, .seconds = {}};
+    const int configuration[] = {8, 8};
+    const double times[] = {1.0, 0.0};
+    for (int row = 0; row < 5; ++row) data.add(configuration, times);
+    ps::Table predicted(5, 2, 0.0F);
+    for (std::size_t unknown = 0; unknown <= 5; ++unknown) {
+        CAPTURE(unknown);
+        const ps::Evaluation result = ps::evaluate(data, predicted);
+        CHECK(result.rows == 5);
+        CHECK(result.not_predicted == unknown);
+        CHECK(result.all.samples == 5 - unknown);
+        CHECK(result.all.median == 0);
+        CHECK(result.subjects.size() == (unknown < 5 ? 1 : 0));
+        CHECK(result.families.empty());
+        // Where nothing was measured nothing is missing.
+        if (unknown < 5) predicted(unknown, 0) = predicted(unknown, 1) = std::numeric_limits<float>::quiet_NaN();
+    }
 }

@@ -66,8 +66,8 @@ TEST_CASE("a node a layer, an edge an input, and the changes of layout that the 
         // Those of the results, and "node".
         CHECK(count(dot, "  n") - count(dot, "fillcolor=") == edges_of(graph) + graph.outputs().size() + 1);
         for (ps::PlannedTransform const& transform : plan.transforms) {
-            const std::string label = "\"" + transform.from + " -> " + transform.to + "\\n" +
-                                      ps::detail::milliseconds(transform.seconds) + " ms\"";
+            const std::string label =
+                "\"" + transform.from + " -> " + transform.to + "\\n" + ps::milliseconds(transform.seconds) + " ms\"";
             CHECK(dot.find(label) != std::string::npos);
         }
         if (plan.transforms.empty()) CHECK(dot.find("w -> ") == std::string::npos);

@@ -60,17 +60,17 @@ TEST_CASE("the picture shows every layer, every change of layout and the total")
         for (ps::PlannedLayer const& layer : plan.layers) {
             CAPTURE(layer.name);
             CHECK(count(svg, "\" font-weight=\"bold\">" + layer.name + "</text>") == 1);
-            CHECK(count(svg, ps::detail::xml_text(plan.explain(layer.name))) == 1);
-            if (layer.seconds > 0) CHECK(svg.find(ps::detail::milliseconds(layer.seconds) + " ms</text>") != svg.npos);
+            CHECK(count(svg, ps::xml_text(plan.explain(layer.name))) == 1);
+            if (layer.seconds > 0) CHECK(svg.find(ps::milliseconds(layer.seconds) + " ms</text>") != svg.npos);
             if (!layer.primitive.empty()) CHECK(svg.find('>' + layer.primitive + "</text>") != std::string::npos);
         }
         for (ps::PlannedTransform const& transform : plan.transforms) {
             const std::string label = transform.from + " \xe2\x86\x92 " + transform.to + ", " +
-                                      ps::detail::milliseconds(transform.seconds) + " ms</text>";
+                                      ps::milliseconds(transform.seconds) + " ms</text>";
             CHECK(svg.find(label) != std::string::npos);
         }
         CHECK(count(svg, "rx=\"7.5\"") == plan.transforms.size() + count(svg, ", shared</text>"));
-        CHECK(svg.find(ps::detail::milliseconds(plan.total_seconds) + " ms</text>") != std::string::npos);
+        CHECK(svg.find(ps::milliseconds(plan.total_seconds) + " ms</text>") != std::string::npos);
     }
 }
 
@@ -102,11 +102,11 @@ TEST_CASE("names are escaped, and what is no text is replaced") {
     CHECK(svg.find("xx\xe2\x80\xa6xx") != std::string::npos);
     CHECK(svg.find("x-end</text>") != std::string::npos);
 
-    CHECK(ps::detail::xml_text("\xc3\xa9\xe2\x86\x92\xf0\x9f\x8e\x89") == "\xc3\xa9\xe2\x86\x92\xf0\x9f\x8e\x89");
+    CHECK(ps::xml_text("\xc3\xa9\xe2\x86\x92\xf0\x9f\x8e\x89") == "\xc3\xa9\xe2\x86\x92\xf0\x9f\x8e\x89");
     // Overlong, a surrogate, beyond Unicode, cut off, a lone continuation, and a character that XML has not.
     for (const std::string bad : {"\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x86", "\x80", "\xef\xbf\xbf"}) {
-        CHECK(ps::detail::xml_text(bad).find("\xef\xbf\xbd") == 0);
-        CHECK(ps::detail::xml_text(bad).find(bad) == std::string::npos);
+        CHECK(ps::xml_text(bad).find("\xef\xbf\xbd") == 0);
+        CHECK(ps::xml_text(bad).find(bad) == std::string::npos);
     }
     CHECK(ps::detail::shortened("abcdefgh", 8) == "abcdefgh");
     CHECK(ps::detail::shortened("abcdefghi", 8) ==

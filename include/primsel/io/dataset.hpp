@@ -1,16 +1,11 @@
 #pragma once
 
 #include <primsel/io/file.hpp>
+#include <primsel/io/line_file.hpp>
 #include <primsel/learn/dataset.hpp>
-
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <primsel/learn/profile.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstddef>
 #include <set>
 #include <span>
@@ -27,6 +22,19 @@ namespace primsel::inline PRIMSEL_ABI {
     return parse_dataset(path, file.text());
 }
 
+/// Times of primitives, by c, k, im, f, s, and of changes of layout, by c, im, from a CSV file each; the second path
+/// may be empty. Throws error, naming the file, also when its configurations are others.
+[[nodiscard]] inline Profile read_profile(std::string const& primitives, std::string const& layouts = {}) {
+    const auto read = [](std::string const& path, std::vector<std::string> const& inputs, const char* names) {
+        NamedDataset result{path, read_dataset(path)};
+        if (result.data.inputs != inputs) fail(path, ": its configurations are not ", names);
+        return result;
+    };
+    Profile profile{read(primitives, {"c", "k", "im", "f", "s"}, "c, k, im, f, s")};
+    if (!layouts.empty()) profile.layouts = read(layouts, {"c", "im"}, "c, im");
+    return profile;
+}
+
 /// A CSV file of measurements that grows by a row at a time, and that nobody else may append to meanwhile. Whoever
 /// writes it may be killed at any moment: at most the row that was just written is lost, and what was cut short is
 /// removed when the file is opened again.
@@ -35,35 +43,22 @@ public:
     /// Opens or creates the file; `columns` says what its header is (rows, if it has any, do not matter). Throws error
     /// when the file cannot be written, when somebody else appends to it, when it is no dataset, and when it has other
     /// columns or its arch, cpu or version, as far as `columns` names them, is another.
-    DatasetFile(std::string path, Dataset const& columns)
-        : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-        if (!file_.is_open()) detail::fail_of_system(path_, "cannot write");
-        // What is in a pipe nobody reads would be lost, and more than it holds would never end.
-        struct stat status {};
-        if (::fstat(file_.number(), &status) == 0 && S_ISFIFO(status.st_mode))
-            fail(path_, ": cannot write: it is a pipe");
-        if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
-            if (errno == EWOULDBLOCK) fail(path_, ": another program appends to it");
-            detail::fail_of_system(path_, "cannot lock");
-        }
+    DatasetFile(std::string path, Dataset const& columns) : file_(std::move(path)) {
         Dataset header{.inputs = columns.inputs,
                        .subjects = columns.subjects,
                        .about = columns.about,
                        .configurations = {},
                        .seconds = {}};
-        std::string text = read();
-        size_ = text.size();
-        const std::size_t whole = text.rfind('\n') + 1;  // 0 where there is none
+        const std::string_view text = file_.text();
         if (is_cut_header(text, header)) {
-            cut(0);
+            file_.cut(0);
             data_ = std::move(header);
-            write(header_of(data_));
+            file_.append(header_of(data_));
             return;
         }
-        text.resize(whole);
-        data_ = parse_dataset(path_, text);
+        data_ = parse_dataset(file_.path(), text.substr(0, file_.whole()));
         require_same(header);
-        if (whole < size_) cut(whole);
+        file_.cut(file_.whole());
         for (std::size_t row = 0; row < data_.rows(); ++row) remember(data_.configuration(row));
     }
 
@@ -76,34 +71,16 @@ public:
     /// full disk; the file then ends with the row before.
     void append(std::span<const int> configuration, std::span<const double> seconds) {
         if (configuration.size() != data_.inputs.size() || seconds.size() != data_.subjects.size()) {
-            fail(path_, ": a row of ", configuration.size(), " and ", seconds.size(), " values where the header has ",
-                 data_.inputs.size(), " and ", data_.subjects.size());
+            fail(file_.path(), ": a row of ", configuration.size(), " and ", seconds.size(),
+                 " values where the header has ", data_.inputs.size(), " and ", data_.subjects.size());
         }
-        write(line_of(configuration, seconds));
+        file_.append(line_of(configuration, seconds));
         data_.add(configuration, seconds);
         remember(configuration);
     }
 
 private:
     void remember(std::span<const int> configuration) { known_.emplace(configuration.begin(), configuration.end()); }
-
-    /// Everything that is there; nothing of what is no regular file.
-    [[nodiscard]] std::string read() const {
-        struct stat status {};
-        if (::fstat(file_.number(), &status) != 0) detail::fail_of_system(path_, "cannot read");
-        std::string text;
-        if (!S_ISREG(status.st_mode)) return text;
-        text.resize(static_cast<std::size_t>(status.st_size));
-        for (std::size_t done = 0; done < text.size();) {
-            const ssize_t count =
-                ::pread(file_.number(), text.data() + done, std::min(text.size() - done, detail::bytes_per_call),
-                        static_cast<off_t>(done));
-            if (count < 0 && errno != EINTR) detail::fail_of_system(path_, "cannot read");
-            if (count == 0) fail(path_, ": became shorter while it was read");
-            if (count > 0) done += static_cast<std::size_t>(count);
-        }
-        return text;
-    }
 
     /// Whether the text is where a writer of such a header was stopped: some of its lines and the start of the next.
     /// Values of the lines at the front do not matter, whatever other version or machine wrote them.
@@ -129,7 +106,7 @@ private:
             if (wanted == header.about.end()) continue;
             const std::string value = found == data_.about.end() ? "not known" : found->second;
             if (value != wanted->second) {
-                fail(path_, ": cannot append to it: its ", key, " is ", value, " and not ", wanted->second);
+                fail(file_.path(), ": cannot append to it: its ", key, " is ", value, " and not ", wanted->second);
             }
         }
         require_same_columns(data_.inputs, header.inputs);
@@ -140,31 +117,13 @@ private:
             const std::string have = i < found.size() ? found[i] : "missing",
                               want = i < wanted.size() ? wanted[i] : "none";
             if (have != want) {
-                fail(path_, ": cannot append to it: its columns differ, first ", have, " where ", want, " is written");
+                fail(file_.path(), ": cannot append to it: its columns differ, first ", have, " where ", want,
+                     " is written");
             }
         }
     }
 
-    void cut(std::size_t size) {
-        if (size_ != size && ::ftruncate(file_.number(), static_cast<off_t>(size)) != 0) {
-            detail::fail_of_system(path_, "cannot shorten");
-        }
-        size_ = size;
-    }
-    /// With one call, unless the system splits it; takes back what was written before an error.
-    void write(std::string_view text) {
-        if (!detail::write_all(file_.number(), std::as_bytes(std::span(text)))) {
-            const int reason = errno;
-            // Should this fail too, the next to open the file will do it.
-            [[maybe_unused]] const int ignored = ::ftruncate(file_.number(), static_cast<off_t>(size_));
-            detail::fail_of_system(path_, "cannot write", reason);
-        }
-        size_ += text.size();
-    }
-
-    std::string path_;
-    detail::Descriptor file_;
-    std::size_t size_ = 0;
+    LineFile file_;
     Dataset data_;
     std::set<std::vector<int>> known_;
 };

@@ -38,6 +38,8 @@ struct Dataset {
     [[nodiscard]] std::span<const int> configuration(std::size_t row) const {
         return std::span(configurations).subspan(row * inputs.size(), inputs.size());
     }
+    /// Whether it is of changes of layout (c, im), and not of primitives (c, k, im, f, s).
+    [[nodiscard]] bool of_layouts() const { return inputs.size() == 2; }
     /// 0: not measured.
     [[nodiscard]] double time(std::size_t row, std::size_t subject) const {
         return seconds[row * subjects.size() + subject];

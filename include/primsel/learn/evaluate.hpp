@@ -2,33 +2,16 @@
 
 #include <primsel/cost/table.hpp>
 #include <primsel/learn/dataset.hpp>
-#include <primsel/primitive/primitive.hpp>
+#include <primsel/learn/subjects.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
-
-/// The family of a primitive by its published id, also of one that is not in any list here.
-[[nodiscard]] inline Family family_of_id(std::string_view id) {
-    constexpr std::pair<std::string_view, Family> prefixes[] = {
-        {"conv-1x1", Family::conv_1x1}, {"direct", Family::direct}, {"im2win", Family::other},
-        {"im2", Family::im2},           {"kn2", Family::kn2},       {"mec", Family::mec}};
-    for (auto const& [prefix, family] : prefixes) {
-        if (id.starts_with(prefix)) return family;
-    }
-    if (!id.starts_with("winograd-")) return Family::other;
-    // winograd-<m>-<r>... or winograd-<m>x<m>-<r>x<r>...: r decides.
-    id.remove_prefix(std::string_view("winograd-").size());
-    const std::string_view kernel = id.substr(std::min(id.find('-'), id.size() - 1) + 1);
-    const std::string_view side = kernel.substr(0, kernel.find('-'));
-    return side == "3" || side == "3x3" ? Family::wino3 : side == "5" || side == "5x5" ? Family::wino5 : Family::other;
-}
 
 /// How far predictions lie from measurements: the median of |predicted - measured| / measured (MdRAE).
 struct RelativeError {
@@ -49,6 +32,9 @@ struct RelativeError {
 struct Evaluation {
     std::vector<RelativeError> subjects, families;
     RelativeError all;
+    std::size_t rows = 0;
+    /// Measurements without a prediction (NaN), of which no error is known.
+    std::size_t not_predicted = 0;
 
     /// The mean over the subjects of their medians.
     [[nodiscard]] double mean_of_medians() const {
@@ -58,12 +44,15 @@ struct Evaluation {
     }
 };
 
+/// Of predicted logarithms of seconds: a row for each row of the data, a column for each subject. Throws error when the
+/// table is of another size.
 [[nodiscard]] inline Evaluation evaluate(Dataset const& measured, Table const& predicted) {
     if (predicted.rows() != measured.rows() || predicted.columns != measured.subjects.size()) {
         fail("evaluate: ", predicted.rows(), " x ", predicted.columns, " predictions for ", measured.rows(), " x ",
              measured.subjects.size(), " measurements");
     }
     Evaluation result;
+    result.rows = measured.rows();
     std::vector<double> all;
     std::map<Family, std::vector<double>> families;
     for (std::size_t subject = 0; subject < measured.subjects.size(); ++subject) {
@@ -71,7 +60,12 @@ struct Evaluation {
         for (std::size_t row = 0; row < measured.rows(); ++row) {
             const double seconds = measured.time(row, subject);
             if (seconds <= 0) continue;
-            errors.push_back(std::abs(std::exp(static_cast<double>(predicted(row, subject))) / seconds - 1));
+            const auto logarithm = static_cast<double>(predicted(row, subject));
+            if (std::isnan(logarithm)) {
+                ++result.not_predicted;
+            } else {
+                errors.push_back(std::abs(std::exp(logarithm) / seconds - 1));
+            }
         }
         if (errors.empty()) continue;
         all.insert(all.end(), errors.begin(), errors.end());
@@ -79,7 +73,7 @@ struct Evaluation {
         family.insert(family.end(), errors.begin(), errors.end());
         result.subjects.push_back({measured.subjects[subject], errors.size(), median(errors)});
     }
-    if (measured.inputs.size() == 5) {
+    if (!measured.of_layouts()) {
         for (auto const& [family, errors] : families) {
             result.families.push_back({std::string(to_string_view(family)), errors.size(), median(errors)});
         }

@@ -43,7 +43,7 @@ namespace detail {
         std::string label = from;
         for (PlannedTransform const& transform : plan.transforms) {
             if (transform.writer != name || transform.to != to || transform.reader.empty() != result) continue;
-            label = from + " -> " + to + '\n' + detail::milliseconds(transform.seconds) + " ms";
+            label = from + " -> " + to + '\n' + milliseconds(transform.seconds) + " ms";
             break;
         }
         text += join("  n", writer, " -> ", reader, " [label=", detail::dot_string(label),
@@ -53,7 +53,7 @@ namespace detail {
         PlannedLayer const& layer = plan.layers[i];
         const std::string label = layer.name + '\n' + layer.shape + '\n' +
                                   (layer.primitive.empty() ? layer.kind : layer.primitive) + '\n' +
-                                  detail::milliseconds(layer.seconds) + " ms";
+                                  milliseconds(layer.seconds) + " ms";
         text += join("  n", i, " [label=", detail::dot_string(label),
                      ", fillcolor=", detail::dot_string(colours.primitive(layer.primitive)), "];\n");
         for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {

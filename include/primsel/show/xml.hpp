@@ -9,14 +9,14 @@
 #include <string>
 #include <string_view>
 
-namespace primsel::inline PRIMSEL_ABI::detail {
+namespace primsel::inline PRIMSEL_ABI {
 
 /// The text as XML 1.0 may hold it between tags and in attributes: markup is escaped, what no XML may hold becomes the
 /// replacement character.
 [[nodiscard]] inline std::string xml_text(std::string_view text) {
     std::string out;
     while (!text.empty()) {
-        const std::size_t length = utf8_length(text);
+        const std::size_t length = detail::utf8_length(text);
         const std::string_view part = text.substr(0, length);
         const bool control = length == 1 && static_cast<unsigned char>(part[0]) < 0x20 && part != "\n" && part != "\t";
         if (part == "&") {
@@ -36,6 +36,8 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     }
     return out;
 }
+
+namespace detail {
 
 /// Characters of a text; a byte that is not UTF-8 counts as one.
 [[nodiscard]] inline std::size_t character_count(std::string_view text) {
@@ -63,6 +65,8 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return std::string(kept) + "\xe2\x80\xa6" + std::string(text.substr(first_characters(text, count - tail).size()));
 }
 
+}  // namespace detail
+
 /// A coordinate, whatever the locale.
 [[nodiscard]] inline std::string xml_number(double value) {
     std::array<char, 64> digits{};
@@ -71,4 +75,4 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return {digits.data(), end};
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,289 @@
+#include "experiments.hpp"
+
+#include "plans.hpp"
+#include "sources.hpp"
+#include "transfer.hpp"
+
+#include <primsel/cost/features.hpp>
+#include <primsel/learn/gaussian_process.hpp>
+#include <primsel/tune/choose_rows.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <utility>
+
+namespace reproduce {
+namespace {
+
+ps::Json to_json(ps::Evaluation const& evaluation) {
+    const auto list = [](std::vector<ps::RelativeError> const& errors) {
+        ps::Json::Object object;
+        for (ps::RelativeError const& one : errors) object.emplace_back(one.subject, 100 * one.median);
+        return object;
+    };
+    return ps::Json::Object{{"all", 100 * evaluation.all.median},
+                            {"mean_of_medians", 100 * evaluation.mean_of_medians()},
+                            {"subjects", list(evaluation.subjects)},
+                            {"families", list(evaluation.families)}};
+}
+
+ps::Evaluation judge(ps::Dataset const& data, ps::Table const& features, std::vector<std::size_t> const& test,
+                     AnyModel const& model) {
+    return ps::evaluate(data.select(test), model.predict(features.select(test)));
+}
+
+/// Figures 4 to 7 and table 4 of one model.
+ps::Json try_model(World const& world, Effort effort, Kind kind, std::string_view name, std::uint64_t seed) {
+    Platform const& platform = world.platform(name);
+    const ps::Split split = effort.split(platform.primitives.rows(), seed);
+    const ps::Split layout_split = ps::split_rows(platform.layouts.rows(), seed);
+    effort.seed = seed;
+    const double begin = cpu_seconds();
+    const AnyModel primitives =
+        fit(kind, primitive_samples(platform, split), ps::ConvFeatures::raw, platform.families, effort);
+    const double fitted = cpu_seconds();
+    const AnyModel layouts = fit(kind, layout_samples(platform, layout_split), ps::LayoutFeatures::raw, {}, effort);
+    const double layouts_fitted = cpu_seconds();
+    ps::Json::Object networks;
+    for (std::size_t i = 0; i < world.networks.size(); ++i) {
+        const SelectionTime time = time_selection(world, platform, i, primitives, layouts, effort.quick ? 5 : 20);
+        networks.emplace_back(world.networks[i].name,
+                              ps::Json::Object{{"increase", increase_percent(world, platform, i, primitives, &layouts)},
+                                               {"predict_ms", time.predict},
+                                               {"solve_ms", time.solve}});
+    }
+    return ps::Json::Object{
+        {"fit_seconds", fitted - begin},
+        {"layout_fit_seconds", layouts_fitted - fitted},
+        {"primitives", to_json(judge(platform.primitives, platform.features, split.test, primitives))},
+        {"layouts", to_json(judge(platform.layouts, platform.layout_features, layout_split.test, layouts))},
+        {"networks", std::move(networks)}};
+}
+
+/// Each change of layout from the five others of the same tensor: what is common to all of them, which a model of c and
+/// im could know, is known; what is left was measured there and then, and bounds the noise from above.
+ps::Json estimate_noise(World const& world, Effort const& effort, std::string_view name, std::uint64_t seed) {
+    Platform const& platform = world.platform(name);
+    const ps::Split split = ps::split_rows(platform.layouts.rows(), seed);
+    ps::Dataset const test = platform.layouts.select(split.test);
+    ps::Table predicted(test.rows(), test.subjects.size());
+    for (std::size_t subject = 0; subject < test.subjects.size(); ++subject) {
+        const auto features = [&](std::vector<std::size_t> const& rows) {
+            ps::Table const known = platform.layout_features.select(rows), times = platform.layout_times.select(rows);
+            ps::Table more(rows.size(), known.columns + times.columns - 1);
+            for (std::size_t row = 0; row < rows.size(); ++row) {
+                std::size_t at = 0;
+                for (const float value : known.row(row)) more(row, at++) = value;
+                for (std::size_t i = 0; i < times.columns; ++i) {
+                    if (i != subject) more(row, at++) = times(row, i);
+                }
+            }
+            return more;
+        };
+        const auto target = [&](std::vector<std::size_t> const& rows) {
+            ps::Table one(rows.size(), 1);
+            for (std::size_t row = 0; row < rows.size(); ++row) one(row, 0) = platform.layout_times(rows[row], subject);
+            return one;
+        };
+        const Samples samples{features(split.train), target(split.train), features(split.validation),
+                              target(split.validation)};
+        const ps::Table one =
+            fit(Kind::ours, samples, ps::LayoutFeatures::raw, {}, effort).predict(features(split.test));
+        for (std::size_t row = 0; row < one.rows(); ++row) predicted(row, subject) = one(row, 0);
+    }
+    return to_json(ps::evaluate(test, predicted));
+}
+
+/// On the target: the error of all primitives, and what GoogLeNet loses; changes of layout as measured.
+ps::Json try_on_target(Sources& sources, AnyModel const& model) {
+    World const& world = sources.world();
+    const ps::Evaluation evaluation =
+        judge(world.target.primitives, world.target.features, sources.split().test, model);
+    return ps::Json::Object{{"primitives", to_json(evaluation)},
+                            {"increase", increase_percent(world, world.target, world.network(judged_network), model)}};
+}
+
+/// The plan of a network on the target: the source's model, and measurements that are chosen for the network.
+ps::Json refine_on_target(Sources& sources, std::string_view network, std::size_t most) {
+    World const& world = sources.world();
+    const RefinedPlan refined =
+        refine_plan(world, world.target, world.network(network), sources.regression(Kind::ours), most);
+    return ps::Json::Object{{"measurements", refined.measurements},
+                            {"seconds", refined.seconds},
+                            {"increase", refined.increase_percent},
+                            {"settled", refined.settled}};
+}
+
+std::size_t share_of(std::size_t rows, int fraction) {
+    return std::max<std::size_t>(static_cast<std::size_t>(std::lround(static_cast<double>(rows) * fraction / 1000)), 1);
+}
+
+std::vector<std::size_t> first_of(std::vector<std::size_t> rows, std::size_t count) {
+    rows.resize(std::min(rows.size(), count));
+    return rows;
+}
+
+/// As many of the training rows, those that tell most of all rows or of a network's layers.
+Samples choose_samples(Sources const& sources, Method method, int fraction) {
+    Platform const& target = sources.world().target;
+    const ps::Split split = ps::split_rows(target.primitives.rows(), sources.effort().seed);
+    const ps::Table candidates = target.features.select(split.train);
+    constexpr std::size_t sample = 500;  // of all rows, to stand for them
+    const ps::Table aims =
+        method == Method::chosen_for_network
+            ? features_of_layers(sources.world(), judged_network)
+            : candidates.select(first_of(ps::shuffled(candidates.rows(), sources.effort().seed), sample));
+    ps::Split chosen{.train = {}, .validation = {split.validation.front()}, .test = {}};
+    for (const std::size_t row : ps::choose_rows(candidates, aims, share_of(candidates.rows(), fraction))) {
+        chosen.train.push_back(split.train[row]);
+    }
+    return primitive_samples(target, chosen);
+}
+
+/// So many rows of each part, drawn by the subset's number alone: all methods see the same ones. The validation rows
+/// that decide when to stop are as few in proportion.
+Samples draw_samples(Sources const& sources, int fraction, std::size_t subset) {
+    const ps::Split split = ps::split_rows(sources.world().target.primitives.rows(), sources.effort().seed);
+    ps::Split some;
+    const auto draw = [&](std::vector<std::size_t> const& from, std::vector<std::size_t>& to, std::uint64_t seed) {
+        const std::vector<std::size_t> order = ps::shuffled(from.size(), seed);
+        for (std::size_t i = 0; i < share_of(from.size(), fraction); ++i) to.push_back(from[order[i]]);
+    };
+    const std::uint64_t seed = sources.effort().seed * 1'000'003 + 2 * subset;
+    draw(split.train, some.train, seed);
+    draw(split.validation, some.validation, seed + 1);
+    return primitive_samples(sources.world().target, some);
+}
+
+/// Table 5: everything but one family's times is taken away.
+ps::Json tune_with_family(Sources& sources, std::string_view family) {
+    Platform const& target = sources.world().target;
+    Samples samples = primitive_samples(target, sources.split());
+    for (ps::Table* targets : {&samples.targets, &samples.validation_targets}) {
+        for (std::size_t i = 0; i < targets->values.size(); ++i) {
+            if (target.families[i % targets->columns] != family) targets->values[i] = std::nanf("");
+        }
+    }
+    return ps::Json::Object{{"primitives", to_json(judge(target.primitives, target.features, sources.split().test,
+                                                         tune(sources, samples)))}};
+}
+
+/// Seconds on a core of 2020 or so; for the time that is left, nothing else.
+double typical_seconds(Kind kind, bool quick) {
+    constexpr std::array<double, kinds.size()> whole{1, 600, 300, 120, 200, 150}, rough{1, 8, 3, 3, 3, 4};
+    return quick ? rough[static_cast<std::size_t>(kind)] : whole[static_cast<std::size_t>(kind)];
+}
+double typical_seconds(Method method, int fraction, bool quick) {
+    const double share = fraction / 1000.0;
+    switch (method) {
+        case Method::scratch_nn2:
+        case Method::tuned_nn2:
+            return quick ? 0.3 + 20 * share : 2 + 250 * share;
+        case Method::factor_nn2:
+        case Method::factor_ours:
+            return 0.5;
+        case Method::scratch_ours:
+            return 1 + 200 * share;
+        case Method::transferred:
+        case Method::chosen_for_all:
+        case Method::chosen_for_network:
+            break;
+    }
+    return 2 + 200 * share;
+}
+
+}  // namespace
+
+std::string_view to_string_view(Method method) {
+    constexpr std::array<std::string_view, methods.size()> names{
+        "NN2 from scratch", "NN2 fine-tuned",   "NN2 x factor",      "ours from scratch",
+        "ours x factor",    "ours transferred", "ours, rows chosen", "ours, chosen for GoogLeNet"};
+    return names[static_cast<std::size_t>(method)];
+}
+
+std::vector<int> fractions(Effort const& effort) {
+    return effort.quick ? std::vector<int>{1, 10, 25} : std::vector<int>{1, 10, 25, 50, 100, 250};
+}
+std::size_t subsets(Effort const& effort) { return effort.quick ? 5 : 25; }
+
+std::string model_experiment(Kind kind, std::string_view platform, std::uint64_t seed) {
+    return ps::join("model ", to_string_view(kind), " of ", platform, ", seed ", seed);
+}
+std::string noise_experiment(std::string_view platform, std::uint64_t seed) {
+    return ps::join("noise of layouts of ", platform, ", seed ", seed);
+}
+std::string direct_experiment(World const& world, Kind kind) {
+    return ps::join(world.source.name, "'s ", to_string_view(kind), " on ", world.target.name);
+}
+std::string subset_experiment(Method method, int fraction, std::size_t subset) {
+    return ps::join(to_string_view(method), ", ", fraction, " per mille, subset ", subset);
+}
+std::string refine_experiment(std::string_view network, std::size_t most) {
+    return ps::join("refine ", network, " by ", most, " times");
+}
+std::string family_experiment(std::string_view family) { return ps::join("NN2 fine-tuned with ", family); }
+
+std::vector<Experiment> list_experiments(World const& world, Effort const& effort) {
+    const auto sources = std::make_shared<Sources>(world, effort);
+    std::vector<Experiment> list;
+    const auto add_models = [&](std::uint64_t seed, std::initializer_list<Kind> some) {
+        for (Platform const* platform : {&world.source, &world.target}) {
+            for (const Kind kind : some) {
+                list.push_back({model_experiment(kind, platform->name, seed), typical_seconds(kind, effort.quick),
+                                [&world, effort, kind, name = platform->name, seed] {
+                                    return try_model(world, effort, kind, name, seed);
+                                }});
+            }
+        }
+    };
+    const auto add_direct = [&](Kind kind) {
+        list.push_back({direct_experiment(world, kind), typical_seconds(kind, effort.quick),  // fitted here
+                        [sources, kind] { return try_on_target(*sources, sources->regression(kind)); }});
+    };
+    const auto add_quick_ones = [&](std::uint64_t seed) {
+        add_models(seed, {Kind::lin, Kind::ours, Kind::boosted, Kind::forest});
+        for (Platform const* platform : {&world.source, &world.target}) {
+            list.push_back(
+                {noise_experiment(platform->name, seed), effort.quick ? 1.0 : 5.0,
+                 [&world, effort, name = platform->name, seed] { return estimate_noise(world, effort, name, seed); }});
+        }
+    };
+    const auto add_subset = [&](Method method, int fraction, std::size_t subset) {
+        list.push_back({subset_experiment(method, fraction, subset), typical_seconds(method, fraction, effort.quick),
+                        [sources, method, fraction, subset] {
+                            const Samples samples = chooses(method) ? choose_samples(*sources, method, fraction)
+                                                                    : draw_samples(*sources, fraction, subset);
+                            return try_on_target(*sources, learn_by(method, *sources, samples));
+                        }});
+    };
+
+    add_quick_ones(effort.seed);
+    add_direct(Kind::ours);
+    for (Network const& network : world.networks) {
+        for (const std::size_t most : refine_counts) {
+            list.push_back({refine_experiment(network.name, most), 2.0,
+                            [sources, name = network.name, most] { return refine_on_target(*sources, name, most); }});
+        }
+    }
+    add_models(effort.seed, {Kind::nn2, Kind::nn1});
+    add_direct(Kind::nn2);
+    for (const std::string_view family : families) {
+        list.push_back({family_experiment(family), effort.quick ? 2.0 : 150.0,
+                        [sources, family] { return tune_with_family(*sources, family); }});
+    }
+    for (std::size_t subset = 0; subset < subsets(effort); ++subset) {
+        for (const int fraction : fractions(effort)) {
+            for (const Method method : methods) {
+                if (!chooses(method) || subset == 0) add_subset(method, fraction, subset);
+            }
+        }
+    }
+    for (std::uint64_t seed = effort.seed + 1; seed < effort.seed + effort.seeds(); ++seed) {
+        add_quick_ones(seed);
+        add_models(seed, {Kind::nn2, Kind::nn1});
+    }
+    return list;
+}
+
+}  // namespace reproduce

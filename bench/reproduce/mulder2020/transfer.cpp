@@ -1,0 +1,57 @@
+#include "transfer.hpp"
+
+#include <primsel/cost/features.hpp>
+#include <primsel/learn/gaussian_process.hpp>
+#include <primsel/learn/transfer.hpp>
+
+#include <utility>
+
+namespace reproduce {
+namespace {
+
+AnyModel factor(Sources& sources, Kind source, Samples const& samples) {
+    return shared(ps::FactorCorrected(sources.regression(source), samples.features, samples.targets));
+}
+
+ps::Table raw(ps::Table const& features) { return first_columns(features, ps::ConvFeatures::raw); }
+
+}  // namespace
+
+AnyModel tune(Sources& sources, Samples const& samples) {
+    ps::Mlp mlp = sources.nn2();
+    ps::MlpOptions options = sources.effort().nn2(samples.features.rows());
+    options.learning_rate /= 10;
+    ps::Sequential executor;
+    mlp.fine_tune(raw(samples.features), sources.among_source(samples.targets), raw(samples.validation_features),
+                  sources.among_source(samples.validation_targets), options, executor);
+    return sources.of_target(as_regression(std::move(mlp), ps::ConvFeatures::raw));
+}
+
+AnyModel learn_by(Method method, Sources& sources, Samples const& samples) {
+    std::vector<std::string> const& labels = sources.world().target.families;
+    ps::Sequential executor;
+    switch (method) {
+        case Method::scratch_nn2:
+            return as_regression(fit_nn2(samples, ps::ConvFeatures::raw, sources.effort()), ps::ConvFeatures::raw);
+        case Method::tuned_nn2:
+            return tune(sources, samples);
+        case Method::factor_nn2:
+            return factor(sources, Kind::nn2, samples);
+        case Method::scratch_ours: {
+            // Few samples: those of a family are fitted together.
+            ps::GaussianProcessOptions options{.rows = 400, .shared_from = 0};
+            options.seed = sources.effort().seed;
+            return shared(ps::GaussianProcess::fit(samples.features, samples.targets, labels, options, executor));
+        }
+        case Method::factor_ours:
+            return factor(sources, Kind::ours, samples);
+        case Method::transferred:
+        case Method::chosen_for_all:
+        case Method::chosen_for_network:
+            break;
+    }
+    return shared(ps::Transferred<AnyModel>::fit(sources.regression(Kind::ours), samples.features, samples.targets,
+                                                 labels, executor));
+}
+
+}  // namespace reproduce

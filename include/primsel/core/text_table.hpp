@@ -1,0 +1,49 @@
+#pragma once
+
+#include <primsel/core/printable.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A time in milliseconds with three decimals, as "1.250" of 0.00125 seconds.
+[[nodiscard]] inline std::string milliseconds(double seconds) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.3f", seconds * 1e3);
+    return text;
+}
+
+/// Rows of text in columns as wide as they need to be, two spaces apart; the last cell of a row is not padded. Cells
+/// are made printable: names come from files.
+class TextTable {
+public:
+    void add(std::vector<std::string> row) {
+        for (std::string& cell : row) cell = printable(cell);
+        widths_.resize(std::max(widths_.size(), row.size()), 0);
+        for (std::size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], row[i].size());
+        rows_.push_back(std::move(row));
+    }
+    /// A line a row.
+    [[nodiscard]] std::string text() const {
+        std::string out;
+        for (auto const& row : rows_) {
+            for (std::size_t i = 0; i < row.size(); ++i) {
+                out += row[i];
+                if (i + 1 < row.size()) out.append(widths_[i] - row[i].size() + 2, ' ');
+            }
+            out += '\n';
+        }
+        return out;
+    }
+
+private:
+    std::vector<std::vector<std::string>> rows_;
+    std::vector<std::size_t> widths_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <primsel/io/file.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A text file that grows at its end, and that nobody else may append to meanwhile: results are kept as they come.
+/// Whoever writes it may be killed at any moment, and then what was just written may be cut short: who opens the file
+/// again finds the last whole line and cuts what is behind it.
+class LineFile {
+public:
+    /// Opens or creates the file. Throws error when it cannot be written, is a pipe, or when somebody else appends to
+    /// it.
+    explicit LineFile(std::string path)
+        : path_(std::move(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+        if (!file_.is_open()) detail::fail_of_system(path_, "cannot write");
+        // What is in a pipe nobody reads would be lost, and more than it holds would never end.
+        struct stat status {};
+        if (::fstat(file_.number(), &status) == 0 && S_ISFIFO(status.st_mode))
+            fail(path_, ": cannot write: it is a pipe");
+        if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
+            if (errno == EWOULDBLOCK) fail(path_, ": another program appends to it");
+            detail::fail_of_system(path_, "cannot lock");
+        }
+        read();
+    }
+
+    [[nodiscard]] std::string const& path() const { return path_; }
+    /// What was in the file when it was opened; nothing of what is no regular file.
+    [[nodiscard]] std::string const& text() const { return text_; }
+    /// How much of that are whole lines, in bytes.
+    [[nodiscard]] std::size_t whole() const { return text_.rfind('\n') + 1; }  // 0 where there is none
+
+    /// Leaves the file's first bytes alone. Throws error.
+    void cut(std::size_t bytes) {
+        if (bytes_ != bytes && ::ftruncate(file_.number(), static_cast<off_t>(bytes)) != 0) {
+            detail::fail_of_system(path_, "cannot shorten");
+        }
+        bytes_ = bytes;
+    }
+    /// Writes at the end, with one call unless the system splits it. Throws error when that cannot be, for instance to
+    /// a full disk; the file is then what it was.
+    void append(std::string_view lines) {
+        if (!detail::write_all(file_.number(), std::as_bytes(std::span(lines)))) {
+            const int reason = errno;
+            // Should this fail too, the next to open the file will do it.
+            [[maybe_unused]] const int ignored = ::ftruncate(file_.number(), static_cast<off_t>(bytes_));
+            detail::fail_of_system(path_, "cannot write", reason);
+        }
+        bytes_ += lines.size();
+    }
+
+private:
+    void read() {
+        struct stat status {};
+        if (::fstat(file_.number(), &status) != 0) detail::fail_of_system(path_, "cannot read");
+        if (!S_ISREG(status.st_mode)) return;
+        text_.resize(static_cast<std::size_t>(status.st_size));
+        for (std::size_t done = 0; done < text_.size();) {
+            const ssize_t count =
+                ::pread(file_.number(), text_.data() + done, std::min(text_.size() - done, detail::bytes_per_call),
+                        static_cast<off_t>(done));
+            if (count < 0 && errno != EINTR) detail::fail_of_system(path_, "cannot read");
+            if (count == 0) fail(path_, ": became shorter while it was read");
+            if (count > 0) done += static_cast<std::size_t>(count);
+        }
+        bytes_ = text_.size();
+    }
+
+    std::string path_;
+    detail::Descriptor file_;
+    std::string text_;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

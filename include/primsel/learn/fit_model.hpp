@@ -1,0 +1,144 @@
+// Opt-in: needs Eigen (the CMake target primsel::eigen).
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/core/executor.hpp>
+#include <primsel/core/timer.hpp>
+#include <primsel/learn/evaluate.hpp>
+#include <primsel/learn/profile.hpp>
+#include <primsel/learn/subjects.hpp>
+#include <primsel/learn/tables.hpp>
+#include <primsel/learn/trained_model.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The regressions that fit_model knows: Gaussian processes whose hyperparameters the primitives of a family share;
+/// gradient-boosted trees; random forests; a perceptron that is trained for 200 epochs; NN2 of Mulder et al. 2020,
+/// which is trained until its validation error stops falling; least squares.
+inline constexpr std::array<std::string_view, 6> regression_names{"gp", "boosted", "forest", "mlp", "nn2", "linear"};
+
+struct FitOptions {
+    /// One of regression_names.
+    std::string_view regression = "gp";
+    /// Draws which rows are held back (split_rows), and whatever else is random.
+    std::uint64_t seed = 1;
+};
+
+/// How a part of a model was learned, from 80 % of the rows of a dataset.
+struct FitReport {
+    /// "primitives" or "layouts", and the name of the dataset.
+    std::string what, name;
+    /// Those that were learned from.
+    std::size_t rows = 0;
+    /// What fitting took.
+    double seconds = 0;
+    /// On 10 % of the rows, which were held back.
+    Evaluation test;
+};
+
+struct FittedModel {
+    TrainedModel model;
+    /// Of the primitives, then of the layouts if there are any.
+    std::vector<FitReport> parts;
+};
+
+namespace detail {
+
+[[nodiscard]] inline MlpOptions nn2_options(std::uint64_t seed) {
+    MlpOptions options;
+    options.seed = seed;
+    return options;
+}
+/// As large, but trained for a bounded time, and less by what lies far off.
+[[nodiscard]] inline MlpOptions mlp_options(std::uint64_t seed) {
+    MlpOptions options = nn2_options(seed);
+    options.learning_rate = 2e-3;
+    options.batch = 256;
+    options.most_epochs = options.patience = 200;
+    options.one_cycle = true;
+    options.huber = 0.1;
+    return options;
+}
+
+/// By the rows to train on, and those of validation to stop by.
+[[nodiscard]] inline AnyRegression fit_named(FitOptions const& options, Dataset const& data, Split const& split,
+                                             Table const& features, Table const& times, ExecutorRef executor) {
+    const std::uint64_t seed = options.seed;
+    const Table x = features.select(split.train), y = times.select(split.train);
+    if (options.regression == "linear") return LinearRegression::fit(x, y);
+    if (options.regression == "forest") return Forest::fit(x, y, {.seed = seed}, executor);
+    if (options.regression == "boosted") return BoostedTrees::fit(x, y, {.seed = seed}, executor);
+    if (options.regression == "gp") {
+        GaussianProcessOptions gp{.rows = 400, .seed = seed};
+        if (data.of_layouts()) gp.steps = 150;  // few samples
+        return GaussianProcess::fit(x, y, labels_of(data), gp, executor);
+    }
+    if (options.regression == "mlp" || options.regression == "nn2") {
+        return Mlp::fit(x, y, features.select(split.validation), times.select(split.validation),
+                        options.regression == "nn2" ? nn2_options(seed) : mlp_options(seed), executor);
+    }
+    std::string names;
+    for (const std::string_view name : regression_names) names += join(names.empty() ? "" : ", ", name);
+    fail("fit_model: no regression is named ", options.regression, "; there are ", names);
+}
+
+[[nodiscard]] inline Trained<AnyRegression> fit_part(NamedDataset const& measured, FitOptions const& options,
+                                                     FitReport& report, ExecutorRef executor) {
+    constexpr std::size_t least = 10;
+    auto const& [name, data] = measured;
+    if (data.rows() < least) fail(name, ": ", data.rows(), " rows are too few to learn from and to judge by");
+    const Timer timer;
+    const Split split = split_rows(data.rows(), options.seed);
+    // What was measured in none of the rows to learn from is left to other models.
+    const Dataset some = with_subjects(data, without_idle(data.select(split.train)).subjects);
+    const Table features = features_of(some), times = log_times(some);
+    Trained<AnyRegression> trained{some.subjects, fit_named(options, some, split, features, times, executor)};
+    report = {.what = what_of(data), .name = name, .rows = split.train.size(), .seconds = timer.seconds(), .test = {}};
+    report.test = evaluate(some.select(split.test), trained.regression.predict(features.select(split.test)));
+    return trained;
+}
+
+}  // namespace detail
+
+/// A model of what primitives and changes of layout take on the machine of the profile. Subjects that were measured in
+/// no row to learn from, and changes of a layout to itself, are left out. It says of itself what the dataset of
+/// primitives says of the machine, and `seed`; of each part its `_rows`, and the `_data` (fingerprint) and `_mdrae` by
+/// which it was judged. The same for any number of threads. Throws error when there are fewer than 10 rows, when the
+/// parts are of different instruction sets, and when there is no such regression.
+[[nodiscard]] inline FittedModel fit_model(Profile const& profile, FitOptions const& options, ExecutorRef executor) {
+    require_one_arch(profile);
+    FittedModel result;
+    TrainedModel& model = result.model;
+    model.about = profile.primitives.data.about;
+    model.about["seed"] = std::to_string(options.seed);
+    const auto learn_part = [&](NamedDataset const& measured) {
+        FitReport& report = result.parts.emplace_back();
+        Trained<AnyRegression> trained = detail::fit_part(measured, options, report, executor);
+        model.about[report.what + "_data"] = fingerprint(measured.data);
+        model.about[report.what + "_rows"] = std::to_string(report.rows);
+        model.about[report.what + "_mdrae"] = std::to_string(report.test.all.median);
+        return trained;
+    };
+    model.primitives = learn_part(profile.primitives);
+    if (profile.layouts) model.layouts = learn_part(*profile.layouts);
+    return result;
+}
+
+/// The rows of a dataset that were held back when the model was made of it by fit_model or transfer_model; nothing
+/// where it was made of other rows, or none were held back.
+[[nodiscard]] inline std::optional<Dataset> held_back(TrainedModel const& model, Dataset const& data) {
+    std::uint64_t seed = 0;
+    const bool has_seed = detail::read_number(model.about_of("seed"), seed);
+    if (!has_seed || model.about_of(what_of(data) + "_data") != fingerprint(data)) return std::nullopt;
+    return data.select(split_rows(data.rows(), seed).test);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

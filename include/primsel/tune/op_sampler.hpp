@@ -1,0 +1,57 @@
+#pragma once
+
+#include <primsel/cost/analytical.hpp>
+#include <primsel/cost/cost_model.hpp>
+#include <primsel/cost/op_coefficients.hpp>
+#include <primsel/learn/op_regression.hpp>
+#include <primsel/network/graph.hpp>
+#include <primsel/profile/measured.hpp>
+
+#include <cstddef>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Times the layers of networks that are no convolutions, and the passes that add bias and activation after those that
+/// are: what OpRegression learns from. Works on this machine, on one thread.
+template <CostModel Model = Measured>
+class OpSampler {
+public:
+    explicit OpSampler(Kernels kernels, Model timer = Model(15))
+        : kernels_(std::move(kernels)), timer_(std::move(timer)) {}
+
+    /// The layers of a simplified graph, each for one image in each layout; those whose terms were seen before are not
+    /// timed again. Seconds to a minute for a network.
+    void add(Graph const& graph) {
+        for (std::size_t node = 0; node < graph.size(); ++node) {
+            const std::vector<Shape> inputs = graph.input_shapes(node);
+            for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
+                const OpQuery query{&graph[node].layer, inputs, graph[node].shape, 1, layout};
+                OpRegression::Sample sample{.op = std::string(kind(graph[node].layer)),
+                                            .layout = std::string(kernels_.layouts[layout].name),
+                                            .terms = op_terms(analytical_, kernels_, query),
+                                            .seconds = 0};
+                if (!seen_.emplace(sample.op, sample.layout, sample.terms).second) continue;
+                timer_.predict(kernels_, std::span(&query, 1), std::span(&sample.seconds, 1));
+                samples_.push_back(std::move(sample));
+            }
+        }
+    }
+
+    /// What was timed so far.
+    [[nodiscard]] std::vector<OpRegression::Sample> const& samples() const { return samples_; }
+
+private:
+    Kernels kernels_;
+    Model timer_;
+    Analytical analytical_;
+    std::vector<OpRegression::Sample> samples_;
+    std::set<std::tuple<std::string, std::string, OpRegression::Terms>> seen_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

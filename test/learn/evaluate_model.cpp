@@ -1,0 +1,103 @@
+// What models say of datasets: laws of log_predictions and of how models are judged by datasets.
+#include <primsel/cost/analytical.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/learn/evaluate_model.hpp>
+#include <primsel/learn/recorded.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "machines.hpp"
+
+namespace ps = primsel;
+
+namespace {
+
+ps::Kernels kernels() { return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>(); }
+
+/// Says of each subject, by its position, what was measured times a factor: nothing of others.
+struct Told {
+    ps::Dataset data;
+    double factor;
+
+    [[nodiscard]] ps::Table predict(ps::Table const&) const {
+        ps::Table result = ps::log_times(data);
+        for (float& value : result.values) value += static_cast<float>(std::log(factor));
+        return result;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("subjects are known by the names of primitives and of pairs of layouts") {
+    const ps::Kernels all = kernels();
+    const ps::Dataset primitives = machines::primitives(1, 1), layouts = machines::layouts(1, 1);
+    for (ps::PrimitiveEntry const& primitive : all.primitives) {
+        CHECK(ps::is_subject(all, primitives, primitive.id));
+        CHECK_FALSE(ps::is_subject(all, layouts, primitive.id));
+    }
+    for (auto const& from : all.layouts) {
+        for (auto const& to : all.layouts) {
+            CHECK(ps::is_subject(all, layouts, ps::join(from.name, "-to-", to.name)));
+            CHECK_FALSE(ps::is_subject(all, primitives, ps::join(from.name, "-to-", to.name)));
+        }
+    }
+    CHECK_FALSE(ps::is_subject(all, primitives, "never"));
+    CHECK_FALSE(ps::is_subject(all, layouts, "chw-to-"));
+}
+
+TEST_CASE("a model that repeats what was measured predicts it, and is not asked for what was not") {
+    const ps::Kernels all = kernels();
+    const ps::Dataset primitives = machines::primitives(20, 1), layouts = machines::layouts(20, 1);
+    ps::Recorded recorded(primitives, layouts);
+    for (ps::Dataset const* data : {&primitives, &layouts}) {
+        const ps::Table predicted = ps::log_predictions(*data, all, recorded), measured = ps::log_times(*data);
+        REQUIRE(predicted.rows() == data->rows());
+        REQUIRE(predicted.columns == data->subjects.size());
+        for (std::size_t i = 0; i < measured.values.size(); ++i) {
+            CHECK(std::isnan(predicted.values[i]) == std::isnan(measured.values[i]));
+            if (!std::isnan(measured.values[i])) CHECK(predicted.values[i] == doctest::Approx(measured.values[i]));
+        }
+        const ps::ModelEvaluation result = ps::evaluate(ps::NamedDataset{"d.csv", *data}, all, recorded);
+        CHECK(result.errors.all.median < 1e-5);
+        CHECK(result.errors.not_predicted == 0);
+        CHECK(result.unknown.empty());
+    }
+}
+
+TEST_CASE("a cost model is judged by the subjects that are kernels; the others are named") {
+    const ps::Kernels all = kernels();
+    ps::Analytical analytical;
+    ps::NamedDataset measured{"d.csv", machines::primitives(9, 1)};
+    measured.data.subjects[1] = "sundial";
+    const ps::ModelEvaluation result = ps::evaluate(measured, all, analytical);
+    CHECK(result.unknown == std::vector<std::string>{"sundial"});
+    CHECK(result.errors.subjects.size() == 2);
+    CHECK(result.errors.rows == 9);
+    measured.data.subjects = {"a", "b", "c", "d"};
+    CHECK(machines::error_of([&] { (void)ps::evaluate(measured, all, analytical); }) ==
+          "d.csv: of none of its primitives do these costs know anything");
+}
+
+TEST_CASE("what was learned is judged by its subjects wherever they stand") {
+    for (const bool layouts : {false, true}) {
+        const ps::Dataset data = layouts ? machines::layouts(9, 1) : machines::primitives(9, 1);
+        std::vector<std::string> turned = ps::without_idle(data).subjects;
+        turned.front().swap(turned.back());
+        const ps::Trained<Told> trained{turned, {ps::with_subjects(data, turned), 1.25}};
+        const ps::NamedDataset measured{"d.csv", data};
+        const ps::ModelEvaluation result = ps::evaluate(measured, trained);
+        CHECK(result.unknown.empty());
+        CHECK(result.errors.subjects.size() == turned.size());
+        for (ps::RelativeError const& error : result.errors.subjects) {
+            CHECK(error.median == doctest::Approx(0.25).epsilon(1e-4));
+        }
+        const ps::Trained<Told> other{{turned[0]}, {ps::with_subjects(data, {turned[0]}), 1}};
+        CHECK(ps::evaluate(measured, other).unknown.size() == turned.size() - 1);
+        CHECK_FALSE(machines::error_of([&] { (void)ps::evaluate(measured, ps::Trained<Told>{}); }).empty());
+    }
+}

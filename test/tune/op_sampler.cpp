@@ -1,0 +1,76 @@
+// What is timed of a network for OpRegression: every layer in every layout, once.
+#include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/network/network.hpp>
+#include <primsel/network/simplify.hpp>
+#include <primsel/tune/op_sampler.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+namespace ps = primsel;
+
+namespace {
+
+using namespace ps::layer;
+struct Small : ps::Network<Input<8, 12, 12>, Conv<8, 3>, Relu, MaxPool<2, 2>, Relu, Conv<8, 3>, Relu, MaxPool<2, 2>,
+                           GlobalAvgPool, Dense<10>> {};
+
+ps::Kernels kernels() { return ps::make_kernels<ps::DefaultPrimitives, ps::default_arch, ps::AllLayouts>(); }
+
+/// Counts what it is asked for.
+struct Counting {
+    static constexpr std::string_view name = "counting";
+    std::size_t* asked;
+
+    void predict(ps::Kernels const&, std::span<const ps::OpQuery> queries, std::span<double> seconds) {
+        for (double& time : seconds) time = 1e-6 * static_cast<double>(++*asked);
+        CHECK(queries.size() == seconds.size());
+        for (ps::OpQuery const& query : queries) CHECK(query.batch == 1);
+    }
+    template <class Query>
+    void predict(ps::Kernels const&, std::span<const Query>, std::span<double>) {
+        FAIL("asked for what is no layer");
+    }
+};
+
+}  // namespace
+
+TEST_CASE("every layer in every layout is timed once, however often it is met") {
+    std::size_t asked = 0;
+    ps::OpSampler sampler(kernels(), Counting{&asked});
+    CHECK(sampler.samples().empty());
+    const ps::Graph graph = ps::simplify(Small::graph());
+    sampler.add(graph);
+    const std::size_t count = sampler.samples().size();
+    CHECK(count == asked);
+    CHECK(count <= graph.size() * kernels().layouts.size());
+    std::set<std::tuple<std::string, std::string, ps::OpRegression::Terms>> distinct;
+    std::set<std::string> ops, layouts;
+    for (std::size_t i = 0; i < count; ++i) {
+        ps::OpRegression::Sample const& sample = sampler.samples()[i];
+        CHECK(distinct.emplace(sample.op, sample.layout, sample.terms).second);
+        CHECK(sample.seconds == doctest::Approx(1e-6 * static_cast<double>(i + 1)));
+        ops.insert(sample.op);
+        layouts.insert(sample.layout);
+    }
+    for (std::size_t node = 0; node < graph.size(); ++node) {
+        CHECK(ops.contains(std::string(ps::kind(graph[node].layer))));
+    }
+    CHECK(layouts.size() == kernels().layouts.size());
+    sampler.add(graph);
+    CHECK(sampler.samples().size() == count);
+    CHECK(asked == count);
+}
+
+TEST_CASE("layers are timed on this machine") {
+    ps::OpSampler sampler(kernels(), ps::Measured(1));
+    sampler.add(ps::simplify(Small::graph()));
+    for (ps::OpRegression::Sample const& sample : sampler.samples()) CHECK(sample.seconds >= 0);
+    CHECK_FALSE(ps::OpRegression::fit(sampler.samples(), 1).coefficients().empty());
+}
