@@ -18,7 +18,7 @@ namespace ps = primsel;
 namespace {
 
 using namespace ps::layer;
-struct Small : ps::Network<Input<8, 12, 12>, Conv<8, 3>, Relu, MaxPool<2, 2>, Relu, Conv<8, 3>, Relu, MaxPool<2, 2>,
+struct Small : ps::Network<Input<8, 12, 12>, Conv<8, 3>, Relu, MaxPool<2>, Relu, Conv<8, 3>, Relu, MaxPool<2>,
                            GlobalAvgPool, Dense<10>> {};
 
 ps::Kernels kernels() { return ps::make_kernels<ps::DefaultPrimitives, ps::default_arch, ps::AllLayouts>(); }
