@@ -25,24 +25,28 @@ constexpr PrimitiveEntry make_entry() {
     static_assert(
         Layouts::template contains<typename P::in_layout> && Layouts::template contains<typename P::out_layout>,
         "primsel: a primitive's layout is missing from the policies' layouts");
-    using Traits = PrimitiveTraits<P, Arch>;
-    PrimitiveEntry entry{.id = P::id,
-                         .family = P::family,
-                         .in_layout = Layouts::template index_of<typename P::in_layout>,
-                         .out_layout = Layouts::template index_of<typename P::out_layout>,
-                         .fuses_epilogue = Traits::fuses_epilogue(),
-                         .strided_output = Traits::strided_output(),
-                         .error_bound = Traits::error_bound(),
-                         .supports = &supports_nothing<P>};
-    if constexpr (compiled) {
-        entry.supports = [](ConvShape const& shape) { return P::supports(shape); };
-        entry.scratch_floats = &Traits::scratch_floats;
-        entry.packed_floats = &Traits::packed_floats;
-        entry.pack = &Traits::pack;
-        entry.run = &P::template run<Arch>;
-        entry.work = &Traits::work;
+    if constexpr (!Primitive<P>) {
+        return PrimitiveEntry{};
+    } else {
+        using Traits = PrimitiveTraits<P, Arch>;
+        PrimitiveEntry entry{.id = P::id,
+                             .family = P::family,
+                             .in_layout = Layouts::template index_of<typename P::in_layout>,
+                             .out_layout = Layouts::template index_of<typename P::out_layout>,
+                             .fuses_epilogue = Traits::fuses_epilogue(),
+                             .strided_output = Traits::strided_output(),
+                             .error_bound = Traits::error_bound(),
+                             .supports = &supports_nothing<P>};
+        if constexpr (compiled) {
+            entry.supports = [](ConvShape const& shape) { return P::supports(shape); };
+            entry.scratch_floats = &Traits::scratch_floats;
+            entry.packed_floats = &Traits::packed_floats;
+            entry.pack = &Traits::pack;
+            entry.run = &P::template run<Arch>;
+            entry.work = &Traits::work;
+        }
+        return entry;
     }
-    return entry;
 }
 
 /// Whether each primitive of the list can be told from the others. Plans, profiles and caches know them by their ids.

@@ -2,9 +2,9 @@
 
 #include <primsel/layer/compose.hpp>
 #include <primsel/layer/composite.hpp>
-#include <primsel/network/detail/names.hpp>
 #include <primsel/network/detail/sound.hpp>
 #include <primsel/network/detail/tape.hpp>
+#include <primsel/network/detail/tape_names.hpp>
 #include <primsel/network/graph.hpp>
 
 #include <array>
