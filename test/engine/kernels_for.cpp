@@ -58,7 +58,6 @@ struct Few : ps::DefaultPolicies {
 
 /// A primitive that cannot say at compile time what it supports.
 struct AtRunTime : ps::DirectSum2d {
-    static constexpr std::string_view id = "at-run-time";
     static ps::Support supports(ps::ConvShape const& shape) {
         return shape.fh == 3 ? ps::Support::yes() : ps::Support::no("is for 3x3");
     }
