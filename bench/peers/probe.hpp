@@ -5,7 +5,7 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/core/timer.hpp>
-#include <primsel/kernels/machine.hpp>
+#include <primsel/kernels/measure_machine.hpp>
 
 #include <sched.h>
 
