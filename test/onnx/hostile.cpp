@@ -238,6 +238,15 @@ TEST_CASE("graphs that cannot run are refused, naming where") {
     CHECK(refusal(Model().node("Relu", {"a"}, {"y"}).node("Tanh", {"x"}, {"a"}).bytes()).empty());
 }
 
+TEST_CASE("operands without an axis, of which one is known") {
+    for (const std::string_view op : {"Add", "Max", "Equal", "Xor", "Where"}) {
+        CAPTURE(op);
+        std::vector<std::string> inputs{"x", "c"};
+        if (op == "Where") inputs = {"x", "c", "x"};
+        const std::string message = refusal(Model(Ints{}).floats("c", {}, {1}).node(op, inputs, {"y"}).bytes());
+        CHECK((message.empty() || message.starts_with("file: ")));
+    }
+}
 TEST_CASE("long chains need no stack") {
     Model forward, backward;
     const std::size_t length = 20'000;

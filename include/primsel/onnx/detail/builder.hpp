@@ -94,7 +94,7 @@ public:
     }
     /// The same for an operand of an elementwise operation on tensors of the given rank.
     [[nodiscard]] OnnxTensor broadcast_image_of(OnnxTensor const& tensor, std::size_t rank) {
-        if (is_whole() || tensor.dims.size() < rank) return tensor;
+        if (is_whole() || tensor.dims.size() < rank || tensor.dims.empty()) return tensor;
         if (tensor.dims.size() == rank && tensor.dims[0] == 1) {
             return first_image(tensor, {tensor.dims.begin() + 1, tensor.dims.end()}, tensor.size());
         }
