@@ -7232,7 +7232,10 @@ private:
     static constexpr double overhead = 1e-6;
 
     [[nodiscard]] Machine const& machine_of(Kernels const& kernels) const {
-        return machine_ ? *machine_ : kernels.machine();
+        if (machine_) return *machine_;
+        if (kernels.machine == nullptr)
+            fail("analytical: these kernels have no machine, which make_kernels gives them");
+        return kernels.machine();
     }
     [[nodiscard]] static double phase_seconds(Machine const& machine, Phase const& phase) {
         // A register tile in cache reaches about nine tenths of the peak.

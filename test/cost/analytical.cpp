@@ -176,3 +176,11 @@ TEST_CASE("analytical: prices the work that a primitive says it does") {
     }
     CHECK(checked > 5);
 }
+
+TEST_CASE("analytical: kernels put together by hand have no machine, which is said") {
+    const ps::ConvQuery query{laws::conv(8, 4, 4, 3), 0};
+    double seconds = 0;
+    ps::Analytical model;
+    CHECK_THROWS_WITH_AS(model.predict(ps::Kernels{}, std::span(&query, 1), std::span(&seconds, 1)),
+                         doctest::Contains("these kernels have no machine"), ps::error);
+}
