@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 .PHONY: demo test bench examples asan tsan fuzz tidy format check-format reference single-include compile-time setup setup-ci configure clean
 
 configure: setup
-	cmake --preset release $(OPTIONS)
+	cmake --preset release -DPRIMSEL_TEST_UNITY=ON $(OPTIONS)
 
 demo: configure
 	cmake --build build/release --parallel $(JOBS) --target demo

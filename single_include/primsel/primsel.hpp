@@ -2412,7 +2412,7 @@ struct LayoutEntry {
     std::string_view name;
     /// Floats of an image.
     std::size_t (*size)(Shape);
-    OpTable const* ops;
+    OpTable const& (*ops)();
     /// Stores values that come in chw order.
     void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
     /// What follows a convolution that fuses nothing; null in a layout that is not strided.
@@ -2445,7 +2445,7 @@ struct Kernels {
     }
     /// The op of a layer in a layout.
     [[nodiscard]] OpEntry const& op(AnyLayer const& layer, std::size_t layout) const {
-        return (*layouts[layout].ops)[layer.index()];
+        return layouts[layout].ops()[layer.index()];
     }
 };
 
@@ -10920,11 +10920,17 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
+/// The op_table, behind a function that extern_kernels.hpp can find elsewhere.
+template <class Arch, class L, class Compiled>
+OpTable const& ops_in() {
+    return op_table<Arch, L, Compiled>;
+}
+
 template <class Arch, class L, class Compiled>
 constexpr LayoutEntry make_layout_entry() {
     LayoutEntry entry{.name = L::name,
                       .size = [](Shape shape) { return L::size(shape); },
-                      .ops = &op_table<Arch, L, Compiled>,
+                      .ops = &ops_in<Arch, L, Compiled>,
                       .from_chw = &primsel::transform<chw, L>,
                       .epilogue = nullptr};
     if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
@@ -14736,6 +14742,9 @@ using DefaultPrimitives =
 namespace primsel::inline PRIMSEL_ABI {
 
 #ifdef PRIMSEL_EXTERN_KERNELS
+extern template OpTable const& detail::ops_in<default_arch, chw, CompileAll>();
+extern template OpTable const& detail::ops_in<default_arch, hcw, CompileAll>();
+extern template OpTable const& detail::ops_in<default_arch, hwc, CompileAll>();
 extern template Kernels make_kernels<DefaultPrimitives, default_arch, AllLayouts>();
 extern template Kernels make_kernels<AllPrimitives, default_arch, AllLayouts>();
 #endif

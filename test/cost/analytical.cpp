@@ -13,13 +13,13 @@ using laws::conv;
 
 namespace {
 
-ps::Kernels kernels() { return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>(); }
+using laws::all_kernels;
 
 /// Both an invented machine and this one.
 std::vector<ps::Analytical> models() { return {ps::Analytical(ps::Machine{}), ps::Analytical()}; }
 
 double seconds_of(ps::Analytical& model, std::size_t primitive, ps::ConvShape const& shape) {
-    return laws::predict(model, kernels(), std::vector{ps::ConvQuery{shape, primitive}})[0];
+    return laws::predict(model, all_kernels, std::vector{ps::ConvQuery{shape, primitive}})[0];
 }
 
 /// Whether the primitive does both with the same kinds of arithmetic. (A row too short for vectors may be computed one
@@ -53,8 +53,8 @@ TEST_CASE("analytical: a larger image, more channels or more kernels cost every 
         for (Step const& step : steps) {
             CAPTURE(ps::to_string(step.small));
             CAPTURE(ps::to_string(step.large));
-            for (std::size_t p = 0; p < kernels().primitives.size(); ++p) {
-                ps::PrimitiveEntry const& primitive = kernels().primitives[p];
+            for (std::size_t p = 0; p < all_kernels.primitives.size(); ++p) {
+                ps::PrimitiveEntry const& primitive = all_kernels.primitives[p];
                 CAPTURE(primitive.id);
                 if (!primitive.supports(step.small) || !primitive.supports(step.large)) continue;
                 ++supported;
@@ -71,14 +71,15 @@ TEST_CASE("analytical: a larger image, more channels or more kernels cost every 
 TEST_CASE("analytical: every image takes as long as another, but large weights come from memory once for all") {
     for (ps::Analytical& model : models()) {
         for (const ps::ConvShape& shape : {conv(14, 32, 64, 3), conv(56, 16, 16, 1), conv(9, 50, 70, 5)}) {
-            for (std::size_t p = 0; p < kernels().primitives.size(); ++p) {
-                if (!kernels().primitives[p].supports(shape)) continue;
-                CAPTURE(kernels().primitives[p].id);
+            for (std::size_t p = 0; p < all_kernels.primitives.size(); ++p) {
+                if (!all_kernels.primitives[p].supports(shape)) continue;
+                CAPTURE(all_kernels.primitives[p].id);
                 ps::ConvShape two = shape, six = shape;
                 two.batch = 2, six.batch = 6;
                 const double once = seconds_of(model, p, shape), twice = seconds_of(model, p, two),
                              all = seconds_of(model, p, six);
-                if (kernels().primitives[p].packed_floats(shape) < shape.in_shape().size() + shape.out_shape().size()) {
+                if (all_kernels.primitives[p].packed_floats(shape) <
+                    shape.in_shape().size() + shape.out_shape().size()) {
                     CHECK(twice == doctest::Approx(2 * once).epsilon(1e-9));
                     CHECK(all == doctest::Approx(6 * once).epsilon(1e-9));
                 } else {
@@ -89,14 +90,14 @@ TEST_CASE("analytical: every image takes as long as another, but large weights c
                 }
             }
         }
-        const auto one = laws::predict(model, kernels(), laws::transforms(kernels(), {64, 28, 28}, 1));
-        const auto six = laws::predict(model, kernels(), laws::transforms(kernels(), {64, 28, 28}, 6));
+        const auto one = laws::predict(model, all_kernels, laws::transforms(all_kernels, {64, 28, 28}, 1));
+        const auto six = laws::predict(model, all_kernels, laws::transforms(all_kernels, {64, 28, 28}, 6));
         for (std::size_t i = 0; i < one.size(); ++i) CHECK(six[i] == doctest::Approx(6 * one[i]).epsilon(1e-12));
         // Other layers read their weights and start once for all images.
         const auto layers = laws::layers({64, 28, 28});
-        const auto queries = laws::ops(kernels(), layers, 1);
-        const auto op = laws::predict(model, kernels(), queries);
-        const auto ops = laws::predict(model, kernels(), laws::ops(kernels(), layers, 6));
+        const auto queries = laws::ops(all_kernels, layers, 1);
+        const auto op = laws::predict(model, all_kernels, queries);
+        const auto ops = laws::predict(model, all_kernels, laws::ops(all_kernels, layers, 6));
         for (std::size_t i = 0; i < op.size(); ++i) {
             CAPTURE(i);
             CHECK((ops[i] > op[i] || moves_nothing(queries[i])));
@@ -110,13 +111,13 @@ TEST_CASE("analytical: larger tensors cost more to move and to pass through") {
         for (const int im : {4, 16, 64}) {
             CAPTURE(im);
             const ps::Shape small{32, im, im}, large{32, 2 * im, 2 * im};
-            const auto move = laws::predict(model, kernels(), laws::transforms(kernels(), small, 1));
-            const auto move_more = laws::predict(model, kernels(), laws::transforms(kernels(), large, 1));
+            const auto move = laws::predict(model, all_kernels, laws::transforms(all_kernels, small, 1));
+            const auto move_more = laws::predict(model, all_kernels, laws::transforms(all_kernels, large, 1));
             for (std::size_t i = 0; i < move.size(); ++i) CHECK(move[i] < move_more[i]);
             const auto few = laws::layers(small), many = laws::layers(large);
-            const auto pass = laws::predict(model, kernels(), laws::ops(kernels(), few, 1));
-            const auto pass_more = laws::predict(model, kernels(), laws::ops(kernels(), many, 1));
-            const auto queries = laws::ops(kernels(), few, 1);
+            const auto pass = laws::predict(model, all_kernels, laws::ops(all_kernels, few, 1));
+            const auto pass_more = laws::predict(model, all_kernels, laws::ops(all_kernels, many, 1));
+            const auto queries = laws::ops(all_kernels, few, 1);
             for (std::size_t i = 0; i < pass.size(); ++i) {
                 CAPTURE(queries[i].layer->index());
                 CHECK(pass[i] <= pass_more[i]);
@@ -132,18 +133,18 @@ TEST_CASE("analytical: on a machine twice as fast everything takes less, and at 
     for (double& bandwidth : fast.bandwidth) bandwidth *= 2;
     ps::Analytical slower(slow), faster(fast);
     const auto compare = [&](auto const& queries) {
-        const auto before = laws::predict(slower, kernels(), queries),
-                   after = laws::predict(faster, kernels(), queries);
+        const auto before = laws::predict(slower, all_kernels, queries),
+                   after = laws::predict(faster, all_kernels, queries);
         for (std::size_t i = 0; i < before.size(); ++i) {
             CAPTURE(i);
             CHECK(after[i] < before[i]);
             CHECK(after[i] >= before[i] / 2);
         }
     };
-    compare(laws::convs(kernels(), {conv(28, 64, 64, 3), conv(56, 32, 64, 1), conv(14, 100, 100, 5)}));
-    compare(laws::transforms(kernels(), {64, 56, 56}, 2));
+    compare(laws::convs(all_kernels, {conv(28, 64, 64, 3), conv(56, 32, 64, 1), conv(14, 100, 100, 5)}));
+    compare(laws::transforms(all_kernels, {64, 56, 56}, 2));
     const auto layers = laws::layers({64, 56, 56});
-    auto queries = laws::ops(kernels(), layers, 2);
+    auto queries = laws::ops(all_kernels, layers, 2);
     std::erase_if(queries, moves_nothing);
     compare(queries);
 }
@@ -156,7 +157,7 @@ TEST_CASE("analytical: prices the work that a primitive says it does") {
     machine.bandwidth = {1e30, 1e30, 1e30, 1e30, 1e30};
     ps::Analytical arithmetic(machine);
     const ps::ConvShape shape = conv(56, 64, 64, 3);
-    const ps::Kernels all = kernels();
+    const ps::Kernels all = all_kernels;
     std::size_t checked = 0;
     for (std::size_t p = 0; p < all.primitives.size(); ++p) {
         if (!all.primitives[p].supports(shape)) continue;

@@ -21,7 +21,7 @@ struct Operations {
     }
 };
 
-const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+using laws::all_kernels;
 
 }  // namespace
 
@@ -31,10 +31,10 @@ static_assert(ps::CostModel<ps::ForConvolutions<Operations>>);
 TEST_CASE("ForConvolutions: convolutions by the model, all else as Analytical says") {
     ps::ForConvolutions model(Operations{2.0});
     ps::Analytical analytical;
-    const auto convs = laws::convs(kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
-    const auto moves = laws::transforms(kernels, {12, 7, 7}, 2);
+    const auto convs = laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+    const auto moves = laws::transforms(all_kernels, {12, 7, 7}, 2);
     for (std::size_t i = 0; i < convs.size(); ++i) {
-        CHECK(laws::predict(model, kernels, convs)[i] == 2.0 * convs[i].shape.operations());
+        CHECK(laws::predict(model, all_kernels, convs)[i] == 2.0 * convs[i].shape.operations());
     }
-    CHECK(laws::predict(model, kernels, moves) == laws::predict(analytical, kernels, moves));
+    CHECK(laws::predict(model, all_kernels, moves) == laws::predict(analytical, all_kernels, moves));
 }

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <primsel/cost/cost_model.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +16,8 @@
 namespace laws {
 
 namespace ps = primsel;
+
+inline const ps::Kernels all_kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
 
 /// A convolution that keeps the size of the image.
 constexpr ps::ConvShape conv(int im, int c, int k, int f, int stride = 1, int batch = 1) {

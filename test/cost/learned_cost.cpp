@@ -18,18 +18,18 @@ namespace ps = primsel;
 
 namespace {
 
-const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+using laws::all_kernels;
 
 std::size_t primitive(std::string_view id) {
-    for (std::size_t i = 0; i < kernels.primitives.size(); ++i) {
-        if (kernels.primitives[i].id == id) return i;
+    for (std::size_t i = 0; i < all_kernels.primitives.size(); ++i) {
+        if (all_kernels.primitives[i].id == id) return i;
     }
     FAIL("no primitive ", id);
     return 0;
 }
 std::size_t layout(std::string_view name) {
-    for (std::size_t i = 0; i < kernels.layouts.size(); ++i) {
-        if (kernels.layouts[i].name == name) return i;
+    for (std::size_t i = 0; i < all_kernels.layouts.size(); ++i) {
+        if (all_kernels.layouts[i].name == name) return i;
     }
     FAIL("no layout ", name);
     return 0;
@@ -78,7 +78,7 @@ TEST_CASE("a learned model answers what it learned, each configuration once, and
                                              {batch, primitive("direct-sum2d")},  {grouped, primitive("direct-sum2d")},
                                              {oblong, primitive("direct-sum2d")}, {one, primitive("direct-sum2d")}};
     std::vector<double> seconds(queries.size());
-    model.predict(kernels, std::span<const ps::ConvQuery>(queries), std::span(seconds));
+    model.predict(all_kernels, std::span<const ps::ConvQuery>(queries), std::span(seconds));
     const std::vector<double> wanted{16, 16 / std::exp(1.0), 1e6, 1e6, 64, 1e6, 1e6, 16};
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         CAPTURE(i);
@@ -91,7 +91,7 @@ TEST_CASE("a learned model answers what it learned, each configuration once, and
                                                 {{12, 7, 7}, 1, layout("chw"), layout("hcw")},
                                                 {{12, 7, 7}, 1, layout("hcw"), layout("chw")}};
     seconds.assign(moves.size(), 0);
-    model.predict(kernels, std::span<const ps::TransformQuery>(moves), std::span(seconds));
+    model.predict(all_kernels, std::span<const ps::TransformQuery>(moves), std::span(seconds));
     CHECK(seconds[0] == doctest::Approx(12));
     CHECK(seconds[1] == doctest::Approx(24 / std::exp(1.0)));
     CHECK(seconds[2] == 1e6);
@@ -107,13 +107,13 @@ TEST_CASE("what is learned relative to another model multiplies what that predic
                                              {batch, primitive("direct-sum2d")},
                                              {one, primitive("im2col-scan-ab-ki")},
                                              {one, primitive("mec-col")}};
-    const std::vector<double> seconds = laws::predict(model, kernels, queries);
+    const std::vector<double> seconds = laws::predict(model, all_kernels, queries);
     const std::vector<double> wanted{16e6, 16e6, 1e6, 1e6};  // Dear knows of batches what they take
     for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(seconds[i] == doctest::Approx(wanted[i]));
     const std::vector<ps::TransformQuery> moves{{{12, 7, 7}, 2, layout("chw"), layout("hwc")},
                                                 {{12, 7, 7}, 1, layout("chw"), layout("hcw")}};
-    CHECK(laws::predict(model, kernels, moves)[0] == doctest::Approx(12e6));
-    CHECK(laws::predict(model, kernels, moves)[1] == 1e6);
+    CHECK(laws::predict(model, all_kernels, moves)[0] == doctest::Approx(12e6));
+    CHECK(laws::predict(model, all_kernels, moves)[1] == 1e6);
 }
 
 TEST_CASE("what a regression makes infinite is left to another model") {
@@ -122,19 +122,19 @@ TEST_CASE("what a regression makes infinite is left to another model") {
     };
     ps::LearnedCost model(ps::Trained<Infinite>{{"direct-sum2d"}, {}}, ps::Trained<Infinite>{{}, {}}, Dear{});
     const std::vector<ps::ConvQuery> queries{{laws::conv(14, 16, 8, 3), primitive("direct-sum2d")}};
-    CHECK(laws::predict(model, kernels, queries) == std::vector<double>{1e6});
+    CHECK(laws::predict(model, all_kernels, queries) == std::vector<double>{1e6});
 }
 
 TEST_CASE("a learned model obeys the laws of cost models") {
     std::size_t asked = 0;
     ps::LearnedCost<ByFirst, ps::Analytical> model({{"direct-sum2d", "kn2row"}, {2, &asked}},
                                                    {{"chw-to-hwc", "hwc-to-chw"}, {2, &asked}}, ps::Analytical());
-    const auto convs = laws::convs(kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
-    const auto moves = laws::transforms(kernels, {12, 7, 7}, 2);
-    laws::check_answers(laws::predict(model, kernels, convs));
-    laws::check_answers(laws::predict(model, kernels, moves));
-    laws::check_independent(model, kernels, convs);
-    laws::check_independent(model, kernels, moves);
+    const auto convs = laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+    const auto moves = laws::transforms(all_kernels, {12, 7, 7}, 2);
+    laws::check_answers(laws::predict(model, all_kernels, convs));
+    laws::check_answers(laws::predict(model, all_kernels, moves));
+    laws::check_independent(model, all_kernels, convs);
+    laws::check_independent(model, all_kernels, moves);
 }
 
 TEST_CASE("records are looked up; what was not measured is beyond reach") {
@@ -159,7 +159,7 @@ TEST_CASE("records are looked up; what was not measured is beyond reach") {
         {other, primitive("direct-sum2d")},  {grouped, primitive("direct-sum2d")},
         {dilated, primitive("direct-sum2d")}};
     std::vector<double> seconds(queries.size());
-    recorded.predict(kernels, std::span<const ps::ConvQuery>(queries), std::span(seconds));
+    recorded.predict(all_kernels, std::span<const ps::ConvQuery>(queries), std::span(seconds));
     CHECK(seconds[0] == doctest::Approx(3e-5));
     CHECK(seconds[1] == doctest::Approx(6e-5));
     for (std::size_t i = 2; i < seconds.size(); ++i) CHECK(seconds[i] == ps::Recorded::beyond);
@@ -169,7 +169,7 @@ TEST_CASE("records are looked up; what was not measured is beyond reach") {
                                                 {{90, 110, 100}, 1, layout("chw"), layout("hwc")},
                                                 {{10, 10, 10}, 1, layout("hwc"), layout("chw")}};
     seconds.assign(moves.size(), 0);
-    recorded.predict(kernels, std::span<const ps::TransformQuery>(moves), std::span(seconds));
+    recorded.predict(all_kernels, std::span<const ps::TransformQuery>(moves), std::span(seconds));
     CHECK(seconds[0] == doctest::Approx(2e-6));
     CHECK(seconds[1] == doctest::Approx(4e-6));
     CHECK(seconds[2] == doctest::Approx(9e-3 * 90 * 110 / 1e4));

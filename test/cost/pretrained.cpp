@@ -20,7 +20,7 @@ namespace ps = primsel;
 
 namespace {
 
-const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+using laws::all_kernels;
 
 /// Says that one target is exp(1) times what Analytical says.
 std::string off_by_one(std::size_t features) {
@@ -28,7 +28,7 @@ std::string off_by_one(std::size_t features) {
     return ps::CompactMlp(ps::Standardizer(none, none), ps::Standardizer({0.0F}, one), {{features, none, one}}).text();
 }
 struct OffByOne {
-    static inline const std::string_view arch = kernels.arch;
+    static inline const std::string_view arch = all_kernels.arch;
     static constexpr std::string_view primitives[] = {"direct-sum2d"};
     static constexpr std::string_view layouts[] = {"chw-to-hwc"};
     static std::string_view of_primitives() {
@@ -45,7 +45,7 @@ struct OffByOne {
     static inline const std::string_view layouts_model[1] = {of_layouts()};
 };
 struct SlowRelu {
-    static inline const std::string_view arch = kernels.arch;
+    static inline const std::string_view arch = all_kernels.arch;
     static constexpr ps::OpCoefficients ops[] = {{"relu", "chw", {0, 1e6, 0, 0, 0}}};
 };
 struct OffByOneElsewhere : OffByOne {
@@ -53,7 +53,7 @@ struct OffByOneElsewhere : OffByOne {
 };
 
 std::vector<ps::ConvQuery> convs() {
-    return laws::convs(kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+    return laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
 }
 
 }  // namespace
@@ -65,11 +65,11 @@ static_assert(!ps::PretrainedModel<SlowRelu>);
 
 TEST_CASE("what comes with the library obeys the laws of cost models") {
     ps::PretrainedCosts model;
-    const auto moves = laws::transforms(kernels, {12, 7, 7}, 2);
-    laws::check_answers(laws::predict(model, kernels, convs()));
-    laws::check_answers(laws::predict(model, kernels, moves));
-    laws::check_independent(model, kernels, convs());
-    laws::check_independent(model, kernels, moves);
+    const auto moves = laws::transforms(all_kernels, {12, 7, 7}, 2);
+    laws::check_answers(laws::predict(model, all_kernels, convs()));
+    laws::check_answers(laws::predict(model, all_kernels, moves));
+    laws::check_independent(model, all_kernels, convs());
+    laws::check_independent(model, all_kernels, moves);
 }
 
 TEST_CASE("a model of this Arch corrects what it learned, one of another nothing") {
@@ -78,13 +78,13 @@ TEST_CASE("a model of this Arch corrects what it learned, one of another nothing
     ps::Pretrained<OffByOneElsewhere> elsewhere;
     ps::Pretrained<OffByOneElsewhere, SlowRelu> ops_here;
     const auto queries = convs();
-    const auto wanted = laws::predict(analytical, kernels, queries);
-    CHECK(laws::predict(elsewhere, kernels, queries) == wanted);
-    CHECK(laws::predict(ops_here, kernels, queries) == wanted);
-    const auto found = laws::predict(here, kernels, queries);
+    const auto wanted = laws::predict(analytical, all_kernels, queries);
+    CHECK(laws::predict(elsewhere, all_kernels, queries) == wanted);
+    CHECK(laws::predict(ops_here, all_kernels, queries) == wanted);
+    const auto found = laws::predict(here, all_kernels, queries);
     std::size_t corrected = 0;
     for (std::size_t i = 0; i < queries.size(); ++i) {
-        const bool learned = kernels.primitives[queries[i].primitive].id == "direct-sum2d";
+        const bool learned = all_kernels.primitives[queries[i].primitive].id == "direct-sum2d";
         corrected += learned ? 1U : 0U;
         CHECK(found[i] == doctest::Approx(wanted[i] * (learned ? std::exp(1.0) : 1)));
     }
@@ -92,12 +92,13 @@ TEST_CASE("a model of this Arch corrects what it learned, one of another nothing
     // Layers that are no convolutions go by a model of their own.
     const ps::AnyLayer relu = ps::ActivationParams{};
     const std::array<ps::Shape, 1> shape{{{.c = 8, .h = 9, .w = 9}}};
-    for (std::size_t layout = 0; layout < kernels.layouts.size(); ++layout) {
+    for (std::size_t layout = 0; layout < all_kernels.layouts.size(); ++layout) {
         const std::vector<ps::OpQuery> ops{{&relu, shape, shape[0], 1, layout}};
-        const double as_before = laws::predict(analytical, kernels, ops)[0];
-        CHECK(laws::predict(elsewhere, kernels, ops)[0] == as_before);
-        CHECK(laws::predict(here, kernels, ops)[0] == as_before);
-        CHECK((laws::predict(ops_here, kernels, ops)[0] > 1000 * as_before) == (kernels.layouts[layout].name == "chw"));
+        const double as_before = laws::predict(analytical, all_kernels, ops)[0];
+        CHECK(laws::predict(elsewhere, all_kernels, ops)[0] == as_before);
+        CHECK(laws::predict(here, all_kernels, ops)[0] == as_before);
+        CHECK((laws::predict(ops_here, all_kernels, ops)[0] > 1000 * as_before) ==
+              (all_kernels.layouts[layout].name == "chw"));
     }
 }
 
@@ -117,7 +118,7 @@ void check_shipped(std::string_view arch) {
     CHECK(primitives.size() + layouts.size() < 390'000);
     for (const std::string_view id : M::primitives) {
         CAPTURE(id);
-        CHECK(std::ranges::count(kernels.primitives, id, &ps::PrimitiveEntry::id) == 1);
+        CHECK(std::ranges::count(all_kernels.primitives, id, &ps::PrimitiveEntry::id) == 1);
     }
     const auto predict = [](std::string_view text, auto const& features, std::size_t subjects) {
         ps::Table row(1, features.size());

@@ -22,17 +22,17 @@ namespace ps = primsel;
 
 namespace {
 
-const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+using laws::all_kernels;
 
 /// The same kernels, as if they were compiled for another instruction set.
 ps::Kernels compiled_for(std::string_view arch) {
-    ps::Kernels other = kernels;
+    ps::Kernels other = all_kernels;
     other.arch = arch;
     return other;
 }
 
 struct Fitted {
-    static inline const std::string_view arch = kernels.arch;
+    static inline const std::string_view arch = all_kernels.arch;
     static constexpr ps::OpCoefficients ops[] = {
         {"relu", "chw", {0, 2, 0, 0, 0}}, {"conv", "hwc", {1e-3, 0, 0, 0, 0}}, {"max_pool", "chw", {0, 0, 0, 0, 1e-6}}};
 };
@@ -65,15 +65,15 @@ static_assert(!ps::OpModel<NoArch>);
 TEST_CASE("semi-empirical costs obey the laws of cost models") {
     const std::vector<laws::Layer> layers = laws::layers({.c = 12, .h = 9, .w = 9});
     const auto check = [&](auto model) {
-        const auto convs = laws::convs(kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
-        const auto moves = laws::transforms(kernels, {12, 7, 7}, 2);
-        const auto ops = laws::ops(kernels, layers, 2);
-        laws::check_answers(laws::predict(model, kernels, convs));
-        laws::check_answers(laws::predict(model, kernels, moves));
-        laws::check_answers(laws::predict(model, kernels, ops));
-        laws::check_independent(model, kernels, convs);
-        laws::check_independent(model, kernels, moves);
-        laws::check_independent(model, kernels, ops);
+        const auto convs = laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+        const auto moves = laws::transforms(all_kernels, {12, 7, 7}, 2);
+        const auto ops = laws::ops(all_kernels, layers, 2);
+        laws::check_answers(laws::predict(model, all_kernels, convs));
+        laws::check_answers(laws::predict(model, all_kernels, moves));
+        laws::check_answers(laws::predict(model, all_kernels, ops));
+        laws::check_independent(model, all_kernels, convs);
+        laws::check_independent(model, all_kernels, moves);
+        laws::check_independent(model, all_kernels, ops);
     };
     check(ps::SemiEmpiricalCosts());
     check(ps::SemiEmpirical<>());
@@ -90,23 +90,23 @@ TEST_CASE(
         ps::SemiEmpirical<FittedElsewhere, Fitted> both(machine);
         ps::SemiEmpirical<> none(machine);
         const auto as_analytical = [&](auto& model, auto const& queries) {
-            CHECK(laws::predict(model, kernels, queries) == laws::predict(analytical, kernels, queries));
+            CHECK(laws::predict(model, all_kernels, queries) == laws::predict(analytical, all_kernels, queries));
         };
-        const auto convs = laws::convs(kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
-        const auto moves = laws::transforms(kernels, {12, 7, 7}, 2);
-        const auto ops = laws::ops(kernels, layers, 3);
+        const auto convs = laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+        const auto moves = laws::transforms(all_kernels, {12, 7, 7}, 2);
+        const auto ops = laws::ops(all_kernels, layers, 3);
         as_analytical(here, convs), as_analytical(here, moves);
         as_analytical(both, convs), as_analytical(both, moves);
         as_analytical(elsewhere, convs), as_analytical(elsewhere, moves), as_analytical(elsewhere, ops);
         as_analytical(none, convs), as_analytical(none, moves), as_analytical(none, ops);
 
         std::vector<double> fitted(ops.size());
-        ps::predict_ops(Fitted::ops, analytical, kernels, ops, fitted);
-        CHECK(fitted != laws::predict(analytical, kernels, ops));
-        CHECK(laws::predict(here, kernels, ops) == fitted);
-        CHECK(laws::predict(both, kernels, ops) == fitted);
+        ps::predict_ops(Fitted::ops, analytical, all_kernels, ops, fitted);
+        CHECK(fitted != laws::predict(analytical, all_kernels, ops));
+        CHECK(laws::predict(here, all_kernels, ops) == fitted);
+        CHECK(laws::predict(both, all_kernels, ops) == fitted);
         const ps::Kernels moved = compiled_for("elsewhere");
-        CHECK(laws::predict(here, moved, ops) == laws::predict(analytical, kernels, ops));
+        CHECK(laws::predict(here, moved, ops) == laws::predict(analytical, all_kernels, ops));
         CHECK(laws::predict(elsewhere, moved, ops) == fitted);
     }
 }
@@ -118,22 +118,22 @@ TEST_CASE("coefficients weigh what Analytical knows of an op, and ops without an
                        pool = ps::PoolParams{.window = 2, .stride = 2};
     const ps::Shape shape{.c = 64, .h = 56, .w = 56};
     std::size_t layouts = 0;
-    for (std::size_t layout = 0; layout < kernels.layouts.size(); ++layout) {
-        CHECK(predict(model, kernels, global, shape, 1, layout) ==
-              predict(analytical, kernels, global, shape, 1, layout));
-        if (kernels.layouts[layout].name != "chw") {
-            CHECK(predict(model, kernels, relu, shape, 1, layout) ==
-                  predict(analytical, kernels, relu, shape, 1, layout));
+    for (std::size_t layout = 0; layout < all_kernels.layouts.size(); ++layout) {
+        CHECK(predict(model, all_kernels, global, shape, 1, layout) ==
+              predict(analytical, all_kernels, global, shape, 1, layout));
+        if (all_kernels.layouts[layout].name != "chw") {
+            CHECK(predict(model, all_kernels, relu, shape, 1, layout) ==
+                  predict(analytical, all_kernels, relu, shape, 1, layout));
             continue;
         }
         ++layouts;
         const std::array inputs{shape};
         const ps::OpQuery query{&relu, inputs, shape, 1, layout};
-        const double memory = analytical.terms(kernels, query).memory;
-        CHECK(predict(model, kernels, relu, shape, 1, layout) == doctest::Approx(2 * memory));
-        CHECK(predict(model, kernels, relu, shape, 3, layout) == doctest::Approx(6 * memory));
+        const double memory = analytical.terms(all_kernels, query).memory;
+        CHECK(predict(model, all_kernels, relu, shape, 1, layout) == doctest::Approx(2 * memory));
+        CHECK(predict(model, all_kernels, relu, shape, 3, layout) == doctest::Approx(6 * memory));
         // By the rows of the larger side.
-        CHECK(predict(model, kernels, pool, shape, 2, layout) == doctest::Approx(2e-6 * 64 * 56));
+        CHECK(predict(model, all_kernels, pool, shape, 2, layout) == doctest::Approx(2e-6 * 64 * 56));
     }
     CHECK(layouts == 1);
 }
@@ -145,18 +145,18 @@ TEST_CASE("what was fitted predicts what it was fitted to") {
         const ps::Shape shape{.c = 4 + im, .h = im, .w = im};
         sizes.push_back({ps::ActivationParams{}, {shape}, shape});
     }
-    const auto queries = laws::ops(kernels, sizes, 1);
+    const auto queries = laws::ops(all_kernels, sizes, 1);
     std::vector<ps::OpRegression::Sample> samples;
     for (ps::OpQuery const& query : queries) {
-        ps::OpRegression::Sample sample{"relu", std::string(kernels.layouts[query.layout].name),
-                                        ps::op_terms(analytical, kernels, query), 1e-5};
+        ps::OpRegression::Sample sample{"relu", std::string(all_kernels.layouts[query.layout].name),
+                                        ps::op_terms(analytical, all_kernels, query), 1e-5};
         sample.seconds += 3 * sample.terms[1];
         samples.push_back(sample);
     }
     const ps::OpRegression regression = ps::OpRegression::fit(samples);
     const std::vector<ps::OpCoefficients> coefficients = regression.coefficients();
     std::vector<double> seconds(queries.size());
-    ps::predict_ops(coefficients, analytical, kernels, queries, seconds);
+    ps::predict_ops(coefficients, analytical, all_kernels, queries, seconds);
     for (std::size_t i = 0; i < seconds.size(); ++i) {
         CHECK(seconds[i] == doctest::Approx(samples[i].seconds).epsilon(0.05));
     }
@@ -172,7 +172,7 @@ void check_shipped(std::string_view arch) {
         CAPTURE(entry.op);
         CAPTURE(entry.layout);
         CHECK(names.emplace(entry.op, entry.layout).second);
-        CHECK(std::ranges::count(kernels.layouts, entry.layout, &ps::LayoutEntry::name) == 1);
+        CHECK(std::ranges::count(all_kernels.layouts, entry.layout, &ps::LayoutEntry::name) == 1);
         for (const double coefficient : entry.values) CHECK((std::isfinite(coefficient) && coefficient >= 0));
         CHECK(*std::ranges::max_element(entry.values) > 0);
     }
@@ -186,12 +186,12 @@ void check_shipped(std::string_view arch) {
     // The kernels of that Arch, and no others, are priced by it.
     const ps::Analytical analytical;
     const std::vector<laws::Layer> layers = laws::layers({.c = 64, .h = 28, .w = 28});
-    const auto queries = laws::ops(kernels, layers, 1);
+    const auto queries = laws::ops(all_kernels, layers, 1);
     std::vector<double> seconds(queries.size());
-    ps::predict_ops(M::ops, analytical, kernels, queries, seconds);
+    ps::predict_ops(M::ops, analytical, all_kernels, queries, seconds);
     ps::SemiEmpiricalCosts costs;
     CHECK(laws::predict(costs, compiled_for(arch), queries) == seconds);
-    CHECK(laws::predict(costs, compiled_for("elsewhere"), queries) == laws::predict(analytical, kernels, queries));
+    CHECK(laws::predict(costs, compiled_for("elsewhere"), queries) == laws::predict(analytical, all_kernels, queries));
 }
 
 TEST_CASE("the coefficients that are shipped name what there is") {

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -180,16 +181,20 @@ struct Older : ps::DefaultPolicies {
 template <class Arch>
 void check_older() {
     if constexpr (ps::InstructionSet<Arch>) {
-        const ps::Kernels kernels = ps::policy_kernels<Older<Arch>>();
+        // What engines of this network compile where kernels are not extern.
+        using Compiled = ps::detail::CompileFor<Net>;
+        const ps::Kernels kernels = ps::policy_kernels<Older<Arch>, Compiled>();
         CHECK(kernels.arch == Arch::name());
         CHECK(&kernels.machine() == &ps::this_machine<Arch>());
         const ps::Weights weights = ps::random_weights(Net::graph());
-        ps::Engine<Net, Older<Arch>> older{weights};
+        ps::detail::EngineOf<Older<Arch>, Compiled> older{Net::graph(), weights, ps::PlanOptions{}, ps::Sequential{}};
         ps::Engine<Net> own{weights};
         ps::Tensor<> image(Net::input_shape), scores(Net::output_shape), expected(Net::output_shape);
         float value = 0;
         for (float& pixel : image) pixel = std::sin(value += 0.7F);
-        older.run(image.span(), scores.span());
+        const std::span<const float> src = image.span();
+        const std::span<float> dst = scores.span();
+        older.run({&src, 1}, {&dst, 1});
         own.run(image.span(), expected.span());
         for (std::size_t i = 0; i < scores.size(); ++i) {
             CHECK(static_cast<double>(scores.span()[i]) ==

@@ -2,6 +2,7 @@
 // whatever the threads, no allocation in run().
 #include "../io/allocations.hpp"
 #include "../network/evaluate.hpp"
+#include "thread_pool.hpp"
 
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
@@ -12,7 +13,6 @@
 #include <cmath>
 #include <concepts>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace ps = primsel;
@@ -74,14 +74,6 @@ double error(std::vector<float> const& values, std::vector<double> const& exact)
     return worst / std::sqrt(squares / static_cast<double>(exact.size()));
 }
 
-auto thread_pool(std::size_t count) {
-    return ps::CallerPool(count, [](std::size_t n, auto const& task) noexcept {
-        std::vector<std::thread> workers;
-        for (std::size_t i = 0; i < n; ++i) workers.emplace_back([&task, i] { task(i); });
-        for (std::thread& worker : workers) worker.join();
-    });
-}
-
 // Learned costs lose where they were not learned: they are for those who ask for them.
 static_assert(std::same_as<ps::DefaultPolicies::cost_model, ps::Analytical>);
 
@@ -127,7 +119,7 @@ TEST_CASE("the same bits on every call and for every number of threads, and run(
         CHECK(again == once);
         const ps::Graph simplified = ps::simplify(network.graph);
         for (const std::size_t threads : {std::size_t{2}, std::size_t{3}}) {
-            auto pool = thread_pool(threads);
+            auto pool = threads::pool(threads);
             ps::Program program(simplified, Engine::kernels(), engine.plan(), weights, threads);
             program.run(src.data(), again.data(), pool);
             CHECK(again == once);

@@ -3,6 +3,7 @@
 
 #include "../core/executor.hpp"
 #include "../xml_fault.hpp"
+#include "thread_pool.hpp"
 
 #include <doctest/doctest.h>
 #include <primsel/io/json.hpp>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,15 +20,7 @@ namespace ps = primsel;
 
 namespace {
 
-const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
-
-auto thread_pool(std::size_t count) {
-    return ps::CallerPool(count, [](std::size_t n, auto const& task) noexcept {
-        std::vector<std::thread> workers;
-        for (std::size_t i = 0; i < n; ++i) workers.emplace_back([&task, i] { task(i); });
-        for (std::thread& worker : workers) worker.join();
-    });
-}
+const ps::Kernels all_kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
 
 /// Two convolutions in primitives of opposite layouts, so that layouts change, one with a pass of its own for its bias.
 struct Traced {
@@ -43,8 +35,8 @@ struct Traced {
         graph.add("pool", ps::PoolParams{ps::PoolKind::max, 2, 2}, {1});
         graph.add("second", ps::ConvParams{.k = 8, .kernel = 3, .padding = 1, .bias = true}, {2});
         ps::Analytical model;
-        plan = ps::make_plan(graph, kernels, model, ps::ExactPbqp{}, {.primitive = primitive});
-        ps::Program program(graph, kernels, plan, ps::random_weights(graph), executor.concurrency());
+        plan = ps::make_plan(graph, all_kernels, model, ps::ExactPbqp{}, {.primitive = primitive});
+        ps::Program program(graph, all_kernels, plan, ps::random_weights(graph), executor.concurrency());
         src.resize(program.in_floats());
         for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i % 17) - 8.0F;
         dst.resize(program.out_floats());
@@ -52,7 +44,7 @@ struct Traced {
         program.run(src.data(), again.data(), executor);
         const float* in = src.data();
         float* out = dst.data();
-        trace = ps::trace_run(program, graph, kernels, plan, std::span(&in, 1), std::span(&out, 1), executor);
+        trace = ps::trace_run(program, graph, all_kernels, plan, std::span(&in, 1), std::span(&out, 1), executor);
     }
 };
 
@@ -85,7 +77,7 @@ void check(Traced const& traced, std::size_t workers) {
 
 TEST_CASE("steps in a row, blocks within their steps, predictions that add up to the plan's") {
     ps::Sequential sequential;
-    auto pool = thread_pool(3);
+    auto pool = threads::pool(3);
     for (const std::string primitive : {"", "direct-hwc", "winograd-4x4-3x3-vec-16"}) {
         CAPTURE(primitive);
         const Traced alone(sequential, primitive), together(pool, primitive);
@@ -101,7 +93,7 @@ TEST_CASE("steps in a row, blocks within their steps, predictions that add up to
 TEST_CASE("each step names its layer and what computes it") {
     ps::Sequential sequential;
     bool any_epilogue = false, any_transform = false;
-    for (ps::PrimitiveEntry const& entry : kernels.primitives) {
+    for (ps::PrimitiveEntry const& entry : all_kernels.primitives) {
         if (!entry.supports({.c = 8, .k = 16, .h = 20, .w = 20, .fh = 3, .fw = 3, .pad_top = 1})) continue;
         CAPTURE(entry.id);
         const Traced traced(sequential, std::string(entry.id));
@@ -128,7 +120,7 @@ TEST_CASE("each step names its layer and what computes it") {
 }
 
 TEST_CASE("a tracing executor is an executor") {
-    auto pool = thread_pool(3);
+    auto pool = threads::pool(3);
     ps::TracingExecutor tracing(pool);
     tracing.restart(10);
     laws::check_executor(tracing);
@@ -151,7 +143,7 @@ TEST_CASE("the executor notes no more than there is room for, and counts the res
 }
 
 TEST_CASE("chrome trace events: JSON with a lane a thread, measured beside predicted") {
-    auto pool = thread_pool(2);
+    auto pool = threads::pool(2);
     Traced traced(pool);
     traced.trace.steps[0].layer = "a \"name\" \\ with \n a break";
     const std::string text = ps::to_chrome_trace(traced.trace);
@@ -205,8 +197,8 @@ TEST_CASE("a program of another plan is an error") {
     other.add("sigmoid", ps::ActivationParams{ps::ActivationKind::sigmoid}, {1});
     ps::Analytical model;
     ps::Sequential sequential;
-    const ps::Plan plan = ps::make_plan(one, kernels, model, ps::ExactPbqp{}),
-                   longer = ps::make_plan(other, kernels, model, ps::ExactPbqp{});
-    ps::Program program(one, kernels, plan, ps::Weights(), 1);
-    CHECK_THROWS_AS((void)ps::trace_run(program, other, kernels, longer, {}, {}, sequential), ps::error);
+    const ps::Plan plan = ps::make_plan(one, all_kernels, model, ps::ExactPbqp{}),
+                   longer = ps::make_plan(other, all_kernels, model, ps::ExactPbqp{});
+    ps::Program program(one, all_kernels, plan, ps::Weights(), 1);
+    CHECK_THROWS_AS((void)ps::trace_run(program, other, all_kernels, longer, {}, {}, sequential), ps::error);
 }

@@ -19,21 +19,18 @@ using scratch::error_of;
 
 namespace {
 
-template <class T>
-std::string bytes_of(std::vector<T> const& values) {
-    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
-std::string file_of(std::string const& header, std::string const& data, int version = 1) {
+using scratch::bytes_of;
+std::string npy_file_of(std::string const& header, std::string const& data, int version = 1) {
     const auto size = static_cast<std::uint32_t>(header.size());
     return std::string("\x93NUMPY") + static_cast<char>(version) + '\0' +
            std::string(reinterpret_cast<const char*>(&size), version == 1 ? 2 : 4) + header + data;
 }
-std::string header_of(std::string const& code, std::string const& shape, bool fortran = false) {
+std::string npy_header_of(std::string const& code, std::string const& shape, bool fortran = false) {
     return "{'descr': '" + code + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
 }
-ps::NpyArray parse(std::string const& file) { return ps::parse_npy("f", std::as_bytes(std::span(file))); }
-std::string error_in(std::string const& file) {
-    return error_of([&] { (void)parse(file); });
+ps::NpyArray npy_of(std::string const& file) { return ps::parse_npy("f", std::as_bytes(std::span(file))); }
+std::string npy_error_in(std::string const& file) {
+    return error_of([&] { (void)npy_of(file); });
 }
 bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
@@ -64,24 +61,24 @@ TEST_CASE("float32 goes both ways through a file, bit by bit") {
 TEST_CASE("a written file is NumPy's, byte by byte") {
     // numpy.save of numpy.array([1.5, -2], "<f4"), and of numpy.arange(6).reshape(1, 2, 3)
     CHECK(ps::to_npy("f", {2}, std::vector<float>{1.5F, -2.0F}) ==
-          file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }" + std::string(60, ' ') + "\n",
-                  std::string("\x00\x00\xc0\x3f\x00\x00\x00\xc0", 8)));
+          npy_file_of("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }" + std::string(60, ' ') + "\n",
+                      std::string("\x00\x00\xc0\x3f\x00\x00\x00\xc0", 8)));
     CHECK(ps::to_npy("f", {1, 2, 3}, std::vector<float>{0, 1, 2, 3, 4, 5}, ps::NpyType::int64) ==
-          file_of("{'descr': '<i8', 'fortran_order': False, 'shape': (1, 2, 3), }" + std::string(55, ' ') + "\n",
-                  bytes_of<std::int64_t>({0, 1, 2, 3, 4, 5})));
+          npy_file_of("{'descr': '<i8', 'fortran_order': False, 'shape': (1, 2, 3), }" + std::string(55, ' ') + "\n",
+                      bytes_of<std::int64_t>({0, 1, 2, 3, 4, 5})));
 }
 
 TEST_CASE("elements of other types become the nearest floats") {
-    CHECK(parse(file_of(header_of("<f8", "(3,)"), bytes_of<double>({0.1, -HUGE_VAL, 1.0 + 0x1p-24}))).values ==
+    CHECK(npy_of(npy_file_of(npy_header_of("<f8", "(3,)"), bytes_of<double>({0.1, -HUGE_VAL, 1.0 + 0x1p-24}))).values ==
           std::vector<float>{0.1F, -HUGE_VALF, 1.0F});
-    CHECK(parse(file_of(header_of("<i8", "(3,)"), bytes_of<std::int64_t>({-3, 16777217, INT64_MAX}))).values ==
+    CHECK(npy_of(npy_file_of(npy_header_of("<i8", "(3,)"), bytes_of<std::int64_t>({-3, 16777217, INT64_MAX}))).values ==
           std::vector<float>{-3.0F, 16777216.0F, 0x1p63F});
-    CHECK(parse(file_of(header_of("<i4", "(2,)"), bytes_of<std::int32_t>({INT32_MIN, 5}))).values ==
+    CHECK(npy_of(npy_file_of(npy_header_of("<i4", "(2,)"), bytes_of<std::int32_t>({INT32_MIN, 5}))).values ==
           std::vector<float>{-0x1p31F, 5.0F});
-    CHECK(parse(file_of(header_of("|u1", "(2,)"), "\xff\x01")).values == std::vector<float>{255.0F, 1.0F});
-    CHECK(parse(file_of(header_of("|b1", "(3,)"), std::string("\x01\x00\x01", 3))).values ==
+    CHECK(npy_of(npy_file_of(npy_header_of("|u1", "(2,)"), "\xff\x01")).values == std::vector<float>{255.0F, 1.0F});
+    CHECK(npy_of(npy_file_of(npy_header_of("|b1", "(3,)"), std::string("\x01\x00\x01", 3))).values ==
           std::vector<float>{1.0F, 0.0F, 1.0F});
-    CHECK(error_in(file_of(header_of("<f8", "(2,)"), bytes_of<double>({1.0, -0x1.ffffffp127}))) ==
+    CHECK(npy_error_in(npy_file_of(npy_header_of("<f8", "(2,)"), bytes_of<double>({1.0, -0x1.ffffffp127}))) ==
           "f: element 1 is too large for a float");
 }
 
@@ -89,13 +86,13 @@ TEST_CASE("float16 is read exactly and written to the nearest") {
     // numpy.save of numpy.array([1.5, -65504, 2**-24, inf], "<f2")
     const std::string data("\x00\x3e\xff\xfb\x01\x00\x00\x7c", 8);
     const std::vector<float> values{1.5F, -65504.0F, 0x1p-24F, HUGE_VALF};
-    const ps::NpyArray array = parse(file_of(header_of("<f2", "(4,)"), data));
+    const ps::NpyArray array = npy_of(npy_file_of(npy_header_of("<f2", "(4,)"), data));
     CHECK(array.type == ps::NpyType::float16);
     CHECK(array.values == values);
     CHECK(ps::to_npy("f", {4}, values, ps::NpyType::float16).ends_with(data));
     CHECK(ps::to_string(ps::NpyType::float16) == "float16");
     const std::vector<float> between{1.0F + 0x1p-11F, 65520.0F};
-    CHECK(parse(ps::to_npy("f", {2}, between, ps::NpyType::float16)).values == std::vector<float>{1.0F, HUGE_VALF});
+    CHECK(npy_of(ps::to_npy("f", {2}, between, ps::NpyType::float16)).values == std::vector<float>{1.0F, HUGE_VALF});
 }
 
 TEST_CASE("every type reads back as it was written") {
@@ -103,12 +100,12 @@ TEST_CASE("every type reads back as it was written") {
     for (const auto type : {ps::NpyType::float32, ps::NpyType::float64, ps::NpyType::int64, ps::NpyType::int32,
                             ps::NpyType::uint8, ps::NpyType::float16}) {
         CAPTURE(ps::to_string(type));
-        const ps::NpyArray array = parse(ps::to_npy("f", {3, 1}, values, type));
+        const ps::NpyArray array = npy_of(ps::to_npy("f", {3, 1}, values, type));
         CHECK(array.type == type);
         CHECK(array.dims == Dims{3, 1});
         CHECK(array.values == values);
     }
-    const ps::NpyArray truth = parse(ps::to_npy("f", {3}, values, ps::NpyType::boolean));
+    const ps::NpyArray truth = npy_of(ps::to_npy("f", {3}, values, ps::NpyType::boolean));
     CHECK(truth.type == ps::NpyType::boolean);
     CHECK(truth.values == std::vector<float>{0.0F, 1.0F, 1.0F});
 }
@@ -137,12 +134,12 @@ TEST_CASE("a float that is no value of an integer type is not written") {
 }
 
 TEST_CASE("Fortran order is transposed") {
-    CHECK(parse(file_of(header_of("<f4", "(2, 3)", true), bytes_of<float>({1, 2, 3, 4, 5, 6}))).values ==
+    CHECK(npy_of(npy_file_of(npy_header_of("<f4", "(2, 3)", true), bytes_of<float>({1, 2, 3, 4, 5, 6}))).values ==
           std::vector<float>{1, 3, 5, 2, 4, 6});
     // Element (i, j, k) of 2x3x4 lies at i + 2 j + 6 k.
     std::vector<float> stored(24);
     for (std::size_t i = 0; i < 24; ++i) stored[i] = static_cast<float>(i);
-    const ps::NpyArray array = parse(file_of(header_of("<f4", "(2, 3, 4)", true), bytes_of(stored)));
+    const ps::NpyArray array = npy_of(npy_file_of(npy_header_of("<f4", "(2, 3, 4)", true), bytes_of(stored)));
     for (std::size_t i = 0; i < 2; ++i) {
         for (std::size_t j = 0; j < 3; ++j) {
             for (std::size_t k = 0; k < 4; ++k) {
@@ -150,31 +147,33 @@ TEST_CASE("Fortran order is transposed") {
             }
         }
     }
-    CHECK(parse(file_of(header_of("<f4", "()", true), bytes_of<float>({3}))).values == std::vector<float>{3});
-    CHECK(parse(file_of(header_of("<f4", "(3, 0)", true), "")).values.empty());
+    CHECK(npy_of(npy_file_of(npy_header_of("<f4", "()", true), bytes_of<float>({3}))).values == std::vector<float>{3});
+    CHECK(npy_of(npy_file_of(npy_header_of("<f4", "(3, 0)", true), "")).values.empty());
 }
 
 TEST_CASE("headers as others write them") {
     const std::string data = bytes_of<float>({1, 2});
     for (const int version : {1, 2, 3}) {
-        CHECK(parse(file_of(header_of("<f4", "(1, 2)"), data, version)).dims == Dims{1, 2});
+        CHECK(npy_of(npy_file_of(npy_header_of("<f4", "(1, 2)"), data, version)).dims == Dims{1, 2});
     }
-    CHECK(parse(file_of("  {\"shape\":(2,),\"fortran_order\":False,\"descr\":\"<f4\"}\n\n", data)).dims == Dims{2});
-    CHECK(parse(file_of("{'shape': ( 1 , 2 , ), 'descr': '<f4', 'fortran_order': False}", data)).dims == Dims{1, 2});
+    CHECK(npy_of(npy_file_of("  {\"shape\":(2,),\"fortran_order\":False,\"descr\":\"<f4\"}\n\n", data)).dims ==
+          Dims{2});
+    CHECK(npy_of(npy_file_of("{'shape': ( 1 , 2 , ), 'descr': '<f4', 'fortran_order': False}", data)).dims ==
+          Dims{1, 2});
 }
 
 TEST_CASE("what the format does not allow is refused, naming the file") {
     const std::string four(4, 'x');
-    CHECK(error_in("") == "f: not an .npy file");
-    CHECK(error_in("\x93NUMPY") == "f: not an .npy file");
-    CHECK(error_in("PK\x03\x04 a zip file") == "f: not an .npy file");
-    CHECK(error_in(file_of("", "", 4)) == "f: .npy version 4 is not supported; 1, 2 and 3 are");
-    CHECK(error_in(file_of("", "", 0)) == "f: .npy version 0 is not supported; 1, 2 and 3 are");
-    CHECK(error_in(file_of("", "").substr(0, 9)) == "f: the file ends before its header");
-    CHECK(error_in(file_of(std::string(300, ' '), "").substr(0, 110)) ==
+    CHECK(npy_error_in("") == "f: not an .npy file");
+    CHECK(npy_error_in("\x93NUMPY") == "f: not an .npy file");
+    CHECK(npy_error_in("PK\x03\x04 a zip file") == "f: not an .npy file");
+    CHECK(npy_error_in(npy_file_of("", "", 4)) == "f: .npy version 4 is not supported; 1, 2 and 3 are");
+    CHECK(npy_error_in(npy_file_of("", "", 0)) == "f: .npy version 0 is not supported; 1, 2 and 3 are");
+    CHECK(npy_error_in(npy_file_of("", "").substr(0, 9)) == "f: the file ends before its header");
+    CHECK(npy_error_in(npy_file_of(std::string(300, ' '), "").substr(0, 110)) ==
           "f: the header has 300 bytes, but only 100 are there");
 
-    const auto header_error = [&](std::string const& header) { return error_in(file_of(header, four)); };
+    const auto header_error = [&](std::string const& header) { return npy_error_in(npy_file_of(header, four)); };
     CHECK(header_error("") == "f: header, byte 0: expected {");
     CHECK(header_error("{}") == "f: header, byte 2: descr, fortran_order or shape is missing");
     CHECK(header_error("{'descr': '<f4', 'fortran_order': False}").ends_with("is missing"));
@@ -185,50 +184,52 @@ TEST_CASE("what the format does not allow is refused, naming the file") {
     CHECK(header_error("{'descr' '<f4'}").ends_with("expected :"));
     CHECK(header_error("{'descr': '<f4' 'shape': ()}").ends_with("expected ,"));
     CHECK(header_error("{'fortran_order': 0}").ends_with("expected True or False"));
-    CHECK(header_error(header_of("<f4", "(1,)") + "{").ends_with("something follows the dict"));
+    CHECK(header_error(npy_header_of("<f4", "(1,)") + "{").ends_with("something follows the dict"));
     CHECK(header_error("{'descr': [('a', '<f4')]}").ends_with("structured elements are not supported"));
-    CHECK(header_error(header_of(">f4", "(1,)")).find("big-endian") != std::string::npos);
+    CHECK(header_error(npy_header_of(">f4", "(1,)")).find("big-endian") != std::string::npos);
     for (const std::string code : {"<i2", "<c8", "|O", "<U4", "", "float32"}) {
-        CHECK(header_error(header_of(code, "(1,)"))
+        CHECK(header_error(npy_header_of(code, "(1,)"))
                   .ends_with("elements " + code + " are not supported; <f2, <f4, <f8, <i8, <i4, |u1 and |b1 are"));
     }
-    CHECK(header_error(header_of("<f4", "(1)")).ends_with("expected ,"));
-    CHECK(header_error(header_of("<f4", "1")).ends_with("expected ("));
-    CHECK(header_error(header_of("<f4", "(-1,)")).ends_with("expected a dimension"));
-    CHECK(header_error(header_of("<f4", "(,)")).ends_with("expected a dimension"));
-    CHECK(header_error(header_of("<f4", "(1.0,)")).ends_with("expected ,"));
-    CHECK(header_error(header_of("<f4", "(9223372036854775808,)")).ends_with("a dimension is too large"));
+    CHECK(header_error(npy_header_of("<f4", "(1)")).ends_with("expected ,"));
+    CHECK(header_error(npy_header_of("<f4", "1")).ends_with("expected ("));
+    CHECK(header_error(npy_header_of("<f4", "(-1,)")).ends_with("expected a dimension"));
+    CHECK(header_error(npy_header_of("<f4", "(,)")).ends_with("expected a dimension"));
+    CHECK(header_error(npy_header_of("<f4", "(1.0,)")).ends_with("expected ,"));
+    CHECK(header_error(npy_header_of("<f4", "(9223372036854775808,)")).ends_with("a dimension is too large"));
     std::string many = "(";
     for (int i = 0; i < 65; ++i) many += "1,";
-    CHECK(header_error(header_of("<f4", many + ")")).ends_with("more than 64 dimensions"));
+    CHECK(header_error(npy_header_of("<f4", many + ")")).ends_with("more than 64 dimensions"));
 }
 
 TEST_CASE("the file must be as long as its shape says, and a claim alone books no memory") {
-    const std::string header = header_of("<f4", "(2, 3)");
-    CHECK(error_in(file_of(header, std::string(23, 'x'))) == "f: 2x3 of float32 take 24 bytes, but the file has 23");
-    CHECK(error_in(file_of(header, std::string(25, 'x'))) == "f: 2x3 of float32 take 24 bytes, but the file has 25");
-    const std::string huge = file_of(header_of("<f4", "(4000000000, 4000000000, 4)"), "1234");
-    const std::string large = file_of(header_of("<f4", "(4000000000,)"), "1234");
+    const std::string header = npy_header_of("<f4", "(2, 3)");
+    CHECK(npy_error_in(npy_file_of(header, std::string(23, 'x'))) ==
+          "f: 2x3 of float32 take 24 bytes, but the file has 23");
+    CHECK(npy_error_in(npy_file_of(header, std::string(25, 'x'))) ==
+          "f: 2x3 of float32 take 24 bytes, but the file has 25");
+    const std::string huge = npy_file_of(npy_header_of("<f4", "(4000000000, 4000000000, 4)"), "1234");
+    const std::string large = npy_file_of(npy_header_of("<f4", "(4000000000,)"), "1234");
     std::string message;
-    const auto bytes = allocated_by([&] { message = error_in(huge) + error_in(large); });
+    const auto bytes = allocated_by([&] { message = npy_error_in(huge) + npy_error_in(large); });
     CHECK(message ==
           "f: its shape 4000000000x4000000000x4 is impossibly large"
           "f: 4000000000 of float32 take 16000000000 bytes, but the file has 4");
     CHECK(bytes < 10'000);
-    CHECK(parse(file_of(header_of("<f4", "(4000000000, 4000000000, 4, 0)"), "")).values.empty());
+    CHECK(npy_of(npy_file_of(npy_header_of("<f4", "(4000000000, 4000000000, 4, 0)"), "")).values.empty());
 }
 
 TEST_CASE("every truncation and every changed bit of a file parses or is refused") {
     const std::string file = ps::to_npy("f", {2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6}, ps::NpyType::float64);
     for (std::size_t size = 0; size < file.size(); ++size) {
         CAPTURE(size);
-        CHECK(error_in(file.substr(0, size)).starts_with("f: "));
+        CHECK(npy_error_in(file.substr(0, size)).starts_with("f: "));
     }
     for (std::size_t bit = 0; bit < 8 * file.size(); ++bit) {
         CAPTURE(bit);
         std::string changed = file;
         changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
-        const std::string message = error_in(changed);
+        const std::string message = npy_error_in(changed);
         CHECK((message.empty() || message.starts_with("f: ")));
     }
 }

@@ -22,10 +22,7 @@ std::string file_of(std::string const& header, std::string const& data = "") {
     const std::uint64_t size = header.size();
     return std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + header + data;
 }
-template <class T>
-std::string bytes_of(std::vector<T> const& values) {
-    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
-}
+using scratch::bytes_of;
 /// {"x":{"dtype":dtype,"shape":shape,"data_offsets":[0,bytes]}}
 std::string header_of(std::string const& dtype, std::string const& shape, std::size_t bytes) {
     return ps::join(R"({"x":{"dtype":")", dtype, R"(","shape":)", shape, R"(,"data_offsets":[0,)", bytes, "]}}");

@@ -12,8 +12,15 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace scratch {
+
+/// The bytes of values in memory.
+template <class T>
+std::string bytes_of(std::vector<T> const& values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
 
 /// A folder of its own, gone at the end of the scope.
 class Folder {

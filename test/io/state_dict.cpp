@@ -23,7 +23,7 @@ ps::Weights renamed(ps::Weights const& weights, std::string const& prefix) {
     for (auto const& [name, tensor] : weights) result.add(prefix + name, tensor);
     return result;
 }
-bool same(ps::Weights const& a, ps::Weights const& b) {
+bool same_weights(ps::Weights const& a, ps::Weights const& b) {
     if (a.size() != b.size()) return false;
     for (auto const& [name, tensor] : a) {
         const ps::WeightTensor* other = b.find(name);
@@ -43,7 +43,7 @@ TEST_CASE("a state dict becomes the network's weights, without copying them") {
     ps::Weights tensors = renamed(expected, "");
     tensors.add("bn.num_batches_tracked", Dims{}, {17.0F});
     const ps::Weights weights = ps::state_dict(tensors, graph);
-    CHECK(same(weights, expected));
+    CHECK(same_weights(weights, expected));
     CHECK(weights.at("conv.weight").values.data() == expected.at("conv.weight").values.data());
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("rules rename tensors and leave some out, each after the other") {
     }
     tensors.add("module.aux.weight", {1}, {1.0F});
     tensors.add("module.backbone.bn.num_batches_tracked", {1}, {1.0F});
-    CHECK(same(ps::state_dict(tensors, graph, map), expected));
+    CHECK(same_weights(ps::state_dict(tensors, graph, map), expected));
 }
 
 TEST_CASE("shapes may differ in ones at the end") {
@@ -121,7 +121,7 @@ TEST_CASE("a network of the zoo reads its file, whoever wrapped the model that w
     using Net = ps::zoo::ResNet18Of<32, 10>;
     const ps::Weights expected = ps::random_weights(Net::graph());
     ps::write_safetensors(path, renamed(expected, "module."));
-    CHECK(same(ps::read_state_dict<Net>(path, ps::NameMap().prefix("module.", "")), expected));
+    CHECK(same_weights(ps::read_state_dict<Net>(path, ps::NameMap().prefix("module.", "")), expected));
     const std::string message = error_of([&] { (void)ps::read_state_dict<Net>(path); });
     CHECK(message.starts_with(path + ": 0 of 102 weights fit the network\n  missing: conv1.weight (64x3x7x7)"));
     CHECK(message.find("\n  not in the network: module.fc.weight (10x512)") != std::string::npos);

@@ -1,5 +1,6 @@
 #include "../op/laws.hpp"
 
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/kernels/op_table.hpp>
 
 namespace {
@@ -10,9 +11,10 @@ bool has(auto* function) { return function != nullptr; }
 
 template <class L>
 void check_table() {
-    constexpr ps::OpTable const& table = ps::op_table<ps::default_arch, L>;
+    const ps::Kernels kernels = ps::make_kernels<ps::DefaultPrimitives, ps::default_arch, ps::AllLayouts>();
+    ps::OpTable const& table = kernels.layouts[ps::AllLayouts::index_of<L>].ops();
     CAPTURE(L::name);
-    const auto entry = [](auto params) -> ps::OpEntry const& { return table[ps::AnyLayer(params).index()]; };
+    const auto entry = [&](auto params) -> ps::OpEntry const& { return table[ps::AnyLayer(params).index()]; };
     for (std::size_t i = 0; i < table.size(); ++i) {
         CAPTURE(i);
         const auto is = [i](auto... params) { return ((ps::AnyLayer(params).index() == i) || ...); };

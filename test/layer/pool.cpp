@@ -19,7 +19,7 @@ static_assert(ps::LayerParams<ps::MaxPoolIndicesParams> && ps::LayerParams<ps::R
 static_assert(ps::LayerParams<ps::TopKParams>);
 
 // Sizes from PyTorch 1.13.
-struct Known {
+struct KnownPool {
     int h, w;
     ps::Extent window, stride;
     ps::Padding padding;
@@ -28,7 +28,7 @@ struct Known {
 };
 
 TEST_CASE("pooling gives PyTorch's sizes") {
-    const Known table[] = {
+    const KnownPool table[] = {
         {5, 19, {1, 3}, {1, 4}, {0, 1}, true, 5, 5},    {13, 26, {2, 1}, {4, 1}, {1, 0}, true, 4, 26},
         {25, 25, {1, 4}, {3, 2}, {0, 1}, false, 9, 12}, {1, 1, {5, 1}, {4, 2}, {1, 0}, true, 1, 1},
         {8, 25, {4, 4}, {2, 3}, {0, 2}, false, 3, 9},   {25, 15, {3, 1}, {4, 1}, {0, 0}, false, 6, 15},
@@ -42,7 +42,7 @@ TEST_CASE("pooling gives PyTorch's sizes") {
         {6, 14, {5, 3}, {2, 1}, {2, 0}, true, 4, 12},   {27, 7, {5, 4}, {2, 1}, {1, 0}, false, 13, 4},
         {10, 17, {4, 1}, {3, 4}, {1, 0}, false, 3, 5},  {7, 28, {3, 5}, {2, 3}, {1, 0}, false, 4, 8},
     };
-    for (Known const& known : table) {
+    for (KnownPool const& known : table) {
         const PoolParams params{
             .window = known.window, .stride = known.stride, .padding = known.padding, .ceil_mode = known.ceil_mode};
         CAPTURE(known.h);

@@ -14,9 +14,8 @@ namespace ps = primsel;
 
 namespace {
 
-ps::Sequential executor;
-
-ps::Kernels kernels() { return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>(); }
+using machines::executor;
+using machines::kernels;
 
 /// As if measured on this machine.
 ps::NamedDataset here(ps::Dataset data) {

@@ -17,7 +17,7 @@ namespace ps = primsel;
 
 namespace {
 
-ps::Kernels kernels() { return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>(); }
+using machines::kernels;
 
 /// Says of each subject, by its position, what was measured times a factor: nothing of others.
 struct Told {

@@ -15,7 +15,7 @@ namespace ps = primsel;
 
 namespace {
 
-ps::Sequential executor;
+using machines::executor;
 
 /// Perceptrons are trained for a minute: test/cli/models.py does that.
 bool is_quick(std::string_view name) { return name != "nn2" && name != "mlp"; }

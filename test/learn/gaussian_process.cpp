@@ -1,6 +1,8 @@
 // Laws of Gaussian processes.
 #include <primsel/learn/gaussian_process.hpp>
 
+#include "machines.hpp"
+
 #include <doctest/doctest.h>
 #include <primsel/core/thread_pool.hpp>
 
@@ -18,8 +20,8 @@ namespace ps = primsel;
 
 namespace {
 
-constexpr float missing = std::numeric_limits<float>::quiet_NaN();
-ps::Sequential executor;
+using machines::executor;
+using machines::missing;
 
 class Draw {
 public:

@@ -1,15 +1,25 @@
 // Profiles of machines that there are not, for the tests of this room.
 #pragma once
 
+#include <primsel/core/executor.hpp>
+#include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/learn/profile.hpp>
 
 #include <cstddef>
+#include <limits>
 #include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace machines {
+
+inline primsel::Sequential executor;
+inline constexpr float missing = std::numeric_limits<float>::quiet_NaN();
+
+inline primsel::Kernels kernels() {
+    return primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
+}
 
 /// Times that grow with the operations; kn2row computes at stride 1 alone, winograd-2-3 then only 3 x 3 kernels,
 /// "never" nothing.

@@ -3,6 +3,8 @@
 #include <primsel/learn/linear.hpp>
 #include <primsel/learn/mlp.hpp>
 
+#include "machines.hpp"
+
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -17,13 +19,13 @@ namespace ps = primsel;
 
 namespace {
 
-constexpr float missing = std::numeric_limits<float>::quiet_NaN();
+using machines::missing;
 
-/// Samples of two targets: one linear in three features, one with a step; some are missing, some features idle.
-struct Samples {
+/// TwoTargets of two targets: one linear in three features, one with a step; some are missing, some features idle.
+struct TwoTargets {
     ps::Table features, targets;
 
-    explicit Samples(std::size_t rows, unsigned seed, bool holes = true)
+    explicit TwoTargets(std::size_t rows, unsigned seed, bool holes = true)
         : features(rows, 4, 0.0F), targets(rows, 2, 0.0F) {
         std::mt19937 generator(seed);
         const auto draw = [&] { return static_cast<float>(generator() % 1000) / 500.0F - 1; };
@@ -70,7 +72,7 @@ ps::Table fit_twice(Fit const& fit, ps::Table const& test) {
 }  // namespace
 
 TEST_CASE("linear regression finds a linear law, whatever is missing or idle") {
-    const Samples train(200, 1), test(100, 2, false);
+    const TwoTargets train(200, 1), test(100, 2, false);
     const ps::Table predicted = ps::LinearRegression::fit(train.features, train.targets).predict(test.features);
     CHECK(error(predicted, test.targets, 0) < 1e-3);
     CHECK(error(predicted, test.targets, 1) > 0.1);  // no line
@@ -78,7 +80,7 @@ TEST_CASE("linear regression finds a linear law, whatever is missing or idle") {
 
 TEST_CASE("a target that was never measured, and one row: predictions are finite") {
     for (const std::size_t rows : {1U, 2U, 5U}) {
-        Samples few(rows, 3, false);
+        TwoTargets few(rows, 3, false);
         for (std::size_t row = 0; row < rows; ++row) few.targets(row, 1) = missing;
         ps::Sequential alone;
         ps::MlpOptions options;
@@ -96,7 +98,7 @@ TEST_CASE("a target that was never measured, and one row: predictions are finite
 }
 
 TEST_CASE("trees find a step and more than a line does") {
-    const Samples train(2000, 4), test(500, 5, false);
+    const TwoTargets train(2000, 4), test(500, 5, false);
     const double line =
         error(ps::LinearRegression::fit(train.features, train.targets).predict(test.features), test.targets, 1);
     const ps::Table forest = fit_twice(
@@ -115,7 +117,7 @@ TEST_CASE("trees find a step and more than a line does") {
 }
 
 TEST_CASE("a perceptron learns both, stops early and goes on from where it was") {
-    const Samples train(1500, 6), validation(200, 7), test(500, 8, false);
+    const TwoTargets train(1500, 6), validation(200, 7), test(500, 8, false);
     ps::MlpOptions options;
     options.hidden = {32, 32};
     options.learning_rate = 5e-3;
@@ -136,9 +138,9 @@ TEST_CASE("a perceptron learns both, stops early and goes on from where it was")
     CHECK(training.best_epoch < training.epochs);
 
     // Another machine, on which everything takes e times as long: a few samples move the model there.
-    Samples moved(60, 9, false);
+    TwoTargets moved(60, 9, false);
     for (float& value : moved.targets.values) value += 1;
-    Samples there(300, 10, false);
+    TwoTargets there(300, 10, false);
     for (float& value : there.targets.values) value += 1;
     ps::Mlp model =
         ps::Mlp::fit(train.features, train.targets, validation.features, validation.targets, options, alone);

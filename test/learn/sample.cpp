@@ -14,7 +14,7 @@ namespace ps = primsel;
 
 namespace {
 
-ps::Samples some() {
+ps::Samples some_samples() {
     ps::Samples samples{.about = {{"arch", "mine"}, {"cpu", "a: b"}}, .all = {}};
     ps::ConvShape odd = laws::conv(14, 16, 8, 3, 2);
     odd.fw = 1, odd.pad_left = odd.pad_right = 0, odd.dilation_h = 2, odd.groups = 4;
@@ -36,7 +36,7 @@ std::string refusal(std::string const& text) {
 }  // namespace
 
 TEST_CASE("samples come back from their text") {
-    const ps::Samples samples = some();
+    const ps::Samples samples = some_samples();
     const std::string text = ps::to_csv(samples);
     const ps::Samples read = ps::parse_samples("some.csv", text);
     CHECK(read.about == samples.about);
@@ -52,7 +52,7 @@ TEST_CASE("samples come back from their text") {
 }
 
 TEST_CASE("of text that ends anywhere the whole lines count, or it is refused") {
-    const std::string text = ps::to_csv(some());
+    const std::string text = ps::to_csv(some_samples());
     const std::size_t header = text.find("\nc,k,") + 1, rows = text.find('\n', header) + 1;
     for (std::size_t end = 0; end < text.size(); ++end) {
         CAPTURE(end);
@@ -69,7 +69,7 @@ TEST_CASE("of text that ends anywhere the whole lines count, or it is refused") 
 }
 
 TEST_CASE("what is no sample is refused by its line") {
-    const std::string text = ps::to_csv(some());
+    const std::string text = ps::to_csv(some_samples());
     const auto with = [&](std::string const& from, std::string const& to) {
         std::string changed = text;
         const std::size_t at = changed.find(from);

@@ -1,6 +1,8 @@
 // Laws of transfer: what a model of one machine and a few samples say of another.
 #include <primsel/learn/transfer.hpp>
 
+#include "machines.hpp"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +16,8 @@ namespace ps = primsel;
 
 namespace {
 
-ps::Sequential executor;
+using machines::executor;
+
 const std::vector<std::string> labels{"direct", "direct", "im2"};
 
 /// Times that grow with operations and are rough in the channels.

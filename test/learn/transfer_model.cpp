@@ -17,7 +17,7 @@ namespace ps = primsel;
 
 namespace {
 
-ps::Sequential executor;
+using machines::executor;
 
 ps::TrainedModel const& source() {
     static const ps::TrainedModel model =

@@ -17,7 +17,7 @@ namespace ps = primsel;
 namespace {
 
 constexpr ps::ActivationParams relu{ps::ActivationKind::relu}, relu6{ps::ActivationKind::relu6},
-    sigmoid{ps::ActivationKind::sigmoid};
+    sigmoid_layer{ps::ActivationKind::sigmoid};
 constexpr ps::ConvParams conv{.k = 4, .kernel = 3, .padding = 1};
 
 /// A graph under construction: an image of 4x6x6, then layers by name. Without inputs, a layer reads the one before it.
@@ -92,7 +92,11 @@ Params params(ps::Graph const& graph, std::string_view name) {
 
 TEST_CASE("simplify: what has nothing to simplify stays as it is") {
     Builder builder;
-    builder.add("a", conv).add("s", sigmoid).add("b", conv).add("pool", ps::PoolParams{}).add("fc", ps::DenseParams{7});
+    builder.add("a", conv)
+        .add("s", sigmoid_layer)
+        .add("b", conv)
+        .add("pool", ps::PoolParams{})
+        .add("fc", ps::DenseParams{7});
     CHECK(checked(builder.graph()) == builder.graph());
     CHECK(checked(Builder().graph()) == Builder().graph());
     ps::Graph batch(3);
@@ -106,23 +110,25 @@ TEST_CASE("simplify: dropout goes") {
                          .add("a", conv)
                          .add("drop", ps::DropoutParams{})
                          .add("more", ps::DropoutParams{})
-                         .add("s", sigmoid)) == "a(image) s(a)");
+                         .add("s", sigmoid_layer)) == "a(image) s(a)");
     // Read twice, and by layers that read what is before it as well.
     CHECK(simplified(Builder()
-                         .add("a", sigmoid)
+                         .add("a", sigmoid_layer)
                          .add("drop", ps::DropoutParams{})
-                         .add("b", sigmoid)
-                         .add("c", sigmoid, {"drop"})
+                         .add("b", sigmoid_layer)
+                         .add("c", sigmoid_layer, {"drop"})
                          .add("sum", ps::AddParams{}, {"a", "b", "c"})) == "a(image) b(a) c(a) sum(a, b, c)");
 }
 
 TEST_CASE("simplify: an identity at the end goes if nobody else reads what is before it") {
-    CHECK(simplified(Builder().add("a", sigmoid).add("drop", ps::DropoutParams{})) == "a(image)");
-    CHECK(simplified(Builder().add("a", sigmoid).add("drop", ps::DropoutParams{}).add("more", ps::DropoutParams{})) ==
+    CHECK(simplified(Builder().add("a", sigmoid_layer).add("drop", ps::DropoutParams{})) == "a(image)");
+    CHECK(simplified(
+              Builder().add("a", sigmoid_layer).add("drop", ps::DropoutParams{}).add("more", ps::DropoutParams{})) ==
           "a(image)");
     // The result is the last layer: b would be, without the dropout.
-    CHECK(simplified(Builder().add("a", sigmoid).add("b", sigmoid).add("drop", ps::DropoutParams{}, {"a"})) ==
-          "a(image) b(a) drop(a)");
+    CHECK(
+        simplified(Builder().add("a", sigmoid_layer).add("b", sigmoid_layer).add("drop", ps::DropoutParams{}, {"a"})) ==
+        "a(image) b(a) drop(a)");
     CHECK(simplified(Builder().add("drop", ps::DropoutParams{})) == "drop(image)");
     // It may be simplified in its new place.
     CHECK(simplified(Builder().add("a", conv).add("norm", ps::BatchNormParams{}).add("drop", ps::DropoutParams{})) ==
@@ -131,7 +137,7 @@ TEST_CASE("simplify: an identity at the end goes if nobody else reads what is be
 
 TEST_CASE("simplify: layers that happen to do nothing go, and others of their kind stay") {
     const auto between = [](ps::AnyLayer const& layer) {
-        return simplified(Builder().add("a", sigmoid).add("x", layer).add("b", sigmoid));
+        return simplified(Builder().add("a", sigmoid_layer).add("x", layer).add("b", sigmoid_layer));
     };
     const std::string gone = "a(image) b(a)", stays = "a(image) x(a) b(x)";
     CHECK(between(ps::PadParams{}) == gone);
@@ -156,12 +162,13 @@ TEST_CASE("simplify: layers that happen to do nothing go, and others of their ki
                          .add("a", ps::GlobalPoolParams{})
                          .add("x", ps::GlobalPoolParams{ps::PoolKind::max})
                          .add("flat", ps::FlattenParams{})
-                         .add("b", sigmoid)) == "a(image) b(a)");
+                         .add("b", sigmoid_layer)) == "a(image) b(a)");
 }
 
 TEST_CASE("simplify: a flatten goes if only dense layers read it") {
-    CHECK(simplified(Builder().add("a", sigmoid).add("flat", ps::FlattenParams{}).add("fc", ps::DenseParams{5})) ==
-          "a(image) fc(a)");
+    CHECK(
+        simplified(Builder().add("a", sigmoid_layer).add("flat", ps::FlattenParams{}).add("fc", ps::DenseParams{5})) ==
+        "a(image) fc(a)");
     CHECK(simplified(Builder()
                          .add("flat", ps::FlattenParams{})
                          .add("one", ps::DenseParams{5})
@@ -181,8 +188,9 @@ TEST_CASE("simplify: a flatten goes if only dense layers read it") {
                          .add("fc", ps::DenseParams{144}, {"flat"})
                          .add("sum", ps::AddParams{}, {"soft", "fc"})) ==
           "flat(image) soft(flat) fc(flat) sum(soft, fc)");
-    CHECK(simplified(Builder().add("a", sigmoid).add("flat", ps::FlattenParams{})) == "a(image) flat(a)");
-    CHECK(simplified(Builder().add("a", sigmoid).add("flat", ps::FlattenParams{}).add("drop", ps::DropoutParams{})) ==
+    CHECK(simplified(Builder().add("a", sigmoid_layer).add("flat", ps::FlattenParams{})) == "a(image) flat(a)");
+    CHECK(simplified(
+              Builder().add("a", sigmoid_layer).add("flat", ps::FlattenParams{}).add("drop", ps::DropoutParams{})) ==
           "a(image) flat(a)");
     CHECK(simplified(Builder()
                          .add("flat", ps::FlattenParams{})
@@ -221,7 +229,7 @@ TEST_CASE("simplify: batch norm stays where it cannot fold") {
                          .add("a", conv)
                          .add("drop", ps::DropoutParams{})
                          .add("n", norm, {"a"})
-                         .add("s", sigmoid, {"drop"})
+                         .add("s", sigmoid_layer, {"drop"})
                          .add("join", ps::ConcatParams{}, {"n", "s"})) == "a(image) n(a) s(a) join(n, s)");
     // The sum is between them.
     CHECK(simplified(Builder().add("a", conv).add("sum", ps::AddParams{}, {"a", "image"}).add("n", norm)) ==
@@ -259,8 +267,8 @@ TEST_CASE("simplify: a sum becomes the residual of the later convolution that no
               "a(image) b(image, a)");
     }
     // The earlier one moves to the sum's place where the later cannot take it.
-    const ps::Graph moved =
-        checked(Builder().add("a", conv).add("s", sigmoid, {"image"}).add("sum", ps::AddParams{}, {"a", "s"}).graph());
+    const ps::Graph moved = checked(
+        Builder().add("a", conv).add("s", sigmoid_layer, {"image"}).add("sum", ps::AddParams{}, {"a", "s"}).graph());
     CHECK(text(moved) == "s(image) a(image, s)");
     // With batch norm before and ReLU after: a residual block.
     const ps::Graph block = checked(Builder()
@@ -278,7 +286,7 @@ TEST_CASE("simplify: a sum becomes the residual of the later convolution that no
 }
 
 TEST_CASE("simplify: a sum stays where no convolution can take it") {
-    CHECK(simplified(Builder().add("s", sigmoid).add("sum", ps::AddParams{}, {"s", "image"})) ==
+    CHECK(simplified(Builder().add("s", sigmoid_layer).add("sum", ps::AddParams{}, {"s", "image"})) ==
           "s(image) sum(s, image)");
     // The ReLU is between them.
     CHECK(simplified(Builder().add("a", conv).add("r", relu).add("sum", ps::AddParams{}, {"r", "image"})) ==
@@ -289,7 +297,7 @@ TEST_CASE("simplify: a sum stays where no convolution can take it") {
                          .add("sum", ps::AddParams{}, {"a", "image"})
                          .add("join", ps::ConcatParams{}, {"a", "sum"})) == "a(image) sum(a, image) join(a, sum)");
     CHECK(simplified(Builder().add("a", conv).add("sum", ps::AddParams{}, {"a", "a"})) == "a(image) sum(a, a)");
-    CHECK(simplified(Builder().add("a", conv).add("s", sigmoid).add("sum", ps::AddParams{}, {"a", "s"})) ==
+    CHECK(simplified(Builder().add("a", conv).add("s", sigmoid_layer).add("sum", ps::AddParams{}, {"a", "s"})) ==
           "a(image) s(a) sum(a, s)");
     // Three summands.
     CHECK(simplified(
@@ -319,12 +327,13 @@ TEST_CASE("simplify: ReLU and ReLU6 become the clamp of the layer before them") 
     fused = checked(Builder().add("fc", ps::DenseParams{3}).add("r", relu6).graph());
     CHECK(text(fused) == "fc(image)");
     CHECK(params<ps::DenseParams>(fused, "fc").clamp == ps::relu6_clamp);
-    fused = checked(Builder().add("s", sigmoid).add("sum", ps::AddParams{}, {"s", "image"}).add("r", relu).graph());
+    fused =
+        checked(Builder().add("s", sigmoid_layer).add("sum", ps::AddParams{}, {"s", "image"}).add("r", relu).graph());
     CHECK(text(fused) == "s(image) sum(s, image)");
     CHECK(params<ps::AddParams>(fused, "sum").clamp == ps::relu_clamp);
 
     // Other activations, layers that cannot clamp, a second clamp, another reader.
-    CHECK(simplified(Builder().add("a", conv).add("s", sigmoid)) == "a(image) s(a)");
+    CHECK(simplified(Builder().add("a", conv).add("s", sigmoid_layer)) == "a(image) s(a)");
     CHECK(simplified(Builder().add("a", conv).add("l", ps::ActivationParams{ps::ActivationKind::leaky_relu, 0.1F})) ==
           "a(image) l(a)");
     CHECK(simplified(Builder().add("a", conv).add("h", ps::ActivationParams{ps::ActivationKind::hard_swish})) ==
@@ -346,7 +355,7 @@ TEST_CASE("simplify: a layer that is the result is read once more") {
     CHECK(text(checked(graph)) == "r(image) a(r)");
     // A layer that nobody reads stays: its weights would be unknown without it.
     CHECK(simplified(Builder().add("a", conv).add("dead", relu).add("b", conv, {"image"})) == "a(image) b(image)");
-    CHECK(simplified(Builder().add("dead", conv).add("b", sigmoid, {"image"})) == "dead(image) b(image)");
+    CHECK(simplified(Builder().add("dead", conv).add("b", sigmoid_layer, {"image"})) == "dead(image) b(image)");
 }
 
 TEST_CASE("simplify: random graphs compute the same in fewer layers") {
@@ -381,7 +390,7 @@ TEST_CASE("simplify: random graphs compute the same in fewer layers") {
                 case 8:
                     return relu;
                 case 9:
-                    return chance() ? relu6 : sigmoid;
+                    return chance() ? relu6 : sigmoid_layer;
                 case 10:
                     return ps::DropoutParams{};
                 case 11:
@@ -444,10 +453,11 @@ TEST_CASE("simplify: random graphs compute the same in fewer layers") {
 TEST_CASE("simplify: a reshape goes where only the order of the elements counts") {
     const ps::ReshapeParams flat{{.c = 144}}, wide{{.c = 8, .h = 18, .w = 1}};
     CHECK(simplified(Builder().add("r", flat).add("fc", ps::DenseParams{7})) == "fc(image)");
-    CHECK(simplified(Builder().add("r", flat).add("q", wide).add("s", sigmoid)) == "q(image) s(q)");
-    CHECK(simplified(Builder().add("r", flat).add("q", ps::ReshapeParams{{4, 6, 6}}).add("s", sigmoid)) == "s(image)");
-    CHECK(simplified(Builder().add("r", wide).add("s", sigmoid)) == "r(image) s(r)");
-    CHECK(simplified(Builder().add("s", sigmoid).add("r", wide)) == "s(image) r(s)");
+    CHECK(simplified(Builder().add("r", flat).add("q", wide).add("s", sigmoid_layer)) == "q(image) s(q)");
+    CHECK(simplified(Builder().add("r", flat).add("q", ps::ReshapeParams{{4, 6, 6}}).add("s", sigmoid_layer)) ==
+          "s(image)");
+    CHECK(simplified(Builder().add("r", wide).add("s", sigmoid_layer)) == "r(image) s(r)");
+    CHECK(simplified(Builder().add("s", sigmoid_layer).add("r", wide)) == "s(image) r(s)");
 }
 
 TEST_CASE("simplify: reshape, transpose and reshape are one reordering, and a channel shuffle where they are that") {
@@ -458,36 +468,39 @@ TEST_CASE("simplify: reshape, transpose and reshape are one reordering, and a ch
                                 .add("r", ps::ReshapeParams{{.c = 2, .h = 72, .w = 1}})
                                 .add("t", swapped)
                                 .add("q", ps::ReshapeParams{{.c = 4, .h = 6, .w = 6}})
-                                .add("s", sigmoid);
+                                .add("s", sigmoid_layer);
     const ps::Graph graph = checked(shuffle.graph());
     CHECK(text(graph) == "t(image) s(t)");
     CHECK(params<ps::ChannelShuffleParams>(graph, "t").groups == 2);
 
     ps::AsStridedParams still{.dims = {2, 2, 36}, .strides = {72, 36, 1}, .offset = 0, .shape = {.c = 144}};
-    CHECK(params<ps::ReshapeParams>(checked(Builder().add("t", still).add("s", sigmoid).graph()), "t").shape.c == 144);
+    CHECK(params<ps::ReshapeParams>(checked(Builder().add("t", still).add("s", sigmoid_layer).graph()), "t").shape.c ==
+          144);
     still.shape = {.c = 4, .h = 6, .w = 6};
-    CHECK(simplified(Builder().add("t", still).add("s", sigmoid)) == "s(image)");
+    CHECK(simplified(Builder().add("t", still).add("s", sigmoid_layer)) == "s(image)");
     // Half of the elements, and elements in another order.
     const ps::AsStridedParams half{.dims = {72}, .strides = {1}, .offset = 0, .shape = {.c = 72}};
-    CHECK(params<ps::AsStridedParams>(checked(Builder().add("t", half).add("s", sigmoid).graph()), "t") == half);
+    CHECK(params<ps::AsStridedParams>(checked(Builder().add("t", half).add("s", sigmoid_layer).graph()), "t") == half);
     const ps::AsStridedParams reversed{.dims = {144}, .strides = {-1}, .offset = 143, .shape = {4, 6, 6}};
-    CHECK(params<ps::AsStridedParams>(checked(Builder().add("t", reversed).add("s", sigmoid).graph()), "t") ==
+    CHECK(params<ps::AsStridedParams>(checked(Builder().add("t", reversed).add("s", sigmoid_layer).graph()), "t") ==
           reversed);
 }
 
 TEST_CASE("simplify: pooling over the whole image is global, and clip becomes the clamp of what is before it") {
-    const ps::Graph pooled = checked(
-        Builder().add("a", ps::PoolParams{.kind = ps::PoolKind::average, .window = {6, 6}}).add("s", sigmoid).graph());
+    const ps::Graph pooled = checked(Builder()
+                                         .add("a", ps::PoolParams{.kind = ps::PoolKind::average, .window = {6, 6}})
+                                         .add("s", sigmoid_layer)
+                                         .graph());
     CHECK(params<ps::GlobalPoolParams>(pooled, "a").kind == ps::PoolKind::average);
     const ps::PoolParams plain{.window = 3, .stride = 1, .padding = 1};
     ps::PoolParams other = plain;
     other.ceil_mode = true, other.count_include_pad = false;  // neither matters here
-    CHECK(params<ps::PoolParams>(checked(Builder().add("p", other).add("s", sigmoid).graph()), "p") == plain);
+    CHECK(params<ps::PoolParams>(checked(Builder().add("p", other).add("s", sigmoid_layer).graph()), "p") == plain);
     ps::PoolParams average = other;
     average.kind = ps::PoolKind::average, average.ceil_mode = false;
-    CHECK(params<ps::PoolParams>(checked(Builder().add("p", average).add("s", sigmoid).graph()), "p") == average);
+    CHECK(params<ps::PoolParams>(checked(Builder().add("p", average).add("s", sigmoid_layer).graph()), "p") == average);
     ps::PoolParams partial{.window = 3, .stride = 2, .ceil_mode = true};
-    CHECK(params<ps::PoolParams>(checked(Builder().add("p", partial).add("s", sigmoid).graph()), "p").ceil_mode);
+    CHECK(params<ps::PoolParams>(checked(Builder().add("p", partial).add("s", sigmoid_layer).graph()), "p").ceil_mode);
     const ps::Graph clipped =
         checked(Builder().add("a", conv).add("c", ps::ActivationParams{ps::ActivationKind::clip, -1, 2}).graph());
     CHECK(params<ps::ConvParams>(clipped, "a").clamp == ps::Clamp{-1, 2});
@@ -495,7 +508,7 @@ TEST_CASE("simplify: pooling over the whole image is global, and clip becomes th
 
 TEST_CASE("simplify: results other than the last layer stay") {
     Builder builder;
-    builder.add("a", conv).add("relu", ps::ActivationParams{}).add("drop", ps::DropoutParams{}).add("s", sigmoid);
+    builder.add("a", conv).add("relu", ps::ActivationParams{}).add("drop", ps::DropoutParams{}).add("s", sigmoid_layer);
     ps::Graph graph = builder.graph();
     graph.set_outputs({graph.find("a"), graph.find("drop"), graph.find("s")});
     const ps::Graph simple = ps::simplify(graph);
@@ -509,20 +522,22 @@ TEST_CASE("simplify: results other than the last layer stay") {
 TEST_CASE("simplify: a border of zeros becomes the average pooling's") {
     const ps::PadParams border{.padding = 1};
     ps::PoolParams average{.kind = ps::PoolKind::average, .window = 3, .stride = 1, .count_include_pad = false};
-    const ps::Graph graph = checked(Builder().add("pad", border).add("p", average).add("s", sigmoid).graph());
+    const ps::Graph graph = checked(Builder().add("pad", border).add("p", average).add("s", sigmoid_layer).graph());
     CHECK(text(graph) == "p(image) s(p)");
     CHECK(params<ps::PoolParams>(graph, "p").padding == ps::Padding(1));
     CHECK(params<ps::PoolParams>(graph, "p").count_include_pad);
     // Not where the pooling would not count it, where the window would lie in it, or where it is no zeros.
     average.padding = 1;
-    CHECK(simplified(Builder().add("pad", border).add("p", average).add("s", sigmoid)) == "pad(image) p(pad) s(p)");
+    CHECK(simplified(Builder().add("pad", border).add("p", average).add("s", sigmoid_layer)) ==
+          "pad(image) p(pad) s(p)");
     average.padding = 0;
-    CHECK(simplified(Builder().add("pad", ps::PadParams{.padding = 3}).add("p", average).add("s", sigmoid)) ==
+    CHECK(simplified(Builder().add("pad", ps::PadParams{.padding = 3}).add("p", average).add("s", sigmoid_layer)) ==
           "pad(image) p(pad) s(p)");
-    CHECK(simplified(
-              Builder().add("pad", ps::PadParams{.padding = 1, .value = 1.0F}).add("p", average).add("s", sigmoid)) ==
-          "pad(image) p(pad) s(p)");
-    CHECK(simplified(Builder().add("pad", border).add("p", ps::PoolParams{}).add("s", sigmoid)) ==
+    CHECK(simplified(Builder()
+                         .add("pad", ps::PadParams{.padding = 1, .value = 1.0F})
+                         .add("p", average)
+                         .add("s", sigmoid_layer)) == "pad(image) p(pad) s(p)");
+    CHECK(simplified(Builder().add("pad", border).add("p", ps::PoolParams{}).add("s", sigmoid_layer)) ==
           "pad(image) p(pad) s(p)");
 }
 
@@ -534,19 +549,19 @@ TEST_CASE("simplify: a concatenation that begins as another does reads that one"
                               .add("abc", ps::ConcatParams{}, {"image", "a", "b"})
                               .add("c", conv)
                               .add("abcd", ps::ConcatParams{}, {"image", "a", "b", "c"})
-                              .add("s", sigmoid)
+                              .add("s", sigmoid_layer)
                               .add("other", ps::ConcatParams{}, {"a", "b", "abcd"});
     CHECK(simplified(dense) == "a(image) ab(image, a) b(ab) abc(ab, b) c(abc) abcd(abc, c) s(abcd) other(a, b, abcd)");
     // Read by nobody else: the parts go straight into the outer one.
     CHECK(simplified(Builder()
-                         .add("a", sigmoid)
+                         .add("a", sigmoid_layer)
                          .add("inner", ps::ConcatParams{}, {"image", "a"})
-                         .add("b", sigmoid, {"a"})
+                         .add("b", sigmoid_layer, {"a"})
                          .add("outer", ps::ConcatParams{}, {"b", "inner", "a"})) ==
           "a(image) b(a) outer(b, image, a, a)");
     // Along another axis.
     CHECK(simplified(Builder()
-                         .add("a", sigmoid)
+                         .add("a", sigmoid_layer)
                          .add("ab", ps::ConcatParams{ps::Axis::h}, {"image", "a"})
                          .add("b", ps::ConcatParams{}, {"image", "a", "a"})
                          .add("c", ps::SliceParams{0, 4}, {"b"})

@@ -41,7 +41,7 @@ struct Tensor {
     }
 };
 
-struct Model {
+struct ExportedModel {
     std::int64_t ir_version = 0, opset = 0;
     std::string producer;
     /// "name = Op(inputs) {attribute=value, ...}", with other results before the name.
@@ -88,7 +88,7 @@ std::string attribute(protozero::pbf_reader field) {
     return name + "=" + value;
 }
 
-void node(protozero::pbf_reader field, Model& model) {
+void node(protozero::pbf_reader field, ExportedModel& model) {
     Strings inputs, outputs;
     std::string name, op, attributes;
     while (field.next()) {
@@ -125,7 +125,7 @@ void node(protozero::pbf_reader field, Model& model) {
     model.reads.push_back(inputs);
 }
 
-void tensor(protozero::pbf_reader field, Model& model) {
+void tensor(protozero::pbf_reader field, ExportedModel& model) {
     Tensor tensor;
     std::string name;
     while (field.next()) {
@@ -183,8 +183,8 @@ std::string value(protozero::pbf_reader field) {
     return type + " " + name + "[" + dims + "]";
 }
 
-Model read(std::string const& bytes) {
-    Model model;
+ExportedModel read(std::string const& bytes) {
+    ExportedModel model;
     protozero::pbf_reader field(bytes);
     while (field.next()) {
         if (field.tag() == 1) {
@@ -226,7 +226,7 @@ Model read(std::string const& bytes) {
     return model;
 }
 
-Model exported(ps::Graph const& graph, ps::OnnxExportOptions const& options = {}) {
+ExportedModel exported(ps::Graph const& graph, ps::OnnxExportOptions const& options = {}) {
     return read(ps::to_onnx(graph, ps::random_weights(graph), options));
 }
 
@@ -251,7 +251,7 @@ TEST_CASE("a network: nodes and weights have the layers' names") {
     const std::size_t relu = graph.add("relu", ps::ActivationParams{}, {conv});
     graph.add("fc", ps::DenseParams{.k = 2, .bias = false}, {relu});
     const ps::Weights weights = ps::random_weights(graph);
-    const Model model = read(ps::to_onnx(graph, weights));
+    const ExportedModel model = read(ps::to_onnx(graph, weights));
     CHECK(model.ir_version == 8);
     CHECK(model.opset == 17);
     CHECK(model.producer == "primsel");
@@ -282,7 +282,7 @@ TEST_CASE("what simplify fused becomes nodes again, and folded weights are multi
     const ps::Graph simple = ps::simplify(graph);
     REQUIRE(simple.size() == 2);
     const ps::Weights weights = ps::random_weights(graph);
-    const Model model = read(ps::to_onnx(simple, weights, {.open_batch = false}));
+    const ExportedModel model = read(ps::to_onnx(simple, weights, {.open_batch = false}));
     CHECK(model.inputs == Strings{"float x[3,4,3,3]"});
     CHECK(model.outputs == Strings{"float conv[3,4,3,3]"});
     CHECK(model.nodes == Strings{"conv/Conv = Conv(x, conv.weight, conv.bias) {kernel_shape=1 1, strides=1 1, "
@@ -380,7 +380,7 @@ TEST_CASE("the inputs that say how") {
     CHECK(ints(pad, "y.pads") == Ints{0, 5, 1, 3, 0, 6, 2, 4});
     CHECK(exported(one(pad)).initializers.at("y.value").floats() == std::vector{0.5F});
     CHECK(nodes_of(ps::PadParams{1, 0.0F, ps::PadMode::edge}) == Strings{"y = Pad(x, y.pads) {mode=edge}"});
-    const Model clip = exported(one(ps::ActivationParams{ps::ActivationKind::relu6}));
+    const ExportedModel clip = exported(one(ps::ActivationParams{ps::ActivationKind::relu6}));
     CHECK(clip.initializers.at("y.min").floats() == std::vector{0.0F});
     CHECK(clip.initializers.at("y.max").floats() == std::vector{6.0F});
     CHECK(clip.initializers.at("y.max").dims.empty());
@@ -397,7 +397,7 @@ TEST_CASE("after a dense layer values are flat, until an image is needed") {
     const std::size_t conv = graph.add("conv", ps::ConvParams{.k = 8}, {relu});
     graph.add("sum", ps::AddParams{}, {conv, relu});
     graph.set_outputs({graph.find("last"), graph.find("sum")});
-    const Model model = exported(graph);
+    const ExportedModel model = exported(graph);
     CHECK(model.nodes ==
           Strings{"fc/Flatten = Flatten(x) {axis=1}", "fc = Gemm(fc/Flatten, fc.weight, fc.bias) {transB=1}",
                   "relu = Relu(fc)",
@@ -419,7 +419,7 @@ TEST_CASE("constants are one for all images") {
     const std::size_t concat = graph.add("concat", ps::ConcatParams{}, {x, c});
     graph.set_outputs({concat, c});
     const ps::Weights weights = ps::random_weights(graph);
-    const Model fixed = read(ps::to_onnx(graph, weights, {.open_batch = false}));
+    const ExportedModel fixed = read(ps::to_onnx(graph, weights, {.open_batch = false}));
     CHECK(fixed.nodes == Strings{"sum = Add(x, c)", "concat/Expand = Expand(c, concat.batch)",
                                  "concat = Concat(x, concat/Expand) {axis=1}", "c_output = Expand(c, c.batch)"});
     CHECK(fixed.initializers.at("concat.batch").ints() == Ints{2, 1, 1, 1});
@@ -427,7 +427,7 @@ TEST_CASE("constants are one for all images") {
     CHECK(std::ranges::equal(fixed.initializers.at("c").floats(), weights.at("c.value").values));
     CHECK(fixed.outputs == Strings{"float concat[2,4,2,2]", "float c_output[2,2,2,2]"});
 
-    const Model open = read(ps::to_onnx(graph, weights));
+    const ExportedModel open = read(ps::to_onnx(graph, weights));
     CHECK(open.nodes[1] == "concat/Shape = Shape(x)");
     CHECK(open.nodes[2] == "concat/Slice = Slice(concat/Shape, concat.first, concat.last)");
     CHECK(open.outputs[1] == "float c_output[batch,2,2,2]");
@@ -438,7 +438,7 @@ TEST_CASE("results that are inputs, given twice, or read further") {
     const std::size_t x = graph.add("x", ps::InputParams{{.c = 2, .h = 2, .w = 2}}, {});
     const std::size_t y = graph.add("y", ps::ActivationParams{}, {x});
     graph.set_outputs({x, y, y});
-    const Model model = exported(graph);
+    const ExportedModel model = exported(graph);
     CHECK(model.nodes == Strings{"y = Relu(x)", "x_output = Identity(x)", "y_output = Identity(y)"});
     CHECK(model.outputs ==
           Strings{"float x_output[batch,2,2,2]", "float y[batch,2,2,2]", "float y_output[batch,2,2,2]"});
@@ -464,7 +464,7 @@ TEST_CASE("the places of maxima are the second result of a max pooling, integers
     const std::size_t both = graph.add("both", ps::AddParams{}, {where, max});
     const std::size_t other = graph.add("other", ps::MaxPoolIndicesParams{{.window = 3}}, {x});
     graph.set_outputs({both, where, other});
-    const Model model = exported(graph);
+    const ExportedModel model = exported(graph);
     const std::string window = ", strides=2 2, pads=0 0 0 0, dilations=1 1, ceil_mode=0}";
     CHECK(model.nodes == Strings{"max, where = MaxPool(x) {kernel_shape=2 2" + window, "both/Cast = Cast(where) {to=1}",
                                  "both = Add(both/Cast, max)",
@@ -480,7 +480,7 @@ TEST_CASE("a window that would start behind the image does not depend on how cei
                                                    "dilations=1 1, ceil_mode=0}"});
     ps::PoolParams average = pool;
     average.kind = ps::PoolKind::average;
-    const Model model = exported(one(average, in));
+    const ExportedModel model = exported(one(average, in));
     CHECK(model.nodes == Strings{"y/Pad = Pad(x, y.pads, y.value)",
                                  "y = AveragePool(y/Pad) {kernel_shape=2 2, strides=3 3, pads=0 0 0 0, ceil_mode=0, "
                                  "count_include_pad=0}"});
@@ -492,7 +492,7 @@ TEST_CASE("a window that would start behind the image does not depend on how cei
 }
 
 TEST_CASE("an even window of local response normalisation, which ONNX lays elsewhere") {
-    const Model model = exported(one(ps::LrnParams{4, 2.0F, 0.5F, 3.0F}));
+    const ExportedModel model = exported(one(ps::LrnParams{4, 2.0F, 0.5F, 3.0F}));
     CHECK(model.nodes == Strings{"y/Mul = Mul(x, x)", "y/Conv = Conv(y/Mul, y.window, y.k)",
                                  "y/Pow = Pow(y/Conv, y.beta)", "y = Div(x, y/Pow)"});
     CHECK(model.initializers.at("y.window").floats() == std::vector<float>{0.5F, 0.5F, 0, 0,        //
@@ -508,17 +508,18 @@ TEST_CASE("the size of a resized image, whatever the batch") {
     CHECK(nodes_of(resize) == Strings{"y/Shape = Shape(x)", "y/Slice = Slice(y/Shape, y.first, y.last)",
                                       "y/Concat = Concat(y/Slice, y.sizes) {axis=0}",
                                       "y = Resize(x, , , y/Concat)" + how + "}"});
-    const Model fixed = exported(one(resize), {.open_batch = false});
+    const ExportedModel fixed = exported(one(resize), {.open_batch = false});
     CHECK(fixed.nodes == Strings{"y = Resize(x, , , y.sizes)" + how + "}"});
     CHECK(fixed.initializers.at("y.sizes").ints() == Ints{1, 4, 12, 7});
-    const Model later = exported(one(resize), {.opset = 18});
+    const ExportedModel later = exported(one(resize), {.opset = 18});
     CHECK(later.nodes == Strings{"y = Resize(x, , , y.sizes)" + how + ", axes=2 3}"});
     CHECK(later.initializers.at("y.sizes").ints() == Ints{12, 7});
-    const Model scaled = exported(one(ps::ResizeParams{.size = {15, 10}, .scale_h = 0.4F, .scale_w = 0.5F}));
+    const ExportedModel scaled = exported(one(ps::ResizeParams{.size = {15, 10}, .scale_h = 0.4F, .scale_w = 0.5F}));
     CHECK(scaled.nodes[0].starts_with("y = Resize(x, , y.scales)"));
     CHECK(scaled.initializers.at("y.scales").floats() == std::vector{1.0F, 1.0F, 2.5F, 2.0F});
     // 10 * 0.7F is 7 in floats and less than that in doubles: readers do either.
-    const Model rounded = exported(one(ps::ResizeParams{.size = {7, 10}, .scale_w = 0.5F}, {.c = 4, .h = 10, .w = 5}));
+    const ExportedModel rounded =
+        exported(one(ps::ResizeParams{.size = {7, 10}, .scale_w = 0.5F}, {.c = 4, .h = 10, .w = 5}));
     const float factor = rounded.initializers.at("y.scales").floats()[2];
     CHECK(static_cast<int>(10.0F * factor) == 7);
     CHECK(static_cast<int>(10.0 * static_cast<double>(factor)) == 7);
@@ -581,7 +582,7 @@ TEST_CASE("random graphs: every name once, everything read is there before, and 
         const ps::OnnxExportOptions options{.opset = 13 + static_cast<int>(seed % 9), .open_batch = seed % 2 == 0};
         const std::string bytes = ps::to_onnx(graph, ps::random_weights(graph), options);
         CHECK((bytes == ps::to_onnx(graph, ps::random_weights(graph), options)));
-        const Model model = read(bytes);
+        const ExportedModel model = read(bytes);
         std::set<std::string> known{""};
         for (auto const& [name, tensor] : model.initializers) known.insert(name);
         for (std::string const& input : model.inputs) known.insert(input.substr(6, input.find('[') - 6));
@@ -605,7 +606,7 @@ TEST_CASE("a network of the zoo in a file") {
     const ps::Weights weights = ps::random_weights(Net::graph());
     const std::string path = folder.file("resnet.onnx");
     ps::save_onnx<Net>(path, weights);
-    const Model model = read(scratch::content(path));
+    const ExportedModel model = read(scratch::content(path));
     CHECK(model.nodes.size() == Net::graph().size());  // a flatten more, an input less
     CHECK(model.initializers.size() == weights.size());
     for (auto const& [name, tensor] : weights) CHECK(model.initializers.contains(name));

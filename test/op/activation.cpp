@@ -8,7 +8,7 @@ namespace ps = primsel;
 using ps::ActivationKind;
 using ps::ActivationParams;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+using laws::infinity;
 const std::vector<ActivationParams> all = {{ActivationKind::relu},
                                            {ActivationKind::relu6},
                                            {ActivationKind::leaky_relu, 0.01F},

@@ -7,13 +7,13 @@ namespace {
 namespace ps = primsel;
 using ps::BinaryKind;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
-const std::vector<BinaryKind> all = {BinaryKind::add, BinaryKind::subtract, BinaryKind::multiply, BinaryKind::divide,
-                                     BinaryKind::prelu};
+using laws::infinity;
+const std::vector<BinaryKind> all_kinds = {BinaryKind::add, BinaryKind::subtract, BinaryKind::multiply,
+                                           BinaryKind::divide, BinaryKind::prelu};
 
 TEST_CASE("a binary function broadcasts either input along any axes in every layout") {
     laws::Random random(9);
-    for (const BinaryKind kind : all) {
+    for (const BinaryKind kind : all_kinds) {
         for (ps::Shape const& shape : laws::odd_shapes()) {
             for (int one_in_a = 0; one_in_a < 8; ++one_in_a) {
                 for (const int one_in_b : {0, 1, 3, 6, 7}) {

@@ -13,11 +13,14 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <thread>
 #include <vector>
 
 namespace laws {
+
+inline constexpr float infinity = std::numeric_limits<float>::infinity();
 
 namespace ps = primsel;
 using reference::Image;

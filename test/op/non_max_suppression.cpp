@@ -10,7 +10,7 @@ namespace ps = primsel;
 using ps::NonMaxSuppressionParams;
 using Floats = std::vector<float>;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+using laws::infinity;
 
 Floats suppress(NonMaxSuppressionParams const& params, Floats const& boxes, Floats const& scores, int classes = 1) {
     const int count = static_cast<int>(boxes.size() / 4);

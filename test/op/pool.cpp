@@ -8,7 +8,7 @@ namespace ps = primsel;
 using ps::PoolKind;
 using ps::PoolParams;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+using laws::infinity;
 const float nan = std::nanf("");
 
 TEST_CASE("pooling agrees with the reference in every layout") {

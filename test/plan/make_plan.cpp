@@ -209,8 +209,11 @@ TEST_CASE("a layer that nothing computes: its name, its shape and everybody's re
 TEST_CASE("a layout in which an op or a convolution's bias does not run is none for it") {
     ps::Kernels kernels = fakes::kernels(some);
     std::vector<ps::LayoutEntry> layouts(kernels.layouts.begin(), kernels.layouts.end());
-    const ps::OpTable no_ops{};
-    layouts[chw].ops = &no_ops, layouts[chw].epilogue = nullptr;
+    const auto no_ops = []() -> ps::OpTable const& {
+        static constexpr ps::OpTable none{};
+        return none;
+    };
+    layouts[chw].ops = no_ops, layouts[chw].epilogue = nullptr;
     kernels.layouts = layouts;
     fakes::HashedCosts costs(3);
 
@@ -230,7 +233,7 @@ TEST_CASE("a layout in which an op or a convolution's bias does not run is none 
     const ps::Plan uniform = ps::make_plan(graph, kernels, costs, ps::ExactPbqp{}, {.primitive = "plain"});
     CHECK(uniform.layer("the-layer").primitive != "plain");
 
-    layouts[hcw].ops = layouts[hwc].ops = &no_ops;
+    layouts[hcw].ops = layouts[hwc].ops = no_ops;
     kernels.layouts = layouts;
     CHECK(error_of(graph, kernels) == "plan: layer relu (relu) runs in none of the layouts");
 }

@@ -9,7 +9,7 @@ namespace ps = primsel;
 
 namespace {
 
-ps::Plan small_plan() {
+ps::Plan printed_plan() {
     ps::Plan plan;
     plan.cost_model = "analytical", plan.solver = "exact", plan.optimal = true;
     plan.layers = {{.name = "input",
@@ -46,7 +46,7 @@ ps::Plan small_plan() {
 
 TEST_CASE("a plan prints as a table with the changes of layout where they happen") {
     std::ostringstream out;
-    out << small_plan();
+    out << printed_plan();
     CHECK(out.str() ==
           "layer      shape                       primitive  layouts     ms\n"
           "input      3x8x8                       input      chw         0.000\n"
@@ -56,7 +56,7 @@ TEST_CASE("a plan prints as a table with the changes of layout where they happen
           "  (relu1)  4x8x8                       transform  hwc -> chw  0.003\n"
           "total 12.506 ms predicted by analytical, proven optimal by exact; predicted in 1.500 ms, solved in 0.100 "
           "ms\n");
-    ps::Plan other = small_plan();
+    ps::Plan other = printed_plan();
     other.optimal = false, other.layers[1].out_layout = "chw";
     out.str("");
     out << other;
@@ -67,23 +67,23 @@ TEST_CASE("a plan prints as a table with the changes of layout where they happen
 }
 
 TEST_CASE("explain shows each candidate's cost or refusal, the chosen one marked") {
-    CHECK(small_plan().explain("conv1") ==
+    CHECK(printed_plan().explain("conv1") ==
           "conv1: conv 3x8x8 -> 4x8x8, 3x3, pad 1\n"
           "  *  pixels     12.500 ms\n"
           "     plain      500.000 ms\n"
           "     short-one  needs a 1x1 kernel\n");
-    CHECK(small_plan().explain("relu1") == "relu1: relu 4x8x8\n  runs in hwc; nothing to choose but its layout\n");
+    CHECK(printed_plan().explain("relu1") == "relu1: relu 4x8x8\n  runs in hwc; nothing to choose but its layout\n");
 }
 
 TEST_CASE("a layer that is not there is an error that names it and those that are") {
-    CHECK_THROWS_WITH_AS((void)small_plan().explain("conv2"),
+    CHECK_THROWS_WITH_AS((void)printed_plan().explain("conv2"),
                          "plan: no layer is named conv2; there are input, conv1, relu1", ps::error);
-    CHECK_THROWS_WITH_AS((void)small_plan().layer(""), "plan: no layer is named ; there are input, conv1, relu1",
+    CHECK_THROWS_WITH_AS((void)printed_plan().layer(""), "plan: no layer is named ; there are input, conv1, relu1",
                          ps::error);
 }
 
 TEST_CASE("names from a file are printed without what a terminal would obey") {
-    ps::Plan plan = small_plan();
+    ps::Plan plan = printed_plan();
     plan.layers[1].name = "conv\x1b[2J\n1";
     plan.cost_model = "a\rmodel", plan.solver = "\xff";
     std::ostringstream out;

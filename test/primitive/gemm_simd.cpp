@@ -6,7 +6,7 @@ namespace ps = primsel;
 
 namespace {
 
-struct MayThrow : ps::SimdGemm {
+struct MultiplyMayThrow : ps::SimdGemm {
     template <class Arch>
     static void run(ps::GemmArgs const&) {}
 };
@@ -19,7 +19,7 @@ struct WithoutWork {
     static void run(ps::GemmArgs const&) noexcept {}
 };
 static_assert(ps::Gemm<ps::SimdGemm>);
-static_assert(!ps::Gemm<MayThrow> && !ps::Gemm<WithoutWork> && !ps::Gemm<int>);
+static_assert(!ps::Gemm<MultiplyMayThrow> && !ps::Gemm<WithoutWork> && !ps::Gemm<int>);
 
 }  // namespace
 

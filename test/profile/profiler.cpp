@@ -271,15 +271,15 @@ TEST_CASE("profiler: the nominal speed is one that the machine has now and then"
 
 namespace {
 
-ps::Kernels kernels() { return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>(); }
+ps::Kernels profiled_kernels() { return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>(); }
 constexpr ps::ProfileOptions quick{.runs = 1, .seconds = 1e-3, .learn_seconds = 1e-3};
 
 }  // namespace
 
 TEST_CASE("profiler: every primitive that supports a configuration takes time, others take none") {
-    ps::Profiler<> profiler(kernels(), quick);
+    ps::Profiler<> profiler(profiled_kernels(), quick);
     const auto names = profiler.primitives();
-    REQUIRE(names.size() == kernels().primitives.size());
+    REQUIRE(names.size() == profiled_kernels().primitives.size());
     for (const ps::ConvConfiguration at :
          {ps::ConvConfiguration{3, 5, 9, 3, 1}, ps::ConvConfiguration{8, 4, 6, 1, 1},
           ps::ConvConfiguration{16, 33, 13, 5, 2}, ps::ConvConfiguration{4, 4, 11, 5, 1}}) {
@@ -290,8 +290,8 @@ TEST_CASE("profiler: every primitive that supports a configuration takes time, o
         REQUIRE(seconds.size() == names.size());
         for (std::size_t i = 0; i < seconds.size(); ++i) {
             CAPTURE(names[i]);
-            CHECK(names[i] == kernels().primitives[i].id);
-            CHECK((seconds[i] > 0) == static_cast<bool>(kernels().primitives[i].supports(data.conv(0))));
+            CHECK(names[i] == profiled_kernels().primitives[i].id);
+            CHECK((seconds[i] > 0) == static_cast<bool>(profiled_kernels().primitives[i].supports(data.conv(0))));
             CHECK(seconds[i] < 1);
         }
     }
@@ -301,7 +301,7 @@ TEST_CASE("profiler: every primitive that supports a configuration takes time, o
 }
 
 TEST_CASE("profiler: every change of layout takes time unless nothing moves") {
-    ps::Profiler<> profiler(kernels(), quick);
+    ps::Profiler<> profiler(profiled_kernels(), quick);
     const auto names = profiler.layout_pairs();
     CHECK(names ==
           std::vector<std::string>{"chw-to-hcw", "chw-to-hwc", "hcw-to-chw", "hcw-to-hwc", "hwc-to-chw", "hwc-to-hcw"});
@@ -314,7 +314,7 @@ TEST_CASE("profiler: every change of layout takes time unless nothing moves") {
 TEST_CASE("profiler: what needs too much memory is left out") {
     ps::ProfileOptions options = quick;
     options.max_bytes = 4000;
-    ps::Profiler<> profiler(kernels(), options);
+    ps::Profiler<> profiler(profiled_kernels(), options);
     const auto small = profiler.convolution({2, 2, 4, 1, 1}), large = profiler.convolution({16, 16, 16, 1, 1});
     CHECK(std::ranges::any_of(small, [](double seconds) { return seconds > 0; }));
     CHECK(std::ranges::all_of(large, [](double seconds) { return seconds == 0; }));
@@ -331,13 +331,13 @@ TEST_CASE("profiler: its thread stays on one processor and is free again afterwa
     };
     const int before = processors();
     {
-        ps::Profiler<> profiler(kernels(), quick);
+        ps::Profiler<> profiler(profiled_kernels(), quick);
         CHECK(processors() == 1);
     }
     CHECK(processors() == before);
     ps::ProfileOptions nowhere = quick;
     nowhere.cpu = CPU_SETSIZE - 1;
-    CHECK_THROWS_WITH_AS(ps::Profiler<>(kernels(), nowhere), "processor 1023: this thread may not run there",
+    CHECK_THROWS_WITH_AS(ps::Profiler<>(profiled_kernels(), nowhere), "processor 1023: this thread may not run there",
                          ps::error);
     CHECK(processors() == before);
 }

@@ -2,6 +2,7 @@
 
 #include "../plan/fakes.hpp"
 #include "../plan/random_graphs.hpp"
+#include "count.hpp"
 
 #include <doctest/doctest.h>
 #include <primsel/network/simplify.hpp>
@@ -20,13 +21,6 @@ ps::Plan plan_of(ps::Graph const& graph, unsigned seed = 1) {
     fakes::HashedCosts costs(seed);
     const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
     return ps::make_plan(graph, kernels, costs, ps::ExactPbqp{});
-}
-
-std::size_t count(std::string_view text, std::string_view part) {
-    std::size_t found = 0;
-    for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size()))
-        ++found;
-    return found;
 }
 
 std::size_t edges_of(ps::Graph const& graph) {
@@ -62,9 +56,10 @@ TEST_CASE("a node a layer, an edge an input, and the changes of layout that the 
         const ps::Plan plan = plan_of(graph, seed);
         const std::string dot = ps::to_dot(plan, graph);
         CHECK(well_formed(dot));
-        CHECK(count(dot, "fillcolor=") == graph.size());
+        CHECK(texts::count(dot, "fillcolor=") == graph.size());
         // Those of the results, and "node".
-        CHECK(count(dot, "  n") - count(dot, "fillcolor=") == edges_of(graph) + graph.outputs().size() + 1);
+        CHECK(texts::count(dot, "  n") - texts::count(dot, "fillcolor=") ==
+              edges_of(graph) + graph.outputs().size() + 1);
         for (ps::PlannedTransform const& transform : plan.transforms) {
             const std::string label =
                 "\"" + transform.from + " -> " + transform.to + "\\n" + ps::milliseconds(transform.seconds) + " ms\"";

@@ -3,6 +3,7 @@
 #include "../plan/fakes.hpp"
 #include "../plan/random_graphs.hpp"
 #include "../xml_fault.hpp"
+#include "count.hpp"
 
 #include <doctest/doctest.h>
 #include <primsel/network/simplify.hpp>
@@ -22,13 +23,6 @@ namespace ps = primsel;
 namespace {
 
 const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
-
-std::size_t count(std::string_view text, std::string_view part) {
-    std::size_t found = 0;
-    for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size()))
-        ++found;
-    return found;
-}
 
 template <class Solver = ps::ExactPbqp>
 ps::Plan plan_of(ps::Graph const& graph, unsigned seed = 1) {
@@ -55,12 +49,12 @@ TEST_CASE("the picture shows every layer, every change of layout and the total")
         CHECK(xml_fault(svg).empty());
         CHECK(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" "));
         CHECK(svg.find("<script") == std::string::npos);
-        CHECK(count(svg, "http") == 1);  // refers to nothing but the namespace
-        CHECK(count(svg, "<g><title>") == graph.size());
+        CHECK(texts::count(svg, "http") == 1);  // refers to nothing but the namespace
+        CHECK(texts::count(svg, "<g><title>") == graph.size());
         for (ps::PlannedLayer const& layer : plan.layers) {
             CAPTURE(layer.name);
-            CHECK(count(svg, "\" font-weight=\"bold\">" + layer.name + "</text>") == 1);
-            CHECK(count(svg, ps::xml_text(plan.explain(layer.name))) == 1);
+            CHECK(texts::count(svg, "\" font-weight=\"bold\">" + layer.name + "</text>") == 1);
+            CHECK(texts::count(svg, ps::xml_text(plan.explain(layer.name))) == 1);
             if (layer.seconds > 0) CHECK(svg.find(ps::milliseconds(layer.seconds) + " ms</text>") != svg.npos);
             if (!layer.primitive.empty()) CHECK(svg.find('>' + layer.primitive + "</text>") != std::string::npos);
         }
@@ -69,7 +63,7 @@ TEST_CASE("the picture shows every layer, every change of layout and the total")
                                       ps::milliseconds(transform.seconds) + " ms</text>";
             CHECK(svg.find(label) != std::string::npos);
         }
-        CHECK(count(svg, "rx=\"7.5\"") == plan.transforms.size() + count(svg, ", shared</text>"));
+        CHECK(texts::count(svg, "rx=\"7.5\"") == plan.transforms.size() + texts::count(svg, ", shared</text>"));
         CHECK(svg.find(ps::milliseconds(plan.total_seconds) + " ms</text>") != std::string::npos);
     }
 }
@@ -85,8 +79,8 @@ TEST_CASE("a copy that several read is marked once with its cost, and as shared 
     graph.add("d", ps::ConvParams{.k = 2}, {4});
     fakes::HashedCosts costs(1, 1000);
     const std::string svg = ps::to_svg(ps::make_plan(graph, fakes::kernels(pixels), costs, ps::ExactPbqp{}), graph);
-    CHECK(count(svg, "chw \xe2\x86\x92 hwc, shared</text>") == 2);
-    CHECK(count(svg, "rx=\"7.5\"") == 4);  // those, the first, and the result's
+    CHECK(texts::count(svg, "chw \xe2\x86\x92 hwc, shared</text>") == 2);
+    CHECK(texts::count(svg, "rx=\"7.5\"") == 4);  // those, the first, and the result's
 }
 
 TEST_CASE("names are escaped, and what is no text is replaced") {

@@ -18,10 +18,10 @@ namespace ps = primsel;
 namespace {
 
 using namespace ps::layer;
-struct Small : ps::Network<Input<8, 12, 12>, Conv<8, 3>, Relu, MaxPool<2>, Relu, Conv<8, 3>, Relu, MaxPool<2>,
-                           GlobalAvgPool, Dense<10>> {};
+struct SmallPools : ps::Network<Input<8, 12, 12>, Conv<8, 3>, Relu, MaxPool<2>, Relu, Conv<8, 3>, Relu, MaxPool<2>,
+                                GlobalAvgPool, Dense<10>> {};
 
-ps::Kernels kernels() { return ps::make_kernels<ps::DefaultPrimitives, ps::default_arch, ps::AllLayouts>(); }
+ps::Kernels default_kernels() { return ps::make_kernels<ps::DefaultPrimitives, ps::default_arch, ps::AllLayouts>(); }
 
 /// Counts what it is asked for.
 struct Counting {
@@ -43,13 +43,13 @@ struct Counting {
 
 TEST_CASE("every layer in every layout is timed once, however often it is met") {
     std::size_t asked = 0;
-    ps::OpSampler sampler(kernels(), Counting{&asked});
+    ps::OpSampler sampler(default_kernels(), Counting{&asked});
     CHECK(sampler.samples().empty());
-    const ps::Graph graph = ps::simplify(Small::graph());
+    const ps::Graph graph = ps::simplify(SmallPools::graph());
     sampler.add(graph);
     const std::size_t count = sampler.samples().size();
     CHECK(count == asked);
-    CHECK(count <= graph.size() * kernels().layouts.size());
+    CHECK(count <= graph.size() * default_kernels().layouts.size());
     std::set<std::tuple<std::string, std::string, ps::OpRegression::Terms>> distinct;
     std::set<std::string> ops, layouts;
     for (std::size_t i = 0; i < count; ++i) {
@@ -62,15 +62,15 @@ TEST_CASE("every layer in every layout is timed once, however often it is met") 
     for (std::size_t node = 0; node < graph.size(); ++node) {
         CHECK(ops.contains(std::string(ps::kind(graph[node].layer))));
     }
-    CHECK(layouts.size() == kernels().layouts.size());
+    CHECK(layouts.size() == default_kernels().layouts.size());
     sampler.add(graph);
     CHECK(sampler.samples().size() == count);
     CHECK(asked == count);
 }
 
 TEST_CASE("layers are timed on this machine") {
-    ps::OpSampler sampler(kernels(), ps::Measured(1));
-    sampler.add(ps::simplify(Small::graph()));
+    ps::OpSampler sampler(default_kernels(), ps::Measured(1));
+    sampler.add(ps::simplify(SmallPools::graph()));
     for (ps::OpRegression::Sample const& sample : sampler.samples()) CHECK(sample.seconds >= 0);
     CHECK_FALSE(ps::OpRegression::fit(sampler.samples(), 1).coefficients().empty());
 }

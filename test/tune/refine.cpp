@@ -26,7 +26,7 @@ const std::vector<ps::PrimitiveEntry> primitives{fakes::primitive("here", chw, c
                                                  fakes::primitive("also-there", hwc, hwc, {.family = ps::Family::im2}),
                                                  fakes::primitive("across", chw, hwc, {.family = ps::Family::mec}),
                                                  fakes::primitive("back", hwc, chw, {.family = ps::Family::mec})};
-const ps::Kernels kernels = fakes::kernels(primitives);
+const ps::Kernels fake_kernels = fakes::kernels(primitives);
 
 /// Costs that another machine has: a factor, and for one primitive a factor of its own; changes of layout are the same.
 struct Elsewhere {
@@ -52,24 +52,24 @@ struct Outcome {
 };
 
 Outcome refine(ps::Graph const& graph, fakes::HashedCosts costs, Elsewhere truth, ps::RefineOptions const& options) {
-    ps::Corrected model(kernels, costs);
+    ps::Corrected model(fake_kernels, costs);
     std::set<std::string> seen;
     Outcome outcome{};
     outcome.refinement = ps::refine(
-        graph, kernels, model, ps::ExactPbqp{},
+        graph, fake_kernels, model, ps::ExactPbqp{},
         [&](ps::ConvQuery const& query) {
             CHECK(query.shape.batch == 1);
             ++outcome.measured;
             if (!seen.insert(ps::join(query.shape, ' ', query.primitive)).second) ++outcome.measured_twice;
             double seconds = 0;
-            truth.predict(kernels, std::span<const ps::ConvQuery>(&query, 1), std::span(&seconds, 1));
+            truth.predict(fake_kernels, std::span<const ps::ConvQuery>(&query, 1), std::span(&seconds, 1));
             return ps::Measurement{seconds, seconds};
         },
         options);
-    const ps::Plan first = ps::make_plan(graph, kernels, costs, ps::ExactPbqp{});
-    outcome.first = ps::reprice(first, graph, kernels, truth);
-    outcome.last = ps::reprice(outcome.refinement.plan, graph, kernels, truth);
-    outcome.best = ps::make_plan(graph, kernels, truth, ps::ExactPbqp{}).total_seconds;
+    const ps::Plan first = ps::make_plan(graph, fake_kernels, costs, ps::ExactPbqp{});
+    outcome.first = ps::reprice(first, graph, fake_kernels, truth);
+    outcome.last = ps::reprice(outcome.refinement.plan, graph, fake_kernels, truth);
+    outcome.best = ps::make_plan(graph, fake_kernels, truth, ps::ExactPbqp{}).total_seconds;
     return outcome;
 }
 
@@ -80,7 +80,7 @@ constexpr double forever = std::numeric_limits<double>::infinity();
 TEST_CASE("without time or measurements the plan is the model's own") {
     const ps::Graph graph = ps::simplify(random_graphs::Maker(3).make(8, 1, true));
     fakes::HashedCosts costs(3);
-    const ps::Plan plan = ps::make_plan(graph, kernels, costs, ps::ExactPbqp{});
+    const ps::Plan plan = ps::make_plan(graph, fake_kernels, costs, ps::ExactPbqp{});
     for (const ps::RefineOptions& options : {ps::RefineOptions{.seconds = 0}, ps::RefineOptions{.most = 0}}) {
         const Outcome outcome = refine(graph, costs, {costs, 1, 0.1}, options);
         CHECK(outcome.measured == 0);

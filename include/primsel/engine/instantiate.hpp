@@ -13,6 +13,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
+template OpTable const& detail::ops_in<default_arch, chw, CompileAll>();
+template OpTable const& detail::ops_in<default_arch, hcw, CompileAll>();
+template OpTable const& detail::ops_in<default_arch, hwc, CompileAll>();
 template Kernels make_kernels<DefaultPrimitives, default_arch, AllLayouts>();
 template detail::EngineOf<DefaultPolicies, CompileAll>::EngineOf(Graph const&, Weights const&, PlanOptions const&,
                                                                  Sequential);

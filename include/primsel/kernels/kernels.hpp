@@ -54,7 +54,7 @@ struct LayoutEntry {
     std::string_view name;
     /// Floats of an image.
     std::size_t (*size)(Shape);
-    OpTable const* ops;
+    OpTable const& (*ops)();
     /// Stores values that come in chw order.
     void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
     /// What follows a convolution that fuses nothing; null in a layout that is not strided.
@@ -87,7 +87,7 @@ struct Kernels {
     }
     /// The op of a layer in a layout.
     [[nodiscard]] OpEntry const& op(AnyLayer const& layer, std::size_t layout) const {
-        return (*layouts[layout].ops)[layer.index()];
+        return layouts[layout].ops()[layer.index()];
     }
 };
 

@@ -17,11 +17,17 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
+/// The op_table, behind a function that extern_kernels.hpp can find elsewhere.
+template <class Arch, class L, class Compiled>
+OpTable const& ops_in() {
+    return op_table<Arch, L, Compiled>;
+}
+
 template <class Arch, class L, class Compiled>
 constexpr LayoutEntry make_layout_entry() {
     LayoutEntry entry{.name = L::name,
                       .size = [](Shape shape) { return L::size(shape); },
-                      .ops = &op_table<Arch, L, Compiled>,
+                      .ops = &ops_in<Arch, L, Compiled>,
                       .from_chw = &primsel::transform<chw, L>,
                       .epilogue = nullptr};
     if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
