@@ -830,12 +830,15 @@ enum class Fault {
 /// - name: the kind, in the field's lower-case term ("conv", "max_pool");
 /// - check(inputs): what is wrong with these input shapes;
 /// - output(inputs): the output shape, where check found nothing;
+/// - each_field(visit): visit(name, value) for every parameter, in the order of their declarations: what prints, stores
+///   or compares layers need not know their kinds;
 /// - impossible(), where check may find an impossible parameter: which, and what it must be; "" where none is.
 template <class P>
 concept LayerParams = std::equality_comparable<P> && requires(P const& params, std::span<const Shape> inputs) {
     { params.name() } -> std::convertible_to<std::string_view>;
     { params.check(inputs) } -> std::same_as<Fault>;
     { params.output(inputs) } -> std::same_as<Shape>;
+    params.each_field([](std::string_view, auto const&) {});
 };
 
 /// A std::ratio as a number: clang 15 to 17 take no float as a template argument.
@@ -976,6 +979,9 @@ struct ActivationParams {
         };
         return names[static_cast<std::size_t>(kind)];
     }
+    constexpr void each_field(auto const& visit) const {
+        visit("kind", kind), visit("alpha", alpha), visit("beta", beta);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
@@ -1036,6 +1042,7 @@ struct AddParams {
     Clamp clamp{};
 
     [[nodiscard]] static constexpr std::string_view name() { return "add"; }
+    constexpr void each_field(auto const& visit) const { visit("clamp", clamp); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() < 2) return Fault::wrong_input_count;
         for (Shape const& shape : inputs) {
@@ -1052,6 +1059,7 @@ struct ConcatParams {
     Axis axis = Axis::c;
 
     [[nodiscard]] static constexpr std::string_view name() { return "concat"; }
+    constexpr void each_field(auto const& visit) const { visit("axis", axis); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.empty()) return Fault::wrong_input_count;
         for (Shape shape : inputs) {
@@ -1105,6 +1113,7 @@ struct BinaryParams {
                                               "equal",         "greater",  "greater_or_equal", "keep"};
         return names[static_cast<std::size_t>(kind)];
     }
+    constexpr void each_field(auto const& visit) const { visit("kind", kind); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
         for (const Axis axis : {Axis::c, Axis::h, Axis::w}) {
@@ -1124,6 +1133,7 @@ struct BinaryParams {
 /// channel meets all of the other's.
 struct MatMulParams {
     [[nodiscard]] static constexpr std::string_view name() { return "matmul"; }
+    static constexpr void each_field(auto const&) {}
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
         const Shape a = inputs[0], b = inputs[1];
@@ -1186,6 +1196,11 @@ struct ConvParams {
     Clamp clamp{};
 
     [[nodiscard]] static constexpr std::string_view name() { return "conv"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("k", k), visit("kernel", kernel), visit("stride", stride), visit("padding", padding),
+            visit("dilation", dilation), visit("groups", groups), visit("bias", bias), visit("residual", residual),
+            visit("clamp", clamp);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != (residual ? 2U : 1U)) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -1229,6 +1244,11 @@ struct ConvTransposeParams {
     bool bias = true;
 
     [[nodiscard]] static constexpr std::string_view name() { return "conv_transpose"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("k", k), visit("kernel", kernel), visit("stride", stride), visit("padding", padding),
+            visit("dilation", dilation), visit("extra_h", extra_h), visit("extra_w", extra_w), visit("groups", groups),
+            visit("bias", bias);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -1365,6 +1385,7 @@ struct DenseParams {
     Clamp clamp{};
 
     [[nodiscard]] static constexpr std::string_view name() { return "dense"; }
+    constexpr void each_field(auto const& visit) const { visit("k", k), visit("bias", bias), visit("clamp", clamp); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs.size() != 1) return Fault::wrong_input_count;
@@ -1419,6 +1440,10 @@ struct NonMaxSuppressionParams {
     bool centers = false;
 
     [[nodiscard]] static constexpr std::string_view name() { return "non_max_suppression"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("boxes_per_class", boxes_per_class), visit("iou_threshold", iou_threshold),
+            visit("score_threshold", score_threshold), visit("centers", centers);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -1454,6 +1479,7 @@ struct GatherParams {
     bool from_end = true;
 
     [[nodiscard]] static constexpr std::string_view name() { return "gather"; }
+    constexpr void each_field(auto const& visit) const { visit("from_end", from_end); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
         if (bounded_product({inputs[1].c, inputs[1].h, inputs[1].w}) > max_extent) return Fault::too_large;
@@ -1474,6 +1500,7 @@ struct InputParams {
     Shape shape;
 
     [[nodiscard]] static constexpr std::string_view name() { return "input"; }
+    constexpr void each_field(auto const& visit) const { visit("shape", shape); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!inputs.empty()) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -1493,6 +1520,7 @@ struct ConstantParams {
     bool parameter = false;
 
     [[nodiscard]] static constexpr std::string_view name() { return "constant"; }
+    constexpr void each_field(auto const& visit) const { visit("shape", shape), visit("parameter", parameter); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return InputParams{shape}.check(inputs);
     }
@@ -1525,6 +1553,7 @@ struct BatchNormParams {
     float epsilon = 1e-5F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "batch_norm"; }
+    constexpr void each_field(auto const& visit) const { visit("epsilon", epsilon); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
@@ -1543,6 +1572,9 @@ struct ScaleParams {
     float factor = 1.0F, shift = 0.0F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "scale"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("known", known), visit("factor", factor), visit("shift", shift);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
@@ -1560,6 +1592,9 @@ struct LrnParams {
     float k = 1.0F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "lrn"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("size", size), visit("alpha", alpha), visit("beta", beta), visit("k", k);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
@@ -1579,6 +1614,7 @@ struct SoftmaxParams {
     Axis axis = Axis::c;
 
     [[nodiscard]] static constexpr std::string_view name() { return "softmax"; }
+    constexpr void each_field(auto const& visit) const { visit("axis", axis); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
@@ -1635,6 +1671,10 @@ struct PoolParams {
     [[nodiscard]] constexpr std::string_view name() const {
         return kind == PoolKind::max ? "max_pool" : "average_pool";
     }
+    constexpr void each_field(auto const& visit) const {
+        visit("kind", kind), visit("window", window), visit("stride", stride), visit("padding", padding),
+            visit("ceil_mode", ceil_mode), visit("count_include_pad", count_include_pad), visit("dilation", dilation);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -1677,6 +1717,7 @@ struct MaxPoolIndicesParams {
     PoolParams pool;
 
     [[nodiscard]] static constexpr std::string_view name() { return "max_pool_indices"; }
+    constexpr void each_field(auto const& visit) const { visit("pool", pool); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return pool.kind == PoolKind::max ? pool.check(inputs) : Fault::impossible_parameter;
     }
@@ -1694,6 +1735,7 @@ struct GlobalPoolParams {
     [[nodiscard]] constexpr std::string_view name() const {
         return kind == PoolKind::max ? "global_max_pool" : "global_average_pool";
     }
+    constexpr void each_field(auto const& visit) const { visit("kind", kind); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
@@ -1715,6 +1757,7 @@ struct ReduceParams {
         constexpr std::string_view names[] = {"reduce_mean", "reduce_sum", "reduce_max", "arg_max"};
         return names[static_cast<std::size_t>(kind)];
     }
+    constexpr void each_field(auto const& visit) const { visit("kind", kind), visit("axis", axis); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
@@ -1733,6 +1776,9 @@ struct TopKParams {
     bool largest = true, positions = false;
 
     [[nodiscard]] constexpr std::string_view name() const { return positions ? "top_k_positions" : "top_k"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("k", k), visit("largest", largest), visit("positions", positions);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         return k < 1 || k > inputs[0].w ? Fault::impossible_parameter : Fault::none;
@@ -1872,6 +1918,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// The image as one vector of channels, in chw order.
 struct FlattenParams {
     [[nodiscard]] static constexpr std::string_view name() { return "flatten"; }
+    static constexpr void each_field(auto const&) {}
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         const Shape in = inputs[0];
@@ -1888,6 +1935,7 @@ struct ReshapeParams {
     Shape shape;
 
     [[nodiscard]] static constexpr std::string_view name() { return "reshape"; }
+    constexpr void each_field(auto const& visit) const { visit("shape", shape); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -1913,6 +1961,9 @@ struct AsStridedParams {
     Shape shape;
 
     [[nodiscard]] static constexpr std::string_view name() { return "as_strided"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("dims", dims), visit("strides", strides), visit("offset", offset), visit("shape", shape);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -1944,6 +1995,7 @@ struct AsStridedParams {
 /// Does nothing when a trained network runs.
 struct DropoutParams {
     [[nodiscard]] static constexpr std::string_view name() { return "dropout"; }
+    static constexpr void each_field(auto const&) {}
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
@@ -1962,6 +2014,10 @@ struct PadParams {
     int front = 0, back = 0;
 
     [[nodiscard]] static constexpr std::string_view name() { return "pad"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("padding", padding), visit("value", value), visit("mode", mode), visit("front", front),
+            visit("back", back);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -1996,6 +2052,7 @@ struct ChannelShuffleParams {
     int groups = 2;
 
     [[nodiscard]] static constexpr std::string_view name() { return "channel_shuffle"; }
+    constexpr void each_field(auto const& visit) const { visit("groups", groups); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -2014,6 +2071,9 @@ struct SliceParams {
     Axis axis = Axis::c;
 
     [[nodiscard]] static constexpr std::string_view name() { return "slice"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("first", first), visit("last", last), visit("axis", axis);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         return first < 0 || last <= first || last > extent(inputs[0], axis) ? Fault::slice_outside : Fault::none;
@@ -2046,6 +2106,10 @@ struct ResizeParams {
     float scale_h = 0.0F, scale_w = 0.0F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "resize"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("size", size), visit("mode", mode), visit("coordinates", coordinates), visit("rounding", rounding),
+            visit("scale_h", scale_h), visit("scale_w", scale_w);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -3369,6 +3433,7 @@ private:
 // primsel/network/fingerprint.hpp
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -3405,56 +3470,17 @@ public:
     void add(Clamp value) { add(value.low), add(value.high); }
     void add(Shape value) { add(value.c), add(value.h), add(value.w); }
 
-    void add(InputParams const& p) { add(p.shape); }
-    void add(ConvParams const& p) {
-        add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.groups), add(p.bias);
-        add(p.residual), add(p.clamp);
+    void add(Dims const& value) {
+        add(value.rank());
+        for (std::size_t axis = 0; axis < value.rank(); ++axis) add(value[axis]);
     }
-    void add(PoolParams const& p) {
-        add(p.kind), add(p.window), add(p.stride), add(p.padding), add(p.ceil_mode), add(p.count_include_pad);
-        add(p.dilation);
+    template <class T, std::size_t n>
+    void add(std::array<T, n> const& values) {
+        for (T const& value : values) add(value);
     }
-    void add(GlobalPoolParams const& p) { add(p.kind); }
-    void add(ActivationParams const& p) { add(p.kind), add(p.alpha), add(p.beta); }
-    void add(LrnParams const& p) { add(p.size), add(p.alpha), add(p.beta), add(p.k); }
-    void add(BatchNormParams const& p) { add(p.epsilon); }
-    void add(ScaleParams const& p) {
-        if (p.known) add(p.factor), add(p.shift);
-    }
-    void add(DenseParams const& p) { add(p.k), add(p.bias), add(p.clamp); }
-    void add(SoftmaxParams const& p) { add(p.axis); }
-    void add(AddParams const& p) { add(p.clamp); }
-    void add(ConcatParams const& p) { add(p.axis); }
-    void add(FlattenParams const&) {}
-    void add(DropoutParams const&) {}
-    void add(PadParams const& p) { add(p.padding), add(p.value), add(p.mode), add(p.front), add(p.back); }
-    void add(ChannelShuffleParams const& p) { add(p.groups); }
-    void add(SliceParams const& p) { add(p.first), add(p.last), add(p.axis); }
-    void add(ConstantParams const& p) {
-        add(p.shape);
-        if (p.parameter) add(p.parameter);
-    }
-    void add(ReshapeParams const& p) { add(p.shape); }
-    void add(AsStridedParams const& p) {
-        add(p.dims.rank());
-        for (std::size_t axis = 0; axis < p.dims.rank(); ++axis) add(p.dims[axis]), add(p.strides[axis]);
-        add(p.offset), add(p.shape);
-    }
-    void add(BinaryParams const& p) { add(p.kind); }
-    void add(MatMulParams const&) {}
-    void add(ReduceParams const& p) { add(p.kind), add(p.axis); }
-    void add(ResizeParams const& p) {
-        add(p.size), add(p.mode), add(p.coordinates), add(p.rounding), add(p.scale_h), add(p.scale_w);
-    }
-    void add(MaxPoolIndicesParams const& p) { add(p.pool); }
-    void add(TopKParams const& p) { add(p.k), add(p.largest), add(p.positions); }
-    void add(NonMaxSuppressionParams const& p) {
-        add(p.boxes_per_class), add(p.iou_threshold), add(p.score_threshold), add(p.centers);
-    }
-    void add(GatherParams const& p) { add(p.from_end); }
-    void add(ConvTransposeParams const& p) {
-        add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.extra_h), add(p.extra_w);
-        add(p.groups), add(p.bias);
+    template <LayerParams P>
+    void add(P const& params) {
+        params.each_field([this](std::string_view, auto const& value) { add(value); });
     }
 
     [[nodiscard]] std::uint64_t value() const { return hash_; }
@@ -3792,6 +3818,18 @@ struct hwc : detail::Strided<hwc> {
 };
 
 using AllLayouts = TypeList<chw, hcw, hwc>;
+
+/// Whether layout L says itself how images come to it from another: `L::transform_from(Other{}, shape, src, dst,
+/// executor)`, which may assume nothing of dst and must zero its padding.
+template <class L, class Other>
+concept TransformsFrom = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
+    { L::transform_from(Other{}, shape, src, dst, executor) } noexcept;
+};
+/// Whether it says how images leave it: `L::transform_to(Other{}, shape, src, dst, executor)`.
+template <class L, class Other>
+concept TransformsTo = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
+    { L::transform_to(Other{}, shape, src, dst, executor) } noexcept;
+};
 
 /// Whether two layouts place every element of the shape alike, as all do for 1x1 images: changing from one to the other
 /// is then free.
@@ -10123,7 +10161,8 @@ void transform_any(Shape shape, const float* src, float* dst, ExecutorRef execut
 }  // namespace detail
 
 /// Copies one image of the shape from layout From at src to layout To at dst; they must not overlap. Where To has
-/// padding, dst's padding is zeroed. The result does not depend on the executor.
+/// padding, dst's padding is zeroed. The result does not depend on the executor. A layout of the user's may bring a
+/// faster way (TransformsFrom, TransformsTo) than element by element.
 template <Layout From, Layout To>
 void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
     const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
@@ -10132,6 +10171,10 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
         (std::same_as<From, chw> && std::same_as<To, hcw>) || (std::same_as<From, hcw> && std::same_as<To, chw>);
     if (same_placement<From, To>(shape)) {
         std::memcpy(dst, src, From::size(shape) * sizeof(float));
+    } else if constexpr (TransformsFrom<To, From>) {
+        To::transform_from(From{}, shape, src, dst, executor);
+    } else if constexpr (TransformsTo<From, To>) {
+        From::transform_to(To{}, shape, src, dst, executor);
     } else if constexpr (rows_only) {
         detail::move_rows<From, To>(shape, src, dst, executor);
     } else if constexpr (std::same_as<From, chw> && std::same_as<To, hwc>) {

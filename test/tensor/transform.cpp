@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -72,6 +73,40 @@ void check_from() {
     check_pair<From, ps::hcw>();
     check_pair<From, ps::hwc>();
     check_pair<From, chw8c>();
+}
+
+/// The same blocks with ways of their own to and from chw.
+struct fast_chw8c : chw8c {
+    static constexpr std::string_view name = "fast_chw8c";
+    static inline int from = 0, to = 0;
+    static void transform_from(ps::chw, ps::Shape shape, const float* src, float* dst, ps::ExecutorRef) noexcept {
+        ++from;
+        const auto channels = static_cast<std::size_t>(shape.c);
+        for (std::size_t c = 0; c < channels; c += 8) {
+            const std::size_t first = c * shape.pixels(), rows = std::min<std::size_t>(8, channels - c);
+            if (rows < 8) std::fill_n(dst + first, 8 * shape.pixels(), 0.0F);
+            ps::transpose_columns(src + first, shape.pixels(), dst + first, 8, rows, 0, shape.pixels());
+        }
+    }
+    static void transform_to(ps::chw, ps::Shape shape, const float* src, float* dst, ps::ExecutorRef) noexcept {
+        ++to;
+        const auto channels = static_cast<std::size_t>(shape.c);
+        for (std::size_t c = 0; c < channels; c += 8) {
+            const std::size_t first = c * shape.pixels(), rows = std::min<std::size_t>(8, channels - c);
+            ps::transpose_columns(src + first, 8, dst + first, shape.pixels(), shape.pixels(), 0, rows);
+        }
+    }
+};
+static_assert(ps::TransformsFrom<fast_chw8c, ps::chw> && ps::TransformsTo<fast_chw8c, ps::chw>);
+static_assert(!ps::TransformsFrom<fast_chw8c, ps::hwc> && !ps::TransformsFrom<chw8c, ps::chw>);
+
+TEST_CASE("a layout's own ways to and from another are taken, the others element by element") {
+    check_pair<fast_chw8c, ps::chw>();
+    check_pair<ps::chw, fast_chw8c>();
+    CHECK(fast_chw8c::from == 3 * static_cast<int>(all_shapes.size()));
+    CHECK(fast_chw8c::to == 3 * static_cast<int>(all_shapes.size()));
+    check_pair<fast_chw8c, ps::hwc>();
+    CHECK(fast_chw8c::to == 3 * static_cast<int>(all_shapes.size()));
 }
 
 TEST_CASE("every transform moves each element to its place, and back, on any executor") {

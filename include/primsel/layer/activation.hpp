@@ -60,6 +60,9 @@ struct ActivationParams {
         };
         return names[static_cast<std::size_t>(kind)];
     }
+    constexpr void each_field(auto const& visit) const {
+        visit("kind", kind), visit("alpha", alpha), visit("beta", beta);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }

@@ -10,6 +10,7 @@ struct AddParams {
     Clamp clamp{};
 
     [[nodiscard]] static constexpr std::string_view name() { return "add"; }
+    constexpr void each_field(auto const& visit) const { visit("clamp", clamp); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() < 2) return Fault::wrong_input_count;
         for (Shape const& shape : inputs) {
@@ -26,6 +27,7 @@ struct ConcatParams {
     Axis axis = Axis::c;
 
     [[nodiscard]] static constexpr std::string_view name() { return "concat"; }
+    constexpr void each_field(auto const& visit) const { visit("axis", axis); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.empty()) return Fault::wrong_input_count;
         for (Shape shape : inputs) {
@@ -79,6 +81,7 @@ struct BinaryParams {
                                               "equal",         "greater",  "greater_or_equal", "keep"};
         return names[static_cast<std::size_t>(kind)];
     }
+    constexpr void each_field(auto const& visit) const { visit("kind", kind); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
         for (const Axis axis : {Axis::c, Axis::h, Axis::w}) {
@@ -98,6 +101,7 @@ struct BinaryParams {
 /// channel meets all of the other's.
 struct MatMulParams {
     [[nodiscard]] static constexpr std::string_view name() { return "matmul"; }
+    static constexpr void each_field(auto const&) {}
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
         const Shape a = inputs[0], b = inputs[1];

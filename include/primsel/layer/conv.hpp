@@ -20,6 +20,11 @@ struct ConvParams {
     Clamp clamp{};
 
     [[nodiscard]] static constexpr std::string_view name() { return "conv"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("k", k), visit("kernel", kernel), visit("stride", stride), visit("padding", padding),
+            visit("dilation", dilation), visit("groups", groups), visit("bias", bias), visit("residual", residual),
+            visit("clamp", clamp);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != (residual ? 2U : 1U)) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -63,6 +68,11 @@ struct ConvTransposeParams {
     bool bias = true;
 
     [[nodiscard]] static constexpr std::string_view name() { return "conv_transpose"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("k", k), visit("kernel", kernel), visit("stride", stride), visit("padding", padding),
+            visit("dilation", dilation), visit("extra_h", extra_h), visit("extra_w", extra_w), visit("groups", groups),
+            visit("bias", bias);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;

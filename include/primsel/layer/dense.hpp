@@ -14,6 +14,7 @@ struct DenseParams {
     Clamp clamp{};
 
     [[nodiscard]] static constexpr std::string_view name() { return "dense"; }
+    constexpr void each_field(auto const& visit) const { visit("k", k), visit("bias", bias), visit("clamp", clamp); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs.size() != 1) return Fault::wrong_input_count;

@@ -19,6 +19,10 @@ struct NonMaxSuppressionParams {
     bool centers = false;
 
     [[nodiscard]] static constexpr std::string_view name() { return "non_max_suppression"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("boxes_per_class", boxes_per_class), visit("iou_threshold", iou_threshold),
+            visit("score_threshold", score_threshold), visit("centers", centers);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -54,6 +58,7 @@ struct GatherParams {
     bool from_end = true;
 
     [[nodiscard]] static constexpr std::string_view name() { return "gather"; }
+    constexpr void each_field(auto const& visit) const { visit("from_end", from_end); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
         if (bounded_product({inputs[1].c, inputs[1].h, inputs[1].w}) > max_extent) return Fault::too_large;

@@ -8,6 +8,7 @@ struct InputParams {
     Shape shape;
 
     [[nodiscard]] static constexpr std::string_view name() { return "input"; }
+    constexpr void each_field(auto const& visit) const { visit("shape", shape); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!inputs.empty()) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -27,6 +28,7 @@ struct ConstantParams {
     bool parameter = false;
 
     [[nodiscard]] static constexpr std::string_view name() { return "constant"; }
+    constexpr void each_field(auto const& visit) const { visit("shape", shape), visit("parameter", parameter); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return InputParams{shape}.check(inputs);
     }

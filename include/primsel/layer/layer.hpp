@@ -61,12 +61,15 @@ enum class Fault {
 /// - name: the kind, in the field's lower-case term ("conv", "max_pool");
 /// - check(inputs): what is wrong with these input shapes;
 /// - output(inputs): the output shape, where check found nothing;
+/// - each_field(visit): visit(name, value) for every parameter, in the order of their declarations: what prints, stores
+///   or compares layers need not know their kinds;
 /// - impossible(), where check may find an impossible parameter: which, and what it must be; "" where none is.
 template <class P>
 concept LayerParams = std::equality_comparable<P> && requires(P const& params, std::span<const Shape> inputs) {
     { params.name() } -> std::convertible_to<std::string_view>;
     { params.check(inputs) } -> std::same_as<Fault>;
     { params.output(inputs) } -> std::same_as<Shape>;
+    params.each_field([](std::string_view, auto const&) {});
 };
 
 /// A std::ratio as a number: clang 15 to 17 take no float as a template argument.

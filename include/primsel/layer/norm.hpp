@@ -10,6 +10,7 @@ struct BatchNormParams {
     float epsilon = 1e-5F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "batch_norm"; }
+    constexpr void each_field(auto const& visit) const { visit("epsilon", epsilon); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
@@ -28,6 +29,9 @@ struct ScaleParams {
     float factor = 1.0F, shift = 0.0F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "scale"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("known", known), visit("factor", factor), visit("shift", shift);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
@@ -45,6 +49,9 @@ struct LrnParams {
     float k = 1.0F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "lrn"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("size", size), visit("alpha", alpha), visit("beta", beta), visit("k", k);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
@@ -64,6 +71,7 @@ struct SoftmaxParams {
     Axis axis = Axis::c;
 
     [[nodiscard]] static constexpr std::string_view name() { return "softmax"; }
+    constexpr void each_field(auto const& visit) const { visit("axis", axis); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }

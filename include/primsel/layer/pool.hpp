@@ -21,6 +21,10 @@ struct PoolParams {
     [[nodiscard]] constexpr std::string_view name() const {
         return kind == PoolKind::max ? "max_pool" : "average_pool";
     }
+    constexpr void each_field(auto const& visit) const {
+        visit("kind", kind), visit("window", window), visit("stride", stride), visit("padding", padding),
+            visit("ceil_mode", ceil_mode), visit("count_include_pad", count_include_pad), visit("dilation", dilation);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -63,6 +67,7 @@ struct MaxPoolIndicesParams {
     PoolParams pool;
 
     [[nodiscard]] static constexpr std::string_view name() { return "max_pool_indices"; }
+    constexpr void each_field(auto const& visit) const { visit("pool", pool); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return pool.kind == PoolKind::max ? pool.check(inputs) : Fault::impossible_parameter;
     }
@@ -80,6 +85,7 @@ struct GlobalPoolParams {
     [[nodiscard]] constexpr std::string_view name() const {
         return kind == PoolKind::max ? "global_max_pool" : "global_average_pool";
     }
+    constexpr void each_field(auto const& visit) const { visit("kind", kind); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
@@ -101,6 +107,7 @@ struct ReduceParams {
         constexpr std::string_view names[] = {"reduce_mean", "reduce_sum", "reduce_max", "arg_max"};
         return names[static_cast<std::size_t>(kind)];
     }
+    constexpr void each_field(auto const& visit) const { visit("kind", kind), visit("axis", axis); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
@@ -119,6 +126,9 @@ struct TopKParams {
     bool largest = true, positions = false;
 
     [[nodiscard]] constexpr std::string_view name() const { return positions ? "top_k_positions" : "top_k"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("k", k), visit("largest", largest), visit("positions", positions);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         return k < 1 || k > inputs[0].w ? Fault::impossible_parameter : Fault::none;

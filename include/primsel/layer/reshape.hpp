@@ -12,6 +12,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// The image as one vector of channels, in chw order.
 struct FlattenParams {
     [[nodiscard]] static constexpr std::string_view name() { return "flatten"; }
+    static constexpr void each_field(auto const&) {}
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         const Shape in = inputs[0];
@@ -28,6 +29,7 @@ struct ReshapeParams {
     Shape shape;
 
     [[nodiscard]] static constexpr std::string_view name() { return "reshape"; }
+    constexpr void each_field(auto const& visit) const { visit("shape", shape); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -53,6 +55,9 @@ struct AsStridedParams {
     Shape shape;
 
     [[nodiscard]] static constexpr std::string_view name() { return "as_strided"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("dims", dims), visit("strides", strides), visit("offset", offset), visit("shape", shape);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -84,6 +89,7 @@ struct AsStridedParams {
 /// Does nothing when a trained network runs.
 struct DropoutParams {
     [[nodiscard]] static constexpr std::string_view name() { return "dropout"; }
+    static constexpr void each_field(auto const&) {}
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
@@ -102,6 +108,10 @@ struct PadParams {
     int front = 0, back = 0;
 
     [[nodiscard]] static constexpr std::string_view name() { return "pad"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("padding", padding), visit("value", value), visit("mode", mode), visit("front", front),
+            visit("back", back);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -136,6 +146,7 @@ struct ChannelShuffleParams {
     int groups = 2;
 
     [[nodiscard]] static constexpr std::string_view name() { return "channel_shuffle"; }
+    constexpr void each_field(auto const& visit) const { visit("groups", groups); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -154,6 +165,9 @@ struct SliceParams {
     Axis axis = Axis::c;
 
     [[nodiscard]] static constexpr std::string_view name() { return "slice"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("first", first), visit("last", last), visit("axis", axis);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         return first < 0 || last <= first || last > extent(inputs[0], axis) ? Fault::slice_outside : Fault::none;
@@ -186,6 +200,10 @@ struct ResizeParams {
     float scale_h = 0.0F, scale_w = 0.0F;
 
     [[nodiscard]] static constexpr std::string_view name() { return "resize"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("size", size), visit("mode", mode), visit("coordinates", coordinates), visit("rounding", rounding),
+            visit("scale_h", scale_h), visit("scale_w", scale_w);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;

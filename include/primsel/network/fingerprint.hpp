@@ -3,6 +3,7 @@
 #include <primsel/network/graph.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -39,56 +40,17 @@ public:
     void add(Clamp value) { add(value.low), add(value.high); }
     void add(Shape value) { add(value.c), add(value.h), add(value.w); }
 
-    void add(InputParams const& p) { add(p.shape); }
-    void add(ConvParams const& p) {
-        add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.groups), add(p.bias);
-        add(p.residual), add(p.clamp);
+    void add(Dims const& value) {
+        add(value.rank());
+        for (std::size_t axis = 0; axis < value.rank(); ++axis) add(value[axis]);
     }
-    void add(PoolParams const& p) {
-        add(p.kind), add(p.window), add(p.stride), add(p.padding), add(p.ceil_mode), add(p.count_include_pad);
-        add(p.dilation);
+    template <class T, std::size_t n>
+    void add(std::array<T, n> const& values) {
+        for (T const& value : values) add(value);
     }
-    void add(GlobalPoolParams const& p) { add(p.kind); }
-    void add(ActivationParams const& p) { add(p.kind), add(p.alpha), add(p.beta); }
-    void add(LrnParams const& p) { add(p.size), add(p.alpha), add(p.beta), add(p.k); }
-    void add(BatchNormParams const& p) { add(p.epsilon); }
-    void add(ScaleParams const& p) {
-        if (p.known) add(p.factor), add(p.shift);
-    }
-    void add(DenseParams const& p) { add(p.k), add(p.bias), add(p.clamp); }
-    void add(SoftmaxParams const& p) { add(p.axis); }
-    void add(AddParams const& p) { add(p.clamp); }
-    void add(ConcatParams const& p) { add(p.axis); }
-    void add(FlattenParams const&) {}
-    void add(DropoutParams const&) {}
-    void add(PadParams const& p) { add(p.padding), add(p.value), add(p.mode), add(p.front), add(p.back); }
-    void add(ChannelShuffleParams const& p) { add(p.groups); }
-    void add(SliceParams const& p) { add(p.first), add(p.last), add(p.axis); }
-    void add(ConstantParams const& p) {
-        add(p.shape);
-        if (p.parameter) add(p.parameter);
-    }
-    void add(ReshapeParams const& p) { add(p.shape); }
-    void add(AsStridedParams const& p) {
-        add(p.dims.rank());
-        for (std::size_t axis = 0; axis < p.dims.rank(); ++axis) add(p.dims[axis]), add(p.strides[axis]);
-        add(p.offset), add(p.shape);
-    }
-    void add(BinaryParams const& p) { add(p.kind); }
-    void add(MatMulParams const&) {}
-    void add(ReduceParams const& p) { add(p.kind), add(p.axis); }
-    void add(ResizeParams const& p) {
-        add(p.size), add(p.mode), add(p.coordinates), add(p.rounding), add(p.scale_h), add(p.scale_w);
-    }
-    void add(MaxPoolIndicesParams const& p) { add(p.pool); }
-    void add(TopKParams const& p) { add(p.k), add(p.largest), add(p.positions); }
-    void add(NonMaxSuppressionParams const& p) {
-        add(p.boxes_per_class), add(p.iou_threshold), add(p.score_threshold), add(p.centers);
-    }
-    void add(GatherParams const& p) { add(p.from_end); }
-    void add(ConvTransposeParams const& p) {
-        add(p.k), add(p.kernel), add(p.stride), add(p.padding), add(p.dilation), add(p.extra_h), add(p.extra_w);
-        add(p.groups), add(p.bias);
+    template <LayerParams P>
+    void add(P const& params) {
+        params.each_field([this](std::string_view, auto const& value) { add(value); });
     }
 
     [[nodiscard]] std::uint64_t value() const { return hash_; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/executor.hpp>
 #include <primsel/core/type_list.hpp>
 #include <primsel/tensor/shape.hpp>
 
@@ -99,6 +100,18 @@ struct hwc : detail::Strided<hwc> {
 };
 
 using AllLayouts = TypeList<chw, hcw, hwc>;
+
+/// Whether layout L says itself how images come to it from another: `L::transform_from(Other{}, shape, src, dst,
+/// executor)`, which may assume nothing of dst and must zero its padding.
+template <class L, class Other>
+concept TransformsFrom = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
+    { L::transform_from(Other{}, shape, src, dst, executor) } noexcept;
+};
+/// Whether it says how images leave it: `L::transform_to(Other{}, shape, src, dst, executor)`.
+template <class L, class Other>
+concept TransformsTo = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
+    { L::transform_to(Other{}, shape, src, dst, executor) } noexcept;
+};
 
 /// Whether two layouts place every element of the shape alike, as all do for 1x1 images: changing from one to the other
 /// is then free.

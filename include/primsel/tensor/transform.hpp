@@ -47,7 +47,8 @@ void transform_any(Shape shape, const float* src, float* dst, ExecutorRef execut
 }  // namespace detail
 
 /// Copies one image of the shape from layout From at src to layout To at dst; they must not overlap. Where To has
-/// padding, dst's padding is zeroed. The result does not depend on the executor.
+/// padding, dst's padding is zeroed. The result does not depend on the executor. A layout of the user's may bring a
+/// faster way (TransformsFrom, TransformsTo) than element by element.
 template <Layout From, Layout To>
 void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
     const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
@@ -56,6 +57,10 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
         (std::same_as<From, chw> && std::same_as<To, hcw>) || (std::same_as<From, hcw> && std::same_as<To, chw>);
     if (same_placement<From, To>(shape)) {
         std::memcpy(dst, src, From::size(shape) * sizeof(float));
+    } else if constexpr (TransformsFrom<To, From>) {
+        To::transform_from(From{}, shape, src, dst, executor);
+    } else if constexpr (TransformsTo<From, To>) {
+        From::transform_to(To{}, shape, src, dst, executor);
     } else if constexpr (rows_only) {
         detail::move_rows<From, To>(shape, src, dst, executor);
     } else if constexpr (std::same_as<From, chw> && std::same_as<To, hwc>) {
