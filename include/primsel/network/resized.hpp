@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/network/graph_editor.hpp>
 #include <primsel/network/prepare.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -9,13 +10,9 @@ namespace primsel::inline PRIMSEL_ABI {
 /// batch norm that would need other weights. Resize first and simplify then: what does nothing at one size may not at
 /// another.
 [[nodiscard]] inline Graph resized(Graph const& graph, Shape const& input) {
-    Graph result(graph.batch());
-    const std::size_t image = graph.input();
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        Node const& node = graph[i];
-        result.add(node.name, i == image ? AnyLayer(InputParams{input}) : node.layer, node.inputs, node.folded);
-    }
-    result.set_outputs(graph.outputs());
+    GraphEditor editor(graph);
+    editor.replace(graph.input(), InputParams{input});
+    const Graph result = editor.graph();
     const std::vector<WeightSpec> before = weight_specs(graph), after = weight_specs(result);
     for (std::size_t i = 0; i < before.size(); ++i) {
         if (before[i].dims == after[i].dims) continue;

@@ -1,0 +1,177 @@
+#pragma once
+
+#include <primsel/network/graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A copy of a graph to change: layers are replaced, removed, inserted and rewired, and graph() builds what has come of
+/// it, with all the checks of Graph::add. Layers are known by numbers that never change: those of the graph are their
+/// positions in it, new ones follow. See docs/network/graph_editor.md.
+class GraphEditor {
+public:
+    explicit GraphEditor(Graph const& graph)
+        : nodes_(graph.nodes()),
+          removed_(graph.size(), false),
+          outputs_(graph.size() == 0 ? std::vector<std::size_t>{} : graph.outputs()),
+          batch_(graph.batch()) {}
+
+    /// Layers that there are or were.
+    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    /// The layer as it is now. Its shape is that of the graph it came from, and no shape at all for a new layer:
+    /// graph() infers them. Throws error where there is no such layer, or no longer.
+    [[nodiscard]] Node const& operator[](std::size_t layer) const { return nodes_[known(layer)]; }
+    [[nodiscard]] bool removed(std::size_t layer) const { return layer < removed_.size() && removed_[layer]; }
+    [[nodiscard]] std::vector<std::size_t> const& outputs() const { return outputs_; }
+    /// The layers that read this one, in the order of their numbers; twice if they read it twice.
+    [[nodiscard]] std::vector<std::size_t> readers(std::size_t layer) const {
+        std::vector<std::size_t> readers;
+        (void)known(layer);
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (removed_[i]) continue;
+            for (const std::size_t input : nodes_[i].inputs) {
+                if (input == layer) readers.push_back(i);
+            }
+        }
+        return readers;
+    }
+
+    /// Another layer of the same name in the same place. What was folded into the old one goes with it.
+    void replace(std::size_t layer, AnyLayer by) {
+        Node& node = nodes_[known(layer)];
+        node.layer = std::move(by);
+        node.folded.clear();
+    }
+    /// A new layer that nobody reads yet.
+    std::size_t insert(std::string name, AnyLayer layer, std::vector<std::size_t> inputs) {
+        for (const std::size_t input : inputs) (void)known(input);
+        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), {}, {}});
+        removed_.push_back(false);
+        return nodes_.size() - 1;
+    }
+    /// A new layer that reads this one; all that read this one, and the result that it may be, read the new one
+    /// instead.
+    std::size_t insert_after(std::size_t layer, std::string name, AnyLayer added) {
+        (void)known(layer);
+        const std::size_t next = nodes_.size();
+        redirect(layer, next);
+        return insert(std::move(name), std::move(added), {layer});
+    }
+    /// A new layer between this one and the input that it reads at that place.
+    std::size_t insert_before(std::size_t layer, std::size_t place, std::string name, AnyLayer added) {
+        const std::size_t before = insert(std::move(name), std::move(added), {input_at(layer, place)});
+        nodes_[layer].inputs[place] = before;
+        return before;
+    }
+    /// The layer reads another one at that place.
+    void rewire(std::size_t layer, std::size_t place, std::size_t source) {
+        (void)input_at(layer, place);
+        nodes_[layer].inputs[place] = known(source);
+    }
+    /// As many inputs as are listed, in their order.
+    void rewire(std::size_t layer, std::vector<std::size_t> inputs) {
+        for (const std::size_t input : inputs) (void)known(input);
+        nodes_[known(layer)].inputs = std::move(inputs);
+    }
+    /// All that read the first layer, results included, read the second.
+    void replace_readers(std::size_t of, std::size_t by) { redirect(known(of), known(by)); }
+    /// Takes a layer out: all that read it read its one input. Throws error, naming it, where it has none or several,
+    /// unless nobody reads it.
+    void remove(std::size_t layer) {
+        Node const& node = nodes_[known(layer)];
+        const bool is_read = std::ranges::find(outputs_, layer) != outputs_.end() || !readers(layer).empty();
+        if (is_read) {
+            if (node.inputs.size() != 1) {
+                fail("graph editor: layer ", node.name, " is read, and has not one input to read in its place but ",
+                     node.inputs.size());
+            }
+            redirect(layer, node.inputs[0]);
+        }
+        removed_[layer] = true;
+    }
+    /// Throws error when there are none.
+    void set_outputs(std::vector<std::size_t> outputs) {
+        if (outputs.empty()) fail("graph editor: no outputs");
+        for (const std::size_t output : outputs) (void)known(output);
+        outputs_ = std::move(outputs);
+    }
+
+    /// The graph as it is now, of the same batch: in the old order, new layers before the first that reads them. Throws
+    /// error as Graph::add does, and where layers read each other in a circle.
+    [[nodiscard]] Graph graph() const {
+        Build build{Graph(batch_), std::vector<std::size_t>(nodes_.size(), 0),
+                    std::vector<State>(nodes_.size(), State::waiting)};
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (!removed_[i]) place(i, build);
+        }
+        if (outputs_.empty()) return std::move(build.graph);
+        std::vector<std::size_t> outputs;
+        for (const std::size_t output : outputs_) outputs.push_back(build.position[output]);
+        build.graph.set_outputs(std::move(outputs));
+        return std::move(build.graph);
+    }
+
+private:
+    enum class State { waiting, entered, placed };
+    struct Build {
+        Graph graph;
+        std::vector<std::size_t> position;
+        std::vector<State> state;
+    };
+
+    /// The layer after all that it reads. Without recursion: networks may be as deep as they like.
+    void place(std::size_t last, Build& build) const {
+        std::vector<std::size_t> stack{last};
+        while (!stack.empty()) {
+            const std::size_t layer = stack.back();
+            if (build.state[layer] == State::placed) {
+                stack.pop_back();
+                continue;
+            }
+            build.state[layer] = State::entered;
+            const std::size_t depth = stack.size();
+            Node const& node = nodes_[layer];
+            for (std::size_t place = node.inputs.size(); place-- > 0;) {
+                const std::size_t input = node.inputs[place];
+                if (build.state[input] == State::entered) {
+                    fail("graph editor: layer ", node.name, " reads ", nodes_[input].name, ", which depends on it");
+                }
+                if (build.state[input] == State::waiting) stack.push_back(input);
+            }
+            if (stack.size() > depth) continue;
+            std::vector<std::size_t> inputs;
+            for (const std::size_t input : node.inputs) inputs.push_back(build.position[input]);
+            build.position[layer] = build.graph.add(node.name, node.layer, std::move(inputs), node.folded);
+            build.state[layer] = State::placed;
+            stack.pop_back();
+        }
+    }
+    [[nodiscard]] std::size_t known(std::size_t layer) const {
+        if (layer >= nodes_.size()) fail("graph editor: there is no layer ", layer, " of ", nodes_.size());
+        if (removed_[layer]) fail("graph editor: layer ", nodes_[layer].name, " was removed");
+        return layer;
+    }
+    [[nodiscard]] std::size_t input_at(std::size_t layer, std::size_t place) const {
+        Node const& node = nodes_[known(layer)];
+        if (place >= node.inputs.size()) {
+            fail("graph editor: layer ", node.name, " has ", node.inputs.size(), " inputs, and no input ", place);
+        }
+        return node.inputs[place];
+    }
+    void redirect(std::size_t from, std::size_t to) {
+        for (Node& node : nodes_) std::ranges::replace(node.inputs, from, to);
+        std::ranges::replace(outputs_, from, to);
+    }
+
+    std::vector<Node> nodes_;
+    std::vector<bool> removed_;
+    std::vector<std::size_t> outputs_;
+    int batch_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
