@@ -17357,6 +17357,34 @@ void reference_convolution(ConvShape const& s, const float* src, const float* ke
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/profile/measured.hpp
 
+// primsel/core/statistics.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The middle one of some values, the upper one of two: a value that was there. 0 where there is none.
+[[nodiscard]] inline double median(std::vector<double> values) {
+    if (values.empty()) return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+}
+
+/// The value at a share (0 to 1) of the way through sorted values, between neighbours in proportion: at 0.5 the mean of
+/// the two in the middle of an even number. 0 where there is none.
+[[nodiscard]] inline double quantile(std::vector<double> values, double share) {
+    if (values.empty()) return 0;
+    std::ranges::sort(values);
+    const double at = share * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(at), above = std::min(below + 1, values.size() - 1);
+    return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -17452,8 +17480,7 @@ private:
         if (first > hopeless) return first;
         std::vector<double> all;
         for (std::size_t i = 0; i < runs_; ++i) all.push_back(once());
-        std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2));
-        return all[all.size() / 2];
+        return median(std::move(all));
     }
 
     double time_conv(Kernels const& kernels, ConvQuery const& query) {

@@ -104,16 +104,12 @@ TEST_CASE("profiler: a median is known when few values say so, and then it is ri
     for (std::size_t i = 0; i < 12; ++i) many[i] = 3;
     CHECK_FALSE(ps::detail::median_known(many, 0.01));
 
-    CHECK(ps::detail::median_of({3}) == 3);
-    CHECK(ps::detail::median_of({4, 1}) == 2.5);
-    CHECK(ps::detail::median_of({5, 1, 2}) == 2);
-
     std::size_t known = 0, wrong = 0;
     for (unsigned seed = 0; seed < 2000; ++seed) {
         const auto values = drawn(25, 0.015, seed);
         if (!ps::detail::median_known(values, 0.01)) continue;
         ++known;
-        if (std::abs(ps::detail::median_of(values) - 1) > 0.01) ++wrong;
+        if (std::abs(ps::quantile(values, 0.5) - 1) > 0.01) ++wrong;
     }
     CHECK(known > 500);
     CHECK(static_cast<double>(wrong) < 0.05 * static_cast<double>(known));

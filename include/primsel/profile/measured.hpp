@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/statistics.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/cost/cost_model.hpp>
 
@@ -99,8 +100,7 @@ private:
         if (first > hopeless) return first;
         std::vector<double> all;
         for (std::size_t i = 0; i < runs_; ++i) all.push_back(once());
-        std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2));
-        return all[all.size() / 2];
+        return median(std::move(all));
     }
 
     double time_conv(Kernels const& kernels, ConvQuery const& query) {

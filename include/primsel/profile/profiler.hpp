@@ -2,6 +2,7 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/executor.hpp>
+#include <primsel/core/statistics.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/kernels/measure_machine.hpp>
 #include <primsel/learn/dataset.hpp>
@@ -229,7 +230,7 @@ private:
         for (std::size_t i = 0; i < seconds.size(); ++i) {
             if (again[i] == 0) continue;
             const bool agree = std::abs(again[i] - seconds[i]) <= agreement * seconds[i];
-            seconds[i] = agree ? (seconds[i] + again[i]) / 2 : detail::median_of({seconds[i], again[i], time(i)});
+            seconds[i] = agree ? (seconds[i] + again[i]) / 2 : median({seconds[i], again[i], time(i)});
         }
     }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/statistics.hpp>
 #include <primsel/engine/fit.hpp>
 #include <primsel/engine/predict.hpp>
 #include <primsel/profile/measured.hpp>
@@ -127,9 +128,8 @@ private:
             seconds[i] = known;
         }
         if (factors.empty()) return;
-        const auto middle = factors.begin() + static_cast<std::ptrdiff_t>(factors.size() / 2);
-        std::ranges::nth_element(factors, middle);
-        for (const std::size_t i : unknown) seconds[i] *= *middle;
+        const double usual = median(std::move(factors));
+        for (const std::size_t i : unknown) seconds[i] *= usual;
     }
 
     Model* model_;
