@@ -2370,7 +2370,9 @@ struct Work {
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -2427,6 +2429,24 @@ struct TransformEntry {
     bool (*same_placement)(Shape);
 };
 
+namespace detail {
+template <class Entry>
+[[nodiscard]] std::optional<std::size_t> position_of(std::span<const Entry> entries, std::string_view Entry::*key,
+                                                     std::string_view wanted) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (entries[i].*key == wanted) return i;
+    }
+    return std::nullopt;
+}
+template <class Entry>
+[[noreturn]] void fail_to_find(std::string_view what, std::string_view wanted, std::span<const Entry> entries,
+                               std::string_view Entry::*key) {
+    std::string known;
+    for (Entry const& entry : entries) known += (known.empty() ? "" : ", ") + std::string(entry.*key);
+    fail("kernels: no ", what, " is named ", wanted, "; there are ", known);
+}
+}  // namespace detail
+
 /// Everything that a plan may choose from, compiled for one Arch. Primitives, layouts and layout pairs are known by
 /// their positions.
 struct Kernels {
@@ -2436,6 +2456,20 @@ struct Kernels {
     std::string_view arch;
     /// The speeds of the machine with that Arch, measured at the first call.
     Machine const& (*machine)() = nullptr;
+
+    /// The position of a primitive. Throws error, saying which there are, where there is none of that id.
+    [[nodiscard]] std::size_t find(std::string_view id) const {
+        if (const auto found = find_if_any(id)) return *found;
+        detail::fail_to_find("primitive", id, primitives, &PrimitiveEntry::id);
+    }
+    [[nodiscard]] std::optional<std::size_t> find_if_any(std::string_view id) const {
+        return detail::position_of(primitives, &PrimitiveEntry::id, id);
+    }
+    /// The position of a layout. Throws error, saying which there are, where there is none of that name.
+    [[nodiscard]] std::size_t find_layout(std::string_view name) const {
+        if (const auto found = detail::position_of(layouts, &LayoutEntry::name, name)) return *found;
+        detail::fail_to_find("layout", name, layouts, &LayoutEntry::name);
+    }
 
     [[nodiscard]] TransformEntry const& transform(std::size_t from, std::size_t to) const {
         return transforms[from * layouts.size() + to];
@@ -3053,7 +3087,7 @@ private:
             fail("plan: max_error is ", options_.max_error, "; it must be a number that is not negative");
         }
         if (options_.primitive.empty()) return;
-        PrimitiveEntry const& entry = find_primitive(options_.primitive);
+        PrimitiveEntry const& entry = kernels_.primitives[kernels_.find(options_.primitive)];
         if (options_.family && entry.family != *options_.family) {
             fail("plan: primitive ", options_.primitive, " is of family ", to_string_view(entry.family), ", not ",
                  to_string_view(*options_.family));
@@ -3062,16 +3096,8 @@ private:
     void check_refused() const {
         for (Refused const& refused : options_.refused) {
             (void)graph_.find(refused.layer);
-            (void)find_primitive(refused.primitive);
+            (void)kernels_.find(refused.primitive);
         }
-    }
-    [[nodiscard]] PrimitiveEntry const& find_primitive(std::string_view id) const {
-        const auto found = std::ranges::find(kernels_.primitives, id, &PrimitiveEntry::id);
-        if (found != kernels_.primitives.end()) return *found;
-        std::string ids;
-        for (PrimitiveEntry const& entry : kernels_.primitives)
-            ids += (ids.empty() ? "" : ", ") + std::string(entry.id);
-        fail("plan: no primitive is named ", id, "; there are ", ids);
     }
     /// Throws error, saying what was asked, unless the answer is a cost; an infinite one says that there is no price.
     template <class... What>

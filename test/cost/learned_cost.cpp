@@ -20,20 +20,8 @@ namespace {
 
 const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
 
-std::size_t primitive(std::string_view id) {
-    for (std::size_t i = 0; i < kernels.primitives.size(); ++i) {
-        if (kernels.primitives[i].id == id) return i;
-    }
-    FAIL("no primitive ", id);
-    return 0;
-}
-std::size_t layout(std::string_view name) {
-    for (std::size_t i = 0; i < kernels.layouts.size(); ++i) {
-        if (kernels.layouts[i].name == name) return i;
-    }
-    FAIL("no layout ", name);
-    return 0;
-}
+std::size_t primitive(std::string_view id) { return kernels.find(id); }
+std::size_t layout(std::string_view name) { return kernels.find_layout(name); }
 
 /// Target i takes exp(first feature - i) seconds; nothing is known of the last. Counts the rows it was asked for.
 struct ByFirst {

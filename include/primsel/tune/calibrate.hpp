@@ -46,9 +46,9 @@ void learn(Corrected<Model>& model, Kernels const& kernels, std::vector<Sample> 
     std::vector<ConvQuery> queries;
     std::vector<double> seconds;
     for (Sample const& sample : latest_first) {
-        const auto entry = std::ranges::find(kernels.primitives, sample.primitive, &PrimitiveEntry::id);
-        if (entry == kernels.primitives.end() || !entry->supports(sample.shape)) continue;
-        const ConvQuery query{sample.shape, static_cast<std::size_t>(entry - kernels.primitives.begin())};
+        const auto primitive = kernels.find_if_any(sample.primitive);
+        if (!primitive || !kernels.primitives[*primitive].supports(sample.shape)) continue;
+        const ConvQuery query{sample.shape, *primitive};
         const bool twice = std::ranges::any_of(queries, [&](ConvQuery const& other) {
             return other.primitive == query.primitive && other.shape == query.shape;
         });
