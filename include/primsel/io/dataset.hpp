@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/csv.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/line_file.hpp>
 #include <primsel/learn/dataset.hpp>

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -83,38 +82,6 @@ struct Dataset {
 
 namespace detail {
 
-/// Cuts a text at each separator, whose last piece has none behind it.
-class Pieces {
-public:
-    Pieces(std::string_view text, char separator) : rest_(text), separator_(separator) {}
-    [[nodiscard]] bool next(std::string_view& piece) {
-        if (done_) return false;
-        const std::size_t end = rest_.find(separator_);
-        piece = rest_.substr(0, end);
-        done_ = end == std::string_view::npos;
-        rest_.remove_prefix(done_ ? rest_.size() : end + 1);
-        return true;
-    }
-
-private:
-    std::string_view rest_;
-    char separator_;
-    bool done_ = false;
-};
-
-[[nodiscard]] inline std::vector<std::string> cells_of(std::string_view line) {
-    std::vector<std::string> cells;
-    Pieces pieces(line, ',');
-    for (std::string_view cell; pieces.next(cell);) cells.emplace_back(cell);
-    return cells;
-}
-
-template <class T>
-[[nodiscard]] bool read_number(std::string_view text, T& value) {
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return fault == std::errc{} && end == text.data() + text.size();
-}
-
 /// Whether it is a convolution, and none whose sizes leave the range of int.
 [[nodiscard]] inline bool plausible(ConvShape const& s) {
     constexpr int largest = 1 << 20, largest_kernel = 1 << 10;
@@ -140,21 +107,12 @@ template <class T>
 /// it wrote) is left out; what else is no number, negative or missing is an error that names the line.
 [[nodiscard]] inline Dataset parse_dataset(std::string_view name, std::string_view text) {
     Dataset data;
-    detail::Pieces lines(text, '\n');
-    std::size_t number = 0;
+    detail::CsvLines lines(text, data.about);
     std::vector<int> configuration;
     std::vector<double> times;
     for (std::string_view line; lines.next(line);) {
-        ++number;
-        while (line.ends_with('\r')) line.remove_suffix(1);
-        if (line.empty()) continue;
-        if (line.starts_with('#')) {
-            const std::size_t colon = line.find(": ");
-            if (colon != std::string_view::npos && colon > 2) {
-                data.about.emplace(line.substr(2, colon - 2), line.substr(colon + 2));
-            }
-            continue;
-        }
+        const std::size_t number = lines.number();
+        const bool whole = lines.whole();
         if (data.inputs.empty()) {
             for (std::string& column : detail::cells_of(line)) {
                 if (data.subjects.empty() && detail::is_input(column)) {
@@ -170,7 +128,6 @@ template <class T>
             }
             continue;
         }
-        const bool whole = line.data() + line.size() < text.data() + text.size();  // it ends with a newline
         configuration.clear();
         times.clear();
         detail::Pieces cells(line, ',');
@@ -210,10 +167,21 @@ template <class T>
     return data;
 }
 
+namespace detail {
+[[nodiscard]] inline std::string lines_about(std::map<std::string, std::string> const& about) {
+    std::string text;
+    for (auto const& [key, value] : about) text += join("# ", key, ": ", value, '\n');
+    return text;
+}
+/// Rounded, but nothing that was measured to zero.
+[[nodiscard]] inline std::int64_t nanoseconds(double seconds) {
+    return std::max<std::int64_t>(1, std::llround(seconds * 1e9));
+}
+}  // namespace detail
+
 /// The lines before the rows: what parse_dataset reads back.
 [[nodiscard]] inline std::string header_of(Dataset const& data) {
-    std::string text;
-    for (auto const& [key, value] : data.about) text += join("# ", key, ": ", value, '\n');
+    std::string text = detail::lines_about(data.about);
     const char* comma = "";
     for (auto const* columns : {&data.inputs, &data.subjects}) {
         for (std::string const& column : *columns) text += join(std::exchange(comma, ","), column);
@@ -226,7 +194,7 @@ template <class T>
     const char* comma = "";
     for (const int value : configuration) text += join(std::exchange(comma, ","), value);
     for (const double time : seconds) {
-        text += join(',', time > 0 ? std::max<std::int64_t>(1, std::llround(time * 1e9)) : 0);
+        text += join(',', time > 0 ? detail::nanoseconds(time) : 0);
     }
     return text + '\n';
 }
