@@ -7441,13 +7441,23 @@ template <class Arch = default_arch>
 // primsel/op/detail/blocks.hpp
 // How ops cut their work: by the shape alone, never by the number of threads.
 
+// primsel/core/cache_sizes.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What the library takes L2 to hold, in floats: a megabyte. Whatever is cut to stay there takes a part of it, found by
+/// measurements; blocks, and with them the bits of results, must not depend on the processor.
+inline constexpr int l2_floats = 256 << 10;
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
 #include <algorithm>
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// Floats of a block: enough that handing it out costs nothing beside moving it, few enough to stay in L2.
-inline constexpr std::size_t block_floats = 16384;
+inline constexpr std::size_t block_floats = l2_floats / 16;
 
 /// Calls f(first, last) for ranges that make up [0, count); an item stands for item_floats floats of work.
 template <class F>
@@ -11435,7 +11445,7 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
 }
 
 /// Floats of a panel that stay in L2 beside as many that are fetched.
-inline constexpr int part_floats = 48 << 10;
+inline constexpr int part_floats = l2_floats / 16 * 3;
 
 /// Rows [first, last) of A times one panel that is `width` floats wide. A panel too large for L2 is taken in parts, the
 /// sums of which meet in C; however many rows there are, so that the bits do not depend on how rows are shared out.
@@ -12402,7 +12412,9 @@ private:
         return round_up_floats(row_floats(s) * static_cast<std::size_t>(copy_rows(s, out_rows)));
     }
     /// Whether a copy of the whole image would not stay in L2.
-    [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) { return copy_floats(s, s.out_h()) > 144 << 10; }
+    [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
+        return copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
+    }
 
     /// Row h of the image with its padding; all zeros outside.
     static void copy_row(ConvShape const& s, const float* src, int h, float* dst) noexcept {
@@ -12444,7 +12456,7 @@ private:
                 .run = whole_row ? s.fw * s.c : s.group_c(),
                 .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
                 .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
-                .fetch_end = read_first || weights > 96 << 10 ? args.weights + weights : nullptr,
+                .fetch_end = read_first || weights > l2_floats / 8 * 3 ? args.weights + weights : nullptr,
                 .c = args.dst + at,
                 .c_stride = pixel,
                 .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
@@ -14355,7 +14367,7 @@ private:
     /// reading them once a block costs more than that.
     template <class Arch>
     [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t workers) {
-        constexpr std::size_t l2 = 128 << 10, large = 1024 << 10;
+        constexpr std::size_t l2 = l2_floats / 2, large = 4 * l2_floats;
         constexpr int step = detail::tile_rows<Arch>;
         const int tiles = Tiles::rows(s) * Tiles::columns(s);
         const std::size_t kernels =
@@ -14644,9 +14656,9 @@ private:
     /// As many output lines as leave the transformed tiles in L2, but no fewer than four kernels high: the lines
     /// between two blocks are transformed twice.
     [[nodiscard]] static constexpr int lines_per_block(ConvShape const& s) {
-        constexpr int l2_floats = 160 << 10;
+        constexpr int room = l2_floats / 8 * 5;
         const int in = static_cast<int>(detail::tile_stride(s.c)), out = static_cast<int>(detail::tile_stride(s.k));
-        const int fitting = (l2_floats / (taps * Tiles::positions(s)) - (Tiles::lines - 1) * in) / (in + out);
+        const int fitting = (room / (taps * Tiles::positions(s)) - (Tiles::lines - 1) * in) / (in + out);
         return std::min(std::max(4 * Tiles::lines, fitting), Tiles::out_lines(s));
     }
 
@@ -17488,6 +17500,8 @@ private:
             value = static_cast<float>(state >> 8) * (2.0F / (1U << 24)) - 1.0F;
         }
     }
+    /// Whether other layers push these weights out of the caches.
+    [[nodiscard]] static bool is_large(AlignedBuffer const& weights) { return weights.size() > l2_floats / 4; }
     /// Reads and writes more than the last-level cache holds.
     void flush() {
         if (flush_.size() == 0) flush_ = AlignedBuffer((std::size_t{48} << 20) / sizeof(float)), fill(flush_.span());
@@ -17527,7 +17541,7 @@ private:
                             .scratch = scratch.data(),
                             .executor = executor_};
         double& best = best_.try_emplace(key(query.shape), 1e9).first->second;
-        const bool cold = packed.size() * sizeof(float) > (std::size_t{256} << 10);
+        const bool cold = is_large(packed);
         const double seconds = time(cold, 4 * best, [&] {
             for (int i = 0; i < query.shape.batch; ++i) primitive.run(image, args);
         });
@@ -17580,8 +17594,7 @@ private:
                           .batch = query.batch,
                           .weights = weights.data(),
                           .executor = executor_};
-        return time(weights.size() * sizeof(float) > (std::size_t{256} << 10), 1e9,
-                    [&] { op.run(*query.layer, args); });
+        return time(is_large(weights), 1e9, [&] { op.run(*query.layer, args); });
     }
 
     std::size_t runs_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/statistics.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/cost/cost_model.hpp>
@@ -82,6 +83,8 @@ private:
             value = static_cast<float>(state >> 8) * (2.0F / (1U << 24)) - 1.0F;
         }
     }
+    /// Whether other layers push these weights out of the caches.
+    [[nodiscard]] static bool is_large(AlignedBuffer const& weights) { return weights.size() > l2_floats / 4; }
     /// Reads and writes more than the last-level cache holds.
     void flush() {
         if (flush_.size() == 0) flush_ = AlignedBuffer((std::size_t{48} << 20) / sizeof(float)), fill(flush_.span());
@@ -121,7 +124,7 @@ private:
                             .scratch = scratch.data(),
                             .executor = executor_};
         double& best = best_.try_emplace(key(query.shape), 1e9).first->second;
-        const bool cold = packed.size() * sizeof(float) > (std::size_t{256} << 10);
+        const bool cold = is_large(packed);
         const double seconds = time(cold, 4 * best, [&] {
             for (int i = 0; i < query.shape.batch; ++i) primitive.run(image, args);
         });
@@ -174,8 +177,7 @@ private:
                           .batch = query.batch,
                           .weights = weights.data(),
                           .executor = executor_};
-        return time(weights.size() * sizeof(float) > (std::size_t{256} << 10), 1e9,
-                    [&] { op.run(*query.layer, args); });
+        return time(is_large(weights), 1e9, [&] { op.run(*query.layer, args); });
     }
 
     std::size_t runs_;
