@@ -2192,6 +2192,7 @@ struct OpWeights {
 
 // primsel/primitive/conv_shape.hpp
 
+#include <compare>
 #include <cstddef>
 #include <string>
 
@@ -2245,7 +2246,8 @@ struct ConvShape {
     [[nodiscard]] constexpr double operations() const {
         return 2.0 * batch * static_cast<double>(out_pixels()) * k * depth();
     }
-    friend constexpr bool operator==(ConvShape const&, ConvShape const&) = default;
+    /// In some order.
+    friend constexpr auto operator<=>(ConvShape const&, ConvShape const&) = default;
 };
 
 /// "64x56x56 -> 64x56x56, 3x3" and whatever is not usual: strides, paddings, dilation, groups, batch.
@@ -17424,7 +17426,6 @@ namespace primsel::inline PRIMSEL_ABI {
 }  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <map>
@@ -17450,7 +17451,7 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             // By its name: another list has other primitives at its positions.
             const std::string_view id = kernels.primitives[queries[i].primitive].id;
-            seconds[i] = remember(convs_, std::tuple{key(queries[i].shape), id, kernels.arch},
+            seconds[i] = remember(convs_, std::tuple{queries[i].shape, id, kernels.arch},
                                   [&] { return time_conv(kernels, queries[i]); });
         }
     }
@@ -17474,11 +17475,6 @@ public:
     }
 
 private:
-    using ShapeKey = std::array<int, 16>;
-    [[nodiscard]] static ShapeKey key(ConvShape const& s) {
-        return {s.batch,    s.c,       s.k,          s.h,        s.w,         s.fh,         s.fw,         s.stride_h,
-                s.stride_w, s.pad_top, s.pad_bottom, s.pad_left, s.pad_right, s.dilation_h, s.dilation_w, s.groups};
-    }
     struct TimedOp {
         AnyLayer layer;
         std::vector<Shape> inputs;
@@ -17540,7 +17536,7 @@ private:
                             .dst = dst.data(),
                             .scratch = scratch.data(),
                             .executor = executor_};
-        double& best = best_.try_emplace(key(query.shape), 1e9).first->second;
+        double& best = best_.try_emplace(query.shape, 1e9).first->second;
         const bool cold = is_large(packed);
         const double seconds = time(cold, 4 * best, [&] {
             for (int i = 0; i < query.shape.batch; ++i) primitive.run(image, args);
@@ -17600,8 +17596,8 @@ private:
     std::size_t runs_;
     Sequential executor_;
     AlignedBuffer flush_;
-    std::map<std::tuple<ShapeKey, std::string_view, std::string_view>, double> convs_;
-    std::map<ShapeKey, double> best_;
+    std::map<std::tuple<ConvShape, std::string_view, std::string_view>, double> convs_;
+    std::map<ConvShape, double> best_;
     std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
     /// Parameters have no order; a network has few enough for a search from the front.
     std::vector<std::pair<TimedOp, double>> ops_;

@@ -279,15 +279,12 @@ TEST_CASE("profiler: every primitive that supports a configuration takes time, o
     for (const ps::ConvConfiguration at :
          {ps::ConvConfiguration{3, 5, 9, 3, 1}, ps::ConvConfiguration{8, 4, 6, 1, 1},
           ps::ConvConfiguration{16, 33, 13, 5, 2}, ps::ConvConfiguration{4, 4, 11, 5, 1}}) {
-        ps::Dataset data{
-            .inputs = {"c", "k", "im", "f", "s"}, .subjects = {}, .about = {}, .configurations = {}, .seconds = {}};
-        data.add(at, {});
         const auto seconds = profiler.convolution(at);
         REQUIRE(seconds.size() == names.size());
         for (std::size_t i = 0; i < seconds.size(); ++i) {
             CAPTURE(names[i]);
             CHECK(names[i] == kernels().primitives[i].id);
-            CHECK((seconds[i] > 0) == static_cast<bool>(kernels().primitives[i].supports(data.conv(0))));
+            CHECK((seconds[i] > 0) == static_cast<bool>(kernels().primitives[i].supports(at.shape())));
             CHECK(seconds[i] < 1);
         }
     }

@@ -2,10 +2,10 @@
 
 #include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/learn/configuration.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,7 @@ struct Dataset {
         return std::span(configurations).subspan(row * inputs.size(), inputs.size());
     }
     /// Whether it is of changes of layout (c, im), and not of primitives (c, k, im, f, s).
-    [[nodiscard]] bool of_layouts() const { return inputs.size() == 2; }
+    [[nodiscard]] bool of_layouts() const { return inputs.size() == TensorConfiguration::columns.size(); }
     /// 0: not measured.
     [[nodiscard]] double time(std::size_t row, std::size_t subject) const {
         return seconds[row * subjects.size() + subject];
@@ -50,22 +50,9 @@ struct Dataset {
     [[nodiscard]] std::size_t find(std::string_view subject) const {
         return static_cast<std::size_t>(std::ranges::find(subjects, subject) - subjects.begin());
     }
-    /// The convolution of a row of c, k, im, f, s: square, padded to keep its size at stride 1.
+    /// The convolution of a row of c, k, im, f, s.
     [[nodiscard]] ConvShape conv(std::size_t row) const {
-        const auto at = configuration(row);
-        const int pad = at[3] / 2;
-        return {.c = at[0],
-                .k = at[1],
-                .h = at[2],
-                .w = at[2],
-                .fh = at[3],
-                .fw = at[3],
-                .stride_h = at[4],
-                .stride_w = at[4],
-                .pad_top = pad,
-                .pad_bottom = pad,
-                .pad_left = pad,
-                .pad_right = pad};
+        return ConvConfiguration::of_row(configuration(row)).shape();
     }
     /// Adds a row; as many of each as there are inputs and subjects.
     void add(std::span<const int> configuration, std::span<const double> times) {
@@ -97,8 +84,7 @@ namespace detail {
 
 /// Columns that describe a configuration, wherever they stand first.
 [[nodiscard]] inline bool is_input(std::string_view column) {
-    constexpr std::array<std::string_view, 5> names{"c", "k", "im", "f", "s"};
-    return std::ranges::find(names, column) != names.end();
+    return std::ranges::find(ConvConfiguration::columns, column) != ConvConfiguration::columns.end();
 }
 
 }  // namespace detail
@@ -159,7 +145,7 @@ namespace detail {
         }
         if (!whole) return data;  // its last number may be cut short
         data.add(configuration, times);
-        if (data.inputs.size() == 5 && !detail::plausible(data.conv(data.rows() - 1))) {
+        if (data.inputs.size() == ConvConfiguration::columns.size() && !detail::plausible(data.conv(data.rows() - 1))) {
             fail(name, ": line ", number, ": is no convolution");
         }
     }

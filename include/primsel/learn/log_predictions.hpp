@@ -66,10 +66,9 @@ template <CostModel Model>
         std::vector<std::optional<std::pair<std::size_t, std::size_t>>> changes;
         for (std::string const& subject : data.subjects) changes.push_back(detail::layouts_of(kernels, subject));
         return detail::ask<TransformQuery>(data, kernels, model, [&](std::size_t row, std::size_t subject) {
-            const auto at = data.configuration(row);
+            const Shape shape = TensorConfiguration::of_row(data.configuration(row)).shape();
             auto const& change = changes[subject];
-            return change ? std::optional<TransformQuery>({{at[0], at[1], at[1]}, 1, change->first, change->second})
-                          : std::nullopt;
+            return change ? std::optional<TransformQuery>({shape, 1, change->first, change->second}) : std::nullopt;
         });
     }
     std::vector<std::optional<std::size_t>> primitives;
