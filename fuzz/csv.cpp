@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto parsed = try_to([&] { return primsel::parse_dataset("fuzz", text); })) {
         const std::string written = primsel::to_csv(*parsed);
         check_same(primsel::to_csv(primsel::parse_dataset("again", written)) == written);
-        if (parsed->inputs == std::vector<std::string>{"c", "k", "im", "f", "s"}) {
+        if (parsed->inputs == primsel::ConvConfiguration::inputs()) {
             for (const float value : primsel::features_of(*parsed).values) check_same(std::isfinite(value));
         }
     }

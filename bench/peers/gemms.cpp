@@ -9,6 +9,7 @@
 #include "probe.hpp"
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/statistics.hpp>
 #include <primsel/primitive/direct.hpp>
 #include <primsel/primitive/gemm_eigen.hpp>
 
@@ -112,8 +113,8 @@ void compare(Product product, int rounds) {
     std::printf(
         "%17s",
         (std::to_string(product.m) + "," + std::to_string(product.n) + "," + std::to_string(product.k)).c_str());
-    for (Contender& contender : contenders) std::printf("%9.1f%%", 100 * peers::median(contender.shares));
-    std::printf("%12.1f\n", peers::median(peaks));
+    for (Contender& contender : contenders) std::printf("%9.1f%%", 100 * ps::median(contender.shares));
+    std::printf("%12.1f\n", ps::median(peaks));
     std::fflush(stdout);
 }
 

@@ -8,6 +8,7 @@
 #include "probe.hpp"
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/statistics.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 #include <primsel/profile/measured.hpp>
@@ -110,7 +111,7 @@ struct Contender {
             once();
             times.push_back(timer.seconds() * 1e3);
         }
-        ms.push_back(peers::median(std::move(times)));
+        ms.push_back(ps::median(std::move(times)));
     }
 };
 
@@ -220,7 +221,7 @@ std::vector<Contender> make_onednn(dnnl::engine const& engine, dnnl::algorithm a
     return made;
 }
 
-bool faster(Contender const& a, Contender const& b) { return peers::median(a.ms) < peers::median(b.ms); }
+bool faster(Contender const& a, Contender const& b) { return ps::median(a.ms) < ps::median(b.ms); }
 
 void compare(Layer const& layer, ps::Kernels const& kernels, dnnl::engine const& engine, int rounds) {
     std::pair<const char*, std::vector<Contender>> sides[] = {
@@ -239,7 +240,7 @@ void compare(Layer const& layer, ps::Kernels const& kernels, dnnl::engine const&
     for (auto const& [name, contenders] : sides) {
         if (contenders.empty()) continue;
         Contender const& best = *std::min_element(contenders.begin(), contenders.end(), faster);
-        std::printf("\"%s\": {\"name\": \"%s\", \"ms\": %.6f}, ", name, best.name.c_str(), peers::median(best.ms));
+        std::printf("\"%s\": {\"name\": \"%s\", \"ms\": %.6f}, ", name, best.name.c_str(), ps::median(best.ms));
     }
     std::printf("\"fma_gflops\": [");
     for (std::size_t i = 0; i < peaks.size(); ++i) std::printf("%s%.3f", i == 0 ? "" : ", ", peaks[i]);

@@ -4,6 +4,7 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/simd.hpp>
+#include <primsel/core/statistics.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/kernels/measure_machine.hpp>
 
@@ -26,12 +27,6 @@ inline bool pin(int cpu) {
     CPU_ZERO(&set);
     CPU_SET(static_cast<std::size_t>(cpu), &set);
     return sched_setaffinity(0, sizeof(set), &set) == 0;
-}
-
-inline double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
 }
 
 /// GFLOP/s of this thread's core over `seconds`, interruptions included.
@@ -104,7 +99,7 @@ inline double latency_ns(int here, int there) {
         }
     }
     other.join();
-    return times.empty() ? 0 : median(std::move(times));
+    return ps::median(std::move(times));
 }
 
 }  // namespace peers

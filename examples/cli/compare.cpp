@@ -5,6 +5,7 @@
 #include "session.hpp"
 #include "text.hpp"
 
+#include <primsel/core/statistics.hpp>
 #include <primsel/plan/print.hpp>
 
 #include <CLI/CLI.hpp>
@@ -33,7 +34,6 @@ std::vector<std::vector<double>> time_in_turns(std::vector<std::unique_ptr<Sessi
             progress.tick();
         }
     }
-    for (std::vector<double>& all : seconds) std::ranges::sort(all);
     return seconds;
 }
 
@@ -53,7 +53,8 @@ void compare(CompareOptions const& options) {
         }
     }
     const std::vector<std::vector<double>> seconds = time_in_turns(sessions, options.rounds);
-    const auto median = [&](std::size_t i) { return seconds[i][seconds[i].size() / 2]; };
+    const auto median = [&](std::size_t i) { return ps::median(seconds[i]); };
+    const auto least = [&](std::size_t i) { return *std::ranges::min_element(seconds[i]); };
 
     ps::Json::Array plans, left_out;
     ps::TextTable table;
@@ -63,12 +64,12 @@ void compare(CompareOptions const& options) {
         plans.push_back(ps::Json::Object{{"name", rivals[i].name},
                                          {"predicted_ms", rivals[i].plan.total_seconds * 1e3},
                                          {"median_ms", median(i) * 1e3},
-                                         {"min_ms", seconds[i][0] * 1e3},
+                                         {"min_ms", least(i) * 1e3},
                                          {"ratio", ratio}});
         char times[16];
         std::snprintf(times, sizeof(times), "%.2f", ratio);
         table.add({rivals[i].name, ps::milliseconds(rivals[i].plan.total_seconds), ps::milliseconds(median(i)),
-                   ps::milliseconds(seconds[i][0]), times});
+                   ps::milliseconds(least(i)), times});
     }
     std::string text = table.text();
     for (Rival const& rival : refused) {

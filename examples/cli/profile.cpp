@@ -158,12 +158,12 @@ public:
         }
         sample.resize(std::min(sample.size(), options_.count));
         Part part{.what = std::move(what), .path = path, .total = sample.size()};
-        for (Configuration const& at : sample) part.done += file.contains(at) ? 1U : 0U;
+        for (Configuration const& at : sample) part.done += file.contains(at.row()) ? 1U : 0U;
         const ps::Timer timer;
         for (Configuration const& at : sample) {
             if (stop_asked != 0 || whole_.seconds() > options_.budget) break;
-            if (file.contains(at)) continue;
-            file.append(at, measure(at));
+            if (file.contains(at.row())) continue;
+            file.append(at.row(), measure(at));
             ++part.done;
             ++part.now;
             const double left =
@@ -198,8 +198,8 @@ std::vector<ps::ConvConfiguration> most_telling_first(std::vector<ps::ConvConfig
                                                       std::span<const ps::ConvShape> layers) {
     constexpr std::size_t most = 200;
     ps::Dataset candidates;
-    candidates.inputs = {"c", "k", "im", "f", "s"};
-    for (ps::ConvConfiguration const& at : sample) candidates.add(at, {});
+    candidates.inputs = ps::ConvConfiguration::inputs();
+    for (ps::ConvConfiguration const& at : sample) candidates.add(at.row(), {});
     std::set<std::array<float, ps::ConvFeatures::count>> distinct;
     for (ps::ConvShape const& layer : layers) distinct.insert(ps::ConvFeatures::of(layer));
     ps::Table targets(0, ps::ConvFeatures::count);
@@ -218,14 +218,14 @@ std::vector<Part> append_all(Profiling& profiling, ProfilingOptions const& optio
     std::vector<Part> parts;
     if (!options.layouts_out.empty()) {
         ps::Dataset header;
-        header.inputs = {"c", "im"};
+        header.inputs = ps::TensorConfiguration::inputs();
         header.subjects = profiling.profiler().layout_pairs();
         parts.push_back(profiling.append("layouts", options.layouts_out, header,
                                          ps::sample_tensors(shapes, options.sample.seed),
                                          [&](auto const& at) { return profiling.profiler().transforms(at); }));
     }
     ps::Dataset header;
-    header.inputs = {"c", "k", "im", "f", "s"};
+    header.inputs = ps::ConvConfiguration::inputs();
     header.subjects = profiling.profiler().primitives();
     std::vector<ps::ConvConfiguration> sample = ps::sample_convolutions(shapes, options.sample);
     if (options.telling) sample = most_telling_first(std::move(sample), shapes);

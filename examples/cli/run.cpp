@@ -5,6 +5,7 @@
 #include "session.hpp"
 #include "text.hpp"
 
+#include <primsel/core/statistics.hpp>
 #include <primsel/plan/print.hpp>
 
 #include <CLI/CLI.hpp>
@@ -31,7 +32,6 @@ std::vector<double> measure(Session& session, std::size_t runs) {
         session.run();
         seconds.push_back(timer.seconds());
     }
-    std::ranges::sort(seconds);
     return seconds;
 }
 
@@ -69,7 +69,7 @@ void run(RunOptions& options) {
             fill(*found, session.input(i));
     }
     const std::vector<double> seconds = measure(session, options.repeat);
-    const double median = seconds[seconds.size() / 2];
+    const double median = ps::median(seconds), least = *std::ranges::min_element(seconds);
 
     ps::Json::Array outputs;
     std::string text;
@@ -94,7 +94,7 @@ void run(RunOptions& options) {
                                            {"threads", options.threads},
                                            {"runs", seconds.size()},
                                            {"median_ms", median * 1e3},
-                                           {"min_ms", seconds[0] * 1e3},
+                                           {"min_ms", least * 1e3},
                                            {"predicted_ms", plan.total_seconds * 1e3},
                                            {"load_ms", model.load_seconds * 1e3},
                                            {"predict_ms", predict * 1e3},
@@ -106,7 +106,7 @@ void run(RunOptions& options) {
     }
     using ps::milliseconds;
     print(text);
-    print(ps::join("median ", milliseconds(median), " ms, least ", milliseconds(seconds[0]), " ms of ", seconds.size(),
+    print(ps::join("median ", milliseconds(median), " ms, least ", milliseconds(least), " ms of ", seconds.size(),
                    seconds.size() == 1 ? " run" : " runs", " on ", options.threads,
                    options.threads == 1 ? " thread" : " threads",
                    "; predicted for one thread: ", milliseconds(plan.total_seconds), " ms\n"));

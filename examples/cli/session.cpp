@@ -212,9 +212,8 @@ std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options,
             continue;
         }
         const bool used = std::ranges::any_of(rivals.back().plan.layers, [&](ps::PlannedLayer const& layer) {
-            return std::ranges::any_of(kernels().primitives, [&](ps::PrimitiveEntry const& entry) {
-                return entry.id == layer.primitive && solver == ps::join("uniform:", to_string_view(entry.family));
-            });
+            const auto primitive = kernels().find_if_any(layer.primitive);
+            return primitive && solver == ps::join("uniform:", to_string_view(kernels().primitives[*primitive].family));
         });
         if (solver != "greedy" && !used) rivals.back().refusal = "can compute none of the layers";
     }

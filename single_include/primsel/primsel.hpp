@@ -2256,6 +2256,7 @@ struct OpWeights {
 
 // primsel/primitive/conv_shape.hpp
 
+#include <compare>
 #include <cstddef>
 #include <string>
 
@@ -2309,7 +2310,8 @@ struct ConvShape {
     [[nodiscard]] constexpr double operations() const {
         return 2.0 * batch * static_cast<double>(out_pixels()) * k * depth();
     }
-    friend constexpr bool operator==(ConvShape const&, ConvShape const&) = default;
+    /// In some order.
+    friend constexpr auto operator<=>(ConvShape const&, ConvShape const&) = default;
 };
 
 /// "64x56x56 -> 64x56x56, 3x3" and whatever is not usual: strides, paddings, dilation, groups, batch.
@@ -2434,7 +2436,9 @@ struct Work {
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -2491,6 +2495,24 @@ struct TransformEntry {
     bool (*same_placement)(Shape);
 };
 
+namespace detail {
+template <class Entry>
+[[nodiscard]] std::optional<std::size_t> position_of(std::span<const Entry> entries, std::string_view Entry::*key,
+                                                     std::string_view wanted) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (entries[i].*key == wanted) return i;
+    }
+    return std::nullopt;
+}
+template <class Entry>
+[[noreturn]] void fail_to_find(std::string_view what, std::string_view wanted, std::span<const Entry> entries,
+                               std::string_view Entry::*key) {
+    std::string known;
+    for (Entry const& entry : entries) known += (known.empty() ? "" : ", ") + std::string(entry.*key);
+    fail("kernels: no ", what, " is named ", wanted, "; there are ", known);
+}
+}  // namespace detail
+
 /// Everything that a plan may choose from, compiled for one Arch. Primitives, layouts and layout pairs are known by
 /// their positions.
 struct Kernels {
@@ -2500,6 +2522,20 @@ struct Kernels {
     std::string_view arch;
     /// The speeds of the machine with that Arch, measured at the first call.
     Machine const& (*machine)() = nullptr;
+
+    /// The position of a primitive. Throws error, saying which there are, where there is none of that id.
+    [[nodiscard]] std::size_t find(std::string_view id) const {
+        if (const auto found = find_if_any(id)) return *found;
+        detail::fail_to_find("primitive", id, primitives, &PrimitiveEntry::id);
+    }
+    [[nodiscard]] std::optional<std::size_t> find_if_any(std::string_view id) const {
+        return detail::position_of(primitives, &PrimitiveEntry::id, id);
+    }
+    /// The position of a layout. Throws error, saying which there are, where there is none of that name.
+    [[nodiscard]] std::size_t find_layout(std::string_view name) const {
+        if (const auto found = detail::position_of(layouts, &LayoutEntry::name, name)) return *found;
+        detail::fail_to_find("layout", name, layouts, &LayoutEntry::name);
+    }
 
     [[nodiscard]] TransformEntry const& transform(std::size_t from, std::size_t to) const {
         return transforms[from * layouts.size() + to];
@@ -3117,7 +3153,7 @@ private:
             fail("plan: max_error is ", options_.max_error, "; it must be a number that is not negative");
         }
         if (options_.primitive.empty()) return;
-        PrimitiveEntry const& entry = find_primitive(options_.primitive);
+        PrimitiveEntry const& entry = kernels_.primitives[kernels_.find(options_.primitive)];
         if (options_.family && entry.family != *options_.family) {
             fail("plan: primitive ", options_.primitive, " is of family ", to_string_view(entry.family), ", not ",
                  to_string_view(*options_.family));
@@ -3126,16 +3162,8 @@ private:
     void check_refused() const {
         for (Refused const& refused : options_.refused) {
             (void)graph_.find(refused.layer);
-            (void)find_primitive(refused.primitive);
+            (void)kernels_.find(refused.primitive);
         }
-    }
-    [[nodiscard]] PrimitiveEntry const& find_primitive(std::string_view id) const {
-        const auto found = std::ranges::find(kernels_.primitives, id, &PrimitiveEntry::id);
-        if (found != kernels_.primitives.end()) return *found;
-        std::string ids;
-        for (PrimitiveEntry const& entry : kernels_.primitives)
-            ids += (ids.empty() ? "" : ", ") + std::string(entry.id);
-        fail("plan: no primitive is named ", id, "; there are ", ids);
     }
     /// Throws error, saying what was asked, unless the answer is a cost; an infinite one says that there is no price.
     template <class... What>
@@ -7453,13 +7481,23 @@ template <class Arch = default_arch>
 // primsel/op/detail/blocks.hpp
 // How ops cut their work: by the shape alone, never by the number of threads.
 
+// primsel/core/cache_sizes.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What the library takes L2 to hold, in floats: a megabyte. Whatever is cut to stay there takes a part of it, found by
+/// measurements; blocks, and with them the bits of results, must not depend on the processor.
+inline constexpr int l2_floats = 256 << 10;
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
 #include <algorithm>
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// Floats of a block: enough that handing it out costs nothing beside moving it, few enough to stay in L2.
-inline constexpr std::size_t block_floats = 16384;
+inline constexpr std::size_t block_floats = l2_floats / 16;
 
 /// Calls f(first, last) for ranges that make up [0, count); an item stands for item_floats floats of work.
 template <class F>
@@ -11458,7 +11496,7 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
 }
 
 /// Floats of a panel that stay in L2 beside as many that are fetched.
-inline constexpr int part_floats = 48 << 10;
+inline constexpr int part_floats = l2_floats / 16 * 3;
 
 /// Rows [first, last) of A times one panel that is `width` floats wide. A panel too large for L2 is taken in parts, the
 /// sums of which meet in C; however many rows there are, so that the bits do not depend on how rows are shared out.
@@ -12425,7 +12463,9 @@ private:
         return round_up_floats(row_floats(s) * static_cast<std::size_t>(copy_rows(s, out_rows)));
     }
     /// Whether a copy of the whole image would not stay in L2.
-    [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) { return copy_floats(s, s.out_h()) > 144 << 10; }
+    [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
+        return copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
+    }
 
     /// Row h of the image with its padding; all zeros outside.
     static void copy_row(ConvShape const& s, const float* src, int h, float* dst) noexcept {
@@ -12467,7 +12507,7 @@ private:
                 .run = whole_row ? s.fw * s.c : s.group_c(),
                 .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
                 .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
-                .fetch_end = read_first || weights > 96 << 10 ? args.weights + weights : nullptr,
+                .fetch_end = read_first || weights > l2_floats / 8 * 3 ? args.weights + weights : nullptr,
                 .c = args.dst + at,
                 .c_stride = pixel,
                 .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,
@@ -14378,7 +14418,7 @@ private:
     /// reading them once a block costs more than that.
     template <class Arch>
     [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t workers) {
-        constexpr std::size_t l2 = 128 << 10, large = 1024 << 10;
+        constexpr std::size_t l2 = l2_floats / 2, large = 4 * l2_floats;
         constexpr int step = detail::tile_rows<Arch>;
         const int tiles = Tiles::rows(s) * Tiles::columns(s);
         const std::size_t kernels =
@@ -14667,9 +14707,9 @@ private:
     /// As many output lines as leave the transformed tiles in L2, but no fewer than four kernels high: the lines
     /// between two blocks are transformed twice.
     [[nodiscard]] static constexpr int lines_per_block(ConvShape const& s) {
-        constexpr int l2_floats = 160 << 10;
+        constexpr int room = l2_floats / 8 * 5;
         const int in = static_cast<int>(detail::tile_stride(s.c)), out = static_cast<int>(detail::tile_stride(s.k));
-        const int fitting = (l2_floats / (taps * Tiles::positions(s)) - (Tiles::lines - 1) * in) / (in + out);
+        const int fitting = (room / (taps * Tiles::positions(s)) - (Tiles::lines - 1) * in) / (in + out);
         return std::min(std::max(4 * Tiles::lines, fitting), Tiles::out_lines(s));
     }
 
@@ -17409,8 +17449,35 @@ void reference_convolution(ConvShape const& s, const float* src, const float* ke
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/profile/measured.hpp
 
+// primsel/core/statistics.hpp
+
 #include <algorithm>
-#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The middle one of some values, the upper one of two: a value that was there. 0 where there is none.
+[[nodiscard]] inline double median(std::vector<double> values) {
+    if (values.empty()) return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+}
+
+/// The value at a share (0 to 1) of the way through sorted values, between neighbours in proportion: at 0.5 the mean of
+/// the two in the middle of an even number. 0 where there is none.
+[[nodiscard]] inline double quantile(std::vector<double> values, double share) {
+    if (values.empty()) return 0;
+    std::ranges::sort(values);
+    const double at = share * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(at), above = std::min(below + 1, values.size() - 1);
+    return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <map>
@@ -17436,7 +17503,7 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             // By its name: another list has other primitives at its positions.
             const std::string_view id = kernels.primitives[queries[i].primitive].id;
-            seconds[i] = remember(convs_, std::tuple{key(queries[i].shape), id, kernels.arch},
+            seconds[i] = remember(convs_, std::tuple{queries[i].shape, id, kernels.arch},
                                   [&] { return time_conv(kernels, queries[i]); });
         }
     }
@@ -17460,11 +17527,6 @@ public:
     }
 
 private:
-    using ShapeKey = std::array<int, 16>;
-    [[nodiscard]] static ShapeKey key(ConvShape const& s) {
-        return {s.batch,    s.c,       s.k,          s.h,        s.w,         s.fh,         s.fw,         s.stride_h,
-                s.stride_w, s.pad_top, s.pad_bottom, s.pad_left, s.pad_right, s.dilation_h, s.dilation_w, s.groups};
-    }
     struct TimedOp {
         AnyLayer layer;
         std::vector<Shape> inputs;
@@ -17486,6 +17548,8 @@ private:
             value = static_cast<float>(state >> 8) * (2.0F / (1U << 24)) - 1.0F;
         }
     }
+    /// Whether other layers push these weights out of the caches.
+    [[nodiscard]] static bool is_large(AlignedBuffer const& weights) { return weights.size() > l2_floats / 4; }
     /// Reads and writes more than the last-level cache holds.
     void flush() {
         if (flush_.size() == 0) flush_ = AlignedBuffer((std::size_t{48} << 20) / sizeof(float)), fill(flush_.span());
@@ -17504,8 +17568,7 @@ private:
         if (first > hopeless) return first;
         std::vector<double> all;
         for (std::size_t i = 0; i < runs_; ++i) all.push_back(once());
-        std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2));
-        return all[all.size() / 2];
+        return median(std::move(all));
     }
 
     double time_conv(Kernels const& kernels, ConvQuery const& query) {
@@ -17525,8 +17588,8 @@ private:
                             .dst = dst.data(),
                             .scratch = scratch.data(),
                             .executor = executor_};
-        double& best = best_.try_emplace(key(query.shape), 1e9).first->second;
-        const bool cold = packed.size() * sizeof(float) > (std::size_t{256} << 10);
+        double& best = best_.try_emplace(query.shape, 1e9).first->second;
+        const bool cold = is_large(packed);
         const double seconds = time(cold, 4 * best, [&] {
             for (int i = 0; i < query.shape.batch; ++i) primitive.run(image, args);
         });
@@ -17579,15 +17642,14 @@ private:
                           .batch = query.batch,
                           .weights = weights.data(),
                           .executor = executor_};
-        return time(weights.size() * sizeof(float) > (std::size_t{256} << 10), 1e9,
-                    [&] { op.run(*query.layer, args); });
+        return time(is_large(weights), 1e9, [&] { op.run(*query.layer, args); });
     }
 
     std::size_t runs_;
     Sequential executor_;
     AlignedBuffer flush_;
-    std::map<std::tuple<ShapeKey, std::string_view, std::string_view>, double> convs_;
-    std::map<ShapeKey, double> best_;
+    std::map<std::tuple<ConvShape, std::string_view, std::string_view>, double> convs_;
+    std::map<ConvShape, double> best_;
     std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
     /// Parameters have no order; a network has few enough for a search from the front.
     std::vector<std::pair<TimedOp, double>> ops_;

@@ -20,20 +20,8 @@ namespace {
 
 using laws::all_kernels;
 
-std::size_t primitive(std::string_view id) {
-    for (std::size_t i = 0; i < all_kernels.primitives.size(); ++i) {
-        if (all_kernels.primitives[i].id == id) return i;
-    }
-    FAIL("no primitive ", id);
-    return 0;
-}
-std::size_t layout(std::string_view name) {
-    for (std::size_t i = 0; i < all_kernels.layouts.size(); ++i) {
-        if (all_kernels.layouts[i].name == name) return i;
-    }
-    FAIL("no layout ", name);
-    return 0;
-}
+std::size_t primitive(std::string_view id) { return all_kernels.find(id); }
+std::size_t layout(std::string_view name) { return all_kernels.find_layout(name); }
 
 /// Target i takes exp(first feature - i) seconds; nothing is known of the last. Counts the rows it was asked for.
 struct ByFirst {

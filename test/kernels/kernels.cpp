@@ -70,6 +70,22 @@ TEST_CASE("kernels: lists have their order, and entries their places in it") {
     CHECK(chosen().primitives[1].out_layout == 2);
 }
 
+TEST_CASE("kernels: primitives and layouts are found by their names") {
+    for (std::size_t i = 0; i < all().primitives.size(); ++i) {
+        CHECK(all().find(all().primitives[i].id) == i);
+        CHECK(all().find_if_any(all().primitives[i].id) == i);
+    }
+    for (std::size_t i = 0; i < all().layouts.size(); ++i) CHECK(all().find_layout(all().layouts[i].name) == i);
+    CHECK_FALSE(chosen().find_if_any("never").has_value());
+    CHECK_THROWS_WITH_AS(
+        (void)chosen().find("never"),
+        ps::join("kernels: no primitive is named never; there are ", ps::DirectHwc::id, ", ", chosen().primitives[1].id)
+            .c_str(),
+        ps::error);
+    CHECK_THROWS_WITH_AS((void)chosen().find_layout("cwh"),
+                         "kernels: no layout is named cwh; there are hwc, chw8c, chw", ps::error);
+}
+
 TEST_CASE("kernels: every layout takes as much room as it says") {
     for (const ps::Shape shape : {ps::Shape{1, 1, 1}, ps::Shape{3, 5, 7}, ps::Shape{16, 4, 4}}) {
         for (ps::LayoutEntry const& layout : all().layouts) CHECK(layout.size(shape) == shape.size());

@@ -29,9 +29,7 @@ std::vector<std::pair<std::string, ps::Graph>> networks() {
     return result;
 }
 
-ps::PrimitiveEntry const& entry_of(std::string const& id) {
-    return *std::ranges::find(kernels.primitives, std::string_view(id), &ps::PrimitiveEntry::id);
-}
+ps::PrimitiveEntry const& entry_of(std::string const& id) { return kernels.primitives[kernels.find(id)]; }
 ps::ConvShape shape_of(ps::Graph const& graph, std::size_t conv) {
     return ps::conv_shape_of(std::get<ps::ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape,
                              graph.batch());
@@ -44,11 +42,7 @@ void check_whole(ps::Plan const& plan, ps::Graph const& graph) {
     REQUIRE(plan.layers.size() == graph.size());
     std::set<std::string> needed, planned;
     double sum = 0;
-    const auto layout = [](std::string const& name) {
-        return static_cast<std::size_t>(
-            std::ranges::find(kernels.layouts, std::string_view(name), &ps::LayoutEntry::name) -
-            kernels.layouts.begin());
-    };
+    const auto layout = [](std::string const& name) { return kernels.find_layout(name); };
     const auto need = [&](std::size_t writer, std::string const& to) {
         std::string const& from = plan.layers[writer].out_layout;
         if (kernels.same_placement(graph[writer].shape, layout(from), layout(to))) return;

@@ -240,7 +240,7 @@ TEST_CASE("a layout in which an op or a convolution's bias does not run is none 
 
 TEST_CASE("a uniform plan of a primitive that is not there is an error that names those that are") {
     CHECK(error_of(one_conv({.k = 2}), fakes::kernels(some), {.primitive = "plane"}) ==
-          "plan: no primitive is named plane; there are plain, plain-again, turn, pixels, rows");
+          "kernels: no primitive is named plane; there are plain, plain-again, turn, pixels, rows");
 }
 
 TEST_CASE("of equal layouts the cheapest is chosen, and the pass for bias and clamp is paid for") {
@@ -391,6 +391,6 @@ TEST_CASE("options that mean nothing are refused") {
           "plan: primitive pixels is of family wino3, not mec");
     CHECK(error_of(graph, kernels, {.family = ps::Family::wino3, .primitive = "pixels"}).empty());
     CHECK(error_of(graph, kernels, {.refused = {{"the-layer", "plane", ""}}})
-              .starts_with("plan: no primitive is named plane; there are plain, "));
+              .starts_with("kernels: no primitive is named plane; there are plain, "));
     CHECK(error_of(graph, kernels, {.refused = {{"layer", "plain", ""}}}) == "graph: no layer is named layer");
 }

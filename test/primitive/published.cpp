@@ -1,13 +1,17 @@
 // Against the published data: ids, layouts and applicability, and the shapes of real networks. Needs PRIMSEL_DATA.
 #include "laws.hpp"
 
+#include <primsel/core/csv.hpp>
+
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 using namespace laws;
 
@@ -24,20 +28,14 @@ std::vector<Row> read_published(std::string const& name) {
     }
     std::ifstream file(std::string(data) + "/" + name);
     REQUIRE_MESSAGE(file, "PRIMSEL_DATA has no ", name);
-    const auto cells_of = [](std::string const& line) {
-        std::vector<std::string> cells;
-        std::istringstream stream(line);
-        for (std::string cell; std::getline(stream, cell, ',');) {
-            if (!cell.empty() && cell.back() == '\r') cell.pop_back();
-            cells.push_back(cell);
-        }
-        return cells;
-    };
-    std::string line;
-    std::getline(file, line);
-    const std::vector<std::string> names = cells_of(line);
-    while (std::getline(file, line)) {
-        const std::vector<std::string> cells = cells_of(line);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    std::map<std::string, std::string> about;
+    ps::detail::CsvLines lines(text, about);
+    std::string_view line;
+    REQUIRE(lines.next(line));
+    const std::vector<std::string> names = ps::detail::cells_of(line);
+    while (lines.next(line)) {
+        const std::vector<std::string> cells = ps::detail::cells_of(line);
         REQUIRE(cells.size() <= names.size());
         Row& row = rows.emplace_back();
         for (std::size_t i = 0; i < cells.size(); ++i) row[names[i]] = cells[i];

@@ -104,16 +104,12 @@ TEST_CASE("profiler: a median is known when few values say so, and then it is ri
     for (std::size_t i = 0; i < 12; ++i) many[i] = 3;
     CHECK_FALSE(ps::detail::median_known(many, 0.01));
 
-    CHECK(ps::detail::median_of({3}) == 3);
-    CHECK(ps::detail::median_of({4, 1}) == 2.5);
-    CHECK(ps::detail::median_of({5, 1, 2}) == 2);
-
     std::size_t known = 0, wrong = 0;
     for (unsigned seed = 0; seed < 2000; ++seed) {
         const auto values = drawn(25, 0.015, seed);
         if (!ps::detail::median_known(values, 0.01)) continue;
         ++known;
-        if (std::abs(ps::detail::median_of(values) - 1) > 0.01) ++wrong;
+        if (std::abs(ps::quantile(values, 0.5) - 1) > 0.01) ++wrong;
     }
     CHECK(known > 500);
     CHECK(static_cast<double>(wrong) < 0.05 * static_cast<double>(known));
@@ -283,15 +279,12 @@ TEST_CASE("profiler: every primitive that supports a configuration takes time, o
     for (const ps::ConvConfiguration at :
          {ps::ConvConfiguration{3, 5, 9, 3, 1}, ps::ConvConfiguration{8, 4, 6, 1, 1},
           ps::ConvConfiguration{16, 33, 13, 5, 2}, ps::ConvConfiguration{4, 4, 11, 5, 1}}) {
-        ps::Dataset data{
-            .inputs = {"c", "k", "im", "f", "s"}, .subjects = {}, .about = {}, .configurations = {}, .seconds = {}};
-        data.add(at, {});
         const auto seconds = profiler.convolution(at);
         REQUIRE(seconds.size() == names.size());
         for (std::size_t i = 0; i < seconds.size(); ++i) {
             CAPTURE(names[i]);
             CHECK(names[i] == profiled_kernels().primitives[i].id);
-            CHECK((seconds[i] > 0) == static_cast<bool>(profiled_kernels().primitives[i].supports(data.conv(0))));
+            CHECK((seconds[i] > 0) == static_cast<bool>(profiled_kernels().primitives[i].supports(at.shape())));
             CHECK(seconds[i] < 1);
         }
     }

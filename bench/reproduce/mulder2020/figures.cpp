@@ -3,6 +3,7 @@
 #include "paper.hpp"
 #include "plot.hpp"
 
+#include <primsel/core/statistics.hpp>
 #include <primsel/learn/evaluate.hpp>
 #include <primsel/version.hpp>
 
@@ -25,7 +26,9 @@ std::string fixed(double value, int decimals) {
     return text;
 }
 
-Value middle(std::vector<double> const& values) { return values.empty() ? std::nullopt : Value(quantile(values, 0.5)); }
+Value middle(std::vector<double> const& values) {
+    return values.empty() ? std::nullopt : Value(ps::quantile(values, 0.5));
+}
 
 class Figures {
 public:
@@ -386,9 +389,9 @@ private:
                     spreads.back().values.push_back(values);
                     row.emplace_back(values.empty()       ? Cell(Value())
                                      : values.size() == 1 ? Cell(fixed(values[0], 2))
-                                                          : Cell(ps::join(fixed(quantile(values, 0.5), 2), " (",
-                                                                          fixed(quantile(values, 0.25), 2), " to ",
-                                                                          fixed(quantile(values, 0.75), 2), ')')));
+                                                          : Cell(ps::join(fixed(ps::quantile(values, 0.5), 2), " (",
+                                                                          fixed(ps::quantile(values, 0.25), 2), " to ",
+                                                                          fixed(ps::quantile(values, 0.75), 2), ')')));
                 }
                 rows.push_back(std::move(row));
             }

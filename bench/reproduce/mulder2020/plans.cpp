@@ -1,8 +1,8 @@
 #include "plans.hpp"
 
+#include <primsel/core/statistics.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/cost/learned_cost.hpp>
-#include <primsel/learn/evaluate.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/plan/make_plan.hpp>
 #include <primsel/plan/reprice.hpp>

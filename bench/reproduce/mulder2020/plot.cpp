@@ -1,6 +1,7 @@
 #include "plot.hpp"
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/statistics.hpp>
 #include <primsel/show/xml.hpp>
 
 #include <algorithm>
@@ -122,13 +123,6 @@ private:
 
 }  // namespace
 
-double quantile(std::vector<double> values, double share) {
-    std::ranges::sort(values);
-    const double at = share * static_cast<double>(values.size() - 1);
-    const auto below = static_cast<std::size_t>(at), above = std::min(below + 1, values.size() - 1);
-    return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
 std::string draw_groups(std::vector<std::string> const& groups, std::vector<Series> const& series, Axis const& axis,
                         Mark mark) {
     Picture picture(groups, series.size(), axis);
@@ -170,14 +164,14 @@ std::string draw_boxes(std::vector<std::string> const& groups, std::vector<Sprea
             if (values.empty()) continue;
             const double slot = picture.slot(series.size()), x = picture.x(group, s, series.size()),
                          half = std::max(slot / 2 - 1.5, 1.5);
-            const auto at = [&](double share) { return picture.y(quantile(values, share)); };
+            const auto at = [&](double share) { return picture.y(ps::quantile(values, share)); };
             const std::string stroke = ps::join("stroke=\"", series[s].colour, '"');
             picture.line(x, at(0), x, at(1), stroke);
             picture.rect(x - half, at(0.75), 2 * half, std::max(at(0.25) - at(0.75), 0.6),
                          ps::join("fill=\"", series[s].colour, "\" fill-opacity=\"0.55\" ", stroke),
-                         ps::join(groups[group], ", ", series[s].name, ": median ", shown(quantile(values, 0.5)),
-                                  ", quartiles ", shown(quantile(values, 0.25)), " and ", shown(quantile(values, 0.75)),
-                                  ", of ", values.size()));
+                         ps::join(groups[group], ", ", series[s].name, ": median ", shown(ps::quantile(values, 0.5)),
+                                  ", quartiles ", shown(ps::quantile(values, 0.25)), " and ",
+                                  shown(ps::quantile(values, 0.75)), ", of ", values.size()));
             picture.line(x - half, at(0.5), x + half, at(0.5), "stroke=\"#111\" stroke-width=\"1.6\"");
         }
     }

@@ -46,7 +46,4 @@ struct Line {
 [[nodiscard]] std::string draw_boxes(std::vector<std::string> const& groups, std::vector<Spread> const& series,
                                      Axis const& axis, std::vector<Line> const& lines);
 
-/// The value at a share of sorted ones, between neighbours in proportion. There must be one.
-[[nodiscard]] double quantile(std::vector<double> values, double share);
-
 }  // namespace reproduce

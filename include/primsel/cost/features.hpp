@@ -35,8 +35,22 @@ struct FeatureRow {
 struct ConvFeatures {
     /// The first five are the raw ones: c, k, im, f, s.
     static constexpr std::size_t raw = 5;
-    /// Raw, sizes, waste, powers of two, and seven for each size of Winograd tile.
-    static constexpr std::size_t count = 5 + 10 + 12 + 6 + 4 * 7;
+    /// Where sizes, waste and powers of two end that follow, and how many each size of Winograd tile adds: how many
+    /// tiles lie across, waste, powers of two.
+    static constexpr std::size_t sizes_end = raw + 10, waste_end = sizes_end + 12, powers_end = waste_end + 6,
+                                 tile_waste = 3, tile_powers = 3, per_tile = 1 + tile_waste + tile_powers;
+    static constexpr std::size_t count = powers_end + 4 * per_tile;
+
+    enum class Kind : std::size_t { image, kernel, size, waste, power_of_two };
+    static constexpr std::size_t kinds = 5;
+    [[nodiscard]] static constexpr Kind kind_of(std::size_t feature) {
+        if (feature < raw) return feature < 3 ? Kind::image : Kind::kernel;
+        if (feature < sizes_end) return Kind::size;
+        if (feature < powers_end) return feature < waste_end ? Kind::waste : Kind::power_of_two;
+        const std::size_t of_tile = (feature - powers_end) % per_tile;
+        if (of_tile == 0) return Kind::size;
+        return of_tile <= tile_waste ? Kind::waste : Kind::power_of_two;
+    }
 
     [[nodiscard]] static std::array<float, count> of(ConvShape const& s) {
         const double c = s.group_c(), k = s.group_k(), im = side(s.h, s.w), f = side(s.fh, s.fw),

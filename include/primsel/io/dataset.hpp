@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/csv.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/line_file.hpp>
 #include <primsel/learn/dataset.hpp>
@@ -30,8 +31,8 @@ namespace primsel::inline PRIMSEL_ABI {
         if (result.data.inputs != inputs) fail(path, ": its configurations are not ", names);
         return result;
     };
-    Profile profile{read(primitives, {"c", "k", "im", "f", "s"}, "c, k, im, f, s")};
-    if (!layouts.empty()) profile.layouts = read(layouts, {"c", "im"}, "c, im");
+    Profile profile{read(primitives, ConvConfiguration::inputs(), "c, k, im, f, s")};
+    if (!layouts.empty()) profile.layouts = read(layouts, TensorConfiguration::inputs(), "c, im");
     return profile;
 }
 

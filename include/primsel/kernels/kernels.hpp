@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/clamp.hpp>
+#include <primsel/core/error.hpp>
 #include <primsel/core/executor.hpp>
 #include <primsel/kernels/machine.hpp>
 #include <primsel/layer/all.hpp>
@@ -12,7 +13,9 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -69,6 +72,24 @@ struct TransformEntry {
     bool (*same_placement)(Shape);
 };
 
+namespace detail {
+template <class Entry>
+[[nodiscard]] std::optional<std::size_t> position_of(std::span<const Entry> entries, std::string_view Entry::*key,
+                                                     std::string_view wanted) {
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        if (entries[i].*key == wanted) return i;
+    }
+    return std::nullopt;
+}
+template <class Entry>
+[[noreturn]] void fail_to_find(std::string_view what, std::string_view wanted, std::span<const Entry> entries,
+                               std::string_view Entry::*key) {
+    std::string known;
+    for (Entry const& entry : entries) known += (known.empty() ? "" : ", ") + std::string(entry.*key);
+    fail("kernels: no ", what, " is named ", wanted, "; there are ", known);
+}
+}  // namespace detail
+
 /// Everything that a plan may choose from, compiled for one Arch. Primitives, layouts and layout pairs are known by
 /// their positions.
 struct Kernels {
@@ -78,6 +99,20 @@ struct Kernels {
     std::string_view arch;
     /// The speeds of the machine with that Arch, measured at the first call.
     Machine const& (*machine)() = nullptr;
+
+    /// The position of a primitive. Throws error, saying which there are, where there is none of that id.
+    [[nodiscard]] std::size_t find(std::string_view id) const {
+        if (const auto found = find_if_any(id)) return *found;
+        detail::fail_to_find("primitive", id, primitives, &PrimitiveEntry::id);
+    }
+    [[nodiscard]] std::optional<std::size_t> find_if_any(std::string_view id) const {
+        return detail::position_of(primitives, &PrimitiveEntry::id, id);
+    }
+    /// The position of a layout. Throws error, saying which there are, where there is none of that name.
+    [[nodiscard]] std::size_t find_layout(std::string_view name) const {
+        if (const auto found = detail::position_of(layouts, &LayoutEntry::name, name)) return *found;
+        detail::fail_to_find("layout", name, layouts, &LayoutEntry::name);
+    }
 
     [[nodiscard]] TransformEntry const& transform(std::size_t from, std::size_t to) const {
         return transforms[from * layouts.size() + to];

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/learn/configuration.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -39,7 +38,7 @@ struct Dataset {
         return std::span(configurations).subspan(row * inputs.size(), inputs.size());
     }
     /// Whether it is of changes of layout (c, im), and not of primitives (c, k, im, f, s).
-    [[nodiscard]] bool of_layouts() const { return inputs.size() == 2; }
+    [[nodiscard]] bool of_layouts() const { return inputs.size() == TensorConfiguration::columns.size(); }
     /// 0: not measured.
     [[nodiscard]] double time(std::size_t row, std::size_t subject) const {
         return seconds[row * subjects.size() + subject];
@@ -51,22 +50,9 @@ struct Dataset {
     [[nodiscard]] std::size_t find(std::string_view subject) const {
         return static_cast<std::size_t>(std::ranges::find(subjects, subject) - subjects.begin());
     }
-    /// The convolution of a row of c, k, im, f, s: square, padded to keep its size at stride 1.
+    /// The convolution of a row of c, k, im, f, s.
     [[nodiscard]] ConvShape conv(std::size_t row) const {
-        const auto at = configuration(row);
-        const int pad = at[3] / 2;
-        return {.c = at[0],
-                .k = at[1],
-                .h = at[2],
-                .w = at[2],
-                .fh = at[3],
-                .fw = at[3],
-                .stride_h = at[4],
-                .stride_w = at[4],
-                .pad_top = pad,
-                .pad_bottom = pad,
-                .pad_left = pad,
-                .pad_right = pad};
+        return ConvConfiguration::of_row(configuration(row)).shape();
     }
     /// Adds a row; as many of each as there are inputs and subjects.
     void add(std::span<const int> configuration, std::span<const double> times) {
@@ -83,38 +69,6 @@ struct Dataset {
 
 namespace detail {
 
-/// Cuts a text at each separator, whose last piece has none behind it.
-class Pieces {
-public:
-    Pieces(std::string_view text, char separator) : rest_(text), separator_(separator) {}
-    [[nodiscard]] bool next(std::string_view& piece) {
-        if (done_) return false;
-        const std::size_t end = rest_.find(separator_);
-        piece = rest_.substr(0, end);
-        done_ = end == std::string_view::npos;
-        rest_.remove_prefix(done_ ? rest_.size() : end + 1);
-        return true;
-    }
-
-private:
-    std::string_view rest_;
-    char separator_;
-    bool done_ = false;
-};
-
-[[nodiscard]] inline std::vector<std::string> cells_of(std::string_view line) {
-    std::vector<std::string> cells;
-    Pieces pieces(line, ',');
-    for (std::string_view cell; pieces.next(cell);) cells.emplace_back(cell);
-    return cells;
-}
-
-template <class T>
-[[nodiscard]] bool read_number(std::string_view text, T& value) {
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return fault == std::errc{} && end == text.data() + text.size();
-}
-
 /// Whether it is a convolution, and none whose sizes leave the range of int.
 [[nodiscard]] inline bool plausible(ConvShape const& s) {
     constexpr int largest = 1 << 20, largest_kernel = 1 << 10;
@@ -130,8 +84,7 @@ template <class T>
 
 /// Columns that describe a configuration, wherever they stand first.
 [[nodiscard]] inline bool is_input(std::string_view column) {
-    constexpr std::array<std::string_view, 5> names{"c", "k", "im", "f", "s"};
-    return std::ranges::find(names, column) != names.end();
+    return std::ranges::find(ConvConfiguration::columns, column) != ConvConfiguration::columns.end();
 }
 
 }  // namespace detail
@@ -140,21 +93,12 @@ template <class T>
 /// it wrote) is left out; what else is no number, negative or missing is an error that names the line.
 [[nodiscard]] inline Dataset parse_dataset(std::string_view name, std::string_view text) {
     Dataset data;
-    detail::Pieces lines(text, '\n');
-    std::size_t number = 0;
+    detail::CsvLines lines(text, data.about);
     std::vector<int> configuration;
     std::vector<double> times;
     for (std::string_view line; lines.next(line);) {
-        ++number;
-        while (line.ends_with('\r')) line.remove_suffix(1);
-        if (line.empty()) continue;
-        if (line.starts_with('#')) {
-            const std::size_t colon = line.find(": ");
-            if (colon != std::string_view::npos && colon > 2) {
-                data.about.emplace(line.substr(2, colon - 2), line.substr(colon + 2));
-            }
-            continue;
-        }
+        const std::size_t number = lines.number();
+        const bool whole = lines.whole();
         if (data.inputs.empty()) {
             for (std::string& column : detail::cells_of(line)) {
                 if (data.subjects.empty() && detail::is_input(column)) {
@@ -170,7 +114,6 @@ template <class T>
             }
             continue;
         }
-        const bool whole = line.data() + line.size() < text.data() + text.size();  // it ends with a newline
         configuration.clear();
         times.clear();
         detail::Pieces cells(line, ',');
@@ -202,7 +145,7 @@ template <class T>
         }
         if (!whole) return data;  // its last number may be cut short
         data.add(configuration, times);
-        if (data.inputs.size() == 5 && !detail::plausible(data.conv(data.rows() - 1))) {
+        if (data.inputs.size() == ConvConfiguration::columns.size() && !detail::plausible(data.conv(data.rows() - 1))) {
             fail(name, ": line ", number, ": is no convolution");
         }
     }
@@ -210,10 +153,21 @@ template <class T>
     return data;
 }
 
+namespace detail {
+[[nodiscard]] inline std::string lines_about(std::map<std::string, std::string> const& about) {
+    std::string text;
+    for (auto const& [key, value] : about) text += join("# ", key, ": ", value, '\n');
+    return text;
+}
+/// Rounded, but nothing that was measured to zero.
+[[nodiscard]] inline std::int64_t nanoseconds(double seconds) {
+    return std::max<std::int64_t>(1, std::llround(seconds * 1e9));
+}
+}  // namespace detail
+
 /// The lines before the rows: what parse_dataset reads back.
 [[nodiscard]] inline std::string header_of(Dataset const& data) {
-    std::string text;
-    for (auto const& [key, value] : data.about) text += join("# ", key, ": ", value, '\n');
+    std::string text = detail::lines_about(data.about);
     const char* comma = "";
     for (auto const* columns : {&data.inputs, &data.subjects}) {
         for (std::string const& column : *columns) text += join(std::exchange(comma, ","), column);
@@ -226,7 +180,7 @@ template <class T>
     const char* comma = "";
     for (const int value : configuration) text += join(std::exchange(comma, ","), value);
     for (const double time : seconds) {
-        text += join(',', time > 0 ? std::max<std::int64_t>(1, std::llround(time * 1e9)) : 0);
+        text += join(',', time > 0 ? detail::nanoseconds(time) : 0);
     }
     return text + '\n';
 }

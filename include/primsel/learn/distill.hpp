@@ -43,18 +43,21 @@ namespace detail {
     const std::vector<double> unknown(data.subjects.size(), 0.0);
     while (result.rows() < count) {
         const auto row = data.configuration(draw(data.rows()));
-        std::vector<int> at(row.begin(), row.end());
-        const std::size_t sizes = data.of_layouts() ? 2 : 3;
-        for (std::size_t i = 0; i < sizes; ++i) {
-            if (draw(2) == 0) at[i] = near(at[i]);
-        }
-        if (!data.of_layouts()) {
+        const auto perhaps_move = [&](int& size) {
+            if (draw(2) == 0) size = near(size);
+        };
+        if (data.of_layouts()) {
+            auto at = TensorConfiguration::of_row(row);
+            for (int* const size : {&at.c, &at.im}) perhaps_move(*size);
+            result.add(at.row(), unknown);
+        } else {
+            auto at = ConvConfiguration::of_row(row);
+            for (int* const size : {&at.c, &at.k, &at.im}) perhaps_move(*size);
             // Kernel and stride of another.
-            const auto other = data.configuration(draw(data.rows()));
-            if (draw(3) == 0) at[3] = other[3], at[4] = other[4];
-            if (at[3] > at[2]) continue;
+            const auto other = ConvConfiguration::of_row(data.configuration(draw(data.rows())));
+            if (draw(3) == 0) at.f = other.f, at.s = other.s;
+            if (at.f <= at.im) result.add(at.row(), unknown);
         }
-        result.add(at, unknown);
     }
     return result;
 }

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <primsel/core/error.hpp>
+#include <primsel/core/statistics.hpp>
 #include <primsel/cost/table.hpp>
 #include <primsel/learn/dataset.hpp>
 #include <primsel/learn/subjects.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <map>
@@ -19,13 +20,6 @@ struct RelativeError {
     std::size_t samples = 0;
     double median = 0;
 };
-
-[[nodiscard]] inline double median(std::vector<double> values) {
-    if (values.empty()) return 0;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::ranges::nth_element(values, middle);
-    return *middle;
-}
 
 /// Errors of predicted logarithms of times against what was measured: of each subject that was, of each family of
 /// subjects if they are primitives, and of all samples ("all").

@@ -18,12 +18,6 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-[[nodiscard]] inline std::optional<std::size_t> primitive_of(Kernels const& kernels, std::string_view name) {
-    for (std::size_t i = 0; i < kernels.primitives.size(); ++i) {
-        if (kernels.primitives[i].id == name) return i;
-    }
-    return std::nullopt;
-}
 [[nodiscard]] inline std::optional<std::pair<std::size_t, std::size_t>> layouts_of(Kernels const& kernels,
                                                                                    std::string_view name) {
     for (std::size_t from = 0; from < kernels.layouts.size(); ++from) {
@@ -61,8 +55,7 @@ template <class Query, class Model, class Question>
 
 /// Whether there is a primitive of that name; of a dataset of layouts, such a change between layouts.
 [[nodiscard]] inline bool is_subject(Kernels const& kernels, Dataset const& data, std::string_view name) {
-    return data.of_layouts() ? detail::layouts_of(kernels, name).has_value()
-                             : detail::primitive_of(kernels, name).has_value();
+    return data.of_layouts() ? detail::layouts_of(kernels, name).has_value() : kernels.find_if_any(name).has_value();
 }
 
 /// What a cost model predicts for everything that was measured, a row for each row of the data and a column for each
@@ -73,14 +66,13 @@ template <CostModel Model>
         std::vector<std::optional<std::pair<std::size_t, std::size_t>>> changes;
         for (std::string const& subject : data.subjects) changes.push_back(detail::layouts_of(kernels, subject));
         return detail::ask<TransformQuery>(data, kernels, model, [&](std::size_t row, std::size_t subject) {
-            const auto at = data.configuration(row);
+            const Shape shape = TensorConfiguration::of_row(data.configuration(row)).shape();
             auto const& change = changes[subject];
-            return change ? std::optional<TransformQuery>({{at[0], at[1], at[1]}, 1, change->first, change->second})
-                          : std::nullopt;
+            return change ? std::optional<TransformQuery>({shape, 1, change->first, change->second}) : std::nullopt;
         });
     }
     std::vector<std::optional<std::size_t>> primitives;
-    for (std::string const& subject : data.subjects) primitives.push_back(detail::primitive_of(kernels, subject));
+    for (std::string const& subject : data.subjects) primitives.push_back(kernels.find_if_any(subject));
     return detail::ask<ConvQuery>(data, kernels, model, [&](std::size_t row, std::size_t subject) {
         const ConvShape shape = data.conv(row);
         auto const& primitive = primitives[subject];

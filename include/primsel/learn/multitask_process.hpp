@@ -133,7 +133,7 @@ private:
         noise,
         first_weight
     };
-    static constexpr std::size_t kinds = 5;
+    static constexpr std::size_t kinds = ConvFeatures::kinds;
     using Parameters = std::array<double, first_weight + kinds>;
     using Features = std::array<double, ConvFeatures::count>;
     struct Observed {
@@ -144,12 +144,8 @@ private:
 
     /// What machines typically differ by, beyond the mean deviation: by family and primitive some 20 %.
     [[nodiscard]] static Parameters typical() { return {-5, -3, -3, -3.5, -3.5, -4, -7, -0.7, -0.7, -0.7, -2, -2}; }
-    /// c, k and im; f and s; sizes; waste; powers of two.
-    [[nodiscard]] static std::size_t kind_of(std::size_t feature) {
-        if (feature < 15) return feature < 3 ? 0 : feature < 5 ? 1 : 2;
-        if (feature < 33) return feature < 27 ? 3 : 4;
-        const std::size_t at = (feature - 33) % 7;  // of a tile: across, three wastes, three powers
-        return at == 0 ? 2 : at < 4 ? 3 : 4;
+    [[nodiscard]] static constexpr std::size_t kind_of(std::size_t feature) {
+        return static_cast<std::size_t>(ConvFeatures::kind_of(feature));
     }
     /// Features of each kind have about this standard deviation among the convolutions of networks.
     static constexpr std::array<double, kinds> deviation{1.1, 0.6, 1.7, 0.25, 1};

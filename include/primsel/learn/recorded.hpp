@@ -11,7 +11,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -28,8 +27,7 @@ public:
     /// Primitives by c, k, im, f, s; layouts ("chw-to-hwc") by c, im.
     Recorded(Dataset primitives, Dataset layouts) : primitives_(std::move(primitives)), layouts_(std::move(layouts)) {
         for (std::size_t row = 0; row < primitives_.rows(); ++row) {
-            const auto at = primitives_.configuration(row);
-            rows_.emplace(std::vector<int>(at.begin(), at.end()), row);
+            rows_.emplace(ConvConfiguration::of_row(primitives_.configuration(row)), row);
         }
     }
 
@@ -37,10 +35,9 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             ConvShape const& shape = queries[i].shape;
             const std::size_t subject = primitives_.find(kernels.primitives[queries[i].primitive].id);
-            const auto row = rows_.find({shape.c, shape.k, shape.h, shape.fh, shape.stride_h});
-            const bool known = row != rows_.end() && subject < primitives_.subjects.size() && shape.h == shape.w &&
-                               shape.fh == shape.fw && shape.stride_h == shape.stride_w && shape.groups == 1 &&
-                               !shape.dilated();
+            const auto configuration = ConvConfiguration::of(shape);
+            const auto row = configuration ? rows_.find(*configuration) : rows_.end();
+            const bool known = row != rows_.end() && subject < primitives_.subjects.size();
             const double time = known ? primitives_.time(row->second, subject) : 0;
             seconds[i] = time > 0 ? shape.batch * time : beyond;
         }
@@ -61,8 +58,8 @@ private:
         if (subject >= layouts_.subjects.size()) return beyond;
         double nearest = std::numeric_limits<double>::infinity(), seconds = beyond;
         for (std::size_t row = 0; row < layouts_.rows(); ++row) {
-            const double time = layouts_.time(row, subject), c = layouts_.configuration(row)[0],
-                         im = layouts_.configuration(row)[1];
+            const auto at = TensorConfiguration::of_row(layouts_.configuration(row));
+            const double time = layouts_.time(row, subject), c = at.c, im = at.im;
             if (time <= 0) continue;
             const double in_c = std::log(c / shape.c),
                          in_pixels = std::log(im * im / static_cast<double>(shape.pixels())),
@@ -75,7 +72,7 @@ private:
     }
 
     Dataset primitives_, layouts_;
-    std::map<std::vector<int>, std::size_t> rows_;
+    std::map<ConvConfiguration, std::size_t> rows_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

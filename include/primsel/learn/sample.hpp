@@ -1,11 +1,10 @@
 #pragma once
 
+#include <primsel/core/csv.hpp>
 #include <primsel/learn/dataset.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -49,10 +48,8 @@ inline constexpr std::string_view sample_columns =
 /// As text: lines "# key: value", a header, a line a sample, and lines "name,time" of what else there is; times in
 /// nanoseconds.
 [[nodiscard]] inline std::string to_csv(Samples const& samples) {
-    std::string text;
-    for (auto const& [key, value] : samples.about) text += join("# ", key, ": ", value, '\n');
-    text += join(detail::sample_columns, '\n');
-    const auto nanoseconds = [](double seconds) { return std::max<std::int64_t>(1, std::llround(seconds * 1e9)); };
+    using detail::nanoseconds;
+    std::string text = join(detail::lines_about(samples.about), detail::sample_columns, '\n');
     for (auto const& [shape, primitive, seconds] : samples.all) {
         for (const int* number : detail::numbers_of(shape)) text += join(*number, ',');
         text += join(primitive, ',', nanoseconds(seconds), '\n');
@@ -66,19 +63,10 @@ inline constexpr std::string_view sample_columns =
 [[nodiscard]] inline Samples parse_samples(std::string_view name, std::string_view text) {
     Samples samples;
     bool header = false;
-    std::size_t number = 0;
-    detail::Pieces lines(text, '\n');
+    detail::CsvLines lines(text, samples.about);
     for (std::string_view line; lines.next(line);) {
-        ++number;
-        const bool whole = line.data() + line.size() < text.data() + text.size();
-        if (line.empty() || !whole) continue;
-        if (!header && line.starts_with("# ")) {
-            const std::size_t colon = line.find(": ");
-            if (colon != std::string_view::npos && colon > 2) {
-                samples.about.emplace(line.substr(2, colon - 2), line.substr(colon + 2));
-            }
-            continue;
-        }
+        const std::size_t number = lines.number();
+        if (!lines.whole()) continue;
         if (!std::exchange(header, true)) {
             if (line != detail::sample_columns) fail(name, ": line ", number, ": its columns are not those of samples");
             continue;

@@ -7,8 +7,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <string>
-#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -19,11 +17,12 @@ namespace primsel::inline PRIMSEL_ABI {
         table.columns = features.size();
         table.values.insert(table.values.end(), features.begin(), features.end());
     };
-    if (data.inputs == std::vector<std::string>{"c", "k", "im", "f", "s"}) {
+    if (data.inputs == ConvConfiguration::inputs()) {
         for (std::size_t row = 0; row < data.rows(); ++row) add(ConvFeatures::of(data.conv(row)));
-    } else if (data.inputs == std::vector<std::string>{"c", "im"}) {
+    } else if (data.inputs == TensorConfiguration::inputs()) {
         for (std::size_t row = 0; row < data.rows(); ++row) {
-            add(LayoutFeatures::of(data.configuration(row)[0], data.configuration(row)[1]));
+            const auto at = TensorConfiguration::of_row(data.configuration(row));
+            add(LayoutFeatures::of(at.c, at.im));
         }
     } else {
         fail("dataset: its configurations are neither c, k, im, f, s nor c, im");

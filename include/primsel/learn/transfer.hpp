@@ -4,10 +4,10 @@
 #include <primsel/core/archive.hpp>
 #include <primsel/core/error.hpp>
 #include <primsel/core/executor.hpp>
+#include <primsel/core/statistics.hpp>
 #include <primsel/cost/features.hpp>
 #include <primsel/cost/learned_cost.hpp>
 #include <primsel/cost/table.hpp>
-#include <primsel/learn/evaluate.hpp>
 #include <primsel/learn/gaussian_process.hpp>
 #include <primsel/learn/multitask_process.hpp>
 

@@ -6,21 +6,11 @@
 #include <cstddef>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
-template <class Entry>
-[[nodiscard]] std::size_t position_of(std::span<const Entry> entries, std::string_view Entry::*key,
-                                      std::string_view wanted) {
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        if (entries[i].*key == wanted) return i;
-    }
-    fail("plan: it uses ", wanted, ", which is not among the kernels");
-}
-
 [[nodiscard]] inline std::string describe(Kernels const& kernels, ConvQuery const& query) {
     return join("primitive ", kernels.primitives[query.primitive].id, " on ", query.shape);
 }
@@ -41,9 +31,6 @@ template <CostModel Model>
     if (plan.layers.size() != graph.size()) {
         fail("plan: it has ", plan.layers.size(), " layers, the network ", graph.size());
     }
-    const auto layout = [&](std::string_view name) {
-        return detail::position_of(kernels.layouts, &LayoutEntry::name, name);
-    };
     std::vector<ConvQuery> convs;
     std::vector<OpQuery> ops;
     std::vector<TransformQuery> transforms;
@@ -54,19 +41,20 @@ template <CostModel Model>
         if (layer.name != node.name) fail("plan: its layer ", layer.name, " is ", node.name, " in the network");
         inputs[i] = graph.input_shapes(i);
         if (const auto* conv = std::get_if<ConvParams>(&node.layer)) {
-            const std::size_t p = detail::position_of(kernels.primitives, &PrimitiveEntry::id, layer.primitive);
+            const std::size_t p = kernels.find(layer.primitive);
             convs.push_back({conv_shape_of(*conv, inputs[i][0], graph.batch()), p});
             if (!detail::needs_pass(kernels.primitives[p], node)) continue;
         } else if (std::holds_alternative<InputParams>(node.layer) ||
                    std::holds_alternative<ConstantParams>(node.layer)) {
             continue;
         }
-        ops.push_back({&node.layer, inputs[i], node.shape, graph.batch(), layout(layer.out_layout)});
+        ops.push_back({&node.layer, inputs[i], node.shape, graph.batch(), kernels.find_layout(layer.out_layout)});
     }
     for (PlannedTransform const& transform : plan.transforms) {
         for (Node const& node : graph.nodes()) {
             if (node.name != transform.writer) continue;
-            transforms.push_back({node.shape, graph.batch(), layout(transform.from), layout(transform.to)});
+            transforms.push_back(
+                {node.shape, graph.batch(), kernels.find_layout(transform.from), kernels.find_layout(transform.to)});
         }
     }
     double total = 0;

@@ -2,6 +2,7 @@
 
 #include <primsel/tensor/shape.hpp>
 
+#include <compare>
 #include <cstddef>
 #include <string>
 
@@ -55,7 +56,8 @@ struct ConvShape {
     [[nodiscard]] constexpr double operations() const {
         return 2.0 * batch * static_cast<double>(out_pixels()) * k * depth();
     }
-    friend constexpr bool operator==(ConvShape const&, ConvShape const&) = default;
+    /// In some order.
+    friend constexpr auto operator<=>(ConvShape const&, ConvShape const&) = default;
 };
 
 /// "64x56x56 -> 64x56x56, 3x3" and whatever is not usual: strides, paddings, dilation, groups, batch.

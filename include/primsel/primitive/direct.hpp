@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/primitive/detail/depth_panels.hpp>
 #include <primsel/primitive/detail/panel.hpp>
@@ -151,7 +152,9 @@ private:
         return round_up_floats(row_floats(s) * static_cast<std::size_t>(copy_rows(s, out_rows)));
     }
     /// Whether a copy of the whole image would not stay in L2.
-    [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) { return copy_floats(s, s.out_h()) > 144 << 10; }
+    [[nodiscard]] static constexpr bool in_strips(ConvShape const& s) {
+        return copy_floats(s, s.out_h()) > l2_floats / 16 * 9;
+    }
 
     /// Row h of the image with its padding; all zeros outside.
     static void copy_row(ConvShape const& s, const float* src, int h, float* dst) noexcept {
@@ -193,7 +196,7 @@ private:
                 .run = whole_row ? s.fw * s.c : s.group_c(),
                 .outer_step = static_cast<std::size_t>(s.dilation_h) * row_floats(s),
                 .inner_step = static_cast<std::size_t>(s.dilation_w) * c,
-                .fetch_end = read_first || weights > 96 << 10 ? args.weights + weights : nullptr,
+                .fetch_end = read_first || weights > l2_floats / 8 * 3 ? args.weights + weights : nullptr,
                 .c = args.dst + at,
                 .c_stride = pixel,
                 .column_bias = args.bias == nullptr ? nullptr : args.bias + first_k,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/primitive/detail/winograd_tiles.hpp>
 #include <primsel/primitive/primitive.hpp>
@@ -128,7 +129,7 @@ private:
     /// reading them once a block costs more than that.
     template <class Arch>
     [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t workers) {
-        constexpr std::size_t l2 = 128 << 10, large = 1024 << 10;
+        constexpr std::size_t l2 = l2_floats / 2, large = 4 * l2_floats;
         constexpr int step = detail::tile_rows<Arch>;
         const int tiles = Tiles::rows(s) * Tiles::columns(s);
         const std::size_t kernels =

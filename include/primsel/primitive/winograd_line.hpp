@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/primitive/detail/winograd_line_tiles.hpp>
 #include <primsel/primitive/primitive.hpp>
@@ -120,9 +121,9 @@ private:
     /// As many output lines as leave the transformed tiles in L2, but no fewer than four kernels high: the lines
     /// between two blocks are transformed twice.
     [[nodiscard]] static constexpr int lines_per_block(ConvShape const& s) {
-        constexpr int l2_floats = 160 << 10;
+        constexpr int room = l2_floats / 8 * 5;
         const int in = static_cast<int>(detail::tile_stride(s.c)), out = static_cast<int>(detail::tile_stride(s.k));
-        const int fitting = (l2_floats / (taps * Tiles::positions(s)) - (Tiles::lines - 1) * in) / (in + out);
+        const int fitting = (room / (taps * Tiles::positions(s)) - (Tiles::lines - 1) * in) / (in + out);
         return std::min(std::max(4 * Tiles::lines, fitting), Tiles::out_lines(s));
     }
 

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/cache_sizes.hpp>
+#include <primsel/core/statistics.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/cost/cost_model.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <map>
@@ -31,7 +32,7 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             // By its name: another list has other primitives at its positions.
             const std::string_view id = kernels.primitives[queries[i].primitive].id;
-            seconds[i] = remember(convs_, std::tuple{key(queries[i].shape), id, kernels.arch},
+            seconds[i] = remember(convs_, std::tuple{queries[i].shape, id, kernels.arch},
                                   [&] { return time_conv(kernels, queries[i]); });
         }
     }
@@ -55,11 +56,6 @@ public:
     }
 
 private:
-    using ShapeKey = std::array<int, 16>;
-    [[nodiscard]] static ShapeKey key(ConvShape const& s) {
-        return {s.batch,    s.c,       s.k,          s.h,        s.w,         s.fh,         s.fw,         s.stride_h,
-                s.stride_w, s.pad_top, s.pad_bottom, s.pad_left, s.pad_right, s.dilation_h, s.dilation_w, s.groups};
-    }
     struct TimedOp {
         AnyLayer layer;
         std::vector<Shape> inputs;
@@ -81,6 +77,8 @@ private:
             value = static_cast<float>(state >> 8) * (2.0F / (1U << 24)) - 1.0F;
         }
     }
+    /// Whether other layers push these weights out of the caches.
+    [[nodiscard]] static bool is_large(AlignedBuffer const& weights) { return weights.size() > l2_floats / 4; }
     /// Reads and writes more than the last-level cache holds.
     void flush() {
         if (flush_.size() == 0) flush_ = AlignedBuffer((std::size_t{48} << 20) / sizeof(float)), fill(flush_.span());
@@ -99,8 +97,7 @@ private:
         if (first > hopeless) return first;
         std::vector<double> all;
         for (std::size_t i = 0; i < runs_; ++i) all.push_back(once());
-        std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2));
-        return all[all.size() / 2];
+        return median(std::move(all));
     }
 
     double time_conv(Kernels const& kernels, ConvQuery const& query) {
@@ -120,8 +117,8 @@ private:
                             .dst = dst.data(),
                             .scratch = scratch.data(),
                             .executor = executor_};
-        double& best = best_.try_emplace(key(query.shape), 1e9).first->second;
-        const bool cold = packed.size() * sizeof(float) > (std::size_t{256} << 10);
+        double& best = best_.try_emplace(query.shape, 1e9).first->second;
+        const bool cold = is_large(packed);
         const double seconds = time(cold, 4 * best, [&] {
             for (int i = 0; i < query.shape.batch; ++i) primitive.run(image, args);
         });
@@ -174,15 +171,14 @@ private:
                           .batch = query.batch,
                           .weights = weights.data(),
                           .executor = executor_};
-        return time(weights.size() * sizeof(float) > (std::size_t{256} << 10), 1e9,
-                    [&] { op.run(*query.layer, args); });
+        return time(is_large(weights), 1e9, [&] { op.run(*query.layer, args); });
     }
 
     std::size_t runs_;
     Sequential executor_;
     AlignedBuffer flush_;
-    std::map<std::tuple<ShapeKey, std::string_view, std::string_view>, double> convs_;
-    std::map<ShapeKey, double> best_;
+    std::map<std::tuple<ConvShape, std::string_view, std::string_view>, double> convs_;
+    std::map<ConvShape, double> best_;
     std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
     /// Parameters have no order; a network has few enough for a search from the front.
     std::vector<std::pair<TimedOp, double>> ops_;

@@ -2,9 +2,9 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/executor.hpp>
+#include <primsel/core/statistics.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/kernels/measure_machine.hpp>
-#include <primsel/learn/dataset.hpp>
 #include <primsel/profile/detail/pinned_thread.hpp>
 #include <primsel/profile/detail/quiet_timer.hpp>
 #include <primsel/profile/sampler.hpp>
@@ -155,10 +155,7 @@ public:
     /// Seconds of each primitive for c, k, im, f, s. 0 for those that do not support it or need more than max_bytes.
     /// Throws std::bad_alloc.
     [[nodiscard]] std::vector<double> convolution(ConvConfiguration const& configuration) {
-        Dataset one;
-        one.inputs.resize(configuration.size());
-        one.configurations.assign(configuration.begin(), configuration.end());
-        const ConvShape shape = one.conv(0);
+        const ConvShape shape = configuration.shape();
         std::vector<double> seconds(kernels_.primitives.size());
         double best = std::numeric_limits<double>::infinity();
         for (const std::size_t i : promising_first()) {
@@ -176,7 +173,7 @@ public:
     /// Seconds of each change of layout for a tensor of c x im x im. 0 where both layouts place every element alike, so
     /// that nothing need run.
     [[nodiscard]] std::vector<double> transforms(TensorConfiguration const& configuration) {
-        const Shape shape{.c = configuration[0], .h = configuration[1], .w = configuration[1]};
+        const Shape shape = configuration.shape();
         std::vector<std::array<std::size_t, 2>> pairs;
         std::vector<double> seconds;
         for_each_pair([&](std::size_t from, std::size_t to) {
@@ -229,7 +226,7 @@ private:
         for (std::size_t i = 0; i < seconds.size(); ++i) {
             if (again[i] == 0) continue;
             const bool agree = std::abs(again[i] - seconds[i]) <= agreement * seconds[i];
-            seconds[i] = agree ? (seconds[i] + again[i]) / 2 : detail::median_of({seconds[i], again[i], time(i)});
+            seconds[i] = agree ? (seconds[i] + again[i]) / 2 : median({seconds[i], again[i], time(i)});
         }
     }
 

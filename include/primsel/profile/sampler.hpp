@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/learn/configuration.hpp>
 #include <primsel/learn/dataset.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 
@@ -13,11 +14,6 @@
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
-
-/// c, k, im, f, s: a square convolution padded by f / 2, as Dataset::conv reads it.
-using ConvConfiguration = std::array<int, 5>;
-/// c, im: a tensor of c x im x im.
-using TensorConfiguration = std::array<int, 2>;
 
 struct SampleOptions {
     /// Of a configuration, two for each multiply-add: larger ones take too long to time.
@@ -33,11 +29,6 @@ namespace detail {
 /// Kernel sizes and strides that every (c, k, im) is profiled with (Mulder et al. 2020, table 1).
 inline constexpr std::array<std::array<int, 2>, 12> profiled_kernels{
     {{1, 1}, {3, 1}, {3, 2}, {5, 1}, {5, 2}, {5, 4}, {7, 1}, {7, 2}, {7, 4}, {11, 1}, {11, 2}, {11, 4}}};
-
-[[nodiscard]] inline double operations_of(ConvConfiguration const& at) {
-    const double out = static_cast<double>((at[2] + 2 * (at[3] / 2) - at[3]) / at[4] + 1);
-    return 2.0 * out * out * at[0] * at[1] * at[3] * at[3];
-}
 
 /// Appends what a set holds in an order drawn by the seed.
 template <class T>
@@ -57,7 +48,7 @@ void append_shuffled(std::vector<T>& to, std::set<T> const& from, std::uint64_t 
                                                                         SampleOptions const& options = {}) {
     std::set<ConvConfiguration> own, others;
     const auto allowed = [&](ConvConfiguration const& at) {
-        return at[3] <= at[2] && detail::operations_of(at) <= options.max_operations;
+        return at.f <= at.im && at.shape().operations() <= options.max_operations;
     };
     for (ConvShape const& shape : shapes) {
         if (shape.groups != 1 || shape.dilated() || shape.h != shape.w) continue;
@@ -65,9 +56,7 @@ void append_shuffled(std::vector<T>& to, std::set<T> const& from, std::uint64_t 
             const ConvConfiguration at{shape.c, shape.k, shape.h, f, s};
             if (allowed(at)) others.insert(at);
         }
-        if (shape.fh != shape.fw || shape.stride_h != shape.stride_w) continue;
-        const ConvConfiguration at{shape.c, shape.k, shape.h, shape.fh, shape.stride_h};
-        if (allowed(at)) own.insert(at);
+        if (const auto at = ConvConfiguration::of(shape); at && allowed(*at)) own.insert(*at);
     }
     if (options.networks_first) {
         for (ConvConfiguration const& at : own) others.erase(at);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/statistics.hpp>
 #include <primsel/engine/fit.hpp>
 #include <primsel/engine/predict.hpp>
 #include <primsel/profile/measured.hpp>
@@ -45,9 +46,9 @@ void learn(Corrected<Model>& model, Kernels const& kernels, std::vector<Sample> 
     std::vector<ConvQuery> queries;
     std::vector<double> seconds;
     for (Sample const& sample : latest_first) {
-        const auto entry = std::ranges::find(kernels.primitives, sample.primitive, &PrimitiveEntry::id);
-        if (entry == kernels.primitives.end() || !entry->supports(sample.shape)) continue;
-        const ConvQuery query{sample.shape, static_cast<std::size_t>(entry - kernels.primitives.begin())};
+        const auto primitive = kernels.find_if_any(sample.primitive);
+        if (!primitive || !kernels.primitives[*primitive].supports(sample.shape)) continue;
+        const ConvQuery query{sample.shape, *primitive};
         const bool twice = std::ranges::any_of(queries, [&](ConvQuery const& other) {
             return other.primitive == query.primitive && other.shape == query.shape;
         });
@@ -127,9 +128,8 @@ private:
             seconds[i] = known;
         }
         if (factors.empty()) return;
-        const auto middle = factors.begin() + static_cast<std::ptrdiff_t>(factors.size() / 2);
-        std::ranges::nth_element(factors, middle);
-        for (const std::size_t i : unknown) seconds[i] *= *middle;
+        const double usual = median(std::move(factors));
+        for (const std::size_t i : unknown) seconds[i] *= usual;
     }
 
     Model* model_;

@@ -106,7 +106,7 @@ template <CostModel Model, Solver S>
         double saving = 0;
         for (Candidate const& candidate : prices.candidates[i]) {
             if (!candidate.refusal.empty()) break;
-            const std::size_t p = position_of(kernels.primitives, &PrimitiveEntry::id, candidate.primitive);
+            const std::size_t p = kernels.find(candidate.primitive);
             if (p == chosen.primitive) continue;
             const double doubt = std::hypot(model.deviation({shape, p}), chosen_doubt);
             if (candidate.seconds > chosen.seconds * std::exp(3 * doubt)) continue;

@@ -1,6 +1,7 @@
 // How ops cut their work: by the shape alone, never by the number of threads.
 #pragma once
 
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/executor.hpp>
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// Floats of a block: enough that handing it out costs nothing beside moving it, few enough to stay in L2.
-inline constexpr std::size_t block_floats = 16384;
+inline constexpr std::size_t block_floats = l2_floats / 16;
 
 /// Calls f(first, last) for ranges that make up [0, count); an item stands for item_floats floats of work.
 template <class F>

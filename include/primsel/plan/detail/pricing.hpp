@@ -79,7 +79,7 @@ private:
             fail("plan: max_error is ", options_.max_error, "; it must be a number that is not negative");
         }
         if (options_.primitive.empty()) return;
-        PrimitiveEntry const& entry = find_primitive(options_.primitive);
+        PrimitiveEntry const& entry = kernels_.primitives[kernels_.find(options_.primitive)];
         if (options_.family && entry.family != *options_.family) {
             fail("plan: primitive ", options_.primitive, " is of family ", to_string_view(entry.family), ", not ",
                  to_string_view(*options_.family));
@@ -88,16 +88,8 @@ private:
     void check_refused() const {
         for (Refused const& refused : options_.refused) {
             (void)graph_.find(refused.layer);
-            (void)find_primitive(refused.primitive);
+            (void)kernels_.find(refused.primitive);
         }
-    }
-    [[nodiscard]] PrimitiveEntry const& find_primitive(std::string_view id) const {
-        const auto found = std::ranges::find(kernels_.primitives, id, &PrimitiveEntry::id);
-        if (found != kernels_.primitives.end()) return *found;
-        std::string ids;
-        for (PrimitiveEntry const& entry : kernels_.primitives)
-            ids += (ids.empty() ? "" : ", ") + std::string(entry.id);
-        fail("plan: no primitive is named ", id, "; there are ", ids);
     }
     /// Throws error, saying what was asked, unless the answer is a cost; an infinite one says that there is no price.
     template <class... What>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/cache_sizes.hpp>
 #include <primsel/core/clamp.hpp>
 #include <primsel/core/simd.hpp>
 
@@ -252,7 +253,7 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
 }
 
 /// Floats of a panel that stay in L2 beside as many that are fetched.
-inline constexpr int part_floats = 48 << 10;
+inline constexpr int part_floats = l2_floats / 16 * 3;
 
 /// Rows [first, last) of A times one panel that is `width` floats wide. A panel too large for L2 is taken in parts, the
 /// sums of which meet in C; however many rows there are, so that the bits do not depend on how rows are shared out.

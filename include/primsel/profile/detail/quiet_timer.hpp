@@ -1,6 +1,6 @@
 #pragma once
 
-#include <primsel/core/config.hpp>
+#include <primsel/core/statistics.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -9,13 +9,6 @@
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
-
-[[nodiscard]] inline double median_of(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::ranges::nth_element(values, middle);
-    if (values.size() % 2 != 0) return *middle;
-    return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 /// Whether the median of what these were drawn from is known to that share of itself, at a confidence of about 95 %:
 /// it lies between two order statistics, whose ranks the binomial distribution gives.
@@ -225,7 +218,7 @@ private:
     static Timing conclude(std::vector<double> quiet, std::vector<double> const& noisy, std::size_t enough) {
         Timing timing{.seconds = 0, .runs = quiet.size() + noisy.size(), .quiet = quiet.size()};
         if (quiet.size() < enough) quiet.insert(quiet.end(), noisy.begin(), noisy.end());
-        timing.seconds = quiet.empty() ? 0 : median_of(std::move(quiet));
+        timing.seconds = quantile(std::move(quiet), 0.5);
         return timing;
     }
 
