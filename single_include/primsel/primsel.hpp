@@ -531,6 +531,7 @@ private:
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -562,6 +563,18 @@ namespace detail {
         most = std::max(most, alive);
     }
     return most;
+}
+
+using Weight = std::pair<std::size_t, std::size_t>;
+
+/// Positions, of equal weights the first one first.
+[[nodiscard]] inline std::vector<std::size_t> heaviest_first(std::span<const Weight> weights) {
+    std::vector<std::size_t> order(weights.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+        return weights[a] != weights[b] ? weights[a] > weights[b] : a < b;
+    });
+    return order;
 }
 
 /// Each buffer in its turn goes to the smallest gap that holds it.
@@ -597,20 +610,19 @@ namespace detail {
     const std::size_t least = detail::most_alive(buffers);
     const auto steps = [&](std::size_t i) { return buffers[i].last - buffers[i].first + 1; };
     const auto placed_by = [&](auto const& weight) {
-        std::vector<std::size_t> order(buffers.size());
-        for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-        std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
-        return detail::place_in_order(buffers, order);
+        std::vector<detail::Weight> weights(buffers.size());
+        for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = weight(i);
+        return detail::place_in_order(buffers, detail::heaviest_first(weights));
     };
-    ArenaLayout best = placed_by([&](std::size_t i) { return buffers[i].floats; });
+    ArenaLayout best = placed_by([&](std::size_t i) { return detail::Weight(buffers[i].floats, 0); });
     const auto improve = [&](auto const& weight) {
         if (best.floats == least) return;
         if (ArenaLayout other = placed_by(weight); other.floats < best.floats) best = std::move(other);
     };
-    improve([&](std::size_t i) { return std::pair(steps(i), buffers[i].floats); });
-    improve([&](std::size_t i) { return steps(i) * buffers[i].floats; });
-    improve([&](std::size_t i) { return ~buffers[i].first; });
-    improve([&](std::size_t i) { return buffers[i].last; });
+    improve([&](std::size_t i) { return detail::Weight(steps(i), buffers[i].floats); });
+    improve([&](std::size_t i) { return detail::Weight(steps(i) * buffers[i].floats, 0); });
+    improve([&](std::size_t i) { return detail::Weight(~buffers[i].first, 0); });
+    improve([&](std::size_t i) { return detail::Weight(buffers[i].last, 0); });
     return best;
 }
 
@@ -3508,7 +3520,7 @@ public:
     }
     template <LayerParams P>
     void add(P const& params) {
-        params.each_field([this](std::string_view, auto const& value) { add(value); });
+        params.each_field([this](std::string_view, auto const& value) { this->add(value); });
     }
 
     [[nodiscard]] std::uint64_t value() const { return hash_; }
@@ -5483,6 +5495,7 @@ struct ReductionPbqp {
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -5560,7 +5573,7 @@ private:
             dual.collect(node);
             std::vector<std::size_t> alternatives(problem.costs(node).size());
             std::iota(alternatives.begin(), alternatives.end(), std::size_t{0});
-            std::ranges::stable_sort(alternatives, {}, [&](std::size_t a) { return dual.bound(node, a); });
+            std::ranges::sort(alternatives, {}, [&](std::size_t a) { return std::pair(dual.bound(node, a), a); });
             double least = infinite;
             for (const std::size_t alternative : alternatives) {
                 const double at_least = spent + dual.bound(node, alternative);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -35,6 +36,18 @@ namespace detail {
         most = std::max(most, alive);
     }
     return most;
+}
+
+using Weight = std::pair<std::size_t, std::size_t>;
+
+/// Positions, of equal weights the first one first.
+[[nodiscard]] inline std::vector<std::size_t> heaviest_first(std::span<const Weight> weights) {
+    std::vector<std::size_t> order(weights.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+        return weights[a] != weights[b] ? weights[a] > weights[b] : a < b;
+    });
+    return order;
 }
 
 /// Each buffer in its turn goes to the smallest gap that holds it.
@@ -70,20 +83,19 @@ namespace detail {
     const std::size_t least = detail::most_alive(buffers);
     const auto steps = [&](std::size_t i) { return buffers[i].last - buffers[i].first + 1; };
     const auto placed_by = [&](auto const& weight) {
-        std::vector<std::size_t> order(buffers.size());
-        for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-        std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
-        return detail::place_in_order(buffers, order);
+        std::vector<detail::Weight> weights(buffers.size());
+        for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = weight(i);
+        return detail::place_in_order(buffers, detail::heaviest_first(weights));
     };
-    ArenaLayout best = placed_by([&](std::size_t i) { return buffers[i].floats; });
+    ArenaLayout best = placed_by([&](std::size_t i) { return detail::Weight(buffers[i].floats, 0); });
     const auto improve = [&](auto const& weight) {
         if (best.floats == least) return;
         if (ArenaLayout other = placed_by(weight); other.floats < best.floats) best = std::move(other);
     };
-    improve([&](std::size_t i) { return std::pair(steps(i), buffers[i].floats); });
-    improve([&](std::size_t i) { return steps(i) * buffers[i].floats; });
-    improve([&](std::size_t i) { return ~buffers[i].first; });
-    improve([&](std::size_t i) { return buffers[i].last; });
+    improve([&](std::size_t i) { return detail::Weight(steps(i), buffers[i].floats); });
+    improve([&](std::size_t i) { return detail::Weight(steps(i) * buffers[i].floats, 0); });
+    improve([&](std::size_t i) { return detail::Weight(~buffers[i].first, 0); });
+    improve([&](std::size_t i) { return detail::Weight(buffers[i].last, 0); });
     return best;
 }
 

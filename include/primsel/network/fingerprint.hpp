@@ -50,7 +50,7 @@ public:
     }
     template <LayerParams P>
     void add(P const& params) {
-        params.each_field([this](std::string_view, auto const& value) { add(value); });
+        params.each_field([this](std::string_view, auto const& value) { this->add(value); });
     }
 
     [[nodiscard]] std::uint64_t value() const { return hash_; }

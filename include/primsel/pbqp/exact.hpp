@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -83,7 +84,7 @@ private:
             dual.collect(node);
             std::vector<std::size_t> alternatives(problem.costs(node).size());
             std::iota(alternatives.begin(), alternatives.end(), std::size_t{0});
-            std::ranges::stable_sort(alternatives, {}, [&](std::size_t a) { return dual.bound(node, a); });
+            std::ranges::sort(alternatives, {}, [&](std::size_t a) { return std::pair(dual.bound(node, a), a); });
             double least = infinite;
             for (const std::size_t alternative : alternatives) {
                 const double at_least = spent + dual.bound(node, alternative);
