@@ -1,6 +1,6 @@
 // A layout of one's own in an engine: blocks of eight channels, in which a depthwise convolution computes eight
 // channels at once. Any type with a name, a size and an offset is a layout; this one also says how images come to it
-// and leave it, faster than element by element.
+// and leave it, in place of element by element.
 #include <primsel/primsel.hpp>
 
 #include <algorithm>

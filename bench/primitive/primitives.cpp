@@ -3,6 +3,7 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/kernels/measure_machine.hpp>
+#include <primsel/learn/configuration.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -19,20 +20,9 @@ struct Layer {
 };
 
 constexpr ps::ConvShape square(int c, int k, int im, int f, int stride = 1, int groups = 1) {
-    const int pad = f / 2;
-    return {.c = c,
-            .k = k,
-            .h = im,
-            .w = im,
-            .fh = f,
-            .fw = f,
-            .stride_h = stride,
-            .stride_w = stride,
-            .pad_top = pad,
-            .pad_bottom = pad,
-            .pad_left = pad,
-            .pad_right = pad,
-            .groups = groups};
+    ps::ConvShape shape = ps::ConvConfiguration{.c = c, .k = k, .im = im, .f = f, .s = stride}.shape();
+    shape.groups = groups;
+    return shape;
 }
 constexpr ps::ConvShape row_kernel(int c, int k, int im, int f) {
     return {.c = c, .k = k, .h = im, .w = im, .fh = 1, .fw = f, .pad_left = f / 2, .pad_right = f / 2};

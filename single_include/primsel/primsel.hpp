@@ -439,6 +439,33 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/compare.hpp
 
+// primsel/core/statistics.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The middle one of some values, the upper one of two: a value that was there. 0 where there is none.
+[[nodiscard]] inline double median(std::vector<double> values) {
+    if (values.empty()) return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+}
+
+/// The value at a share (0 to 1) of the way through sorted values, between neighbours in proportion: at 0.5 the mean of
+/// the two in the middle of an even number. 0 where there is none.
+[[nodiscard]] inline double quantile(std::vector<double> values, double share) {
+    if (values.empty()) return 0;
+    std::ranges::sort(values);
+    const double at = share * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(at), above = std::min(below + 1, values.size() - 1);
+    return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/core/timer.hpp
 
 #include <chrono>
@@ -2545,8 +2572,11 @@ struct Kernels {
     }
     /// The position of a layout. Throws error, saying which there are, where there is none of that name.
     [[nodiscard]] std::size_t find_layout(std::string_view name) const {
-        if (const auto found = detail::position_of(layouts, &LayoutEntry::name, name)) return *found;
+        if (const auto found = find_layout_if_any(name)) return *found;
         detail::fail_to_find("layout", name, layouts, &LayoutEntry::name);
+    }
+    [[nodiscard]] std::optional<std::size_t> find_layout_if_any(std::string_view name) const {
+        return detail::position_of(layouts, &LayoutEntry::name, name);
     }
 
     [[nodiscard]] TransformEntry const& transform(std::size_t from, std::size_t to) const {
@@ -4035,15 +4065,11 @@ private:
     }
 
     [[nodiscard]] std::size_t find_layout(std::string_view name, std::string_view layer) const {
-        for (std::size_t i = 0; i < kernels_.layouts.size(); ++i) {
-            if (kernels_.layouts[i].name == name) return i;
-        }
+        if (const auto found = kernels_.find_layout_if_any(name)) return *found;
         fail("plan: layer ", layer, " uses an unknown layout, ", name);
     }
     [[nodiscard]] PrimitiveEntry const& find_primitive(PlannedLayer const& layer) const {
-        for (PrimitiveEntry const& entry : kernels_.primitives) {
-            if (entry.id == layer.primitive) return entry;
-        }
+        if (const auto found = kernels_.find_if_any(layer.primitive)) return kernels_.primitives[*found];
         fail("plan: layer ", layer.name, " uses an unknown primitive, ", layer.primitive);
     }
     /// Floats of one image of a node's result.
@@ -5773,9 +5799,8 @@ template <CostModel Model>
     for (const Family family : families) {
         Plan plan = make_plan(simplified, kernels, model, ExactPbqp{}, {.family = family});
         const bool used = std::ranges::any_of(plan.layers, [&](PlannedLayer const& layer) {
-            return std::ranges::any_of(kernels.primitives, [&](PrimitiveEntry const& entry) {
-                return entry.id == layer.primitive && entry.family == family;
-            });
+            const auto primitive = kernels.find_if_any(layer.primitive);
+            return primitive && kernels.primitives[*primitive].family == family;
         });
         if (used) plans.push_back({"uniform " + std::string(to_string_view(family)), std::move(plan)});
     }
@@ -5799,10 +5824,7 @@ inline void time_plans(std::vector<ComparedPlan>& plans, Graph const& simplified
             if (round > 0) seconds[i].push_back(timer.seconds());
         }
     }
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-        std::ranges::sort(seconds[i]);
-        plans[i].seconds = seconds[i][seconds[i].size() / 2];
-    }
+    for (std::size_t i = 0; i < plans.size(); ++i) plans[i].seconds = median(std::move(seconds[i]));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -10212,8 +10234,8 @@ void transform_any(Shape shape, const float* src, float* dst, ExecutorRef execut
 }  // namespace detail
 
 /// Copies one image of the shape from layout From at src to layout To at dst; they must not overlap. Where To has
-/// padding, dst's padding is zeroed. The result does not depend on the executor. A layout of the user's may bring a
-/// faster way (TransformsFrom, TransformsTo) than element by element.
+/// padding, dst's padding is zeroed. The result does not depend on the executor. A layout of the user's may bring its
+/// own way (TransformsFrom, TransformsTo) in place of element by element.
 template <Layout From, Layout To>
 void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
     const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
@@ -17461,34 +17483,6 @@ void reference_convolution(ConvShape const& s, const float* src, const float* ke
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/profile/measured.hpp
-
-// primsel/core/statistics.hpp
-
-#include <algorithm>
-#include <cstddef>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The middle one of some values, the upper one of two: a value that was there. 0 where there is none.
-[[nodiscard]] inline double median(std::vector<double> values) {
-    if (values.empty()) return 0;
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::ranges::nth_element(values, middle);
-    return *middle;
-}
-
-/// The value at a share (0 to 1) of the way through sorted values, between neighbours in proportion: at 0.5 the mean of
-/// the two in the middle of an even number. 0 where there is none.
-[[nodiscard]] inline double quantile(std::vector<double> values, double share) {
-    if (values.empty()) return 0;
-    std::ranges::sort(values);
-    const double at = share * static_cast<double>(values.size() - 1);
-    const auto below = static_cast<std::size_t>(at), above = std::min(below + 1, values.size() - 1);
-    return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
 #include <cstddef>

@@ -137,6 +137,10 @@ TEST_CASE("records are looked up; what was not measured is beyond reach") {
     layouts.add(std::vector<int>{10, 10}, std::vector<double>{2e-6});
     layouts.add(std::vector<int>{100, 100}, std::vector<double>{9e-3});
     const ps::Recorded recorded(primitives, layouts);
+    CHECK_THROWS_WITH_AS(ps::Recorded(layouts, layouts),
+                         "recorded: the configurations of the primitives are not c, k, im, f, s", ps::error);
+    CHECK_THROWS_WITH_AS(ps::Recorded(primitives, primitives),
+                         "recorded: the configurations of the changes of layout are not c, im", ps::error);
 
     const ps::ConvShape shape = laws::conv(14, 16, 8, 3);
     ps::ConvShape other = shape, grouped = shape, dilated = shape;

@@ -2,7 +2,7 @@
 // whatever the threads, no allocation in run().
 #include "../io/allocations.hpp"
 #include "../network/evaluate.hpp"
-#include "thread_pool.hpp"
+#include "../threads.hpp"
 
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primsel.hpp>
@@ -119,7 +119,7 @@ TEST_CASE("the same bits on every call and for every number of threads, and run(
         CHECK(again == once);
         const ps::Graph simplified = ps::simplify(network.graph);
         for (const std::size_t threads : {std::size_t{2}, std::size_t{3}}) {
-            auto pool = threads::pool(threads);
+            ps::CallerPool pool(threads, laws::Threads{});
             ps::Program program(simplified, Engine::kernels(), engine.plan(), weights, threads);
             program.run(src.data(), again.data(), pool);
             CHECK(again == once);

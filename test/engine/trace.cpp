@@ -2,8 +2,8 @@
 #include <primsel/show/trace_svg.hpp>
 
 #include "../core/executor.hpp"
+#include "../threads.hpp"
 #include "../xml_fault.hpp"
-#include "thread_pool.hpp"
 
 #include <doctest/doctest.h>
 #include <primsel/io/json.hpp>
@@ -77,7 +77,7 @@ void check(Traced const& traced, std::size_t workers) {
 
 TEST_CASE("steps in a row, blocks within their steps, predictions that add up to the plan's") {
     ps::Sequential sequential;
-    auto pool = threads::pool(3);
+    ps::CallerPool pool(3, laws::Threads{});
     for (const std::string primitive : {"", "direct-hwc", "winograd-4x4-3x3-vec-16"}) {
         CAPTURE(primitive);
         const Traced alone(sequential, primitive), together(pool, primitive);
@@ -120,7 +120,7 @@ TEST_CASE("each step names its layer and what computes it") {
 }
 
 TEST_CASE("a tracing executor is an executor") {
-    auto pool = threads::pool(3);
+    ps::CallerPool pool(3, laws::Threads{});
     ps::TracingExecutor tracing(pool);
     tracing.restart(10);
     laws::check_executor(tracing);
@@ -143,7 +143,7 @@ TEST_CASE("the executor notes no more than there is room for, and counts the res
 }
 
 TEST_CASE("chrome trace events: JSON with a lane a thread, measured beside predicted") {
-    auto pool = threads::pool(2);
+    ps::CallerPool pool(2, laws::Threads{});
     Traced traced(pool);
     traced.trace.steps[0].layer = "a \"name\" \\ with \n a break";
     const std::string text = ps::to_chrome_trace(traced.trace);

@@ -1,6 +1,8 @@
 // Profiles of machines that there are not, for the tests of this room.
 #pragma once
 
+#include "../io/scratch.hpp"
+
 #include <primsel/core/executor.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/learn/profile.hpp>
@@ -65,15 +67,6 @@ inline primsel::Profile profile(std::size_t rows, unsigned seed, double slower =
     return {{"p.csv", primitives(rows, seed, slower)}, primsel::NamedDataset{"l.csv", layouts(rows, seed, slower)}};
 }
 
-/// The message of the primsel::error that the call throws; empty when it throws none.
-template <class Call>
-std::string error_of(Call const& call) {
-    try {
-        call();
-    } catch (primsel::error const& error) {
-        return error.what();
-    }
-    return {};
-}
+using scratch::error_of;
 
 }  // namespace machines

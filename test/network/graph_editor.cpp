@@ -1,5 +1,7 @@
 #include <primsel/network/graph_editor.hpp>
 
+#include "../io/scratch.hpp"
+
 #include <doctest/doctest.h>
 #include <primsel/network/simplify.hpp>
 #include <primsel/network/zoo/googlenet.hpp>
@@ -11,6 +13,7 @@
 #include <vector>
 
 namespace ps = primsel;
+using scratch::error_of;
 
 namespace {
 
@@ -23,16 +26,6 @@ std::vector<ps::Graph> networks() {
     two_results.set_outputs({sum, conv, sum});
     return {ps::zoo::ResNet18Of<64>::graph(3), ps::zoo::GoogLeNet::graph(), ps::simplify(ps::zoo::MobileNetV2::graph()),
             two_results, ps::Graph()};
-}
-
-template <class F>
-std::string error_of(F const& f) {
-    try {
-        f();
-    } catch (ps::error const& error) {
-        return error.what();
-    }
-    return "";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // and writes nothing but its output.
 #pragma once
 
+#include "../threads.hpp"
 #include "reference.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +16,6 @@
 #include <cstring>
 #include <limits>
 #include <random>
-#include <thread>
 #include <vector>
 
 namespace laws {
@@ -25,17 +25,6 @@ inline constexpr float infinity = std::numeric_limits<float>::infinity();
 namespace ps = primsel;
 using reference::Image;
 using reference::Images;
-
-/// Three threads that take turns in an order of their own.
-struct Threads {
-    template <class Task>
-    void operator()(std::size_t n, Task const& task) const {
-        std::vector<std::thread> threads;
-        for (std::size_t i = 1; i < n; ++i) threads.emplace_back([&task, i] { task(i); });
-        task(0);
-        for (std::thread& thread : threads) thread.join();
-    }
-};
 
 /// 1-pixel images, one channel, primes, channels and columns around the width of vectors, and one of several blocks.
 inline std::vector<ps::Shape> odd_shapes() {

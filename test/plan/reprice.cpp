@@ -48,5 +48,6 @@ TEST_CASE("a plan of another network or of other kernels is refused") {
     bool convolutions = false;
     for (ps::PlannedLayer const& layer : plan.layers) convolutions = convolutions || !layer.primitive.empty();
     REQUIRE(convolutions);
-    CHECK_THROWS_WITH_AS((void)ps::reprice(plan, graph, fewer, costs), doctest::Contains("there"), ps::error);
+    CHECK_THROWS_WITH_AS((void)ps::reprice(plan, graph, fewer, costs),
+                         doctest::Contains("uses there, which is not among the kernels"), ps::error);
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "../threads.hpp"
+
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primitive/reference.hpp>
 
@@ -14,7 +16,6 @@
 #include <random>
 #include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 /// What the law tests of primitives share: a convolution with its data, its exact result, and a primitive's.
@@ -58,17 +59,6 @@ struct Backwards {
     [[nodiscard]] std::size_t concurrency() const noexcept { return 3; }
     void parallel_for(std::size_t blocks, ps::BlockFunction function) noexcept {
         while (blocks-- > 0) function(blocks, blocks % 3);
-    }
-};
-
-/// For a CallerPool: threads, started anew for every call.
-struct Threads {
-    template <class Task>
-    void operator()(std::size_t n, Task const& task) const noexcept {
-        std::vector<std::thread> threads;
-        for (std::size_t i = 1; i < n; ++i) threads.emplace_back([&task, i] { task(i); });
-        task(0);
-        for (std::thread& thread : threads) thread.join();
     }
 };
 

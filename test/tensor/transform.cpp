@@ -1,3 +1,4 @@
+#include "../threads.hpp"
 #include "chw8c.hpp"
 
 #include <primsel/tensor/transform.hpp>
@@ -6,21 +7,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 namespace {
 
 namespace ps = primsel;
-
-struct Threads {
-    template <class Task>
-    void operator()(std::size_t n, Task const& task) const {
-        std::vector<std::thread> running;
-        for (std::size_t i = 0; i < n; ++i) running.emplace_back([&task, i] { task(i); });
-        for (std::thread& thread : running) thread.join();
-    }
-};
 
 // 1-pixel, one row, one column, one channel; around the widths of 4 x 4 tiles and of blocks of 16 and 256 columns.
 const std::vector<ps::Shape> all_shapes = {{1, 1, 1},   {7, 1, 1},   {1, 9, 1},    {1, 1, 11},   {3, 1, 17},
@@ -57,7 +48,7 @@ void check_pair() {
             return dst;
         };
         ps::Sequential sequential;
-        ps::CallerPool pool(3, Threads{});
+        ps::CallerPool pool(3, laws::Threads{});
         const std::vector<float> dst = run(sequential);
         CHECK(dst == expected);
         CHECK(run(pool) == expected);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/statistics.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/pbqp/exact.hpp>
@@ -35,9 +36,8 @@ template <CostModel Model>
     for (const Family family : families) {
         Plan plan = make_plan(simplified, kernels, model, ExactPbqp{}, {.family = family});
         const bool used = std::ranges::any_of(plan.layers, [&](PlannedLayer const& layer) {
-            return std::ranges::any_of(kernels.primitives, [&](PrimitiveEntry const& entry) {
-                return entry.id == layer.primitive && entry.family == family;
-            });
+            const auto primitive = kernels.find_if_any(layer.primitive);
+            return primitive && kernels.primitives[*primitive].family == family;
         });
         if (used) plans.push_back({"uniform " + std::string(to_string_view(family)), std::move(plan)});
     }
@@ -61,10 +61,7 @@ inline void time_plans(std::vector<ComparedPlan>& plans, Graph const& simplified
             if (round > 0) seconds[i].push_back(timer.seconds());
         }
     }
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-        std::ranges::sort(seconds[i]);
-        plans[i].seconds = seconds[i][seconds[i].size() / 2];
-    }
+    for (std::size_t i = 0; i < plans.size(); ++i) plans[i].seconds = median(std::move(seconds[i]));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -154,15 +154,11 @@ private:
     }
 
     [[nodiscard]] std::size_t find_layout(std::string_view name, std::string_view layer) const {
-        for (std::size_t i = 0; i < kernels_.layouts.size(); ++i) {
-            if (kernels_.layouts[i].name == name) return i;
-        }
+        if (const auto found = kernels_.find_layout_if_any(name)) return *found;
         fail("plan: layer ", layer, " uses an unknown layout, ", name);
     }
     [[nodiscard]] PrimitiveEntry const& find_primitive(PlannedLayer const& layer) const {
-        for (PrimitiveEntry const& entry : kernels_.primitives) {
-            if (entry.id == layer.primitive) return entry;
-        }
+        if (const auto found = kernels_.find_if_any(layer.primitive)) return kernels_.primitives[*found];
         fail("plan: layer ", layer.name, " uses an unknown primitive, ", layer.primitive);
     }
     /// Floats of one image of a node's result.

@@ -110,8 +110,11 @@ struct Kernels {
     }
     /// The position of a layout. Throws error, saying which there are, where there is none of that name.
     [[nodiscard]] std::size_t find_layout(std::string_view name) const {
-        if (const auto found = detail::position_of(layouts, &LayoutEntry::name, name)) return *found;
+        if (const auto found = find_layout_if_any(name)) return *found;
         detail::fail_to_find("layout", name, layouts, &LayoutEntry::name);
+    }
+    [[nodiscard]] std::optional<std::size_t> find_layout_if_any(std::string_view name) const {
+        return detail::position_of(layouts, &LayoutEntry::name, name);
     }
 
     [[nodiscard]] TransformEntry const& transform(std::size_t from, std::size_t to) const {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <primsel/core/error.hpp>
 #include <primsel/cost/cost_model.hpp>
+#include <primsel/learn/configuration.hpp>
 #include <primsel/learn/dataset.hpp>
 
 #include <cmath>
@@ -24,8 +26,15 @@ public:
     /// Seconds of what was not measured: no plan chooses it while there is anything else.
     static constexpr double beyond = 1e3;
 
-    /// Primitives by c, k, im, f, s; layouts ("chw-to-hwc") by c, im.
+    /// Primitives by c, k, im, f, s; layouts ("chw-to-hwc") by c, im. Throws error where a dataset that has rows has
+    /// other columns.
     Recorded(Dataset primitives, Dataset layouts) : primitives_(std::move(primitives)), layouts_(std::move(layouts)) {
+        if (primitives_.rows() > 0 && primitives_.inputs != ConvConfiguration::inputs()) {
+            fail("recorded: the configurations of the primitives are not c, k, im, f, s");
+        }
+        if (layouts_.rows() > 0 && layouts_.inputs != TensorConfiguration::inputs()) {
+            fail("recorded: the configurations of the changes of layout are not c, im");
+        }
         for (std::size_t row = 0; row < primitives_.rows(); ++row) {
             rows_.emplace(ConvConfiguration::of_row(primitives_.configuration(row)), row);
         }

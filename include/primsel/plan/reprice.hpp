@@ -4,8 +4,10 @@
 #include <primsel/plan/make_plan.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -35,26 +37,33 @@ template <CostModel Model>
     std::vector<OpQuery> ops;
     std::vector<TransformQuery> transforms;
     std::vector<std::vector<Shape>> inputs(graph.size());
+    const auto known = [](std::optional<std::size_t> position, std::string_view wanted, std::string_view layer) {
+        if (!position) fail("plan: layer ", layer, " uses ", wanted, ", which is not among the kernels");
+        return *position;
+    };
+    const auto layout = [&](std::string_view name, std::string_view layer) {
+        return known(kernels.find_layout_if_any(name), name, layer);
+    };
     for (std::size_t i = 0; i < graph.size(); ++i) {
         Node const& node = graph[i];
         PlannedLayer const& layer = plan.layers[i];
         if (layer.name != node.name) fail("plan: its layer ", layer.name, " is ", node.name, " in the network");
         inputs[i] = graph.input_shapes(i);
         if (const auto* conv = std::get_if<ConvParams>(&node.layer)) {
-            const std::size_t p = kernels.find(layer.primitive);
+            const std::size_t p = known(kernels.find_if_any(layer.primitive), layer.primitive, layer.name);
             convs.push_back({conv_shape_of(*conv, inputs[i][0], graph.batch()), p});
             if (!detail::needs_pass(kernels.primitives[p], node)) continue;
         } else if (std::holds_alternative<InputParams>(node.layer) ||
                    std::holds_alternative<ConstantParams>(node.layer)) {
             continue;
         }
-        ops.push_back({&node.layer, inputs[i], node.shape, graph.batch(), kernels.find_layout(layer.out_layout)});
+        ops.push_back({&node.layer, inputs[i], node.shape, graph.batch(), layout(layer.out_layout, layer.name)});
     }
     for (PlannedTransform const& transform : plan.transforms) {
         for (Node const& node : graph.nodes()) {
             if (node.name != transform.writer) continue;
             transforms.push_back(
-                {node.shape, graph.batch(), kernels.find_layout(transform.from), kernels.find_layout(transform.to)});
+                {node.shape, graph.batch(), layout(transform.from, node.name), layout(transform.to, node.name)});
         }
     }
     double total = 0;

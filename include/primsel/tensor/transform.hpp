@@ -47,8 +47,8 @@ void transform_any(Shape shape, const float* src, float* dst, ExecutorRef execut
 }  // namespace detail
 
 /// Copies one image of the shape from layout From at src to layout To at dst; they must not overlap. Where To has
-/// padding, dst's padding is zeroed. The result does not depend on the executor. A layout of the user's may bring a
-/// faster way (TransformsFrom, TransformsTo) than element by element.
+/// padding, dst's padding is zeroed. The result does not depend on the executor. A layout of the user's may bring its
+/// own way (TransformsFrom, TransformsTo) in place of element by element.
 template <Layout From, Layout To>
 void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
     const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
