@@ -53,7 +53,7 @@ struct OffByOneElsewhere : OffByOne {
 };
 
 std::vector<ps::ConvQuery> convs() {
-    return laws::convs(kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+    return laws::convs(kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2)}, 3);
 }
 
 }  // namespace
