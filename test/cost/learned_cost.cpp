@@ -72,7 +72,7 @@ TEST_CASE("a learned model answers what it learned, each configuration once, and
         CAPTURE(i);
         CHECK(seconds[i] == doctest::Approx(wanted[i]));
     }
-    CHECK(convs == 2);
+    CHECK(convs == 1);  // however many images
 
     const std::vector<ps::TransformQuery> moves{{{12, 7, 7}, 1, layout("chw"), layout("hwc")},
                                                 {{12, 7, 7}, 2, layout("hwc"), layout("chw")},
