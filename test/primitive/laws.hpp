@@ -285,6 +285,7 @@ inline Outcome run(List const& list, ps::PrimitiveEntry const& entry, Problem co
             s.groups = pick({2, 3, 5, 16, 17});
             s.c = s.groups * pick({1, 1, 2, 5}), s.k = s.groups * pick({1, 1, 2, 3});
         }
+        bits.discard(1);  // with it every primitive gets enough of the few shapes of a quick run
         if (s.valid() && s.operations() < 3e6) shapes.push_back(s);
     }
     const int step = quick() ? 4 : 1;
