@@ -167,7 +167,7 @@ dnnl::convolution_forward::primitive_desc describe(dnnl::engine const& engine, d
     const auto any = [](Dims const& dims) {
         return dnnl::memory::desc(dims, dnnl::memory::data_type::f32, dnnl::memory::format_tag::any);
     };
-    const auto src = any({s.batch, s.c, s.h, s.w}), dst = any({s.batch, s.k, s.out_h(), s.out_w()});
+    const auto src = any({1, s.c, s.h, s.w}), dst = any({1, s.k, s.out_h(), s.out_w()});
     const auto weights =
         any(s.groups == 1 ? Dims{s.k, s.c, s.fh, s.fw} : Dims{s.groups, s.group_k(), s.group_c(), s.fh, s.fw});
     const Dims strides{s.stride_h, s.stride_w}, before{s.pad_top, s.pad_left}, after{s.pad_bottom, s.pad_right};

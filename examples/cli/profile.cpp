@@ -70,8 +70,7 @@ std::vector<ps::ConvShape> convolutions_of(std::vector<std::string> names) {
         options.net = name;
         const ps::Graph graph = ps::simplify(graph_of(open_model(options)));
         for (std::size_t i = 0; i < graph.size(); ++i) {
-            auto const* conv = std::get_if<ps::ConvParams>(&graph[i].layer);
-            if (conv != nullptr) shapes.push_back(ps::conv_shape_of(*conv, graph[graph[i].inputs[0]].shape, 1));
+            if (std::holds_alternative<ps::ConvParams>(graph[i].layer)) shapes.push_back(ps::conv_shape_of(graph, i));
         }
     }
     return shapes;

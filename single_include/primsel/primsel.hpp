@@ -2302,9 +2302,8 @@ struct OpWeights {
 namespace primsel::inline PRIMSEL_ABI {
 
 /// Everything that decides how a convolution may be computed and what it costs: the one description used everywhere.
-/// The kernel is k x c/groups x fh x fw; the input batch images of c x h x w.
+/// The kernel is k x c/groups x fh x fw; the input one image of c x h x w. How many there are, queries say.
 struct ConvShape {
-    int batch = 1;
     int c = 1, k = 1;
     int h = 1, w = 1;
     int fh = 1, fw = 1;
@@ -2341,19 +2340,17 @@ struct ConvShape {
     }
     /// Whether the shape describes a convolution at all.
     [[nodiscard]] constexpr bool valid() const {
-        return batch > 0 && c > 0 && k > 0 && h > 0 && w > 0 && fh > 0 && fw > 0 && stride_h > 0 && stride_w > 0 &&
-               pad_top >= 0 && pad_bottom >= 0 && pad_left >= 0 && pad_right >= 0 && dilation_h > 0 && dilation_w > 0 &&
-               groups > 0 && c % groups == 0 && k % groups == 0 && span_h() <= padded_h() && span_w() <= padded_w();
+        return c > 0 && k > 0 && h > 0 && w > 0 && fh > 0 && fw > 0 && stride_h > 0 && stride_w > 0 && pad_top >= 0 &&
+               pad_bottom >= 0 && pad_left >= 0 && pad_right >= 0 && dilation_h > 0 && dilation_w > 0 && groups > 0 &&
+               c % groups == 0 && k % groups == 0 && span_h() <= padded_h() && span_w() <= padded_w();
     }
-    /// Floating-point operations of the direct algorithm over the batch: two for each multiply-add.
-    [[nodiscard]] constexpr double operations() const {
-        return 2.0 * batch * static_cast<double>(out_pixels()) * k * depth();
-    }
+    /// Floating-point operations of the direct algorithm for an image: two for each multiply-add.
+    [[nodiscard]] constexpr double operations() const { return 2.0 * static_cast<double>(out_pixels()) * k * depth(); }
     /// In some order.
     friend constexpr auto operator<=>(ConvShape const&, ConvShape const&) = default;
 };
 
-/// "64x56x56 -> 64x56x56, 3x3" and whatever is not usual: strides, paddings, dilation, groups, batch.
+/// "64x56x56 -> 64x56x56, 3x3" and whatever is not usual: strides, paddings, dilation, groups.
 [[nodiscard]] inline std::string to_string(ConvShape const& s) {
     const auto pair = [](int a, int b) { return std::to_string(a) + 'x' + std::to_string(b); };
     std::string text = to_string(s.in_shape()) + " -> " + to_string(s.out_shape()) + ", " + pair(s.fh, s.fw);
@@ -2367,8 +2364,11 @@ struct ConvShape {
     }
     if (s.dilated()) text += ", dilation " + pair(s.dilation_h, s.dilation_w);
     if (s.groups != 1) text += ", groups " + std::to_string(s.groups);
-    if (s.batch != 1) text += ", batch " + std::to_string(s.batch);
     return text;
+}
+/// The same of so many images.
+[[nodiscard]] inline std::string to_string(ConvShape const& s, int batch) {
+    return to_string(s) + (batch == 1 ? "" : ", batch " + std::to_string(batch));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -2600,10 +2600,11 @@ struct Kernels {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What would this primitive take for this convolution (all images of its batch, without bias and activation)?
+/// What would this primitive take for this convolution (all images of the batch, without bias and activation)?
 struct ConvQuery {
     ConvShape shape;
     std::size_t primitive;
+    int batch = 1;
 };
 /// What would changing a tensor from one layout to another take?
 struct TransformQuery {
@@ -2794,31 +2795,6 @@ concept Solver = requires(S const& solver, PbqpProblem const& problem) {
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/plan/conv_shape_of.hpp
 
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A convolution layer on an input, as primitives know it.
-[[nodiscard]] constexpr ConvShape conv_shape_of(ConvParams const& conv, Shape input, int batch) {
-    return {.batch = batch,
-            .c = input.c,
-            .k = conv.k,
-            .h = input.h,
-            .w = input.w,
-            .fh = conv.kernel.h,
-            .fw = conv.kernel.w,
-            .stride_h = conv.stride.h,
-            .stride_w = conv.stride.w,
-            .pad_top = conv.padding.top,
-            .pad_bottom = conv.padding.bottom,
-            .pad_left = conv.padding.left,
-            .pad_right = conv.padding.right,
-            .dilation_h = conv.dilation.h,
-            .dilation_w = conv.dilation.w,
-            .groups = conv.groups};
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/plan/detail/formulation.hpp
-
 // primsel/network/graph.hpp
 
 #include <cstddef>
@@ -3004,6 +2980,42 @@ inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstddef>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A convolution layer on an input, as primitives know it.
+[[nodiscard]] constexpr ConvShape conv_shape_of(ConvParams const& conv, Shape input) {
+    return {.c = input.c,
+            .k = conv.k,
+            .h = input.h,
+            .w = input.w,
+            .fh = conv.kernel.h,
+            .fw = conv.kernel.w,
+            .stride_h = conv.stride.h,
+            .stride_w = conv.stride.w,
+            .pad_top = conv.padding.top,
+            .pad_bottom = conv.padding.bottom,
+            .pad_left = conv.padding.left,
+            .pad_right = conv.padding.right,
+            .dilation_h = conv.dilation.h,
+            .dilation_w = conv.dilation.w,
+            .groups = conv.groups};
+}
+/// The same, however many images there are: a shape is of one.
+[[nodiscard]] constexpr ConvShape conv_shape_of(ConvParams const& conv, Shape input, int) {
+    return conv_shape_of(conv, input);
+}
+/// That of a layer of a graph, which must be a convolution.
+[[nodiscard]] inline ConvShape conv_shape_of(Graph const& graph, std::size_t conv) {
+    return conv_shape_of(std::get<ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/detail/formulation.hpp
+
 // primsel/plan/detail/pricing.hpp
 
 // primsel/plan/plan.hpp
@@ -3240,11 +3252,6 @@ private:
         }
         return distance(entry) > nearest ? "not asked for" : "";
     }
-    [[nodiscard]] ConvShape shape_of(std::size_t node) const {
-        return conv_shape_of(std::get<ConvParams>(graph_[node].layer), graph_[graph_[node].inputs[0]].shape,
-                             graph_.batch());
-    }
-
     void ask() {
         input_shapes_.reserve(graph_.size());
         for (std::size_t i = 0; i < graph_.size(); ++i) {
@@ -3259,14 +3266,14 @@ private:
                 }
             }
             if (std::holds_alternative<ConvParams>(node.layer)) {
-                const ConvShape shape = shape_of(i);
+                const ConvShape shape = conv_shape_of(graph_, i);
                 int nearest = 2;
                 for (PrimitiveEntry const& entry : kernels_.primitives) {
                     if (refusal(entry, node, shape, 2).empty()) nearest = std::min(nearest, distance(entry));
                 }
                 for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
                     std::string reason = refusal(kernels_.primitives[p], node, shape, nearest);
-                    if (reason.empty()) convs_.push_back({shape, p});
+                    if (reason.empty()) convs_.push_back({shape, p, graph_.batch()});
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
@@ -3294,13 +3301,15 @@ private:
                     alternatives[i].push_back({0, layout, layout, 0.0});
                 }
             } else if (std::holds_alternative<ConvParams>(node.layer)) {
-                const ConvShape shape = shape_of(i);
                 for (std::size_t p = 0; p < candidates[i].size(); ++p) {
                     Candidate& candidate = candidates[i][p];
                     if (!candidate.refusal.empty()) continue;
                     PrimitiveEntry const& entry = kernels_.primitives[p];
-                    candidate.seconds = priced(conv_seconds_[conv++], "primitive ", entry.id, " on layer ", node.name,
-                                               " (", shape, ")");
+                    candidate.seconds = conv_seconds_[conv++];
+                    if (!(candidate.seconds >= 0)) {
+                        (void)priced(candidate.seconds, "primitive ", entry.id, " on layer ", node.name, " (",
+                                     to_string(conv_shape_of(graph_, i), graph_.batch()), ")");
+                    }
                     if (needs_pass(entry, node)) candidate.seconds += op_seconds(entry.out_layout);
                     if (candidate.seconds == infinite) {
                         candidate.seconds = 0;
@@ -3345,7 +3354,8 @@ private:
         std::string reasons;
         for (Candidate const& candidate : candidates[i])
             reasons += "\n  " + candidate.primitive + ": " + candidate.refusal;
-        fail("plan: no primitive can compute layer ", node.name, " (", to_string(shape_of(i)), ")", reasons);
+        fail("plan: no primitive can compute layer ", node.name, " (",
+             to_string(conv_shape_of(graph_, i), graph_.batch()), ")", reasons);
     }
 
     std::vector<std::vector<Shape>> input_shapes_;
@@ -3710,9 +3720,9 @@ template <CostModel Model, Solver S>
                            .out_layout = std::string(kernels.layouts[way.out_layout].name),
                            .seconds = way.seconds,
                            .candidates = prices.candidates[i]};
-        if (const auto* conv = std::get_if<ConvParams>(&node.layer)) {
+        if (std::holds_alternative<ConvParams>(node.layer)) {
             layer.primitive = kernels.primitives[way.primitive].id;
-            layer.shape = to_string(conv_shape_of(*conv, graph[node.inputs[0]].shape, graph.batch()));
+            layer.shape = to_string(conv_shape_of(graph, i), graph.batch());
         }
         plan.layers.push_back(std::move(layer));
         plan.total_seconds += way.seconds;
@@ -7284,7 +7294,7 @@ public:
             // Schedule) where weights are larger than images, and then reads the weights once.
             ConvShape const& shape = queries[i].shape;
             const std::size_t floats = primitive.packed_floats(shape);
-            const double batch = shape.batch,
+            const double batch = queries[i].batch,
                          together = floats < shape.in_shape().size() + shape.out_shape().size() ? 1 : batch;
             const double compute = sum * together,
                          weights = 4.0 * static_cast<double>(floats) / machine.bandwidth.back();
@@ -10891,7 +10901,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// One way to compute a convolution: a plain type with
 /// - id: its published name; family; in_layout and out_layout;
-/// - supports(shape): whether it can compute the shape, for any batch;
+/// - supports(shape): whether it can compute the shape;
 /// - run<Arch>(shape, args): computes one image; noexcept, no allocation, the same bits whatever the executor.
 /// It may have
 /// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
@@ -10952,7 +10962,7 @@ struct PrimitiveTraits {
         if constexpr (requires { P::template work<Arch>(shape); }) return P::template work<Arch>(shape);
         const double bytes = 4.0 * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
         return Work{}.add({.rate = Rate::scalar,
-                           .operations = shape.operations() / shape.batch,
+                           .operations = shape.operations(),
                            .bytes = bytes,
                            .working_set = bytes + 4.0 * static_cast<double>(shape.kernel_size())});
     }
@@ -11956,12 +11966,12 @@ struct DepthwiseHwc {
         // Blocks reach about a third of the peak on cached data.
         if (has_blocks<Arch>(s)) {
             return work.add({.rate = Rate::gemm,
-                             .operations = 3 * s.operations() / s.batch,
+                             .operations = 3 * s.operations(),
                              .bytes = image + 2 * out,
                              .working_set = image + out});
         }
         return work.add({.rate = s.k < lanes<Arch> ? Rate::scalar : Rate::vector,
-                         .operations = s.operations() / s.batch,
+                         .operations = s.operations(),
                          .bytes = out * s.taps(),
                          .working_set = image + out});
     }
@@ -12389,7 +12399,7 @@ struct DirectSum2d {
     [[nodiscard]] static Work work(ConvShape const& s) {
         const double plane = 4.0 * static_cast<double>(s.in_pixels() + s.out_pixels());
         return Work{}.add({.rate = s.stride_w == 1 && s.out_w() >= 2 * lanes<Arch> ? Rate::vector : Rate::scalar,
-                           .operations = s.operations() / s.batch,
+                           .operations = s.operations(),
                            .bytes = 3 * 4.0 * static_cast<double>(s.out_pixels()) * s.k * s.depth(),
                            .working_set = plane});
     }
@@ -17510,7 +17520,7 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             // By its name: another list has other primitives at its positions.
             const std::string_view id = kernels.primitives[queries[i].primitive].id;
-            seconds[i] = remember(convs_, std::tuple{queries[i].shape, id, kernels.arch},
+            seconds[i] = remember(convs_, std::tuple{queries[i].shape, queries[i].batch, id, kernels.arch},
                                   [&] { return time_conv(kernels, queries[i]); });
         }
     }
@@ -17580,8 +17590,7 @@ private:
 
     double time_conv(Kernels const& kernels, ConvQuery const& query) {
         PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
-        ConvShape image = query.shape;
-        image.batch = 1;
+        ConvShape const& image = query.shape;
         AlignedBuffer kernel(image.kernel_size()), packed(primitive.packed_floats(image));
         AlignedBuffer src(kernels.layouts[primitive.in_layout].size(image.in_shape()));
         AlignedBuffer dst(kernels.layouts[primitive.out_layout].size(image.out_shape()));
@@ -17595,10 +17604,10 @@ private:
                             .dst = dst.data(),
                             .scratch = scratch.data(),
                             .executor = executor_};
-        double& best = best_.try_emplace(query.shape, 1e9).first->second;
+        double& best = best_.try_emplace(std::pair{image, query.batch}, 1e9).first->second;
         const bool cold = is_large(packed);
         const double seconds = time(cold, 4 * best, [&] {
-            for (int i = 0; i < query.shape.batch; ++i) primitive.run(image, args);
+            for (int i = 0; i < query.batch; ++i) primitive.run(image, args);
         });
         best = std::min(best, seconds);
         return seconds;
@@ -17655,8 +17664,8 @@ private:
     std::size_t runs_;
     Sequential executor_;
     AlignedBuffer flush_;
-    std::map<std::tuple<ConvShape, std::string_view, std::string_view>, double> convs_;
-    std::map<ConvShape, double> best_;
+    std::map<std::tuple<ConvShape, int, std::string_view, std::string_view>, double> convs_;
+    std::map<std::pair<ConvShape, int>, double> best_;
     std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
     /// Parameters have no order; a network has few enough for a search from the front.
     std::vector<std::pair<TimedOp, double>> ops_;

@@ -18,8 +18,8 @@ using laws::all_kernels;
 /// Both an invented machine and this one.
 std::vector<ps::Analytical> models() { return {ps::Analytical(ps::Machine{}), ps::Analytical()}; }
 
-double seconds_of(ps::Analytical& model, std::size_t primitive, ps::ConvShape const& shape) {
-    return laws::predict(model, all_kernels, std::vector{ps::ConvQuery{shape, primitive}})[0];
+double seconds_of(ps::Analytical& model, std::size_t primitive, ps::ConvShape const& shape, int batch = 1) {
+    return laws::predict(model, all_kernels, std::vector{ps::ConvQuery{shape, primitive, batch}})[0];
 }
 
 /// Whether the primitive does both with the same kinds of arithmetic. (A row too short for vectors may be computed one
@@ -74,10 +74,8 @@ TEST_CASE("analytical: every image takes as long as another, but large weights c
             for (std::size_t p = 0; p < all_kernels.primitives.size(); ++p) {
                 if (!all_kernels.primitives[p].supports(shape)) continue;
                 CAPTURE(all_kernels.primitives[p].id);
-                ps::ConvShape two = shape, six = shape;
-                two.batch = 2, six.batch = 6;
-                const double once = seconds_of(model, p, shape), twice = seconds_of(model, p, two),
-                             all = seconds_of(model, p, six);
+                const double once = seconds_of(model, p, shape), twice = seconds_of(model, p, shape, 2),
+                             all = seconds_of(model, p, shape, 6);
                 if (all_kernels.primitives[p].packed_floats(shape) <
                     shape.in_shape().size() + shape.out_shape().size()) {
                     CHECK(twice == doctest::Approx(2 * once).epsilon(1e-9));

@@ -19,7 +19,8 @@ namespace {
 struct Counting {
     static constexpr std::string_view name = "counting";
     void predict(ps::Kernels const&, std::span<const ps::ConvQuery> queries, std::span<double> seconds) const {
-        for (std::size_t i = 0; i < queries.size(); ++i) seconds[i] = 1e-10 * queries[i].shape.operations();
+        for (std::size_t i = 0; i < queries.size(); ++i)
+            seconds[i] = 1e-10 * queries[i].batch * queries[i].shape.operations();
     }
     void predict(ps::Kernels const&, std::span<const ps::TransformQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -76,12 +77,13 @@ TEST_CASE_TEMPLATE("cost model: a finite answer to every question, whatever the 
                    Counting) {
     const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
     Model model{};
-    std::vector<ps::ConvShape> shapes{laws::conv(1, 1, 1, 1),           laws::conv(56, 64, 64, 3),
-                                      laws::conv(224, 3, 64, 7, 2),     laws::conv(27, 96, 256, 5),
-                                      laws::conv(7, 512, 512, 3, 1, 4), laws::conv(13, 64, 32, 1)};
+    std::vector<ps::ConvShape> shapes{laws::conv(1, 1, 1, 1),       laws::conv(56, 64, 64, 3),
+                                      laws::conv(224, 3, 64, 7, 2), laws::conv(27, 96, 256, 5),
+                                      laws::conv(7, 512, 512, 3),   laws::conv(13, 64, 32, 1)};
     shapes.push_back({.c = 64, .k = 128, .h = 30, .w = 17, .fh = 1, .fw = 7, .pad_left = 3, .groups = 32});
     shapes.push_back({.c = 8, .k = 8, .h = 20, .w = 20, .fh = 3, .fw = 3, .dilation_h = 2, .dilation_w = 3});
-    const auto convs = laws::convs(kernels, shapes);
+    auto convs = laws::convs(kernels, shapes);
+    for (ps::ConvQuery const& query : laws::convs(kernels, {shapes[4]}, 4)) convs.push_back(query);
     CHECK(convs.size() > shapes.size() * 5);
     laws::check_answers(laws::predict(model, kernels, convs));
     laws::check_independent(model, kernels, convs);

@@ -20,9 +20,8 @@ namespace ps = primsel;
 inline const ps::Kernels all_kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
 
 /// A convolution that keeps the size of the image.
-constexpr ps::ConvShape conv(int im, int c, int k, int f, int stride = 1, int batch = 1) {
-    return {.batch = batch,
-            .c = c,
+constexpr ps::ConvShape conv(int im, int c, int k, int f, int stride = 1) {
+    return {.c = c,
             .k = k,
             .h = im,
             .w = im,
@@ -100,11 +99,12 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     return result;
 }
 
-inline std::vector<ps::ConvQuery> convs(ps::Kernels const& kernels, std::vector<ps::ConvShape> const& shapes) {
+inline std::vector<ps::ConvQuery> convs(ps::Kernels const& kernels, std::vector<ps::ConvShape> const& shapes,
+                                        int batch = 1) {
     std::vector<ps::ConvQuery> queries;
     for (ps::ConvShape const& shape : shapes) {
         for (std::size_t p = 0; p < kernels.primitives.size(); ++p) {
-            if (kernels.primitives[p].supports(shape)) queries.push_back({shape, p});
+            if (kernels.primitives[p].supports(shape)) queries.push_back({shape, p, batch});
         }
     }
     return queries;

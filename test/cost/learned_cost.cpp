@@ -58,12 +58,12 @@ TEST_CASE("a learned model answers what it learned, each configuration once, and
     std::size_t convs = 0, layouts = 0;
     Model model({{"direct-sum2d", "im2col-scan-ab-ki", "kn2row"}, {3, &convs}},
                 {{"chw-to-hwc", "hwc-to-chw", "chw-to-hcw"}, {3, &layouts}}, Dear{});
-    const ps::ConvShape one = laws::conv(14, 16, 8, 3), batch = laws::conv(14, 16, 8, 3, 1, 4);
+    const ps::ConvShape one = laws::conv(14, 16, 8, 3);
     ps::ConvShape grouped = one, oblong = one;
     grouped.groups = 2, oblong.fw = 1;
     const std::vector<ps::ConvQuery> queries{{one, primitive("direct-sum2d")},    {one, primitive("im2col-scan-ab-ki")},
                                              {one, primitive("mec-col")},         {one, primitive("kn2row")},
-                                             {batch, primitive("direct-sum2d")},  {grouped, primitive("direct-sum2d")},
+                                             {one, primitive("direct-sum2d"), 4}, {grouped, primitive("direct-sum2d")},
                                              {oblong, primitive("direct-sum2d")}, {one, primitive("direct-sum2d")}};
     std::vector<double> seconds(queries.size());
     model.predict(all_kernels, std::span<const ps::ConvQuery>(queries), std::span(seconds));
@@ -72,7 +72,7 @@ TEST_CASE("a learned model answers what it learned, each configuration once, and
         CAPTURE(i);
         CHECK(seconds[i] == doctest::Approx(wanted[i]));
     }
-    CHECK(convs == 2);
+    CHECK(convs == 1);  // however many images
 
     const std::vector<ps::TransformQuery> moves{{{12, 7, 7}, 1, layout("chw"), layout("hwc")},
                                                 {{12, 7, 7}, 2, layout("hwc"), layout("chw")},
@@ -90,9 +90,9 @@ TEST_CASE("what is learned relative to another model multiplies what that predic
     std::size_t asked = 0;
     Model model({{"direct-sum2d", "im2col-scan-ab-ki"}, {2, &asked}, true},
                 {{"chw-to-hwc", "hwc-to-chw"}, {2, &asked}, true}, Dear{});
-    const ps::ConvShape one = laws::conv(14, 16, 8, 3), batch = laws::conv(14, 16, 8, 3, 1, 4);
+    const ps::ConvShape one = laws::conv(14, 16, 8, 3);
     const std::vector<ps::ConvQuery> queries{{one, primitive("direct-sum2d")},
-                                             {batch, primitive("direct-sum2d")},
+                                             {one, primitive("direct-sum2d"), 4},
                                              {one, primitive("im2col-scan-ab-ki")},
                                              {one, primitive("mec-col")}};
     const std::vector<double> seconds = laws::predict(model, all_kernels, queries);
@@ -117,7 +117,7 @@ TEST_CASE("a learned model obeys the laws of cost models") {
     std::size_t asked = 0;
     ps::LearnedCost<ByFirst, ps::Analytical> model({{"direct-sum2d", "kn2row"}, {2, &asked}},
                                                    {{"chw-to-hwc", "hwc-to-chw"}, {2, &asked}}, ps::Analytical());
-    const auto convs = laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+    const auto convs = laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2)}, 3);
     const auto moves = laws::transforms(all_kernels, {12, 7, 7}, 2);
     laws::check_answers(laws::predict(model, all_kernels, convs));
     laws::check_answers(laws::predict(model, all_kernels, moves));
@@ -145,11 +145,10 @@ TEST_CASE("records are looked up; what was not measured is beyond reach") {
     const ps::ConvShape shape = laws::conv(14, 16, 8, 3);
     ps::ConvShape other = shape, grouped = shape, dilated = shape;
     other.k = 9, grouped.groups = 2, dilated.dilation_h = 2;
-    const std::vector<ps::ConvQuery> queries{
-        {shape, primitive("direct-sum2d")},  {laws::conv(14, 16, 8, 3, 1, 2), primitive("direct-sum2d")},
-        {shape, primitive("kn2row")},        {shape, primitive("mec-col")},
-        {other, primitive("direct-sum2d")},  {grouped, primitive("direct-sum2d")},
-        {dilated, primitive("direct-sum2d")}};
+    const std::vector<ps::ConvQuery> queries{{shape, primitive("direct-sum2d")},  {shape, primitive("direct-sum2d"), 2},
+                                             {shape, primitive("kn2row")},        {shape, primitive("mec-col")},
+                                             {other, primitive("direct-sum2d")},  {grouped, primitive("direct-sum2d")},
+                                             {dilated, primitive("direct-sum2d")}};
     std::vector<double> seconds(queries.size());
     recorded.predict(all_kernels, std::span<const ps::ConvQuery>(queries), std::span(seconds));
     CHECK(seconds[0] == doctest::Approx(3e-5));

@@ -53,7 +53,7 @@ struct OffByOneElsewhere : OffByOne {
 };
 
 std::vector<ps::ConvQuery> convs() {
-    return laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+    return laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2)}, 3);
 }
 
 }  // namespace

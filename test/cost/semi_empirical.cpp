@@ -65,7 +65,7 @@ static_assert(!ps::OpModel<NoArch>);
 TEST_CASE("semi-empirical costs obey the laws of cost models") {
     const std::vector<laws::Layer> layers = laws::layers({.c = 12, .h = 9, .w = 9});
     const auto check = [&](auto model) {
-        const auto convs = laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+        const auto convs = laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2)}, 3);
         const auto moves = laws::transforms(all_kernels, {12, 7, 7}, 2);
         const auto ops = laws::ops(all_kernels, layers, 2);
         laws::check_answers(laws::predict(model, all_kernels, convs));
@@ -92,7 +92,7 @@ TEST_CASE(
         const auto as_analytical = [&](auto& model, auto const& queries) {
             CHECK(laws::predict(model, all_kernels, queries) == laws::predict(analytical, all_kernels, queries));
         };
-        const auto convs = laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2, 3)});
+        const auto convs = laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(28, 4, 6, 1, 2)}, 3);
         const auto moves = laws::transforms(all_kernels, {12, 7, 7}, 2);
         const auto ops = laws::ops(all_kernels, layers, 3);
         as_analytical(here, convs), as_analytical(here, moves);

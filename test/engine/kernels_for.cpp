@@ -34,7 +34,7 @@ void check_primitives(ps::Graph const& graph, std::span<const bool> compiled) {
     for (std::size_t i = 0; i < graph.size(); ++i) {
         const auto* conv = std::get_if<ps::ConvParams>(&graph[i].layer);
         if (conv == nullptr) continue;
-        const ps::ConvShape shape = ps::conv_shape_of(*conv, graph.input_shapes(i)[0], 1);
+        const ps::ConvShape shape = ps::conv_shape_of(graph, i);
         CAPTURE(graph[i].name);
         for (std::size_t p = 0; p < compiled.size(); ++p) {
             CAPTURE(kernels.primitives[p].id);

@@ -13,9 +13,8 @@ TEST_CASE("a convolution layer and its shape for primitives agree on everything"
                                 .groups = 2,
                                 .bias = false};
     const ps::Shape input{.c = 4, .h = 11, .w = 13};
-    const ps::ConvShape shape = ps::conv_shape_of(params, input, 7);
-    CHECK(shape == ps::ConvShape{.batch = 7,
-                                 .c = 4,
+    const ps::ConvShape shape = ps::conv_shape_of(params, input);
+    CHECK(shape == ps::ConvShape{.c = 4,
                                  .k = 6,
                                  .h = 11,
                                  .w = 13,

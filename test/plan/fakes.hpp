@@ -52,8 +52,8 @@ public:
     static constexpr std::string_view name = "hashed";
     explicit HashedCosts(unsigned seed, double transform_scale = 1) : seed_(seed), transform_scale_(transform_scale) {}
 
-    [[nodiscard]] double conv(ps::ConvShape const& shape, std::string_view primitive) const {
-        return hash(ps::join("conv ", shape, ' ', primitive));
+    [[nodiscard]] double conv(ps::ConvShape const& shape, std::string_view primitive, int batch = 1) const {
+        return hash(ps::join("conv ", to_string(shape, batch), ' ', primitive));
     }
     [[nodiscard]] double transform(ps::Shape shape, int batch, std::size_t from, std::size_t to) const {
         return transform_scale_ * hash(ps::join("transform ", shape, ' ', batch, ' ', from, ' ', to));
@@ -64,7 +64,7 @@ public:
 
     void predict(ps::Kernels const& kernels, std::span<const ps::ConvQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            seconds[i] = conv(queries[i].shape, kernels.primitives[queries[i].primitive].id);
+            seconds[i] = conv(queries[i].shape, kernels.primitives[queries[i].primitive].id, queries[i].batch);
         }
     }
     void predict(ps::Kernels const&, std::span<const ps::TransformQuery> queries, std::span<double> seconds) const {

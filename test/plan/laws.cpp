@@ -30,10 +30,7 @@ std::vector<std::pair<std::string, ps::Graph>> networks() {
 }
 
 ps::PrimitiveEntry const& entry_of(std::string const& id) { return kernels.primitives[kernels.find(id)]; }
-ps::ConvShape shape_of(ps::Graph const& graph, std::size_t conv) {
-    return ps::conv_shape_of(std::get<ps::ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape,
-                             graph.batch());
-}
+ps::ConvShape shape_of(ps::Graph const& graph, std::size_t conv) { return ps::conv_shape_of(graph, conv); }
 bool is_conv(ps::Node const& node) { return std::holds_alternative<ps::ConvParams>(node.layer); }
 
 /// The parts add up, the layouts are those of the primitives, and a change of layout stands between two that differ and

@@ -62,10 +62,10 @@ private:
             }
             return result;
         }
-        const ps::ConvShape shape = ps::conv_shape_of(*conv, graph_[node.inputs[0]].shape, graph_.batch());
+        const ps::ConvShape shape = ps::conv_shape_of(*conv, graph_[node.inputs[0]].shape);
         for (ps::PrimitiveEntry const& entry : kernels_.primitives) {
             if (!entry.supports(shape)) continue;
-            double seconds = costs_.conv(shape, entry.id);
+            double seconds = costs_.conv(shape, entry.id, graph_.batch());
             const bool bare = !conv->bias && !conv->residual && conv->clamp == ps::Clamp{} && node.folded.empty();
             if (!entry.fuses_epilogue && !bare) seconds += costs_.op(node.layer, node.shape, entry.out_layout);
             result.push_back({entry.in_layout, entry.out_layout, seconds});
@@ -250,7 +250,7 @@ TEST_CASE("of equal layouts the cheapest is chosen, and the pass for bias and cl
     for (const bool bias : {false, true}) {
         const ps::Graph graph = one_conv({.k = 2, .kernel = 3, .bias = bias});
         const ps::Plan plan = ps::make_plan(graph, fakes::kernels(two), costs, ps::ExactPbqp{});
-        const ps::ConvShape shape = ps::conv_shape_of(std::get<ps::ConvParams>(graph[1].layer), {4, 9, 9}, 1);
+        const ps::ConvShape shape = ps::conv_shape_of(std::get<ps::ConvParams>(graph[1].layer), {4, 9, 9});
         const double fused = costs.conv(shape, "fused");
         const double bare = costs.conv(shape, "bare") + (bias ? costs.op(graph[1].layer, graph[1].shape, chw) : 0);
         CHECK(plan.layer("the-layer").seconds == std::min(fused, bare));

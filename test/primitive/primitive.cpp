@@ -84,7 +84,7 @@ struct Full : NoIdButThis {
 }  // namespace
 
 TEST_CASE("what a primitive does not say has a default") {
-    constexpr ps::ConvShape shape{.batch = 2, .c = 2, .k = 3, .h = 4, .w = 5, .fh = 1, .fw = 2};
+    constexpr ps::ConvShape shape{.c = 2, .k = 3, .h = 4, .w = 5, .fh = 1, .fw = 2};
     const std::vector<float> kernel{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     std::vector<float> packed(13);
 
@@ -97,7 +97,7 @@ TEST_CASE("what a primitive does not say has a default") {
     CHECK(packed[12] == 0.0F);
     const ps::Work work = Default::work(shape);
     CHECK(work.count == 1);
-    CHECK(work.begin()->operations == shape.operations() / 2);
+    CHECK(work.begin()->operations == shape.operations());
     CHECK(work.begin()->bytes == 4.0 * (2 * 4 * 5 + 3 * 4 * 4));
 
     using Own = ps::PrimitiveTraits<Full, ps::default_arch>;

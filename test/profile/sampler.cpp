@@ -19,8 +19,7 @@ std::vector<ps::ConvShape> table4() {
     for (auto const& entry : ps::zoo::entries) {
         const ps::Graph graph = ps::simplify(entry.graph());
         for (std::size_t i = 0; i < graph.size(); ++i) {
-            auto const* conv = std::get_if<ps::ConvParams>(&graph[i].layer);
-            if (conv != nullptr) shapes.push_back(ps::conv_shape_of(*conv, graph[graph[i].inputs[0]].shape, 1));
+            if (std::holds_alternative<ps::ConvParams>(graph[i].layer)) shapes.push_back(ps::conv_shape_of(graph, i));
         }
     }
     return shapes;

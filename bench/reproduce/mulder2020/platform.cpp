@@ -132,7 +132,7 @@ ps::Table features_of_layers(World const& world, std::string_view network) {
     for (std::size_t i = 0; i < graph.size(); ++i) {
         const auto* conv = std::get_if<ps::ConvParams>(&graph[i].layer);
         if (conv == nullptr) continue;
-        const ps::ConvShape shape = ps::conv_shape_of(*conv, graph[graph[i].inputs[0]].shape, 1);
+        const ps::ConvShape shape = ps::conv_shape_of(graph, i);
         const auto row = ps::ConvFeatures::of(world.target.truth.as_measured(shape));
         features.values.insert(features.values.end(), row.begin(), row.end());
     }

@@ -39,7 +39,7 @@ public:
             // Schedule) where weights are larger than images, and then reads the weights once.
             ConvShape const& shape = queries[i].shape;
             const std::size_t floats = primitive.packed_floats(shape);
-            const double batch = shape.batch,
+            const double batch = queries[i].batch,
                          together = floats < shape.in_shape().size() + shape.out_shape().size() ? 1 : batch;
             const double compute = sum * together,
                          weights = 4.0 * static_cast<double>(floats) / machine.bandwidth.back();

@@ -9,10 +9,11 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What would this primitive take for this convolution (all images of its batch, without bias and activation)?
+/// What would this primitive take for this convolution (all images of the batch, without bias and activation)?
 struct ConvQuery {
     ConvShape shape;
     std::size_t primitive;
+    int batch = 1;
 };
 /// What would changing a tensor from one layout to another take?
 struct TransformQuery {

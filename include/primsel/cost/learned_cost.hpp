@@ -63,7 +63,7 @@ public:
             ConvShape const& shape = queries[i].shape;
             const std::size_t subject = subject_of[queries[i].primitive];
             if (shape.groups != 1 || shape.dilated() || shape.fh != shape.fw) continue;
-            if (subject != none) batch.ask(i, subject, shape, shape.batch);
+            if (subject != none) batch.ask(i, subject, shape, queries[i].batch);
         }
         answer(kernels, batch, &primitives_, queries, seconds);
     }

@@ -48,7 +48,7 @@ public:
             const auto row = configuration ? rows_.find(*configuration) : rows_.end();
             const bool known = row != rows_.end() && subject < primitives_.subjects.size();
             const double time = known ? primitives_.time(row->second, subject) : 0;
-            seconds[i] = time > 0 ? shape.batch * time : beyond;
+            seconds[i] = time > 0 ? queries[i].batch * time : beyond;
         }
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {

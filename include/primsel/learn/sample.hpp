@@ -33,7 +33,7 @@ struct Samples {
 
 namespace detail {
 
-/// The numbers of a shape in the order of the text's columns; a batch is one image.
+/// The numbers of a shape in the order of the text's columns.
 template <class Shape>
 [[nodiscard]] auto numbers_of(Shape& s) {
     return std::array{&s.c,        &s.k,         &s.h,          &s.w,          &s.fh,

@@ -1,14 +1,18 @@
 #pragma once
 
 #include <primsel/layer/conv.hpp>
+#include <primsel/network/graph.hpp>
 #include <primsel/primitive/conv_shape.hpp>
+#include <primsel/tensor/shape.hpp>
+
+#include <cstddef>
+#include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
 
 /// A convolution layer on an input, as primitives know it.
-[[nodiscard]] constexpr ConvShape conv_shape_of(ConvParams const& conv, Shape input, int batch) {
-    return {.batch = batch,
-            .c = input.c,
+[[nodiscard]] constexpr ConvShape conv_shape_of(ConvParams const& conv, Shape input) {
+    return {.c = input.c,
             .k = conv.k,
             .h = input.h,
             .w = input.w,
@@ -23,6 +27,14 @@ namespace primsel::inline PRIMSEL_ABI {
             .dilation_h = conv.dilation.h,
             .dilation_w = conv.dilation.w,
             .groups = conv.groups};
+}
+/// The same, however many images there are: a shape is of one.
+[[nodiscard]] constexpr ConvShape conv_shape_of(ConvParams const& conv, Shape input, int) {
+    return conv_shape_of(conv, input);
+}
+/// That of a layer of a graph, which must be a convolution.
+[[nodiscard]] inline ConvShape conv_shape_of(Graph const& graph, std::size_t conv) {
+    return conv_shape_of(std::get<ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -14,7 +14,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 [[nodiscard]] inline std::string describe(Kernels const& kernels, ConvQuery const& query) {
-    return join("primitive ", kernels.primitives[query.primitive].id, " on ", query.shape);
+    return join("primitive ", kernels.primitives[query.primitive].id, " on ", to_string(query.shape, query.batch));
 }
 [[nodiscard]] inline std::string describe(Kernels const& kernels, OpQuery const& query) {
     return join("a layer (", kind(*query.layer), " -> ", query.output, ") in layout ",
@@ -49,9 +49,9 @@ template <CostModel Model>
         PlannedLayer const& layer = plan.layers[i];
         if (layer.name != node.name) fail("plan: its layer ", layer.name, " is ", node.name, " in the network");
         inputs[i] = graph.input_shapes(i);
-        if (const auto* conv = std::get_if<ConvParams>(&node.layer)) {
+        if (std::holds_alternative<ConvParams>(node.layer)) {
             const std::size_t p = known(kernels.find_if_any(layer.primitive), layer.primitive, layer.name);
-            convs.push_back({conv_shape_of(*conv, inputs[i][0], graph.batch()), p});
+            convs.push_back({conv_shape_of(graph, i), p, graph.batch()});
             if (!detail::needs_pass(kernels.primitives[p], node)) continue;
         } else if (std::holds_alternative<InputParams>(node.layer) ||
                    std::holds_alternative<ConstantParams>(node.layer)) {

@@ -9,9 +9,8 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// Everything that decides how a convolution may be computed and what it costs: the one description used everywhere.
-/// The kernel is k x c/groups x fh x fw; the input batch images of c x h x w.
+/// The kernel is k x c/groups x fh x fw; the input one image of c x h x w. How many there are, queries say.
 struct ConvShape {
-    int batch = 1;
     int c = 1, k = 1;
     int h = 1, w = 1;
     int fh = 1, fw = 1;
@@ -48,19 +47,17 @@ struct ConvShape {
     }
     /// Whether the shape describes a convolution at all.
     [[nodiscard]] constexpr bool valid() const {
-        return batch > 0 && c > 0 && k > 0 && h > 0 && w > 0 && fh > 0 && fw > 0 && stride_h > 0 && stride_w > 0 &&
-               pad_top >= 0 && pad_bottom >= 0 && pad_left >= 0 && pad_right >= 0 && dilation_h > 0 && dilation_w > 0 &&
-               groups > 0 && c % groups == 0 && k % groups == 0 && span_h() <= padded_h() && span_w() <= padded_w();
+        return c > 0 && k > 0 && h > 0 && w > 0 && fh > 0 && fw > 0 && stride_h > 0 && stride_w > 0 && pad_top >= 0 &&
+               pad_bottom >= 0 && pad_left >= 0 && pad_right >= 0 && dilation_h > 0 && dilation_w > 0 && groups > 0 &&
+               c % groups == 0 && k % groups == 0 && span_h() <= padded_h() && span_w() <= padded_w();
     }
-    /// Floating-point operations of the direct algorithm over the batch: two for each multiply-add.
-    [[nodiscard]] constexpr double operations() const {
-        return 2.0 * batch * static_cast<double>(out_pixels()) * k * depth();
-    }
+    /// Floating-point operations of the direct algorithm for an image: two for each multiply-add.
+    [[nodiscard]] constexpr double operations() const { return 2.0 * static_cast<double>(out_pixels()) * k * depth(); }
     /// In some order.
     friend constexpr auto operator<=>(ConvShape const&, ConvShape const&) = default;
 };
 
-/// "64x56x56 -> 64x56x56, 3x3" and whatever is not usual: strides, paddings, dilation, groups, batch.
+/// "64x56x56 -> 64x56x56, 3x3" and whatever is not usual: strides, paddings, dilation, groups.
 [[nodiscard]] inline std::string to_string(ConvShape const& s) {
     const auto pair = [](int a, int b) { return std::to_string(a) + 'x' + std::to_string(b); };
     std::string text = to_string(s.in_shape()) + " -> " + to_string(s.out_shape()) + ", " + pair(s.fh, s.fw);
@@ -74,8 +71,11 @@ struct ConvShape {
     }
     if (s.dilated()) text += ", dilation " + pair(s.dilation_h, s.dilation_w);
     if (s.groups != 1) text += ", groups " + std::to_string(s.groups);
-    if (s.batch != 1) text += ", batch " + std::to_string(s.batch);
     return text;
+}
+/// The same of so many images.
+[[nodiscard]] inline std::string to_string(ConvShape const& s, int batch) {
+    return to_string(s) + (batch == 1 ? "" : ", batch " + std::to_string(batch));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -94,12 +94,12 @@ struct DepthwiseHwc {
         // Blocks reach about a third of the peak on cached data.
         if (has_blocks<Arch>(s)) {
             return work.add({.rate = Rate::gemm,
-                             .operations = 3 * s.operations() / s.batch,
+                             .operations = 3 * s.operations(),
                              .bytes = image + 2 * out,
                              .working_set = image + out});
         }
         return work.add({.rate = s.k < lanes<Arch> ? Rate::scalar : Rate::vector,
-                         .operations = s.operations() / s.batch,
+                         .operations = s.operations(),
                          .bytes = out * s.taps(),
                          .working_set = image + out});
     }

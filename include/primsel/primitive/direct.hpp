@@ -43,7 +43,7 @@ struct DirectSum2d {
     [[nodiscard]] static Work work(ConvShape const& s) {
         const double plane = 4.0 * static_cast<double>(s.in_pixels() + s.out_pixels());
         return Work{}.add({.rate = s.stride_w == 1 && s.out_w() >= 2 * lanes<Arch> ? Rate::vector : Rate::scalar,
-                           .operations = s.operations() / s.batch,
+                           .operations = s.operations(),
                            .bytes = 3 * 4.0 * static_cast<double>(s.out_pixels()) * s.k * s.depth(),
                            .working_set = plane});
     }

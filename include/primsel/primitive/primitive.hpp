@@ -15,7 +15,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// One way to compute a convolution: a plain type with
 /// - id: its published name; family; in_layout and out_layout;
-/// - supports(shape): whether it can compute the shape, for any batch;
+/// - supports(shape): whether it can compute the shape;
 /// - run<Arch>(shape, args): computes one image; noexcept, no allocation, the same bits whatever the executor.
 /// It may have
 /// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
@@ -76,7 +76,7 @@ struct PrimitiveTraits {
         if constexpr (requires { P::template work<Arch>(shape); }) return P::template work<Arch>(shape);
         const double bytes = 4.0 * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
         return Work{}.add({.rate = Rate::scalar,
-                           .operations = shape.operations() / shape.batch,
+                           .operations = shape.operations(),
                            .bytes = bytes,
                            .working_set = bytes + 4.0 * static_cast<double>(shape.kernel_size())});
     }

@@ -32,7 +32,7 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             // By its name: another list has other primitives at its positions.
             const std::string_view id = kernels.primitives[queries[i].primitive].id;
-            seconds[i] = remember(convs_, std::tuple{queries[i].shape, id, kernels.arch},
+            seconds[i] = remember(convs_, std::tuple{queries[i].shape, queries[i].batch, id, kernels.arch},
                                   [&] { return time_conv(kernels, queries[i]); });
         }
     }
@@ -102,8 +102,7 @@ private:
 
     double time_conv(Kernels const& kernels, ConvQuery const& query) {
         PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
-        ConvShape image = query.shape;
-        image.batch = 1;
+        ConvShape const& image = query.shape;
         AlignedBuffer kernel(image.kernel_size()), packed(primitive.packed_floats(image));
         AlignedBuffer src(kernels.layouts[primitive.in_layout].size(image.in_shape()));
         AlignedBuffer dst(kernels.layouts[primitive.out_layout].size(image.out_shape()));
@@ -117,10 +116,10 @@ private:
                             .dst = dst.data(),
                             .scratch = scratch.data(),
                             .executor = executor_};
-        double& best = best_.try_emplace(query.shape, 1e9).first->second;
+        double& best = best_.try_emplace(std::pair{image, query.batch}, 1e9).first->second;
         const bool cold = is_large(packed);
         const double seconds = time(cold, 4 * best, [&] {
-            for (int i = 0; i < query.shape.batch; ++i) primitive.run(image, args);
+            for (int i = 0; i < query.batch; ++i) primitive.run(image, args);
         });
         best = std::min(best, seconds);
         return seconds;
@@ -177,8 +176,8 @@ private:
     std::size_t runs_;
     Sequential executor_;
     AlignedBuffer flush_;
-    std::map<std::tuple<ConvShape, std::string_view, std::string_view>, double> convs_;
-    std::map<ConvShape, double> best_;
+    std::map<std::tuple<ConvShape, int, std::string_view, std::string_view>, double> convs_;
+    std::map<std::pair<ConvShape, int>, double> best_;
     std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
     /// Parameters have no order; a network has few enough for a search from the front.
     std::vector<std::pair<TimedOp, double>> ops_;

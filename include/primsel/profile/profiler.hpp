@@ -186,8 +186,7 @@ public:
 
     /// Seconds of one primitive, which must support the shape, for one image; 0 for what needs more than max_bytes.
     /// Throws std::bad_alloc.
-    [[nodiscard]] double convolution(ConvShape shape, std::size_t primitive) {
-        shape.batch = 1;
+    [[nodiscard]] double convolution(ConvShape const& shape, std::size_t primitive) {
         return time(kernels_.primitives[primitive], shape, std::numeric_limits<double>::infinity());
     }
     /// Seconds of one change of layout; 0 where nothing need run.

@@ -28,9 +28,7 @@ namespace detail {
     constexpr std::size_t most = 400;
     std::vector<ConvShape> own;
     for (std::size_t i = 0; i < graph.size(); ++i) {
-        if (auto const* conv = std::get_if<ConvParams>(&graph[i].layer)) {
-            own.push_back(conv_shape_of(*conv, graph[graph[i].inputs[0]].shape, 1));
-        }
+        if (std::holds_alternative<ConvParams>(graph[i].layer)) own.push_back(conv_shape_of(graph, i));
     }
     std::vector<Sample> latest_first(samples.rbegin(), samples.rend());
     const auto others = std::ranges::stable_partition(

@@ -28,7 +28,7 @@ public:
     /// others comes with update().
     void learn(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<const double> seconds) {
         std::vector<ConvQuery> ones(queries.begin(), queries.end());
-        for (ConvQuery& one : ones) one.shape.batch = 1;
+        for (ConvQuery& one : ones) one.batch = 1;
         std::vector<double> predicted(ones.size());
         model_->predict(kernels, std::span<const ConvQuery>(ones), std::span(predicted));
         for (std::size_t i = 0; i < ones.size(); ++i) {
@@ -64,7 +64,7 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             Known const& known = at(queries[i].shape);
             const auto found = known.measured.find(queries[i].primitive);
-            seconds[i] = found != known.measured.end() ? queries[i].shape.batch * found->second
+            seconds[i] = found != known.measured.end() ? queries[i].batch * found->second
                                                        : seconds[i] * std::exp(belief(queries[i]).mean);
         }
     }
@@ -76,7 +76,7 @@ public:
     }
 
 private:
-    /// Of a configuration, whatever its batch.
+    /// Of a configuration.
     struct Known {
         std::optional<std::size_t> row;
         std::map<std::size_t, double> measured;
@@ -89,8 +89,7 @@ private:
         }
         return result;
     }
-    [[nodiscard]] Known& at(ConvShape shape) {
-        shape.batch = 1;
+    [[nodiscard]] Known& at(ConvShape const& shape) {
         // A network asks for all primitives of a layer in turn.
         if (last_ < shapes_.size() && shapes_[last_].first == shape) return shapes_[last_].second;
         const auto found = std::ranges::find(shapes_, shape, &std::pair<ConvShape, Known>::first);

@@ -12,6 +12,7 @@
 #include <limits>
 #include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -96,9 +97,8 @@ template <CostModel Model, Solver S>
             result.push_back({query, seconds, gain});
     };
     for (std::size_t i = 0; i < graph.size(); ++i) {
-        const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
-        if (conv == nullptr) continue;
-        const ConvShape shape = conv_shape_of(*conv, graph[graph[i].inputs[0]].shape, graph.batch());
+        if (!std::holds_alternative<ConvParams>(graph[i].layer)) continue;
+        const ConvShape shape = conv_shape_of(graph, i);
         Alternative const& chosen = prices.alternatives[i][solution.choice[i]];
         const double chosen_doubt = model.deviation({shape, chosen.primitive});
         // Of each pair of layouts: what the plan costs more with it, without the layer itself.
@@ -166,8 +166,7 @@ template <CostModel Model, Solver S, class Measure>
             if (next.gain < options.worthwhile * result.plan.total_seconds) continue;
             result.settled = false;
             if (done == options.at_once || spent() >= options.seconds || measurements == options.most) break;
-            ConvQuery one = next.query;
-            one.shape.batch = 1;
+            ConvQuery const& one = next.query;
             const double before = timer.seconds();
             const Measurement found = measure(one);
             counted += timer.seconds() - before;

@@ -124,11 +124,6 @@ private:
         }
         return distance(entry) > nearest ? "not asked for" : "";
     }
-    [[nodiscard]] ConvShape shape_of(std::size_t node) const {
-        return conv_shape_of(std::get<ConvParams>(graph_[node].layer), graph_[graph_[node].inputs[0]].shape,
-                             graph_.batch());
-    }
-
     void ask() {
         input_shapes_.reserve(graph_.size());
         for (std::size_t i = 0; i < graph_.size(); ++i) {
@@ -143,14 +138,14 @@ private:
                 }
             }
             if (std::holds_alternative<ConvParams>(node.layer)) {
-                const ConvShape shape = shape_of(i);
+                const ConvShape shape = conv_shape_of(graph_, i);
                 int nearest = 2;
                 for (PrimitiveEntry const& entry : kernels_.primitives) {
                     if (refusal(entry, node, shape, 2).empty()) nearest = std::min(nearest, distance(entry));
                 }
                 for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
                     std::string reason = refusal(kernels_.primitives[p], node, shape, nearest);
-                    if (reason.empty()) convs_.push_back({shape, p});
+                    if (reason.empty()) convs_.push_back({shape, p, graph_.batch()});
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
@@ -178,13 +173,15 @@ private:
                     alternatives[i].push_back({0, layout, layout, 0.0});
                 }
             } else if (std::holds_alternative<ConvParams>(node.layer)) {
-                const ConvShape shape = shape_of(i);
                 for (std::size_t p = 0; p < candidates[i].size(); ++p) {
                     Candidate& candidate = candidates[i][p];
                     if (!candidate.refusal.empty()) continue;
                     PrimitiveEntry const& entry = kernels_.primitives[p];
-                    candidate.seconds = priced(conv_seconds_[conv++], "primitive ", entry.id, " on layer ", node.name,
-                                               " (", shape, ")");
+                    candidate.seconds = conv_seconds_[conv++];
+                    if (!(candidate.seconds >= 0)) {
+                        (void)priced(candidate.seconds, "primitive ", entry.id, " on layer ", node.name, " (",
+                                     to_string(conv_shape_of(graph_, i), graph_.batch()), ")");
+                    }
                     if (needs_pass(entry, node)) candidate.seconds += op_seconds(entry.out_layout);
                     if (candidate.seconds == infinite) {
                         candidate.seconds = 0;
@@ -229,7 +226,8 @@ private:
         std::string reasons;
         for (Candidate const& candidate : candidates[i])
             reasons += "\n  " + candidate.primitive + ": " + candidate.refusal;
-        fail("plan: no primitive can compute layer ", node.name, " (", to_string(shape_of(i)), ")", reasons);
+        fail("plan: no primitive can compute layer ", node.name, " (",
+             to_string(conv_shape_of(graph_, i), graph_.batch()), ")", reasons);
     }
 
     std::vector<std::vector<Shape>> input_shapes_;
