@@ -170,8 +170,8 @@ const bool registered = [] {
     add(ps::ActivationParams{ps::ActivationKind::relu}, "", {{64, 112, 112}});
     add(ps::ActivationParams{ps::ActivationKind::sigmoid}, "", {{64, 112, 112}});
     add(ps::ActivationParams{ps::ActivationKind::hard_swish}, "", {{64, 112, 112}});
-    add(ps::AddParams{.clamp = ps::relu_clamp}, "", {{64, 56, 56}, {64, 56, 56}});
-    add(ps::AddParams{.clamp = ps::relu_clamp}, "", {{64, 224, 224}, {64, 224, 224}});
+    add(ps::AddParams{}, "", {{64, 56, 56}, {64, 56, 56}});
+    add(ps::AddParams{}, "", {{64, 224, 224}, {64, 224, 224}});
     add(ps::ConcatParams{}, "", {{64, 28, 28}, {128, 28, 28}, {32, 28, 28}, {32, 28, 28}});
     add(ps::PadParams{.padding = 1}, "", {{64, 56, 56}});
     add(ps::ChannelShuffleParams{2}, "", {{116, 28, 28}});

@@ -19,14 +19,13 @@ public:
     ps::Graph graph;
 
     std::size_t input(ps::Shape shape) { return add("input", ps::InputParams{shape}, {}); }
-    std::size_t add(std::string const& kind, ps::AnyLayer layer, std::vector<std::size_t> inputs) {
-        return graph.add(kind + std::to_string(graph.size()), std::move(layer), std::move(inputs));
+    std::size_t add(std::string const& kind, ps::AnyLayer layer, std::vector<std::size_t> inputs, bool relu = false) {
+        return graph.add(kind + std::to_string(graph.size()), std::move(layer), std::move(inputs),
+                         {.clamp = relu ? ps::relu_clamp : ps::Clamp{}});
     }
     std::size_t conv(std::size_t from, int k, int kernel, int stride = 1, bool relu = true) {
-        return add(
-            "conv",
-            ps::ConvParams{.k = k, .kernel = kernel, .stride = stride, .padding = kernel / 2, .clamp = clamp(relu)},
-            {from});
+        return add("conv", ps::ConvParams{.k = k, .kernel = kernel, .stride = stride, .padding = kernel / 2}, {from},
+                   relu);
     }
     /// A depthwise 3x3 and a 1x1.
     std::size_t separable(std::size_t from, int k) {
@@ -34,7 +33,7 @@ public:
         return conv(add("conv", ps::ConvParams{.k = c, .kernel = 3, .padding = 1, .groups = c}, {from}), k, 1);
     }
     std::size_t sum(std::vector<std::size_t> inputs) {
-        return inputs.size() == 1 ? inputs[0] : add("add", ps::AddParams{.clamp = clamp(true)}, std::move(inputs));
+        return inputs.size() == 1 ? inputs[0] : add("add", ps::AddParams{}, std::move(inputs), true);
     }
     std::size_t concat(std::vector<std::size_t> inputs) {
         return inputs.size() == 1 ? inputs[0] : add("concat", ps::ConcatParams{}, std::move(inputs));
@@ -55,9 +54,6 @@ public:
     std::size_t product(std::size_t a, std::size_t b) {
         return add("multiply", ps::BinaryParams{ps::BinaryKind::multiply}, {a, b});
     }
-
-private:
-    [[nodiscard]] static ps::Clamp clamp(bool relu) { return relu ? ps::relu_clamp : ps::Clamp{}; }
 };
 
 /// SSR-Net (Yang et al. 2018): two streams of other activations and pools, multiplied at each of three stages.

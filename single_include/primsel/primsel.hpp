@@ -1077,11 +1077,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The sum of two or more inputs of one shape.
 struct AddParams {
-    /// Set by simplify.
-    Clamp clamp{};
-
     [[nodiscard]] static constexpr std::string_view name() { return "add"; }
-    constexpr void each_field(auto const& visit) const { visit("clamp", clamp); }
+    static constexpr void each_field(auto const&) {}
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() < 2) return Fault::wrong_input_count;
         for (Shape const& shape : inputs) {
@@ -1230,25 +1227,20 @@ struct ConvParams {
     Extent dilation{1};
     int groups = 1;
     bool bias = true;
-    /// Set by simplify: a second input is added to the result, then it is clamped.
-    bool residual = false;
-    Clamp clamp{};
 
     [[nodiscard]] static constexpr std::string_view name() { return "conv"; }
     constexpr void each_field(auto const& visit) const {
         visit("k", k), visit("kernel", kernel), visit("stride", stride), visit("padding", padding),
-            visit("dilation", dilation), visit("groups", groups), visit("bias", bias), visit("residual", residual),
-            visit("clamp", clamp);
+            visit("dilation", dilation), visit("groups", groups), visit("bias", bias);
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != (residual ? 2U : 1U)) return Fault::wrong_input_count;
+        if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs[0].c % groups != 0 || k % groups != 0) return Fault::groups_do_not_divide;
         const std::int64_t h = detail::padded_h(inputs[0], padding), w = detail::padded_w(inputs[0], padding);
         if (span_h() > h || span_w() > w) return Fault::kernel_exceeds_input;
-        if (!detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w)) return Fault::too_large;
-        if (residual && inputs[1] != output(inputs)) return Fault::shapes_differ;
-        return Fault::none;
+        return detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w) ? Fault::none
+                                                                                        : Fault::too_large;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
         if (!detail::is_size(k)) return "k, the number of kernels, must be from 1 to 2^29";
@@ -1420,11 +1412,9 @@ namespace primsel::inline PRIMSEL_ABI {
 struct DenseParams {
     int k = 1;
     bool bias = true;
-    /// Set by simplify.
-    Clamp clamp{};
 
     [[nodiscard]] static constexpr std::string_view name() { return "dense"; }
-    constexpr void each_field(auto const& visit) const { visit("k", k), visit("bias", bias), visit("clamp", clamp); }
+    constexpr void each_field(auto const& visit) const { visit("k", k), visit("bias", bias); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs.size() != 1) return Fault::wrong_input_count;
@@ -2279,6 +2269,8 @@ struct OpArgs {
     std::size_t first_image = 0;
     /// What pack wrote; null for an op without weights.
     const float* weights = nullptr;
+    /// Of the result; only for dense layers and sums.
+    Clamp clamp{};
     ExecutorRef executor;
 };
 
@@ -2612,8 +2604,8 @@ struct TransformQuery {
     int batch;
     std::size_t from, to;
 };
-/// What would this other layer take in this layout? A ConvParams layer stands for the pass that adds its bias and
-/// residual and clamps, after a primitive that does not.
+/// What would this other layer take in this layout? A ConvParams layer stands for the pass that adds its bias and its
+/// residual, the second input where there is one, and clamps, after a primitive that does not.
 struct OpQuery {
     AnyLayer const* layer;
     std::span<const Shape> inputs;
@@ -2797,6 +2789,58 @@ concept Solver = requires(S const& solver, PbqpProblem const& problem) {
 
 // primsel/network/graph.hpp
 
+// primsel/network/epilogue.hpp
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// An affine layer that simplify has folded into the convolution or dense layer before it: its weights are multiplied
+/// in when the weights are prepared.
+struct Folded {
+    std::string name;
+    std::variant<BatchNormParams, ScaleParams> layer;
+    friend bool operator==(Folded const&, Folded const&) = default;
+};
+
+/// What is done to a layer's result before it is stored, in the order of the members. simplify fuses it from the layers
+/// that follow; epilogue_parts tells which layers may have which part.
+struct Epilogue {
+    /// In the order in which they apply.
+    std::vector<Folded> folded{};
+    /// The layer's last input is added to the result.
+    bool residual = false;
+    Clamp clamp{};
+    friend bool operator==(Epilogue const&, Epilogue const&) = default;
+};
+
+/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers all but a residual, sums a
+/// clamp.
+struct EpilogueParts {
+    bool folded = false, residual = false, clamp = false;
+};
+[[nodiscard]] constexpr EpilogueParts epilogue_parts(AnyLayer const& layer) {
+    const bool conv = std::holds_alternative<ConvParams>(layer), dense = std::holds_alternative<DenseParams>(layer);
+    return {
+        .folded = conv || dense, .residual = conv, .clamp = conv || dense || std::holds_alternative<AddParams>(layer)};
+}
+
+namespace detail {
+
+/// The first part of the epilogue that the layer may not have, in words; empty when there is none.
+[[nodiscard]] inline std::string_view excess(Epilogue const& epilogue, EpilogueParts may) {
+    if (epilogue.residual && !may.residual) return "a residual";
+    if (epilogue.clamp.bounded() && !may.clamp) return "a clamp";
+    return epilogue.folded.empty() || may.folded ? "" : "folded layers";
+}
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
 #include <cstddef>
 #include <iosfwd>
 #include <ostream>
@@ -2832,14 +2876,6 @@ namespace primsel::inline PRIMSEL_ABI {
     return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
 }
 
-/// An affine layer that simplify has folded into the convolution or dense layer before it: its weights are multiplied
-/// in when the weights are prepared.
-struct Folded {
-    std::string name;
-    std::variant<BatchNormParams, ScaleParams> layer;
-    friend bool operator==(Folded const&, Folded const&) = default;
-};
-
 /// A layer in its place: its name (which is also that of its weights), its inputs and its output shape.
 struct Node {
     std::string name;
@@ -2847,8 +2883,7 @@ struct Node {
     /// Positions in the graph, all before this one's.
     std::vector<std::size_t> inputs;
     Shape shape;
-    /// In the order in which they apply.
-    std::vector<Folded> folded;
+    Epilogue epilogue;
     friend bool operator==(Node const&, Node const&) = default;
 };
 
@@ -2861,17 +2896,23 @@ public:
         if (batch < 1) fail("graph: impossible batch ", batch);
     }
 
-    /// Appends a layer and returns its position. Throws error, naming the layer and the shapes, when the name is taken
-    /// or the layer does not fit its inputs.
-    std::size_t add(std::string name, AnyLayer layer, std::vector<std::size_t> inputs,
-                    std::vector<Folded> folded = {}) {
+    /// Appends a layer and returns its position. Throws error, naming the layer and the shapes, when the name is taken,
+    /// the layer does not fit its inputs, or cannot have such an epilogue.
+    std::size_t add(std::string name, AnyLayer layer, std::vector<std::size_t> inputs, Epilogue epilogue = {}) {
         std::vector<Shape> shapes;
         for (const std::size_t input : inputs) {
             if (input >= nodes_.size()) fail("graph: layer ", name, " reads a layer that does not come before it");
             shapes.push_back(nodes_[input].shape);
         }
-        Fault fault = primsel::check(layer, shapes);
-        const bool batched = fault == Fault::none && too_large(output(layer, shapes));
+        const std::string_view excess = detail::excess(epilogue, epilogue_parts(layer));
+        if (!excess.empty()) fail("graph: layer ", name, " (", kind(layer), ") cannot have ", excess);
+        // What the layer itself reads.
+        std::span<const Shape> own(shapes);
+        if (epilogue.residual && !own.empty()) own = own.first(own.size() - 1);
+        Fault fault = primsel::check(layer, own);
+        if (fault == Fault::none && epilogue.residual && shapes.back() != output(layer, own))
+            fault = Fault::shapes_differ;
+        const bool batched = fault == Fault::none && too_large(output(layer, own));
         if (batched) fault = Fault::too_large;
         if (fault != Fault::none) {
             std::string list;
@@ -2880,8 +2921,8 @@ public:
                  message(layer, fault), batched ? join(", in a batch of ", batch_) : "");
         }
         if (!positions_.emplace(name, nodes_.size()).second) fail("graph: two layers are named ", name);
-        const Shape shape = output(layer, shapes);
-        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), shape, std::move(folded)});
+        const Shape shape = output(layer, own);
+        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), shape, std::move(epilogue)});
         return nodes_.size() - 1;
     }
 
@@ -3159,8 +3200,7 @@ struct Alternative {
 
 /// Whether a pass of its own must add bias and residual and clamp after the primitive.
 [[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
-    auto const& conv = std::get<ConvParams>(node.layer);
-    const bool epilogue = conv.bias || !node.folded.empty() || conv.residual || conv.clamp != Clamp{};
+    const bool epilogue = std::get<ConvParams>(node.layer).bias || node.epilogue != Epilogue{};
     return epilogue && !entry.fuses_epilogue;
 }
 
@@ -3386,7 +3426,7 @@ namespace detail {
 /// The layout in which a node reads its input at `position`: a convolution's residual is laid out as its result.
 [[nodiscard]] inline std::size_t read_layout(Node const& node, std::size_t position, std::size_t in_layout,
                                              std::size_t out_layout) {
-    return std::holds_alternative<ConvParams>(node.layer) && position == 1 ? out_layout : in_layout;
+    return node.epilogue.residual && position + 1 == node.inputs.size() ? out_layout : in_layout;
 }
 
 /// A node's input that another node's result fills.
@@ -3587,8 +3627,9 @@ private:
         std::visit([&](auto const& params) { print.add(params); }, node.layer);
         print.add(node.inputs.size());
         for (const std::size_t input : node.inputs) print.add(input);
-        print.add(node.folded.size());
-        for (Folded const& folded : node.folded) {
+        print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
+        print.add(node.epilogue.folded.size());
+        for (Folded const& folded : node.epilogue.folded) {
             print.add(folded.name);
             print.add(folded.layer.index());
             std::visit([&](auto const& params) { print.add(params); }, folded.layer);
@@ -3606,10 +3647,11 @@ namespace detail {
     AnyLayer layer = node.layer;
     // Sums do not mind the order; what is folded shows as a bias.
     if (std::holds_alternative<AddParams>(layer)) std::ranges::sort(inputs);
-    if (auto* conv = std::get_if<ConvParams>(&layer)) conv->bias |= !node.folded.empty();
-    if (auto* dense = std::get_if<DenseParams>(&layer)) dense->bias |= !node.folded.empty();
+    if (auto* conv = std::get_if<ConvParams>(&layer)) conv->bias |= !node.epilogue.folded.empty();
+    if (auto* dense = std::get_if<DenseParams>(&layer)) dense->bias |= !node.epilogue.folded.empty();
     print.add(layer.index());
     std::visit([&](auto const& params) { print.add(params); }, layer);
+    print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
     print.add(node.shape);
     for (const std::uint64_t input : inputs) print.add(input);
     return print.value();
@@ -4067,8 +4109,8 @@ private:
         }
     }
     [[nodiscard]] bool writes_part(std::size_t node, std::size_t concat) const {
-        const auto* conv = std::get_if<ConvParams>(&graph_[node].layer);
-        if (conv == nullptr || conv->residual || out_layout_[node] != in_layout_[concat]) return false;
+        const bool conv = std::holds_alternative<ConvParams>(graph_[node].layer);
+        if (!conv || graph_[node].epilogue.residual || out_layout_[node] != in_layout_[concat]) return false;
         PrimitiveEntry const& primitive = find_primitive(plan_.layers[node]);
         return primitive.strided_output && primitive.fuses_epilogue && readers_[node] == 1 &&
                std::ranges::find(outputs_, node) == outputs_.end();
@@ -4142,17 +4184,17 @@ private:
                   .layer = node.layer,
                   .src_shapes = graph_.input_shapes(i),
                   .dst_shape = node.shape,
-                  .dst_image = floats(i, out_layout_[i])};
-        const bool is_conv = std::holds_alternative<ConvParams>(node.layer);
+                  .dst_image = floats(i, out_layout_[i]),
+                  .clamp = node.epilogue.clamp};
         for (std::size_t position = 0; position < node.inputs.size(); ++position) {
             const std::size_t from =
                 read(node.inputs[position], read_layout(node, position, in_layout_[i], out_layout_[i]));
-            if (is_conv && position == 1)
+            if (node.epilogue.residual && position + 1 == node.inputs.size())
                 step.residual = from;
             else
                 step.src.push_back(from);
         }
-        if (is_conv)
+        if (std::holds_alternative<ConvParams>(node.layer))
             add_conv(std::move(step));
         else
             add_op(std::move(step));
@@ -4175,8 +4217,7 @@ private:
         step.kind = Step::Kind::conv;
         step.primitive = &primitive;
         step.shape = conv_shape_of(conv, step.src_shapes[0], 1);
-        step.bias = conv.bias || !node.folded.empty();
-        step.clamp = conv.clamp;
+        step.bias = conv.bias || !node.epilogue.folded.empty();
         const bool layouts_fit = kernels_.layouts[primitive.in_layout].name == planned.in_layout &&
                                  kernels_.layouts[primitive.out_layout].name == planned.out_layout;
         if (const Support support = primitive.supports(step.shape); !support || !layouts_fit) {
@@ -4530,7 +4571,7 @@ inline void add_affine_specs(std::string const& name, AffineLayer const& layer, 
         } else if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) {
             detail::add_affine_specs(node.name, *scale, k, specs);
         }
-        for (Folded const& folded : node.folded) detail::add_affine_specs(folded.name, folded.layer, k, specs);
+        for (Folded const& folded : node.epilogue.folded) detail::add_affine_specs(folded.name, folded.layer, k, specs);
     }
     return specs;
 }
@@ -4634,12 +4675,12 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     const std::span<const float> kernel = weights.at(node.name + ".weight").values;
     const WeightTensor* own_bias = weights.find(node.name + ".bias");
     const std::span<const float> bias = own_bias == nullptr ? std::span<const float>() : own_bias->values;
-    if (node.folded.empty()) return {kernel, bias};
+    if (node.epilogue.folded.empty()) return {kernel, bias};
 
     const std::size_t depth = kernel.size() / k;
     std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
     shifts.resize(k, 0.0);
-    for (Folded const& folded : node.folded) {
+    for (Folded const& folded : node.epilogue.folded) {
         detail::affine(folded.name, folded.layer, k, weights, factor, shift);
         for (std::size_t i = 0; i < k; ++i) {
             factors[i] *= factor[i];
@@ -4873,6 +4914,7 @@ private:
                                       .batch = images,
                                       .first_image = first,
                                       .weights = packed.weights,
+                                      .clamp = step.clamp,
                                       .executor = executor});
         }
     }
@@ -6724,7 +6766,7 @@ public:
             if (gone_[i]) continue;
             std::vector<std::size_t> inputs;
             for (const std::size_t input : nodes_[i].inputs) inputs.push_back(position[input]);
-            position[i] = result.add(nodes_[i].name, nodes_[i].layer, std::move(inputs), nodes_[i].folded);
+            position[i] = result.add(nodes_[i].name, nodes_[i].layer, std::move(inputs), nodes_[i].epilogue);
         }
         std::vector<std::size_t> outputs;
         for (const std::size_t output : outputs_) outputs.push_back(position[output]);
@@ -6742,11 +6784,8 @@ private:
 
     /// The clamp of a node that may still be given one.
     [[nodiscard]] Clamp* free_clamp(std::size_t i) {
-        Clamp* clamp = nullptr;
-        if (auto* conv = as<ConvParams>(i)) clamp = &conv->clamp;
-        if (auto* dense = as<DenseParams>(i)) clamp = &dense->clamp;
-        if (auto* add = as<AddParams>(i)) clamp = &add->clamp;
-        return clamp != nullptr && *clamp == Clamp{} ? clamp : nullptr;
+        const bool free = epilogue_parts(nodes_[i].layer).clamp && !nodes_[i].epilogue.clamp.bounded();
+        return free ? &nodes_[i].epilogue.clamp : nullptr;
     }
 
     /// The node before i moves to i's place and stands for both.
@@ -6891,17 +6930,15 @@ private:
         auto* batch_norm = as<BatchNormParams>(i);
         if (batch_norm == nullptr && as<ScaleParams>(i) == nullptr) return false;
         const std::size_t before = nodes_[i].inputs[0];
-        auto* conv = as<ConvParams>(before);
-        auto* dense = as<DenseParams>(before);
-        if ((conv == nullptr && dense == nullptr) || !read_once(before) || free_clamp(before) == nullptr) return false;
-        if (conv != nullptr && conv->residual) return false;
+        const bool open = epilogue_parts(nodes_[before].layer).folded && !nodes_[before].epilogue.residual;
+        if (!open || !read_once(before) || free_clamp(before) == nullptr) return false;
         Folded folded{nodes_[i].name, ScaleParams{}};
         if (batch_norm != nullptr)
             folded.layer = *batch_norm;
         else
             folded.layer = *as<ScaleParams>(i);
         absorb(i);
-        nodes_[i].folded.push_back(std::move(folded));
+        nodes_[i].epilogue.folded.push_back(std::move(folded));
         return true;
     }
 
@@ -6986,19 +7023,16 @@ private:
     /// One of the two summands is a convolution that nobody else reads: it adds the other to its result. The later one,
     /// so that the other is there by then.
     bool fuse_add(std::size_t i) {
-        auto* add = as<AddParams>(i);
-        if (add == nullptr || nodes_[i].inputs.size() != 2) return false;
+        if (as<AddParams>(i) == nullptr || nodes_[i].inputs.size() != 2) return false;
         const auto inputs = nodes_[i].inputs;
         for (const auto& [before, other] :
              {std::pair{std::max(inputs[0], inputs[1]), std::min(inputs[0], inputs[1])},
               std::pair{std::min(inputs[0], inputs[1]), std::max(inputs[0], inputs[1])}}) {
-            auto* conv = as<ConvParams>(before);
-            if (conv == nullptr || before == other || conv->residual || !read_once(before) ||
-                free_clamp(before) == nullptr) {
-                continue;
-            }
-            conv->residual = true;
-            conv->clamp = add->clamp;
+            Epilogue& epilogue = nodes_[before].epilogue;
+            const bool open = epilogue_parts(nodes_[before].layer).residual && !epilogue.residual;
+            if (!open || before == other || !read_once(before) || free_clamp(before) == nullptr) continue;
+            epilogue.residual = true;
+            epilogue.clamp = nodes_[i].epilogue.clamp;
             absorb(i, before, {nodes_[before].inputs[0], other});
             return true;
         }
@@ -7320,8 +7354,8 @@ public:
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
         Machine const& machine = machine_of(kernels);
         const auto size = static_cast<double>(query.output.size());
-        if (auto const* conv = std::get_if<ConvParams>(query.layer)) {
-            const double bytes = 4 * (conv->residual ? 3 : 2) * size;
+        if (std::holds_alternative<ConvParams>(*query.layer)) {
+            const double bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
             return {.memory = bytes / machine.bandwidth_for(bytes), .arithmetic = size / machine.vector_flops};
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);
@@ -8556,18 +8590,18 @@ struct Op<AddParams> {
     }
 
     template <class Arch, StridedLayout L>
-    static void run(AddParams const& params, OpArgs const& args) noexcept {
-        add<Arch>(params, args);
+    static void run(AddParams const&, OpArgs const& args) noexcept {
+        add<Arch>(args);
     }
 
 private:
     template <class Arch>
-    static void add(AddParams const& params, OpArgs const& args) noexcept {
+    static void add(OpArgs const& args) noexcept {
         using V = Floats<Arch>;
         const std::size_t count = args.dst_shape.size() * static_cast<std::size_t>(args.batch);
         const float *first = args.src[0], *second = args.src[1];
         float* dst = args.dst;
-        const V low(params.clamp.low), high(params.clamp.high);
+        const V low(args.clamp.low), high(args.clamp.high);
         detail::for_elements<Arch>(
             args.executor, count, [=, rest = args.src.subspan(2)](std::size_t at, std::size_t n) {
                 V sum = detail::load_up_to<Arch>(first + at, n) + detail::load_up_to<Arch>(second + at, n);
@@ -8936,7 +8970,7 @@ private:
                              .dst = args.dst + begin,
                              .k = k,
                              .outputs = std::min(width, k - begin),
-                             .clamp = from + count == depth ? params.clamp : Clamp{}};
+                             .clamp = from + count == depth ? args.clamp : Clamp{}};
             std::size_t image = 0;
             for (; image + several <= batch; image += several) add_block<Arch, width, several>(part, image);
             for (; image < batch; ++image) add_block<Arch, width, 1>(part, image);
@@ -17630,15 +17664,14 @@ private:
         AlignedBuffer dst(batch * query.output.size());
         fill(dst.span());
         if (std::holds_alternative<ConvParams>(*query.layer)) {
-            auto const& conv = std::get<ConvParams>(*query.layer);
             const auto epilogue = kernels.layouts[query.layout].epilogue;
             if (epilogue == nullptr) return 0;
             AlignedBuffer bias(static_cast<std::size_t>(query.output.c)), residual(dst.size());
             fill(bias.span());
             fill(residual.span());
+            const float* added = query.inputs.size() > 1 ? residual.data() : nullptr;
             return time(false, 1e9, [&] {
-                epilogue(query.output, query.batch, dst.data(), bias.data(), conv.residual ? residual.data() : nullptr,
-                         conv.clamp, executor_);
+                epilogue(query.output, query.batch, dst.data(), bias.data(), added, relu_clamp, executor_);
             });
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);

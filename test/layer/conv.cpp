@@ -86,13 +86,6 @@ TEST_CASE("each fault of convolution") {
     CHECK(with([](ConvParams& p) { p.dilation = {1, 4}; }) == Fault::kernel_exceeds_input);
 }
 
-TEST_CASE("a residual is a second input of the output's shape") {
-    const ConvParams params{.k = 6, .kernel = 3, .stride = 2, .residual = true};
-    CHECK(check(params, {{4, 5, 5}}) == Fault::wrong_input_count);
-    CHECK(check(params, {{4, 5, 5}, {6, 2, 2}}) == Fault::none);
-    CHECK(check(params, {{4, 5, 5}, {4, 5, 5}}) == Fault::shapes_differ);
-}
-
 TEST_CASE("convolution as types: the padding defaults to half the dilated kernel") {
     CHECK(Conv<64, 3>::params == ConvParams{.k = 64, .kernel = 3, .padding = 1});
     CHECK(Conv<64, 1>::params == ConvParams{.k = 64});

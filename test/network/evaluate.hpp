@@ -69,21 +69,21 @@ inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const
                 if constexpr (std::is_same_v<Params, ps::ConvParams>) {
                     result = conv(params, inputs[0], node.shape, kernel, bias);
                 } else {
-                    Params open = params;
-                    open.clamp = {};
-                    result = reference::run(open, inputs, {kernel, bias}, node.shape);
+                    result = reference::run(params, inputs, {kernel, bias}, node.shape);
                 }
-                for (ps::Folded const& folded : node.folded) {
+                for (ps::Folded const& folded : node.epilogue.folded) {
                     const auto* scale = std::get_if<ps::ScaleParams>(&folded.layer);
                     result = affine(folded.name, std::get_if<ps::BatchNormParams>(&folded.layer), weights, result,
                                     scale == nullptr ? ps::ScaleParams{} : *scale);
                 }
                 for (std::size_t i = 0; i < result.data.size(); ++i) {
-                    if constexpr (std::is_same_v<Params, ps::ConvParams>) {
-                        if (params.residual) result.data[i] += inputs[1].data[i];
-                    }
-                    result.data[i] = reference::held(result.data[i], params.clamp);
+                    if (node.epilogue.residual) result.data[i] += inputs[1].data[i];
+                    result.data[i] = reference::held(result.data[i], node.epilogue.clamp);
                 }
+                return result;
+            } else if constexpr (std::is_same_v<Params, ps::AddParams>) {
+                Image result = reference::run(params, inputs, {}, node.shape);
+                for (double& value : result.data) value = reference::held(value, node.epilogue.clamp);
                 return result;
             } else if constexpr (std::is_same_v<Params, ps::BatchNormParams>) {
                 return affine(node.name, &params, weights, inputs[0]);

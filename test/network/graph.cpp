@@ -111,3 +111,32 @@ TEST_CASE("graph: exactly one input, at least one layer") {
     graph.add("right", ps::InputParams{{1, 1, 1}}, {});
     CHECK_THROWS_WITH_AS((void)graph.input(), "graph: two inputs, left and right", ps::error);
 }
+
+TEST_CASE("graph: only convolutions, dense layers and sums have an epilogue, and a residual is of the result's shape") {
+    ps::Graph graph = small();
+    const ps::ConvParams conv{.k = 4, .kernel = 3, .padding = 1};
+    const std::size_t residual = graph.add("residual", conv, {1, 2}, {.residual = true, .clamp = ps::relu_clamp});
+    CHECK(graph[residual].shape == ps::Shape{4, 8, 6});
+    CHECK(graph[residual].epilogue == ps::Epilogue{.folded = {}, .residual = true, .clamp = ps::relu_clamp});
+    graph.add("dense", ps::DenseParams{5}, {1}, {.folded = {{"norm", ps::BatchNormParams{}}}, .clamp = {0, 1}});
+    graph.add("clamped", ps::AddParams{}, {1, 2}, {.clamp = ps::relu6_clamp});
+    const auto message = [&graph](ps::AnyLayer const& layer, std::vector<std::size_t> inputs, ps::Epilogue epilogue) {
+        const std::size_t size = graph.size();
+        std::string text;
+        try {
+            graph.add("x", layer, std::move(inputs), std::move(epilogue));
+        } catch (ps::error const& fault) {
+            text = fault.what();
+        }
+        CHECK(graph.size() == size);
+        return text;
+    };
+    CHECK(message(conv, {1, 0}, {.residual = true}) ==
+          "graph: layer x (conv) on 4x8x6, 3x8x6: the inputs differ in shape");
+    CHECK(message(conv, {1}, {.residual = true}) == "graph: layer x (conv) on 4x8x6: wrong number of inputs");
+    CHECK(message(conv, {1, 2}, {}) == "graph: layer x (conv) on 4x8x6, 4x8x6: wrong number of inputs");
+    CHECK(message(ps::AddParams{}, {1, 2}, {.residual = true}) == "graph: layer x (add) cannot have a residual");
+    CHECK(message(ps::PoolParams{}, {1}, {.clamp = ps::relu_clamp}) == "graph: layer x (max_pool) cannot have a clamp");
+    CHECK(message(ps::AddParams{}, {1, 2}, {.folded = {{"n", ps::ScaleParams{}}}}) ==
+          "graph: layer x (add) cannot have folded layers");
+}

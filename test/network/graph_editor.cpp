@@ -88,6 +88,21 @@ TEST_CASE("graph editor: layers keep their numbers, and new ones come before who
     CHECK(editor.graph().size() == 3);
 }
 
+TEST_CASE("graph editor: a layer in the place of another begins without the other's epilogue") {
+    const ps::ConvParams conv{.k = 2, .kernel = 3, .padding = 1};
+    ps::Graph graph;
+    const std::size_t image = graph.add("image", ps::InputParams{{2, 8, 8}}, {});
+    const std::size_t fused =
+        graph.add("conv", conv, {image, image},
+                  {.folded = {{"norm", ps::BatchNormParams{}}}, .residual = true, .clamp = ps::relu_clamp});
+    ps::GraphEditor editor(graph);
+    editor.replace(fused, ps::DenseParams{10});
+    const ps::Graph after = editor.graph();
+    CHECK(after[fused].inputs == std::vector{image});
+    CHECK(after[fused].epilogue == ps::Epilogue{});
+    CHECK(after[fused].shape == ps::Shape{10, 1, 1});
+}
+
 TEST_CASE("graph editor: what cannot be is an error that names the layer") {
     ps::Graph graph;
     const std::size_t image = graph.add("image", ps::InputParams{{2, 8, 8}}, {});

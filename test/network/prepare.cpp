@@ -149,7 +149,7 @@ TEST_CASE("prepare: folded layers are multiplied in, as double arithmetic has it
         graph.add("third", ps::BatchNormParams{}, {3});
         const ps::Graph simplified = ps::simplify(graph);
         REQUIRE(simplified.size() == 2);
-        REQUIRE(simplified[1].folded.size() == 3);
+        REQUIRE(simplified[1].epilogue.folded.size() == 3);
         const ps::Weights weights = ps::random_weights(graph, 7);
         const ps::PreparedWeights prepared = ps::prepare_weights(simplified[1], weights);
 
@@ -193,7 +193,9 @@ TEST_CASE("prepare: a graph of prepared weights computes the same") {
         ps::AnyLayer layer = node.layer;
         if (auto* conv = std::get_if<ps::ConvParams>(&layer)) conv->bias = true;
         if (auto* dense = std::get_if<ps::DenseParams>(&layer)) dense->bias = true;
-        bare.add(node.name, layer, node.inputs);
+        ps::Epilogue epilogue = node.epilogue;
+        epilogue.folded.clear();
+        bare.add(node.name, layer, node.inputs, epilogue);
         if (node.inputs.empty()) continue;
         const ps::PreparedWeights own = ps::prepare_weights(node, weights);
         Dims dims = weights.at(node.name + ".weight").dims;

@@ -43,7 +43,7 @@ std::string text(ps::Graph const& graph) {
     for (ps::Node const& node : graph.nodes()) {
         if (node.inputs.empty()) continue;
         result += (result.empty() ? "" : " ") + node.name;
-        for (ps::Folded const& folded : node.folded) result += '[' + folded.name + ']';
+        for (ps::Folded const& folded : node.epilogue.folded) result += '[' + folded.name + ']';
         for (std::size_t i = 0; i < node.inputs.size(); ++i) {
             result += (i == 0 ? "(" : ", ") + graph[node.inputs[i]].name;
         }
@@ -209,7 +209,7 @@ TEST_CASE("simplify: batch norm and scale fold into the convolution or dense lay
           "a[n][s][m](image)");
     CHECK(simplified(Builder().add("fc", ps::DenseParams{3}).add("n", norm)) == "fc[n](image)");
     const ps::Graph folded = checked(Builder().add("a", conv).add("n", norm).graph());
-    CHECK(std::get<ps::BatchNormParams>(folded[1].folded[0].layer).epsilon == 0.01F);
+    CHECK(std::get<ps::BatchNormParams>(folded[1].epilogue.folded[0].layer).epsilon == 0.01F);
     CHECK(params<ps::ConvParams>(folded, "a") == conv);
 
     // Through a dropout.
@@ -259,7 +259,7 @@ TEST_CASE("simplify: zero padding becomes the convolution's") {
 TEST_CASE("simplify: a sum becomes the residual of the later convolution that nobody else reads") {
     const ps::Graph left = checked(Builder().add("a", conv).add("sum", ps::AddParams{}, {"a", "image"}).graph());
     CHECK(text(left) == "a(image, image)");
-    CHECK(params<ps::ConvParams>(left, "a").residual);
+    CHECK(left[left.find("a")].epilogue.residual);
     CHECK(simplified(Builder().add("a", conv).add("sum", ps::AddParams{}, {"image", "a"})) == "a(image, image)");
     // Of two, the later; in either order.
     for (const auto& inputs : {std::vector<std::string>{"a", "b"}, {"b", "a"}}) {
@@ -281,8 +281,8 @@ TEST_CASE("simplify: a sum becomes the residual of the later convolution that no
                                         .add("last", relu)
                                         .graph());
     CHECK(text(block) == "a[n](image) b[m](a, image)");
-    CHECK(params<ps::ConvParams>(block, "a").clamp == ps::relu_clamp);
-    CHECK(params<ps::ConvParams>(block, "b").clamp == ps::relu_clamp);
+    CHECK(block[block.find("a")].epilogue.clamp == ps::relu_clamp);
+    CHECK(block[block.find("b")].epilogue.clamp == ps::relu_clamp);
 }
 
 TEST_CASE("simplify: a sum stays where no convolution can take it") {
@@ -323,14 +323,14 @@ TEST_CASE("simplify: a sum stays where no convolution can take it") {
 TEST_CASE("simplify: ReLU and ReLU6 become the clamp of the layer before them") {
     ps::Graph fused = checked(Builder().add("a", conv).add("r", relu).graph());
     CHECK(text(fused) == "a(image)");
-    CHECK(params<ps::ConvParams>(fused, "a").clamp == ps::relu_clamp);
+    CHECK(fused[fused.find("a")].epilogue.clamp == ps::relu_clamp);
     fused = checked(Builder().add("fc", ps::DenseParams{3}).add("r", relu6).graph());
     CHECK(text(fused) == "fc(image)");
-    CHECK(params<ps::DenseParams>(fused, "fc").clamp == ps::relu6_clamp);
+    CHECK(fused[fused.find("fc")].epilogue.clamp == ps::relu6_clamp);
     fused =
         checked(Builder().add("s", sigmoid_layer).add("sum", ps::AddParams{}, {"s", "image"}).add("r", relu).graph());
     CHECK(text(fused) == "s(image) sum(s, image)");
-    CHECK(params<ps::AddParams>(fused, "sum").clamp == ps::relu_clamp);
+    CHECK(fused[fused.find("sum")].epilogue.clamp == ps::relu_clamp);
 
     // Other activations, layers that cannot clamp, a second clamp, another reader.
     CHECK(simplified(Builder().add("a", conv).add("s", sigmoid_layer)) == "a(image) s(a)");
@@ -439,9 +439,8 @@ TEST_CASE("simplify: random graphs compute the same in fewer layers") {
         before += graph.size();
         after += result.size();
         for (ps::Node const& node : result.nodes()) {
-            folded += node.folded.size();
-            const auto* own = std::get_if<ps::ConvParams>(&node.layer);
-            residuals += own != nullptr && own->residual ? 1 : 0;
+            folded += node.epilogue.folded.size();
+            residuals += node.epilogue.residual ? 1 : 0;
         }
     }
     // Else the law would say little.
@@ -503,7 +502,7 @@ TEST_CASE("simplify: pooling over the whole image is global, and clip becomes th
     CHECK(params<ps::PoolParams>(checked(Builder().add("p", partial).add("s", sigmoid_layer).graph()), "p").ceil_mode);
     const ps::Graph clipped =
         checked(Builder().add("a", conv).add("c", ps::ActivationParams{ps::ActivationKind::clip, -1, 2}).graph());
-    CHECK(params<ps::ConvParams>(clipped, "a").clamp == ps::Clamp{-1, 2});
+    CHECK(clipped[clipped.find("a")].epilogue.clamp == ps::Clamp{-1, 2});
 }
 
 TEST_CASE("simplify: results other than the last layer stay") {

@@ -323,7 +323,10 @@ TEST_CASE("each kind of layer") {
     CHECK(nodes_of(ps::ScaleParams{}) ==
           Strings{"y = BatchNormalization(x, y.weight, y.bias, y.mean, y.var) {epsilon=0}"});
     CHECK(nodes_of(ps::SoftmaxParams{ps::Axis::w}) == Strings{"y = Softmax(x) {axis=3}"});
-    CHECK(nodes_of(ps::AddParams{ps::relu_clamp}, 2) == Strings{"y/Add = Add(x, x)", "y = Relu(y/Add)"});
+    ps::Graph clamped;
+    clamped.add("x", ps::InputParams{{.c = 4, .h = 6, .w = 5}}, {});
+    clamped.add("y", ps::AddParams{}, {0, 0}, {.clamp = ps::relu_clamp});
+    CHECK(exported(clamped).nodes == Strings{"y/Add = Add(x, x)", "y = Relu(y/Add)"});
     CHECK(nodes_of(ps::AddParams{}, 3) == Strings{"y = Sum(x, x, x)"});
     CHECK(nodes_of(ps::ConcatParams{ps::Axis::h}, 2) == Strings{"y = Concat(x, x) {axis=2}"});
     CHECK(nodes_of(ps::BinaryParams{ps::BinaryKind::add}, 2) == Strings{"y = Add(x, x)"});
@@ -447,7 +450,7 @@ TEST_CASE("results that are inputs, given twice, or read further") {
 TEST_CASE("names that are taken") {
     ps::Graph graph;
     const std::size_t x = graph.add("y.weight", ps::InputParams{{.c = 2, .h = 2, .w = 2}}, {});
-    const std::size_t y = graph.add("y", ps::ConvParams{.k = 2, .clamp = ps::relu_clamp}, {x});
+    const std::size_t y = graph.add("y", ps::ConvParams{.k = 2}, {x}, {.clamp = ps::relu_clamp});
     const std::size_t z = graph.add("y/Conv", ps::ActivationParams{}, {y});
     graph.add("", ps::ActivationParams{}, {z});
     CHECK(exported(graph).nodes ==

@@ -48,15 +48,16 @@ private:
     ps::Shape shape_of(std::size_t at) const { return graph_[at].shape; }
 
     /// The new layer's position; none where it does not fit its inputs, or one of these did not fit its own.
-    std::size_t add(ps::AnyLayer layer, std::vector<std::size_t> inputs) {
+    std::size_t add(ps::AnyLayer layer, std::vector<std::size_t> inputs, ps::Epilogue epilogue = {}) {
         std::vector<ps::Shape> shapes;
         for (const std::size_t input : inputs) {
             if (input == none) return none;
             shapes.push_back(shape_of(input));
         }
+        if (epilogue.residual) shapes.pop_back();
         if (ps::check(layer, shapes) != ps::Fault::none || ps::output(layer, shapes).size() > largest) return none;
         const std::string name = std::string(ps::kind(layer)) + std::to_string(graph_.size());
-        return graph_.add(name, std::move(layer), std::move(inputs));
+        return graph_.add(name, std::move(layer), std::move(inputs), std::move(epilogue));
     }
     /// A layer of one shape: one that is there, or a constant.
     std::size_t alike(ps::Shape shape) {
@@ -81,15 +82,14 @@ private:
                                  .padding = padding(2),
                                  .dilation = extent(2),
                                  .groups = divisor,
-                                 .bias = pick(0, 1) == 1,
-                                 .clamp = clamps[pick(0, 4)]};
+                                 .bias = pick(0, 1) == 1};
+                const ps::Clamp clamp = clamps[pick(0, 4)];
                 if (pick(0, 1) == 1 && p.check(std::vector{in}) == ps::Fault::none) {
                     const std::size_t other = alike(p.output(std::vector{in}));
-                    p.residual = true;
-                    add(p, {x, other});
+                    add(p, {x, other}, {.residual = true, .clamp = clamp});
                     return;
                 }
-                add(p, {x});
+                add(p, {x}, {.clamp = clamp});
                 return;
             }
             case 1:
@@ -125,7 +125,7 @@ private:
                 add(ps::ScaleParams{}, {x});
                 return;
             case 8:
-                add(ps::DenseParams{pick(1, 8), pick(0, 1) == 1, clamps[pick(0, 4)]}, {x});
+                add(ps::DenseParams{pick(1, 8), pick(0, 1) == 1}, {x}, {.clamp = clamps[pick(0, 4)]});
                 return;
             case 9:
                 add(ps::SoftmaxParams{axis()}, {x});
@@ -133,9 +133,9 @@ private:
             case 10: {
                 const std::size_t y = alike(in);
                 if (pick(0, 1) == 1)
-                    add(ps::AddParams{clamps[pick(0, 4)]}, {x, y});
+                    add(ps::AddParams{}, {x, y}, {.clamp = clamps[pick(0, 4)]});
                 else
-                    add(ps::AddParams{clamps[pick(0, 4)]}, {y, x, x});
+                    add(ps::AddParams{}, {y, x, x}, {.clamp = clamps[pick(0, 4)]});
                 return;
             }
             case 11: {

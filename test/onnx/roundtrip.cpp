@@ -44,7 +44,7 @@ std::string text(ps::Graph const& graph) {
 template <class Change>
 ps::Graph rebuilt(ps::Graph const& graph, Change const& change) {
     ps::Graph result(graph.batch());
-    for (ps::Node const& node : graph.nodes()) result.add(node.name, change(node), node.inputs, node.folded);
+    for (ps::Node const& node : graph.nodes()) result.add(node.name, change(node), node.inputs, node.epilogue);
     result.set_outputs(graph.outputs());
     return result;
 }

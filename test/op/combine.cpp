@@ -10,8 +10,8 @@ TEST_CASE("add agrees with the reference for any number of inputs") {
     for (ps::Shape const& shape : laws::odd_shapes()) {
         for (const std::size_t inputs : {2U, 3U, 7U}) {
             laws::check(ps::AddParams{}, shape, 2e-6, {}, inputs);
-            laws::check(ps::AddParams{.clamp = ps::relu_clamp}, shape, 2e-6, {}, inputs);
-            laws::check(ps::AddParams{.clamp = {-0.5F, 0.5F}}, shape, 2e-6, {}, inputs);
+            laws::check(ps::AddParams{}, shape, 2e-6, {}, inputs, 2.0F, ps::relu_clamp);
+            laws::check(ps::AddParams{}, shape, 2e-6, {}, inputs, 2.0F, {-0.5F, 0.5F});
         }
     }
 }
@@ -20,8 +20,8 @@ TEST_CASE("the clamp of add keeps NaN") {
     laws::Image image({1, 1, 19});
     std::ranges::fill(image.data, std::nan(""));
     ps::Sequential sequential;
-    const ps::AddParams params{.clamp = ps::relu_clamp};
-    for (const float y : laws::run<ps::chw>(params, {{image}, {image}}, {}, sequential)) CHECK(std::isnan(y));
+    for (const float y : laws::run<ps::chw>(ps::AddParams{}, {{image}, {image}}, {}, sequential, false, ps::relu_clamp))
+        CHECK(std::isnan(y));
 }
 
 TEST_CASE("concat puts inputs one after the other along any axis in every layout") {

@@ -16,8 +16,8 @@ TEST_CASE("dense agrees with the reference in every layout, batch and number of 
             const std::vector<float> bias = random.floats(static_cast<std::size_t>(k));
             CAPTURE(k);
             laws::check(ps::DenseParams{.k = k}, shape, 2e-6, {.kernel = kernel, .bias = bias});
-            laws::check(ps::DenseParams{.k = k, .bias = false, .clamp = {-0.5F, 0.25F}}, shape, 2e-6,
-                        {.kernel = kernel, .bias = {}});
+            laws::check(ps::DenseParams{.k = k, .bias = false}, shape, 2e-6, {.kernel = kernel, .bias = {}}, 1, 2.0F,
+                        {-0.5F, 0.25F});
         }
     }
 }
@@ -25,22 +25,25 @@ TEST_CASE("dense agrees with the reference in every layout, batch and number of 
 TEST_CASE("an image's result is the same alone and in any place of a batch") {
     laws::Random random(4);
     const ps::Shape shape{19, 9, 7};
-    const ps::DenseParams params{.k = 53, .clamp = ps::relu_clamp};
+    const ps::DenseParams params{.k = 53};
     const std::vector<float> kernel = random.floats(53 * shape.size()), bias = random.floats(53);
     laws::Images batch;
     for (int i = 0; i < 13; ++i) batch.push_back(random.image(shape));
     ps::Sequential sequential;
-    const std::vector<float> together = laws::run<ps::hwc>(params, {batch}, {kernel, bias}, sequential);
+    const std::vector<float> together =
+        laws::run<ps::hwc>(params, {batch}, {kernel, bias}, sequential, false, ps::relu_clamp);
     for (std::size_t i = 0; i < batch.size(); ++i) {
-        const std::vector<float> alone = laws::run<ps::hwc>(params, {{batch[i]}}, {kernel, bias}, sequential);
+        const std::vector<float> alone =
+            laws::run<ps::hwc>(params, {{batch[i]}}, {kernel, bias}, sequential, false, ps::relu_clamp);
         CHECK(std::equal(alone.begin(), alone.end(), together.begin() + static_cast<std::ptrdiff_t>(i * 53)));
     }
 }
 
 TEST_CASE("the clamp of dense keeps NaN") {
     const std::vector<float> kernel(40, 1.0F);
-    const ps::DenseParams params{.k = 40, .bias = false, .clamp = ps::relu6_clamp};
-    for (const float y : laws::run_one<ps::chw>(params, {1, 1, 1}, {std::nanf("")}, {.kernel = kernel, .bias = {}}))
+    const ps::DenseParams params{.k = 40, .bias = false};
+    for (const float y :
+         laws::run_one<ps::chw>(params, {1, 1, 1}, {std::nanf("")}, {.kernel = kernel, .bias = {}}, ps::relu6_clamp))
         CHECK(std::isnan(y));
 }
 

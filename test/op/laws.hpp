@@ -79,7 +79,7 @@ inline bool same_bits(std::vector<float> const& a, std::vector<float> const& b) 
 /// Runs the op in layout L. inputs[i][n]: input i of image n.
 template <class L, class Params>
 std::vector<float> run(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights,
-                       ps::ExecutorRef executor, bool in_place = false) {
+                       ps::ExecutorRef executor, bool in_place = false, ps::Clamp clamp = {}) {
     std::vector<std::vector<float>> sources;
     std::vector<const float*> src;
     std::vector<ps::Shape> shapes;
@@ -113,6 +113,7 @@ std::vector<float> run(Params const& params, std::vector<Images> const& inputs, 
                                                                .dst_shape = output,
                                                                .batch = batch,
                                                                .weights = packed.empty() ? nullptr : packed.data(),
+                                                               .clamp = clamp,
                                                                .executor = executor});
     const auto is_untouched = [](float x) { return x == untouched; };
     CHECK(std::all_of(room.begin(), room.begin() + guard, is_untouched));
@@ -132,7 +133,7 @@ inline double whole_batch(ps::MaxPoolIndicesParams const&, ps::Shape input, std:
 /// error <= tolerance * max(1, |expected|); a tolerance of 0 means equal.
 template <class L, class Params>
 void check_layout(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights,
-                  double tolerance) {
+                  double tolerance, ps::Clamp clamp = {}) {
     const std::size_t batch = inputs[0].size();
     std::vector<ps::Shape> shapes;
     for (Images const& input : inputs) shapes.push_back(input[0].shape);
@@ -140,7 +141,7 @@ void check_layout(Params const& params, std::vector<Images> const& inputs, ps::O
     const ps::Shape output = params.output(shapes);
 
     ps::Sequential sequential;
-    const std::vector<float> actual = run<L>(params, inputs, weights, sequential);
+    const std::vector<float> actual = run<L>(params, inputs, weights, sequential, false, clamp);
     for (std::size_t n = 0; n < batch; ++n) {
         Images one;
         for (Images const& input : inputs) one.push_back(input[n]);
@@ -149,7 +150,7 @@ void check_layout(Params const& params, std::vector<Images> const& inputs, ps::O
         for (int c = 0; c < output.c; ++c) {
             for (int h = 0; h < output.h; ++h) {
                 for (int w = 0; w < output.w; ++w) {
-                    const double want = expected(c, h, w) + whole_batch(params, shapes[0], n),
+                    const double want = reference::held(expected(c, h, w), clamp) + whole_batch(params, shapes[0], n),
                                  got = actual[n * output.size() + L::offset(output, {c, h, w})];
                     // Infinities are equal.
                     const double error = got == want ? 0 : std::abs(got - want) / std::max(1.0, std::abs(want));
@@ -160,44 +161,45 @@ void check_layout(Params const& params, std::vector<Images> const& inputs, ps::O
         CHECK(worst <= tolerance);
     }
     ps::CallerPool pool(3, Threads{});
-    CHECK(same_bits(actual, run<L>(params, inputs, weights, pool)));
+    CHECK(same_bits(actual, run<L>(params, inputs, weights, pool, false, clamp)));
     if constexpr (ps::Op<Params>::in_place) {
         if (shapes[0].size() == output.size()) {
-            CHECK(same_bits(actual, run<L>(params, inputs, weights, sequential, true)));
+            CHECK(same_bits(actual, run<L>(params, inputs, weights, sequential, true, clamp)));
         }
     }
 }
 
 template <class Params>
-void check(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights, double tolerance) {
+void check(Params const& params, std::vector<Images> const& inputs, ps::OpWeights const& weights, double tolerance,
+           ps::Clamp clamp = {}) {
     CAPTURE(params.name());
     CAPTURE(ps::to_string(inputs[0][0].shape));
     CAPTURE(inputs[0].size());
     {
         INFO("chw");
-        check_layout<ps::chw>(params, inputs, weights, tolerance);
+        check_layout<ps::chw>(params, inputs, weights, tolerance, clamp);
     }
     if constexpr (ps::runs_in<Params, ps::default_arch, ps::hcw>) {
         {
             INFO("hcw");
-            check_layout<ps::hcw>(params, inputs, weights, tolerance);
+            check_layout<ps::hcw>(params, inputs, weights, tolerance, clamp);
         }
         INFO("hwc");
-        check_layout<ps::hwc>(params, inputs, weights, tolerance);
+        check_layout<ps::hwc>(params, inputs, weights, tolerance, clamp);
     }
 }
 
 /// The law on random inputs of one shape, for batches of 1 and 3.
 template <class Params>
 void check(Params const& params, ps::Shape shape, double tolerance, ps::OpWeights const& weights = {},
-           std::size_t input_count = 1, float range = 2.0F) {
+           std::size_t input_count = 1, float range = 2.0F, ps::Clamp clamp = {}) {
     Random random(static_cast<unsigned>(shape.c * 1000 + shape.h * 100 + shape.w));
     for (const std::size_t batch : {1U, 3U}) {
         std::vector<Images> inputs(input_count);
         for (Images& input : inputs) {
             for (std::size_t n = 0; n < batch; ++n) input.push_back(random.image(shape, range));
         }
-        check(params, inputs, weights, tolerance);
+        check(params, inputs, weights, tolerance, clamp);
     }
 }
 
@@ -218,11 +220,11 @@ void check(Params const& params, std::vector<ps::Shape> const& shapes, double to
 /// One image with the given elements in layout L, through the op.
 template <class L, class Params>
 std::vector<float> run_one(Params const& params, ps::Shape shape, std::vector<float> const& elements,
-                           ps::OpWeights const& weights = {}) {
+                           ps::OpWeights const& weights = {}, ps::Clamp clamp = {}) {
     Image image(shape);
     std::ranges::copy(elements, image.data.begin());
     ps::Sequential sequential;
-    return run<L>(params, {{image}}, weights, sequential);
+    return run<L>(params, {{image}}, weights, sequential, false, clamp);
 }
 
 }  // namespace laws

@@ -181,13 +181,13 @@ inline Image run(ps::ScaleParams const&, Images const& inputs, ps::OpWeights con
     return affine(inputs, weights, output);
 }
 
-inline Image run(ps::DenseParams const& p, Images const& inputs, ps::OpWeights const& weights, ps::Shape output) {
+inline Image run(ps::DenseParams const&, Images const& inputs, ps::OpWeights const& weights, ps::Shape output) {
     std::vector<double> const& x = inputs[0].data;
     return build(output, [&](int k, int, int) {
         const auto row = static_cast<std::size_t>(k);
         double sum = weights.bias.empty() ? 0.0 : weights.bias[row];
         for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * weights.kernel[row * x.size() + i];
-        return held(sum, p.clamp);
+        return sum;
     });
 }
 
@@ -227,11 +227,11 @@ inline Image run(ps::ReduceParams const& p, Images const& inputs, ps::OpWeights 
     });
 }
 
-inline Image run(ps::AddParams const& p, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
+inline Image run(ps::AddParams const&, Images const& inputs, ps::OpWeights const&, ps::Shape output) {
     return build(output, [&](int c, int h, int w) {
         double sum = 0;
         for (Image const& in : inputs) sum += in(c, h, w);
-        return held(sum, p.clamp);
+        return sum;
     });
 }
 

@@ -66,7 +66,7 @@ private:
         for (ps::PrimitiveEntry const& entry : kernels_.primitives) {
             if (!entry.supports(shape)) continue;
             double seconds = costs_.conv(shape, entry.id, graph_.batch());
-            const bool bare = !conv->bias && !conv->residual && conv->clamp == ps::Clamp{} && node.folded.empty();
+            const bool bare = !conv->bias && node.epilogue == ps::Epilogue{};
             if (!entry.fuses_epilogue && !bare) seconds += costs_.op(node.layer, node.shape, entry.out_layout);
             result.push_back({entry.in_layout, entry.out_layout, seconds});
         }

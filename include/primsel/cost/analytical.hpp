@@ -65,8 +65,8 @@ public:
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
         Machine const& machine = machine_of(kernels);
         const auto size = static_cast<double>(query.output.size());
-        if (auto const* conv = std::get_if<ConvParams>(query.layer)) {
-            const double bytes = 4 * (conv->residual ? 3 : 2) * size;
+        if (std::holds_alternative<ConvParams>(*query.layer)) {
+            const double bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
             return {.memory = bytes / machine.bandwidth_for(bytes), .arithmetic = size / machine.vector_flops};
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);

@@ -21,8 +21,8 @@ struct TransformQuery {
     int batch;
     std::size_t from, to;
 };
-/// What would this other layer take in this layout? A ConvParams layer stands for the pass that adds its bias and
-/// residual and clamps, after a primitive that does not.
+/// What would this other layer take in this layout? A ConvParams layer stands for the pass that adds its bias and its
+/// residual, the second input where there is one, and clamps, after a primitive that does not.
 struct OpQuery {
     AnyLayer const* layer;
     std::span<const Shape> inputs;

@@ -195,6 +195,7 @@ private:
                                       .batch = images,
                                       .first_image = first,
                                       .weights = packed.weights,
+                                      .clamp = step.clamp,
                                       .executor = executor});
         }
     }

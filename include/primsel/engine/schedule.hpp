@@ -146,8 +146,8 @@ private:
         }
     }
     [[nodiscard]] bool writes_part(std::size_t node, std::size_t concat) const {
-        const auto* conv = std::get_if<ConvParams>(&graph_[node].layer);
-        if (conv == nullptr || conv->residual || out_layout_[node] != in_layout_[concat]) return false;
+        const bool conv = std::holds_alternative<ConvParams>(graph_[node].layer);
+        if (!conv || graph_[node].epilogue.residual || out_layout_[node] != in_layout_[concat]) return false;
         PrimitiveEntry const& primitive = find_primitive(plan_.layers[node]);
         return primitive.strided_output && primitive.fuses_epilogue && readers_[node] == 1 &&
                std::ranges::find(outputs_, node) == outputs_.end();
@@ -221,17 +221,17 @@ private:
                   .layer = node.layer,
                   .src_shapes = graph_.input_shapes(i),
                   .dst_shape = node.shape,
-                  .dst_image = floats(i, out_layout_[i])};
-        const bool is_conv = std::holds_alternative<ConvParams>(node.layer);
+                  .dst_image = floats(i, out_layout_[i]),
+                  .clamp = node.epilogue.clamp};
         for (std::size_t position = 0; position < node.inputs.size(); ++position) {
             const std::size_t from =
                 read(node.inputs[position], read_layout(node, position, in_layout_[i], out_layout_[i]));
-            if (is_conv && position == 1)
+            if (node.epilogue.residual && position + 1 == node.inputs.size())
                 step.residual = from;
             else
                 step.src.push_back(from);
         }
-        if (is_conv)
+        if (std::holds_alternative<ConvParams>(node.layer))
             add_conv(std::move(step));
         else
             add_op(std::move(step));
@@ -254,8 +254,7 @@ private:
         step.kind = Step::Kind::conv;
         step.primitive = &primitive;
         step.shape = conv_shape_of(conv, step.src_shapes[0], 1);
-        step.bias = conv.bias || !node.folded.empty();
-        step.clamp = conv.clamp;
+        step.bias = conv.bias || !node.epilogue.folded.empty();
         const bool layouts_fit = kernels_.layouts[primitive.in_layout].name == planned.in_layout &&
                                  kernels_.layouts[primitive.out_layout].name == planned.out_layout;
         if (const Support support = primitive.supports(step.shape); !support || !layouts_fit) {

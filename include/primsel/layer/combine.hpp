@@ -6,11 +6,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The sum of two or more inputs of one shape.
 struct AddParams {
-    /// Set by simplify.
-    Clamp clamp{};
-
     [[nodiscard]] static constexpr std::string_view name() { return "add"; }
-    constexpr void each_field(auto const& visit) const { visit("clamp", clamp); }
+    static constexpr void each_field(auto const&) {}
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() < 2) return Fault::wrong_input_count;
         for (Shape const& shape : inputs) {

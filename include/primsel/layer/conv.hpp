@@ -15,25 +15,20 @@ struct ConvParams {
     Extent dilation{1};
     int groups = 1;
     bool bias = true;
-    /// Set by simplify: a second input is added to the result, then it is clamped.
-    bool residual = false;
-    Clamp clamp{};
 
     [[nodiscard]] static constexpr std::string_view name() { return "conv"; }
     constexpr void each_field(auto const& visit) const {
         visit("k", k), visit("kernel", kernel), visit("stride", stride), visit("padding", padding),
-            visit("dilation", dilation), visit("groups", groups), visit("bias", bias), visit("residual", residual),
-            visit("clamp", clamp);
+            visit("dilation", dilation), visit("groups", groups), visit("bias", bias);
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != (residual ? 2U : 1U)) return Fault::wrong_input_count;
+        if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs[0].c % groups != 0 || k % groups != 0) return Fault::groups_do_not_divide;
         const std::int64_t h = detail::padded_h(inputs[0], padding), w = detail::padded_w(inputs[0], padding);
         if (span_h() > h || span_w() > w) return Fault::kernel_exceeds_input;
-        if (!detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w)) return Fault::too_large;
-        if (residual && inputs[1] != output(inputs)) return Fault::shapes_differ;
-        return Fault::none;
+        return detail::conv_within_bounds(inputs[0].c, k, groups, kernel, stride, h, w) ? Fault::none
+                                                                                        : Fault::too_large;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
         if (!detail::is_size(k)) return "k, the number of kernels, must be from 1 to 2^29";

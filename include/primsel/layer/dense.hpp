@@ -10,11 +10,9 @@ namespace primsel::inline PRIMSEL_ABI {
 struct DenseParams {
     int k = 1;
     bool bias = true;
-    /// Set by simplify.
-    Clamp clamp{};
 
     [[nodiscard]] static constexpr std::string_view name() { return "dense"; }
-    constexpr void each_field(auto const& visit) const { visit("k", k), visit("bias", bias), visit("clamp", clamp); }
+    constexpr void each_field(auto const& visit) const { visit("k", k), visit("bias", bias); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs.size() != 1) return Fault::wrong_input_count;

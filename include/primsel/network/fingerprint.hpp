@@ -77,8 +77,9 @@ private:
         std::visit([&](auto const& params) { print.add(params); }, node.layer);
         print.add(node.inputs.size());
         for (const std::size_t input : node.inputs) print.add(input);
-        print.add(node.folded.size());
-        for (Folded const& folded : node.folded) {
+        print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
+        print.add(node.epilogue.folded.size());
+        for (Folded const& folded : node.epilogue.folded) {
             print.add(folded.name);
             print.add(folded.layer.index());
             std::visit([&](auto const& params) { print.add(params); }, folded.layer);
@@ -96,10 +97,11 @@ namespace detail {
     AnyLayer layer = node.layer;
     // Sums do not mind the order; what is folded shows as a bias.
     if (std::holds_alternative<AddParams>(layer)) std::ranges::sort(inputs);
-    if (auto* conv = std::get_if<ConvParams>(&layer)) conv->bias |= !node.folded.empty();
-    if (auto* dense = std::get_if<DenseParams>(&layer)) dense->bias |= !node.folded.empty();
+    if (auto* conv = std::get_if<ConvParams>(&layer)) conv->bias |= !node.epilogue.folded.empty();
+    if (auto* dense = std::get_if<DenseParams>(&layer)) dense->bias |= !node.epilogue.folded.empty();
     print.add(layer.index());
     std::visit([&](auto const& params) { print.add(params); }, layer);
+    print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
     print.add(node.shape);
     for (const std::uint64_t input : inputs) print.add(input);
     return print.value();

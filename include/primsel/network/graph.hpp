@@ -2,6 +2,7 @@
 
 #include <primsel/core/error.hpp>
 #include <primsel/layer/all.hpp>
+#include <primsel/network/epilogue.hpp>
 
 #include <cstddef>
 #include <iosfwd>
@@ -38,14 +39,6 @@ namespace primsel::inline PRIMSEL_ABI {
     return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
 }
 
-/// An affine layer that simplify has folded into the convolution or dense layer before it: its weights are multiplied
-/// in when the weights are prepared.
-struct Folded {
-    std::string name;
-    std::variant<BatchNormParams, ScaleParams> layer;
-    friend bool operator==(Folded const&, Folded const&) = default;
-};
-
 /// A layer in its place: its name (which is also that of its weights), its inputs and its output shape.
 struct Node {
     std::string name;
@@ -53,8 +46,7 @@ struct Node {
     /// Positions in the graph, all before this one's.
     std::vector<std::size_t> inputs;
     Shape shape;
-    /// In the order in which they apply.
-    std::vector<Folded> folded;
+    Epilogue epilogue;
     friend bool operator==(Node const&, Node const&) = default;
 };
 
@@ -67,17 +59,23 @@ public:
         if (batch < 1) fail("graph: impossible batch ", batch);
     }
 
-    /// Appends a layer and returns its position. Throws error, naming the layer and the shapes, when the name is taken
-    /// or the layer does not fit its inputs.
-    std::size_t add(std::string name, AnyLayer layer, std::vector<std::size_t> inputs,
-                    std::vector<Folded> folded = {}) {
+    /// Appends a layer and returns its position. Throws error, naming the layer and the shapes, when the name is taken,
+    /// the layer does not fit its inputs, or cannot have such an epilogue.
+    std::size_t add(std::string name, AnyLayer layer, std::vector<std::size_t> inputs, Epilogue epilogue = {}) {
         std::vector<Shape> shapes;
         for (const std::size_t input : inputs) {
             if (input >= nodes_.size()) fail("graph: layer ", name, " reads a layer that does not come before it");
             shapes.push_back(nodes_[input].shape);
         }
-        Fault fault = primsel::check(layer, shapes);
-        const bool batched = fault == Fault::none && too_large(output(layer, shapes));
+        const std::string_view excess = detail::excess(epilogue, epilogue_parts(layer));
+        if (!excess.empty()) fail("graph: layer ", name, " (", kind(layer), ") cannot have ", excess);
+        // What the layer itself reads.
+        std::span<const Shape> own(shapes);
+        if (epilogue.residual && !own.empty()) own = own.first(own.size() - 1);
+        Fault fault = primsel::check(layer, own);
+        if (fault == Fault::none && epilogue.residual && shapes.back() != output(layer, own))
+            fault = Fault::shapes_differ;
+        const bool batched = fault == Fault::none && too_large(output(layer, own));
         if (batched) fault = Fault::too_large;
         if (fault != Fault::none) {
             std::string list;
@@ -86,8 +84,8 @@ public:
                  message(layer, fault), batched ? join(", in a batch of ", batch_) : "");
         }
         if (!positions_.emplace(name, nodes_.size()).second) fail("graph: two layers are named ", name);
-        const Shape shape = output(layer, shapes);
-        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), shape, std::move(folded)});
+        const Shape shape = output(layer, own);
+        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), shape, std::move(epilogue)});
         return nodes_.size() - 1;
     }
 

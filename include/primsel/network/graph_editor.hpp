@@ -41,11 +41,13 @@ public:
         return readers;
     }
 
-    /// Another layer of the same name in the same place. What was folded into the old one goes with it.
+    /// Another layer of the same name in the same place. The old one's epilogue goes with it, and so does the residual
+    /// that it read.
     void replace(std::size_t layer, AnyLayer by) {
         Node& node = nodes_[known(layer)];
         node.layer = std::move(by);
-        node.folded.clear();
+        if (node.epilogue.residual) node.inputs.pop_back();
+        node.epilogue = {};
     }
     /// A new layer that nobody reads yet.
     std::size_t insert(std::string name, AnyLayer layer, std::vector<std::size_t> inputs) {
@@ -146,7 +148,7 @@ private:
             if (stack.size() > depth) continue;
             std::vector<std::size_t> inputs;
             for (const std::size_t input : node.inputs) inputs.push_back(build.position[input]);
-            build.position[layer] = build.graph.add(node.name, node.layer, std::move(inputs), node.folded);
+            build.position[layer] = build.graph.add(node.name, node.layer, std::move(inputs), node.epilogue);
             build.state[layer] = State::placed;
             stack.pop_back();
         }

@@ -132,7 +132,7 @@ inline void add_affine_specs(std::string const& name, AffineLayer const& layer, 
         } else if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) {
             detail::add_affine_specs(node.name, *scale, k, specs);
         }
-        for (Folded const& folded : node.folded) detail::add_affine_specs(folded.name, folded.layer, k, specs);
+        for (Folded const& folded : node.epilogue.folded) detail::add_affine_specs(folded.name, folded.layer, k, specs);
     }
     return specs;
 }
@@ -236,12 +236,12 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     const std::span<const float> kernel = weights.at(node.name + ".weight").values;
     const WeightTensor* own_bias = weights.find(node.name + ".bias");
     const std::span<const float> bias = own_bias == nullptr ? std::span<const float>() : own_bias->values;
-    if (node.folded.empty()) return {kernel, bias};
+    if (node.epilogue.folded.empty()) return {kernel, bias};
 
     const std::size_t depth = kernel.size() / k;
     std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
     shifts.resize(k, 0.0);
-    for (Folded const& folded : node.folded) {
+    for (Folded const& folded : node.epilogue.folded) {
         detail::affine(folded.name, folded.layer, k, weights, factor, shift);
         for (std::size_t i = 0; i < k; ++i) {
             factors[i] *= factor[i];

@@ -45,7 +45,7 @@ public:
             if (gone_[i]) continue;
             std::vector<std::size_t> inputs;
             for (const std::size_t input : nodes_[i].inputs) inputs.push_back(position[input]);
-            position[i] = result.add(nodes_[i].name, nodes_[i].layer, std::move(inputs), nodes_[i].folded);
+            position[i] = result.add(nodes_[i].name, nodes_[i].layer, std::move(inputs), nodes_[i].epilogue);
         }
         std::vector<std::size_t> outputs;
         for (const std::size_t output : outputs_) outputs.push_back(position[output]);
@@ -63,11 +63,8 @@ private:
 
     /// The clamp of a node that may still be given one.
     [[nodiscard]] Clamp* free_clamp(std::size_t i) {
-        Clamp* clamp = nullptr;
-        if (auto* conv = as<ConvParams>(i)) clamp = &conv->clamp;
-        if (auto* dense = as<DenseParams>(i)) clamp = &dense->clamp;
-        if (auto* add = as<AddParams>(i)) clamp = &add->clamp;
-        return clamp != nullptr && *clamp == Clamp{} ? clamp : nullptr;
+        const bool free = epilogue_parts(nodes_[i].layer).clamp && !nodes_[i].epilogue.clamp.bounded();
+        return free ? &nodes_[i].epilogue.clamp : nullptr;
     }
 
     /// The node before i moves to i's place and stands for both.
@@ -212,17 +209,15 @@ private:
         auto* batch_norm = as<BatchNormParams>(i);
         if (batch_norm == nullptr && as<ScaleParams>(i) == nullptr) return false;
         const std::size_t before = nodes_[i].inputs[0];
-        auto* conv = as<ConvParams>(before);
-        auto* dense = as<DenseParams>(before);
-        if ((conv == nullptr && dense == nullptr) || !read_once(before) || free_clamp(before) == nullptr) return false;
-        if (conv != nullptr && conv->residual) return false;
+        const bool open = epilogue_parts(nodes_[before].layer).folded && !nodes_[before].epilogue.residual;
+        if (!open || !read_once(before) || free_clamp(before) == nullptr) return false;
         Folded folded{nodes_[i].name, ScaleParams{}};
         if (batch_norm != nullptr)
             folded.layer = *batch_norm;
         else
             folded.layer = *as<ScaleParams>(i);
         absorb(i);
-        nodes_[i].folded.push_back(std::move(folded));
+        nodes_[i].epilogue.folded.push_back(std::move(folded));
         return true;
     }
 
@@ -307,19 +302,16 @@ private:
     /// One of the two summands is a convolution that nobody else reads: it adds the other to its result. The later one,
     /// so that the other is there by then.
     bool fuse_add(std::size_t i) {
-        auto* add = as<AddParams>(i);
-        if (add == nullptr || nodes_[i].inputs.size() != 2) return false;
+        if (as<AddParams>(i) == nullptr || nodes_[i].inputs.size() != 2) return false;
         const auto inputs = nodes_[i].inputs;
         for (const auto& [before, other] :
              {std::pair{std::max(inputs[0], inputs[1]), std::min(inputs[0], inputs[1])},
               std::pair{std::min(inputs[0], inputs[1]), std::max(inputs[0], inputs[1])}}) {
-            auto* conv = as<ConvParams>(before);
-            if (conv == nullptr || before == other || conv->residual || !read_once(before) ||
-                free_clamp(before) == nullptr) {
-                continue;
-            }
-            conv->residual = true;
-            conv->clamp = add->clamp;
+            Epilogue& epilogue = nodes_[before].epilogue;
+            const bool open = epilogue_parts(nodes_[before].layer).residual && !epilogue.residual;
+            if (!open || before == other || !read_once(before) || free_clamp(before) == nullptr) continue;
+            epilogue.residual = true;
+            epilogue.clamp = nodes_[i].epilogue.clamp;
             absorb(i, before, {nodes_[before].inputs[0], other});
             return true;
         }

@@ -17,18 +17,18 @@ struct Op<AddParams> {
     }
 
     template <class Arch, StridedLayout L>
-    static void run(AddParams const& params, OpArgs const& args) noexcept {
-        add<Arch>(params, args);
+    static void run(AddParams const&, OpArgs const& args) noexcept {
+        add<Arch>(args);
     }
 
 private:
     template <class Arch>
-    static void add(AddParams const& params, OpArgs const& args) noexcept {
+    static void add(OpArgs const& args) noexcept {
         using V = Floats<Arch>;
         const std::size_t count = args.dst_shape.size() * static_cast<std::size_t>(args.batch);
         const float *first = args.src[0], *second = args.src[1];
         float* dst = args.dst;
-        const V low(params.clamp.low), high(params.clamp.high);
+        const V low(args.clamp.low), high(args.clamp.high);
         detail::for_elements<Arch>(
             args.executor, count, [=, rest = args.src.subspan(2)](std::size_t at, std::size_t n) {
                 V sum = detail::load_up_to<Arch>(first + at, n) + detail::load_up_to<Arch>(second + at, n);

@@ -109,7 +109,7 @@ private:
                              .dst = args.dst + begin,
                              .k = k,
                              .outputs = std::min(width, k - begin),
-                             .clamp = from + count == depth ? params.clamp : Clamp{}};
+                             .clamp = from + count == depth ? args.clamp : Clamp{}};
             std::size_t image = 0;
             for (; image + several <= batch; image += several) add_block<Arch, width, several>(part, image);
             for (; image < batch; ++image) add_block<Arch, width, 1>(part, image);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/clamp.hpp>
 #include <primsel/core/executor.hpp>
 #include <primsel/tensor/shape.hpp>
 
@@ -19,6 +20,8 @@ struct OpArgs {
     std::size_t first_image = 0;
     /// What pack wrote; null for an op without weights.
     const float* weights = nullptr;
+    /// Of the result; only for dense layers and sums.
+    Clamp clamp{};
     ExecutorRef executor;
 };
 

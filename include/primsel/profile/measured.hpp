@@ -142,15 +142,14 @@ private:
         AlignedBuffer dst(batch * query.output.size());
         fill(dst.span());
         if (std::holds_alternative<ConvParams>(*query.layer)) {
-            auto const& conv = std::get<ConvParams>(*query.layer);
             const auto epilogue = kernels.layouts[query.layout].epilogue;
             if (epilogue == nullptr) return 0;
             AlignedBuffer bias(static_cast<std::size_t>(query.output.c)), residual(dst.size());
             fill(bias.span());
             fill(residual.span());
+            const float* added = query.inputs.size() > 1 ? residual.data() : nullptr;
             return time(false, 1e9, [&] {
-                epilogue(query.output, query.batch, dst.data(), bias.data(), conv.residual ? residual.data() : nullptr,
-                         conv.clamp, executor_);
+                epilogue(query.output, query.batch, dst.data(), bias.data(), added, relu_clamp, executor_);
             });
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);

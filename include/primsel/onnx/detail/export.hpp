@@ -164,6 +164,8 @@ private:
         if (inputs.back().empty()) inputs.pop_back();
         return step("Clip", std::move(inputs));
     }
+    /// As the layer's epilogue has it.
+    void clamp(std::string const& input) { clamp(input, node().epilogue.clamp); }
     /// The same for every image of the batch.
     std::string for_each_image(std::string const& input, bool flat) {
         Ints ones(flat ? 2 : 4, 1);
@@ -200,7 +202,7 @@ private:
         const std::string sum = step("Conv", weighted(image(), {p.k, depth, p.kernel.h, p.kernel.w}),
                                      {pair("kernel_shape", p.kernel), pair("strides", p.stride), pads(p.padding),
                                       pair("dilations", p.dilation), whole("group", p.groups)});
-        clamp(p.residual ? step("Add", {sum, image(1)}) : sum, p.clamp);
+        clamp(node().epilogue.residual ? step("Add", {sum, image(1)}) : sum);
     }
     void add(ConvTransposeParams const& p) {
         // Rows that are taken away need not be added before.
@@ -221,8 +223,7 @@ private:
     }
     void add(DenseParams const& p) {
         const std::string input = in().flat ? read() : step("Flatten", {read()}, {whole("axis", 1)});
-        clamp(step("Gemm", weighted(input, {p.k, static_cast<std::int64_t>(in_shape().size())}), {whole("transB", 1)}),
-              p.clamp);
+        clamp(step("Gemm", weighted(input, {p.k, static_cast<std::int64_t>(in_shape().size())}), {whole("transB", 1)}));
         values_[at_].flat = true;
     }
     /// The input, the weight and, where there is one, the bias of a layer.
@@ -405,10 +406,10 @@ private:
     }
     void add(SoftmaxParams const& p) { step("Softmax", {p.axis == Axis::c ? alike()[0] : image()}, {axis_of(p.axis)}); }
 
-    void add(AddParams const& p) {
+    void add(AddParams const&) {
         Names inputs = alike();
         const std::string_view op = inputs.size() == 2 ? "Add" : "Sum";
-        clamp(step(op, std::move(inputs)), p.clamp);
+        clamp(step(op, std::move(inputs)));
     }
     void add(ConcatParams const& p) {
         Names inputs;

@@ -22,7 +22,7 @@ namespace detail {
 /// The layout in which a node reads its input at `position`: a convolution's residual is laid out as its result.
 [[nodiscard]] inline std::size_t read_layout(Node const& node, std::size_t position, std::size_t in_layout,
                                              std::size_t out_layout) {
-    return std::holds_alternative<ConvParams>(node.layer) && position == 1 ? out_layout : in_layout;
+    return node.epilogue.residual && position + 1 == node.inputs.size() ? out_layout : in_layout;
 }
 
 /// A node's input that another node's result fills.

@@ -31,8 +31,7 @@ struct Alternative {
 
 /// Whether a pass of its own must add bias and residual and clamp after the primitive.
 [[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
-    auto const& conv = std::get<ConvParams>(node.layer);
-    const bool epilogue = conv.bias || !node.folded.empty() || conv.residual || conv.clamp != Clamp{};
+    const bool epilogue = std::get<ConvParams>(node.layer).bias || node.epilogue != Epilogue{};
     return epilogue && !entry.fuses_epilogue;
 }
 
