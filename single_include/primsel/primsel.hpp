@@ -6723,222 +6723,406 @@ concept NetworkType = requires {
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/network/simplify.hpp
 
+// primsel/network/detail/simplifier.hpp
+
+// primsel/network/detail/reordering.hpp
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The same elements with as few axes as can be.
+[[nodiscard]] inline AsStridedParams merge_axes(AsStridedParams const& params) {
+    AsStridedParams result = params;
+    result.dims = {};
+    result.strides = {};
+    for (std::size_t axis = 0; axis < params.dims.rank(); ++axis) {
+        if (params.dims[axis] == 1) continue;
+        const std::size_t rank = result.dims.rank();
+        if (rank > 0 && result.strides[rank - 1] == params.dims[axis] * params.strides[axis]) {
+            result.dims[rank - 1] *= params.dims[axis];
+            result.strides[rank - 1] = params.strides[axis];
+        } else {
+            result.strides[rank] = params.strides[axis];
+            result.dims.push_back(params.dims[axis]);
+        }
+    }
+    if (result.dims.rank() == 0) {
+        result.dims.push_back(1);
+        result.strides[0] = 1;
+    }
+    return result;
+}
+/// Whether elements stay in their order, in another shape.
+[[nodiscard]] inline bool is_reshape(AsStridedParams const& params, Shape input) {
+    return params.offset == 0 && params.dims == Dims{static_cast<int>(params.shape.size())} && params.strides[0] == 1 &&
+           params.shape.size() == input.size();
+}
+/// The groups of the channel shuffle that this is; 0 if it is none.
+[[nodiscard]] inline int shuffled_groups(AsStridedParams const& params, Shape input) {
+    if (params.shape != input || params.offset != 0 || params.dims.rank() < 2) return 0;
+    const int groups = params.dims[1];
+    if (groups < 2 || input.c % groups != 0 || params.dims[0] != input.c / groups) return 0;
+    const auto pixels = static_cast<std::ptrdiff_t>(input.pixels());
+    const bool swapped = params.strides[0] == pixels && params.strides[1] == params.dims[0] * pixels;
+    const bool whole = pixels == 1 ? params.dims.rank() == 2
+                                   : params.dims.rank() == 3 && params.dims[2] == pixels && params.strides[2] == 1;
+    return swapped && whole ? groups : 0;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/network/graph_editor.hpp
+
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
-
-/// A copy of a graph's nodes that is rewritten in place. A node that absorbs the one before it takes over its own
-/// position; the other is gone, and nobody else read it.
-class Rewriter {
+/// A copy of a graph to change: layers are replaced, removed, inserted and rewired, and graph() builds what has come of
+/// it, with all the checks of Graph::add. Layers are known by numbers that never change: those of the graph are their
+/// positions in it, new ones follow. See docs/network/graph_editor.md.
+class GraphEditor {
 public:
-    explicit Rewriter(Graph const& graph)
+    explicit GraphEditor(Graph const& graph)
         : nodes_(graph.nodes()),
-          outputs_(graph.outputs()),
-          uses_(graph.uses()),
-          gone_(graph.size(), false),
-          is_output_(graph.size(), false),
-          parts_(graph.size()) {
-        alias_.reserve(graph.size());
-        for (std::size_t i = 0; i < graph.size(); ++i) alias_.push_back(i);
-        for (const std::size_t output : outputs_) is_output_[output] = true;
+          readers_(graph.size()),
+          removed_(graph.size(), false),
+          outputs_(graph.size() == 0 ? std::vector<std::size_t>{} : graph.outputs()),
+          batch_(graph.batch()) {
+        for (std::size_t i = 0; i < nodes_.size(); ++i) link(i);
     }
 
-    void run() {
+    /// Layers that there are or were.
+    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    /// The layer as it is now. Its shape is that of the graph it came from, and no shape at all for a new layer:
+    /// graph() infers them. Throws error where there is no such layer, or no longer.
+    [[nodiscard]] Node const& operator[](std::size_t layer) const { return nodes_[known(layer)]; }
+    [[nodiscard]] bool removed(std::size_t layer) const { return layer < removed_.size() && removed_[layer]; }
+    [[nodiscard]] std::vector<std::size_t> const& outputs() const { return outputs_; }
+    /// The layers that read this one, in the order of their numbers; twice if they read it twice.
+    [[nodiscard]] std::vector<std::size_t> readers(std::size_t layer) const {
+        std::vector<std::size_t> readers = readers_[known(layer)];
+        std::ranges::sort(readers);
+        return readers;
+    }
+    [[nodiscard]] bool is_output(std::size_t layer) const {
+        return std::ranges::find(outputs_, known(layer)) != outputs_.end();
+    }
+    /// How many inputs read it; each result of the graph counts as read once more.
+    [[nodiscard]] std::size_t uses(std::size_t layer) const {
+        return readers_[known(layer)].size() + static_cast<std::size_t>(std::ranges::count(outputs_, layer));
+    }
+
+    /// Another layer of the same name in the same place, with the same inputs and epilogue.
+    void replace(std::size_t layer, AnyLayer by) { nodes_[known(layer)].layer = std::move(by); }
+    /// Another epilogue. Its residual, if it has one, is the last of the layer's inputs: rewire goes along with it.
+    void set_epilogue(std::size_t layer, Epilogue epilogue) { nodes_[known(layer)].epilogue = std::move(epilogue); }
+    /// A new layer that nobody reads yet.
+    std::size_t insert(std::string name, AnyLayer layer, std::vector<std::size_t> inputs) {
+        for (const std::size_t input : inputs) (void)known(input);
+        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), {}, {}});
+        readers_.emplace_back();
+        removed_.push_back(false);
+        link(nodes_.size() - 1);
+        return nodes_.size() - 1;
+    }
+    /// A new layer that reads this one; all that read this one, and the result that it may be, read the new one
+    /// instead.
+    std::size_t insert_after(std::size_t layer, std::string name, AnyLayer added) {
+        (void)known(layer);
+        const std::size_t next = insert(std::move(name), std::move(added), {});
+        redirect(layer, next);
+        rewire(next, {layer});
+        return next;
+    }
+    /// A new layer between this one and the input that it reads at that place.
+    std::size_t insert_before(std::size_t layer, std::size_t place, std::string name, AnyLayer added) {
+        const std::size_t before = insert(std::move(name), std::move(added), {input_at(layer, place)});
+        rewire(layer, place, before);
+        return before;
+    }
+    /// The layer reads another one at that place.
+    void rewire(std::size_t layer, std::size_t place, std::size_t source) {
+        (void)input_at(layer, place);
+        (void)known(source);
+        unlink(layer);
+        nodes_[layer].inputs[place] = source;
+        link(layer);
+    }
+    /// As many inputs as are listed, in their order.
+    void rewire(std::size_t layer, std::vector<std::size_t> inputs) {
+        for (const std::size_t input : inputs) (void)known(input);
+        unlink(known(layer));
+        nodes_[layer].inputs = std::move(inputs);
+        link(layer);
+    }
+    /// All that read the first layer, results included, read the second.
+    void replace_readers(std::size_t of, std::size_t by) { redirect(known(of), known(by)); }
+    /// Takes a layer out: all that read it read its one input. Throws error, naming it, where it has none or several,
+    /// unless nobody reads it.
+    void remove(std::size_t layer) {
+        Node const& node = nodes_[known(layer)];
+        if (uses(layer) > 0) {
+            if (node.inputs.size() != 1) {
+                fail("graph editor: layer ", node.name, " is read, and has not one input to read in its place but ",
+                     node.inputs.size());
+            }
+            redirect(layer, node.inputs[0]);
+        }
+        unlink(layer);
+        removed_[layer] = true;
+    }
+    /// Takes out what no result needs.
+    void remove_unneeded() {
+        std::vector<std::size_t> unread;
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            for (std::size_t& input : nodes_[i].inputs) input = alias_[input];
-            while (!gone_[i] && (drop_identity(i) || pool_all(i) || reorder(i) || fold_affine(i) || fuse_pad(i) ||
-                                 join_concats(i) || fuse_add(i) || fuse_clamp(i))) {
+            if (!removed_[i] && uses(i) == 0) unread.push_back(i);
+        }
+        while (!unread.empty()) {
+            const std::size_t layer = unread.back();
+            unread.pop_back();
+            if (removed_[layer]) continue;
+            remove(layer);
+            for (const std::size_t input : nodes_[layer].inputs) {
+                if (uses(input) == 0) unread.push_back(input);
             }
         }
     }
+    /// Throws error when there are none.
+    void set_outputs(std::vector<std::size_t> outputs) {
+        if (outputs.empty()) fail("graph editor: no outputs");
+        for (const std::size_t output : outputs) (void)known(output);
+        outputs_ = std::move(outputs);
+    }
 
-    [[nodiscard]] Graph graph(int batch) const {
-        Graph result(batch);
-        std::vector<std::size_t> position(nodes_.size(), 0);
+    /// The graph as it is now, of the same batch: those listed first, the others in the old order, and what a layer
+    /// reads always before it. Throws error as Graph::add does, and where layers read each other in a circle.
+    [[nodiscard]] Graph graph(std::span<const std::size_t> first = {}) const {
+        Build build{Graph(batch_), std::vector<std::size_t>(nodes_.size(), 0),
+                    std::vector<State>(nodes_.size(), State::waiting)};
+        for (const std::size_t layer : first) place(known(layer), build);
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            if (gone_[i]) continue;
-            std::vector<std::size_t> inputs;
-            for (const std::size_t input : nodes_[i].inputs) inputs.push_back(position[input]);
-            position[i] = result.add(nodes_[i].name, nodes_[i].layer, std::move(inputs), nodes_[i].epilogue);
+            if (!removed_[i]) place(i, build);
         }
+        if (outputs_.empty()) return std::move(build.graph);
         std::vector<std::size_t> outputs;
-        for (const std::size_t output : outputs_) outputs.push_back(position[output]);
-        result.set_outputs(std::move(outputs));
-        return result;
+        for (const std::size_t output : outputs_) outputs.push_back(build.position[output]);
+        build.graph.set_outputs(std::move(outputs));
+        return std::move(build.graph);
+    }
+
+private:
+    enum class State { waiting, entered, placed };
+    struct Build {
+        Graph graph;
+        std::vector<std::size_t> position;
+        std::vector<State> state;
+    };
+
+    /// The layer after all that it reads. Without recursion: networks may be as deep as they like.
+    void place(std::size_t last, Build& build) const {
+        std::vector<std::size_t> stack{last};
+        while (!stack.empty()) {
+            const std::size_t layer = stack.back();
+            if (build.state[layer] == State::placed) {
+                stack.pop_back();
+                continue;
+            }
+            build.state[layer] = State::entered;
+            const std::size_t depth = stack.size();
+            Node const& node = nodes_[layer];
+            for (std::size_t place = node.inputs.size(); place-- > 0;) {
+                const std::size_t input = node.inputs[place];
+                if (build.state[input] == State::entered) {
+                    fail("graph editor: layer ", node.name, " reads ", nodes_[input].name, ", which depends on it");
+                }
+                if (build.state[input] == State::waiting) stack.push_back(input);
+            }
+            if (stack.size() > depth) continue;
+            std::vector<std::size_t> inputs;
+            for (const std::size_t input : node.inputs) inputs.push_back(build.position[input]);
+            build.position[layer] = build.graph.add(node.name, node.layer, std::move(inputs), node.epilogue);
+            build.state[layer] = State::placed;
+            stack.pop_back();
+        }
+    }
+    [[nodiscard]] std::size_t known(std::size_t layer) const {
+        if (layer >= nodes_.size()) fail("graph editor: there is no layer ", layer, " of ", nodes_.size());
+        if (removed_[layer]) fail("graph editor: layer ", nodes_[layer].name, " was removed");
+        return layer;
+    }
+    [[nodiscard]] std::size_t input_at(std::size_t layer, std::size_t place) const {
+        Node const& node = nodes_[known(layer)];
+        if (place >= node.inputs.size()) {
+            fail("graph editor: layer ", node.name, " has ", node.inputs.size(), " inputs, and no input ", place);
+        }
+        return node.inputs[place];
+    }
+    void redirect(std::size_t from, std::size_t to) {
+        if (from == to) return;
+        for (const std::size_t reader : readers_[from]) {
+            std::ranges::replace(nodes_[reader].inputs, from, to);
+            readers_[to].push_back(reader);
+        }
+        readers_[from].clear();
+        std::ranges::replace(outputs_, from, to);
+    }
+    /// The layer is among the readers of its inputs, or no longer.
+    void link(std::size_t layer) {
+        for (const std::size_t input : nodes_[layer].inputs) readers_[input].push_back(layer);
+    }
+    void unlink(std::size_t layer) {
+        for (const std::size_t input : nodes_[layer].inputs) std::erase(readers_[input], layer);
+    }
+
+    std::vector<Node> nodes_;
+    std::vector<std::vector<std::size_t>> readers_;  // in any order
+    std::vector<bool> removed_;
+    std::vector<std::size_t> outputs_;
+    int batch_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// One pass of simplify: from the first layer to the last, each is tried with every rule until none applies. A rule
+/// that applies says so.
+class Simplifier {
+public:
+    explicit Simplifier(Graph const& graph) : edit_(graph), parts_(graph.size()) {}
+
+    [[nodiscard]] Graph run() {
+        for (std::size_t i = 0; i < edit_.size(); ++i) {
+            while (!edit_.removed(i) && (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) ||
+                                         fuse_pad(i) || join_concats(i) || fuse_add(i) || fuse_clamp(i))) {
+            }
+        }
+        return edit_.graph();
     }
 
 private:
     template <class Params>
-    [[nodiscard]] Params* as(std::size_t i) {
-        return std::get_if<Params>(&nodes_[i].layer);
+    [[nodiscard]] Params const* as(std::size_t i) const {
+        return std::get_if<Params>(&edit_[i].layer);
     }
-    [[nodiscard]] bool read_once(std::size_t i) const { return uses_[i] == 1; }
-    [[nodiscard]] Shape input_shape(std::size_t i) const { return nodes_[nodes_[i].inputs[0]].shape; }
+    [[nodiscard]] bool read_once(std::size_t i) const { return edit_.uses(i) == 1; }
+    [[nodiscard]] std::size_t first_input(std::size_t i) const { return edit_[i].inputs[0]; }
+    [[nodiscard]] Shape shape(std::size_t i) const { return edit_[i].shape; }
+    [[nodiscard]] Shape input_shape(std::size_t i) const { return shape(first_input(i)); }
 
-    /// The clamp of a node that may still be given one.
-    [[nodiscard]] Clamp* free_clamp(std::size_t i) {
-        const bool free = epilogue_parts(nodes_[i].layer).clamp && !nodes_[i].epilogue.clamp.bounded();
-        return free ? &nodes_[i].epilogue.clamp : nullptr;
-    }
-
-    /// The node before i moves to i's place and stands for both.
-    void absorb(std::size_t i, std::size_t before, std::vector<std::size_t> inputs) {
-        const Shape shape = nodes_[i].shape;
-        nodes_[i] = std::move(nodes_[before]);
-        nodes_[i].inputs = std::move(inputs);
-        nodes_[i].shape = shape;
-        gone_[before] = true;
-    }
-    void absorb(std::size_t i) {
-        const std::size_t before = nodes_[i].inputs[0];
-        absorb(i, before, nodes_[before].inputs);
+    /// Whether the layer is read once and may still be given a clamp, and so whatever comes before that.
+    [[nodiscard]] bool open(std::size_t i) const {
+        Node const& node = edit_[i];
+        return epilogue_parts(node.layer).clamp && !node.epilogue.clamp.bounded() && read_once(i);
     }
 
-    [[nodiscard]] bool is_identity(std::size_t i) {
-        if (nodes_[i].inputs.size() != 1) return false;
+    [[nodiscard]] bool is_identity(std::size_t i) const {
+        if (edit_[i].inputs.size() != 1) return false;
         if (as<DropoutParams>(i) || as<ConcatParams>(i)) return true;
-        if (as<FlattenParams>(i) || as<ReshapeParams>(i)) {
-            return input_shape(i) == nodes_[i].shape || only_flat_reads(i);
-        }
+        if (as<FlattenParams>(i) || as<ReshapeParams>(i)) return input_shape(i) == shape(i) || only_flat_reads(i);
         if (auto* pad = as<PadParams>(i)) return pad->padding == Padding{} && pad->front == 0 && pad->back == 0;
-        if (as<SliceParams>(i)) return input_shape(i) == nodes_[i].shape;
-        if (auto* shuffle = as<ChannelShuffleParams>(i)) {
-            return shuffle->groups == 1 || shuffle->groups == nodes_[i].shape.c;
-        }
-        if (as<GlobalPoolParams>(i)) return input_shape(i) == nodes_[i].shape;
+        if (as<SliceParams>(i) || as<GlobalPoolParams>(i)) return input_shape(i) == shape(i);
+        if (auto* shuffle = as<ChannelShuffleParams>(i)) return shuffle->groups == 1 || shuffle->groups == shape(i).c;
         if (auto* pool = as<PoolParams>(i)) {
             return pool->window == Extent{1} && pool->stride == Extent{1} && pool->padding == Padding{};
         }
         return false;
     }
-    /// Whether what a layer reads counts only in chw order, whatever its shape.
-    [[nodiscard]] bool reads_flat(std::size_t i) {
-        return as<DenseParams>(i) || as<ReshapeParams>(i) || as<AsStridedParams>(i);
-    }
-    [[nodiscard]] bool only_flat_reads(std::size_t i) {
-        if (is_output_[i]) return false;
-        for (std::size_t j = i + 1; j < nodes_.size(); ++j) {
-            for (const std::size_t input : nodes_[j].inputs) {
-                if (alias_[input] == i && !reads_flat(j) && !as<DropoutParams>(j)) return false;
-                if (alias_[input] == i && as<DropoutParams>(j) && !only_flat_reads(j)) return false;
-            }
-        }
-        return true;
+    /// Whether all that read the layer take the elements in chw order, whatever the shape.
+    [[nodiscard]] bool only_flat_reads(std::size_t i) const {
+        if (edit_.is_output(i)) return false;
+        return std::ranges::all_of(edit_.readers(i), [this](std::size_t reader) {
+            if (as<DropoutParams>(reader)) return only_flat_reads(reader);
+            return as<DenseParams>(reader) || as<ReshapeParams>(reader) || as<AsStridedParams>(reader);
+        });
     }
     /// A result must stay one: an identity there goes only if its input is not read elsewhere.
     bool drop_identity(std::size_t i) {
         if (!is_identity(i)) return false;
-        const std::size_t before = nodes_[i].inputs[0];
-        if (is_output_[i]) {
-            if (!read_once(before) || as<InputParams>(before) || nodes_[before].shape != nodes_[i].shape) return false;
-            absorb(i, before, nodes_[before].inputs);
-            return true;
-        }
-        gone_[i] = true;
-        alias_[i] = before;
-        uses_[before] += uses_[i] - 1;
+        const std::size_t before = first_input(i);
+        const bool stays = !read_once(before) || as<InputParams>(before) || shape(before) != shape(i);
+        if (edit_.is_output(i) && stays) return false;
+        edit_.remove(i);
         return true;
     }
 
     /// Of several parameters for the same pooling the plainest; a window as large as the image is global pooling.
-    bool pool_all(std::size_t i) {
-        if (auto* indices = as<MaxPoolIndicesParams>(i)) indices->pool.count_include_pad = true;
-        auto* pool = as<PoolParams>(i);
-        if (pool == nullptr) return false;
-        PoolParams floor = *pool;
-        floor.ceil_mode = false;
-        const Shape input = input_shape(i);
-        if (floor.check({&input, 1}) == Fault::none && floor.output({&input, 1}) == nodes_[i].shape) *pool = floor;
-        const bool nothing_beyond = pool->padding == Padding{} && !pool->ceil_mode;
-        if (pool->kind == PoolKind::max || nothing_beyond) pool->count_include_pad = true;
-        if (pool->window != Extent{input_shape(i).h, input_shape(i).w} || pool->padding != Padding{} ||
-            pool->dilation != Extent{1} || nodes_[i].shape.pixels() != 1) {
-            return false;
+    bool plain_pool(std::size_t i) {
+        if (auto* indices = as<MaxPoolIndicesParams>(i); indices != nullptr && !indices->pool.count_include_pad) {
+            MaxPoolIndicesParams plain = *indices;
+            plain.pool.count_include_pad = true;
+            edit_.replace(i, plain);
+            return true;
         }
-        nodes_[i].layer = GlobalPoolParams{pool->kind};
+        if (as<PoolParams>(i) == nullptr) return false;
+        const Shape input = input_shape(i);
+        PoolParams pool = *as<PoolParams>(i), floor = pool;
+        floor.ceil_mode = false;
+        if (floor.check({&input, 1}) == Fault::none && floor.output({&input, 1}) == shape(i)) pool = floor;
+        const bool nothing_beyond = pool.padding == Padding{} && !pool.ceil_mode;
+        if (pool.kind == PoolKind::max || nothing_beyond) pool.count_include_pad = true;
+        const bool global = pool.window == Extent{input.h, input.w} && pool.padding == Padding{} &&
+                            pool.dilation == Extent{1} && shape(i).pixels() == 1;
+        if (!global && pool == *as<PoolParams>(i)) return false;
+        edit_.replace(i, global ? AnyLayer(GlobalPoolParams{pool.kind}) : AnyLayer(pool));
         return true;
     }
 
     /// Reorderings of elements: one in place of two, and by their names where they have one.
     bool reorder(std::size_t i) {
-        const bool reshape = as<ReshapeParams>(i) != nullptr;
-        if (auto* before = reshape ? as<AsStridedParams>(nodes_[i].inputs[0]) : nullptr) {
-            if (!read_once(nodes_[i].inputs[0])) return false;
-            before->shape = nodes_[i].shape;
-            absorb(i);
-            nodes_[i].shape = as<AsStridedParams>(i)->shape;
+        if (as<ReshapeParams>(i)) return join_reshape(i);
+        if (as<AsStridedParams>(i) == nullptr) return false;
+        const AsStridedParams strided = *as<AsStridedParams>(i), merged = merge_axes(strided);
+        if (merged != strided) {
+            edit_.replace(i, merged);
             return true;
         }
-        auto* strided = as<AsStridedParams>(i);
-        if (strided == nullptr) return false;
-        const AsStridedParams merged = merge_axes(*strided);
-        if (merged != *strided) {
-            *strided = merged;
+        if (is_reshape(strided, input_shape(i))) {
+            edit_.replace(i, ReshapeParams{strided.shape});
             return true;
         }
-        if (strided->offset == 0 && strided->dims == Dims{static_cast<int>(strided->shape.size())} &&
-            strided->strides[0] == 1 && strided->shape.size() == input_shape(i).size()) {
-            nodes_[i].layer = ReshapeParams{strided->shape};
-            return true;
-        }
-        const int groups = shuffled_groups(*strided, input_shape(i));
-        if (groups > 0) nodes_[i].layer = ChannelShuffleParams{groups};
+        const int groups = shuffled_groups(strided, input_shape(i));
+        if (groups > 0) edit_.replace(i, ChannelShuffleParams{groups});
         return groups > 0;
     }
-    /// The same elements with as few axes as can be.
-    [[nodiscard]] static AsStridedParams merge_axes(AsStridedParams const& params) {
-        AsStridedParams result = params;
-        result.dims = {};
-        result.strides = {};
-        for (std::size_t axis = 0; axis < params.dims.rank(); ++axis) {
-            if (params.dims[axis] == 1) continue;
-            const std::size_t rank = result.dims.rank();
-            if (rank > 0 && result.strides[rank - 1] == params.dims[axis] * params.strides[axis]) {
-                result.dims[rank - 1] *= params.dims[axis];
-                result.strides[rank - 1] = params.strides[axis];
-            } else {
-                result.strides[rank] = params.strides[axis];
-                result.dims.push_back(params.dims[axis]);
-            }
-        }
-        if (result.dims.rank() == 0) {
-            result.dims.push_back(1);
-            result.strides[0] = 1;
-        }
-        return result;
-    }
-    /// The groups of the channel shuffle that this is; 0 if it is none.
-    [[nodiscard]] static int shuffled_groups(AsStridedParams const& params, Shape input) {
-        if (params.shape != input || params.offset != 0 || params.dims.rank() < 2) return 0;
-        const int groups = params.dims[1];
-        if (groups < 2 || input.c % groups != 0 || params.dims[0] != input.c / groups) return 0;
-        const auto pixels = static_cast<std::ptrdiff_t>(input.pixels());
-        const bool swapped = params.strides[0] == pixels && params.strides[1] == params.dims[0] * pixels;
-        const bool whole = pixels == 1 ? params.dims.rank() == 2
-                                       : params.dims.rank() == 3 && params.dims[2] == pixels && params.strides[2] == 1;
-        return swapped && whole ? groups : 0;
+    /// A reshape of reordered elements is in how they are reordered.
+    bool join_reshape(std::size_t i) {
+        const std::size_t before = first_input(i);
+        if (as<AsStridedParams>(before) == nullptr || !read_once(before)) return false;
+        AsStridedParams joined = *as<AsStridedParams>(before);
+        joined.shape = shape(i);
+        edit_.replace(i, joined);
+        edit_.rewire(i, edit_[before].inputs);
+        edit_.remove(before);
+        return true;
     }
 
     bool fold_affine(std::size_t i) {
-        auto* batch_norm = as<BatchNormParams>(i);
-        if (batch_norm == nullptr && as<ScaleParams>(i) == nullptr) return false;
-        const std::size_t before = nodes_[i].inputs[0];
-        const bool open = epilogue_parts(nodes_[before].layer).folded && !nodes_[before].epilogue.residual;
-        if (!open || !read_once(before) || free_clamp(before) == nullptr) return false;
-        Folded folded{nodes_[i].name, ScaleParams{}};
-        if (batch_norm != nullptr)
+        Folded folded{edit_[i].name, {}};
+        if (auto* batch_norm = as<BatchNormParams>(i))
             folded.layer = *batch_norm;
+        else if (auto* scale = as<ScaleParams>(i))
+            folded.layer = *scale;
         else
-            folded.layer = *as<ScaleParams>(i);
-        absorb(i);
-        nodes_[i].epilogue.folded.push_back(std::move(folded));
+            return false;
+        const std::size_t before = first_input(i);
+        Epilogue epilogue = edit_[before].epilogue;
+        if (!open(before) || !epilogue_parts(edit_[before].layer).folded || epilogue.residual) return false;
+        epilogue.folded.push_back(std::move(folded));
+        edit_.set_epilogue(before, std::move(epilogue));
+        edit_.remove(i);
         return true;
     }
 
@@ -6947,56 +7131,60 @@ private:
         auto* conv = as<ConvParams>(i);
         auto* pool = as<PoolParams>(i);
         if (conv == nullptr && (pool == nullptr || pool->kind != PoolKind::average)) return false;
-        const std::size_t before = nodes_[i].inputs[0];
+        const std::size_t before = first_input(i);
         auto* pad = as<PadParams>(before);
         const bool border = pad != nullptr && pad->mode == PadMode::constant && pad->front == 0 && pad->back == 0;
         if (!border || pad->value != 0.0F || !read_once(before)) return false;
-        const auto widen = [&pad](Padding& padding) {
-            padding.top += pad->padding.top;
-            padding.bottom += pad->padding.bottom;
-            padding.left += pad->padding.left;
-            padding.right += pad->padding.right;
-        };
         if (conv != nullptr) {
-            widen(conv->padding);
+            ConvParams padded = *conv;
+            padded.padding = sum(padded.padding, pad->padding);
+            edit_.replace(i, padded);
         } else {
             if (!pool->count_include_pad && pool->padding != Padding{}) return false;
             PoolParams padded = *pool;
             padded.count_include_pad = true;
-            widen(padded.padding);
+            padded.padding = sum(padded.padding, pad->padding);
             const Shape input = input_shape(before);
             if (padded.check({&input, 1}) != Fault::none) return false;
-            *pool = padded;
+            edit_.replace(i, padded);
         }
-        nodes_[i].inputs[0] = nodes_[before].inputs[0];
-        gone_[before] = true;
+        edit_.remove(before);
         return true;
+    }
+    [[nodiscard]] static Padding sum(Padding const& a, Padding const& b) {
+        return {a.top + b.top, a.bottom + b.bottom, a.left + b.left, a.right + b.right};
     }
 
     /// Concatenations within concatenations: one that nobody else reads is taken apart, and one that begins as an
     /// earlier one does reads that one.
     bool join_concats(std::size_t i) {
-        auto* concat = as<ConcatParams>(i);
-        if (concat == nullptr) return false;
-        auto& inputs = nodes_[i].inputs;
-        for (std::size_t k = 0; k < inputs.size(); ++k) {
-            const std::size_t inner = inputs[k];
+        if (as<ConcatParams>(i) == nullptr) return false;
+        return take_apart(i) || share_beginning(i);
+    }
+    bool take_apart(std::size_t i) {
+        std::vector<std::size_t> inputs = edit_[i].inputs;
+        for (auto at = inputs.begin(); at != inputs.end(); ++at) {
+            const std::size_t inner = *at;
             auto* other = as<ConcatParams>(inner);
-            if (other == nullptr || other->axis != concat->axis || !read_once(inner)) continue;
-            inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(k));
-            inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(k), nodes_[inner].inputs.begin(),
-                          nodes_[inner].inputs.end());
-            gone_[inner] = true;
+            if (other == nullptr || other->axis != as<ConcatParams>(i)->axis || !read_once(inner)) continue;
+            at = inputs.erase(at);
+            inputs.insert(at, edit_[inner].inputs.begin(), edit_[inner].inputs.end());
+            edit_.rewire(i, std::move(inputs));
+            edit_.remove(inner);
             return true;
         }
+        return false;
+    }
+    bool share_beginning(std::size_t i) {
+        const Axis axis = as<ConcatParams>(i)->axis;
+        std::vector<std::size_t> inputs = edit_[i].inputs;
         parts_[i].clear();
         for (const std::size_t input : inputs) {
-            for (const std::size_t part : parts_of(input, concat->axis)) parts_[i].push_back(part);
+            for (const std::size_t part : parts_of(input, axis)) parts_[i].push_back(part);
         }
-        std::size_t longest = i, length = parts_of(inputs[0], concat->axis).size();
+        std::size_t longest = i, length = parts_of(inputs[0], axis).size();
         for (std::size_t j = 0; j < i; ++j) {
-            auto* other = as<ConcatParams>(j);
-            if (gone_[j] || other == nullptr || other->axis != concat->axis) continue;
+            if (edit_.removed(j) || as<ConcatParams>(j) == nullptr || as<ConcatParams>(j)->axis != axis) continue;
             auto const& begin = parts_[j];
             if (begin.size() > length && begin.size() < parts_[i].size() &&
                 std::equal(begin.begin(), begin.end(), parts_[i].begin())) {
@@ -7005,16 +7193,15 @@ private:
         }
         if (longest == i) return false;
         std::size_t covered = 0, count = 0;
-        while (covered < length) covered += parts_of(inputs[count++], concat->axis).size();
+        while (covered < length) covered += parts_of(inputs[count++], axis).size();
         if (covered != length) return false;
-        for (std::size_t k = 0; k < count; ++k) --uses_[inputs[k]];
         inputs.erase(inputs.begin() + 1, inputs.begin() + static_cast<std::ptrdiff_t>(count));
         inputs[0] = longest;
-        ++uses_[longest];
+        edit_.rewire(i, std::move(inputs));
         return true;
     }
     /// What is concatenated along the axis in the end: the inputs of inputs, as far as they are concatenations.
-    [[nodiscard]] std::span<const std::size_t> parts_of(std::size_t const& i, Axis axis) {
+    [[nodiscard]] std::span<const std::size_t> parts_of(std::size_t const& i, Axis axis) const {
         auto* concat = as<ConcatParams>(i);
         if (concat == nullptr || concat->axis != axis) return {&i, 1};
         return parts_[i];
@@ -7023,47 +7210,51 @@ private:
     /// One of the two summands is a convolution that nobody else reads: it adds the other to its result. The later one,
     /// so that the other is there by then.
     bool fuse_add(std::size_t i) {
-        if (as<AddParams>(i) == nullptr || nodes_[i].inputs.size() != 2) return false;
-        const auto inputs = nodes_[i].inputs;
-        for (const auto& [before, other] :
-             {std::pair{std::max(inputs[0], inputs[1]), std::min(inputs[0], inputs[1])},
-              std::pair{std::min(inputs[0], inputs[1]), std::max(inputs[0], inputs[1])}}) {
-            Epilogue& epilogue = nodes_[before].epilogue;
-            const bool open = epilogue_parts(nodes_[before].layer).residual && !epilogue.residual;
-            if (!open || before == other || !read_once(before) || free_clamp(before) == nullptr) continue;
-            epilogue.residual = true;
-            epilogue.clamp = nodes_[i].epilogue.clamp;
-            absorb(i, before, {nodes_[before].inputs[0], other});
-            return true;
-        }
-        return false;
+        if (as<AddParams>(i) == nullptr || edit_[i].inputs.size() != 2) return false;
+        const std::size_t earlier = std::min(edit_[i].inputs[0], edit_[i].inputs[1]);
+        const std::size_t later = std::max(edit_[i].inputs[0], edit_[i].inputs[1]);
+        return earlier != later && (add_within(later, earlier, i) || add_within(earlier, later, i));
+    }
+    bool add_within(std::size_t conv, std::size_t other, std::size_t add) {
+        Epilogue epilogue = edit_[conv].epilogue;
+        if (!open(conv) || !epilogue_parts(edit_[conv].layer).residual || epilogue.residual) return false;
+        epilogue.residual = true;
+        epilogue.clamp = edit_[add].epilogue.clamp;
+        edit_.set_epilogue(conv, std::move(epilogue));
+        edit_.replace_readers(add, conv);
+        edit_.remove(add);
+        edit_.rewire(conv, {first_input(conv), other});
+        return true;
     }
 
     bool fuse_clamp(std::size_t i) {
         auto* activation = as<ActivationParams>(i);
-        if (activation == nullptr) return false;
-        const std::size_t before = nodes_[i].inputs[0];
-        Clamp* clamp = free_clamp(before);
-        if (clamp == nullptr || !read_once(before)) return false;
+        if (activation == nullptr || !open(first_input(i))) return false;
+        Epilogue epilogue = edit_[first_input(i)].epilogue;
         if (activation->kind == ActivationKind::relu)
-            *clamp = relu_clamp;
+            epilogue.clamp = relu_clamp;
         else if (activation->kind == ActivationKind::relu6)
-            *clamp = relu6_clamp;
+            epilogue.clamp = relu6_clamp;
         else if (activation->kind == ActivationKind::clip)
-            *clamp = {activation->alpha, activation->beta};
+            epilogue.clamp = {activation->alpha, activation->beta};
         else
             return false;
-        absorb(i);
+        edit_.set_epilogue(first_input(i), std::move(epilogue));
+        edit_.remove(i);
         return true;
     }
 
-    std::vector<Node> nodes_;
-    std::vector<std::size_t> outputs_;
-    std::vector<std::size_t> uses_;
-    std::vector<bool> gone_, is_output_;
-    std::vector<std::size_t> alias_;
+    GraphEditor edit_;
     std::vector<std::vector<std::size_t>> parts_;  // of the concatenations so far
 };
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
 
 /// Whether simplify may turn a layer of one kind into another kind; both are positions in AnyLayer.
 [[nodiscard]] constexpr bool simplify_makes(std::size_t from, std::size_t to) {
@@ -7072,6 +7263,7 @@ private:
                           shuffle = AnyLayer(ChannelShuffleParams{}).index();
     return (from == pool && to == global_pool) || (from == strided && (to == reshape || to == shuffle));
 }
+
 }  // namespace detail
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
@@ -7084,9 +7276,7 @@ private:
     // Once one layer is gone, another may have become an identity; each pass but the last removes some.
     for (std::size_t before = graph.size() + 1; result.size() < before;) {
         before = result.size();
-        detail::Rewriter rewriter(result);
-        rewriter.run();
-        result = rewriter.graph(graph.batch());
+        result = detail::Simplifier(result).run();
     }
     return result;
 }
