@@ -228,8 +228,7 @@ std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options,
         const std::size_t plus = name.rfind('+');
         double seconds = 0;
         const bool calibrated = plus != std::string::npos &&
-                                ps::detail::read_number(std::string_view(name).substr(plus + 1), seconds) &&
-                                seconds > 0;
+                                ps::read_number(std::string_view(name).substr(plus + 1), seconds) && seconds > 0;
         PlanningOptions other = options;
         other.costs = calibrated ? name.substr(0, plus) : name;
         other.calibration_seconds = seconds;

@@ -33,10 +33,10 @@ TEST_CASE("csv: cells stand between commas, empty ones too") {
     CHECK(ps::detail::cells_of("a,,b,") == std::vector<std::string>{"a", "", "b", ""});
     CHECK(ps::detail::cells_of("") == std::vector<std::string>{""});
     int value = 0;
-    CHECK(ps::detail::read_number("-12", value));
+    CHECK(ps::read_number("-12", value));
     CHECK(value == -12);
     for (const char* text : {"", " 1", "1 ", "1.5", "x", "99999999999"}) {
         CAPTURE(text);
-        CHECK_FALSE(ps::detail::read_number(text, value));
+        CHECK_FALSE(ps::read_number(text, value));
     }
 }

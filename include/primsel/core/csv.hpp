@@ -73,6 +73,10 @@ private:
     return cells;
 }
 
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+namespace primsel::inline PRIMSEL_ABI {
+
 /// Whether the text is a number from end to end.
 template <class T>
 [[nodiscard]] bool read_number(std::string_view text, T& value) {
@@ -80,4 +84,4 @@ template <class T>
     return fault == std::errc{} && end == text.data() + text.size();
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI::detail
+}  // namespace primsel::inline PRIMSEL_ABI

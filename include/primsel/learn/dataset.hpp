@@ -120,7 +120,7 @@ namespace detail {
         for (std::string_view cell; cells.next(cell);) {
             if (configuration.size() < data.inputs.size()) {
                 int value = 0;
-                if (!detail::read_number(cell, value) || value < 1) {
+                if (!read_number(cell, value) || value < 1) {
                     if (!whole) return data;
                     fail(name, ": line ", number, ": ", data.inputs[configuration.size()], " is '", cell,
                          "', no positive integer");
@@ -128,7 +128,7 @@ namespace detail {
                 configuration.push_back(value);
             } else if (times.size() < data.subjects.size()) {
                 double value = 0;
-                if (!cell.empty() && (!detail::read_number(cell, value) || !(value >= 0 && value < 1e15))) {
+                if (!cell.empty() && (!read_number(cell, value) || !(value >= 0 && value < 1e15))) {
                     if (!whole) return data;
                     fail(name, ": line ", number, ": ", data.subjects[times.size()], " is '", cell,
                          "', no time in nanoseconds");

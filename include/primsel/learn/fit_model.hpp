@@ -136,7 +136,7 @@ namespace detail {
 /// where it was made of other rows, or none were held back.
 [[nodiscard]] inline std::optional<Dataset> held_back(TrainedModel const& model, Dataset const& data) {
     std::uint64_t seed = 0;
-    const bool has_seed = detail::read_number(model.about_of("seed"), seed);
+    const bool has_seed = read_number(model.about_of("seed"), seed);
     if (!has_seed || model.about_of(what_of(data) + "_data") != fingerprint(data)) return std::nullopt;
     return data.select(split_rows(data.rows(), seed).test);
 }

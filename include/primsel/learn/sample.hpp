@@ -75,9 +75,9 @@ inline constexpr std::string_view sample_columns =
         Sample sample;
         const auto numbers = detail::numbers_of(sample.shape);
         bool good = cells.size() == 2 || cells.size() == numbers.size() + 2;
-        for (std::size_t i = 0; good && i + 2 < cells.size(); ++i) good = detail::read_number(cells[i], *numbers[i]);
+        for (std::size_t i = 0; good && i + 2 < cells.size(); ++i) good = read_number(cells[i], *numbers[i]);
         std::int64_t nanoseconds = 0;
-        good = good && detail::read_number(cells.back(), nanoseconds) && nanoseconds > 0 &&
+        good = good && read_number(cells.back(), nanoseconds) && nanoseconds > 0 &&
                nanoseconds < std::int64_t{1'000'000'000'000'000};
         if (!good) fail(name, ": line ", number, ": is no sample");
         const double seconds = 1e-9 * static_cast<double>(nanoseconds);
