@@ -2509,7 +2509,8 @@ using OpTable = std::array<OpEntry, std::variant_size_v<AnyLayer>>;
 /// A layout and what runs in it.
 struct LayoutEntry {
     std::string_view name;
-    /// Floats of an image.
+    std::size_t element_bytes;
+    /// Elements of an image, padding included.
     std::size_t (*size)(Shape);
     OpTable const& (*ops)();
     /// Stores values that come in chw order.
@@ -2517,6 +2518,8 @@ struct LayoutEntry {
     /// What follows a convolution that fuses nothing; null in a layout that is not strided.
     void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
                      ExecutorRef) noexcept;
+
+    [[nodiscard]] std::size_t image_bytes(Shape shape) const { return size(shape) * element_bytes; }
 };
 
 /// The change from one layout to another.
@@ -3852,8 +3855,9 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Where the element (c, h, w) of an image of a Shape lies. A layout is an empty type:
 /// - name: constexpr, and unique among the layouts used together;
-/// - size(shape): floats that an image occupies, padding included;
+/// - size(shape): elements that an image occupies, padding included;
 /// - offset(shape, coord): injective into [0, size(shape)).
+/// It may have a type `element`; without one, elements are floats.
 ///
 /// chw, hcw and hwc below model it; so may a blocked layout of the user's (docs/tensor/layout.md).
 template <class L>
@@ -3862,6 +3866,24 @@ concept Layout = requires(Shape shape, Coord coord) {
     { L::size(shape) } -> std::same_as<std::size_t>;
     { L::offset(shape, coord) } -> std::same_as<std::size_t>;
 };
+
+namespace detail {
+
+template <class L>
+struct ElementOf {
+    using type = float;
+};
+template <class L>
+    requires requires { typename L::element; }
+struct ElementOf<L> {
+    using type = typename L::element;
+};
+
+}  // namespace detail
+
+/// What images in a layout consist of.
+template <class L>
+using element_of = typename detail::ElementOf<L>::type;
 
 namespace detail {
 
@@ -3876,14 +3898,22 @@ inline constexpr bool all_layouts = false;
 template <class... L>
 inline constexpr bool all_layouts<TypeList<L...>> = (Layout<L> && ...);
 template <class List>
-concept SoundLayouts = all_layouts<List> && distinct_names<List>;
+inline constexpr bool floats_first = true;
+template <class First, class... Rest>
+inline constexpr bool floats_first<TypeList<First, Rest...>> = std::same_as<element_of<First>, float>;
+template <class List>
+concept NamedLayouts = all_layouts<List> && distinct_names<List>;
+template <class List>
+concept SoundLayouts = NamedLayouts<List> && floats_first<List>;
 
-/// Says where a type is listed as a layout that it is none, or that two have one name.
+/// Says where layouts are listed that a type is none, that two have one name, or that the first is not of floats.
 template <class List>
 struct CheckLayouts {
     static_assert(all_layouts<List>, "primsel: a type among the layouts is not a Layout; see docs/tensor/layout.md");
-    static_assert(!all_layouts<List> || SoundLayouts<List>,
+    static_assert(!all_layouts<List> || NamedLayouts<List>,
                   "primsel: two of the layouts have the same name; see docs/tensor/layout.md");
+    static_assert(floats_first<List>,
+                  "primsel: images come and results go in the first of the layouts, which must be of floats");
     static constexpr bool value = true;
 };
 
@@ -3895,9 +3925,9 @@ struct Strides {
     friend constexpr bool operator==(Strides const&, Strides const&) = default;
 };
 
-/// A layout without padding whose offset is linear in c, h and w. The non-convolution layers run in these.
+/// A layout of floats without padding whose offset is linear in c, h and w. The non-convolution layers run in these.
 template <class L>
-concept StridedLayout = Layout<L> && requires(Shape shape) {
+concept StridedLayout = Layout<L> && std::same_as<element_of<L>, float> && requires(Shape shape) {
     { L::strides(shape) } -> std::same_as<Strides>;
 };
 
@@ -10287,7 +10317,7 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
     constexpr bool rows_only =
         (std::same_as<From, chw> && std::same_as<To, hcw>) || (std::same_as<From, hcw> && std::same_as<To, chw>);
     if (same_placement<From, To>(shape)) {
-        std::memcpy(dst, src, From::size(shape) * sizeof(float));
+        std::memcpy(dst, src, From::size(shape) * sizeof(element_of<From>));
     } else if constexpr (TransformsFrom<To, From>) {
         To::transform_from(From{}, shape, src, dst, executor);
     } else if constexpr (TransformsTo<From, To>) {
@@ -10307,6 +10337,10 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
             transpose_columns(src + row * c * w, c, dst + row * c * w, w, w, 0, c);
         });
     } else {
+        constexpr bool floats = std::same_as<element_of<From>, float> && std::same_as<element_of<To>, float>;
+        static_assert(floats || std::same_as<From, To>,
+                      "primsel: a layout of other elements than floats must bring its own transform_from and "
+                      "transform_to; see docs/tensor/layout.md");
         if constexpr (!StridedLayout<To>) std::fill_n(dst, To::size(shape), 0.0F);
         detail::transform_any<From, To>(shape, src, dst, executor);
     }
@@ -11089,6 +11123,7 @@ OpTable const& ops_in() {
 template <class Arch, class L, class Compiled>
 constexpr LayoutEntry make_layout_entry() {
     LayoutEntry entry{.name = L::name,
+                      .element_bytes = sizeof(element_of<L>),
                       .size = [](Shape shape) { return L::size(shape); },
                       .ops = &ops_in<Arch, L, Compiled>,
                       .from_chw = &primsel::transform<chw, L>,

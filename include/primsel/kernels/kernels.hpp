@@ -55,7 +55,8 @@ using OpTable = std::array<OpEntry, std::variant_size_v<AnyLayer>>;
 /// A layout and what runs in it.
 struct LayoutEntry {
     std::string_view name;
-    /// Floats of an image.
+    std::size_t element_bytes;
+    /// Elements of an image, padding included.
     std::size_t (*size)(Shape);
     OpTable const& (*ops)();
     /// Stores values that come in chw order.
@@ -63,6 +64,8 @@ struct LayoutEntry {
     /// What follows a convolution that fuses nothing; null in a layout that is not strided.
     void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
                      ExecutorRef) noexcept;
+
+    [[nodiscard]] std::size_t image_bytes(Shape shape) const { return size(shape) * element_bytes; }
 };
 
 /// The change from one layout to another.
