@@ -236,15 +236,15 @@ TEST_CASE("sizes that a layout or primitive cannot mean are refused before anyth
     ps::Kernels small = kernels;
     small.layouts = layouts;
     CHECK_THROWS_WITH_AS((void)ps::make_schedule(graph, small, plan, 1),
-                         "plan: layout chw keeps 3x8x8, the result of layer image, in 5 floats", ps::error);
+                         "plan: layout chw keeps 3x8x8, the result of layer image, in 5 elements", ps::error);
 
     std::vector<ps::PrimitiveEntry> primitives(kernels.primitives.begin(), kernels.primitives.end());
     for (ps::PrimitiveEntry& entry : primitives) {
-        entry.scratch_floats = [](ps::ConvShape const&, std::size_t) { return ~std::size_t{0}; };
+        entry.scratch_bytes = [](ps::ConvShape const&, std::size_t) { return ~std::size_t{0}; };
     }
     kernels.primitives = primitives;
     CHECK_THROWS_WITH_AS((void)ps::make_schedule(graph, kernels, plan, 1),
-                         "plan: layer conv: primitive direct-sum2d asks for 18446744073709551615 floats of scratch to "
+                         "plan: layer conv: primitive direct-sum2d asks for 18446744073709551615 bytes of scratch to "
                          "compute 3x8x8 -> 4x6x6, 3x3",
                          ps::error);
 }

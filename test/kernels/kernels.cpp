@@ -156,9 +156,9 @@ TEST_CASE("kernels: every kind of layer has its op in every strided layout, or i
                 CHECK((op.run != nullptr) == runs);
                 CHECK((op.operations != nullptr) == runs);
                 CHECK((op.pack != nullptr) == (runs && weighs));
-                CHECK((op.packed_floats != nullptr) == (runs && weighs));
+                CHECK((op.packed_bytes != nullptr) == (runs && weighs));
                 if (runs) CHECK(op.operations(layer.params, layer.inputs, layer.output) >= 0);
-                if (runs && weighs) CHECK(op.packed_floats(layer.params, layer.inputs[0]) > 0);
+                if (runs && weighs) CHECK(op.packed_bytes(layer.params, layer.inputs[0]) > 0);
             }
         }
     }

@@ -31,8 +31,8 @@ struct PrimitiveEntry {
     double error_bound;
     Support (*supports)(ConvShape const&);
     // Null where supports says no to every shape.
-    std::size_t (*scratch_floats)(ConvShape const&, std::size_t workers) = nullptr;
-    std::size_t (*packed_floats)(ConvShape const&) = nullptr;
+    std::size_t (*scratch_bytes)(ConvShape const&, std::size_t workers) = nullptr;
+    std::size_t (*packed_bytes)(ConvShape const&) = nullptr;
     void (*pack)(ConvShape const&, const float* kernel, float* dst) = nullptr;
     /// One image.
     void (*run)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
@@ -45,7 +45,7 @@ struct OpEntry {
     bool in_place = false;
     double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
     void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
-    std::size_t (*packed_floats)(AnyLayer const&, Shape) = nullptr;
+    std::size_t (*packed_bytes)(AnyLayer const&, Shape) = nullptr;
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
 };
 
