@@ -125,6 +125,7 @@ void add_new_kinds() {
     add(ps::ConcatParams{Axis::h}, "_h", {{64, 28, 28}, {64, 28, 28}});
     add(ps::SliceParams{0, 14, Axis::w}, "_w", {{64, 28, 28}});
     add(ps::SoftmaxParams{Axis::w}, "_w", {{12, 197, 197}});
+    for (const int classes : {2, 3, 4, 7, 16, 21, 32, 40}) add(ps::SoftmaxParams{Axis::w}, "_w", {{1, 32768, classes}});
     add(ps::SoftmaxParams{Axis::h}, "_h", {{12, 197, 197}});
     add(ps::ReduceParams{.axis = Axis::w}, "_w", {{64, 56, 56}});
     add(ps::ReduceParams{.axis = Axis::c}, "_c", {{64, 56, 56}});

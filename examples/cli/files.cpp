@@ -3,7 +3,7 @@
 #include <image.hpp>
 
 #include <primsel/io/npy.hpp>
-#include <primsel/onnx/detail/tensor.hpp>
+#include <primsel/onnx/detail/read_tensor.hpp>
 
 #include <sys/stat.h>
 

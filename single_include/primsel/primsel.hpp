@@ -6773,222 +6773,406 @@ concept NetworkType = requires {
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/network/simplify.hpp
 
+// primsel/network/detail/simplifier.hpp
+
+// primsel/network/detail/reordering.hpp
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The same elements with as few axes as can be.
+[[nodiscard]] inline AsStridedParams merge_axes(AsStridedParams const& params) {
+    AsStridedParams result = params;
+    result.dims = {};
+    result.strides = {};
+    for (std::size_t axis = 0; axis < params.dims.rank(); ++axis) {
+        if (params.dims[axis] == 1) continue;
+        const std::size_t rank = result.dims.rank();
+        if (rank > 0 && result.strides[rank - 1] == params.dims[axis] * params.strides[axis]) {
+            result.dims[rank - 1] *= params.dims[axis];
+            result.strides[rank - 1] = params.strides[axis];
+        } else {
+            result.strides[rank] = params.strides[axis];
+            result.dims.push_back(params.dims[axis]);
+        }
+    }
+    if (result.dims.rank() == 0) {
+        result.dims.push_back(1);
+        result.strides[0] = 1;
+    }
+    return result;
+}
+/// Whether elements stay in their order, in another shape.
+[[nodiscard]] inline bool is_reshape(AsStridedParams const& params, Shape input) {
+    return params.offset == 0 && params.dims == Dims{static_cast<int>(params.shape.size())} && params.strides[0] == 1 &&
+           params.shape.size() == input.size();
+}
+/// The groups of the channel shuffle that this is; 0 if it is none.
+[[nodiscard]] inline int shuffled_groups(AsStridedParams const& params, Shape input) {
+    if (params.shape != input || params.offset != 0 || params.dims.rank() < 2) return 0;
+    const int groups = params.dims[1];
+    if (groups < 2 || input.c % groups != 0 || params.dims[0] != input.c / groups) return 0;
+    const auto pixels = static_cast<std::ptrdiff_t>(input.pixels());
+    const bool swapped = params.strides[0] == pixels && params.strides[1] == params.dims[0] * pixels;
+    const bool whole = pixels == 1 ? params.dims.rank() == 2
+                                   : params.dims.rank() == 3 && params.dims[2] == pixels && params.strides[2] == 1;
+    return swapped && whole ? groups : 0;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/network/graph_editor.hpp
+
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-namespace detail {
-
-/// A copy of a graph's nodes that is rewritten in place. A node that absorbs the one before it takes over its own
-/// position; the other is gone, and nobody else read it.
-class Rewriter {
+/// A copy of a graph to change: layers are replaced, removed, inserted and rewired, and graph() builds what has come of
+/// it, with all the checks of Graph::add. Layers are known by numbers that never change: those of the graph are their
+/// positions in it, new ones follow. See docs/network/graph_editor.md.
+class GraphEditor {
 public:
-    explicit Rewriter(Graph const& graph)
+    explicit GraphEditor(Graph const& graph)
         : nodes_(graph.nodes()),
-          outputs_(graph.outputs()),
-          uses_(graph.uses()),
-          gone_(graph.size(), false),
-          is_output_(graph.size(), false),
-          parts_(graph.size()) {
-        alias_.reserve(graph.size());
-        for (std::size_t i = 0; i < graph.size(); ++i) alias_.push_back(i);
-        for (const std::size_t output : outputs_) is_output_[output] = true;
+          readers_(graph.size()),
+          removed_(graph.size(), false),
+          outputs_(graph.size() == 0 ? std::vector<std::size_t>{} : graph.outputs()),
+          batch_(graph.batch()) {
+        for (std::size_t i = 0; i < nodes_.size(); ++i) link(i);
     }
 
-    void run() {
+    /// Layers that there are or were.
+    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    /// The layer as it is now. Its shape is that of the graph it came from, and no shape at all for a new layer:
+    /// graph() infers them. Throws error where there is no such layer, or no longer.
+    [[nodiscard]] Node const& operator[](std::size_t layer) const { return nodes_[known(layer)]; }
+    [[nodiscard]] bool removed(std::size_t layer) const { return layer < removed_.size() && removed_[layer]; }
+    [[nodiscard]] std::vector<std::size_t> const& outputs() const { return outputs_; }
+    /// The layers that read this one, in the order of their numbers; twice if they read it twice.
+    [[nodiscard]] std::vector<std::size_t> readers(std::size_t layer) const {
+        std::vector<std::size_t> readers = readers_[known(layer)];
+        std::ranges::sort(readers);
+        return readers;
+    }
+    [[nodiscard]] bool is_output(std::size_t layer) const {
+        return std::ranges::find(outputs_, known(layer)) != outputs_.end();
+    }
+    /// How many inputs read it; each result of the graph counts as read once more.
+    [[nodiscard]] std::size_t uses(std::size_t layer) const {
+        return readers_[known(layer)].size() + static_cast<std::size_t>(std::ranges::count(outputs_, layer));
+    }
+
+    /// Another layer of the same name in the same place, with the same inputs and epilogue.
+    void replace(std::size_t layer, AnyLayer by) { nodes_[known(layer)].layer = std::move(by); }
+    /// Another epilogue. Its residual, if it has one, is the last of the layer's inputs: rewire goes along with it.
+    void set_epilogue(std::size_t layer, Epilogue epilogue) { nodes_[known(layer)].epilogue = std::move(epilogue); }
+    /// A new layer that nobody reads yet.
+    std::size_t insert(std::string name, AnyLayer layer, std::vector<std::size_t> inputs) {
+        for (const std::size_t input : inputs) (void)known(input);
+        nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), {}, {}});
+        readers_.emplace_back();
+        removed_.push_back(false);
+        link(nodes_.size() - 1);
+        return nodes_.size() - 1;
+    }
+    /// A new layer that reads this one; all that read this one, and the result that it may be, read the new one
+    /// instead.
+    std::size_t insert_after(std::size_t layer, std::string name, AnyLayer added) {
+        (void)known(layer);
+        const std::size_t next = insert(std::move(name), std::move(added), {});
+        redirect(layer, next);
+        rewire(next, {layer});
+        return next;
+    }
+    /// A new layer between this one and the input that it reads at that place.
+    std::size_t insert_before(std::size_t layer, std::size_t place, std::string name, AnyLayer added) {
+        const std::size_t before = insert(std::move(name), std::move(added), {input_at(layer, place)});
+        rewire(layer, place, before);
+        return before;
+    }
+    /// The layer reads another one at that place.
+    void rewire(std::size_t layer, std::size_t place, std::size_t source) {
+        (void)input_at(layer, place);
+        (void)known(source);
+        unlink(layer);
+        nodes_[layer].inputs[place] = source;
+        link(layer);
+    }
+    /// As many inputs as are listed, in their order.
+    void rewire(std::size_t layer, std::vector<std::size_t> inputs) {
+        for (const std::size_t input : inputs) (void)known(input);
+        unlink(known(layer));
+        nodes_[layer].inputs = std::move(inputs);
+        link(layer);
+    }
+    /// All that read the first layer, results included, read the second.
+    void replace_readers(std::size_t of, std::size_t by) { redirect(known(of), known(by)); }
+    /// Takes a layer out: all that read it read its one input. Throws error, naming it, where it has none or several,
+    /// unless nobody reads it.
+    void remove(std::size_t layer) {
+        Node const& node = nodes_[known(layer)];
+        if (uses(layer) > 0) {
+            if (node.inputs.size() != 1) {
+                fail("graph editor: layer ", node.name, " is read, and has not one input to read in its place but ",
+                     node.inputs.size());
+            }
+            redirect(layer, node.inputs[0]);
+        }
+        unlink(layer);
+        removed_[layer] = true;
+    }
+    /// Takes out what no result needs.
+    void remove_unneeded() {
+        std::vector<std::size_t> unread;
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            for (std::size_t& input : nodes_[i].inputs) input = alias_[input];
-            while (!gone_[i] && (drop_identity(i) || pool_all(i) || reorder(i) || fold_affine(i) || fuse_pad(i) ||
-                                 join_concats(i) || fuse_add(i) || fuse_clamp(i))) {
+            if (!removed_[i] && uses(i) == 0) unread.push_back(i);
+        }
+        while (!unread.empty()) {
+            const std::size_t layer = unread.back();
+            unread.pop_back();
+            if (removed_[layer]) continue;
+            remove(layer);
+            for (const std::size_t input : nodes_[layer].inputs) {
+                if (uses(input) == 0) unread.push_back(input);
             }
         }
     }
+    /// Throws error when there are none.
+    void set_outputs(std::vector<std::size_t> outputs) {
+        if (outputs.empty()) fail("graph editor: no outputs");
+        for (const std::size_t output : outputs) (void)known(output);
+        outputs_ = std::move(outputs);
+    }
 
-    [[nodiscard]] Graph graph(int batch) const {
-        Graph result(batch);
-        std::vector<std::size_t> position(nodes_.size(), 0);
+    /// The graph as it is now, of the same batch: those listed first, the others in the old order, and what a layer
+    /// reads always before it. Throws error as Graph::add does, and where layers read each other in a circle.
+    [[nodiscard]] Graph graph(std::span<const std::size_t> first = {}) const {
+        Build build{Graph(batch_), std::vector<std::size_t>(nodes_.size(), 0),
+                    std::vector<State>(nodes_.size(), State::waiting)};
+        for (const std::size_t layer : first) place(known(layer), build);
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            if (gone_[i]) continue;
-            std::vector<std::size_t> inputs;
-            for (const std::size_t input : nodes_[i].inputs) inputs.push_back(position[input]);
-            position[i] = result.add(nodes_[i].name, nodes_[i].layer, std::move(inputs), nodes_[i].epilogue);
+            if (!removed_[i]) place(i, build);
         }
+        if (outputs_.empty()) return std::move(build.graph);
         std::vector<std::size_t> outputs;
-        for (const std::size_t output : outputs_) outputs.push_back(position[output]);
-        result.set_outputs(std::move(outputs));
-        return result;
+        for (const std::size_t output : outputs_) outputs.push_back(build.position[output]);
+        build.graph.set_outputs(std::move(outputs));
+        return std::move(build.graph);
+    }
+
+private:
+    enum class State { waiting, entered, placed };
+    struct Build {
+        Graph graph;
+        std::vector<std::size_t> position;
+        std::vector<State> state;
+    };
+
+    /// The layer after all that it reads. Without recursion: networks may be as deep as they like.
+    void place(std::size_t last, Build& build) const {
+        std::vector<std::size_t> stack{last};
+        while (!stack.empty()) {
+            const std::size_t layer = stack.back();
+            if (build.state[layer] == State::placed) {
+                stack.pop_back();
+                continue;
+            }
+            build.state[layer] = State::entered;
+            const std::size_t depth = stack.size();
+            Node const& node = nodes_[layer];
+            for (std::size_t place = node.inputs.size(); place-- > 0;) {
+                const std::size_t input = node.inputs[place];
+                if (build.state[input] == State::entered) {
+                    fail("graph editor: layer ", node.name, " reads ", nodes_[input].name, ", which depends on it");
+                }
+                if (build.state[input] == State::waiting) stack.push_back(input);
+            }
+            if (stack.size() > depth) continue;
+            std::vector<std::size_t> inputs;
+            for (const std::size_t input : node.inputs) inputs.push_back(build.position[input]);
+            build.position[layer] = build.graph.add(node.name, node.layer, std::move(inputs), node.epilogue);
+            build.state[layer] = State::placed;
+            stack.pop_back();
+        }
+    }
+    [[nodiscard]] std::size_t known(std::size_t layer) const {
+        if (layer >= nodes_.size()) fail("graph editor: there is no layer ", layer, " of ", nodes_.size());
+        if (removed_[layer]) fail("graph editor: layer ", nodes_[layer].name, " was removed");
+        return layer;
+    }
+    [[nodiscard]] std::size_t input_at(std::size_t layer, std::size_t place) const {
+        Node const& node = nodes_[known(layer)];
+        if (place >= node.inputs.size()) {
+            fail("graph editor: layer ", node.name, " has ", node.inputs.size(), " inputs, and no input ", place);
+        }
+        return node.inputs[place];
+    }
+    void redirect(std::size_t from, std::size_t to) {
+        if (from == to) return;
+        for (const std::size_t reader : readers_[from]) {
+            std::ranges::replace(nodes_[reader].inputs, from, to);
+            readers_[to].push_back(reader);
+        }
+        readers_[from].clear();
+        std::ranges::replace(outputs_, from, to);
+    }
+    /// The layer is among the readers of its inputs, or no longer.
+    void link(std::size_t layer) {
+        for (const std::size_t input : nodes_[layer].inputs) readers_[input].push_back(layer);
+    }
+    void unlink(std::size_t layer) {
+        for (const std::size_t input : nodes_[layer].inputs) std::erase(readers_[input], layer);
+    }
+
+    std::vector<Node> nodes_;
+    std::vector<std::vector<std::size_t>> readers_;  // in any order
+    std::vector<bool> removed_;
+    std::vector<std::size_t> outputs_;
+    int batch_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// One pass of simplify: from the first layer to the last, each is tried with every rule until none applies. A rule
+/// that applies says so.
+class Simplifier {
+public:
+    explicit Simplifier(Graph const& graph) : edit_(graph), parts_(graph.size()) {}
+
+    [[nodiscard]] Graph run() {
+        for (std::size_t i = 0; i < edit_.size(); ++i) {
+            while (!edit_.removed(i) && (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) ||
+                                         fuse_pad(i) || join_concats(i) || fuse_add(i) || fuse_clamp(i))) {
+            }
+        }
+        return edit_.graph();
     }
 
 private:
     template <class Params>
-    [[nodiscard]] Params* as(std::size_t i) {
-        return std::get_if<Params>(&nodes_[i].layer);
+    [[nodiscard]] Params const* as(std::size_t i) const {
+        return std::get_if<Params>(&edit_[i].layer);
     }
-    [[nodiscard]] bool read_once(std::size_t i) const { return uses_[i] == 1; }
-    [[nodiscard]] Shape input_shape(std::size_t i) const { return nodes_[nodes_[i].inputs[0]].shape; }
+    [[nodiscard]] bool read_once(std::size_t i) const { return edit_.uses(i) == 1; }
+    [[nodiscard]] std::size_t first_input(std::size_t i) const { return edit_[i].inputs[0]; }
+    [[nodiscard]] Shape shape(std::size_t i) const { return edit_[i].shape; }
+    [[nodiscard]] Shape input_shape(std::size_t i) const { return shape(first_input(i)); }
 
-    /// The clamp of a node that may still be given one.
-    [[nodiscard]] Clamp* free_clamp(std::size_t i) {
-        const bool free = epilogue_parts(nodes_[i].layer).clamp && !nodes_[i].epilogue.clamp.bounded();
-        return free ? &nodes_[i].epilogue.clamp : nullptr;
-    }
-
-    /// The node before i moves to i's place and stands for both.
-    void absorb(std::size_t i, std::size_t before, std::vector<std::size_t> inputs) {
-        const Shape shape = nodes_[i].shape;
-        nodes_[i] = std::move(nodes_[before]);
-        nodes_[i].inputs = std::move(inputs);
-        nodes_[i].shape = shape;
-        gone_[before] = true;
-    }
-    void absorb(std::size_t i) {
-        const std::size_t before = nodes_[i].inputs[0];
-        absorb(i, before, nodes_[before].inputs);
+    /// Whether the layer is read once and may still be given a clamp, and so whatever comes before that.
+    [[nodiscard]] bool open(std::size_t i) const {
+        Node const& node = edit_[i];
+        return epilogue_parts(node.layer).clamp && !node.epilogue.clamp.bounded() && read_once(i);
     }
 
-    [[nodiscard]] bool is_identity(std::size_t i) {
-        if (nodes_[i].inputs.size() != 1) return false;
+    [[nodiscard]] bool is_identity(std::size_t i) const {
+        if (edit_[i].inputs.size() != 1) return false;
         if (as<DropoutParams>(i) || as<ConcatParams>(i)) return true;
-        if (as<FlattenParams>(i) || as<ReshapeParams>(i)) {
-            return input_shape(i) == nodes_[i].shape || only_flat_reads(i);
-        }
+        if (as<FlattenParams>(i) || as<ReshapeParams>(i)) return input_shape(i) == shape(i) || only_flat_reads(i);
         if (auto* pad = as<PadParams>(i)) return pad->padding == Padding{} && pad->front == 0 && pad->back == 0;
-        if (as<SliceParams>(i)) return input_shape(i) == nodes_[i].shape;
-        if (auto* shuffle = as<ChannelShuffleParams>(i)) {
-            return shuffle->groups == 1 || shuffle->groups == nodes_[i].shape.c;
-        }
-        if (as<GlobalPoolParams>(i)) return input_shape(i) == nodes_[i].shape;
+        if (as<SliceParams>(i) || as<GlobalPoolParams>(i)) return input_shape(i) == shape(i);
+        if (auto* shuffle = as<ChannelShuffleParams>(i)) return shuffle->groups == 1 || shuffle->groups == shape(i).c;
         if (auto* pool = as<PoolParams>(i)) {
             return pool->window == Extent{1} && pool->stride == Extent{1} && pool->padding == Padding{};
         }
         return false;
     }
-    /// Whether what a layer reads counts only in chw order, whatever its shape.
-    [[nodiscard]] bool reads_flat(std::size_t i) {
-        return as<DenseParams>(i) || as<ReshapeParams>(i) || as<AsStridedParams>(i);
-    }
-    [[nodiscard]] bool only_flat_reads(std::size_t i) {
-        if (is_output_[i]) return false;
-        for (std::size_t j = i + 1; j < nodes_.size(); ++j) {
-            for (const std::size_t input : nodes_[j].inputs) {
-                if (alias_[input] == i && !reads_flat(j) && !as<DropoutParams>(j)) return false;
-                if (alias_[input] == i && as<DropoutParams>(j) && !only_flat_reads(j)) return false;
-            }
-        }
-        return true;
+    /// Whether all that read the layer take the elements in chw order, whatever the shape.
+    [[nodiscard]] bool only_flat_reads(std::size_t i) const {
+        if (edit_.is_output(i)) return false;
+        return std::ranges::all_of(edit_.readers(i), [this](std::size_t reader) {
+            if (as<DropoutParams>(reader)) return only_flat_reads(reader);
+            return as<DenseParams>(reader) || as<ReshapeParams>(reader) || as<AsStridedParams>(reader);
+        });
     }
     /// A result must stay one: an identity there goes only if its input is not read elsewhere.
     bool drop_identity(std::size_t i) {
         if (!is_identity(i)) return false;
-        const std::size_t before = nodes_[i].inputs[0];
-        if (is_output_[i]) {
-            if (!read_once(before) || as<InputParams>(before) || nodes_[before].shape != nodes_[i].shape) return false;
-            absorb(i, before, nodes_[before].inputs);
-            return true;
-        }
-        gone_[i] = true;
-        alias_[i] = before;
-        uses_[before] += uses_[i] - 1;
+        const std::size_t before = first_input(i);
+        const bool stays = !read_once(before) || as<InputParams>(before) || shape(before) != shape(i);
+        if (edit_.is_output(i) && stays) return false;
+        edit_.remove(i);
         return true;
     }
 
     /// Of several parameters for the same pooling the plainest; a window as large as the image is global pooling.
-    bool pool_all(std::size_t i) {
-        if (auto* indices = as<MaxPoolIndicesParams>(i)) indices->pool.count_include_pad = true;
-        auto* pool = as<PoolParams>(i);
-        if (pool == nullptr) return false;
-        PoolParams floor = *pool;
-        floor.ceil_mode = false;
-        const Shape input = input_shape(i);
-        if (floor.check({&input, 1}) == Fault::none && floor.output({&input, 1}) == nodes_[i].shape) *pool = floor;
-        const bool nothing_beyond = pool->padding == Padding{} && !pool->ceil_mode;
-        if (pool->kind == PoolKind::max || nothing_beyond) pool->count_include_pad = true;
-        if (pool->window != Extent{input_shape(i).h, input_shape(i).w} || pool->padding != Padding{} ||
-            pool->dilation != Extent{1} || nodes_[i].shape.pixels() != 1) {
-            return false;
+    bool plain_pool(std::size_t i) {
+        if (auto* indices = as<MaxPoolIndicesParams>(i); indices != nullptr && !indices->pool.count_include_pad) {
+            MaxPoolIndicesParams plain = *indices;
+            plain.pool.count_include_pad = true;
+            edit_.replace(i, plain);
+            return true;
         }
-        nodes_[i].layer = GlobalPoolParams{pool->kind};
+        if (as<PoolParams>(i) == nullptr) return false;
+        const Shape input = input_shape(i);
+        PoolParams pool = *as<PoolParams>(i), floor = pool;
+        floor.ceil_mode = false;
+        if (floor.check({&input, 1}) == Fault::none && floor.output({&input, 1}) == shape(i)) pool = floor;
+        const bool nothing_beyond = pool.padding == Padding{} && !pool.ceil_mode;
+        if (pool.kind == PoolKind::max || nothing_beyond) pool.count_include_pad = true;
+        const bool global = pool.window == Extent{input.h, input.w} && pool.padding == Padding{} &&
+                            pool.dilation == Extent{1} && shape(i).pixels() == 1;
+        if (!global && pool == *as<PoolParams>(i)) return false;
+        edit_.replace(i, global ? AnyLayer(GlobalPoolParams{pool.kind}) : AnyLayer(pool));
         return true;
     }
 
     /// Reorderings of elements: one in place of two, and by their names where they have one.
     bool reorder(std::size_t i) {
-        const bool reshape = as<ReshapeParams>(i) != nullptr;
-        if (auto* before = reshape ? as<AsStridedParams>(nodes_[i].inputs[0]) : nullptr) {
-            if (!read_once(nodes_[i].inputs[0])) return false;
-            before->shape = nodes_[i].shape;
-            absorb(i);
-            nodes_[i].shape = as<AsStridedParams>(i)->shape;
+        if (as<ReshapeParams>(i)) return join_reshape(i);
+        if (as<AsStridedParams>(i) == nullptr) return false;
+        const AsStridedParams strided = *as<AsStridedParams>(i), merged = merge_axes(strided);
+        if (merged != strided) {
+            edit_.replace(i, merged);
             return true;
         }
-        auto* strided = as<AsStridedParams>(i);
-        if (strided == nullptr) return false;
-        const AsStridedParams merged = merge_axes(*strided);
-        if (merged != *strided) {
-            *strided = merged;
+        if (is_reshape(strided, input_shape(i))) {
+            edit_.replace(i, ReshapeParams{strided.shape});
             return true;
         }
-        if (strided->offset == 0 && strided->dims == Dims{static_cast<int>(strided->shape.size())} &&
-            strided->strides[0] == 1 && strided->shape.size() == input_shape(i).size()) {
-            nodes_[i].layer = ReshapeParams{strided->shape};
-            return true;
-        }
-        const int groups = shuffled_groups(*strided, input_shape(i));
-        if (groups > 0) nodes_[i].layer = ChannelShuffleParams{groups};
+        const int groups = shuffled_groups(strided, input_shape(i));
+        if (groups > 0) edit_.replace(i, ChannelShuffleParams{groups});
         return groups > 0;
     }
-    /// The same elements with as few axes as can be.
-    [[nodiscard]] static AsStridedParams merge_axes(AsStridedParams const& params) {
-        AsStridedParams result = params;
-        result.dims = {};
-        result.strides = {};
-        for (std::size_t axis = 0; axis < params.dims.rank(); ++axis) {
-            if (params.dims[axis] == 1) continue;
-            const std::size_t rank = result.dims.rank();
-            if (rank > 0 && result.strides[rank - 1] == params.dims[axis] * params.strides[axis]) {
-                result.dims[rank - 1] *= params.dims[axis];
-                result.strides[rank - 1] = params.strides[axis];
-            } else {
-                result.strides[rank] = params.strides[axis];
-                result.dims.push_back(params.dims[axis]);
-            }
-        }
-        if (result.dims.rank() == 0) {
-            result.dims.push_back(1);
-            result.strides[0] = 1;
-        }
-        return result;
-    }
-    /// The groups of the channel shuffle that this is; 0 if it is none.
-    [[nodiscard]] static int shuffled_groups(AsStridedParams const& params, Shape input) {
-        if (params.shape != input || params.offset != 0 || params.dims.rank() < 2) return 0;
-        const int groups = params.dims[1];
-        if (groups < 2 || input.c % groups != 0 || params.dims[0] != input.c / groups) return 0;
-        const auto pixels = static_cast<std::ptrdiff_t>(input.pixels());
-        const bool swapped = params.strides[0] == pixels && params.strides[1] == params.dims[0] * pixels;
-        const bool whole = pixels == 1 ? params.dims.rank() == 2
-                                       : params.dims.rank() == 3 && params.dims[2] == pixels && params.strides[2] == 1;
-        return swapped && whole ? groups : 0;
+    /// A reshape of reordered elements is in how they are reordered.
+    bool join_reshape(std::size_t i) {
+        const std::size_t before = first_input(i);
+        if (as<AsStridedParams>(before) == nullptr || !read_once(before)) return false;
+        AsStridedParams joined = *as<AsStridedParams>(before);
+        joined.shape = shape(i);
+        edit_.replace(i, joined);
+        edit_.rewire(i, edit_[before].inputs);
+        edit_.remove(before);
+        return true;
     }
 
     bool fold_affine(std::size_t i) {
-        auto* batch_norm = as<BatchNormParams>(i);
-        if (batch_norm == nullptr && as<ScaleParams>(i) == nullptr) return false;
-        const std::size_t before = nodes_[i].inputs[0];
-        const bool open = epilogue_parts(nodes_[before].layer).folded && !nodes_[before].epilogue.residual;
-        if (!open || !read_once(before) || free_clamp(before) == nullptr) return false;
-        Folded folded{nodes_[i].name, ScaleParams{}};
-        if (batch_norm != nullptr)
+        Folded folded{edit_[i].name, {}};
+        if (auto* batch_norm = as<BatchNormParams>(i))
             folded.layer = *batch_norm;
+        else if (auto* scale = as<ScaleParams>(i))
+            folded.layer = *scale;
         else
-            folded.layer = *as<ScaleParams>(i);
-        absorb(i);
-        nodes_[i].epilogue.folded.push_back(std::move(folded));
+            return false;
+        const std::size_t before = first_input(i);
+        Epilogue epilogue = edit_[before].epilogue;
+        if (!open(before) || !epilogue_parts(edit_[before].layer).folded || epilogue.residual) return false;
+        epilogue.folded.push_back(std::move(folded));
+        edit_.set_epilogue(before, std::move(epilogue));
+        edit_.remove(i);
         return true;
     }
 
@@ -6997,56 +7181,60 @@ private:
         auto* conv = as<ConvParams>(i);
         auto* pool = as<PoolParams>(i);
         if (conv == nullptr && (pool == nullptr || pool->kind != PoolKind::average)) return false;
-        const std::size_t before = nodes_[i].inputs[0];
+        const std::size_t before = first_input(i);
         auto* pad = as<PadParams>(before);
         const bool border = pad != nullptr && pad->mode == PadMode::constant && pad->front == 0 && pad->back == 0;
         if (!border || pad->value != 0.0F || !read_once(before)) return false;
-        const auto widen = [&pad](Padding& padding) {
-            padding.top += pad->padding.top;
-            padding.bottom += pad->padding.bottom;
-            padding.left += pad->padding.left;
-            padding.right += pad->padding.right;
-        };
         if (conv != nullptr) {
-            widen(conv->padding);
+            ConvParams padded = *conv;
+            padded.padding = sum(padded.padding, pad->padding);
+            edit_.replace(i, padded);
         } else {
             if (!pool->count_include_pad && pool->padding != Padding{}) return false;
             PoolParams padded = *pool;
             padded.count_include_pad = true;
-            widen(padded.padding);
+            padded.padding = sum(padded.padding, pad->padding);
             const Shape input = input_shape(before);
             if (padded.check({&input, 1}) != Fault::none) return false;
-            *pool = padded;
+            edit_.replace(i, padded);
         }
-        nodes_[i].inputs[0] = nodes_[before].inputs[0];
-        gone_[before] = true;
+        edit_.remove(before);
         return true;
+    }
+    [[nodiscard]] static Padding sum(Padding const& a, Padding const& b) {
+        return {a.top + b.top, a.bottom + b.bottom, a.left + b.left, a.right + b.right};
     }
 
     /// Concatenations within concatenations: one that nobody else reads is taken apart, and one that begins as an
     /// earlier one does reads that one.
     bool join_concats(std::size_t i) {
-        auto* concat = as<ConcatParams>(i);
-        if (concat == nullptr) return false;
-        auto& inputs = nodes_[i].inputs;
-        for (std::size_t k = 0; k < inputs.size(); ++k) {
-            const std::size_t inner = inputs[k];
+        if (as<ConcatParams>(i) == nullptr) return false;
+        return take_apart(i) || share_beginning(i);
+    }
+    bool take_apart(std::size_t i) {
+        std::vector<std::size_t> inputs = edit_[i].inputs;
+        for (auto at = inputs.begin(); at != inputs.end(); ++at) {
+            const std::size_t inner = *at;
             auto* other = as<ConcatParams>(inner);
-            if (other == nullptr || other->axis != concat->axis || !read_once(inner)) continue;
-            inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(k));
-            inputs.insert(inputs.begin() + static_cast<std::ptrdiff_t>(k), nodes_[inner].inputs.begin(),
-                          nodes_[inner].inputs.end());
-            gone_[inner] = true;
+            if (other == nullptr || other->axis != as<ConcatParams>(i)->axis || !read_once(inner)) continue;
+            at = inputs.erase(at);
+            inputs.insert(at, edit_[inner].inputs.begin(), edit_[inner].inputs.end());
+            edit_.rewire(i, std::move(inputs));
+            edit_.remove(inner);
             return true;
         }
+        return false;
+    }
+    bool share_beginning(std::size_t i) {
+        const Axis axis = as<ConcatParams>(i)->axis;
+        std::vector<std::size_t> inputs = edit_[i].inputs;
         parts_[i].clear();
         for (const std::size_t input : inputs) {
-            for (const std::size_t part : parts_of(input, concat->axis)) parts_[i].push_back(part);
+            for (const std::size_t part : parts_of(input, axis)) parts_[i].push_back(part);
         }
-        std::size_t longest = i, length = parts_of(inputs[0], concat->axis).size();
+        std::size_t longest = i, length = parts_of(inputs[0], axis).size();
         for (std::size_t j = 0; j < i; ++j) {
-            auto* other = as<ConcatParams>(j);
-            if (gone_[j] || other == nullptr || other->axis != concat->axis) continue;
+            if (edit_.removed(j) || as<ConcatParams>(j) == nullptr || as<ConcatParams>(j)->axis != axis) continue;
             auto const& begin = parts_[j];
             if (begin.size() > length && begin.size() < parts_[i].size() &&
                 std::equal(begin.begin(), begin.end(), parts_[i].begin())) {
@@ -7055,16 +7243,15 @@ private:
         }
         if (longest == i) return false;
         std::size_t covered = 0, count = 0;
-        while (covered < length) covered += parts_of(inputs[count++], concat->axis).size();
+        while (covered < length) covered += parts_of(inputs[count++], axis).size();
         if (covered != length) return false;
-        for (std::size_t k = 0; k < count; ++k) --uses_[inputs[k]];
         inputs.erase(inputs.begin() + 1, inputs.begin() + static_cast<std::ptrdiff_t>(count));
         inputs[0] = longest;
-        ++uses_[longest];
+        edit_.rewire(i, std::move(inputs));
         return true;
     }
     /// What is concatenated along the axis in the end: the inputs of inputs, as far as they are concatenations.
-    [[nodiscard]] std::span<const std::size_t> parts_of(std::size_t const& i, Axis axis) {
+    [[nodiscard]] std::span<const std::size_t> parts_of(std::size_t const& i, Axis axis) const {
         auto* concat = as<ConcatParams>(i);
         if (concat == nullptr || concat->axis != axis) return {&i, 1};
         return parts_[i];
@@ -7073,47 +7260,51 @@ private:
     /// One of the two summands is a convolution that nobody else reads: it adds the other to its result. The later one,
     /// so that the other is there by then.
     bool fuse_add(std::size_t i) {
-        if (as<AddParams>(i) == nullptr || nodes_[i].inputs.size() != 2) return false;
-        const auto inputs = nodes_[i].inputs;
-        for (const auto& [before, other] :
-             {std::pair{std::max(inputs[0], inputs[1]), std::min(inputs[0], inputs[1])},
-              std::pair{std::min(inputs[0], inputs[1]), std::max(inputs[0], inputs[1])}}) {
-            Epilogue& epilogue = nodes_[before].epilogue;
-            const bool open = epilogue_parts(nodes_[before].layer).residual && !epilogue.residual;
-            if (!open || before == other || !read_once(before) || free_clamp(before) == nullptr) continue;
-            epilogue.residual = true;
-            epilogue.clamp = nodes_[i].epilogue.clamp;
-            absorb(i, before, {nodes_[before].inputs[0], other});
-            return true;
-        }
-        return false;
+        if (as<AddParams>(i) == nullptr || edit_[i].inputs.size() != 2) return false;
+        const std::size_t earlier = std::min(edit_[i].inputs[0], edit_[i].inputs[1]);
+        const std::size_t later = std::max(edit_[i].inputs[0], edit_[i].inputs[1]);
+        return earlier != later && (add_within(later, earlier, i) || add_within(earlier, later, i));
+    }
+    bool add_within(std::size_t conv, std::size_t other, std::size_t add) {
+        Epilogue epilogue = edit_[conv].epilogue;
+        if (!open(conv) || !epilogue_parts(edit_[conv].layer).residual || epilogue.residual) return false;
+        epilogue.residual = true;
+        epilogue.clamp = edit_[add].epilogue.clamp;
+        edit_.set_epilogue(conv, std::move(epilogue));
+        edit_.replace_readers(add, conv);
+        edit_.remove(add);
+        edit_.rewire(conv, {first_input(conv), other});
+        return true;
     }
 
     bool fuse_clamp(std::size_t i) {
         auto* activation = as<ActivationParams>(i);
-        if (activation == nullptr) return false;
-        const std::size_t before = nodes_[i].inputs[0];
-        Clamp* clamp = free_clamp(before);
-        if (clamp == nullptr || !read_once(before)) return false;
+        if (activation == nullptr || !open(first_input(i))) return false;
+        Epilogue epilogue = edit_[first_input(i)].epilogue;
         if (activation->kind == ActivationKind::relu)
-            *clamp = relu_clamp;
+            epilogue.clamp = relu_clamp;
         else if (activation->kind == ActivationKind::relu6)
-            *clamp = relu6_clamp;
+            epilogue.clamp = relu6_clamp;
         else if (activation->kind == ActivationKind::clip)
-            *clamp = {activation->alpha, activation->beta};
+            epilogue.clamp = {activation->alpha, activation->beta};
         else
             return false;
-        absorb(i);
+        edit_.set_epilogue(first_input(i), std::move(epilogue));
+        edit_.remove(i);
         return true;
     }
 
-    std::vector<Node> nodes_;
-    std::vector<std::size_t> outputs_;
-    std::vector<std::size_t> uses_;
-    std::vector<bool> gone_, is_output_;
-    std::vector<std::size_t> alias_;
+    GraphEditor edit_;
     std::vector<std::vector<std::size_t>> parts_;  // of the concatenations so far
 };
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
 
 /// Whether simplify may turn a layer of one kind into another kind; both are positions in AnyLayer.
 [[nodiscard]] constexpr bool simplify_makes(std::size_t from, std::size_t to) {
@@ -7122,6 +7313,7 @@ private:
                           shuffle = AnyLayer(ChannelShuffleParams{}).index();
     return (from == pool && to == global_pool) || (from == strided && (to == reshape || to == shuffle));
 }
+
 }  // namespace detail
 
 /// The same function in fewer layers: identities are dropped (dropout, a flatten that only dense layers read, ...),
@@ -7134,9 +7326,7 @@ private:
     // Once one layer is gone, another may have become an identity; each pass but the last removes some.
     for (std::size_t before = graph.size() + 1; result.size() < before;) {
         before = result.size();
-        detail::Rewriter rewriter(result);
-        rewriter.run();
-        result = rewriter.graph(graph.batch());
+        result = detail::Simplifier(result).run();
     }
     return result;
 }
@@ -10741,6 +10931,9 @@ private:
         float* dst = args.dst;
         if (inner == 1) {
             detail::for_ranges(args.executor, outer, count, [=](std::size_t first, std::size_t last) {
+                if (line <= longest_short<Arch>) {
+                    return short_lines<Arch>(line, last - first, src + first * line, dst + first * line);
+                }
                 for (std::size_t at = first * line; at < last * line; at += line) {
                     one_line<Arch>(line, src + at, dst + at);
                 }
@@ -10778,6 +10971,24 @@ private:
         for (std::size_t c = 0; c < count; c += width) {
             const V power = detail::load_up_to<Arch>(dst + c, count - c);
             detail::store_up_to<Arch>(dst + c, power / sum, count - c);
+        }
+    }
+
+    /// Lines of so few elements are computed side by side, a vector of them at a time. Beyond, folding a vector of one
+    /// line costs less than turning them over.
+    template <class Arch>
+    static constexpr std::size_t longest_short = 3 * lanes<Arch>;
+
+    /// Short lines, one after the other, turned over block by block.
+    template <class Arch>
+    static void short_lines(std::size_t count, std::size_t lines, const float* src, float* dst) noexcept {
+        constexpr std::size_t block = 2 * lanes<Arch>;
+        alignas(64) float side_by_side[longest_short<Arch> * block];
+        for (std::size_t first = 0; first < lines; first += block) {
+            const std::size_t n = std::min(block, lines - first);
+            transpose_columns(src + first * count, count, side_by_side, block, n, 0, count);
+            some_lines<Arch>(count, block, n, side_by_side, side_by_side);
+            transpose_columns(side_by_side, block, dst + first * count, count, count, 0, n);
         }
     }
 
@@ -11926,163 +12137,41 @@ public:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/primitive/depthwise.hpp
 
-// primsel/primitive/detail/tap.hpp
+// primsel/primitive/detail/depthwise_blocks.hpp
 
 #include <algorithm>
+#include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// A half-open range of output rows or columns.
-struct Range {
-    int begin = 0, end = 0;
-    [[nodiscard]] constexpr int size() const { return end > begin ? end - begin : 0; }
-};
-
-/// The output positions for which a tap reads inside the image: those with 0 <= position * stride + offset < extent.
-[[nodiscard]] constexpr Range inside(int offset, int stride, int extent, int out) {
-    const int begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-    const int last = extent - 1 - offset;
-    const int end = last < 0 ? 0 : last / stride + 1;
-    return {std::min(begin, out), std::min(end, out)};
-}
-
-/// Where the kernel row or column reads, relative to position * stride.
-[[nodiscard]] constexpr int tap_offset_h(ConvShape const& s, int fh) { return fh * s.dilation_h - s.pad_top; }
-[[nodiscard]] constexpr int tap_offset_w(ConvShape const& s, int fw) { return fw * s.dilation_w - s.pad_left; }
-[[nodiscard]] constexpr Range tap_rows(ConvShape const& s, int fh) {
-    return inside(tap_offset_h(s, fh), s.stride_h, s.h, s.out_h());
-}
-[[nodiscard]] constexpr Range tap_columns(ConvShape const& s, int fw) {
-    return inside(tap_offset_w(s, fw), s.stride_w, s.w, s.out_w());
-}
-
-/// The element of the kernel k x c/groups x fh x fw.
-[[nodiscard]] constexpr std::size_t kernel_index(ConvShape const& s, int k, int c, int fh, int fw) {
-    return ((static_cast<std::size_t>(k) * static_cast<std::size_t>(s.group_c()) + static_cast<std::size_t>(c)) *
-                static_cast<std::size_t>(s.fh) +
-            static_cast<std::size_t>(fh)) *
-               static_cast<std::size_t>(s.fw) +
-           static_cast<std::size_t>(fw);
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::detail
-
-#include <algorithm>
-#include <concepts>
-#include <cstring>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-[[nodiscard]] constexpr Support depthwise_supports(ConvShape const& s) {
-    return s.groups != s.c ? Support::no("needs as many groups as channels") : Support::yes();
-}
-
-/// dst = clamp(sum + bias + residual) for the vector or float at `at`; null for what there is not.
-template <class Arch>
-PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, Floats<Arch> sum, const float* bias, std::size_t at) {
-    if (bias != nullptr) sum += load<Arch>(bias);
-    if (args.residual != nullptr) sum += load<Arch>(args.residual + at);
-    store<Arch>(args.dst + at, clamp<Arch>(sum, broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high)));
-}
-PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, float sum, float bias, std::size_t at) {
-    sum += bias;
-    if (args.residual != nullptr) sum += args.residual[at];
-    args.dst[at] = clamp(sum, args.clamp.low, args.clamp.high);
-}
-
-}  // namespace detail
-
-/// Depthwise convolution in hwc: a vector of channels at a time over a few neighbouring output pixels, read in place.
-/// With several kernels a channel, every channel is first repeated as often.
-struct DepthwiseHwc {
-    static constexpr FixedString id = "depthwise-hwc";
-    static constexpr Family family = Family::other;
-    using in_layout = hwc;
-    using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
-
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::depthwise_supports(s); }
-
-    /// Tap after tap, the weights of all kernels.
+/// Depthwise convolution in hwc by a 3x3 kernel of stride 1 or 2: a block of neighbouring outputs, of a vector of
+/// channels, at a time.
+struct DepthwiseBlocks {
+    /// Whether the layer is one of those.
     template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        for (int tap = 0; tap < s.taps(); ++tap) {
-            for (int k = 0; k < s.k; ++k) *dst++ = kernel[k * s.taps() + tap];
-        }
-    }
-    template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t) {
-        return s.k == s.c ? 0 : s.in_pixels() * static_cast<std::size_t>(s.k);
+    [[nodiscard]] static bool supports(ConvShape const& s) {
+        const bool square = s.fh == 3 && s.fw == 3 && s.stride_h == s.stride_w && s.stride_w <= 2 && !s.dilated();
+        const bool narrow =
+            s.pad_left <= 1 && s.pad_top <= 1 && (s.out_w() - 1) * s.stride_w + s.fw - 1 - s.pad_left <= s.w;
+        return square && narrow && s.k >= lanes<Arch> && s.out_w() >= block_columns<Arch>;
     }
 
     template <class Arch>
-    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        const float* src = args.src;
-        if (s.k != s.c) {
-            repeat_channels(s, args);
-            src = args.scratch;
+    static void run(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
+        if (s.stride_w == 1) {
+            run_blocks<Arch, 1>(s, args, src);
+        } else {
+            run_blocks<Arch, 2>(s, args, src);
         }
-        if (has_blocks<Arch>(s)) {
-            if (s.stride_w == 1) {
-                run_blocks<Arch, 1>(s, args, src);
-            } else {
-                run_blocks<Arch, 2>(s, args, src);
-            }
-            return;
-        }
-        args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&s, &args, src](std::size_t row, std::size_t) {
-            const int channels = s.k, width = lanes<Arch>;
-            if (channels < width) {
-                for (int k = 0; k < channels; ++k) run_row<1, float, Arch>(s, args, src, static_cast<int>(row), k);
-                return;
-            }
-            // The last vector overlaps its neighbour where the channels do not fill it.
-            for (int k = 0; k < channels; k += width) {
-                run_row<pixels_at_once, Floats<Arch>, Arch>(s, args, src, static_cast<int>(row),
-                                                            std::min(k, channels - width));
-            }
-        });
-    }
-
-    template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
-        const double image = 4.0 * static_cast<double>(s.in_pixels()) * s.k,
-                     out = 4.0 * static_cast<double>(s.out_pixels()) * s.k;
-        Work work;
-        if (s.k != s.c)
-            work.add({.rate = Rate::scalar, .operations = image / 4, .bytes = 2 * image, .working_set = image});
-        // Blocks reach about a third of the peak on cached data.
-        if (has_blocks<Arch>(s)) {
-            return work.add({.rate = Rate::gemm,
-                             .operations = 3 * s.operations(),
-                             .bytes = image + 2 * out,
-                             .working_set = image + out});
-        }
-        return work.add({.rate = s.k < lanes<Arch> ? Rate::scalar : Rate::vector,
-                         .operations = s.operations(),
-                         .bytes = out * s.taps(),
-                         .working_set = image + out});
     }
 
 private:
-    static constexpr int pixels_at_once = 8;
-
     /// Outputs of a block of the 3x3 kernel: its sums, the nine weights and an input fit the registers. Each input is
     /// loaded once for all the outputs that it goes into.
     template <class Arch>
     static constexpr int block_rows = registers<Arch> == 32 ? 2 : 1;
     template <class Arch>
     static constexpr int block_columns = registers<Arch> == 32 ? 7 : 4;
-
-    template <class Arch>
-    [[nodiscard]] static bool has_blocks(ConvShape const& s) {
-        const bool square = s.fh == 3 && s.fw == 3 && s.stride_h == s.stride_w && s.stride_w <= 2 && !s.dilated();
-        const bool narrow =
-            s.pad_left <= 1 && s.pad_top <= 1 && (s.out_w() - 1) * s.stride_w + s.fw - 1 - s.pad_left <= s.w;
-        return square && narrow && s.k >= lanes<Arch> && s.out_w() >= block_columns<Arch>;
-    }
 
     template <class Arch, int stride>
     static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
@@ -12181,131 +12270,43 @@ private:
             }
         }
     }
-
-    static void repeat_channels(ConvShape const& s, ConvArgs const& args) noexcept {
-        args.executor.parallel_for(static_cast<std::size_t>(s.h), [&](std::size_t row, std::size_t) {
-            const std::size_t values = static_cast<std::size_t>(s.w) * static_cast<std::size_t>(s.c),
-                              times = static_cast<std::size_t>(s.k / s.c);
-            const float* from = args.src + row * values;
-            float* to = args.scratch + row * values * times;
-            for (std::size_t i = 0; i < values; ++i) std::fill_n(to + i * times, times, from[i]);
-        });
-    }
-
-    /// One output row of the channels from k on that V holds: the pixels whose taps all lie inside `pixels` at a time,
-    /// those at the borders one by one.
-    template <int pixels, class V, class Arch>
-    static void run_row(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int k) noexcept {
-        const detail::Range first = detail::tap_columns(s, 0), last = detail::tap_columns(s, s.fw - 1);
-        const int inner_begin = std::clamp(first.begin, 0, s.out_w()),
-                  inner_end = std::clamp(std::min(first.end, last.end), inner_begin, s.out_w());
-        int ow = 0;
-        while (ow < s.out_w()) {
-            const bool inner = ow >= inner_begin && ow < inner_end;
-            if (inner && ow + pixels <= inner_end) {
-                run_pixels<pixels, V, Arch>(s, args, src, oh, ow, 0, s.fw, k);
-                ow += pixels;
-                continue;
-            }
-            int begin = 0, end = s.fw;
-            while (begin < s.fw && ow * s.stride_w + detail::tap_offset_w(s, begin) < 0) ++begin;
-            while (end > begin && ow * s.stride_w + detail::tap_offset_w(s, end - 1) >= s.w) --end;
-            run_pixels<1, V, Arch>(s, args, src, oh, ow, begin, end, k);
-            ++ow;
-        }
-    }
-
-    /// `pixels` neighbouring outputs, over the kernel columns [begin, end).
-    template <int pixels, class V, class Arch>
-    PRIMSEL_INLINE static void run_pixels(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int ow,
-                                          int begin, int end, int k) noexcept {
-        const auto channels = static_cast<std::size_t>(s.k), at = static_cast<std::size_t>(k);
-        const std::size_t step = static_cast<std::size_t>(s.stride_w) * channels;
-        V sums[pixels];
-        PRIMSEL_UNROLL
-        for (int p = 0; p < pixels; ++p) sums[p] = V(0.0F);
-        for (int fh = 0; fh < s.fh; ++fh) {
-            const int h = oh * s.stride_h + detail::tap_offset_h(s, fh);
-            if (h < 0 || h >= s.h) continue;
-            for (int fw = begin; fw < end; ++fw) {
-                const int w = ow * s.stride_w + detail::tap_offset_w(s, fw);
-                const float* pixel = src + static_cast<std::size_t>(h * s.w + w) * channels + at;
-                const float* weight = args.weights + static_cast<std::size_t>(fh * s.fw + fw) * channels + at;
-                if constexpr (std::same_as<V, float>) {
-                    sums[0] += *weight * *pixel;
-                } else {
-                    const V factor = load<Arch>(weight);
-                    PRIMSEL_UNROLL
-                    for (int p = 0; p < pixels; ++p) {
-                        sums[p] = fma<Arch>(factor, load<Arch>(pixel + static_cast<std::size_t>(p) * step), sums[p]);
-                    }
-                }
-            }
-        }
-        const std::size_t out = static_cast<std::size_t>(oh * s.out_w() + ow) * channels + at;
-        if constexpr (std::same_as<V, float>) {
-            detail::finish_depthwise(args, sums[0], args.bias == nullptr ? 0.0F : args.bias[at], out);
-        } else {
-            const float* bias = args.bias == nullptr ? nullptr : args.bias + at;
-            PRIMSEL_UNROLL
-            for (int p = 0; p < pixels; ++p) {
-                detail::finish_depthwise<Arch>(args, sums[p], bias, out + static_cast<std::size_t>(p) * channels);
-            }
-        }
-    }
 };
 
-/// Depthwise convolution in chw: each plane is copied with its padding, its columns dealt out by their remainder to the
-/// stride, so that every tap reads neighbours; then vectors of output columns.
-struct DepthwiseChw {
-    static constexpr FixedString id = "depthwise-chw";
-    static constexpr Family family = Family::other;
-    using in_layout = chw;
-    using out_layout = chw;
-    static constexpr bool fuses_epilogue = true;
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/primitive/detail/depthwise_planes.hpp
 
-    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::depthwise_supports(s); }
+// primsel/primitive/detail/depthwise_finish.hpp
 
-    template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return workers * plane_floats<Arch>(s);
-    }
+#include <cstddef>
 
-    template <class Arch>
-    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        args.executor.parallel_for(static_cast<std::size_t>(s.c), [&](std::size_t c, std::size_t worker) {
-            float* plane = args.scratch + worker * plane_floats<Arch>(s);
-            copy_plane<Arch>(s, args.src + c * s.in_pixels(), plane);
-            const int times = s.k / s.c;
-            for (int i = 0; i < times; ++i) run_kernel<Arch>(s, args, plane, static_cast<int>(c) * times + i);
-        });
-    }
+namespace primsel::inline PRIMSEL_ABI::detail {
 
-    template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
-        const double plane = 4.0 * static_cast<double>(plane_floats<Arch>(s)),
-                     out = 4.0 * static_cast<double>(s.out_pixels());
-        const double columns = (s.out_w() + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
-        return Work{}
-            .add({.rate = s.stride_w == 1 ? Rate::vector : Rate::scalar,
-                  .operations = s.stride_w == 1 ? 0.0 : static_cast<double>(s.in_pixels()) * s.c,
-                  .bytes = 2 * plane * s.c,
-                  .working_set = plane * s.c})
-            .add({.rate = Rate::vector,
-                  .operations = 2.0 * s.out_h() * columns * s.taps() * s.k,
-                  .bytes = out * s.taps() * s.k,
-                  .working_set = plane + out});
-    }
+/// dst = clamp(sum + bias + residual) for the vector or float at `at`; null for what there is not.
+template <class Arch>
+PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, Floats<Arch> sum, const float* bias, std::size_t at) {
+    if (bias != nullptr) sum += load<Arch>(bias);
+    if (args.residual != nullptr) sum += load<Arch>(args.residual + at);
+    store<Arch>(args.dst + at, clamp<Arch>(sum, broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high)));
+}
+PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, float sum, float bias, std::size_t at) {
+    sum += bias;
+    if (args.residual != nullptr) sum += args.residual[at];
+    args.dst[at] = clamp(sum, args.clamp.low, args.clamp.high);
+}
 
-private:
-    static constexpr int most_vectors = 4;
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 
-    /// Columns of the padded plane with the same remainder to the stride, and room for the last vector to read on.
-    template <class Arch>
-    [[nodiscard]] static constexpr std::size_t part_floats(ConvShape const& s) {
-        const int columns = std::max(s.padded_w() / s.stride_w + 1, s.out_w() + s.span_w() / s.stride_w + 1);
-        return static_cast<std::size_t>(columns + most_vectors * lanes<Arch>);
-    }
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Depthwise convolution in chw, plane by plane: copied with its padding, its columns dealt out by their remainder to
+/// the stride, so that every tap reads neighbours.
+struct DepthwisePlanes {
+    /// The floats of a copied plane.
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t plane_floats(ConvShape const& s) {
         return round_up_floats(part_floats<Arch>(s) * static_cast<std::size_t>(s.stride_w) *
@@ -12330,6 +12331,7 @@ private:
         }
     }
 
+    /// The output plane of kernel k.
     template <class Arch>
     static void run_kernel(ConvShape const& s, ConvArgs const& args, const float* plane, int k) noexcept {
         const std::size_t part = part_floats<Arch>(s), row = part * static_cast<std::size_t>(s.stride_w);
@@ -12355,6 +12357,16 @@ private:
                 }
             }
         }
+    }
+
+private:
+    static constexpr int most_vectors = 4;
+
+    /// Columns of the padded plane with the same remainder to the stride, and room for the last vector to read on.
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t part_floats(ConvShape const& s) {
+        const int columns = std::max(s.padded_w() / s.stride_w + 1, s.out_w() + s.span_w() / s.stride_w + 1);
+        return static_cast<std::size_t>(columns + most_vectors * lanes<Arch>);
     }
 
     /// `vectors` vectors of output columns from ow on, those beyond the row left out; `at` is where they go.
@@ -12389,15 +12401,281 @@ private:
         for (int v = 0; v * width < count; ++v) {
             const std::size_t to = at + static_cast<std::size_t>(v * width);
             if (count - v * width >= width) {
-                detail::finish_depthwise<Arch>(args, sums[v] + broadcast<Arch>(bias), nullptr, to);
+                finish_depthwise<Arch>(args, sums[v] + broadcast<Arch>(bias), nullptr, to);
                 continue;
             }
             alignas(64) float rest[width];
             store<Arch>(rest, sums[v]);
             for (int i = 0; i < count - v * width; ++i) {
-                detail::finish_depthwise(args, rest[i], bias, to + static_cast<std::size_t>(i));
+                finish_depthwise(args, rest[i], bias, to + static_cast<std::size_t>(i));
             }
         }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/primitive/detail/depthwise_rows.hpp
+
+// primsel/primitive/detail/tap.hpp
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// A half-open range of output rows or columns.
+struct Range {
+    int begin = 0, end = 0;
+    [[nodiscard]] constexpr int size() const { return end > begin ? end - begin : 0; }
+};
+
+/// The output positions for which a tap reads inside the image: those with 0 <= position * stride + offset < extent.
+[[nodiscard]] constexpr Range inside(int offset, int stride, int extent, int out) {
+    const int begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    const int last = extent - 1 - offset;
+    const int end = last < 0 ? 0 : last / stride + 1;
+    return {std::min(begin, out), std::min(end, out)};
+}
+
+/// Where the kernel row or column reads, relative to position * stride.
+[[nodiscard]] constexpr int tap_offset_h(ConvShape const& s, int fh) { return fh * s.dilation_h - s.pad_top; }
+[[nodiscard]] constexpr int tap_offset_w(ConvShape const& s, int fw) { return fw * s.dilation_w - s.pad_left; }
+[[nodiscard]] constexpr Range tap_rows(ConvShape const& s, int fh) {
+    return inside(tap_offset_h(s, fh), s.stride_h, s.h, s.out_h());
+}
+[[nodiscard]] constexpr Range tap_columns(ConvShape const& s, int fw) {
+    return inside(tap_offset_w(s, fw), s.stride_w, s.w, s.out_w());
+}
+
+/// The element of the kernel k x c/groups x fh x fw.
+[[nodiscard]] constexpr std::size_t kernel_index(ConvShape const& s, int k, int c, int fh, int fw) {
+    return ((static_cast<std::size_t>(k) * static_cast<std::size_t>(s.group_c()) + static_cast<std::size_t>(c)) *
+                static_cast<std::size_t>(s.fh) +
+            static_cast<std::size_t>(fh)) *
+               static_cast<std::size_t>(s.fw) +
+           static_cast<std::size_t>(fw);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Depthwise convolution in hwc by any kernel: row after row, a few neighbouring pixels, of a vector of channels, at a
+/// time.
+struct DepthwiseRows {
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
+        args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&s, &args, src](std::size_t row, std::size_t) {
+            const int channels = s.k, width = lanes<Arch>;
+            if (channels < width) {
+                for (int k = 0; k < channels; ++k) run_row<1, float, Arch>(s, args, src, static_cast<int>(row), k);
+                return;
+            }
+            // The last vector overlaps its neighbour where the channels do not fill it.
+            for (int k = 0; k < channels; k += width) {
+                run_row<pixels_at_once, Floats<Arch>, Arch>(s, args, src, static_cast<int>(row),
+                                                            std::min(k, channels - width));
+            }
+        });
+    }
+
+private:
+    static constexpr int pixels_at_once = 8;
+
+    /// One output row of the channels from k on that V holds: the pixels whose taps all lie inside `pixels` at a time,
+    /// those at the borders one by one.
+    template <int pixels, class V, class Arch>
+    static void run_row(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int k) noexcept {
+        const Range first = tap_columns(s, 0), last = tap_columns(s, s.fw - 1);
+        const int inner_begin = std::clamp(first.begin, 0, s.out_w()),
+                  inner_end = std::clamp(std::min(first.end, last.end), inner_begin, s.out_w());
+        int ow = 0;
+        while (ow < s.out_w()) {
+            const bool inner = ow >= inner_begin && ow < inner_end;
+            if (inner && ow + pixels <= inner_end) {
+                run_pixels<pixels, V, Arch>(s, args, src, oh, ow, 0, s.fw, k);
+                ow += pixels;
+                continue;
+            }
+            int begin = 0, end = s.fw;
+            while (begin < s.fw && ow * s.stride_w + tap_offset_w(s, begin) < 0) ++begin;
+            while (end > begin && ow * s.stride_w + tap_offset_w(s, end - 1) >= s.w) --end;
+            run_pixels<1, V, Arch>(s, args, src, oh, ow, begin, end, k);
+            ++ow;
+        }
+    }
+
+    /// `pixels` neighbouring outputs, over the kernel columns [begin, end).
+    template <int pixels, class V, class Arch>
+    PRIMSEL_INLINE static void run_pixels(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int ow,
+                                          int begin, int end, int k) noexcept {
+        const auto channels = static_cast<std::size_t>(s.k), at = static_cast<std::size_t>(k);
+        const std::size_t step = static_cast<std::size_t>(s.stride_w) * channels;
+        V sums[pixels];
+        PRIMSEL_UNROLL
+        for (int p = 0; p < pixels; ++p) sums[p] = V(0.0F);
+        for (int fh = 0; fh < s.fh; ++fh) {
+            const int h = oh * s.stride_h + tap_offset_h(s, fh);
+            if (h < 0 || h >= s.h) continue;
+            for (int fw = begin; fw < end; ++fw) {
+                const int w = ow * s.stride_w + tap_offset_w(s, fw);
+                const float* pixel = src + static_cast<std::size_t>(h * s.w + w) * channels + at;
+                const float* weight = args.weights + static_cast<std::size_t>(fh * s.fw + fw) * channels + at;
+                if constexpr (std::same_as<V, float>) {
+                    sums[0] += *weight * *pixel;
+                } else {
+                    const V factor = load<Arch>(weight);
+                    PRIMSEL_UNROLL
+                    for (int p = 0; p < pixels; ++p) {
+                        sums[p] = fma<Arch>(factor, load<Arch>(pixel + static_cast<std::size_t>(p) * step), sums[p]);
+                    }
+                }
+            }
+        }
+        const std::size_t out = static_cast<std::size_t>(oh * s.out_w() + ow) * channels + at;
+        if constexpr (std::same_as<V, float>) {
+            finish_depthwise(args, sums[0], args.bias == nullptr ? 0.0F : args.bias[at], out);
+        } else {
+            const float* bias = args.bias == nullptr ? nullptr : args.bias + at;
+            PRIMSEL_UNROLL
+            for (int p = 0; p < pixels; ++p) {
+                finish_depthwise<Arch>(args, sums[p], bias, out + static_cast<std::size_t>(p) * channels);
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+[[nodiscard]] constexpr Support depthwise_supports(ConvShape const& s) {
+    return s.groups != s.c ? Support::no("needs as many groups as channels") : Support::yes();
+}
+
+}  // namespace detail
+
+/// Depthwise convolution in hwc: a vector of channels at a time over a few neighbouring output pixels, read in place.
+/// With several kernels a channel, every channel is first repeated as often.
+struct DepthwiseHwc {
+    static constexpr FixedString id = "depthwise-hwc";
+    static constexpr Family family = Family::other;
+    using in_layout = hwc;
+    using out_layout = hwc;
+    static constexpr bool fuses_epilogue = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::depthwise_supports(s); }
+
+    /// Tap after tap, the weights of all kernels.
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        for (int tap = 0; tap < s.taps(); ++tap) {
+            for (int k = 0; k < s.k; ++k) *dst++ = kernel[k * s.taps() + tap];
+        }
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t) {
+        return s.k == s.c ? 0 : s.in_pixels() * static_cast<std::size_t>(s.k);
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const float* src = args.src;
+        if (s.k != s.c) {
+            repeat_channels(s, args);
+            src = args.scratch;
+        }
+        if (detail::DepthwiseBlocks::supports<Arch>(s)) {
+            detail::DepthwiseBlocks::run<Arch>(s, args, src);
+        } else {
+            detail::DepthwiseRows::run<Arch>(s, args, src);
+        }
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double image = 4.0 * static_cast<double>(s.in_pixels()) * s.k,
+                     out = 4.0 * static_cast<double>(s.out_pixels()) * s.k;
+        Work work;
+        if (s.k != s.c)
+            work.add({.rate = Rate::scalar, .operations = image / 4, .bytes = 2 * image, .working_set = image});
+        // Blocks reach about a third of the peak on cached data.
+        if (detail::DepthwiseBlocks::supports<Arch>(s)) {
+            return work.add({.rate = Rate::gemm,
+                             .operations = 3 * s.operations(),
+                             .bytes = image + 2 * out,
+                             .working_set = image + out});
+        }
+        return work.add({.rate = s.k < lanes<Arch> ? Rate::scalar : Rate::vector,
+                         .operations = s.operations(),
+                         .bytes = out * s.taps(),
+                         .working_set = image + out});
+    }
+
+private:
+    static void repeat_channels(ConvShape const& s, ConvArgs const& args) noexcept {
+        args.executor.parallel_for(static_cast<std::size_t>(s.h), [&](std::size_t row, std::size_t) {
+            const std::size_t values = static_cast<std::size_t>(s.w) * static_cast<std::size_t>(s.c),
+                              times = static_cast<std::size_t>(s.k / s.c);
+            const float* from = args.src + row * values;
+            float* to = args.scratch + row * values * times;
+            for (std::size_t i = 0; i < values; ++i) std::fill_n(to + i * times, times, from[i]);
+        });
+    }
+};
+
+/// Depthwise convolution in chw: each plane is copied with its padding, its columns dealt out by their remainder to the
+/// stride, so that every tap reads neighbours; then vectors of output columns.
+struct DepthwiseChw {
+private:
+    using Planes = detail::DepthwisePlanes;
+
+public:
+    static constexpr FixedString id = "depthwise-chw";
+    static constexpr Family family = Family::other;
+    using in_layout = chw;
+    using out_layout = chw;
+    static constexpr bool fuses_epilogue = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::depthwise_supports(s); }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return workers * Planes::plane_floats<Arch>(s);
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        args.executor.parallel_for(static_cast<std::size_t>(s.c), [&](std::size_t c, std::size_t worker) {
+            float* plane = args.scratch + worker * Planes::plane_floats<Arch>(s);
+            Planes::copy_plane<Arch>(s, args.src + c * s.in_pixels(), plane);
+            const int times = s.k / s.c;
+            for (int i = 0; i < times; ++i) Planes::run_kernel<Arch>(s, args, plane, static_cast<int>(c) * times + i);
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double plane = 4.0 * static_cast<double>(Planes::plane_floats<Arch>(s)),
+                     out = 4.0 * static_cast<double>(s.out_pixels());
+        const double columns = (s.out_w() + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
+        return Work{}
+            .add({.rate = s.stride_w == 1 ? Rate::vector : Rate::scalar,
+                  .operations = s.stride_w == 1 ? 0.0 : static_cast<double>(s.in_pixels()) * s.c,
+                  .bytes = 2 * plane * s.c,
+                  .working_set = plane * s.c})
+            .add({.rate = Rate::vector,
+                  .operations = 2.0 * s.out_h() * columns * s.taps() * s.k,
+                  .bytes = out * s.taps() * s.k,
+                  .working_set = plane + out});
     }
 };
 
@@ -18623,8 +18901,363 @@ inline void write_plan(std::string const& path, Plan const& plan) {
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/show/dot.hpp
 
+// primsel/show/detail/colours.hpp
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// "#rrggbb", so much of the way to white.
+[[nodiscard]] inline std::string paler(unsigned rgb, double share) {
+    std::string text = "#";
+    for (unsigned shift = 24; shift > 0;) {
+        shift -= 8;
+        const double value = static_cast<double>((rgb >> shift) & 0xffU);
+        const auto mixed = static_cast<unsigned>(value + (255.0 - value) * share + 0.5);
+        text += "0123456789abcdef"[mixed >> 4U];
+        text += "0123456789abcdef"[mixed & 15U];
+    }
+    return text;
+}
+
+/// The colours of a plan: one a family of primitives (what precedes the first '-' of the id) in a shade for each
+/// primitive that is used, and one a layout.
+class Colours {
+public:
+    explicit Colours(Plan const& plan) {
+        std::set<std::string, std::less<>> families, used, layouts;
+        for (PlannedLayer const& layer : plan.layers) {
+            for (Candidate const& candidate : layer.candidates) families.insert(family(candidate.primitive));
+            if (!layer.primitive.empty()) used.insert(layer.primitive), families.insert(family(layer.primitive));
+            layouts.insert({layer.in_layout, layer.out_layout});
+        }
+        for (std::string const& id : used) {
+            const auto place = std::distance(families.begin(), families.find(family(id)));
+            const unsigned colour = primitive_colours[static_cast<std::size_t>(place) % primitive_colours.size()];
+            const auto shade = shades_[family(id)]++;
+            primitives_[id] = paler(colour, 0.85 * (1.0 - 1.0 / (1.0 + shade)));
+        }
+        std::size_t others = 0;
+        for (std::string const& layout : layouts) {
+            const auto known = std::ranges::find(known_layouts, layout);
+            const auto place = static_cast<std::size_t>(known - known_layouts.begin());
+            const std::size_t colour = place < known_layouts.size() ? place : known_layouts.size() + others++;
+            layouts_[layout] = paler(layout_colours[colour % layout_colours.size()], 0);
+        }
+    }
+
+    /// Grey for a layer that is not a convolution.
+    [[nodiscard]] std::string const& primitive(std::string const& id) const {
+        static const std::string grey = "#eef0f2";
+        const auto found = primitives_.find(id);
+        return found == primitives_.end() ? grey : found->second;
+    }
+    [[nodiscard]] std::string const& layout(std::string const& name) const { return layouts_.at(name); }
+    [[nodiscard]] std::map<std::string, std::string> const& layouts() const { return layouts_; }
+
+private:
+    static constexpr std::array<unsigned, 10> primitive_colours{0x7fc9bd, 0xf2d75c, 0xb5addf, 0xf49a8c, 0x86b8dc,
+                                                                0xf5b56b, 0xa9cf6a, 0xf0a8d0, 0xd9c29b, 0x9fd3a4};
+    static constexpr std::array<std::string_view, 3> known_layouts{"chw", "hcw", "hwc"};
+    static constexpr std::array<unsigned, 7> layout_colours{0x1f5fa8, 0x7d3c98, 0xc0392b, 0x1e8449,
+                                                            0xb9770e, 0x117a8b, 0x5d4037};
+    [[nodiscard]] static std::string family(std::string const& id) { return id.substr(0, id.find('-')); }
+
+    std::map<std::string, int> shades_;
+    std::map<std::string, std::string> primitives_, layouts_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// A string of the DOT language: a backslash would begin an escape.
+[[nodiscard]] inline std::string dot_string(std::string_view text) {
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') quoted += '\\';
+        if (c == '\n')
+            quoted += "\\n";
+        else
+            quoted += c;
+    }
+    return quoted + '"';
+}
+
+}  // namespace detail
+
+/// The plan as a graph in the DOT language of Graphviz: a box a layer, with its primitive and predicted time, in the
+/// colour that to_svg gives it; edges name the layout, in that layout's colour, or the change of layout and its time.
+/// The graph is the simplified one that the plan was made for; throws error when its layers are not the plan's.
+[[nodiscard]] inline std::string to_dot(Plan const& plan, Graph const& graph) {
+    bool same = plan.layers.size() == graph.size() && graph.size() > 0;
+    for (std::size_t i = 0; same && i < graph.size(); ++i) same = plan.layers[i].name == graph[i].name;
+    if (!same) fail("plan: the picture needs the simplified graph that the plan was made for");
+    const detail::Colours colours(plan);
+    std::string text =
+        "digraph plan {\n"
+        "  node [shape=box, style=filled, fontname=\"sans-serif\"];\n"
+        "  edge [fontname=\"sans-serif\", fontsize=10];\n";
+    // Readers that want the same layout share one copy: its time stands at each of them.
+    const auto edge = [&](std::size_t writer, std::string const& to, std::string_view reader, bool result) {
+        std::string const &from = plan.layers[writer].out_layout, &name = plan.layers[writer].name;
+        std::string label = from;
+        for (PlannedTransform const& transform : plan.transforms) {
+            if (transform.writer != name || transform.to != to || transform.reader.empty() != result) continue;
+            label = from + " -> " + to + '\n' + milliseconds(transform.seconds) + " ms";
+            break;
+        }
+        text += join("  n", writer, " -> ", reader, " [label=", detail::dot_string(label),
+                     ", color=", detail::dot_string(colours.layout(to)), "];\n");
+    };
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        PlannedLayer const& layer = plan.layers[i];
+        const std::string label = layer.name + '\n' + layer.shape + '\n' +
+                                  (layer.primitive.empty() ? layer.kind : layer.primitive) + '\n' +
+                                  milliseconds(layer.seconds) + " ms";
+        text += join("  n", i, " [label=", detail::dot_string(label),
+                     ", fillcolor=", detail::dot_string(colours.primitive(layer.primitive)), "];\n");
+        for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {
+            const bool residual = position == 1 && !layer.primitive.empty();
+            edge(graph[i].inputs[position], residual ? layer.out_layout : layer.in_layout, join('n', i), false);
+        }
+    }
+    const std::vector<std::size_t> outputs = graph.outputs();
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        text += join("  result", i, " [label=", detail::dot_string(outputs.size() == 1 ? "result" : join("result ", i)),
+                     ", shape=plaintext, style=\"\"];\n");
+        std::string to = plan.layers[outputs[i]].out_layout;
+        for (PlannedTransform const& transform : plan.transforms) {
+            if (transform.writer == plan.layers[outputs[i]].name && transform.reader.empty()) to = transform.to;
+        }
+        edge(outputs[i], to, join("result", i), true);
+    }
+    return text + "}\n";
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/show/svg.hpp
 
+// primsel/show/detail/canvas.hpp
+
+// primsel/show/xml.hpp
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The text as XML 1.0 may hold it between tags and in attributes: markup is escaped, what no XML may hold becomes the
+/// replacement character.
+[[nodiscard]] inline std::string xml_text(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t length = detail::utf8_length(text);
+        const std::string_view part = text.substr(0, length);
+        const bool control = length == 1 && static_cast<unsigned char>(part[0]) < 0x20 && part != "\n" && part != "\t";
+        if (part == "&") {
+            out += "&amp;";
+        } else if (part == "<") {
+            out += "&lt;";
+        } else if (part == ">") {
+            out += "&gt;";
+        } else if (part == "\"") {
+            out += "&quot;";
+        } else if (length == 0 || control || part == "\xef\xbf\xbe" || part == "\xef\xbf\xbf") {
+            out += "\xef\xbf\xbd";
+        } else {
+            out += part;
+        }
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+    return out;
+}
+
+namespace detail {
+
+/// Characters of a text; a byte that is not UTF-8 counts as one.
+[[nodiscard]] inline std::size_t character_count(std::string_view text) {
+    std::size_t count = 0;
+    for (; !text.empty(); ++count) text.remove_prefix(utf8_length(text) == 0 ? 1 : utf8_length(text));
+    return count;
+}
+
+/// The first `count` characters.
+[[nodiscard]] inline std::string_view first_characters(std::string_view text, std::size_t count) {
+    std::size_t bytes = 0;
+    for (; count > 0 && bytes < text.size(); --count) {
+        const std::size_t length = utf8_length(text.substr(bytes));
+        bytes += length == 0 ? 1 : length;
+    }
+    return text.substr(0, bytes);
+}
+
+/// At most `most` characters: where there are more, the middle gives way to an ellipsis.
+[[nodiscard]] inline std::string shortened(std::string_view text, std::size_t most) {
+    const std::size_t count = character_count(text);
+    if (count <= most || most < 3) return std::string(text);
+    const std::size_t tail = most / 2;
+    const std::string_view kept = first_characters(text, most - 1 - tail);
+    return std::string(kept) + "\xe2\x80\xa6" + std::string(text.substr(first_characters(text, count - tail).size()));
+}
+
+}  // namespace detail
+
+/// A coordinate, whatever the locale.
+[[nodiscard]] inline std::string xml_number(double value) {
+    std::array<char, 64> digits{};
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 1).ptr;
+    return {digits.data(), end};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <string>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Shapes and texts as SVG.
+struct Canvas {
+    /// Lines; boxes and texts, which hide them.
+    std::string below, above;
+
+    void text(double x, double y, std::string_view content, std::string_view style = {}) {
+        above += join("<text x=\"", xml_number(x), "\" y=\"", xml_number(y), '"', style.empty() ? "" : " ", style, '>',
+                      xml_text(content), "</text>\n");
+    }
+    void rect(double x, double y, double width, double height, std::string_view style) {
+        above += join("<rect x=\"", xml_number(x), "\" y=\"", xml_number(y), "\" width=\"", xml_number(width),
+                      "\" height=\"", xml_number(height), "\" ", style, "/>\n");
+    }
+    /// A line.
+    void path(std::string_view data, std::string_view colour) {
+        below += join("<path d=\"", data, "\" fill=\"none\" stroke=\"", colour, "\" stroke-width=\"1.8\"/>\n");
+    }
+    /// The head of an arrow that points down at (x, y).
+    void head(double x, double y, std::string_view colour) {
+        below +=
+            join("<path d=\"M", xml_number(x - 3.5), ' ', xml_number(y - 7), "h7l-3.5 7z\" fill=\"", colour, "\"/>\n");
+    }
+    /// From one place to another below it, leaving and arriving downwards.
+    [[nodiscard]] static std::string curve(double from_x, double from_y, double to_x, double to_y) {
+        const std::string half = xml_number((from_y + to_y) / 2);
+        return join('C', xml_number(from_x), ' ', half, ' ', xml_number(to_x), ' ', half, ' ', xml_number(to_x), ' ',
+                    xml_number(to_y));
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/show/detail/legend.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The legend of a picture: the plan's totals, and what the colours stand for.
+class Legend {
+public:
+    static constexpr double width = 330;
+
+    /// x: its left edge.
+    Legend(Plan const& plan, Graph const& graph, Colours const& colours, Canvas& canvas, double x)
+        : plan_(plan), graph_(graph), colours_(colours), canvas_(canvas), x_(x) {}
+
+    /// From `top` down. Returns its lower edge.
+    double draw(double top) {
+        std::map<std::string, Share> used;
+        Share others, moves;
+        for (PlannedLayer const& layer : plan_.layers) {
+            if (!layer.primitive.empty()) used[layer.primitive].add(layer.seconds);
+            if (layer.primitive.empty() && layer.kind != InputParams::name()) others.add(layer.seconds);
+        }
+        for (PlannedTransform const& transform : plan_.transforms) moves.add(transform.seconds);
+        std::vector<std::pair<std::string, Share>> primitives(used.begin(), used.end());
+        std::ranges::stable_sort(primitives,
+                                 [](auto const& a, auto const& b) { return a.second.seconds > b.second.seconds; });
+
+        double y = top + 14;
+        canvas_.text(x_, y, milliseconds(plan_.total_seconds) + " ms", "font-size=\"20\" font-weight=\"bold\"");
+        canvas_.text(x_, y += 20,
+                     "predicted by " + plan_.cost_model + " for " + std::to_string(graph_.batch()) +
+                         (graph_.batch() == 1 ? " image" : " images"));
+        canvas_.text(x_, y += 15, plan_.optimality() + " by " + plan_.solver);
+        canvas_.text(x_, y += 15, shortened(plan_.key.cpu, 52), "fill=\"#444\"");
+        canvas_.text(x_, y += 15, plan_.key.arch + ", primsel " + plan_.key.version, "fill=\"#444\"");
+
+        const auto swatch = [&](std::string const& colour) {
+            canvas_.rect(x_, y - 10, 16, 12, join("fill=\"", colour, "\" stroke=\"#555\" stroke-width=\"0.6\""));
+        };
+        heading(y += 30, "primitives");
+        for (auto const& [id, share] : primitives) {
+            y += 18;
+            swatch(colours_.primitive(id));
+            entry(y, shortened(id, 32), share);
+        }
+        y += 18;
+        swatch(colours_.primitive({}));
+        entry(y, "other layers", others);
+
+        heading(y += 30, "layouts: stripe and edges");
+        for (auto const& [name, colour] : colours_.layouts()) {
+            y += 18;
+            swatch(colour);
+            canvas_.text(x_ + 24, y, name);
+        }
+        y += 18;
+        canvas_.rect(x_, y - 9, 16, 10, "rx=\"5\" fill=\"#fff\" stroke=\"#444\"");
+        entry(y, "changes of layout", moves);
+        canvas_.text(x_, y += 30, "black bars: seconds, relative to the slowest layer", "fill=\"#444\"");
+        return y;
+    }
+
+private:
+    static constexpr const char* times = "\xc3\x97";
+
+    struct Share {
+        std::size_t count = 0;
+        double seconds = 0;
+        void add(double more) { ++count, seconds += more; }
+    };
+    /// A line of the legend: what, how many, how long in all.
+    void entry(double y, std::string_view what, Share const& share) {
+        canvas_.text(x_ + 24, y, what);
+        canvas_.text(x_ + 240, y, times + std::to_string(share.count), "text-anchor=\"end\" fill=\"#444\"");
+        canvas_.text(x_ + width, y, milliseconds(share.seconds) + " ms", "text-anchor=\"end\"");
+    }
+    void heading(double y, std::string_view what) { canvas_.text(x_, y, what, "font-weight=\"bold\""); }
+
+    Plan const& plan_;
+    Graph const& graph_;
+    Colours const& colours_;
+    Canvas& canvas_;
+    double x_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/show/detail/rows.hpp
 
 #include <algorithm>
@@ -18779,88 +19412,10 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
-// primsel/show/xml.hpp
-
-#include <array>
-#include <charconv>
-#include <cstddef>
-#include <string>
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The text as XML 1.0 may hold it between tags and in attributes: markup is escaped, what no XML may hold becomes the
-/// replacement character.
-[[nodiscard]] inline std::string xml_text(std::string_view text) {
-    std::string out;
-    while (!text.empty()) {
-        const std::size_t length = detail::utf8_length(text);
-        const std::string_view part = text.substr(0, length);
-        const bool control = length == 1 && static_cast<unsigned char>(part[0]) < 0x20 && part != "\n" && part != "\t";
-        if (part == "&") {
-            out += "&amp;";
-        } else if (part == "<") {
-            out += "&lt;";
-        } else if (part == ">") {
-            out += "&gt;";
-        } else if (part == "\"") {
-            out += "&quot;";
-        } else if (length == 0 || control || part == "\xef\xbf\xbe" || part == "\xef\xbf\xbf") {
-            out += "\xef\xbf\xbd";
-        } else {
-            out += part;
-        }
-        text.remove_prefix(length == 0 ? 1 : length);
-    }
-    return out;
-}
-
-namespace detail {
-
-/// Characters of a text; a byte that is not UTF-8 counts as one.
-[[nodiscard]] inline std::size_t character_count(std::string_view text) {
-    std::size_t count = 0;
-    for (; !text.empty(); ++count) text.remove_prefix(utf8_length(text) == 0 ? 1 : utf8_length(text));
-    return count;
-}
-
-/// The first `count` characters.
-[[nodiscard]] inline std::string_view first_characters(std::string_view text, std::size_t count) {
-    std::size_t bytes = 0;
-    for (; count > 0 && bytes < text.size(); --count) {
-        const std::size_t length = utf8_length(text.substr(bytes));
-        bytes += length == 0 ? 1 : length;
-    }
-    return text.substr(0, bytes);
-}
-
-/// At most `most` characters: where there are more, the middle gives way to an ellipsis.
-[[nodiscard]] inline std::string shortened(std::string_view text, std::size_t most) {
-    const std::size_t count = character_count(text);
-    if (count <= most || most < 3) return std::string(text);
-    const std::size_t tail = most / 2;
-    const std::string_view kept = first_characters(text, most - 1 - tail);
-    return std::string(kept) + "\xe2\x80\xa6" + std::string(text.substr(first_characters(text, count - tail).size()));
-}
-
-}  // namespace detail
-
-/// A coordinate, whatever the locale.
-[[nodiscard]] inline std::string xml_number(double value) {
-    std::array<char, 64> digits{};
-    const auto end =
-        std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 1).ptr;
-    return {digits.data(), end};
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18869,66 +19424,6 @@ namespace detail {
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
-
-/// "#rrggbb", so much of the way to white.
-[[nodiscard]] inline std::string paler(unsigned rgb, double share) {
-    std::string text = "#";
-    for (unsigned shift = 24; shift > 0;) {
-        shift -= 8;
-        const double value = static_cast<double>((rgb >> shift) & 0xffU);
-        const auto mixed = static_cast<unsigned>(value + (255.0 - value) * share + 0.5);
-        text += "0123456789abcdef"[mixed >> 4U];
-        text += "0123456789abcdef"[mixed & 15U];
-    }
-    return text;
-}
-
-/// The colours of a plan: one a family of primitives (what precedes the first '-' of the id) in a shade for each
-/// primitive that is used, and one a layout.
-class Colours {
-public:
-    explicit Colours(Plan const& plan) {
-        std::set<std::string, std::less<>> families, used, layouts;
-        for (PlannedLayer const& layer : plan.layers) {
-            for (Candidate const& candidate : layer.candidates) families.insert(family(candidate.primitive));
-            if (!layer.primitive.empty()) used.insert(layer.primitive), families.insert(family(layer.primitive));
-            layouts.insert({layer.in_layout, layer.out_layout});
-        }
-        for (std::string const& id : used) {
-            const auto place = std::distance(families.begin(), families.find(family(id)));
-            const unsigned colour = primitive_colours[static_cast<std::size_t>(place) % primitive_colours.size()];
-            const auto shade = shades_[family(id)]++;
-            primitives_[id] = paler(colour, 0.85 * (1.0 - 1.0 / (1.0 + shade)));
-        }
-        std::size_t others = 0;
-        for (std::string const& layout : layouts) {
-            const auto known = std::ranges::find(known_layouts, layout);
-            const auto place = static_cast<std::size_t>(known - known_layouts.begin());
-            const std::size_t colour = place < known_layouts.size() ? place : known_layouts.size() + others++;
-            layouts_[layout] = paler(layout_colours[colour % layout_colours.size()], 0);
-        }
-    }
-
-    /// Grey for a layer that is not a convolution.
-    [[nodiscard]] std::string const& primitive(std::string const& id) const {
-        static const std::string grey = "#eef0f2";
-        const auto found = primitives_.find(id);
-        return found == primitives_.end() ? grey : found->second;
-    }
-    [[nodiscard]] std::string const& layout(std::string const& name) const { return layouts_.at(name); }
-    [[nodiscard]] std::map<std::string, std::string> const& layouts() const { return layouts_; }
-
-private:
-    static constexpr std::array<unsigned, 10> primitive_colours{0x7fc9bd, 0xf2d75c, 0xb5addf, 0xf49a8c, 0x86b8dc,
-                                                                0xf5b56b, 0xa9cf6a, 0xf0a8d0, 0xd9c29b, 0x9fd3a4};
-    static constexpr std::array<std::string_view, 3> known_layouts{"chw", "hcw", "hwc"};
-    static constexpr std::array<unsigned, 7> layout_colours{0x1f5fa8, 0x7d3c98, 0xc0392b, 0x1e8449,
-                                                            0xb9770e, 0x117a8b, 0x5d4037};
-    [[nodiscard]] static std::string family(std::string const& id) { return id.substr(0, id.find('-')); }
-
-    std::map<std::string, int> shades_;
-    std::map<std::string, std::string> primitives_, layouts_;
-};
 
 /// Draws a plan: to_svg below.
 class Picture {
@@ -18970,21 +19465,22 @@ public:
         for (Route const& route : rows_.routes) draw_edge(route);
         for (const std::size_t output : graph_.outputs()) draw_result(output);
         for (std::size_t i = 0; i < graph_.size(); ++i) draw_box(i);
-        const double bottom = std::max(draw_legend(), tops_.back());
-        const std::string width = xml_number(legend_x_ + legend_width + margin), height = xml_number(bottom + margin);
+        Legend legend(plan_, graph_, colours_, canvas_, legend_x_);
+        const double bottom = std::max(legend.draw(margin), tops_.back());
+        const std::string width = xml_number(legend_x_ + Legend::width + margin), height = xml_number(bottom + margin);
         return join("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width, "\" height=\"", height,
                     "\" viewBox=\"0 0 ", width, ' ', height,
                     "\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"11\" fill=\"#222\">\n"
                     "<title>",
-                    xml_text(summary()), "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", marks_,
-                    texts_, "</svg>\n");
+                    xml_text(summary()), "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+                    canvas_.below, canvas_.above, "</svg>\n");
     }
 
 private:
-    static constexpr double margin = 24, gap = 18, lane = 10, legend_width = 330;
+    static constexpr double margin = 24, gap = 18, lane = 10;
     static constexpr double character = 6.4;  // the mean width of one, at 11 units
     static constexpr std::size_t longest = 34;
-    static constexpr const char *arrow = " \xe2\x86\x92 ", *times = "\xc3\x97";
+    static constexpr const char* arrow = " \xe2\x86\x92 ";
 
     [[nodiscard]] bool is_conv(std::size_t i) const { return std::holds_alternative<ConvParams>(graph_[i].layer); }
     [[nodiscard]] double box_height(std::size_t i) const { return is_conv(i) ? 68 : 53; }
@@ -19018,15 +19514,6 @@ private:
     [[nodiscard]] std::string summary() const {
         return join(plan_.layers.size(), " layers, ", milliseconds(plan_.total_seconds), " ms predicted by ",
                     plan_.cost_model, ", ", plan_.optimality(), " by ", plan_.solver);
-    }
-
-    void text(double x, double y, std::string_view content, std::string_view style = {}) {
-        texts_ += join("<text x=\"", xml_number(x), "\" y=\"", xml_number(y), '"', style.empty() ? "" : " ", style, '>',
-                       xml_text(content), "</text>\n");
-    }
-    static void rect(std::string& to, double x, double y, double width, double height, std::string_view style) {
-        to += join("<rect x=\"", xml_number(x), "\" y=\"", xml_number(y), "\" width=\"", xml_number(width),
-                   "\" height=\"", xml_number(height), "\" ", style, "/>\n");
     }
 
     /// Where an edge meets a side of a box, from the middle: the edges of a side are sorted by where they come from or
@@ -19087,28 +19574,15 @@ private:
         return std::ranges::count(rows_.routes, route.reader, &Route::reader) <= std::max<std::ptrdiff_t>(readers, 2);
     }
 
-    void path(std::string_view data, std::string_view colour) {
-        marks_ += join("<path d=\"", data, "\" fill=\"none\" stroke=\"", colour, "\" stroke-width=\"1.8\"/>\n");
-    }
-    void head(double x, double y, std::string_view colour) {
-        marks_ +=
-            join("<path d=\"M", xml_number(x - 3.5), ' ', xml_number(y - 7), "h7l-3.5 7z\" fill=\"", colour, "\"/>\n");
-    }
-    /// From one place to another below it, leaving and arriving downwards.
-    [[nodiscard]] static std::string curve(double from_x, double from_y, double to_x, double to_y) {
-        const std::string half = xml_number((from_y + to_y) / 2);
-        return join('C', xml_number(from_x), ' ', half, ' ', xml_number(to_x), ' ', half, ' ', xml_number(to_x), ' ',
-                    xml_number(to_y));
-    }
     /// The mark of a change of layout on an edge at x, its upper edge at y. Off the middle of a box it leans outwards,
     /// so as not to hide the edge there.
     static constexpr double mark_height = 15;
     void mark(double x, double y, double off_middle, std::string const& label, std::string_view colour) {
         const double width = 5.2 * static_cast<double>(character_count(label)) + 12;
         if (std::abs(off_middle) > 1) x += std::copysign(width / 2 - 10, off_middle);
-        rect(texts_, x - width / 2, y, width, mark_height,
-             join("rx=\"7.5\" fill=\"#fff\" stroke=\"", colour, "\" stroke-width=\"1.2\""));
-        text(x, y + 11, label, join("text-anchor=\"middle\" font-size=\"9\" fill=\"", colour, '"'));
+        canvas_.rect(x - width / 2, y, width, mark_height,
+                     join("rx=\"7.5\" fill=\"#fff\" stroke=\"", colour, "\" stroke-width=\"1.2\""));
+        canvas_.text(x, y + 11, label, join("text-anchor=\"middle\" font-size=\"9\" fill=\"", colour, '"'));
     }
     [[nodiscard]] static std::string label(PlannedTransform const& transform, Change change) {
         const std::string layouts = transform.from + arrow + transform.to;
@@ -19126,124 +19600,63 @@ private:
         double arrival = end_y - 3;
         if (at_reader) {
             arrival = tops_[rows_.row[route.reader]] - 10 - mark_height;
-            path(join('M', xml_number(end_x), ' ', xml_number(arrival), 'V', xml_number(end_y - 3)), after);
+            canvas_.path(join('M', xml_number(end_x), ' ', xml_number(arrival), 'V', xml_number(end_y - 3)), after);
             mark(end_x, arrival, end_x - middle(route.reader), label(*transform_of(route), change), after);
         }
         if (at_writer) {
             const double mark_y = tops_[rows_.row[route.writer]] + heights_[rows_.row[route.writer]] + 6;
-            path(join('M', xml_number(x), ' ', xml_number(y), 'V', xml_number(mark_y)), before);
+            canvas_.path(join('M', xml_number(x), ' ', xml_number(y), 'V', xml_number(mark_y)), before);
             mark(x, mark_y, x - middle(route.writer), label(*transform_of(route), change), after);
             y = mark_y + mark_height;
         }
         std::string data = join('M', xml_number(x), ' ', xml_number(y));
         std::size_t row = rows_.row[route.writer] + 1;
         for (const double lane_x : route.x) {
-            data += curve(std::exchange(x, shift_ + lane_x), y, shift_ + lane_x, tops_[row]);
+            data += Canvas::curve(std::exchange(x, shift_ + lane_x), y, shift_ + lane_x, tops_[row]);
             y = tops_[row] + heights_[row];
             data += 'V' + xml_number(y);
             ++row;
         }
-        data += curve(x, y, end_x, arrival);
-        path(data, at_writer ? after : before);
-        head(end_x, end_y, after);
+        data += Canvas::curve(x, y, end_x, arrival);
+        canvas_.path(data, at_writer ? after : before);
+        canvas_.head(end_x, end_y, after);
     }
 
     void draw_result(std::size_t last) {
         const double x = middle(last), y = top(last) + box_height(last), end = tops_.back() - 14;
         const std::string colour = colours_.layout(plan_.layers[last].out_layout);
-        path(join('M', xml_number(x), ' ', xml_number(y), 'V', xml_number(end - 3)), colour);
+        canvas_.path(join('M', xml_number(x), ' ', xml_number(y), 'V', xml_number(end - 3)), colour);
         for (PlannedTransform const& transform : plan_.transforms) {
             if (transform.reader.empty() && transform.writer == graph_[last].name)
                 mark(x, y + 9, 0, label(transform, Change::first), "#444");
         }
-        head(x, end, colour);
-        text(x, end + 13, "result: " + to_string(graph_[last].shape), "text-anchor=\"middle\"");
+        canvas_.head(x, end, colour);
+        canvas_.text(x, end + 13, "result: " + to_string(graph_[last].shape), "text-anchor=\"middle\"");
     }
 
     void draw_box(std::size_t i) {
         PlannedLayer const& layer = plan_.layers[i];
         const double x = middle(i) - width_ / 2, y = top(i), height = box_height(i), stripe = 7;
         const bool one_layout = layer.in_layout == layer.out_layout;
-        texts_ += join("<g><title>", xml_text(plan_.explain(layer.name)), "</title>\n");
-        rect(texts_, x, y, width_, height,
-             join("fill=\"", colours_.primitive(layer.primitive), "\" stroke=\"#555\" stroke-width=\"0.8\""));
-        rect(texts_, x, y, stripe, height, join("fill=\"", colours_.layout(layer.out_layout), '"'));
-        if (!one_layout) rect(texts_, x, y, stripe, height / 2, join("fill=\"", colours_.layout(layer.in_layout), '"'));
+        canvas_.above += join("<g><title>", xml_text(plan_.explain(layer.name)), "</title>\n");
+        canvas_.rect(x, y, width_, height,
+                     join("fill=\"", colours_.primitive(layer.primitive), "\" stroke=\"#555\" stroke-width=\"0.8\""));
+        canvas_.rect(x, y, stripe, height, join("fill=\"", colours_.layout(layer.out_layout), '"'));
+        if (!one_layout) canvas_.rect(x, y, stripe, height / 2, join("fill=\"", colours_.layout(layer.in_layout), '"'));
         const double text_x = x + stripe + 6, right = x + width_ - 6;
         const auto fitting = static_cast<std::size_t>((width_ - 24) / character + 0.5);
         double line = y + 15;
-        text(text_x, line, shortened(layer.name, fitting - 2), "font-weight=\"bold\"");
-        text(text_x, line += 14, shortened(shape_line(i), fitting), "fill=\"#444\" font-size=\"10\"");
-        if (is_conv(i)) text(text_x, line += 15, shortened(layer.primitive, fitting));
-        text(text_x, line += 15, one_layout ? layer.in_layout : layer.in_layout + arrow + layer.out_layout,
-             "fill=\"#444\" font-size=\"10\"");
+        canvas_.text(text_x, line, shortened(layer.name, fitting - 2), "font-weight=\"bold\"");
+        canvas_.text(text_x, line += 14, shortened(shape_line(i), fitting), "fill=\"#444\" font-size=\"10\"");
+        if (is_conv(i)) canvas_.text(text_x, line += 15, shortened(layer.primitive, fitting));
+        canvas_.text(text_x, line += 15, one_layout ? layer.in_layout : layer.in_layout + arrow + layer.out_layout,
+                     "fill=\"#444\" font-size=\"10\"");
         if (layer.seconds > 0) {
-            text(right, line, milliseconds(layer.seconds) + " ms", "text-anchor=\"end\" font-weight=\"bold\"");
+            canvas_.text(right, line, milliseconds(layer.seconds) + " ms", "text-anchor=\"end\" font-weight=\"bold\"");
             const double bar = (width_ - stripe) * layer.seconds / slowest_;
-            rect(texts_, x + stripe, y + height - 4, bar, 4, "fill=\"#333\" fill-opacity=\"0.55\"");
+            canvas_.rect(x + stripe, y + height - 4, bar, 4, "fill=\"#333\" fill-opacity=\"0.55\"");
         }
-        texts_ += "</g>\n";
-    }
-
-    struct Share {
-        std::size_t count = 0;
-        double seconds = 0;
-        void add(double more) { ++count, seconds += more; }
-    };
-    /// A line of the legend: what, how many, how long in all.
-    void entry(double y, std::string_view what, Share const& share) {
-        text(legend_x_ + 24, y, what);
-        text(legend_x_ + 240, y, times + std::to_string(share.count), "text-anchor=\"end\" fill=\"#444\"");
-        text(legend_x_ + legend_width, y, milliseconds(share.seconds) + " ms", "text-anchor=\"end\"");
-    }
-    void heading(double y, std::string_view what) { text(legend_x_, y, what, "font-weight=\"bold\""); }
-
-    /// Returns its lower edge.
-    double draw_legend() {
-        std::map<std::string, Share> used;
-        Share others, moves;
-        for (PlannedLayer const& layer : plan_.layers) {
-            if (!layer.primitive.empty()) used[layer.primitive].add(layer.seconds);
-            if (layer.primitive.empty() && layer.kind != InputParams::name()) others.add(layer.seconds);
-        }
-        for (PlannedTransform const& transform : plan_.transforms) moves.add(transform.seconds);
-        std::vector<std::pair<std::string, Share>> primitives(used.begin(), used.end());
-        std::ranges::stable_sort(primitives,
-                                 [](auto const& a, auto const& b) { return a.second.seconds > b.second.seconds; });
-
-        double y = margin + 14;
-        text(legend_x_, y, milliseconds(plan_.total_seconds) + " ms", "font-size=\"20\" font-weight=\"bold\"");
-        text(legend_x_, y += 20,
-             "predicted by " + plan_.cost_model + " for " + std::to_string(graph_.batch()) +
-                 (graph_.batch() == 1 ? " image" : " images"));
-        text(legend_x_, y += 15, plan_.optimality() + " by " + plan_.solver);
-        text(legend_x_, y += 15, shortened(plan_.key.cpu, 52), "fill=\"#444\"");
-        text(legend_x_, y += 15, plan_.key.arch + ", primsel " + plan_.key.version, "fill=\"#444\"");
-
-        const auto swatch = [&](std::string const& colour) {
-            rect(texts_, legend_x_, y - 10, 16, 12, join("fill=\"", colour, "\" stroke=\"#555\" stroke-width=\"0.6\""));
-        };
-        heading(y += 30, "primitives");
-        for (auto const& [id, share] : primitives) {
-            y += 18;
-            swatch(colours_.primitive(id));
-            entry(y, shortened(id, 32), share);
-        }
-        y += 18;
-        swatch(colours_.primitive({}));
-        entry(y, "other layers", others);
-
-        heading(y += 30, "layouts: stripe and edges");
-        for (auto const& [name, colour] : colours_.layouts()) {
-            y += 18;
-            swatch(colour);
-            text(legend_x_ + 24, y, name);
-        }
-        y += 18;
-        rect(texts_, legend_x_, y - 9, 16, 10, "rx=\"5\" fill=\"#fff\" stroke=\"#444\"");
-        entry(y, "changes of layout", moves);
-        text(legend_x_, y += 30, "black bars: seconds, relative to the slowest layer", "fill=\"#444\"");
-        return y;
+        canvas_.above += "</g>\n";
     }
 
     Plan const& plan_;
@@ -19253,7 +19666,7 @@ private:
     Rows rows_;
     std::vector<double> tops_, heights_;  // of the rows
     double shift_ = 0, legend_x_ = 0, slowest_ = 0;
-    std::string marks_, texts_;  // edges below, boxes above
+    Canvas canvas_;
 };
 
 }  // namespace detail
@@ -19267,80 +19680,6 @@ private:
     for (std::size_t i = 0; same && i < graph.size(); ++i) same = plan.layers[i].name == graph[i].name;
     if (!same) fail("plan: the picture needs the simplified graph that the plan was made for");
     return detail::Picture(plan, graph).draw();
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <cstddef>
-#include <string>
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
-
-/// A string of the DOT language: a backslash would begin an escape.
-[[nodiscard]] inline std::string dot_string(std::string_view text) {
-    std::string quoted = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\') quoted += '\\';
-        if (c == '\n')
-            quoted += "\\n";
-        else
-            quoted += c;
-    }
-    return quoted + '"';
-}
-
-}  // namespace detail
-
-/// The plan as a graph in the DOT language of Graphviz: a box a layer, with its primitive and predicted time, in the
-/// colour that to_svg gives it; edges name the layout, in that layout's colour, or the change of layout and its time.
-/// The graph is the simplified one that the plan was made for; throws error when its layers are not the plan's.
-[[nodiscard]] inline std::string to_dot(Plan const& plan, Graph const& graph) {
-    bool same = plan.layers.size() == graph.size() && graph.size() > 0;
-    for (std::size_t i = 0; same && i < graph.size(); ++i) same = plan.layers[i].name == graph[i].name;
-    if (!same) fail("plan: the picture needs the simplified graph that the plan was made for");
-    const detail::Colours colours(plan);
-    std::string text =
-        "digraph plan {\n"
-        "  node [shape=box, style=filled, fontname=\"sans-serif\"];\n"
-        "  edge [fontname=\"sans-serif\", fontsize=10];\n";
-    // Readers that want the same layout share one copy: its time stands at each of them.
-    const auto edge = [&](std::size_t writer, std::string const& to, std::string_view reader, bool result) {
-        std::string const &from = plan.layers[writer].out_layout, &name = plan.layers[writer].name;
-        std::string label = from;
-        for (PlannedTransform const& transform : plan.transforms) {
-            if (transform.writer != name || transform.to != to || transform.reader.empty() != result) continue;
-            label = from + " -> " + to + '\n' + milliseconds(transform.seconds) + " ms";
-            break;
-        }
-        text += join("  n", writer, " -> ", reader, " [label=", detail::dot_string(label),
-                     ", color=", detail::dot_string(colours.layout(to)), "];\n");
-    };
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        PlannedLayer const& layer = plan.layers[i];
-        const std::string label = layer.name + '\n' + layer.shape + '\n' +
-                                  (layer.primitive.empty() ? layer.kind : layer.primitive) + '\n' +
-                                  milliseconds(layer.seconds) + " ms";
-        text += join("  n", i, " [label=", detail::dot_string(label),
-                     ", fillcolor=", detail::dot_string(colours.primitive(layer.primitive)), "];\n");
-        for (std::size_t position = 0; position < graph[i].inputs.size(); ++position) {
-            const bool residual = position == 1 && !layer.primitive.empty();
-            edge(graph[i].inputs[position], residual ? layer.out_layout : layer.in_layout, join('n', i), false);
-        }
-    }
-    const std::vector<std::size_t> outputs = graph.outputs();
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-        text += join("  result", i, " [label=", detail::dot_string(outputs.size() == 1 ? "result" : join("result ", i)),
-                     ", shape=plaintext, style=\"\"];\n");
-        std::string to = plan.layers[outputs[i]].out_layout;
-        for (PlannedTransform const& transform : plan.transforms) {
-            if (transform.writer == plan.layers[outputs[i]].name && transform.reader.empty()) to = transform.to;
-        }
-        edge(outputs[i], to, join("result", i), true);
-    }
-    return text + "}\n";
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -69,17 +69,16 @@ ps::Dataset layouts(std::size_t rows, unsigned seed) {
 /// What follows the others in the list of kinds begins with one of them.
 ps::AnyRegression fit(std::string_view kind, Samples const& s) {
     ps::Sequential alone;
-    using Factor = ps::FactorCorrected<ps::SourceRegression>;
-    using Transferred = ps::Transferred<ps::SourceRegression>;
-    if (kind == Factor::kind) {
-        return Factor(ps::BoostedTrees::fit(s.features, s.targets, {.trees = 3}, alone), s.features, s.targets);
+    if (kind == ps::FactorCorrection::kind) {
+        const ps::SourceRegression source = ps::BoostedTrees::fit(s.features, s.targets, {.trees = 3}, alone);
+        return ps::transfer<ps::FactorCorrection>(source, s.features, s.targets);
     }
-    if (kind == Transferred::kind) {
+    if (kind == ps::DeviationCorrection::kind) {
         // Both ways of being one: few samples of primitives, many of changes of layout.
         const std::vector<std::string> labels(s.targets.columns, "alike");
         const std::size_t few = s.features.columns == ps::ConvFeatures::count ? s.targets.values.size() : 0;
-        return Transferred::fit(ps::LinearRegression::fit(s.features, s.targets), s.features, s.targets, labels, alone,
-                                few);
+        const ps::SourceRegression source = ps::LinearRegression::fit(s.features, s.targets);
+        return ps::transfer<ps::DeviationCorrection>(source, s.features, s.targets, labels, alone, few);
     }
     ps::MlpOptions perceptron;
     perceptron.hidden = {4, 3};

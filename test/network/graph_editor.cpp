@@ -88,19 +88,44 @@ TEST_CASE("graph editor: layers keep their numbers, and new ones come before who
     CHECK(editor.graph().size() == 3);
 }
 
-TEST_CASE("graph editor: a layer in the place of another begins without the other's epilogue") {
+TEST_CASE("graph editor: a layer in the place of another keeps the epilogue, unless it is given another") {
     const ps::ConvParams conv{.k = 2, .kernel = 3, .padding = 1};
+    const ps::Epilogue epilogue{.folded = {{"norm", ps::BatchNormParams{}}}, .residual = true, .clamp = ps::relu_clamp};
     ps::Graph graph;
     const std::size_t image = graph.add("image", ps::InputParams{{2, 8, 8}}, {});
-    const std::size_t fused =
-        graph.add("conv", conv, {image, image},
-                  {.folded = {{"norm", ps::BatchNormParams{}}}, .residual = true, .clamp = ps::relu_clamp});
+    const std::size_t fused = graph.add("conv", conv, {image, image}, epilogue);
     ps::GraphEditor editor(graph);
+    editor.replace(fused, ps::ConvParams{.k = 2, .kernel = 1});
+    CHECK(editor.graph()[fused].epilogue == epilogue);
     editor.replace(fused, ps::DenseParams{10});
+    CHECK(error_of([&] { (void)editor.graph(); }) == "graph: layer conv (dense) cannot have a residual");
+    editor.set_epilogue(fused, {.clamp = ps::relu6_clamp});
+    editor.rewire(fused, {image});
     const ps::Graph after = editor.graph();
     CHECK(after[fused].inputs == std::vector{image});
-    CHECK(after[fused].epilogue == ps::Epilogue{});
-    CHECK(after[fused].shape == ps::Shape{10, 1, 1});
+    CHECK(after[fused].epilogue == ps::Epilogue{.clamp = ps::relu6_clamp});
+}
+
+TEST_CASE("graph editor: what no result needs goes, and layers come first where that is asked for") {
+    ps::Graph graph;
+    const std::size_t left = graph.add("left", ps::InputParams{{2, 8, 8}}, {});
+    const std::size_t twice = graph.add("twice", ps::AddParams{}, {left, left});
+    const std::size_t unread = graph.add("unread", ps::AddParams{}, {twice, twice});
+    const std::size_t right = graph.add("right", ps::InputParams{{2, 8, 8}}, {});
+    const std::size_t needed = graph.add("needed", ps::DropoutParams{}, {left});
+    const std::size_t result = graph.add("result", ps::AddParams{}, {needed, right});
+    graph.add("last", ps::DropoutParams{}, {result});
+    graph.set_outputs({result});
+    ps::GraphEditor editor(graph);
+    CHECK(editor.uses(twice) == 2);
+    CHECK(editor.uses(result) == 2);
+    editor.remove_unneeded();
+    CHECK(editor.removed(unread));
+    CHECK(editor.removed(twice));
+    const ps::Graph after = editor.graph(std::vector{right, left});
+    std::string names;
+    for (ps::Node const& node : after.nodes()) names += node.name + " ";
+    CHECK(names == "right left needed result ");
 }
 
 TEST_CASE("graph editor: what cannot be is an error that names the layer") {

@@ -19,6 +19,13 @@ TEST_CASE("softmax agrees with the reference along any axis in every layout") {
     laws::check(ps::SoftmaxParams{}, {21, 20, 31}, 1e-6);
 }
 
+TEST_CASE("softmax of many lines of any length, short ones and long ones") {
+    for (const int length : {1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 24, 25, 33, 48, 49, 64}) {
+        laws::check(ps::SoftmaxParams{ps::Axis::w}, {5, 13, length}, 1e-6);
+        laws::check(ps::SoftmaxParams{ps::Axis::c}, {length, 16, 6}, 1e-6);
+    }
+}
+
 template <class L>
 void check_special_values(int w) {
     const auto of = [w](std::vector<float> const& channels) {

@@ -10,7 +10,7 @@ namespace reproduce {
 namespace {
 
 AnyModel factor(Sources& sources, Kind source, Samples const& samples) {
-    return shared(ps::FactorCorrected(sources.regression(source), samples.features, samples.targets));
+    return shared(ps::transfer<ps::FactorCorrection>(sources.regression(source), samples.features, samples.targets));
 }
 
 ps::Table raw(ps::Table const& features) { return first_columns(features, ps::ConvFeatures::raw); }
@@ -50,8 +50,8 @@ AnyModel learn_by(Method method, Sources& sources, Samples const& samples) {
         case Method::chosen_for_network:
             break;
     }
-    return shared(ps::Transferred<AnyModel>::fit(sources.regression(Kind::ours), samples.features, samples.targets,
-                                                 labels, executor));
+    return shared(ps::transfer<ps::DeviationCorrection>(sources.regression(Kind::ours), samples.features,
+                                                        samples.targets, labels, executor));
 }
 
 }  // namespace reproduce

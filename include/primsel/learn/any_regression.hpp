@@ -22,7 +22,8 @@ public:
 /// Any of the regressions. Those that were transferred hold the one they began with, which was not: files nest no
 /// deeper.
 class AnyRegression : public OneOf<LinearRegression, Mlp, Forest, BoostedTrees, GaussianProcess,
-                                   FactorCorrected<SourceRegression>, Transferred<SourceRegression>> {
+                                   Transferred<SourceRegression, FactorCorrection>,
+                                   Transferred<SourceRegression, DeviationCorrection>> {
 public:
     using OneOf::OneOf;
 

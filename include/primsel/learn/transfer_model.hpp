@@ -25,8 +25,7 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The ways in which transfer_model corrects: by how samples deviate, or by one factor a primitive.
-inline constexpr std::array<std::string_view, 2> transfer_methods{Transferred<SourceRegression>::kind,
-                                                                  FactorCorrected<SourceRegression>::kind};
+inline constexpr std::array<std::string_view, 2> transfer_methods{DeviationCorrection::kind, FactorCorrection::kind};
 
 struct TransferOptions {
     /// One of transfer_methods.
@@ -73,21 +72,19 @@ namespace detail {
 
 [[nodiscard]] inline AnyRegression correct(TransferOptions const& options, SourceRegression source, Dataset const& data,
                                            Table const& features, Table const& times, ExecutorRef executor) {
-    using Transferred = Transferred<SourceRegression>;
-    using Factor = FactorCorrected<SourceRegression>;
     if (std::ranges::find(transfer_methods, options.method) == transfer_methods.end()) {
-        fail("transfer_model: no method is named ", options.method, "; there are ", Transferred::kind, " and ",
-             Factor::kind);
+        fail("transfer_model: no method is named ", options.method, "; there are ", transfer_methods[0], " and ",
+             transfer_methods[1]);
     }
     // A change of layout depends on so little that Gaussian processes do with few rows; with fewer yet factors are
     // better (in 4 of 8 draws of 6 or 8 rows of Mulder et al. 2020, and in none of 10).
     constexpr std::size_t few_layouts = 10;
     const bool layouts = data.of_layouts();
-    if (options.method == Factor::kind || (layouts && features.rows() < few_layouts)) {
-        return Factor(std::move(source), features, times);
+    if (options.method == FactorCorrection::kind || (layouts && features.rows() < few_layouts)) {
+        return transfer<FactorCorrection>(std::move(source), features, times);
     }
-    const std::size_t few = layouts ? 0 : Transferred::many;
-    return Transferred::fit(std::move(source), features, times, labels_of(data), executor, few);
+    const std::size_t few = layouts ? 0 : DeviationCorrection::many;
+    return transfer<DeviationCorrection>(std::move(source), features, times, labels_of(data), executor, few);
 }
 
 /// What the model does not know of what was measured. Throws error when that is all, or the model was made from it.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,9 +18,12 @@ class GraphEditor {
 public:
     explicit GraphEditor(Graph const& graph)
         : nodes_(graph.nodes()),
+          readers_(graph.size()),
           removed_(graph.size(), false),
           outputs_(graph.size() == 0 ? std::vector<std::size_t>{} : graph.outputs()),
-          batch_(graph.batch()) {}
+          batch_(graph.batch()) {
+        for (std::size_t i = 0; i < nodes_.size(); ++i) link(i);
+    }
 
     /// Layers that there are or were.
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
@@ -30,55 +34,60 @@ public:
     [[nodiscard]] std::vector<std::size_t> const& outputs() const { return outputs_; }
     /// The layers that read this one, in the order of their numbers; twice if they read it twice.
     [[nodiscard]] std::vector<std::size_t> readers(std::size_t layer) const {
-        std::vector<std::size_t> readers;
-        (void)known(layer);
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            if (removed_[i]) continue;
-            for (const std::size_t input : nodes_[i].inputs) {
-                if (input == layer) readers.push_back(i);
-            }
-        }
+        std::vector<std::size_t> readers = readers_[known(layer)];
+        std::ranges::sort(readers);
         return readers;
     }
-
-    /// Another layer of the same name in the same place. The old one's epilogue goes with it, and so does the residual
-    /// that it read.
-    void replace(std::size_t layer, AnyLayer by) {
-        Node& node = nodes_[known(layer)];
-        node.layer = std::move(by);
-        if (node.epilogue.residual) node.inputs.pop_back();
-        node.epilogue = {};
+    [[nodiscard]] bool is_output(std::size_t layer) const {
+        return std::ranges::find(outputs_, known(layer)) != outputs_.end();
     }
+    /// How many inputs read it; each result of the graph counts as read once more.
+    [[nodiscard]] std::size_t uses(std::size_t layer) const {
+        return readers_[known(layer)].size() + static_cast<std::size_t>(std::ranges::count(outputs_, layer));
+    }
+
+    /// Another layer of the same name in the same place, with the same inputs and epilogue.
+    void replace(std::size_t layer, AnyLayer by) { nodes_[known(layer)].layer = std::move(by); }
+    /// Another epilogue. Its residual, if it has one, is the last of the layer's inputs: rewire goes along with it.
+    void set_epilogue(std::size_t layer, Epilogue epilogue) { nodes_[known(layer)].epilogue = std::move(epilogue); }
     /// A new layer that nobody reads yet.
     std::size_t insert(std::string name, AnyLayer layer, std::vector<std::size_t> inputs) {
         for (const std::size_t input : inputs) (void)known(input);
         nodes_.push_back({std::move(name), std::move(layer), std::move(inputs), {}, {}});
+        readers_.emplace_back();
         removed_.push_back(false);
+        link(nodes_.size() - 1);
         return nodes_.size() - 1;
     }
     /// A new layer that reads this one; all that read this one, and the result that it may be, read the new one
     /// instead.
     std::size_t insert_after(std::size_t layer, std::string name, AnyLayer added) {
         (void)known(layer);
-        const std::size_t next = nodes_.size();
+        const std::size_t next = insert(std::move(name), std::move(added), {});
         redirect(layer, next);
-        return insert(std::move(name), std::move(added), {layer});
+        rewire(next, {layer});
+        return next;
     }
     /// A new layer between this one and the input that it reads at that place.
     std::size_t insert_before(std::size_t layer, std::size_t place, std::string name, AnyLayer added) {
         const std::size_t before = insert(std::move(name), std::move(added), {input_at(layer, place)});
-        nodes_[layer].inputs[place] = before;
+        rewire(layer, place, before);
         return before;
     }
     /// The layer reads another one at that place.
     void rewire(std::size_t layer, std::size_t place, std::size_t source) {
         (void)input_at(layer, place);
-        nodes_[layer].inputs[place] = known(source);
+        (void)known(source);
+        unlink(layer);
+        nodes_[layer].inputs[place] = source;
+        link(layer);
     }
     /// As many inputs as are listed, in their order.
     void rewire(std::size_t layer, std::vector<std::size_t> inputs) {
         for (const std::size_t input : inputs) (void)known(input);
-        nodes_[known(layer)].inputs = std::move(inputs);
+        unlink(known(layer));
+        nodes_[layer].inputs = std::move(inputs);
+        link(layer);
     }
     /// All that read the first layer, results included, read the second.
     void replace_readers(std::size_t of, std::size_t by) { redirect(known(of), known(by)); }
@@ -86,15 +95,31 @@ public:
     /// unless nobody reads it.
     void remove(std::size_t layer) {
         Node const& node = nodes_[known(layer)];
-        const bool is_read = std::ranges::find(outputs_, layer) != outputs_.end() || !readers(layer).empty();
-        if (is_read) {
+        if (uses(layer) > 0) {
             if (node.inputs.size() != 1) {
                 fail("graph editor: layer ", node.name, " is read, and has not one input to read in its place but ",
                      node.inputs.size());
             }
             redirect(layer, node.inputs[0]);
         }
+        unlink(layer);
         removed_[layer] = true;
+    }
+    /// Takes out what no result needs.
+    void remove_unneeded() {
+        std::vector<std::size_t> unread;
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            if (!removed_[i] && uses(i) == 0) unread.push_back(i);
+        }
+        while (!unread.empty()) {
+            const std::size_t layer = unread.back();
+            unread.pop_back();
+            if (removed_[layer]) continue;
+            remove(layer);
+            for (const std::size_t input : nodes_[layer].inputs) {
+                if (uses(input) == 0) unread.push_back(input);
+            }
+        }
     }
     /// Throws error when there are none.
     void set_outputs(std::vector<std::size_t> outputs) {
@@ -103,11 +128,12 @@ public:
         outputs_ = std::move(outputs);
     }
 
-    /// The graph as it is now, of the same batch: in the old order, new layers before the first that reads them. Throws
-    /// error as Graph::add does, and where layers read each other in a circle.
-    [[nodiscard]] Graph graph() const {
+    /// The graph as it is now, of the same batch: those listed first, the others in the old order, and what a layer
+    /// reads always before it. Throws error as Graph::add does, and where layers read each other in a circle.
+    [[nodiscard]] Graph graph(std::span<const std::size_t> first = {}) const {
         Build build{Graph(batch_), std::vector<std::size_t>(nodes_.size(), 0),
                     std::vector<State>(nodes_.size(), State::waiting)};
+        for (const std::size_t layer : first) place(known(layer), build);
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             if (!removed_[i]) place(i, build);
         }
@@ -166,11 +192,24 @@ private:
         return node.inputs[place];
     }
     void redirect(std::size_t from, std::size_t to) {
-        for (Node& node : nodes_) std::ranges::replace(node.inputs, from, to);
+        if (from == to) return;
+        for (const std::size_t reader : readers_[from]) {
+            std::ranges::replace(nodes_[reader].inputs, from, to);
+            readers_[to].push_back(reader);
+        }
+        readers_[from].clear();
         std::ranges::replace(outputs_, from, to);
+    }
+    /// The layer is among the readers of its inputs, or no longer.
+    void link(std::size_t layer) {
+        for (const std::size_t input : nodes_[layer].inputs) readers_[input].push_back(layer);
+    }
+    void unlink(std::size_t layer) {
+        for (const std::size_t input : nodes_[layer].inputs) std::erase(readers_[input], layer);
     }
 
     std::vector<Node> nodes_;
+    std::vector<std::vector<std::size_t>> readers_;  // in any order
     std::vector<bool> removed_;
     std::vector<std::size_t> outputs_;
     int batch_;

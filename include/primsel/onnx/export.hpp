@@ -20,7 +20,7 @@ namespace primsel::inline PRIMSEL_ABI {
              onnx::max_export_opset, " are");
     }
     check_weights(graph, weights);
-    return onnx::Exporter(graph, weights, options).run();
+    return onnx::export_graph(graph, weights, options);
 }
 
 /// Writes it to a file. As with write_file, `path` is what it was until all is written. Throws error as to_onnx and

@@ -3,6 +3,7 @@
 #include <primsel/layer/norm.hpp>
 #include <primsel/op/detail/elements.hpp>
 #include <primsel/op/op.hpp>
+#include <primsel/tensor/transpose.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -34,6 +35,9 @@ private:
         float* dst = args.dst;
         if (inner == 1) {
             detail::for_ranges(args.executor, outer, count, [=](std::size_t first, std::size_t last) {
+                if (line <= longest_short<Arch>) {
+                    return short_lines<Arch>(line, last - first, src + first * line, dst + first * line);
+                }
                 for (std::size_t at = first * line; at < last * line; at += line) {
                     one_line<Arch>(line, src + at, dst + at);
                 }
@@ -71,6 +75,24 @@ private:
         for (std::size_t c = 0; c < count; c += width) {
             const V power = detail::load_up_to<Arch>(dst + c, count - c);
             detail::store_up_to<Arch>(dst + c, power / sum, count - c);
+        }
+    }
+
+    /// Lines of so few elements are computed side by side, a vector of them at a time. Beyond, folding a vector of one
+    /// line costs less than turning them over.
+    template <class Arch>
+    static constexpr std::size_t longest_short = 3 * lanes<Arch>;
+
+    /// Short lines, one after the other, turned over block by block.
+    template <class Arch>
+    static void short_lines(std::size_t count, std::size_t lines, const float* src, float* dst) noexcept {
+        constexpr std::size_t block = 2 * lanes<Arch>;
+        alignas(64) float side_by_side[longest_short<Arch> * block];
+        for (std::size_t first = 0; first < lines; first += block) {
+            const std::size_t n = std::min(block, lines - first);
+            transpose_columns(src + first * count, count, side_by_side, block, n, 0, count);
+            some_lines<Arch>(count, block, n, side_by_side, side_by_side);
+            transpose_columns(side_by_side, block, dst + first * count, count, count, 0, n);
         }
     }
 

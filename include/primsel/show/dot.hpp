@@ -1,6 +1,9 @@
 #pragma once
 
-#include <primsel/show/svg.hpp>
+#include <primsel/core/error.hpp>
+#include <primsel/network/graph.hpp>
+#include <primsel/plan/print.hpp>
+#include <primsel/show/detail/colours.hpp>
 
 #include <cstddef>
 #include <string>

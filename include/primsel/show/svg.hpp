@@ -2,15 +2,15 @@
 
 #include <primsel/network/graph.hpp>
 #include <primsel/plan/print.hpp>
+#include <primsel/show/detail/canvas.hpp>
+#include <primsel/show/detail/colours.hpp>
+#include <primsel/show/detail/legend.hpp>
 #include <primsel/show/detail/rows.hpp>
 #include <primsel/show/xml.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
-#include <map>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,66 +19,6 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
-
-/// "#rrggbb", so much of the way to white.
-[[nodiscard]] inline std::string paler(unsigned rgb, double share) {
-    std::string text = "#";
-    for (unsigned shift = 24; shift > 0;) {
-        shift -= 8;
-        const double value = static_cast<double>((rgb >> shift) & 0xffU);
-        const auto mixed = static_cast<unsigned>(value + (255.0 - value) * share + 0.5);
-        text += "0123456789abcdef"[mixed >> 4U];
-        text += "0123456789abcdef"[mixed & 15U];
-    }
-    return text;
-}
-
-/// The colours of a plan: one a family of primitives (what precedes the first '-' of the id) in a shade for each
-/// primitive that is used, and one a layout.
-class Colours {
-public:
-    explicit Colours(Plan const& plan) {
-        std::set<std::string, std::less<>> families, used, layouts;
-        for (PlannedLayer const& layer : plan.layers) {
-            for (Candidate const& candidate : layer.candidates) families.insert(family(candidate.primitive));
-            if (!layer.primitive.empty()) used.insert(layer.primitive), families.insert(family(layer.primitive));
-            layouts.insert({layer.in_layout, layer.out_layout});
-        }
-        for (std::string const& id : used) {
-            const auto place = std::distance(families.begin(), families.find(family(id)));
-            const unsigned colour = primitive_colours[static_cast<std::size_t>(place) % primitive_colours.size()];
-            const auto shade = shades_[family(id)]++;
-            primitives_[id] = paler(colour, 0.85 * (1.0 - 1.0 / (1.0 + shade)));
-        }
-        std::size_t others = 0;
-        for (std::string const& layout : layouts) {
-            const auto known = std::ranges::find(known_layouts, layout);
-            const auto place = static_cast<std::size_t>(known - known_layouts.begin());
-            const std::size_t colour = place < known_layouts.size() ? place : known_layouts.size() + others++;
-            layouts_[layout] = paler(layout_colours[colour % layout_colours.size()], 0);
-        }
-    }
-
-    /// Grey for a layer that is not a convolution.
-    [[nodiscard]] std::string const& primitive(std::string const& id) const {
-        static const std::string grey = "#eef0f2";
-        const auto found = primitives_.find(id);
-        return found == primitives_.end() ? grey : found->second;
-    }
-    [[nodiscard]] std::string const& layout(std::string const& name) const { return layouts_.at(name); }
-    [[nodiscard]] std::map<std::string, std::string> const& layouts() const { return layouts_; }
-
-private:
-    static constexpr std::array<unsigned, 10> primitive_colours{0x7fc9bd, 0xf2d75c, 0xb5addf, 0xf49a8c, 0x86b8dc,
-                                                                0xf5b56b, 0xa9cf6a, 0xf0a8d0, 0xd9c29b, 0x9fd3a4};
-    static constexpr std::array<std::string_view, 3> known_layouts{"chw", "hcw", "hwc"};
-    static constexpr std::array<unsigned, 7> layout_colours{0x1f5fa8, 0x7d3c98, 0xc0392b, 0x1e8449,
-                                                            0xb9770e, 0x117a8b, 0x5d4037};
-    [[nodiscard]] static std::string family(std::string const& id) { return id.substr(0, id.find('-')); }
-
-    std::map<std::string, int> shades_;
-    std::map<std::string, std::string> primitives_, layouts_;
-};
 
 /// Draws a plan: to_svg below.
 class Picture {
@@ -120,21 +60,22 @@ public:
         for (Route const& route : rows_.routes) draw_edge(route);
         for (const std::size_t output : graph_.outputs()) draw_result(output);
         for (std::size_t i = 0; i < graph_.size(); ++i) draw_box(i);
-        const double bottom = std::max(draw_legend(), tops_.back());
-        const std::string width = xml_number(legend_x_ + legend_width + margin), height = xml_number(bottom + margin);
+        Legend legend(plan_, graph_, colours_, canvas_, legend_x_);
+        const double bottom = std::max(legend.draw(margin), tops_.back());
+        const std::string width = xml_number(legend_x_ + Legend::width + margin), height = xml_number(bottom + margin);
         return join("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", width, "\" height=\"", height,
                     "\" viewBox=\"0 0 ", width, ' ', height,
                     "\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"11\" fill=\"#222\">\n"
                     "<title>",
-                    xml_text(summary()), "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", marks_,
-                    texts_, "</svg>\n");
+                    xml_text(summary()), "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+                    canvas_.below, canvas_.above, "</svg>\n");
     }
 
 private:
-    static constexpr double margin = 24, gap = 18, lane = 10, legend_width = 330;
+    static constexpr double margin = 24, gap = 18, lane = 10;
     static constexpr double character = 6.4;  // the mean width of one, at 11 units
     static constexpr std::size_t longest = 34;
-    static constexpr const char *arrow = " \xe2\x86\x92 ", *times = "\xc3\x97";
+    static constexpr const char* arrow = " \xe2\x86\x92 ";
 
     [[nodiscard]] bool is_conv(std::size_t i) const { return std::holds_alternative<ConvParams>(graph_[i].layer); }
     [[nodiscard]] double box_height(std::size_t i) const { return is_conv(i) ? 68 : 53; }
@@ -168,15 +109,6 @@ private:
     [[nodiscard]] std::string summary() const {
         return join(plan_.layers.size(), " layers, ", milliseconds(plan_.total_seconds), " ms predicted by ",
                     plan_.cost_model, ", ", plan_.optimality(), " by ", plan_.solver);
-    }
-
-    void text(double x, double y, std::string_view content, std::string_view style = {}) {
-        texts_ += join("<text x=\"", xml_number(x), "\" y=\"", xml_number(y), '"', style.empty() ? "" : " ", style, '>',
-                       xml_text(content), "</text>\n");
-    }
-    static void rect(std::string& to, double x, double y, double width, double height, std::string_view style) {
-        to += join("<rect x=\"", xml_number(x), "\" y=\"", xml_number(y), "\" width=\"", xml_number(width),
-                   "\" height=\"", xml_number(height), "\" ", style, "/>\n");
     }
 
     /// Where an edge meets a side of a box, from the middle: the edges of a side are sorted by where they come from or
@@ -237,28 +169,15 @@ private:
         return std::ranges::count(rows_.routes, route.reader, &Route::reader) <= std::max<std::ptrdiff_t>(readers, 2);
     }
 
-    void path(std::string_view data, std::string_view colour) {
-        marks_ += join("<path d=\"", data, "\" fill=\"none\" stroke=\"", colour, "\" stroke-width=\"1.8\"/>\n");
-    }
-    void head(double x, double y, std::string_view colour) {
-        marks_ +=
-            join("<path d=\"M", xml_number(x - 3.5), ' ', xml_number(y - 7), "h7l-3.5 7z\" fill=\"", colour, "\"/>\n");
-    }
-    /// From one place to another below it, leaving and arriving downwards.
-    [[nodiscard]] static std::string curve(double from_x, double from_y, double to_x, double to_y) {
-        const std::string half = xml_number((from_y + to_y) / 2);
-        return join('C', xml_number(from_x), ' ', half, ' ', xml_number(to_x), ' ', half, ' ', xml_number(to_x), ' ',
-                    xml_number(to_y));
-    }
     /// The mark of a change of layout on an edge at x, its upper edge at y. Off the middle of a box it leans outwards,
     /// so as not to hide the edge there.
     static constexpr double mark_height = 15;
     void mark(double x, double y, double off_middle, std::string const& label, std::string_view colour) {
         const double width = 5.2 * static_cast<double>(character_count(label)) + 12;
         if (std::abs(off_middle) > 1) x += std::copysign(width / 2 - 10, off_middle);
-        rect(texts_, x - width / 2, y, width, mark_height,
-             join("rx=\"7.5\" fill=\"#fff\" stroke=\"", colour, "\" stroke-width=\"1.2\""));
-        text(x, y + 11, label, join("text-anchor=\"middle\" font-size=\"9\" fill=\"", colour, '"'));
+        canvas_.rect(x - width / 2, y, width, mark_height,
+                     join("rx=\"7.5\" fill=\"#fff\" stroke=\"", colour, "\" stroke-width=\"1.2\""));
+        canvas_.text(x, y + 11, label, join("text-anchor=\"middle\" font-size=\"9\" fill=\"", colour, '"'));
     }
     [[nodiscard]] static std::string label(PlannedTransform const& transform, Change change) {
         const std::string layouts = transform.from + arrow + transform.to;
@@ -276,124 +195,63 @@ private:
         double arrival = end_y - 3;
         if (at_reader) {
             arrival = tops_[rows_.row[route.reader]] - 10 - mark_height;
-            path(join('M', xml_number(end_x), ' ', xml_number(arrival), 'V', xml_number(end_y - 3)), after);
+            canvas_.path(join('M', xml_number(end_x), ' ', xml_number(arrival), 'V', xml_number(end_y - 3)), after);
             mark(end_x, arrival, end_x - middle(route.reader), label(*transform_of(route), change), after);
         }
         if (at_writer) {
             const double mark_y = tops_[rows_.row[route.writer]] + heights_[rows_.row[route.writer]] + 6;
-            path(join('M', xml_number(x), ' ', xml_number(y), 'V', xml_number(mark_y)), before);
+            canvas_.path(join('M', xml_number(x), ' ', xml_number(y), 'V', xml_number(mark_y)), before);
             mark(x, mark_y, x - middle(route.writer), label(*transform_of(route), change), after);
             y = mark_y + mark_height;
         }
         std::string data = join('M', xml_number(x), ' ', xml_number(y));
         std::size_t row = rows_.row[route.writer] + 1;
         for (const double lane_x : route.x) {
-            data += curve(std::exchange(x, shift_ + lane_x), y, shift_ + lane_x, tops_[row]);
+            data += Canvas::curve(std::exchange(x, shift_ + lane_x), y, shift_ + lane_x, tops_[row]);
             y = tops_[row] + heights_[row];
             data += 'V' + xml_number(y);
             ++row;
         }
-        data += curve(x, y, end_x, arrival);
-        path(data, at_writer ? after : before);
-        head(end_x, end_y, after);
+        data += Canvas::curve(x, y, end_x, arrival);
+        canvas_.path(data, at_writer ? after : before);
+        canvas_.head(end_x, end_y, after);
     }
 
     void draw_result(std::size_t last) {
         const double x = middle(last), y = top(last) + box_height(last), end = tops_.back() - 14;
         const std::string colour = colours_.layout(plan_.layers[last].out_layout);
-        path(join('M', xml_number(x), ' ', xml_number(y), 'V', xml_number(end - 3)), colour);
+        canvas_.path(join('M', xml_number(x), ' ', xml_number(y), 'V', xml_number(end - 3)), colour);
         for (PlannedTransform const& transform : plan_.transforms) {
             if (transform.reader.empty() && transform.writer == graph_[last].name)
                 mark(x, y + 9, 0, label(transform, Change::first), "#444");
         }
-        head(x, end, colour);
-        text(x, end + 13, "result: " + to_string(graph_[last].shape), "text-anchor=\"middle\"");
+        canvas_.head(x, end, colour);
+        canvas_.text(x, end + 13, "result: " + to_string(graph_[last].shape), "text-anchor=\"middle\"");
     }
 
     void draw_box(std::size_t i) {
         PlannedLayer const& layer = plan_.layers[i];
         const double x = middle(i) - width_ / 2, y = top(i), height = box_height(i), stripe = 7;
         const bool one_layout = layer.in_layout == layer.out_layout;
-        texts_ += join("<g><title>", xml_text(plan_.explain(layer.name)), "</title>\n");
-        rect(texts_, x, y, width_, height,
-             join("fill=\"", colours_.primitive(layer.primitive), "\" stroke=\"#555\" stroke-width=\"0.8\""));
-        rect(texts_, x, y, stripe, height, join("fill=\"", colours_.layout(layer.out_layout), '"'));
-        if (!one_layout) rect(texts_, x, y, stripe, height / 2, join("fill=\"", colours_.layout(layer.in_layout), '"'));
+        canvas_.above += join("<g><title>", xml_text(plan_.explain(layer.name)), "</title>\n");
+        canvas_.rect(x, y, width_, height,
+                     join("fill=\"", colours_.primitive(layer.primitive), "\" stroke=\"#555\" stroke-width=\"0.8\""));
+        canvas_.rect(x, y, stripe, height, join("fill=\"", colours_.layout(layer.out_layout), '"'));
+        if (!one_layout) canvas_.rect(x, y, stripe, height / 2, join("fill=\"", colours_.layout(layer.in_layout), '"'));
         const double text_x = x + stripe + 6, right = x + width_ - 6;
         const auto fitting = static_cast<std::size_t>((width_ - 24) / character + 0.5);
         double line = y + 15;
-        text(text_x, line, shortened(layer.name, fitting - 2), "font-weight=\"bold\"");
-        text(text_x, line += 14, shortened(shape_line(i), fitting), "fill=\"#444\" font-size=\"10\"");
-        if (is_conv(i)) text(text_x, line += 15, shortened(layer.primitive, fitting));
-        text(text_x, line += 15, one_layout ? layer.in_layout : layer.in_layout + arrow + layer.out_layout,
-             "fill=\"#444\" font-size=\"10\"");
+        canvas_.text(text_x, line, shortened(layer.name, fitting - 2), "font-weight=\"bold\"");
+        canvas_.text(text_x, line += 14, shortened(shape_line(i), fitting), "fill=\"#444\" font-size=\"10\"");
+        if (is_conv(i)) canvas_.text(text_x, line += 15, shortened(layer.primitive, fitting));
+        canvas_.text(text_x, line += 15, one_layout ? layer.in_layout : layer.in_layout + arrow + layer.out_layout,
+                     "fill=\"#444\" font-size=\"10\"");
         if (layer.seconds > 0) {
-            text(right, line, milliseconds(layer.seconds) + " ms", "text-anchor=\"end\" font-weight=\"bold\"");
+            canvas_.text(right, line, milliseconds(layer.seconds) + " ms", "text-anchor=\"end\" font-weight=\"bold\"");
             const double bar = (width_ - stripe) * layer.seconds / slowest_;
-            rect(texts_, x + stripe, y + height - 4, bar, 4, "fill=\"#333\" fill-opacity=\"0.55\"");
+            canvas_.rect(x + stripe, y + height - 4, bar, 4, "fill=\"#333\" fill-opacity=\"0.55\"");
         }
-        texts_ += "</g>\n";
-    }
-
-    struct Share {
-        std::size_t count = 0;
-        double seconds = 0;
-        void add(double more) { ++count, seconds += more; }
-    };
-    /// A line of the legend: what, how many, how long in all.
-    void entry(double y, std::string_view what, Share const& share) {
-        text(legend_x_ + 24, y, what);
-        text(legend_x_ + 240, y, times + std::to_string(share.count), "text-anchor=\"end\" fill=\"#444\"");
-        text(legend_x_ + legend_width, y, milliseconds(share.seconds) + " ms", "text-anchor=\"end\"");
-    }
-    void heading(double y, std::string_view what) { text(legend_x_, y, what, "font-weight=\"bold\""); }
-
-    /// Returns its lower edge.
-    double draw_legend() {
-        std::map<std::string, Share> used;
-        Share others, moves;
-        for (PlannedLayer const& layer : plan_.layers) {
-            if (!layer.primitive.empty()) used[layer.primitive].add(layer.seconds);
-            if (layer.primitive.empty() && layer.kind != InputParams::name()) others.add(layer.seconds);
-        }
-        for (PlannedTransform const& transform : plan_.transforms) moves.add(transform.seconds);
-        std::vector<std::pair<std::string, Share>> primitives(used.begin(), used.end());
-        std::ranges::stable_sort(primitives,
-                                 [](auto const& a, auto const& b) { return a.second.seconds > b.second.seconds; });
-
-        double y = margin + 14;
-        text(legend_x_, y, milliseconds(plan_.total_seconds) + " ms", "font-size=\"20\" font-weight=\"bold\"");
-        text(legend_x_, y += 20,
-             "predicted by " + plan_.cost_model + " for " + std::to_string(graph_.batch()) +
-                 (graph_.batch() == 1 ? " image" : " images"));
-        text(legend_x_, y += 15, plan_.optimality() + " by " + plan_.solver);
-        text(legend_x_, y += 15, shortened(plan_.key.cpu, 52), "fill=\"#444\"");
-        text(legend_x_, y += 15, plan_.key.arch + ", primsel " + plan_.key.version, "fill=\"#444\"");
-
-        const auto swatch = [&](std::string const& colour) {
-            rect(texts_, legend_x_, y - 10, 16, 12, join("fill=\"", colour, "\" stroke=\"#555\" stroke-width=\"0.6\""));
-        };
-        heading(y += 30, "primitives");
-        for (auto const& [id, share] : primitives) {
-            y += 18;
-            swatch(colours_.primitive(id));
-            entry(y, shortened(id, 32), share);
-        }
-        y += 18;
-        swatch(colours_.primitive({}));
-        entry(y, "other layers", others);
-
-        heading(y += 30, "layouts: stripe and edges");
-        for (auto const& [name, colour] : colours_.layouts()) {
-            y += 18;
-            swatch(colour);
-            text(legend_x_ + 24, y, name);
-        }
-        y += 18;
-        rect(texts_, legend_x_, y - 9, 16, 10, "rx=\"5\" fill=\"#fff\" stroke=\"#444\"");
-        entry(y, "changes of layout", moves);
-        text(legend_x_, y += 30, "black bars: seconds, relative to the slowest layer", "fill=\"#444\"");
-        return y;
+        canvas_.above += "</g>\n";
     }
 
     Plan const& plan_;
@@ -403,7 +261,7 @@ private:
     Rows rows_;
     std::vector<double> tops_, heights_;  // of the rows
     double shift_ = 0, legend_x_ = 0, slowest_ = 0;
-    std::string marks_, texts_;  // edges below, boxes above
+    Canvas canvas_;
 };
 
 }  // namespace detail

@@ -1,6 +1,7 @@
 // From a model file to a graph: its inputs, its nodes one by one, its outputs.
 #pragma once
 
+#include <primsel/network/graph_editor.hpp>
 #include <primsel/onnx/detail/operators.hpp>
 #include <primsel/onnx/detail/order.hpp>
 
@@ -280,31 +281,21 @@ private:
 
     /// Only what the results need; inputs first, in the order of the file.
     [[nodiscard]] OnnxModel prune(std::vector<std::size_t> const& results) {
-        Graph const& all = build_.graph();
-        std::vector<bool> is_needed(all.size(), false);
-        for (const std::size_t result : results) is_needed[result] = true;
-        for (std::size_t i = all.size(); i-- > 0;) {
-            for (const std::size_t input : all[i].inputs) is_needed[input] = is_needed[input] || is_needed[i];
-        }
-        OnnxModel result{Graph(all.batch()), {}, {}, {}};
-        std::vector<std::size_t> position(all.size(), 0);
-        const auto keep = [&](std::size_t i) {
-            std::vector<std::size_t> inputs;
-            for (const std::size_t input : all[i].inputs) inputs.push_back(position[input]);
-            position[i] = result.graph.add(all[i].name, all[i].layer, std::move(inputs));
-            for (auto const& [suffix, weight] : build_.weights(i)) result.weights.add(all[i].name + suffix, weight);
-        };
+        GraphEditor editor(build_.graph());
+        editor.set_outputs(results);
+        editor.remove_unneeded();
+        OnnxModel result;
+        std::vector<std::size_t> images;
         for (const Value* input : inputs_) {
-            if (!input->node || !is_needed[*input->node]) continue;
-            keep(*input->node);
+            if (!input->node || editor.removed(*input->node)) continue;
+            images.push_back(*input->node);
             result.inputs.push_back({std::string(input->name), input->dims, input->type});
         }
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            if (is_needed[i] && !std::holds_alternative<InputParams>(all[i].layer)) keep(i);
+        result.graph = editor.graph(images);
+        for (std::size_t i = 0; i < editor.size(); ++i) {
+            if (editor.removed(i)) continue;
+            for (auto const& [suffix, weight] : build_.weights(i)) result.weights.add(editor[i].name + suffix, weight);
         }
-        std::vector<std::size_t> outputs;
-        for (const std::size_t output : results) outputs.push_back(position[output]);
-        result.graph.set_outputs(std::move(outputs));
         return result;
     }
 

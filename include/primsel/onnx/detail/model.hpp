@@ -1,7 +1,7 @@
 // A model file as plain structs. Strings and elements stay where they are, in the file's bytes.
 #pragma once
 
-#include <primsel/onnx/detail/tensor.hpp>
+#include <primsel/onnx/detail/read_tensor.hpp>
 
 #include <optional>
 #include <string>

@@ -1,0 +1,266 @@
+#pragma once
+
+#include <primsel/network/detail/reordering.hpp>
+#include <primsel/network/graph_editor.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// One pass of simplify: from the first layer to the last, each is tried with every rule until none applies. A rule
+/// that applies says so.
+class Simplifier {
+public:
+    explicit Simplifier(Graph const& graph) : edit_(graph), parts_(graph.size()) {}
+
+    [[nodiscard]] Graph run() {
+        for (std::size_t i = 0; i < edit_.size(); ++i) {
+            while (!edit_.removed(i) && (drop_identity(i) || plain_pool(i) || reorder(i) || fold_affine(i) ||
+                                         fuse_pad(i) || join_concats(i) || fuse_add(i) || fuse_clamp(i))) {
+            }
+        }
+        return edit_.graph();
+    }
+
+private:
+    template <class Params>
+    [[nodiscard]] Params const* as(std::size_t i) const {
+        return std::get_if<Params>(&edit_[i].layer);
+    }
+    [[nodiscard]] bool read_once(std::size_t i) const { return edit_.uses(i) == 1; }
+    [[nodiscard]] std::size_t first_input(std::size_t i) const { return edit_[i].inputs[0]; }
+    [[nodiscard]] Shape shape(std::size_t i) const { return edit_[i].shape; }
+    [[nodiscard]] Shape input_shape(std::size_t i) const { return shape(first_input(i)); }
+
+    /// Whether the layer is read once and may still be given a clamp, and so whatever comes before that.
+    [[nodiscard]] bool open(std::size_t i) const {
+        Node const& node = edit_[i];
+        return epilogue_parts(node.layer).clamp && !node.epilogue.clamp.bounded() && read_once(i);
+    }
+
+    [[nodiscard]] bool is_identity(std::size_t i) const {
+        if (edit_[i].inputs.size() != 1) return false;
+        if (as<DropoutParams>(i) || as<ConcatParams>(i)) return true;
+        if (as<FlattenParams>(i) || as<ReshapeParams>(i)) return input_shape(i) == shape(i) || only_flat_reads(i);
+        if (auto* pad = as<PadParams>(i)) return pad->padding == Padding{} && pad->front == 0 && pad->back == 0;
+        if (as<SliceParams>(i) || as<GlobalPoolParams>(i)) return input_shape(i) == shape(i);
+        if (auto* shuffle = as<ChannelShuffleParams>(i)) return shuffle->groups == 1 || shuffle->groups == shape(i).c;
+        if (auto* pool = as<PoolParams>(i)) {
+            return pool->window == Extent{1} && pool->stride == Extent{1} && pool->padding == Padding{};
+        }
+        return false;
+    }
+    /// Whether all that read the layer take the elements in chw order, whatever the shape.
+    [[nodiscard]] bool only_flat_reads(std::size_t i) const {
+        if (edit_.is_output(i)) return false;
+        return std::ranges::all_of(edit_.readers(i), [this](std::size_t reader) {
+            if (as<DropoutParams>(reader)) return only_flat_reads(reader);
+            return as<DenseParams>(reader) || as<ReshapeParams>(reader) || as<AsStridedParams>(reader);
+        });
+    }
+    /// A result must stay one: an identity there goes only if its input is not read elsewhere.
+    bool drop_identity(std::size_t i) {
+        if (!is_identity(i)) return false;
+        const std::size_t before = first_input(i);
+        const bool stays = !read_once(before) || as<InputParams>(before) || shape(before) != shape(i);
+        if (edit_.is_output(i) && stays) return false;
+        edit_.remove(i);
+        return true;
+    }
+
+    /// Of several parameters for the same pooling the plainest; a window as large as the image is global pooling.
+    bool plain_pool(std::size_t i) {
+        if (auto* indices = as<MaxPoolIndicesParams>(i); indices != nullptr && !indices->pool.count_include_pad) {
+            MaxPoolIndicesParams plain = *indices;
+            plain.pool.count_include_pad = true;
+            edit_.replace(i, plain);
+            return true;
+        }
+        if (as<PoolParams>(i) == nullptr) return false;
+        const Shape input = input_shape(i);
+        PoolParams pool = *as<PoolParams>(i), floor = pool;
+        floor.ceil_mode = false;
+        if (floor.check({&input, 1}) == Fault::none && floor.output({&input, 1}) == shape(i)) pool = floor;
+        const bool nothing_beyond = pool.padding == Padding{} && !pool.ceil_mode;
+        if (pool.kind == PoolKind::max || nothing_beyond) pool.count_include_pad = true;
+        const bool global = pool.window == Extent{input.h, input.w} && pool.padding == Padding{} &&
+                            pool.dilation == Extent{1} && shape(i).pixels() == 1;
+        if (!global && pool == *as<PoolParams>(i)) return false;
+        edit_.replace(i, global ? AnyLayer(GlobalPoolParams{pool.kind}) : AnyLayer(pool));
+        return true;
+    }
+
+    /// Reorderings of elements: one in place of two, and by their names where they have one.
+    bool reorder(std::size_t i) {
+        if (as<ReshapeParams>(i)) return join_reshape(i);
+        if (as<AsStridedParams>(i) == nullptr) return false;
+        const AsStridedParams strided = *as<AsStridedParams>(i), merged = merge_axes(strided);
+        if (merged != strided) {
+            edit_.replace(i, merged);
+            return true;
+        }
+        if (is_reshape(strided, input_shape(i))) {
+            edit_.replace(i, ReshapeParams{strided.shape});
+            return true;
+        }
+        const int groups = shuffled_groups(strided, input_shape(i));
+        if (groups > 0) edit_.replace(i, ChannelShuffleParams{groups});
+        return groups > 0;
+    }
+    /// A reshape of reordered elements is in how they are reordered.
+    bool join_reshape(std::size_t i) {
+        const std::size_t before = first_input(i);
+        if (as<AsStridedParams>(before) == nullptr || !read_once(before)) return false;
+        AsStridedParams joined = *as<AsStridedParams>(before);
+        joined.shape = shape(i);
+        edit_.replace(i, joined);
+        edit_.rewire(i, edit_[before].inputs);
+        edit_.remove(before);
+        return true;
+    }
+
+    bool fold_affine(std::size_t i) {
+        Folded folded{edit_[i].name, {}};
+        if (auto* batch_norm = as<BatchNormParams>(i))
+            folded.layer = *batch_norm;
+        else if (auto* scale = as<ScaleParams>(i))
+            folded.layer = *scale;
+        else
+            return false;
+        const std::size_t before = first_input(i);
+        Epilogue epilogue = edit_[before].epilogue;
+        if (!open(before) || !epilogue_parts(edit_[before].layer).folded || epilogue.residual) return false;
+        epilogue.folded.push_back(std::move(folded));
+        edit_.set_epilogue(before, std::move(epilogue));
+        edit_.remove(i);
+        return true;
+    }
+
+    /// A border of zeros becomes the convolution's or average pooling's own.
+    bool fuse_pad(std::size_t i) {
+        auto* conv = as<ConvParams>(i);
+        auto* pool = as<PoolParams>(i);
+        if (conv == nullptr && (pool == nullptr || pool->kind != PoolKind::average)) return false;
+        const std::size_t before = first_input(i);
+        auto* pad = as<PadParams>(before);
+        const bool border = pad != nullptr && pad->mode == PadMode::constant && pad->front == 0 && pad->back == 0;
+        if (!border || pad->value != 0.0F || !read_once(before)) return false;
+        if (conv != nullptr) {
+            ConvParams padded = *conv;
+            padded.padding = sum(padded.padding, pad->padding);
+            edit_.replace(i, padded);
+        } else {
+            if (!pool->count_include_pad && pool->padding != Padding{}) return false;
+            PoolParams padded = *pool;
+            padded.count_include_pad = true;
+            padded.padding = sum(padded.padding, pad->padding);
+            const Shape input = input_shape(before);
+            if (padded.check({&input, 1}) != Fault::none) return false;
+            edit_.replace(i, padded);
+        }
+        edit_.remove(before);
+        return true;
+    }
+    [[nodiscard]] static Padding sum(Padding const& a, Padding const& b) {
+        return {a.top + b.top, a.bottom + b.bottom, a.left + b.left, a.right + b.right};
+    }
+
+    /// Concatenations within concatenations: one that nobody else reads is taken apart, and one that begins as an
+    /// earlier one does reads that one.
+    bool join_concats(std::size_t i) {
+        if (as<ConcatParams>(i) == nullptr) return false;
+        return take_apart(i) || share_beginning(i);
+    }
+    bool take_apart(std::size_t i) {
+        std::vector<std::size_t> inputs = edit_[i].inputs;
+        for (auto at = inputs.begin(); at != inputs.end(); ++at) {
+            const std::size_t inner = *at;
+            auto* other = as<ConcatParams>(inner);
+            if (other == nullptr || other->axis != as<ConcatParams>(i)->axis || !read_once(inner)) continue;
+            at = inputs.erase(at);
+            inputs.insert(at, edit_[inner].inputs.begin(), edit_[inner].inputs.end());
+            edit_.rewire(i, std::move(inputs));
+            edit_.remove(inner);
+            return true;
+        }
+        return false;
+    }
+    bool share_beginning(std::size_t i) {
+        const Axis axis = as<ConcatParams>(i)->axis;
+        std::vector<std::size_t> inputs = edit_[i].inputs;
+        parts_[i].clear();
+        for (const std::size_t input : inputs) {
+            for (const std::size_t part : parts_of(input, axis)) parts_[i].push_back(part);
+        }
+        std::size_t longest = i, length = parts_of(inputs[0], axis).size();
+        for (std::size_t j = 0; j < i; ++j) {
+            if (edit_.removed(j) || as<ConcatParams>(j) == nullptr || as<ConcatParams>(j)->axis != axis) continue;
+            auto const& begin = parts_[j];
+            if (begin.size() > length && begin.size() < parts_[i].size() &&
+                std::equal(begin.begin(), begin.end(), parts_[i].begin())) {
+                longest = j, length = begin.size();
+            }
+        }
+        if (longest == i) return false;
+        std::size_t covered = 0, count = 0;
+        while (covered < length) covered += parts_of(inputs[count++], axis).size();
+        if (covered != length) return false;
+        inputs.erase(inputs.begin() + 1, inputs.begin() + static_cast<std::ptrdiff_t>(count));
+        inputs[0] = longest;
+        edit_.rewire(i, std::move(inputs));
+        return true;
+    }
+    /// What is concatenated along the axis in the end: the inputs of inputs, as far as they are concatenations.
+    [[nodiscard]] std::span<const std::size_t> parts_of(std::size_t const& i, Axis axis) const {
+        auto* concat = as<ConcatParams>(i);
+        if (concat == nullptr || concat->axis != axis) return {&i, 1};
+        return parts_[i];
+    }
+
+    /// One of the two summands is a convolution that nobody else reads: it adds the other to its result. The later one,
+    /// so that the other is there by then.
+    bool fuse_add(std::size_t i) {
+        if (as<AddParams>(i) == nullptr || edit_[i].inputs.size() != 2) return false;
+        const std::size_t earlier = std::min(edit_[i].inputs[0], edit_[i].inputs[1]);
+        const std::size_t later = std::max(edit_[i].inputs[0], edit_[i].inputs[1]);
+        return earlier != later && (add_within(later, earlier, i) || add_within(earlier, later, i));
+    }
+    bool add_within(std::size_t conv, std::size_t other, std::size_t add) {
+        Epilogue epilogue = edit_[conv].epilogue;
+        if (!open(conv) || !epilogue_parts(edit_[conv].layer).residual || epilogue.residual) return false;
+        epilogue.residual = true;
+        epilogue.clamp = edit_[add].epilogue.clamp;
+        edit_.set_epilogue(conv, std::move(epilogue));
+        edit_.replace_readers(add, conv);
+        edit_.remove(add);
+        edit_.rewire(conv, {first_input(conv), other});
+        return true;
+    }
+
+    bool fuse_clamp(std::size_t i) {
+        auto* activation = as<ActivationParams>(i);
+        if (activation == nullptr || !open(first_input(i))) return false;
+        Epilogue epilogue = edit_[first_input(i)].epilogue;
+        if (activation->kind == ActivationKind::relu)
+            epilogue.clamp = relu_clamp;
+        else if (activation->kind == ActivationKind::relu6)
+            epilogue.clamp = relu6_clamp;
+        else if (activation->kind == ActivationKind::clip)
+            epilogue.clamp = {activation->alpha, activation->beta};
+        else
+            return false;
+        edit_.set_epilogue(first_input(i), std::move(epilogue));
+        edit_.remove(i);
+        return true;
+    }
+
+    GraphEditor edit_;
+    std::vector<std::vector<std::size_t>> parts_;  // of the concatenations so far
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

@@ -1,0 +1,103 @@
+// Layers that compute element by element as ONNX nodes.
+#pragma once
+
+#include <primsel/onnx/detail/layer_writer.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::onnx {
+
+inline void write_layer(LayerWriter& layer, ActivationParams const& p) {
+    const std::string x = layer.alike()[0];
+    switch (p.kind) {
+        case ActivationKind::relu:
+            layer.step("Relu", {x});
+            return;
+        case ActivationKind::relu6:
+            layer.clamp(x, relu6_clamp);
+            return;
+        case ActivationKind::leaky_relu:
+            layer.step("LeakyRelu", {x}, {{"alpha", p.alpha}});
+            return;
+        case ActivationKind::sigmoid:
+            layer.step("Sigmoid", {x});
+            return;
+        case ActivationKind::hard_swish:
+            if (layer.opset() >= 14) {
+                layer.step("HardSwish", {x});
+            } else {
+                layer.step("Mul", {x, layer.step("HardSigmoid", {x}, {{"alpha", 1.0F / 6.0F}, {"beta", 0.5F}})});
+            }
+            return;
+        case ActivationKind::elu:
+            layer.step("Elu", {x}, {{"alpha", p.alpha}});
+            return;
+        case ActivationKind::hard_sigmoid:
+            layer.step("HardSigmoid", {x}, {{"alpha", p.alpha}, {"beta", p.beta}});
+            return;
+        case ActivationKind::tanh:
+            layer.step("Tanh", {x});
+            return;
+        case ActivationKind::clip:
+            if (layer.clamp(x, {p.alpha, p.beta}) == x) layer.step("Identity", {x});
+            return;
+        case ActivationKind::truncate:
+            layer.step("Mul", {layer.step("Sign", {x}), layer.step("Floor", {layer.step("Abs", {x})})});
+            return;
+        case ActivationKind::power:
+            layer.step("Pow", {x, layer.scalar("exponent", p.alpha)});
+            return;
+        default: {
+            constexpr std::string_view names[] = {"Sqrt", "Exp",  "Log",      "Abs",  "Sign",  "Floor", "Ceil", "Round",
+                                                  "",     "Erf",  "Softplus", "",     "Sin",   "Cos",   "Tan",  "Asin",
+                                                  "Acos", "Atan", "Sinh",     "Cosh", "Asinh", "Acosh", "Atanh"};
+            layer.step(names[static_cast<std::size_t>(p.kind) - static_cast<std::size_t>(ActivationKind::sqrt)], {x});
+        }
+    }
+}
+
+inline void write_layer(LayerWriter& layer, AddParams const&) {
+    Names inputs = layer.alike();
+    const std::string_view op = inputs.size() == 2 ? "Add" : "Sum";
+    layer.clamp(layer.step(op, std::move(inputs)));
+}
+
+inline void write_layer(LayerWriter& layer, BinaryParams const& p) {
+    Names inputs = layer.alike();
+    if (p.kind == BinaryKind::modulo) {
+        const std::string times = layer.step("Floor", {layer.step("Div", inputs)});
+        layer.step("Sub", {inputs[0], layer.step("Mul", {inputs[1], times})});
+        return;
+    }
+    if (p.kind == BinaryKind::keep) {
+        const std::string is_kept = layer.step("Cast", {inputs[0]}, {whole("to", cast_to(DataType::boolean))});
+        layer.step("Where", {is_kept, inputs[1], layer.scalar("zero", 0.0F)});
+        return;
+    }
+    if (p.kind != BinaryKind::prelu) {
+        constexpr std::string_view ops[] = {"Add", "Sub", "Mul", "Div",   "",        "Pow",           "Min",
+                                            "Max", "",    "Mod", "Equal", "Greater", "GreaterOrEqual"};
+        Attributes attributes;
+        if (p.kind == BinaryKind::remainder) attributes.push_back(whole("fmod", 1));
+        const std::string result =
+            layer.step(ops[static_cast<std::size_t>(p.kind)], std::move(inputs), std::move(attributes));
+        if (p.kind >= BinaryKind::equal) layer.step("Cast", {result}, {whole("to", cast_to(DataType::float32))});
+        return;
+    }
+    // Only the slopes are stretched by ONNX.
+    const Shape out = layer.node().shape;
+    if (layer.in_shape(0) != out) {
+        const Ints dims = layer.value().flat ? Ints{1, out.c} : Ints{1, out.c, out.h, out.w};
+        inputs[0] = layer.step("Expand", {inputs[0], layer.ints("stretched", dims)});
+    }
+    if (layer.in(1).varies && !layer.in(0).varies) inputs[0] = layer.for_each_image(inputs[0], layer.value().flat);
+    layer.step("PRelu", std::move(inputs));
+}
+
+inline void write_layer(LayerWriter& layer, DropoutParams const&) { layer.step("Dropout", layer.alike()); }
+
+}  // namespace primsel::inline PRIMSEL_ABI::onnx

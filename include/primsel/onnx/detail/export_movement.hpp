@@ -1,0 +1,142 @@
+// Layers that only move elements, and resizing, as ONNX nodes.
+#pragma once
+
+#include <primsel/onnx/detail/layer_writer.hpp>
+#include <primsel/onnx/detail/strided.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::onnx {
+
+namespace detail {
+
+/// Result size / input size, as a number whose inverse is the scale and that leads to the size, whether whoever
+/// reads it multiplies floats or, as the standard's shape inference, doubles.
+[[nodiscard]] inline float resize_factor(LayerWriter const& layer, float scale, int in, int out) {
+    const float quotient = scale > 0.0F ? 1.0F / scale : static_cast<float>(out) / static_cast<float>(in);
+    std::optional<float> fits;
+    for (const float f : {quotient, std::nextafter(quotient, 0.0F), std::nextafter(quotient, HUGE_VALF)}) {
+        if (static_cast<int>(static_cast<float>(in) * f) != out) continue;
+        if (static_cast<int>(static_cast<double>(in) * static_cast<double>(f)) != out) continue;
+        if (scale == 0.0F || 1.0F / f == scale) return f;
+        if (!fits) fits = f;
+    }
+    if (!fits) layer.refuse("its scale does not lead from ", in, " to ", out);
+    return *fits;
+}
+
+}  // namespace detail
+
+inline void write_layer(LayerWriter& layer, ConcatParams const& p) {
+    Names inputs;
+    if (p.axis == Axis::c) {
+        inputs = layer.alike();
+    } else {
+        for (std::size_t i = 0; i < layer.node().inputs.size(); ++i) inputs.push_back(layer.image(i));
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        if (layer.value().varies && !layer.in(i).varies)
+            inputs[i] = layer.for_each_image(inputs[i], layer.value().flat);
+    }
+    layer.step("Concat", std::move(inputs), {axis_of(p.axis)});
+}
+
+inline void write_layer(LayerWriter& layer, FlattenParams const&) {
+    layer.step("Flatten", {layer.read()}, {whole("axis", 1)});
+    layer.value().flat = true;
+}
+
+inline void write_layer(LayerWriter& layer, ReshapeParams const& p) { layer.reshape(layer.read(), p.shape); }
+
+inline void write_layer(LayerWriter& layer, PadParams const& p) {
+    Names inputs{layer.image(), layer.ints("pads", {0, p.front, p.padding.top, p.padding.left,  //
+                                                    0, p.back, p.padding.bottom, p.padding.right})};
+    if (p.mode == PadMode::constant) inputs.push_back(layer.scalar("value", p.value));
+    constexpr std::string_view modes[] = {"constant", "reflect", "edge"};
+    layer.step("Pad", std::move(inputs), {{"mode", modes[static_cast<std::size_t>(p.mode)]}});
+}
+
+inline void write_layer(LayerWriter& layer, ChannelShuffleParams const& p) {
+    const Shape shape = layer.node().shape;
+    const std::string grouped = layer.reshape(layer.read(), Ints{p.groups, shape.c / p.groups, shape.h, shape.w});
+    layer.reshape(layer.step("Transpose", {grouped}, {{"perm", Ints{0, 2, 1, 3, 4}}}), shape);
+}
+
+inline void write_layer(LayerWriter& layer, SliceParams const& p) {
+    const std::string x = p.axis == Axis::c ? layer.alike()[0] : layer.image();
+    layer.step("Slice", {x, layer.ints("first", {p.first}), layer.ints("last", {p.last}),
+                         layer.ints("axes", {1 + static_cast<std::int64_t>(p.axis)})});
+}
+
+inline void write_layer(LayerWriter& layer, GatherParams const&) {
+    layer.refuse("it gives zeros for what is outside, which ONNX does not do");
+}
+
+inline void write_layer(LayerWriter& layer, AsStridedParams const& p) {
+    const auto box = strided_box(p, static_cast<std::int64_t>(layer.in_shape().size()));
+    std::string x =
+        layer.reshape(layer.read(), box ? box->view : Ints{static_cast<std::int64_t>(layer.in_shape().size())});
+    if (!box) {
+        x = layer.step("Gather", {x, layer.ints("indices", strided_indices(p))}, {whole("axis", 1)});
+    } else {
+        if (!box->slices.empty()) {
+            Ints starts, ends, axes, steps;
+            for (auto const& slice : box->slices) {
+                starts.push_back(slice.start), ends.push_back(slice.end);
+                axes.push_back(slice.axis + 1), steps.push_back(slice.step);
+            }
+            x = layer.step("Slice", {x, layer.ints("starts", starts), layer.ints("ends", ends),
+                                     layer.ints("axes", axes), layer.ints("steps", steps)});
+        }
+        if (!std::ranges::is_sorted(box->order)) {
+            Ints perm{0};
+            for (const std::int64_t axis : box->order) perm.push_back(axis + 1);
+            x = layer.step("Transpose", {x}, {{"perm", perm}});
+        }
+        if (!box->repeats.empty()) {
+            x = layer.reshape(x, box->single);
+            Ints dims = box->repeats;
+            dims.insert(dims.begin(), 1);
+            x = layer.step("Expand", {x, layer.ints("repeats", dims)});
+        }
+    }
+    layer.reshape(x, p.shape);
+}
+
+inline void write_layer(LayerWriter& layer, ResizeParams const& p) {
+    constexpr std::string_view modes[] = {"nearest", "linear"};
+    constexpr std::string_view coordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"};
+    constexpr std::string_view roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+    Attributes attributes{{"mode", modes[static_cast<std::size_t>(p.mode)]},
+                          {"coordinate_transformation_mode", coordinates[static_cast<std::size_t>(p.coordinates)]},
+                          {"nearest_mode", roundings[static_cast<std::size_t>(p.rounding)]}};
+    const std::string x = layer.image();
+    const Shape from = layer.in_shape();
+    if (p.scale_h > 0.0F || p.scale_w > 0.0F) {
+        const float factors[] = {1.0F, 1.0F, detail::resize_factor(layer, p.scale_h, from.h, p.size.h),
+                                 detail::resize_factor(layer, p.scale_w, from.w, p.size.w)};
+        layer.step("Resize", {x, "", layer.floats("scales", {4}, factors)}, std::move(attributes));
+    } else if (layer.opset() >= 18) {
+        attributes.push_back({"axes", Ints{2, 3}});
+        layer.step("Resize", {x, "", "", layer.ints("sizes", {p.size.h, p.size.w})}, std::move(attributes));
+    } else if (layer.batch() != open_dimension || !layer.in().varies) {
+        const std::int64_t images = layer.in().varies ? layer.batch() : 1;
+        layer.step("Resize", {x, "", "", layer.ints("sizes", {images, from.c, p.size.h, p.size.w})},
+                   std::move(attributes));
+    } else {
+        const std::string kept =
+            layer.step("Slice", {layer.step("Shape", {x}), layer.ints("first", {0}), layer.ints("last", {2})});
+        const std::string sizes =
+            layer.step("Concat", {kept, layer.ints("sizes", {p.size.h, p.size.w})}, {{"axis", std::int64_t{0}}});
+        layer.step("Resize", {x, "", "", sizes}, std::move(attributes));
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::onnx

@@ -1,0 +1,71 @@
+// Layers that scale what they read, by known numbers or by its neighbours, as ONNX nodes.
+#pragma once
+
+#include <primsel/onnx/detail/layer_writer.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::onnx {
+
+inline void write_layer(LayerWriter& layer, LrnParams const& p) {
+    const std::string x = layer.image();
+    if (p.size % 2 != 0) {
+        layer.step("LRN", {x}, {{"alpha", p.alpha}, {"beta", p.beta}, {"bias", p.k}, {"size", std::int64_t{p.size}}});
+        return;
+    }
+    // ONNX's window of an even size reaches further ahead, this one further back: sums by a convolution.
+    const int c = layer.in_shape().c, back = p.size / 2, ahead = (p.size - 1) / 2;
+    std::vector<float> band(static_cast<std::size_t>(c) * static_cast<std::size_t>(c));
+    for (int to = 0; to < c; ++to) {
+        for (int from = std::max(0, to - back); from <= std::min(c - 1, to + ahead); ++from) {
+            band[static_cast<std::size_t>(to) * static_cast<std::size_t>(c) + static_cast<std::size_t>(from)] =
+                p.alpha / static_cast<float>(p.size);
+        }
+    }
+    const std::vector<float> k(static_cast<std::size_t>(c), p.k);
+    const std::string base = layer.step(
+        "Conv", {layer.step("Mul", {x, x}), layer.floats("window", {c, c, 1, 1}, band), layer.floats("k", {c}, k)});
+    layer.step("Div", {x, layer.step("Pow", {base, layer.scalar("beta", p.beta)})});
+}
+
+inline void write_layer(LayerWriter& layer, BatchNormParams const& p) {
+    const Ints dims{layer.in_shape().c};
+    Names inputs = layer.alike();
+    for (const std::string_view suffix : {"weight", "bias", "running_mean", "running_var"}) {
+        inputs.push_back(layer.floats(suffix, dims, layer.weights().at(join(layer.node().name, '.', suffix)).values));
+    }
+    layer.step("BatchNormalization", std::move(inputs), {{"epsilon", p.epsilon}});
+}
+
+/// Batch normalisation of mean 0 and variance 1, which others know how to fold.
+inline void write_layer(LayerWriter& layer, ScaleParams const& p) {
+    const Ints dims{layer.in_shape().c};
+    const std::vector<float> zeros(static_cast<std::size_t>(layer.in_shape().c), 0.0F), ones(zeros.size(), 1.0F);
+    Names inputs = layer.alike();
+    const auto number = [&](std::string_view suffix, float value) {
+        inputs.push_back(layer.floats(suffix, dims, std::vector<float>(zeros.size(), value)));
+    };
+    if (p.known) {
+        number("weight", p.factor), number("bias", p.shift);
+    } else {
+        for (const std::string_view suffix : {"weight", "bias"}) {
+            inputs.push_back(
+                layer.floats(suffix, dims, layer.weights().at(join(layer.node().name, '.', suffix)).values));
+        }
+    }
+    inputs.push_back(layer.floats("mean", dims, zeros));
+    inputs.push_back(layer.floats("var", dims, ones));
+    layer.step("BatchNormalization", std::move(inputs), {{"epsilon", 0.0F}});
+}
+
+inline void write_layer(LayerWriter& layer, SoftmaxParams const& p) {
+    layer.step("Softmax", {p.axis == Axis::c ? layer.alike()[0] : layer.image()}, {axis_of(p.axis)});
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::onnx

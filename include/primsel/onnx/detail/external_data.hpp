@@ -1,0 +1,84 @@
+// Tensors' elements in files beside the model.
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/io/file.hpp>
+#include <primsel/onnx/detail/tensor_elements.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::onnx {
+
+/// The files beside a model that hold elements of its tensors; each is read once.
+class ExternalData {
+public:
+    /// An empty folder: there are none.
+    explicit ExternalData(std::string folder) : folder_(std::move(folder)) {}
+
+    /// Throws error unless the tensor's location is a file in the folder (or beneath it) that holds all its elements.
+    [[nodiscard]] OnnxTensor read(TensorProto const& proto) {
+        std::string_view location;
+        std::size_t offset = 0, length = 0;
+        bool has_length = false;
+        for (auto const& [key, value] : proto.external) {
+            if (key == "location") location = value;
+            if (key == "offset") offset = number(key, value);
+            if (key == "length") length = number(key, value), has_length = true;
+        }
+        const SharedBytes& file = open(location);
+        if (offset > file.bytes.size()) {
+            fail("its data begin at byte ", offset, " of ", location, ", which has ", file.bytes.size());
+        }
+        const std::size_t rest = file.bytes.size() - offset;
+        if (!has_length) {
+            const std::size_t count = count_of(proto.dims), bytes = element_bytes(proto.type);
+            if (bytes == 0 || count > rest / bytes) fail(location, " has only ", rest, " bytes for its data");
+            length = count * bytes;
+        }
+        if (length > rest) {
+            fail("its data reach byte ", offset, " + ", length, " of ", location, ", which has ", file.bytes.size());
+        }
+        return read_raw(proto.dims, proto.type, file.text().substr(offset, length), file.owner);
+    }
+
+private:
+    [[nodiscard]] static std::size_t number(std::string_view key, std::string_view text) {
+        std::size_t value = 0;
+        const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (fault != std::errc{} || end != text.data() + text.size() || text.empty()) {
+            fail("its external ", key, " is no number: ", text);
+        }
+        return value;
+    }
+    [[nodiscard]] SharedBytes const& open(std::string_view location) {
+        const auto found = files_.find(location);
+        if (found != files_.end()) return found->second;
+        namespace fs = std::filesystem;
+        if (folder_.empty()) fail("its data are in another file, ", location, ", and there is no folder to look in");
+        const fs::path relative(location);
+        bool leaves = relative.empty() || relative.is_absolute() || location.find('\0') != std::string_view::npos;
+        for (fs::path const& part : relative) leaves = leaves || part == "..";
+        if (leaves) fail("its data are at ", location, ": only files beside the model are read");
+        // Nor may a symbolic link lead out of the folder.
+        std::error_code fault;
+        const fs::path folder = fs::canonical(folder_, fault), file = fs::canonical(folder_ / relative, fault);
+        if (fault) fail("its data are in ", location, ", which cannot be read: ", fault.message());
+        if (std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first != folder.end()) {
+            fail("its data are at ", location, ", which is a link that leads away from the model");
+        }
+        return files_.emplace(location, read_file(file.string())).first->second;
+    }
+
+    std::filesystem::path folder_;
+    std::map<std::string, SharedBytes, std::less<>> files_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::onnx

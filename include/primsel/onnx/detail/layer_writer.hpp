@@ -1,0 +1,253 @@
+// What the export of every kind of layer is written with: a layer's inputs as ONNX has them, its nodes, its names.
+#pragma once
+
+#include <primsel/network/graph.hpp>
+#include <primsel/network/weights.hpp>
+#include <primsel/onnx/detail/writer.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+struct OnnxExportOptions {
+    /// Of ONNX's operators: 13 to 21.
+    int opset = 17;
+    /// The file runs any number of images at once; else the graph's batch.
+    bool open_batch = true;
+    std::string producer = "primsel";
+};
+
+namespace onnx {
+
+using Ints = std::vector<std::int64_t>;
+using Names = std::vector<std::string>;
+using Attributes = std::vector<NewAttribute>;
+
+[[nodiscard]] inline NewAttribute pair(std::string_view name, Extent extent) {
+    return {name, Ints{extent.h, extent.w}};
+}
+[[nodiscard]] inline NewAttribute pads(Padding p) { return {"pads", Ints{p.top, p.left, p.bottom, p.right}}; }
+[[nodiscard]] inline NewAttribute whole(std::string_view name, std::int64_t value) { return {name, value}; }
+[[nodiscard]] inline std::int64_t cast_to(DataType type) { return static_cast<std::int64_t>(type); }
+[[nodiscard]] inline NewAttribute axis_of(Axis axis) { return {"axis", 1 + static_cast<std::int64_t>(axis)}; }
+
+/// Writes the layers of a graph, one after another. Images are batch x c x h x w; what comes out of a dense layer or a
+/// flatten, and of elementwise layers after those, is batch x c. Every layer's result has the layer's name.
+class LayerWriter {
+public:
+    /// The tensor that a layer gives.
+    struct Value {
+        std::string name;
+        /// batch x c, not batch x c x h x w.
+        bool flat = false;
+        /// Whether there is one for each image; if not, one for all.
+        bool varies = false;
+        bool written = false;
+        /// The name of the same as batch x c x h x w, where that was needed.
+        std::string unflattened = {};
+        /// The name of the same as floats, of integers.
+        std::string floats = {};
+    };
+
+    /// Throws error when the weights are too large for a model.
+    LayerWriter(Graph const& graph, Weights const& weights, OnnxExportOptions const& options)
+        : graph_(graph),
+          weights_(weights),
+          options_(options),
+          model_(options.opset, options.producer, PRIMSEL_VERSION, bytes_of(weights)) {
+        batch_ = options.open_batch && !graph.inputs().empty() ? open_dimension : graph.batch();
+        // All results first: no initializer may take a layer's name.
+        for (Node const& node : graph_.nodes()) values_.push_back({.name = model_.unique(node.name)});
+    }
+
+    /// Begins a layer, the first or the one after the last.
+    void begin(std::size_t position) {
+        at_ = position;
+        for (const std::size_t input : node().inputs) value().varies |= values_[input].varies;
+    }
+    /// Writes the layer's steps. The last takes the layer's name.
+    void end() {
+        if (!steps_.empty() && !value().written) steps_.back().outputs[0] = value().name;
+        flush();
+        value().written = true;
+    }
+    /// The model's bytes, with the graph's outputs. Nothing can be written after.
+    [[nodiscard]] std::string finish() {
+        add_outputs();
+        return model_.finish();
+    }
+
+    [[nodiscard]] Graph const& graph() const { return graph_; }
+    [[nodiscard]] Weights const& weights() const { return weights_; }
+    [[nodiscard]] int opset() const { return options_.opset; }
+    /// open_dimension where it is open.
+    [[nodiscard]] std::int64_t batch() const { return batch_; }
+
+    [[nodiscard]] std::size_t position() const { return at_; }
+    [[nodiscard]] Node const& node() const { return graph_[at_]; }
+    [[nodiscard]] Shape in_shape(std::size_t i = 0) const { return graph_[node().inputs[i]].shape; }
+    [[nodiscard]] Value& in(std::size_t i = 0) { return values_[node().inputs[i]]; }
+    [[nodiscard]] Value& value() { return values_[at_]; }
+    [[nodiscard]] Value& value(std::size_t position) { return values_[position]; }
+
+    template <class... Parts>
+    [[noreturn]] void refuse(Parts const&... parts) const {
+        fail("ONNX export: layer ", node().name, " (", kind(node().layer), "): ", parts...);
+    }
+
+    /// An input of the model.
+    void input(Shape shape) {
+        value().varies = true;
+        model_.value(GraphField::input, value().name, DataType::float32, Ints{batch_, shape.c, shape.h, shape.w});
+    }
+    /// A result that the file has.
+    void constant(Shape shape, std::span<const float> values) {
+        model_.initializer(value().name, Ints{1, shape.c, shape.h, shape.w}, values);
+    }
+
+    /// A node; gives the name of its result.
+    std::string step(std::string_view op, Names inputs, Attributes attributes = {}) {
+        steps_.push_back({op, std::move(inputs), {unique(join('/', op))}, std::move(attributes)});
+        return steps_.back().outputs[0];
+    }
+    /// The names of all that the last step gives.
+    [[nodiscard]] Names& last_outputs() { return steps_.back().outputs; }
+    /// A name that begins with the layer's.
+    [[nodiscard]] std::string unique(std::string_view suffix) { return model_.unique(join(node().name, suffix)); }
+
+    /// Constants of the file; gives their names.
+    std::string floats(std::string_view suffix, Ints const& dims, std::span<const float> values) {
+        std::string name = model_.unique(join(node().name, '.', suffix));
+        model_.initializer(name, dims, values);
+        return name;
+    }
+    std::string ints(std::string_view suffix, Ints const& values) {
+        std::string name = model_.unique(join(node().name, '.', suffix));
+        model_.initializer(name, Ints{static_cast<std::int64_t>(values.size())}, std::span(values));
+        return name;
+    }
+    std::string scalar(std::string_view suffix, float value) { return floats(suffix, {}, std::span(&value, 1)); }
+
+    /// An input as batch x c x h x w.
+    std::string image(std::size_t i = 0) {
+        Value& value = in(i);
+        if (!value.flat) return read(i);
+        if (value.unflattened.empty()) value.unflattened = reshape(read(i), in_shape(i));
+        return value.unflattened;
+    }
+    /// An input as it is, in floats.
+    std::string read(std::size_t i = 0) {
+        Value& value = in(i);
+        if (!std::holds_alternative<MaxPoolIndicesParams>(graph_[node().inputs[i]].layer)) return value.name;
+        if (value.floats.empty()) {
+            value.floats = step("Cast", {value.name}, {{"to", static_cast<std::int64_t>(DataType::float32)}});
+        }
+        return value.floats;
+    }
+    /// All inputs alike: flat if all are, else images.
+    Names alike() {
+        bool& flat = value().flat;
+        flat = true;
+        for (const std::size_t input : node().inputs) flat = flat && values_[input].flat;
+        Names names;
+        for (std::size_t i = 0; i < node().inputs.size(); ++i) names.push_back(flat ? read(i) : image(i));
+        return names;
+    }
+    std::string reshape(std::string const& input, Ints dims) {
+        dims.insert(dims.begin(), 0);  // as many images as the input has
+        return step("Reshape", {input, ints("shape", dims)});
+    }
+    std::string reshape(std::string const& input, Shape shape) {
+        return reshape(input, Ints{shape.c, shape.h, shape.w});
+    }
+    std::string clamp(std::string const& input, Clamp clamp) {
+        if (clamp == Clamp{}) return input;
+        if (clamp == relu_clamp) return step("Relu", {input});
+        Names inputs{input, ""};
+        if (std::isfinite(clamp.low)) inputs[1] = scalar("min", clamp.low);
+        if (std::isfinite(clamp.high)) inputs.push_back(scalar("max", clamp.high));
+        if (inputs.back().empty()) inputs.pop_back();
+        return step("Clip", std::move(inputs));
+    }
+    /// As the layer's epilogue has it.
+    void clamp(std::string const& input) { clamp(input, node().epilogue.clamp); }
+    /// The same for every image of the batch.
+    std::string for_each_image(std::string const& input, bool flat) {
+        Ints ones(flat ? 2 : 4, 1);
+        if (batch_ == 1) return input;
+        if (batch_ != open_dimension) {
+            ones[0] = batch_;
+            return step("Expand", {input, ints("batch", ones)});
+        }
+        ones.pop_back();
+        const std::string shape = step("Shape", {values_[graph_.inputs()[0]].name});
+        const std::string batch = step("Slice", {shape, ints("first", {0}), ints("last", {1})});
+        return step("Expand", {input, step("Concat", {batch, ints("ones", ones)}, {{"axis", std::int64_t{0}}})});
+    }
+
+private:
+    struct Step {
+        std::string_view op;
+        Names inputs, outputs;
+        Attributes attributes;
+    };
+
+    /// About the model's size. Throws error when that is too large, before anything is copied.
+    static std::size_t bytes_of(Weights const& weights) {
+        std::size_t bytes = 0;
+        for (auto const& [name, tensor] : weights) bytes += tensor.values.size_bytes();
+        if (bytes > largest_model) {
+            fail("ONNX export: the weights take ", bytes, " bytes; a model may have ", largest_model);
+        }
+        return bytes + 4096 * (weights.size() + 1);
+    }
+    void flush() {
+        for (Step const& step : steps_)
+            model_.node(step.outputs[0], step.op, step.inputs, step.outputs, step.attributes);
+        steps_.clear();
+    }
+    void add_outputs() {
+        std::vector<std::size_t> written;
+        for (const std::size_t position : graph_.outputs()) {
+            at_ = position;
+            Value const& value = values_[position];
+            const Shape shape = node().shape;
+            const bool indices = std::holds_alternative<MaxPoolIndicesParams>(node().layer);
+            std::string name = value.name;
+            if (!value.varies) name = for_each_image(name, value.flat);
+            const bool own = !std::holds_alternative<InputParams>(node().layer) &&
+                             !std::holds_alternative<ConstantParams>(node().layer) &&
+                             std::ranges::find(written, position) == written.end();
+            if (name == value.name && !own) name = step("Identity", {name});
+            if (!steps_.empty()) {
+                name = steps_.back().outputs[0] = model_.unique(value.name + "_output");
+                flush();
+            }
+            written.push_back(position);
+            model_.value(GraphField::output, name, indices ? DataType::int64 : DataType::float32,
+                         value.flat ? Ints{batch_, shape.c} : Ints{batch_, shape.c, shape.h, shape.w});
+        }
+    }
+
+    Graph const& graph_;
+    Weights const& weights_;
+    OnnxExportOptions const& options_;
+    ModelWriter model_;
+    std::int64_t batch_;
+    std::size_t at_ = 0;
+    std::vector<Value> values_;
+    std::vector<Step> steps_;
+};
+
+}  // namespace onnx
+
+}  // namespace primsel::inline PRIMSEL_ABI

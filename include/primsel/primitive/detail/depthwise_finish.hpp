@@ -1,0 +1,24 @@
+#pragma once
+
+#include <primsel/core/clamp.hpp>
+#include <primsel/core/simd.hpp>
+#include <primsel/primitive/conv_args.hpp>
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// dst = clamp(sum + bias + residual) for the vector or float at `at`; null for what there is not.
+template <class Arch>
+PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, Floats<Arch> sum, const float* bias, std::size_t at) {
+    if (bias != nullptr) sum += load<Arch>(bias);
+    if (args.residual != nullptr) sum += load<Arch>(args.residual + at);
+    store<Arch>(args.dst + at, clamp<Arch>(sum, broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high)));
+}
+PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, float sum, float bias, std::size_t at) {
+    sum += bias;
+    if (args.residual != nullptr) sum += args.residual[at];
+    args.dst[at] = clamp(sum, args.clamp.low, args.clamp.high);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

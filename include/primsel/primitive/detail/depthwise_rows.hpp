@@ -1,0 +1,100 @@
+#pragma once
+
+#include <primsel/core/simd.hpp>
+#include <primsel/primitive/conv_args.hpp>
+#include <primsel/primitive/conv_shape.hpp>
+#include <primsel/primitive/detail/depthwise_finish.hpp>
+#include <primsel/primitive/detail/tap.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Depthwise convolution in hwc by any kernel: row after row, a few neighbouring pixels, of a vector of channels, at a
+/// time.
+struct DepthwiseRows {
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
+        args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&s, &args, src](std::size_t row, std::size_t) {
+            const int channels = s.k, width = lanes<Arch>;
+            if (channels < width) {
+                for (int k = 0; k < channels; ++k) run_row<1, float, Arch>(s, args, src, static_cast<int>(row), k);
+                return;
+            }
+            // The last vector overlaps its neighbour where the channels do not fill it.
+            for (int k = 0; k < channels; k += width) {
+                run_row<pixels_at_once, Floats<Arch>, Arch>(s, args, src, static_cast<int>(row),
+                                                            std::min(k, channels - width));
+            }
+        });
+    }
+
+private:
+    static constexpr int pixels_at_once = 8;
+
+    /// One output row of the channels from k on that V holds: the pixels whose taps all lie inside `pixels` at a time,
+    /// those at the borders one by one.
+    template <int pixels, class V, class Arch>
+    static void run_row(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int k) noexcept {
+        const Range first = tap_columns(s, 0), last = tap_columns(s, s.fw - 1);
+        const int inner_begin = std::clamp(first.begin, 0, s.out_w()),
+                  inner_end = std::clamp(std::min(first.end, last.end), inner_begin, s.out_w());
+        int ow = 0;
+        while (ow < s.out_w()) {
+            const bool inner = ow >= inner_begin && ow < inner_end;
+            if (inner && ow + pixels <= inner_end) {
+                run_pixels<pixels, V, Arch>(s, args, src, oh, ow, 0, s.fw, k);
+                ow += pixels;
+                continue;
+            }
+            int begin = 0, end = s.fw;
+            while (begin < s.fw && ow * s.stride_w + tap_offset_w(s, begin) < 0) ++begin;
+            while (end > begin && ow * s.stride_w + tap_offset_w(s, end - 1) >= s.w) --end;
+            run_pixels<1, V, Arch>(s, args, src, oh, ow, begin, end, k);
+            ++ow;
+        }
+    }
+
+    /// `pixels` neighbouring outputs, over the kernel columns [begin, end).
+    template <int pixels, class V, class Arch>
+    PRIMSEL_INLINE static void run_pixels(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int ow,
+                                          int begin, int end, int k) noexcept {
+        const auto channels = static_cast<std::size_t>(s.k), at = static_cast<std::size_t>(k);
+        const std::size_t step = static_cast<std::size_t>(s.stride_w) * channels;
+        V sums[pixels];
+        PRIMSEL_UNROLL
+        for (int p = 0; p < pixels; ++p) sums[p] = V(0.0F);
+        for (int fh = 0; fh < s.fh; ++fh) {
+            const int h = oh * s.stride_h + tap_offset_h(s, fh);
+            if (h < 0 || h >= s.h) continue;
+            for (int fw = begin; fw < end; ++fw) {
+                const int w = ow * s.stride_w + tap_offset_w(s, fw);
+                const float* pixel = src + static_cast<std::size_t>(h * s.w + w) * channels + at;
+                const float* weight = args.weights + static_cast<std::size_t>(fh * s.fw + fw) * channels + at;
+                if constexpr (std::same_as<V, float>) {
+                    sums[0] += *weight * *pixel;
+                } else {
+                    const V factor = load<Arch>(weight);
+                    PRIMSEL_UNROLL
+                    for (int p = 0; p < pixels; ++p) {
+                        sums[p] = fma<Arch>(factor, load<Arch>(pixel + static_cast<std::size_t>(p) * step), sums[p]);
+                    }
+                }
+            }
+        }
+        const std::size_t out = static_cast<std::size_t>(oh * s.out_w() + ow) * channels + at;
+        if constexpr (std::same_as<V, float>) {
+            finish_depthwise(args, sums[0], args.bias == nullptr ? 0.0F : args.bias[at], out);
+        } else {
+            const float* bias = args.bias == nullptr ? nullptr : args.bias + at;
+            PRIMSEL_UNROLL
+            for (int p = 0; p < pixels; ++p) {
+                finish_depthwise<Arch>(args, sums[p], bias, out + static_cast<std::size_t>(p) * channels);
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
