@@ -122,11 +122,12 @@ Contender make_primsel(ps::Kernels const& kernels, ps::PrimitiveEntry const& pri
         ps::Sequential executor;
     };
     auto buffers = std::make_shared<Buffers>();
-    buffers->src = ps::AlignedBuffer(kernels.layouts[primitive.in_layout].size(shape.in_shape()));
-    buffers->dst = ps::AlignedBuffer(kernels.layouts[primitive.out_layout].size(shape.out_shape()));
-    buffers->scratch = ps::AlignedBuffer(primitive.scratch_floats(shape, 1));
+    const auto buffer = [](std::size_t bytes) { return ps::AlignedBuffer(ps::floats_for_bytes(bytes)); };
+    buffers->src = buffer(kernels.layouts[primitive.in_layout].image_bytes(shape.in_shape()));
+    buffers->dst = buffer(kernels.layouts[primitive.out_layout].image_bytes(shape.out_shape()));
+    buffers->scratch = buffer(primitive.scratch_bytes(shape, 1));
     fill(buffers->src.data(), buffers->src.size());
-    ps::AlignedBuffer kernel(shape.kernel_size()), packed(primitive.packed_floats(shape));
+    ps::AlignedBuffer kernel(shape.kernel_size()), packed = buffer(primitive.packed_bytes(shape));
     fill(kernel.data(), kernel.size());
     primitive.pack(shape, kernel.data(), packed.data());
     const std::size_t copies = copies_of(packed.size() * sizeof(float));

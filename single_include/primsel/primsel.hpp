@@ -510,6 +510,21 @@ inline constexpr std::size_t alignment = 64;
     return (floats + line - 1) / line * line;
 }
 
+/// Bytes rounded up to whole cache lines.
+[[nodiscard]] constexpr std::size_t round_up_bytes(std::size_t bytes) {
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// Bytes of so many floats; the most that there are, where the number does not fit size_t.
+[[nodiscard]] constexpr std::size_t bytes_of_floats(std::size_t floats) {
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    return floats > most / sizeof(float) ? most : floats * sizeof(float);
+}
+/// As few floats as hold so many bytes.
+[[nodiscard]] constexpr std::size_t floats_for_bytes(std::size_t bytes) {
+    return bytes / sizeof(float) + (bytes % sizeof(float) != 0 ? 1 : 0);
+}
+
 /// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page and ask
 /// the kernel for huge pages: the kernels walk them with long strides, and a TLB miss costs as much as ten FMAs.
 class AlignedBuffer {
@@ -565,27 +580,27 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A buffer of so many floats that must keep its contents from step `first` to step `last`, both included.
+/// A buffer of so many bytes that must keep its contents from step `first` to step `last`, both included.
 struct Lifetime {
-    std::size_t floats = 0;
+    std::size_t bytes = 0;
     std::size_t first = 0, last = 0;
 };
 
-/// Where each buffer lies in one arena, in floats, aligned to cache lines.
+/// Where each buffer lies in one arena, in bytes, aligned to cache lines.
 struct ArenaLayout {
     std::vector<std::size_t> offsets;
-    std::size_t floats = 0;
+    std::size_t bytes = 0;
 };
 
 namespace detail {
 
-/// The most floats that are alive at a time: no arena is smaller.
+/// The most bytes that are alive at a time: no arena is smaller.
 [[nodiscard]] inline std::size_t most_alive(std::span<const Lifetime> buffers) {
     std::size_t most = 0;
     for (Lifetime const& at : buffers) {  // the sum grows only where a life begins
         std::size_t alive = 0;
         for (Lifetime const& other : buffers) {
-            if (other.first <= at.first && at.first <= other.last) alive += round_up_floats(other.floats);
+            if (other.first <= at.first && at.first <= other.last) alive += round_up_bytes(other.bytes);
         }
         most = std::max(most, alive);
     }
@@ -610,17 +625,17 @@ using Weight = std::pair<std::size_t, std::size_t>;
     ArenaLayout layout{std::vector<std::size_t>(buffers.size(), 0), 0};
     std::vector<std::size_t> placed;  // by offset
     for (const std::size_t i : order) {
-        const std::size_t size = round_up_floats(buffers[i].floats);
+        const std::size_t size = round_up_bytes(buffers[i].bytes);
         std::size_t best = 0, best_gap = static_cast<std::size_t>(-1), end = 0;
         bool found = false;
         for (const std::size_t j : placed) {
             if (buffers[j].last < buffers[i].first || buffers[i].last < buffers[j].first) continue;
             const std::size_t begin = layout.offsets[j];
             if (begin >= end + size && begin - end < best_gap) best = end, best_gap = begin - end, found = true;
-            end = std::max(end, begin + round_up_floats(buffers[j].floats));
+            end = std::max(end, begin + round_up_bytes(buffers[j].bytes));
         }
         layout.offsets[i] = found ? best : end;
-        layout.floats = std::max(layout.floats, layout.offsets[i] + size);
+        layout.bytes = std::max(layout.bytes, layout.offsets[i] + size);
         const auto position =
             std::ranges::upper_bound(placed, layout.offsets[i], {}, [&](std::size_t j) { return layout.offsets[j]; });
         placed.insert(position, i);
@@ -641,13 +656,13 @@ using Weight = std::pair<std::size_t, std::size_t>;
         for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = weight(i);
         return detail::place_in_order(buffers, detail::heaviest_first(weights));
     };
-    ArenaLayout best = placed_by([&](std::size_t i) { return detail::Weight(buffers[i].floats, 0); });
+    ArenaLayout best = placed_by([&](std::size_t i) { return detail::Weight(buffers[i].bytes, 0); });
     const auto improve = [&](auto const& weight) {
-        if (best.floats == least) return;
-        if (ArenaLayout other = placed_by(weight); other.floats < best.floats) best = std::move(other);
+        if (best.bytes == least) return;
+        if (ArenaLayout other = placed_by(weight); other.bytes < best.bytes) best = std::move(other);
     };
-    improve([&](std::size_t i) { return detail::Weight(steps(i), buffers[i].floats); });
-    improve([&](std::size_t i) { return detail::Weight(steps(i) * buffers[i].floats, 0); });
+    improve([&](std::size_t i) { return detail::Weight(steps(i), buffers[i].bytes); });
+    improve([&](std::size_t i) { return detail::Weight(steps(i) * buffers[i].bytes, 0); });
     improve([&](std::size_t i) { return detail::Weight(~buffers[i].first, 0); });
     improve([&](std::size_t i) { return detail::Weight(buffers[i].last, 0); });
     return best;
@@ -2485,8 +2500,8 @@ struct PrimitiveEntry {
     double error_bound;
     Support (*supports)(ConvShape const&);
     // Null where supports says no to every shape.
-    std::size_t (*scratch_floats)(ConvShape const&, std::size_t workers) = nullptr;
-    std::size_t (*packed_floats)(ConvShape const&) = nullptr;
+    std::size_t (*scratch_bytes)(ConvShape const&, std::size_t workers) = nullptr;
+    std::size_t (*packed_bytes)(ConvShape const&) = nullptr;
     void (*pack)(ConvShape const&, const float* kernel, float* dst) = nullptr;
     /// One image.
     void (*run)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
@@ -2499,7 +2514,7 @@ struct OpEntry {
     bool in_place = false;
     double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
     void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
-    std::size_t (*packed_floats)(AnyLayer const&, Shape) = nullptr;
+    std::size_t (*packed_bytes)(AnyLayer const&, Shape) = nullptr;
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
 };
 
@@ -2509,7 +2524,8 @@ using OpTable = std::array<OpEntry, std::variant_size_v<AnyLayer>>;
 /// A layout and what runs in it.
 struct LayoutEntry {
     std::string_view name;
-    /// Floats of an image.
+    std::size_t element_bytes;
+    /// Elements of an image, padding included.
     std::size_t (*size)(Shape);
     OpTable const& (*ops)();
     /// Stores values that come in chw order.
@@ -2517,6 +2533,8 @@ struct LayoutEntry {
     /// What follows a convolution that fuses nothing; null in a layout that is not strided.
     void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
                      ExecutorRef) noexcept;
+
+    [[nodiscard]] std::size_t image_bytes(Shape shape) const { return size(shape) * element_bytes; }
 };
 
 /// The change from one layout to another.
@@ -3852,8 +3870,9 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Where the element (c, h, w) of an image of a Shape lies. A layout is an empty type:
 /// - name: constexpr, and unique among the layouts used together;
-/// - size(shape): floats that an image occupies, padding included;
+/// - size(shape): elements that an image occupies, padding included;
 /// - offset(shape, coord): injective into [0, size(shape)).
+/// It may have a type `element`; without one, elements are floats.
 ///
 /// chw, hcw and hwc below model it; so may a blocked layout of the user's (docs/tensor/layout.md).
 template <class L>
@@ -3862,6 +3881,24 @@ concept Layout = requires(Shape shape, Coord coord) {
     { L::size(shape) } -> std::same_as<std::size_t>;
     { L::offset(shape, coord) } -> std::same_as<std::size_t>;
 };
+
+namespace detail {
+
+template <class L>
+struct ElementOf {
+    using type = float;
+};
+template <class L>
+    requires requires { typename L::element; }
+struct ElementOf<L> {
+    using type = typename L::element;
+};
+
+}  // namespace detail
+
+/// What images in a layout consist of.
+template <class L>
+using element_of = typename detail::ElementOf<L>::type;
 
 namespace detail {
 
@@ -3876,14 +3913,22 @@ inline constexpr bool all_layouts = false;
 template <class... L>
 inline constexpr bool all_layouts<TypeList<L...>> = (Layout<L> && ...);
 template <class List>
-concept SoundLayouts = all_layouts<List> && distinct_names<List>;
+inline constexpr bool floats_first = true;
+template <class First, class... Rest>
+inline constexpr bool floats_first<TypeList<First, Rest...>> = std::same_as<element_of<First>, float>;
+template <class List>
+concept NamedLayouts = all_layouts<List> && distinct_names<List>;
+template <class List>
+concept SoundLayouts = NamedLayouts<List> && floats_first<List>;
 
-/// Says where a type is listed as a layout that it is none, or that two have one name.
+/// Says where layouts are listed that a type is none, that two have one name, or that the first is not of floats.
 template <class List>
 struct CheckLayouts {
     static_assert(all_layouts<List>, "primsel: a type among the layouts is not a Layout; see docs/tensor/layout.md");
-    static_assert(!all_layouts<List> || SoundLayouts<List>,
+    static_assert(!all_layouts<List> || NamedLayouts<List>,
                   "primsel: two of the layouts have the same name; see docs/tensor/layout.md");
+    static_assert(floats_first<List>,
+                  "primsel: images come and results go in the first of the layouts, which must be of floats");
     static constexpr bool value = true;
 };
 
@@ -3895,9 +3940,9 @@ struct Strides {
     friend constexpr bool operator==(Strides const&, Strides const&) = default;
 };
 
-/// A layout without padding whose offset is linear in c, h and w. The non-convolution layers run in these.
+/// A layout of floats without padding whose offset is linear in c, h and w. The non-convolution layers run in these.
 template <class L>
-concept StridedLayout = Layout<L> && requires(Shape shape) {
+concept StridedLayout = Layout<L> && std::same_as<element_of<L>, float> && requires(Shape shape) {
     { L::strides(shape) } -> std::same_as<Strides>;
 };
 
@@ -3996,7 +4041,7 @@ struct Step {
     std::vector<Shape> src_shapes{};
     Shape dst_shape{};
     std::size_t dst = none, residual = none, scratch = none;
-    std::size_t dst_image = 0;  // floats from image to image
+    std::size_t dst_image = 0;  // bytes from image to image
     // In floats: where a part of a concatenation begins, and from pixel to pixel of it; 0: all of dst.
     std::size_t dst_offset = 0, dst_stride = 0;
     bool bias = false;
@@ -4009,7 +4054,7 @@ struct StoredConstant {
 };
 
 /// A plan as steps in a row. The first tensors are the caller's: the images, then the results; those after them have a
-/// lifetime each, constants one of no floats.
+/// lifetime each, constants one of no bytes.
 ///
 /// Of a batch, the first `single` steps take one image after another, from the first of them to the last; the other
 /// steps take all images each.
@@ -4017,8 +4062,8 @@ struct Schedule {
     std::size_t inputs = 0, outputs = 0, single = 0;
     std::vector<Step> steps;
     std::vector<Lifetime> lifetimes;
-    /// Floats from image to image of each tensor; 0 of those that hold what belongs to one image or to all.
-    std::vector<std::size_t> image_floats;
+    /// Bytes from image to image of each tensor; 0 of those that hold what belongs to one image or to all.
+    std::vector<std::size_t> image_bytes;
     std::vector<StoredConstant> constants;
 
     [[nodiscard]] std::size_t callers() const { return inputs + outputs; }
@@ -4027,16 +4072,17 @@ struct Schedule {
 
 namespace detail {
 
-/// Floats that a step reads and writes of one image.
+/// Bytes that a step reads and writes of one image, were they all floats and without padding.
 [[nodiscard]] inline std::size_t activations(Step const& step) {
-    std::size_t floats = step.dst_shape.size();
-    for (Shape const& shape : step.src_shapes) floats += shape.size();
-    return floats;
+    std::size_t elements = step.dst_shape.size();
+    for (Shape const& shape : step.src_shapes) elements += shape.size();
+    return elements * sizeof(float);
 }
+/// Bytes of its weights.
 [[nodiscard]] inline std::size_t weights(Step const& step) {
-    if (step.kind == Step::Kind::conv) return step.primitive->packed_floats(step.shape);
-    const bool has_weights = step.kind == Step::Kind::op && step.op->packed_floats != nullptr;
-    return has_weights ? step.op->packed_floats(step.layer, step.src_shapes[0]) : 0;
+    if (step.kind == Step::Kind::conv) return step.primitive->packed_bytes(step.shape);
+    const bool has_weights = step.kind == Step::Kind::op && step.op->packed_bytes != nullptr;
+    return has_weights ? step.op->packed_bytes(step.layer, step.src_shapes[0]) : 0;
 }
 
 class Scheduler {
@@ -4062,8 +4108,8 @@ public:
             fail("plan: ", plan_.layers.size(), " layers for a graph of ", graph_.size());
         result_.inputs = graph_.inputs().size();
         result_.outputs = outputs_.size();
-        for (const std::size_t input : graph_.inputs()) result_.image_floats.push_back(floats(input, 0));
-        for (const std::size_t output : outputs_) result_.image_floats.push_back(floats(output, 0));
+        for (const std::size_t input : graph_.inputs()) result_.image_bytes.push_back(bytes(input, 0));
+        for (const std::size_t output : outputs_) result_.image_bytes.push_back(bytes(output, 0));
         for (std::size_t i = 0; i < graph_.size(); ++i) read_plan(i);
         for (std::size_t i = 0; i < graph_.size(); ++i) find_parts(i);
         std::size_t inputs = 0;
@@ -4124,24 +4170,24 @@ private:
         if (const auto found = kernels_.find_if_any(layer.primitive)) return kernels_.primitives[*found];
         fail("plan: layer ", layer.name, " uses an unknown primitive, ", layer.primitive);
     }
-    /// Floats of one image of a node's result.
-    [[nodiscard]] std::size_t floats(std::size_t node, std::size_t layout) const {
+    /// Bytes of one image of a node's result.
+    [[nodiscard]] std::size_t bytes(std::size_t node, std::size_t layout) const {
         LayoutEntry const& entry = kernels_.layouts[layout];
         const Shape shape = graph_[node].shape;
-        const std::size_t floats = entry.size(shape);
-        if (floats < shape.size() || floats > most_floats) {
+        const std::size_t elements = entry.size(shape);
+        if (elements < shape.size() || elements > most_elements) {
             fail("plan: layout ", entry.name, " keeps ", shape, ", the result of layer ", graph_[node].name, ", in ",
-                 floats, " floats");
+                 elements, " elements");
         }
-        return floats;
+        return elements * entry.element_bytes;
     }
     /// No layout and no primitive needs more (see max_floats); a size that wrapped around is nearly always beyond it.
-    static constexpr std::size_t most_floats = static_cast<std::size_t>(max_floats) << 10;
+    static constexpr std::size_t most_elements = static_cast<std::size_t>(max_floats) << 10;
 
     /// A tensor of the arena, alive from the step that writes it, the next one, to the last that reads it.
-    std::size_t book(std::size_t floats, std::size_t image_floats = 0) {
-        result_.lifetimes.push_back({floats, result_.steps.size(), result_.steps.size()});
-        result_.image_floats.push_back(image_floats);
+    std::size_t book(std::size_t bytes, std::size_t image_bytes = 0) {
+        result_.lifetimes.push_back({bytes, result_.steps.size(), result_.steps.size()});
+        result_.image_bytes.push_back(image_bytes);
         return result_.tensors() - 1;
     }
     /// The same for a step's result; of one image until the batch is divided.
@@ -4164,7 +4210,7 @@ private:
                 .src = {tensor_[node]},
                 .src_shapes = {graph_[node].shape},
                 .dst_shape = graph_[node].shape,
-                .dst_image = floats(node, to)};
+                .dst_image = bytes(node, to)};
     }
     /// The tensor that holds a node's result in a layout, changing it if need be.
     [[nodiscard]] std::size_t read(std::size_t node, std::size_t layout) {
@@ -4184,7 +4230,7 @@ private:
                   .layer = node.layer,
                   .src_shapes = graph_.input_shapes(i),
                   .dst_shape = node.shape,
-                  .dst_image = floats(i, out_layout_[i]),
+                  .dst_image = bytes(i, out_layout_[i]),
                   .clamp = node.epilogue.clamp};
         for (std::size_t position = 0; position < node.inputs.size(); ++position) {
             const std::size_t from =
@@ -4226,7 +4272,7 @@ private:
         }
         if (const auto part = parts_.find(step.node); part != parts_.end()) {
             auto const& [concat, first] = part->second;
-            step.dst_image = floats(concat, out_layout_[concat]);
+            step.dst_image = bytes(concat, out_layout_[concat]);
             step.dst_offset = first;
             step.dst_stride = static_cast<std::size_t>(graph_[concat].shape.c);
             if (tensor_[concat] == Step::none) tensor_[concat] = book(step);
@@ -4234,10 +4280,10 @@ private:
         } else {
             step.dst = tensor_[step.node] = destination(step);
         }
-        const std::size_t scratch = primitive.scratch_floats(step.shape, workers_);
-        if (scratch > most_floats) {
+        const std::size_t scratch = primitive.scratch_bytes(step.shape, workers_);
+        if (scratch > most_elements * sizeof(float)) {
             fail("plan: layer ", node.name, ": primitive ", primitive.id, " asks for ", scratch,
-                 " floats of scratch to compute ", to_string(step.shape));
+                 " bytes of scratch to compute ", to_string(step.shape));
         }
         if (scratch > 0) {
             step.scratch = book(scratch);
@@ -4291,7 +4337,7 @@ private:
 
     /// Image after image, activations stay in the caches but weights come from memory again for each; all images at
     /// once, it is the other way round. The first steps of a network have large images and the last ones large weights:
-    /// divided where the fewest floats come again and again. What the first steps leave to the others is kept of all
+    /// divided where the fewest bytes come again and again. What the first steps leave to the others is kept of all
     /// images, for as long as the first steps last.
     void divide_batch() {
         const auto batch = static_cast<std::size_t>(graph_.batch());
@@ -4308,11 +4354,11 @@ private:
         }
         for (std::size_t i = 0; i < result_.lifetimes.size(); ++i) {
             Lifetime& lifetime = result_.lifetimes[i];
-            std::size_t& image = result_.image_floats[result_.callers() + i];
+            std::size_t& image = result_.image_bytes[result_.callers() + i];
             if (lifetime.last < result_.single) {
                 image = 0;
             } else if (image > 0) {
-                lifetime.floats = batch * image;
+                lifetime.bytes = batch * image;
                 if (lifetime.first < result_.single) lifetime.first = 0;
             }
         }
@@ -4748,11 +4794,11 @@ public:
 
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const ArenaLayout layout = place(schedule.lifetimes);
-        arena_ = allocate(layout.floats, "the arena");
+        arena_ = allocate(layout.bytes, "the arena");
         single_ = schedule.single;
-        image_floats_ = schedule.image_floats;
+        image_bytes_ = schedule.image_bytes;
         tensors_.assign(schedule.callers(), nullptr);
-        for (const std::size_t offset : layout.offsets) tensors_.push_back(arena_.data() + offset);
+        for (const std::size_t offset : layout.offsets) tensors_.push_back(further(arena_.data(), offset));
         for (StoredConstant const& constant : schedule.constants) {
             tensors_[constant.tensor] = store(graph[constant.node], kernels.layouts[constant.layout], weights);
         }
@@ -4782,7 +4828,7 @@ public:
     [[nodiscard]] std::size_t in_floats(std::size_t input = 0) const { return in_floats_[input]; }
     [[nodiscard]] std::size_t out_floats(std::size_t output = 0) const { return out_floats_[output]; }
     [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
-    [[nodiscard]] std::size_t weight_bytes() const { return weight_floats_ * sizeof(float); }
+    [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
     /// Steps of a run: those that take one image count once for each image of a batch.
     [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
 
@@ -4829,23 +4875,23 @@ private:
     }
     /// Throws error, saying what for, when the system has no such room.
     template <class... What>
-    [[nodiscard]] static AlignedBuffer allocate(std::size_t floats, What const&... what) try {
-        return AlignedBuffer(floats);
+    [[nodiscard]] static AlignedBuffer allocate(std::size_t bytes, What const&... what) try {
+        return AlignedBuffer(floats_for_bytes(bytes));
     } catch (std::bad_alloc const&) {
-        fail("engine: no memory for ", what..., ", ", floats, " floats");
+        fail("engine: no memory for ", what..., ", ", bytes, " bytes");
     }
     /// Room for a layer's weights that lasts as long as the program.
-    float* keep(std::size_t floats, Node const& node) {
-        weight_floats_ += floats;
-        return kept_.emplace_back(allocate(floats, "the weights of layer ", node.name)).data();
+    float* keep(std::size_t bytes, Node const& node) {
+        weight_bytes_ += bytes;
+        return kept_.emplace_back(allocate(bytes, "the weights of layer ", node.name)).data();
     }
 
     [[nodiscard]] float* store(Node const& node, LayoutEntry const& layout, Weights const& weights) {
-        const std::size_t image = layout.size(node.shape);
-        float* all = keep(batch_floats(layout, node.shape), node);
+        const std::size_t image = layout.image_bytes(node.shape), images = static_cast<std::size_t>(batch_);
+        float* all = keep(images * image, node);
         Sequential here;
-        for (std::size_t i = 0; i < static_cast<std::size_t>(batch_); ++i) {
-            layout.from_chw(node.shape, weights.at(constant_weight(node)).values.data(), all + i * image, here);
+        for (std::size_t i = 0; i < images; ++i) {
+            layout.from_chw(node.shape, weights.at(constant_weight(node)).values.data(), further(all, i * image), here);
         }
         return all;
     }
@@ -4858,17 +4904,17 @@ private:
         Node const& node = graph[packed.node];
         if (packed.kind == Step::Kind::conv) {
             const PreparedWeights prepared = prepare_weights(node, weights);
-            float* kernel = keep(packed.primitive->packed_floats(packed.shape), node);
+            float* kernel = keep(packed.primitive->packed_bytes(packed.shape), node);
             packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
             result.weights = kernel;
             if (!prepared.bias.empty()) {
-                float* bias = keep(prepared.bias.size(), node);
+                float* bias = keep(bytes_of_floats(prepared.bias.size()), node);
                 std::ranges::copy(prepared.bias, bias);
                 last_bias = bias;
             }
-        } else if (packed.kind == Step::Kind::op && packed.op->packed_floats != nullptr) {
+        } else if (packed.kind == Step::Kind::op && packed.op->packed_bytes != nullptr) {
             const PreparedWeights prepared = prepare_weights(node, weights);
-            float* kernel = keep(packed.op->packed_floats(node.layer, packed.src_shapes[0]), node);
+            float* kernel = keep(packed.op->packed_bytes(node.layer, packed.src_shapes[0]), node);
             packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
             result.weights = kernel;
         }
@@ -4876,9 +4922,13 @@ private:
         return result;
     }
 
+    /// So many bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
+    [[nodiscard]] static float* further(float* data, std::size_t bytes) noexcept {
+        return reinterpret_cast<float*>(reinterpret_cast<std::byte*>(data) + bytes);
+    }
     /// Where the data of an image begins.
     [[nodiscard]] float* at(std::size_t tensor, std::size_t image) const noexcept {
-        return tensors_[tensor] + image * image_floats_[tensor];
+        return further(tensors_[tensor], image * image_bytes_[tensor]);
     }
     /// Of so many images from `first` on.
     void run(PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
@@ -4925,11 +4975,11 @@ private:
     std::vector<PackedStep> steps_;
     std::vector<std::string> names_;
     std::vector<float*> tensors_;
-    std::vector<std::size_t> image_floats_;
+    std::vector<std::size_t> image_bytes_;
     std::size_t single_ = 0;
     AlignedBuffer arena_;
     std::vector<AlignedBuffer> kept_;
-    std::size_t weight_floats_ = 0;
+    std::size_t weight_bytes_ = 0;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -7517,11 +7567,10 @@ public:
             // half of the shorter of reading and computing. Of a batch, a network takes all images at once (see
             // Schedule) where weights are larger than images, and then reads the weights once.
             ConvShape const& shape = queries[i].shape;
-            const std::size_t floats = primitive.packed_floats(shape);
-            const double batch = queries[i].batch,
-                         together = floats < shape.in_shape().size() + shape.out_shape().size() ? 1 : batch;
-            const double compute = sum * together,
-                         weights = 4.0 * static_cast<double>(floats) / machine.bandwidth.back();
+            const std::size_t bytes = primitive.packed_bytes(shape),
+                              images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
+            const double batch = queries[i].batch, together = bytes < images ? 1 : batch;
+            const double compute = sum * together, weights = static_cast<double>(bytes) / machine.bandwidth.back();
             seconds[i] = batch / together * (compute + weights - 0.5 * std::min(compute, weights));
         }
     }
@@ -7554,8 +7603,8 @@ public:
         if (op.in_place && operations == 0) return {};  // the same elements under another name or shape
         double bytes = 4 * size, weights = 0;
         for (Shape const& shape : query.inputs) bytes += 4 * static_cast<double>(shape.size());
-        if (op.packed_floats != nullptr) {
-            weights = 4 * static_cast<double>(op.packed_floats(*query.layer, query.inputs[0]));
+        if (op.packed_bytes != nullptr) {
+            weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
         }
         return {.memory = bytes / machine.bandwidth_for(bytes),
                 .arithmetic = operations / machine.vector_flops,
@@ -10477,7 +10526,7 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
     constexpr bool rows_only =
         (std::same_as<From, chw> && std::same_as<To, hcw>) || (std::same_as<From, hcw> && std::same_as<To, chw>);
     if (same_placement<From, To>(shape)) {
-        std::memcpy(dst, src, From::size(shape) * sizeof(float));
+        std::memcpy(dst, src, From::size(shape) * sizeof(element_of<From>));
     } else if constexpr (TransformsFrom<To, From>) {
         To::transform_from(From{}, shape, src, dst, executor);
     } else if constexpr (TransformsTo<From, To>) {
@@ -10497,6 +10546,10 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
             transpose_columns(src + row * c * w, c, dst + row * c * w, w, w, 0, c);
         });
     } else {
+        constexpr bool floats = std::same_as<element_of<From>, float> && std::same_as<element_of<To>, float>;
+        static_assert(floats || std::same_as<From, To>,
+                      "primsel: a layout of other elements than floats must bring its own transform_from and "
+                      "transform_to; see docs/tensor/layout.md");
         if constexpr (!StridedLayout<To>) std::fill_n(dst, To::size(shape), 0.0F);
         detail::transform_any<From, To>(shape, src, dst, executor);
     }
@@ -11109,8 +11162,8 @@ constexpr OpEntry make_op_entry() {
             Op<Params>::template run<Arch, L>(*std::get_if<Params>(&layer), args);
         };
         if constexpr (has_weights<Params>) {
-            entry.packed_floats = [](AnyLayer const& layer, Shape input) {
-                return Op<Params>::packed_floats(*std::get_if<Params>(&layer), input);
+            entry.packed_bytes = [](AnyLayer const& layer, Shape input) {
+                return bytes_of_floats(Op<Params>::packed_floats(*std::get_if<Params>(&layer), input));
             };
             entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
                 Op<Params>::template pack<L>(*std::get_if<Params>(&layer), input, weights, dst);
@@ -11249,8 +11302,10 @@ constexpr PrimitiveEntry make_entry() {
                              .supports = &supports_nothing<P>};
         if constexpr (compiled) {
             entry.supports = [](ConvShape const& shape) { return P::supports(shape); };
-            entry.scratch_floats = &Traits::scratch_floats;
-            entry.packed_floats = &Traits::packed_floats;
+            entry.scratch_bytes = [](ConvShape const& shape, std::size_t workers) {
+                return bytes_of_floats(Traits::scratch_floats(shape, workers));
+            };
+            entry.packed_bytes = [](ConvShape const& shape) { return bytes_of_floats(Traits::packed_floats(shape)); };
             entry.pack = &Traits::pack;
             entry.run = &P::template run<Arch>;
             entry.work = &Traits::work;
@@ -11300,6 +11355,7 @@ OpTable const& ops_in() {
 template <class Arch, class L, class Compiled>
 constexpr LayoutEntry make_layout_entry() {
     LayoutEntry entry{.name = L::name,
+                      .element_bytes = sizeof(element_of<L>),
                       .size = [](Shape shape) { return L::size(shape); },
                       .ops = &ops_in<Arch, L, Compiled>,
                       .from_chw = &primsel::transform<chw, L>,
@@ -15374,34 +15430,34 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Bytes of the arena that a plan needs with so many workers.
 [[nodiscard]] inline std::size_t arena_bytes(Graph const& graph, Kernels const& kernels, Plan const& plan,
                                              std::size_t workers) {
-    return place(make_schedule(graph, kernels, plan, workers).lifetimes).floats * sizeof(float);
+    return place(make_schedule(graph, kernels, plan, workers).lifetimes).bytes;
 }
 
 namespace detail {
 
-/// The step at which the most floats of the arena are alive.
+/// The step at which the most bytes of the arena are alive.
 [[nodiscard]] inline std::size_t fullest_step(Schedule const& schedule) {
     std::vector<std::size_t> alive(schedule.steps.size(), 0);
     for (Lifetime const& lifetime : schedule.lifetimes) {
         for (std::size_t step = lifetime.first; step <= lifetime.last && step < alive.size(); ++step) {
-            alive[step] += round_up_floats(lifetime.floats);
+            alive[step] += round_up_bytes(lifetime.bytes);
         }
     }
     return static_cast<std::size_t>(std::ranges::max_element(alive) - alive.begin());
 }
 
-/// The convolutions whose choice of primitive the floats alive at a step depend on: whose scratch they are, or whose
+/// The convolutions whose choice of primitive the bytes alive at a step depend on: whose scratch they are, or whose
 /// wish for a layout made a copy. The largest first.
 [[nodiscard]] inline std::vector<std::size_t> responsible(Schedule const& schedule, Graph const& graph,
                                                           std::size_t at) {
-    std::vector<std::pair<std::size_t, std::size_t>> found;  // floats, node
+    std::vector<std::pair<std::size_t, std::size_t>> found;  // bytes, node
     const auto alive = [&](std::size_t tensor) {
         if (tensor == Step::none || tensor < schedule.callers()) return std::size_t{0};
         Lifetime const& lifetime = schedule.lifetimes[tensor - schedule.callers()];
-        return lifetime.first <= at && at <= lifetime.last ? lifetime.floats : 0;
+        return lifetime.first <= at && at <= lifetime.last ? lifetime.bytes : 0;
     };
-    const auto blame = [&](std::size_t node, std::size_t floats) {
-        if (floats > 0 && std::holds_alternative<ConvParams>(graph[node].layer)) found.emplace_back(floats, node);
+    const auto blame = [&](std::size_t node, std::size_t bytes) {
+        if (bytes > 0 && std::holds_alternative<ConvParams>(graph[node].layer)) found.emplace_back(bytes, node);
     };
     for (Step const& step : schedule.steps) {
         blame(step.node, alive(step.scratch));
@@ -15416,7 +15472,7 @@ namespace detail {
     }
     std::ranges::stable_sort(found, [](auto const& a, auto const& b) { return a.first > b.first; });
     std::vector<std::size_t> nodes;
-    for (auto const& [floats, node] : found) nodes.push_back(node);
+    for (auto const& [bytes, node] : found) nodes.push_back(node);
     return nodes;
 }
 
@@ -15435,7 +15491,7 @@ template <CostModel Model, Solver S>
     const double bound = plan.bound_seconds;
     for (;;) {
         const Schedule schedule = make_schedule(graph, kernels, plan, workers);
-        const std::size_t bytes = place(schedule.lifetimes).floats * sizeof(float);
+        const std::size_t bytes = place(schedule.lifetimes).bytes;
         if (bytes <= options.max_arena) {
             // A cheaper plan may fit, had others been refused.
             if (options.refused.size() > given) plan.optimal = false, plan.bound_seconds = bound;
@@ -17903,10 +17959,10 @@ private:
     double time_conv(Kernels const& kernels, ConvQuery const& query) {
         PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
         ConvShape const& image = query.shape;
-        AlignedBuffer kernel(image.kernel_size()), packed(primitive.packed_floats(image));
-        AlignedBuffer src(kernels.layouts[primitive.in_layout].size(image.in_shape()));
-        AlignedBuffer dst(kernels.layouts[primitive.out_layout].size(image.out_shape()));
-        AlignedBuffer scratch(primitive.scratch_floats(image, executor_.concurrency()));
+        AlignedBuffer kernel(image.kernel_size()), packed(floats_for_bytes(primitive.packed_bytes(image)));
+        AlignedBuffer src(floats_for_bytes(kernels.layouts[primitive.in_layout].image_bytes(image.in_shape())));
+        AlignedBuffer dst(floats_for_bytes(kernels.layouts[primitive.out_layout].image_bytes(image.out_shape())));
+        AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor_.concurrency())));
         fill(kernel.span());
         fill(src.span());
         fill(dst.span());
@@ -17926,8 +17982,8 @@ private:
     }
 
     double time_transform(Kernels const& kernels, TransformQuery const& query) {
-        AlignedBuffer src(kernels.layouts[query.from].size(query.shape)),
-            dst(kernels.layouts[query.to].size(query.shape));
+        AlignedBuffer src(floats_for_bytes(kernels.layouts[query.from].image_bytes(query.shape))),
+            dst(floats_for_bytes(kernels.layouts[query.to].image_bytes(query.shape)));
         fill(src.span());
         fill(dst.span());
         return time(false, 1e9, [&] {
@@ -17960,7 +18016,8 @@ private:
             fill(buffers.emplace_back(batch * shape.size()).span());
             src.push_back(buffers.back().data());
         }
-        AlignedBuffer weights(op.packed_floats == nullptr ? 0 : op.packed_floats(*query.layer, query.inputs[0]));
+        AlignedBuffer weights(
+            op.packed_bytes == nullptr ? 0 : floats_for_bytes(op.packed_bytes(*query.layer, query.inputs[0])));
         fill(weights.span());
         const OpArgs args{.src = src,
                           .src_shape = query.inputs,
@@ -18198,7 +18255,7 @@ namespace detail {
         TracedStep& next = described.emplace_back();
         next.layer = graph[step.node].name;
         const double images = described.size() <= schedule.single ? 1 : graph.batch();
-        next.bytes = 4.0 * (images * static_cast<double>(activations(step)) + static_cast<double>(weights(step)));
+        next.bytes = images * static_cast<double>(activations(step)) + static_cast<double>(weights(step));
         if (step.kind == Step::Kind::conv) {
             next.operations = images * step.shape.operations();
             next.computed_by = step.primitive->id;

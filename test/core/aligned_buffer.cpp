@@ -58,11 +58,21 @@ TEST_CASE("moving hands over the memory") {
     CHECK(a.size() == 3);
 }
 
-TEST_CASE("floats rounded up to cache lines") {
+TEST_CASE("floats and bytes, and both rounded up to cache lines") {
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
     CHECK(ps::round_up_floats(0) == 0);
     CHECK(ps::round_up_floats(1) == 16);
     CHECK(ps::round_up_floats(16) == 16);
     CHECK(ps::round_up_floats(17) == 32);
+    CHECK(ps::round_up_bytes(0) == 0);
+    CHECK(ps::round_up_bytes(1) == 64);
+    CHECK(ps::round_up_bytes(64) == 64);
+    CHECK(ps::round_up_bytes(65) == 128);
+    CHECK(ps::bytes_of_floats(3) == 12);
+    CHECK(ps::bytes_of_floats(most / 4 + 1) == most);
+    CHECK(ps::floats_for_bytes(0) == 0);
+    CHECK(ps::floats_for_bytes(9) == 3);
+    CHECK(ps::floats_for_bytes(12) == 3);
 }
 
 }  // namespace

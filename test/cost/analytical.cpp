@@ -76,8 +76,8 @@ TEST_CASE("analytical: every image takes as long as another, but large weights c
                 CAPTURE(all_kernels.primitives[p].id);
                 const double once = seconds_of(model, p, shape), twice = seconds_of(model, p, shape, 2),
                              all = seconds_of(model, p, shape, 6);
-                if (all_kernels.primitives[p].packed_floats(shape) <
-                    shape.in_shape().size() + shape.out_shape().size()) {
+                if (all_kernels.primitives[p].packed_bytes(shape) <
+                    sizeof(float) * (shape.in_shape().size() + shape.out_shape().size())) {
                     CHECK(twice == doctest::Approx(2 * once).epsilon(1e-9));
                     CHECK(all == doctest::Approx(6 * once).epsilon(1e-9));
                 } else {

@@ -203,28 +203,28 @@ TEST_CASE("buffers that are alive together do not overlap") {
         std::size_t sum = 0;
         for (std::size_t i = 0; i < 20; ++i) {
             const std::size_t first = random(30);
-            buffers.push_back({random(1000), first, first + random(6)});
-            sum += ps::round_up_floats(buffers.back().floats);
+            buffers.push_back({random(4000), first, first + random(6)});
+            sum += ps::round_up_bytes(buffers.back().bytes);
         }
         const ps::ArenaLayout layout = ps::place(buffers);
-        CHECK(layout.floats <= sum);
+        CHECK(layout.bytes <= sum);
         std::size_t most = 0;
         for (std::size_t step = 0; step < 40; ++step) {
             std::size_t alive = 0;
             for (ps::Lifetime const& buffer : buffers) {
-                if (buffer.first <= step && step <= buffer.last) alive += ps::round_up_floats(buffer.floats);
+                if (buffer.first <= step && step <= buffer.last) alive += ps::round_up_bytes(buffer.bytes);
             }
             most = std::max(most, alive);
         }
-        CHECK(layout.floats >= most);
-        CHECK(static_cast<double>(layout.floats) <= 1.3 * static_cast<double>(most));
+        CHECK(layout.bytes >= most);
+        CHECK(static_cast<double>(layout.bytes) <= 1.3 * static_cast<double>(most));
         for (std::size_t i = 0; i < buffers.size(); ++i) {
-            CHECK(layout.offsets[i] + buffers[i].floats <= layout.floats);
-            CHECK(layout.offsets[i] % 16 == 0);
+            CHECK(layout.offsets[i] + buffers[i].bytes <= layout.bytes);
+            CHECK(layout.offsets[i] % ps::alignment == 0);
             for (std::size_t j = 0; j < i; ++j) {
                 if (buffers[i].last < buffers[j].first || buffers[j].last < buffers[i].first) continue;
-                CHECK((layout.offsets[i] + buffers[i].floats <= layout.offsets[j] ||
-                       layout.offsets[j] + buffers[j].floats <= layout.offsets[i]));
+                CHECK((layout.offsets[i] + buffers[i].bytes <= layout.offsets[j] ||
+                       layout.offsets[j] + buffers[j].bytes <= layout.offsets[i]));
             }
         }
     }

@@ -8,8 +8,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ps = primsel;
@@ -35,6 +38,62 @@ std::vector<std::vector<float>> results_of(ps::Graph const& graph, ps::Weights c
     engine.run(srcs, dsts);
     return results;
 }
+
+/// chw of two bytes an element: the upper half of a float.
+struct chw16 {
+    using element = std::uint16_t;
+    static constexpr std::string_view name = "chw16";
+    static constexpr std::size_t size(ps::Shape shape) { return ps::chw::size(shape); }
+    static constexpr std::size_t offset(ps::Shape shape, ps::Coord at) { return ps::chw::offset(shape, at); }
+
+    static element narrow(float value) { return static_cast<element>(std::bit_cast<std::uint32_t>(value) >> 16); }
+    static float widen(element value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16); }
+    template <class Other>
+    static void transform_from(Other, ps::Shape shape, const float* src, float* dst, ps::ExecutorRef) noexcept {
+        auto* const elements = reinterpret_cast<element*>(dst);
+        each(shape, [=](ps::Coord at) { elements[offset(shape, at)] = narrow(src[Other::offset(shape, at)]); });
+    }
+    template <class Other>
+    static void transform_to(Other, ps::Shape shape, const float* src, float* dst, ps::ExecutorRef) noexcept {
+        const auto* const elements = reinterpret_cast<const element*>(src);
+        each(shape, [=](ps::Coord at) { dst[Other::offset(shape, at)] = widen(elements[offset(shape, at)]); });
+    }
+
+private:
+    template <class Use>
+    static void each(ps::Shape shape, Use const& use) {
+        for (int c = 0; c < shape.c; ++c) {
+            for (int h = 0; h < shape.h; ++h) {
+                for (int w = 0; w < shape.w; ++w) use(ps::Coord{c, h, w});
+            }
+        }
+    }
+};
+static_assert(ps::Layout<chw16> && !ps::StridedLayout<chw16>);
+
+struct Pointwise16 {
+    static constexpr std::string_view id = "pointwise-16";
+    static constexpr ps::Family family = ps::Family::other;
+    using in_layout = chw16;
+    using out_layout = chw16;
+    static ps::Support supports(ps::ConvShape const& s) {
+        return s.taps() == 1 && s.groups == 1 && !s.strided() && !s.padded() ? ps::Support::yes()
+                                                                             : ps::Support::no("needs a plain 1x1");
+    }
+    template <class Arch>
+    static void run(ps::ConvShape const& s, ps::ConvArgs const& args) noexcept {
+        const auto* const src = reinterpret_cast<const std::uint16_t*>(args.src);
+        auto* const dst = reinterpret_cast<std::uint16_t*>(args.dst);
+        const std::size_t pixels = s.out_pixels(), channels = static_cast<std::size_t>(s.c);
+        for (std::size_t i = 0; i < s.out_shape().size(); ++i) {
+            float sum = 0;
+            for (std::size_t c = 0; c < channels; ++c) {
+                sum += args.weights[i / pixels * channels + c] * chw16::widen(src[c * pixels + i % pixels]);
+            }
+            dst[i] = chw16::narrow(sum);
+        }
+    }
+};
 
 }  // namespace
 
@@ -224,6 +283,45 @@ TEST_CASE("convolutions write their parts of a concatenation, where nobody else 
     }
 }
 
+TEST_CASE("images of elements that are not floats take their own room") {
+    using Layouts = ps::AllLayouts::with<chw16>;
+    const ps::Kernels kernels = ps::make_kernels<ps::TypeList<Pointwise16>, ps::default_arch, Layouts>();
+    CHECK(kernels.layouts[3].element_bytes == 2);
+    CHECK(kernels.layouts[3].image_bytes({3, 5, 7}) == 210);
+    CHECK((kernels.layouts[3].epilogue == nullptr));
+    ps::Analytical model;
+    ps::Sequential executor;
+    for (const int batch : {1, 3}) {
+        ps::Graph graph(batch);
+        const std::size_t image = graph.add("image", ps::InputParams{{3, 5, 7}}, {});
+        const std::size_t wide = graph.add("wide", ps::ConvParams{.k = 4, .kernel = 1, .bias = false}, {image});
+        const std::size_t sum = graph.add("sum", ps::ConvParams{.k = 1, .kernel = 1, .bias = false}, {wide});
+        const std::size_t constant = graph.add("constant", ps::ConstantParams{{4, 5, 7}}, {});
+        const std::size_t other = graph.add("other", ps::ConvParams{.k = 1, .kernel = 1, .bias = false}, {constant});
+        graph.set_outputs({sum, other});
+        ps::Weights weights;
+        weights.add("wide.weight", {4, 3, 1, 1}, {1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4});
+        weights.add("sum.weight", {1, 4, 1, 1}, {1, 1, 1, 1});
+        weights.add("other.weight", {1, 4, 1, 1}, {0, 0, 0, 1});
+        weights.add("constant.value", {4, 5, 7}, ramp(140, 0.0F));
+
+        const ps::Plan plan = ps::make_plan(graph, kernels, model, ps::ExactPbqp{});
+        ps::Program program(graph, kernels, plan, weights, 1);
+        // The image and `wide` at a time, in whole cache lines.
+        if (batch == 1) CHECK(program.arena_bytes() == 256 + 320);
+        std::vector<float> src(program.in_floats()), sums(program.out_floats(0)), others(program.out_floats(1));
+        for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i % 4);
+        const float* srcs[] = {src.data()};
+        float* dsts[] = {sums.data(), others.data()};
+        program.run(srcs, dsts, executor);
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+            const float* const pixel = src.data() + i / 35 * 105 + i % 35;
+            CHECK(sums[i] == 10 * (pixel[0] + pixel[35] + pixel[70]));
+            CHECK(others[i] == static_cast<float>(105 + i % 35));
+        }
+    }
+}
+
 TEST_CASE("sizes that a layout or primitive cannot mean are refused before anything is booked") {
     ps::Graph graph;
     graph.add("image", ps::InputParams{{3, 8, 8}}, {});
@@ -236,15 +334,15 @@ TEST_CASE("sizes that a layout or primitive cannot mean are refused before anyth
     ps::Kernels small = kernels;
     small.layouts = layouts;
     CHECK_THROWS_WITH_AS((void)ps::make_schedule(graph, small, plan, 1),
-                         "plan: layout chw keeps 3x8x8, the result of layer image, in 5 floats", ps::error);
+                         "plan: layout chw keeps 3x8x8, the result of layer image, in 5 elements", ps::error);
 
     std::vector<ps::PrimitiveEntry> primitives(kernels.primitives.begin(), kernels.primitives.end());
     for (ps::PrimitiveEntry& entry : primitives) {
-        entry.scratch_floats = [](ps::ConvShape const&, std::size_t) { return ~std::size_t{0}; };
+        entry.scratch_bytes = [](ps::ConvShape const&, std::size_t) { return ~std::size_t{0}; };
     }
     kernels.primitives = primitives;
     CHECK_THROWS_WITH_AS((void)ps::make_schedule(graph, kernels, plan, 1),
-                         "plan: layer conv: primitive direct-sum2d asks for 18446744073709551615 floats of scratch to "
+                         "plan: layer conv: primitive direct-sum2d asks for 18446744073709551615 bytes of scratch to "
                          "compute 3x8x8 -> 4x6x6, 3x3",
                          ps::error);
 }

@@ -88,7 +88,7 @@ TEST_CASE("kernels: primitives and layouts are found by their names") {
 
 TEST_CASE("kernels: every layout takes as much room as it says") {
     for (const ps::Shape shape : {ps::Shape{1, 1, 1}, ps::Shape{3, 5, 7}, ps::Shape{16, 4, 4}}) {
-        for (ps::LayoutEntry const& layout : all().layouts) CHECK(layout.size(shape) == shape.size());
+        for (ps::LayoutEntry const& layout : all().layouts) CHECK(layout.image_bytes(shape) == 4 * shape.size());
         CHECK(chosen().layouts[1].size(shape) == chw8c::size(shape));
     }
 }
@@ -156,9 +156,9 @@ TEST_CASE("kernels: every kind of layer has its op in every strided layout, or i
                 CHECK((op.run != nullptr) == runs);
                 CHECK((op.operations != nullptr) == runs);
                 CHECK((op.pack != nullptr) == (runs && weighs));
-                CHECK((op.packed_floats != nullptr) == (runs && weighs));
+                CHECK((op.packed_bytes != nullptr) == (runs && weighs));
                 if (runs) CHECK(op.operations(layer.params, layer.inputs, layer.output) >= 0);
-                if (runs && weighs) CHECK(op.packed_floats(layer.params, layer.inputs[0]) > 0);
+                if (runs && weighs) CHECK(op.packed_bytes(layer.params, layer.inputs[0]) > 0);
             }
         }
     }

@@ -24,7 +24,7 @@ void check_table() {
                ps::ConvTransposeParams{}, ps::TopKParams{}, ps::NonMaxSuppressionParams{}, ps::GatherParams{});
         CHECK(has(table[i].run) == (!none && (!chw_only || std::same_as<L, ps::chw>)));
         CHECK(has(table[i].operations) == has(table[i].run));
-        CHECK(has(table[i].pack) == has(table[i].packed_floats));
+        CHECK(has(table[i].pack) == has(table[i].packed_bytes));
     }
     CHECK(has(entry(ps::DenseParams{}).pack));
     CHECK(has(entry(ps::BatchNormParams{}).pack));
@@ -41,7 +41,7 @@ void check_table() {
     const std::vector<float> kernel = random.floats(21 * 19), bias = random.floats(21), src = laws::lay_out<L>({image});
     const ps::OpWeights weights{kernel, bias};
     ps::Sequential sequential;
-    std::vector<float> packed(entry(params).packed_floats(params, shape)), dst(21);
+    std::vector<float> packed(entry(params).packed_bytes(params, shape) / sizeof(float)), dst(21);
     entry(params).pack(params, shape, weights, packed.data());
     const float* sources[] = {src.data()};
     entry(params).run(params, {.src = sources,

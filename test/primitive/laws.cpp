@@ -153,8 +153,9 @@ TEST_CASE("channels that are a part of more channels: the same bits, and nothing
             REQUIRE(list.layouts[entry.out_layout].name == ps::hwc::name);
             const Epilogue epilogue{.bias = true, .residual = false, .clamp = ps::relu_clamp};
             const Outcome dense = run(list, entry, problem, epilogue, sequential, Watch::zones);
-            Guarded src(problem.src.size(), Watch::heap, 0), packed(entry.packed_floats(shape), Watch::heap, 0),
-                scratch(entry.scratch_floats(shape, 1), Watch::heap, 0),
+            Guarded src(problem.src.size(), Watch::heap, 0),
+                packed(entry.packed_bytes(shape) / sizeof(float), Watch::heap, 0),
+                scratch(entry.scratch_bytes(shape, 1) / sizeof(float), Watch::heap, 0),
                 dst(shape.out_pixels() * stride, Watch::zones, 0), untouched(1, Watch::heap, 0);
             for_each_element(list.layouts[entry.in_layout], shape.in_shape(),
                              [&](std::size_t i, std::size_t at) { src.data()[at] = problem.src[i]; });

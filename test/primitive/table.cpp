@@ -57,7 +57,7 @@ TEST_CASE("a primitive and a layout of a user's own stand in the table like any 
     CHECK(list.layouts[own.out_layout].name == "chw");
     CHECK_FALSE(own.fuses_epilogue);
     CHECK(own.supports({.c = 4, .k = 4, .groups = 2}).reason() == "needs one group");
-    CHECK(own.packed_floats({.c = 4, .k = 4, .fh = 3, .fw = 3}) == 144);
+    CHECK(own.packed_bytes({.c = 4, .k = 4, .fh = 3, .fw = 3}) == 4 * 144);
 
     ps::Sequential sequential;
     Backwards backwards;

@@ -24,6 +24,21 @@ inline constexpr std::size_t alignment = 64;
     return (floats + line - 1) / line * line;
 }
 
+/// Bytes rounded up to whole cache lines.
+[[nodiscard]] constexpr std::size_t round_up_bytes(std::size_t bytes) {
+    return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// Bytes of so many floats; the most that there are, where the number does not fit size_t.
+[[nodiscard]] constexpr std::size_t bytes_of_floats(std::size_t floats) {
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    return floats > most / sizeof(float) ? most : floats * sizeof(float);
+}
+/// As few floats as hold so many bytes.
+[[nodiscard]] constexpr std::size_t floats_for_bytes(std::size_t bytes) {
+    return bytes / sizeof(float) + (bytes % sizeof(float) != 0 ? 1 : 0);
+}
+
 /// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page and ask
 /// the kernel for huge pages: the kernels walk them with long strides, and a TLB miss costs as much as ten FMAs.
 class AlignedBuffer {

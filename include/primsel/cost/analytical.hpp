@@ -38,11 +38,10 @@ public:
             // half of the shorter of reading and computing. Of a batch, a network takes all images at once (see
             // Schedule) where weights are larger than images, and then reads the weights once.
             ConvShape const& shape = queries[i].shape;
-            const std::size_t floats = primitive.packed_floats(shape);
-            const double batch = queries[i].batch,
-                         together = floats < shape.in_shape().size() + shape.out_shape().size() ? 1 : batch;
-            const double compute = sum * together,
-                         weights = 4.0 * static_cast<double>(floats) / machine.bandwidth.back();
+            const std::size_t bytes = primitive.packed_bytes(shape),
+                              images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
+            const double batch = queries[i].batch, together = bytes < images ? 1 : batch;
+            const double compute = sum * together, weights = static_cast<double>(bytes) / machine.bandwidth.back();
             seconds[i] = batch / together * (compute + weights - 0.5 * std::min(compute, weights));
         }
     }
@@ -75,8 +74,8 @@ public:
         if (op.in_place && operations == 0) return {};  // the same elements under another name or shape
         double bytes = 4 * size, weights = 0;
         for (Shape const& shape : query.inputs) bytes += 4 * static_cast<double>(shape.size());
-        if (op.packed_floats != nullptr) {
-            weights = 4 * static_cast<double>(op.packed_floats(*query.layer, query.inputs[0]));
+        if (op.packed_bytes != nullptr) {
+            weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
         }
         return {.memory = bytes / machine.bandwidth_for(bytes),
                 .arithmetic = operations / machine.vector_flops,

@@ -11,27 +11,27 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// A buffer of so many floats that must keep its contents from step `first` to step `last`, both included.
+/// A buffer of so many bytes that must keep its contents from step `first` to step `last`, both included.
 struct Lifetime {
-    std::size_t floats = 0;
+    std::size_t bytes = 0;
     std::size_t first = 0, last = 0;
 };
 
-/// Where each buffer lies in one arena, in floats, aligned to cache lines.
+/// Where each buffer lies in one arena, in bytes, aligned to cache lines.
 struct ArenaLayout {
     std::vector<std::size_t> offsets;
-    std::size_t floats = 0;
+    std::size_t bytes = 0;
 };
 
 namespace detail {
 
-/// The most floats that are alive at a time: no arena is smaller.
+/// The most bytes that are alive at a time: no arena is smaller.
 [[nodiscard]] inline std::size_t most_alive(std::span<const Lifetime> buffers) {
     std::size_t most = 0;
     for (Lifetime const& at : buffers) {  // the sum grows only where a life begins
         std::size_t alive = 0;
         for (Lifetime const& other : buffers) {
-            if (other.first <= at.first && at.first <= other.last) alive += round_up_floats(other.floats);
+            if (other.first <= at.first && at.first <= other.last) alive += round_up_bytes(other.bytes);
         }
         most = std::max(most, alive);
     }
@@ -56,17 +56,17 @@ using Weight = std::pair<std::size_t, std::size_t>;
     ArenaLayout layout{std::vector<std::size_t>(buffers.size(), 0), 0};
     std::vector<std::size_t> placed;  // by offset
     for (const std::size_t i : order) {
-        const std::size_t size = round_up_floats(buffers[i].floats);
+        const std::size_t size = round_up_bytes(buffers[i].bytes);
         std::size_t best = 0, best_gap = static_cast<std::size_t>(-1), end = 0;
         bool found = false;
         for (const std::size_t j : placed) {
             if (buffers[j].last < buffers[i].first || buffers[i].last < buffers[j].first) continue;
             const std::size_t begin = layout.offsets[j];
             if (begin >= end + size && begin - end < best_gap) best = end, best_gap = begin - end, found = true;
-            end = std::max(end, begin + round_up_floats(buffers[j].floats));
+            end = std::max(end, begin + round_up_bytes(buffers[j].bytes));
         }
         layout.offsets[i] = found ? best : end;
-        layout.floats = std::max(layout.floats, layout.offsets[i] + size);
+        layout.bytes = std::max(layout.bytes, layout.offsets[i] + size);
         const auto position =
             std::ranges::upper_bound(placed, layout.offsets[i], {}, [&](std::size_t j) { return layout.offsets[j]; });
         placed.insert(position, i);
@@ -87,13 +87,13 @@ using Weight = std::pair<std::size_t, std::size_t>;
         for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = weight(i);
         return detail::place_in_order(buffers, detail::heaviest_first(weights));
     };
-    ArenaLayout best = placed_by([&](std::size_t i) { return detail::Weight(buffers[i].floats, 0); });
+    ArenaLayout best = placed_by([&](std::size_t i) { return detail::Weight(buffers[i].bytes, 0); });
     const auto improve = [&](auto const& weight) {
-        if (best.floats == least) return;
-        if (ArenaLayout other = placed_by(weight); other.floats < best.floats) best = std::move(other);
+        if (best.bytes == least) return;
+        if (ArenaLayout other = placed_by(weight); other.bytes < best.bytes) best = std::move(other);
     };
-    improve([&](std::size_t i) { return detail::Weight(steps(i), buffers[i].floats); });
-    improve([&](std::size_t i) { return detail::Weight(steps(i) * buffers[i].floats, 0); });
+    improve([&](std::size_t i) { return detail::Weight(steps(i), buffers[i].bytes); });
+    improve([&](std::size_t i) { return detail::Weight(steps(i) * buffers[i].bytes, 0); });
     improve([&](std::size_t i) { return detail::Weight(~buffers[i].first, 0); });
     improve([&](std::size_t i) { return detail::Weight(buffers[i].last, 0); });
     return best;

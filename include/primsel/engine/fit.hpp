@@ -14,34 +14,34 @@ namespace primsel::inline PRIMSEL_ABI {
 /// Bytes of the arena that a plan needs with so many workers.
 [[nodiscard]] inline std::size_t arena_bytes(Graph const& graph, Kernels const& kernels, Plan const& plan,
                                              std::size_t workers) {
-    return place(make_schedule(graph, kernels, plan, workers).lifetimes).floats * sizeof(float);
+    return place(make_schedule(graph, kernels, plan, workers).lifetimes).bytes;
 }
 
 namespace detail {
 
-/// The step at which the most floats of the arena are alive.
+/// The step at which the most bytes of the arena are alive.
 [[nodiscard]] inline std::size_t fullest_step(Schedule const& schedule) {
     std::vector<std::size_t> alive(schedule.steps.size(), 0);
     for (Lifetime const& lifetime : schedule.lifetimes) {
         for (std::size_t step = lifetime.first; step <= lifetime.last && step < alive.size(); ++step) {
-            alive[step] += round_up_floats(lifetime.floats);
+            alive[step] += round_up_bytes(lifetime.bytes);
         }
     }
     return static_cast<std::size_t>(std::ranges::max_element(alive) - alive.begin());
 }
 
-/// The convolutions whose choice of primitive the floats alive at a step depend on: whose scratch they are, or whose
+/// The convolutions whose choice of primitive the bytes alive at a step depend on: whose scratch they are, or whose
 /// wish for a layout made a copy. The largest first.
 [[nodiscard]] inline std::vector<std::size_t> responsible(Schedule const& schedule, Graph const& graph,
                                                           std::size_t at) {
-    std::vector<std::pair<std::size_t, std::size_t>> found;  // floats, node
+    std::vector<std::pair<std::size_t, std::size_t>> found;  // bytes, node
     const auto alive = [&](std::size_t tensor) {
         if (tensor == Step::none || tensor < schedule.callers()) return std::size_t{0};
         Lifetime const& lifetime = schedule.lifetimes[tensor - schedule.callers()];
-        return lifetime.first <= at && at <= lifetime.last ? lifetime.floats : 0;
+        return lifetime.first <= at && at <= lifetime.last ? lifetime.bytes : 0;
     };
-    const auto blame = [&](std::size_t node, std::size_t floats) {
-        if (floats > 0 && std::holds_alternative<ConvParams>(graph[node].layer)) found.emplace_back(floats, node);
+    const auto blame = [&](std::size_t node, std::size_t bytes) {
+        if (bytes > 0 && std::holds_alternative<ConvParams>(graph[node].layer)) found.emplace_back(bytes, node);
     };
     for (Step const& step : schedule.steps) {
         blame(step.node, alive(step.scratch));
@@ -56,7 +56,7 @@ namespace detail {
     }
     std::ranges::stable_sort(found, [](auto const& a, auto const& b) { return a.first > b.first; });
     std::vector<std::size_t> nodes;
-    for (auto const& [floats, node] : found) nodes.push_back(node);
+    for (auto const& [bytes, node] : found) nodes.push_back(node);
     return nodes;
 }
 
@@ -75,7 +75,7 @@ template <CostModel Model, Solver S>
     const double bound = plan.bound_seconds;
     for (;;) {
         const Schedule schedule = make_schedule(graph, kernels, plan, workers);
-        const std::size_t bytes = place(schedule.lifetimes).floats * sizeof(float);
+        const std::size_t bytes = place(schedule.lifetimes).bytes;
         if (bytes <= options.max_arena) {
             // A cheaper plan may fit, had others been refused.
             if (options.refused.size() > given) plan.optimal = false, plan.bound_seconds = bound;

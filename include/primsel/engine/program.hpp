@@ -29,11 +29,11 @@ public:
 
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const ArenaLayout layout = place(schedule.lifetimes);
-        arena_ = allocate(layout.floats, "the arena");
+        arena_ = allocate(layout.bytes, "the arena");
         single_ = schedule.single;
-        image_floats_ = schedule.image_floats;
+        image_bytes_ = schedule.image_bytes;
         tensors_.assign(schedule.callers(), nullptr);
-        for (const std::size_t offset : layout.offsets) tensors_.push_back(arena_.data() + offset);
+        for (const std::size_t offset : layout.offsets) tensors_.push_back(further(arena_.data(), offset));
         for (StoredConstant const& constant : schedule.constants) {
             tensors_[constant.tensor] = store(graph[constant.node], kernels.layouts[constant.layout], weights);
         }
@@ -63,7 +63,7 @@ public:
     [[nodiscard]] std::size_t in_floats(std::size_t input = 0) const { return in_floats_[input]; }
     [[nodiscard]] std::size_t out_floats(std::size_t output = 0) const { return out_floats_[output]; }
     [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
-    [[nodiscard]] std::size_t weight_bytes() const { return weight_floats_ * sizeof(float); }
+    [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
     /// Steps of a run: those that take one image count once for each image of a batch.
     [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
 
@@ -110,23 +110,23 @@ private:
     }
     /// Throws error, saying what for, when the system has no such room.
     template <class... What>
-    [[nodiscard]] static AlignedBuffer allocate(std::size_t floats, What const&... what) try {
-        return AlignedBuffer(floats);
+    [[nodiscard]] static AlignedBuffer allocate(std::size_t bytes, What const&... what) try {
+        return AlignedBuffer(floats_for_bytes(bytes));
     } catch (std::bad_alloc const&) {
-        fail("engine: no memory for ", what..., ", ", floats, " floats");
+        fail("engine: no memory for ", what..., ", ", bytes, " bytes");
     }
     /// Room for a layer's weights that lasts as long as the program.
-    float* keep(std::size_t floats, Node const& node) {
-        weight_floats_ += floats;
-        return kept_.emplace_back(allocate(floats, "the weights of layer ", node.name)).data();
+    float* keep(std::size_t bytes, Node const& node) {
+        weight_bytes_ += bytes;
+        return kept_.emplace_back(allocate(bytes, "the weights of layer ", node.name)).data();
     }
 
     [[nodiscard]] float* store(Node const& node, LayoutEntry const& layout, Weights const& weights) {
-        const std::size_t image = layout.size(node.shape);
-        float* all = keep(batch_floats(layout, node.shape), node);
+        const std::size_t image = layout.image_bytes(node.shape), images = static_cast<std::size_t>(batch_);
+        float* all = keep(images * image, node);
         Sequential here;
-        for (std::size_t i = 0; i < static_cast<std::size_t>(batch_); ++i) {
-            layout.from_chw(node.shape, weights.at(constant_weight(node)).values.data(), all + i * image, here);
+        for (std::size_t i = 0; i < images; ++i) {
+            layout.from_chw(node.shape, weights.at(constant_weight(node)).values.data(), further(all, i * image), here);
         }
         return all;
     }
@@ -139,17 +139,17 @@ private:
         Node const& node = graph[packed.node];
         if (packed.kind == Step::Kind::conv) {
             const PreparedWeights prepared = prepare_weights(node, weights);
-            float* kernel = keep(packed.primitive->packed_floats(packed.shape), node);
+            float* kernel = keep(packed.primitive->packed_bytes(packed.shape), node);
             packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
             result.weights = kernel;
             if (!prepared.bias.empty()) {
-                float* bias = keep(prepared.bias.size(), node);
+                float* bias = keep(bytes_of_floats(prepared.bias.size()), node);
                 std::ranges::copy(prepared.bias, bias);
                 last_bias = bias;
             }
-        } else if (packed.kind == Step::Kind::op && packed.op->packed_floats != nullptr) {
+        } else if (packed.kind == Step::Kind::op && packed.op->packed_bytes != nullptr) {
             const PreparedWeights prepared = prepare_weights(node, weights);
-            float* kernel = keep(packed.op->packed_floats(node.layer, packed.src_shapes[0]), node);
+            float* kernel = keep(packed.op->packed_bytes(node.layer, packed.src_shapes[0]), node);
             packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
             result.weights = kernel;
         }
@@ -157,9 +157,13 @@ private:
         return result;
     }
 
+    /// So many bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
+    [[nodiscard]] static float* further(float* data, std::size_t bytes) noexcept {
+        return reinterpret_cast<float*>(reinterpret_cast<std::byte*>(data) + bytes);
+    }
     /// Where the data of an image begins.
     [[nodiscard]] float* at(std::size_t tensor, std::size_t image) const noexcept {
-        return tensors_[tensor] + image * image_floats_[tensor];
+        return further(tensors_[tensor], image * image_bytes_[tensor]);
     }
     /// Of so many images from `first` on.
     void run(PackedStep& packed, std::size_t first, int images, ExecutorRef executor) noexcept {
@@ -206,11 +210,11 @@ private:
     std::vector<PackedStep> steps_;
     std::vector<std::string> names_;
     std::vector<float*> tensors_;
-    std::vector<std::size_t> image_floats_;
+    std::vector<std::size_t> image_bytes_;
     std::size_t single_ = 0;
     AlignedBuffer arena_;
     std::vector<AlignedBuffer> kept_;
-    std::size_t weight_floats_ = 0;
+    std::size_t weight_bytes_ = 0;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -33,7 +33,7 @@ struct Step {
     std::vector<Shape> src_shapes{};
     Shape dst_shape{};
     std::size_t dst = none, residual = none, scratch = none;
-    std::size_t dst_image = 0;  // floats from image to image
+    std::size_t dst_image = 0;  // bytes from image to image
     // In floats: where a part of a concatenation begins, and from pixel to pixel of it; 0: all of dst.
     std::size_t dst_offset = 0, dst_stride = 0;
     bool bias = false;
@@ -46,7 +46,7 @@ struct StoredConstant {
 };
 
 /// A plan as steps in a row. The first tensors are the caller's: the images, then the results; those after them have a
-/// lifetime each, constants one of no floats.
+/// lifetime each, constants one of no bytes.
 ///
 /// Of a batch, the first `single` steps take one image after another, from the first of them to the last; the other
 /// steps take all images each.
@@ -54,8 +54,8 @@ struct Schedule {
     std::size_t inputs = 0, outputs = 0, single = 0;
     std::vector<Step> steps;
     std::vector<Lifetime> lifetimes;
-    /// Floats from image to image of each tensor; 0 of those that hold what belongs to one image or to all.
-    std::vector<std::size_t> image_floats;
+    /// Bytes from image to image of each tensor; 0 of those that hold what belongs to one image or to all.
+    std::vector<std::size_t> image_bytes;
     std::vector<StoredConstant> constants;
 
     [[nodiscard]] std::size_t callers() const { return inputs + outputs; }
@@ -64,16 +64,17 @@ struct Schedule {
 
 namespace detail {
 
-/// Floats that a step reads and writes of one image.
+/// Bytes that a step reads and writes of one image, were they all floats and without padding.
 [[nodiscard]] inline std::size_t activations(Step const& step) {
-    std::size_t floats = step.dst_shape.size();
-    for (Shape const& shape : step.src_shapes) floats += shape.size();
-    return floats;
+    std::size_t elements = step.dst_shape.size();
+    for (Shape const& shape : step.src_shapes) elements += shape.size();
+    return elements * sizeof(float);
 }
+/// Bytes of its weights.
 [[nodiscard]] inline std::size_t weights(Step const& step) {
-    if (step.kind == Step::Kind::conv) return step.primitive->packed_floats(step.shape);
-    const bool has_weights = step.kind == Step::Kind::op && step.op->packed_floats != nullptr;
-    return has_weights ? step.op->packed_floats(step.layer, step.src_shapes[0]) : 0;
+    if (step.kind == Step::Kind::conv) return step.primitive->packed_bytes(step.shape);
+    const bool has_weights = step.kind == Step::Kind::op && step.op->packed_bytes != nullptr;
+    return has_weights ? step.op->packed_bytes(step.layer, step.src_shapes[0]) : 0;
 }
 
 class Scheduler {
@@ -99,8 +100,8 @@ public:
             fail("plan: ", plan_.layers.size(), " layers for a graph of ", graph_.size());
         result_.inputs = graph_.inputs().size();
         result_.outputs = outputs_.size();
-        for (const std::size_t input : graph_.inputs()) result_.image_floats.push_back(floats(input, 0));
-        for (const std::size_t output : outputs_) result_.image_floats.push_back(floats(output, 0));
+        for (const std::size_t input : graph_.inputs()) result_.image_bytes.push_back(bytes(input, 0));
+        for (const std::size_t output : outputs_) result_.image_bytes.push_back(bytes(output, 0));
         for (std::size_t i = 0; i < graph_.size(); ++i) read_plan(i);
         for (std::size_t i = 0; i < graph_.size(); ++i) find_parts(i);
         std::size_t inputs = 0;
@@ -161,24 +162,24 @@ private:
         if (const auto found = kernels_.find_if_any(layer.primitive)) return kernels_.primitives[*found];
         fail("plan: layer ", layer.name, " uses an unknown primitive, ", layer.primitive);
     }
-    /// Floats of one image of a node's result.
-    [[nodiscard]] std::size_t floats(std::size_t node, std::size_t layout) const {
+    /// Bytes of one image of a node's result.
+    [[nodiscard]] std::size_t bytes(std::size_t node, std::size_t layout) const {
         LayoutEntry const& entry = kernels_.layouts[layout];
         const Shape shape = graph_[node].shape;
-        const std::size_t floats = entry.size(shape);
-        if (floats < shape.size() || floats > most_floats) {
+        const std::size_t elements = entry.size(shape);
+        if (elements < shape.size() || elements > most_elements) {
             fail("plan: layout ", entry.name, " keeps ", shape, ", the result of layer ", graph_[node].name, ", in ",
-                 floats, " floats");
+                 elements, " elements");
         }
-        return floats;
+        return elements * entry.element_bytes;
     }
     /// No layout and no primitive needs more (see max_floats); a size that wrapped around is nearly always beyond it.
-    static constexpr std::size_t most_floats = static_cast<std::size_t>(max_floats) << 10;
+    static constexpr std::size_t most_elements = static_cast<std::size_t>(max_floats) << 10;
 
     /// A tensor of the arena, alive from the step that writes it, the next one, to the last that reads it.
-    std::size_t book(std::size_t floats, std::size_t image_floats = 0) {
-        result_.lifetimes.push_back({floats, result_.steps.size(), result_.steps.size()});
-        result_.image_floats.push_back(image_floats);
+    std::size_t book(std::size_t bytes, std::size_t image_bytes = 0) {
+        result_.lifetimes.push_back({bytes, result_.steps.size(), result_.steps.size()});
+        result_.image_bytes.push_back(image_bytes);
         return result_.tensors() - 1;
     }
     /// The same for a step's result; of one image until the batch is divided.
@@ -201,7 +202,7 @@ private:
                 .src = {tensor_[node]},
                 .src_shapes = {graph_[node].shape},
                 .dst_shape = graph_[node].shape,
-                .dst_image = floats(node, to)};
+                .dst_image = bytes(node, to)};
     }
     /// The tensor that holds a node's result in a layout, changing it if need be.
     [[nodiscard]] std::size_t read(std::size_t node, std::size_t layout) {
@@ -221,7 +222,7 @@ private:
                   .layer = node.layer,
                   .src_shapes = graph_.input_shapes(i),
                   .dst_shape = node.shape,
-                  .dst_image = floats(i, out_layout_[i]),
+                  .dst_image = bytes(i, out_layout_[i]),
                   .clamp = node.epilogue.clamp};
         for (std::size_t position = 0; position < node.inputs.size(); ++position) {
             const std::size_t from =
@@ -263,7 +264,7 @@ private:
         }
         if (const auto part = parts_.find(step.node); part != parts_.end()) {
             auto const& [concat, first] = part->second;
-            step.dst_image = floats(concat, out_layout_[concat]);
+            step.dst_image = bytes(concat, out_layout_[concat]);
             step.dst_offset = first;
             step.dst_stride = static_cast<std::size_t>(graph_[concat].shape.c);
             if (tensor_[concat] == Step::none) tensor_[concat] = book(step);
@@ -271,10 +272,10 @@ private:
         } else {
             step.dst = tensor_[step.node] = destination(step);
         }
-        const std::size_t scratch = primitive.scratch_floats(step.shape, workers_);
-        if (scratch > most_floats) {
+        const std::size_t scratch = primitive.scratch_bytes(step.shape, workers_);
+        if (scratch > most_elements * sizeof(float)) {
             fail("plan: layer ", node.name, ": primitive ", primitive.id, " asks for ", scratch,
-                 " floats of scratch to compute ", to_string(step.shape));
+                 " bytes of scratch to compute ", to_string(step.shape));
         }
         if (scratch > 0) {
             step.scratch = book(scratch);
@@ -328,7 +329,7 @@ private:
 
     /// Image after image, activations stay in the caches but weights come from memory again for each; all images at
     /// once, it is the other way round. The first steps of a network have large images and the last ones large weights:
-    /// divided where the fewest floats come again and again. What the first steps leave to the others is kept of all
+    /// divided where the fewest bytes come again and again. What the first steps leave to the others is kept of all
     /// images, for as long as the first steps last.
     void divide_batch() {
         const auto batch = static_cast<std::size_t>(graph_.batch());
@@ -345,11 +346,11 @@ private:
         }
         for (std::size_t i = 0; i < result_.lifetimes.size(); ++i) {
             Lifetime& lifetime = result_.lifetimes[i];
-            std::size_t& image = result_.image_floats[result_.callers() + i];
+            std::size_t& image = result_.image_bytes[result_.callers() + i];
             if (lifetime.last < result_.single) {
                 image = 0;
             } else if (image > 0) {
-                lifetime.floats = batch * image;
+                lifetime.bytes = batch * image;
                 if (lifetime.first < result_.single) lifetime.first = 0;
             }
         }

@@ -120,7 +120,7 @@ namespace detail {
         TracedStep& next = described.emplace_back();
         next.layer = graph[step.node].name;
         const double images = described.size() <= schedule.single ? 1 : graph.batch();
-        next.bytes = 4.0 * (images * static_cast<double>(activations(step)) + static_cast<double>(weights(step)));
+        next.bytes = images * static_cast<double>(activations(step)) + static_cast<double>(weights(step));
         if (step.kind == Step::Kind::conv) {
             next.operations = images * step.shape.operations();
             next.computed_by = step.primitive->id;

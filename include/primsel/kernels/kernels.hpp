@@ -31,8 +31,8 @@ struct PrimitiveEntry {
     double error_bound;
     Support (*supports)(ConvShape const&);
     // Null where supports says no to every shape.
-    std::size_t (*scratch_floats)(ConvShape const&, std::size_t workers) = nullptr;
-    std::size_t (*packed_floats)(ConvShape const&) = nullptr;
+    std::size_t (*scratch_bytes)(ConvShape const&, std::size_t workers) = nullptr;
+    std::size_t (*packed_bytes)(ConvShape const&) = nullptr;
     void (*pack)(ConvShape const&, const float* kernel, float* dst) = nullptr;
     /// One image.
     void (*run)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
@@ -45,7 +45,7 @@ struct OpEntry {
     bool in_place = false;
     double (*operations)(AnyLayer const&, std::span<const Shape>, Shape) = nullptr;
     void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
-    std::size_t (*packed_floats)(AnyLayer const&, Shape) = nullptr;
+    std::size_t (*packed_bytes)(AnyLayer const&, Shape) = nullptr;
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
 };
 
@@ -55,7 +55,8 @@ using OpTable = std::array<OpEntry, std::variant_size_v<AnyLayer>>;
 /// A layout and what runs in it.
 struct LayoutEntry {
     std::string_view name;
-    /// Floats of an image.
+    std::size_t element_bytes;
+    /// Elements of an image, padding included.
     std::size_t (*size)(Shape);
     OpTable const& (*ops)();
     /// Stores values that come in chw order.
@@ -63,6 +64,8 @@ struct LayoutEntry {
     /// What follows a convolution that fuses nothing; null in a layout that is not strided.
     void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
                      ExecutorRef) noexcept;
+
+    [[nodiscard]] std::size_t image_bytes(Shape shape) const { return size(shape) * element_bytes; }
 };
 
 /// The change from one layout to another.

@@ -26,6 +26,7 @@ OpTable const& ops_in() {
 template <class Arch, class L, class Compiled>
 constexpr LayoutEntry make_layout_entry() {
     LayoutEntry entry{.name = L::name,
+                      .element_bytes = sizeof(element_of<L>),
                       .size = [](Shape shape) { return L::size(shape); },
                       .ops = &ops_in<Arch, L, Compiled>,
                       .from_chw = &primsel::transform<chw, L>,

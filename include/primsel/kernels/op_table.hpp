@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/aligned_buffer.hpp>
 #include <primsel/kernels/compiled.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/layer/all.hpp>
@@ -30,8 +31,8 @@ constexpr OpEntry make_op_entry() {
             Op<Params>::template run<Arch, L>(*std::get_if<Params>(&layer), args);
         };
         if constexpr (has_weights<Params>) {
-            entry.packed_floats = [](AnyLayer const& layer, Shape input) {
-                return Op<Params>::packed_floats(*std::get_if<Params>(&layer), input);
+            entry.packed_bytes = [](AnyLayer const& layer, Shape input) {
+                return bytes_of_floats(Op<Params>::packed_floats(*std::get_if<Params>(&layer), input));
             };
             entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
                 Op<Params>::template pack<L>(*std::get_if<Params>(&layer), input, weights, dst);

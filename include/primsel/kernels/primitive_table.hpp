@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/type_list.hpp>
 #include <primsel/kernels/compiled.hpp>
 #include <primsel/kernels/kernels.hpp>
@@ -39,8 +40,10 @@ constexpr PrimitiveEntry make_entry() {
                              .supports = &supports_nothing<P>};
         if constexpr (compiled) {
             entry.supports = [](ConvShape const& shape) { return P::supports(shape); };
-            entry.scratch_floats = &Traits::scratch_floats;
-            entry.packed_floats = &Traits::packed_floats;
+            entry.scratch_bytes = [](ConvShape const& shape, std::size_t workers) {
+                return bytes_of_floats(Traits::scratch_floats(shape, workers));
+            };
+            entry.packed_bytes = [](ConvShape const& shape) { return bytes_of_floats(Traits::packed_floats(shape)); };
             entry.pack = &Traits::pack;
             entry.run = &P::template run<Arch>;
             entry.work = &Traits::work;

@@ -103,10 +103,10 @@ private:
     double time_conv(Kernels const& kernels, ConvQuery const& query) {
         PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
         ConvShape const& image = query.shape;
-        AlignedBuffer kernel(image.kernel_size()), packed(primitive.packed_floats(image));
-        AlignedBuffer src(kernels.layouts[primitive.in_layout].size(image.in_shape()));
-        AlignedBuffer dst(kernels.layouts[primitive.out_layout].size(image.out_shape()));
-        AlignedBuffer scratch(primitive.scratch_floats(image, executor_.concurrency()));
+        AlignedBuffer kernel(image.kernel_size()), packed(floats_for_bytes(primitive.packed_bytes(image)));
+        AlignedBuffer src(floats_for_bytes(kernels.layouts[primitive.in_layout].image_bytes(image.in_shape())));
+        AlignedBuffer dst(floats_for_bytes(kernels.layouts[primitive.out_layout].image_bytes(image.out_shape())));
+        AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor_.concurrency())));
         fill(kernel.span());
         fill(src.span());
         fill(dst.span());
@@ -126,8 +126,8 @@ private:
     }
 
     double time_transform(Kernels const& kernels, TransformQuery const& query) {
-        AlignedBuffer src(kernels.layouts[query.from].size(query.shape)),
-            dst(kernels.layouts[query.to].size(query.shape));
+        AlignedBuffer src(floats_for_bytes(kernels.layouts[query.from].image_bytes(query.shape))),
+            dst(floats_for_bytes(kernels.layouts[query.to].image_bytes(query.shape)));
         fill(src.span());
         fill(dst.span());
         return time(false, 1e9, [&] {
@@ -160,7 +160,8 @@ private:
             fill(buffers.emplace_back(batch * shape.size()).span());
             src.push_back(buffers.back().data());
         }
-        AlignedBuffer weights(op.packed_floats == nullptr ? 0 : op.packed_floats(*query.layer, query.inputs[0]));
+        AlignedBuffer weights(
+            op.packed_bytes == nullptr ? 0 : floats_for_bytes(op.packed_bytes(*query.layer, query.inputs[0])));
         fill(weights.span());
         const OpArgs args{.src = src,
                           .src_shape = query.inputs,

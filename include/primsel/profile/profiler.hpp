@@ -255,11 +255,16 @@ private:
         return normal_.data();
     }
 
+    /// Floats that hold an image in a layout.
+    [[nodiscard]] std::size_t image_floats(std::size_t layout, Shape shape) const {
+        return floats_for_bytes(kernels_.layouts[layout].image_bytes(shape));
+    }
     [[nodiscard]] double time(PrimitiveEntry const& primitive, ConvShape const& shape, double best) {
-        const std::size_t kernel = shape.kernel_size(), packed = round_up_floats(primitive.packed_floats(shape)),
-                          src = kernels_.layouts[primitive.in_layout].size(shape.in_shape()),
-                          dst = kernels_.layouts[primitive.out_layout].size(shape.out_shape()),
-                          scratch = primitive.scratch_floats(shape, 1);
+        const std::size_t kernel = shape.kernel_size(),
+                          packed = round_up_floats(floats_for_bytes(primitive.packed_bytes(shape))),
+                          src = image_floats(primitive.in_layout, shape.in_shape()),
+                          dst = image_floats(primitive.out_layout, shape.out_shape()),
+                          scratch = floats_for_bytes(primitive.scratch_bytes(shape, 1));
         if (std::max(kernel, src) + packed + dst + scratch > options_.max_bytes / sizeof(float)) return 0;
         // Calls that count as one run have weights of their own: those of the one before would be in the caches.
         const std::size_t copies =
@@ -284,7 +289,7 @@ private:
 
     [[nodiscard]] double time(Shape shape, std::size_t from, std::size_t to) {
         if (kernels_.same_placement(shape, from, to)) return 0;
-        const std::size_t src = kernels_.layouts[from].size(shape), dst = kernels_.layouts[to].size(shape);
+        const std::size_t src = image_floats(from, shape), dst = image_floats(to, shape);
         if (src + dst > options_.max_bytes / sizeof(float)) return 0;
         const float* const values = normal(src);
         float* const result = dst_.of_size(dst);

@@ -12,8 +12,9 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Where the element (c, h, w) of an image of a Shape lies. A layout is an empty type:
 /// - name: constexpr, and unique among the layouts used together;
-/// - size(shape): floats that an image occupies, padding included;
+/// - size(shape): elements that an image occupies, padding included;
 /// - offset(shape, coord): injective into [0, size(shape)).
+/// It may have a type `element`; without one, elements are floats.
 ///
 /// chw, hcw and hwc below model it; so may a blocked layout of the user's (docs/tensor/layout.md).
 template <class L>
@@ -22,6 +23,24 @@ concept Layout = requires(Shape shape, Coord coord) {
     { L::size(shape) } -> std::same_as<std::size_t>;
     { L::offset(shape, coord) } -> std::same_as<std::size_t>;
 };
+
+namespace detail {
+
+template <class L>
+struct ElementOf {
+    using type = float;
+};
+template <class L>
+    requires requires { typename L::element; }
+struct ElementOf<L> {
+    using type = typename L::element;
+};
+
+}  // namespace detail
+
+/// What images in a layout consist of.
+template <class L>
+using element_of = typename detail::ElementOf<L>::type;
 
 namespace detail {
 
@@ -36,14 +55,22 @@ inline constexpr bool all_layouts = false;
 template <class... L>
 inline constexpr bool all_layouts<TypeList<L...>> = (Layout<L> && ...);
 template <class List>
-concept SoundLayouts = all_layouts<List> && distinct_names<List>;
+inline constexpr bool floats_first = true;
+template <class First, class... Rest>
+inline constexpr bool floats_first<TypeList<First, Rest...>> = std::same_as<element_of<First>, float>;
+template <class List>
+concept NamedLayouts = all_layouts<List> && distinct_names<List>;
+template <class List>
+concept SoundLayouts = NamedLayouts<List> && floats_first<List>;
 
-/// Says where a type is listed as a layout that it is none, or that two have one name.
+/// Says where layouts are listed that a type is none, that two have one name, or that the first is not of floats.
 template <class List>
 struct CheckLayouts {
     static_assert(all_layouts<List>, "primsel: a type among the layouts is not a Layout; see docs/tensor/layout.md");
-    static_assert(!all_layouts<List> || SoundLayouts<List>,
+    static_assert(!all_layouts<List> || NamedLayouts<List>,
                   "primsel: two of the layouts have the same name; see docs/tensor/layout.md");
+    static_assert(floats_first<List>,
+                  "primsel: images come and results go in the first of the layouts, which must be of floats");
     static constexpr bool value = true;
 };
 
@@ -55,9 +82,9 @@ struct Strides {
     friend constexpr bool operator==(Strides const&, Strides const&) = default;
 };
 
-/// A layout without padding whose offset is linear in c, h and w. The non-convolution layers run in these.
+/// A layout of floats without padding whose offset is linear in c, h and w. The non-convolution layers run in these.
 template <class L>
-concept StridedLayout = Layout<L> && requires(Shape shape) {
+concept StridedLayout = Layout<L> && std::same_as<element_of<L>, float> && requires(Shape shape) {
     { L::strides(shape) } -> std::same_as<Strides>;
 };
 

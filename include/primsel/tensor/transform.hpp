@@ -56,7 +56,7 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
     constexpr bool rows_only =
         (std::same_as<From, chw> && std::same_as<To, hcw>) || (std::same_as<From, hcw> && std::same_as<To, chw>);
     if (same_placement<From, To>(shape)) {
-        std::memcpy(dst, src, From::size(shape) * sizeof(float));
+        std::memcpy(dst, src, From::size(shape) * sizeof(element_of<From>));
     } else if constexpr (TransformsFrom<To, From>) {
         To::transform_from(From{}, shape, src, dst, executor);
     } else if constexpr (TransformsTo<From, To>) {
@@ -76,6 +76,10 @@ void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) 
             transpose_columns(src + row * c * w, c, dst + row * c * w, w, w, 0, c);
         });
     } else {
+        constexpr bool floats = std::same_as<element_of<From>, float> && std::same_as<element_of<To>, float>;
+        static_assert(floats || std::same_as<From, To>,
+                      "primsel: a layout of other elements than floats must bring its own transform_from and "
+                      "transform_to; see docs/tensor/layout.md");
         if constexpr (!StridedLayout<To>) std::fill_n(dst, To::size(shape), 0.0F);
         detail::transform_any<From, To>(shape, src, dst, executor);
     }
