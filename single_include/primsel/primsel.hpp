@@ -4402,6 +4402,7 @@ private:
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -4418,6 +4419,14 @@ struct WeightTensor {
     std::span<const float> values;
     /// Keeps the values alive: a file's buffer, a vector, or nothing for values that live elsewhere.
     std::shared_ptr<const void> owner;
+};
+
+/// A mapped file whose bytes are values of weights.
+struct WeightFile {
+    /// Throws error, naming the file, when it was changed since it was mapped.
+    std::function<void()> check_unchanged;
+    /// Gives back the memory of bytes, if they are the file's, until they are read again.
+    std::function<void(std::span<const std::byte>)> release;
 };
 
 /// "64x3x3x3"; "scalar" without dimensions.
@@ -4440,6 +4449,17 @@ public:
 
     [[nodiscard]] std::string const& source() const { return source_; }
     void set_source(std::string source) { source_ = std::move(source); }
+
+    /// Values are bytes of this file.
+    void add_file(WeightFile file) { files_.push_back(std::move(file)); }
+    /// Throws error, naming the file, when one was changed since it was mapped.
+    void check_unchanged() const {
+        for (WeightFile const& file : files_) file.check_unchanged();
+    }
+    /// These values are not needed for now: those of a mapped file take no memory until they are read again.
+    void release(std::span<const float> values) const {
+        for (WeightFile const& file : files_) file.release(std::as_bytes(values));
+    }
 
     /// Throws error when the name is taken or the values do not fill the dimensions.
     void add(std::string const& name, WeightTensor tensor) {
@@ -4483,6 +4503,7 @@ private:
     }
 
     std::string source_ = "weights";
+    std::vector<WeightFile> files_;
     std::map<std::string, WeightTensor, std::less<>> tensors_;
 };
 
@@ -4782,7 +4803,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// A plan made executable: weights packed, arena booked, steps in a row. run only executes.
 class Program {
 public:
-    /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit.
+    /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit or
+    /// their file was changed since it was read.
     Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers)
         : batch_(graph.batch()) {
         check_key(plan.key, make_key(graph, kernels));
@@ -4807,6 +4829,7 @@ public:
             names_.push_back(graph[step.node].name);
             steps_.push_back(pack(std::move(step), graph, weights, bias));
         }
+        weights.check_unchanged();
     }
 
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
@@ -4906,6 +4929,7 @@ private:
             const PreparedWeights prepared = prepare_weights(node, weights);
             float* kernel = keep(packed.primitive->packed_bytes(packed.shape), node);
             packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
+            weights.release(prepared.kernel);
             result.weights = kernel;
             if (!prepared.bias.empty()) {
                 float* bias = keep(bytes_of_floats(prepared.bias.size()), node);
@@ -4916,6 +4940,7 @@ private:
             const PreparedWeights prepared = prepare_weights(node, weights);
             float* kernel = keep(packed.op->packed_bytes(node.layer, packed.src_shapes[0]), node);
             packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
+            weights.release(prepared.kernel);
             result.weights = kernel;
         }
         if (packed.bias) result.bias = last_bias;
@@ -15989,6 +16014,7 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 // primsel/io/file.hpp
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15998,6 +16024,7 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -16006,17 +16033,6 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
-
-/// Bytes that copies share, as those of a whole file.
-struct SharedBytes {
-    std::span<const std::byte> bytes;
-    /// Keeps the bytes alive; nothing for bytes that live elsewhere.
-    std::shared_ptr<const void> owner;
-
-    [[nodiscard]] std::string_view text() const& { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-    /// The bytes of a temporary may be gone with it: keep the file in a variable for as long as its text is needed.
-    std::string_view text() const&& = delete;
-};
 
 /// Larger files are refused, unless the caller says otherwise.
 inline constexpr std::size_t file_size_limit = std::size_t{1} << 36;
@@ -16096,20 +16112,98 @@ private:
     Descriptor descriptor_;
 };
 
+/// A regular file, open for reading, and what it was like then. Throws error, naming the file, when it cannot be read,
+/// is no regular file or is larger than the limit.
+class OpenFile {
+public:
+    // Opening a pipe would wait for who writes to it.
+    OpenFile(std::string path, std::size_t limit)
+        : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+        if (!descriptor_.is_open() || ::fstat(number(), &status_) != 0) fail_of_system(path_, "cannot read");
+        if (!S_ISREG(status_.st_mode)) fail(path_, ": cannot read: it is not a regular file");
+        if (size() > limit) fail(path_, ": its ", size(), " bytes are more than the limit of ", limit);
+    }
+    [[nodiscard]] std::string const& path() const { return path_; }
+    [[nodiscard]] int number() const { return descriptor_.number(); }
+    [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(status_.st_size); }
+    /// Whether it has the size and the time of its last change that it had when it was opened.
+    [[nodiscard]] bool is_unchanged() const {
+        struct stat now {};
+        return ::fstat(number(), &now) == 0 && now.st_size == status_.st_size &&
+               now.st_mtim.tv_sec == status_.st_mtim.tv_sec && now.st_mtim.tv_nsec == status_.st_mtim.tv_nsec;
+    }
+
+private:
+    std::string path_;
+    Descriptor descriptor_;
+    struct stat status_ {};
+};
+
 }  // namespace detail
 
-/// The whole file, read into memory that starts at a cache line. It is read and not mapped: a file that another program
-/// cuts short while it is mapped would end this one.
+/// A file's bytes where the system keeps them. See map_file.
+class MappedFile {
+public:
+    MappedFile(std::string const& path, std::size_t limit) : file_(path, limit) {
+        if (file_.size() == 0) return;  // there is nothing to map
+        pages_ = ::mmap(nullptr, file_.size(), PROT_READ, MAP_PRIVATE | populate, file_.number(), 0);
+        if (pages_ == MAP_FAILED) detail::fail_of_system(path, "cannot map");
+    }
+    MappedFile(MappedFile const&) = delete;
+    MappedFile& operator=(MappedFile const&) = delete;
+    ~MappedFile() {
+        if (pages_ != nullptr) ::munmap(pages_, file_.size());
+    }
+
+    [[nodiscard]] std::span<const std::byte> bytes() const {
+        return {static_cast<const std::byte*>(pages_), file_.size()};
+    }
+    /// Throws error, naming the file, when it was changed since it was mapped.
+    void check_unchanged() const {
+        if (!file_.is_unchanged()) fail(file_.path(), ": was changed while it was in use");
+    }
+
+    /// These bytes are not needed for now: they take no memory of this program's until they are read again. Others than
+    /// the file's are passed over.
+    void release(std::span<const std::byte> unneeded) const {
+        const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+        const std::less<> before;
+        const std::span<const std::byte> all = bytes();
+        if (before(unneeded.data(), all.data()) || before(all.data() + all.size(), unneeded.data() + unneeded.size()))
+            return;
+        const auto offset = static_cast<std::size_t>(unneeded.data() - all.data());
+        const std::size_t first = (offset + page - 1) / page * page, last = (offset + unneeded.size()) / page * page;
+        if (first < last) ::madvise(static_cast<std::byte*>(pages_) + first, last - first, MADV_DONTNEED);
+    }
+
+private:
+#ifdef MAP_POPULATE
+    static constexpr int populate = MAP_POPULATE;
+#else
+    static constexpr int populate = 0;
+#endif
+    detail::OpenFile file_;
+    void* pages_ = nullptr;
+};
+
+/// Bytes that copies share, as those of a whole file.
+struct SharedBytes {
+    std::span<const std::byte> bytes;
+    /// Keeps the bytes alive; nothing for bytes that live elsewhere.
+    std::shared_ptr<const void> owner;
+    /// The file whose bytes they are where the system keeps them; null for bytes that nobody else can change.
+    std::shared_ptr<const MappedFile> mapped{};
+
+    [[nodiscard]] std::string_view text() const& { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+    /// The bytes of a temporary may be gone with it: keep the file in a variable for as long as its text is needed.
+    std::string_view text() const&& = delete;
+};
+
+/// The whole file, read into memory that starts at a cache line.
 /// Throws error, naming the file, when it cannot be read, is no regular file or is larger than the limit.
 [[nodiscard]] inline SharedBytes read_file(std::string const& path, std::size_t limit = file_size_limit) {
-    // Opening a pipe would wait for who writes to it.
-    const detail::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    struct stat status {};
-    if (!file.is_open() || ::fstat(file.number(), &status) != 0) detail::fail_of_system(path, "cannot read");
-    if (!S_ISREG(status.st_mode)) fail(path, ": cannot read: it is not a regular file");
-    const auto size = static_cast<std::size_t>(status.st_size);
-    if (size > limit) fail(path, ": its ", size, " bytes are more than the limit of ", limit);
-
+    const detail::OpenFile file(path, limit);
+    const std::size_t size = file.size();
     std::shared_ptr<AlignedBuffer> buffer;
     try {
         buffer = std::make_shared<AlignedBuffer>((size + sizeof(float) - 1) / sizeof(float));
@@ -16124,6 +16218,15 @@ private:
         if (count > 0) done += static_cast<std::size_t>(count);
     }
     return {bytes, std::move(buffer)};
+}
+
+/// The whole file as pages of the system's file cache, without a copy: for weights, which may be most of a program's
+/// memory. Other programs must not write to the file meanwhile: one that cuts it short ends this one. A file that is
+/// replaced by a new one, as write_file does, stays as it was. Use read_file where that cannot be relied on.
+/// Throws error as read_file does.
+[[nodiscard]] inline SharedBytes map_file(std::string const& path, std::size_t limit = file_size_limit) {
+    auto file = std::make_shared<const MappedFile>(path, limit);
+    return {file->bytes(), file, file};
 }
 
 /// Writes the parts one after the other. They go to a new file beside `path`, which takes its place only when every
@@ -16656,6 +16759,21 @@ private:
 inline void write_json(std::string const& path, Json const& json) { write_file(path, to_string(json, 2) + '\n'); }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/io/weight_file.hpp
+
+#include <cstddef>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Tells the weights that values of theirs are bytes of this file, if it is mapped.
+inline void add_file(Weights& weights, SharedBytes const& file) {
+    if (file.mapped == nullptr) return;
+    weights.add_file({.check_unchanged = [mapped = file.mapped] { mapped->check_unchanged(); },
+                      .release = [mapped = file.mapped](std::span<const std::byte> bytes) { mapped->release(bytes); }});
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
 #include <bit>
@@ -16863,12 +16981,14 @@ template <class T>
             weights.add(std::string(entry.name), std::move(entry.dims), detail::read_floats(entry, bytes));
         }
     }
+    add_file(weights, file);
     return weights;
 }
 
-/// Throws error as read_file and parse_safetensors do.
+/// The weights are the mapped file's bytes (see map_file); parse_safetensors(path, read_file(path)) copies them.
+/// Throws error as map_file and parse_safetensors do.
 [[nodiscard]] inline Weights read_safetensors(std::string const& path) {
-    return parse_safetensors(path, read_file(path));
+    return parse_safetensors(path, map_file(path));
 }
 
 /// Writes the weights as F32, in the order of their names, without copying them. As with write_file, `path` is what it

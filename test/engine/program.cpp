@@ -347,6 +347,24 @@ TEST_CASE("sizes that a layout or primitive cannot mean are refused before anyth
                          ps::error);
 }
 
+TEST_CASE("weights of a file are released once packed, and refused if the file was changed meanwhile") {
+    ps::Graph graph;
+    const std::size_t image = graph.add("image", ps::InputParams{{2, 3, 3}}, {});
+    graph.add("dense", ps::DenseParams{2, false}, {image});
+    ps::Weights weights;
+    weights.add("dense.weight", {2, 18}, std::vector<float>(36, 0.5F));
+    int checks = 0;
+    std::size_t released = 0;
+    weights.add_file({.check_unchanged =
+                          [&checks] {
+                              if (++checks > 1) ps::fail("f.safetensors: was changed");
+                          },
+                      .release = [&released](std::span<const std::byte> bytes) { released += bytes.size(); }});
+    const ps::Engine<ps::Graph> engine(graph, weights);
+    CHECK(released == 36 * sizeof(float));
+    CHECK_THROWS_WITH_AS(ps::Engine<ps::Graph>(graph, weights), "f.safetensors: was changed", ps::error);
+}
+
 #if !defined(PRIMSEL_TEST_INSTRUMENTED)  // sanitizers' allocators end the program
 TEST_CASE("an arena for which there is no memory is an error that says how large it is") {
     ps::Graph graph;

@@ -125,7 +125,7 @@ TEST_CASE("a transferred model of many samples takes a factor where it has nothi
         targets(row, 1) = std::numeric_limits<float>::quiet_NaN();
         if (!is_3x3(some, row)) targets(row, 0) = std::numeric_limits<float>::quiet_NaN();
     }
-    const auto model = ps::transfer<ps::DeviationCorrection>(Machine{}, some, targets, labels, executor, 0);
+    const auto model = ps::transfer<ps::DeviationCorrection>(Machine{}, some, targets, labels, executor, 0U);
     const ps::Table test = configurations(7, 3), before = Machine{}.predict(test), after = model.predict(test);
     std::size_t other_kernels = 0;
     for (std::size_t row = 0; row < test.rows(); ++row) {
@@ -151,7 +151,7 @@ TEST_CASE("a transferred model says what the source cannot where samples do") {
     const ps::Table some = configurations(2), test = configurations(7, 3);
     const ps::Table wanted = elsewhere(test, 0.3F);
     const auto model =
-        ps::transfer<ps::DeviationCorrection>(Silent{}, some, elsewhere(some, 0.3F), labels, executor, 0);
+        ps::transfer<ps::DeviationCorrection>(Silent{}, some, elsewhere(some, 0.3F), labels, executor, 0U);
     CHECK(median_error(model.predict(test), wanted) < 0.05);
     // Of few samples it is as silent as the source.
     const ps::Table few = configurations(50);

@@ -17,7 +17,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// A plan made executable: weights packed, arena booked, steps in a row. run only executes.
 class Program {
 public:
-    /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit.
+    /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit or
+    /// their file was changed since it was read.
     Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers)
         : batch_(graph.batch()) {
         check_key(plan.key, make_key(graph, kernels));
@@ -42,6 +43,7 @@ public:
             names_.push_back(graph[step.node].name);
             steps_.push_back(pack(std::move(step), graph, weights, bias));
         }
+        weights.check_unchanged();
     }
 
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
@@ -141,6 +143,7 @@ private:
             const PreparedWeights prepared = prepare_weights(node, weights);
             float* kernel = keep(packed.primitive->packed_bytes(packed.shape), node);
             packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
+            weights.release(prepared.kernel);
             result.weights = kernel;
             if (!prepared.bias.empty()) {
                 float* bias = keep(bytes_of_floats(prepared.bias.size()), node);
@@ -151,6 +154,7 @@ private:
             const PreparedWeights prepared = prepare_weights(node, weights);
             float* kernel = keep(packed.op->packed_bytes(node.layer, packed.src_shapes[0]), node);
             packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
+            weights.release(prepared.kernel);
             result.weights = kernel;
         }
         if (packed.bias) result.bias = last_bias;

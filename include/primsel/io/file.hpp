@@ -4,6 +4,7 @@
 #include <primsel/core/error.hpp>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -21,17 +23,6 @@
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
-
-/// Bytes that copies share, as those of a whole file.
-struct SharedBytes {
-    std::span<const std::byte> bytes;
-    /// Keeps the bytes alive; nothing for bytes that live elsewhere.
-    std::shared_ptr<const void> owner;
-
-    [[nodiscard]] std::string_view text() const& { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
-    /// The bytes of a temporary may be gone with it: keep the file in a variable for as long as its text is needed.
-    std::string_view text() const&& = delete;
-};
 
 /// Larger files are refused, unless the caller says otherwise.
 inline constexpr std::size_t file_size_limit = std::size_t{1} << 36;
@@ -111,20 +102,98 @@ private:
     Descriptor descriptor_;
 };
 
+/// A regular file, open for reading, and what it was like then. Throws error, naming the file, when it cannot be read,
+/// is no regular file or is larger than the limit.
+class OpenFile {
+public:
+    // Opening a pipe would wait for who writes to it.
+    OpenFile(std::string path, std::size_t limit)
+        : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+        if (!descriptor_.is_open() || ::fstat(number(), &status_) != 0) fail_of_system(path_, "cannot read");
+        if (!S_ISREG(status_.st_mode)) fail(path_, ": cannot read: it is not a regular file");
+        if (size() > limit) fail(path_, ": its ", size(), " bytes are more than the limit of ", limit);
+    }
+    [[nodiscard]] std::string const& path() const { return path_; }
+    [[nodiscard]] int number() const { return descriptor_.number(); }
+    [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(status_.st_size); }
+    /// Whether it has the size and the time of its last change that it had when it was opened.
+    [[nodiscard]] bool is_unchanged() const {
+        struct stat now {};
+        return ::fstat(number(), &now) == 0 && now.st_size == status_.st_size &&
+               now.st_mtim.tv_sec == status_.st_mtim.tv_sec && now.st_mtim.tv_nsec == status_.st_mtim.tv_nsec;
+    }
+
+private:
+    std::string path_;
+    Descriptor descriptor_;
+    struct stat status_ {};
+};
+
 }  // namespace detail
 
-/// The whole file, read into memory that starts at a cache line. It is read and not mapped: a file that another program
-/// cuts short while it is mapped would end this one.
+/// A file's bytes where the system keeps them. See map_file.
+class MappedFile {
+public:
+    MappedFile(std::string const& path, std::size_t limit) : file_(path, limit) {
+        if (file_.size() == 0) return;  // there is nothing to map
+        pages_ = ::mmap(nullptr, file_.size(), PROT_READ, MAP_PRIVATE | populate, file_.number(), 0);
+        if (pages_ == MAP_FAILED) detail::fail_of_system(path, "cannot map");
+    }
+    MappedFile(MappedFile const&) = delete;
+    MappedFile& operator=(MappedFile const&) = delete;
+    ~MappedFile() {
+        if (pages_ != nullptr) ::munmap(pages_, file_.size());
+    }
+
+    [[nodiscard]] std::span<const std::byte> bytes() const {
+        return {static_cast<const std::byte*>(pages_), file_.size()};
+    }
+    /// Throws error, naming the file, when it was changed since it was mapped.
+    void check_unchanged() const {
+        if (!file_.is_unchanged()) fail(file_.path(), ": was changed while it was in use");
+    }
+
+    /// These bytes are not needed for now: they take no memory of this program's until they are read again. Others than
+    /// the file's are passed over.
+    void release(std::span<const std::byte> unneeded) const {
+        const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+        const std::less<> before;
+        const std::span<const std::byte> all = bytes();
+        if (before(unneeded.data(), all.data()) || before(all.data() + all.size(), unneeded.data() + unneeded.size()))
+            return;
+        const auto offset = static_cast<std::size_t>(unneeded.data() - all.data());
+        const std::size_t first = (offset + page - 1) / page * page, last = (offset + unneeded.size()) / page * page;
+        if (first < last) ::madvise(static_cast<std::byte*>(pages_) + first, last - first, MADV_DONTNEED);
+    }
+
+private:
+#ifdef MAP_POPULATE
+    static constexpr int populate = MAP_POPULATE;
+#else
+    static constexpr int populate = 0;
+#endif
+    detail::OpenFile file_;
+    void* pages_ = nullptr;
+};
+
+/// Bytes that copies share, as those of a whole file.
+struct SharedBytes {
+    std::span<const std::byte> bytes;
+    /// Keeps the bytes alive; nothing for bytes that live elsewhere.
+    std::shared_ptr<const void> owner;
+    /// The file whose bytes they are where the system keeps them; null for bytes that nobody else can change.
+    std::shared_ptr<const MappedFile> mapped{};
+
+    [[nodiscard]] std::string_view text() const& { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+    /// The bytes of a temporary may be gone with it: keep the file in a variable for as long as its text is needed.
+    std::string_view text() const&& = delete;
+};
+
+/// The whole file, read into memory that starts at a cache line.
 /// Throws error, naming the file, when it cannot be read, is no regular file or is larger than the limit.
 [[nodiscard]] inline SharedBytes read_file(std::string const& path, std::size_t limit = file_size_limit) {
-    // Opening a pipe would wait for who writes to it.
-    const detail::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    struct stat status {};
-    if (!file.is_open() || ::fstat(file.number(), &status) != 0) detail::fail_of_system(path, "cannot read");
-    if (!S_ISREG(status.st_mode)) fail(path, ": cannot read: it is not a regular file");
-    const auto size = static_cast<std::size_t>(status.st_size);
-    if (size > limit) fail(path, ": its ", size, " bytes are more than the limit of ", limit);
-
+    const detail::OpenFile file(path, limit);
+    const std::size_t size = file.size();
     std::shared_ptr<AlignedBuffer> buffer;
     try {
         buffer = std::make_shared<AlignedBuffer>((size + sizeof(float) - 1) / sizeof(float));
@@ -139,6 +208,15 @@ private:
         if (count > 0) done += static_cast<std::size_t>(count);
     }
     return {bytes, std::move(buffer)};
+}
+
+/// The whole file as pages of the system's file cache, without a copy: for weights, which may be most of a program's
+/// memory. Other programs must not write to the file meanwhile: one that cuts it short ends this one. A file that is
+/// replaced by a new one, as write_file does, stays as it was. Use read_file where that cannot be relied on.
+/// Throws error as read_file does.
+[[nodiscard]] inline SharedBytes map_file(std::string const& path, std::size_t limit = file_size_limit) {
+    auto file = std::make_shared<const MappedFile>(path, limit);
+    return {file->bytes(), file, file};
 }
 
 /// Writes the parts one after the other. They go to a new file beside `path`, which takes its place only when every

@@ -4,6 +4,7 @@
 #include <primsel/core/half.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/json.hpp>
+#include <primsel/io/weight_file.hpp>
 #include <primsel/network/weights.hpp>
 
 #include <algorithm>
@@ -212,12 +213,14 @@ template <class T>
             weights.add(std::string(entry.name), std::move(entry.dims), detail::read_floats(entry, bytes));
         }
     }
+    add_file(weights, file);
     return weights;
 }
 
-/// Throws error as read_file and parse_safetensors do.
+/// The weights are the mapped file's bytes (see map_file); parse_safetensors(path, read_file(path)) copies them.
+/// Throws error as map_file and parse_safetensors do.
 [[nodiscard]] inline Weights read_safetensors(std::string const& path) {
-    return parse_safetensors(path, read_file(path));
+    return parse_safetensors(path, map_file(path));
 }
 
 /// Writes the weights as F32, in the order of their names, without copying them. As with write_file, `path` is what it

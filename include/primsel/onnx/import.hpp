@@ -1,6 +1,7 @@
 // Models in ONNX's format. Needs protozero, a library of headers (Debian: libprotozero-dev); not part of primsel.hpp.
 #pragma once
 
+#include <primsel/io/weight_file.hpp>
 #include <primsel/onnx/detail/import.hpp>
 
 #include <exception>
@@ -23,6 +24,8 @@ namespace primsel::inline PRIMSEL_ABI {
         onnx::Files files{file.owner, onnx::ExternalData(folder)};
         OnnxModel model = onnx::import_model(onnx::read_model(file.text()), files, options);
         model.weights.set_source(name);
+        add_file(model.weights, file);
+        for (auto const& [location, beside] : files.external.files()) add_file(model.weights, beside);
         return model;
     } catch (error const& fault) {
         fail(name, ": ", std::string_view(fault.what()));
@@ -35,10 +38,11 @@ namespace primsel::inline PRIMSEL_ABI {
     }
 }
 
-/// The same of a file. Throws error as read_file and parse_onnx do.
+/// The same of a file, which is mapped as are those beside it (see map_file). Throws error as map_file and parse_onnx
+/// do.
 [[nodiscard]] inline OnnxModel load_onnx(std::string const& path, OnnxOptions const& options = {}) {
     const std::string folder = std::filesystem::path(path).parent_path().string();
-    return parse_onnx(path, read_file(path), options, folder.empty() ? "." : folder);
+    return parse_onnx(path, map_file(path), options, folder.empty() ? "." : folder);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -17,7 +17,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
 
-/// The files beside a model that hold elements of its tensors; each is read once.
+/// The files beside a model that hold elements of its tensors; each is mapped once.
 class ExternalData {
 public:
     /// An empty folder: there are none.
@@ -49,6 +49,8 @@ public:
         return read_raw(proto.dims, proto.type, file.text().substr(offset, length), file.owner);
     }
 
+    [[nodiscard]] std::map<std::string, SharedBytes, std::less<>> const& files() const { return files_; }
+
 private:
     [[nodiscard]] static std::size_t number(std::string_view key, std::string_view text) {
         std::size_t value = 0;
@@ -74,7 +76,7 @@ private:
         if (std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first != folder.end()) {
             fail("its data are at ", location, ", which is a link that leads away from the model");
         }
-        return files_.emplace(location, read_file(file.string())).first->second;
+        return files_.emplace(location, map_file(file.string())).first->second;
     }
 
     std::filesystem::path folder_;
