@@ -1,0 +1,159 @@
+// Imported layers that move elements: transposes, gathers, slices, resizes.
+#include "imported.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+namespace imported {
+
+TEST_CASE("reordering is known by its name where it has one") {
+    const auto shuffled = [](Ints const& order) {
+        return kinds(ps::simplify(parse(Model({1, 6, 2, 2})
+                                            .integers("split", {1, 3, 2, 2, 2})
+                                            .integers("join", {1, 6, 2, 2})
+                                            .node("Reshape", {"x", "split"}, {"a"})
+                                            .node("Transpose", {"a"}, {"b"}, {{"perm", order}})
+                                            .node("Reshape", {"b", "join"}, {"y"})
+                                            .bytes())
+                                      .graph));
+    };
+    CHECK(shuffled({0, 2, 1, 3, 4}) == Strings{"input", "channel_shuffle"});
+    CHECK(shuffled({0, 1, 2, 4, 3}) == Strings{"input", "as_strided"});
+    // Axes of one element may change their places.
+    CHECK(
+        kinds(parse(Model({1, 6, 1, 1}).node("Transpose", {"x"}, {"y"}, {{"perm", Ints{0, 2, 3, 1}}}).bytes()).graph) ==
+        Strings{"input", "reshape"});
+    CHECK(kinds(ps::simplify(parse(Model()
+                                       .node("Dropout", {"x"}, {"a"})
+                                       .node("Identity", {"a"}, {"b"})
+                                       .node("Flatten", {"b"}, {"c"})
+                                       .node("Relu", {"c"}, {"y"})
+                                       .bytes())
+                                 .graph)) == Strings{"input", "flatten", "relu"});
+}
+
+TEST_CASE("gathering along indices of every kind") {
+    const std::vector<float> x = numbers(30);
+    for (Ints const& indices : {Ints{0, 1, 2}, Ints{1, 2}, Ints{4, 2, 0}, Ints{-1}, Ints{0, 3, 1, 4}, Ints{0, 0, 0},
+                                Ints{4, 0, 1, 1, 3, 3, 2}, Ints{0, 1, 2, 1, 2, 3, 2, 3, 4}}) {
+        CAPTURE(ps::to_string(indices));
+        const ps::OnnxModel model = parse(Model({1, 2, 5, 3})
+                                              .integers("i", indices)
+                                              .node("Gather", {"x", "i"}, {"y"}, {{"axis", std::int64_t{2}}})
+                                              .bytes());
+        std::vector<double> expected;
+        for (std::size_t c = 0; c < 2; ++c) {
+            for (const std::int64_t index : indices) {
+                const auto row = static_cast<std::size_t>(index < 0 ? index + 5 : index);
+                for (std::size_t w = 0; w < 3; ++w) expected.push_back(static_cast<double>(x[(c * 5 + row) * 3 + w]));
+            }
+        }
+        CHECK(model.outputs[0].dims == Ints{1, 2, static_cast<std::int64_t>(indices.size()), 3});
+        CHECK(run(model, x) == expected);
+    }
+    CHECK(
+        refusal(
+            Model({1, 2}).integers("i", {2}).node("Gather", {"x", "i"}, {"y"}, {{"axis", std::int64_t{1}}}).bytes()) ==
+        "file: node the node (Gather): axis 2 of a tensor of 2 dimensions");
+}
+
+TEST_CASE("resizing works on the last two axes, also where a factor leaves their size as it is") {
+    const auto model = [](Ints const& dims, std::vector<float> const& factors) {
+        return Model(dims)
+            .floats("f", {static_cast<std::int64_t>(factors.size())}, factors)
+            .node("Resize", {"x", "", "f"}, {"y"},
+                  {{"coordinate_transformation_mode", "asymmetric"}, {"mode", "linear"}})
+            .bytes();
+    };
+    // 2 * 1.25 rounds down to 2, but pixels lie as the factor says.
+    const auto params = [&](Ints const& dims, std::vector<float> const& factors) {
+        const ps::OnnxModel resized = parse(model(dims, factors));
+        for (ps::Node const& node : resized.graph.nodes()) {
+            if (const auto* found = std::get_if<ps::ResizeParams>(&node.layer)) return *found;
+        }
+        FAIL("nothing is resized");
+        return ps::ResizeParams{};
+    };
+    CHECK(params({1, 1, 2, 3}, {1, 1, 1.25F, 2}).size == ps::Extent{2, 6});
+    CHECK(params({1, 1, 2, 3}, {1, 1, 1.25F, 2}).scale_h == 1 / 1.25F);
+    CHECK(params({1, 1, 2, 3}, {1, 1, 1.25F, 2}).scale_w == 0.0F);
+    // 0.7F is less than 0.7, and so the size less than 7.
+    CHECK(params({1, 1, 10, 3}, {1, 1, 0.7F, 2}).size == ps::Extent{6, 6});
+    CHECK(params({1, 2, 2}, {1, 1.25F, 1}).size == ps::Extent{2, 2});
+    CHECK(params({1, 2, 2}, {1, 1.25F, 1}).scale_h == 1 / 1.25F);
+    CHECK(params({1, 2, 2}, {1, 1, 1.25F}).scale_h == 1 / 1.25F);
+    CHECK(is_close(run(parse(model({1, 1, 2}, {1, 1, 2})), {0, 10}), {0, 5, 10, 10}));
+    CHECK(is_close(run(parse(model({2, 2}, {2, 1})), {0, 0, 10, 20}), {0, 0, 5, 10, 10, 20, 10, 20}));
+    CHECK(refusal(model({1, 2, 2, 2}, {1, 1.25F, 1, 1})) ==
+          "file: node the node (Resize): only the last two axes can be resized");
+    CHECK(refusal(model({1, 2, 2, 2}, {1, 1, 2})) == "file: node the node (Resize): 3 scales for 4 axes");
+    CHECK(refusal(model({4}, {2})) == "file: node the node (Resize): on a tensor of 1 dimensions");
+}
+
+TEST_CASE("tf_half_pixel_for_nn is the pixel in which the middle of one lies") {
+    const auto nearest = [](std::string_view rounding, float factor, std::string_view mode = "nearest") {
+        Model model({1, 1, 6}, 11);
+        model.floats("f", {3}, {1, 1, factor})
+            .node("Resize", {"x", "", "f"}, {"y"},
+                  {{"coordinate_transformation_mode", "tf_half_pixel_for_nn"},
+                   {"nearest_mode", rounding},
+                   {"mode", mode}});
+        return model.bytes();
+    };
+    const std::vector<float> x{0, 1, 2, 3, 4, 5};
+    CHECK(run(parse(nearest("floor", 0.5F)), x) == Line{1, 3, 5});
+    CHECK(run(parse(nearest("floor", 1.5F)), x) == Line{0, 1, 1, 2, 3, 3, 4, 5, 5});
+    CHECK(run(parse(nearest("floor", 0.7F)), x) == Line{0, 2, 3, 5});
+    // (x + 0.5) / 1.5 is 0.33, 1, 1.67, ...
+    CHECK(run(parse(nearest("round_prefer_floor", 1.5F)), x) == Line{0, 1, 2, 2, 3, 4, 4, 5, 5});
+    CHECK(run(parse(nearest("round_prefer_floor", 0.5F)), x) == Line{1, 3, 5});
+    CHECK(refusal(nearest("ceil", 2)) ==
+          "file: node the node (Resize): coordinate_transformation_mode tf_half_pixel_for_nn goes with nearest_mode "
+          "floor or round_prefer_floor only");
+    CHECK(refusal(nearest("floor", 2, "linear")) ==
+          "file: node the node (Resize): coordinate_transformation_mode tf_half_pixel_for_nn is not supported");
+}
+
+TEST_CASE("a slice backwards from before the first element takes the first") {
+    const auto slice = [](std::int64_t start, std::int64_t end) {
+        Model model({1, 5});
+        model.integers("s", {start}).integers("e", {end}).integers("a", {1}).integers("t", {-2});
+        const ps::OnnxModel parsed = parse(model.node("Slice", {"x", "s", "e", "a", "t"}, {"y"}).bytes());
+        return parsed.outputs[0].dims == Ints{1, 0} ? Line{} : run(parsed, {1, 2, 3, 4, 5});
+    };
+    const std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+    CHECK(slice(-6, lowest) == Line{1});
+    CHECK(slice(-5, lowest) == Line{1});
+    CHECK(slice(-6, -5).empty());
+    CHECK(slice(-1, lowest) == Line{5, 3, 1});
+    CHECK(slice(99, -5) == Line{5, 3});
+}
+
+TEST_CASE("Gather takes indices that are computed, also from the end") {
+    const auto model = [](Ints const& dims, std::int64_t axis) {
+        return Model(dims)
+            .floats("table", {2, 3, 2}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+            .node("Cast", {"x"}, {"i"}, {{"to", std::int64_t{7}}})
+            .node("Gather", {"table", "i"}, {"y"}, {{"axis", axis}})
+            .bytes();
+    };
+    const auto gathered = [&](Ints const& dims, std::int64_t axis, std::vector<float> const& x) {
+        return run(parse(model(dims, axis)), x);
+    };
+    CHECK(parse(model({1, 4}, 1)).outputs[0].dims == Ints{2, 1, 4, 2});
+    CHECK(gathered({1, 2}, 0, {1, -2}) == Line{6, 7, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5});
+    CHECK(gathered({1, 2}, -2, {2, -1.5F}) == Line{4, 5, 4, 5, 10, 11, 10, 11});
+    CHECK(gathered({1, 1}, 2, {1}) == Line{1, 3, 5, 7, 9, 11});
+    // What is not there is zero.
+    CHECK(gathered({1, 2}, 2, {2, 0}) == Line{0, 0, 0, 2, 0, 4, 0, 6, 0, 8, 0, 10});
+    CHECK(refusal(Model({2, 3}).integers("k", {1}).node("Gather", {"x", "f"}, {"y"}).input("f", {1}).bytes()) ==
+          "file: node the node (Gather): its indices (input f) must be known when the model is loaded: a constant, or "
+          "given in OnnxOptions::values");
+    CHECK(refusal(Model({2, 3}).node("Abs", {"x"}, {"f"}).node("Gather", {"x", "f"}, {"y"}).bytes()) ==
+          "file: node the node (Gather): its indices are of float32");
+}
+
+}  // namespace imported
