@@ -25,6 +25,8 @@ namespace primsel::inline PRIMSEL_ABI {
         OnnxModel model = onnx::import_model(onnx::read_model(file.text()), files, options);
         model.weights.set_source(name);
         add_file(model.weights, file);
+        // Values that are not aligned in the file were copied, and what else is in it was read.
+        if (file.mapped != nullptr) file.mapped->release(file.bytes);
         for (auto const& [location, beside] : files.external.files()) add_file(model.weights, beside);
         return model;
     } catch (error const& fault) {
