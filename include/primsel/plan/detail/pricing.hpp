@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -216,10 +217,15 @@ private:
         known.push_back(next);
     }
     static void sort(std::vector<Candidate>& list) {
-        std::ranges::stable_sort(list, [](Candidate const& a, Candidate const& b) {
-            if (a.refusal.empty() != b.refusal.empty()) return a.refusal.empty();
-            return a.refusal.empty() && a.seconds < b.seconds;
-        });
+        std::vector<std::tuple<bool, double, std::size_t>> order;  // refused, seconds, place
+        for (Candidate const& candidate : list) {
+            const bool refused = !candidate.refusal.empty();
+            order.emplace_back(refused, refused ? 0 : candidate.seconds, order.size());
+        }
+        std::ranges::sort(order);
+        std::vector<Candidate> sorted;
+        for (auto const& [refused, seconds, place] : order) sorted.push_back(std::move(list[place]));
+        list = std::move(sorted);
     }
     [[noreturn]] void fail_for(Node const& node, std::size_t i) const {
         std::string reasons;
