@@ -3063,10 +3063,6 @@ namespace primsel::inline PRIMSEL_ABI {
             .dilation_w = conv.dilation.w,
             .groups = conv.groups};
 }
-/// The same, however many images there are: a shape is of one.
-[[nodiscard]] constexpr ConvShape conv_shape_of(ConvParams const& conv, Shape input, int) {
-    return conv_shape_of(conv, input);
-}
 /// That of a layer of a graph, which must be a convolution.
 [[nodiscard]] inline ConvShape conv_shape_of(Graph const& graph, std::size_t conv) {
     return conv_shape_of(std::get<ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape);
@@ -4268,7 +4264,7 @@ private:
         PrimitiveEntry const& primitive = find_primitive(planned);
         step.kind = Step::Kind::conv;
         step.primitive = &primitive;
-        step.shape = conv_shape_of(conv, step.src_shapes[0], 1);
+        step.shape = conv_shape_of(conv, step.src_shapes[0]);
         step.bias = conv.bias || !node.epilogue.folded.empty();
         const bool layouts_fit = kernels_.layouts[primitive.in_layout].name == planned.in_layout &&
                                  kernels_.layouts[primitive.out_layout].name == planned.out_layout;
@@ -7396,7 +7392,7 @@ consteval bool supports_any() {
         bool any = false;
         Net::each_layer([&](AnyLayer const& layer, Shape input) {
             if (const auto* conv = std::get_if<ConvParams>(&layer)) {
-                any = any || static_cast<bool>(P::supports(conv_shape_of(*conv, input, 1)));
+                any = any || static_cast<bool>(P::supports(conv_shape_of(*conv, input)));
             }
         });
         return any;

@@ -37,7 +37,7 @@ consteval bool supports_any() {
         bool any = false;
         Net::each_layer([&](AnyLayer const& layer, Shape input) {
             if (const auto* conv = std::get_if<ConvParams>(&layer)) {
-                any = any || static_cast<bool>(P::supports(conv_shape_of(*conv, input, 1)));
+                any = any || static_cast<bool>(P::supports(conv_shape_of(*conv, input)));
             }
         });
         return any;

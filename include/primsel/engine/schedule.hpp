@@ -254,7 +254,7 @@ private:
         PrimitiveEntry const& primitive = find_primitive(planned);
         step.kind = Step::Kind::conv;
         step.primitive = &primitive;
-        step.shape = conv_shape_of(conv, step.src_shapes[0], 1);
+        step.shape = conv_shape_of(conv, step.src_shapes[0]);
         step.bias = conv.bias || !node.epilogue.folded.empty();
         const bool layouts_fit = kernels_.layouts[primitive.in_layout].name == planned.in_layout &&
                                  kernels_.layouts[primitive.out_layout].name == planned.out_layout;

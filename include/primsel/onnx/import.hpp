@@ -24,10 +24,13 @@ namespace primsel::inline PRIMSEL_ABI {
         onnx::Files files{file.owner, onnx::ExternalData(folder)};
         OnnxModel model = onnx::import_model(onnx::read_model(file.text()), files, options);
         model.weights.set_source(name);
-        add_file(model.weights, file);
-        // Values that are not aligned in the file were copied, and what else is in it was read.
-        if (file.mapped != nullptr) file.mapped->release(file.bytes);
-        for (auto const& [location, beside] : files.external.files()) add_file(model.weights, beside);
+        // Values that are not aligned in a file were copied, and what else is in it was read.
+        const auto keep = [&model](SharedBytes const& bytes) {
+            add_file(model.weights, bytes);
+            if (bytes.mapped != nullptr) bytes.mapped->release(bytes.bytes);
+        };
+        keep(file);
+        for (auto const& [location, beside] : files.external.files()) keep(beside);
         return model;
     } catch (error const& fault) {
         fail(name, ": ", std::string_view(fault.what()));

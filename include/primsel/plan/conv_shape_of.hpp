@@ -28,10 +28,6 @@ namespace primsel::inline PRIMSEL_ABI {
             .dilation_w = conv.dilation.w,
             .groups = conv.groups};
 }
-/// The same, however many images there are: a shape is of one.
-[[nodiscard]] constexpr ConvShape conv_shape_of(ConvParams const& conv, Shape input, int) {
-    return conv_shape_of(conv, input);
-}
 /// That of a layer of a graph, which must be a convolution.
 [[nodiscard]] inline ConvShape conv_shape_of(Graph const& graph, std::size_t conv) {
     return conv_shape_of(std::get<ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape);
