@@ -828,6 +828,7 @@ enum class Axis { c, h, w };
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <ratio>
 #include <span>
@@ -880,12 +881,22 @@ enum class Fault {
     return "";
 }
 
+/// What the values of a weight may be. A variance is positive where no epsilon is added to it. Scales and shifts may be
+/// infinite (masks are), and constants whatever they are.
+enum class WeightValues { finite, not_negative, positive, not_nan, any };
+
+/// The dimensions of a weight, in PyTorch's order.
+using WeightDims = std::initializer_list<std::int64_t>;
+
 /// The run-time parameters of a kind of layer: a plain constexpr value.
 /// - name: the kind, in the field's lower-case term ("conv", "max_pool");
 /// - check(inputs): what is wrong with these input shapes;
 /// - output(inputs): the output shape, where check found nothing;
 /// - each_field(visit): visit(name, value) for every parameter, in the order of their declarations: what prints, stores
 ///   or compares layers need not know their kinds;
+/// - each_weight(input, visit), where there are weights: visit(name, WeightDims, WeightValues) for every weight of the
+///   layer on this (first) input. A weight "bias" of the layer "conv1" is called "conv1.bias", one without name
+///   "conv1";
 /// - impossible(), where check may find an impossible parameter: which, and what it must be; "" where none is.
 template <class P>
 concept LayerParams = std::equality_comparable<P> && requires(P const& params, std::span<const Shape> inputs) {
@@ -1248,6 +1259,10 @@ struct ConvParams {
         visit("k", k), visit("kernel", kernel), visit("stride", stride), visit("padding", padding),
             visit("dilation", dilation), visit("groups", groups), visit("bias", bias);
     }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        visit("weight", WeightDims{k, input.c / groups, kernel.h, kernel.w}, WeightValues::finite);
+        if (bias) visit("bias", WeightDims{k}, WeightValues::finite);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -1294,6 +1309,10 @@ struct ConvTransposeParams {
         visit("k", k), visit("kernel", kernel), visit("stride", stride), visit("padding", padding),
             visit("dilation", dilation), visit("extra_h", extra_h), visit("extra_w", extra_w), visit("groups", groups),
             visit("bias", bias);
+    }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        visit("weight", WeightDims{input.c, k / groups, kernel.h, kernel.w}, WeightValues::finite);
+        if (bias) visit("bias", WeightDims{k}, WeightValues::finite);
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
@@ -1430,6 +1449,10 @@ struct DenseParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "dense"; }
     constexpr void each_field(auto const& visit) const { visit("k", k), visit("bias", bias); }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        visit("weight", WeightDims{k, static_cast<std::int64_t>(input.size())}, WeightValues::finite);
+        if (bias) visit("bias", WeightDims{k}, WeightValues::finite);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs.size() != 1) return Fault::wrong_input_count;
@@ -1565,6 +1588,11 @@ struct ConstantParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "constant"; }
     constexpr void each_field(auto const& visit) const { visit("shape", shape), visit("parameter", parameter); }
+    /// Named after the layer where it is trained, `<name>.value` where it is given.
+    constexpr void each_weight(Shape const&, auto const& visit) const {
+        visit(parameter ? "" : "value", WeightDims{shape.c, shape.h, shape.w},
+              parameter ? WeightValues::finite : WeightValues::any);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return InputParams{shape}.check(inputs);
     }
@@ -1598,6 +1626,13 @@ struct BatchNormParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "batch_norm"; }
     constexpr void each_field(auto const& visit) const { visit("epsilon", epsilon); }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        const WeightValues variances = epsilon > 0.0F ? WeightValues::not_negative : WeightValues::positive;
+        visit("weight", WeightDims{input.c}, WeightValues::finite);
+        visit("bias", WeightDims{input.c}, WeightValues::finite);
+        visit("running_mean", WeightDims{input.c}, WeightValues::finite);
+        visit("running_var", WeightDims{input.c}, variances);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
@@ -1618,6 +1653,11 @@ struct ScaleParams {
     [[nodiscard]] static constexpr std::string_view name() { return "scale"; }
     constexpr void each_field(auto const& visit) const {
         visit("known", known), visit("factor", factor), visit("shift", shift);
+    }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        if (known) return;
+        visit("weight", WeightDims{input.c}, WeightValues::not_nan);
+        visit("bias", WeightDims{input.c}, WeightValues::not_nan);
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
@@ -4526,10 +4566,6 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What the values of a weight may be. A variance is positive where no epsilon is added to it. Scales and shifts may be
-/// infinite (masks are), and constants whatever they are.
-enum class WeightValues { finite, not_negative, positive, not_nan, any };
-
 /// The name and dimensions of a weight that a graph needs.
 struct WeightSpec {
     std::string name;
@@ -4539,20 +4575,6 @@ struct WeightSpec {
 
 namespace detail {
 using AffineLayer = decltype(Folded::layer);
-
-inline void add_affine_specs(std::string const& name, AffineLayer const& layer, std::int64_t c,
-                             std::vector<WeightSpec>& specs) {
-    const auto* scale = std::get_if<ScaleParams>(&layer);
-    if (scale != nullptr && scale->known) return;
-    const auto* batch_norm = std::get_if<BatchNormParams>(&layer);
-    const WeightValues values = batch_norm == nullptr ? WeightValues::not_nan : WeightValues::finite;
-    specs.push_back({name + ".weight", {c}, values});
-    specs.push_back({name + ".bias", {c}, values});
-    if (batch_norm == nullptr) return;
-    specs.push_back({name + ".running_mean", {c}});
-    specs.push_back(
-        {name + ".running_var", {c}, batch_norm->epsilon > 0.0F ? WeightValues::not_negative : WeightValues::positive});
-}
 
 /// Whether no value is NaN or infinite: in one pass that compilers vectorise, for at start-up it reads all weights.
 [[nodiscard]] inline bool all_finite(std::span<const float> values) {
@@ -4607,40 +4629,33 @@ inline void add_affine_specs(std::string const& name, AffineLayer const& layer, 
 
 }  // namespace detail
 
+namespace detail {
+/// The name of a layer's weight in the network.
+[[nodiscard]] inline std::string weight_name(std::string const& layer, std::string_view weight) {
+    return weight.empty() ? layer : layer + '.' + std::string(weight);
+}
+}  // namespace detail
+
 /// The name of a constant's weight.
 [[nodiscard]] inline std::string constant_weight(Node const& node) {
-    return std::get<ConstantParams>(node.layer).parameter ? node.name : node.name + ".value";
+    return detail::weight_name(node.name, std::get<ConstantParams>(node.layer).parameter ? "" : "value");
 }
 
 /// All weights that the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
 [[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph) {
     std::vector<WeightSpec> specs;
+    const auto add_weights_of = [&](std::string const& name, Shape const& input, auto const& layer) {
+        const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
+            specs.push_back({detail::weight_name(name, weight), dims, values});
+        };
+        if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
+    };
     for (Node const& node : graph.nodes()) {
-        const std::int64_t k = node.shape.c;
-        if (const auto* conv = std::get_if<ConvParams>(&node.layer)) {
-            const std::int64_t c = graph[node.inputs[0]].shape.c / conv->groups;
-            specs.push_back({node.name + ".weight", {k, c, conv->kernel.h, conv->kernel.w}});
-            if (conv->bias) specs.push_back({node.name + ".bias", {k}});
-        } else if (const auto* dense = std::get_if<DenseParams>(&node.layer)) {
-            specs.push_back(
-                {node.name + ".weight", {k, static_cast<std::int64_t>(graph[node.inputs[0]].shape.size())}});
-            if (dense->bias) specs.push_back({node.name + ".bias", {k}});
-        } else if (const auto* transpose = std::get_if<ConvTransposeParams>(&node.layer)) {
-            specs.push_back(
-                {node.name + ".weight",
-                 {graph[node.inputs[0]].shape.c, k / transpose->groups, transpose->kernel.h, transpose->kernel.w}});
-            if (transpose->bias) specs.push_back({node.name + ".bias", {k}});
-        } else if (std::holds_alternative<ConstantParams>(node.layer)) {
-            const bool trained = std::get<ConstantParams>(node.layer).parameter;
-            specs.push_back({constant_weight(node),
-                             {k, node.shape.h, node.shape.w},
-                             trained ? WeightValues::finite : WeightValues::any});
-        } else if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) {
-            detail::add_affine_specs(node.name, *batch_norm, k, specs);
-        } else if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) {
-            detail::add_affine_specs(node.name, *scale, k, specs);
+        const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
+        std::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
+        for (Folded const& folded : node.epilogue.folded) {
+            std::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
         }
-        for (Folded const& folded : node.epilogue.folded) detail::add_affine_specs(folded.name, folded.layer, k, specs);
     }
     return specs;
 }

@@ -21,6 +21,10 @@ struct ConvParams {
         visit("k", k), visit("kernel", kernel), visit("stride", stride), visit("padding", padding),
             visit("dilation", dilation), visit("groups", groups), visit("bias", bias);
     }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        visit("weight", WeightDims{k, input.c / groups, kernel.h, kernel.w}, WeightValues::finite);
+        if (bias) visit("bias", WeightDims{k}, WeightValues::finite);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;
         if (!impossible().empty()) return Fault::impossible_parameter;
@@ -67,6 +71,10 @@ struct ConvTransposeParams {
         visit("k", k), visit("kernel", kernel), visit("stride", stride), visit("padding", padding),
             visit("dilation", dilation), visit("extra_h", extra_h), visit("extra_w", extra_w), visit("groups", groups),
             visit("bias", bias);
+    }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        visit("weight", WeightDims{input.c, k / groups, kernel.h, kernel.w}, WeightValues::finite);
+        if (bias) visit("bias", WeightDims{k}, WeightValues::finite);
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 1) return Fault::wrong_input_count;

@@ -13,6 +13,10 @@ struct DenseParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "dense"; }
     constexpr void each_field(auto const& visit) const { visit("k", k), visit("bias", bias); }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        visit("weight", WeightDims{k, static_cast<std::int64_t>(input.size())}, WeightValues::finite);
+        if (bias) visit("bias", WeightDims{k}, WeightValues::finite);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
         if (inputs.size() != 1) return Fault::wrong_input_count;

@@ -29,6 +29,11 @@ struct ConstantParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "constant"; }
     constexpr void each_field(auto const& visit) const { visit("shape", shape), visit("parameter", parameter); }
+    /// Named after the layer where it is trained, `<name>.value` where it is given.
+    constexpr void each_weight(Shape const&, auto const& visit) const {
+        visit(parameter ? "" : "value", WeightDims{shape.c, shape.h, shape.w},
+              parameter ? WeightValues::finite : WeightValues::any);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return InputParams{shape}.check(inputs);
     }

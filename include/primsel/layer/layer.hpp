@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <ratio>
 #include <span>
@@ -57,12 +58,22 @@ enum class Fault {
     return "";
 }
 
+/// What the values of a weight may be. A variance is positive where no epsilon is added to it. Scales and shifts may be
+/// infinite (masks are), and constants whatever they are.
+enum class WeightValues { finite, not_negative, positive, not_nan, any };
+
+/// The dimensions of a weight, in PyTorch's order.
+using WeightDims = std::initializer_list<std::int64_t>;
+
 /// The run-time parameters of a kind of layer: a plain constexpr value.
 /// - name: the kind, in the field's lower-case term ("conv", "max_pool");
 /// - check(inputs): what is wrong with these input shapes;
 /// - output(inputs): the output shape, where check found nothing;
 /// - each_field(visit): visit(name, value) for every parameter, in the order of their declarations: what prints, stores
 ///   or compares layers need not know their kinds;
+/// - each_weight(input, visit), where there are weights: visit(name, WeightDims, WeightValues) for every weight of the
+///   layer on this (first) input. A weight "bias" of the layer "conv1" is called "conv1.bias", one without name
+///   "conv1";
 /// - impossible(), where check may find an impossible parameter: which, and what it must be; "" where none is.
 template <class P>
 concept LayerParams = std::equality_comparable<P> && requires(P const& params, std::span<const Shape> inputs) {

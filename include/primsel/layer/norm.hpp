@@ -11,6 +11,13 @@ struct BatchNormParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "batch_norm"; }
     constexpr void each_field(auto const& visit) const { visit("epsilon", epsilon); }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        const WeightValues variances = epsilon > 0.0F ? WeightValues::not_negative : WeightValues::positive;
+        visit("weight", WeightDims{input.c}, WeightValues::finite);
+        visit("bias", WeightDims{input.c}, WeightValues::finite);
+        visit("running_mean", WeightDims{input.c}, WeightValues::finite);
+        visit("running_var", WeightDims{input.c}, variances);
+    }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (!impossible().empty()) return Fault::impossible_parameter;
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
@@ -31,6 +38,11 @@ struct ScaleParams {
     [[nodiscard]] static constexpr std::string_view name() { return "scale"; }
     constexpr void each_field(auto const& visit) const {
         visit("known", known), visit("factor", factor), visit("shift", shift);
+    }
+    constexpr void each_weight(Shape const& input, auto const& visit) const {
+        if (known) return;
+        visit("weight", WeightDims{input.c}, WeightValues::not_nan);
+        visit("bias", WeightDims{input.c}, WeightValues::not_nan);
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;

@@ -18,10 +18,6 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What the values of a weight may be. A variance is positive where no epsilon is added to it. Scales and shifts may be
-/// infinite (masks are), and constants whatever they are.
-enum class WeightValues { finite, not_negative, positive, not_nan, any };
-
 /// The name and dimensions of a weight that a graph needs.
 struct WeightSpec {
     std::string name;
@@ -31,20 +27,6 @@ struct WeightSpec {
 
 namespace detail {
 using AffineLayer = decltype(Folded::layer);
-
-inline void add_affine_specs(std::string const& name, AffineLayer const& layer, std::int64_t c,
-                             std::vector<WeightSpec>& specs) {
-    const auto* scale = std::get_if<ScaleParams>(&layer);
-    if (scale != nullptr && scale->known) return;
-    const auto* batch_norm = std::get_if<BatchNormParams>(&layer);
-    const WeightValues values = batch_norm == nullptr ? WeightValues::not_nan : WeightValues::finite;
-    specs.push_back({name + ".weight", {c}, values});
-    specs.push_back({name + ".bias", {c}, values});
-    if (batch_norm == nullptr) return;
-    specs.push_back({name + ".running_mean", {c}});
-    specs.push_back(
-        {name + ".running_var", {c}, batch_norm->epsilon > 0.0F ? WeightValues::not_negative : WeightValues::positive});
-}
 
 /// Whether no value is NaN or infinite: in one pass that compilers vectorise, for at start-up it reads all weights.
 [[nodiscard]] inline bool all_finite(std::span<const float> values) {
@@ -99,40 +81,33 @@ inline void add_affine_specs(std::string const& name, AffineLayer const& layer, 
 
 }  // namespace detail
 
+namespace detail {
+/// The name of a layer's weight in the network.
+[[nodiscard]] inline std::string weight_name(std::string const& layer, std::string_view weight) {
+    return weight.empty() ? layer : layer + '.' + std::string(weight);
+}
+}  // namespace detail
+
 /// The name of a constant's weight.
 [[nodiscard]] inline std::string constant_weight(Node const& node) {
-    return std::get<ConstantParams>(node.layer).parameter ? node.name : node.name + ".value";
+    return detail::weight_name(node.name, std::get<ConstantParams>(node.layer).parameter ? "" : "value");
 }
 
 /// All weights that the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
 [[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph) {
     std::vector<WeightSpec> specs;
+    const auto add_weights_of = [&](std::string const& name, Shape const& input, auto const& layer) {
+        const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
+            specs.push_back({detail::weight_name(name, weight), dims, values});
+        };
+        if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
+    };
     for (Node const& node : graph.nodes()) {
-        const std::int64_t k = node.shape.c;
-        if (const auto* conv = std::get_if<ConvParams>(&node.layer)) {
-            const std::int64_t c = graph[node.inputs[0]].shape.c / conv->groups;
-            specs.push_back({node.name + ".weight", {k, c, conv->kernel.h, conv->kernel.w}});
-            if (conv->bias) specs.push_back({node.name + ".bias", {k}});
-        } else if (const auto* dense = std::get_if<DenseParams>(&node.layer)) {
-            specs.push_back(
-                {node.name + ".weight", {k, static_cast<std::int64_t>(graph[node.inputs[0]].shape.size())}});
-            if (dense->bias) specs.push_back({node.name + ".bias", {k}});
-        } else if (const auto* transpose = std::get_if<ConvTransposeParams>(&node.layer)) {
-            specs.push_back(
-                {node.name + ".weight",
-                 {graph[node.inputs[0]].shape.c, k / transpose->groups, transpose->kernel.h, transpose->kernel.w}});
-            if (transpose->bias) specs.push_back({node.name + ".bias", {k}});
-        } else if (std::holds_alternative<ConstantParams>(node.layer)) {
-            const bool trained = std::get<ConstantParams>(node.layer).parameter;
-            specs.push_back({constant_weight(node),
-                             {k, node.shape.h, node.shape.w},
-                             trained ? WeightValues::finite : WeightValues::any});
-        } else if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) {
-            detail::add_affine_specs(node.name, *batch_norm, k, specs);
-        } else if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) {
-            detail::add_affine_specs(node.name, *scale, k, specs);
+        const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
+        std::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
+        for (Folded const& folded : node.epilogue.folded) {
+            std::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
         }
-        for (Folded const& folded : node.epilogue.folded) detail::add_affine_specs(folded.name, folded.layer, k, specs);
     }
     return specs;
 }
