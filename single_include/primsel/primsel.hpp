@@ -4627,13 +4627,11 @@ using AffineLayer = decltype(Folded::layer);
     return "";
 }
 
-}  // namespace detail
-
-namespace detail {
 /// The name of a layer's weight in the network.
 [[nodiscard]] inline std::string weight_name(std::string const& layer, std::string_view weight) {
     return weight.empty() ? layer : layer + '.' + std::string(weight);
 }
+
 }  // namespace detail
 
 /// The name of a constant's weight.
