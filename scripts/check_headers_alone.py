@@ -77,7 +77,7 @@ def check(include, headers, scratch, command):
         source = scratch / (row[-1].replace("/", "_").removesuffix(".hpp") + ".cpp")
         source.write_text("".join(f"#include <{header}>\n" for header in [*row, row[-1]]), encoding="utf-8")
         done = subprocess.run([*command, "-fsyntax-only", source], capture_output=True, text=True, check=False)
-        return done.stderr if done.returncode != 0 or done.stderr else None
+        return done.stderr if done.returncode != 0 else None
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return [message for message in pool.map(compile_row, rows) if message], len(rows)

@@ -1588,9 +1588,10 @@ struct ConstantParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "constant"; }
     constexpr void each_field(auto const& visit) const { visit("shape", shape), visit("parameter", parameter); }
-    /// Named after the layer where it is trained, `<name>.value` where it is given.
+    /// The weight is called as the layer where it is trained, `<name>.value` where it is given.
+    [[nodiscard]] constexpr std::string_view weight_name() const { return parameter ? "" : "value"; }
     constexpr void each_weight(Shape const&, auto const& visit) const {
-        visit(parameter ? "" : "value", WeightDims{shape.c, shape.h, shape.w},
+        visit(weight_name(), WeightDims{shape.c, shape.h, shape.w},
               parameter ? WeightValues::finite : WeightValues::any);
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
@@ -4636,7 +4637,7 @@ using AffineLayer = decltype(Folded::layer);
 
 /// The name of a constant's weight.
 [[nodiscard]] inline std::string constant_weight(Node const& node) {
-    return detail::weight_name(node.name, std::get<ConstantParams>(node.layer).parameter ? "" : "value");
+    return detail::weight_name(node.name, std::get<ConstantParams>(node.layer).weight_name());
 }
 
 /// All weights that the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.

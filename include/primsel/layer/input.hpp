@@ -29,9 +29,10 @@ struct ConstantParams {
 
     [[nodiscard]] static constexpr std::string_view name() { return "constant"; }
     constexpr void each_field(auto const& visit) const { visit("shape", shape), visit("parameter", parameter); }
-    /// Named after the layer where it is trained, `<name>.value` where it is given.
+    /// The weight is called as the layer where it is trained, `<name>.value` where it is given.
+    [[nodiscard]] constexpr std::string_view weight_name() const { return parameter ? "" : "value"; }
     constexpr void each_weight(Shape const&, auto const& visit) const {
-        visit(parameter ? "" : "value", WeightDims{shape.c, shape.h, shape.w},
+        visit(weight_name(), WeightDims{shape.c, shape.h, shape.w},
               parameter ? WeightValues::finite : WeightValues::any);
     }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {

@@ -88,7 +88,7 @@ using AffineLayer = decltype(Folded::layer);
 
 /// The name of a constant's weight.
 [[nodiscard]] inline std::string constant_weight(Node const& node) {
-    return detail::weight_name(node.name, std::get<ConstantParams>(node.layer).parameter ? "" : "value");
+    return detail::weight_name(node.name, std::get<ConstantParams>(node.layer).weight_name());
 }
 
 /// All weights that the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
