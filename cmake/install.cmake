@@ -15,6 +15,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/primselConfigVersion.cmak
                                  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(FILES ${PROJECT_BINARY_DIR}/primselConfig.cmake ${PROJECT_BINARY_DIR}/primselConfigVersion.cmake
               cmake/primselDependencies.cmake
+              cmake/primselDispatch.cmake
         DESTINATION ${package_dir} COMPONENT library)
+install(DIRECTORY cmake/dispatch DESTINATION ${package_dir} COMPONENT library USE_SOURCE_PERMISSIONS)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
 include(cmake/pkg_config.cmake)

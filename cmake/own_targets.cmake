@@ -1,12 +1,9 @@
 # Flags of our own tests, benchmarks, examples and fuzzers. Nothing here reaches who uses the library.
-set(PRIMSEL_ARCH "" CACHE STRING "Instruction set of our own programs: native, avx512, avx2, sse4_2, or the compiler's default")
+set(PRIMSEL_ARCH "" CACHE STRING "Instruction set of our own programs: native, avx512, avx2, sse4_2; or empty, the compiler's default, and for the command line whatever the processor has")
 set_property(CACHE PRIMSEL_ARCH PROPERTY STRINGS "" native avx512 avx2 sse4_2)
 option(PRIMSEL_WERROR "Treat warnings in our own programs as errors" OFF)
 
-set(primsel_march_native -march=native)
-set(primsel_march_avx512 -march=x86-64-v4)
-set(primsel_march_avx2 -march=x86-64-v3)
-set(primsel_march_sse4_2 -march=x86-64-v2)
+set(primsel_march_native -march=native) # the others are primselDispatch.cmake's
 if(PRIMSEL_ARCH AND NOT DEFINED primsel_march_${PRIMSEL_ARCH})
     message(FATAL_ERROR "PRIMSEL_ARCH is '${PRIMSEL_ARCH}'; it may be native, avx512, avx2, sse4_2 or empty")
 endif()
@@ -54,18 +51,24 @@ function(primsel_warnings target)
                            -Wno-error=stringop-overflow -Wno-error=stringop-overread>)
 endfunction()
 
-# The kernels of our own programs: compiled once and not once a program.
-add_library(primsel_kernels STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/kernels.cpp)
-primsel_warnings(primsel_kernels)
-target_compile_options(primsel_kernels PRIVATE ${primsel_march_${PRIMSEL_ARCH}})
-target_compile_definitions(primsel_kernels PUBLIC PRIMSEL_EXTERN_KERNELS)
-target_link_libraries(primsel_kernels PRIVATE primsel::primsel)
-primsel_link_doors(primsel_kernels)
-
-# Our flags and the library with every door, for a program of ours.
-function(primsel_own target)
+# Our flags and the library with every door, for what calls kernels that are compiled elsewhere; of the instruction set
+# nothing is said.
+function(primsel_own_for_any_arch target)
     primsel_warnings(${target})
-    target_compile_options(${target} PRIVATE ${primsel_march_${PRIMSEL_ARCH}})
-    target_link_libraries(${target} PRIVATE primsel::primsel primsel_kernels)
+    target_compile_definitions(${target} PRIVATE PRIMSEL_EXTERN_KERNELS)
+    target_link_libraries(${target} PRIVATE primsel::primsel)
     primsel_link_doors(${target})
+endfunction()
+
+# The kernels of our own programs: compiled once and not once a program.
+set(PRIMSEL_KERNELS_SOURCE ${CMAKE_CURRENT_LIST_DIR}/kernels.cpp)
+add_library(primsel_kernels STATIC EXCLUDE_FROM_ALL ${PRIMSEL_KERNELS_SOURCE})
+primsel_own_for_any_arch(primsel_kernels)
+target_compile_options(primsel_kernels PRIVATE ${primsel_march_${PRIMSEL_ARCH}})
+
+# A program of ours.
+function(primsel_own target)
+    primsel_own_for_any_arch(${target})
+    target_compile_options(${target} PRIVATE ${primsel_march_${PRIMSEL_ARCH}})
+    target_link_libraries(${target} PRIVATE primsel_kernels)
 endfunction()

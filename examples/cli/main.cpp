@@ -3,6 +3,7 @@
 #include "examples.hpp"
 #include "text.hpp"
 
+#include <primsel/core/simd.hpp>
 #include <primsel/version.hpp>
 
 #include <CLI/CLI.hpp>
@@ -81,7 +82,8 @@ std::string explain(CLI::App const& app, CLI::ParseError const& error) {
 int main(int argc, char** argv) {
     CLI::App app("Picks the fastest primitive for each layer of a convolutional network, and runs it.", "primsel");
     try {
-        app.set_version_flag("--version", PRIMSEL_VERSION);
+        // Of the instruction sets that the program may be compiled for, the one that it runs.
+        app.set_version_flag("--version", PRIMSEL_VERSION " (" + std::string(primsel::default_arch::name()) + ")");
         app.require_subcommand(1);
         cli::add_run(app);
         cli::add_plan(app);

@@ -159,7 +159,7 @@ class Usage(Cli):
         for command in ("run", "plan", "explain", "trace", "compare", "list", "export", "profile"):
             self.assertIn(command, text)
             self.assertIn("NET" if command != "list" else "WHAT", self.succeed(command, "--help"))
-        self.assertRegex(self.succeed("--version"), r"^\d+\.\d+\.\d+\n$")
+        self.assertRegex(self.succeed("--version"), r"^\d+\.\d+\.\d+ \([a-z0-9+.]+\)\n$")
 
 
 if __name__ == "__main__":
