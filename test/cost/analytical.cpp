@@ -148,8 +148,7 @@ TEST_CASE("analytical: on a machine twice as fast everything takes less, and at 
 }
 
 TEST_CASE("analytical: prices the work that a primitive says it does") {
-    // 10 GFLOP/s of GEMM at nine tenths, against 2.2 MB of im2row from the fastest cache that holds it: the larger
-    // counts.
+    // 10 GFLOP/s of GEMM at nine tenths and of Winograd's transforms at four: nothing else takes time here.
     ps::Machine machine;
     machine.gemm_flops = 1e10, machine.vector_flops = 1e30, machine.scalar_flops = 1e30;
     machine.bandwidth = {1e30, 1e30, 1e30, 1e30, 1e30};
@@ -160,18 +159,19 @@ TEST_CASE("analytical: prices the work that a primitive says it does") {
     for (std::size_t p = 0; p < all.primitives.size(); ++p) {
         if (!all.primitives[p].supports(shape)) continue;
         CAPTURE(all.primitives[p].id);
-        double operations = 0;
+        double operations = 0, others = 0;
         for (ps::Phase const& phase : all.primitives[p].work(shape)) {
             CHECK(phase.operations >= 0);
             CHECK(phase.bytes >= 0);
             CHECK(phase.working_set >= 0);
             if (phase.rate == ps::Rate::gemm) operations += phase.operations;
+            if (phase.rate == ps::Rate::registers) others += phase.operations;
         }
         if (operations == 0) continue;
         ++checked;
-        const double seconds = seconds_of(arithmetic, p, shape);
-        CHECK(seconds >= operations / 0.9e10);
-        CHECK(seconds <= operations / 0.9e10 + 1e-5);
+        const double seconds = seconds_of(arithmetic, p, shape), expected = operations / 0.9e10 + others / 0.4e10;
+        CHECK(seconds >= expected);
+        CHECK(seconds <= expected + 1e-5);
     }
     CHECK(checked > 5);
 }

@@ -48,9 +48,12 @@ public:
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
         Machine const& machine = machine_of(kernels);
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            const double bytes = 8.0 * static_cast<double>(queries[i].shape.size());
-            // A transpose writes four floats at a time: half the speed of a copy.
-            seconds[i] = queries[i].batch * (overhead + 2 * bytes / machine.bandwidth_for(bytes));
+            TransformQuery const& query = queries[i];
+            double sum = overhead;
+            for (Phase const& phase : kernels.transform(query.from, query.to).work(query.shape)) {
+                sum += phase_seconds(machine, phase);
+            }
+            seconds[i] = query.batch * sum;
         }
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
@@ -93,11 +96,22 @@ private:
         return kernels.machine();
     }
     [[nodiscard]] static double phase_seconds(Machine const& machine, Phase const& phase) {
-        // A register tile in cache reaches about nine tenths of the peak.
-        const double rate = phase.rate == Rate::gemm     ? 0.9 * machine.gemm_flops
-                            : phase.rate == Rate::vector ? machine.vector_flops
-                                                         : machine.scalar_flops;
-        return std::max(phase.operations / rate, phase.bytes / machine.bandwidth_for(phase.working_set));
+        return std::max(phase.operations / flops(machine, phase.rate),
+                        phase.bytes / machine.bandwidth_for(phase.working_set));
+    }
+    [[nodiscard]] static double flops(Machine const& machine, Rate rate) {
+        switch (rate) {
+            case Rate::gemm:
+                return 0.9 * machine.gemm_flops;  // what a register tile in cache reaches of the peak
+            case Rate::registers:
+                // One operation where a multiply-add makes two, and four fifths of that: Winograd's transforms.
+                return 0.4 * machine.gemm_flops;
+            case Rate::vector:
+                return machine.vector_flops;
+            case Rate::scalar:
+                break;
+        }
+        return machine.scalar_flops;
     }
 
     std::optional<Machine> machine_;

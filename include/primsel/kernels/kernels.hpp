@@ -73,6 +73,7 @@ struct TransformEntry {
     void (*run)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
     /// Whether both place every element of the shape alike, so that nothing need run.
     bool (*same_placement)(Shape);
+    Work (*work)(Shape);
 };
 
 namespace detail {

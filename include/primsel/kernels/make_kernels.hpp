@@ -6,6 +6,7 @@
 #include <primsel/kernels/measure_machine.hpp>
 #include <primsel/kernels/op_table.hpp>
 #include <primsel/kernels/primitive_table.hpp>
+#include <primsel/kernels/transform_work.hpp>
 #include <primsel/op/epilogue.hpp>
 #include <primsel/tensor/transform.hpp>
 
@@ -37,7 +38,9 @@ constexpr LayoutEntry make_layout_entry() {
 
 template <class From, class To>
 constexpr TransformEntry make_transform_entry() {
-    return {.run = &primsel::transform<From, To>, .same_placement = &primsel::same_placement<From, To>};
+    return {.run = &primsel::transform<From, To>,
+            .same_placement = &primsel::same_placement<From, To>,
+            .work = &transform_work<From, To>};
 }
 
 template <class Arch, class Layouts, class Compiled>

@@ -97,15 +97,17 @@ public:
         const double u = 4.0 * taps * depth * columns, v = 4.0 * taps * in_tiles * s.c,
                      y = 4.0 * taps * out_tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>(block_floats(s, step));
-        const Rate rate = vec == 1 ? Rate::scalar : Rate::vector;
-        const double passes = taps * (vec == 1 ? 1.0 : std::max(1.0, static_cast<double>(lanes<Arch>) / vec));
+        const double passes = taps * std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
         return Work{}
-            .add({.rate = rate, .operations = in_tiles * taps * s.c * passes, .bytes = 2 * v, .working_set = in_cache})
+            .add({.rate = Rate::registers,
+                  .operations = in_tiles * taps * s.c * passes,
+                  .bytes = 2 * v,
+                  .working_set = in_cache})
             .add({.rate = Rate::gemm,
                   .operations = 2 * taps * out_tiles * depth * columns,
                   .bytes = v * Tiles::lines + y + u * blocks,
                   .working_set = in_cache + u})
-            .add({.rate = rate,
+            .add({.rate = Rate::registers,
                   .operations = out_tiles * taps * s.k * passes,
                   .bytes = y + y / 2,
                   .working_set = in_cache});

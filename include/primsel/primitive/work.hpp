@@ -9,9 +9,10 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Which of the machine's speeds bounds the arithmetic of a phase.
 enum class Rate {
-    gemm,    ///< register-tiled multiply-adds: near the FMA peak
-    vector,  ///< vector arithmetic on streamed data
-    scalar,  ///< one element at a time
+    gemm,       ///< register-tiled multiply-adds: near the FMA peak
+    registers,  ///< vector additions and multiplications of what registers hold
+    vector,     ///< vector arithmetic on streamed data
+    scalar,     ///< one element at a time
 };
 
 /// One step of an algorithm, as a roofline sees it.

@@ -11,7 +11,17 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
-/// chw <-> hcw: the rows of w keep together and change places.
+template <Layout L>
+inline constexpr bool has_rows = std::same_as<L, chw> || std::same_as<L, hcw>;
+/// Whether rows of w keep together and change places.
+template <Layout From, Layout To>
+inline constexpr bool moves_rows = has_rows<From> && has_rows<To>;
+/// Whether matrices of channels by pixels are transposed.
+template <Layout From, Layout To>
+inline constexpr bool transposes =
+    (has_rows<From> && std::same_as<To, hwc>) || (std::same_as<From, hwc> && has_rows<To>);
+
+/// chw <-> hcw.
 template <StridedLayout From, StridedLayout To>
 void move_rows(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
     executor.parallel_for(static_cast<std::size_t>(shape.h), [=](std::size_t h, std::size_t) {
@@ -53,15 +63,13 @@ template <Layout From, Layout To>
 void transform(Shape shape, const float* src, float* dst, ExecutorRef executor) noexcept {
     const auto c = static_cast<std::size_t>(shape.c), h = static_cast<std::size_t>(shape.h),
                w = static_cast<std::size_t>(shape.w), pixels = shape.pixels();
-    constexpr bool rows_only =
-        (std::same_as<From, chw> && std::same_as<To, hcw>) || (std::same_as<From, hcw> && std::same_as<To, chw>);
     if (same_placement<From, To>(shape)) {
         std::memcpy(dst, src, From::size(shape) * sizeof(element_of<From>));
     } else if constexpr (TransformsFrom<To, From>) {
         To::transform_from(From{}, shape, src, dst, executor);
     } else if constexpr (TransformsTo<From, To>) {
         From::transform_to(To{}, shape, src, dst, executor);
-    } else if constexpr (rows_only) {
+    } else if constexpr (detail::moves_rows<From, To>) {
         detail::move_rows<From, To>(shape, src, dst, executor);
     } else if constexpr (std::same_as<From, chw> && std::same_as<To, hwc>) {
         detail::transpose_matrix(c, pixels, src, pixels, dst, c, executor);
