@@ -48,7 +48,7 @@ def parse():
     parser.add_argument("--net", action="append", choices=report.NETS, metavar="NAME", help="else all nine")
     parser.add_argument("--engine", action="append", choices=ENGINES, metavar="NAME", help=f"else all: {ENGINES}")
     parser.add_argument("--threads", action="append", type=int, choices=(1, 2), help="else 1 and 2")
-    parser.add_argument("--costs", action="append", choices=("analytical", "measured"),
+    parser.add_argument("--costs", action="append", choices=("default", "measured"),
                         help="how primsel plans; a column for each (analytical)")
     parser.add_argument("--plans", type=pathlib.Path, metavar="DIR",
                         help="another column: primsel by the plans DIR/NAME.json that `primsel plan --save` wrote")
@@ -120,8 +120,8 @@ class Bench:
         """Options of the worker for each column."""
         common = ["--max-error", str(self.options.max_error)] if self.options.max_error else []
         ways = {}
-        for costs in self.options.costs or ["analytical"]:
-            name = "primsel" if costs == "analytical" else f"primsel:{costs}"
+        for costs in self.options.costs or ["default"]:
+            name = "primsel" if costs == "default" else f"primsel:{costs}"
             ways[name] = ["--costs", costs, *common]
         if self.options.plans:
             ways["primsel:plan"] = ["--plan", str(self.options.plans.resolve() / "NET.json")]

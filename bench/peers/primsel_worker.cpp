@@ -80,7 +80,7 @@ ps::Plan make_plan(ps::Graph const& graph, ps::Kernels const& kernels, Options c
     const auto plan = [&](auto costs) {
         return ps::make_fitting_plan(graph, kernels, costs, ps::ExactPbqp{}, options.planning, options.threads);
     };
-    return options.costs == "measured" ? plan(ps::Measured{}) : plan(ps::Analytical{});
+    return options.costs == "measured" ? plan(ps::Measured{}) : plan(ps::DefaultPolicies::cost_model{});
 }
 
 struct Network {

@@ -26,7 +26,7 @@ bool check(std::string const& directory, std::string const& name) {
     const ps::Weights reference = ps::read_safetensors(directory + "/" + name + ".reference.safetensors");
     const auto input = reference.at("input").values, logits = reference.at("logits").values,
                exact = reference.at("logits_double").values;
-    ps::Analytical model;
+    ps::SemiEmpiricalCosts model;
     ps::Sequential sequential;
     bool good = true;
     std::printf("%s: PyTorch in single precision against double: %.1e\n", name.c_str(), difference(logits, exact));

@@ -35,14 +35,9 @@ bool is_computed(std::string_view costs) {
 }
 
 ps::ModelEvaluation evaluate_computed(std::string_view costs, ps::NamedDataset const& measured) {
-    // Of primitives and changes of layout, which are all that is asked here, semi-empirical costs say the same as
-    // analytical ones.
-    if (costs == ps::PretrainedCosts::name) {
-        ps::PretrainedCosts model;
-        return ps::evaluate(measured, kernels(), model);
-    }
-    ps::Analytical model;
-    return ps::evaluate(measured, kernels(), model);
+    const auto by = [&](auto model) { return ps::evaluate(measured, kernels(), model); };
+    if (costs == ps::PretrainedCosts::name) return by(ps::PretrainedCosts());
+    return costs == ps::Analytical::name ? by(ps::Analytical()) : by(ps::SemiEmpiricalCosts());
 }
 
 /// By the rows that were held back when the model was trained, or by all.

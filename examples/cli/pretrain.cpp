@@ -1,6 +1,9 @@
 // primsel pretrain --data profile.csv --layouts changes.csv --header avx512.hpp --ops ops_avx512.hpp: a profile becomes
-// a header that needs no other library, for Pretrained; what other layers take one for SemiEmpirical.
+// a header that needs no other library, for Pretrained; what other layers take one for SemiEmpirical, and what
+// convolutions take on all machines that were profiled, with --profiles bench/profiles/*.csv --convolutions convs.hpp,
+// another.
 #include "commands.hpp"
+#include "conv_samples.hpp"
 #include "evaluation.hpp"
 #include "progress.hpp"
 #include "session.hpp"
@@ -29,7 +32,8 @@ namespace cli {
 namespace {
 
 struct PretrainOptions {
-    std::string data, layouts, header, ops;
+    std::string data, layouts, header, ops, convolutions;
+    std::vector<std::string> profiles;
     std::uint64_t seed = 1;
     std::size_t threads = 1, epochs = 200;
     bool json = false;
@@ -100,6 +104,16 @@ std::string ops_header(std::string const& name, ps::OpRegression const& ops) {
     return header_text("", "primsel/cost/op_coefficients.hpp", "An OpModel.", name, here, table + "    };\n");
 }
 
+std::string convolutions_header(std::string const& name, std::vector<std::string> const& lines) {
+    std::string text =
+        "// Written by `primsel pretrain --convolutions`; not to be edited.\n// clang-format off\n#pragma once\n\n"
+        "#include <primsel/cost/conv_coefficients.hpp>\n\nnamespace primsel::inline PRIMSEL_ABI::pretrained {\n\n"
+        "/// A ConvModel.\nstruct " +
+        name + " {\n    static constexpr ConvCoefficients convolutions[] = {\n";
+    for (std::string const& line : lines) text += "        " + line + ",\n";
+    return text + "    };\n};\n\n}  // namespace primsel::inline PRIMSEL_ABI::pretrained\n";
+}
+
 /// The header's file name without its ending, which must be a name of C++'s.
 std::string name_of(const char* option, std::string const& path) {
     std::string name = std::filesystem::path(path).stem().string();
@@ -110,11 +124,14 @@ std::string name_of(const char* option, std::string const& path) {
 }
 
 void pretrain(PretrainOptions const& options) {
-    const bool header = !options.header.empty(), ops = !options.ops.empty();
-    if (!header && !ops) ps::fail("pretrain: --header, --ops or both say what to learn");
+    const bool header = !options.header.empty(), ops = !options.ops.empty(), convs = !options.convolutions.empty();
+    if (!header && !ops && !convs) ps::fail("pretrain: --header, --ops and --convolutions say what to learn");
     const std::string name = header ? name_of("--header", options.header) : "",
                       ops_name = ops ? name_of("--ops", options.ops) : "";
-    if (name == ops_name) ps::fail("--ops ", options.ops, ": the model of --header is named ", name, ", too");
+    if (header && name == ops_name) ps::fail("--ops ", options.ops, ": the model of --header is named ", name, ", too");
+    const std::string convs_name = convs ? name_of("--convolutions", options.convolutions) : "";
+    if (convs_name == "convolutions")
+        ps::fail("--convolutions ", options.convolutions, ": its table is named so already");
     std::vector<ps::Distillation> distillations;
     About about;
     if (header) {
@@ -156,6 +173,14 @@ void pretrain(PretrainOptions const& options) {
         json.emplace_back("ops", count);
         text += ps::join(options.ops, ": ", count, " ops in a layout each\n");
     }
+    if (convs) {
+        const auto samples = conv_samples(options.profiles);
+        const auto lines = ps::ConvRegression::fit(samples).lines();
+        ps::write_file(options.convolutions, convolutions_header(convs_name, lines));
+        json.emplace_back("convolutions_header", options.convolutions);
+        json.emplace_back("convolutions", lines.size());
+        text += ps::join(options.convolutions, ": ", lines.size(), " primitives, of ", samples.size(), " times\n");
+    }
     if (options.json) return print_json(std::move(json));
     print(text);
 }
@@ -177,6 +202,14 @@ void add_pretrain(CLI::App& app) {
     command
         .add_option("--ops", options->ops,
                     "A header of what other layers take, which are timed here, for SemiEmpirical")
+        ->type_name("NAME.hpp");
+    CLI::Option* const profiles =
+        command.add_option("--profiles", options->profiles, "Profiles of any machines and instruction sets");
+    profiles->type_name("F.csv ...");
+    command
+        .add_option("--convolutions", options->convolutions,
+                    "A header of what primitives take by all of those, for SemiEmpirical")
+        ->needs(profiles)
         ->type_name("NAME.hpp");
     command.add_option("--epochs", options->epochs, "Of the training of what is written (default 200)")
         ->check(CLI::Range(1, 10'000))

@@ -8,6 +8,7 @@
 #include <primsel/cost/features.hpp>
 #include <primsel/io/dataset.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/learn/machine_about.hpp>
 #include <primsel/learn/tables.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
@@ -139,6 +140,7 @@ public:
                   {"cpu", ps::cpu_name()},
                   {"reference_ns", std::to_string(std::llround(profiler_.nominal() * 1e9))},
                   {"version", std::string(ps::version)}};
+        ps::add_about(about_, kernels().machine());
     }
 
     /// Rows of `sample` that the file does not have yet, until the time is over or a signal comes.

@@ -244,7 +244,7 @@ std::vector<CostsEntry> list_costs() {
     std::vector<CostsEntry> result;
     result.push_back({"analytical", "computed from the machine's peak and bandwidths in a millisecond"});
     result.push_back({std::string(ps::SemiEmpiricalCosts::name),
-                      "analytical for convolutions; other layers fitted to what was measured on another"});
+                      "analytical, with coefficients fitted to times of several machines and instruction sets"});
     if (ps::PretrainedCosts::name != ps::Analytical::name) {
         result.push_back({std::string(ps::PretrainedCosts::name),
                           "analytical, corrected by what was learned from a profile of another machine"});

@@ -31,7 +31,9 @@ void trace(TraceOptions const& options) {
                                           session.dsts(), session.executor());
     const bool picture = options.out.ends_with(".svg");
     const double cores = static_cast<double>(options.threads);
-    const ps::Limits limits{cores * ps::this_machine().gemm_flops, cores * ps::this_machine().bandwidth.back()};
+    // Measured by the kernels' own unit: the commands are compiled with less optimisation.
+    ps::Machine const& machine = kernels().machine();
+    const ps::Limits limits{cores * machine.gemm_flops, cores * machine.bandwidth.back()};
     ps::write_file(options.out, picture ? ps::to_svg(trace, limits) : ps::to_chrome_trace(trace));
     if (options.json) {
         return print_json(ps::Json::Object{{"model", model.name},

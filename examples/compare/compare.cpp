@@ -55,7 +55,7 @@ int main(int argc, char** argv) try {
         for (ps::zoo::Entry const& entry : ps::zoo::entries) names.emplace_back(entry.name);
     }
     ps::Measured by_measuring;
-    ps::Analytical by_formula;
+    ps::SemiEmpiricalCosts by_formula;
     for (std::string const& name : names) {
         if (measured)
             compare(name, by_measuring, rounds);

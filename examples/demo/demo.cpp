@@ -56,7 +56,7 @@ void compare() {
     // Every primitive there is, for each family to be at its best.
     const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
     const ps::Graph graph = ps::zoo::ResNet18::graph(), simplified = ps::simplify(graph);
-    ps::Analytical model;
+    ps::SemiEmpiricalCosts model;
     std::vector<ps::ComparedPlan> plans = ps::rival_plans(simplified, kernels, model);
     ps::Sequential sequential;
     std::printf("ResNet-18, seeded weights, one thread, medians of interleaved runs:\n");

@@ -98,6 +98,26 @@ class Pretrain(Profiles):
             self.assertIn((op, "chw"), rows)
         self.assertIn(f'arch = "{dict(self.here())["arch"]}"', text)
 
+    def test_convolutions(self):
+        """Times that are three times the coefficients of one profile, of which a second one says the same."""
+        paths = [self.folder / "p.csv", self.folder / "q.csv"]
+        for seed, path in enumerate(paths):
+            self.write(path, about=self.here(), seed=seed)
+        layouts, header = self.folder / "l.csv", self.folder / "mine.hpp"
+        self.write_layouts(layouts, rows=20, about=self.here())
+        result = self.json("pretrain", "--profiles", *paths, layouts, "--convolutions", header)
+        self.assertEqual(result, {"convolutions_header": str(header), "convolutions": 3})
+        rows = dict(re.findall(r'^        \{"([a-z0-9-]+)", \{([^}]+)\}\},$', header.read_text(), re.M))
+        self.assertEqual(list(rows), sorted(self.SPEED))
+        self.assertIn("struct mine {", header.read_text())
+        self.refuse(1, ["no times"], "pretrain", "--profiles", layouts, "--convolutions", header)
+        self.write(paths[0], about=[("arch", "abacus"), *self.here()[1:]])
+        self.refuse(1, [str(paths[0]), "abacus"], "pretrain", "--profiles", *paths, "--convolutions", header)
+        self.write(paths[0], about=self.here()[:4])
+        self.refuse(1, [str(paths[0]), "gemm_flops"], "pretrain", "--profiles", *paths, "--convolutions", header)
+        self.refuse(2, [], "pretrain", "--convolutions", header)
+        self.refuse(1, ["named so"], "pretrain", "--profiles", *paths, "--convolutions", "convolutions.hpp")
+
     def test_refusals(self):
         data, layouts, header = self.folder / "p.csv", self.folder / "l.csv", self.folder / "mine.hpp"
         about = self.here()
@@ -107,15 +127,17 @@ class Pretrain(Profiles):
         self.refuse(1, ["7up", "no name in C++"], *call, self.folder / "7up.hpp")
         self.refuse(1, ["8up", "no name in C++"], "pretrain", "--ops", self.folder / "8up.hpp")
         self.refuse(1, ["named mine, too"], *call, header, "--ops", self.folder / "another" / "mine.hpp")
-        self.refuse(1, ["--header, --ops or both"], "pretrain")
+        self.refuse(1, ["--header, --ops and --convolutions"], "pretrain")
         for options in (["--header", header], ["--data", data], ["--ops", header, "--epochs", 3],
                         ["--ops", header, "--seed", 3], ["--header", header, "--data", data]):
             self.refuse(2, [], "pretrain", *options)
         self.refuse(1, ["not c, k, im, f, s"], "pretrain", "--data", layouts, "--layouts", layouts, "--header", header)
         self.write(data, rows=5, about=about)
         self.refuse(1, [str(data), "too few"], *call, header)
-        self.write(data, about=[("cpu", "another") if key == "cpu" else (key, value) for key, value in about])
-        self.refuse(1, [str(data), "its cpu is another"], *call, header)
+        self.write(data, about=[("arch", "another") if key == "arch" else (key, value) for key, value in about])
+        self.refuse(1, [str(data), "its arch is another"], *call, header)
+        self.write(data, about=[(key, value) for key, value in about if key != "product_flops"])
+        self.refuse(1, [str(data), "does not say", "product_flops"], *call, header)
         self.write(data, about=about)
         data.write_text(data.read_text().replace("kn2row", "kn3row"))
         self.refuse(1, [str(data), "kn3row"], *call, header)

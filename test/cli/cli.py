@@ -76,7 +76,7 @@ class List(Cli):
         costs = [entry["name"] for entry in self.json("list", "costs")["costs"]]
         self.assertEqual([name for name in costs if name != "pretrained"],
                          ["analytical", "semi-empirical", "measured", "FILE"])
-        self.assertEqual(self.json("plan", NET)["costs"], "analytical")  # the default
+        self.assertEqual(self.json("plan", NET)["costs"], "semi-empirical")  # the default
         self.assertEqual([entry["name"] for entry in self.json("list", "solvers")["solvers"]],
                          ["exact", "reduction", "greedy", "uniform:ID"])
         self.assertEqual([entry["name"] for entry in self.json("list", "layouts")["layouts"]], ["chw", "hcw", "hwc"])
@@ -94,7 +94,7 @@ class List(Cli):
 class Machine(Cli):
     def test_speeds(self):
         speeds = self.json("machine")
-        self.assertEqual(list(speeds), ["cpu", "arch", "version", "gemm_flops", "vector_flops", "scalar_flops", "bandwidth"])
+        self.assertEqual(list(speeds), ["cpu", "arch", "version", "gemm_flops", "product_flops", "vector_flops", "scalar_flops", "bandwidth"])
         self.assertGreater(speeds["gemm_flops"], 1e8)
         rates = [entry["bytes_per_second"] for entry in speeds["bandwidth"]]
         self.assertEqual(rates, sorted(rates, reverse=True))

@@ -127,7 +127,7 @@ TEST_CASE("analytical: larger tensors cost more to move and to pass through") {
 
 TEST_CASE("analytical: on a machine twice as fast everything takes less, and at least half as long") {
     ps::Machine slow, fast;
-    fast.gemm_flops *= 2, fast.vector_flops *= 2, fast.scalar_flops *= 2;
+    fast.gemm_flops *= 2, fast.product_flops *= 2, fast.vector_flops *= 2, fast.scalar_flops *= 2;
     for (double& bandwidth : fast.bandwidth) bandwidth *= 2;
     ps::Analytical slower(slow), faster(fast);
     const auto compare = [&](auto const& queries) {
@@ -148,9 +148,9 @@ TEST_CASE("analytical: on a machine twice as fast everything takes less, and at 
 }
 
 TEST_CASE("analytical: prices the work that a primitive says it does") {
-    // 10 GFLOP/s of GEMM at nine tenths and of Winograd's transforms at four: nothing else takes time here.
+    // 9 GFLOP/s of matrix products, 4 (of a peak of 10) of Winograd's transforms: nothing else takes time here.
     ps::Machine machine;
-    machine.gemm_flops = 1e10, machine.vector_flops = 1e30, machine.scalar_flops = 1e30;
+    machine.gemm_flops = 1e10, machine.product_flops = 9e9, machine.vector_flops = 1e30, machine.scalar_flops = 1e30;
     machine.bandwidth = {1e30, 1e30, 1e30, 1e30, 1e30};
     ps::Analytical arithmetic(machine);
     const ps::ConvShape shape = conv(56, 64, 64, 3);

@@ -1,5 +1,5 @@
-// Laws of semi-empirical costs: Analytical for convolutions and changes of layout, fitted coefficients for other
-// layers, and only those of the kernels' own Arch.
+// Laws of semi-empirical costs: Analytical for changes of layout and for whatever has no coefficients, those of the
+// kernels' own Arch for layers that are no convolutions.
 #include <primsel/cost/semi_empirical.hpp>
 
 #include "laws.hpp"
@@ -36,6 +36,10 @@ struct Fitted {
     static constexpr ps::OpCoefficients ops[] = {
         {"relu", "chw", {0, 2, 0, 0, 0}}, {"conv", "hwc", {1e-3, 0, 0, 0, 0}}, {"max_pool", "chw", {0, 0, 0, 0, 1e-6}}};
 };
+struct FittedConvolutions {
+    static constexpr ps::ConvCoefficients convolutions[] = {{"direct-hwc", {1, 0, 2, 0}},
+                                                            {"im2row-copy-short-ab-ik", {0.5, 1, 0, 3}}};
+};
 struct FittedElsewhere : Fitted {
     static constexpr std::string_view arch = "elsewhere";
 };
@@ -60,6 +64,10 @@ double predict(Model const& model, ps::Kernels const& of, ps::AnyLayer const& la
 static_assert(ps::CostModel<ps::SemiEmpiricalCosts>);
 static_assert(ps::CostModel<ps::SemiEmpirical<>>);
 static_assert(ps::OpModel<Fitted>);
+static_assert(!ps::ConvModel<Fitted>);
+static_assert(ps::ConvModel<FittedConvolutions>);
+static_assert(!ps::OpModel<FittedConvolutions>);
+static_assert(ps::CostModel<ps::SemiEmpirical<FittedConvolutions, Fitted>>);
 static_assert(!ps::OpModel<NoArch>);
 
 TEST_CASE("semi-empirical costs obey the laws of cost models") {
@@ -81,7 +89,7 @@ TEST_CASE("semi-empirical costs obey the laws of cost models") {
 }
 
 TEST_CASE(
-    "convolutions and changes of layout are as Analytical says, other layers as their coefficients, if of this Arch") {
+    "what has no coefficients is as Analytical says, layers that are no convolutions as theirs, if of this Arch") {
     const std::vector<laws::Layer> layers = laws::layers({.c = 12, .h = 19, .w = 19});
     for (const ps::Machine& machine : {ps::Machine{}, ps::this_machine()}) {
         ps::Analytical analytical(machine);
@@ -109,6 +117,35 @@ TEST_CASE(
         CHECK(laws::predict(here, moved, ops) == laws::predict(analytical, all_kernels, ops));
         CHECK(laws::predict(elsewhere, moved, ops) == fitted);
     }
+}
+
+TEST_CASE("coefficients weigh what Analytical knows of a convolution, for as many images as are taken at once") {
+    const ps::Analytical analytical;
+    ps::SemiEmpirical<Fitted, FittedConvolutions> model;
+    const auto queries = laws::convs(all_kernels, {laws::conv(14, 16, 8, 3), laws::conv(14, 128, 256, 3)}, 3);
+    const std::vector<double> seconds = laws::predict(model, all_kernels, queries),
+                              without = laws::predict(analytical, all_kernels, queries);
+    std::size_t fitted = 0;
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        const ps::ConvQuery query = queries[i];
+        const std::string_view id = all_kernels.primitives[query.primitive].id;
+        CAPTURE(id);
+        const auto found = std::ranges::find(FittedConvolutions::convolutions, id, &ps::ConvCoefficients::primitive);
+        if (found == std::end(FittedConvolutions::convolutions)) {
+            CHECK(seconds[i] == without[i]);
+            continue;
+        }
+        ++fitted;
+        const ps::ConvTerms of = analytical.terms(all_kernels, query);
+        CHECK(of.times * (of.calls / 1e-6) == doctest::Approx(query.batch));
+        CHECK(seconds[i] == doctest::Approx(of.times * (found->values[0] * of.products + found->values[1] * of.rest +
+                                                        found->values[2] * of.weights + found->values[3] * of.calls)));
+    }
+    CHECK(fitted == 4);
+    ps::ConvShape grouped = laws::conv(14, 16, 16, 3);
+    grouped.groups = 4;
+    const auto of_groups = laws::convs(all_kernels, {grouped}, 1);
+    CHECK(laws::predict(model, all_kernels, of_groups) == laws::predict(analytical, all_kernels, of_groups));
 }
 
 TEST_CASE("coefficients weigh what Analytical knows of an op, and ops without any are left to it") {
@@ -198,4 +235,25 @@ TEST_CASE("the coefficients that are shipped name what there is") {
     check_shipped<ps::pretrained::ops_avx512>("avx512bw");
     check_shipped<ps::pretrained::ops_avx2>("fma3+avx2");
     check_shipped<ps::pretrained::ops_sse4_2>("sse4.2");
+}
+
+TEST_CASE("every primitive has coefficients that are shipped, and no roofline is far off by them") {
+    constexpr std::span<const ps::ConvCoefficients> shipped(ps::pretrained::convs::convolutions);
+    std::size_t known = 0;
+    for (ps::ConvCoefficients const& entry : shipped) {
+        CAPTURE(entry.primitive);
+        known += static_cast<std::size_t>(
+            std::ranges::count(all_kernels.primitives, entry.primitive, &ps::PrimitiveEntry::id));
+        for (const double value : entry.values) CHECK((std::isfinite(value) && value >= 0));
+        CHECK(entry.values[0] > 0.5);
+        CHECK(entry.values[0] < 2);
+    }
+    CHECK(known == shipped.size());
+    // All but those that take no convolution of a profile, which are square and of one group.
+    for (ps::PrimitiveEntry const& primitive : all_kernels.primitives) {
+        CAPTURE(primitive.id);
+        bool profiled = false;
+        for (const int f : {1, 3, 5, 7}) profiled = profiled || primitive.supports(laws::conv(28, 16, 16, f));
+        CHECK(std::ranges::count(shipped, primitive.id, &ps::ConvCoefficients::primitive) == (profiled ? 1 : 0));
+    }
 }

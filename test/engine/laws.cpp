@@ -75,7 +75,7 @@ double error(std::vector<float> const& values, std::vector<double> const& exact)
 }
 
 // Learned costs lose where they were not learned: they are for those who ask for them.
-static_assert(std::same_as<ps::DefaultPolicies::cost_model, ps::Analytical>);
+static_assert(std::same_as<ps::DefaultPolicies::cost_model, ps::SemiEmpiricalCosts>);
 
 }  // namespace
 

@@ -19,13 +19,15 @@ TEST_CASE("machine: is measured once and then remembered") {
 
 TEST_CASE("machine: this one's figures are those of a computer") {
     ps::Machine const& machine = ps::this_machine();
-    for (const double speed : {machine.gemm_flops, machine.vector_flops, machine.scalar_flops}) {
+    for (const double speed : {machine.gemm_flops, machine.product_flops, machine.vector_flops, machine.scalar_flops}) {
         CHECK(std::isfinite(speed));
         CHECK(speed > 1e5);
         CHECK(speed < 1e13);
     }
 #if defined(__OPTIMIZE__) && !defined(PRIMSEL_TEST_INSTRUMENTED)
     CHECK(machine.gemm_flops > machine.vector_flops);
+    CHECK(machine.product_flops > 0.2 * machine.gemm_flops);
+    CHECK(machine.product_flops < 1.1 * machine.gemm_flops);
     CHECK(machine.vector_flops > machine.scalar_flops);
 #endif
     for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {

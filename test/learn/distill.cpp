@@ -19,7 +19,8 @@ using machines::kernels;
 
 /// As if measured on this machine.
 ps::NamedDataset here(ps::Dataset data) {
-    data.about = {{"arch", std::string(kernels().arch)}, {"cpu", ps::cpu_name()}};
+    data.about = {{"arch", std::string(kernels().arch)}};
+    ps::add_about(data.about, ps::this_machine());
     return {"d.csv", std::move(data)};
 }
 
@@ -59,16 +60,16 @@ TEST_CASE("configurations that are drawn are like those of the profile: convolut
     }
 }
 
-TEST_CASE("a profile of another machine, of other kernels or of few rows is refused") {
+TEST_CASE("a profile of a machine that is not known, of other kernels or of few rows is refused") {
     const auto error = [](ps::NamedDataset const& measured) {
         return machines::error_of([&] { const ps::Distillation distillation(measured, kernels()); });
     };
     CHECK(error(here(machines::primitives(19, 1))) == "d.csv: 19 rows are too few to learn from and to judge by");
     ps::NamedDataset measured = here(machines::primitives(20, 1));
-    measured.data.about["cpu"] = "another";
-    CHECK(error(measured).starts_with("d.csv: its cpu is another; here it is "));
+    measured.data.about.erase("product_flops");
+    CHECK(error(measured) == "d.csv: it does not say the machine's product_flops");
     measured.data.about.erase("arch");
-    CHECK(error(measured).starts_with("d.csv: its arch is not known; here it is "));
+    CHECK(error(measured).starts_with("d.csv: its arch is not known; this program's is "));
     measured = here(machines::primitives(20, 1));
     measured.data.subjects[0] = "sundial";
     CHECK(error(measured) == "d.csv: this program has no sundial");

@@ -17,6 +17,12 @@ struct OpTerms {
     double memory = 0, arithmetic = 0, weights = 0;
 };
 
+/// What the time of a convolution is made of, in seconds: its matrix products, its other steps, its weights' way from
+/// memory, its calls; all of it so many times.
+struct ConvTerms {
+    double products = 0, rest = 0, weights = 0, calls = 0, times = 1;
+};
+
 /// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
 /// bounds it and its traffic at the speed of the memory level that holds its working set; and what its steps do not
 /// hide of the time to read its weights from memory. Nothing to train. The machine's few figures are those of the
@@ -32,17 +38,12 @@ public:
         Machine const& machine = machine_of(kernels);
         for (std::size_t i = 0; i < queries.size(); ++i) {
             auto const& primitive = kernels.primitives[queries[i].primitive];
-            double sum = overhead;
-            for (Phase const& phase : primitive.work(queries[i].shape)) sum += phase_seconds(machine, phase);
-            // The other layers of a network have pushed the weights out of the caches. Fetching them ahead hides about
-            // half of the shorter of reading and computing. Of a batch, a network takes all images at once (see
-            // Schedule) where weights are larger than images, and then reads the weights once.
             ConvShape const& shape = queries[i].shape;
-            const std::size_t bytes = primitive.packed_bytes(shape),
-                              images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
-            const double batch = queries[i].batch, together = bytes < images ? 1 : batch;
-            const double compute = sum * together, weights = static_cast<double>(bytes) / machine.bandwidth.back();
-            seconds[i] = batch / together * (compute + weights - 0.5 * std::min(compute, weights));
+            const ConvTerms of =
+                terms(machine, primitive.work(shape), primitive.packed_bytes(shape), shape, queries[i].batch);
+            // Fetching the weights ahead hides about half of the shorter of reading and computing.
+            const double compute = of.products + of.rest + of.calls;
+            seconds[i] = of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights));
         }
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
@@ -62,6 +63,26 @@ public:
             const OpTerms parts = terms(kernels, query);
             seconds[i] = overhead + query.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
         }
+    }
+    /// Of a primitive that does this work for an image and reads packed weights of so many bytes, on such a machine.
+    [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
+                                         ConvShape const& shape, int batch = 1) {
+        // The other layers of a network have pushed the weights out of the caches. Of a batch, a network takes all
+        // images at once (see Schedule) where weights are larger than images, and then reads the weights once.
+        const std::size_t images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
+        const double together = packed_bytes < images ? 1 : batch;
+        ConvTerms result{.weights = static_cast<double>(packed_bytes) / machine.bandwidth.back(),
+                         .calls = together * overhead,
+                         .times = batch / together};
+        for (Phase const& phase : work) {
+            (phase.rate == Rate::gemm ? result.products : result.rest) += together * phase_seconds(machine, phase);
+        }
+        return result;
+    }
+    [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
+        auto const& primitive = kernels.primitives[query.primitive];
+        return terms(machine_of(kernels), primitive.work(query.shape), primitive.packed_bytes(query.shape), query.shape,
+                     query.batch);
     }
     /// Of an op; of a convolution, of the pass that adds its bias and what comes after.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
@@ -102,7 +123,7 @@ private:
     [[nodiscard]] static double flops(Machine const& machine, Rate rate) {
         switch (rate) {
             case Rate::gemm:
-                return 0.9 * machine.gemm_flops;  // what a register tile in cache reaches of the peak
+                return machine.product_flops;
             case Rate::registers:
                 // One operation where a multiply-add makes two, and four fifths of that: Winograd's transforms.
                 return 0.4 * machine.gemm_flops;

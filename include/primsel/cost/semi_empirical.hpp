@@ -1,13 +1,16 @@
 #pragma once
 
 #include <primsel/cost/analytical.hpp>
+#include <primsel/cost/conv_coefficients.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/cost/op_coefficients.hpp>
+#include <primsel/cost/pretrained/convs.hpp>
 #include <primsel/cost/pretrained/ops_avx2.hpp>
 #include <primsel/cost/pretrained/ops_avx512.hpp>
 #include <primsel/cost/pretrained/ops_sse4_2.hpp>
 #include <primsel/kernels/machine.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <span>
 #include <string_view>
@@ -22,10 +25,16 @@ concept OpModel = requires {
     std::span<const OpCoefficients>(M::ops);
 };
 
-/// Analytical for convolutions and changes of layout, with no knowledge but this machine's speeds. For other layers the
-/// same terms, with coefficients fitted to what was measured at the factory: by the first of Models that is of the
-/// kernels' Arch; without one, Analytical too.
-template <OpModel... Models>
+/// What `primsel pretrain --convolutions` writes into a header: coefficients that were fitted to the times of
+/// primitives on several machines and for several instruction sets, sorted by the primitives' ids.
+template <class M>
+concept ConvModel = requires { std::span<const ConvCoefficients>(M::convolutions); };
+
+/// The terms of Analytical, of this machine's speeds, with coefficients fitted to what was measured at the factory: for
+/// convolutions by the first of Models that has some, for other layers by the first that is of the kernels' Arch. What
+/// has none, and changes of layout, as Analytical says.
+template <class... Models>
+    requires((ConvModel<Models> || OpModel<Models>) && ...)
 class SemiEmpirical {
 public:
     static constexpr std::string_view name = "semi-empirical";
@@ -34,26 +43,47 @@ public:
     explicit SemiEmpirical(Machine const& machine) : analytical_(machine) {}
 
     void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
-        analytical_.predict(kernels, queries, seconds);
+        predict_convolutions(convolutions(), analytical_, kernels, queries, seconds);
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
         analytical_.predict(kernels, queries, seconds);
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
-        predict_ops(coefficients_of(kernels.arch), analytical_, kernels, queries, seconds);
+        predict_ops(ops(kernels.arch), analytical_, kernels, queries, seconds);
     }
 
 private:
-    [[nodiscard]] static std::span<const OpCoefficients> coefficients_of([[maybe_unused]] std::string_view arch) {
-        std::span<const OpCoefficients> coefficients;
-        static_cast<void>(((arch == Models::arch && (coefficients = Models::ops, true)) || ...));
-        return coefficients;
+    template <class M>
+    [[nodiscard]] static std::span<const ConvCoefficients> convolutions_of() {
+        if constexpr (ConvModel<M>) {
+            static_assert(std::ranges::is_sorted(M::convolutions, {}, &ConvCoefficients::primitive));
+            return M::convolutions;
+        }
+        return {};
+    }
+    [[nodiscard]] static std::span<const ConvCoefficients> convolutions() {
+        std::span<const ConvCoefficients> result;
+        static_cast<void>(((result = convolutions_of<Models>(), !result.empty()) || ...));
+        return result;
+    }
+    template <class M>
+    [[nodiscard]] static std::span<const OpCoefficients> ops_of(std::string_view arch) {
+        if constexpr (OpModel<M>) {
+            if (arch == M::arch) return M::ops;
+        }
+        return {};
+    }
+    [[nodiscard]] static std::span<const OpCoefficients> ops([[maybe_unused]] std::string_view arch) {
+        std::span<const OpCoefficients> result;
+        static_cast<void>(((result = ops_of<Models>(arch), !result.empty()) || ...));
+        return result;
     }
 
     Analytical analytical_;
 };
 
 /// With the coefficients that come with the library.
-using SemiEmpiricalCosts = SemiEmpirical<pretrained::ops_avx512, pretrained::ops_avx2, pretrained::ops_sse4_2>;
+using SemiEmpiricalCosts =
+    SemiEmpirical<pretrained::convs, pretrained::ops_avx512, pretrained::ops_avx2, pretrained::ops_sse4_2>;
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -3,7 +3,7 @@
 #include <primsel/core/executor.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/core/type_list.hpp>
-#include <primsel/cost/analytical.hpp>
+#include <primsel/cost/semi_empirical.hpp>
 #include <primsel/fwd.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/kernels/make_kernels.hpp>
@@ -30,7 +30,7 @@ struct DefaultPolicies {
     using gemm = SimdGemm;
     /// The first is the one in which images come and results go.
     using layouts = AllLayouts;
-    using cost_model = Analytical;
+    using cost_model = SemiEmpiricalCosts;
     using solver = ExactPbqp;
     using executor = Sequential;
 };

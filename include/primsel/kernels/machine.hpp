@@ -16,9 +16,10 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The speeds of one core of a machine with one instruction set.
 struct Machine {
-    double gemm_flops = 1e10;   ///< multiply-adds in registers, two operations each, per second
-    double vector_flops = 5e9;  ///< vector operations on cached data per second
-    double scalar_flops = 1e9;  ///< scalar operations per second
+    double gemm_flops = 1e10;    ///< multiply-adds in registers, two operations each, per second: the peak
+    double product_flops = 9e9;  ///< the same of a product of cached matrices (SimdGemm)
+    double vector_flops = 5e9;   ///< vector operations on cached data per second
+    double scalar_flops = 1e9;   ///< scalar operations per second
     static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 96e6};
     /// Bytes read and written per second, for each working set in bytes.
     std::array<double, 5> bandwidth{5e10, 4e10, 3e10, 2e10, 1e10};

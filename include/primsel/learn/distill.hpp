@@ -5,10 +5,10 @@
 #include <primsel/core/executor.hpp>
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/compact_mlp.hpp>
-#include <primsel/kernels/machine.hpp>
 #include <primsel/learn/evaluate.hpp>
 #include <primsel/learn/gaussian_process.hpp>
 #include <primsel/learn/log_predictions.hpp>
+#include <primsel/learn/machine_about.hpp>
 #include <primsel/learn/mlp.hpp>
 #include <primsel/learn/profile.hpp>
 #include <primsel/learn/subjects.hpp>
@@ -81,11 +81,12 @@ struct Distilled {
 /// process what it says of many more configurations than were measured. For any number of threads the same.
 class Distillation {
 public:
-    /// Throws error when there are fewer than 20 rows, when they were measured elsewhere or by other kernels than
-    /// these, whose speeds on this machine are what is learned against, and when a subject is none of the kernels.
+    /// Throws error when there are fewer than 20 rows, when they were measured by kernels of another Arch, when the
+    /// profile does not say the speeds of its machine, against which is learned, and when a subject is none of the
+    /// kernels.
     Distillation(NamedDataset const& measured, Kernels const& kernels, DistillOptions options = {})
         : data_(checked(measured, kernels)), options_(options), features_(features_of(data_)) {
-        Analytical analytical;
+        Analytical analytical(machine_about(measured.name, measured.data.about));
         predicted_ = log_predictions(data_, kernels, analytical);
         deviations_ = log_times(data_);
         for (std::size_t i = 0; i < deviations_.values.size(); ++i) deviations_.values[i] -= predicted_.values[i];
@@ -114,13 +115,10 @@ private:
         auto const& [name, data] = measured;
         constexpr std::size_t least = 20;
         if (data.rows() < least) fail(name, ": ", data.rows(), " rows are too few to learn from and to judge by");
-        const std::pair<const char*, std::string> wanted[]{{"arch", std::string(kernels.arch)}, {"cpu", cpu_name()}};
-        for (auto const& [key, here] : wanted) {
-            const auto found = data.about.find(key);
-            if (found == data.about.end() || found->second != here) {
-                fail(name, ": its ", key, " is ", found == data.about.end() ? "not known" : found->second,
-                     "; here it is ", here, ", whose speeds it would be learned against");
-            }
+        const auto found = data.about.find("arch");
+        if (found == data.about.end() || found->second != kernels.arch) {
+            fail(name, ": its arch is ", found == data.about.end() ? "not known" : found->second,
+                 "; this program's is ", kernels.arch);
         }
         Dataset some = without_idle(data);
         for (std::string const& subject : some.subjects) {

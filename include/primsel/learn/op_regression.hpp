@@ -1,10 +1,10 @@
 #pragma once
 
 #include <primsel/cost/op_coefficients.hpp>
+#include <primsel/learn/detail/initializers.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -51,15 +51,8 @@ public:
     [[nodiscard]] std::vector<std::string> lines() const {
         std::vector<std::string> result;
         for (Entry const& entry : entries_) {
-            std::string line = "{\"" + entry.op + "\", \"" + entry.layout + "\", {";
-            for (std::size_t i = 0; i < terms; ++i) {
-                std::array<char, 32> digits{};
-                const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), entry.values[i],
-                                               std::chars_format::general, 4)
-                                     .ptr;
-                line.append(i == 0 ? "" : ", ").append(digits.data(), end);
-            }
-            result.push_back(line + "}}");
+            result.push_back("{\"" + entry.op + "\", \"" + entry.layout + "\", " + detail::initializer(entry.values) +
+                             "}");
         }
         return result;
     }

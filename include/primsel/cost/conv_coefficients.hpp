@@ -1,0 +1,51 @@
+#pragma once
+
+#include <primsel/cost/analytical.hpp>
+#include <primsel/cost/cost_model.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a primitive takes: a sum of what Analytical knows of it (ConvTerms), with coefficients that measurements
+/// taught. They are near 1 wherever the roofline is right, and so mean the same on any machine and for any instruction
+/// set.
+struct ConvCoefficients {
+    /// Its matrix products, its other steps, its weights' way from memory, its calls.
+    static constexpr std::size_t terms = 4;
+    using Terms = std::array<double, terms>;
+    /// Of a primitive that nothing is known of.
+    static constexpr Terms usual{1, 1, 0.7, 1.5};
+
+    std::string_view primitive;
+    Terms values{};  // none negative
+};
+
+[[nodiscard]] constexpr ConvCoefficients::Terms as_terms(ConvTerms const& of) {
+    return {of.products, of.rest, of.weights, of.calls};
+}
+
+/// What convolutions take by coefficients that are sorted by their primitives. What has none, as Analytical says, and
+/// so grouped convolutions, which profiles do not have: their steps are of other proportions.
+inline void predict_convolutions(std::span<const ConvCoefficients> coefficients, Analytical const& analytical,
+                                 Kernels const& kernels, std::span<const ConvQuery> queries,
+                                 std::span<double> seconds) {
+    analytical.predict(kernels, queries, seconds);
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        if (queries[i].shape.groups > 1) continue;
+        const std::string_view id = kernels.primitives[queries[i].primitive].id;
+        const auto found = std::ranges::lower_bound(coefficients, id, {}, &ConvCoefficients::primitive);
+        if (found == coefficients.end() || found->primitive != id) continue;
+        const ConvTerms of = analytical.terms(kernels, queries[i]);
+        const ConvCoefficients::Terms terms = as_terms(of);
+        double sum = 0;
+        for (std::size_t j = 0; j < terms.size(); ++j) sum += found->values[j] * terms[j];
+        seconds[i] = of.times * sum;
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

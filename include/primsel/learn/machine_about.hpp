@@ -1,0 +1,50 @@
+#pragma once
+
+#include <primsel/core/csv.hpp>
+#include <primsel/core/error.hpp>
+#include <primsel/core/printable.hpp>
+#include <primsel/kernels/machine.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+/// The speeds by name, for `visit(name, value)`.
+template <class M, class Visit>
+void each_speed(M& machine, Visit const& visit) {
+    visit("gemm_flops", machine.gemm_flops);
+    visit("product_flops", machine.product_flops);
+    visit("vector_flops", machine.vector_flops);
+    visit("scalar_flops", machine.scalar_flops);
+    for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
+        visit("bandwidth_" + std::to_string(i), machine.bandwidth[i]);
+    }
+}
+}  // namespace detail
+
+/// The machine's speeds as lines about a profile, so that it can be learned from elsewhere.
+inline void add_about(std::map<std::string, std::string>& about, Machine const& machine) {
+    detail::each_speed(
+        machine, [&](std::string const& name, double speed) { about[name] = std::to_string(std::llround(speed)); });
+}
+/// The speeds that lines about the profile of that name give. Throws error when one is missing or no speed.
+[[nodiscard]] inline Machine machine_about(std::string const& name, std::map<std::string, std::string> const& about) {
+    Machine machine;
+    detail::each_speed(machine, [&](std::string const& key, double& speed) {
+        const auto found = about.find(key);
+        if (found == about.end()) fail(name, ": it does not say the machine's ", key);
+        if (!read_number(found->second, speed) || !(speed > 0)) {
+            fail(name, ": its ", key, " is '", printable(found->second), "', which is no speed");
+        }
+    });
+    return machine;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
