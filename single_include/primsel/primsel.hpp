@@ -7457,6 +7457,7 @@ using KernelsFor = typename detail::ChooseKernels<Net>::type;
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 // g++ 12 takes the undefined operand of its own unmasked AVX-512 intrinsics for an uninitialised value.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -7561,6 +7562,16 @@ PRIMSEL_INLINE Floats<Arch> clamp(Floats<Arch> const& value, Floats<Arch> const&
 PRIMSEL_INLINE float clamp(float value, float low, float high) {
     const float raised = value < low ? low : value;
     return raised > high ? high : raised;
+}
+
+/// Of each run of `size` lanes, which divides their number, the one at position `at` in all of them.
+template <class Arch, int size, int at>
+PRIMSEL_INLINE Floats<Arch> repeat_lane(Floats<Arch> const& x) {
+    static_assert(lanes<Arch> % size == 0 && at < size);
+    const typename Floats<Arch>::register_type all = x;
+    return [&]<int... lane>(std::integer_sequence<int, lane...>) {
+        return Floats<Arch>(__builtin_shufflevector(all, all, (lane / size * size + at)...));
+    }(std::make_integer_sequence<int, lanes<Arch>>{});
 }
 
 /// The four-lane vector that every supported instruction set has.
@@ -13511,6 +13522,231 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/grouped.hpp
+
+// primsel/primitive/detail/pixel_pointers.hpp
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Floats of scratch that so many pointers take.
+[[nodiscard]] constexpr std::size_t pointer_floats(std::size_t pointers) {
+    return round_up_floats(pointers * (sizeof(const float*) / sizeof(float)));
+}
+
+/// The pixels of an image in hwc under each tap of `count` neighbouring output pixels, pointers[tap * count + pixel]; a
+/// tap in the padding points to zeros, as many as the image has channels.
+inline void point_to_pixels(ConvShape const& s, const float* src, const float* zeros, int first, int count,
+                            const float** pointers) noexcept {
+    for (int fh = 0; fh < s.fh; ++fh) {
+        for (int fw = 0; fw < s.fw; ++fw) {
+            for (int i = 0; i < count; ++i) {
+                const int pixel = first + i, oh = pixel / s.out_w(), ow = pixel % s.out_w();
+                const int h = oh * s.stride_h + tap_offset_h(s, fh), w = ow * s.stride_w + tap_offset_w(s, fw);
+                const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
+                *pointers++ = in ? src + static_cast<std::size_t>(h * s.w + w) * static_cast<std::size_t>(s.c) : zeros;
+            }
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Convolution in hwc whose groups are of 2, 4 or 8 channels, as many of the output as of the input: a vector holds the
+/// channels of several groups. Each channel of a group is repeated in all lanes of the group and multiplied with the
+/// weights that lead from it to each of them. Where a vector is no wider than a group, a channel fills it.
+struct GroupedHwc {
+    static constexpr FixedString id = "grouped-hwc";
+    static constexpr Family family = Family::other;
+    using in_layout = hwc;
+    using out_layout = hwc;
+    static constexpr bool fuses_epilogue = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        const int size = s.group_c();
+        if ((size != 2 && size != 4 && size != 8) || size != s.group_k()) {
+            return Support::no("needs groups of 2, 4 or 8 channels");
+        }
+        return s.c < 16 ? Support::no("needs 16 channels or more") : Support::yes();
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
+        return static_cast<std::size_t>(vectors<Arch>(s)) * vector_weights<Arch>(s);
+    }
+    /// Vector after vector of output channels; of each, tap after tap, a vector for each channel of the groups.
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        for (int v = 0; v < vectors<Arch>(s); ++v) {
+            const int first = first_channel<Arch>(s, v);
+            for (int tap = 0; tap < s.taps(); ++tap) {
+                for (int c = 0; c < s.group_c(); ++c) {
+                    for (int lane = 0; lane < lanes<Arch>; ++lane) {
+                        *dst++ = kernel[detail::kernel_index(s, first + lane, c, tap / s.fw, tap % s.fw)];
+                    }
+                }
+            }
+        }
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return zeros(s) + workers * detail::pointer_floats(block_pointers<Arch>(s));
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        std::fill_n(args.scratch, zeros(s), 0.0F);
+        const int pixels = static_cast<int>(s.out_pixels());
+        constexpr int block = block_pixels<Arch>;
+        args.executor.parallel_for(
+            static_cast<std::size_t>((pixels + block - 1) / block), [=, &s, &args](std::size_t i, std::size_t worker) {
+                auto* slot = args.scratch + zeros(s) + worker * detail::pointer_floats(block_pointers<Arch>(s));
+                auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers<Arch>(s)];
+                const int first = static_cast<int>(i) * block, count = std::min(block, pixels - first);
+                point<Arch>(s, args, first, count, pointers);
+                const Block<Arch> of{s, args, pointers, first, count};
+                switch (s.group_c()) {
+                    case 2:
+                        return run_block<2, Arch>(of);
+                    case 4:
+                        return run_block<4, Arch>(of);
+                    default:
+                        return run_block<8, Arch>(of);
+                }
+            });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double pixels = static_cast<double>(s.out_pixels()), in = 4.0 * static_cast<double>(s.in_shape().size()),
+                     out = 4.0 * pixels * s.k, weights = 4.0 * static_cast<double>(packed_floats<Arch>(s));
+        const double channels = static_cast<double>(vectors<Arch>(s)) * lanes<Arch>;
+        return Work{}
+            .add({.rate = Rate::scalar,
+                  .operations = pixels * s.taps(),
+                  .bytes = 8.0 * pixels * s.taps(),
+                  .working_set = 8.0 * static_cast<double>(block_pointers<Arch>(s))})
+            // Beside every multiply-add there is a permutation; of two channels, a load for every other as well.
+            .add({.rate = Rate::gemm,
+                  .operations = (s.group_c() == 2 ? 2.5 : 1.6) * 2 * pixels * channels * s.depth(),
+                  .bytes = in + weights * std::max(1.0, pixels / block_pixels<Arch>) + 2 * out,
+                  .working_set = in + weights + out});
+    }
+
+private:
+    /// Output pixels whose sums stay in registers, with the weights of a tap beside them.
+    template <class Arch>
+    static constexpr int block_pixels = registers<Arch> == 32 ? 12 : 6;
+
+    template <class Arch>
+    struct Block {
+        ConvShape const& s;
+        ConvArgs const& args;
+        const float* const* pointers;
+        int first, count;
+    };
+
+    [[nodiscard]] static std::size_t zeros(ConvShape const& s) {
+        return round_up_floats(static_cast<std::size_t>(s.c));
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t block_pointers(ConvShape const& s) {
+        return static_cast<std::size_t>(block_pixels<Arch> * s.taps());
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t vector_weights(ConvShape const& s) {
+        return static_cast<std::size_t>(s.depth() * lanes<Arch>);
+    }
+    template <class Arch>
+    [[nodiscard]] static constexpr int vectors(ConvShape const& s) {
+        return (s.c + lanes<Arch> - 1) / lanes<Arch>;
+    }
+    /// Of a vector; the last one begins where it ends with the channels, and computes some of them again.
+    template <class Arch>
+    [[nodiscard]] static constexpr int first_channel(ConvShape const& s, int vector) {
+        return std::min(vector * lanes<Arch>, s.c - lanes<Arch>);
+    }
+
+    /// As many pixels as a block has, whether they are there or not.
+    template <class Arch>
+    static void point(ConvShape const& s, ConvArgs const& args, int first, int count, const float** pointers) noexcept {
+        constexpr int block = block_pixels<Arch>;
+        detail::point_to_pixels(s, args.src, args.scratch, first, count, pointers);
+        for (int tap = s.taps() - 1; count < block && tap >= 0; --tap) {
+            std::copy_backward(pointers + tap * count, pointers + (tap + 1) * count, pointers + tap * block + count);
+            std::fill_n(pointers + tap * block + count, block - count, args.scratch);
+        }
+    }
+
+    template <int size, class Arch>
+    static void run_block(Block<Arch> const& of) noexcept {
+        const float* weights = of.args.weights;
+        for (int v = 0; v < vectors<Arch>(of.s); ++v, weights += vector_weights<Arch>(of.s)) {
+            run_vector<size, Arch>(of, first_channel<Arch>(of.s, v), weights);
+        }
+    }
+
+    template <int size, class Arch>
+    static void run_vector(Block<Arch> const& of, int first, const float* weights) noexcept {
+        constexpr int block = block_pixels<Arch>, width = lanes<Arch>;
+        // Where a group begins, if it is wider than a vector.
+        const int from = size > width ? first / size * size : first;
+        Floats<Arch> sums[block];
+        PRIMSEL_UNROLL
+        for (int p = 0; p < block; ++p) sums[p] = broadcast<Arch>(0.0F);
+        const float* const* pointers = of.pointers;
+        for (int tap = 0; tap < of.s.taps(); ++tap, pointers += block, weights += size * width) {
+            add_tap<Arch>(pointers, from, weights, sums, std::make_integer_sequence<int, size>{});
+        }
+        finish<Arch>(of, first, sums);
+    }
+
+    template <class Arch, int... c>
+    PRIMSEL_INLINE static void add_tap(const float* const* pointers, int from, const float* weights,
+                                       Floats<Arch> (&sums)[block_pixels<Arch>],
+                                       std::integer_sequence<int, c...>) noexcept {
+        constexpr int size = sizeof...(c), width = lanes<Arch>;
+        const Floats<Arch> to[]{load<Arch>(weights + c * width)...};
+        PRIMSEL_UNROLL
+        for (int p = 0; p < block_pixels<Arch>; ++p) {
+            const float* pixel = pointers[p] + from;
+            if constexpr (size < width) {
+                const auto x = load<Arch>(pixel);
+                ((sums[p] = fma<Arch>(repeat_lane<Arch, size, c>(x), to[c], sums[p])), ...);
+            } else {
+                ((sums[p] = fma<Arch>(broadcast<Arch>(pixel[c]), to[c], sums[p])), ...);
+            }
+        }
+    }
+
+    template <class Arch>
+    PRIMSEL_INLINE static void finish(Block<Arch> const& of, int first,
+                                      Floats<Arch> const (&sums)[block_pixels<Arch>]) noexcept {
+        ConvArgs const& args = of.args;
+        const auto bias = args.bias != nullptr ? load<Arch>(args.bias + first) : broadcast<Arch>(0.0F);
+        const auto low = broadcast<Arch>(args.clamp.low), high = broadcast<Arch>(args.clamp.high);
+        PRIMSEL_UNROLL
+        for (int p = 0; p < block_pixels<Arch>; ++p) {
+            const std::size_t at = static_cast<std::size_t>(of.first + p) * static_cast<std::size_t>(of.s.k) +
+                                   static_cast<std::size_t>(first);
+            if (p < of.count) {
+                Floats<Arch> sum = sums[p] + bias;
+                if (args.residual != nullptr) sum += load<Arch>(args.residual + at);
+                store<Arch>(args.dst + at, clamp<Arch>(sum, low, high));
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/primitive/im2.hpp
 
 // primsel/primitive/detail/patch.hpp
@@ -14013,7 +14249,8 @@ struct Indirect {
             auto* slot = args.scratch + zeros + worker * pointer_floats(s);
             auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers(s)];
             for (int pixel = first; pixel < last; pixel += rows) {
-                point(s, args, pixel, std::min(rows, last - pixel), pointers + (pixel - first) * s.taps());
+                detail::point_to_pixels(s, args.src, args.scratch, pixel, std::min(rows, last - pixel),
+                                        pointers + (pixel - first) * s.taps());
             }
             for (int group = 0; group < s.groups; ++group) {
                 for (int panel = first_panel; panel < last_panel; ++panel) {
@@ -14047,23 +14284,7 @@ private:
         return static_cast<std::size_t>(block_pixels) * static_cast<std::size_t>(s.taps());
     }
     [[nodiscard]] static constexpr std::size_t pointer_floats(ConvShape const& s) {
-        return round_up_floats(block_pointers(s) * (sizeof(const float*) / sizeof(float)));
-    }
-
-    /// The pointers of one tile: pointers[tap * count + row].
-    static void point(ConvShape const& s, ConvArgs const& args, int first, int count, const float** pointers) noexcept {
-        for (int fh = 0; fh < s.fh; ++fh) {
-            for (int fw = 0; fw < s.fw; ++fw) {
-                for (int row = 0; row < count; ++row) {
-                    const int pixel = first + row, oh = pixel / s.out_w(), ow = pixel % s.out_w();
-                    const int h = oh * s.stride_h + detail::tap_offset_h(s, fh),
-                              w = ow * s.stride_w + detail::tap_offset_w(s, fw);
-                    const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
-                    *pointers++ = in ? args.src + static_cast<std::size_t>(h * s.w + w) * static_cast<std::size_t>(s.c)
-                                     : args.scratch;
-                }
-            }
-        }
+        return detail::pointer_floats(block_pointers(s));
     }
 
     template <class Arch>
@@ -15776,16 +15997,17 @@ using MecPrimitives = TypeList<MecCol, MecRowPartition>;
 using PublishedPrimitives = concatenate<DirectPrimitives, Im2Primitives, Kn2Primitives, Wino3Primitives,
                                         Wino5Primitives, Conv1x1Primitives, MecPrimitives>;
 /// Primitives that the papers did not measure.
-using OtherPrimitives = TypeList<DirectHwc, DepthwiseChw, DepthwiseHwc, Indirect, Im2Win, Winograd<6, 3, 16>,
-                                 WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
-                                 WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>>;
+using OtherPrimitives =
+    TypeList<DirectHwc, DepthwiseChw, DepthwiseHwc, GroupedHwc, Indirect, Im2Win, Winograd<6, 3, 16>,
+             WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
+             WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>>;
 
 using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
 
 /// What an engine considers unless told otherwise: of every family those that win a layer somewhere. They are
 /// compiled sooner than all.
 using DefaultPrimitives =
-    TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc,  //
+    TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc, GroupedHwc,  //
              Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
              Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>,
              Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>,

@@ -25,6 +25,12 @@ constexpr Reason reasons[] = {
     {"needs no padding", [](ps::ConvShape const& s) { return s.padded(); }},
     {"needs one group", [](ps::ConvShape const& s) { return s.groups != 1; }},
     {"needs as many groups as channels", [](ps::ConvShape const& s) { return s.groups != s.c; }},
+    {"needs groups of 2, 4 or 8 channels",
+     [](ps::ConvShape const& s) {
+         const int size = s.group_c();
+         return size != s.group_k() || (size != 2 && size != 4 && size != 8);
+     }},
+    {"needs 16 channels or more", [](ps::ConvShape const& s) { return s.c < 16; }},
     {"needs a 1x1 kernel", no_kernel_of<1>},
     {"needs a 3x3 kernel", no_kernel_of<3>},
     {"needs a 5x5 kernel", no_kernel_of<5>},
@@ -53,8 +59,16 @@ std::set<std::string_view> restrictions(ps::Family family) {
         case ps::Family::other:
             break;
     }
-    return {"needs stride 1",     "needs dilation 1",   "needs one group",    "needs as many groups as channels",
-            "needs a 1x3 kernel", "needs a 3x1 kernel", "needs a 1x7 kernel", "needs a 7x1 kernel"};
+    return {"needs stride 1",
+            "needs dilation 1",
+            "needs one group",
+            "needs as many groups as channels",
+            "needs groups of 2, 4 or 8 channels",
+            "needs 16 channels or more",
+            "needs a 1x3 kernel",
+            "needs a 3x1 kernel",
+            "needs a 1x7 kernel",
+            "needs a 7x1 kernel"};
 }
 
 }  // namespace

@@ -291,6 +291,18 @@ inline Outcome run(List const& list, ps::PrimitiveEntry const& entry, Problem co
     for (const int w : {9, 17, 33}) {
         shapes.push_back({.c = 5, .k = w, .h = 2, .w = w, .fh = 1, .fw = 1, .pad_left = 6, .pad_right = 3});
     }
+    // Groups that are a part of a vector, or a vector, or several.
+    for (const int size : {2, 4, 8}) {
+        for (const int c : {16, 24, 40, 56}) {
+            for (const int f : {3, 5}) {
+                ps::ConvShape s = same_shape(c, c, 5, 8, f);
+                s.groups = c / size;
+                if (c == 24) s.stride_h = s.stride_w = 2;
+                if (c == 40) s.dilation_w = 2;
+                shapes.push_back(s);
+            }
+        }
+    }
     // Images of several blocks of tiles, rows and pixels.
     shapes.push_back(same_shape(33, 34, 29, 31, 3));
     if (quick()) return shapes;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 // g++ 12 takes the undefined operand of its own unmasked AVX-512 intrinsics for an uninitialised value.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -111,6 +112,16 @@ PRIMSEL_INLINE Floats<Arch> clamp(Floats<Arch> const& value, Floats<Arch> const&
 PRIMSEL_INLINE float clamp(float value, float low, float high) {
     const float raised = value < low ? low : value;
     return raised > high ? high : raised;
+}
+
+/// Of each run of `size` lanes, which divides their number, the one at position `at` in all of them.
+template <class Arch, int size, int at>
+PRIMSEL_INLINE Floats<Arch> repeat_lane(Floats<Arch> const& x) {
+    static_assert(lanes<Arch> % size == 0 && at < size);
+    const typename Floats<Arch>::register_type all = x;
+    return [&]<int... lane>(std::integer_sequence<int, lane...>) {
+        return Floats<Arch>(__builtin_shufflevector(all, all, (lane / size * size + at)...));
+    }(std::make_integer_sequence<int, lanes<Arch>>{});
 }
 
 /// The four-lane vector that every supported instruction set has.

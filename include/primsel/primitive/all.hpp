@@ -6,6 +6,7 @@
 #include <primsel/primitive/conv1x1.hpp>
 #include <primsel/primitive/depthwise.hpp>
 #include <primsel/primitive/direct.hpp>
+#include <primsel/primitive/grouped.hpp>
 #include <primsel/primitive/im2.hpp>
 #include <primsel/primitive/im2win.hpp>
 #include <primsel/primitive/indirect.hpp>
@@ -60,16 +61,17 @@ using MecPrimitives = TypeList<MecCol, MecRowPartition>;
 using PublishedPrimitives = concatenate<DirectPrimitives, Im2Primitives, Kn2Primitives, Wino3Primitives,
                                         Wino5Primitives, Conv1x1Primitives, MecPrimitives>;
 /// Primitives that the papers did not measure.
-using OtherPrimitives = TypeList<DirectHwc, DepthwiseChw, DepthwiseHwc, Indirect, Im2Win, Winograd<6, 3, 16>,
-                                 WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
-                                 WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>>;
+using OtherPrimitives =
+    TypeList<DirectHwc, DepthwiseChw, DepthwiseHwc, GroupedHwc, Indirect, Im2Win, Winograd<6, 3, 16>,
+             WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
+             WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>>;
 
 using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
 
 /// What an engine considers unless told otherwise: of every family those that win a layer somewhere. They are
 /// compiled sooner than all.
 using DefaultPrimitives =
-    TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc,  //
+    TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc, GroupedHwc,  //
              Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
              Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>,
              Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>,

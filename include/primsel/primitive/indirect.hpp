@@ -3,7 +3,7 @@
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/fixed_string.hpp>
 #include <primsel/primitive/detail/panel.hpp>
-#include <primsel/primitive/detail/tap.hpp>
+#include <primsel/primitive/detail/pixel_pointers.hpp>
 #include <primsel/primitive/direct.hpp>
 #include <primsel/primitive/primitive.hpp>
 
@@ -94,7 +94,8 @@ struct Indirect {
             auto* slot = args.scratch + zeros + worker * pointer_floats(s);
             auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers(s)];
             for (int pixel = first; pixel < last; pixel += rows) {
-                point(s, args, pixel, std::min(rows, last - pixel), pointers + (pixel - first) * s.taps());
+                detail::point_to_pixels(s, args.src, args.scratch, pixel, std::min(rows, last - pixel),
+                                        pointers + (pixel - first) * s.taps());
             }
             for (int group = 0; group < s.groups; ++group) {
                 for (int panel = first_panel; panel < last_panel; ++panel) {
@@ -128,23 +129,7 @@ private:
         return static_cast<std::size_t>(block_pixels) * static_cast<std::size_t>(s.taps());
     }
     [[nodiscard]] static constexpr std::size_t pointer_floats(ConvShape const& s) {
-        return round_up_floats(block_pointers(s) * (sizeof(const float*) / sizeof(float)));
-    }
-
-    /// The pointers of one tile: pointers[tap * count + row].
-    static void point(ConvShape const& s, ConvArgs const& args, int first, int count, const float** pointers) noexcept {
-        for (int fh = 0; fh < s.fh; ++fh) {
-            for (int fw = 0; fw < s.fw; ++fw) {
-                for (int row = 0; row < count; ++row) {
-                    const int pixel = first + row, oh = pixel / s.out_w(), ow = pixel % s.out_w();
-                    const int h = oh * s.stride_h + detail::tap_offset_h(s, fh),
-                              w = ow * s.stride_w + detail::tap_offset_w(s, fw);
-                    const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
-                    *pointers++ = in ? args.src + static_cast<std::size_t>(h * s.w + w) * static_cast<std::size_t>(s.c)
-                                     : args.scratch;
-                }
-            }
-        }
+        return detail::pointer_floats(block_pointers(s));
     }
 
     template <class Arch>
