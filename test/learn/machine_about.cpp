@@ -30,7 +30,8 @@ TEST_CASE("a machine's speeds are read as they were written") {
 TEST_CASE("a profile without its machine's speeds, or with none that can be, is refused by name") {
     std::map<std::string, std::string> about;
     ps::add_about(about, ps::Machine{});
-    for (auto const& [key, value] : about) {
+    for (auto const& line : about) {
+        std::string const& key = line.first;
         CAPTURE(key);
         auto without = about;
         without.erase(key);
