@@ -33,18 +33,25 @@ ps::Json json_of(ps::TransferReport const& part) {
     ps::Json::Array unknown;
     for (std::string const& subject : part.unknown) unknown.emplace_back(subject);
     const auto judged = [](std::optional<ps::Evaluation> const& by) { return by ? to_json(*by) : ps::Json(nullptr); };
-    return ps::Json::Object{{"data", part.name},
+    ps::Json::Object object{{"data", part.name},
                             {"rows", part.rows},
                             {"method", part.method},
                             {"seconds", part.seconds},
                             {"test", judged(part.test)},
                             {"direct", judged(part.direct)},
                             {"unknown", std::move(unknown)}};
+    if (part.trust) object.emplace_back("trust", ps::to_string_view(*part.trust));
+    return object;
+}
+
+std::string method_of(ps::TransferReport const& part) {
+    return part.trust ? ps::join(part.method, " (", ps::to_string_view(*part.trust), ")") : std::string(part.method);
 }
 
 void print_part(ps::TransferReport const& part) {
     if (part.test) {
-        print(to_text(ps::join(part.what, " on ", part.test->rows, " other rows, ", part.method), *part.test, false));
+        print(
+            to_text(ps::join(part.what, " on ", part.test->rows, " other rows, ", method_of(part)), *part.test, false));
         char error[32];
         std::snprintf(error, sizeof(error), "%.2f %%", 100 * part.direct->all.median);
         print(ps::join("all, as the model was: ", error, '\n'));
@@ -52,7 +59,7 @@ void print_part(ps::TransferReport const& part) {
     if (!part.unknown.empty()) print(ps::join(part.unknown.size(), " others are not known to the model\n"));
     char seconds[32];
     std::snprintf(seconds, sizeof(seconds), "%.1f", part.seconds);
-    print_line(part.name, ": ", part.method, " by ", part.rows, " rows in ", seconds, " s",
+    print_line(part.name, ": ", method_of(part), " by ", part.rows, " rows in ", seconds, " s",
                part.test ? "" : ", with none left to judge by");
 }
 
@@ -89,8 +96,10 @@ void add_transfer(CLI::App& app) {
     command.add_option("--layouts", options->layouts, "Times of changes of layout on it")->type_name("F.csv");
     command.add_option("--out", options->out, "The model file to write")->required()->type_name("F");
     command
-        .add_option("--method", options->method,
-                    "transferred (default; what deviates, by Gaussian processes) or factor (one a primitive)")
+        .add_option(
+            "--method", options->method,
+            "transferred (default; what deviates, by Gaussian processes), factor (one a primitive) or chosen (what "
+            "predicts held-back rows best, if need be without the model)")
         ->check(CLI::IsMember(std::vector<std::string>(ps::transfer_methods.begin(), ps::transfer_methods.end())))
         ->type_name("NAME");
     add_learning_options(command, options->seed, options->threads, options->json);

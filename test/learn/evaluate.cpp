@@ -1,3 +1,4 @@
+#include <primsel/learn/correction.hpp>
 #include <primsel/learn/evaluate.hpp>
 
 #include <doctest/doctest.h>
@@ -55,4 +56,25 @@ TEST_CASE("relative errors: what was not predicted is counted and not judged") {
         // Where nothing was measured nothing is missing.
         if (unknown < 5) predicted(unknown, 0) = predicted(unknown, 1) = std::numeric_limits<float>::quiet_NaN();
     }
+}
+
+TEST_CASE("what is not finite is no prediction, for those that judge and those that correct") {
+    constexpr float infinite = std::numeric_limits<float>::infinity();
+    ps::Dataset data{.inputs = {"c", "im"}, .subjects = {"a-to-b"}, .about = {}, .configurations = {}, .seconds = {}};
+    const int configuration[] = {8, 8};
+    const double time[] = {1.0};
+    for (const float none : {std::numeric_limits<float>::quiet_NaN(), infinite, -infinite}) {
+        CHECK_FALSE(ps::is_prediction(none));
+        data.add(configuration, time);
+        ps::Table predicted(data.rows(), 1, none);
+        const ps::Evaluation result = ps::evaluate(data, predicted);
+        CHECK(result.not_predicted == data.rows());
+        CHECK(result.all.samples == 0);
+
+        predicted = ps::Table(2, 1, none);
+        predicted(0, 0) = 0.25F;
+        const ps::Table features(2, 1, 0.0F), targets(2, 1, 0.0F);
+        CHECK(ps::FactorCorrection::fit({features, targets, predicted}).of(0) == 0.25F);
+    }
+    CHECK(ps::is_prediction(0));
 }

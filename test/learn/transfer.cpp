@@ -1,6 +1,7 @@
 // Laws of transfer: what a model of one machine and a few samples say of another.
 #include <primsel/learn/transfer.hpp>
 
+#include "deviating.hpp"
 #include "machines.hpp"
 
 #include <doctest/doctest.h>
@@ -18,69 +19,11 @@ namespace {
 
 using machines::executor;
 
-const std::vector<std::string> labels{"direct", "direct", "im2"};
-
-/// Times that grow with operations and are rough in the channels.
-struct Machine {
-    [[nodiscard]] ps::Table predict(ps::Table const& features) const {
-        ps::Table result(features.rows(), 3);
-        for (std::size_t row = 0; row < features.rows(); ++row) {
-            for (std::size_t i = 0; i < 3; ++i) {
-                result(row, i) = features(row, 6) * (1 + 0.1F * static_cast<float>(i)) + features(row, 15);
-            }
-        }
-        return result;
-    }
-};
-
-/// Another machine: a factor for each primitive and one that depends on the size of the image.
-ps::Table elsewhere(ps::Table const& features, float by_image) {
-    ps::Table result = Machine{}.predict(features);
-    for (std::size_t row = 0; row < features.rows(); ++row) {
-        for (std::size_t i = 0; i < 3; ++i) {
-            result(row, i) += 0.7F - 0.2F * static_cast<float>(i) + by_image * features(row, 2);
-        }
-    }
-    return result;
-}
-
-/// Every `step`th of some 700 configurations.
-ps::Table configurations(std::size_t step, std::size_t first = 0) {
-    std::vector<float> values;
-    std::size_t at = 0;
-    for (const int c : {3, 16, 32, 64, 96, 128, 256, 512}) {
-        for (const int k : {8, 24, 64, 120, 256}) {
-            for (const int im : {7, 13, 14, 28, 56, 112}) {
-                for (const int f : {1, 3, 5}) {
-                    if (at++ % step != first) continue;
-                    const auto row = ps::ConvFeatures::of({.c = c,
-                                                           .k = k,
-                                                           .h = im,
-                                                           .w = im,
-                                                           .fh = f,
-                                                           .fw = f,
-                                                           .pad_top = f / 2,
-                                                           .pad_bottom = f / 2,
-                                                           .pad_left = f / 2,
-                                                           .pad_right = f / 2});
-                    values.insert(values.end(), row.begin(), row.end());
-                }
-            }
-        }
-    }
-    ps::Table table;
-    table.columns = ps::ConvFeatures::count;
-    table.values = std::move(values);
-    return table;
-}
-
-double median_error(ps::Table const& predicted, ps::Table const& wanted) {
-    std::vector<double> errors;
-    for (std::size_t i = 0; i < wanted.values.size(); ++i) {
-        errors.push_back(std::abs(static_cast<double>(predicted.values[i] - wanted.values[i])));
-    }
-    return ps::median(errors);
-}
+using deviating::configurations;
+using deviating::elsewhere;
+using deviating::labels;
+using deviating::Machine;
+using deviating::median_error;
 
 }  // namespace
 

@@ -95,7 +95,7 @@ TEST_CASE("what cannot be transferred is refused, by the names of model and data
     ps::Profile profile = machines::profile(30, 3, 3);
     profile.layouts.reset();
     CHECK(error(source(), profile, "guess") ==
-          "transfer_model: no method is named guess; there are transferred and factor");
+          "transfer_model: no method is named guess; there are transferred, factor and chosen");
     CHECK(error(transfer(profile, "factor").model, profile) ==
           "there: its primitives were transferred already; transfer what they came from");
     CHECK(error(source(), machines::profile(150, 1)) == "l.csv: is what there was learned from");

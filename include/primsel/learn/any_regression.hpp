@@ -1,6 +1,7 @@
 // Opt-in: needs Eigen (the CMake target primsel::eigen).
 #pragma once
 
+#include <primsel/learn/chosen_correction.hpp>
 #include <primsel/learn/forest.hpp>
 #include <primsel/learn/gaussian_process.hpp>
 #include <primsel/learn/linear.hpp>
@@ -21,9 +22,10 @@ public:
 
 /// Any of the regressions. Those that were transferred hold the one they began with, which was not: files nest no
 /// deeper.
-class AnyRegression : public OneOf<LinearRegression, Mlp, Forest, BoostedTrees, GaussianProcess,
-                                   Transferred<SourceRegression, FactorCorrection>,
-                                   Transferred<SourceRegression, DeviationCorrection>> {
+class AnyRegression
+    : public OneOf<LinearRegression, Mlp, Forest, BoostedTrees, GaussianProcess,
+                   Transferred<SourceRegression, FactorCorrection>, Transferred<SourceRegression, DeviationCorrection>,
+                   Transferred<SourceRegression, ChosenCorrection>> {
 public:
     using OneOf::OneOf;
 

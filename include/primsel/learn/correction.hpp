@@ -9,6 +9,7 @@
 #include <primsel/cost/table.hpp>
 #include <primsel/learn/gaussian_process.hpp>
 #include <primsel/learn/multitask_process.hpp>
+#include <primsel/learn/predicted.hpp>
 
 #include <algorithm>
 #include <array>
@@ -47,22 +48,11 @@ class FactorCorrection {
 public:
     static constexpr std::string_view kind = "factor";
 
-    [[nodiscard]] static FactorCorrection fit(TransferSamples const& samples) {
-        std::vector<double> all;
-        std::vector<std::vector<double>> each(samples.deviations.columns);
-        for (std::size_t i = 0; i < samples.deviations.values.size(); ++i) {
-            const double deviation = static_cast<double>(samples.deviations.values[i]);
-            if (std::isnan(deviation)) continue;
-            all.push_back(deviation);
-            each[i % each.size()].push_back(deviation);
-        }
-        const double usual = median(all);
-        FactorCorrection result;
-        for (auto const& one : each) {
-            result.factors_.push_back(static_cast<float>(one.empty() ? usual : median(one)));
-        }
-        return result;
-    }
+    [[nodiscard]] static FactorCorrection fit(TransferSamples const& samples) { return fit(samples, 0); }
+    /// The same of few samples: the factor of all targets, and a target's n samples draw it from there to their own
+    /// median by n / (n + 1), in logarithms: what one sample tells of its primitive varies about as much with its
+    /// configuration as primitives differ between two machines.
+    [[nodiscard]] static FactorCorrection shrunk(TransferSamples const& samples) { return fit(samples, 1); }
 
     void correct(Table const&, Table& predicted) const {
         for (std::size_t i = 0; i < predicted.values.size(); ++i) predicted.values[i] += of(i % predicted.columns);
@@ -77,6 +67,26 @@ public:
     }
 
 private:
+    /// The factor of all weighs as much as so many samples.
+    [[nodiscard]] static FactorCorrection fit(TransferSamples const& samples, double pull) {
+        std::vector<double> all;
+        std::vector<std::vector<double>> each(samples.deviations.columns);
+        for (std::size_t i = 0; i < samples.deviations.values.size(); ++i) {
+            const double deviation = static_cast<double>(samples.deviations.values[i]);
+            if (!is_prediction(samples.deviations.values[i])) continue;
+            all.push_back(deviation);
+            each[i % each.size()].push_back(deviation);
+        }
+        const double usual = median(all);
+        FactorCorrection result;
+        for (auto const& one : each) {
+            const auto count = static_cast<double>(one.size());
+            const double share = one.empty() ? 0 : count / (count + pull);
+            result.factors_.push_back(static_cast<float>(usual + share * (median(one) - usual)));
+        }
+        return result;
+    }
+
     std::vector<float> factors_;  // logarithms
 };
 
@@ -94,8 +104,7 @@ public:
                                                  ExecutorRef executor, std::size_t few = many) {
         auto const& [features, targets, deviations] = samples;
         DeviationCorrection result;
-        const auto is_known = [](float value) { return !std::isnan(value); };
-        const auto known = static_cast<std::size_t>(std::ranges::count_if(deviations.values, is_known));
+        const auto known = static_cast<std::size_t>(std::ranges::count_if(deviations.values, is_prediction));
         if (known > few) {
             const GaussianProcessOptions options{.rows = 400, .shared_from = 0};
             result.many_ = {.deviations = GaussianProcess::fit(features, deviations, labels, options, executor),
@@ -112,7 +121,7 @@ public:
             const std::size_t at = result.few_.add_row(features_at(features, row));
             for (std::size_t target = 0; target < deviations.columns; ++target) {
                 const float deviation = deviations(row, target);
-                if (is_known(deviation)) result.few_.observe(at, target, static_cast<double>(deviation));
+                if (is_prediction(deviation)) result.few_.observe(at, target, static_cast<double>(deviation));
             }
         }
         result.few_.tune();
@@ -149,11 +158,12 @@ private:
         void correct(Table const& features, Table& predicted) const {
             const Table left = deviations.predict(features), by_samples = alone.predict(features);
             for (std::size_t i = 0; i < predicted.values.size(); ++i) {
-                const float deviation = std::isnan(left.values[i]) ? factors.of(i % predicted.columns) : left.values[i];
+                const float deviation =
+                    is_prediction(left.values[i]) ? left.values[i] : factors.of(i % predicted.columns);
                 const float corrected = predicted.values[i] + deviation, sampled = by_samples.values[i];
-                predicted.values[i] = std::isnan(sampled)     ? corrected
-                                      : std::isnan(corrected) ? sampled
-                                                              : 0.5F * (corrected + sampled);
+                predicted.values[i] = !is_prediction(sampled)     ? corrected
+                                      : !is_prediction(corrected) ? sampled
+                                                                  : 0.5F * (corrected + sampled);
             }
         }
         void archive(Archive& archive, std::size_t features, std::size_t targets) {

@@ -4,6 +4,7 @@
 #include <primsel/core/statistics.hpp>
 #include <primsel/cost/table.hpp>
 #include <primsel/learn/dataset.hpp>
+#include <primsel/learn/predicted.hpp>
 #include <primsel/learn/subjects.hpp>
 
 #include <cmath>
@@ -27,7 +28,7 @@ struct Evaluation {
     std::vector<RelativeError> subjects, families;
     RelativeError all;
     std::size_t rows = 0;
-    /// Measurements without a prediction (NaN), of which no error is known.
+    /// Measurements without a prediction (is_prediction), of which no error is known.
     std::size_t not_predicted = 0;
 
     /// The mean over the subjects of their medians.
@@ -54,11 +55,10 @@ struct Evaluation {
         for (std::size_t row = 0; row < measured.rows(); ++row) {
             const double seconds = measured.time(row, subject);
             if (seconds <= 0) continue;
-            const auto logarithm = static_cast<double>(predicted(row, subject));
-            if (std::isnan(logarithm)) {
-                ++result.not_predicted;
+            if (const float logarithm = predicted(row, subject); is_prediction(logarithm)) {
+                errors.push_back(std::abs(std::exp(static_cast<double>(logarithm)) / seconds - 1));
             } else {
-                errors.push_back(std::abs(std::exp(logarithm) / seconds - 1));
+                ++result.not_predicted;
             }
         }
         if (errors.empty()) continue;

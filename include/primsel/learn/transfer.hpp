@@ -21,7 +21,8 @@ template <Regression Source>
 }
 
 /// A model of one machine for another, corrected by a few samples of the other: each target by a factor
-/// (FactorCorrection), or by what was learned of how samples deviate (DeviationCorrection).
+/// (FactorCorrection), by what was learned of how samples deviate (DeviationCorrection), or by what they show to be
+/// best (ChosenCorrection).
 template <Regression Source, Correction By>
 class Transferred {
 public:
@@ -42,6 +43,8 @@ public:
         source_.archive(archive, features, targets);
         correction_.archive(archive, features, targets);
     }
+
+    [[nodiscard]] By const& correction() const { return correction_; }
 
 private:
     Source source_;

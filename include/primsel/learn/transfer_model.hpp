@@ -4,6 +4,7 @@
 #include <primsel/core/error.hpp>
 #include <primsel/core/executor.hpp>
 #include <primsel/core/timer.hpp>
+#include <primsel/learn/chosen_correction.hpp>
 #include <primsel/learn/evaluate.hpp>
 #include <primsel/learn/profile.hpp>
 #include <primsel/learn/subjects.hpp>
@@ -24,8 +25,10 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// The ways in which transfer_model corrects: by how samples deviate, or by one factor a primitive.
-inline constexpr std::array<std::string_view, 2> transfer_methods{DeviationCorrection::kind, FactorCorrection::kind};
+/// The ways in which transfer_model corrects: by how samples deviate, by one factor a primitive, or as the samples show
+/// to be best, which may be not to trust the source.
+inline constexpr std::array<std::string_view, 3> transfer_methods{DeviationCorrection::kind, FactorCorrection::kind,
+                                                                  ChosenCorrection::kind};
 
 struct TransferOptions {
     /// One of transfer_methods.
@@ -40,6 +43,8 @@ struct TransferReport {
     std::string what, name;
     /// How it was corrected: one of transfer_methods.
     std::string_view method;
+    /// How far the source is trusted (Trust), where that was chosen.
+    std::optional<Trust> trust = {};
     /// Those that it was corrected by: 90 % of them, all of fewer than 50.
     std::size_t rows = 0;
     /// What correcting took.
@@ -73,8 +78,8 @@ namespace detail {
 [[nodiscard]] inline AnyRegression correct(TransferOptions const& options, SourceRegression source, Dataset const& data,
                                            Table const& features, Table const& times, ExecutorRef executor) {
     if (std::ranges::find(transfer_methods, options.method) == transfer_methods.end()) {
-        fail("transfer_model: no method is named ", options.method, "; there are ", transfer_methods[0], " and ",
-             transfer_methods[1]);
+        fail("transfer_model: no method is named ", options.method, "; there are ", transfer_methods[0], ", ",
+             transfer_methods[1], " and ", transfer_methods[2]);
     }
     // A change of layout depends on so little that Gaussian processes do with few rows; with fewer yet factors are
     // better (in 4 of 8 draws of 6 or 8 rows of Mulder et al. 2020, and in none of 10).
@@ -82,6 +87,9 @@ namespace detail {
     const bool layouts = data.of_layouts();
     if (options.method == FactorCorrection::kind || (layouts && features.rows() < few_layouts)) {
         return transfer<FactorCorrection>(std::move(source), features, times);
+    }
+    if (options.method == ChosenCorrection::kind) {
+        return transfer<ChosenCorrection>(std::move(source), features, times, labels_of(data), executor, options.seed);
     }
     const std::size_t few = layouts ? 0 : DeviationCorrection::many;
     return transfer<DeviationCorrection>(std::move(source), features, times, labels_of(data), executor, few);
@@ -127,11 +135,13 @@ namespace detail {
     const Table features = features_of(some), times = log_times(some);
     const Table to_learn = features.select(split.train), learned = times.select(split.train);
     const Table differences = deviations(*regression, to_learn, learned);
-    if (std::ranges::all_of(differences.values, [](float value) { return std::isnan(value); })) {
+    if (std::ranges::none_of(differences.values, is_prediction)) {
         fail(name, ": ", source_name, " has no prediction for anything that was measured");
     }
     Trained<AnyRegression> trained{known.subjects, correct(options, *regression, some, to_learn, learned, executor)};
     report.method = trained.regression.kind();
+    using Chosen = Transferred<SourceRegression, ChosenCorrection>;
+    if (const auto* chosen = trained.regression.get_if<Chosen>()) report.trust = chosen->correction().trust();
     report.rows = split.train.size();
     report.seconds = timer.seconds();
     if (!split.test.empty()) {

@@ -1,0 +1,165 @@
+// Opt-in: needs Eigen (the CMake target primsel::eigen).
+#pragma once
+
+#include <primsel/core/archive.hpp>
+#include <primsel/core/executor.hpp>
+#include <primsel/core/statistics.hpp>
+#include <primsel/cost/features.hpp>
+#include <primsel/cost/table.hpp>
+#include <primsel/learn/correction.hpp>
+#include <primsel/learn/dataset.hpp>
+#include <primsel/learn/gaussian_process.hpp>
+#include <primsel/learn/predicted.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What is made of another machine's predictions, the simplest first: nothing; they are multiplied by a factor a
+/// target; by what a MultitaskProcess says of their deviations; averaged with what the samples alone say, both by
+/// Gaussian processes (DeviationCorrection of many samples); they are forgotten, and the samples alone answer.
+enum class Trust { direct, factors, deviations, blend, samples };
+[[nodiscard]] inline std::string_view to_string_view(Trust trust) {
+    constexpr std::array<std::string_view, 5> names{"direct", "factors", "deviations", "blend", "samples"};
+    return names[static_cast<std::size_t>(trust)];
+}
+
+/// Trusts the source as far as it explains the samples: of all kinds of Trust, the one by which four fifths of the rows
+/// tell most of the other fifth (cross-validation): least is the median of |predicted - measured|, both logarithms. A
+/// simpler one is kept unless another takes 1 / (2 sqrt(rows)) off that, which n rows may by chance. Fewer than
+/// `least_rows` rows cannot tell: the source is then multiplied by factors, each shrunk towards that of all targets
+/// (FactorCorrection::shrunk), as it is wherever the chosen one has no prediction.
+class ChosenCorrection {
+public:
+    /// What it is called in files.
+    static constexpr std::string_view kind = "chosen";
+    static constexpr std::size_t least_rows = 8;
+
+    /// A label (family) a target; none where all are alike. Draws the fifths by the seed; the same for any number of
+    /// threads.
+    [[nodiscard]] static ChosenCorrection fit(TransferSamples const& samples, std::span<const std::string> labels,
+                                              ExecutorRef executor, std::uint64_t seed = 1) {
+        return fit_as(choose(samples, labels, executor, seed), samples, labels, executor);
+    }
+
+    /// What was chosen.
+    [[nodiscard]] Trust trust() const { return trust_; }
+
+    void correct(Table const& features, Table& predicted) const {
+        if (trust_ == Trust::direct) return;
+        Table usual = predicted;
+        factors_.correct(features, usual);
+        if (deviations_) {
+            deviations_->correct(features, predicted);
+        } else if (alone_) {
+            predicted = alone_->predict(features);
+        } else {
+            predicted = std::move(usual);
+            return;
+        }
+        for (std::size_t i = 0; i < predicted.values.size(); ++i) {
+            if (!is_prediction(predicted.values[i])) predicted.values[i] = usual.values[i];
+        }
+    }
+
+    /// Of so many features and targets.
+    void archive(Archive& archive, std::size_t features, std::size_t targets) {
+        auto trust = static_cast<std::size_t>(trust_);
+        archive(trust);
+        archive.require(trust <= static_cast<std::size_t>(Trust::samples), "a correction of the unknown trust ", trust);
+        trust_ = static_cast<Trust>(trust);
+        if (archive.reads()) hold_parts();
+        factors_.archive(archive, features, targets);
+        if (deviations_) deviations_->archive(archive, features, targets);
+        if (alone_) alone_->archive(archive, features, targets);
+    }
+
+private:
+    [[nodiscard]] static std::size_t measured(Table const& deviations) {
+        return static_cast<std::size_t>(std::ranges::count_if(deviations.values, is_prediction));
+    }
+    /// Whether the samples are what a correction of that trust can be fitted to.
+    [[nodiscard]] static bool can(Trust trust, TransferSamples const& samples, std::span<const std::string> labels) {
+        return trust != Trust::deviations ||
+               (samples.features.columns == ConvFeatures::count && labels.size() == samples.targets.columns &&
+                measured(samples.deviations) <= DeviationCorrection::many);
+    }
+
+    void hold_parts() {
+        deviations_.reset();
+        alone_.reset();
+        if (trust_ == Trust::deviations || trust_ == Trust::blend) deviations_.emplace();
+        if (trust_ == Trust::samples) alone_.emplace();
+    }
+    [[nodiscard]] static ChosenCorrection fit_as(Trust trust, TransferSamples const& samples,
+                                                 std::span<const std::string> labels, ExecutorRef executor) {
+        ChosenCorrection result;
+        result.trust_ = trust;
+        result.factors_ = FactorCorrection::shrunk(samples);
+        result.hold_parts();
+        if (result.deviations_) {
+            const std::size_t few = trust == Trust::blend ? 0 : std::numeric_limits<std::size_t>::max();
+            result.deviations_ = DeviationCorrection::fit(samples, labels, executor, few);
+        }
+        if (result.alone_) {
+            const GaussianProcessOptions options{.rows = 400, .shared_from = 0};
+            result.alone_ = GaussianProcess::fit(samples.features, samples.targets, labels, options, executor);
+        }
+        return result;
+    }
+
+    [[nodiscard]] static Trust choose(TransferSamples const& samples, std::span<const std::string> labels,
+                                      ExecutorRef executor, std::uint64_t seed) {
+        constexpr std::size_t fifths = 5, enough = 100;  // rows of which one fifth judges as well as all
+        auto const& [features, targets, deviations] = samples;
+        const std::size_t rows = targets.rows();
+        if (rows < least_rows || measured(deviations) == 0) return Trust::factors;
+        const double better = 1 - 0.5 / std::sqrt(static_cast<double>(rows));
+        const std::vector<std::size_t> order = shuffled(rows, seed);
+        std::array<std::vector<double>, 5> errors;
+        for (std::size_t fifth = 0; fifth < (rows < enough ? fifths : 1); ++fifth) {
+            std::vector<std::size_t> known, asked;
+            for (std::size_t i = 0; i < rows; ++i) (i % fifths == fifth ? asked : known).push_back(order[i]);
+            const Table some[] = {features.select(known), targets.select(known), deviations.select(known)};
+            const Table at = features.select(asked), wanted = targets.select(asked), off = deviations.select(asked);
+            for (std::size_t i = 0; i < errors.size(); ++i) {
+                const auto trust = static_cast<Trust>(i);
+                if (!can(trust, samples, labels)) continue;
+                Table predicted = wanted;
+                for (std::size_t j = 0; j < off.values.size(); ++j) predicted.values[j] -= off.values[j];
+                fit_as(trust, {some[0], some[1], some[2]}, labels, executor).correct(at, predicted);
+                for (std::size_t j = 0; j < off.values.size(); ++j) {
+                    // What the source has no prediction of tells nothing of how good it is.
+                    if (!is_prediction(off.values[j]) || !is_prediction(predicted.values[j])) continue;
+                    errors[i].push_back(std::abs(static_cast<double>(predicted.values[j] - wanted.values[j])));
+                }
+            }
+        }
+        Trust best = Trust::factors;
+        double least = std::numeric_limits<double>::infinity();
+        for (std::size_t i = 0; i < errors.size(); ++i) {
+            if (errors[i].empty()) continue;
+            const double error = median(std::move(errors[i]));
+            if (error < better * least) best = static_cast<Trust>(i), least = error;
+        }
+        return best;
+    }
+
+    Trust trust_ = Trust::factors;
+    FactorCorrection factors_;
+    std::optional<DeviationCorrection> deviations_;
+    std::optional<GaussianProcess> alone_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
