@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -79,6 +80,13 @@ ps::AnyRegression fit(std::string_view kind, Samples const& s) {
         const std::size_t few = s.features.columns == ps::ConvFeatures::count ? s.targets.values.size() : 0;
         const ps::SourceRegression source = ps::LinearRegression::fit(s.features, s.targets);
         return ps::transfer<ps::DeviationCorrection>(source, s.features, s.targets, labels, alone, few);
+    }
+    if (kind == ps::ChosenCorrection::kind) {
+        const std::vector<std::string> labels(s.targets.columns, "alike");
+        const ps::SourceRegression source = ps::LinearRegression::fit(s.features, s.targets);
+        std::vector<std::size_t> few(std::min<std::size_t>(s.features.rows(), 20));  // to choose takes many fits
+        for (std::size_t row = 0; row < few.size(); ++row) few[row] = row;
+        return ps::transfer<ps::ChosenCorrection>(source, s.features.select(few), s.targets.select(few), labels, alone);
     }
     ps::MlpOptions perceptron;
     perceptron.hidden = {4, 3};
@@ -250,7 +258,7 @@ TEST_CASE("model files: what was transferred holds a model that was not") {
     CHECK(reason(with_header(nested)) == "m: a regression of the kind 'factor', which this version does not know here");
     for (const std::string_view kind : ps::AnyRegression::kinds) {
         CAPTURE(kind);
-        const bool transferred = kind == "factor" || kind == "transferred";
+        const bool transferred = kind == "factor" || kind == "transferred" || kind == "chosen";
         CHECK(model_of(kind, 12).primitives.regression.source().has_value() == !transferred);
     }
 }
