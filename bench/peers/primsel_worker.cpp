@@ -6,7 +6,7 @@
 #include "probe.hpp"
 
 #include <primsel/core/thread_pool.hpp>
-#include <primsel/cost/analytical.hpp>
+#include <primsel/cost/semi_empirical.hpp>
 #include <primsel/engine/fit.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/io/npy.hpp>
@@ -80,7 +80,7 @@ ps::Plan make_plan(ps::Graph const& graph, ps::Kernels const& kernels, Options c
     const auto plan = [&](auto costs) {
         return ps::make_fitting_plan(graph, kernels, costs, ps::ExactPbqp{}, options.planning, options.threads);
     };
-    return options.costs == "measured" ? plan(ps::Measured{}) : plan(ps::DefaultPolicies::cost_model{});
+    return options.costs == "measured" ? plan(ps::Measured{}) : plan(ps::SemiEmpiricalCosts{});
 }
 
 struct Network {
