@@ -35,6 +35,7 @@ void machine(bool json) {
                                            {"arch", all.arch},
                                            {"version", ps::version},
                                            {"gemm_flops", here.gemm_flops},
+                                           {"half_flops", here.half_flops},
                                            {"product_flops", here.product_flops},
                                            {"vector_flops", here.vector_flops},
                                            {"scalar_flops", here.scalar_flops},
@@ -44,6 +45,7 @@ void machine(bool json) {
     table.add({"processor", ps::cpu_name()});
     table.add({"compiled for", std::string(all.arch)});
     table.add({"multiply-adds in registers", giga(here.gemm_flops, "GFLOP/s")});
+    table.add({"the same in half as wide vectors", giga(here.half_flops, "GFLOP/s")});
     table.add({"the same, of cached matrices", giga(here.product_flops, "GFLOP/s")});
     table.add({"vector operations in L1", giga(here.vector_flops, "GFLOP/s")});
     table.add({"scalar operations", giga(here.scalar_flops, "GFLOP/s")});

@@ -94,7 +94,7 @@ class List(Cli):
 class Machine(Cli):
     def test_speeds(self):
         speeds = self.json("machine")
-        self.assertEqual(list(speeds), ["cpu", "arch", "version", "gemm_flops", "product_flops", "vector_flops", "scalar_flops", "bandwidth"])
+        self.assertEqual(list(speeds), ["cpu", "arch", "version", "gemm_flops", "half_flops", "product_flops", "vector_flops", "scalar_flops", "bandwidth"])
         self.assertGreater(speeds["gemm_flops"], 1e8)
         rates = [entry["bytes_per_second"] for entry in speeds["bandwidth"]]
         self.assertEqual(rates, sorted(rates, reverse=True))

@@ -117,16 +117,16 @@ private:
         return kernels.machine();
     }
     [[nodiscard]] static double phase_seconds(Machine const& machine, Phase const& phase) {
-        return std::max(phase.operations / flops(machine, phase.rate),
+        return std::max(phase.operations / flops(machine, phase),
                         phase.bytes / machine.bandwidth_for(phase.working_set));
     }
-    [[nodiscard]] static double flops(Machine const& machine, Rate rate) {
-        switch (rate) {
+    [[nodiscard]] static double flops(Machine const& machine, Phase const& phase) {
+        switch (phase.rate) {
             case Rate::gemm:
                 return machine.product_flops;
             case Rate::registers:
                 // One operation where a multiply-add makes two, and four fifths of that: Winograd's transforms.
-                return 0.4 * machine.gemm_flops;
+                return 0.4 * (phase.narrow > 1 ? 2 / phase.narrow * machine.half_flops : machine.gemm_flops);
             case Rate::vector:
                 return machine.vector_flops;
             case Rate::scalar:

@@ -14,19 +14,27 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// Whether the weights of a program are those it was made with, or change between its runs.
+enum class WeightUse { constant, changing };
+
 /// A plan made executable: weights packed, arena booked, steps in a row. run only executes.
 class Program {
 public:
     /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit or
-    /// their file was changed since it was read.
-    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers)
-        : batch_(graph.batch()) {
+    /// their file was changed since it was read. Weights that change must stay where they are, and the caller has
+    /// checked them.
+    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers,
+            WeightUse use = WeightUse::constant)
+        : batch_(graph.batch()), use_(use) {
         check_key(plan.key, make_key(graph, kernels));
-        check_weights(graph, weights);
+        if (use == WeightUse::constant) check_weights(graph, weights);
         for (const std::size_t input : graph.inputs()) in_shapes_.push_back(graph[input].shape);
         for (const std::size_t output : graph.outputs()) out_shapes_.push_back(graph[output].shape);
         for (Shape const& shape : in_shapes_) in_floats_.push_back(batch_floats(kernels.layouts[0], shape));
-        for (Shape const& shape : out_shapes_) out_floats_.push_back(batch_floats(kernels.layouts[0], shape));
+        for (const std::size_t output : graph.outputs()) {
+            const auto images = static_cast<std::size_t>(of_batch(graph[output].layer) ? 1 : batch_);
+            out_floats_.push_back(images * kernels.layouts[0].size(graph[output].shape));
+        }
 
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const ArenaLayout layout = place(schedule.lifetimes);
@@ -38,12 +46,22 @@ public:
         for (StoredConstant const& constant : schedule.constants) {
             tensors_[constant.tensor] = store(graph[constant.node], kernels.layouts[constant.layout], weights);
         }
+        for (SharedParameter const& parameter : schedule.parameters) {
+            tensors_[parameter.tensor] = const_cast<float*>(weights.at(graph[parameter.node].name).values.data());
+        }
         const float* bias = nullptr;
         for (Step& step : schedule.steps) {
             names_.push_back(graph[step.node].name);
             steps_.push_back(pack(std::move(step), graph, weights, bias));
         }
-        weights.check_unchanged();
+        if (use == WeightUse::constant) weights.check_unchanged();
+    }
+    /// Packs the kernels of convolutions anew, after weights that change have changed.
+    void repack(Weights const& weights, ExecutorRef executor) {
+        executor.parallel_for(kernels_.size(), [&](std::size_t i, std::size_t) {
+            pack_kernel(steps_[kernels_[i].step].step, weights.at(steps_[kernels_[i].step].step.kernel).values,
+                        kernels_[i].packed);
+        });
     }
 
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
@@ -76,6 +94,12 @@ public:
     void run_step(std::size_t step, ExecutorRef executor) noexcept {
         const bool one_image = step < singles();
         run(steps_[position(step)], one_image ? step / single_ : 0, one_image ? 1 : batch_, executor);
+    }
+    /// How many of the steps come before those of a node of the graph and all after it, for a graph whose steps take
+    /// whole batches.
+    [[nodiscard]] std::size_t steps_before(std::size_t node) const {
+        const auto first = std::ranges::find_if(steps_, [=](PackedStep const& at) { return at.step.node >= node; });
+        return static_cast<std::size_t>(first - steps_.begin());
     }
     void bind(std::span<const float* const> srcs, std::span<float* const> dsts) noexcept {
         // No step writes to an image.
@@ -140,11 +164,23 @@ private:
         result.src_data.resize(packed.src.size());
         Node const& node = graph[packed.node];
         if (packed.kind == Step::Kind::conv) {
+            const std::size_t bytes = packed.primitive->packed_bytes(packed.shape);
+            if (packed.primitive->pass == Pass::weight_gradient) return result;
+            float* kernel = keep(bytes, node);
+            result.weights = kernel;
+            if (use_ == WeightUse::changing) {
+                kernels_.push_back({steps_.size(), kernel});
+                pack_kernel(packed, weights.at(packed.kernel).values, kernel);
+                if (packed.bias || std::holds_alternative<ConvParams>(node.layer)) {
+                    const WeightTensor* bias = weights.find(node.name + ".bias");
+                    if (bias != nullptr) last_bias = bias->values.data();
+                }
+                if (packed.bias) result.bias = last_bias;
+                return result;
+            }
             const PreparedWeights prepared = prepare_weights(node, weights);
-            float* kernel = keep(packed.primitive->packed_bytes(packed.shape), node);
             packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
             weights.release(prepared.kernel);
-            result.weights = kernel;
             if (!prepared.bias.empty()) {
                 float* bias = keep(bytes_of_floats(prepared.bias.size()), node);
                 std::ranges::copy(prepared.bias, bias);
@@ -159,6 +195,13 @@ private:
         }
         if (packed.bias) result.bias = last_bias;
         return result;
+    }
+
+    static void pack_kernel(Step const& step, std::span<const float> kernel, float* dst) {
+        if (!step.turned) return step.primitive->pack(step.shape, kernel.data(), dst);
+        std::vector<float> other_way(kernel.size());
+        turn_kernel(turned(step.shape), kernel.data(), other_way.data());
+        step.primitive->pack(step.shape, other_way.data(), dst);
     }
 
     /// So many bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
@@ -176,9 +219,12 @@ private:
         float* dst = at(step.dst, first);
         const float* residual = step.residual == Step::none ? nullptr : at(step.residual, first);
         if (step.kind == Step::Kind::conv) {
-            for (std::size_t image = first; image < end; ++image) {
+            const std::size_t at_once = step.primitive->whole_batch ? static_cast<std::size_t>(images) : 1;
+            for (std::size_t image = first; image < end; image += at_once) {
                 step.primitive->run(step.shape,
                                     {.src = at(step.src[0], image),
+                                     .gradient = step.src.size() > 1 ? at(step.src[1], image) : nullptr,
+                                     .images = static_cast<int>(at_once),
                                      .weights = packed.weights,
                                      .bias = packed.bias,
                                      .residual = residual == nullptr ? nullptr : at(step.residual, image),
@@ -208,7 +254,14 @@ private:
         }
     }
 
+    struct PackedKernel {
+        std::size_t step;
+        float* packed;
+    };
+
     int batch_;
+    WeightUse use_;
+    std::vector<PackedKernel> kernels_;  // those that change
     std::vector<Shape> in_shapes_, out_shapes_;
     std::vector<std::size_t> in_floats_, out_floats_;
     std::vector<PackedStep> steps_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/engine/arena.hpp>
+#include <primsel/network/prepare.hpp>
 #include <primsel/plan/make_plan.hpp>
 #include <primsel/tensor/layout.hpp>
 
@@ -25,6 +26,9 @@ struct Step {
     std::size_t node = 0;
     ConvShape shape{};  // of one image
     PrimitiveEntry const* primitive = nullptr;
+    /// Of a convolution: the weight that is its kernel, and whether it is turned first.
+    std::string kernel{};
+    bool turned = false;
     LayoutEntry const* layout = nullptr;
     OpEntry const* op = nullptr;
     TransformEntry const* transform = nullptr;
@@ -45,6 +49,11 @@ struct StoredConstant {
     std::size_t tensor, node, layout;
 };
 
+/// A tensor that lies where whoever trains keeps it.
+struct SharedParameter {
+    std::size_t tensor, node;
+};
+
 /// A plan as steps in a row. The first tensors are the caller's: the images, then the results; those after them have a
 /// lifetime each, constants one of no bytes.
 ///
@@ -57,6 +66,7 @@ struct Schedule {
     /// Bytes from image to image of each tensor; 0 of those that hold what belongs to one image or to all.
     std::vector<std::size_t> image_bytes;
     std::vector<StoredConstant> constants;
+    std::vector<SharedParameter> parameters;
 
     [[nodiscard]] std::size_t callers() const { return inputs + outputs; }
     [[nodiscard]] std::size_t tensors() const { return callers() + lifetimes.size(); }
@@ -101,7 +111,9 @@ public:
         result_.inputs = graph_.inputs().size();
         result_.outputs = outputs_.size();
         for (const std::size_t input : graph_.inputs()) result_.image_bytes.push_back(bytes(input, 0));
-        for (const std::size_t output : outputs_) result_.image_bytes.push_back(bytes(output, 0));
+        for (const std::size_t output : outputs_) {
+            result_.image_bytes.push_back(of_batch(graph_[output].layer) ? 0 : bytes(output, 0));
+        }
         for (std::size_t i = 0; i < graph_.size(); ++i) read_plan(i);
         for (std::size_t i = 0; i < graph_.size(); ++i) find_parts(i);
         std::size_t inputs = 0;
@@ -115,11 +127,14 @@ public:
             } else if (std::holds_alternative<ConstantParams>(graph_[i].layer)) {
                 tensor_[i] = book(0);
                 result_.constants.push_back({tensor_[i], i, out_layout_[i]});
+            } else if (std::holds_alternative<ParameterParams>(graph_[i].layer)) {
+                tensor_[i] = book(0);
+                result_.parameters.push_back({tensor_[i], i});
             } else if (tensor_[i] == Step::none) {
                 add_layer(i);
             }
+            deliver(i);
         }
-        for (std::size_t output = 0; output < outputs_.size(); ++output) deliver(output);
         divide_batch();
         return std::move(result_);
     }
@@ -182,8 +197,10 @@ private:
         result_.image_bytes.push_back(image_bytes);
         return result_.tensors() - 1;
     }
-    /// The same for a step's result; of one image until the batch is divided.
-    std::size_t book(Step const& step) { return book(step.dst_image, step.dst_image); }
+    /// The same for a step's result; of one image until the batch is divided, unless it belongs to all.
+    std::size_t book(Step const& step) {
+        return book(step.dst_image, of_batch(graph_[step.node].layer) ? 0 : step.dst_image);
+    }
     void use(std::size_t tensor) {
         if (tensor < result_.callers() || tensor == Step::none) return;
         Lifetime& lifetime = result_.lifetimes[tensor - result_.callers()];
@@ -232,8 +249,8 @@ private:
             else
                 step.src.push_back(from);
         }
-        if (std::holds_alternative<ConvParams>(node.layer))
-            add_conv(std::move(step));
+        if (const auto task = conv_task(graph_, i))
+            add_conv(std::move(step), *task);
         else
             add_op(std::move(step));
     }
@@ -247,18 +264,25 @@ private:
         return book(step);
     }
 
-    void add_conv(Step step) {
+    void add_conv(Step step, ConvTask const& task) {
         Node const& node = graph_[step.node];
-        auto const& conv = std::get<ConvParams>(node.layer);
+        const auto* conv = std::get_if<ConvParams>(&node.layer);
         PlannedLayer const& planned = plan_.layers[step.node];
         PrimitiveEntry const& primitive = find_primitive(planned);
         step.kind = Step::Kind::conv;
         step.primitive = &primitive;
-        step.shape = conv_shape_of(conv, step.src_shapes[0]);
-        step.bias = conv.bias || !node.epilogue.folded.empty();
+        step.shape = shape_for(primitive, task);
+        step.turned = turns_kernel(primitive, task);
+        step.kernel = detail::weight_name(node.name, "weight");
+        if (task.pass == Pass::input_gradient) {  // its kernel is no tensor of the arena, but packed
+            step.kernel = graph_[node.inputs[1]].name;
+            step.src.pop_back();
+            step.src_shapes.pop_back();
+        }
+        step.bias = conv != nullptr && (conv->bias || !node.epilogue.folded.empty());
         const bool layouts_fit = kernels_.layouts[primitive.in_layout].name == planned.in_layout &&
                                  kernels_.layouts[primitive.out_layout].name == planned.out_layout;
-        if (const Support support = primitive.supports(step.shape); !support || !layouts_fit) {
+        if (const Support support = supports(primitive, task); !support || !layouts_fit) {
             fail("plan: layer ", node.name, ": ", primitive.id, " cannot compute ", to_string(step.shape), " ",
                  planned.in_layout, " -> ", planned.out_layout, ": ", support ? "wrong layouts" : support.reason());
         }
@@ -319,12 +343,14 @@ private:
     }
 
     /// A result that is not where the caller wants it: changes its layout, or copies it.
-    void deliver(std::size_t output) {
-        const std::size_t node = outputs_[output], dst = result_.inputs + output;
-        if (tensor_[node] == dst) return;
-        Step step = change_of_layout(node, 0);
-        step.dst = dst;
-        add(std::move(step));
+    void deliver(std::size_t node) {
+        for (std::size_t output = 0; output < outputs_.size(); ++output) {
+            const std::size_t dst = result_.inputs + output;
+            if (outputs_[output] != node || tensor_[node] == dst) continue;
+            Step step = change_of_layout(node, 0);
+            step.dst = dst;
+            add(std::move(step));
+        }
     }
 
     /// Image after image, activations stay in the caches but weights come from memory again for each; all images at
@@ -334,9 +360,10 @@ private:
     void divide_batch() {
         const auto batch = static_cast<std::size_t>(graph_.batch());
         if (batch == 1) return;
+        const bool whole = std::ranges::any_of(graph_.nodes(), [](Node const& node) { return of_batch(node.layer); });
         std::size_t again = 0;
         for (Step const& step : result_.steps) again += activations(step);
-        for (std::size_t i = 0, least = again; i < result_.steps.size(); ++i) {
+        for (std::size_t i = 0, least = again; i < result_.steps.size() && !whole; ++i) {
             again += weights(result_.steps[i]);
             again -= activations(result_.steps[i]);
             if (again <= least) {

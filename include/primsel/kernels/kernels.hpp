@@ -27,6 +27,8 @@ struct PrimitiveEntry {
     Family family;
     /// Positions in the list of layouts.
     std::size_t in_layout, out_layout;
+    Pass pass;
+    bool whole_batch;
     bool fuses_epilogue, strided_output;
     double error_bound;
     Support (*supports)(ConvShape const&);
@@ -34,7 +36,7 @@ struct PrimitiveEntry {
     std::size_t (*scratch_bytes)(ConvShape const&, std::size_t workers) = nullptr;
     std::size_t (*packed_bytes)(ConvShape const&) = nullptr;
     void (*pack)(ConvShape const&, const float* kernel, float* dst) = nullptr;
-    /// One image.
+    /// One image, unless whole_batch.
     void (*run)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
     Work (*work)(ConvShape const&) = nullptr;
 };

@@ -17,6 +17,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// The speeds of one core of a machine with one instruction set.
 struct Machine {
     double gemm_flops = 1e10;    ///< multiply-adds in registers, two operations each, per second: the peak
+    double half_flops = 5e9;     ///< the same in vectors half as wide, which some processors do as fast
     double product_flops = 9e9;  ///< the same of a product of cached matrices (SimdGemm)
     double vector_flops = 5e9;   ///< vector operations on cached data per second
     double scalar_flops = 1e9;   ///< scalar operations per second

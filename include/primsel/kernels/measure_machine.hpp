@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -52,6 +53,36 @@ double measure_fma(double seconds) {
     constexpr int chains = 12, rounds = 20'000;
     return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
                      [&] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
+}
+
+/// Multiply-adds in independent chains of vectors of n floats.
+template <int n, std::size_t... i>
+[[gnu::noinline]] void multiply_add_narrow(int rounds, std::index_sequence<i...>) {
+    using Batch = xsimd::make_sized_batch_t<float, static_cast<std::size_t>(n)>;
+    using BatchArch = typename Batch::arch_type;
+    static volatile float factor_source = 0.999F;
+    const Batch factor(factor_source), term(0.001F);
+    Batch sum[]{Batch(factor_source + static_cast<float>(i))...};
+    for (int round = 0; round < rounds; ++round) ((sum[i] = primsel::fma<BatchArch>(sum[i], factor, term)), ...);
+    alignas(alignment) float kept[static_cast<std::size_t>(n)];
+    Batch all(0.0F);
+    ((all += sum[i]), ...);
+    all.store_unaligned(kept);
+    volatile float used = kept[0];
+    (void)used;
+}
+/// The peak of vectors half as wide; half of `full` where there are none.
+template <class Arch>
+double measure_half(double seconds, double full) {
+    constexpr int n = lanes<Arch> / 2, chains = 12, rounds = 20'000;
+    if constexpr (n < 4) {
+        return full / 2;
+    } else if constexpr (std::is_void_v<xsimd::make_sized_batch_t<float, static_cast<std::size_t>(n)>>) {
+        return full / 2;
+    } else {
+        return best_rate(seconds, 2.0 * chains * rounds * n,
+                         [&] { multiply_add_narrow<n>(rounds, std::make_index_sequence<chains>{}); });
+    }
 }
 
 /// What the matrix product of a mid-sized layer reaches: 196 pixels, 192 channels to 192, all within L2.
@@ -127,10 +158,11 @@ Machine measure_machine() {
     std::memset(src.data(), 1, floats * sizeof(float));
     // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
     // of one measurement but rarely the same one three times.
-    Machine machine{.gemm_flops = 0, .product_flops = 0, .vector_flops = 0, .scalar_flops = 0, .bandwidth = {}};
+    Machine machine{.gemm_flops = 0, .half_flops = 0, .product_flops = 0, .vector_flops = 0, .scalar_flops = 0, .bandwidth = {}};
     const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
     for (int round = 0; round < 3; ++round) {
         raise(machine.gemm_flops, measure_fma<Arch>(0.001));
+        raise(machine.half_flops, measure_half<Arch>(0.001, machine.gemm_flops));
         raise(machine.product_flops, measure_product<Arch>());
         raise(machine.vector_flops, measure_vector<Arch>());
         raise(machine.scalar_flops, measure_scalar());

@@ -34,6 +34,8 @@ constexpr PrimitiveEntry make_entry() {
                              .family = P::family,
                              .in_layout = Layouts::template index_of<typename P::in_layout>,
                              .out_layout = Layouts::template index_of<typename P::out_layout>,
+                             .pass = Traits::pass(),
+                             .whole_batch = Traits::whole_batch(),
                              .fuses_epilogue = Traits::fuses_epilogue(),
                              .strided_output = Traits::strided_output(),
                              .error_bound = Traits::error_bound(),

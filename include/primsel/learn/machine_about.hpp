@@ -20,6 +20,7 @@ namespace detail {
 template <class M, class Visit>
 void each_speed(M& machine, Visit const& visit) {
     visit("gemm_flops", machine.gemm_flops);
+    visit("half_flops", machine.half_flops);
     visit("product_flops", machine.product_flops);
     visit("vector_flops", machine.vector_flops);
     visit("scalar_flops", machine.scalar_flops);

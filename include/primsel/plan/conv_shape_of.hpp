@@ -1,11 +1,14 @@
 #pragma once
 
+#include <primsel/kernels/kernels.hpp>
 #include <primsel/layer/conv.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/primitive/conv_shape.hpp>
+#include <primsel/primitive/turned.hpp>
 #include <primsel/tensor/shape.hpp>
 
 #include <cstddef>
+#include <optional>
 #include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -31,6 +34,42 @@ namespace primsel::inline PRIMSEL_ABI {
 /// That of a layer of a graph, which must be a convolution.
 [[nodiscard]] inline ConvShape conv_shape_of(Graph const& graph, std::size_t conv) {
     return conv_shape_of(std::get<ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape);
+}
+
+/// What a layer asks of primitives: one of the three convolutions of a layer of this (forward) shape.
+struct ConvTask {
+    Pass pass = Pass::forward;
+    ConvShape shape{};
+};
+/// That of a layer of a graph; nothing where it needs no primitive.
+[[nodiscard]] inline std::optional<ConvTask> conv_task(Graph const& graph, std::size_t layer) {
+    Node const& node = graph[layer];
+    if (std::holds_alternative<ConvParams>(node.layer)) return ConvTask{Pass::forward, conv_shape_of(graph, layer)};
+    if (const auto* input = std::get_if<ConvInputGradientParams>(&node.layer)) {
+        return ConvTask{Pass::input_gradient, conv_shape_of(input->conv, input->input)};
+    }
+    if (const auto* weight = std::get_if<ConvWeightGradientParams>(&node.layer)) {
+        return ConvTask{Pass::weight_gradient, conv_shape_of(weight->conv, graph[node.inputs[0]].shape)};
+    }
+    return std::nullopt;
+}
+
+/// Whether a forward primitive stands for the gradient of the input, with a turned kernel.
+[[nodiscard]] inline bool turns_kernel(PrimitiveEntry const& entry, ConvTask const& task) {
+    return task.pass == Pass::input_gradient && entry.pass == Pass::forward;
+}
+/// Whether the primitive can do the task, or why not.
+[[nodiscard]] inline Support supports(PrimitiveEntry const& entry, ConvTask const& task) {
+    if (turns_kernel(entry, task)) {
+        const Support turning = turns(task.shape);
+        return turning ? entry.supports(turned(task.shape)) : turning;
+    }
+    if (entry.pass != task.pass) return Support::no("computes another pass");
+    return entry.supports(task.shape);
+}
+/// The shape by which the primitive does the task.
+[[nodiscard]] inline ConvShape shape_for(PrimitiveEntry const& entry, ConvTask const& task) {
+    return turns_kernel(entry, task) ? turned(task.shape) : task.shape;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -78,9 +78,9 @@ template <CostModel Model, Solver S>
                            .out_layout = std::string(kernels.layouts[way.out_layout].name),
                            .seconds = way.seconds,
                            .candidates = prices.candidates[i]};
-        if (std::holds_alternative<ConvParams>(node.layer)) {
+        if (const auto task = conv_task(graph, i)) {
             layer.primitive = kernels.primitives[way.primitive].id;
-            layer.shape = to_string(conv_shape_of(graph, i), graph.batch());
+            layer.shape = to_string(task->shape, graph.batch());
         }
         plan.layers.push_back(std::move(layer));
         plan.total_seconds += way.seconds;

@@ -49,12 +49,13 @@ template <CostModel Model>
         PlannedLayer const& layer = plan.layers[i];
         if (layer.name != node.name) fail("plan: its layer ", layer.name, " is ", node.name, " in the network");
         inputs[i] = graph.input_shapes(i);
-        if (std::holds_alternative<ConvParams>(node.layer)) {
+        if (const auto task = conv_task(graph, i)) {
             const std::size_t p = known(kernels.find_if_any(layer.primitive), layer.primitive, layer.name);
-            convs.push_back({conv_shape_of(graph, i), p, graph.batch()});
+            convs.push_back({shape_for(kernels.primitives[p], *task), p, graph.batch()});
             if (!detail::needs_pass(kernels.primitives[p], node)) continue;
         } else if (std::holds_alternative<InputParams>(node.layer) ||
-                   std::holds_alternative<ConstantParams>(node.layer)) {
+                   std::holds_alternative<ConstantParams>(node.layer) ||
+                   std::holds_alternative<ParameterParams>(node.layer)) {
             continue;
         }
         ops.push_back({&node.layer, inputs[i], node.shape, graph.batch(), layout(layer.out_layout, layer.name)});

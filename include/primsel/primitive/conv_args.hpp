@@ -33,11 +33,26 @@ private:
     const char* reason_;
 };
 
-/// What a primitive works on: one image, and what the convolution does to its result,
-/// dst = clamp(conv(src) + bias + residual).
+/// Which of a layer's three convolutions a primitive computes: its result, or from the gradient of that the gradient of
+/// its input or of its kernel.
+enum class Pass { forward, input_gradient, weight_gradient };
+
+[[nodiscard]] constexpr std::string_view to_string_view(Pass pass) {
+    constexpr std::string_view names[] = {"forward", "input gradient", "weight gradient"};
+    return names[static_cast<std::size_t>(pass)];
+}
+
+/// What a primitive works on, and what the convolution does to its result, dst = clamp(conv(src) + bias + residual).
+/// For the gradient of the input, src is that of the result and dst that of the input, without bias, residual and
+/// clamp; for the gradient of the weights, src is the input, and dst the kernel's gradient, k x c/groups x fh x fw,
+/// summed over the images.
 struct ConvArgs {
     const float* src = nullptr;
-    /// As pack wrote them.
+    /// The gradient of the result, for the gradient of the weights.
+    const float* gradient = nullptr;
+    /// One after the other; more than one only for primitives that take a whole batch.
+    int images = 1;
+    /// As pack wrote them; null for the gradient of the weights.
     const float* weights = nullptr;
     /// k values, or null.
     const float* bias = nullptr;

@@ -131,7 +131,7 @@ private:
     template <class Arch>
     static void point(ConvShape const& s, ConvArgs const& args, int first, int count, const float** pointers) noexcept {
         constexpr int block = block_pixels<Arch>;
-        detail::point_to_pixels(s, args.src, args.scratch, first, count, pointers);
+        detail::point_to_pixels(s, args.src, args.scratch, static_cast<std::size_t>(first), count, pointers);
         for (int tap = s.taps() - 1; count < block && tap >= 0; --tap) {
             std::copy_backward(pointers + tap * count, pointers + (tap + 1) * count, pointers + tap * block + count);
             std::fill_n(pointers + tap * block + count, block - count, args.scratch);

@@ -18,6 +18,9 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - supports(shape): whether it can compute the shape;
 /// - run<Arch>(shape, args): computes one image; noexcept, no allocation, the same bits whatever the executor.
 /// It may have
+/// - pass: which of a layer's convolutions it computes (default forward); shape is always the forward one's. For the
+///   gradients see ConvArgs;
+/// - whole_batch = true: run takes args.images images, which must be so for the gradient of the weights;
 /// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
 ///   applies them);
 /// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
@@ -45,6 +48,14 @@ struct PrimitiveTraits {
         if constexpr (requires { P::fuses_epilogue; }) return P::fuses_epilogue;
         return false;
     }
+    [[nodiscard]] static constexpr Pass pass() {
+        if constexpr (requires { P::pass; }) return P::pass;
+        return Pass::forward;
+    }
+    [[nodiscard]] static constexpr bool whole_batch() {
+        if constexpr (requires { P::whole_batch; }) return P::whole_batch;
+        return false;
+    }
     [[nodiscard]] static constexpr bool strided_output() {
         if constexpr (requires { P::strided_output; }) return P::strided_output;
         return false;
@@ -60,6 +71,7 @@ struct PrimitiveTraits {
         return 0;
     }
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& shape) {
+        if constexpr (pass() == Pass::weight_gradient) return 0;
         if constexpr (requires { P::template packed_floats<Arch>(shape); }) {
             return P::template packed_floats<Arch>(shape);
         }

@@ -97,11 +97,12 @@ public:
         const double tiles = 1.0 * Tiles::rows(s) * Tiles::columns(s), columns = detail::padded_columns<Arch>(s.k);
         const double u = 4.0 * taps * s.c * columns, v = 4.0 * taps * tiles * s.c, y = 4.0 * taps * tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>((taps + 1) * slot_floats(s, blocks.tiles));
-        // Each of the two passes of a transform makes about `size` operations an element; narrow vectors make more.
-        const double passes = 2.0 * size * std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
+        // Each of the two passes of a transform makes about `size` operations an element.
+        const double passes = 2.0 * size, narrow = std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
         return Work{}
             .add({.rate = Rate::registers,
                   .operations = tiles * taps * s.c * passes,
+                  .narrow = narrow,
                   .bytes = 2 * v,
                   .working_set = in_cache})
             .add({.rate = Rate::gemm,
@@ -110,6 +111,7 @@ public:
                   .working_set = in_cache + u})
             .add({.rate = Rate::registers,
                   .operations = tiles * taps * s.k * passes,
+                  .narrow = narrow,
                   .bytes = y + y / 2,
                   .working_set = in_cache});
     }

@@ -19,6 +19,7 @@ enum class Rate {
 struct Phase {
     Rate rate = Rate::vector;
     double operations = 0;   ///< those really executed, padding of tiles and vectors included
+    double narrow = 1;       ///< of registers: how many times narrower its vectors are than the instruction set's
     double bytes = 0;        ///< read and written
     double working_set = 0;  ///< bytes that are touched again and again: decides which memory level feeds the phase
 };

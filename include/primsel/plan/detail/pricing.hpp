@@ -32,8 +32,8 @@ struct Alternative {
 
 /// Whether a pass of its own must add bias and residual and clamp after the primitive.
 [[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
-    const bool epilogue = std::get<ConvParams>(node.layer).bias || node.epilogue != Epilogue{};
-    return epilogue && !entry.fuses_epilogue;
+    const auto* conv = std::get_if<ConvParams>(&node.layer);
+    return conv != nullptr && (conv->bias || node.epilogue != Epilogue{}) && !entry.fuses_epilogue;
 }
 
 /// The questions to a cost model and its answers, all of a kind at once.
@@ -112,9 +112,9 @@ private:
                             (options_.primitive.empty() || entry.id == options_.primitive);
         return wanted ? 0 : entry.family == Family::im2 ? 1 : 2;
     }
-    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvShape const& shape,
+    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvTask const& task,
                                       int nearest) const {
-        if (const Support support = entry.supports(shape); !support) return std::string(support.reason());
+        if (const Support support = supports(entry, task); !support) return std::string(support.reason());
         if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
         if (needs_pass(entry, node) && kernels_.layouts[entry.out_layout].epilogue == nullptr) {
             return "its layout has no bias and activation";
@@ -137,15 +137,15 @@ private:
                     transforms_.push_back({node.shape, graph_.batch(), from, to});
                 }
             }
-            if (std::holds_alternative<ConvParams>(node.layer)) {
-                const ConvShape shape = conv_shape_of(graph_, i);
+            if (const auto task = conv_task(graph_, i)) {
                 int nearest = 2;
                 for (PrimitiveEntry const& entry : kernels_.primitives) {
-                    if (refusal(entry, node, shape, 2).empty()) nearest = std::min(nearest, distance(entry));
+                    if (refusal(entry, node, *task, 2).empty()) nearest = std::min(nearest, distance(entry));
                 }
                 for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
-                    std::string reason = refusal(kernels_.primitives[p], node, shape, nearest);
-                    if (reason.empty()) convs_.push_back({shape, p, graph_.batch()});
+                    PrimitiveEntry const& entry = kernels_.primitives[p];
+                    std::string reason = refusal(entry, node, *task, nearest);
+                    if (reason.empty()) convs_.push_back({shape_for(entry, *task), p, graph_.batch()});
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
@@ -167,12 +167,13 @@ private:
             };
             if (std::holds_alternative<InputParams>(node.layer)) {
                 alternatives[i].push_back({});  // images come in the first layout
-            } else if (std::holds_alternative<ConstantParams>(node.layer)) {
+            } else if (std::holds_alternative<ConstantParams>(node.layer) ||
+                       std::holds_alternative<ParameterParams>(node.layer)) {
                 // Stored in whichever is wanted.
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
                     alternatives[i].push_back({0, layout, layout, 0.0});
                 }
-            } else if (std::holds_alternative<ConvParams>(node.layer)) {
+            } else if (const auto task = conv_task(graph_, i)) {
                 for (std::size_t p = 0; p < candidates[i].size(); ++p) {
                     Candidate& candidate = candidates[i][p];
                     if (!candidate.refusal.empty()) continue;
@@ -180,7 +181,7 @@ private:
                     candidate.seconds = conv_seconds_[conv++];
                     if (!(candidate.seconds >= 0)) {
                         (void)priced(candidate.seconds, "primitive ", entry.id, " on layer ", node.name, " (",
-                                     to_string(conv_shape_of(graph_, i), graph_.batch()), ")");
+                                     to_string(task->shape, graph_.batch()), ")");
                     }
                     if (needs_pass(entry, node)) candidate.seconds += op_seconds(entry.out_layout);
                     if (candidate.seconds == infinite) {
@@ -232,7 +233,7 @@ private:
         for (Candidate const& candidate : candidates[i])
             reasons += "\n  " + candidate.primitive + ": " + candidate.refusal;
         fail("plan: no primitive can compute layer ", node.name, " (",
-             to_string(conv_shape_of(graph_, i), graph_.batch()), ")", reasons);
+             to_string(conv_task(graph_, i)->shape, graph_.batch()), ")", reasons);
     }
 
     std::vector<std::vector<Shape>> input_shapes_;

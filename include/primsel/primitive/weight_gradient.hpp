@@ -1,0 +1,217 @@
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/fixed_string.hpp>
+#include <primsel/primitive/detail/panel.hpp>
+#include <primsel/primitive/detail/patch.hpp>
+#include <primsel/primitive/detail/tap.hpp>
+#include <primsel/primitive/gemm_simd.hpp>
+#include <primsel/primitive/primitive.hpp>
+#include <primsel/tensor/layout.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// dst[k][c][tap] = src[k][tap][c].
+inline void taps_last(const float* src, int kernels, int taps, int c, float* dst) noexcept {
+    const auto channels = static_cast<std::size_t>(c), count = static_cast<std::size_t>(taps);
+    for (int k = 0; k < kernels; ++k, src += count * channels, dst += count * channels) {
+        for (std::size_t at = 0; at < channels; ++at) {
+            for (std::size_t tap = 0; tap < count; ++tap) dst[at * count + tap] = src[tap * channels + at];
+        }
+    }
+}
+
+}  // namespace detail
+
+/// The gradient of the weights in hwc: the product of the transposed gradient of the result, k x pixels, with the patch
+/// matrix, pixels x depth, of all images. Of the patch matrix there is at any time a panel of a few pixels; the
+/// gradient is read where it is.
+struct WeightGradientRow {
+    static constexpr FixedString id = "weight-gradient-im2row";
+    static constexpr Family family = Family::im2;
+    static constexpr Pass pass = Pass::weight_gradient;
+    using in_layout = hwc;
+    using out_layout = chw;
+    static constexpr bool whole_batch = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return round_up_floats(s.kernel_size()) + workers * panel_floats<Arch>;
+    }
+
+    /// Independent are panels of the depth, and where they are few, blocks of kernels.
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        float* sums = s.taps() == 1 ? args.dst : args.scratch;
+        const int panels = detail::panel_count<Arch>(s.depth()), parts = kernel_parts(s, panels);
+        const auto tasks = static_cast<std::size_t>(s.groups * panels * parts);
+        args.executor.parallel_for(tasks, [=, &s, &args](std::size_t task, std::size_t worker) {
+            const int i = static_cast<int>(task), group = i / (panels * parts), panel = i / parts % panels,
+                      part = i % parts;
+            const int begin = part * s.group_k() / parts, end = (part + 1) * s.group_k() / parts;
+            float* patches = args.scratch + round_up_floats(s.kernel_size()) + worker * panel_floats<Arch>;
+            sum_over_pixels<Arch>(s, args, {group, panel * detail::panel_width<Arch>, begin, end}, patches, sums);
+        });
+        if (s.taps() == 1) return;
+        args.executor.parallel_for(static_cast<std::size_t>(s.k), [=, &s, &args](std::size_t k, std::size_t) {
+            const std::size_t at = k * static_cast<std::size_t>(s.depth());
+            detail::taps_last(sums + at, 1, s.taps(), s.group_c(), args.dst + at);
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double pixels = static_cast<double>(s.out_pixels());
+        const int panels = detail::panel_count<Arch>(s.depth());
+        const double depth = static_cast<double>(s.groups) * detail::padded_columns<Arch>(s.depth());
+        const double patches = 4.0 * pixels * depth * kernel_parts(s, panels), result = 4.0 * pixels * s.k;
+        const double in = 4.0 * static_cast<double>(s.in_shape().size());
+        return Work{}
+            .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * patches, .working_set = in})
+            .add({.rate = Rate::gemm,
+                  .operations = 2 * pixels * depth * s.group_k(),
+                  .bytes = patches + result * panels,
+                  .working_set = result});
+    }
+
+private:
+    /// Pixels at once: their patches stay in L1.
+    static constexpr int block_pixels = 96;
+    template <class Arch>
+    static constexpr std::size_t panel_floats =
+        round_up_floats(static_cast<std::size_t>(block_pixels * detail::panel_width<Arch>));
+
+    /// Of the shape alone, so that the bits are the same for every number of threads.
+    [[nodiscard]] static constexpr int kernel_parts(ConvShape const& s, int panels) {
+        return std::clamp(8 / (panels * s.groups), 1, std::max(1, s.group_k() / 48));
+    }
+
+    /// Columns of the depth (fh, fw, c) from `column` on, and kernels [begin, end) of a group.
+    struct Part {
+        int group, column, begin, end;
+    };
+
+    template <class Arch>
+    static void sum_over_pixels(ConvShape const& s, ConvArgs const& args, Part const& part, float* patches,
+                                float* sums) noexcept {
+        const int width = detail::panel_columns<Arch>(part.column, s.depth());
+        const int columns = std::min(width, s.depth() - part.column);
+        const auto k = static_cast<std::size_t>(s.k), depth = static_cast<std::size_t>(s.depth());
+        const auto first_k = static_cast<std::size_t>(part.group * s.group_k() + part.begin);
+        const std::size_t all = s.out_pixels() * static_cast<std::size_t>(args.images);
+        for (std::size_t first = 0; first < all; first += block_pixels) {
+            const int count = static_cast<int>(std::min<std::size_t>(block_pixels, all - first));
+            float* to = patches;
+            for (int i = 0; i < count; ++i, to += width) {
+                copy_patch(s, args.src, first + static_cast<std::size_t>(i), part, columns, to);
+                std::fill(to + columns, to + width, 0.0F);
+            }
+            detail::TileArgs t{.a = args.gradient + first * k + first_k,
+                               .a_stride = k,
+                               .run = count,
+                               .b = patches,
+                               .c = sums + first_k * depth + static_cast<std::size_t>(part.column),
+                               .c_stride = depth,
+                               .columns = columns,
+                               .accumulate = first > 0};
+            detail::multiply_panel_transposed<Arch>(t, part.end - part.begin, width);
+        }
+    }
+
+    /// Some columns of the patch of one pixel of the result, of all images'. Neighbours in a kernel row are neighbours
+    /// in the image where the kernel has no gaps and there is one group.
+    static void copy_patch(ConvShape const& s, const float* src, std::size_t number, Part const& part, int columns,
+                           float* dst) noexcept {
+        const bool whole_rows = s.groups == 1 && s.dilation_w == 1;
+        const int line = whole_rows ? s.fw * s.c : s.group_c(), lines_a_row = whole_rows ? 1 : s.fw;
+        const float* image = src + number / s.out_pixels() * s.in_shape().size();
+        const int pixel = static_cast<int>(number % s.out_pixels());
+        const int h = pixel / s.out_w() * s.stride_h - s.pad_top, w = pixel % s.out_w() * s.stride_w - s.pad_left;
+        for (int at = part.column, last = part.column + columns; at < last;) {
+            const int i = at / line, from = at % line, floats = std::min(line - from, last - at);
+            const int row = h + i / lines_a_row * s.dilation_h, column = w + i % lines_a_row * s.dilation_w;
+            if (row < 0 || row >= s.h) {
+                std::fill_n(dst, floats, 0.0F);
+            } else {
+                const float* image_row = image + static_cast<std::size_t>(row * s.w) * static_cast<std::size_t>(s.c);
+                // As floats of the row: where the line begins, and the part of it that the row has.
+                const int begin = column * s.c + part.group * s.group_c() + from, end = begin + floats;
+                const int low = std::clamp(0, begin, end), high = std::clamp(s.w * s.c, low, end);
+                std::fill_n(dst, low - begin, 0.0F);
+                std::memcpy(dst + (low - begin), image_row + low, static_cast<std::size_t>(high - low) * sizeof(float));
+                std::fill_n(dst + (high - begin), end - high, 0.0F);
+            }
+            dst += floats;
+            at += floats;
+        }
+    }
+};
+
+/// The gradient of the weights in chw: the product of the gradient of the result, k x pixels, with the transposed patch
+/// matrix, of one image after another.
+struct WeightGradientCol {
+    static constexpr FixedString id = "weight-gradient-im2col";
+    static constexpr Family family = Family::im2;
+    static constexpr Pass pass = Pass::weight_gradient;
+    using in_layout = chw;
+    using out_layout = chw;
+    static constexpr bool whole_batch = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return patch_floats(s) + SimdGemm::scratch_floats<Arch>(s.group_k(), s.depth(), pixels(s), workers);
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const auto channels = static_cast<std::size_t>(s.group_c()), taps = static_cast<std::size_t>(s.taps());
+        for (int image = 0; image < args.images; ++image) {
+            const float* src = args.src + static_cast<std::size_t>(image) * s.in_shape().size();
+            const float* gradient = args.gradient + static_cast<std::size_t>(image) * s.out_shape().size();
+            for (int group = 0; group < s.groups; ++group) {
+                const float* of_group = src + static_cast<std::size_t>(group) * channels * s.in_pixels();
+                args.executor.parallel_for(channels * taps, [=, &s, &args](std::size_t i, std::size_t) {
+                    const int tap = static_cast<int>(i % taps);
+                    detail::copy_column(s, of_group + i / taps * s.in_pixels(), tap / s.fw, tap % s.fw,
+                                        args.scratch + i * s.out_pixels());
+                });
+                const std::size_t first_k = static_cast<std::size_t>(group * s.group_k());
+                SimdGemm::run<Arch>({.m = s.group_k(),
+                                     .n = s.depth(),
+                                     .k = pixels(s),
+                                     .a = row_major(gradient + first_k * s.out_pixels(), s.out_pixels()),
+                                     .b = transposed(args.scratch, s.out_pixels()),
+                                     .c = args.dst + first_k * static_cast<std::size_t>(s.depth()),
+                                     .c_stride = static_cast<std::size_t>(s.depth()),
+                                     .accumulate = image > 0,
+                                     .scratch = args.scratch + patch_floats(s),
+                                     .executor = args.executor});
+            }
+        }
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
+        return Work{}
+            .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = 4.0 * elements})
+            .append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels(s)), s.groups);
+    }
+
+private:
+    [[nodiscard]] static int pixels(ConvShape const& s) { return static_cast<int>(s.out_pixels()); }
+    [[nodiscard]] static std::size_t patch_floats(ConvShape const& s) {
+        return round_up_floats(s.out_pixels() * static_cast<std::size_t>(s.depth()));
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

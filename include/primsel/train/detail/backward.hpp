@@ -1,0 +1,349 @@
+#pragma once
+
+#include <primsel/layer/all.hpp>
+#include <primsel/network/graph.hpp>
+#include <primsel/network/prepare.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Where the gradient of a trained weight is: so many floats into a result of the graph.
+struct WeightGradient {
+    std::string weight;
+    std::size_t result = 0, offset = 0;
+};
+
+/// A batch norm whose statistics (c means, then c variances of this batch) are a result of the graph.
+struct BatchNormStatistics {
+    std::string layer;
+    std::size_t result = 0;
+    /// Values of a channel in a batch.
+    std::size_t values = 0;
+};
+
+/// A step of training as a graph, but for the loss and the update. Inputs: the images, then the gradient of the loss
+/// with respect to the result. Results: the network's, then what `weights` and `batch_norms` say.
+struct TrainingGraph {
+    Graph graph;
+    std::vector<WeightGradient> weights;
+    std::vector<BatchNormStatistics> batch_norms;
+    /// The layers before this one are the forward pass; it is the input that takes the gradient of the result.
+    std::string gradient;
+    /// The parameter that dropout reads, two numbers below 2^24 that change with each step; empty where nothing does.
+    std::string seed;
+};
+
+namespace detail {
+
+/// Appends the backward pass to the forward one.
+class Backward {
+public:
+    Backward(Graph form, std::vector<std::string> trained)
+        : form_(std::move(form)),
+          trained_(std::move(trained)),
+          at_(form_.size()),
+          needs_(form_.size(), false),
+          activation_(form_.size(), none),
+          contributions_(form_.size()) {
+        result_.graph = Graph(form_.batch());
+    }
+
+    [[nodiscard]] TrainingGraph run() {
+        if (trained_.empty()) fail("train: no weight is trained");
+        std::ranges::sort(trained_);
+        find_needs();
+        find_activations();
+        for (std::size_t i = 0; i < form_.size(); ++i) forward(i);
+        const std::size_t last = form_.size() - 1;
+        if (!needs_[last]) fail("train: the result does not depend on a trained weight");
+        result_.gradient = form_[last].name + "/gradient";
+        outputs_.push_back(at_[last]);
+        outputs_.insert(outputs_.end(), statistics_.begin(), statistics_.end());
+        contributions_[last].push_back(add(result_.gradient, InputParams{form_[last].shape}, {}));
+        for (std::size_t i = form_.size(); i-- > 0;) backward(i);
+        for (std::string const& weight : trained_) {
+            if (std::ranges::find(result_.weights, weight, &WeightGradient::weight) == result_.weights.end()) {
+                fail("train: nothing that leads to the result depends on weight ", weight);
+            }
+        }
+        result_.graph.set_outputs(outputs_);
+        return std::move(result_);
+    }
+
+private:
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+    [[nodiscard]] bool trains(Node const& node, std::string_view weight) const {
+        return std::ranges::binary_search(trained_, weight_name(node.name, weight));
+    }
+    [[nodiscard]] bool trains(Node const& node) const {
+        return trains(node, "weight") || trains(node, "bias") || trains(node, "");
+    }
+    void find_needs() {
+        for (std::size_t i = 0; i < form_.size(); ++i) {
+            needs_[i] = trains(form_[i]) ||
+                        std::ranges::any_of(form_[i].inputs, [&](std::size_t input) { return needs_[input]; });
+        }
+    }
+    /// The activation that alone reads a batch norm, and only cuts its result, becomes part of it.
+    void find_activations() {
+        std::vector<std::size_t> uses = form_.uses();
+        for (std::size_t i = 0; i < form_.size(); ++i) {
+            if (!std::holds_alternative<ActivationParams>(form_[i].layer) || !cut(i)) continue;
+            const std::size_t input = form_[i].inputs[0];
+            const bool norm = std::holds_alternative<BatchNormParams>(form_[input].layer) && trains(form_[input]);
+            if (norm && uses[input] == 1) activation_[input] = i;
+        }
+    }
+    /// What an activation cuts its input to, if it does nothing else.
+    [[nodiscard]] std::optional<Clamp> cut(std::size_t i) const {
+        auto const& activation = std::get<ActivationParams>(form_[i].layer);
+        if (activation.kind == ActivationKind::relu) return relu_clamp;
+        if (activation.kind == ActivationKind::relu6) return relu6_clamp;
+        if (activation.kind == ActivationKind::clip) return Clamp{activation.alpha, activation.beta};
+        return std::nullopt;
+    }
+
+    std::size_t add(std::string name, AnyLayer layer, std::vector<std::size_t> inputs, Epilogue epilogue = {}) {
+        return result_.graph.add(std::move(name), std::move(layer), std::move(inputs), std::move(epilogue));
+    }
+    [[nodiscard]] std::size_t parameter(std::string const& name, Shape shape) {
+        const auto [found, fresh] = parameters_.try_emplace(name, none);
+        if (fresh) found->second = add(name, ParameterParams{shape}, {});
+        return found->second;
+    }
+    [[nodiscard]] std::vector<std::size_t> inputs_of(Node const& node) const {
+        std::vector<std::size_t> inputs;
+        for (const std::size_t input : node.inputs) inputs.push_back(at_[input]);
+        return inputs;
+    }
+
+    void forward(std::size_t i) {
+        Node const& node = form_[i];
+        std::vector<std::size_t> inputs = inputs_of(node);
+        if (const auto* norm = std::get_if<BatchNormParams>(&node.layer); norm != nullptr && trains(node)) {
+            const Shape vector{.c = node.shape.c};
+            const std::size_t statistics = add(node.name + "/statistics", BatchStatisticsParams{}, {inputs[0]});
+            norms_[i] = {statistics, parameter(node.name + ".weight", vector), parameter(node.name + ".bias", vector)};
+            Epilogue epilogue;
+            if (activation_[i] != none) epilogue.clamp = *cut(activation_[i]);
+            Norm const& of = norms_[i];
+            at_[i] = add(node.name, NormalizeParams{norm->epsilon}, {inputs[0], statistics, of.weight, of.bias},
+                         std::move(epilogue));
+            const std::size_t values = static_cast<std::size_t>(form_.batch()) * node.shape.pixels();
+            result_.batch_norms.push_back({node.name, 1 + result_.batch_norms.size(), values});
+            statistics_.push_back(statistics);
+        } else if (!node.inputs.empty() && activation_[node.inputs[0]] == i) {
+            at_[i] = inputs[0];
+        } else if (std::holds_alternative<DropoutParams>(node.layer)) {
+            result_.seed = "dropout/seed";
+            at_[i] = add(node.name, dropout(i), {inputs[0], parameter(result_.seed, Shape{.c = 2})});
+        } else {
+            at_[i] = add(node.name, node.layer, std::move(inputs));
+        }
+    }
+    [[nodiscard]] static RandomDropoutParams dropout(std::size_t i) {
+        return {.rate = 0.5F, .stream = static_cast<std::uint32_t>(i)};
+    }
+
+    /// The gradient of a node's result: the sum of what its readers contributed.
+    [[nodiscard]] std::size_t gradient_of(std::size_t i) {
+        std::vector<std::size_t>& parts = contributions_[i];
+        if (parts.size() > 1) parts = {add(form_[i].name + "/gradient", AddParams{}, parts)};
+        return parts[0];
+    }
+    void contribute(std::size_t to, std::size_t gradient) { contributions_[to].push_back(gradient); }
+    [[nodiscard]] std::string gradient_name(std::size_t i, std::size_t place) const {
+        Node const& node = form_[i];
+        return join(form_[node.inputs[place]].name, "/gradient of ", node.name, place > 0 ? join(" ", place) : "");
+    }
+
+    void backward(std::size_t i) {
+        Node const& node = form_[i];
+        if (!needs_[i] || contributions_[i].empty()) return;
+        const std::size_t dy = gradient_of(i);
+        if (const auto* conv = std::get_if<ConvParams>(&node.layer)) return backward_conv(i, *conv, dy);
+        if (norms_.contains(i)) return backward_norm(i, dy);
+        if (!node.inputs.empty() && activation_[node.inputs[0]] == i) return contribute(node.inputs[0], dy);
+        if (trains(node)) refuse(node, "its weights cannot be trained");
+        for (std::size_t place = 0; place < node.inputs.size(); ++place) {
+            if (!needs_[node.inputs[place]]) continue;
+            const std::size_t gradient = std::visit(
+                [&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
+            contribute(node.inputs[place], gradient);
+        }
+    }
+    void output_gradient(std::string weight, std::size_t node, std::size_t offset = 0) {
+        auto found = std::ranges::find(outputs_, node);
+        if (found == outputs_.end()) found = outputs_.insert(outputs_.end(), node);
+        result_.weights.push_back({std::move(weight), static_cast<std::size_t>(found - outputs_.begin()), offset});
+    }
+
+    void backward_conv(std::size_t i, ConvParams conv, std::size_t dy) {
+        Node const& node = form_[i];
+        const std::size_t x = at_[node.inputs[0]];
+        const Shape in = form_[node.inputs[0]].shape;
+        if (trains(node, "weight")) {
+            output_gradient(node.name + ".weight",
+                            add(node.name + ".weight/gradient", ConvWeightGradientParams{conv}, {x, dy}));
+        }
+        if (trains(node, "bias")) {
+            output_gradient(node.name + ".bias", add(node.name + ".bias/gradient", ChannelSumParams{}, {dy}));
+        }
+        if (!needs_[node.inputs[0]]) return;
+        const Shape kernel{.c = conv.k, .h = in.c / conv.groups, .w = conv.kernel.h * conv.kernel.w};
+        contribute(node.inputs[0], add(gradient_name(i, 0), ConvInputGradientParams{conv, in},
+                                       {dy, parameter(node.name + ".weight", kernel)}));
+    }
+    void backward_norm(std::size_t i, std::size_t dy) {
+        Node const& node = form_[i];
+        Norm const& norm = norms_.at(i);
+        const float epsilon = std::get<BatchNormParams>(node.layer).epsilon;
+        const std::optional<Clamp> clamp = activation_[i] == none ? std::nullopt : cut(activation_[i]);
+        const Clamp bounds = clamp.value_or(Clamp{});
+        const std::size_t x = at_[node.inputs[0]];
+        const std::size_t sums =
+            add(node.name + "/sums", NormalizeSumsParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
+                {x, norm.statistics, norm.weight, norm.bias, dy});
+        if (trains(node, "bias")) output_gradient(node.name + ".bias", sums);
+        if (trains(node, "weight")) {
+            output_gradient(node.name + ".weight", sums, static_cast<std::size_t>(node.shape.c));
+        }
+        if (!needs_[node.inputs[0]]) return;
+        contribute(node.inputs[0],
+                   add(gradient_name(i, 0),
+                       NormalizeGradientParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
+                       {x, norm.statistics, norm.weight, norm.bias, dy, sums}));
+    }
+
+    std::size_t pass(std::size_t i, std::size_t place, AnyLayer layer, std::vector<std::size_t> inputs) {
+        return add(gradient_name(i, place), std::move(layer), std::move(inputs));
+    }
+    [[nodiscard]] Shape shape_of_input(std::size_t i, std::size_t place) const {
+        return form_[form_[i].inputs[place]].shape;
+    }
+    [[nodiscard]] std::size_t input_at(std::size_t i, std::size_t place) const { return at_[form_[i].inputs[place]]; }
+
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, PoolParams const& pool, std::size_t dy) {
+        const PoolGradientParams layer{pool, shape_of_input(i, place)};
+        if (pool.kind == PoolKind::average) return pass(i, place, layer, {dy});
+        return pass(i, place, layer, {input_at(i, place), at_[i], dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, GlobalPoolParams const& pool, std::size_t dy) {
+        const GlobalPoolGradientParams layer{pool.kind, shape_of_input(i, place)};
+        if (pool.kind == PoolKind::average) return pass(i, place, layer, {dy});
+        return pass(i, place, layer, {input_at(i, place), at_[i], dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ActivationParams const& activation,
+                                  std::size_t dy) {
+        if (!ActivationGradientParams::differentiable(activation.kind)) {
+            refuse(form_[i], "this function has no gradient here");
+        }
+        const bool from_result = ActivationGradientParams::from_result(activation);
+        return pass(i, place, ActivationGradientParams{activation}, {from_result ? at_[i] : input_at(i, place), dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, LrnParams const& lrn, std::size_t dy) {
+        return pass(i, place, LrnGradientParams{lrn}, {input_at(i, place), at_[i], dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, SoftmaxParams const& softmax, std::size_t dy) {
+        return pass(i, place, SoftmaxGradientParams{softmax}, {at_[i], dy});
+    }
+    std::size_t gradient_of_input(std::size_t, std::size_t, AddParams const&, std::size_t dy) { return dy; }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ConcatParams const& concat, std::size_t dy) {
+        int first = 0;
+        for (std::size_t before = 0; before < place; ++before) first += extent(shape_of_input(i, before), concat.axis);
+        const int last = first + extent(shape_of_input(i, place), concat.axis);
+        return pass(i, place, SliceParams{first, last, concat.axis}, {dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, SliceParams const& slice, std::size_t dy) {
+        const int before = slice.first, after = extent(shape_of_input(i, place), slice.axis) - slice.last;
+        PadParams pad;
+        if (slice.axis == Axis::c) pad.front = before, pad.back = after;
+        if (slice.axis == Axis::h) pad.padding.top = before, pad.padding.bottom = after;
+        if (slice.axis == Axis::w) pad.padding.left = before, pad.padding.right = after;
+        return pass(i, place, pad, {dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, PadParams const& pad, std::size_t dy) {
+        if (pad.mode != PadMode::constant) refuse(form_[i], "only padding with a constant has a gradient here");
+        const Shape in = shape_of_input(i, place);
+        const std::array<std::pair<Axis, int>, 3> before{
+            {{Axis::c, pad.front}, {Axis::h, pad.padding.top}, {Axis::w, pad.padding.left}}};
+        std::size_t gradient = dy;
+        std::string name = gradient_name(i, place);
+        for (auto const& [axis, first] : before) {
+            if (extent(form_[i].shape, axis) == extent(in, axis)) continue;
+            gradient = add(name, SliceParams{first, first + extent(in, axis), axis}, {gradient});
+            name += "'";
+        }
+        return gradient;
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ChannelShuffleParams const& shuffle,
+                                  std::size_t dy) {
+        return pass(i, place, ChannelShuffleParams{form_[i].shape.c / shuffle.groups}, {dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, FlattenParams const&, std::size_t dy) {
+        return pass(i, place, ReshapeParams{shape_of_input(i, place)}, {dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ReshapeParams const&, std::size_t dy) {
+        return pass(i, place, ReshapeParams{shape_of_input(i, place)}, {dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, DropoutParams const&, std::size_t dy) {
+        return pass(i, place, dropout(i), {dy, parameter(result_.seed, Shape{.c = 2})});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, BinaryParams const& binary, std::size_t dy) {
+        std::size_t gradient = dy;
+        if (binary.kind == BinaryKind::multiply) {
+            gradient = add(gradient_name(i, place) + "/product", BinaryParams{BinaryKind::multiply},
+                           {dy, input_at(i, 1 - place)});
+        } else if (binary.kind != BinaryKind::add && (binary.kind != BinaryKind::subtract || place == 1)) {
+            refuse(form_[i], "of functions of two inputs only sums and products have gradients here");
+        }
+        std::string name = gradient_name(i, place);
+        for (const Axis axis : {Axis::h, Axis::w, Axis::c}) {
+            if (extent(shape_of_input(i, place), axis) == extent(form_[i].shape, axis)) continue;
+            gradient = add(name, ReduceParams{ReduceKind::sum, axis}, {gradient});
+            name += "'";
+        }
+        return gradient;
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t, BatchNormParams const&, std::size_t) {
+        refuse(form_[i], "it keeps its running statistics while layers before it are trained; train it too");
+    }
+    template <class Params>
+    std::size_t gradient_of_input(std::size_t i, std::size_t, Params const&, std::size_t) {
+        refuse(form_[i], "this kind of layer has no gradient here");
+    }
+    [[noreturn]] static void refuse(Node const& node, std::string_view why) {
+        fail("train: layer ", node.name, " (", kind(node.layer), ") stands between a trained weight and the result: ",
+             why);
+    }
+
+    struct Norm {
+        std::size_t statistics = 0, weight = 0, bias = 0;
+    };
+
+    Graph form_;
+    std::vector<std::string> trained_;
+    std::vector<std::size_t> at_;          // where each layer's result is in the step
+    std::vector<bool> needs_;              // whether it depends on a trained weight
+    std::vector<std::size_t> activation_;  // of a batch norm: the activation that became part of it
+    std::vector<std::vector<std::size_t>> contributions_;
+    std::map<std::size_t, Norm> norms_;
+    std::map<std::string, std::size_t> parameters_;
+    std::vector<std::size_t> outputs_, statistics_;
+    TrainingGraph result_;
+};
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <primsel/network/graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The graph as training takes it: dense layers are convolutions whose kernel is as large as the image, so that all
+/// that is known of convolutions holds for them; a flatten that only they read is gone, and so is a softmax at the end.
+/// Names and weights stay.
+class TrainingForm {
+public:
+    explicit TrainingForm(Graph const& graph) : graph_(graph), readers_(graph.size()) {
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            for (const std::size_t input : graph[i].inputs) readers_[input].push_back(i);
+        }
+    }
+
+    [[nodiscard]] Graph run() const {
+        check();
+        Graph result(graph_.batch());
+        std::vector<std::size_t> at(graph_.size(), 0);
+        const std::size_t last = result_node();
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            Node const& node = graph_[i];
+            std::vector<std::size_t> inputs;
+            for (const std::size_t input : node.inputs) inputs.push_back(at[input]);
+            if (std::holds_alternative<FlattenParams>(node.layer) && only_dense_reads(i)) {
+                at[i] = inputs[0];
+            } else if (const auto* dense = std::get_if<DenseParams>(&node.layer)) {
+                const Shape in = result[inputs[0]].shape;
+                const ConvParams conv{.k = dense->k, .kernel = Extent{in.h, in.w}, .bias = dense->bias};
+                at[i] = result.add(node.name, conv, inputs);
+            } else {
+                at[i] = result.add(node.name, node.layer, inputs);
+            }
+            if (i == last) break;
+        }
+        return result;
+    }
+
+private:
+    void check() const {
+        for (Node const& node : graph_.nodes()) {
+            if (node.epilogue != Epilogue{}) {
+                fail("train: layer ", node.name, " has others fused into it; train the graph as it was before simplify");
+            }
+        }
+        (void)graph_.input();
+        (void)graph_.output_node();
+    }
+    /// The result that is trained: not a softmax, which the loss knows of.
+    [[nodiscard]] std::size_t result_node() const {
+        const std::size_t output = graph_.output_node();
+        return std::holds_alternative<SoftmaxParams>(graph_[output].layer) ? graph_[output].inputs[0] : output;
+    }
+    /// Whether dense layers alone read it, at once or after layers that work element by element.
+    [[nodiscard]] bool only_dense_reads(std::size_t node) const {
+        if (readers_[node].empty()) return false;
+        return std::ranges::all_of(readers_[node], [&](std::size_t reader) {
+            AnyLayer const& layer = graph_[reader].layer;
+            if (std::holds_alternative<DenseParams>(layer)) return true;
+            const bool elementwise =
+                std::holds_alternative<DropoutParams>(layer) || std::holds_alternative<ActivationParams>(layer);
+            return elementwise && only_dense_reads(reader);
+        });
+    }
+
+    Graph const& graph_;
+    std::vector<std::vector<std::size_t>> readers_;
+};
+
+[[nodiscard]] inline Graph training_form(Graph const& graph) { return TrainingForm(graph).run(); }
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

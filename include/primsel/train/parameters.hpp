@@ -1,0 +1,65 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/network/graph.hpp>
+#include <primsel/network/prepare.hpp>
+#include <primsel/network/weights.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The weights of a network while they change: a copy of its own of each, that stays where it is.
+class Parameters {
+public:
+    /// Throws error, as engines do, when the weights do not fit the network.
+    Parameters(Graph const& graph, Weights const& initial) {
+        check_weights(graph, initial);
+        for (auto const& [name, tensor] : initial) {
+            add(name, tensor.dims, std::vector<float>(tensor.values.begin(), tensor.values.end()));
+        }
+    }
+    Parameters(Parameters const&) = delete;
+    Parameters& operator=(Parameters const&) = delete;
+    Parameters(Parameters&&) = default;
+    Parameters& operator=(Parameters&&) = default;
+
+    void add(std::string const& name, std::vector<std::int64_t> dims, std::vector<float> values) {
+        auto owner = std::make_shared<std::vector<float>>(std::move(values));
+        values_.emplace(name, std::span<float>(*owner));
+        const std::span<const float> view(*owner);
+        weights_.add(name, WeightTensor{std::move(dims), view, std::move(owner)});
+    }
+    /// Throws error when there is no such weight.
+    [[nodiscard]] std::span<float> operator[](std::string_view name) const {
+        const auto found = values_.find(name);
+        if (found == values_.end()) fail("weight ", name, ": missing");
+        return found->second;
+    }
+    /// As they are now and will be: they change with the parameters.
+    [[nodiscard]] Weights const& view() const { return weights_; }
+    /// Those that the network needs, as they are now.
+    [[nodiscard]] Weights copy(Graph const& graph) const {
+        Weights copied;
+        for (WeightSpec const& spec : weight_specs(graph)) {
+            WeightTensor const& tensor = weights_.at(spec.name);
+            copied.add(spec.name, tensor.dims, std::vector<float>(tensor.values.begin(), tensor.values.end()));
+        }
+        return copied;
+    }
+
+private:
+    std::map<std::string, std::span<float>, std::less<>> values_;
+    Weights weights_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/train/metrics.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Weights that are trained alike: those whose names fit the pattern, in which * stands for any characters.
+struct WeightGroup {
+    std::string pattern = "*";
+    /// Times the learning rate; 0 freezes them.
+    double rate = 1;
+    /// In the place of that of the options.
+    std::optional<double> weight_decay{};
+};
+
+struct TrainingOptions {
+    /// Images an update is made by.
+    int batch = 64;
+    /// Images at once; a batch is then several parts, whose gradients are added up. 0: all.
+    int part = 0;
+    std::int64_t epochs = 1;
+    /// What schedules begin with.
+    double learning_rate = 0.1;
+    double weight_decay = 0;
+    /// The greatest length of all gradients together; 0: any.
+    double clip_norm = 0;
+    /// How far running statistics of batch norms move towards those of a batch.
+    double statistics_momentum = 0.1;
+    std::uint64_t seed = 1;
+    /// The first that fits a weight holds; weights that none fits are trained as the options say.
+    std::vector<WeightGroup> groups = {};
+    /// Stops after so many epochs without a better accuracy of validation; 0: never.
+    int patience = 0;
+
+    [[nodiscard]] int images_at_once() const { return part > 0 ? part : batch; }
+    [[nodiscard]] int parts() const { return batch / images_at_once(); }
+};
+
+/// What an epoch has brought.
+struct EpochReport {
+    std::int64_t epoch = 0;  ///< how many are done
+    std::int64_t batches = 0;
+    double loss = 0;           ///< mean over its batches, each before its update
+    double learning_rate = 0;  ///< of its last batch
+    double seconds = 0, images_per_second = 0;
+    std::optional<Metrics> validation{};
+    bool best = false;  ///< the best validation until now
+};
+
+struct NoValidation {};
+/// Goes on, whatever the epoch has brought.
+struct IgnoreReports {
+    [[nodiscard]] bool operator()(EpochReport const&) const { return true; }
+};
+
+/// Whether the name fits a pattern in which * stands for any characters.
+[[nodiscard]] constexpr bool fits(std::string_view pattern, std::string_view name) {
+    if (pattern.empty()) return name.empty();
+    if (pattern[0] != '*') return !name.empty() && pattern[0] == name[0] && fits(pattern.substr(1), name.substr(1));
+    for (std::size_t skipped = 0; skipped <= name.size(); ++skipped) {
+        if (fits(pattern.substr(1), name.substr(skipped))) return true;
+    }
+    return false;
+}
+[[nodiscard]] inline WeightGroup const& group_of(std::vector<WeightGroup> const& groups, std::string_view weight) {
+    static const WeightGroup rest{};
+    for (WeightGroup const& group : groups) {
+        if (fits(group.pattern, weight)) return group;
+    }
+    return rest;
+}
+
+/// Throws error, saying which, when an option is impossible.
+inline void check_training_options(TrainingOptions const& options) {
+    if (options.batch < 1) fail("train: impossible batch ", options.batch);
+    if (options.part < 0 || options.batch % options.images_at_once() != 0) {
+        fail("train: a batch of ", options.batch, " cannot be taken in parts of ", options.part);
+    }
+    if (options.epochs < 0) fail("train: impossible number of epochs ", options.epochs);
+    if (!(options.learning_rate >= 0)) fail("train: impossible learning rate ", options.learning_rate);
+    if (!(options.weight_decay >= 0)) fail("train: impossible weight decay ", options.weight_decay);
+    if (!(options.clip_norm >= 0)) fail("train: impossible length of gradients ", options.clip_norm);
+    if (!(options.statistics_momentum >= 0 && options.statistics_momentum <= 1)) {
+        fail("train: the momentum of statistics is ", options.statistics_momentum, "; it must be from 0 to 1");
+    }
+    for (WeightGroup const& group : options.groups) {
+        if (!(group.rate >= 0)) fail("train: impossible rate ", group.rate, " for weights ", group.pattern);
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <primsel/core/aligned_buffer.hpp>
+#include <primsel/engine/engine.hpp>
+#include <primsel/network/simplify.hpp>
+#include <primsel/train/differentiate.hpp>
+#include <primsel/train/loss.hpp>
+#include <primsel/train/parameters.hpp>
+#include <primsel/train/policies.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The gradient of a weight, where a step leaves it.
+struct TrainedWeight {
+    std::string name;
+    std::span<float> values;
+    std::span<const float> gradient;
+};
+
+/// A step of training made executable: forward, loss, and the gradients of all trained weights, for a batch. What is
+/// done with the gradients is left to others.
+template <class Policies>
+class TrainingStep {
+public:
+    using Executor = typename Policies::executor;
+
+    /// The parameters must outlive it, and are those of the graph that was differentiated. Throws error as differentiate
+    /// and make_plan do.
+    template <class How>
+    TrainingStep(TrainingGraph step, Parameters& parameters, How const& how, Executor run_on)
+        : executor_(std::move(run_on)),
+          step_(std::move(step)),
+          graph_(simplify(step_.graph)),
+          plan_(how.template plan<Policies>(graph_, kernels(), executor_.concurrency())),
+          parameters_(parameters),
+          program_(graph_, kernels(), plan_, with_seed(step_, parameters).view(), executor_.concurrency(),
+                   WeightUse::changing),
+          forward_steps_(program_.steps_before(graph_.find(step_.gradient))) {
+        for (std::size_t i = 0; i < program_.out_shapes().size(); ++i) {
+            results_.emplace_back(program_.out_floats(i));
+            outputs_.push_back(results_.back().data());
+        }
+        gradient_ = AlignedBuffer(program_.in_floats(1));
+        for (WeightGradient const& of : step_.weights) {
+            const std::span<float> values = parameters[of.weight];
+            trained_.push_back(
+                {of.weight, values, std::span<const float>(results_[of.result].data() + of.offset, values.size())});
+        }
+    }
+
+    /// Packs the weights as they are now, runs a batch, and returns its loss; the gradients are then those of the mean
+    /// loss. images and targets are those of a whole batch.
+    template <Loss L>
+    double run(std::span<const float> images, std::span<const float> targets, L const& loss) {
+        program_.repack(parameters_.view(), executor_);
+        const float* inputs[] = {images.data(), gradient_.data()};
+        const RunScope scope(executor_);
+        program_.bind(inputs, outputs_);
+        for (std::size_t step = 0; step < forward_steps_; ++step) program_.run_step(step, executor_);
+        const double value = loss(result(), targets, gradient_.span(), program_.batch());
+        for (std::size_t step = forward_steps_; step < program_.steps(); ++step) program_.run_step(step, executor_);
+        return value;
+    }
+
+    /// The network's, of the last batch.
+    [[nodiscard]] std::span<const float> result() const {
+        return std::span<const float>(results_[0].data(), program_.out_floats(0));
+    }
+    [[nodiscard]] std::vector<TrainedWeight> const& trained() const { return trained_; }
+    /// Moves the running statistics of batch norms towards those of the last batch, as PyTorch does.
+    void update_statistics(double momentum = 0.1) {
+        for (BatchNormStatistics const& of : step_.batch_norms) {
+            const std::span<float> mean = parameters_[of.layer + ".running_mean"],
+                                   variance = parameters_[of.layer + ".running_var"];
+            const float* statistics = results_[of.result].data();
+            const double values = static_cast<double>(of.values), unbiased = values / (values > 1 ? values - 1 : 1);
+            for (std::size_t c = 0; c < mean.size(); ++c) {
+                move(mean[c], statistics[c], momentum);
+                move(variance[c], unbiased * static_cast<double>(statistics[mean.size() + c]), momentum);
+            }
+        }
+    }
+    /// Two numbers below 2^24 that dropout draws from.
+    void seed(float first, float second) {
+        if (step_.seed.empty()) return;
+        const std::span<float> seed = parameters_[step_.seed];
+        seed[0] = first, seed[1] = second;
+    }
+
+    [[nodiscard]] Graph const& graph() const { return graph_; }
+    [[nodiscard]] Plan const& plan() const { return plan_; }
+    [[nodiscard]] Program& program() { return program_; }
+    [[nodiscard]] std::size_t forward_steps() const { return forward_steps_; }
+    [[nodiscard]] static Kernels kernels() { return policy_kernels<Policies, CompileTraining>(); }
+
+private:
+    static Parameters& with_seed(TrainingGraph const& step, Parameters& parameters) {
+        if (!step.seed.empty()) parameters.add(step.seed, {2}, {0.0F, 0.0F});
+        return parameters;
+    }
+    static void move(float& value, double towards, double momentum) {
+        value = static_cast<float>((1 - momentum) * static_cast<double>(value) + momentum * towards);
+    }
+
+    Executor executor_;
+    TrainingGraph step_;
+    Graph graph_;
+    Plan plan_;
+    Parameters& parameters_;
+    Program program_;
+    std::size_t forward_steps_;
+    std::vector<AlignedBuffer> results_;
+    std::vector<float*> outputs_;
+    AlignedBuffer gradient_;
+    std::vector<TrainedWeight> trained_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
