@@ -3,14 +3,36 @@
 
 #include <primsel/learn/conv_regression.hpp>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace cli {
 namespace ps = primsel;
 
+/// The times of a profile: rows[i] is the configuration that samples[i] is of.
+struct ProfileSamples {
+    std::string path, cpu;
+    std::vector<ps::ConvRegression::Sample> samples{};
+    std::vector<std::size_t> rows{};
+};
+
 /// Of each profile of primitives among the files; those of layouts are passed over. Throws primsel::error, naming the
 /// file, where one does not say its machine's speeds or is of an instruction set that this program cannot reckon for.
-[[nodiscard]] std::vector<ps::ConvRegression::Sample> conv_samples(std::vector<std::string> const& paths);
+[[nodiscard]] std::vector<ProfileSamples> conv_samples(std::vector<std::string> const& paths);
+
+/// The samples of all profiles but those of a processor.
+[[nodiscard]] std::vector<ps::ConvRegression::Sample> samples_without(std::vector<ProfileSamples> const& profiles,
+                                                                      std::string const& cpu);
+
+/// How good choices and predictions on a profile are.
+struct Choices {
+    std::size_t rows = 0;
+    double regret = 1;  ///< the geometric mean of the chosen primitive's time over the fastest one's
+    double error = 0;   ///< the median relative error of predicted times
+};
+/// Of what Analytical says, or of coefficients.
+[[nodiscard]] Choices judge_analytical(ProfileSamples const& profile);
+[[nodiscard]] Choices judge(ProfileSamples const& profile, ps::ConvRegression const& model);
 
 }  // namespace cli

@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -36,7 +37,7 @@ struct PretrainOptions {
     std::vector<std::string> profiles;
     std::uint64_t seed = 1;
     std::size_t threads = 1, epochs = 200;
-    bool json = false;
+    bool leave_one_out = false, json = false;
 };
 
 /// What the layers of all networks that are no convolutions take here.
@@ -114,6 +115,39 @@ std::string convolutions_header(std::string const& name, std::vector<std::string
     return text + "    };\n};\n\n}  // namespace primsel::inline PRIMSEL_ABI::pretrained\n";
 }
 
+std::string number(const char* format, double value) {
+    char text[32];
+    std::snprintf(text, sizeof(text), format, value);
+    return text;
+}
+
+/// How well each profile is predicted by coefficients of other machines alone, and by those of all.
+ps::Json::Array leave_one_out(std::vector<ProfileSamples> const& profiles, std::string& text) {
+    const ps::ConvRegression all = ps::ConvRegression::fit(samples_without(profiles, ""));
+    ps::TextTable table;
+    table.add({"profile", "rows", "analytical", "error", "other machines", "error", "all", "error"});
+    ps::Json::Array rows;
+    for (ProfileSamples const& profile : profiles) {
+        const std::vector<ps::ConvRegression::Sample> others = samples_without(profiles, profile.cpu);
+        std::vector<std::pair<const char*, Choices>> models{{"analytical", judge_analytical(profile)}};
+        if (!others.empty()) models.emplace_back("others", judge(profile, ps::ConvRegression::fit(others)));
+        models.emplace_back("all", judge(profile, all));
+        std::vector<std::string> line{std::filesystem::path(profile.path).stem().string(),
+                                      std::to_string(models[0].second.rows)};
+        ps::Json::Object row{{"profile", profile.path}, {"cpu", profile.cpu}, {"rows", models[0].second.rows}};
+        for (auto const& [name, choices] : models) {
+            line.push_back(number("%.3f", choices.regret));
+            line.push_back(number("%.0f %%", 100 * choices.error));
+            row.emplace_back(name, ps::Json::Object{{"regret", choices.regret}, {"error", choices.error}});
+        }
+        if (others.empty()) line.insert(line.begin() + 4, {"-", "-"});
+        table.add(std::move(line));
+        rows.emplace_back(std::move(row));
+    }
+    text += table.text();
+    return rows;
+}
+
 /// The header's file name without its ending, which must be a name of C++'s.
 std::string name_of(const char* option, std::string const& path) {
     std::string name = std::filesystem::path(path).stem().string();
@@ -125,7 +159,9 @@ std::string name_of(const char* option, std::string const& path) {
 
 void pretrain(PretrainOptions const& options) {
     const bool header = !options.header.empty(), ops = !options.ops.empty(), convs = !options.convolutions.empty();
-    if (!header && !ops && !convs) ps::fail("pretrain: --header, --ops and --convolutions say what to learn");
+    if (!header && !ops && !convs && !options.leave_one_out) {
+        ps::fail("pretrain: --header, --ops and --convolutions say what to learn");
+    }
     const std::string name = header ? name_of("--header", options.header) : "",
                       ops_name = ops ? name_of("--ops", options.ops) : "";
     if (header && name == ops_name) ps::fail("--ops ", options.ops, ": the model of --header is named ", name, ", too");
@@ -174,12 +210,15 @@ void pretrain(PretrainOptions const& options) {
         text += ps::join(options.ops, ": ", count, " ops in a layout each\n");
     }
     if (convs) {
-        const auto samples = conv_samples(options.profiles);
+        const auto samples = samples_without(conv_samples(options.profiles), "");
         const auto lines = ps::ConvRegression::fit(samples).lines();
         ps::write_file(options.convolutions, convolutions_header(convs_name, lines));
         json.emplace_back("convolutions_header", options.convolutions);
         json.emplace_back("convolutions", lines.size());
         text += ps::join(options.convolutions, ": ", lines.size(), " primitives, of ", samples.size(), " times\n");
+    }
+    if (options.leave_one_out) {
+        json.emplace_back("leave_one_out", leave_one_out(conv_samples(options.profiles), text));
     }
     if (options.json) return print_json(std::move(json));
     print(text);
@@ -211,6 +250,10 @@ void add_pretrain(CLI::App& app) {
                     "A header of what primitives take by all of those, for SemiEmpirical")
         ->needs(profiles)
         ->type_name("NAME.hpp");
+    command
+        .add_flag("--leave-one-out", options->leave_one_out,
+                  "How well the profiles of each machine are predicted by those of the others")
+        ->needs(profiles);
     command.add_option("--epochs", options->epochs, "Of the training of what is written (default 200)")
         ->check(CLI::Range(1, 10'000))
         ->needs(header)

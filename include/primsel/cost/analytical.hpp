@@ -37,13 +37,7 @@ public:
     void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
         Machine const& machine = machine_of(kernels);
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            auto const& primitive = kernels.primitives[queries[i].primitive];
-            ConvShape const& shape = queries[i].shape;
-            const ConvTerms of =
-                terms(machine, primitive.work(shape), primitive.packed_bytes(shape), shape, queries[i].batch);
-            // Fetching the weights ahead hides about half of the shorter of reading and computing.
-            const double compute = of.products + of.rest + of.calls;
-            seconds[i] = of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights));
+            seconds[i] = Analytical::seconds(terms(machine, kernels, queries[i]));
         }
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
@@ -64,6 +58,11 @@ public:
             seconds[i] = overhead + query.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
         }
     }
+    /// Fetching the weights ahead hides about half of the shorter of reading and computing.
+    [[nodiscard]] static double seconds(ConvTerms const& of) {
+        const double compute = of.products + of.rest + of.calls;
+        return of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights));
+    }
     /// Of a primitive that does this work for an image and reads packed weights of so many bytes, on such a machine.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                          ConvShape const& shape, int batch = 1) {
@@ -80,9 +79,7 @@ public:
         return result;
     }
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
-        auto const& primitive = kernels.primitives[query.primitive];
-        return terms(machine_of(kernels), primitive.work(query.shape), primitive.packed_bytes(query.shape), query.shape,
-                     query.batch);
+        return terms(machine_of(kernels), kernels, query);
     }
     /// Of an op; of a convolution, of the pass that adds its bias and what comes after.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
@@ -107,6 +104,18 @@ public:
     }
 
 private:
+    [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
+        auto const& primitive = kernels.primitives[query.primitive];
+        const bool as_one = primitive.whole_batch && query.batch > 1;
+        const ConvShape shape = as_one ? tall(query.shape, query.batch) : query.shape;
+        return terms(machine, primitive.work(shape), primitive.packed_bytes(shape), shape, as_one ? 1 : query.batch);
+    }
+    /// One image with as many output rows as all of a batch have: what a primitive that takes them at once is like.
+    [[nodiscard]] static ConvShape tall(ConvShape shape, int batch) {
+        shape.h = (batch * shape.out_h() - 1) * shape.stride_h + shape.span_h() - shape.pad_top - shape.pad_bottom;
+        return shape;
+    }
+
     /// Calling a kernel and starting its loops.
     static constexpr double overhead = 1e-6;
 

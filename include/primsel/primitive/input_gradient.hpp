@@ -7,6 +7,7 @@
 #include <primsel/primitive/detail/tap.hpp>
 #include <primsel/primitive/primitive.hpp>
 #include <primsel/tensor/layout.hpp>
+#include <primsel/tensor/transpose.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -107,20 +108,24 @@ struct IndirectInputGradient {
     static void pack(ConvShape const& s, const float* kernel, float* dst) {
         const auto k = static_cast<std::size_t>(s.group_k()), c = static_cast<std::size_t>(s.group_c());
         const std::size_t taps = static_cast<std::size_t>(s.taps());
-        std::vector<float> rows(k * c);  // of one tap
-        std::vector<float> matrix(taps * k * c);
+        // Tap after tap, of some kernels at a time.
+        constexpr std::size_t most = 16;
+        std::vector<float> by_taps(most * c * taps);
         for (int group = 0; group < s.groups; ++group) {
             const float* of_group = kernel + static_cast<std::size_t>(group) * k * c * taps;
-            detail::for_phases(s, [&](detail::GradientPhase const& phase) {
-                float* to = matrix.data();
-                detail::for_taps(s, phase, [&](int fh, int fw) {
-                    const auto tap = static_cast<std::size_t>(fh * s.fw + fw);
-                    for (std::size_t i = 0; i < k * c; ++i) to[i] = of_group[i * taps + tap];
-                    to += k * c;
+            for (std::size_t first = 0; first < k; first += most) {
+                const std::size_t some = std::min(most, k - first);
+                transpose_columns(of_group + first * c * taps, taps, by_taps.data(), some * c, some * c, 0, taps);
+                detail::for_phases(s, [&](detail::GradientPhase const& phase) {
+                    std::size_t before = 0;  // taps of the phase
+                    detail::for_taps(s, phase, [&](int fh, int fw) {
+                        const std::size_t tap = static_cast<std::size_t>(fh * s.fw + fw), depth = before++ * k + first;
+                        pack_rows<Arch>(by_taps.data() + tap * some * c, some, c, depth,
+                                        static_cast<std::size_t>(phase.taps()) * k,
+                                        dst + phase_offset<Arch>(s, phase));
+                    });
                 });
-                detail::pack_panels<Arch>(row_major(matrix.data(), c), phase.taps() * s.group_k(), s.group_c(),
-                                          dst + phase_offset<Arch>(s, phase));
-            });
+            }
             dst += group_floats<Arch>(s);
         }
     }
@@ -180,6 +185,22 @@ struct IndirectInputGradient {
 
 private:
     static constexpr int block_pixels = 20 * detail::indirect_rows;
+
+    /// Rows of a matrix of `columns` columns that are rows [depth, depth + rows) of what is packed, which has so many.
+    template <class Arch>
+    static void pack_rows(const float* src, std::size_t rows, std::size_t columns, std::size_t depth,
+                          std::size_t all_rows, float* dst) {
+        for (std::size_t first = 0; first < columns; first += static_cast<std::size_t>(detail::panel_width<Arch>)) {
+            const auto width = static_cast<std::size_t>(
+                detail::panel_columns<Arch>(static_cast<int>(first), static_cast<int>(columns)));
+            const std::size_t floats = std::min(width, columns - first);
+            float* to = dst + all_rows * first + depth * width;
+            for (std::size_t row = 0; row < rows; ++row, to += width) {
+                std::memcpy(to, src + row * columns + first, floats * sizeof(float));
+                std::fill(to + floats, to + width, 0.0F);
+            }
+        }
+    }
 
     struct Block {
         const float* const* pointers;

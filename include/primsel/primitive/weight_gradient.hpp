@@ -82,11 +82,11 @@ struct WeightGradientRow {
     }
 
 private:
-    /// Pixels at once: their patches stay in L1.
-    static constexpr int block_pixels = 96;
+    /// Pixels at once: their patches stay in the caches, and the sums are read and written seldom.
+    static constexpr std::size_t block_pixels = 192;
     template <class Arch>
     static constexpr std::size_t panel_floats =
-        round_up_floats(static_cast<std::size_t>(block_pixels * detail::panel_width<Arch>));
+        round_up_floats(block_pixels * static_cast<std::size_t>(detail::panel_width<Arch>));
 
     /// Of the shape alone, so that the bits are the same for every number of threads.
     [[nodiscard]] static constexpr int kernel_parts(ConvShape const& s, int panels) {
@@ -105,13 +105,18 @@ private:
         const int columns = std::min(width, s.depth() - part.column);
         const auto k = static_cast<std::size_t>(s.k), depth = static_cast<std::size_t>(s.depth());
         const auto first_k = static_cast<std::size_t>(part.group * s.group_k() + part.begin);
-        const std::size_t all = s.out_pixels() * static_cast<std::size_t>(args.images);
-        for (std::size_t first = 0; first < all; first += block_pixels) {
-            const int count = static_cast<int>(std::min<std::size_t>(block_pixels, all - first));
+        const std::size_t all = s.out_pixels() * static_cast<std::size_t>(args.images),
+                          blocks = (all + block_pixels - 1) / block_pixels;
+        const Columns of = columns_of(s, part, columns);
+        Pixel at{args.src, 0, 0};
+        for (std::size_t block = 0; block < blocks; ++block) {
+            const std::size_t first = block * all / blocks;
+            const int count = static_cast<int>((block + 1) * all / blocks - first);
             float* to = patches;
             for (int i = 0; i < count; ++i, to += width) {
-                copy_patch(s, args.src, first + static_cast<std::size_t>(i), part, columns, to);
+                copy_patch(s, at, of, to);
                 std::fill(to + columns, to + width, 0.0F);
+                next(s, at);
             }
             detail::TileArgs t{.a = args.gradient + first * k + first_k,
                                .a_stride = k,
@@ -125,31 +130,54 @@ private:
         }
     }
 
-    /// Some columns of the patch of one pixel of the result, of all images'. Neighbours in a kernel row are neighbours
-    /// in the image where the kernel has no gaps and there is one group.
-    static void copy_patch(ConvShape const& s, const float* src, std::size_t number, Part const& part, int columns,
-                           float* dst) noexcept {
+    /// A pixel of the result, and the image it belongs to.
+    struct Pixel {
+        const float* image;
+        int oh, ow;
+    };
+    static void next(ConvShape const& s, Pixel& at) noexcept {
+        if (++at.ow < s.out_w()) return;
+        at.ow = 0;
+        if (++at.oh < s.out_h()) return;
+        at.oh = 0;
+        at.image += s.in_shape().size();
+    }
+
+    /// Some columns of a patch, as runs of neighbours in the image: a kernel row where it has no gaps and there is one
+    /// group, a tap otherwise.
+    struct Columns {
+        int line, lines_a_row;  // floats of a run, runs of a kernel row
+        int first_line, from;   // where the columns begin
+        int count;
+        int channel;  // the group's first
+    };
+    [[nodiscard]] static Columns columns_of(ConvShape const& s, Part const& part, int columns) noexcept {
         const bool whole_rows = s.groups == 1 && s.dilation_w == 1;
-        const int line = whole_rows ? s.fw * s.c : s.group_c(), lines_a_row = whole_rows ? 1 : s.fw;
-        const float* image = src + number / s.out_pixels() * s.in_shape().size();
-        const int pixel = static_cast<int>(number % s.out_pixels());
-        const int h = pixel / s.out_w() * s.stride_h - s.pad_top, w = pixel % s.out_w() * s.stride_w - s.pad_left;
-        for (int at = part.column, last = part.column + columns; at < last;) {
-            const int i = at / line, from = at % line, floats = std::min(line - from, last - at);
-            const int row = h + i / lines_a_row * s.dilation_h, column = w + i % lines_a_row * s.dilation_w;
+        const int line = whole_rows ? s.fw * s.c : s.group_c();
+        return {line,    whole_rows ? 1 : s.fw, part.column / line, part.column % line,
+                columns, part.group * s.group_c()};
+    }
+    static void copy_patch(ConvShape const& s, Pixel const& at, Columns const& columns, float* dst) noexcept {
+        const int h = at.oh * s.stride_h - s.pad_top, w = at.ow * s.stride_w - s.pad_left;
+        int line = columns.first_line, from = columns.from;
+        for (int left = columns.count; left > 0; ++line, from = 0) {
+            const int floats = std::min(columns.line - from, left);
+            const int kernel_row = columns.lines_a_row == 1 ? line : line / columns.lines_a_row;
+            const int row = h + kernel_row * s.dilation_h,
+                      column = w + (line - kernel_row * columns.lines_a_row) * s.dilation_w;
             if (row < 0 || row >= s.h) {
                 std::fill_n(dst, floats, 0.0F);
             } else {
-                const float* image_row = image + static_cast<std::size_t>(row * s.w) * static_cast<std::size_t>(s.c);
-                // As floats of the row: where the line begins, and the part of it that the row has.
-                const int begin = column * s.c + part.group * s.group_c() + from, end = begin + floats;
+                const float* image_row = at.image + static_cast<std::size_t>(row * s.w) * static_cast<std::size_t>(s.c);
+                // As floats of the row: where the run begins, and the part of it that the row has.
+                const int begin = column * s.c + columns.channel + from, end = begin + floats;
                 const int low = std::clamp(0, begin, end), high = std::clamp(s.w * s.c, low, end);
                 std::fill_n(dst, low - begin, 0.0F);
                 std::memcpy(dst + (low - begin), image_row + low, static_cast<std::size_t>(high - low) * sizeof(float));
                 std::fill_n(dst + (high - begin), end - high, 0.0F);
             }
             dst += floats;
-            at += floats;
+            left -= floats;
         }
     }
 };

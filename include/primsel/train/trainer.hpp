@@ -63,8 +63,7 @@ public:
           options_(checked(std::move(options), graph_.batch())),
           parts_(std::move(parts)),
           parameters_(std::make_unique<Parameters>(graph_, weights)),
-          step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_, Predict<>(), run_on),
-          executor_(std::move(run_on)) {
+          step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_, Predict<>(), std::move(run_on)) {
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);
@@ -123,13 +122,17 @@ public:
 
     /// How good the network is on a source, as it runs when it is trained: with running statistics, and no dropout.
     template <DataSource Source>
-    [[nodiscard]] Metrics evaluate(Source const& source, Normalise const& normalise = {}) const {
-        Engine<Graph, Policies> engine(graph_, weights(), {}, executor_);
-        std::vector<float> results(engine.program().out_floats(0)), unused(results.size());
+    [[nodiscard]] Metrics evaluate(Source const& source, Normalise const& normalise = {}) {
+        const Graph simple = simplify(graph_);
+        executor& run_on = step_.executor();
+        const Kernels kernels = policy_kernels<Policies>();
+        const Plan plan = Predict<>().template plan<Policies>(simple, kernels, run_on.concurrency());
+        Program program(simple, kernels, plan, weights(), run_on.concurrency());
+        std::vector<float> results(program.out_floats(0)), unused(results.size());
         Metrics metrics(source.classes());
         Batches<Source> batches(source, evaluation_batches(graph_.batch()), normalise);
         for (Batch batch = batches.next(); batch.count > 0; batch = batches.next()) {
-            engine.run(batch.images, results);
+            program.run(batch.images.data(), results.data(), run_on);
             metrics.add(results, batch.labels, parts_.loss(results, batch.labels, unused, graph_.batch()));
         }
         return metrics;
@@ -214,7 +217,6 @@ private:
     Parts parts_;
     std::unique_ptr<Parameters> parameters_;
     Step step_;
-    executor executor_;
     std::vector<std::vector<float>> state_, sums_;
     std::vector<float> clipped_;
     std::int64_t next_batch_ = 0;

@@ -93,6 +93,7 @@ public:
         seed[0] = first, seed[1] = second;
     }
 
+    [[nodiscard]] Executor& executor() { return executor_; }
     [[nodiscard]] Graph const& graph() const { return graph_; }
     [[nodiscard]] Plan const& plan() const { return plan_; }
     [[nodiscard]] Program& program() { return program_; }
