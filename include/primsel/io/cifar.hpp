@@ -39,6 +39,7 @@ inline void append_cifar(LabelledImages& images, CifarRecord const& record, std:
         fail(name, ": byte ", file.size() / each * each, ": the file ends within a record of ", each, " bytes");
     }
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(file.data());
+    images.bytes.reserve(images.bytes.size() + file.size() / each * cifar_shape.size());
     for (std::size_t begin = 0; begin < file.size(); begin += each) {
         for (std::size_t i = 0; i < head; ++i) {
             if (bytes[begin + i] >= record.values[i]) {

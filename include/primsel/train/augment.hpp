@@ -29,9 +29,9 @@ struct NoAugment {
     void operator()(Shape, float* /*image*/, float* /*scratch*/, Random&) const noexcept {}
 };
 
-/// What is customary for small photographs, in this order.
+/// What is customary for small photographs: first the crop, then the flip, then what is erased.
 struct Augment {
-    /// Mirrors every other image, left to right.
+    /// Mirrors half of the images, left to right.
     bool flip = false;
     /// Moves the image by up to so many pixels in each direction; what comes in is 0: a random crop of the image with
     /// so many zeros around it.
