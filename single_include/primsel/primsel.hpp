@@ -20847,7 +20847,8 @@ struct TrainValidation {
 /// outlive both parts. Throws error for other shares.
 template <DataSource Source>
 [[nodiscard]] TrainValidation<Source> split(Source const& source, double held_back, std::uint64_t seed = 0) {
-    if (!(held_back >= 0 && held_back <= 1)) fail("split: a share of ", held_back, " is none from 0 to 1");
+    const bool is_share = held_back >= 0 && held_back <= 1;
+    if (!is_share) fail("split: a share of ", held_back, " is none from 0 to 1");
     std::vector<std::size_t> order(source.size());
     permute(order, Random(seed));
     const auto count = static_cast<std::ptrdiff_t>(std::llround(held_back * static_cast<double>(order.size())));
@@ -21228,7 +21229,8 @@ struct Exponential {
     double factor = 0.95;
 
     double operator()(double base, std::int64_t step, std::int64_t, std::int64_t steps_per_epoch) const noexcept {
-        return base * std::pow(factor, static_cast<double>(step / steps_per_epoch));
+        const std::int64_t epoch = step / steps_per_epoch;
+        return base * std::pow(factor, static_cast<double>(epoch));
     }
 };
 
@@ -21348,7 +21350,7 @@ struct MeanSquaredError {
     double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
                       int /*batch*/) const noexcept {
         double sum = 0;
-        const double count = static_cast<double>(result.size());
+        const auto count = static_cast<double>(result.size());
         for (std::size_t i = 0; i < result.size(); ++i) {
             const double apart = static_cast<double>(result[i]) - static_cast<double>(target[i]);
             sum += apart * apart;
@@ -21364,7 +21366,7 @@ struct BinaryCrossEntropy {
     double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
                       int /*batch*/) const noexcept {
         double sum = 0;
-        const double count = static_cast<double>(result.size());
+        const auto count = static_cast<double>(result.size());
         for (std::size_t i = 0; i < result.size(); ++i) {
             const double x = result[i], wanted = target[i];
             const double small = std::exp(-std::abs(x));  // at most 1
@@ -21405,7 +21407,8 @@ public:
         const std::int64_t before = samples_;
         const std::size_t samples = std::min(result.size() / classes_, target.size());
         for (std::size_t i = 0; i < samples; ++i) {
-            if (!(target[i] >= 0 && target[i] < static_cast<float>(classes_))) continue;
+            const bool is_class = target[i] >= 0 && target[i] < static_cast<float>(classes_);
+            if (!is_class) continue;
             const std::span<const float> values = result.subspan(i * classes_, classes_);
             const auto wanted = static_cast<std::size_t>(target[i]);
             const auto largest = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
@@ -21872,7 +21875,8 @@ namespace primsel::inline PRIMSEL_ABI {
     const int bound = classes == 0 ? most_classes : classes;
     for (std::size_t i = 0; i < labels.values.size(); ++i) {
         const float label = labels.values[i];
-        if (!(label >= 0 && label < static_cast<float>(bound) && label == std::trunc(label))) {
+        const bool is_class = label >= 0 && label < static_cast<float>(bound) && label == std::trunc(label);
+        if (!is_class) {
             fail(labels_name, ": element ", i, ", ", label, ", is none of the ", bound, " classes");
         }
         read.labels.push_back(static_cast<int>(label));

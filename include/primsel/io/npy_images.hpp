@@ -48,7 +48,8 @@ namespace primsel::inline PRIMSEL_ABI {
     const int bound = classes == 0 ? most_classes : classes;
     for (std::size_t i = 0; i < labels.values.size(); ++i) {
         const float label = labels.values[i];
-        if (!(label >= 0 && label < static_cast<float>(bound) && label == std::trunc(label))) {
+        const bool is_class = label >= 0 && label < static_cast<float>(bound) && label == std::trunc(label);
+        if (!is_class) {
             fail(labels_name, ": element ", i, ", ", label, ", is none of the ", bound, " classes");
         }
         read.labels.push_back(static_cast<int>(label));

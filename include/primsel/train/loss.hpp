@@ -86,7 +86,7 @@ struct MeanSquaredError {
     double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
                       int /*batch*/) const noexcept {
         double sum = 0;
-        const double count = static_cast<double>(result.size());
+        const auto count = static_cast<double>(result.size());
         for (std::size_t i = 0; i < result.size(); ++i) {
             const double apart = static_cast<double>(result[i]) - static_cast<double>(target[i]);
             sum += apart * apart;
@@ -102,7 +102,7 @@ struct BinaryCrossEntropy {
     double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
                       int /*batch*/) const noexcept {
         double sum = 0;
-        const double count = static_cast<double>(result.size());
+        const auto count = static_cast<double>(result.size());
         for (std::size_t i = 0; i < result.size(); ++i) {
             const double x = result[i], wanted = target[i];
             const double small = std::exp(-std::abs(x));  // at most 1
