@@ -1,5 +1,5 @@
 // The whole library but for the opt-in headers: core/openmp.hpp, primitive/gemm_eigen.hpp, network/boost_graph.hpp,
-// tune/calibrate.hpp and what learns cost models.
+// tune/calibrate.hpp, train.hpp and what learns cost models.
 #pragma once
 
 #include <primsel/core/thread_pool.hpp>

@@ -6,7 +6,7 @@
 #endif
 // primsel/primsel.hpp
 // The whole library but for the opt-in headers: core/openmp.hpp, primitive/gemm_eigen.hpp, network/boost_graph.hpp,
-// tune/calibrate.hpp and what learns cost models.
+// tune/calibrate.hpp, train.hpp and what learns cost models.
 
 // primsel/core/thread_pool.hpp
 // Needs the system's threads: with a C library that keeps them apart (glibc before 2.34), compile and link with
@@ -20565,6 +20565,1436 @@ private:
     if (!same) fail("plan: the picture needs the simplified graph that the plan was made for");
     return detail::Picture(plan, graph).draw();
 }
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train.hpp
+// Opt-in: what a training consists of beside the network: data, augmentation, batches, losses, optimisers, learning
+// rates, metrics. docs/train/ has a page for each that one may write oneself.
+
+// primsel/train/augment.hpp
+
+// primsel/train/random.hpp
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Random numbers that are the same on every machine and with every standard library: SplitMix64 (Steele, Lea and
+/// Flood, Fast splittable pseudorandom number generators, 2014). What it is made of, as a seed, an epoch and the index
+/// of a sample, names the sequence: each is had at once, whatever was drawn from others before.
+class Random {
+public:
+    using result_type = std::uint64_t;
+
+    template <std::integral... Parts>
+    explicit constexpr Random(std::uint64_t seed, Parts... parts) : state_(mixed(seed)) {
+        ((state_ = mixed(state_ + golden + static_cast<std::uint64_t>(parts))), ...);
+    }
+
+    [[nodiscard]] static constexpr result_type min() { return 0; }
+    [[nodiscard]] static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
+    constexpr result_type operator()() noexcept { return mixed(state_ += golden); }
+
+    /// One of 0 to count - 1, each as likely; 0 for a count of 0.
+    constexpr std::uint64_t below(std::uint64_t count) noexcept {
+        if (count == 0) return 0;
+        // The remainder of 2^64 by count: so many of the smallest would make their remainders likelier.
+        const std::uint64_t uneven = (max() % count + 1) % count;
+        std::uint64_t drawn = (*this)();
+        while (drawn < uneven) drawn = (*this)();
+        return drawn % count;
+    }
+    /// At least 0 and less than 1, a multiple of 2^-53.
+    constexpr double uniform() noexcept { return static_cast<double>((*this)() >> 11) * 0x1p-53; }
+    constexpr bool coin() noexcept { return (*this)() >> 63 != 0; }
+
+private:
+    static constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
+
+    [[nodiscard]] static constexpr std::uint64_t mixed(std::uint64_t bits) {
+        bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+        bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+        return bits ^ (bits >> 31);
+    }
+
+    std::uint64_t state_;
+};
+
+/// Writes the positions from 0 on in an order that the generator draws, each as likely (Fisher and Yates).
+inline void permute(std::vector<std::size_t>& order, Random random) {
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t left = order.size(); left > 1; --left) {
+        std::swap(order[left - 1], order[static_cast<std::size_t>(random.below(left))]);
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Changes an image, chw, each time that it is trained with, as `random` draws; `scratch` has room for as many floats.
+/// Neither throws nor allocates. The generator is made for this image in this epoch alone: what is drawn from it
+/// depends on nothing else.
+///
+/// A minimal model:
+///     struct Mine {
+///         void operator()(primsel::Shape shape, float* image, float*, primsel::Random& random) const noexcept {
+///             if (random.coin()) std::reverse(image, image + shape.size());
+///         }
+///     };
+template <class A>
+concept Augmentation = requires(A const& augment, Shape shape, float* values, Random& random) {
+    { augment(shape, values, values, random) } noexcept;
+};
+
+/// Leaves images as they are.
+struct NoAugment {
+    void operator()(Shape, float* /*image*/, float* /*scratch*/, Random&) const noexcept {}
+};
+
+/// What is customary for small photographs: first the crop, then the flip, then what is erased.
+struct Augment {
+    /// Mirrors half of the images, left to right.
+    bool flip = false;
+    /// Moves the image by up to so many pixels in each direction; what comes in is 0: a random crop of the image with
+    /// so many zeros around it.
+    int crop = 0;
+    /// Sets a square of so many pixels a side to 0, whose middle is anywhere in the image (DeVries and Taylor, Improved
+    /// regularization of convolutional neural networks with cutout, 2017).
+    int erase = 0;
+
+    void operator()(Shape shape, float* image, float* scratch, Random& random) const noexcept {
+        if (crop > 0) {
+            const int down = offset(crop, random), right = offset(crop, random);
+            std::copy_n(image, shape.size(), scratch);
+            for_rows(shape, [&](int c, int h) {
+                float* dst = image + row(shape, c, h);
+                std::fill_n(dst, shape.w, 0.0F);
+                const int from = h - down;
+                const int begin = std::max(right, 0), end = std::min(shape.w, shape.w + right);
+                if (from < 0 || from >= shape.h || begin >= end) return;
+                std::copy_n(scratch + row(shape, c, from) + (begin - right), end - begin, dst + begin);
+            });
+        }
+        if (flip && random.coin()) {
+            for_rows(shape, [&](int c, int h) {
+                float* begin = image + row(shape, c, h);
+                std::reverse(begin, begin + shape.w);
+            });
+        }
+        if (erase > 0) {
+            const int top = within(shape.h, random) - erase / 2, left = within(shape.w, random) - erase / 2;
+            const int begin = std::max(left, 0), end = std::min(left + erase, shape.w);
+            for_rows(shape, [&](int c, int h) {
+                if (h >= top && h - top < erase)
+                    std::fill(image + row(shape, c, h) + begin, image + row(shape, c, h) + end, 0.0F);
+            });
+        }
+    }
+
+private:
+    /// One of -most to most.
+    [[nodiscard]] static int offset(int most, Random& random) noexcept {
+        return static_cast<int>(random.below(2 * static_cast<std::uint64_t>(most) + 1)) - most;
+    }
+    [[nodiscard]] static int within(int extent, Random& random) noexcept {
+        return static_cast<int>(random.below(static_cast<std::uint64_t>(extent)));
+    }
+    [[nodiscard]] static std::size_t row(Shape shape, int c, int h) noexcept {
+        return (static_cast<std::size_t>(c) * static_cast<std::size_t>(shape.h) + static_cast<std::size_t>(h)) *
+               static_cast<std::size_t>(shape.w);
+    }
+    template <class Call>
+    static void for_rows(Shape shape, Call const& call) noexcept {
+        for (int c = 0; c < shape.c; ++c) {
+            for (int h = 0; h < shape.h; ++h) call(c, h);
+        }
+    }
+};
+
+static_assert(Augmentation<NoAugment> && Augmentation<Augment>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/batches.hpp
+
+// primsel/train/data.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a network is trained with: images of one shape, each with a label of 0 to classes() - 1. `read(i, dst)` writes
+/// the shape().size() floats of image i, chw, by custom 0 to 1; it may throw, and is called from the thread of Batches.
+/// See docs/train/data.md.
+///
+/// A minimal model:
+///     struct Mine {
+///         std::size_t size() const { return 1000; }
+///         primsel::Shape shape() const { return {1, 8, 8}; }
+///         int classes() const { return 2; }
+///         void read(std::size_t i, float* dst) const { std::fill_n(dst, 64, i % 2 == 0 ? 0.0F : 1.0F); }
+///         int label(std::size_t i) const { return static_cast<int>(i % 2); }
+///     };
+template <class S>
+concept DataSource = requires(S const& source, std::size_t index, float* dst) {
+    { source.size() } -> std::convertible_to<std::size_t>;
+    { source.shape() } -> std::convertible_to<Shape>;
+    { source.classes() } -> std::convertible_to<int>;
+    source.read(index, dst);
+    { source.label(index) } -> std::convertible_to<int>;
+};
+
+/// Images and labels in memory, as bytes or as floats: one of both is empty. Image i is the shape.size() values, chw,
+/// from i * shape.size() on. Bytes are read as floats from 0 to 1, 255 parts each; floats as they are.
+struct LabelledImages {
+    Shape image = {};
+    std::vector<std::uint8_t> bytes = {};
+    std::vector<float> floats = {};
+    std::vector<int> labels = {};
+    int class_count = 0;
+    /// One for each class, or none at all.
+    std::vector<std::string> class_names = {};
+
+    [[nodiscard]] std::size_t size() const { return labels.size(); }
+    [[nodiscard]] Shape shape() const { return image; }
+    [[nodiscard]] int classes() const { return class_count; }
+    void read(std::size_t index, float* dst) const {
+        const std::size_t count = image.size(), begin = index * count;
+        if (bytes.empty()) {
+            std::copy_n(floats.data() + begin, count, dst);
+        } else {
+            for (std::size_t i = 0; i < count; ++i) dst[i] = static_cast<float>(bytes[begin + i]) / 255.0F;
+        }
+    }
+    [[nodiscard]] int label(std::size_t index) const { return labels[index]; }
+};
+
+/// Throws error, beginning with the name, for images that no network can be trained with: none at all, of an impossible
+/// shape, values that do not fill them, labels or names that do not fit the classes.
+inline void check_images(std::string_view name, LabelledImages const& images) {
+    const Shape shape = images.image;
+    if (shape.c < 1 || shape.h < 1 || shape.w < 1 || !within_bounds(shape)) {
+        fail(name, ": impossible shape ", to_string(shape));
+    }
+    if (images.labels.empty()) fail(name, ": there are no images");
+    if (!images.bytes.empty() && !images.floats.empty()) fail(name, ": images are bytes or floats, not both");
+    const std::size_t values = images.bytes.size() + images.floats.size();
+    if (values % shape.size() != 0 || values / shape.size() != images.size()) {
+        fail(name, ": ", values, " values are not ", images.size(), " images of ", to_string(shape));
+    }
+    if (images.class_count < 1) fail(name, ": there are no classes");
+    if (!images.class_names.empty() && images.class_names.size() != static_cast<std::size_t>(images.class_count)) {
+        fail(name, ": ", images.class_names.size(), " names for ", images.class_count, " classes");
+    }
+    for (std::size_t i = 0; i < images.size(); ++i) {
+        const int label = images.labels[i];
+        if (label < 0 || label >= images.class_count) {
+            fail(name, ": image ", i, ": label ", label, " is none of the ", images.class_count, " classes");
+        }
+    }
+}
+
+/// Some samples of a source, in an order of its own. The source must outlive it.
+template <DataSource Source>
+class Subset {
+public:
+    /// Throws error for an index beyond the source's.
+    Subset(Source const& source, std::vector<std::size_t> indices) : source_(&source), indices_(std::move(indices)) {
+        for (const std::size_t index : indices_) {
+            if (index >= source.size()) fail("subset: there is no sample ", index, " of ", source.size());
+        }
+    }
+    Subset(Source const&& source, std::vector<std::size_t> indices) = delete;
+
+    [[nodiscard]] std::size_t size() const { return indices_.size(); }
+    [[nodiscard]] Shape shape() const { return source_->shape(); }
+    [[nodiscard]] int classes() const { return source_->classes(); }
+    void read(std::size_t index, float* dst) const { source_->read(indices_[index], dst); }
+    [[nodiscard]] int label(std::size_t index) const { return source_->label(indices_[index]); }
+    /// Which of the source's samples they are.
+    [[nodiscard]] std::vector<std::size_t> const& indices() const { return indices_; }
+
+private:
+    const Source* source_;
+    std::vector<std::size_t> indices_;
+};
+
+/// The samples to train with, and those held back to judge by.
+template <DataSource Source>
+struct TrainValidation {
+    Subset<Source> train, validation;
+};
+
+/// Holds back this share of the samples, 0 to 1, rounded to the nearest count and drawn by the seed. The source must
+/// outlive both parts. Throws error for other shares.
+template <DataSource Source>
+[[nodiscard]] TrainValidation<Source> split(Source const& source, double held_back, std::uint64_t seed = 0) {
+    const bool is_share = held_back >= 0 && held_back <= 1;
+    if (!is_share) fail("split: a share of ", held_back, " is none from 0 to 1");
+    std::vector<std::size_t> order(source.size());
+    permute(order, Random(seed));
+    const auto count = static_cast<std::ptrdiff_t>(std::llround(held_back * static_cast<double>(order.size())));
+    const auto begin = order.begin(), middle = order.end() - count;
+    return {Subset<Source>(source, {begin, middle}), Subset<Source>(source, {middle, order.end()})};
+}
+template <DataSource Source>
+TrainValidation<Source> split(Source const&& source, double held_back, std::uint64_t seed = 0) = delete;
+
+/// Takes the mean of each channel from its values and divides them by the deviation; nothing, where there are none.
+struct Normalise {
+    std::vector<float> mean = {}, deviation = {};
+
+    /// An image, chw, of as many channels.
+    void operator()(Shape shape, float* image) const noexcept {
+        for (std::size_t c = 0; c < mean.size(); ++c) {
+            const float low = mean[c], scale = 1.0F / deviation[c];
+            float* channel = image + c * shape.pixels();
+            for (std::size_t i = 0; i < shape.pixels(); ++i) channel[i] = (channel[i] - low) * scale;
+        }
+    }
+};
+
+/// Throws error where there are not as many means and deviations as channels, or a deviation is not above 0.
+inline void check_normalise(Normalise const& normalise, Shape shape) {
+    const std::size_t count = normalise.mean.size();
+    if (count != normalise.deviation.size() || (count != 0 && count != static_cast<std::size_t>(shape.c))) {
+        fail("normalise: ", count, " means and ", normalise.deviation.size(), " deviations for images of ",
+             to_string(shape));
+    }
+    for (std::size_t c = 0; c < count; ++c) {
+        if (!std::isfinite(normalise.mean[c]) || !std::isfinite(normalise.deviation[c]) ||
+            !(normalise.deviation[c] > 0)) {
+            fail("normalise: channel ", c, ": mean ", normalise.mean[c], ", deviation ", normalise.deviation[c]);
+        }
+    }
+}
+
+/// The mean and deviation of each channel over all images; a deviation of 1 where all values are the same.
+/// Throws error for a source without images.
+template <DataSource Source>
+[[nodiscard]] Normalise normalisation(Source const& source) {
+    if (source.size() == 0) fail("normalisation: there are no images");
+    const Shape shape = source.shape();
+    const auto channels = static_cast<std::size_t>(shape.c), pixels = shape.pixels();
+    std::vector<float> image(shape.size());
+    std::vector<double> mean(channels), squares(channels);
+    for (std::size_t i = 0; i < source.size(); ++i) {
+        source.read(i, image.data());
+        for (std::size_t c = 0; c < channels; ++c) {
+            const float* channel = image.data() + c * pixels;
+            double own_mean = 0, own_squares = 0;
+            for (std::size_t p = 0; p < pixels; ++p) own_mean += channel[p];
+            own_mean /= static_cast<double>(pixels);
+            for (std::size_t p = 0; p < pixels; ++p) own_squares += (channel[p] - own_mean) * (channel[p] - own_mean);
+            // Chan, Golub and LeVeque, Updating formulae and a pairwise algorithm for computing sample variances, 1979.
+            const double apart = own_mean - mean[c], images = static_cast<double>(i) + 1;
+            mean[c] += apart / images;
+            squares[c] += own_squares + apart * apart * static_cast<double>(pixels) * (images - 1) / images;
+        }
+    }
+    Normalise result{std::vector<float>(channels), std::vector<float>(channels)};
+    for (std::size_t c = 0; c < channels; ++c) {
+        const double variance = squares[c] / (static_cast<double>(source.size()) * static_cast<double>(pixels));
+        result.mean[c] = static_cast<float>(mean[c]);
+        result.deviation[c] = variance > 0 ? static_cast<float>(std::sqrt(variance)) : 1.0F;
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+struct BatchOptions {
+    int batch = 32;
+    /// Of the order and of what augmentation draws.
+    std::uint64_t seed = 0;
+    /// Each epoch in an order of its own; otherwise in that of the source.
+    bool shuffle = true;
+    /// What an epoch has beyond whole batches is a batch filled up with padding; otherwise it is left out.
+    bool pad_last = false;
+    /// The batch to begin with, counted from the first one of the first epoch: that which an earlier training was to do
+    /// next.
+    std::int64_t first = 0;
+    /// After so many epochs there are no more batches.
+    std::int64_t epochs = std::numeric_limits<std::int64_t>::max();
+    /// Batches that have memory: one is with the caller, the others are made ahead.
+    int buffers = 3;
+};
+/// For judging a network: every sample once, in the source's order.
+[[nodiscard]] inline BatchOptions evaluation_batches(int batch) {
+    return {.batch = batch, .shuffle = false, .pad_last = true, .epochs = 1};
+}
+
+/// Images, chw, one after the other, and their labels. Padding is images of zeros with the label -1.
+struct Batch {
+    std::span<const float> images, labels;
+    /// Images that are no padding; 0 when there are no more batches.
+    int count = 0;
+    std::int64_t epoch = 0;
+    /// What BatchOptions::first says to begin with this one.
+    std::int64_t number = 0;
+};
+
+/// The samples of a source in batches, made ahead on a thread of its own: read, augmented, normalised. They are the
+/// same whatever the timing, and from whichever batch one begins. The source must outlive it, and be readable from
+/// another thread.
+template <DataSource Source, Augmentation Augments = NoAugment>
+class Batches {
+public:
+    /// Throws error for options out of range, a source of fewer samples than a batch (unless padded) or none, and a
+    /// normalisation for other images.
+    explicit Batches(Source const& source, BatchOptions options = {}, Normalise normalise = {}, Augments augment = {})
+        : source_(source), options_(options), normalise_(std::move(normalise)), augment_(std::move(augment)) {
+        if (options.batch < 1 || options.buffers < 1 || options.first < 0 || options.epochs < 0) {
+            fail("batches: impossible options: batch ", options.batch, ", buffers ", options.buffers, ", first ",
+                 options.first, ", epochs ", options.epochs);
+        }
+        const auto batch = static_cast<std::size_t>(options.batch);
+        per_epoch_ = static_cast<std::int64_t>((source.size() + (options.pad_last ? batch - 1 : 0)) / batch);
+        if (per_epoch_ == 0) fail("batches: ", source.size(), " samples are less than a batch of ", batch);
+        const Shape shape = source.shape();
+        if (bounded_product({options.batch, shape.c, shape.h, shape.w}) > max_floats) {
+            fail("batches: ", options.batch, " images of ", to_string(shape), " are too large");
+        }
+        check_normalise(normalise_, shape);
+        floats_ = shape.size();
+        for (int i = 0; i < options.buffers; ++i)
+            slots_.push_back({AlignedBuffer(batch * floats_), AlignedBuffer(batch)});
+        scratch_ = AlignedBuffer(floats_);
+        order_.resize(source.size());
+        try {
+            thread_ = std::thread([this] { serve(); });
+        } catch (std::system_error const& refusal) {
+            fail("batches: cannot start a thread: ", refusal.what());
+        }
+    }
+    Batches(Source const&& source, BatchOptions options = {}, Normalise normalise = {}, Augments augment = {}) = delete;
+    Batches(Batches const&) = delete;
+    Batches& operator=(Batches const&) = delete;
+    ~Batches() {
+        {
+            const std::scoped_lock lock(mutex_);
+            stopped_ = true;
+        }
+        changed_.notify_all();
+        thread_.join();
+    }
+
+    [[nodiscard]] std::int64_t batches_per_epoch() const { return per_epoch_; }
+
+    /// The next batch, valid until the next call; one of count 0 after the last. Waits where the source is slower.
+    /// Rethrows what the source threw, each time from then on.
+    [[nodiscard]] Batch next() {
+        std::unique_lock lock(mutex_);
+        released_ = taken_;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return made_ > taken_ || ended_; });
+        if (made_ == taken_) {
+            if (error_) std::rethrow_exception(error_);
+            return {};
+        }
+        Slot const& slot = slots_[slot_of(taken_)];
+        const std::int64_t number = options_.first + taken_++;
+        return {slot.images.span(), slot.labels.span(), count_of(number), number / per_epoch_, number};
+    }
+
+private:
+    struct Slot {
+        AlignedBuffer images, labels;
+    };
+
+    [[nodiscard]] std::size_t slot_of(std::int64_t made) const {
+        return static_cast<std::size_t>(made) % slots_.size();
+    }
+    /// Samples of a batch.
+    [[nodiscard]] int count_of(std::int64_t number) const {
+        const std::size_t begin = begin_of(number);
+        return static_cast<int>(std::min(static_cast<std::size_t>(options_.batch), order_.size() - begin));
+    }
+    /// Its first place in the epoch's order.
+    [[nodiscard]] std::size_t begin_of(std::int64_t number) const {
+        return static_cast<std::size_t>(number % per_epoch_) * static_cast<std::size_t>(options_.batch);
+    }
+
+    /// The thread: makes batches until told to stop.
+    void serve() noexcept {
+        std::exception_ptr error;
+        try {
+            while (may_make()) {
+                make(options_.first + made_, slots_[slot_of(made_)]);
+                const std::scoped_lock lock(mutex_);
+                ++made_;
+                changed_.notify_all();
+            }
+        } catch (...) {
+            error = std::current_exception();
+        }
+        const std::scoped_lock lock(mutex_);
+        error_ = std::move(error);
+        ended_ = true;
+        changed_.notify_all();
+    }
+    /// Waits for a free buffer. False when there is nothing more to do.
+    [[nodiscard]] bool may_make() {
+        std::unique_lock lock(mutex_);
+        if ((options_.first + made_) / per_epoch_ >= options_.epochs) return false;
+        changed_.wait(lock, [this] { return stopped_ || made_ - released_ < options_.buffers; });
+        return !stopped_;
+    }
+    void make(std::int64_t number, Slot& slot) {
+        const std::int64_t epoch = number / per_epoch_;
+        if (epoch != ordered_epoch_) {
+            arrange(epoch);
+            ordered_epoch_ = epoch;
+        }
+        const auto count = static_cast<std::size_t>(count_of(number));
+        const Shape shape = source_.shape();
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::size_t index = order_[begin_of(number) + i];
+            float* image = slot.images.data() + i * floats_;
+            source_.read(index, image);
+            slot.labels.data()[i] = static_cast<float>(source_.label(index));
+            Random random(options_.seed, epoch, index);
+            augment_(shape, image, scratch_.data(), random);
+            normalise_(shape, image);
+        }
+        std::ranges::fill(slot.images.span().subspan(count * floats_), 0.0F);
+        std::ranges::fill(slot.labels.span().subspan(count), -1.0F);
+    }
+    void arrange(std::int64_t epoch) {
+        if (options_.shuffle) {
+            permute(order_, Random(options_.seed, epoch));
+        } else {
+            std::iota(order_.begin(), order_.end(), std::size_t{0});
+        }
+    }
+
+    Source const& source_;
+    BatchOptions options_;
+    Normalise normalise_;
+    Augments augment_;
+    std::int64_t per_epoch_ = 0;
+    std::size_t floats_ = 0;
+    std::vector<Slot> slots_;
+
+    // The thread's alone.
+    AlignedBuffer scratch_;
+    std::vector<std::size_t> order_;
+    std::int64_t ordered_epoch_ = -1;
+
+    // Batches made, handed out and given back, all since the beginning.
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::int64_t made_ = 0, taken_ = 0, released_ = 0;
+    bool stopped_ = false, ended_ = false;
+    std::exception_ptr error_;
+    std::thread thread_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/clip.hpp
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The Euclidean length of several gradients as if they were one vector.
+[[nodiscard]] inline double global_norm(std::span<const std::span<const float>> gradients) noexcept {
+    // Eight sums: each addition would wait for the one before it.
+    constexpr std::size_t lanes = 8;
+    double sums[lanes] = {};
+    for (const std::span<const float> gradient : gradients) {
+        const std::size_t whole = gradient.size() / lanes * lanes;
+        for (std::size_t i = 0; i < whole; i += lanes) {
+            for (std::size_t lane = 0; lane < lanes; ++lane) {
+                const double value = gradient[i + lane];
+                sums[lane] += value * value;
+            }
+        }
+        for (std::size_t i = whole; i < gradient.size(); ++i) {
+            sums[i - whole] += static_cast<double>(gradient[i]) * static_cast<double>(gradient[i]);
+        }
+    }
+    double sum = 0;
+    for (const double part : sums) sum += part;
+    return std::sqrt(sum);
+}
+
+/// What to multiply gradients of this length by so that it is at most `most`: 1 for those that are short enough, and
+/// for one that is not finite, as no factor mends it; else as PyTorch's clip_grad_norm_ (Pascanu et al., On the
+/// difficulty of training recurrent neural networks, 2013).
+[[nodiscard]] inline double clip_factor(double norm, double most) noexcept {
+    const double factor = most / (norm + 1e-6);
+    return std::isfinite(norm) && factor < 1 ? factor : 1;
+}
+
+/// Multiplies every value.
+inline void scale_gradient(std::span<float> values, double factor) noexcept {
+    const auto times = static_cast<float>(factor);
+    for (float& value : values) value *= times;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/learning_rate.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <numbers>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The learning rate of a step, counted from 0: what becomes of the rate that the user gave (`base`) by then.
+/// `steps_total` is how many steps the training has, `steps_per_epoch` how many go once through the data; both are at
+/// least 1. See docs/train/learning_rate.md.
+///
+/// A minimal model:
+///     struct Mine {
+///         double operator()(double base, std::int64_t step, std::int64_t steps_total, std::int64_t) const {
+///             return base * static_cast<double>(steps_total - step) / static_cast<double>(steps_total);
+///         }
+///     };
+template <class R>
+concept LearningRate = requires(R const& rate, double base, std::int64_t steps) {
+    { rate(base, steps, steps, steps) } -> std::convertible_to<double>;
+};
+
+/// Always the same.
+struct Constant {
+    double operator()(double base, std::int64_t, std::int64_t, std::int64_t) const noexcept { return base; }
+};
+
+/// Multiplied by the factor every so many epochs. As PyTorch's StepLR.
+struct StepDecay {
+    std::int64_t epochs = 30;
+    double factor = 0.1;
+
+    double operator()(double base, std::int64_t step, std::int64_t, std::int64_t steps_per_epoch) const noexcept {
+        const std::int64_t times = step / steps_per_epoch / std::max<std::int64_t>(epochs, 1);
+        return base * std::pow(factor, static_cast<double>(times));
+    }
+};
+
+/// Multiplied by the factor when each of these epochs, counted from 0, begins. As PyTorch's MultiStepLR.
+struct MultiStep {
+    std::vector<std::int64_t> epochs = {};
+    double factor = 0.1;
+
+    double operator()(double base, std::int64_t step, std::int64_t, std::int64_t steps_per_epoch) const noexcept {
+        const std::int64_t epoch = step / steps_per_epoch;
+        const auto times = std::ranges::count_if(epochs, [epoch](std::int64_t begin) { return begin <= epoch; });
+        return base * std::pow(factor, static_cast<double>(times));
+    }
+};
+
+/// Multiplied by the factor after every epoch. As PyTorch's ExponentialLR.
+struct Exponential {
+    double factor = 0.95;
+
+    double operator()(double base, std::int64_t step, std::int64_t, std::int64_t steps_per_epoch) const noexcept {
+        const std::int64_t epoch = step / steps_per_epoch;
+        return base * std::pow(factor, static_cast<double>(epoch));
+    }
+};
+
+/// Half a cosine from the base in the first step to the floor after the last (Loshchilov and Hutter, SGDR: stochastic
+/// gradient descent with warm restarts, 2017, without restarts).
+struct Cosine {
+    double floor = 0;
+
+    double operator()(double base, std::int64_t step, std::int64_t steps_total, std::int64_t) const noexcept {
+        const double done = static_cast<double>(std::min(step, steps_total)) / static_cast<double>(steps_total);
+        return floor + (base - floor) * (1 + std::cos(std::numbers::pi * done)) / 2;
+    }
+};
+
+/// What another schedule says, but growing to that in even parts over the first steps, or epochs where no steps are
+/// given (Goyal et al., Accurate, large minibatch SGD: training ImageNet in 1 hour, 2017, section 2.2).
+template <LearningRate Schedule = Constant>
+struct Warmup {
+    Schedule schedule = {};
+    std::int64_t steps = 0;
+    double epochs = 0;
+
+    double operator()(double base, std::int64_t step, std::int64_t steps_total, std::int64_t steps_per_epoch) const {
+        const double full = schedule(base, step, steps_total, steps_per_epoch);
+        const double most = steps > 0 ? static_cast<double>(steps) : epochs * static_cast<double>(steps_per_epoch);
+        return static_cast<double>(step) + 1 < most ? full * (static_cast<double>(step) + 1) / most : full;
+    }
+};
+
+static_assert(LearningRate<Constant> && LearningRate<StepDecay> && LearningRate<MultiStep>);
+static_assert(LearningRate<Exponential> && LearningRate<Cosine> && LearningRate<Warmup<Cosine>>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/loss.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How wrong the results of a batch are, and how that changes with each of them. `result` has the images one after the
+/// other, `target` what was wanted of them; the mean loss is returned and its derivative by each result written to
+/// `gradient`, which is as long as `result`. It may not allocate: a training step calls it. See docs/train/loss.md.
+///
+/// A minimal model:
+///     struct Mine {
+///         double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
+///                           int batch) const noexcept {
+///             double sum = 0;
+///             for (std::size_t i = 0; i < result.size(); ++i) {
+///                 sum += std::abs(result[i] - target[i]) / batch;
+///                 gradient[i] = (result[i] < target[i] ? -1.0F : 1.0F) / static_cast<float>(batch);
+///             }
+///             return sum;
+///         }
+///     };
+template <class L>
+concept Loss = requires(L const& loss, std::span<const float> values, std::span<float> gradient, int batch) {
+    { loss(values, values, gradient, batch) } noexcept -> std::same_as<double>;
+};
+
+/// Cross-entropy of the softmax of the results with the classes that the targets name, one a sample. The mean is over
+/// the samples whose target is one of the classes; others, as the -1 of padding, are passed over. `label_smoothing` of
+/// the wanted probability, 0 to 1, is spread evenly over all classes (Szegedy et al., Rethinking the Inception
+/// architecture for computer vision, 2016, section 7). The same as PyTorch's CrossEntropyLoss.
+struct SoftmaxCrossEntropy {
+    float label_smoothing = 0;
+
+    double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
+                      int batch) const noexcept {
+        const auto samples = static_cast<std::size_t>(batch);
+        if (samples == 0) return 0;
+        const std::size_t classes = result.size() / samples;
+        const auto counts = [&](std::size_t i) { return target[i] >= 0 && target[i] < static_cast<float>(classes); };
+        std::size_t counted = 0;
+        for (std::size_t i = 0; i < samples; ++i) counted += counts(i) ? 1 : 0;
+        double sum = 0;
+        for (std::size_t i = 0; i < samples; ++i) {
+            const std::span<float> slopes = gradient.subspan(i * classes, classes);
+            if (counts(i)) {
+                sum += of_one(result.subspan(i * classes, classes), static_cast<std::size_t>(target[i]), slopes,
+                              1.0 / static_cast<double>(counted));
+            } else {
+                std::ranges::fill(slopes, 0.0F);
+            }
+        }
+        return counted == 0 ? 0 : sum / static_cast<double>(counted);
+    }
+
+private:
+    /// The loss of one sample; its gradient, scaled.
+    [[nodiscard]] double of_one(std::span<const float> result, std::size_t wanted, std::span<float> gradient,
+                                double scale) const noexcept {
+        // Relative to the largest, nothing overflows, and the sum is at least 1.
+        const double largest = *std::ranges::max_element(result), classes = static_cast<double>(result.size());
+        double exponentials = 0, mean = 0;
+        for (const float value : result) {
+            exponentials += std::exp(value - largest);
+            mean += (value - largest) / classes;
+        }
+        const double log_of_sum = std::log(exponentials), smoothing = label_smoothing;
+        for (std::size_t k = 0; k < result.size(); ++k) {
+            const double probability = std::exp(result[k] - largest) / exponentials;
+            const double aim = smoothing / classes + (k == wanted ? 1 - smoothing : 0);
+            gradient[k] = static_cast<float>((probability - aim) * scale);
+        }
+        return log_of_sum - (1 - smoothing) * (result[wanted] - largest) - smoothing * mean;
+    }
+};
+
+/// The mean, over all results of all samples, of the square of what they differ from their targets by; there are as
+/// many targets as results. The same as PyTorch's MSELoss.
+struct MeanSquaredError {
+    double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
+                      int /*batch*/) const noexcept {
+        double sum = 0;
+        const auto count = static_cast<double>(result.size());
+        for (std::size_t i = 0; i < result.size(); ++i) {
+            const double apart = static_cast<double>(result[i]) - static_cast<double>(target[i]);
+            sum += apart * apart;
+            gradient[i] = static_cast<float>(2 * apart / count);
+        }
+        return result.empty() ? 0 : sum / count;
+    }
+};
+
+/// The mean, over all results of all samples, of the cross-entropy of the sigmoid of each with its target, a
+/// probability; there are as many targets as results. The same as PyTorch's BCEWithLogitsLoss.
+struct BinaryCrossEntropy {
+    double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
+                      int /*batch*/) const noexcept {
+        double sum = 0;
+        const auto count = static_cast<double>(result.size());
+        for (std::size_t i = 0; i < result.size(); ++i) {
+            const double x = result[i], wanted = target[i];
+            const double small = std::exp(-std::abs(x));  // at most 1
+            sum += std::max(x, 0.0) - x * wanted + std::log1p(small);
+            const double sigmoid = (x < 0 ? small : 1.0) / (1 + small);
+            gradient[i] = static_cast<float>((sigmoid - wanted) / count);
+        }
+        return result.empty() ? 0 : sum / count;
+    }
+};
+
+static_assert(Loss<SoftmaxCrossEntropy> && Loss<MeanSquaredError> && Loss<BinaryCrossEntropy>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/metrics.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How often a network is right: which class had the largest result, counted for each true class. Samples whose target
+/// is no class, as the -1 of padding, are passed over. Shares are 0 where nothing was counted.
+class Metrics {
+public:
+    /// Throws error for fewer classes than 1, or more than 2^13.
+    explicit Metrics(int classes) : classes_(static_cast<std::size_t>(classes)) {
+        if (classes < 1 || classes > 1 << 13) fail("metrics: there cannot be ", classes, " classes");
+        counts_.resize(classes_ * classes_);
+    }
+
+    /// A batch: `result` has as many values a sample as there are classes, `target` the class of each sample.
+    /// `mean_loss` is over the samples that are counted.
+    void add(std::span<const float> result, std::span<const float> target, double mean_loss = 0) noexcept {
+        const std::int64_t before = samples_;
+        const std::size_t samples = std::min(result.size() / classes_, target.size());
+        for (std::size_t i = 0; i < samples; ++i) {
+            const bool is_class = target[i] >= 0 && target[i] < static_cast<float>(classes_);
+            if (!is_class) continue;
+            const std::span<const float> values = result.subspan(i * classes_, classes_);
+            const auto wanted = static_cast<std::size_t>(target[i]);
+            const auto largest = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
+            const std::size_t rank = rank_of(values, wanted);
+            ++counts_[wanted * classes_ + largest];
+            ++samples_;
+            first_ += rank < 1 ? 1 : 0;
+            first_five_ += rank < 5 ? 1 : 0;
+        }
+        loss_ += mean_loss * static_cast<double>(samples_ - before);
+    }
+
+    [[nodiscard]] std::int64_t samples() const { return samples_; }
+    /// The mean loss of all samples.
+    [[nodiscard]] double loss() const { return samples_ == 0 ? 0 : loss_ / static_cast<double>(samples_); }
+    /// The share of samples whose class has the largest result; of equal ones the first counts as the largest. Where a
+    /// result is not a number, the network is wrong.
+    [[nodiscard]] double accuracy() const { return share(first_, samples_); }
+    /// Of samples whose class is among the five largest.
+    [[nodiscard]] double top5_accuracy() const { return share(first_five_, samples_); }
+    /// How many samples of one class had the largest result at another.
+    [[nodiscard]] std::int64_t count(int wanted, int largest) const {
+        return counts_[static_cast<std::size_t>(wanted) * classes_ + static_cast<std::size_t>(largest)];
+    }
+    /// The share of a class's samples for which it is the largest.
+    [[nodiscard]] double class_accuracy(int wanted) const {
+        std::int64_t all = 0;
+        for (std::size_t k = 0; k < classes_; ++k) all += count(wanted, static_cast<int>(k));
+        return share(count(wanted, wanted), all);
+    }
+
+private:
+    [[nodiscard]] static double share(std::int64_t part, std::int64_t all) {
+        return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+    }
+    /// How many come before it, from the largest down.
+    [[nodiscard]] static std::size_t rank_of(std::span<const float> values, std::size_t wanted) noexcept {
+        std::size_t before = 0;
+        for (std::size_t k = 0; k < values.size(); ++k) {
+            const bool after = values[k] < values[wanted] || (values[k] == values[wanted] && k >= wanted);
+            before += after ? 0 : 1;
+        }
+        return before;
+    }
+
+    std::size_t classes_;
+    std::vector<std::int64_t> counts_;
+    std::int64_t samples_ = 0, first_ = 0, first_five_ = 0;
+    double loss_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/optimizer.hpp
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Changes weights along their gradient. What it remembers of each weight is `state`: state_per_weight() runs of as
+/// many floats as there are weights, zero at first. `step_number` counts from 1. The spans do not overlap. It may not
+/// allocate: a training step calls it, for any number of weights at once. See docs/train/optimizer.md.
+///
+/// A minimal model:
+///     struct Mine {
+///         std::size_t state_per_weight() const noexcept { return 0; }
+///         void step(std::span<float> weights, std::span<const float> gradient, std::span<float>, double learning_rate,
+///                   std::int64_t, double weight_decay) const noexcept {
+///             for (std::size_t i = 0; i < weights.size(); ++i) {
+///                 const double slope = gradient[i] + weight_decay * weights[i];
+///                 weights[i] -= static_cast<float>(learning_rate * slope);
+///             }
+///         }
+///     };
+template <class O>
+concept Optimizer = requires(O const& optimizer, std::span<float> values, std::span<const float> gradient,
+                             double learning_rate, std::int64_t step_number, double weight_decay) {
+    { optimizer.state_per_weight() } noexcept -> std::convertible_to<std::size_t>;
+    { optimizer.step(values, gradient, values, learning_rate, step_number, weight_decay) } noexcept;
+};
+
+/// Gradient descent with momentum (Sutskever et al., On the importance of initialization and momentum in deep learning,
+/// 2013). The arithmetic is that of PyTorch's SGD: weight decay is added to the gradient, and the learning rate
+/// multiplies what the momentum gives.
+struct Sgd {
+    double momentum = 0;
+    bool nesterov = false;
+    /// How much less of the gradient the momentum takes up, 0 to 1; not in the first step.
+    double dampening = 0;
+
+    [[nodiscard]] constexpr std::size_t state_per_weight() const noexcept { return momentum != 0 ? 1 : 0; }
+    void step(std::span<float> weights, std::span<const float> gradient, std::span<float> state, double learning_rate,
+              std::int64_t step_number, double weight_decay) const noexcept {
+        float* PRIMSEL_RESTRICT w = weights.data();
+        const float* PRIMSEL_RESTRICT g = gradient.data();
+        const auto rate = static_cast<float>(learning_rate), decay = static_cast<float>(weight_decay);
+        if (state_per_weight() == 0) {
+            for (std::size_t i = 0; i < weights.size(); ++i) w[i] -= rate * (g[i] + decay * w[i]);
+            return;
+        }
+        float* PRIMSEL_RESTRICT velocity = state.data();
+        const auto keep = static_cast<float>(momentum), take = static_cast<float>(step_number == 1 ? 1 : 1 - dampening);
+        // Nesterov's looks one step of the momentum ahead.
+        const float ahead = nesterov ? 1.0F : 0.0F, along = nesterov ? keep : 1.0F;
+        for (std::size_t i = 0; i < weights.size(); ++i) {
+            const float slope = g[i] + decay * w[i];
+            velocity[i] = keep * velocity[i] + take * slope;
+            w[i] -= rate * (ahead * slope + along * velocity[i]);
+        }
+    }
+};
+
+namespace detail {
+
+/// What Adam and AdamW share.
+struct AdamStep {
+    double beta1, beta2, epsilon;
+
+    /// `in_gradient` of the weights is added to the gradient; the weights are first multiplied by `shrink`.
+    void operator()(std::span<float> weights, std::span<const float> gradient, std::span<float> state,
+                    double learning_rate, std::int64_t step_number, float in_gradient, float shrink) const noexcept {
+        const auto count = static_cast<double>(step_number);
+        const auto size = static_cast<float>(learning_rate / (1 - std::pow(beta1, count)));
+        const auto scale = static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, count)));
+        const auto take1 = static_cast<float>(1 - beta1), keep2 = static_cast<float>(beta2),
+                   take2 = static_cast<float>(1 - beta2), small = static_cast<float>(epsilon);
+        // std::sqrt may set errno, which keeps a loop from being vectorised: it has one of its own.
+        constexpr std::size_t block = 256;
+        std::array<float, block> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
+        float* PRIMSEL_RESTRICT roots = buffer.data();
+        for (std::size_t begin = 0; begin < weights.size(); begin += block) {
+            const std::size_t length = std::min(block, weights.size() - begin);
+            float* PRIMSEL_RESTRICT w = weights.data() + begin;
+            const float* PRIMSEL_RESTRICT g = gradient.data() + begin;
+            float* PRIMSEL_RESTRICT mean = state.data() + begin;
+            float* PRIMSEL_RESTRICT square = state.data() + weights.size() + begin;
+            for (std::size_t i = 0; i < length; ++i) {
+                const float slope = g[i] + in_gradient * w[i];
+                mean[i] += take1 * (slope - mean[i]);
+                square[i] = keep2 * square[i] + take2 * slope * slope;
+            }
+            for (std::size_t i = 0; i < length; ++i) roots[i] = std::sqrt(square[i]);
+            for (std::size_t i = 0; i < length; ++i) {
+                w[i] = shrink * w[i] - size * (mean[i] / (roots[i] * scale + small));
+            }
+        }
+    }
+};
+
+}  // namespace detail
+
+/// Adam (Kingma and Ba, Adam: a method for stochastic optimization, 2015). The arithmetic is that of PyTorch's Adam:
+/// weight decay is added to the gradient.
+struct Adam {
+    double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+
+    [[nodiscard]] constexpr std::size_t state_per_weight() const noexcept { return 2; }
+    void step(std::span<float> weights, std::span<const float> gradient, std::span<float> state, double learning_rate,
+              std::int64_t step_number, double weight_decay) const noexcept {
+        detail::AdamStep{beta1, beta2, epsilon}(weights, gradient, state, learning_rate, step_number,
+                                                static_cast<float>(weight_decay), 1.0F);
+    }
+};
+
+/// Adam with weight decay apart from the gradient (Loshchilov and Hutter, Decoupled weight decay regularization, 2019).
+/// The arithmetic is that of PyTorch's AdamW: weights shrink by learning rate times weight decay, then Adam's step.
+struct AdamW {
+    double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+
+    [[nodiscard]] constexpr std::size_t state_per_weight() const noexcept { return 2; }
+    void step(std::span<float> weights, std::span<const float> gradient, std::span<float> state, double learning_rate,
+              std::int64_t step_number, double weight_decay) const noexcept {
+        detail::AdamStep{beta1, beta2, epsilon}(weights, gradient, state, learning_rate, step_number, 0.0F,
+                                                static_cast<float>(1 - learning_rate * weight_decay));
+    }
+};
+
+static_assert(Optimizer<Sgd> && Optimizer<Adam> && Optimizer<AdamW>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/io/idx.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// The idx format of MNIST and its kin (Fashion-MNIST, EMNIST, KMNIST): two bytes of zero, the type of the elements (8:
+// unsigned bytes), the number of dimensions, each dimension as four bytes, big-endian, and the elements, row-major.
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Bytes as unsigned numbers.
+[[nodiscard]] inline std::span<const std::uint8_t> as_numbers(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
+}
+
+struct IdxArray {
+    std::vector<std::int64_t> dims;
+    std::span<const std::uint8_t> values;
+    std::size_t begin;  // of the values in the file
+};
+
+/// Throws error, naming the file and the byte, unless it is an idx file of bytes with so few dimensions, all of it.
+[[nodiscard]] inline IdxArray parse_idx_array(std::string const& name, std::span<const std::byte> file, int most_dims) {
+    const std::span<const std::uint8_t> bytes = as_numbers(file);
+    if (bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b) {
+        fail(name, ": is compressed by gzip; decompress it first: gunzip ", name);
+    }
+    if (bytes.size() < 4) fail(name, ": byte ", bytes.size(), ": the file ends within its first 4 bytes");
+    if (bytes[0] != 0 || bytes[1] != 0) fail(name, ": byte 0: not an idx file");
+    if (bytes[2] != 8) fail(name, ": byte 2: elements of type ", bytes[2], " are not supported; 8, bytes, are");
+    if (bytes[3] < 1 || bytes[3] > most_dims) {
+        fail(name, ": byte 3: ", bytes[3], " dimensions, where 1 to ", most_dims, " may be");
+    }
+    const std::size_t begin = 4 + 4 * std::size_t{bytes[3]};
+    if (bytes.size() < begin) fail(name, ": byte ", bytes.size(), ": the file ends within its dimensions");
+    IdxArray array{{}, bytes.subspan(begin), begin};
+    std::int64_t values = 1;
+    for (std::size_t at = 4; at < begin; at += 4) {
+        std::int64_t dim = 0;
+        for (std::size_t i = 0; i < 4; ++i) dim = dim << 8 | bytes[at + i];
+        if (dim == 0) fail(name, ": byte ", at, ": a dimension of 0");
+        array.dims.push_back(dim);
+        values = bounded_product({values, dim});
+        if (values > max_floats) fail(name, ": byte ", at, ": the dimensions are impossibly large");
+    }
+    if (static_cast<std::uint64_t>(values) != array.values.size()) {
+        fail(name, ": byte ", begin, ": the dimensions say ", values, " elements, but ", array.values.size(),
+             " bytes follow");
+    }
+    return array;
+}
+
+/// The labels, and one class more than the largest where 0 is given as their number. Throws error for a label that is
+/// none of the classes; label i is the byte `begin + i * stride` of the file.
+[[nodiscard]] inline int classes_of(std::string const& name, std::span<const int> labels, int classes,
+                                    std::size_t begin, std::size_t stride) {
+    if (classes < 0) fail(name, ": there cannot be ", classes, " classes");
+    int largest = -1;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+        largest = std::max(largest, labels[i]);
+        if (classes != 0 && labels[i] >= classes) {
+            fail(name, ": byte ", begin + i * stride, ": label ", labels[i], " is none of the ", classes, " classes");
+        }
+    }
+    return classes == 0 ? largest + 1 : classes;
+}
+
+}  // namespace detail
+
+/// The images of one idx file, of bytes: so many of h x w, or of c x h x w; and the labels of another, one an image.
+/// `classes` is how many there are; 0: one more than the largest label. The names are what errors call the files.
+/// Throws error, naming file and byte, for what is not idx, not of bytes or not as long as its dimensions say, where
+/// images and labels are not equally many, and for a label that is no class.
+[[nodiscard]] inline LabelledImages parse_idx(std::string const& images_name, std::span<const std::byte> images_file,
+                                              std::string const& labels_name, std::span<const std::byte> labels_file,
+                                              int classes = 0) {
+    const detail::IdxArray images = detail::parse_idx_array(images_name, images_file, 4);
+    const detail::IdxArray labels = detail::parse_idx_array(labels_name, labels_file, 1);
+    const std::size_t dims = images.dims.size();
+    if (dims < 3) fail(images_name, ": byte 3: ", dims, " dimensions are no images: these have 3 or 4");
+    if (images.dims[0] != labels.dims[0]) {
+        fail(labels_name, ": byte 4: ", labels.dims[0], " labels for ", images.dims[0], " images in ", images_name);
+    }
+    const std::int64_t c = dims == 4 ? images.dims[1] : 1, h = images.dims[dims - 2], w = images.dims[dims - 1];
+    if (!within_bounds(c, h, w)) fail(images_name, ": byte 8: images of ", c, 'x', h, 'x', w, " are too large");
+    LabelledImages read{.image = {static_cast<int>(c), static_cast<int>(h), static_cast<int>(w)}};
+    read.bytes.assign(images.values.begin(), images.values.end());
+    read.labels.assign(labels.values.begin(), labels.values.end());
+    read.class_count = detail::classes_of(labels_name, read.labels, classes, labels.begin, 1);
+    return read;
+}
+
+/// The same of files, as of Fashion-MNIST's train-images-idx3-ubyte and train-labels-idx1-ubyte, decompressed. Throws
+/// error as read_file and parse_idx do.
+[[nodiscard]] inline LabelledImages read_idx(std::string const& images_path, std::string const& labels_path,
+                                             int classes = 0) {
+    return parse_idx(images_path, read_file(images_path).bytes, labels_path, read_file(labels_path).bytes, classes);
+}
+
+/// An idx file of bytes. Throws error for a dimension below 1 or beyond four bytes, and values that do not fill them.
+[[nodiscard]] inline std::string to_idx(std::string const& name, std::span<const std::int64_t> dims,
+                                        std::span<const std::uint8_t> values) {
+    std::string file{'\0', '\0', '\x08', static_cast<char>(dims.size())};
+    std::int64_t expected = 1;
+    for (const std::int64_t dim : dims) {
+        if (dim < 1 || dim > 0xffffffff) fail(name, ": a dimension of ", dim, " cannot be written");
+        expected = bounded_product({expected, dim});
+        for (int shift = 24; shift >= 0; shift -= 8) file += static_cast<char>(dim >> shift & 0xff);
+    }
+    if (dims.empty() || dims.size() > 255 || static_cast<std::uint64_t>(expected) != values.size()) {
+        fail(name, ": ", values.size(), " values cannot fill ", dims.size(), " dimensions of ", expected);
+    }
+    return file.append(reinterpret_cast<const char*>(values.data()), values.size());
+}
+
+/// Writes images of bytes and their labels, as read_idx reads them. Throws error as write_file does, and for images of
+/// floats or labels beyond 255.
+inline void write_idx(std::string const& images_path, std::string const& labels_path, LabelledImages const& images) {
+    check_images(images_path, images);
+    if (images.bytes.empty()) fail(images_path, ": idx files have images of bytes, not of floats");
+    std::vector<std::uint8_t> labels;
+    for (const int label : images.labels) {
+        if (label > 255) fail(labels_path, ": label ", label, " does not fit a byte");
+        labels.push_back(static_cast<std::uint8_t>(label));
+    }
+    const auto count = static_cast<std::int64_t>(images.size());
+    std::vector<std::int64_t> dims{count, images.image.c, images.image.h, images.image.w};
+    if (images.image.c == 1) dims.erase(dims.begin() + 1);
+    write_file(images_path, to_idx(images_path, dims, images.bytes));
+    write_file(labels_path, to_idx(labels_path, std::span(&count, 1), labels));
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/io/cifar.hpp
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+// The binary versions of CIFAR-10 and CIFAR-100 (Krizhevsky, Learning multiple layers of features from tiny images,
+// 2009): of each image the label, in CIFAR-100 first the coarse one and then the fine one, and 3x32x32 bytes, chw.
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Of CIFAR-100's labels, the 100 classes or the 20 superclasses.
+enum class CifarLabel { fine, coarse };
+
+namespace detail {
+
+inline constexpr Shape cifar_shape{3, 32, 32};
+
+/// Which of a record's leading bytes is its label, and how many values that and the others may have.
+struct CifarRecord {
+    std::vector<int> values;
+    std::size_t label;
+};
+[[nodiscard]] inline CifarRecord cifar10_record() { return {{10}, 0}; }
+[[nodiscard]] inline CifarRecord cifar100_record(CifarLabel label) {
+    return {{20, 100}, label == CifarLabel::coarse ? std::size_t{0} : std::size_t{1}};
+}
+
+inline void append_cifar(LabelledImages& images, CifarRecord const& record, std::string const& name,
+                         std::span<const std::byte> file) {
+    const std::size_t head = record.values.size(), each = head + cifar_shape.size();
+    if (file.empty()) fail(name, ": byte 0: the file is empty");
+    if (file.size() % each != 0) {
+        fail(name, ": byte ", file.size() / each * each, ": the file ends within a record of ", each, " bytes");
+    }
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(file.data());
+    images.bytes.reserve(images.bytes.size() + file.size() / each * cifar_shape.size());
+    for (std::size_t begin = 0; begin < file.size(); begin += each) {
+        for (std::size_t i = 0; i < head; ++i) {
+            if (bytes[begin + i] >= record.values[i]) {
+                fail(name, ": byte ", begin + i, ": label ", bytes[begin + i], " is none of the ", record.values[i],
+                     " classes");
+            }
+        }
+        images.labels.push_back(bytes[begin + record.label]);
+        images.bytes.insert(images.bytes.end(), bytes + begin + head, bytes + begin + each);
+    }
+}
+
+[[nodiscard]] inline LabelledImages no_cifar(CifarRecord const& record) {
+    return {.image = cifar_shape, .class_count = record.values[record.label]};
+}
+
+[[nodiscard]] inline LabelledImages read_cifar(CifarRecord const& record, std::span<const std::string> paths) {
+    if (paths.empty()) fail("cifar: no file is given");
+    LabelledImages images = no_cifar(record);
+    for (std::string const& path : paths) append_cifar(images, record, path, read_file(path).bytes);
+    return images;
+}
+
+inline void name_cifar10(LabelledImages& images) {
+    images.class_names = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
+}
+
+}  // namespace detail
+
+/// The images in a binary file of CIFAR-10, 3x32x32 bytes each; `name` is what errors call it. Throws error, naming the
+/// byte, for an empty file, one that ends within an image, and a label that is no class.
+[[nodiscard]] inline LabelledImages parse_cifar10(std::string const& name, std::span<const std::byte> file) {
+    LabelledImages images = detail::no_cifar(detail::cifar10_record());
+    detail::append_cifar(images, detail::cifar10_record(), name, file);
+    detail::name_cifar10(images);
+    return images;
+}
+/// The same of CIFAR-100, with one of its two labels.
+[[nodiscard]] inline LabelledImages parse_cifar100(std::string const& name, std::span<const std::byte> file,
+                                                   CifarLabel label = CifarLabel::fine) {
+    LabelledImages images = detail::no_cifar(detail::cifar100_record(label));
+    detail::append_cifar(images, detail::cifar100_record(label), name, file);
+    return images;
+}
+
+/// The images in files of CIFAR-10, as data_batch_1.bin to data_batch_5.bin, one after the other. Throws error as
+/// read_file and parse_cifar10 do.
+[[nodiscard]] inline LabelledImages read_cifar10(std::vector<std::string> const& paths) {
+    LabelledImages images = detail::read_cifar(detail::cifar10_record(), paths);
+    detail::name_cifar10(images);
+    return images;
+}
+/// The same of CIFAR-100, as of train.bin.
+[[nodiscard]] inline LabelledImages read_cifar100(std::vector<std::string> const& paths,
+                                                  CifarLabel label = CifarLabel::fine) {
+    return detail::read_cifar(detail::cifar100_record(label), paths);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/io/npy_images.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Images in an array of n x h x w or n x c x h x w, and their labels in one of n. Images of uint8 stay bytes, which
+/// are read as 0 to 1; of other types they are the values that there are. `classes` is how many there are; 0: one more
+/// than the largest label. The names are what errors call the arrays. Throws error for other shapes, arrays that are
+/// not equally long, an element that is not finite, and a label that is no class.
+[[nodiscard]] inline LabelledImages labelled_images(std::string const& images_name, NpyArray images,
+                                                    std::string const& labels_name, NpyArray const& labels,
+                                                    int classes = 0) {
+    const std::size_t dims = images.dims.size();
+    if (dims != 3 && dims != 4) {
+        fail(images_name, ": its shape ", to_string(images.dims), " is neither n x h x w nor n x c x h x w");
+    }
+    if (labels.dims.size() != 1 || labels.dims[0] != images.dims[0]) {
+        fail(labels_name, ": its shape ", to_string(labels.dims), " is not the ", images.dims[0], " of the images in ",
+             images_name);
+    }
+    const std::int64_t c = dims == 4 ? images.dims[1] : 1, h = images.dims[dims - 2], w = images.dims[dims - 1];
+    if (images.values.empty() || !within_bounds(c, h, w)) {
+        fail(images_name, ": its shape ", to_string(images.dims), " is no number of images");
+    }
+    LabelledImages read{.image = {static_cast<int>(c), static_cast<int>(h), static_cast<int>(w)}};
+    for (std::size_t i = 0; i < images.values.size(); ++i) {
+        if (!std::isfinite(images.values[i])) fail(images_name, ": element ", i, " is not finite");
+    }
+    if (images.type == NpyType::uint8) {
+        read.bytes.reserve(images.values.size());
+        for (const float value : images.values) read.bytes.push_back(static_cast<std::uint8_t>(value));
+    } else {
+        read.floats = std::move(images.values);
+    }
+    constexpr int most_classes = 1 << 24;  // labels are floats in a batch
+    const int bound = classes == 0 ? most_classes : classes;
+    for (std::size_t i = 0; i < labels.values.size(); ++i) {
+        const float label = labels.values[i];
+        const bool is_class = label >= 0 && label < static_cast<float>(bound) && label == std::trunc(label);
+        if (!is_class) {
+            fail(labels_name, ": element ", i, ", ", label, ", is none of the ", bound, " classes");
+        }
+        read.labels.push_back(static_cast<int>(label));
+    }
+    read.class_count = classes == 0 ? *std::ranges::max_element(read.labels) + 1 : classes;
+    check_images(images_name, read);
+    return read;
+}
+
+/// The same of .npy files. Throws error as read_npy and labelled_images do.
+[[nodiscard]] inline LabelledImages read_npy_images(std::string const& images_path, std::string const& labels_path,
+                                                    int classes = 0) {
+    return labelled_images(images_path, read_npy(images_path), labels_path, read_npy(labels_path), classes);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/io/image_folder.hpp
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+struct FolderCloser {
+    void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+/// The names in a folder but for those that begin with a dot, in the order of their bytes. Throws error when it cannot
+/// be read.
+[[nodiscard]] inline std::vector<std::string> names_in(std::string const& path) {
+    const std::unique_ptr<DIR, FolderCloser> folder(::opendir(path.c_str()));
+    if (folder == nullptr) fail_of_system(path, "cannot read");
+    std::vector<std::string> names;
+    for (;;) {
+        errno = 0;
+        const dirent* entry = ::readdir(folder.get());  // NOLINT(concurrency-mt-unsafe): not of one DIR
+        if (entry == nullptr) break;
+        if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+    }
+    if (errno != 0) fail_of_system(path, "cannot read");
+    std::ranges::sort(names);
+    return names;
+}
+[[nodiscard]] inline bool is_folder(std::string const& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+/// Whether the name ends in one of these, in small letters or large.
+[[nodiscard]] inline bool ends_in(std::string_view name, std::vector<std::string> const& endings) {
+    return std::ranges::any_of(endings, [name](std::string_view ending) {
+        if (name.size() < ending.size()) return false;
+        return std::ranges::equal(name.substr(name.size() - ending.size()), ending, [](char a, char b) {
+            return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+        });
+    });
+}
+
+}  // namespace detail
+
+/// A folder with a folder for each class, whose files are its images: classes in the order of their names. The images
+/// stay on the disk: each is read when a batch wants it, by `read_image(path)`, which returns a Tensor<chw> of the
+/// given shape, by custom 0 to 1, and may throw; it is called from the thread of Batches.
+template <std::invocable<std::string const&> ReadImage>
+class ImageFolder {
+public:
+    /// `endings`: of names of images, in small letters; other files are passed over. Throws error, naming the folder,
+    /// when it cannot be read, has no folder, or one of them no image.
+    ImageFolder(std::string const& folder, Shape shape, ReadImage read_image,
+                std::vector<std::string> const& endings = {".png", ".jpg", ".jpeg"})
+        : shape_(shape), read_image_(std::move(read_image)) {
+        for (std::string const& name : detail::names_in(folder)) {
+            const std::string path = join(folder, '/', name);
+            if (!detail::is_folder(path)) continue;
+            const std::size_t before = files_.size();
+            for (std::string const& file : detail::names_in(path)) {
+                if (!detail::ends_in(file, endings)) continue;
+                files_.push_back(join(path, '/', file));
+                labels_.push_back(static_cast<int>(names_.size()));
+            }
+            if (files_.size() == before) fail(path, ": has no images");
+            names_.push_back(name);
+        }
+        if (names_.empty()) fail(folder, ": has no folder for a class");
+    }
+
+    [[nodiscard]] std::size_t size() const { return files_.size(); }
+    [[nodiscard]] Shape shape() const { return shape_; }
+    [[nodiscard]] int classes() const { return static_cast<int>(names_.size()); }
+    [[nodiscard]] std::vector<std::string> const& class_names() const { return names_; }
+    [[nodiscard]] std::string const& path(std::size_t index) const { return files_[index]; }
+    [[nodiscard]] int label(std::size_t index) const { return labels_[index]; }
+    /// Throws error when the image is of another shape, and what read_image throws.
+    void read(std::size_t index, float* dst) const {
+        const Tensor<chw> image = read_image_(files_[index]);
+        if (image.shape() != shape_ || image.batch() != 1) {
+            fail(files_[index], ": is ", image.batch(), 'x', to_string(image.shape()), ", not ", to_string(shape_));
+        }
+        std::copy_n(image.data(), shape_.size(), dst);
+    }
+
+private:
+    Shape shape_;
+    ReadImage read_image_;
+    std::vector<std::string> names_, files_;
+    std::vector<int> labels_;
+};
 
 }  // namespace primsel::inline PRIMSEL_ABI
 #define PRIMSEL_SINGLE_INCLUDE  // core/config.hpp refuses to come after it

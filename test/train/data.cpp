@@ -18,7 +18,8 @@ static_assert(ps::DataSource<ps::LabelledImages> && ps::DataSource<ps::Subset<ps
 static_assert(!ps::DataSource<std::vector<float>>);
 
 TEST_CASE("random numbers are SplitMix64's on every machine") {
-    // The reference implementation's first results for the seed 0 begin from the state 0; ours is mixed first: mixed(0) is 0.
+    // The reference implementation's first results for the seed 0 begin from the state 0; ours is mixed first: mixed(0)
+    // is 0.
     ps::Random random(0);
     CHECK(random() == 0xe220a8397b1dcdaf);
     CHECK(random() == 0x6e789e6aa1b965f4);
@@ -26,7 +27,8 @@ TEST_CASE("random numbers are SplitMix64's on every machine") {
     std::set<std::uint64_t> first;
     for (int seed = 0; seed < 5; ++seed) {
         for (int epoch = 0; epoch < 5; ++epoch) {
-            for (int sample = 0; sample < 40; ++sample) first.insert(ps::Random(static_cast<std::uint64_t>(seed), epoch, sample)());
+            for (int sample = 0; sample < 40; ++sample)
+                first.insert(ps::Random(static_cast<std::uint64_t>(seed), epoch, sample)());
         }
     }
     CHECK(first.size() == 1000);
@@ -109,7 +111,8 @@ TEST_CASE("a split has every sample once, drawn by the seed") {
     CHECK(own == whole);
     CHECK(parts.validation.label(3) == images.label(which));
     CHECK(parts.validation.classes() == 3);
-    CHECK(error_of([&] { (void)ps::Subset<ps::LabelledImages>(images, {30}); }) == "subset: there is no sample 30 of 30");
+    CHECK(error_of([&] { (void)ps::Subset<ps::LabelledImages>(images, {30}); }) ==
+          "subset: there is no sample 30 of 30");
 }
 
 TEST_CASE("normalised, each channel has mean 0 and deviation 1") {

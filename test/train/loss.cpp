@@ -86,7 +86,8 @@ TEST_CASE("losses worked by hand") {
     std::vector<float> gradient(4);
     const double log2 = std::log(2.0);
     // Even odds; then 3 to 1 for the class, and 1 to 3 against it.
-    const std::vector<float> even{1, 1}, odds{static_cast<float>(std::log(3.0)), 0, static_cast<float>(std::log(3.0)), 0};
+    const std::vector<float> even{1, 1},
+        odds{static_cast<float>(std::log(3.0)), 0, static_cast<float>(std::log(3.0)), 0};
     const std::span<float> two = std::span(gradient).first(2);
     CHECK(ps::SoftmaxCrossEntropy{}(even, std::vector<float>{1}, two, 1) == doctest::Approx(log2));
     CHECK(gradient[0] == 0.5F);
@@ -99,12 +100,31 @@ TEST_CASE("losses worked by hand") {
     CHECK(ps::SoftmaxCrossEntropy{0.2F}(odds, std::vector<float>{0, 0}, gradient, 2) ==
           doctest::Approx(0.9 * std::log(4.0 / 3.0) + 0.1 * std::log(4.0)));
 
-    CHECK(ps::MeanSquaredError{}(std::vector<float>{1, 2, 3, 4}, std::vector<float>{1, 0, 3, 7}, gradient, 2) == 13.0 / 4);
+    CHECK(ps::MeanSquaredError{}(std::vector<float>{1, 2, 3, 4}, std::vector<float>{1, 0, 3, 7}, gradient, 2) ==
+          13.0 / 4);
     CHECK(gradient == std::vector<float>{0, 1, 0, -1.5F});
 
-    CHECK(ps::BinaryCrossEntropy{}(std::vector<float>{0, 0}, std::vector<float>{1, 0}, two, 1) == doctest::Approx(log2));
+    CHECK(ps::BinaryCrossEntropy{}(std::vector<float>{0, 0}, std::vector<float>{1, 0}, two, 1) ==
+          doctest::Approx(log2));
     CHECK(gradient[0] == -0.25F);
     CHECK(gradient[1] == 0.25F);
+}
+
+TEST_CASE("losses are PyTorch's") {
+    const std::vector<float> result{1, 2, -1, 0.5F, 0.25F, 3}, target{1, 0, 0.5F, 0, 1, 0.25F}, classes{0, 2};
+    const auto check = [&](auto const& loss, std::vector<float> const& wanted, double mean,
+                           std::vector<float> const& slopes) {
+        std::vector<float> gradient(6);
+        CHECK(loss(result, wanted, gradient, 2) == doctest::Approx(mean).epsilon(1e-6));
+        for (std::size_t i = 0; i < 6; ++i) CHECK(gradient[i] == doctest::Approx(slopes[i]).epsilon(1e-5));
+    };
+    check(ps::SoftmaxCrossEntropy{}, classes, 0.742650509,
+          {-0.370251775F, 0.352692276F, 0.0175595153F, 0.0358132944F, 0.0278914236F, -0.0637047291F});
+    check(ps::SoftmaxCrossEntropy{0.1F}, classes, 0.846817136,
+          {-0.336918414F, 0.336025596F, 0.000892847776F, 0.0191466268F, 0.011224756F, -0.0303713977F});
+    check(ps::BinaryCrossEntropy{}, target, 1.18367577,
+          {-0.0448235683F, 0.146799505F, -0.0385097601F, 0.103743225F, -0.0729705766F, 0.117095686F});
+    check(ps::MeanSquaredError{}, target, 2.4375, {0, 0.666666687F, -0.5F, 0.166666672F, -0.25F, 0.916666687F});
 }
 
 TEST_CASE("samples whose target is no class are passed over") {

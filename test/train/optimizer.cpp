@@ -62,7 +62,30 @@ void check_against_reference(O const& optimizer, double rate, double decay, std:
     }
 }
 
+/// Five steps of PyTorch 1.13 from 1, -2 and 0.5 with gradients 0.5 s, -1 / s and 0.25 - 0.125 s in step s, rate 0.1,
+/// weight decay 0.25.
+template <class O>
+void check_as_pytorch(O const& optimizer, std::vector<float> const& expected) {
+    std::vector<float> weights{1, -2, 0.5F}, state(optimizer.state_per_weight() * 3);
+    for (int number = 1; number <= 5; ++number) {
+        const auto s = static_cast<float>(number);
+        const std::vector<float> gradient{0.5F * s, -1 / s, 0.25F - 0.125F * s};
+        optimizer.step(weights, gradient, state, 0.1, number, 0.25);
+    }
+    for (std::size_t i = 0; i < 3; ++i) CHECK(weights[i] == doctest::Approx(expected[i]).epsilon(2e-6));
+}
+
 }  // namespace optimizers
+
+TEST_CASE("optimisers arrive where PyTorch's do") {
+    using optimizers::check_as_pytorch;
+    check_as_pytorch(ps::Sgd{}, {0.155631587F, -1.54941714F, 0.503009558F});
+    check_as_pytorch(ps::Sgd{.momentum = 0.9}, {-0.832516313F, -0.698111713F, 0.416291714F});
+    check_as_pytorch(ps::Sgd{.momentum = 0.9, .nesterov = true}, {-1.41074622F, -0.462910235F, 0.43823871F});
+    check_as_pytorch(ps::Sgd{.momentum = 0.5, .dampening = 0.25}, {0.0226469357F, -1.35970175F, 0.471731305F});
+    check_as_pytorch(ps::Adam{}, {0.507284582F, -1.52732134F, 0.280792415F});
+    check_as_pytorch(ps::AdamW{}, {0.419834495F, -1.34485888F, 0.4162682F});
+}
 
 TEST_CASE("optimisers follow PyTorch's formulas") {
     for (const double decay : {0.0, 0.05}) {

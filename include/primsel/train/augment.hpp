@@ -10,8 +10,8 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// Changes an image, chw, each time that it is trained with, as `random` draws; `scratch` has room for as many floats.
-/// Neither throws nor allocates. The generator is made for this image in this epoch alone: what is drawn from it depends
-/// on nothing else.
+/// Neither throws nor allocates. The generator is made for this image in this epoch alone: what is drawn from it
+/// depends on nothing else.
 ///
 /// A minimal model:
 ///     struct Mine {
@@ -29,12 +29,12 @@ struct NoAugment {
     void operator()(Shape, float* /*image*/, float* /*scratch*/, Random&) const noexcept {}
 };
 
-/// What is customary for small photographs, in this order.
+/// What is customary for small photographs: first the crop, then the flip, then what is erased.
 struct Augment {
-    /// Mirrors every other image, left to right.
+    /// Mirrors half of the images, left to right.
     bool flip = false;
-    /// Moves the image by up to so many pixels in each direction; what comes in is 0: a random crop of the image with so
-    /// many zeros around it.
+    /// Moves the image by up to so many pixels in each direction; what comes in is 0: a random crop of the image with
+    /// so many zeros around it.
     int crop = 0;
     /// Sets a square of so many pixels a side to 0, whose middle is anywhere in the image (DeVries and Taylor, Improved
     /// regularization of convolutional neural networks with cutout, 2017).
@@ -63,7 +63,8 @@ struct Augment {
             const int top = within(shape.h, random) - erase / 2, left = within(shape.w, random) - erase / 2;
             const int begin = std::max(left, 0), end = std::min(left + erase, shape.w);
             for_rows(shape, [&](int c, int h) {
-                if (h >= top && h - top < erase) std::fill(image + row(shape, c, h) + begin, image + row(shape, c, h) + end, 0.0F);
+                if (h >= top && h - top < erase)
+                    std::fill(image + row(shape, c, h) + begin, image + row(shape, c, h) + end, 0.0F);
             });
         }
     }

@@ -30,7 +30,8 @@ struct BatchOptions {
     bool shuffle = true;
     /// What an epoch has beyond whole batches is a batch filled up with padding; otherwise it is left out.
     bool pad_last = false;
-    /// The batch to begin with, counted from the first one of the first epoch: that which an earlier training was to do next.
+    /// The batch to begin with, counted from the first one of the first epoch: that which an earlier training was to do
+    /// next.
     std::int64_t first = 0;
     /// After so many epochs there are no more batches.
     std::int64_t epochs = std::numeric_limits<std::int64_t>::max();
@@ -52,9 +53,9 @@ struct Batch {
     std::int64_t number = 0;
 };
 
-/// The samples of a source in batches, made ahead on a thread of its own: read, augmented, normalised. They are the same
-/// whatever the timing, and from whichever batch one begins. The source must outlive it, and be readable from another
-/// thread.
+/// The samples of a source in batches, made ahead on a thread of its own: read, augmented, normalised. They are the
+/// same whatever the timing, and from whichever batch one begins. The source must outlive it, and be readable from
+/// another thread.
 template <DataSource Source, Augmentation Augments = NoAugment>
 class Batches {
 public:
@@ -75,7 +76,8 @@ public:
         }
         check_normalise(normalise_, shape);
         floats_ = shape.size();
-        for (int i = 0; i < options.buffers; ++i) slots_.push_back({AlignedBuffer(batch * floats_), AlignedBuffer(batch)});
+        for (int i = 0; i < options.buffers; ++i)
+            slots_.push_back({AlignedBuffer(batch * floats_), AlignedBuffer(batch)});
         scratch_ = AlignedBuffer(floats_);
         order_.resize(source.size());
         try {
@@ -119,7 +121,9 @@ private:
         AlignedBuffer images, labels;
     };
 
-    [[nodiscard]] std::size_t slot_of(std::int64_t made) const { return static_cast<std::size_t>(made) % slots_.size(); }
+    [[nodiscard]] std::size_t slot_of(std::int64_t made) const {
+        return static_cast<std::size_t>(made) % slots_.size();
+    }
     /// Samples of a batch.
     [[nodiscard]] int count_of(std::int64_t number) const {
         const std::size_t begin = begin_of(number);

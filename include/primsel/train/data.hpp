@@ -122,7 +122,8 @@ struct TrainValidation {
 /// outlive both parts. Throws error for other shares.
 template <DataSource Source>
 [[nodiscard]] TrainValidation<Source> split(Source const& source, double held_back, std::uint64_t seed = 0) {
-    if (!(held_back >= 0 && held_back <= 1)) fail("split: a share of ", held_back, " is none from 0 to 1");
+    const bool is_share = held_back >= 0 && held_back <= 1;
+    if (!is_share) fail("split: a share of ", held_back, " is none from 0 to 1");
     std::vector<std::size_t> order(source.size());
     permute(order, Random(seed));
     const auto count = static_cast<std::ptrdiff_t>(std::llround(held_back * static_cast<double>(order.size())));

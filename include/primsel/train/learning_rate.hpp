@@ -59,7 +59,8 @@ struct Exponential {
     double factor = 0.95;
 
     double operator()(double base, std::int64_t step, std::int64_t, std::int64_t steps_per_epoch) const noexcept {
-        return base * std::pow(factor, static_cast<double>(step / steps_per_epoch));
+        const std::int64_t epoch = step / steps_per_epoch;
+        return base * std::pow(factor, static_cast<double>(epoch));
     }
 };
 

@@ -32,9 +32,9 @@ concept Loss = requires(L const& loss, std::span<const float> values, std::span<
 };
 
 /// Cross-entropy of the softmax of the results with the classes that the targets name, one a sample. The mean is over
-/// the samples whose target is one of the classes; others, as the -1 of padding, are passed over. `label_smoothing` of the
-/// wanted probability, 0 to 1, is spread evenly over all classes (Szegedy et al., Rethinking the Inception architecture
-/// for computer vision, 2016, section 7). The same as PyTorch's CrossEntropyLoss.
+/// the samples whose target is one of the classes; others, as the -1 of padding, are passed over. `label_smoothing` of
+/// the wanted probability, 0 to 1, is spread evenly over all classes (Szegedy et al., Rethinking the Inception
+/// architecture for computer vision, 2016, section 7). The same as PyTorch's CrossEntropyLoss.
 struct SoftmaxCrossEntropy {
     float label_smoothing = 0;
 
@@ -80,13 +80,13 @@ private:
     }
 };
 
-/// The mean, over all results of all samples, of the square of what they differ from their targets by; there are as many
-/// targets as results. The same as PyTorch's MSELoss.
+/// The mean, over all results of all samples, of the square of what they differ from their targets by; there are as
+/// many targets as results. The same as PyTorch's MSELoss.
 struct MeanSquaredError {
     double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
                       int /*batch*/) const noexcept {
         double sum = 0;
-        const double count = static_cast<double>(result.size());
+        const auto count = static_cast<double>(result.size());
         for (std::size_t i = 0; i < result.size(); ++i) {
             const double apart = static_cast<double>(result[i]) - static_cast<double>(target[i]);
             sum += apart * apart;
@@ -102,7 +102,7 @@ struct BinaryCrossEntropy {
     double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
                       int /*batch*/) const noexcept {
         double sum = 0;
-        const double count = static_cast<double>(result.size());
+        const auto count = static_cast<double>(result.size());
         for (std::size_t i = 0; i < result.size(); ++i) {
             const double x = result[i], wanted = target[i];
             const double small = std::exp(-std::abs(x));  // at most 1

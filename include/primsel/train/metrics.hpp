@@ -26,7 +26,8 @@ public:
         const std::int64_t before = samples_;
         const std::size_t samples = std::min(result.size() / classes_, target.size());
         for (std::size_t i = 0; i < samples; ++i) {
-            if (!(target[i] >= 0 && target[i] < static_cast<float>(classes_))) continue;
+            const bool is_class = target[i] >= 0 && target[i] < static_cast<float>(classes_);
+            if (!is_class) continue;
             const std::span<const float> values = result.subspan(i * classes_, classes_);
             const auto wanted = static_cast<std::size_t>(target[i]);
             const auto largest = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());

@@ -12,8 +12,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Changes weights along their gradient. What it remembers of each weight is `state`: state_per_weight() runs of as many
-/// floats as there are weights, zero at first. `step_number` counts from 1. The spans do not overlap. It may not
+/// Changes weights along their gradient. What it remembers of each weight is `state`: state_per_weight() runs of as
+/// many floats as there are weights, zero at first. `step_number` counts from 1. The spans do not overlap. It may not
 /// allocate: a training step calls it, for any number of weights at once. See docs/train/optimizer.md.
 ///
 /// A minimal model:

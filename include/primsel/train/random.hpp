@@ -12,9 +12,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Random numbers that are the same on every machine and with every standard library: SplitMix64 (Steele, Lea and Flood,
-/// Fast splittable pseudorandom number generators, 2014). What it is made of, as a seed, an epoch and the index of a
-/// sample, names the sequence: each is had at once, whatever was drawn from others before.
+/// Random numbers that are the same on every machine and with every standard library: SplitMix64 (Steele, Lea and
+/// Flood, Fast splittable pseudorandom number generators, 2014). What it is made of, as a seed, an epoch and the index
+/// of a sample, names the sequence: each is had at once, whatever was drawn from others before.
 class Random {
 public:
     using result_type = std::uint64_t;

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/io/file.hpp>
+#include <primsel/tensor/tensor.hpp>
+#include <primsel/train/data.hpp>
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+struct FolderCloser {
+    void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
+/// The names in a folder but for those that begin with a dot, in the order of their bytes. Throws error when it cannot
+/// be read.
+[[nodiscard]] inline std::vector<std::string> names_in(std::string const& path) {
+    const std::unique_ptr<DIR, FolderCloser> folder(::opendir(path.c_str()));
+    if (folder == nullptr) fail_of_system(path, "cannot read");
+    std::vector<std::string> names;
+    for (;;) {
+        errno = 0;
+        const dirent* entry = ::readdir(folder.get());  // NOLINT(concurrency-mt-unsafe): not of one DIR
+        if (entry == nullptr) break;
+        if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+    }
+    if (errno != 0) fail_of_system(path, "cannot read");
+    std::ranges::sort(names);
+    return names;
+}
+[[nodiscard]] inline bool is_folder(std::string const& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+/// Whether the name ends in one of these, in small letters or large.
+[[nodiscard]] inline bool ends_in(std::string_view name, std::vector<std::string> const& endings) {
+    return std::ranges::any_of(endings, [name](std::string_view ending) {
+        if (name.size() < ending.size()) return false;
+        return std::ranges::equal(name.substr(name.size() - ending.size()), ending, [](char a, char b) {
+            return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b;
+        });
+    });
+}
+
+}  // namespace detail
+
+/// A folder with a folder for each class, whose files are its images: classes in the order of their names. The images
+/// stay on the disk: each is read when a batch wants it, by `read_image(path)`, which returns a Tensor<chw> of the
+/// given shape, by custom 0 to 1, and may throw; it is called from the thread of Batches.
+template <std::invocable<std::string const&> ReadImage>
+class ImageFolder {
+public:
+    /// `endings`: of names of images, in small letters; other files are passed over. Throws error, naming the folder,
+    /// when it cannot be read, has no folder, or one of them no image.
+    ImageFolder(std::string const& folder, Shape shape, ReadImage read_image,
+                std::vector<std::string> const& endings = {".png", ".jpg", ".jpeg"})
+        : shape_(shape), read_image_(std::move(read_image)) {
+        for (std::string const& name : detail::names_in(folder)) {
+            const std::string path = join(folder, '/', name);
+            if (!detail::is_folder(path)) continue;
+            const std::size_t before = files_.size();
+            for (std::string const& file : detail::names_in(path)) {
+                if (!detail::ends_in(file, endings)) continue;
+                files_.push_back(join(path, '/', file));
+                labels_.push_back(static_cast<int>(names_.size()));
+            }
+            if (files_.size() == before) fail(path, ": has no images");
+            names_.push_back(name);
+        }
+        if (names_.empty()) fail(folder, ": has no folder for a class");
+    }
+
+    [[nodiscard]] std::size_t size() const { return files_.size(); }
+    [[nodiscard]] Shape shape() const { return shape_; }
+    [[nodiscard]] int classes() const { return static_cast<int>(names_.size()); }
+    [[nodiscard]] std::vector<std::string> const& class_names() const { return names_; }
+    [[nodiscard]] std::string const& path(std::size_t index) const { return files_[index]; }
+    [[nodiscard]] int label(std::size_t index) const { return labels_[index]; }
+    /// Throws error when the image is of another shape, and what read_image throws.
+    void read(std::size_t index, float* dst) const {
+        const Tensor<chw> image = read_image_(files_[index]);
+        if (image.shape() != shape_ || image.batch() != 1) {
+            fail(files_[index], ": is ", image.batch(), 'x', to_string(image.shape()), ", not ", to_string(shape_));
+        }
+        std::copy_n(image.data(), shape_.size(), dst);
+    }
+
+private:
+    Shape shape_;
+    ReadImage read_image_;
+    std::vector<std::string> names_, files_;
+    std::vector<int> labels_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
