@@ -6,10 +6,12 @@
 #include <primsel/layer/conv.hpp>
 #include <primsel/layer/dense.hpp>
 #include <primsel/layer/detection.hpp>
+#include <primsel/layer/gradient.hpp>
 #include <primsel/layer/input.hpp>
 #include <primsel/layer/norm.hpp>
 #include <primsel/layer/pool.hpp>
 #include <primsel/layer/reshape.hpp>
+#include <primsel/layer/training.hpp>
 
 #include <string_view>
 #include <variant>
@@ -22,10 +24,22 @@ using AnyLayer =
                  ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams,
                  PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
                  BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams,
-                 TopKParams, NonMaxSuppressionParams, GatherParams>;
+                 TopKParams, NonMaxSuppressionParams, GatherParams, ParameterParams, PoolGradientParams, GlobalPoolGradientParams,
+                 ActivationGradientParams, LrnGradientParams, BatchStatisticsParams, NormalizeParams,
+                 NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
+                 RandomDropoutParams, SliceGradientParams>;
 
 [[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
     return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
+}
+
+/// Whether only a training step has such layers.
+template <class Params>
+inline constexpr bool trains = requires { Params::training; };
+
+/// Whether the layer's result belongs to the whole batch: it is computed once, from all images, and there is one of it.
+[[nodiscard]] constexpr bool of_batch(AnyLayer const& layer) {
+    return std::visit([]<class Params>(Params const&) { return requires { Params::of_batch; }; }, layer);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

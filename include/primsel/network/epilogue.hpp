@@ -28,15 +28,15 @@ struct Epilogue {
     friend bool operator==(Epilogue const&, Epilogue const&) = default;
 };
 
-/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers all but a residual, sums a
-/// clamp.
+/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers all but a residual, sums and
+/// normalisations a clamp.
 struct EpilogueParts {
     bool folded = false, residual = false, clamp = false;
 };
 [[nodiscard]] constexpr EpilogueParts epilogue_parts(AnyLayer const& layer) {
     const bool conv = std::holds_alternative<ConvParams>(layer), dense = std::holds_alternative<DenseParams>(layer);
-    return {
-        .folded = conv || dense, .residual = conv, .clamp = conv || dense || std::holds_alternative<AddParams>(layer)};
+    const bool clamped = std::holds_alternative<AddParams>(layer) || std::holds_alternative<NormalizeParams>(layer);
+    return {.folded = conv || dense, .residual = conv, .clamp = conv || dense || clamped};
 }
 
 namespace detail {

@@ -43,7 +43,7 @@ struct EveryLayerHasOp;
 template <class... Params>
 struct EveryLayerHasOp<std::variant<Params...>> {
     static_assert(((has_op<Params> || std::same_as<Params, InputParams> || std::same_as<Params, ConstantParams> ||
-                    std::same_as<Params, ConvParams>)&&...));
+                    std::same_as<Params, ConvParams> || trains<Params>)&&...));
 };
 template struct EveryLayerHasOp<AnyLayer>;
 }  // namespace detail

@@ -20,6 +20,11 @@ inline void write_layer(LayerWriter& layer, InputParams const& p) { layer.input(
 inline void write_layer(LayerWriter& layer, ConstantParams const& p) {
     layer.constant(p.shape, prepare_weights(layer.node(), layer.weights()).kernel);
 }
+template <class Params>
+    requires trains<Params>
+void write_layer(LayerWriter& layer, Params const&) {
+    layer.refuse("it is a part of a training step");
+}
 
 /// The graph as the bytes of a model.
 [[nodiscard]] inline std::string export_graph(Graph const& graph, Weights const& weights,

@@ -1,0 +1,174 @@
+// Gradients: what a training step computes from the gradient of a layer's result, dy. Each gives the gradient of that
+// layer's input, of the input's shape.
+#pragma once
+
+#include <primsel/layer/activation.hpp>
+#include <primsel/layer/norm.hpp>
+#include <primsel/layer/pool.hpp>
+#include <primsel/layer/reshape.hpp>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Of a pooling of images of the given shape. Inputs of a maximum: x, y, dy, where y is the pooling of x; of an average:
+/// dy alone. The gradient of a maximum goes to the first of the window's elements that equal it, row by row, as in
+/// PyTorch.
+struct PoolGradientParams {
+    PoolParams pool{};
+    Shape input{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "pool_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("pool", pool), visit("input", input); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        const bool max = pool.kind == PoolKind::max;
+        if (inputs.size() != (max ? 3U : 1U)) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(input)) return Fault::too_large;
+        if (const Fault fault = pool.check({&input, 1}); fault != Fault::none) return fault;
+        const Shape pooled = pool.output({&input, 1});
+        if (inputs.back() != pooled || (max && (inputs[0] != input || inputs[1] != pooled))) {
+            return Fault::shapes_differ;
+        }
+        return Fault::none;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(input) ? pool.impossible() : "each extent of the shape must be from 1 to 2^29";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
+    friend constexpr bool operator==(PoolGradientParams const&, PoolGradientParams const&) = default;
+};
+
+/// Of a pooling over whole images of the given shape. Inputs as PoolGradientParams.
+struct GlobalPoolGradientParams {
+    PoolKind kind = PoolKind::average;
+    Shape input{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "global_pool_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("kind", kind), visit("input", input); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        const bool max = kind == PoolKind::max;
+        if (inputs.size() != (max ? 3U : 1U)) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(input)) return Fault::too_large;
+        const Shape pooled{.c = input.c, .h = 1, .w = 1};
+        if (inputs.back() != pooled || (max && (inputs[0] != input || inputs[1] != pooled))) {
+            return Fault::shapes_differ;
+        }
+        return Fault::none;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(input) ? "" : "each extent of the shape must be from 1 to 2^29";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
+    friend constexpr bool operator==(GlobalPoolGradientParams const&, GlobalPoolGradientParams const&) = default;
+};
+
+/// Of an elementwise function. Inputs: v and dy, of one shape, where v is the function's result if from_result says so,
+/// else its input. Where the function has a kink the derivative is PyTorch's: that of relu at 0 is 0.
+struct ActivationGradientParams {
+    ActivationParams activation{};
+    static constexpr bool training = true;
+
+    /// Whether the derivative is anything but 0 or undefined.
+    [[nodiscard]] static constexpr bool differentiable(ActivationKind kind) {
+        switch (kind) {
+            case ActivationKind::sign:
+            case ActivationKind::floor:
+            case ActivationKind::ceil:
+            case ActivationKind::round:
+            case ActivationKind::truncate:
+                return false;
+            default:
+                return true;
+        }
+    }
+    /// Whether the function's result tells its derivative, so that its input need not be kept.
+    [[nodiscard]] static constexpr bool from_result(ActivationParams const& params) {
+        switch (params.kind) {
+            case ActivationKind::relu:
+            case ActivationKind::relu6:
+            case ActivationKind::clip:
+            case ActivationKind::sigmoid:
+            case ActivationKind::hard_sigmoid:
+            case ActivationKind::tanh:
+            case ActivationKind::sqrt:
+            case ActivationKind::exp:
+            case ActivationKind::tan:
+                return true;
+            case ActivationKind::leaky_relu:
+            case ActivationKind::elu:
+                return params.alpha > 0.0F;  // a result keeps the sign of its input
+            default:
+                return false;
+        }
+    }
+    [[nodiscard]] static constexpr std::string_view name() { return "activation_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("activation", activation); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        return inputs[0] == inputs[1] ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return differentiable(activation.kind) ? "" : "a function of steps has no gradient";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(ActivationGradientParams const&, ActivationGradientParams const&) = default;
+};
+
+/// Of a local response normalisation. Inputs: x, y, dy, of one shape.
+struct LrnGradientParams {
+    LrnParams lrn{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "lrn_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("lrn", lrn); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 3) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        return inputs[0] == inputs[1] && inputs[0] == inputs[2] ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const { return lrn.impossible(); }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(LrnGradientParams const&, LrnGradientParams const&) = default;
+};
+
+/// Of a softmax: y * (dy - sum of y * dy along the axis). Inputs: y, dy, of one shape.
+struct SoftmaxGradientParams {
+    SoftmaxParams softmax{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "softmax_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("softmax", softmax); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        return inputs[0] == inputs[1] ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(SoftmaxGradientParams const&, SoftmaxGradientParams const&) = default;
+};
+
+/// Of a slice of images of the given shape: zeros, and dy, the only input, in the slice's place.
+struct SliceGradientParams {
+    SliceParams slice{};
+    Shape input{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "slice_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("slice", slice), visit("input", input); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(input)) return Fault::too_large;
+        if (const Fault fault = slice.check({&input, 1}); fault != Fault::none) return fault;
+        return inputs[0] == slice.output({&input, 1}) ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(input) ? "" : "each extent of the shape must be from 1 to 2^29";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
+    friend constexpr bool operator==(SliceGradientParams const&, SliceGradientParams const&) = default;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
