@@ -3,6 +3,7 @@
 
 #include <primsel/layer/all.hpp>
 #include <primsel/op/activation.hpp>
+#include <primsel/op/activation_gradient.hpp>
 #include <primsel/op/affine.hpp>
 #include <primsel/op/as_strided.hpp>
 #include <primsel/op/batch_sums.hpp>
@@ -21,6 +22,7 @@
 #include <primsel/op/op.hpp>
 #include <primsel/op/pad.hpp>
 #include <primsel/op/pool.hpp>
+#include <primsel/op/pool_gradient.hpp>
 #include <primsel/op/reduce.hpp>
 #include <primsel/op/reshape.hpp>
 #include <primsel/op/resize.hpp>
