@@ -3,8 +3,10 @@
 
 #include <primsel/layer/all.hpp>
 #include <primsel/op/activation.hpp>
+#include <primsel/op/activation_gradient.hpp>
 #include <primsel/op/affine.hpp>
 #include <primsel/op/as_strided.hpp>
+#include <primsel/op/batch_sums.hpp>
 #include <primsel/op/binary.hpp>
 #include <primsel/op/combine.hpp>
 #include <primsel/op/conv_transpose.hpp>
@@ -16,9 +18,11 @@
 #include <primsel/op/matmul.hpp>
 #include <primsel/op/max_pool_indices.hpp>
 #include <primsel/op/non_max_suppression.hpp>
+#include <primsel/op/normalize.hpp>
 #include <primsel/op/op.hpp>
 #include <primsel/op/pad.hpp>
 #include <primsel/op/pool.hpp>
+#include <primsel/op/pool_gradient.hpp>
 #include <primsel/op/reduce.hpp>
 #include <primsel/op/reshape.hpp>
 #include <primsel/op/resize.hpp>

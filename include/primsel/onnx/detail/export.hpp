@@ -23,7 +23,7 @@ inline void write_layer(LayerWriter& layer, ConstantParams const& p) {
 template <class Params>
     requires trains<Params>
 void write_layer(LayerWriter& layer, Params const&) {
-    layer.refuse("only a step of training has it");
+    layer.refuse("it is a part of a training step");
 }
 
 /// The graph as the bytes of a model.

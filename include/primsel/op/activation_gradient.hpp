@@ -1,0 +1,151 @@
+#pragma once
+
+#include <primsel/layer/gradient.hpp>
+#include <primsel/op/detail/elements.hpp>
+#include <primsel/op/op.hpp>
+
+#include <cmath>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// In terms of y, the function's result, where ActivationGradientParams::from_result; else of its input x.
+template <>
+struct Op<ActivationGradientParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(ActivationGradientParams const& params, std::span<const Shape>,
+                                           Shape output) {
+        const bool simple = ActivationGradientParams::from_result(params.activation) ||
+                            params.activation.kind == ActivationKind::hard_swish;
+        return (simple ? 3 : 40) * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(ActivationGradientParams const& params, OpArgs const& args) noexcept {
+        elements<Arch>(params.activation, args);
+    }
+
+private:
+    template <class Arch>
+    static void elements(ActivationParams const& params, OpArgs const& args) noexcept {
+        using V = Floats<Arch>;
+        const auto each = [&args](auto const& gradient) {
+            const float *values = args.src[0], *dy = args.src[1];
+            float* dst = args.dst;
+            detail::for_elements<Arch>(
+                args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
+                [=](std::size_t at, std::size_t n) {
+                    const V result = gradient(detail::load_up_to<Arch>(values + at, n), detail::load_up_to<Arch>(dy + at, n));
+                    detail::store_up_to<Arch>(dst + at, result, n);
+                });
+        };
+        const auto inside = [&each](float low, float high, float slope) {
+            each([low = V(low), high = V(high), slope = V(slope)](V const& y, V const& dy) {
+                return xsimd::select(y > low, xsimd::select(y < high, dy * slope, V(0.0F)), V(0.0F));
+            });
+        };
+        switch (params.kind) {
+            case ActivationKind::relu:
+                return each([](V const& y, V const& dy) { return xsimd::select(y > V(0.0F), dy, V(0.0F)); });
+            case ActivationKind::relu6:
+                return inside(0.0F, 6.0F, 1.0F);
+            case ActivationKind::clip:
+                return inside(params.alpha, params.beta, 1.0F);
+            case ActivationKind::hard_sigmoid:
+                return inside(0.0F, 1.0F, params.alpha);
+            case ActivationKind::leaky_relu:
+                return each([slope = V(params.alpha)](V const& v, V const& dy) {
+                    return xsimd::select(v > V(0.0F), dy, dy * slope);
+                });
+            case ActivationKind::elu:
+                if (!ActivationGradientParams::from_result(params)) {
+                    return each([alpha = V(params.alpha)](V const& x, V const& dy) {
+                        return xsimd::select(x > V(0.0F), dy, dy * alpha * xsimd::exp(x));
+                    });
+                }
+                return each([alpha = V(params.alpha)](V const& y, V const& dy) {
+                    return xsimd::select(y > V(0.0F), dy, dy * (y + alpha));
+                });
+            case ActivationKind::sigmoid:
+                return each([](V const& y, V const& dy) { return dy * y * (V(1.0F) - y); });
+            case ActivationKind::tanh:
+                return each([](V const& y, V const& dy) { return dy * (V(1.0F) - y * y); });
+            case ActivationKind::sqrt:
+                return each([](V const& y, V const& dy) { return dy / (y + y); });
+            case ActivationKind::exp:
+                return each([](V const& y, V const& dy) { return dy * y; });
+            case ActivationKind::tan:
+                return each([](V const& y, V const& dy) { return dy * (V(1.0F) + y * y); });
+            default:
+                return of_input<Arch>(params, each);
+        }
+    }
+
+    template <class Arch, class Each>
+    static void of_input(ActivationParams const& params, Each const& each) noexcept {
+        using V = Floats<Arch>;
+        switch (params.kind) {
+            case ActivationKind::hard_swish:
+                return each([](V const& x, V const& dy) {
+                    const V between = dy * fma<Arch>(x, V(1.0F / 3), V(0.5F));
+                    const V above = xsimd::select(x < V(3.0F), between, dy);
+                    return xsimd::select(x > V(-3.0F), above, V(0.0F));
+                });
+            case ActivationKind::log:
+                return each([](V const& x, V const& dy) { return dy / x; });
+            case ActivationKind::abs:
+                return each([](V const& x, V const& dy) {
+                    return xsimd::select(x > V(0.0F), dy, xsimd::select(x < V(0.0F), -dy, V(0.0F)));
+                });
+            case ActivationKind::erf:  // 2 / sqrt(pi) * exp(-x^2)
+                return each([](V const& x, V const& dy) { return dy * V(1.128379167F) * xsimd::exp(-(x * x)); });
+            case ActivationKind::softplus:
+                return each([](V const& x, V const& dy) { return dy / (V(1.0F) + xsimd::exp(-x)); });
+            case ActivationKind::atan:
+                return each([](V const& x, V const& dy) { return dy / (V(1.0F) + x * x); });
+            case ActivationKind::atanh:
+                return each([](V const& x, V const& dy) { return dy / (V(1.0F) - x * x); });
+            case ActivationKind::asin:
+                return each(
+                    [](V const& x, V const& dy) { return dy / detail::square_root<Arch>(V(1.0F) - x * x); });
+            case ActivationKind::acos:
+                return each(
+                    [](V const& x, V const& dy) { return -dy / detail::square_root<Arch>(V(1.0F) - x * x); });
+            case ActivationKind::asinh:
+                return each(
+                    [](V const& x, V const& dy) { return dy / detail::square_root<Arch>(x * x + V(1.0F)); });
+            case ActivationKind::acosh:
+                return each(
+                    [](V const& x, V const& dy) { return dy / detail::square_root<Arch>(x * x - V(1.0F)); });
+            case ActivationKind::power:
+                if (params.alpha == 2.0F) return each([](V const& x, V const& dy) { return dy * (x + x); });
+                if (params.alpha == 3.0F) return each([](V const& x, V const& dy) { return dy * (V(3.0F) * x * x); });
+                return each([exponent = params.alpha](V const& x, V const& dy) {
+                    return dy * detail::lane_by_lane<Arch>(x, V(exponent), [](float a, float b) {
+                               return b == 0.0F ? 0.0F : b * std::pow(a, b - 1.0F);
+                           });
+                });
+            default:
+                // Rare in networks: element by element.
+                return each([function = scalar(params.kind)](V const& x, V const& dy) {
+                    return dy * detail::lane_by_lane<Arch>(x, x, [=](float a, float) { return function(a); });
+                });
+        }
+    }
+
+    using Scalar = float (*)(float);
+    static Scalar scalar(ActivationKind kind) noexcept {
+        switch (kind) {
+            case ActivationKind::sin:
+                return [](float x) { return std::cos(x); };
+            case ActivationKind::cos:
+                return [](float x) { return -std::sin(x); };
+            case ActivationKind::sinh:
+                return [](float x) { return std::cosh(x); };
+            default:  // cosh
+                return [](float x) { return std::sinh(x); };
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,233 @@
+#pragma once
+
+#include <primsel/layer/training.hpp>
+#include <primsel/op/detail/channel_pieces.hpp>
+#include <primsel/op/op.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// A normalisation's vectors of one value a channel.
+template <class Arch>
+struct NormalizedChannels {
+    using V = Floats<Arch>;
+    V mean, inverse, factor, shift;
+
+    /// Of n channels from c on, or of channel c in all lanes where n is 0.
+    PRIMSEL_INLINE void of(OpArgs const& args, float epsilon, std::size_t c, std::size_t n) {
+        const float *statistics = args.src[1], *variances = statistics + args.src_shape[0].c;
+        mean = channel_values<Arch>(statistics, c, n);
+        inverse = V(1.0F) / square_root<Arch>(channel_values<Arch>(variances, c, n) + V(epsilon));
+        factor = inverse * channel_values<Arch>(args.src[2], c, n);
+        shift = channel_values<Arch>(args.src[3], c, n);
+    }
+    /// All passes round alike, so that the gradient's clamp is that of the result.
+    PRIMSEL_INLINE V operator()(V const& x) const { return fma<Arch>(x - mean, factor, shift); }
+};
+
+/// Where a gradient passes a clamp: strictly between its bounds.
+template <class Arch>
+class PassedByClamp {
+    using V = Floats<Arch>;
+
+public:
+    template <class Params>
+    explicit PassedByClamp(Params const& params)
+        : clamped_(params.has_clamp), low_(params.low), high_(params.high) {}
+    PRIMSEL_INLINE V operator()(V const& normalized, V const& dy) const {
+        if (!clamped_) return dy;
+        const V above = xsimd::select(normalized > low_, dy, V(0.0F));
+        return xsimd::select(normalized < high_, above, V(0.0F));
+    }
+
+private:
+    bool clamped_;
+    V low_, high_;
+};
+
+/// Calls each(at, n, values) for vectors that make up the view, with the Values of the vector's channels: values.of(c,
+/// m) makes them, for many pixels at once.
+template <class Arch, class Values, class F>
+void for_channel_values(ExecutorRef executor, AxisView view, Values const& start, F const& f) noexcept {
+    constexpr std::size_t width = lanes<Arch>, tile = 512;
+    const std::size_t channels = view.count, inner = view.inner;
+    if (inner > 1) {
+        for_ranges(executor, view.outer * channels, inner, [=, &start, &f](std::size_t first, std::size_t last) {
+            const F each = f;
+            Values values = start;
+            for (std::size_t row = first; row < last; ++row) {
+                values.of(row % channels, 0);
+                for (std::size_t i = 0; i < inner; i += width) each(row * inner + i, inner - i, values);
+            }
+        });
+        return;
+    }
+    for_ranges(executor, view.outer, channels, [=, &start, &f](std::size_t first, std::size_t last) {
+        const F each = f;
+        Values values[tile / width];
+        for (std::size_t begin = 0; begin < channels; begin += tile) {
+            const std::size_t count = std::min(tile, channels - begin);
+            for (std::size_t i = 0; i < count; i += width) {
+                values[i / width] = start;
+                values[i / width].of(begin + i, count - i);
+            }
+            for (std::size_t pixel = first; pixel < last; ++pixel) {
+                const std::size_t at = pixel * channels + begin;
+                for (std::size_t i = 0; i < count; i += width) each(at + i, count - i, values[i / width]);
+            }
+        }
+    });
+}
+
+/// c sums of dy' and c of dy' * xhat.
+template <class Arch>
+class NormalizeSums {
+    using V = Floats<Arch>;
+
+public:
+    NormalizeSums(NormalizeSumsParams const& params, OpArgs const& args, std::size_t c, std::size_t n)
+        : x_(args.src[0]),
+          dy_(args.src[4]),
+          dst_(args.dst + c),
+          count_(static_cast<std::size_t>(args.src_shape[0].c)),
+          channels_(std::max(n, std::size_t{1})),
+          passed_(params) {
+        for (std::size_t v = 0; v * lanes<Arch> < channels_; ++v) {
+            const std::size_t from = v * lanes<Arch>;
+            values_[v].of(args, params.epsilon, c + from, n == 0 ? 0 : n - from);
+        }
+    }
+    void operator()(ChannelPiece const& piece) {
+        PieceSums<2> sums;
+        sum_piece<Arch, 2>(piece, sums, [this](std::size_t at, std::size_t n, std::size_t v, V* terms) {
+            const V x = load_up_to<Arch>(x_ + at, n), dy = load_up_to<Arch>(dy_ + at, n);
+            terms[0] = passed_(values_[v](x), dy);
+            terms[1] = terms[0] * ((x - values_[v].mean) * values_[v].inverse);
+        });
+        for (std::size_t i = 0; i < channels_; ++i) sum_[i] += sums[0][i], products_[i] += sums[1][i];
+    }
+    void finish() {
+        for (std::size_t i = 0; i < channels_; ++i) {
+            dst_[i] = static_cast<float>(sum_[i]), dst_[count_ + i] = static_cast<float>(products_[i]);
+        }
+    }
+
+private:
+    const float *x_, *dy_;
+    float* dst_;
+    std::size_t count_, channels_;
+    PassedByClamp<Arch> passed_;
+    NormalizedChannels<Arch> values_[group_vectors<Arch>] = {};
+    double sum_[channel_group] = {}, products_[channel_group] = {};
+};
+
+}  // namespace detail
+
+template <>
+struct Op<NormalizeParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(NormalizeParams const&, std::span<const Shape>, Shape output) {
+        return 4 * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(NormalizeParams const& params, OpArgs const& args) noexcept {
+        normalize<Arch>(params, detail::channel_view<L>(args.dst_shape, args.batch), args);
+    }
+
+private:
+    template <class Arch>
+    struct Values : detail::NormalizedChannels<Arch> {
+        const OpArgs* args = nullptr;
+        float epsilon = 0;
+        PRIMSEL_INLINE void of(std::size_t c, std::size_t n) {
+            detail::NormalizedChannels<Arch>::of(*args, epsilon, c, n);
+        }
+    };
+
+    template <class Arch>
+    static void normalize(NormalizeParams const& params, detail::AxisView view, OpArgs const& args) noexcept {
+        using V = Floats<Arch>;
+        Values<Arch> start{};
+        start.args = &args, start.epsilon = params.epsilon;
+        detail::for_channel_values<Arch>(
+            args.executor, view, start,
+            [x = args.src[0], dst = args.dst, low = V(args.clamp.low), high = V(args.clamp.high)](
+                std::size_t at, std::size_t n, Values<Arch> const& of_channels) {
+                const V result = of_channels(detail::load_up_to<Arch>(x + at, n));
+                detail::store_up_to<Arch>(dst + at, clamp<Arch>(result, low, high), n);
+            });
+    }
+};
+
+template <>
+struct Op<NormalizeSumsParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(NormalizeSumsParams const&, std::span<const Shape> inputs, Shape) {
+        return 8 * static_cast<double>(inputs[0].size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(NormalizeSumsParams const& params, OpArgs const& args) noexcept {
+        detail::for_channel_pieces(args.executor, detail::channel_view<L>(args.src_shape[0], args.batch),
+                                   [&params, &args](std::size_t c, std::size_t n) {
+                                       return detail::NormalizeSums<Arch>(params, args, c, n);
+                                   });
+    }
+};
+
+/// As one product and sum of dy', another of x - mean.
+template <>
+struct Op<NormalizeGradientParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(NormalizeGradientParams const&, std::span<const Shape>, Shape output) {
+        return 8 * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(NormalizeGradientParams const& params, OpArgs const& args) noexcept {
+        gradient<Arch>(params, detail::channel_view<L>(args.dst_shape, args.batch), args);
+    }
+
+private:
+    template <class Arch>
+    struct Values : detail::NormalizedChannels<Arch> {
+        Floats<Arch> slope{}, offset{};
+        const OpArgs* args = nullptr;
+        float epsilon = 0, each = 0;
+        PRIMSEL_INLINE void of(std::size_t c, std::size_t n) {
+            detail::NormalizedChannels<Arch>::of(*args, epsilon, c, n);
+            const Floats<Arch> share = this->factor * Floats<Arch>(-each);
+            const float* sums = args->src[5];
+            offset = share * detail::channel_values<Arch>(sums, c, n);
+            slope = share * this->inverse * detail::channel_values<Arch>(sums + args->src_shape[0].c, c, n);
+        }
+    };
+
+    template <class Arch>
+    static void gradient(NormalizeGradientParams const& params, detail::AxisView view, OpArgs const& args) noexcept {
+        using V = Floats<Arch>;
+        Values<Arch> start{};
+        start.args = &args, start.epsilon = params.epsilon;
+        start.each = static_cast<float>(1.0 / static_cast<double>(view.outer * view.inner));
+        detail::for_channel_values<Arch>(
+            args.executor, view, start,
+            [x = args.src[0], dy = args.src[4], dst = args.dst, passed = detail::PassedByClamp<Arch>(params)](
+                std::size_t at, std::size_t n, Values<Arch> const& of_channels) {
+                const V input = detail::load_up_to<Arch>(x + at, n);
+                const V gradient = passed(of_channels(input), detail::load_up_to<Arch>(dy + at, n));
+                const V mean_part = fma<Arch>(input - of_channels.mean, of_channels.slope, of_channels.offset);
+                detail::store_up_to<Arch>(dst + at, fma<Arch>(gradient, of_channels.factor, mean_part), n);
+            });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,152 @@
+// What the tests of a training step's ops share: runs in each layout, and plain references in double precision.
+#pragma once
+
+#include "laws.hpp"
+
+namespace laws {
+
+/// The inputs and the result of an op: one image a batch entry, in chw order. An input or result of the whole batch is
+/// one image.
+struct Step {
+    std::vector<Images> inputs;
+    int batch = 1;
+};
+
+inline constexpr float untouched = 12345.0F;
+
+/// The op's result in layout L, brought back to chw; whole: it is of the batch.
+template <class L, class Params>
+Images run_step(Params const& params, Step const& step, bool in_place = false, ps::Clamp clamp = {},
+                std::size_t first_image = 0) {
+    std::vector<std::vector<float>> sources;
+    std::vector<const float*> src;
+    std::vector<ps::Shape> shapes;
+    for (Images const& input : step.inputs) {
+        sources.push_back(lay_out<L>(input));
+        shapes.push_back(input[0].shape);
+    }
+    for (std::vector<float> const& source : sources) src.push_back(source.data());
+    REQUIRE(params.check(shapes) == ps::Fault::none);
+    const ps::Shape output = params.output(shapes);
+    constexpr bool whole = requires { Params::of_batch; };
+    const std::size_t images = whole ? 1 : static_cast<std::size_t>(step.batch), guard = 32;
+    const auto once = [&](ps::ExecutorRef executor, bool same) {
+        std::vector<float> room(guard + output.size() * images + guard, untouched);
+        float* dst = room.data() + guard;
+        std::vector<const float*> from = src;
+        if (same) {
+            std::ranges::copy(sources[0], dst);
+            from[0] = dst;
+        }
+        const ps::OpArgs args{.src = from,
+                              .src_shape = shapes,
+                              .dst = dst,
+                              .dst_shape = output,
+                              .batch = step.batch,
+                              .first_image = first_image,
+                              .clamp = clamp,
+                              .executor = executor};
+        static constexpr ps::OpTable const& table = ps::op_table<ps::default_arch, L, ps::CompileTraining>;
+        table[ps::AnyLayer(params).index()].run(params, args);
+        const auto is_untouched = [](float x) { return x == untouched; };
+        CHECK(std::all_of(room.begin(), room.begin() + guard, is_untouched));
+        CHECK(std::all_of(room.end() - guard, room.end(), is_untouched));
+        return std::vector<float>(dst, dst + output.size() * images);
+    };
+    ps::Sequential sequential;
+    const std::vector<float> actual = once(sequential, in_place);
+    for (const std::size_t workers : {2U, 3U}) {
+        ps::CallerPool pool(workers, Threads{});
+        CHECK(same_bits(actual, once(pool, in_place)));
+    }
+    Images result(images, Image(output));
+    for (std::size_t n = 0; n < images; ++n) {
+        for (int c = 0; c < output.c; ++c) {
+            for (int h = 0; h < output.h; ++h) {
+                for (int w = 0; w < output.w; ++w) {
+                    result[n](c, h, w) =
+                        static_cast<double>(actual[n * output.size() + L::offset(output, {c, h, w})]);
+                }
+            }
+        }
+    }
+    return result;
+}
+
+/// error <= tolerance * scale, where scale is 1 or the largest expected value.
+inline void check_images(Images const& actual, Images const& expected, double tolerance) {
+    REQUIRE(actual.size() == expected.size());
+    double scale = 1, worst = 0;
+    for (Image const& image : expected) {
+        for (const double value : image.data) scale = std::max(scale, std::abs(value));
+    }
+    for (std::size_t n = 0; n < actual.size(); ++n) {
+        REQUIRE(actual[n].shape == expected[n].shape);
+        for (std::size_t i = 0; i < actual[n].data.size(); ++i) {
+            const double error = std::abs(actual[n].data[i] - expected[n].data[i]);
+            worst = error <= worst ? worst : error;  // NaN is the worst
+        }
+    }
+    CHECK(worst <= tolerance * scale);
+}
+
+/// The op agrees with what is expected, in every layout.
+template <class Params>
+void check_step(Params const& params, Step const& step, Images const& expected, double tolerance,
+                ps::Clamp clamp = {}) {
+    CAPTURE(params.name());
+    CAPTURE(ps::to_string(step.inputs[0][0].shape));
+    CAPTURE(step.batch);
+    const auto check_layout = [&]<class L>(L) {
+        CAPTURE(L::name);
+        check_images(run_step<L>(params, step, false, clamp), expected, tolerance);
+        if constexpr (ps::Op<Params>::in_place) check_images(run_step<L>(params, step, true, clamp), expected, tolerance);
+    };
+    check_layout(ps::chw{});
+    check_layout(ps::hcw{});
+    check_layout(ps::hwc{});
+}
+
+/// dL/dx of a function of a batch for L = sum of dy * function(x), by central differences.
+template <class Function>
+Images differences(Images x, Images const& dy, Function const& function, double step = 1e-4) {
+    const auto loss = [&] {
+        const Images y = function(x);
+        double sum = 0;
+        for (std::size_t n = 0; n < y.size(); ++n) {
+            for (std::size_t i = 0; i < y[n].data.size(); ++i) sum += dy[n].data[i] * y[n].data[i];
+        }
+        return sum;
+    };
+    Images result = x;
+    for (std::size_t n = 0; n < x.size(); ++n) {
+        for (std::size_t i = 0; i < x[n].data.size(); ++i) {
+            const double kept = x[n].data[i];
+            x[n].data[i] = kept + step;
+            const double above = loss();
+            x[n].data[i] = kept - step;
+            result[n].data[i] = (above - loss()) / (2 * step);
+            x[n].data[i] = kept;
+        }
+    }
+    return result;
+}
+
+/// The function of each image for itself.
+template <class Params>
+Images forward(Params const& params, Images const& x) {
+    Images result;
+    for (Image const& image : x) {
+        const ps::Shape shape = image.shape;
+        result.push_back(reference::run(params, {image}, ps::OpWeights{}, params.output({&shape, 1})));
+    }
+    return result;
+}
+
+inline Images random_images(Random& random, ps::Shape shape, int count, float range = 2.0F) {
+    Images result;
+    for (int n = 0; n < count; ++n) result.push_back(random.image(shape, range));
+    return result;
+}
+
+}  // namespace laws
