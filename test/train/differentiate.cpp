@@ -1,0 +1,157 @@
+// A step of training: its gradients are those of finite differences whatever the layers, only what is trained is
+// computed, and what cannot be trained is refused by name.
+#include <doctest/doctest.h>
+#include <primsel/layer/compose.hpp>
+#include <primsel/network/network.hpp>
+#include <primsel/network/zoo.hpp>
+#include <primsel/train/training_step.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace differentiating {
+namespace {
+
+namespace ps = primsel;
+using namespace ps::layer;  // NOLINT(google-build-using-namespace): layers, as networks are written
+
+struct Recipe : ps::DefaultTraining {};
+using Step = ps::TrainingStep<Recipe>;
+
+/// A smooth loss: half the sum of squares of what the result is beyond its target, over the batch.
+struct Squares {
+    double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
+                      int batch) const noexcept {
+        double sum = 0;
+        for (std::size_t i = 0; i < result.size(); ++i) {
+            const double apart = static_cast<double>(result[i]) - static_cast<double>(target[i]);
+            sum += 0.5 * apart * apart / batch;
+            gradient[i] = static_cast<float>(apart / batch);
+        }
+        return sum;
+    }
+};
+
+std::vector<float> numbers(std::size_t count, unsigned seed) {
+    std::mt19937 bits(seed);
+    std::normal_distribution<float> normal;
+    std::vector<float> values(count);
+    for (float& value : values) value = normal(bits);
+    return values;
+}
+
+struct Ready {
+    explicit Ready(ps::Graph const& of)
+        : graph(of),
+          parameters(graph, ps::random_weights(graph, 5)),
+          step(ps::differentiate(graph), parameters, ps::Predict<>(), ps::Sequential{}),
+          images(numbers(static_cast<std::size_t>(graph.batch()) * graph[graph.input()].shape.size(), 1)) {
+        (void)step.run(images, std::vector<float>(step.result().size()), Squares{});
+        targets = numbers(step.result().size(), 2);
+    }
+    double run() { return step.run(images, targets, Squares{}); }
+
+    ps::Graph graph;
+    ps::Parameters parameters;
+    Step step;
+    std::vector<float> images, targets;
+};
+
+/// Of some elements of every weight, the gradient beside the slope between two losses. Kinks lie between them now and
+/// then: of the elements of a weight most must agree.
+void check_slopes(ps::Graph const& graph, double within = 0.02) {
+    Ready net(graph);
+    (void)net.run();
+    std::vector<std::vector<float>> gradients;
+    for (ps::TrainedWeight const& weight : net.step.trained()) {
+        gradients.emplace_back(weight.gradient.begin(), weight.gradient.end());
+    }
+    std::mt19937 bits(7);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+        ps::TrainedWeight const& weight = net.step.trained()[i];
+        CAPTURE(weight.name);
+        double scale = 0;
+        for (const float value : gradients[i]) scale = std::max(scale, static_cast<double>(std::abs(value)));
+        int good = 0, tried = 0;
+        for (int k = 0; k < 8; ++k, ++tried) {
+            const std::size_t at = bits() % weight.values.size();
+            const float old = weight.values[at], step = 4e-3F;
+            weight.values[at] = old + step;
+            const double above = net.run();
+            weight.values[at] = old - step;
+            const double below = net.run();
+            weight.values[at] = old;
+            const double slope = (above - below) / (2 * static_cast<double>(step));
+            good += std::abs(slope - static_cast<double>(gradients[i][at])) < within * scale + 2e-3 ? 1 : 0;
+        }
+        CHECK(good >= tried - 2);
+    }
+}
+
+template <class... Layers>
+ps::Graph graph_of(int batch) {
+    struct Net : ps::Network<Layers...> {};
+    return Net::graph(batch);
+}
+
+}  // namespace
+
+TEST_CASE("slopes of convolutions: grouped, strided, dilated, padded unevenly, transposed by stride, dense") {
+    check_slopes(graph_of<Input<4, 9, 8>, Named<"a", Conv<6, 3, Stride<2>, Groups<2>>>, Named<"b", Conv<5, 2, Pad<1>>>,
+                          Named<"c", Conv<4, 3, Dilation<2>>>, Flatten, Named<"d", Dense<7>>, Tanh,
+                          Named<"e", Dense<3>>>(3));
+    check_slopes(graph_of<Input<3, 11, 7>, Named<"a", Conv<8, {3, 2}, Stride<{3, 2}>, Pad<{0, 1, 1, 0}>>>, Sigmoid,
+                          Named<"b", Conv<8, 3, Groups<8>, NoBias>>, Named<"c", Conv<8, 3, Stride<2>, Groups<8>>>,
+                          Named<"d", Dense<3>>>(2));
+}
+
+TEST_CASE("slopes of normalisation, pooling, activations, sums, concatenations and products") {
+    check_slopes(graph_of<Input<3, 8, 8>, Named<"a", Conv<6, 3, NoBias>>, Named<"n", BatchNorm>, Relu, MaxPool<2>,
+                          Residual<Named<"b", Conv<6, 3>>, Named<"m", BatchNorm>>, Relu, AvgPool<2>,
+                          Concat<Path<Named<"c", Conv<4, 1>>, HardSwish>, Path<Named<"d", Conv<4, 3>>, Lrn<>>>,
+                          ChannelShuffle<2>, GlobalAvgPool, Named<"e", Dense<3>>>(4),
+                 0.05);
+    check_slopes(graph_of<Input<4, 6, 6>, Named<"a", Conv<8, 3>>, LeakyRelu<std::ratio<1, 10>>,
+                          Product<Path<>, Path<GlobalAvgPool, Named<"s", Conv<8, 1>>, HardSigmoid>>, ZeroPad<1>,
+                          Slice<1, 7>, Named<"b", Conv<5, 3>>, GlobalMaxPool, Flatten, Named<"c", Dense<3>>>(3),
+                 0.05);
+}
+
+TEST_CASE("only what leads to a trained weight is computed") {
+    const ps::Graph graph = ps::zoo::ResNet18::graph(2);
+    const auto count = [](ps::TrainingGraph const& step, std::string_view what) {
+        return std::ranges::count_if(step.graph.nodes(), [&](ps::Node const& node) { return kind(node.layer) == what; });
+    };
+    const ps::TrainingGraph all = ps::differentiate(graph),
+                            last = ps::differentiate(graph, [](std::string_view name) { return name.starts_with("fc"); });
+    CHECK(all.weights.size() == 62);
+    CHECK(all.batch_norms.size() == 20);
+    CHECK(count(all, "conv_weight_gradient") == 21);
+    CHECK(count(all, "conv_input_gradient") == 20);  // the image needs none
+    CHECK(last.weights.size() == 2);
+    CHECK(last.batch_norms.empty());
+    CHECK(count(last, "conv_weight_gradient") == 1);
+    CHECK(count(last, "conv_input_gradient") == 0);
+    CHECK(count(last, "normalize") == 0);
+}
+
+TEST_CASE("what cannot be trained is refused by name") {
+    const auto refused = [](ps::Graph const& graph, const char* why) {
+        CHECK_THROWS_WITH_AS((void)ps::differentiate(graph), doctest::Contains(why), ps::error);
+    };
+    refused(graph_of<Input<3, 8, 8>, Named<"a", Conv<4, 3>>, Upsample<2>, Named<"b", Conv<4, 3>>>(1),
+            "(resize) stands between a trained weight and the result: this kind of layer has no gradient here");
+    refused(graph_of<Input<3, 8, 8>, Relu>(1), "no weight is trained");
+    const ps::Graph norm = graph_of<Input<3, 8, 8>, Named<"a", Conv<4, 3>>, Named<"n", BatchNorm>>(1);
+    CHECK_THROWS_WITH_AS((void)ps::differentiate(norm, [](std::string_view name) { return name.starts_with("a."); }),
+                         doctest::Contains("layer n (batch_norm)"), ps::error);
+    CHECK_THROWS_WITH_AS((void)ps::differentiate(ps::simplify(norm)), doctest::Contains("has others fused into it"),
+                         ps::error);
+}
+
+}  // namespace differentiating
