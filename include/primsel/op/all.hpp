@@ -1,4 +1,4 @@
-// Every op, and the check that every kind of layer but input, constant and convolution has one.
+// Every op, and the check that every kind of layer but input, constant, parameter and convolution has one.
 #pragma once
 
 #include <primsel/layer/all.hpp>
@@ -15,6 +15,7 @@
 #include <primsel/op/gather.hpp>
 #include <primsel/op/global_pool.hpp>
 #include <primsel/op/lrn.hpp>
+#include <primsel/op/lrn_gradient.hpp>
 #include <primsel/op/matmul.hpp>
 #include <primsel/op/max_pool_indices.hpp>
 #include <primsel/op/non_max_suppression.hpp>
@@ -23,10 +24,13 @@
 #include <primsel/op/pad.hpp>
 #include <primsel/op/pool.hpp>
 #include <primsel/op/pool_gradient.hpp>
+#include <primsel/op/random_dropout.hpp>
 #include <primsel/op/reduce.hpp>
 #include <primsel/op/reshape.hpp>
 #include <primsel/op/resize.hpp>
+#include <primsel/op/slice_gradient.hpp>
 #include <primsel/op/softmax.hpp>
+#include <primsel/op/softmax_gradient.hpp>
 #include <primsel/op/top_k.hpp>
 
 #include <variant>
@@ -47,7 +51,7 @@ struct EveryLayerHasOp;
 template <class... Params>
 struct EveryLayerHasOp<std::variant<Params...>> {
     static_assert(((has_op<Params> || std::same_as<Params, InputParams> || std::same_as<Params, ConstantParams> ||
-                    std::same_as<Params, ConvParams> || trains<Params>)&&...));
+                    std::same_as<Params, ParameterParams> || std::same_as<Params, ConvParams>)&&...));
 };
 template struct EveryLayerHasOp<AnyLayer>;
 }  // namespace detail

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <primsel/layer/gradient.hpp>
+#include <primsel/op/detail/elements.hpp>
+#include <primsel/op/op.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// y * (dy - the sum of y * dy). A line: the elements along the axis.
+template <>
+struct Op<SoftmaxGradientParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(SoftmaxGradientParams const&, std::span<const Shape>, Shape output) {
+        return 4 * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(SoftmaxGradientParams const& params, OpArgs const& args) noexcept {
+        along<Arch>(detail::axis_view<L>(args.dst_shape, args.batch, params.softmax.axis), args);
+    }
+
+private:
+    template <class Arch>
+    static void along(detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t outer = view.outer, count = view.count, inner = view.inner, line = count * inner;
+        const float *y = args.src[0], *dy = args.src[1];
+        float* dst = args.dst;
+        if (inner == 1) {
+            detail::for_ranges(args.executor, outer, count, [=](std::size_t first, std::size_t last) {
+                for (std::size_t at = first * line; at < last * line; at += line) {
+                    one_line<Arch>(line, y + at, dy + at, dst + at);
+                }
+            });
+            return;
+        }
+        constexpr std::size_t width = lanes<Arch>;
+        const std::size_t vectors = (inner + width - 1) / width;
+        detail::for_ranges(args.executor, outer * vectors, count * std::min(width, inner),
+                           [=](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t begin = item % vectors * width;
+                                   const std::size_t at = item / vectors * line + begin;
+                                   some_lines<Arch>(count, inner, inner - begin, y + at, dy + at, dst + at);
+                               }
+                           });
+    }
+
+    /// A line of neighbours.
+    template <class Arch>
+    static void one_line(std::size_t count, const float* y, const float* dy, float* dst) noexcept {
+        using V = Floats<Arch>;
+        V sum(0.0F);
+        for (std::size_t c = 0; c < count; c += lanes<Arch>) {
+            const V product = detail::load_up_to<Arch>(y + c, count - c);
+            sum = fma<Arch>(product, detail::load_up_to<Arch>(dy + c, count - c), sum);
+        }
+        sum = V(detail::fold_lanes<Arch>(sum, [](float a, float b) { return a + b; }));
+        for (std::size_t c = 0; c < count; c += lanes<Arch>) {
+            const V left = detail::load_up_to<Arch>(dy + c, count - c) - sum;
+            detail::store_up_to<Arch>(dst + c, detail::load_up_to<Arch>(y + c, count - c) * left, count - c);
+        }
+    }
+
+    /// Lines that are neighbours, as many as a vector holds, their elements `inner` apart.
+    template <class Arch>
+    static void some_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* y, const float* dy,
+                           float* dst) noexcept {
+        using V = Floats<Arch>;
+        V sum(0.0F);
+        for (std::size_t i = 0; i < count; ++i) {
+            const V product = detail::load_up_to<Arch>(y + i * inner, lines);
+            sum = fma<Arch>(product, detail::load_up_to<Arch>(dy + i * inner, lines), sum);
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            const V left = detail::load_up_to<Arch>(dy + i * inner, lines) - sum;
+            detail::store_up_to<Arch>(dst + i * inner, detail::load_up_to<Arch>(y + i * inner, lines) * left, lines);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
