@@ -24,9 +24,9 @@ using AnyLayer =
                  ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams,
                  PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
                  BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams,
-                 TopKParams, NonMaxSuppressionParams, GatherParams, ParameterParams, PoolGradientParams, GlobalPoolGradientParams,
-                 ActivationGradientParams, LrnGradientParams, BatchStatisticsParams, NormalizeParams,
-                 NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
+                 TopKParams, NonMaxSuppressionParams, GatherParams, ParameterParams, PoolGradientParams,
+                 GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
+                 NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
                  RandomDropoutParams, SliceGradientParams>;
 
 [[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
