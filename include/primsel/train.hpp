@@ -6,8 +6,10 @@
 #include <primsel/train/batches.hpp>
 #include <primsel/train/clip.hpp>
 #include <primsel/train/data.hpp>
+#include <primsel/train/differentiate.hpp>
 #include <primsel/train/learning_rate.hpp>
 #include <primsel/train/loss.hpp>
 #include <primsel/train/metrics.hpp>
 #include <primsel/train/optimizer.hpp>
 #include <primsel/train/random.hpp>
+#include <primsel/train/trainer.hpp>

@@ -1560,63 +1560,10 @@ struct GatherParams {
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/layer/input.hpp
+// primsel/layer/gradient.hpp
+// Gradients: what a training step computes from the gradient of a layer's result, dy. Each gives the gradient of that
+// layer's input, of the input's shape.
 
-namespace primsel::inline PRIMSEL_ABI {
-
-struct InputParams {
-    Shape shape;
-
-    [[nodiscard]] static constexpr std::string_view name() { return "input"; }
-    constexpr void each_field(auto const& visit) const { visit("shape", shape); }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (!inputs.empty()) return Fault::wrong_input_count;
-        if (!impossible().empty()) return Fault::impossible_parameter;
-        return within_bounds(shape) ? Fault::none : Fault::too_large;
-    }
-    [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(shape) ? "" : "each extent of the shape must be from 1 to 2^29";
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
-    friend constexpr bool operator==(InputParams const&, InputParams const&) = default;
-};
-
-/// Values that are the same for every image. Weight: `<name>.value`, of c x h x w; that of a parameter is `<name>`, as
-/// a module's own parameters are named in PyTorch.
-struct ConstantParams {
-    Shape shape;
-    bool parameter = false;
-
-    [[nodiscard]] static constexpr std::string_view name() { return "constant"; }
-    constexpr void each_field(auto const& visit) const { visit("shape", shape), visit("parameter", parameter); }
-    /// The weight is called as the layer where it is trained, `<name>.value` where it is given.
-    [[nodiscard]] constexpr std::string_view weight_name() const { return parameter ? "" : "value"; }
-    constexpr void each_weight(Shape const&, auto const& visit) const {
-        visit(weight_name(), WeightDims{shape.c, shape.h, shape.w},
-              parameter ? WeightValues::finite : WeightValues::any);
-    }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        return InputParams{shape}.check(inputs);
-    }
-    [[nodiscard]] constexpr std::string_view impossible() const { return InputParams{shape}.impossible(); }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
-    friend constexpr bool operator==(ConstantParams const&, ConstantParams const&) = default;
-};
-
-namespace layer {
-/// The image: channels, height, width.
-template <int C, int H, int W>
-struct Input {
-    static constexpr InputParams params{Shape{.c = C, .h = H, .w = W}};
-};
-/// Trained values that are the same for every image, one branch of a Sum or Product. Weight: `<name>`, of c x h x w.
-template <int C, int H = 1, int W = 1>
-struct Parameter {
-    static constexpr ConstantParams params{.shape = {.c = C, .h = H, .w = W}, .parameter = true};
-};
-}  // namespace layer
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/norm.hpp
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -2290,6 +2237,397 @@ public:
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Of a pooling of images of the given shape. Inputs of a maximum: x, y, dy, where y is the pooling of x; of an
+/// average: dy alone. The gradient of a maximum goes to the first of the window's elements that equal it, row by row,
+/// as in PyTorch.
+struct PoolGradientParams {
+    PoolParams pool{};
+    Shape input{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "pool_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("pool", pool), visit("input", input); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        const bool max = pool.kind == PoolKind::max;
+        if (inputs.size() != (max ? 3U : 1U)) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(input)) return Fault::too_large;
+        if (const Fault fault = pool.check({&input, 1}); fault != Fault::none) return fault;
+        const Shape pooled = pool.output({&input, 1});
+        if (inputs.back() != pooled || (max && (inputs[0] != input || inputs[1] != pooled))) {
+            return Fault::shapes_differ;
+        }
+        return Fault::none;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(input) ? pool.impossible() : "each extent of the shape must be from 1 to 2^29";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
+    friend constexpr bool operator==(PoolGradientParams const&, PoolGradientParams const&) = default;
+};
+
+/// Of a pooling over whole images of the given shape. Inputs as PoolGradientParams.
+struct GlobalPoolGradientParams {
+    PoolKind kind = PoolKind::average;
+    Shape input{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "global_pool_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("kind", kind), visit("input", input); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        const bool max = kind == PoolKind::max;
+        if (inputs.size() != (max ? 3U : 1U)) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(input)) return Fault::too_large;
+        const Shape pooled{.c = input.c, .h = 1, .w = 1};
+        if (inputs.back() != pooled || (max && (inputs[0] != input || inputs[1] != pooled))) {
+            return Fault::shapes_differ;
+        }
+        return Fault::none;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(input) ? "" : "each extent of the shape must be from 1 to 2^29";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
+    friend constexpr bool operator==(GlobalPoolGradientParams const&, GlobalPoolGradientParams const&) = default;
+};
+
+/// Of an elementwise function. Inputs: v and dy, of one shape, where v is the function's result if from_result says so,
+/// else its input. Where the function has a kink the derivative is PyTorch's: that of relu at 0 is 0.
+struct ActivationGradientParams {
+    ActivationParams activation{};
+    static constexpr bool training = true;
+
+    /// Whether the derivative is anything but 0 or undefined.
+    [[nodiscard]] static constexpr bool differentiable(ActivationKind kind) {
+        switch (kind) {
+            case ActivationKind::sign:
+            case ActivationKind::floor:
+            case ActivationKind::ceil:
+            case ActivationKind::round:
+            case ActivationKind::truncate:
+                return false;
+            default:
+                return true;
+        }
+    }
+    /// Whether the function's result tells its derivative, so that its input need not be kept.
+    [[nodiscard]] static constexpr bool from_result(ActivationParams const& params) {
+        switch (params.kind) {
+            case ActivationKind::relu:
+            case ActivationKind::relu6:
+            case ActivationKind::clip:
+            case ActivationKind::sigmoid:
+            case ActivationKind::hard_sigmoid:
+            case ActivationKind::tanh:
+            case ActivationKind::sqrt:
+            case ActivationKind::exp:
+            case ActivationKind::tan:
+                return true;
+            case ActivationKind::leaky_relu:
+            case ActivationKind::elu:
+                return params.alpha > 0.0F;  // a result keeps the sign of its input
+            default:
+                return false;
+        }
+    }
+    [[nodiscard]] static constexpr std::string_view name() { return "activation_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("activation", activation); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        return inputs[0] == inputs[1] ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return differentiable(activation.kind) ? "" : "a function of steps has no gradient";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(ActivationGradientParams const&, ActivationGradientParams const&) = default;
+};
+
+/// Of a local response normalisation. Inputs: x, y, dy, of one shape.
+struct LrnGradientParams {
+    LrnParams lrn{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "lrn_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("lrn", lrn); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 3) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        return inputs[0] == inputs[1] && inputs[0] == inputs[2] ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const { return lrn.impossible(); }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(LrnGradientParams const&, LrnGradientParams const&) = default;
+};
+
+/// Of a softmax: y * (dy - sum of y * dy along the axis). Inputs: y, dy, of one shape.
+struct SoftmaxGradientParams {
+    SoftmaxParams softmax{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "softmax_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("softmax", softmax); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        return inputs[0] == inputs[1] ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(SoftmaxGradientParams const&, SoftmaxGradientParams const&) = default;
+};
+
+/// Of a slice of images of the given shape: zeros, and dy, the only input, in the slice's place.
+struct SliceGradientParams {
+    SliceParams slice{};
+    Shape input{};
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "slice_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("slice", slice), visit("input", input); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        if (!within_bounds(input)) return Fault::too_large;
+        if (const Fault fault = slice.check({&input, 1}); fault != Fault::none) return fault;
+        return inputs[0] == slice.output({&input, 1}) ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(input) ? "" : "each extent of the shape must be from 1 to 2^29";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
+    friend constexpr bool operator==(SliceGradientParams const&, SliceGradientParams const&) = default;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/input.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+struct InputParams {
+    Shape shape;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "input"; }
+    constexpr void each_field(auto const& visit) const { visit("shape", shape); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (!inputs.empty()) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        return within_bounds(shape) ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return detail::is_size(shape) ? "" : "each extent of the shape must be from 1 to 2^29";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
+    friend constexpr bool operator==(InputParams const&, InputParams const&) = default;
+};
+
+/// Values that are the same for every image. Weight: `<name>.value`, of c x h x w; that of a parameter is `<name>`, as
+/// a module's own parameters are named in PyTorch.
+struct ConstantParams {
+    Shape shape;
+    bool parameter = false;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "constant"; }
+    constexpr void each_field(auto const& visit) const { visit("shape", shape), visit("parameter", parameter); }
+    /// The weight is called as the layer where it is trained, `<name>.value` where it is given.
+    [[nodiscard]] constexpr std::string_view weight_name() const { return parameter ? "" : "value"; }
+    constexpr void each_weight(Shape const&, auto const& visit) const {
+        visit(weight_name(), WeightDims{shape.c, shape.h, shape.w},
+              parameter ? WeightValues::finite : WeightValues::any);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return InputParams{shape}.check(inputs);
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const { return InputParams{shape}.impossible(); }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
+    friend constexpr bool operator==(ConstantParams const&, ConstantParams const&) = default;
+};
+
+namespace layer {
+/// The image: channels, height, width.
+template <int C, int H, int W>
+struct Input {
+    static constexpr InputParams params{Shape{.c = C, .h = H, .w = W}};
+};
+/// Trained values that are the same for every image, one branch of a Sum or Product. Weight: `<name>`, of c x h x w.
+template <int C, int H = 1, int W = 1>
+struct Parameter {
+    static constexpr ConstantParams params{.shape = {.c = C, .h = H, .w = W}, .parameter = true};
+};
+}  // namespace layer
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/training.hpp
+// Layers that only a training step has: parameters that it changes, normalisation by the statistics of the batch, and
+// sums over it. Results with of_batch belong to the whole batch: there is one of them, not one an image. All such
+// vectors have the shape n x 1 x 1, which every layout places alike.
+
+#include <cstdint>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Values that whoever runs the graph owns and may change between runs. No inputs.
+struct ParameterParams {
+    Shape shape{};
+    static constexpr bool training = true, of_batch = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "parameter"; }
+    constexpr void each_field(auto const& visit) const { visit("shape", shape); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return InputParams{shape}.check(inputs);
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const { return InputParams{shape}.impossible(); }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return shape; }
+    friend constexpr bool operator==(ParameterParams const&, ParameterParams const&) = default;
+};
+
+/// The mean of each channel over all pixels of all images, then the variance of each, divided by their number: 2c x 1
+/// x 1 of the batch. Input: x.
+struct BatchStatisticsParams {
+    static constexpr bool training = true, of_batch = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "batch_statistics"; }
+    static constexpr void each_field(auto const&) {}
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        return inputs[0].c <= max_extent / 2 ? Fault::none : Fault::too_large;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = 2 * inputs[0].c, .h = 1, .w = 1};
+    }
+    friend constexpr bool operator==(BatchStatisticsParams const&, BatchStatisticsParams const&) = default;
+};
+
+namespace detail {
+
+/// What may be wrong with the inputs of a normalisation: x, statistics, gamma, beta, then, as far as there are, dy and
+/// sums.
+[[nodiscard]] constexpr Fault check_normalize(std::span<const Shape> inputs, std::size_t count) {
+    if (inputs.size() != count) return Fault::wrong_input_count;
+    const Shape x = inputs[0];
+    if (x.c > max_extent / 2) return Fault::too_large;
+    const Shape of_channels{.c = x.c, .h = 1, .w = 1}, two_of_channels{.c = 2 * x.c, .h = 1, .w = 1};
+    if (inputs[1] != two_of_channels || inputs[2] != of_channels || inputs[3] != of_channels) {
+        return Fault::shapes_differ;
+    }
+    if ((count > 4 && inputs[4] != x) || (count > 5 && inputs[5] != two_of_channels)) return Fault::shapes_differ;
+    return Fault::none;
+}
+[[nodiscard]] constexpr std::string_view impossible_epsilon(float epsilon) {
+    return epsilon >= 0.0F && is_finite(epsilon) ? "" : "epsilon must be finite and not negative";
+}
+
+}  // namespace detail
+
+/// Batch normalisation by the statistics of the batch: (x - mean) / sqrt(variance + epsilon) * gamma + beta, per
+/// channel; a clamp may follow. Inputs: x, statistics (2c), gamma (c), beta (c), the latter three of the batch.
+struct NormalizeParams {
+    float epsilon = 1e-5F;
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "normalize"; }
+    constexpr void each_field(auto const& visit) const { visit("epsilon", epsilon); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        return detail::check_normalize(inputs, 4);
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const { return detail::impossible_epsilon(epsilon); }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(NormalizeParams const&, NormalizeParams const&) = default;
+};
+
+/// The gradients of a normalisation's beta and gamma: 2c x 1 x 1 of the batch, c sums of dy', then c sums of dy' * (x -
+/// mean) / sqrt(variance + epsilon), over all pixels of all images. Inputs: those of the normalisation, then dy, the
+/// gradient of its result after the clamp; dy' is dy where the result lies strictly between low and high, elsewhere 0.
+struct NormalizeSumsParams {
+    float epsilon = 1e-5F;
+    /// Whether a clamp to [low, high] follows the normalisation; if not, dy' is dy.
+    bool has_clamp = false;
+    float low = 0.0F, high = std::numeric_limits<float>::infinity();
+    static constexpr bool training = true, of_batch = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "normalize_sums"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("epsilon", epsilon), visit("has_clamp", has_clamp), visit("low", low), visit("high", high);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        return detail::check_normalize(inputs, 5);
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const { return detail::impossible_epsilon(epsilon); }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = 2 * inputs[0].c, .h = 1, .w = 1};
+    }
+    friend constexpr bool operator==(NormalizeSumsParams const&, NormalizeSumsParams const&) = default;
+};
+
+/// The gradient of a normalisation's x, through the statistics as well (Ioffe and Szegedy 2015): gamma / sqrt(variance
+/// + epsilon) * (dy' - sum of dy' / N - xhat * sum of dy' * xhat / N) for N = images * h * w. Inputs: those of the
+/// sums, then the sums (2c, of the batch). dy' as there.
+struct NormalizeGradientParams {
+    float epsilon = 1e-5F;
+    /// As NormalizeSumsParams.
+    bool has_clamp = false;
+    float low = 0.0F, high = std::numeric_limits<float>::infinity();
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "normalize_gradient"; }
+    constexpr void each_field(auto const& visit) const {
+        visit("epsilon", epsilon), visit("has_clamp", has_clamp), visit("low", low), visit("high", high);
+    }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        return detail::check_normalize(inputs, 6);
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const { return detail::impossible_epsilon(epsilon); }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(NormalizeGradientParams const&, NormalizeGradientParams const&) = default;
+};
+
+/// The sum of each channel over all pixels of all images, c x 1 x 1 of the batch: of dy, the gradient of a bias.
+struct ChannelSumParams {
+    static constexpr bool training = true, of_batch = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "channel_sum"; }
+    static constexpr void each_field(auto const&) {}
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = inputs[0].c, .h = 1, .w = 1};
+    }
+    friend constexpr bool operator==(ChannelSumParams const&, ChannelSumParams const&) = default;
+};
+
+/// Dropout as it trains (Srivastava et al. 2014), scaled as in PyTorch: 0 with probability rate, x / (1 - rate)
+/// otherwise. Inputs: x, and a seed of the batch, 2 x 1 x 1, two integers from 0 to 2^24 - 1 as floats. What is dropped
+/// depends on the seed, the stream, the image's place in the run and the element's place in chw order alone: the layer
+/// applied to dy is its own gradient.
+struct RandomDropoutParams {
+    float rate = 0.5F;
+    /// Layers of a graph that are to drop independently have different streams.
+    std::uint32_t stream = 0;
+    static constexpr bool training = true;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "random_dropout"; }
+    constexpr void each_field(auto const& visit) const { visit("rate", rate), visit("stream", stream); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (!impossible().empty()) return Fault::impossible_parameter;
+        return inputs[1] == Shape{.c = 2, .h = 1, .w = 1} ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return rate >= 0.0F && rate <= 1.0F ? "" : "the rate must be from 0 to 1";
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
+    friend constexpr bool operator==(RandomDropoutParams const&, RandomDropoutParams const&) = default;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
 #include <string_view>
 #include <variant>
 
@@ -2301,10 +2639,22 @@ using AnyLayer =
                  ScaleParams, DenseParams, SoftmaxParams, AddParams, ConcatParams, FlattenParams, DropoutParams,
                  PadParams, ChannelShuffleParams, SliceParams, ConstantParams, ReshapeParams, AsStridedParams,
                  BinaryParams, MatMulParams, ReduceParams, ResizeParams, MaxPoolIndicesParams, ConvTransposeParams,
-                 TopKParams, NonMaxSuppressionParams, GatherParams>;
+                 TopKParams, NonMaxSuppressionParams, GatherParams, ParameterParams, PoolGradientParams,
+                 GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
+                 NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
+                 RandomDropoutParams, SliceGradientParams>;
 
 [[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
     return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
+}
+
+/// Whether only a training step has such layers.
+template <class Params>
+inline constexpr bool trains = requires { Params::training; };
+
+/// Whether the layer's result belongs to the whole batch: it is computed once, from all images, and there is one of it.
+[[nodiscard]] constexpr bool of_batch(AnyLayer const& layer) {
+    return std::visit([]<class Params>(Params const&) { return requires { Params::of_batch; }; }, layer);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -2315,7 +2665,8 @@ using AnyLayer =
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What an op works on. Every tensor is a batch of images, one after the other, all in the op's one layout.
+/// What an op works on. Every tensor is a batch of images, one after the other, all in the op's one layout; but for
+/// results and parameters of the whole batch (of_batch in layer/all.hpp), of which there is one.
 struct OpArgs {
     std::span<const float* const> src;
     std::span<const Shape> src_shape;
@@ -2326,7 +2677,7 @@ struct OpArgs {
     std::size_t first_image = 0;
     /// What pack wrote; null for an op without weights.
     const float* weights = nullptr;
-    /// Of the result; only for dense layers and sums.
+    /// Of the result; only for dense layers, sums and normalisations.
     Clamp clamp{};
     ExecutorRef executor;
 };
@@ -2879,15 +3230,15 @@ struct Epilogue {
     friend bool operator==(Epilogue const&, Epilogue const&) = default;
 };
 
-/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers all but a residual, sums a
-/// clamp.
+/// Which parts of an epilogue a kind of layer may have: convolutions all, dense layers all but a residual, sums and
+/// normalisations a clamp.
 struct EpilogueParts {
     bool folded = false, residual = false, clamp = false;
 };
 [[nodiscard]] constexpr EpilogueParts epilogue_parts(AnyLayer const& layer) {
     const bool conv = std::holds_alternative<ConvParams>(layer), dense = std::holds_alternative<DenseParams>(layer);
-    return {
-        .folded = conv || dense, .residual = conv, .clamp = conv || dense || std::holds_alternative<AddParams>(layer)};
+    const bool clamped = std::holds_alternative<AddParams>(layer) || std::holds_alternative<NormalizeParams>(layer);
+    return {.folded = conv || dense, .residual = conv, .clamp = conv || dense || clamped};
 }
 
 namespace detail {
@@ -5980,14 +6331,31 @@ inline void time_plans(std::vector<ComparedPlan>& plans, Graph const& simplified
 
 // primsel/kernels/compiled.hpp
 
+#include <array>
 #include <cstddef>
+#include <utility>
+#include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
 
+namespace detail {
+/// Whether only a training step has the layers at a position in AnyLayer.
+inline constexpr auto layer_trains = []<std::size_t... i>(std::index_sequence<i...>) {
+    return std::array{trains<std::variant_alternative_t<i, AnyLayer>>...};
+}(std::make_index_sequence<std::variant_size_v<AnyLayer>>{});
+}  // namespace detail
+
 /// Which kernels of a list are compiled: primitives by type, ops by the position of their layer in AnyLayer. Tables
-/// keep a place for those that are not, which support nothing. Here: all of them. KernelsFor (engine/kernels_for.hpp)
-/// has those that a Network type can use.
+/// keep a place for those that are not, which support nothing. Here: all that a trained network may need. KernelsFor
+/// (engine/kernels_for.hpp) has those that a Network type can use.
 struct CompileAll {
+    template <class Primitive>
+    static constexpr bool primitive = true;
+    [[nodiscard]] static constexpr bool layer(std::size_t kind) { return !detail::layer_trains[kind]; }
+};
+
+/// And those of a training step.
+struct CompileTraining {
     template <class Primitive>
     static constexpr bool primitive = true;
     [[nodiscard]] static constexpr bool layer(std::size_t) { return true; }
@@ -8965,7 +9333,7 @@ template <class Arch = default_arch>
 // primsel/kernels/op_table.hpp
 
 // primsel/op/all.hpp
-// Every op, and the check that every kind of layer but input, constant and convolution has one.
+// Every op, and the check that every kind of layer but input, constant, parameter and convolution has one.
 
 // primsel/op/activation.hpp
 
@@ -9154,6 +9522,28 @@ PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
         a = xsimd::zip_lo(low, high);
         b = xsimd::zip_hi(low, high);
     }
+}
+
+/// The reverse: the elements of a and b in turn, as 2 * lanes elements one after the other.
+template <class Arch>
+PRIMSEL_INLINE void join_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
+    const Floats<Arch> even = a, odd = b;
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(8));
+        a = Floats<Arch>(_mm512_permutex2var_ps(even, first, odd));
+        b = Floats<Arch>(_mm512_permutex2var_ps(even, second, odd));
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (lanes<Arch> == 8) {
+        const __m256 low = _mm256_unpacklo_ps(even, odd), high = _mm256_unpackhi_ps(even, odd);
+        a = Floats<Arch>(_mm256_permute2f128_ps(low, high, 0x20));
+        b = Floats<Arch>(_mm256_permute2f128_ps(low, high, 0x31));
+    }
+#endif
+    if constexpr (lanes<Arch> == 4) a = xsimd::zip_lo(even, odd), b = xsimd::zip_hi(even, odd);
 }
 
 /// Element index[i] - first of a vector in lane i, for as many indices as a vector has lanes: some processors' gathers
@@ -9483,6 +9873,149 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/activation_gradient.hpp
+
+#include <cmath>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// In terms of y, the function's result, where ActivationGradientParams::from_result; else of its input x.
+template <>
+struct Op<ActivationGradientParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(ActivationGradientParams const& params, std::span<const Shape>,
+                                           Shape output) {
+        const bool simple = ActivationGradientParams::from_result(params.activation) ||
+                            params.activation.kind == ActivationKind::hard_swish;
+        return (simple ? 3 : 40) * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(ActivationGradientParams const& params, OpArgs const& args) noexcept {
+        elements<Arch>(params.activation, args);
+    }
+
+private:
+    template <class Arch>
+    static void elements(ActivationParams const& params, OpArgs const& args) noexcept {
+        using V = Floats<Arch>;
+        const auto each = [&args](auto const& gradient) {
+            const float *values = args.src[0], *dy = args.src[1];
+            float* dst = args.dst;
+            detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
+                                       [=](std::size_t at, std::size_t n) {
+                                           const V result = gradient(detail::load_up_to<Arch>(values + at, n),
+                                                                     detail::load_up_to<Arch>(dy + at, n));
+                                           detail::store_up_to<Arch>(dst + at, result, n);
+                                       });
+        };
+        const auto inside = [&each](float low, float high, float slope) {
+            each([low = V(low), high = V(high), slope = V(slope)](V const& y, V const& dy) {
+                return xsimd::select(y > low, xsimd::select(y < high, dy * slope, V(0.0F)), V(0.0F));
+            });
+        };
+        switch (params.kind) {
+            case ActivationKind::relu:
+                return each([](V const& y, V const& dy) { return xsimd::select(y > V(0.0F), dy, V(0.0F)); });
+            case ActivationKind::relu6:
+                return inside(0.0F, 6.0F, 1.0F);
+            case ActivationKind::clip:
+                return inside(params.alpha, params.beta, 1.0F);
+            case ActivationKind::hard_sigmoid:
+                return inside(0.0F, 1.0F, params.alpha);
+            case ActivationKind::leaky_relu:
+                return each([slope = V(params.alpha)](V const& v, V const& dy) {
+                    return xsimd::select(v > V(0.0F), dy, dy * slope);
+                });
+            case ActivationKind::elu:
+                if (!ActivationGradientParams::from_result(params)) {
+                    return each([alpha = V(params.alpha)](V const& x, V const& dy) {
+                        return xsimd::select(x > V(0.0F), dy, dy * alpha * xsimd::exp(x));
+                    });
+                }
+                return each([alpha = V(params.alpha)](V const& y, V const& dy) {
+                    return xsimd::select(y > V(0.0F), dy, dy * (y + alpha));
+                });
+            case ActivationKind::sigmoid:
+                return each([](V const& y, V const& dy) { return dy * y * (V(1.0F) - y); });
+            case ActivationKind::tanh:
+                return each([](V const& y, V const& dy) { return dy * (V(1.0F) - y * y); });
+            case ActivationKind::sqrt:
+                return each([](V const& y, V const& dy) { return dy / (y + y); });
+            case ActivationKind::exp:
+                return each([](V const& y, V const& dy) { return dy * y; });
+            case ActivationKind::tan:
+                return each([](V const& y, V const& dy) { return dy * (V(1.0F) + y * y); });
+            default:
+                return of_input<Arch>(params, each);
+        }
+    }
+
+    template <class Arch, class Each>
+    static void of_input(ActivationParams const& params, Each const& each) noexcept {
+        using V = Floats<Arch>;
+        switch (params.kind) {
+            case ActivationKind::hard_swish:
+                return each([](V const& x, V const& dy) {
+                    const V between = dy * fma<Arch>(x, V(1.0F / 3), V(0.5F));
+                    const V above = xsimd::select(x < V(3.0F), between, dy);
+                    return xsimd::select(x > V(-3.0F), above, V(0.0F));
+                });
+            case ActivationKind::log:
+                return each([](V const& x, V const& dy) { return dy / x; });
+            case ActivationKind::abs:
+                return each([](V const& x, V const& dy) {
+                    return xsimd::select(x > V(0.0F), dy, xsimd::select(x < V(0.0F), -dy, V(0.0F)));
+                });
+            case ActivationKind::erf:  // 2 / sqrt(pi) * exp(-x^2)
+                return each([](V const& x, V const& dy) { return dy * V(1.128379167F) * xsimd::exp(-(x * x)); });
+            case ActivationKind::softplus:
+                return each([](V const& x, V const& dy) { return dy / (V(1.0F) + xsimd::exp(-x)); });
+            case ActivationKind::atan:
+                return each([](V const& x, V const& dy) { return dy / (V(1.0F) + x * x); });
+            case ActivationKind::atanh:
+                return each([](V const& x, V const& dy) { return dy / (V(1.0F) - x * x); });
+            case ActivationKind::asin:
+                return each([](V const& x, V const& dy) { return dy / detail::square_root<Arch>(V(1.0F) - x * x); });
+            case ActivationKind::acos:
+                return each([](V const& x, V const& dy) { return -dy / detail::square_root<Arch>(V(1.0F) - x * x); });
+            case ActivationKind::asinh:
+                return each([](V const& x, V const& dy) { return dy / detail::square_root<Arch>(x * x + V(1.0F)); });
+            case ActivationKind::acosh:
+                return each([](V const& x, V const& dy) { return dy / detail::square_root<Arch>(x * x - V(1.0F)); });
+            case ActivationKind::power:
+                if (params.alpha == 2.0F) return each([](V const& x, V const& dy) { return dy * (x + x); });
+                if (params.alpha == 3.0F) return each([](V const& x, V const& dy) { return dy * (V(3.0F) * x * x); });
+                return each([exponent = params.alpha](V const& x, V const& dy) {
+                    return dy * detail::lane_by_lane<Arch>(x, V(exponent), [](float a, float b) {
+                               return b == 0.0F ? 0.0F : b * std::pow(a, b - 1.0F);
+                           });
+                });
+            default:
+                // Rare in networks: element by element.
+                return each([function = scalar(params.kind)](V const& x, V const& dy) {
+                    return dy * detail::lane_by_lane<Arch>(x, x, [=](float a, float) { return function(a); });
+                });
+        }
+    }
+
+    using Scalar = float (*)(float);
+    static Scalar scalar(ActivationKind kind) noexcept {
+        switch (kind) {
+            case ActivationKind::sin:
+                return [](float x) { return std::cos(x); };
+            case ActivationKind::cos:
+                return [](float x) { return -std::sin(x); };
+            case ActivationKind::sinh:
+                return [](float x) { return std::cosh(x); };
+            default:  // cosh
+                return [](float x) { return std::sinh(x); };
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/affine.hpp
 
 #include <algorithm>
@@ -9739,6 +10272,257 @@ private:
             },
             rows);
     }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/batch_sums.hpp
+
+// primsel/op/detail/channel_pieces.hpp
+// Sums over all pixels of a batch, one or more a channel. Each is the work of one block: floats add up over a piece
+// that stays in L1, doubles over the pieces, so that long sums keep their digits.
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Channels that a block takes where they are neighbours: two cache lines of each pixel.
+inline constexpr std::size_t channel_group = 32;
+template <class Arch>
+inline constexpr std::size_t group_vectors = channel_group / static_cast<std::size_t>(lanes<Arch>);
+
+/// Rows of floats that are neighbours, the first of them at `at` and `step` floats apart. A row is of one channel, or
+/// it has one float of each of some channels.
+struct ChannelPiece {
+    std::size_t at, rows, floats, step;
+    bool one_channel;
+
+    /// Elements of each channel.
+    [[nodiscard]] std::size_t elements() const { return one_channel ? rows * floats : rows; }
+};
+
+/// The values of n channels from c on, of a table of one a channel; of channel c in all lanes where n is 0.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> channel_values(const float* table, std::size_t c, std::size_t n) {
+    return n == 0 ? Floats<Arch>(table[c]) : load_up_to<Arch>(table + c, n);
+}
+
+/// Makes work = make(c, n) for each n channels from c on (n is 0 where each channel is by itself), calls work(piece)
+/// for the pieces that make up these channels, then work.finish().
+template <class Make>
+void for_channel_pieces(ExecutorRef executor, AxisView view, Make const& make) noexcept {
+    const std::size_t outer = view.outer, count = view.count, inner = view.inner;
+    if (inner > 1 || outer == 1) {
+        constexpr std::size_t piece = 4096;
+        const std::size_t together = std::max(piece / inner, std::size_t{1});
+        for_ranges(executor, count, outer * inner, [=, &make](std::size_t first, std::size_t last) {
+            for (std::size_t c = first; c < last; ++c) {
+                auto work = make(c, 0);
+                for (std::size_t row = 0; row < outer; row += together) {
+                    for (std::size_t i = 0; i < inner; i += piece) {
+                        work(ChannelPiece{(row * count + c) * inner + i, std::min(together, outer - row),
+                                          std::min(piece, inner - i), count * inner, true});
+                    }
+                }
+                work.finish();
+            }
+        });
+        return;
+    }
+    constexpr std::size_t pixels = 64;
+    const std::size_t groups = (count + channel_group - 1) / channel_group;
+    for_ranges(executor, groups, outer * channel_group, [=, &make](std::size_t first, std::size_t last) {
+        for (std::size_t c = first * channel_group; c < std::min(last * channel_group, count); c += channel_group) {
+            const std::size_t n = std::min(channel_group, count - c);
+            auto work = make(c, n);
+            for (std::size_t pixel = 0; pixel < outer; pixel += pixels) {
+                work(ChannelPiece{pixel * count + c, std::min(pixels, outer - pixel), n, count, false});
+            }
+            work.finish();
+        }
+    });
+}
+
+/// What a piece adds to `sums` sums of each channel.
+template <std::size_t sums>
+using PieceSums = double[sums][channel_group];
+
+/// The sums of the vectors that each(at, n, v, terms) writes to terms[sums]: for the n floats at `at`, which belong to
+/// the v-th vector of the group's channels. In lanes beyond n the terms of a single channel must be 0.
+template <class Arch, std::size_t sums, class F>
+PRIMSEL_INLINE void sum_piece(ChannelPiece const& piece, PieceSums<sums>& result, F const& each) {
+    using V = Floats<Arch>;
+    constexpr std::size_t width = lanes<Arch>, several = group_vectors<Arch>;
+    V total[several][sums];
+    for (auto& of_vector : total) {
+        for (V& sum : of_vector) sum = V(0.0F);
+    }
+    const auto add = [&](std::size_t at, std::size_t n, std::size_t v, std::size_t to) {
+        V terms[sums];
+        each(at, n, v, terms);
+        PRIMSEL_UNROLL
+        for (std::size_t s = 0; s < sums; ++s) total[to][s] += terms[s];
+    };
+    if (piece.one_channel) {
+        for (std::size_t row = 0; row < piece.rows; ++row) {
+            const std::size_t at = piece.at + row * piece.step;
+            std::size_t i = 0;
+            for (; i + several * width <= piece.floats; i += several * width) {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < several; ++v) add(at + i + v * width, width, 0, v);
+            }
+            for (; i < piece.floats; i += width) add(at + i, piece.floats - i, 0, 0);
+        }
+    } else if (piece.floats == channel_group) {
+        for (std::size_t row = 0; row < piece.rows; ++row) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < several; ++v) add(piece.at + row * piece.step + v * width, width, v, v);
+        }
+    } else {
+        for (std::size_t row = 0; row < piece.rows; ++row) {
+            for (std::size_t v = 0; v * width < piece.floats; ++v) {
+                add(piece.at + row * piece.step + v * width, piece.floats - v * width, v, v);
+            }
+        }
+    }
+    for (std::size_t s = 0; s < sums; ++s) {
+        alignas(64) float lane[channel_group];
+        for (std::size_t v = 0; v < several; ++v) store<Arch>(lane + v * width, total[v][s]);
+        if (piece.one_channel) {
+            result[s][0] = 0;
+            for (const float value : lane) result[s][0] += static_cast<double>(value);
+        } else {
+            for (std::size_t i = 0; i < channel_group; ++i) result[s][i] = static_cast<double>(lane[i]);
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Of each piece first the mean, then sums of deviations from it and of their squares: neither is small beside what it
+/// is computed from.
+template <>
+struct Op<BatchStatisticsParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(BatchStatisticsParams const&, std::span<const Shape> inputs, Shape) {
+        return 5 * static_cast<double>(inputs[0].size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(BatchStatisticsParams const&, OpArgs const& args) noexcept {
+        statistics<Arch>(detail::channel_view<L>(args.src_shape[0], args.batch), args);
+    }
+
+private:
+    template <class Arch>
+    static void statistics(detail::AxisView view, OpArgs const& args) noexcept {
+        const float* x = args.src[0];
+        float* dst = args.dst;
+        detail::for_channel_pieces(args.executor, view, [=](std::size_t c, std::size_t n) {
+            return Moments<Arch>{.x = x,
+                                 .means = dst + c,
+                                 .variances = dst + view.count + c,
+                                 .channels = std::max(n, std::size_t{1}),
+                                 .elements = static_cast<double>(view.outer * view.inner)};
+        });
+    }
+
+    template <class Arch>
+    struct Moments {
+        using V = Floats<Arch>;
+        const float* x;
+        float *means, *variances;
+        std::size_t channels;
+        double elements;
+        double sum[detail::channel_group] = {}, squares[detail::channel_group] = {};
+
+        void operator()(detail::ChannelPiece const& piece) {
+            constexpr std::size_t width = lanes<Arch>;
+            detail::PieceSums<1> total;
+            detail::sum_piece<Arch, 1>(piece, total, [this](std::size_t at, std::size_t n, std::size_t, V* terms) {
+                terms[0] = detail::load_up_to<Arch>(x + at, n);
+            });
+            const double count = static_cast<double>(piece.elements());
+            alignas(64) float mean[detail::channel_group] = {};
+            for (std::size_t i = 0; i < channels; ++i) mean[i] = static_cast<float>(total[0][i] / count);
+            detail::PieceSums<2> deviations;
+            if (piece.one_channel) {
+                detail::sum_piece<Arch, 2>(piece, deviations,
+                                           [this, &mean](std::size_t at, std::size_t n, std::size_t, V* terms) {
+                                               terms[0] = detail::load_up_to<Arch>(x + at, n, mean[0]) - V(mean[0]);
+                                               terms[1] = terms[0] * terms[0];
+                                           });
+            } else {
+                detail::sum_piece<Arch, 2>(
+                    piece, deviations, [this, &mean](std::size_t at, std::size_t n, std::size_t v, V* terms) {
+                        terms[0] = detail::load_up_to<Arch>(x + at, n) - load<Arch>(mean + v * width);
+                        terms[1] = terms[0] * terms[0];
+                    });
+            }
+            for (std::size_t i = 0; i < channels; ++i) {
+                const double centre = static_cast<double>(mean[i]), off = deviations[0][i];
+                sum[i] += count * centre + off;
+                squares[i] += deviations[1][i] + centre * (2 * off + count * centre);
+            }
+        }
+        void finish() {
+            for (std::size_t i = 0; i < channels; ++i) {
+                const double mean = sum[i] / elements, variance = squares[i] / elements - mean * mean;
+                means[i] = static_cast<float>(mean);
+                variances[i] = static_cast<float>(variance < 0 ? 0 : variance);  // NaN stays
+            }
+        }
+    };
+};
+
+template <>
+struct Op<ChannelSumParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(ChannelSumParams const&, std::span<const Shape> inputs, Shape) {
+        return static_cast<double>(inputs[0].size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(ChannelSumParams const&, OpArgs const& args) noexcept {
+        sum<Arch>(detail::channel_view<L>(args.src_shape[0], args.batch), args);
+    }
+
+private:
+    template <class Arch>
+    static void sum(detail::AxisView view, OpArgs const& args) noexcept {
+        const float* src = args.src[0];
+        float* dst = args.dst;
+        detail::for_channel_pieces(args.executor, view, [=](std::size_t c, std::size_t n) {
+            return Total<Arch>{.src = src, .dst = dst + c, .channels = std::max(n, std::size_t{1})};
+        });
+    }
+
+    template <class Arch>
+    struct Total {
+        const float* src;
+        float* dst;
+        std::size_t channels;
+        double total[detail::channel_group] = {};
+
+        void operator()(detail::ChannelPiece const& piece) {
+            detail::PieceSums<1> sums;
+            detail::sum_piece<Arch, 1>(piece, sums,
+                                       [this](std::size_t at, std::size_t n, std::size_t, Floats<Arch>* terms) {
+                                           terms[0] = detail::load_up_to<Arch>(src + at, n);
+                                       });
+            for (std::size_t i = 0; i < channels; ++i) total[i] += sums[0][i];
+        }
+        void finish() {
+            for (std::size_t i = 0; i < channels; ++i) dst[i] = static_cast<float>(total[i]);
+        }
+    };
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -10876,6 +11660,181 @@ struct Op<LrnParams> {
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/lrn_gradient.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// With s = k + alpha / size * squares and t = dy * y / s, all of a channel: dx = dy / s^beta - 2 * alpha * beta / size
+/// * x * (sum of t over the channels whose window has this one).
+template <class Arch, bool three_quarters>
+class LrnGradient {
+    using V = Floats<Arch>;
+    using Formula = LrnFormula<Arch, three_quarters>;
+    static constexpr std::ptrdiff_t width = lanes<Arch>;
+    /// Channels of a pass, and the most channels of a window that fit beside them.
+    static constexpr std::ptrdiff_t pass = 64, widest = 64;
+
+public:
+    LrnGradient(LrnParams const& params, OpArgs const& args, AxisView view)
+        : formula_(params),
+          alpha_(params.alpha / static_cast<float>(params.size)),
+          k_(params.k),
+          slope_(-2 * params.beta * params.alpha / static_cast<float>(params.size)),
+          back_(params.size / 2),
+          ahead_((params.size - 1) / 2),
+          channels_(static_cast<std::ptrdiff_t>(view.count)),
+          inner_(static_cast<std::ptrdiff_t>(view.inner)),
+          x_(args.src[0]),
+          y_(args.src[1]),
+          dy_(args.src[2]),
+          dx_(args.dst) {}
+
+    /// The channels of `pixels` pixels, at most a vector of them, the first of which lies at `at`.
+    void operator()(std::size_t at, std::size_t pixels) const noexcept {
+        if (back_ + ahead_ + 1 > widest) return wide(at, pixels);
+        if (inner_ == 1) return neighbours(x_ + at, y_ + at, dy_ + at, dx_ + at);
+        alignas(64) float parts[(pass + widest) * width];
+        for (std::ptrdiff_t begin = 0; begin < channels_; begin += pass) {
+            const std::ptrdiff_t end = std::min(begin + pass, channels_);
+            // The windows that have channel c are those of c - ahead, ..., c + back.
+            const std::ptrdiff_t first = std::max(begin - ahead_, std::ptrdiff_t{0});
+            const std::ptrdiff_t last = std::min(end + back_, channels_);
+            for (std::ptrdiff_t c = first; c < last; ++c) {
+                const V base = base_at(at, c, pixels), dy = load_up_to<Arch>(dy_ + place(at, c), pixels);
+                const V y = load_up_to<Arch>(y_ + place(at, c), pixels);
+                store<Arch>(parts + (c - first) * width, dy * y / base);
+                if (c >= begin && c < end) {
+                    store_up_to<Arch>(dx_ + place(at, c), formula_(dy, squares(at, c, pixels)), pixels);
+                }
+            }
+            for (std::ptrdiff_t c = begin; c < end; ++c) {
+                V sum(0.0F);
+                for (std::ptrdiff_t i = std::max(c - ahead_, first); i < std::min(c + back_ + 1, last); ++i) {
+                    sum += load<Arch>(parts + (i - first) * width);
+                }
+                finish(at, c, pixels, sum);
+            }
+        }
+    }
+
+private:
+    [[nodiscard]] std::size_t place(std::size_t at, std::ptrdiff_t c) const {
+        return at + static_cast<std::size_t>(c * inner_);
+    }
+    [[nodiscard]] V squares(std::size_t at, std::ptrdiff_t c, std::size_t pixels) const {
+        V sum(0.0F);
+        const std::ptrdiff_t first = std::max(c - back_, std::ptrdiff_t{0}), last = std::min(c + ahead_ + 1, channels_);
+        for (std::ptrdiff_t i = first; i < last; ++i) {
+            const V x = load_up_to<Arch>(x_ + place(at, i), pixels);
+            sum = fma<Arch>(x, x, sum);
+        }
+        return sum;
+    }
+    /// Held as the forward formula holds it.
+    [[nodiscard]] V base_of(V const& squares) const {
+        return clamp<Arch>(fma<Arch>(squares, alpha_, k_), V(std::numeric_limits<float>::min()),
+                           V(std::numeric_limits<float>::max()));
+    }
+    [[nodiscard]] V base_at(std::size_t at, std::ptrdiff_t c, std::size_t pixels) const {
+        return base_of(squares(at, c, pixels));
+    }
+    /// One pixel whose channels are neighbours. What lies outside of them adds 0.
+    void neighbours(const float* x, const float* y, const float* dy, float* dx) const noexcept {
+        constexpr std::ptrdiff_t longer = 512;
+        alignas(64) float parts[longer + widest + width];
+        const auto squares_at = [&](std::ptrdiff_t c) {
+            V sum(0.0F);
+            for (std::ptrdiff_t i = c - back_; i <= c + ahead_; ++i) {
+                const V near = load_around<Arch>(x, i, channels_, 0.0F);
+                sum = fma<Arch>(near, near, sum);
+            }
+            return sum;
+        };
+        for (std::ptrdiff_t begin = 0; begin < channels_; begin += longer) {
+            const std::ptrdiff_t end = std::min(begin + longer, channels_), first = begin - ahead_;
+            for (std::ptrdiff_t c = first; c < end + back_; c += width) {
+                const V gradient = load_around<Arch>(dy, c, channels_, 0.0F);
+                const V result = load_around<Arch>(y, c, channels_, 0.0F);
+                store<Arch>(parts + (c - first), gradient * result / base_of(squares_at(c)));
+            }
+            for (std::ptrdiff_t c = begin; c < end; c += width) {
+                const auto n = static_cast<std::size_t>(end - c);
+                V sum(0.0F);
+                for (std::ptrdiff_t i = 0; i <= ahead_ + back_; ++i) sum += load<Arch>(parts + (c - begin) + i);
+                const V direct = formula_(load_up_to<Arch>(dy + c, n), squares_at(c));
+                store_up_to<Arch>(dx + c, fma<Arch>(slope_ * load_up_to<Arch>(x + c, n), sum, direct), n);
+            }
+        }
+    }
+    void finish(std::size_t at, std::ptrdiff_t c, std::size_t pixels, V const& sum) const {
+        float* dst = dx_ + place(at, c);
+        const V x = load_up_to<Arch>(x_ + place(at, c), pixels);
+        store_up_to<Arch>(dst, fma<Arch>(slope_ * x, sum, load_up_to<Arch>(dst, pixels)), pixels);
+    }
+    /// Windows of more channels than there is room for: what each channel adds is worked out anew.
+    void wide(std::size_t at, std::size_t pixels) const noexcept {
+        for (std::ptrdiff_t c = 0; c < channels_; ++c) {
+            const V dy = load_up_to<Arch>(dy_ + place(at, c), pixels);
+            store_up_to<Arch>(dx_ + place(at, c), formula_(dy, squares(at, c, pixels)), pixels);
+            V sum(0.0F);
+            const std::ptrdiff_t first = std::max(c - ahead_, std::ptrdiff_t{0});
+            for (std::ptrdiff_t i = first; i < std::min(c + back_ + 1, channels_); ++i) {
+                const V y = load_up_to<Arch>(y_ + place(at, i), pixels);
+                sum += load_up_to<Arch>(dy_ + place(at, i), pixels) * y / base_at(at, i, pixels);
+            }
+            finish(at, c, pixels, sum);
+        }
+    }
+
+    Formula formula_;
+    V alpha_, k_, slope_;
+    std::ptrdiff_t back_, ahead_, channels_, inner_;
+    const float *x_, *y_, *dy_;
+    float* dx_;
+};
+
+}  // namespace detail
+
+template <>
+struct Op<LrnGradientParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(LrnGradientParams const& params, std::span<const Shape>, Shape output) {
+        return (4.0 * params.lrn.size + 30) * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(LrnGradientParams const& params, OpArgs const& args) noexcept {
+        const auto view = detail::channel_view<L>(args.dst_shape, args.batch);
+        if (params.lrn.beta == 0.75F) {
+            gradient<Arch>(detail::LrnGradient<Arch, true>(params.lrn, args, view), view, args);
+        } else {
+            gradient<Arch>(detail::LrnGradient<Arch, false>(params.lrn, args, view), view, args);
+        }
+    }
+
+private:
+    template <class Arch, class Gradient>
+    static void gradient(Gradient const& each, detail::AxisView view, OpArgs const& args) noexcept {
+        constexpr std::size_t width = lanes<Arch>;
+        const std::size_t inner = view.inner, count = view.count, vectors = (inner + width - 1) / width;
+        detail::for_ranges(args.executor, view.outer * vectors, count * std::min(width, inner),
+                           [=, &each](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t begin = item % vectors * width;
+                                   each(item / vectors * count * inner + begin, std::min(width, inner - begin));
+                               }
+                           });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/matmul.hpp
 
 #include <concepts>
@@ -11172,6 +12131,233 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/normalize.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// A normalisation's vectors of one value a channel.
+template <class Arch>
+struct NormalizedChannels {
+    using V = Floats<Arch>;
+    V mean, inverse, factor, shift;
+
+    /// Of n channels from c on, or of channel c in all lanes where n is 0.
+    PRIMSEL_INLINE void of(OpArgs const& args, float epsilon, std::size_t c, std::size_t n) {
+        const float *statistics = args.src[1], *variances = statistics + args.src_shape[0].c;
+        mean = channel_values<Arch>(statistics, c, n);
+        inverse = V(1.0F) / square_root<Arch>(channel_values<Arch>(variances, c, n) + V(epsilon));
+        factor = inverse * channel_values<Arch>(args.src[2], c, n);
+        shift = channel_values<Arch>(args.src[3], c, n);
+    }
+    /// All passes round alike, so that the gradient's clamp is that of the result.
+    PRIMSEL_INLINE V operator()(V const& x) const { return fma<Arch>(x - mean, factor, shift); }
+};
+
+/// Where a gradient passes a clamp: strictly between its bounds.
+template <class Arch>
+class PassedByClamp {
+    using V = Floats<Arch>;
+
+public:
+    template <class Params>
+    explicit PassedByClamp(Params const& params) : clamped_(params.has_clamp), low_(params.low), high_(params.high) {}
+    PRIMSEL_INLINE V operator()(V const& normalized, V const& dy) const {
+        if (!clamped_) return dy;
+        const V above = xsimd::select(normalized > low_, dy, V(0.0F));
+        return xsimd::select(normalized < high_, above, V(0.0F));
+    }
+
+private:
+    bool clamped_;
+    V low_, high_;
+};
+
+/// Calls each(at, n, values) for vectors that make up the view, with the Values of the vector's channels: values.of(c,
+/// m) makes them, for many pixels at once.
+template <class Arch, class Values, class F>
+void for_channel_values(ExecutorRef executor, AxisView view, Values const& start, F const& f) noexcept {
+    constexpr std::size_t width = lanes<Arch>, tile = 512;
+    const std::size_t channels = view.count, inner = view.inner;
+    if (inner > 1) {
+        for_ranges(executor, view.outer * channels, inner, [=, &start, &f](std::size_t first, std::size_t last) {
+            const F each = f;
+            Values values = start;
+            for (std::size_t row = first; row < last; ++row) {
+                values.of(row % channels, 0);
+                for (std::size_t i = 0; i < inner; i += width) each(row * inner + i, inner - i, values);
+            }
+        });
+        return;
+    }
+    for_ranges(executor, view.outer, channels, [=, &start, &f](std::size_t first, std::size_t last) {
+        const F each = f;
+        Values values[tile / width];
+        for (std::size_t begin = 0; begin < channels; begin += tile) {
+            const std::size_t count = std::min(tile, channels - begin);
+            for (std::size_t i = 0; i < count; i += width) {
+                values[i / width] = start;
+                values[i / width].of(begin + i, count - i);
+            }
+            for (std::size_t pixel = first; pixel < last; ++pixel) {
+                const std::size_t at = pixel * channels + begin;
+                for (std::size_t i = 0; i < count; i += width) each(at + i, count - i, values[i / width]);
+            }
+        }
+    });
+}
+
+/// c sums of dy' and c of dy' * xhat.
+template <class Arch>
+class NormalizeSums {
+    using V = Floats<Arch>;
+
+public:
+    NormalizeSums(NormalizeSumsParams const& params, OpArgs const& args, std::size_t c, std::size_t n)
+        : x_(args.src[0]),
+          dy_(args.src[4]),
+          dst_(args.dst + c),
+          count_(static_cast<std::size_t>(args.src_shape[0].c)),
+          channels_(std::max(n, std::size_t{1})),
+          passed_(params) {
+        for (std::size_t v = 0; v * lanes<Arch> < channels_; ++v) {
+            const std::size_t from = v * lanes<Arch>;
+            values_[v].of(args, params.epsilon, c + from, n == 0 ? 0 : n - from);
+        }
+    }
+    void operator()(ChannelPiece const& piece) {
+        PieceSums<2> sums;
+        sum_piece<Arch, 2>(piece, sums, [this](std::size_t at, std::size_t n, std::size_t v, V* terms) {
+            const V x = load_up_to<Arch>(x_ + at, n), dy = load_up_to<Arch>(dy_ + at, n);
+            terms[0] = passed_(values_[v](x), dy);
+            terms[1] = terms[0] * ((x - values_[v].mean) * values_[v].inverse);
+        });
+        for (std::size_t i = 0; i < channels_; ++i) sum_[i] += sums[0][i], products_[i] += sums[1][i];
+    }
+    void finish() {
+        for (std::size_t i = 0; i < channels_; ++i) {
+            dst_[i] = static_cast<float>(sum_[i]), dst_[count_ + i] = static_cast<float>(products_[i]);
+        }
+    }
+
+private:
+    const float *x_, *dy_;
+    float* dst_;
+    std::size_t count_, channels_;
+    PassedByClamp<Arch> passed_;
+    NormalizedChannels<Arch> values_[group_vectors<Arch>] = {};
+    double sum_[channel_group] = {}, products_[channel_group] = {};
+};
+
+}  // namespace detail
+
+template <>
+struct Op<NormalizeParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(NormalizeParams const&, std::span<const Shape>, Shape output) {
+        return 4 * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(NormalizeParams const& params, OpArgs const& args) noexcept {
+        normalize<Arch>(params, detail::channel_view<L>(args.dst_shape, args.batch), args);
+    }
+
+private:
+    template <class Arch>
+    struct Values : detail::NormalizedChannels<Arch> {
+        const OpArgs* args = nullptr;
+        float epsilon = 0;
+        PRIMSEL_INLINE void of(std::size_t c, std::size_t n) {
+            detail::NormalizedChannels<Arch>::of(*args, epsilon, c, n);
+        }
+    };
+
+    template <class Arch>
+    static void normalize(NormalizeParams const& params, detail::AxisView view, OpArgs const& args) noexcept {
+        using V = Floats<Arch>;
+        Values<Arch> start{};
+        start.args = &args, start.epsilon = params.epsilon;
+        detail::for_channel_values<Arch>(
+            args.executor, view, start,
+            [x = args.src[0], dst = args.dst, low = V(args.clamp.low), high = V(args.clamp.high)](
+                std::size_t at, std::size_t n, Values<Arch> const& of_channels) {
+                const V result = of_channels(detail::load_up_to<Arch>(x + at, n));
+                detail::store_up_to<Arch>(dst + at, clamp<Arch>(result, low, high), n);
+            });
+    }
+};
+
+template <>
+struct Op<NormalizeSumsParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(NormalizeSumsParams const&, std::span<const Shape> inputs, Shape) {
+        return 8 * static_cast<double>(inputs[0].size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(NormalizeSumsParams const& params, OpArgs const& args) noexcept {
+        detail::for_channel_pieces(
+            args.executor, detail::channel_view<L>(args.src_shape[0], args.batch),
+            [&params, &args](std::size_t c, std::size_t n) { return detail::NormalizeSums<Arch>(params, args, c, n); });
+    }
+};
+
+/// As one product and sum of dy', another of x - mean.
+template <>
+struct Op<NormalizeGradientParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(NormalizeGradientParams const&, std::span<const Shape>, Shape output) {
+        return 8 * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(NormalizeGradientParams const& params, OpArgs const& args) noexcept {
+        gradient<Arch>(params, detail::channel_view<L>(args.dst_shape, args.batch), args);
+    }
+
+private:
+    template <class Arch>
+    struct Values : detail::NormalizedChannels<Arch> {
+        Floats<Arch> slope{}, offset{};
+        const OpArgs* args = nullptr;
+        float epsilon = 0, each = 0;
+        PRIMSEL_INLINE void of(std::size_t c, std::size_t n) {
+            detail::NormalizedChannels<Arch>::of(*args, epsilon, c, n);
+            const Floats<Arch> share = this->factor * Floats<Arch>(-each);
+            const float* sums = args->src[5];
+            offset = share * detail::channel_values<Arch>(sums, c, n);
+            slope = share * this->inverse * detail::channel_values<Arch>(sums + args->src_shape[0].c, c, n);
+        }
+    };
+
+    template <class Arch>
+    static void gradient(NormalizeGradientParams const& params, detail::AxisView view, OpArgs const& args) noexcept {
+        using V = Floats<Arch>;
+        Values<Arch> start{};
+        start.args = &args, start.epsilon = params.epsilon;
+        start.each = static_cast<float>(1.0 / static_cast<double>(view.outer * view.inner));
+        detail::for_channel_values<Arch>(
+            args.executor, view, start,
+            [x = args.src[0], dy = args.src[4], dst = args.dst, passed = detail::PassedByClamp<Arch>(params)](
+                std::size_t at, std::size_t n, Values<Arch> const& of_channels) {
+                const V input = detail::load_up_to<Arch>(x + at, n);
+                const V gradient = passed(of_channels(input), detail::load_up_to<Arch>(dy + at, n));
+                const V mean_part = fma<Arch>(input - of_channels.mean, of_channels.slope, of_channels.offset);
+                detail::store_up_to<Arch>(dst + at, fma<Arch>(gradient, of_channels.factor, mean_part), n);
+            });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/pad.hpp
 
 // primsel/op/detail/rows.hpp
@@ -11439,6 +12625,492 @@ struct Op<PoolParams> {
             detail::pool_any<Arch, detail::Average>(params, args, from, to);
         }
     }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/pool_gradient.hpp
+
+// primsel/op/detail/pool_gradient.hpp
+// The gradient of pooling: each window gives its gradient to its elements. A block takes all windows of some channels
+// of an image, in their order.
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The windows along one axis of an image, which may have gaps.
+struct GradientAxis {
+    std::ptrdiff_t in, size, step, dilation, before, after;
+
+    [[nodiscard]] std::ptrdiff_t span() const { return (size - 1) * dilation + 1; }
+    [[nodiscard]] std::ptrdiff_t at(std::ptrdiff_t out, std::ptrdiff_t tap) const {
+        return out * step - before + tap * dilation;
+    }
+    [[nodiscard]] bool inside(std::ptrdiff_t place) const { return place >= 0 && place < in; }
+    /// What an average divides by.
+    [[nodiscard]] std::ptrdiff_t counted(std::ptrdiff_t out, bool count_pad) const {
+        std::ptrdiff_t counted = 0;
+        for (std::ptrdiff_t tap = 0; tap < size; ++tap) {
+            counted += count_pad ? at(out, tap) < in + after : inside(at(out, tap));
+        }
+        return counted;
+    }
+};
+
+/// One channel, or neighbouring channels, of an image before and after pooling.
+struct PoolPlane {
+    const float *x, *y, *dy;  // x and y of a maximum only
+    float* dx;
+    /// Floats from row to row of x and dx, and of y and dy.
+    std::size_t in_row, out_row;
+    std::ptrdiff_t out_h, out_w;
+    GradientAxis down, across;
+    bool count_pad;
+};
+
+/// Gives what is left of a window's gradient to an element, if that is the maximum: the first that is takes all. Where
+/// the maximum is NaN the first element is taken for it.
+template <class Arch, bool max>
+PRIMSEL_INLINE void give(const float* x, float* dx, Floats<Arch> const& y, Floats<Arch>& left, std::size_t n) {
+    using V = Floats<Arch>;
+    const V before = load_up_to<Arch>(dx, n);
+    if constexpr (max) {
+        const auto less = load_up_to<Arch>(x, n) < y;
+        store_up_to<Arch>(dx, before + xsimd::select(less, V(0.0F), left), n);
+        left = xsimd::select(less, left, V(0.0F));
+    } else {
+        store_up_to<Arch>(dx, before + left, n);
+    }
+}
+
+/// Up to a group of channels that are neighbours, their pixels `pixel` floats apart.
+template <class Arch, bool max>
+void pool_gradient_pixels(PoolPlane const& plane, std::size_t pixel, std::size_t channels) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::size_t width = lanes<Arch>;
+    const GradientAxis &down = plane.down, &across = plane.across;
+    std::ptrdiff_t cleared = 0;
+    const auto clear = [&](std::ptrdiff_t rows) {
+        for (; cleared < rows; ++cleared) {
+            float* row = plane.dx + static_cast<std::size_t>(cleared) * plane.in_row;
+            for (std::ptrdiff_t w = 0; w < across.in; ++w, row += pixel) {
+                for (std::size_t c = 0; c < channels; c += width) store_up_to<Arch>(row + c, V(0.0F), channels - c);
+            }
+        }
+    };
+    for (std::ptrdiff_t oh = 0; oh < plane.out_h; ++oh) {
+        clear(std::min(down.at(oh, down.size - 1) + 1, down.in));
+        const auto rows = static_cast<float>(max ? 1 : down.counted(oh, plane.count_pad));
+        for (std::ptrdiff_t ow = 0; ow < plane.out_w; ++ow) {
+            const std::size_t out = static_cast<std::size_t>(oh) * plane.out_row + static_cast<std::size_t>(ow) * pixel;
+            const auto counted = rows * static_cast<float>(max ? 1 : across.counted(ow, plane.count_pad));
+            for (std::size_t c = 0; c < channels; c += width) {
+                const std::size_t n = channels - c;
+                V left = load_up_to<Arch>(plane.dy + out + c, n), y(0.0F);
+                if constexpr (max) {
+                    y = load_up_to<Arch>(plane.y + out + c, n);
+                } else {
+                    left = left / V(counted);
+                }
+                for (std::ptrdiff_t i = 0; i < down.size; ++i) {
+                    const std::ptrdiff_t h = down.at(oh, i);
+                    if (!down.inside(h)) continue;
+                    for (std::ptrdiff_t j = 0; j < across.size; ++j) {
+                        const std::ptrdiff_t w = across.at(ow, j);
+                        if (!across.inside(w)) continue;
+                        const std::size_t in =
+                            static_cast<std::size_t>(h) * plane.in_row + static_cast<std::size_t>(w) * pixel + c;
+                        give<Arch, max>(max ? plane.x + in : nullptr, plane.dx + in, y, left, n);
+                    }
+                }
+            }
+        }
+    }
+    clear(down.in);
+}
+
+/// A row of columns dealt out to `step` runs of `run` floats: place i * step + r is element i of run r, so that a tap
+/// of neighbouring windows meets neighbours. fixed: the step where it is 1 or 2, for which there are vectors. Runs have
+/// a vector's room behind them.
+template <class Arch, int fixed>
+struct DealtRow {
+    using V = Floats<Arch>;
+    static constexpr std::ptrdiff_t width = lanes<Arch>;
+    std::ptrdiff_t step, run;
+    /// The places inside the image: [first, last).
+    std::ptrdiff_t first, last;
+
+    /// src[0] is the first place inside. Beyond the last place stands what no maximum is smaller than.
+    void deal(const float* src, float* runs) const {
+        constexpr float lowest = -std::numeric_limits<float>::infinity();
+        const std::ptrdiff_t count = last - first;
+        if constexpr (fixed == 1) {
+            for (std::ptrdiff_t i = 0; i < count; i += width) {
+                store<Arch>(runs + first + i, load_up_to<Arch>(src + i, static_cast<std::size_t>(count - i), lowest));
+            }
+        } else if constexpr (fixed == 2) {
+            for (std::ptrdiff_t i = 0; i < count; i += 2 * width) {
+                const std::ptrdiff_t rest = std::max(count - i - width, std::ptrdiff_t{0});
+                V one = load_up_to<Arch>(src + i, static_cast<std::size_t>(count - i), lowest);
+                V other = load_up_to<Arch>(src + (count - rest), static_cast<std::size_t>(rest), lowest);
+                split_even_odd<Arch>(one, other);
+                store<Arch>(at(runs, first + i), one);
+                store<Arch>(at(runs, first + i + 1), other);
+            }
+        } else {
+            for (std::ptrdiff_t place = first; place < last; ++place) *at(runs, place) = src[place - first];
+        }
+    }
+    void add_to(float* dst, float* runs) const {
+        const std::ptrdiff_t count = last - first;
+        const auto add = [](float* to, V const& more, std::size_t n) {
+            store_up_to<Arch>(to, load_up_to<Arch>(to, n) + more, n);
+        };
+        if constexpr (fixed == 1) {
+            for (std::ptrdiff_t i = 0; i < count; i += width) {
+                add(dst + i, load<Arch>(runs + first + i), static_cast<std::size_t>(count - i));
+            }
+        } else if constexpr (fixed == 2) {
+            for (std::ptrdiff_t i = 0; i < count; i += 2 * width) {
+                V one = load<Arch>(at(runs, first + i)), other = load<Arch>(at(runs, first + i + 1));
+                join_even_odd<Arch>(one, other);
+                add(dst + i, one, static_cast<std::size_t>(count - i));
+                if (count - i > width) add(dst + i + width, other, static_cast<std::size_t>(count - i - width));
+            }
+        } else {
+            for (std::ptrdiff_t place = first; place < last; ++place) dst[place - first] += *at(runs, place);
+        }
+    }
+    [[nodiscard]] float* at(float* runs, std::ptrdiff_t place) const {
+        if constexpr (fixed == 1) return runs + place;
+        if constexpr (fixed == 2) return runs + (place & 1) * run + (place >> 1);
+        return runs + place % step * run + place / step;
+    }
+};
+
+/// One channel whose columns are neighbours.
+template <class Arch, bool max, int fixed>
+void pool_gradient_columns(PoolPlane const& plane) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::ptrdiff_t width = lanes<Arch>, room = 1024;
+    const GradientAxis &down = plane.down, &across = plane.across;
+    const std::ptrdiff_t span = across.span();
+    if (span > room / 2) return pool_gradient_pixels<Arch, max>(plane, 1, 1);
+    // A run more than there are places, and for two runs a vector behind each.
+    alignas(64) float x[2 * room + 4 * width], dx[2 * room + 4 * width], left[room + width], columns[room];
+    std::ptrdiff_t cleared = 0;
+    const auto clear = [&](std::ptrdiff_t rows) {
+        for (; cleared < rows; ++cleared) {
+            float* row = plane.dx + static_cast<std::size_t>(cleared) * plane.in_row;
+            for (std::ptrdiff_t i = 0; i < across.in; i += width) {
+                store_up_to<Arch>(row + i, V(0.0F), static_cast<std::size_t>(across.in - i));
+            }
+        }
+    };
+    const std::ptrdiff_t piece = std::min((room - span) / across.step + 1, plane.out_w);
+    for (std::ptrdiff_t out = 0; out < plane.out_w; out += piece) {
+        const std::ptrdiff_t count = std::min(piece, plane.out_w - out), begin = across.at(out, 0);
+        const std::ptrdiff_t places = (count - 1) * across.step + span;
+        const std::ptrdiff_t step = fixed > 0 ? fixed : std::min(across.step, places);
+        const std::ptrdiff_t run = (places + step - 1) / step + (fixed > 0 ? width : 0);
+        const DealtRow<Arch, fixed> dealt{step, run, std::max(-begin, std::ptrdiff_t{0}),
+                                          std::min(places, across.in - begin)};
+        if constexpr (max) {
+            std::fill_n(x, run * step, -std::numeric_limits<float>::infinity());
+        } else {
+            for (std::ptrdiff_t i = 0; i < count; ++i) {
+                columns[i] = static_cast<float>(across.counted(out + i, plane.count_pad));
+            }
+        }
+        for (std::ptrdiff_t oh = 0; oh < plane.out_h; ++oh) {
+            clear(std::min(down.at(oh, down.size - 1) + 1, down.in));
+            const std::size_t from = static_cast<std::size_t>(oh) * plane.out_row + static_cast<std::size_t>(out);
+            const V rows(max ? 1.0F : static_cast<float>(down.counted(oh, plane.count_pad)));
+            for (std::ptrdiff_t i = 0; i < count; i += width) {
+                const auto n = static_cast<std::size_t>(count - i);
+                V all = load_up_to<Arch>(plane.dy + from + i, n);
+                if constexpr (!max) all = all / (rows * load_up_to<Arch>(columns + i, n, 1.0F));
+                store<Arch>(left + i, all);
+            }
+            for (std::ptrdiff_t tap = 0; tap < down.size; ++tap) {
+                const std::ptrdiff_t h = down.at(oh, tap);
+                if (!down.inside(h)) continue;
+                const std::size_t row = static_cast<std::size_t>(h) * plane.in_row +
+                                        static_cast<std::size_t>(std::max(begin, std::ptrdiff_t{0}));
+                if constexpr (max) dealt.deal(plane.x + row, x);
+                for (std::ptrdiff_t i = 0; i < run * step; i += width) store<Arch>(dx + i, V(0.0F));
+                for (std::ptrdiff_t j = 0; j < across.size; ++j) {
+                    const std::ptrdiff_t at = dealt.at(dx, j * across.dilation) - dx;
+                    for (std::ptrdiff_t i = 0; i < count; i += width) {
+                        const auto n = static_cast<std::size_t>(count - i);
+                        V rest = load<Arch>(left + i), y(0.0F);
+                        if constexpr (max) y = load_up_to<Arch>(plane.y + from + i, n);
+                        give<Arch, max>(x + at + i, dx + at + i, y, rest, n);
+                        if constexpr (max) store<Arch>(left + i, rest);
+                    }
+                }
+                dealt.add_to(plane.dx + row, dx);
+            }
+        }
+    }
+    clear(down.in);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Windows that overlap add up in their order, row by row.
+template <>
+struct Op<PoolGradientParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(PoolGradientParams const& params, std::span<const Shape> inputs, Shape) {
+        const PoolParams& pool = params.pool;
+        const double each = pool.kind == PoolKind::max ? 3 : 1;
+        return each * pool.window.h * pool.window.w * static_cast<double>(inputs.back().size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(PoolGradientParams const& params, OpArgs const& args) noexcept {
+        const Strides in = L::strides(params.input), out = L::strides(args.src_shape.back());
+        if (params.pool.kind == PoolKind::max) {
+            gradient<Arch, true>(params.pool, args, in, out);
+        } else {
+            gradient<Arch, false>(params.pool, args, in, out);
+        }
+    }
+
+private:
+    template <class Arch, bool max>
+    static void gradient(PoolParams const& pool, OpArgs const& args, Strides in, Strides out) noexcept {
+        const Shape input = args.dst_shape, output = args.src_shape.back();
+        const float *x = max ? args.src[0] : nullptr, *y = max ? args.src[1] : nullptr, *dy = args.src.back();
+        float* dx = args.dst;
+        const detail::PoolPlane all{
+            .x = x,
+            .y = y,
+            .dy = dy,
+            .dx = dx,
+            .in_row = in.h,
+            .out_row = out.h,
+            .out_h = output.h,
+            .out_w = output.w,
+            .down = {input.h, pool.window.h, pool.stride.h, pool.dilation.h, pool.padding.top, pool.padding.bottom},
+            .across = {input.w, pool.window.w, pool.stride.w, pool.dilation.w, pool.padding.left, pool.padding.right},
+            .count_pad = pool.count_include_pad};
+        const auto channels = static_cast<std::size_t>(input.c), images = static_cast<std::size_t>(args.batch);
+        const std::size_t together = in.w == 1 ? 1 : 32;  // neighbouring channels, of two cache lines
+        const std::size_t groups = (channels + together - 1) / together;
+        detail::for_ranges(
+            args.executor, images * groups, together * input.pixels(), [=](std::size_t first, std::size_t last) {
+                for (std::size_t item = first; item < last; ++item) {
+                    const std::size_t image = item / groups, c = item % groups * together;
+                    const std::size_t from = image * input.size() + c * in.c, to = image * output.size() + c * out.c;
+                    detail::PoolPlane plane = all;
+                    if constexpr (max) plane.x += from, plane.y += to;
+                    plane.dx += from, plane.dy += to;
+                    if (together > 1) {
+                        detail::pool_gradient_pixels<Arch, max>(plane, channels, std::min(together, channels - c));
+                    } else if (plane.across.step == 1) {
+                        detail::pool_gradient_columns<Arch, max, 1>(plane);
+                    } else if (plane.across.step == 2) {
+                        detail::pool_gradient_columns<Arch, max, 2>(plane);
+                    } else {
+                        detail::pool_gradient_columns<Arch, max, 0>(plane);
+                    }
+                }
+            });
+    }
+};
+
+template <>
+struct Op<GlobalPoolGradientParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(GlobalPoolGradientParams const&, std::span<const Shape>, Shape output) {
+        return static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(GlobalPoolGradientParams const& params, OpArgs const& args) noexcept {
+        if (params.kind == PoolKind::average) {
+            average<Arch>(detail::channel_view<L>(args.dst_shape, 1), args);
+        } else {
+            maximum<Arch>(L::strides(args.dst_shape), args);
+        }
+    }
+
+private:
+    template <class Arch>
+    static void average(detail::AxisView image, OpArgs const& args) noexcept {
+        using V = Floats<Arch>;
+        const V share(1.0F / static_cast<float>(image.outer * image.inner));
+        for (std::size_t n = 0; n < static_cast<std::size_t>(args.batch); ++n) {
+            detail::for_channel_elements<Arch, 1>(args.executor, image, args.src[0] + n * image.count,
+                                                  [share, dst = args.dst + n * args.dst_shape.size()](
+                                                      std::size_t at, std::size_t count, const V* of_channel) {
+                                                      detail::store_up_to<Arch>(dst + at, *of_channel * share, count);
+                                                  });
+        }
+    }
+
+    /// To the first maximum, row by row; to the first element where the maximum is NaN.
+    template <class Arch>
+    static void maximum(Strides strides, OpArgs const& args) noexcept {
+        const Shape shape = args.dst_shape;
+        const auto channels = static_cast<std::size_t>(shape.c), images = static_cast<std::size_t>(args.batch);
+        const std::size_t together = strides.w == 1 ? 1 : 32, groups = (channels + together - 1) / together;
+        const float *x = args.src[0], *y = args.src[1], *dy = args.src[2];
+        float* dx = args.dst;
+        detail::for_ranges(
+            args.executor, images * groups, together * shape.pixels(), [=](std::size_t first, std::size_t last) {
+                for (std::size_t item = first; item < last; ++item) {
+                    const std::size_t image = item / groups, c = item % groups * together, n = image * channels + c;
+                    const std::size_t from = image * shape.size() + c * strides.c;
+                    if (together == 1) {
+                        one_channel(shape, strides.h, x + from, y[n], dy[n], dx + from);
+                    } else {
+                        pixels<Arch>(shape.pixels(), channels, std::min(together, channels - c), x + from, y + n,
+                                     dy + n, dx + from);
+                    }
+                }
+            });
+    }
+    static void one_channel(Shape shape, std::size_t row, const float* x, float y, float dy, float* dx) noexcept {
+        bool found = false;
+        for (std::size_t h = 0; h < static_cast<std::size_t>(shape.h); ++h, x += row, dx += row) {
+            std::fill_n(dx, shape.w, 0.0F);
+            if (found) continue;
+            const float* at = std::find_if(x, x + shape.w, [y](float value) { return !(value < y); });
+            found = at != x + shape.w;
+            if (found) dx[at - x] = dy;
+        }
+    }
+    /// Up to a group of neighbouring channels.
+    template <class Arch>
+    static void pixels(std::size_t count, std::size_t pixel, std::size_t channels, const float* x, const float* y,
+                       const float* dy, float* dx) noexcept {
+        using V = Floats<Arch>;
+        for (std::size_t c = 0; c < channels; c += lanes<Arch>) {
+            const std::size_t n = channels - c;
+            const V largest = detail::load_up_to<Arch>(y + c, n);
+            V left = detail::load_up_to<Arch>(dy + c, n);
+            for (std::size_t i = 0; i < count; ++i) {
+                const auto less = detail::load_up_to<Arch>(x + i * pixel + c, n) < largest;
+                detail::store_up_to<Arch>(dx + i * pixel + c, xsimd::select(less, V(0.0F), left), n);
+                left = xsimd::select(less, left, V(0.0F));
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/random_dropout.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Bits that tell nothing of those they are made from: a bijection with little bias (Wellons, "Prospecting for Hash
+/// Functions", 2018: lowbias32).
+[[nodiscard]] PRIMSEL_INLINE constexpr std::uint32_t scrambled(std::uint32_t bits) {
+    bits ^= bits >> 16U;
+    bits *= 0x7feb352dU;
+    bits ^= bits >> 15U;
+    bits *= 0x846ca68bU;
+    return bits ^ bits >> 16U;
+}
+
+/// What is drawn for the elements of an image: each has a number of its own, whatever the order.
+struct ImageKey {
+    std::uint32_t first, second;
+
+    ImageKey(std::uint32_t seed0, std::uint32_t seed1, std::uint32_t stream, std::uint64_t image) {
+        std::uint32_t key = 0x9e3779b9U;
+        const auto low = static_cast<std::uint32_t>(image), high = static_cast<std::uint32_t>(image >> 32U);
+        for (const std::uint32_t part : {seed0, seed1, stream, low, high}) key = scrambled(key ^ part) + 0x9e3779b9U;
+        first = key, second = scrambled(~key);
+    }
+    [[nodiscard]] PRIMSEL_INLINE std::uint32_t operator()(std::uint32_t element) const {
+        return scrambled(scrambled(element ^ first) + second);
+    }
+};
+
+}  // namespace detail
+
+/// Elements are numbered in chw order, modulo 2^32.
+template <>
+struct Op<RandomDropoutParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(RandomDropoutParams const&, std::span<const Shape>, Shape output) {
+        return 20 * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(RandomDropoutParams const& params, OpArgs const& args) noexcept {
+        // The elements as rows of neighbours, whose numbers are `step` apart: a whole image where it is in chw order.
+        const Shape shape = args.dst_shape;
+        const Strides strides = L::strides(shape), numbers = chw::strides(shape);
+        if (strides == numbers) {
+            drop<Arch>(params, args, 1, shape.size(), 1, [](std::size_t) { return std::size_t{0}; });
+        } else if (strides.w == 1) {
+            const auto channels = static_cast<std::size_t>(shape.c), w = static_cast<std::size_t>(shape.w);
+            drop<Arch>(params, args, shape.size() / w, w, 1, [channels, w, numbers](std::size_t row) {
+                return row % channels * numbers.c + row / channels * w;
+            });
+        } else {
+            drop<Arch>(params, args, shape.pixels(), static_cast<std::size_t>(shape.c), numbers.c,
+                       [](std::size_t row) { return row; });
+        }
+    }
+
+private:
+    template <class Arch, class First>
+    static void drop(RandomDropoutParams const& params, OpArgs const& args, std::size_t rows, std::size_t floats,
+                     std::size_t step, First const& first_of) noexcept {
+        const float *src = args.src[0], *seed = args.src[1];
+        float* dst = args.dst;
+        const auto seed0 = static_cast<std::uint32_t>(seed[0]), seed1 = static_cast<std::uint32_t>(seed[1]);
+        const double bound = std::ldexp(static_cast<double>(params.rate), 32);
+        const auto dropped = static_cast<std::uint32_t>(std::min(bound, 4294967295.0));
+        const float kept = params.rate < 1.0F ? 1.0F / (1.0F - params.rate) : 0.0F;
+        detail::for_row_parts(
+            args.executor, static_cast<std::size_t>(args.batch) * rows, floats,
+            [=, stream = params.stream, start = args.first_image](std::size_t row, detail::Part part) {
+                const detail::ImageKey key(seed0, seed1, stream, start + row / rows);
+                const auto number = static_cast<std::uint32_t>(first_of(row % rows));
+                // Copies of one's own, for the compiler's vectors.
+                const std::uint32_t apart = static_cast<std::uint32_t>(step), limit = dropped;
+                const float factor = kept;
+                const std::size_t last = floats * (part.index + 1) / part.count;
+                for (std::size_t at = floats * part.index / part.count; at < last; at += some) {
+                    alignas(64) float factors[some];
+                    const std::uint32_t first = number + static_cast<std::uint32_t>(at) * apart;
+                    for (std::uint32_t i = 0; i < some; ++i) {
+                        factors[i] = key(first + i * apart) < limit ? 0.0F : factor;
+                    }
+                    const std::size_t n = std::min(last - at, std::size_t{some}), begin = row * floats + at;
+                    for (std::size_t i = 0; i < n; i += lanes<Arch>) {
+                        const auto x = detail::load_up_to<Arch>(src + begin + i, n - i);
+                        detail::store_up_to<Arch>(dst + begin + i, x * load<Arch>(factors + i), n - i);
+                    }
+                }
+            });
+    }
+    /// Elements for which numbers are drawn at once.
+    static constexpr std::uint32_t some = 64;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -12008,6 +13680,46 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/slice_gradient.hpp
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+template <>
+struct Op<SliceGradientParams> {
+    static constexpr bool in_place = false;
+
+    [[nodiscard]] static double operations(SliceGradientParams const&, std::span<const Shape>, Shape) { return 0; }
+
+    template <class Arch, StridedLayout L>
+    static void run(SliceGradientParams const& params, OpArgs const& args) noexcept {
+        const SliceParams& slice = params.slice;
+        place<Arch>(static_cast<std::size_t>(slice.first), static_cast<std::size_t>(slice.last - slice.first),
+                    detail::axis_view<L>(args.dst_shape, args.batch, slice.axis), args);
+    }
+
+private:
+    template <class Arch>
+    static void place(std::size_t first, std::size_t count, detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t row_floats = view.count * view.inner, begin = first * view.inner, floats = count * view.inner;
+        const float* src = args.src[0];
+        float* dst = args.dst;
+        detail::for_row_parts(args.executor, view.outer, row_floats, [=](std::size_t row, detail::Part part) {
+            // Of this part: zeros up to `from`, the slice's up to `to`, zeros up to `last`.
+            const std::size_t at = row_floats * part.index / part.count;
+            const std::size_t last = row_floats * (part.index + 1) / part.count;
+            const std::size_t from = std::clamp(begin, at, last), to = std::clamp(begin + floats, at, last);
+            float* row_dst = dst + row * row_floats;
+            std::fill(row_dst + at, row_dst + from, 0.0F);
+            if (from < to) detail::copy_floats<Arch>(src + row * floats + (from - begin), row_dst + from, to - from);
+            std::fill(row_dst + to, row_dst + last, 0.0F);
+        });
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/softmax.hpp
 
 #include <algorithm>
@@ -12160,6 +13872,87 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/op/softmax_gradient.hpp
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// y * (dy - the sum of y * dy). A line: the elements along the axis.
+template <>
+struct Op<SoftmaxGradientParams> {
+    static constexpr bool in_place = true;
+
+    [[nodiscard]] static double operations(SoftmaxGradientParams const&, std::span<const Shape>, Shape output) {
+        return 4 * static_cast<double>(output.size());
+    }
+
+    template <class Arch, StridedLayout L>
+    static void run(SoftmaxGradientParams const& params, OpArgs const& args) noexcept {
+        along<Arch>(detail::axis_view<L>(args.dst_shape, args.batch, params.softmax.axis), args);
+    }
+
+private:
+    template <class Arch>
+    static void along(detail::AxisView view, OpArgs const& args) noexcept {
+        const std::size_t outer = view.outer, count = view.count, inner = view.inner, line = count * inner;
+        const float *y = args.src[0], *dy = args.src[1];
+        float* dst = args.dst;
+        if (inner == 1) {
+            detail::for_ranges(args.executor, outer, count, [=](std::size_t first, std::size_t last) {
+                for (std::size_t at = first * line; at < last * line; at += line) {
+                    one_line<Arch>(line, y + at, dy + at, dst + at);
+                }
+            });
+            return;
+        }
+        constexpr std::size_t width = lanes<Arch>;
+        const std::size_t vectors = (inner + width - 1) / width;
+        detail::for_ranges(args.executor, outer * vectors, count * std::min(width, inner),
+                           [=](std::size_t first, std::size_t last) {
+                               for (std::size_t item = first; item < last; ++item) {
+                                   const std::size_t begin = item % vectors * width;
+                                   const std::size_t at = item / vectors * line + begin;
+                                   some_lines<Arch>(count, inner, inner - begin, y + at, dy + at, dst + at);
+                               }
+                           });
+    }
+
+    /// A line of neighbours.
+    template <class Arch>
+    static void one_line(std::size_t count, const float* y, const float* dy, float* dst) noexcept {
+        using V = Floats<Arch>;
+        V sum(0.0F);
+        for (std::size_t c = 0; c < count; c += lanes<Arch>) {
+            const V product = detail::load_up_to<Arch>(y + c, count - c);
+            sum = fma<Arch>(product, detail::load_up_to<Arch>(dy + c, count - c), sum);
+        }
+        sum = V(detail::fold_lanes<Arch>(sum, [](float a, float b) { return a + b; }));
+        for (std::size_t c = 0; c < count; c += lanes<Arch>) {
+            const V left = detail::load_up_to<Arch>(dy + c, count - c) - sum;
+            detail::store_up_to<Arch>(dst + c, detail::load_up_to<Arch>(y + c, count - c) * left, count - c);
+        }
+    }
+
+    /// Lines that are neighbours, as many as a vector holds, their elements `inner` apart.
+    template <class Arch>
+    static void some_lines(std::size_t count, std::size_t inner, std::size_t lines, const float* y, const float* dy,
+                           float* dst) noexcept {
+        using V = Floats<Arch>;
+        V sum(0.0F);
+        for (std::size_t i = 0; i < count; ++i) {
+            const V product = detail::load_up_to<Arch>(y + i * inner, lines);
+            sum = fma<Arch>(product, detail::load_up_to<Arch>(dy + i * inner, lines), sum);
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+            const V left = detail::load_up_to<Arch>(dy + i * inner, lines) - sum;
+            detail::store_up_to<Arch>(dst + i * inner, detail::load_up_to<Arch>(y + i * inner, lines) * left, lines);
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/top_k.hpp
 
 #include <algorithm>
@@ -12239,7 +14032,7 @@ struct EveryLayerHasOp;
 template <class... Params>
 struct EveryLayerHasOp<std::variant<Params...>> {
     static_assert(((has_op<Params> || std::same_as<Params, InputParams> || std::same_as<Params, ConstantParams> ||
-                    std::same_as<Params, ConvParams>)&&...));
+                    std::same_as<Params, ParameterParams> || std::same_as<Params, ConvParams>)&&...));
 };
 template struct EveryLayerHasOp<AnyLayer>;
 }  // namespace detail

@@ -95,6 +95,22 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::ResizeParams{.size = {2 * shape.h, 2 * shape.w}});
     add(ps::MaxPoolIndicesParams{});
     add(ps::ConvTransposeParams{.k = 4, .kernel = 3, .stride = 2});
+    // Of a training step.
+    const ps::Shape channels{shape.c, 1, 1}, twice{2 * shape.c, 1, 1}, half{shape.c, shape.h / 2, shape.w / 2};
+    add(ps::ParameterParams{shape}, 0);
+    add_on(ps::PoolGradientParams{{}, shape}, {shape, half, half});
+    add_on(ps::PoolGradientParams{{.kind = ps::PoolKind::average}, shape}, {half});
+    add_on(ps::GlobalPoolGradientParams{ps::PoolKind::average, shape}, {channels});
+    add(ps::ActivationGradientParams{}, 2);
+    add(ps::LrnGradientParams{}, 3);
+    add(ps::BatchStatisticsParams{});
+    add_on(ps::NormalizeParams{}, {shape, twice, channels, channels});
+    add_on(ps::NormalizeSumsParams{}, {shape, twice, channels, channels, shape});
+    add_on(ps::NormalizeGradientParams{}, {shape, twice, channels, channels, shape, twice});
+    add(ps::ChannelSumParams{});
+    add(ps::SoftmaxGradientParams{}, 2);
+    add_on(ps::RandomDropoutParams{}, {shape, {2, 1, 1}});
+    add_on(ps::SliceGradientParams{{0, 1}, shape}, {{1, shape.h, shape.w}});
     std::set<std::size_t> kinds;
     for (Layer const& layer : result) kinds.insert(layer.params.index());
     REQUIRE(kinds.size() == std::variant_size_v<ps::AnyLayer>);

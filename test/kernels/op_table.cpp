@@ -18,13 +18,16 @@ void check_table() {
     for (std::size_t i = 0; i < table.size(); ++i) {
         CAPTURE(i);
         const auto is = [i](auto... params) { return ((ps::AnyLayer(params).index() == i) || ...); };
-        const bool none = is(ps::InputParams{}, ps::ConstantParams{}, ps::ConvParams{});
+        const bool trains = ps::detail::layer_trains[i];
+        const bool none = trains || is(ps::InputParams{}, ps::ConstantParams{}, ps::ConvParams{});
         const bool chw_only =
             is(ps::ReshapeParams{}, ps::AsStridedParams{}, ps::MatMulParams{}, ps::MaxPoolIndicesParams{},
                ps::ConvTransposeParams{}, ps::TopKParams{}, ps::NonMaxSuppressionParams{}, ps::GatherParams{});
         CHECK(has(table[i].run) == (!none && (!chw_only || std::same_as<L, ps::chw>)));
         CHECK(has(table[i].operations) == has(table[i].run));
         CHECK(has(table[i].pack) == has(table[i].packed_bytes));
+        ps::OpEntry const& training = ps::op_table<ps::default_arch, L, ps::CompileTraining>[i];
+        if (trains) CHECK(has(training.run) == !is(ps::ParameterParams{}));
     }
     CHECK(has(entry(ps::DenseParams{}).pack));
     CHECK(has(entry(ps::BatchNormParams{}).pack));

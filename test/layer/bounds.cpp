@@ -60,6 +60,10 @@ TEST_CASE("bounds: an error names the impossible parameter") {
     CHECK(impossible(ps::ChannelShuffleParams{0}).starts_with("the groups must be"));
     CHECK(impossible(ps::ResizeParams{.size = 0}).starts_with("the height and width of the result must be"));
     CHECK(impossible(ps::ResizeParams{.size = 1, .scale_h = INFINITY}).starts_with("the scales must be"));
+    CHECK(ps::ActivationGradientParams{{ps::ActivationKind::floor}}.impossible() ==
+          "a function of steps has no gradient");
+    CHECK(impossible(ps::NormalizeParams{.epsilon = NAN}).starts_with("epsilon must be"));
+    CHECK(ps::RandomDropoutParams{.rate = 1.5F}.impossible() == "the rate must be from 0 to 1");
     CHECK(message(ps::InputParams{}, {3, 0, 7}) ==
           "graph: layer image (input) on nothing: each extent of the shape must be from 1 to 2^29; the shape is 3x0x7");
 }

@@ -168,6 +168,8 @@ TEST_CASE("what cannot be exported is refused, naming the layer") {
           1);
     CHECK(error_of([] { (void)exported(one(ps::GatherParams{}, {.c = 4, .h = 6, .w = 5}, 2)); }) ==
           "ONNX export: layer y (gather): it gives zeros for what is outside, which ONNX does not do");
+    CHECK(error_of([] { (void)exported(one(ps::ChannelSumParams{})); }) ==
+          "ONNX export: layer y (channel_sum): it is a part of a training step");
     ps::Graph boxes;
     const std::size_t corners = boxes.add("corners", ps::InputParams{{.c = 1, .h = 9, .w = 4}}, {});
     const std::size_t scores = boxes.add("scores", ps::InputParams{{.c = 1, .h = 2, .w = 9}}, {});

@@ -1,4 +1,5 @@
-// Gradients of layers whose images do not meet: each is the slope of the loss, and agrees with what the definition says.
+// Gradients of layers whose images do not meet: each is the slope of the loss, and agrees with what the definition
+// says.
 #include "gradient_laws.hpp"
 
 #include <primsel/op/activation_gradient.hpp>
@@ -32,7 +33,8 @@ Images pool_gradient(ps::PoolParams const& p, Images const& x, Images const& dy)
                     each([&](int h, int w, bool is_inside) {
                         in_padded += h < in.h + p.padding.bottom && w < in.w + p.padding.right;
                         inside += is_inside;
-                        if (is_inside && (best_h < 0 || x[n](c, h, w) > x[n](c, best_h, best_w))) best_h = h, best_w = w;
+                        if (is_inside && (best_h < 0 || x[n](c, h, w) > x[n](c, best_h, best_w)))
+                            best_h = h, best_w = w;
                     });
                     const double gradient = dy[n](c, oh, ow);
                     if (p.kind == ps::PoolKind::max) {
@@ -108,8 +110,8 @@ TEST_CASE("the gradient of pooling is the slope of the loss") {
         if (pool.check({&shape, 1}) != ps::Fault::none) continue;
         const Images x = laws::random_images(random, shape, 1);
         const Images dy = laws::random_images(random, pool.output({&shape, 1}), 1);
-        const Images slopes =
-            laws::differences(x, dy, [&](Images const& at) { return laws::forward(pool, at); }, 1e-6);
+        const Images slopes = laws::differences(
+            x, dy, [&](Images const& at) { return laws::forward(pool, at); }, 1e-6);
         laws::check_step(gradient_of(pool, shape), pool_step(pool, x, dy), slopes, 1e-6);
     }
 }
@@ -156,7 +158,8 @@ TEST_CASE("the gradient of each function is the slope of the loss") {
             CAPTURE(alpha);
             const ps::ActivationGradientParams gradient{params};
             const ps::Shape any[] = {{3, 5, 7}, {3, 5, 7}};
-            CHECK((gradient.check(any) == ps::Fault::none) == ps::ActivationGradientParams::differentiable(params.kind));
+            CHECK((gradient.check(any) == ps::Fault::none) ==
+                  ps::ActivationGradientParams::differentiable(params.kind));
             if (!ps::ActivationGradientParams::differentiable(params.kind)) continue;
             for (ps::Shape const& shape : {ps::Shape{3, 5, 7}, ps::Shape{1, 1, 1}, ps::Shape{33, 2, 3}}) {
                 Images x = laws::random_images(random, shape, 2, 1.0F);
@@ -172,7 +175,8 @@ TEST_CASE("the gradient of each function is the slope of the loss") {
                             params.kind == ActivationKind::atanh) {
                             value *= 0.875;
                         }
-                        if (params.kind == ActivationKind::relu6 || params.kind == ActivationKind::hard_swish) value *= 8;
+                        if (params.kind == ActivationKind::relu6 || params.kind == ActivationKind::hard_swish)
+                            value *= 8;
                         value = static_cast<double>(static_cast<float>(value));
                     }
                 }

@@ -37,9 +37,7 @@ Image statistics(Images const& x) {
         double sum = 0, squares = 0;
         each_pixel(x, [&](std::size_t n, int h, int w) { sum += x[n](c, h, w); });
         const double mean = sum / count;
-        each_pixel(x, [&](std::size_t n, int h, int w) {
-            squares += (x[n](c, h, w) - mean) * (x[n](c, h, w) - mean);
-        });
+        each_pixel(x, [&](std::size_t n, int h, int w) { squares += (x[n](c, h, w) - mean) * (x[n](c, h, w) - mean); });
         result(c, 0, 0) = mean, result(channels + c, 0, 0) = squares / count;
     }
     return result;
@@ -50,9 +48,9 @@ Images normalized(Images const& x, Image const& of, Image const& gamma, Image co
     const int channels = x[0].shape.c;
     for (int c = 0; c < channels; ++c) {
         each_pixel(x, [&](std::size_t n, int h, int w) {
-            y[n](c, h, w) = (x[n](c, h, w) - of(c, 0, 0)) / std::sqrt(of(channels + c, 0, 0) + epsilon) *
-                                gamma(c, 0, 0) +
-                            beta(c, 0, 0);
+            y[n](c, h, w) =
+                (x[n](c, h, w) - of(c, 0, 0)) / std::sqrt(of(channels + c, 0, 0) + epsilon) * gamma(c, 0, 0) +
+                beta(c, 0, 0);
         });
     }
     return y;
@@ -166,8 +164,7 @@ TEST_CASE("the sums and the gradient of a normalisation agree with their formula
             Image sums(vector_of(2 * shape.c));
             Images dx = values.x;
             for (int c = 0; c < shape.c; ++c) {
-                const double mean = values.of(c, 0, 0),
-                             inverse = 1 / std::sqrt(values.of(shape.c + c, 0, 0) + epsilon);
+                const double mean = values.of(c, 0, 0), inverse = 1 / std::sqrt(values.of(shape.c + c, 0, 0) + epsilon);
                 const auto passed = [&](std::size_t n, int h, int w) {
                     const double value = y[n](c, h, w);
                     return value > static_cast<double>(clamp.low) && value < static_cast<double>(clamp.high)
@@ -182,8 +179,8 @@ TEST_CASE("the sums and the gradient of a normalisation agree with their formula
                 sums(c, 0, 0) = sum, sums(shape.c + c, 0, 0) = product;
                 each_pixel(y, [&](std::size_t n, int h, int w) {
                     const double xhat = (values.x[n](c, h, w) - mean) * inverse;
-                    dx[n](c, h, w) = values.gamma(c, 0, 0) * inverse *
-                                     (passed(n, h, w) - sum / count - xhat * product / count);
+                    dx[n](c, h, w) =
+                        values.gamma(c, 0, 0) * inverse * (passed(n, h, w) - sum / count - xhat * product / count);
                 });
             }
             const float eps = static_cast<float>(epsilon);
@@ -191,8 +188,8 @@ TEST_CASE("the sums and the gradient of a normalisation agree with their formula
             laws::check_step(ps::NormalizeSumsParams{eps, clamp.bounded(), clamp.low, clamp.high}, {inputs, batch},
                              {sums}, 3e-6);
             inputs.push_back({rounded(sums)});
-            laws::check_step(ps::NormalizeGradientParams{eps, clamp.bounded(), clamp.low, clamp.high},
-                             {inputs, batch}, dx, 1e-5);
+            laws::check_step(ps::NormalizeGradientParams{eps, clamp.bounded(), clamp.low, clamp.high}, {inputs, batch},
+                             dx, 1e-5);
         }
     }
 }

@@ -100,9 +100,9 @@ TEST_CASE("the gradient of a slice stands in its place, among zeros") {
     for (ps::Shape const& shape : shapes) {
         for (const ps::Axis axis : {ps::Axis::c, ps::Axis::h, ps::Axis::w}) {
             const int size = extent(shape, axis);
-            for (const ps::SliceParams slice : {ps::SliceParams{0, size, axis}, ps::SliceParams{0, (size + 1) / 2, axis},
-                                                ps::SliceParams{size / 2, size, axis},
-                                                ps::SliceParams{size / 3, size / 3 + 1, axis}}) {
+            for (const ps::SliceParams slice :
+                 {ps::SliceParams{0, size, axis}, ps::SliceParams{0, (size + 1) / 2, axis},
+                  ps::SliceParams{size / 2, size, axis}, ps::SliceParams{size / 3, size / 3 + 1, axis}}) {
                 const Images dy = laws::random_images(random, slice.output({&shape, 1}), 2);
                 Images expected;
                 for (Image const& image : dy) {
@@ -127,9 +127,9 @@ Image seed_of(double first, double second) {
 Images dropped(ps::RandomDropoutParams const& params, Images const& x, Image const& seed, std::size_t first = 0) {
     const laws::Step step{{x, {seed}}, static_cast<int>(x.size())};
     const Images y = laws::run_step<ps::chw>(params, step, false, {}, first);
-    for (Images const& other :
-         {laws::run_step<ps::hcw>(params, step, false, {}, first), laws::run_step<ps::hwc>(params, step, false, {}, first),
-          laws::run_step<ps::hwc>(params, step, true, {}, first)}) {
+    for (Images const& other : {laws::run_step<ps::hcw>(params, step, false, {}, first),
+                                laws::run_step<ps::hwc>(params, step, false, {}, first),
+                                laws::run_step<ps::hwc>(params, step, true, {}, first)}) {
         for (std::size_t n = 0; n < y.size(); ++n) CHECK(other[n].data == y[n].data);
     }
     return y;

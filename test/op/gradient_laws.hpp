@@ -64,8 +64,7 @@ Images run_step(Params const& params, Step const& step, bool in_place = false, p
         for (int c = 0; c < output.c; ++c) {
             for (int h = 0; h < output.h; ++h) {
                 for (int w = 0; w < output.w; ++w) {
-                    result[n](c, h, w) =
-                        static_cast<double>(actual[n * output.size() + L::offset(output, {c, h, w})]);
+                    result[n](c, h, w) = static_cast<double>(actual[n * output.size() + L::offset(output, {c, h, w})]);
                 }
             }
         }
@@ -100,7 +99,8 @@ void check_step(Params const& params, Step const& step, Images const& expected, 
     const auto check_layout = [&]<class L>(L) {
         CAPTURE(L::name);
         check_images(run_step<L>(params, step, false, clamp), expected, tolerance);
-        if constexpr (ps::Op<Params>::in_place) check_images(run_step<L>(params, step, true, clamp), expected, tolerance);
+        if constexpr (ps::Op<Params>::in_place)
+            check_images(run_step<L>(params, step, true, clamp), expected, tolerance);
     };
     check_layout(ps::chw{});
     check_layout(ps::hcw{});

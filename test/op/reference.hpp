@@ -517,4 +517,11 @@ inline Image run(ps::ConvTransposeParams const& p, Images const& inputs, ps::OpW
     return result;
 }
 
+/// Layers of a training step have references of their own (gradient_laws.hpp), some of a whole batch: none here.
+template <class Params>
+    requires ps::trains<Params>
+Image run(Params const&, Images const&, ps::OpWeights const&, ps::Shape output) {
+    return build(output, [](int, int, int) { return std::numeric_limits<double>::quiet_NaN(); });
+}
+
 }  // namespace reference

@@ -112,12 +112,12 @@ TEST_CASE("slopes of convolutions: grouped, strided, dilated, padded unevenly, t
 
 TEST_CASE("slopes of normalisation, pooling, activations, sums, concatenations and products") {
     check_slopes(graph_of<Input<3, 8, 8>, Named<"a", Conv<6, 3, NoBias>>, Named<"n", BatchNorm>, Relu, MaxPool<2>,
-                          Residual<Named<"b", Conv<6, 3>>, Named<"m", BatchNorm>>, Relu, AvgPool<2>,
+                          Residual<Named<"b", Conv<6, 3>>, Named<"m", BatchNorm>>, Relu, AveragePool<2>,
                           Concat<Path<Named<"c", Conv<4, 1>>, HardSwish>, Path<Named<"d", Conv<4, 3>>, Lrn<>>>,
                           ChannelShuffle<2>, GlobalAvgPool, Named<"e", Dense<3>>>(4),
                  0.05);
     check_slopes(graph_of<Input<4, 6, 6>, Named<"a", Conv<8, 3>>, LeakyRelu<std::ratio<1, 10>>,
-                          Product<Path<>, Path<GlobalAvgPool, Named<"s", Conv<8, 1>>, HardSigmoid>>, ZeroPad<1>,
+                          Product<Path<>, Path<GlobalAvgPool, Named<"s", Conv<8, 1>>, HardSigmoid<>>>, ZeroPad<1>,
                           Slice<1, 7>, Named<"b", Conv<5, 3>>, GlobalMaxPool, Flatten, Named<"c", Dense<3>>>(3),
                  0.05);
 }

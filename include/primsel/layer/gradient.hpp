@@ -9,9 +9,9 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Of a pooling of images of the given shape. Inputs of a maximum: x, y, dy, where y is the pooling of x; of an average:
-/// dy alone. The gradient of a maximum goes to the first of the window's elements that equal it, row by row, as in
-/// PyTorch.
+/// Of a pooling of images of the given shape. Inputs of a maximum: x, y, dy, where y is the pooling of x; of an
+/// average: dy alone. The gradient of a maximum goes to the first of the window's elements that equal it, row by row,
+/// as in PyTorch.
 struct PoolGradientParams {
     PoolParams pool{};
     Shape input{};

@@ -107,8 +107,8 @@ struct NormalizeSumsParams {
 };
 
 /// The gradient of a normalisation's x, through the statistics as well (Ioffe and Szegedy 2015): gamma / sqrt(variance
-/// + epsilon) * (dy' - sum of dy' / N - xhat * sum of dy' * xhat / N) for N = images * h * w. Inputs: those of the sums,
-/// then the sums (2c, of the batch). dy' as there.
+/// + epsilon) * (dy' - sum of dy' / N - xhat * sum of dy' * xhat / N) for N = images * h * w. Inputs: those of the
+/// sums, then the sums (2c, of the batch). dy' as there.
 struct NormalizeGradientParams {
     float epsilon = 1e-5F;
     /// As NormalizeSumsParams.

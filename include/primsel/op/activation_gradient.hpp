@@ -32,12 +32,12 @@ private:
         const auto each = [&args](auto const& gradient) {
             const float *values = args.src[0], *dy = args.src[1];
             float* dst = args.dst;
-            detail::for_elements<Arch>(
-                args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
-                [=](std::size_t at, std::size_t n) {
-                    const V result = gradient(detail::load_up_to<Arch>(values + at, n), detail::load_up_to<Arch>(dy + at, n));
-                    detail::store_up_to<Arch>(dst + at, result, n);
-                });
+            detail::for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
+                                       [=](std::size_t at, std::size_t n) {
+                                           const V result = gradient(detail::load_up_to<Arch>(values + at, n),
+                                                                     detail::load_up_to<Arch>(dy + at, n));
+                                           detail::store_up_to<Arch>(dst + at, result, n);
+                                       });
         };
         const auto inside = [&each](float low, float high, float slope) {
             each([low = V(low), high = V(high), slope = V(slope)](V const& y, V const& dy) {
@@ -106,17 +106,13 @@ private:
             case ActivationKind::atanh:
                 return each([](V const& x, V const& dy) { return dy / (V(1.0F) - x * x); });
             case ActivationKind::asin:
-                return each(
-                    [](V const& x, V const& dy) { return dy / detail::square_root<Arch>(V(1.0F) - x * x); });
+                return each([](V const& x, V const& dy) { return dy / detail::square_root<Arch>(V(1.0F) - x * x); });
             case ActivationKind::acos:
-                return each(
-                    [](V const& x, V const& dy) { return -dy / detail::square_root<Arch>(V(1.0F) - x * x); });
+                return each([](V const& x, V const& dy) { return -dy / detail::square_root<Arch>(V(1.0F) - x * x); });
             case ActivationKind::asinh:
-                return each(
-                    [](V const& x, V const& dy) { return dy / detail::square_root<Arch>(x * x + V(1.0F)); });
+                return each([](V const& x, V const& dy) { return dy / detail::square_root<Arch>(x * x + V(1.0F)); });
             case ActivationKind::acosh:
-                return each(
-                    [](V const& x, V const& dy) { return dy / detail::square_root<Arch>(x * x - V(1.0F)); });
+                return each([](V const& x, V const& dy) { return dy / detail::square_root<Arch>(x * x - V(1.0F)); });
             case ActivationKind::power:
                 if (params.alpha == 2.0F) return each([](V const& x, V const& dy) { return dy * (x + x); });
                 if (params.alpha == 3.0F) return each([](V const& x, V const& dy) { return dy * (V(3.0F) * x * x); });

@@ -58,11 +58,11 @@ private:
             for (std::size_t i = 0; i < channels; ++i) mean[i] = static_cast<float>(total[0][i] / count);
             detail::PieceSums<2> deviations;
             if (piece.one_channel) {
-                detail::sum_piece<Arch, 2>(
-                    piece, deviations, [this, &mean](std::size_t at, std::size_t n, std::size_t, V* terms) {
-                        terms[0] = detail::load_up_to<Arch>(x + at, n, mean[0]) - V(mean[0]);
-                        terms[1] = terms[0] * terms[0];
-                    });
+                detail::sum_piece<Arch, 2>(piece, deviations,
+                                           [this, &mean](std::size_t at, std::size_t n, std::size_t, V* terms) {
+                                               terms[0] = detail::load_up_to<Arch>(x + at, n, mean[0]) - V(mean[0]);
+                                               terms[1] = terms[0] * terms[0];
+                                           });
             } else {
                 detail::sum_piece<Arch, 2>(
                     piece, deviations, [this, &mean](std::size_t at, std::size_t n, std::size_t v, V* terms) {

@@ -37,8 +37,7 @@ class PassedByClamp {
 
 public:
     template <class Params>
-    explicit PassedByClamp(Params const& params)
-        : clamped_(params.has_clamp), low_(params.low), high_(params.high) {}
+    explicit PassedByClamp(Params const& params) : clamped_(params.has_clamp), low_(params.low), high_(params.high) {}
     PRIMSEL_INLINE V operator()(V const& normalized, V const& dy) const {
         if (!clamped_) return dy;
         const V above = xsimd::select(normalized > low_, dy, V(0.0F));
@@ -176,10 +175,9 @@ struct Op<NormalizeSumsParams> {
 
     template <class Arch, StridedLayout L>
     static void run(NormalizeSumsParams const& params, OpArgs const& args) noexcept {
-        detail::for_channel_pieces(args.executor, detail::channel_view<L>(args.src_shape[0], args.batch),
-                                   [&params, &args](std::size_t c, std::size_t n) {
-                                       return detail::NormalizeSums<Arch>(params, args, c, n);
-                                   });
+        detail::for_channel_pieces(
+            args.executor, detail::channel_view<L>(args.src_shape[0], args.batch),
+            [&params, &args](std::size_t c, std::size_t n) { return detail::NormalizeSums<Arch>(params, args, c, n); });
     }
 };
 

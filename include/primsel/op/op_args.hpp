@@ -9,7 +9,8 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// What an op works on. Every tensor is a batch of images, one after the other, all in the op's one layout.
+/// What an op works on. Every tensor is a batch of images, one after the other, all in the op's one layout; but for
+/// results and parameters of the whole batch (of_batch in layer/all.hpp), of which there is one.
 struct OpArgs {
     std::span<const float* const> src;
     std::span<const Shape> src_shape;
@@ -20,7 +21,7 @@ struct OpArgs {
     std::size_t first_image = 0;
     /// What pack wrote; null for an op without weights.
     const float* weights = nullptr;
-    /// Of the result; only for dense layers and sums.
+    /// Of the result; only for dense layers, sums and normalisations.
     Clamp clamp{};
     ExecutorRef executor;
 };

@@ -38,19 +38,18 @@ private:
         const Shape input = args.dst_shape, output = args.src_shape.back();
         const float *x = max ? args.src[0] : nullptr, *y = max ? args.src[1] : nullptr, *dy = args.src.back();
         float* dx = args.dst;
-        const detail::PoolPlane all{.x = x,
-                                    .y = y,
-                                    .dy = dy,
-                                    .dx = dx,
-                                    .in_row = in.h,
-                                    .out_row = out.h,
-                                    .out_h = output.h,
-                                    .out_w = output.w,
-                                    .down = {input.h, pool.window.h, pool.stride.h, pool.dilation.h, pool.padding.top,
-                                             pool.padding.bottom},
-                                    .across = {input.w, pool.window.w, pool.stride.w, pool.dilation.w,
-                                               pool.padding.left, pool.padding.right},
-                                    .count_pad = pool.count_include_pad};
+        const detail::PoolPlane all{
+            .x = x,
+            .y = y,
+            .dy = dy,
+            .dx = dx,
+            .in_row = in.h,
+            .out_row = out.h,
+            .out_h = output.h,
+            .out_w = output.w,
+            .down = {input.h, pool.window.h, pool.stride.h, pool.dilation.h, pool.padding.top, pool.padding.bottom},
+            .across = {input.w, pool.window.w, pool.stride.w, pool.dilation.w, pool.padding.left, pool.padding.right},
+            .count_pad = pool.count_include_pad};
         const auto channels = static_cast<std::size_t>(input.c), images = static_cast<std::size_t>(args.batch);
         const std::size_t together = in.w == 1 ? 1 : 32;  // neighbouring channels, of two cache lines
         const std::size_t groups = (channels + together - 1) / together;
@@ -66,7 +65,7 @@ private:
                         detail::pool_gradient_pixels<Arch, max>(plane, channels, std::min(together, channels - c));
                     } else if (plane.across.step == 1) {
                         detail::pool_gradient_columns<Arch, max, 1>(plane);
-                    } else if (plane.across.step == 2 && plane.out_w > 1) {
+                    } else if (plane.across.step == 2) {
                         detail::pool_gradient_columns<Arch, max, 2>(plane);
                     } else {
                         detail::pool_gradient_columns<Arch, max, 0>(plane);
@@ -99,12 +98,11 @@ private:
         using V = Floats<Arch>;
         const V share(1.0F / static_cast<float>(image.outer * image.inner));
         for (std::size_t n = 0; n < static_cast<std::size_t>(args.batch); ++n) {
-            detail::for_channel_elements<Arch, 1>(
-                args.executor, image, args.src[0] + n * image.count,
-                [share, dst = args.dst + n * args.dst_shape.size()](std::size_t at, std::size_t count,
-                                                                    const V* of_channel) {
-                    detail::store_up_to<Arch>(dst + at, *of_channel * share, count);
-                });
+            detail::for_channel_elements<Arch, 1>(args.executor, image, args.src[0] + n * image.count,
+                                                  [share, dst = args.dst + n * args.dst_shape.size()](
+                                                      std::size_t at, std::size_t count, const V* of_channel) {
+                                                      detail::store_up_to<Arch>(dst + at, *of_channel * share, count);
+                                                  });
         }
     }
 

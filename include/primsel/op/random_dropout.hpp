@@ -82,13 +82,15 @@ private:
             [=, stream = params.stream, start = args.first_image](std::size_t row, detail::Part part) {
                 const detail::ImageKey key(seed0, seed1, stream, start + row / rows);
                 const auto number = static_cast<std::uint32_t>(first_of(row % rows));
-                const auto apart = static_cast<std::uint32_t>(step);
+                // Copies of one's own, for the compiler's vectors.
+                const std::uint32_t apart = static_cast<std::uint32_t>(step), limit = dropped;
+                const float factor = kept;
                 const std::size_t last = floats * (part.index + 1) / part.count;
                 for (std::size_t at = floats * part.index / part.count; at < last; at += some) {
                     alignas(64) float factors[some];
                     const std::uint32_t first = number + static_cast<std::uint32_t>(at) * apart;
                     for (std::uint32_t i = 0; i < some; ++i) {
-                        factors[i] = key(first + i * apart) < dropped ? 0.0F : kept;
+                        factors[i] = key(first + i * apart) < limit ? 0.0F : factor;
                     }
                     const std::size_t n = std::min(last - at, std::size_t{some}), begin = row * floats + at;
                     for (std::size_t i = 0; i < n; i += lanes<Arch>) {

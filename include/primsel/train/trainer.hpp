@@ -95,6 +95,10 @@ public:
               class Report = IgnoreReports>
     void fit(Source const& source, Normalise const& normalise = {}, Augments augment = {},
              Validation const& validation = {}, Report&& report = {}) {
+        if (source.shape() != graph_[graph_.input()].shape) {
+            fail("train: the images are ", to_string(source.shape()), ", the network takes ",
+                 to_string(graph_[graph_.input()].shape));
+        }
         Batches<Source, Augments> batches(source,
                                           {.batch = options_.batch,
                                            .seed = options_.seed,
@@ -114,7 +118,8 @@ public:
             epoch.seconds = timer.seconds();
             epoch.images_per_second = static_cast<double>(epoch.batches * options_.batch) / epoch.seconds;
             if constexpr (!std::same_as<Validation, NoValidation>) epoch.validation = evaluate(validation, normalise);
-            if (keep_best(epoch) || !report(std::as_const(epoch))) break;
+            const bool enough = keep_best(epoch);
+            if (!report(std::as_const(epoch)) || enough) break;
             epoch = {};
             timer.restart();
         }

@@ -14,8 +14,8 @@ inline constexpr std::size_t channel_group = 32;
 template <class Arch>
 inline constexpr std::size_t group_vectors = channel_group / static_cast<std::size_t>(lanes<Arch>);
 
-/// Rows of floats that are neighbours, the first of them at `at` and `step` floats apart. A row is of one channel, or it
-/// has one float of each of some channels.
+/// Rows of floats that are neighbours, the first of them at `at` and `step` floats apart. A row is of one channel, or
+/// it has one float of each of some channels.
 struct ChannelPiece {
     std::size_t at, rows, floats, step;
     bool one_channel;

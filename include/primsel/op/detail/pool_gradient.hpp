@@ -101,22 +101,66 @@ void pool_gradient_pixels(PoolPlane const& plane, std::size_t pixel, std::size_t
     clear(down.in);
 }
 
-/// Calls f(run, i, place) for the places [first, last) of a row that is dealt out to `step` runs: place i * step + run is
-/// element i of the run. fixed: the step where it is known, for the compiler's vectors.
-template <int fixed, class F>
-PRIMSEL_INLINE void for_dealt(std::ptrdiff_t any_step, std::ptrdiff_t first, std::ptrdiff_t last, F const& f) {
-    const std::ptrdiff_t step = fixed > 0 ? fixed : any_step;
-    const std::ptrdiff_t begin = std::min((first + step - 1) / step, last / step), end = last / step;
-    std::ptrdiff_t place = first;
-    for (; place < std::min(begin * step, last); ++place) f(place % step, place / step, place);
-    for (std::ptrdiff_t i = begin; i < end; ++i) {
-        for (std::ptrdiff_t run = 0; run < step; ++run) f(run, i, i * step + run);
-    }
-    for (place = std::max(place, end * step); place < last; ++place) f(place % step, place / step, place);
-}
+/// A row of columns dealt out to `step` runs of `run` floats: place i * step + r is element i of run r, so that a tap
+/// of neighbouring windows meets neighbours. fixed: the step where it is 1 or 2, for which there are vectors. Runs have
+/// a vector's room behind them.
+template <class Arch, int fixed>
+struct DealtRow {
+    using V = Floats<Arch>;
+    static constexpr std::ptrdiff_t width = lanes<Arch>;
+    std::ptrdiff_t step, run;
+    /// The places inside the image: [first, last).
+    std::ptrdiff_t first, last;
 
-/// One channel whose columns are neighbours. The columns of a row are dealt out by the windows' step, so that a tap
-/// of neighbouring windows meets neighbours.
+    /// src[0] is the first place inside. Beyond the last place stands what no maximum is smaller than.
+    void deal(const float* src, float* runs) const {
+        constexpr float lowest = -std::numeric_limits<float>::infinity();
+        const std::ptrdiff_t count = last - first;
+        if constexpr (fixed == 1) {
+            for (std::ptrdiff_t i = 0; i < count; i += width) {
+                store<Arch>(runs + first + i, load_up_to<Arch>(src + i, static_cast<std::size_t>(count - i), lowest));
+            }
+        } else if constexpr (fixed == 2) {
+            for (std::ptrdiff_t i = 0; i < count; i += 2 * width) {
+                const std::ptrdiff_t rest = std::max(count - i - width, std::ptrdiff_t{0});
+                V one = load_up_to<Arch>(src + i, static_cast<std::size_t>(count - i), lowest);
+                V other = load_up_to<Arch>(src + (count - rest), static_cast<std::size_t>(rest), lowest);
+                split_even_odd<Arch>(one, other);
+                store<Arch>(at(runs, first + i), one);
+                store<Arch>(at(runs, first + i + 1), other);
+            }
+        } else {
+            for (std::ptrdiff_t place = first; place < last; ++place) *at(runs, place) = src[place - first];
+        }
+    }
+    void add_to(float* dst, float* runs) const {
+        const std::ptrdiff_t count = last - first;
+        const auto add = [](float* to, V const& more, std::size_t n) {
+            store_up_to<Arch>(to, load_up_to<Arch>(to, n) + more, n);
+        };
+        if constexpr (fixed == 1) {
+            for (std::ptrdiff_t i = 0; i < count; i += width) {
+                add(dst + i, load<Arch>(runs + first + i), static_cast<std::size_t>(count - i));
+            }
+        } else if constexpr (fixed == 2) {
+            for (std::ptrdiff_t i = 0; i < count; i += 2 * width) {
+                V one = load<Arch>(at(runs, first + i)), other = load<Arch>(at(runs, first + i + 1));
+                join_even_odd<Arch>(one, other);
+                add(dst + i, one, static_cast<std::size_t>(count - i));
+                if (count - i > width) add(dst + i + width, other, static_cast<std::size_t>(count - i - width));
+            }
+        } else {
+            for (std::ptrdiff_t place = first; place < last; ++place) dst[place - first] += *at(runs, place);
+        }
+    }
+    [[nodiscard]] float* at(float* runs, std::ptrdiff_t place) const {
+        if constexpr (fixed == 1) return runs + place;
+        if constexpr (fixed == 2) return runs + (place & 1) * run + (place >> 1);
+        return runs + place % step * run + place / step;
+    }
+};
+
+/// One channel whose columns are neighbours.
 template <class Arch, bool max, int fixed>
 void pool_gradient_columns(PoolPlane const& plane) noexcept {
     using V = Floats<Arch>;
@@ -124,19 +168,25 @@ void pool_gradient_columns(PoolPlane const& plane) noexcept {
     const GradientAxis &down = plane.down, &across = plane.across;
     const std::ptrdiff_t span = across.span();
     if (span > room / 2) return pool_gradient_pixels<Arch, max>(plane, 1, 1);
-    alignas(64) float x[2 * room], dx[2 * room], left[room], columns[room];
+    // A run more than there are places, and for two runs a vector behind each.
+    alignas(64) float x[2 * room + 4 * width], dx[2 * room + 4 * width], left[room + width], columns[room];
     std::ptrdiff_t cleared = 0;
     const auto clear = [&](std::ptrdiff_t rows) {
         for (; cleared < rows; ++cleared) {
-            std::fill_n(plane.dx + static_cast<std::size_t>(cleared) * plane.in_row, across.in, 0.0F);
+            float* row = plane.dx + static_cast<std::size_t>(cleared) * plane.in_row;
+            for (std::ptrdiff_t i = 0; i < across.in; i += width) {
+                store_up_to<Arch>(row + i, V(0.0F), static_cast<std::size_t>(across.in - i));
+            }
         }
     };
     const std::ptrdiff_t piece = std::min((room - span) / across.step + 1, plane.out_w);
     for (std::ptrdiff_t out = 0; out < plane.out_w; out += piece) {
         const std::ptrdiff_t count = std::min(piece, plane.out_w - out), begin = across.at(out, 0);
-        const std::ptrdiff_t places = (count - 1) * across.step + span, step = std::min(across.step, places);
-        const std::ptrdiff_t run = (places + step - 1) / step;
-        const std::ptrdiff_t first = std::max(-begin, std::ptrdiff_t{0}), last = std::min(places, across.in - begin);
+        const std::ptrdiff_t places = (count - 1) * across.step + span;
+        const std::ptrdiff_t step = fixed > 0 ? fixed : std::min(across.step, places);
+        const std::ptrdiff_t run = (places + step - 1) / step + (fixed > 0 ? width : 0);
+        const DealtRow<Arch, fixed> dealt{step, run, std::max(-begin, std::ptrdiff_t{0}),
+                                          std::min(places, across.in - begin)};
         if constexpr (max) {
             std::fill_n(x, run * step, -std::numeric_limits<float>::infinity());
         } else {
@@ -147,39 +197,31 @@ void pool_gradient_columns(PoolPlane const& plane) noexcept {
         for (std::ptrdiff_t oh = 0; oh < plane.out_h; ++oh) {
             clear(std::min(down.at(oh, down.size - 1) + 1, down.in));
             const std::size_t from = static_cast<std::size_t>(oh) * plane.out_row + static_cast<std::size_t>(out);
-            const float rows = max ? 1.0F : static_cast<float>(down.counted(oh, plane.count_pad));
-            for (std::ptrdiff_t i = 0; i < count; ++i) {
-                left[i] = max ? plane.dy[from + static_cast<std::size_t>(i)]
-                              : plane.dy[from + static_cast<std::size_t>(i)] / (rows * columns[i]);
+            const V rows(max ? 1.0F : static_cast<float>(down.counted(oh, plane.count_pad)));
+            for (std::ptrdiff_t i = 0; i < count; i += width) {
+                const auto n = static_cast<std::size_t>(count - i);
+                V all = load_up_to<Arch>(plane.dy + from + i, n);
+                if constexpr (!max) all = all / (rows * load_up_to<Arch>(columns + i, n, 1.0F));
+                store<Arch>(left + i, all);
             }
             for (std::ptrdiff_t tap = 0; tap < down.size; ++tap) {
                 const std::ptrdiff_t h = down.at(oh, tap);
                 if (!down.inside(h)) continue;
-                // Places count from the first window's first, which may be in the padding.
-                const std::ptrdiff_t row = h * static_cast<std::ptrdiff_t>(plane.in_row) + begin;
-                if constexpr (max) {
-                    for_dealt<fixed>(step, first, last,
-                                     [&x, run, row, src = plane.x](std::ptrdiff_t r, std::ptrdiff_t i,
-                                                                   std::ptrdiff_t place) {
-                                         x[r * run + i] = src[row + place];
-                                     });
-                }
-                std::fill_n(dx, run * step, 0.0F);
+                const std::size_t row = static_cast<std::size_t>(h) * plane.in_row +
+                                        static_cast<std::size_t>(std::max(begin, std::ptrdiff_t{0}));
+                if constexpr (max) dealt.deal(plane.x + row, x);
+                for (std::ptrdiff_t i = 0; i < run * step; i += width) store<Arch>(dx + i, V(0.0F));
                 for (std::ptrdiff_t j = 0; j < across.size; ++j) {
-                    const std::ptrdiff_t offset = j * across.dilation, at = offset % step * run + offset / step;
+                    const std::ptrdiff_t at = dealt.at(dx, j * across.dilation) - dx;
                     for (std::ptrdiff_t i = 0; i < count; i += width) {
                         const auto n = static_cast<std::size_t>(count - i);
-                        V rest = load_up_to<Arch>(left + i, n), y(0.0F);
+                        V rest = load<Arch>(left + i), y(0.0F);
                         if constexpr (max) y = load_up_to<Arch>(plane.y + from + i, n);
                         give<Arch, max>(x + at + i, dx + at + i, y, rest, n);
-                        if constexpr (max) store_up_to<Arch>(left + i, rest, n);
+                        if constexpr (max) store<Arch>(left + i, rest);
                     }
                 }
-                for_dealt<fixed>(step, first, last,
-                                 [&dx, run, row, dst = plane.dx](std::ptrdiff_t r, std::ptrdiff_t i,
-                                                                 std::ptrdiff_t place) {
-                                     dst[row + place] += dx[r * run + i];
-                                 });
+                dealt.add_to(plane.dx + row, dx);
             }
         }
     }

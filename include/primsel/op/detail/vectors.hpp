@@ -163,6 +163,28 @@ PRIMSEL_INLINE void split_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
     }
 }
 
+/// The reverse: the elements of a and b in turn, as 2 * lanes elements one after the other.
+template <class Arch>
+PRIMSEL_INLINE void join_even_odd(Floats<Arch>& a, Floats<Arch>& b) {
+    const Floats<Arch> even = a, odd = b;
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const __m512i first = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(8));
+        a = Floats<Arch>(_mm512_permutex2var_ps(even, first, odd));
+        b = Floats<Arch>(_mm512_permutex2var_ps(even, second, odd));
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (lanes<Arch> == 8) {
+        const __m256 low = _mm256_unpacklo_ps(even, odd), high = _mm256_unpackhi_ps(even, odd);
+        a = Floats<Arch>(_mm256_permute2f128_ps(low, high, 0x20));
+        b = Floats<Arch>(_mm256_permute2f128_ps(low, high, 0x31));
+    }
+#endif
+    if constexpr (lanes<Arch> == 4) a = xsimd::zip_lo(even, odd), b = xsimd::zip_hi(even, odd);
+}
+
 /// Element index[i] - first of a vector in lane i, for as many indices as a vector has lanes: some processors' gathers
 /// are slower than loads one by one.
 template <class Arch>

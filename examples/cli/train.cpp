@@ -1,0 +1,251 @@
+// primsel train NET: trains a network on images, and writes its weights.
+#include "commands.hpp"
+#include "model.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "text.hpp"
+
+#include <primsel/core/thread_pool.hpp>
+#include <primsel/io/cifar.hpp>
+#include <primsel/io/idx.hpp>
+#include <primsel/io/npy_images.hpp>
+#include <primsel/io/safetensors.hpp>
+#include <primsel/train.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cli {
+namespace {
+
+enum class Rule { sgd, adam, adamw };
+enum class Rate { constant, cosine, step, exponential };
+
+/// The optimiser that the options name.
+struct AnyOptimizer {
+    Rule rule = Rule::sgd;
+    ps::Sgd sgd{};
+
+    [[nodiscard]] std::size_t state_per_weight() const noexcept {
+        return rule == Rule::sgd ? sgd.state_per_weight() : ps::Adam{}.state_per_weight();
+    }
+    void step(std::span<float> weights, std::span<const float> gradient, std::span<float> state, double learning_rate,
+              std::int64_t number, double weight_decay) const noexcept {
+        if (rule == Rule::sgd) return sgd.step(weights, gradient, state, learning_rate, number, weight_decay);
+        if (rule == Rule::adam) {
+            return ps::Adam{}.step(weights, gradient, state, learning_rate, number, weight_decay);
+        }
+        ps::AdamW{}.step(weights, gradient, state, learning_rate, number, weight_decay);
+    }
+};
+/// The schedule that the options name.
+struct AnyRate {
+    Rate rate = Rate::cosine;
+    ps::StepDecay decay{};
+    ps::Exponential exponential{};
+
+    double operator()(double base, std::int64_t step, std::int64_t total, std::int64_t per_epoch) const {
+        switch (rate) {
+            case Rate::constant:
+                return base;
+            case Rate::cosine:
+                return ps::Cosine{}(base, step, total, per_epoch);
+            case Rate::step:
+                return decay(base, step, total, per_epoch);
+            case Rate::exponential:
+                return exponential(base, step, total, per_epoch);
+        }
+        return base;
+    }
+};
+struct Recipe : ps::DefaultTraining {
+    using optimizer = AnyOptimizer;
+    using learning_rate = ps::Warmup<AnyRate>;
+    using executor = ps::ThreadPool;
+};
+
+struct Images {
+    std::string images, labels;
+    std::vector<std::string> cifar10;
+    [[nodiscard]] bool given() const { return !images.empty() || !cifar10.empty(); }
+};
+struct TrainCommand {
+    ModelOptions model;
+    Images data, validation;
+    double held_back = 0;
+    ps::TrainingOptions training;
+    AnyOptimizer optimizer;
+    AnyRate rate;
+    double warmup = 0, label_smoothing = 0;
+    ps::Augment augment;
+    std::vector<std::string> frozen;
+    std::size_t threads = 1;
+    std::string out;
+    bool normalise = true, json = false;
+};
+
+ps::LabelledImages read(Images const& from) {
+    if (!from.cifar10.empty()) return ps::read_cifar10(from.cifar10);
+    if (from.images.ends_with(".npy")) return ps::read_npy_images(from.images, from.labels);
+    return ps::read_idx(from.images, from.labels);
+}
+
+ps::Json to_json(ps::EpochReport const& epoch) {
+    ps::Json::Object line{{"epoch", epoch.epoch},
+                          {"loss", epoch.loss},
+                          {"learning_rate", epoch.learning_rate},
+                          {"seconds", epoch.seconds},
+                          {"images_per_second", epoch.images_per_second}};
+    if (epoch.validation) {
+        line.emplace_back("validation_loss", epoch.validation->loss());
+        line.emplace_back("accuracy", epoch.validation->accuracy());
+        line.emplace_back("best", epoch.best);
+    }
+    return line;
+}
+std::string to_text(ps::EpochReport const& epoch, std::int64_t epochs) {
+    char text[160];
+    std::snprintf(text, sizeof(text), "epoch %lld of %lld: loss %.4f, %.0f images a second",
+                  static_cast<long long>(epoch.epoch), static_cast<long long>(epochs), epoch.loss,
+                  epoch.images_per_second);
+    std::string line = text;
+    if (epoch.validation) {
+        std::snprintf(text, sizeof(text), "; accuracy %.2f %%%s", 100 * epoch.validation->accuracy(),
+                      epoch.best ? ", the best until now" : "");
+        line += text;
+    }
+    return line + '\n';
+}
+
+template <class Source, class Validation>
+void train_on(TrainCommand const& options, Model const& model, Source const& source, Validation const& validation,
+              ps::Normalise const& normalise) {
+    ps::Trainer<ps::Graph, Recipe> trainer(
+        model.graph, model.weights, options.training,
+        {options.optimizer,
+         {static_cast<float>(options.label_smoothing)},
+         {.schedule = options.rate, .epochs = options.warmup}},
+        ps::ThreadPool(options.threads));
+    const auto report = [&](ps::EpochReport const& epoch) {
+        if (options.json) {
+            print_json(to_json(epoch));
+        } else {
+            print(to_text(epoch, options.training.epochs));
+        }
+        if (!options.out.empty()) ps::write_safetensors(options.out, trainer.best_weights());
+        return true;
+    };
+    trainer.fit(source, normalise, options.augment, validation, report);
+}
+
+void train(TrainCommand& options) {
+    options.model.batch = options.training.images_at_once();
+    for (std::string const& pattern : options.frozen) options.training.groups.push_back({pattern, 0});
+    const Model model = load_model(options.model);
+    const ps::LabelledImages images = read(options.data);
+    const ps::Normalise normalise = options.normalise ? ps::normalisation(images) : ps::Normalise{};
+    if (options.validation.given()) {
+        train_on(options, model, images, read(options.validation), normalise);
+    } else if (options.held_back > 0) {
+        const auto parts = ps::split(images, options.held_back, options.training.seed);
+        train_on(options, model, parts.train, parts.validation, normalise);
+    } else {
+        train_on(options, model, images, ps::NoValidation{}, normalise);
+    }
+}
+
+void add_images(CLI::App& command, std::string const& prefix, Images& images, std::string const& what) {
+    CLI::Option* const files = command.add_option("--" + prefix + "images", images.images, what + ": idx or .npy");
+    CLI::Option* const labels = command.add_option("--" + prefix + "labels", images.labels, "Their labels");
+    files->type_name("F")->needs(labels);
+    labels->type_name("F")->needs(files);
+    command.add_option("--" + prefix + "cifar10", images.cifar10, what + ": files of CIFAR-10's binary version")
+        ->excludes(files)
+        ->type_name("F.bin ...");
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+    const auto options = std::make_shared<TrainCommand>();
+    CLI::App& command = *app.add_subcommand("train", "Train a network on labelled images, and write its weights");
+    ps::TrainingOptions& training = options->training;
+    command.add_option("net", options->model.net, "A network's name, or an .onnx file")->required()->type_name("NET");
+    command.add_option("--weights", options->model.weights, "Begin with these (default: random ones)")
+        ->type_name("F.safetensors");
+    add_images(command, "", options->data, "Images to train with");
+    add_images(command, "validation-", options->validation, "Images to judge by after each epoch");
+    command.add_option("--hold-back", options->held_back, "Judge by this share of the images instead (default 0)")
+        ->check(CLI::Range(0.0, 0.9))
+        ->type_name("X");
+    command.add_option("--epochs", training.epochs, "Times through the images (default 1)")
+        ->check(CLI::Range(0, 1'000'000))
+        ->type_name("N");
+    command.add_option("--batch", training.batch, "Images an update is made by (default 64)")
+        ->check(CLI::Range(1, 1 << 20))
+        ->type_name("N");
+    command.add_option("--part", training.part, "Images at once, where a whole batch needs too much memory")
+        ->check(CLI::Range(1, 1 << 20))
+        ->type_name("N");
+    const std::vector<std::pair<std::string, Rule>> rules{
+        {"sgd", Rule::sgd}, {"adam", Rule::adam}, {"adamw", Rule::adamw}};
+    command.add_option("--optimizer", options->optimizer.rule, "sgd, adam or adamw (default sgd)")
+        ->transform(CLI::CheckedTransformer(rules))
+        ->type_name("NAME");
+    command.add_option("--learning-rate", training.learning_rate, "At the beginning (default 0.1)")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("X");
+    const std::vector<std::pair<std::string, Rate>> rates{{"constant", Rate::constant},
+                                                          {"cosine", Rate::cosine},
+                                                          {"step", Rate::step},
+                                                          {"exponential", Rate::exponential}};
+    command.add_option("--schedule", options->rate.rate, "constant, cosine, step or exponential (default cosine)")
+        ->transform(CLI::CheckedTransformer(rates))
+        ->type_name("NAME");
+    command.add_option("--warm-up", options->warmup, "Epochs in which the learning rate grows to that (default 0)")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("N");
+    command.add_option("--momentum", options->optimizer.sgd.momentum, "Of sgd (default 0)")
+        ->check(CLI::Range(0.0, 1.0))
+        ->type_name("X");
+    command.add_flag("--nesterov", options->optimizer.sgd.nesterov, "Nesterov's momentum");
+    command.add_option("--weight-decay", training.weight_decay, "(default 0)")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("X");
+    command.add_option("--label-smoothing", options->label_smoothing, "(default 0)")
+        ->check(CLI::Range(0.0, 1.0))
+        ->type_name("X");
+    command.add_option("--clip", training.clip_norm, "The greatest length of the gradients (default: any)")
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("X");
+    command.add_option("--freeze", options->frozen, "Leave weights as they are whose names fit this, as 'layer1.*'")
+        ->type_name("PATTERN")
+        ->allow_extra_args(false);
+    command.add_flag("--flip", options->augment.flip, "Mirror every other image, left to right");
+    command.add_option("--crop", options->augment.crop, "Move images by up to so many pixels (default 0)")
+        ->check(CLI::Range(0, 4096))
+        ->type_name("N");
+    command.add_option("--patience", training.patience, "Stop after so many epochs without a better accuracy")
+        ->check(CLI::Range(1, 1'000'000))
+        ->type_name("N");
+    command.add_option("--seed", training.seed, "Draws the order, the augmentation, the dropout (default 1)")
+        ->type_name("S");
+    command.add_option("--threads", options->threads, "Threads to train on (default 1)")
+        ->check(CLI::Range(1, 1024))
+        ->type_name("N");
+    command.add_option("--out", options->out, "The weights of the best epoch, or the last where none is judged")
+        ->type_name("F.safetensors");
+    command.add_flag("--json", options->json, "Print one JSON object an epoch");
+    command.callback([options] {
+        if (!options->data.given()) throw CLI::RequiredError("--images and --labels, or --cifar10");
+        train(*options);
+    });
+}
+
+}  // namespace cli

@@ -1,0 +1,153 @@
+// The trainer: it learns what can be learned, gives the same bits for any number of threads and whether a batch comes
+// whole or in parts, leaves frozen weights alone, and keeps running statistics.
+#include "../threads.hpp"
+
+#include <doctest/doctest.h>
+#include <primsel/core/executor.hpp>
+#include <primsel/network/network.hpp>
+#include <primsel/train/trainer.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace training {
+namespace {
+
+namespace ps = primsel;
+using namespace ps::layer;  // NOLINT(google-build-using-namespace): layers, as networks are written
+
+struct Plain : ps::Network<Input<1, 8, 8>, Named<"a", Conv<8, 3>>, Relu, MaxPool<2>, Named<"b", Conv<8, 3>>, Relu,
+                           Flatten, Named<"fc", Dense<3>>> {};
+struct Normalised : ps::Network<Input<1, 8, 8>, Named<"a", Conv<8, 3, NoBias>>, Named<"n", BatchNorm>, Relu, Dropout,
+                                GlobalAvgPool, Named<"fc", Dense<3>>> {};
+
+struct OnThreads : ps::DefaultTraining {
+    using executor = ps::CallerPool<laws::Threads>;
+    using learning_rate = ps::Constant;
+};
+struct Recipe : ps::DefaultTraining {
+    using learning_rate = ps::Constant;
+};
+
+/// Bars across, bars down, and neither; the same on every machine.
+struct Bars {
+    [[nodiscard]] std::size_t size() const { return 192; }
+    [[nodiscard]] ps::Shape shape() const { return {1, 8, 8}; }
+    [[nodiscard]] int classes() const { return 3; }
+    [[nodiscard]] int label(std::size_t i) const { return static_cast<int>(i % 3); }
+    void read(std::size_t i, float* dst) const {
+        ps::Random random(11, i);
+        for (std::size_t at = 0; at < 64; ++at) {
+            const std::size_t place = i % 3 == 0 ? at / 8 : at % 8;
+            const float bar = i % 3 == 2 ? 0.5F : (place + i / 3) % 4 < 2 ? 1.0F : 0.0F;
+            dst[at] = bar + 0.2F * static_cast<float>(random.uniform());
+        }
+    }
+};
+
+std::vector<float> all_values(ps::Weights const& weights) {
+    std::vector<float> values;
+    for (auto const& tensor : weights) {
+        values.insert(values.end(), tensor.second.values.begin(), tensor.second.values.end());
+    }
+    return values;
+}
+
+template <class Net>
+std::vector<float> after_training(ps::TrainingOptions const& options) {
+    ps::Trainer<Net, Recipe> trainer(ps::random_weights(Net::graph(), 3), options, {.optimizer = {.momentum = 0.9}});
+    trainer.fit(Bars{});
+    return all_values(trainer.weights());
+}
+template <class Net>
+std::vector<float> after_training_on(ps::TrainingOptions const& options, std::size_t threads) {
+    ps::Trainer<Net, OnThreads> trainer(ps::random_weights(Net::graph(), 3), options, {.optimizer = {.momentum = 0.9}},
+                                        ps::CallerPool<laws::Threads>(threads, {}));
+    trainer.fit(Bars{});
+    return all_values(trainer.weights());
+}
+
+}  // namespace
+
+TEST_CASE("a network learns what can be learned, and runs as it was trained") {
+    const Bars bars;
+    ps::Trainer<Normalised, Recipe> trainer(ps::random_weights(Normalised::graph(), 3),
+                                            {.batch = 24, .epochs = 30, .learning_rate = 0.1},
+                                            {.optimizer = {.momentum = 0.9}});
+    const double before = trainer.evaluate(bars).accuracy();
+    std::vector<double> losses;
+    trainer.fit(bars, {}, ps::NoAugment{}, bars, [&](ps::EpochReport const& epoch) {
+        losses.push_back(epoch.loss);
+        CHECK(epoch.epoch == static_cast<std::int64_t>(losses.size()));
+        CHECK(epoch.batches == 8);
+        REQUIRE(epoch.validation);
+        return true;
+    });
+    CHECK(losses.size() == 30);
+    CHECK(losses.back() < 0.5 * losses.front());
+    const double after = trainer.evaluate(bars).accuracy();
+    CHECK(before < 0.8);
+    CHECK(after > 0.95);
+    CHECK(trainer.updates() == 240);
+}
+
+TEST_CASE("the same bits for any number of threads") {
+    const ps::TrainingOptions options{.batch = 16, .epochs = 1, .learning_rate = 0.05};
+    CHECK(after_training_on<Normalised>(options, 3) == after_training_on<Normalised>(options, 1));
+    CHECK(after_training_on<Plain>(options, 3) == after_training_on<Plain>(options, 1));
+}
+
+TEST_CASE("a batch in parts is the batch") {
+    const std::vector<float> whole = after_training<Plain>({.batch = 24, .epochs = 1, .learning_rate = 0.05}),
+                             parts = after_training<Plain>({.batch = 24, .part = 8, .epochs = 1, .learning_rate = 0.05});
+    REQUIRE(whole.size() == parts.size());
+    for (std::size_t i = 0; i < whole.size(); ++i) CHECK(parts[i] == doctest::Approx(whole[i]).epsilon(1e-3));
+}
+
+TEST_CASE("frozen weights stay, and others have the rate of their group") {
+    const ps::Weights initial = ps::random_weights(Plain::graph(), 3);
+    ps::Trainer<Plain, Recipe> trainer(
+        initial, {.batch = 24, .epochs = 1, .learning_rate = 0.05, .groups = {{"a.*", 0}, {"b.weight", 0.5}}});
+    trainer.fit(Bars{});
+    const ps::Weights after = trainer.weights();
+    for (const char* name : {"a.weight", "a.bias"}) {
+        CHECK(std::ranges::equal(after.at(name).values, initial.at(name).values));
+    }
+    for (const char* name : {"b.weight", "b.bias", "fc.weight", "fc.bias"}) {
+        CHECK_FALSE(std::ranges::equal(after.at(name).values, initial.at(name).values));
+    }
+    CHECK(ps::fits("layer*.weight", "layer1.conv.weight"));
+    CHECK_FALSE(ps::fits("layer*.weight", "layer1.conv.bias"));
+    CHECK(ps::fits("*", ""));
+}
+
+TEST_CASE("training ends early where validation gets no better") {
+    const Bars bars;
+    ps::Trainer<Plain, Recipe> trainer(ps::random_weights(Plain::graph(), 3),
+                                       {.batch = 24, .epochs = 50, .learning_rate = 0, .patience = 2});
+    int epochs = 0;
+    trainer.fit(bars, {}, ps::NoAugment{}, bars, [&](ps::EpochReport const&) { return ++epochs < 100; });
+    CHECK(epochs == 3);
+    CHECK(all_values(trainer.best_weights()) == all_values(ps::random_weights(Plain::graph(), 3)));
+}
+
+TEST_CASE("impossible options and images are refused") {
+    const auto refused = [](ps::TrainingOptions const& options, const char* why) {
+        CHECK_THROWS_WITH_AS((ps::Trainer<Plain, Recipe>(ps::random_weights(Plain::graph(), 3), options)),
+                             doctest::Contains(why), ps::error);
+    };
+    refused({.batch = 24, .part = 7}, "a batch of 24 cannot be taken in parts of 7");
+    refused({.batch = 24, .learning_rate = -1}, "impossible learning rate -1");
+    refused({.batch = 24, .groups = {{"*", 0}}}, "no weight is trained");
+    struct Other : Bars {
+        [[nodiscard]] ps::Shape shape() const { return {1, 4, 16}; }
+    };
+    ps::Trainer<Plain, Recipe> trainer(ps::random_weights(Plain::graph(), 3), {.batch = 24});
+    CHECK_THROWS_WITH_AS(trainer.fit(Other{}), doctest::Contains("the images are 1x4x16, the network takes 1x8x8"),
+                         ps::error);
+}
+
+}  // namespace training
