@@ -177,6 +177,11 @@ void add_train(CLI::App& app) {
     CLI::App& command = *app.add_subcommand("train", "Train a network on labelled images, and write its weights");
     ps::TrainingOptions& training = options->training;
     command.add_option("net", options->model.net, "A network's name, or an .onnx file")->required()->type_name("NET");
+    command
+        .add_option_function<std::string>(
+            "--size", [options](std::string const& text) { options->model.size = parse_size(text); },
+            "Of the images, where it is not the network's own")
+        ->type_name("HxW");
     command.add_option("--weights", options->model.weights, "Begin with these (default: random ones)")
         ->type_name("F.safetensors");
     add_images(command, "", options->data, "Images to train with");

@@ -110,6 +110,12 @@ class Pretrain(Profiles):
         rows = dict(re.findall(r'^        \{"([a-z0-9-]+)", \{([^}]+)\}\},$', header.read_text(), re.M))
         self.assertEqual(list(rows), sorted(self.SPEED))
         self.assertIn("struct mine {", header.read_text())
+        judged = self.json("pretrain", "--profiles", *paths, layouts, "--leave-one-out")["leave_one_out"]
+        self.assertEqual([row["profile"] for row in judged], [str(path) for path in paths])
+        for row in judged:  # all are of one machine, which leaves no other to learn from
+            self.assertEqual(list(row), ["profile", "cpu", "rows", "analytical", "all"])
+            self.assertGreaterEqual(row["all"]["regret"], 1)
+            self.assertGreaterEqual(row["all"]["error"], 0)
         self.refuse(1, ["no times"], "pretrain", "--profiles", layouts, "--convolutions", header)
         self.write(paths[0], about=[("arch", "abacus"), *self.here()[1:]])
         self.refuse(1, [str(paths[0]), "abacus"], "pretrain", "--profiles", *paths, "--convolutions", header)

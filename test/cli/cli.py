@@ -20,6 +20,7 @@ from plans import Compare, Explain, Plan
 from profiles import Profile
 from runs import Run
 from shells import Completion, Manual
+from training import Train
 from transfers import Transfer
 
 

@@ -1,0 +1,53 @@
+"""primsel train"""
+import json
+import random
+
+from command import NET, Cli, write_npy
+
+
+class Train(Cli):
+    OPTIONS = ["--size", 32, "--batch", 4, "--learning-rate", 0.01]
+
+    def data(self, count=8):
+        """Images and labels as .npy, by a fixed seed."""
+        numbers = random.Random(3)
+        images, labels = self.folder / "x.npy", self.folder / "y.npy"
+        write_npy(images, [count, 3, 32, 32], [numbers.random() for _ in range(count * 3 * 32 * 32)])
+        write_npy(labels, [count], [i % 3 for i in range(count)], "<i8")
+        return ["--images", images, "--labels", labels]
+
+    def test_weights_that_run(self):
+        out = self.folder / "w.safetensors"
+        lines = self.succeed("train", NET, *self.data(), *self.OPTIONS, "--epochs", 2, "--hold-back", 0.5, "--out", out,
+                             "--flip", "--crop", 2, "--momentum", 0.9, "--json").splitlines()
+        epochs = [json.loads(line) for line in lines]
+        self.assertEqual([epoch["epoch"] for epoch in epochs], [1, 2])
+        for epoch in epochs:
+            self.assertEqual(list(epoch), ["epoch", "loss", "learning_rate", "seconds", "images_per_second",
+                                           "validation_loss", "accuracy", "best"])
+        self.succeed("run", NET, "--size", 32, "--weights", out, "--repeat", 1)
+
+    def test_same_weights_again_and_for_any_threads(self):
+        written = []
+        for threads in (1, 2):
+            out = self.folder / f"{threads}.safetensors"
+            self.succeed("train", NET, *self.data(), *self.OPTIONS, "--threads", threads, "--out", out)
+            written.append(out.read_bytes())
+        self.assertEqual(*written)
+
+    def test_frozen(self):
+        out = self.folder / "w.safetensors"
+        text = self.succeed("train", NET, *self.data(), *self.OPTIONS, "--optimizer", "adamw", "--freeze", "features.*",
+                            "--out", out)
+        self.assertIn("epoch 1 of 1: loss", text)
+        self.assertIn("images a second", text)
+
+    def test_refusals(self):
+        data = self.data()
+        self.refuse(2, ["--images and --labels, or --cifar10"], "train", NET)
+        self.refuse(1, ["the images are 3x32x32", "3x64x64"], "train", NET, *data, "--size", 64, "--batch", 4)
+        self.refuse(1, ["cannot be taken in parts of 3"], "train", NET, *data, *self.OPTIONS, "--part", 3)
+        self.refuse(1, ["no weight is trained"], "train", NET, *data, *self.OPTIONS, "--freeze", "*")
+        labels = self.folder / "y.npy"
+        write_npy(labels, [7], [0] * 7, "<i8")
+        self.refuse(1, ["y.npy"], "train", NET, *data, *self.OPTIONS)
