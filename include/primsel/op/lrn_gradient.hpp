@@ -47,12 +47,10 @@ public:
             const std::ptrdiff_t first = std::max(begin - ahead_, std::ptrdiff_t{0});
             const std::ptrdiff_t last = std::min(end + back_, channels_);
             for (std::ptrdiff_t c = first; c < last; ++c) {
-                const V base = base_at(at, c, pixels), dy = load_up_to<Arch>(dy_ + place(at, c), pixels);
+                const V sum = squares(at, c, pixels), dy = load_up_to<Arch>(dy_ + place(at, c), pixels);
                 const V y = load_up_to<Arch>(y_ + place(at, c), pixels);
-                store<Arch>(parts + (c - first) * width, dy * y / base);
-                if (c >= begin && c < end) {
-                    store_up_to<Arch>(dx_ + place(at, c), formula_(dy, squares(at, c, pixels)), pixels);
-                }
+                store<Arch>(parts + (c - first) * width, dy * y / base_of(sum));
+                if (c >= begin && c < end) store_up_to<Arch>(dx_ + place(at, c), formula_(dy, sum), pixels);
             }
             for (std::ptrdiff_t c = begin; c < end; ++c) {
                 V sum(0.0F);
