@@ -34,9 +34,10 @@ void add_primitive(ps::Dataset const& data, ps::Machine const& machine, ProfileS
         if (!(data.time(row, subject) > 0) || !P::supports(shape)) continue;
         const std::size_t packed = ps::bytes_of_floats(Traits::packed_floats(shape));
         profile.rows.push_back(row);
-        profile.samples.push_back({.primitive = std::string(std::string_view(P::id)),
-                           .terms = ps::as_terms(ps::Analytical::terms(machine, Traits::work(shape), packed, shape)),
-                           .seconds = data.time(row, subject)});
+        profile.samples.push_back(
+            {.primitive = std::string(std::string_view(P::id)),
+             .terms = ps::as_terms(ps::Analytical::terms(machine, Traits::work(shape), packed, shape)),
+             .seconds = data.time(row, subject)});
     }
 }
 

@@ -126,12 +126,11 @@ std::string to_text(ps::EpochReport const& epoch, std::int64_t epochs) {
 template <class Source, class Validation>
 void train_on(TrainCommand const& options, Model const& model, Source const& source, Validation const& validation,
               ps::Normalise const& normalise) {
-    ps::Trainer<ps::Graph, Recipe> trainer(
-        model.graph, model.weights, options.training,
-        {options.optimizer,
-         {static_cast<float>(options.label_smoothing)},
-         {.schedule = options.rate, .epochs = options.warmup}},
-        ps::ThreadPool(options.threads));
+    ps::Trainer<ps::Graph, Recipe> trainer(model.graph, model.weights, options.training,
+                                           {options.optimizer,
+                                            {static_cast<float>(options.label_smoothing)},
+                                            {.schedule = options.rate, .epochs = options.warmup}},
+                                           ps::ThreadPool(options.threads));
     const auto report = [&](ps::EpochReport const& epoch) {
         if (options.json) {
             print_json(to_json(epoch));

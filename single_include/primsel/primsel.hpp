@@ -569,6 +569,27 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/schedule.hpp
 
+// primsel/engine/step.hpp
+
+// primsel/core/clamp.hpp
+
+#include <limits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a layer may do to its result before storing it: hold it between two bounds. ReLU is [0, inf), ReLU6 [0, 6];
+/// without an activation the bounds are infinite and the value passes unchanged.
+struct Clamp {
+    float low = -std::numeric_limits<float>::infinity();
+    float high = std::numeric_limits<float>::infinity();
+    /// Whether it changes anything.
+    [[nodiscard]] constexpr bool bounded() const { return *this != Clamp{}; }
+    friend constexpr bool operator==(Clamp const&, Clamp const&) = default;
+};
+inline constexpr Clamp relu_clamp{0.0F, std::numeric_limits<float>::infinity()};
+inline constexpr Clamp relu6_clamp{0.0F, 6.0F};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/arena.hpp
 
 #include <algorithm>
@@ -669,31 +690,8 @@ using Weight = std::pair<std::size_t, std::size_t>;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/plan/make_plan.hpp
-
-// primsel/cost/cost_model.hpp
-
 // primsel/kernels/kernels.hpp
 
-// primsel/core/clamp.hpp
-
-#include <limits>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// What a layer may do to its result before storing it: hold it between two bounds. ReLU is [0, inf), ReLU6 [0, 6];
-/// without an activation the bounds are infinite and the value passes unchanged.
-struct Clamp {
-    float low = -std::numeric_limits<float>::infinity();
-    float high = std::numeric_limits<float>::infinity();
-    /// Whether it changes anything.
-    [[nodiscard]] constexpr bool bounded() const { return *this != Clamp{}; }
-    friend constexpr bool operator==(Clamp const&, Clamp const&) = default;
-};
-inline constexpr Clamp relu_clamp{0.0F, std::numeric_limits<float>::infinity()};
-inline constexpr Clamp relu6_clamp{0.0F, 6.0F};
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/kernels/machine.hpp
 
 #include <array>
@@ -711,6 +709,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// The speeds of one core of a machine with one instruction set.
 struct Machine {
     double gemm_flops = 1e10;    ///< multiply-adds in registers, two operations each, per second: the peak
+    double half_flops = 5e9;     ///< the same in vectors half as wide, which some processors do as fast
     double product_flops = 9e9;  ///< the same of a product of cached matrices (SimdGemm)
     double vector_flops = 5e9;   ///< vector operations on cached data per second
     double scalar_flops = 1e9;   ///< scalar operations per second
@@ -1436,6 +1435,52 @@ public:
 };
 
 }  // namespace layer
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/layer/conv_gradient.hpp
+// The two convolutions that training adds to each convolution.
+
+#include <array>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The gradient of a convolution's input. Reads the gradient of its result, and its kernel (a parameter of k x c/groups
+/// x taps).
+struct ConvInputGradientParams {
+    static constexpr bool training = true;
+    ConvParams conv;
+    Shape input;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "conv_input_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("conv", conv), visit("input", input); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        const std::array<Shape, 1> own{input};
+        if (const Fault fault = conv.check(own); fault != Fault::none) return fault;
+        const Shape kernel{.c = conv.k, .h = input.c / conv.groups, .w = conv.kernel.h * conv.kernel.w};
+        return inputs[0] == conv.output(own) && inputs[1] == kernel ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
+    friend constexpr bool operator==(ConvInputGradientParams const&, ConvInputGradientParams const&) = default;
+};
+
+/// The gradient of a convolution's kernel, summed over the images. Reads the input and the gradient of the result.
+struct ConvWeightGradientParams {
+    static constexpr bool training = true, of_batch = true;
+    ConvParams conv;
+
+    [[nodiscard]] static constexpr std::string_view name() { return "conv_weight_gradient"; }
+    constexpr void each_field(auto const& visit) const { visit("conv", conv); }
+    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
+        if (inputs.size() != 2) return Fault::wrong_input_count;
+        if (const Fault fault = conv.check(inputs.first(1)); fault != Fault::none) return fault;
+        return inputs[1] == conv.output(inputs.first(1)) ? Fault::none : Fault::shapes_differ;
+    }
+    [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
+        return {.c = conv.k, .h = inputs[0].c / conv.groups, .w = conv.kernel.h * conv.kernel.w};
+    }
+    friend constexpr bool operator==(ConvWeightGradientParams const&, ConvWeightGradientParams const&) = default;
+};
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/dense.hpp
@@ -2642,7 +2687,7 @@ using AnyLayer =
                  TopKParams, NonMaxSuppressionParams, GatherParams, ParameterParams, PoolGradientParams,
                  GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
                  NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
-                 RandomDropoutParams, SliceGradientParams>;
+                 RandomDropoutParams, SliceGradientParams, ConvInputGradientParams, ConvWeightGradientParams>;
 
 [[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
     return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
@@ -2802,11 +2847,26 @@ private:
     const char* reason_;
 };
 
-/// What a primitive works on: one image, and what the convolution does to its result,
-/// dst = clamp(conv(src) + bias + residual).
+/// Which of a layer's three convolutions a primitive computes: its result, or from the gradient of that the gradient of
+/// its input or of its kernel.
+enum class Pass { forward, input_gradient, weight_gradient };
+
+[[nodiscard]] constexpr std::string_view to_string_view(Pass pass) {
+    constexpr std::string_view names[] = {"forward", "input gradient", "weight gradient"};
+    return names[static_cast<std::size_t>(pass)];
+}
+
+/// What a primitive works on, and what the convolution does to its result, dst = clamp(conv(src) + bias + residual).
+/// For the gradient of the input, src is that of the result and dst that of the input, without bias, residual and
+/// clamp; for the gradient of the weights, src is the input, and dst the kernel's gradient, k x c/groups x fh x fw,
+/// summed over the images.
 struct ConvArgs {
     const float* src = nullptr;
-    /// As pack wrote them.
+    /// The gradient of the result, for the gradient of the weights.
+    const float* gradient = nullptr;
+    /// One after the other; more than one only for primitives that take a whole batch.
+    int images = 1;
+    /// As pack wrote them; null for the gradient of the weights.
     const float* weights = nullptr;
     /// k values, or null.
     const float* bias = nullptr;
@@ -2846,6 +2906,7 @@ enum class Rate {
 struct Phase {
     Rate rate = Rate::vector;
     double operations = 0;   ///< those really executed, padding of tiles and vectors included
+    double narrow = 1;       ///< of registers: how many times narrower its vectors are than the instruction set's
     double bytes = 0;        ///< read and written
     double working_set = 0;  ///< bytes that are touched again and again: decides which memory level feeds the phase
 };
@@ -2890,6 +2951,8 @@ struct PrimitiveEntry {
     Family family;
     /// Positions in the list of layouts.
     std::size_t in_layout, out_layout;
+    Pass pass;
+    bool whole_batch;
     bool fuses_epilogue, strided_output;
     double error_bound;
     Support (*supports)(ConvShape const&);
@@ -2897,7 +2960,7 @@ struct PrimitiveEntry {
     std::size_t (*scratch_bytes)(ConvShape const&, std::size_t workers) = nullptr;
     std::size_t (*packed_bytes)(ConvShape const&) = nullptr;
     void (*pack)(ConvShape const&, const float* kernel, float* dst) = nullptr;
-    /// One image.
+    /// One image, unless whole_batch.
     void (*run)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
     Work (*work)(ConvShape const&) = nullptr;
 };
@@ -2998,207 +3061,71 @@ struct Kernels {
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
-#include <concepts>
-#include <cstddef>
-#include <span>
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// What would this primitive take for this convolution (all images of the batch, without bias and activation)?
-struct ConvQuery {
-    ConvShape shape;
-    std::size_t primitive;
-    int batch = 1;
-};
-/// What would changing a tensor from one layout to another take?
-struct TransformQuery {
-    Shape shape;
-    int batch;
-    std::size_t from, to;
-};
-/// What would this other layer take in this layout? A ConvParams layer stands for the pass that adds its bias and its
-/// residual, the second input where there is one, and clamps, after a primitive that does not.
-struct OpQuery {
-    AnyLayer const* layer;
-    std::span<const Shape> inputs;
-    Shape output;
-    int batch;
-    std::size_t layout;
-};
-
-/// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite
-/// where the model has no price, which forbids it. May throw error, as set-up may.
-template <class M>
-concept CostModel =
-    requires(M& model, Kernels const& kernels, std::span<const ConvQuery> convs,
-             std::span<const TransformQuery> transforms, std::span<const OpQuery> ops, std::span<double> seconds) {
-        { M::name } -> std::convertible_to<std::string_view>;
-        model.predict(kernels, convs, seconds);
-        model.predict(kernels, transforms, seconds);
-        model.predict(kernels, ops, seconds);
-    };
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/pbqp/solver.hpp
-
-// primsel/pbqp/problem.hpp
-
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <unordered_map>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The cost of each pair of alternatives of two nodes, row-major. Infinity forbids a pair.
-struct PbqpMatrix {
-    std::size_t rows = 0, columns = 0;
-    std::vector<double> values;
-
-    [[nodiscard]] double operator()(std::size_t row, std::size_t column) const {
-        return values[row * columns + column];
-    }
-    friend bool operator==(PbqpMatrix const&, PbqpMatrix const&) = default;
-};
-
-/// Partitioned Boolean quadratic programming (Hames and Scholz 2006): every node takes one of its alternatives, at a
-/// cost; every edge costs what its matrix has for the two alternatives taken. Costs are >= 0 or infinite.
-class PbqpProblem {
-public:
-    struct Edge {
-        std::size_t u, v;
-        std::size_t matrix;  ///< rows: alternatives of u; columns: of v
-    };
-
-    /// Returns the node's number. Throws error when there is no alternative or a cost is negative or not a number.
-    std::size_t add_node(std::vector<double> costs) {
-        if (costs.empty()) fail("pbqp: node ", nodes_.size(), " has no alternatives");
-        check(costs, "node ", nodes_.size());
-        nodes_.push_back(std::move(costs));
-        return nodes_.size() - 1;
-    }
-    /// Equal matrices are stored once; returns the number of the stored one.
-    std::size_t add_matrix(PbqpMatrix matrix) {
-        if (matrix.values.size() != matrix.rows * matrix.columns) {
-            fail("pbqp: ", matrix.values.size(), " values for a matrix of ", matrix.rows, "x", matrix.columns);
-        }
-        check(matrix.values, "matrix ", matrices_.size());
-        const std::uint64_t key = hash(matrix);
-        const auto [first, last] = pool_.equal_range(key);
-        for (auto it = first; it != last; ++it) {
-            if (matrices_[it->second] == matrix) return it->second;
-        }
-        pool_.emplace(key, matrices_.size());
-        matrices_.push_back(std::move(matrix));
-        return matrices_.size() - 1;
-    }
-    /// Edges between the same two nodes add up. Throws error when the matrix does not fit the nodes.
-    void add_edge(std::size_t u, std::size_t v, std::size_t matrix) {
-        if (u >= nodes_.size() || v >= nodes_.size() || matrix >= matrices_.size()) {
-            fail("pbqp: edge ", u, "-", v, " with matrix ", matrix, " names what is not there");
-        }
-        if (u == v) fail("pbqp: node ", u, " has an edge to itself");
-        PbqpMatrix const& m = matrices_[matrix];
-        if (m.rows != nodes_[u].size() || m.columns != nodes_[v].size()) {
-            fail("pbqp: edge ", u, "-", v, " needs a matrix of ", nodes_[u].size(), "x", nodes_[v].size(), ", not ",
-                 m.rows, "x", m.columns);
-        }
-        edges_.push_back({u, v, matrix});
-    }
-    void add_edge(std::size_t u, std::size_t v, PbqpMatrix matrix) { add_edge(u, v, add_matrix(std::move(matrix))); }
-
-    [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
-    [[nodiscard]] std::vector<double> const& costs(std::size_t node) const { return nodes_[node]; }
-    [[nodiscard]] std::vector<Edge> const& edges() const { return edges_; }
-    [[nodiscard]] PbqpMatrix const& matrix(std::size_t number) const { return matrices_[number]; }
-    [[nodiscard]] std::size_t matrix_count() const { return matrices_.size(); }
-
-    /// The cost of an assignment: one alternative a node.
-    [[nodiscard]] double cost(std::span<const std::size_t> choice) const {
-        double sum = 0;
-        for (std::size_t node = 0; node < nodes_.size(); ++node) sum += nodes_[node][choice[node]];
-        for (Edge const& edge : edges_) sum += matrices_[edge.matrix](choice[edge.u], choice[edge.v]);
-        return sum;
-    }
-
-private:
-    static void check(std::vector<double> const& costs, std::string_view what, std::size_t number) {
-        for (const double cost : costs) {
-            if (!(cost >= 0)) fail("pbqp: ", what, number, " has the impossible cost ", cost);
-        }
-    }
-    [[nodiscard]] static std::uint64_t hash(PbqpMatrix const& matrix) {
-        std::uint64_t hash = matrix.rows * 31 + matrix.columns;
-        for (const double value : matrix.values) {
-            hash = (hash ^ std::bit_cast<std::uint64_t>(value + 0.0)) * 0x9e3779b97f4a7c15ULL;
-            hash ^= hash >> 29;
-        }
-        return hash;
-    }
-
-    std::vector<std::vector<double>> nodes_;
-    std::vector<Edge> edges_;
-    std::vector<PbqpMatrix> matrices_;
-    std::unordered_multimap<std::uint64_t, std::size_t> pool_;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/pbqp/solution.hpp
-
 #include <cstddef>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// An assignment and how it was found.
-struct PbqpSolution {
-    /// The alternative of each node.
-    std::vector<std::size_t> choice;
-    /// Infinite when the solver found no assignment that is allowed.
-    double cost = std::numeric_limits<double>::infinity();
-    /// Whether it is proven that no assignment is cheaper (but for rounding, a part in 10^12).
-    bool optimal = false;
-    /// No assignment costs less: `cost` where that is proven, 0 where nothing is known.
-    double bound = 0;
-    /// How often each reduction was applied, and how many alternatives of a core node branch and bound tried.
-    std::size_t r0 = 0, ri = 0, rii = 0, rn = 0, branches = 0;
+/// One call of a kernel. Tensors are known by their positions in the Schedule.
+struct Step {
+    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+    enum class Kind { conv, epilogue, op, transform };
 
-    /// How far above the optimum the cost may be, at most: 0.01 is one per cent. Infinite where nothing is known.
-    [[nodiscard]] double gap() const { return optimal ? 0.0 : cost / bound - 1; }
-    [[nodiscard]] bool feasible() const { return cost < std::numeric_limits<double>::infinity(); }
+    Kind kind = Kind::op;
+    /// The node whose result it computes, or changes the layout of.
+    std::size_t node = 0;
+    ConvShape shape{};  // of one image
+    PrimitiveEntry const* primitive = nullptr;
+    /// Of a convolution: the weight that is its kernel, and whether it is turned first.
+    std::string kernel{};
+    bool turned = false;
+    LayoutEntry const* layout = nullptr;
+    OpEntry const* op = nullptr;
+    TransformEntry const* transform = nullptr;
+    AnyLayer layer{};
+    std::vector<std::size_t> src{};
+    std::vector<Shape> src_shapes{};
+    Shape dst_shape{};
+    std::size_t dst = none, residual = none, scratch = none;
+    std::size_t dst_image = 0;  // bytes from image to image
+    // In floats: where a part of a concatenation begins, and from pixel to pixel of it; 0: all of dst.
+    std::size_t dst_offset = 0, dst_stride = 0;
+    bool bias = false;
+    Clamp clamp{};
 };
 
-}  // namespace primsel::inline PRIMSEL_ABI
+/// A constant of the network in the layout in which it is read.
+struct StoredConstant {
+    std::size_t tensor, node, layout;
+};
 
-#include <concepts>
-#include <string_view>
+/// A tensor that lies where whoever trains keeps it.
+struct SharedParameter {
+    std::size_t tensor, node;
+};
 
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Assigns an alternative to every node of a problem, at the least cost it can find, and says whether that is proven to
-/// be the least. Deterministic: of equals the lower number wins.
+/// A plan as steps in a row. The first tensors are the caller's: the images, then the results; those after them have a
+/// lifetime each, constants one of no bytes.
 ///
-/// A minimal model:
-///     struct First {
-///         static constexpr std::string_view name = "first";
-///         primsel::PbqpSolution solve(primsel::PbqpProblem const& problem) const {
-///             std::vector<std::size_t> choice(problem.node_count(), 0);
-///             return {.choice = choice, .cost = problem.cost(choice)};
-///         }
-///     };
-template <class S>
-concept Solver = requires(S const& solver, PbqpProblem const& problem) {
-    { S::name } -> std::convertible_to<std::string_view>;
-    { solver.solve(problem) } -> std::same_as<PbqpSolution>;
+/// Of a batch, the first `single` steps take one image after another, from the first of them to the last; the other
+/// steps take all images each.
+struct Schedule {
+    std::size_t inputs = 0, outputs = 0, single = 0;
+    std::vector<Step> steps;
+    std::vector<Lifetime> lifetimes;
+    /// Bytes from image to image of each tensor; 0 of those that hold what belongs to one image or to all.
+    std::vector<std::size_t> image_bytes;
+    std::vector<StoredConstant> constants;
+    std::vector<SharedParameter> parameters;
+
+    [[nodiscard]] std::size_t callers() const { return inputs + outputs; }
+    [[nodiscard]] std::size_t tensors() const { return callers() + lifetimes.size(); }
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/plan/conv_shape_of.hpp
+// primsel/network/prepare.hpp
 
 // primsel/network/graph.hpp
 
@@ -3434,8 +3361,628 @@ inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/network/weights.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A named array of floats, row-major. Copies share the values.
+struct WeightTensor {
+    std::vector<std::int64_t> dims;
+    std::span<const float> values;
+    /// Keeps the values alive: a file's buffer, a vector, or nothing for values that live elsewhere.
+    std::shared_ptr<const void> owner;
+};
+
+/// A mapped file whose bytes are values of weights.
+struct WeightFile {
+    /// Throws error, naming the file, when it was changed since it was mapped.
+    std::function<void()> check_unchanged;
+    /// Gives back the memory of bytes, if they are the file's, until they are read again.
+    std::function<void(std::span<const std::byte>)> release;
+};
+
+/// "64x3x3x3"; "scalar" without dimensions.
+[[nodiscard]] inline std::string to_string(std::vector<std::int64_t> const& dims) {
+    if (dims.empty()) return "scalar";
+    std::string text;
+    for (const std::int64_t dim : dims) {
+        if (!text.empty()) text += 'x';
+        text += std::to_string(dim);
+    }
+    return text;
+}
+
+/// The weights of a network by name, in the order of their names. Copying is cheap.
+class Weights {
+public:
+    Weights() = default;
+    /// `source`: what errors call them, as a rule the path of their file.
+    explicit Weights(std::string source) : source_(std::move(source)) {}
+
+    [[nodiscard]] std::string const& source() const { return source_; }
+    void set_source(std::string source) { source_ = std::move(source); }
+
+    /// Values are bytes of this file.
+    void add_file(WeightFile file) { files_.push_back(std::move(file)); }
+    /// Throws error, naming the file, when one was changed since it was mapped.
+    void check_unchanged() const {
+        for (WeightFile const& file : files_) file.check_unchanged();
+    }
+    /// These values are not needed for now: those of a mapped file take no memory until they are read again.
+    void release(std::span<const float> values) const {
+        for (WeightFile const& file : files_) file.release(std::as_bytes(values));
+    }
+
+    /// Throws error when the name is taken or the values do not fill the dimensions.
+    void add(std::string const& name, WeightTensor tensor) {
+        for (const std::int64_t dim : tensor.dims) {
+            if (dim < 0) fail("weight ", name, ": impossible dimensions ", to_string(tensor.dims));
+        }
+        if (!fills(tensor.values.size(), tensor.dims)) {
+            fail("weight ", name, ": ", tensor.values.size(), " values cannot fill ", to_string(tensor.dims));
+        }
+        if (!tensors_.emplace(name, std::move(tensor)).second) fail("weight ", name, ": given twice");
+    }
+    void add(std::string const& name, std::vector<std::int64_t> dims, std::vector<float> values) {
+        auto owner = std::make_shared<const std::vector<float>>(std::move(values));
+        const std::span<const float> view(*owner);
+        add(name, WeightTensor{std::move(dims), view, std::move(owner)});
+    }
+
+    [[nodiscard]] const WeightTensor* find(std::string_view name) const {
+        const auto found = tensors_.find(name);
+        return found == tensors_.end() ? nullptr : &found->second;
+    }
+    /// Throws error when there is none, naming it.
+    [[nodiscard]] WeightTensor const& at(std::string_view name) const {
+        const WeightTensor* tensor = find(name);
+        if (tensor == nullptr) fail("weight ", name, ": missing");
+        return *tensor;
+    }
+    [[nodiscard]] std::size_t size() const { return tensors_.size(); }
+    [[nodiscard]] auto begin() const { return tensors_.begin(); }
+    [[nodiscard]] auto end() const { return tensors_.end(); }
+
+private:
+    /// Divides rather than multiplies: a product of hostile dimensions would wrap around.
+    [[nodiscard]] static bool fills(std::size_t count, std::vector<std::int64_t> const& dims) {
+        if (std::ranges::find(dims, 0) != dims.end()) return count == 0;
+        for (const std::int64_t dim : dims) {
+            if (count % static_cast<std::size_t>(dim) != 0) return false;
+            count /= static_cast<std::size_t>(dim);
+        }
+        return count == 1;
+    }
+
+    std::string source_ = "weights";
+    std::vector<WeightFile> files_;
+    std::map<std::string, WeightTensor, std::less<>> tensors_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The name and dimensions of a weight that a graph needs.
+struct WeightSpec {
+    std::string name;
+    std::vector<std::int64_t> dims;
+    WeightValues values = WeightValues::finite;
+};
+
+namespace detail {
+using AffineLayer = decltype(Folded::layer);
+
+/// Whether no value is NaN or infinite: in one pass that compilers vectorise, for at start-up it reads all weights.
+[[nodiscard]] inline bool all_finite(std::span<const float> values) {
+    constexpr std::size_t lanes = 16;
+    constexpr std::uint32_t magnitude = 0x7fffffff, infinite = 0x7f800000;
+    std::array<std::uint32_t, lanes> largest{}, bits{};
+    const std::size_t whole = values.size() / lanes * lanes;
+    for (std::size_t i = 0; i < whole; i += lanes) {
+        std::memcpy(bits.data(), values.data() + i, sizeof(bits));
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            largest[lane] = std::max(largest[lane], bits[lane] & magnitude);
+        }
+    }
+    for (const float value : values.subspan(whole)) {
+        largest[0] = std::max(largest[0], std::bit_cast<std::uint32_t>(value) & magnitude);
+    }
+    return *std::max_element(largest.begin(), largest.end()) < infinite;
+}
+
+/// What is wrong with a value; "" where nothing is.
+[[nodiscard]] inline std::string_view fault_of(float value, WeightValues values) {
+    if (values == WeightValues::any) return "";
+    if (std::isnan(value)) return "not a number";
+    if (values == WeightValues::not_nan) return "";
+    if (std::isinf(value)) return "not finite";
+    if (values == WeightValues::not_negative && value < 0.0F) return "negative variance";
+    if (values == WeightValues::positive && value <= 0.0F) return "variance without epsilon that is not positive";
+    return "";
+}
+
+/// "[3, 0, 1, 2]": the place of a value of so many dimensions.
+[[nodiscard]] inline std::string place_of(std::size_t at, std::vector<std::int64_t> const& dims) {
+    std::string text;
+    for (std::size_t i = dims.size(); i-- > 0;) {
+        const auto dim = static_cast<std::size_t>(dims[i]);
+        text.insert(0, (i == 0 ? "" : ", ") + std::to_string(at % dim));
+        at /= dim;
+    }
+    return '[' + text + ']';
+}
+
+/// Of the first value that the weight may not have: a line, or nothing.
+[[nodiscard]] inline std::string value_fault(WeightSpec const& spec, std::span<const float> values) {
+    const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
+    if (spec.values == WeightValues::any || (!variance && all_finite(values))) return "";
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::string_view fault = fault_of(values[i], spec.values);
+        if (!fault.empty()) return join("\n  ", fault, ": ", spec.name, place_of(i, spec.dims), " is ", values[i]);
+    }
+    return "";
+}
+
+/// The name of a layer's weight in the network.
+[[nodiscard]] inline std::string weight_name(std::string const& layer, std::string_view weight) {
+    return weight.empty() ? layer : layer + '.' + std::string(weight);
+}
+
+}  // namespace detail
+
+/// The name of a constant's weight.
+[[nodiscard]] inline std::string constant_weight(Node const& node) {
+    return detail::weight_name(node.name, std::get<ConstantParams>(node.layer).weight_name());
+}
+
+/// All weights that the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
+[[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph) {
+    std::vector<WeightSpec> specs;
+    const auto add_weights_of = [&](std::string const& name, Shape const& input, auto const& layer) {
+        const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
+            specs.push_back({detail::weight_name(name, weight), dims, values});
+        };
+        if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
+    };
+    for (Node const& node : graph.nodes()) {
+        const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
+        std::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
+        for (Folded const& folded : node.epilogue.folded) {
+            std::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
+        }
+    }
+    return specs;
+}
+
+namespace detail {
+/// Whether a weight has the dimensions that are needed. A constant's c x h x w may lack ones at the end, as PyTorch's
+/// parameters of a value a channel do.
+[[nodiscard]] inline bool same_extents(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+    if (b.size() != 3) return std::ranges::equal(a, b);
+    while (!a.empty() && a.back() == 1) a = a.first(a.size() - 1);
+    while (!b.empty() && b.back() == 1) b = b.first(b.size() - 1);
+    return std::ranges::equal(a, b);
+}
+}  // namespace detail
+
+/// Throws error when a weight is missing or misshapen, when one of its values would make every result NaN or infinite
+/// (see WeightValues), or when there are weights that the graph does not know: all of them in one message, which names
+/// the weights' source.
+inline void check_weights(Graph const& graph, Weights const& weights) {
+    std::string faults;
+    std::size_t known = 0;
+    std::map<std::string, bool> names;
+    for (WeightSpec const& spec : weight_specs(graph)) {
+        names.emplace(spec.name, true);
+        const WeightTensor* tensor = weights.find(spec.name);
+        if (tensor == nullptr) {
+            faults += "\n  missing: " + spec.name + " (" + to_string(spec.dims) + ")";
+        } else if (!detail::same_extents(tensor->dims, spec.dims)) {
+            faults += "\n  wrong shape: " + spec.name + " is " + to_string(tensor->dims) + ", the layer needs " +
+                      to_string(spec.dims);
+        } else if (const std::string fault = detail::value_fault(spec, tensor->values); !fault.empty()) {
+            faults += fault;
+        } else {
+            ++known;
+        }
+    }
+    for (auto const& [name, tensor] : weights) {
+        if (!names.contains(name)) faults += "\n  not in the network: " + name + " (" + to_string(tensor.dims) + ")";
+    }
+    if (!faults.empty()) fail(weights.source(), ": ", known, " of ", names.size(), " weights fit the network", faults);
+}
+
+/// The kernel and bias of a layer, with whatever simplify folded into it multiplied in; bias is empty when there is
+/// none. Where nothing changes the layer's weights they are not copied, and must live as long.
+class PreparedWeights {
+public:
+    std::span<const float> kernel, bias;
+
+    PreparedWeights(std::span<const float> the_kernel, std::span<const float> the_bias)
+        : kernel(the_kernel), bias(the_bias) {}
+    PreparedWeights(std::vector<float> the_kernel, std::vector<float> the_bias)
+        : kernel_(std::move(the_kernel)), bias_(std::move(the_bias)) {
+        kernel = kernel_, bias = bias_;
+    }
+    PreparedWeights(PreparedWeights&&) = default;
+    PreparedWeights& operator=(PreparedWeights&&) = default;
+
+private:
+    std::vector<float> kernel_, bias_;
+};
+
+namespace detail {
+
+/// The factor and shift of each channel of a batch norm or scale.
+inline void affine(std::string const& name, AffineLayer const& layer, std::size_t c, Weights const& weights,
+                   std::vector<double>& factor, std::vector<double>& shift) {
+    const auto* batch_norm = std::get_if<BatchNormParams>(&layer);
+    const auto* known = std::get_if<ScaleParams>(&layer);
+    if (known != nullptr && known->known) {
+        factor.assign(c, static_cast<double>(known->factor));
+        shift.assign(c, static_cast<double>(known->shift));
+        return;
+    }
+    const auto scale = weights.at(name + ".weight").values, bias = weights.at(name + ".bias").values;
+    factor.assign(scale.begin(), scale.end());
+    shift.assign(bias.begin(), bias.end());
+    if (batch_norm == nullptr) return;
+    const auto mean = weights.at(name + ".running_mean").values, variance = weights.at(name + ".running_var").values;
+    for (std::size_t i = 0; i < factor.size(); ++i) {
+        factor[i] /= std::sqrt(static_cast<double>(variance[i]) + static_cast<double>(batch_norm->epsilon));
+        shift[i] -= static_cast<double>(mean[i]) * factor[i];
+    }
+}
+
+}  // namespace detail
+
+/// The weights of one node of a graph, for which check_weights has found no fault.
+[[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights) {
+    std::vector<double> factor, shift;
+    const auto k = static_cast<std::size_t>(node.shape.c);
+    const auto alone = [&](detail::AffineLayer const& layer) {
+        detail::affine(node.name, layer, k, weights, factor, shift);
+        return PreparedWeights{std::vector<float>(factor.begin(), factor.end()),
+                               std::vector<float>(shift.begin(), shift.end())};
+    };
+    if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) return alone(*batch_norm);
+    if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) return alone(*scale);
+    if (std::holds_alternative<ConstantParams>(node.layer)) {
+        return {weights.at(constant_weight(node)).values, std::span<const float>()};
+    }
+    const std::span<const float> kernel = weights.at(node.name + ".weight").values;
+    const WeightTensor* own_bias = weights.find(node.name + ".bias");
+    const std::span<const float> bias = own_bias == nullptr ? std::span<const float>() : own_bias->values;
+    if (node.epilogue.folded.empty()) return {kernel, bias};
+
+    const std::size_t depth = kernel.size() / k;
+    std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
+    shifts.resize(k, 0.0);
+    for (Folded const& folded : node.epilogue.folded) {
+        detail::affine(folded.name, folded.layer, k, weights, factor, shift);
+        for (std::size_t i = 0; i < k; ++i) {
+            factors[i] *= factor[i];
+            shifts[i] = shifts[i] * factor[i] + shift[i];
+        }
+    }
+    std::vector<float> scaled(kernel.size());
+    for (std::size_t i = 0; i < k; ++i) {
+        for (std::size_t j = i * depth; j < (i + 1) * depth; ++j) {
+            scaled[j] = static_cast<float>(static_cast<double>(kernel[j]) * factors[i]);
+        }
+    }
+    return {std::move(scaled), std::vector<float>(shifts.begin(), shifts.end())};
+}
+
+/// Seeded weights for every layer of the graph: normal kernels that keep the variance of their input (He et al. 2015),
+/// small biases, batch-norm statistics near 0 and 1. The same on every machine with the same standard library.
+[[nodiscard]] inline Weights random_weights(Graph const& graph, std::uint32_t seed = 1) {
+    std::mt19937 bits(seed);
+    std::normal_distribution<float> normal;
+    Weights weights;
+    for (WeightSpec const& spec : weight_specs(graph)) {
+        std::size_t size = 1, depth = 1;
+        for (std::size_t i = 0; i < spec.dims.size(); ++i) {
+            size *= static_cast<std::size_t>(spec.dims[i]);
+            if (i > 0) depth *= static_cast<std::size_t>(spec.dims[i]);
+        }
+        const bool kernel = spec.dims.size() > 1, variance = spec.name.ends_with(".running_var");
+        const bool around_one = variance || (!kernel && spec.name.ends_with(".weight"));
+        const float scale = kernel ? std::sqrt(2.0F / static_cast<float>(depth)) : 0.1F;
+        std::vector<float> values(size);
+        for (float& value : values) {
+            value = normal(bits) * scale + (around_one ? 1.0F : 0.0F);
+            if (variance) value = std::max(value, 0.5F);
+        }
+        weights.add(spec.name, spec.dims, std::move(values));
+    }
+    return weights;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/make_plan.hpp
+
+// primsel/cost/cost_model.hpp
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What would this primitive take for this convolution (all images of the batch, without bias and activation)?
+struct ConvQuery {
+    ConvShape shape;
+    std::size_t primitive;
+    int batch = 1;
+};
+/// What would changing a tensor from one layout to another take?
+struct TransformQuery {
+    Shape shape;
+    int batch;
+    std::size_t from, to;
+};
+/// What would this other layer take in this layout? A ConvParams layer stands for the pass that adds its bias and its
+/// residual, the second input where there is one, and clamps, after a primitive that does not.
+struct OpQuery {
+    AnyLayer const* layer;
+    std::span<const Shape> inputs;
+    Shape output;
+    int batch;
+    std::size_t layout;
+};
+
+/// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite
+/// where the model has no price, which forbids it. May throw error, as set-up may.
+template <class M>
+concept CostModel =
+    requires(M& model, Kernels const& kernels, std::span<const ConvQuery> convs,
+             std::span<const TransformQuery> transforms, std::span<const OpQuery> ops, std::span<double> seconds) {
+        { M::name } -> std::convertible_to<std::string_view>;
+        model.predict(kernels, convs, seconds);
+        model.predict(kernels, transforms, seconds);
+        model.predict(kernels, ops, seconds);
+    };
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/pbqp/solver.hpp
+
+// primsel/pbqp/problem.hpp
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The cost of each pair of alternatives of two nodes, row-major. Infinity forbids a pair.
+struct PbqpMatrix {
+    std::size_t rows = 0, columns = 0;
+    std::vector<double> values;
+
+    [[nodiscard]] double operator()(std::size_t row, std::size_t column) const {
+        return values[row * columns + column];
+    }
+    friend bool operator==(PbqpMatrix const&, PbqpMatrix const&) = default;
+};
+
+/// Partitioned Boolean quadratic programming (Hames and Scholz 2006): every node takes one of its alternatives, at a
+/// cost; every edge costs what its matrix has for the two alternatives taken. Costs are >= 0 or infinite.
+class PbqpProblem {
+public:
+    struct Edge {
+        std::size_t u, v;
+        std::size_t matrix;  ///< rows: alternatives of u; columns: of v
+    };
+
+    /// Returns the node's number. Throws error when there is no alternative or a cost is negative or not a number.
+    std::size_t add_node(std::vector<double> costs) {
+        if (costs.empty()) fail("pbqp: node ", nodes_.size(), " has no alternatives");
+        check(costs, "node ", nodes_.size());
+        nodes_.push_back(std::move(costs));
+        return nodes_.size() - 1;
+    }
+    /// Equal matrices are stored once; returns the number of the stored one.
+    std::size_t add_matrix(PbqpMatrix matrix) {
+        if (matrix.values.size() != matrix.rows * matrix.columns) {
+            fail("pbqp: ", matrix.values.size(), " values for a matrix of ", matrix.rows, "x", matrix.columns);
+        }
+        check(matrix.values, "matrix ", matrices_.size());
+        const std::uint64_t key = hash(matrix);
+        const auto [first, last] = pool_.equal_range(key);
+        for (auto it = first; it != last; ++it) {
+            if (matrices_[it->second] == matrix) return it->second;
+        }
+        pool_.emplace(key, matrices_.size());
+        matrices_.push_back(std::move(matrix));
+        return matrices_.size() - 1;
+    }
+    /// Edges between the same two nodes add up. Throws error when the matrix does not fit the nodes.
+    void add_edge(std::size_t u, std::size_t v, std::size_t matrix) {
+        if (u >= nodes_.size() || v >= nodes_.size() || matrix >= matrices_.size()) {
+            fail("pbqp: edge ", u, "-", v, " with matrix ", matrix, " names what is not there");
+        }
+        if (u == v) fail("pbqp: node ", u, " has an edge to itself");
+        PbqpMatrix const& m = matrices_[matrix];
+        if (m.rows != nodes_[u].size() || m.columns != nodes_[v].size()) {
+            fail("pbqp: edge ", u, "-", v, " needs a matrix of ", nodes_[u].size(), "x", nodes_[v].size(), ", not ",
+                 m.rows, "x", m.columns);
+        }
+        edges_.push_back({u, v, matrix});
+    }
+    void add_edge(std::size_t u, std::size_t v, PbqpMatrix matrix) { add_edge(u, v, add_matrix(std::move(matrix))); }
+
+    [[nodiscard]] std::size_t node_count() const { return nodes_.size(); }
+    [[nodiscard]] std::vector<double> const& costs(std::size_t node) const { return nodes_[node]; }
+    [[nodiscard]] std::vector<Edge> const& edges() const { return edges_; }
+    [[nodiscard]] PbqpMatrix const& matrix(std::size_t number) const { return matrices_[number]; }
+    [[nodiscard]] std::size_t matrix_count() const { return matrices_.size(); }
+
+    /// The cost of an assignment: one alternative a node.
+    [[nodiscard]] double cost(std::span<const std::size_t> choice) const {
+        double sum = 0;
+        for (std::size_t node = 0; node < nodes_.size(); ++node) sum += nodes_[node][choice[node]];
+        for (Edge const& edge : edges_) sum += matrices_[edge.matrix](choice[edge.u], choice[edge.v]);
+        return sum;
+    }
+
+private:
+    static void check(std::vector<double> const& costs, std::string_view what, std::size_t number) {
+        for (const double cost : costs) {
+            if (!(cost >= 0)) fail("pbqp: ", what, number, " has the impossible cost ", cost);
+        }
+    }
+    [[nodiscard]] static std::uint64_t hash(PbqpMatrix const& matrix) {
+        std::uint64_t hash = matrix.rows * 31 + matrix.columns;
+        for (const double value : matrix.values) {
+            hash = (hash ^ std::bit_cast<std::uint64_t>(value + 0.0)) * 0x9e3779b97f4a7c15ULL;
+            hash ^= hash >> 29;
+        }
+        return hash;
+    }
+
+    std::vector<std::vector<double>> nodes_;
+    std::vector<Edge> edges_;
+    std::vector<PbqpMatrix> matrices_;
+    std::unordered_multimap<std::uint64_t, std::size_t> pool_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/pbqp/solution.hpp
 
 #include <cstddef>
+#include <limits>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// An assignment and how it was found.
+struct PbqpSolution {
+    /// The alternative of each node.
+    std::vector<std::size_t> choice;
+    /// Infinite when the solver found no assignment that is allowed.
+    double cost = std::numeric_limits<double>::infinity();
+    /// Whether it is proven that no assignment is cheaper (but for rounding, a part in 10^12).
+    bool optimal = false;
+    /// No assignment costs less: `cost` where that is proven, 0 where nothing is known.
+    double bound = 0;
+    /// How often each reduction was applied, and how many alternatives of a core node branch and bound tried.
+    std::size_t r0 = 0, ri = 0, rii = 0, rn = 0, branches = 0;
+
+    /// How far above the optimum the cost may be, at most: 0.01 is one per cent. Infinite where nothing is known.
+    [[nodiscard]] double gap() const { return optimal ? 0.0 : cost / bound - 1; }
+    [[nodiscard]] bool feasible() const { return cost < std::numeric_limits<double>::infinity(); }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <concepts>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Assigns an alternative to every node of a problem, at the least cost it can find, and says whether that is proven to
+/// be the least. Deterministic: of equals the lower number wins.
+///
+/// A minimal model:
+///     struct First {
+///         static constexpr std::string_view name = "first";
+///         primsel::PbqpSolution solve(primsel::PbqpProblem const& problem) const {
+///             std::vector<std::size_t> choice(problem.node_count(), 0);
+///             return {.choice = choice, .cost = problem.cost(choice)};
+///         }
+///     };
+template <class S>
+concept Solver = requires(S const& solver, PbqpProblem const& problem) {
+    { S::name } -> std::convertible_to<std::string_view>;
+    { solver.solve(problem) } -> std::same_as<PbqpSolution>;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/conv_shape_of.hpp
+
+// primsel/primitive/turned.hpp
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Whether the gradient of the input is a convolution of the result's gradient: that with the kernel turned by half a
+/// circle, its channels and kernels exchanged.
+[[nodiscard]] constexpr Support turns(ConvShape const& s) {
+    if (s.strided()) return Support::no("needs stride 1");
+    const bool within =
+        s.pad_top < s.span_h() && s.pad_bottom < s.span_h() && s.pad_left < s.span_w() && s.pad_right < s.span_w();
+    return within ? Support::yes() : Support::no("needs a padding smaller than the kernel");
+}
+
+/// The convolution that takes the gradient of the result to that of the input, of a shape that turns.
+[[nodiscard]] constexpr ConvShape turned(ConvShape const& s) {
+    ConvShape t = s;
+    t.c = s.k, t.k = s.c;
+    t.h = s.out_h(), t.w = s.out_w();
+    t.pad_top = s.span_h() - 1 - s.pad_top, t.pad_bottom = s.span_h() - 1 - s.pad_bottom;
+    t.pad_left = s.span_w() - 1 - s.pad_left, t.pad_right = s.span_w() - 1 - s.pad_right;
+    return t;
+}
+
+/// The kernel of the turned convolution, c x k/groups x fh x fw, from the kernel of s; dst has kernel_size() floats.
+inline void turn_kernel(ConvShape const& s, const float* kernel, float* dst) noexcept {
+    const auto taps = static_cast<std::size_t>(s.taps()), kernels = static_cast<std::size_t>(s.group_k()),
+               channels = static_cast<std::size_t>(s.group_c());
+    // In blocks: whole lines are read and written.
+    constexpr std::size_t block = 16;
+    for (int group = 0; group < s.groups;
+         ++group, kernel += kernels * channels * taps, dst += kernels * channels * taps) {
+        for (std::size_t first_c = 0; first_c < channels; first_c += block) {
+            for (std::size_t first_k = 0; first_k < kernels; first_k += block) {
+                for (std::size_t c = first_c; c < std::min(first_c + block, channels); ++c) {
+                    for (std::size_t k = first_k; k < std::min(first_k + block, kernels); ++k) {
+                        const float* from = kernel + (k * channels + c) * taps;
+                        std::reverse_copy(from, from + taps, dst + (c * kernels + k) * taps);
+                    }
+                }
+            }
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstddef>
+#include <optional>
 #include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -3461,6 +4008,42 @@ namespace primsel::inline PRIMSEL_ABI {
 /// That of a layer of a graph, which must be a convolution.
 [[nodiscard]] inline ConvShape conv_shape_of(Graph const& graph, std::size_t conv) {
     return conv_shape_of(std::get<ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape);
+}
+
+/// What a layer asks of primitives: one of the three convolutions of a layer of this (forward) shape.
+struct ConvTask {
+    Pass pass = Pass::forward;
+    ConvShape shape{};
+};
+/// That of a layer of a graph; nothing where it needs no primitive.
+[[nodiscard]] inline std::optional<ConvTask> conv_task(Graph const& graph, std::size_t layer) {
+    Node const& node = graph[layer];
+    if (std::holds_alternative<ConvParams>(node.layer)) return ConvTask{Pass::forward, conv_shape_of(graph, layer)};
+    if (const auto* input = std::get_if<ConvInputGradientParams>(&node.layer)) {
+        return ConvTask{Pass::input_gradient, conv_shape_of(input->conv, input->input)};
+    }
+    if (const auto* weight = std::get_if<ConvWeightGradientParams>(&node.layer)) {
+        return ConvTask{Pass::weight_gradient, conv_shape_of(weight->conv, graph[node.inputs[0]].shape)};
+    }
+    return std::nullopt;
+}
+
+/// Whether a forward primitive stands for the gradient of the input, with a turned kernel.
+[[nodiscard]] inline bool turns_kernel(PrimitiveEntry const& entry, ConvTask const& task) {
+    return task.pass == Pass::input_gradient && entry.pass == Pass::forward;
+}
+/// Whether the primitive can do the task, or why not.
+[[nodiscard]] inline Support supports(PrimitiveEntry const& entry, ConvTask const& task) {
+    if (turns_kernel(entry, task)) {
+        const Support turning = turns(task.shape);
+        return turning ? entry.supports(turned(task.shape)) : turning;
+    }
+    if (entry.pass != task.pass) return Support::no("computes another pass");
+    return entry.supports(task.shape);
+}
+/// The shape by which the primitive does the task.
+[[nodiscard]] inline ConvShape shape_for(PrimitiveEntry const& entry, ConvTask const& task) {
+    return turns_kernel(entry, task) ? turned(task.shape) : task.shape;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -3610,8 +4193,8 @@ struct Alternative {
 
 /// Whether a pass of its own must add bias and residual and clamp after the primitive.
 [[nodiscard]] inline bool needs_pass(PrimitiveEntry const& entry, Node const& node) {
-    const bool epilogue = std::get<ConvParams>(node.layer).bias || node.epilogue != Epilogue{};
-    return epilogue && !entry.fuses_epilogue;
+    const auto* conv = std::get_if<ConvParams>(&node.layer);
+    return conv != nullptr && (conv->bias || node.epilogue != Epilogue{}) && !entry.fuses_epilogue;
 }
 
 /// The questions to a cost model and its answers, all of a kind at once.
@@ -3690,9 +4273,9 @@ private:
                             (options_.primitive.empty() || entry.id == options_.primitive);
         return wanted ? 0 : entry.family == Family::im2 ? 1 : 2;
     }
-    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvShape const& shape,
+    [[nodiscard]] std::string refusal(PrimitiveEntry const& entry, Node const& node, ConvTask const& task,
                                       int nearest) const {
-        if (const Support support = entry.supports(shape); !support) return std::string(support.reason());
+        if (const Support support = supports(entry, task); !support) return std::string(support.reason());
         if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
         if (needs_pass(entry, node) && kernels_.layouts[entry.out_layout].epilogue == nullptr) {
             return "its layout has no bias and activation";
@@ -3715,15 +4298,15 @@ private:
                     transforms_.push_back({node.shape, graph_.batch(), from, to});
                 }
             }
-            if (std::holds_alternative<ConvParams>(node.layer)) {
-                const ConvShape shape = conv_shape_of(graph_, i);
+            if (const auto task = conv_task(graph_, i)) {
                 int nearest = 2;
                 for (PrimitiveEntry const& entry : kernels_.primitives) {
-                    if (refusal(entry, node, shape, 2).empty()) nearest = std::min(nearest, distance(entry));
+                    if (refusal(entry, node, *task, 2).empty()) nearest = std::min(nearest, distance(entry));
                 }
                 for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
-                    std::string reason = refusal(kernels_.primitives[p], node, shape, nearest);
-                    if (reason.empty()) convs_.push_back({shape, p, graph_.batch()});
+                    PrimitiveEntry const& entry = kernels_.primitives[p];
+                    std::string reason = refusal(entry, node, *task, nearest);
+                    if (reason.empty()) convs_.push_back({shape_for(entry, *task), p, graph_.batch()});
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
@@ -3745,12 +4328,13 @@ private:
             };
             if (std::holds_alternative<InputParams>(node.layer)) {
                 alternatives[i].push_back({});  // images come in the first layout
-            } else if (std::holds_alternative<ConstantParams>(node.layer)) {
+            } else if (std::holds_alternative<ConstantParams>(node.layer) ||
+                       std::holds_alternative<ParameterParams>(node.layer)) {
                 // Stored in whichever is wanted.
                 for (std::size_t layout = 0; layout < layouts; ++layout) {
                     alternatives[i].push_back({0, layout, layout, 0.0});
                 }
-            } else if (std::holds_alternative<ConvParams>(node.layer)) {
+            } else if (const auto task = conv_task(graph_, i)) {
                 for (std::size_t p = 0; p < candidates[i].size(); ++p) {
                     Candidate& candidate = candidates[i][p];
                     if (!candidate.refusal.empty()) continue;
@@ -3758,7 +4342,7 @@ private:
                     candidate.seconds = conv_seconds_[conv++];
                     if (!(candidate.seconds >= 0)) {
                         (void)priced(candidate.seconds, "primitive ", entry.id, " on layer ", node.name, " (",
-                                     to_string(conv_shape_of(graph_, i), graph_.batch()), ")");
+                                     to_string(task->shape, graph_.batch()), ")");
                     }
                     if (needs_pass(entry, node)) candidate.seconds += op_seconds(entry.out_layout);
                     if (candidate.seconds == infinite) {
@@ -3810,7 +4394,7 @@ private:
         for (Candidate const& candidate : candidates[i])
             reasons += "\n  " + candidate.primitive + ": " + candidate.refusal;
         fail("plan: no primitive can compute layer ", node.name, " (",
-             to_string(conv_shape_of(graph_, i), graph_.batch()), ")", reasons);
+             to_string(conv_task(graph_, i)->shape, graph_.batch()), ")", reasons);
     }
 
     std::vector<std::vector<Shape>> input_shapes_;
@@ -4177,9 +4761,9 @@ template <CostModel Model, Solver S>
                            .out_layout = std::string(kernels.layouts[way.out_layout].name),
                            .seconds = way.seconds,
                            .candidates = prices.candidates[i]};
-        if (std::holds_alternative<ConvParams>(node.layer)) {
+        if (const auto task = conv_task(graph, i)) {
             layer.primitive = kernels.primitives[way.primitive].id;
-            layer.shape = to_string(conv_shape_of(graph, i), graph.batch());
+            layer.shape = to_string(task->shape, graph.batch());
         }
         plan.layers.push_back(std::move(layer));
         plan.total_seconds += way.seconds;
@@ -4411,7 +4995,6 @@ template <Layout From, Layout To>
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -4419,53 +5002,6 @@ template <Layout From, Layout To>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
-
-/// One call of a kernel. Tensors are known by their positions in the Schedule.
-struct Step {
-    static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-    enum class Kind { conv, epilogue, op, transform };
-
-    Kind kind = Kind::op;
-    /// The node whose result it computes, or changes the layout of.
-    std::size_t node = 0;
-    ConvShape shape{};  // of one image
-    PrimitiveEntry const* primitive = nullptr;
-    LayoutEntry const* layout = nullptr;
-    OpEntry const* op = nullptr;
-    TransformEntry const* transform = nullptr;
-    AnyLayer layer{};
-    std::vector<std::size_t> src{};
-    std::vector<Shape> src_shapes{};
-    Shape dst_shape{};
-    std::size_t dst = none, residual = none, scratch = none;
-    std::size_t dst_image = 0;  // bytes from image to image
-    // In floats: where a part of a concatenation begins, and from pixel to pixel of it; 0: all of dst.
-    std::size_t dst_offset = 0, dst_stride = 0;
-    bool bias = false;
-    Clamp clamp{};
-};
-
-/// A constant of the network in the layout in which it is read.
-struct StoredConstant {
-    std::size_t tensor, node, layout;
-};
-
-/// A plan as steps in a row. The first tensors are the caller's: the images, then the results; those after them have a
-/// lifetime each, constants one of no bytes.
-///
-/// Of a batch, the first `single` steps take one image after another, from the first of them to the last; the other
-/// steps take all images each.
-struct Schedule {
-    std::size_t inputs = 0, outputs = 0, single = 0;
-    std::vector<Step> steps;
-    std::vector<Lifetime> lifetimes;
-    /// Bytes from image to image of each tensor; 0 of those that hold what belongs to one image or to all.
-    std::vector<std::size_t> image_bytes;
-    std::vector<StoredConstant> constants;
-
-    [[nodiscard]] std::size_t callers() const { return inputs + outputs; }
-    [[nodiscard]] std::size_t tensors() const { return callers() + lifetimes.size(); }
-};
 
 namespace detail {
 
@@ -4506,7 +5042,9 @@ public:
         result_.inputs = graph_.inputs().size();
         result_.outputs = outputs_.size();
         for (const std::size_t input : graph_.inputs()) result_.image_bytes.push_back(bytes(input, 0));
-        for (const std::size_t output : outputs_) result_.image_bytes.push_back(bytes(output, 0));
+        for (const std::size_t output : outputs_) {
+            result_.image_bytes.push_back(of_batch(graph_[output].layer) ? 0 : bytes(output, 0));
+        }
         for (std::size_t i = 0; i < graph_.size(); ++i) read_plan(i);
         for (std::size_t i = 0; i < graph_.size(); ++i) find_parts(i);
         std::size_t inputs = 0;
@@ -4520,11 +5058,14 @@ public:
             } else if (std::holds_alternative<ConstantParams>(graph_[i].layer)) {
                 tensor_[i] = book(0);
                 result_.constants.push_back({tensor_[i], i, out_layout_[i]});
+            } else if (std::holds_alternative<ParameterParams>(graph_[i].layer)) {
+                tensor_[i] = book(0);
+                result_.parameters.push_back({tensor_[i], i});
             } else if (tensor_[i] == Step::none) {
                 add_layer(i);
             }
+            deliver(i);
         }
-        for (std::size_t output = 0; output < outputs_.size(); ++output) deliver(output);
         divide_batch();
         return std::move(result_);
     }
@@ -4587,8 +5128,10 @@ private:
         result_.image_bytes.push_back(image_bytes);
         return result_.tensors() - 1;
     }
-    /// The same for a step's result; of one image until the batch is divided.
-    std::size_t book(Step const& step) { return book(step.dst_image, step.dst_image); }
+    /// The same for a step's result; of one image until the batch is divided, unless it belongs to all.
+    std::size_t book(Step const& step) {
+        return book(step.dst_image, of_batch(graph_[step.node].layer) ? 0 : step.dst_image);
+    }
     void use(std::size_t tensor) {
         if (tensor < result_.callers() || tensor == Step::none) return;
         Lifetime& lifetime = result_.lifetimes[tensor - result_.callers()];
@@ -4637,8 +5180,8 @@ private:
             else
                 step.src.push_back(from);
         }
-        if (std::holds_alternative<ConvParams>(node.layer))
-            add_conv(std::move(step));
+        if (const auto task = conv_task(graph_, i))
+            add_conv(std::move(step), *task);
         else
             add_op(std::move(step));
     }
@@ -4652,18 +5195,25 @@ private:
         return book(step);
     }
 
-    void add_conv(Step step) {
+    void add_conv(Step step, ConvTask const& task) {
         Node const& node = graph_[step.node];
-        auto const& conv = std::get<ConvParams>(node.layer);
+        const auto* conv = std::get_if<ConvParams>(&node.layer);
         PlannedLayer const& planned = plan_.layers[step.node];
         PrimitiveEntry const& primitive = find_primitive(planned);
         step.kind = Step::Kind::conv;
         step.primitive = &primitive;
-        step.shape = conv_shape_of(conv, step.src_shapes[0]);
-        step.bias = conv.bias || !node.epilogue.folded.empty();
+        step.shape = shape_for(primitive, task);
+        step.turned = turns_kernel(primitive, task);
+        step.kernel = detail::weight_name(node.name, "weight");
+        if (task.pass == Pass::input_gradient) {  // its kernel is no tensor of the arena, but packed
+            step.kernel = graph_[node.inputs[1]].name;
+            step.src.pop_back();
+            step.src_shapes.pop_back();
+        }
+        step.bias = conv != nullptr && (conv->bias || !node.epilogue.folded.empty());
         const bool layouts_fit = kernels_.layouts[primitive.in_layout].name == planned.in_layout &&
                                  kernels_.layouts[primitive.out_layout].name == planned.out_layout;
-        if (const Support support = primitive.supports(step.shape); !support || !layouts_fit) {
+        if (const Support support = supports(primitive, task); !support || !layouts_fit) {
             fail("plan: layer ", node.name, ": ", primitive.id, " cannot compute ", to_string(step.shape), " ",
                  planned.in_layout, " -> ", planned.out_layout, ": ", support ? "wrong layouts" : support.reason());
         }
@@ -4724,12 +5274,14 @@ private:
     }
 
     /// A result that is not where the caller wants it: changes its layout, or copies it.
-    void deliver(std::size_t output) {
-        const std::size_t node = outputs_[output], dst = result_.inputs + output;
-        if (tensor_[node] == dst) return;
-        Step step = change_of_layout(node, 0);
-        step.dst = dst;
-        add(std::move(step));
+    void deliver(std::size_t node) {
+        for (std::size_t output = 0; output < outputs_.size(); ++output) {
+            const std::size_t dst = result_.inputs + output;
+            if (outputs_[output] != node || tensor_[node] == dst) continue;
+            Step step = change_of_layout(node, 0);
+            step.dst = dst;
+            add(std::move(step));
+        }
     }
 
     /// Image after image, activations stay in the caches but weights come from memory again for each; all images at
@@ -4739,9 +5291,10 @@ private:
     void divide_batch() {
         const auto batch = static_cast<std::size_t>(graph_.batch());
         if (batch == 1) return;
+        const bool whole = std::ranges::any_of(graph_.nodes(), [](Node const& node) { return of_batch(node.layer); });
         std::size_t again = 0;
         for (Step const& step : result_.steps) again += activations(step);
-        for (std::size_t i = 0, least = again; i < result_.steps.size(); ++i) {
+        for (std::size_t i = 0, least = again; i < result_.steps.size() && !whole; ++i) {
             again += weights(result_.steps[i]);
             again -= activations(result_.steps[i]);
             if (again <= least) {
@@ -4792,373 +5345,6 @@ private:
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/network/prepare.hpp
-
-// primsel/network/weights.hpp
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A named array of floats, row-major. Copies share the values.
-struct WeightTensor {
-    std::vector<std::int64_t> dims;
-    std::span<const float> values;
-    /// Keeps the values alive: a file's buffer, a vector, or nothing for values that live elsewhere.
-    std::shared_ptr<const void> owner;
-};
-
-/// A mapped file whose bytes are values of weights.
-struct WeightFile {
-    /// Throws error, naming the file, when it was changed since it was mapped.
-    std::function<void()> check_unchanged;
-    /// Gives back the memory of bytes, if they are the file's, until they are read again.
-    std::function<void(std::span<const std::byte>)> release;
-};
-
-/// "64x3x3x3"; "scalar" without dimensions.
-[[nodiscard]] inline std::string to_string(std::vector<std::int64_t> const& dims) {
-    if (dims.empty()) return "scalar";
-    std::string text;
-    for (const std::int64_t dim : dims) {
-        if (!text.empty()) text += 'x';
-        text += std::to_string(dim);
-    }
-    return text;
-}
-
-/// The weights of a network by name, in the order of their names. Copying is cheap.
-class Weights {
-public:
-    Weights() = default;
-    /// `source`: what errors call them, as a rule the path of their file.
-    explicit Weights(std::string source) : source_(std::move(source)) {}
-
-    [[nodiscard]] std::string const& source() const { return source_; }
-    void set_source(std::string source) { source_ = std::move(source); }
-
-    /// Values are bytes of this file.
-    void add_file(WeightFile file) { files_.push_back(std::move(file)); }
-    /// Throws error, naming the file, when one was changed since it was mapped.
-    void check_unchanged() const {
-        for (WeightFile const& file : files_) file.check_unchanged();
-    }
-    /// These values are not needed for now: those of a mapped file take no memory until they are read again.
-    void release(std::span<const float> values) const {
-        for (WeightFile const& file : files_) file.release(std::as_bytes(values));
-    }
-
-    /// Throws error when the name is taken or the values do not fill the dimensions.
-    void add(std::string const& name, WeightTensor tensor) {
-        for (const std::int64_t dim : tensor.dims) {
-            if (dim < 0) fail("weight ", name, ": impossible dimensions ", to_string(tensor.dims));
-        }
-        if (!fills(tensor.values.size(), tensor.dims)) {
-            fail("weight ", name, ": ", tensor.values.size(), " values cannot fill ", to_string(tensor.dims));
-        }
-        if (!tensors_.emplace(name, std::move(tensor)).second) fail("weight ", name, ": given twice");
-    }
-    void add(std::string const& name, std::vector<std::int64_t> dims, std::vector<float> values) {
-        auto owner = std::make_shared<const std::vector<float>>(std::move(values));
-        const std::span<const float> view(*owner);
-        add(name, WeightTensor{std::move(dims), view, std::move(owner)});
-    }
-
-    [[nodiscard]] const WeightTensor* find(std::string_view name) const {
-        const auto found = tensors_.find(name);
-        return found == tensors_.end() ? nullptr : &found->second;
-    }
-    /// Throws error when there is none, naming it.
-    [[nodiscard]] WeightTensor const& at(std::string_view name) const {
-        const WeightTensor* tensor = find(name);
-        if (tensor == nullptr) fail("weight ", name, ": missing");
-        return *tensor;
-    }
-    [[nodiscard]] std::size_t size() const { return tensors_.size(); }
-    [[nodiscard]] auto begin() const { return tensors_.begin(); }
-    [[nodiscard]] auto end() const { return tensors_.end(); }
-
-private:
-    /// Divides rather than multiplies: a product of hostile dimensions would wrap around.
-    [[nodiscard]] static bool fills(std::size_t count, std::vector<std::int64_t> const& dims) {
-        if (std::ranges::find(dims, 0) != dims.end()) return count == 0;
-        for (const std::int64_t dim : dims) {
-            if (count % static_cast<std::size_t>(dim) != 0) return false;
-            count /= static_cast<std::size_t>(dim);
-        }
-        return count == 1;
-    }
-
-    std::string source_ = "weights";
-    std::vector<WeightFile> files_;
-    std::map<std::string, WeightTensor, std::less<>> tensors_;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cmath>
-#include <cstdint>
-#include <cstring>
-#include <random>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The name and dimensions of a weight that a graph needs.
-struct WeightSpec {
-    std::string name;
-    std::vector<std::int64_t> dims;
-    WeightValues values = WeightValues::finite;
-};
-
-namespace detail {
-using AffineLayer = decltype(Folded::layer);
-
-/// Whether no value is NaN or infinite: in one pass that compilers vectorise, for at start-up it reads all weights.
-[[nodiscard]] inline bool all_finite(std::span<const float> values) {
-    constexpr std::size_t lanes = 16;
-    constexpr std::uint32_t magnitude = 0x7fffffff, infinite = 0x7f800000;
-    std::array<std::uint32_t, lanes> largest{}, bits{};
-    const std::size_t whole = values.size() / lanes * lanes;
-    for (std::size_t i = 0; i < whole; i += lanes) {
-        std::memcpy(bits.data(), values.data() + i, sizeof(bits));
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
-            largest[lane] = std::max(largest[lane], bits[lane] & magnitude);
-        }
-    }
-    for (const float value : values.subspan(whole)) {
-        largest[0] = std::max(largest[0], std::bit_cast<std::uint32_t>(value) & magnitude);
-    }
-    return *std::max_element(largest.begin(), largest.end()) < infinite;
-}
-
-/// What is wrong with a value; "" where nothing is.
-[[nodiscard]] inline std::string_view fault_of(float value, WeightValues values) {
-    if (values == WeightValues::any) return "";
-    if (std::isnan(value)) return "not a number";
-    if (values == WeightValues::not_nan) return "";
-    if (std::isinf(value)) return "not finite";
-    if (values == WeightValues::not_negative && value < 0.0F) return "negative variance";
-    if (values == WeightValues::positive && value <= 0.0F) return "variance without epsilon that is not positive";
-    return "";
-}
-
-/// "[3, 0, 1, 2]": the place of a value of so many dimensions.
-[[nodiscard]] inline std::string place_of(std::size_t at, std::vector<std::int64_t> const& dims) {
-    std::string text;
-    for (std::size_t i = dims.size(); i-- > 0;) {
-        const auto dim = static_cast<std::size_t>(dims[i]);
-        text.insert(0, (i == 0 ? "" : ", ") + std::to_string(at % dim));
-        at /= dim;
-    }
-    return '[' + text + ']';
-}
-
-/// Of the first value that the weight may not have: a line, or nothing.
-[[nodiscard]] inline std::string value_fault(WeightSpec const& spec, std::span<const float> values) {
-    const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
-    if (spec.values == WeightValues::any || (!variance && all_finite(values))) return "";
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        const std::string_view fault = fault_of(values[i], spec.values);
-        if (!fault.empty()) return join("\n  ", fault, ": ", spec.name, place_of(i, spec.dims), " is ", values[i]);
-    }
-    return "";
-}
-
-/// The name of a layer's weight in the network.
-[[nodiscard]] inline std::string weight_name(std::string const& layer, std::string_view weight) {
-    return weight.empty() ? layer : layer + '.' + std::string(weight);
-}
-
-}  // namespace detail
-
-/// The name of a constant's weight.
-[[nodiscard]] inline std::string constant_weight(Node const& node) {
-    return detail::weight_name(node.name, std::get<ConstantParams>(node.layer).weight_name());
-}
-
-/// All weights that the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
-[[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph) {
-    std::vector<WeightSpec> specs;
-    const auto add_weights_of = [&](std::string const& name, Shape const& input, auto const& layer) {
-        const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
-            specs.push_back({detail::weight_name(name, weight), dims, values});
-        };
-        if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
-    };
-    for (Node const& node : graph.nodes()) {
-        const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
-        std::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
-        for (Folded const& folded : node.epilogue.folded) {
-            std::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
-        }
-    }
-    return specs;
-}
-
-namespace detail {
-/// Whether a weight has the dimensions that are needed. A constant's c x h x w may lack ones at the end, as PyTorch's
-/// parameters of a value a channel do.
-[[nodiscard]] inline bool same_extents(std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
-    if (b.size() != 3) return std::ranges::equal(a, b);
-    while (!a.empty() && a.back() == 1) a = a.first(a.size() - 1);
-    while (!b.empty() && b.back() == 1) b = b.first(b.size() - 1);
-    return std::ranges::equal(a, b);
-}
-}  // namespace detail
-
-/// Throws error when a weight is missing or misshapen, when one of its values would make every result NaN or infinite
-/// (see WeightValues), or when there are weights that the graph does not know: all of them in one message, which names
-/// the weights' source.
-inline void check_weights(Graph const& graph, Weights const& weights) {
-    std::string faults;
-    std::size_t known = 0;
-    std::map<std::string, bool> names;
-    for (WeightSpec const& spec : weight_specs(graph)) {
-        names.emplace(spec.name, true);
-        const WeightTensor* tensor = weights.find(spec.name);
-        if (tensor == nullptr) {
-            faults += "\n  missing: " + spec.name + " (" + to_string(spec.dims) + ")";
-        } else if (!detail::same_extents(tensor->dims, spec.dims)) {
-            faults += "\n  wrong shape: " + spec.name + " is " + to_string(tensor->dims) + ", the layer needs " +
-                      to_string(spec.dims);
-        } else if (const std::string fault = detail::value_fault(spec, tensor->values); !fault.empty()) {
-            faults += fault;
-        } else {
-            ++known;
-        }
-    }
-    for (auto const& [name, tensor] : weights) {
-        if (!names.contains(name)) faults += "\n  not in the network: " + name + " (" + to_string(tensor.dims) + ")";
-    }
-    if (!faults.empty()) fail(weights.source(), ": ", known, " of ", names.size(), " weights fit the network", faults);
-}
-
-/// The kernel and bias of a layer, with whatever simplify folded into it multiplied in; bias is empty when there is
-/// none. Where nothing changes the layer's weights they are not copied, and must live as long.
-class PreparedWeights {
-public:
-    std::span<const float> kernel, bias;
-
-    PreparedWeights(std::span<const float> the_kernel, std::span<const float> the_bias)
-        : kernel(the_kernel), bias(the_bias) {}
-    PreparedWeights(std::vector<float> the_kernel, std::vector<float> the_bias)
-        : kernel_(std::move(the_kernel)), bias_(std::move(the_bias)) {
-        kernel = kernel_, bias = bias_;
-    }
-    PreparedWeights(PreparedWeights&&) = default;
-    PreparedWeights& operator=(PreparedWeights&&) = default;
-
-private:
-    std::vector<float> kernel_, bias_;
-};
-
-namespace detail {
-
-/// The factor and shift of each channel of a batch norm or scale.
-inline void affine(std::string const& name, AffineLayer const& layer, std::size_t c, Weights const& weights,
-                   std::vector<double>& factor, std::vector<double>& shift) {
-    const auto* batch_norm = std::get_if<BatchNormParams>(&layer);
-    const auto* known = std::get_if<ScaleParams>(&layer);
-    if (known != nullptr && known->known) {
-        factor.assign(c, static_cast<double>(known->factor));
-        shift.assign(c, static_cast<double>(known->shift));
-        return;
-    }
-    const auto scale = weights.at(name + ".weight").values, bias = weights.at(name + ".bias").values;
-    factor.assign(scale.begin(), scale.end());
-    shift.assign(bias.begin(), bias.end());
-    if (batch_norm == nullptr) return;
-    const auto mean = weights.at(name + ".running_mean").values, variance = weights.at(name + ".running_var").values;
-    for (std::size_t i = 0; i < factor.size(); ++i) {
-        factor[i] /= std::sqrt(static_cast<double>(variance[i]) + static_cast<double>(batch_norm->epsilon));
-        shift[i] -= static_cast<double>(mean[i]) * factor[i];
-    }
-}
-
-}  // namespace detail
-
-/// The weights of one node of a graph, for which check_weights has found no fault.
-[[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights) {
-    std::vector<double> factor, shift;
-    const auto k = static_cast<std::size_t>(node.shape.c);
-    const auto alone = [&](detail::AffineLayer const& layer) {
-        detail::affine(node.name, layer, k, weights, factor, shift);
-        return PreparedWeights{std::vector<float>(factor.begin(), factor.end()),
-                               std::vector<float>(shift.begin(), shift.end())};
-    };
-    if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) return alone(*batch_norm);
-    if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) return alone(*scale);
-    if (std::holds_alternative<ConstantParams>(node.layer)) {
-        return {weights.at(constant_weight(node)).values, std::span<const float>()};
-    }
-    const std::span<const float> kernel = weights.at(node.name + ".weight").values;
-    const WeightTensor* own_bias = weights.find(node.name + ".bias");
-    const std::span<const float> bias = own_bias == nullptr ? std::span<const float>() : own_bias->values;
-    if (node.epilogue.folded.empty()) return {kernel, bias};
-
-    const std::size_t depth = kernel.size() / k;
-    std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
-    shifts.resize(k, 0.0);
-    for (Folded const& folded : node.epilogue.folded) {
-        detail::affine(folded.name, folded.layer, k, weights, factor, shift);
-        for (std::size_t i = 0; i < k; ++i) {
-            factors[i] *= factor[i];
-            shifts[i] = shifts[i] * factor[i] + shift[i];
-        }
-    }
-    std::vector<float> scaled(kernel.size());
-    for (std::size_t i = 0; i < k; ++i) {
-        for (std::size_t j = i * depth; j < (i + 1) * depth; ++j) {
-            scaled[j] = static_cast<float>(static_cast<double>(kernel[j]) * factors[i]);
-        }
-    }
-    return {std::move(scaled), std::vector<float>(shifts.begin(), shifts.end())};
-}
-
-/// Seeded weights for every layer of the graph: normal kernels that keep the variance of their input (He et al. 2015),
-/// small biases, batch-norm statistics near 0 and 1. The same on every machine with the same standard library.
-[[nodiscard]] inline Weights random_weights(Graph const& graph, std::uint32_t seed = 1) {
-    std::mt19937 bits(seed);
-    std::normal_distribution<float> normal;
-    Weights weights;
-    for (WeightSpec const& spec : weight_specs(graph)) {
-        std::size_t size = 1, depth = 1;
-        for (std::size_t i = 0; i < spec.dims.size(); ++i) {
-            size *= static_cast<std::size_t>(spec.dims[i]);
-            if (i > 0) depth *= static_cast<std::size_t>(spec.dims[i]);
-        }
-        const bool kernel = spec.dims.size() > 1, variance = spec.name.ends_with(".running_var");
-        const bool around_one = variance || (!kernel && spec.name.ends_with(".weight"));
-        const float scale = kernel ? std::sqrt(2.0F / static_cast<float>(depth)) : 0.1F;
-        std::vector<float> values(size);
-        for (float& value : values) {
-            value = normal(bits) * scale + (around_one ? 1.0F : 0.0F);
-            if (variance) value = std::max(value, 0.5F);
-        }
-        weights.add(spec.name, spec.dims, std::move(values));
-    }
-    return weights;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
 #include <cstddef>
@@ -5170,19 +5356,27 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// Whether the weights of a program are those it was made with, or change between its runs.
+enum class WeightUse { constant, changing };
+
 /// A plan made executable: weights packed, arena booked, steps in a row. run only executes.
 class Program {
 public:
     /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit or
-    /// their file was changed since it was read.
-    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers)
-        : batch_(graph.batch()) {
+    /// their file was changed since it was read. Weights that change must stay where they are, and the caller has
+    /// checked them.
+    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers,
+            WeightUse use = WeightUse::constant)
+        : batch_(graph.batch()), use_(use) {
         check_key(plan.key, make_key(graph, kernels));
-        check_weights(graph, weights);
+        if (use == WeightUse::constant) check_weights(graph, weights);
         for (const std::size_t input : graph.inputs()) in_shapes_.push_back(graph[input].shape);
         for (const std::size_t output : graph.outputs()) out_shapes_.push_back(graph[output].shape);
         for (Shape const& shape : in_shapes_) in_floats_.push_back(batch_floats(kernels.layouts[0], shape));
-        for (Shape const& shape : out_shapes_) out_floats_.push_back(batch_floats(kernels.layouts[0], shape));
+        for (const std::size_t output : graph.outputs()) {
+            const auto images = static_cast<std::size_t>(of_batch(graph[output].layer) ? 1 : batch_);
+            out_floats_.push_back(images * kernels.layouts[0].size(graph[output].shape));
+        }
 
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const ArenaLayout layout = place(schedule.lifetimes);
@@ -5194,12 +5388,22 @@ public:
         for (StoredConstant const& constant : schedule.constants) {
             tensors_[constant.tensor] = store(graph[constant.node], kernels.layouts[constant.layout], weights);
         }
+        for (SharedParameter const& parameter : schedule.parameters) {
+            tensors_[parameter.tensor] = const_cast<float*>(weights.at(graph[parameter.node].name).values.data());
+        }
         const float* bias = nullptr;
         for (Step& step : schedule.steps) {
             names_.push_back(graph[step.node].name);
             steps_.push_back(pack(std::move(step), graph, weights, bias));
         }
-        weights.check_unchanged();
+        if (use == WeightUse::constant) weights.check_unchanged();
+    }
+    /// Packs the kernels of convolutions anew, after weights that change have changed.
+    void repack(Weights const& weights, ExecutorRef executor) {
+        executor.parallel_for(kernels_.size(), [&](std::size_t i, std::size_t) {
+            pack_kernel(steps_[kernels_[i].step].step, weights.at(steps_[kernels_[i].step].step.kernel).values,
+                        kernels_[i].packed);
+        });
     }
 
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
@@ -5232,6 +5436,12 @@ public:
     void run_step(std::size_t step, ExecutorRef executor) noexcept {
         const bool one_image = step < singles();
         run(steps_[position(step)], one_image ? step / single_ : 0, one_image ? 1 : batch_, executor);
+    }
+    /// How many of the steps come before those of a node of the graph and all after it, for a graph whose steps take
+    /// whole batches.
+    [[nodiscard]] std::size_t steps_before(std::size_t node) const {
+        const auto first = std::ranges::find_if(steps_, [=](PackedStep const& at) { return at.step.node >= node; });
+        return static_cast<std::size_t>(first - steps_.begin());
     }
     void bind(std::span<const float* const> srcs, std::span<float* const> dsts) noexcept {
         // No step writes to an image.
@@ -5296,11 +5506,23 @@ private:
         result.src_data.resize(packed.src.size());
         Node const& node = graph[packed.node];
         if (packed.kind == Step::Kind::conv) {
+            const std::size_t bytes = packed.primitive->packed_bytes(packed.shape);
+            if (packed.primitive->pass == Pass::weight_gradient) return result;
+            float* kernel = keep(bytes, node);
+            result.weights = kernel;
+            if (use_ == WeightUse::changing) {
+                kernels_.push_back({steps_.size(), kernel});
+                pack_kernel(packed, weights.at(packed.kernel).values, kernel);
+                if (packed.bias || std::holds_alternative<ConvParams>(node.layer)) {
+                    const WeightTensor* bias = weights.find(node.name + ".bias");
+                    if (bias != nullptr) last_bias = bias->values.data();
+                }
+                if (packed.bias) result.bias = last_bias;
+                return result;
+            }
             const PreparedWeights prepared = prepare_weights(node, weights);
-            float* kernel = keep(packed.primitive->packed_bytes(packed.shape), node);
             packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
             weights.release(prepared.kernel);
-            result.weights = kernel;
             if (!prepared.bias.empty()) {
                 float* bias = keep(bytes_of_floats(prepared.bias.size()), node);
                 std::ranges::copy(prepared.bias, bias);
@@ -5315,6 +5537,13 @@ private:
         }
         if (packed.bias) result.bias = last_bias;
         return result;
+    }
+
+    static void pack_kernel(Step const& step, std::span<const float> kernel, float* dst) {
+        if (!step.turned) return step.primitive->pack(step.shape, kernel.data(), dst);
+        std::vector<float> other_way(kernel.size());
+        turn_kernel(turned(step.shape), kernel.data(), other_way.data());
+        step.primitive->pack(step.shape, other_way.data(), dst);
     }
 
     /// So many bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
@@ -5332,9 +5561,12 @@ private:
         float* dst = at(step.dst, first);
         const float* residual = step.residual == Step::none ? nullptr : at(step.residual, first);
         if (step.kind == Step::Kind::conv) {
-            for (std::size_t image = first; image < end; ++image) {
+            const std::size_t at_once = step.primitive->whole_batch ? static_cast<std::size_t>(images) : 1;
+            for (std::size_t image = first; image < end; image += at_once) {
                 step.primitive->run(step.shape,
                                     {.src = at(step.src[0], image),
+                                     .gradient = step.src.size() > 1 ? at(step.src[1], image) : nullptr,
+                                     .images = static_cast<int>(at_once),
                                      .weights = packed.weights,
                                      .bias = packed.bias,
                                      .residual = residual == nullptr ? nullptr : at(step.residual, image),
@@ -5364,7 +5596,14 @@ private:
         }
     }
 
+    struct PackedKernel {
+        std::size_t step;
+        float* packed;
+    };
+
     int batch_;
+    WeightUse use_;
+    std::vector<PackedKernel> kernels_;  // those that change
     std::vector<Shape> in_shapes_, out_shapes_;
     std::vector<std::size_t> in_floats_, out_floats_;
     std::vector<PackedStep> steps_;
@@ -7991,13 +8230,7 @@ public:
     void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) const {
         Machine const& machine = machine_of(kernels);
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            auto const& primitive = kernels.primitives[queries[i].primitive];
-            ConvShape const& shape = queries[i].shape;
-            const ConvTerms of =
-                terms(machine, primitive.work(shape), primitive.packed_bytes(shape), shape, queries[i].batch);
-            // Fetching the weights ahead hides about half of the shorter of reading and computing.
-            const double compute = of.products + of.rest + of.calls;
-            seconds[i] = of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights));
+            seconds[i] = Analytical::seconds(terms(machine, kernels, queries[i]));
         }
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) const {
@@ -8018,6 +8251,11 @@ public:
             seconds[i] = overhead + query.batch * std::max(parts.memory, parts.arithmetic) + parts.weights;
         }
     }
+    /// Fetching the weights ahead hides about half of the shorter of reading and computing.
+    [[nodiscard]] static double seconds(ConvTerms const& of) {
+        const double compute = of.products + of.rest + of.calls;
+        return of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights));
+    }
     /// Of a primitive that does this work for an image and reads packed weights of so many bytes, on such a machine.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
                                          ConvShape const& shape, int batch = 1) {
@@ -8034,9 +8272,7 @@ public:
         return result;
     }
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
-        auto const& primitive = kernels.primitives[query.primitive];
-        return terms(machine_of(kernels), primitive.work(query.shape), primitive.packed_bytes(query.shape), query.shape,
-                     query.batch);
+        return terms(machine_of(kernels), kernels, query);
     }
     /// Of an op; of a convolution, of the pass that adds its bias and what comes after.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
@@ -8061,6 +8297,18 @@ public:
     }
 
 private:
+    [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
+        auto const& primitive = kernels.primitives[query.primitive];
+        const bool as_one = primitive.whole_batch && query.batch > 1;
+        const ConvShape shape = as_one ? tall(query.shape, query.batch) : query.shape;
+        return terms(machine, primitive.work(shape), primitive.packed_bytes(shape), shape, as_one ? 1 : query.batch);
+    }
+    /// One image with as many output rows as all of a batch have: what a primitive that takes them at once is like.
+    [[nodiscard]] static ConvShape tall(ConvShape shape, int batch) {
+        shape.h = (batch * shape.out_h() - 1) * shape.stride_h + shape.span_h() - shape.pad_top - shape.pad_bottom;
+        return shape;
+    }
+
     /// Calling a kernel and starting its loops.
     static constexpr double overhead = 1e-6;
 
@@ -8071,16 +8319,16 @@ private:
         return kernels.machine();
     }
     [[nodiscard]] static double phase_seconds(Machine const& machine, Phase const& phase) {
-        return std::max(phase.operations / flops(machine, phase.rate),
+        return std::max(phase.operations / flops(machine, phase),
                         phase.bytes / machine.bandwidth_for(phase.working_set));
     }
-    [[nodiscard]] static double flops(Machine const& machine, Rate rate) {
-        switch (rate) {
+    [[nodiscard]] static double flops(Machine const& machine, Phase const& phase) {
+        switch (phase.rate) {
             case Rate::gemm:
                 return machine.product_flops;
             case Rate::registers:
                 // One operation where a multiply-add makes two, and four fifths of that: Winograd's transforms.
-                return 0.4 * machine.gemm_flops;
+                return 0.4 * (phase.narrow > 1 ? 2 / phase.narrow * machine.half_flops : machine.gemm_flops);
             case Rate::vector:
                 return machine.vector_flops;
             case Rate::scalar:
@@ -8206,85 +8454,85 @@ namespace primsel::inline PRIMSEL_ABI::pretrained {
 /// A ConvModel.
 struct convs {
     static constexpr ConvCoefficients convolutions[] = {
-        {"conv-1x1-gemm-ab-ik", {1.023, 1.448, 1.471, 1.563}},
-        {"conv-1x1-gemm-ab-ki", {1.062, 1.013, 0.09554, 1.773}},
-        {"conv-1x1-gemm-abt-ik", {1.06, 1.682, 2.085, 1.707}},
-        {"conv-1x1-gemm-abt-ki", {1.044, 1.551, 0.2342, 1.837}},
-        {"conv-1x1-gemm-atb-ik", {1.048, 1.457, 1.419, 1.256}},
-        {"conv-1x1-gemm-atb-ki", {1.083, 0.8585, 1.279, 1.491}},
-        {"conv-1x1-gemm-atbt-ik", {1.084, 1.707, 2.066, 1.372}},
-        {"conv-1x1-gemm-atbt-ki", {1.062, 1.283, 1.477, 1.501}},
-        {"direct-hwc", {1.011, 1.079, 0.04898, 1.693}},
-        {"direct-sum2d", {1, 0.2888, 1.03, 1.559}},
-        {"im2col-copy-self-ab-ki", {1.121, 2.07, 1.422, 1.982}},
-        {"im2col-copy-self-atb-ik", {1.16, 2.263, 2.308, 1.777}},
-        {"im2col-copy-self-atb-ki", {1.162, 1.742, 2.853, 1.735}},
-        {"im2col-copy-self-atbt-ik", {1.152, 2.763, 2.865, 1.775}},
-        {"im2col-copy-short-ab-ki", {1.101, 2.459, 1.634, 1.953}},
-        {"im2col-copy-short-atb-ik", {1.145, 2.875, 2.333, 1.859}},
-        {"im2col-copy-short-atb-ki", {1.156, 2.03, 2.838, 1.759}},
-        {"im2col-copy-short-atbt-ik", {1.163, 3.011, 2.675, 1.841}},
-        {"im2col-scan-ab-ki", {1.061, 1.598, 0.4936, 1.718}},
-        {"im2col-scan-atb-ik", {1.133, 1.528, 1.466, 1.447}},
-        {"im2col-scan-atb-ki", {1.123, 1.527, 1.523, 1.483}},
-        {"im2col-scan-atbt-ik", {1.116, 1.624, 2.098, 1.509}},
-        {"im2row-copy-short-ab-ik", {1.038, 1.261, 1.546, 1.616}},
-        {"im2row-copy-short-abt-ik", {1.055, 1.826, 2.14, 1.672}},
-        {"im2row-copy-short-abt-ki", {1.039, 1.662, 0.1635, 1.927}},
-        {"im2row-copy-short-atbt-ki", {1.076, 1.458, 1.35, 1.533}},
-        {"im2row-scan-ab-ik", {1.174, 3.214, 1.115, 1.582}},
-        {"im2row-scan-abt-ik", {1.167, 3.24, 1.29, 1.606}},
-        {"im2row-scan-abt-ki", {1.139, 3.16, 0.8566, 1.659}},
-        {"im2row-scan-atbt-ki", {1.314, 2.973, 1.831, 1.524}},
-        {"im2win", {1.406, 1.319, 0.8294, 1.576}},
-        {"indirect", {1.002, 2.448, 0.1647, 1.755}},
-        {"kn2col", {1.007, 1.14, 1.998, 1.306}},
-        {"kn2col-as", {1.007, 1.064, 2.025, 1.416}},
-        {"kn2row", {1.065, 1.908, 0.4087, 1.802}},
-        {"kn2row-aa-ab", {1.181, 2.316, 0.7455, 1.992}},
-        {"kn2row-aa-abt", {1.148, 2.402, 0.7365, 1.987}},
-        {"kn2row-aa-atb", {1.227, 1.957, 1.294, 1.957}},
-        {"kn2row-aa-atbt", {1.194, 2.046, 1.181, 1.949}},
-        {"kn2row-as", {1.057, 1.828, 0.2691, 1.763}},
-        {"mec-col", {1.326, 3.172, 0.6196, 1.908}},
-        {"mec-row-partition", {1.024, 1.225, 0.4053, 1.732}},
-        {"winograd-2-3", {1.058, 0.4434, 0.314, 1.56}},
-        {"winograd-2-3-vec-4", {1.058, 1.065, 0.2853, 1.57}},
-        {"winograd-2-3-vec-8", {1.072, 1.235, 0.2264, 1.567}},
-        {"winograd-2-5", {0.9867, 0.3486, 0.5648, 1.502}},
-        {"winograd-2-5-vec-4", {1.003, 0.8717, 0.5487, 1.504}},
-        {"winograd-2-5-vec-8", {1.047, 1.017, 0.4447, 1.507}},
-        {"winograd-2x2-3x3", {1.146, 0.1798, 0.572, 1.54}},
-        {"winograd-2x2-3x3-vec-16", {0.9542, 1.164, 0.659, 1.537}},
-        {"winograd-2x2-3x3-vec-4", {1.056, 0.302, 0.6546, 1.569}},
-        {"winograd-2x2-3x3-vec-8", {1.02, 0.5433, 0.6647, 1.566}},
-        {"winograd-2x2-5x5", {1.332, 0.1559, 0.84, 1.504}},
-        {"winograd-2x2-5x5-vec-16", {0.9892, 0.7518, 0.7975, 1.495}},
-        {"winograd-2x2-5x5-vec-4", {1.174, 0.2066, 0.7867, 1.506}},
-        {"winograd-2x2-5x5-vec-8", {1.084, 0.3481, 0.7796, 1.504}},
-        {"winograd-3-3", {1.099, 0.3841, 0.03691, 1.543}},
-        {"winograd-3-3-vec-4", {1.064, 0.9294, 0.01563, 1.548}},
-        {"winograd-3-3-vec-8", {1.072, 1.226, 0, 1.566}},
-        {"winograd-3-5", {0.9856, 0.3283, 0.3759, 1.499}},
-        {"winograd-3-5-vec-4", {0.9821, 0.8895, 0.3712, 1.504}},
-        {"winograd-3-5-vec-8", {1.053, 1.035, 0.4015, 1.511}},
-        {"winograd-3x3-3x3", {1.183, 0.2529, 0.2427, 1.563}},
-        {"winograd-3x3-3x3-vec-16", {0.9688, 1.012, 0.3886, 1.532}},
-        {"winograd-3x3-3x3-vec-4", {1.118, 0.268, 0.2165, 1.604}},
-        {"winograd-3x3-3x3-vec-8", {1.07, 0.4435, 0.306, 1.597}},
-        {"winograd-3x3-5x5", {1.351, 0.1524, 0.5997, 1.503}},
-        {"winograd-3x3-5x5-vec-16", {0.9431, 0.8817, 0.4646, 1.495}},
-        {"winograd-3x3-5x5-vec-4", {1.241, 0.2057, 0.5612, 1.507}},
-        {"winograd-3x3-5x5-vec-8", {1.15, 0.3716, 0.5366, 1.506}},
-        {"winograd-4x4-3x3", {1.325, 0.2721, 0.4495, 1.54}},
-        {"winograd-4x4-3x3-vec-16", {1.127, 1.116, 0.5287, 1.555}},
-        {"winograd-4x4-3x3-vec-4", {1.218, 0.3586, 0.4653, 1.563}},
-        {"winograd-4x4-3x3-vec-8", {1.191, 0.5199, 0.4706, 1.568}},
-        {"winograd-4x4-5x5", {1.326, 0.14, 0.5241, 1.509}},
-        {"winograd-4x4-5x5-vec-16", {0.9368, 0.9489, 0.3763, 1.508}},
-        {"winograd-4x4-5x5-vec-4", {1.242, 0.2101, 0.46, 1.518}},
-        {"winograd-4x4-5x5-vec-8", {1.048, 0.4073, 0.3669, 1.519}},
-        {"winograd-6x6-3x3-vec-16", {1.05, 1.006, 0.3951, 1.528}},
+        {"conv-1x1-gemm-ab-ik", {1.019, 1.45, 1.303, 1.573}},
+        {"conv-1x1-gemm-ab-ki", {1.052, 1.089, 0.2122, 1.895}},
+        {"conv-1x1-gemm-abt-ik", {1.056, 1.101, 0.9101, 1.954}},
+        {"conv-1x1-gemm-abt-ki", {1.036, 1.593, 0.2762, 2.012}},
+        {"conv-1x1-gemm-atb-ik", {1.049, 1.478, 1.257, 1.186}},
+        {"conv-1x1-gemm-atb-ki", {1.063, 0.9733, 1.657, 1.494}},
+        {"conv-1x1-gemm-atbt-ik", {1.085, 1.439, 1.279, 1.456}},
+        {"conv-1x1-gemm-atbt-ki", {1.043, 1.37, 1.75, 1.539}},
+        {"direct-hwc", {1.003, 1.057, 0.1444, 1.854}},
+        {"direct-sum2d", {1, 0.2953, 1.167, 1.57}},
+        {"im2col-copy-self-ab-ki", {1.124, 1.815, 1.456, 2.166}},
+        {"im2col-copy-self-atb-ik", {1.16, 2.12, 2.266, 1.862}},
+        {"im2col-copy-self-atb-ki", {1.155, 1.536, 3.335, 1.847}},
+        {"im2col-copy-self-atbt-ik", {1.162, 2.304, 2.361, 1.853}},
+        {"im2col-copy-short-ab-ki", {1.1, 2.325, 1.653, 2.157}},
+        {"im2col-copy-short-atb-ik", {1.146, 2.768, 2.213, 1.956}},
+        {"im2col-copy-short-atb-ki", {1.143, 1.911, 3.349, 1.856}},
+        {"im2col-copy-short-atbt-ik", {1.161, 2.834, 2.155, 1.948}},
+        {"im2col-scan-ab-ki", {1.053, 1.666, 0.6173, 1.778}},
+        {"im2col-scan-atb-ik", {1.135, 1.568, 1.478, 1.478}},
+        {"im2col-scan-atb-ki", {1.106, 1.576, 2.041, 1.451}},
+        {"im2col-scan-atbt-ik", {1.112, 1.677, 1.491, 1.546}},
+        {"im2row-copy-short-ab-ik", {1.038, 1.137, 1.442, 1.683}},
+        {"im2row-copy-short-abt-ik", {1.071, 1.231, 0.9028, 2.084}},
+        {"im2row-copy-short-abt-ki", {1.035, 1.6, 0.2166, 2.142}},
+        {"im2row-copy-short-atbt-ki", {1.063, 1.407, 1.669, 1.626}},
+        {"im2row-scan-ab-ik", {1.185, 3.295, 0.8589, 1.632}},
+        {"im2row-scan-abt-ik", {1.17, 3.303, 0.6207, 1.678}},
+        {"im2row-scan-abt-ki", {1.141, 3.268, 0.7274, 1.721}},
+        {"im2row-scan-atbt-ki", {1.293, 3.019, 2.091, 1.562}},
+        {"im2win", {1.383, 1.481, 0.6102, 1.681}},
+        {"indirect", {0.9992, 2.651, 0.3734, 1.868}},
+        {"kn2col", {1.009, 1.156, 1.773, 1.262}},
+        {"kn2col-as", {1.008, 1.089, 1.835, 1.363}},
+        {"kn2row", {1.067, 1.606, 0.4241, 2.03}},
+        {"kn2row-aa-ab", {1.164, 2.55, 1.421, 2.122}},
+        {"kn2row-aa-abt", {1.129, 2.702, 1.362, 2.12}},
+        {"kn2row-aa-atb", {1.208, 2.158, 2.09, 2.077}},
+        {"kn2row-aa-atbt", {1.171, 2.292, 2.022, 2.072}},
+        {"kn2row-as", {1.052, 1.685, 0.371, 1.927}},
+        {"mec-col", {1.314, 3.783, 1.112, 2.02}},
+        {"mec-row-partition", {1.016, 1.22, 0.739, 1.865}},
+        {"winograd-2-3", {1.006, 0.8649, 0.3396, 1.537}},
+        {"winograd-2-3-vec-4", {1.044, 1.573, 0.3807, 1.605}},
+        {"winograd-2-3-vec-8", {1.079, 1.644, 0.2787, 1.613}},
+        {"winograd-2-5", {0.9473, 0.7354, 0.3577, 1.494}},
+        {"winograd-2-5-vec-4", {1.047, 1.257, 0.35, 1.513}},
+        {"winograd-2-5-vec-8", {1.087, 1.157, 0.2808, 1.511}},
+        {"winograd-2x2-3x3", {1.051, 0.3242, 0.2955, 1.535}},
+        {"winograd-2x2-3x3-vec-16", {0.9504, 1.216, 0.4326, 1.555}},
+        {"winograd-2x2-3x3-vec-4", {1.006, 0.6054, 0.3611, 1.571}},
+        {"winograd-2x2-3x3-vec-8", {0.9672, 1.048, 0.388, 1.565}},
+        {"winograd-2x2-5x5", {1.047, 0.351, 0.7348, 1.498}},
+        {"winograd-2x2-5x5-vec-16", {0.9814, 0.8173, 0.5535, 1.493}},
+        {"winograd-2x2-5x5-vec-4", {0.9595, 0.5477, 0.6467, 1.497}},
+        {"winograd-2x2-5x5-vec-8", {0.9524, 0.814, 0.591, 1.497}},
+        {"winograd-3-3", {1.009, 0.7387, 0.2716, 1.538}},
+        {"winograd-3-3-vec-4", {1.043, 1.43, 0.1564, 1.573}},
+        {"winograd-3-3-vec-8", {1.074, 1.639, 0.1388, 1.609}},
+        {"winograd-3-5", {0.9255, 0.7689, 0.158, 1.49}},
+        {"winograd-3-5-vec-4", {1.035, 1.298, 0.1079, 1.512}},
+        {"winograd-3-5-vec-8", {1.105, 1.198, 0.1462, 1.517}},
+        {"winograd-3x3-3x3", {1.062, 0.4114, 0.2492, 1.538}},
+        {"winograd-3x3-3x3-vec-16", {0.9448, 1.148, 0.4319, 1.562}},
+        {"winograd-3x3-3x3-vec-4", {0.9888, 0.6047, 0.3375, 1.577}},
+        {"winograd-3x3-3x3-vec-8", {0.9625, 0.9714, 0.3811, 1.573}},
+        {"winograd-3x3-5x5", {1.073, 0.3401, 0.5933, 1.498}},
+        {"winograd-3x3-5x5-vec-16", {0.9097, 0.9189, 0.4827, 1.495}},
+        {"winograd-3x3-5x5-vec-4", {0.9728, 0.5712, 0.5296, 1.499}},
+        {"winograd-3x3-5x5-vec-8", {0.9129, 0.9009, 0.546, 1.501}},
+        {"winograd-4x4-3x3", {1.081, 0.4967, 0.5207, 1.55}},
+        {"winograd-4x4-3x3-vec-16", {1.08, 1.246, 0.5616, 1.586}},
+        {"winograd-4x4-3x3-vec-4", {1.116, 0.695, 0.4871, 1.563}},
+        {"winograd-4x4-3x3-vec-8", {1.06, 0.9467, 0.5174, 1.583}},
+        {"winograd-4x4-5x5", {1.182, 0.2752, 0.611, 1.503}},
+        {"winograd-4x4-5x5-vec-16", {0.8714, 0.9791, 0.6122, 1.51}},
+        {"winograd-4x4-5x5-vec-4", {1.007, 0.4956, 0.6993, 1.506}},
+        {"winograd-4x4-5x5-vec-8", {0.9261, 0.7751, 0.7002, 1.506}},
+        {"winograd-6x6-3x3-vec-16", {1.005, 1.09, 0.4464, 1.565}},
     };
 };
 
@@ -9185,6 +9433,7 @@ private:
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -9227,6 +9476,36 @@ double measure_fma(double seconds) {
     constexpr int chains = 12, rounds = 20'000;
     return best_rate(seconds, 2.0 * chains * rounds * lanes<Arch>,
                      [&] { multiply_add<Arch>(rounds, std::make_index_sequence<chains>{}); });
+}
+
+/// Multiply-adds in independent chains of vectors of n floats.
+template <int n, std::size_t... i>
+[[gnu::noinline]] void multiply_add_narrow(int rounds, std::index_sequence<i...>) {
+    using Batch = xsimd::make_sized_batch_t<float, static_cast<std::size_t>(n)>;
+    using BatchArch = typename Batch::arch_type;
+    static volatile float factor_source = 0.999F;
+    const Batch factor(factor_source), term(0.001F);
+    Batch sum[]{Batch(factor_source + static_cast<float>(i))...};
+    for (int round = 0; round < rounds; ++round) ((sum[i] = primsel::fma<BatchArch>(sum[i], factor, term)), ...);
+    alignas(alignment) float kept[static_cast<std::size_t>(n)];
+    Batch all(0.0F);
+    ((all += sum[i]), ...);
+    all.store_unaligned(kept);
+    volatile float used = kept[0];
+    (void)used;
+}
+/// The peak of vectors half as wide; half of `full` where there are none.
+template <class Arch>
+double measure_half(double seconds, double full) {
+    constexpr int n = lanes<Arch> / 2, chains = 12, rounds = 20'000;
+    if constexpr (n < 4) {
+        return full / 2;
+    } else if constexpr (std::is_void_v<xsimd::make_sized_batch_t<float, static_cast<std::size_t>(n)>>) {
+        return full / 2;
+    } else {
+        return best_rate(seconds, 2.0 * chains * rounds * n,
+                         [&] { multiply_add_narrow<n>(rounds, std::make_index_sequence<chains>{}); });
+    }
 }
 
 /// What the matrix product of a mid-sized layer reaches: 196 pixels, 192 channels to 192, all within L2.
@@ -9302,10 +9581,12 @@ Machine measure_machine() {
     std::memset(src.data(), 1, floats * sizeof(float));
     // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
     // of one measurement but rarely the same one three times.
-    Machine machine{.gemm_flops = 0, .product_flops = 0, .vector_flops = 0, .scalar_flops = 0, .bandwidth = {}};
+    Machine machine{
+        .gemm_flops = 0, .half_flops = 0, .product_flops = 0, .vector_flops = 0, .scalar_flops = 0, .bandwidth = {}};
     const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
     for (int round = 0; round < 3; ++round) {
         raise(machine.gemm_flops, measure_fma<Arch>(0.001));
+        raise(machine.half_flops, measure_half<Arch>(0.001, machine.gemm_flops));
         raise(machine.product_flops, measure_product<Arch>());
         raise(machine.vector_flops, measure_vector<Arch>());
         raise(machine.scalar_flops, measure_scalar());
@@ -14030,7 +14311,9 @@ struct EveryLayerHasOp;
 template <class... Params>
 struct EveryLayerHasOp<std::variant<Params...>> {
     static_assert(((has_op<Params> || std::same_as<Params, InputParams> || std::same_as<Params, ConstantParams> ||
-                    std::same_as<Params, ParameterParams> || std::same_as<Params, ConvParams>)&&...));
+                    std::same_as<Params, ParameterParams> || std::same_as<Params, ConvParams> ||
+                    std::same_as<Params, ConvInputGradientParams> ||
+                    std::same_as<Params, ConvWeightGradientParams>)&&...));
 };
 template struct EveryLayerHasOp<AnyLayer>;
 }  // namespace detail
@@ -14102,6 +14385,9 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - supports(shape): whether it can compute the shape;
 /// - run<Arch>(shape, args): computes one image; noexcept, no allocation, the same bits whatever the executor.
 /// It may have
+/// - pass: which of a layer's convolutions it computes (default forward); shape is always the forward one's. For the
+///   gradients see ConvArgs;
+/// - whole_batch = true: run takes args.images images, which must be so for the gradient of the weights;
 /// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
 ///   applies them);
 /// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
@@ -14129,6 +14415,14 @@ struct PrimitiveTraits {
         if constexpr (requires { P::fuses_epilogue; }) return P::fuses_epilogue;
         return false;
     }
+    [[nodiscard]] static constexpr Pass pass() {
+        if constexpr (requires { P::pass; }) return P::pass;
+        return Pass::forward;
+    }
+    [[nodiscard]] static constexpr bool whole_batch() {
+        if constexpr (requires { P::whole_batch; }) return P::whole_batch;
+        return false;
+    }
     [[nodiscard]] static constexpr bool strided_output() {
         if constexpr (requires { P::strided_output; }) return P::strided_output;
         return false;
@@ -14144,6 +14438,7 @@ struct PrimitiveTraits {
         return 0;
     }
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& shape) {
+        if constexpr (pass() == Pass::weight_gradient) return 0;
         if constexpr (requires { P::template packed_floats<Arch>(shape); }) {
             return P::template packed_floats<Arch>(shape);
         }
@@ -14196,6 +14491,8 @@ constexpr PrimitiveEntry make_entry() {
                              .family = P::family,
                              .in_layout = Layouts::template index_of<typename P::in_layout>,
                              .out_layout = Layouts::template index_of<typename P::out_layout>,
+                             .pass = Traits::pass(),
+                             .whole_batch = Traits::whole_batch(),
                              .fuses_epilogue = Traits::fuses_epilogue(),
                              .strided_output = Traits::strided_output(),
                              .error_bound = Traits::error_bound(),
@@ -15326,17 +15623,22 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return round_up_floats(pointers * (sizeof(const float*) / sizeof(float)));
 }
 
-/// The pixels of an image in hwc under each tap of `count` neighbouring output pixels, pointers[tap * count + pixel]; a
-/// tap in the padding points to zeros, as many as the image has channels.
-inline void point_to_pixels(ConvShape const& s, const float* src, const float* zeros, int first, int count,
+/// The pixels of images in hwc under each tap of `count` neighbouring output pixels, pointers[tap * count + pixel],
+/// that of image n at n * out_pixels; a tap in the padding points to zeros, as many as an image has channels.
+inline void point_to_pixels(ConvShape const& s, const float* src, const float* zeros, std::size_t first, int count,
                             const float** pointers) noexcept {
-    for (int fh = 0; fh < s.fh; ++fh) {
-        for (int fw = 0; fw < s.fw; ++fw) {
-            for (int i = 0; i < count; ++i) {
-                const int pixel = first + i, oh = pixel / s.out_w(), ow = pixel % s.out_w();
-                const int h = oh * s.stride_h + tap_offset_h(s, fh), w = ow * s.stride_w + tap_offset_w(s, fw);
+    const std::size_t pixels = s.out_pixels(), floats = s.in_shape().size();
+    for (int i = 0; i < count; ++i) {
+        const std::size_t number = first + static_cast<std::size_t>(i);
+        const float* image = src + number / pixels * floats;
+        const int pixel = static_cast<int>(number % pixels), oh = pixel / s.out_w(), ow = pixel % s.out_w();
+        const float** to = pointers + i;
+        for (int fh = 0; fh < s.fh; ++fh) {
+            const int h = oh * s.stride_h + tap_offset_h(s, fh);
+            for (int fw = 0; fw < s.fw; ++fw, to += count) {
+                const int w = ow * s.stride_w + tap_offset_w(s, fw);
                 const bool in = h >= 0 && h < s.h && w >= 0 && w < s.w;
-                *pointers++ = in ? src + static_cast<std::size_t>(h * s.w + w) * static_cast<std::size_t>(s.c) : zeros;
+                *to = in ? image + static_cast<std::size_t>(h * s.w + w) * static_cast<std::size_t>(s.c) : zeros;
             }
         }
     }
@@ -15470,7 +15772,7 @@ private:
     template <class Arch>
     static void point(ConvShape const& s, ConvArgs const& args, int first, int count, const float** pointers) noexcept {
         constexpr int block = block_pixels<Arch>;
-        detail::point_to_pixels(s, args.src, args.scratch, first, count, pointers);
+        detail::point_to_pixels(s, args.src, args.scratch, static_cast<std::size_t>(first), count, pointers);
         for (int tap = s.taps() - 1; count < block && tap >= 0; --tap) {
             std::copy_backward(pointers + tap * count, pointers + (tap + 1) * count, pointers + tap * block + count);
             std::fill_n(pointers + tap * block + count, block - count, args.scratch);
@@ -15953,14 +16255,16 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/primitive/indirect.hpp
 
+// primsel/primitive/detail/indirect_product.hpp
+// Products of pixels that are found through pointers.
+
 #include <algorithm>
 #include <array>
-#include <new>
+#include <cstddef>
+#include <type_traits>
 #include <utility>
 
-namespace primsel::inline PRIMSEL_ABI {
-
-namespace detail {
+namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// Rows of a tile whose rows are found through pointers: a pointer a row must fit the general registers.
 inline constexpr int indirect_rows = 6;
@@ -15996,16 +16300,74 @@ void tile_indirect(TileArgs const& t, const float* const* pointers, int taps, st
     finish<Arch>(t, sums);
 }
 
-}  // namespace detail
+using IndirectKernel = void (*)(TileArgs const&, const float* const*, int, std::size_t) noexcept;
+/// kernel[rows - 1]
+template <class Arch, int vectors>
+inline constexpr auto indirect_kernels = []<int... i>(std::integer_sequence<int, i...>) {
+    return std::array<IndirectKernel, sizeof...(i)>{&tile_indirect<Arch, i + 1, vectors>...};
+}(std::make_integer_sequence<int, indirect_rows>{});
+
+/// C = clamp(A B + bias + residual) for `pixels` rows of A, each of `taps` runs of `run` floats that begin `offset`
+/// floats behind a pointer. The pointers of indirect_rows neighbouring pixels lie together: pointers[tap * count +
+/// pixel], then those of the next pixels. B is packed in panels, `columns` wide.
+struct IndirectProduct {
+    const float* const* pointers = nullptr;
+    int pixels = 0, taps = 0, run = 0, columns = 0;
+    std::size_t offset = 0;
+    const float* packed = nullptr;
+    std::size_t c_stride = 0;
+    const float* bias = nullptr;
+    /// Laid out as C.
+    const float* residual = nullptr;
+    Clamp clamp{};
+};
+
+/// The columns of one panel, which begin at c.
+template <class Arch>
+void multiply_indirect(IndirectProduct const& p, int panel, float* c) noexcept {
+    const int column = panel * panel_width<Arch>, width = panel_columns<Arch>(column, p.columns);
+    const auto at = static_cast<std::size_t>(column);
+    const float* panel_of_b = p.packed + static_cast<std::size_t>(p.taps * p.run) * at;
+    // As many taps at a time as leave their part of the panel in L2; their sums meet in C.
+    const int tap_floats = p.run * width, most_taps = std::max(1, part_floats / tap_floats);
+    for (int tap = 0; tap < std::max(p.taps, 1); tap += most_taps) {
+        const int taps = std::min(most_taps, p.taps - tap);
+        const bool last_part = tap + taps == p.taps;
+        TileArgs t{.run = p.run, .c_stride = p.c_stride, .accumulate = tap > 0};
+        t.b = panel_of_b + static_cast<std::size_t>(tap) * static_cast<std::size_t>(tap_floats);
+        t.columns = std::min(width, p.columns - column);
+        if (last_part) t.clamp = p.clamp;
+        if (last_part && p.bias != nullptr) t.column_bias = p.bias + at;
+        for (int pixel = 0; pixel < p.pixels; pixel += indirect_rows) {
+            const int count = std::min(indirect_rows, p.pixels - pixel);
+            t.c = c + static_cast<std::size_t>(pixel) * p.c_stride;
+            if (last_part && p.residual != nullptr) {
+                t.residual = p.residual + static_cast<std::size_t>(pixel) * p.c_stride + at;
+            }
+            with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
+                indirect_kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](
+                    t, p.pointers + pixel * p.taps + tap * count, taps, p.offset);
+            });
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <new>
+
+namespace primsel::inline PRIMSEL_ABI {
 
 /// Indirect convolution (Dukhan 2019, arXiv 1907.02129): a buffer of pointers to the pixels under each tap takes the
-/// place of a patch matrix; a tap in the padding points to zeros. Tiles run over all output pixels, whatever the rows.
+/// place of a patch matrix; a tap in the padding points to zeros. Tiles run over all output pixels, whatever the rows
+/// and images.
 struct Indirect {
     static constexpr FixedString id = "indirect";
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, whole_batch = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -16026,8 +16388,8 @@ struct Indirect {
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         const std::size_t zeros = round_up_floats(static_cast<std::size_t>(s.c));
         std::fill_n(args.scratch, zeros, 0.0F);
-        const int pixels = static_cast<int>(s.out_pixels());
-        const auto blocks = static_cast<std::size_t>((pixels + block_pixels - 1) / block_pixels);
+        const std::size_t pixels = s.out_pixels() * static_cast<std::size_t>(args.images), most = block_pixels;
+        const std::size_t blocks = (pixels + most - 1) / most;
         // Where blocks are few, the panels of each are shared out too.
         const auto threads = args.executor.concurrency(),
                    panels = static_cast<std::size_t>(detail::panel_count<Arch>(s.group_k())),
@@ -16036,16 +16398,20 @@ struct Indirect {
             const std::size_t block = i / shares, share = i % shares;
             const int first_panel = static_cast<int>(share * panels / shares),
                       last_panel = static_cast<int>((share + 1) * panels / shares);
-            const int first = static_cast<int>(block) * block_pixels, last = std::min(first + block_pixels, pixels);
+            const std::size_t first = block * most;
+            const int count = static_cast<int>(std::min(most, pixels - first));
             auto* slot = args.scratch + zeros + worker * pointer_floats(s);
             auto* pointers = ::new (static_cast<void*>(slot)) const float*[block_pointers(s)];
-            for (int pixel = first; pixel < last; pixel += rows) {
-                detail::point_to_pixels(s, args.src, args.scratch, pixel, std::min(rows, last - pixel),
-                                        pointers + (pixel - first) * s.taps());
+            for (int pixel = 0; pixel < count; pixel += rows) {
+                detail::point_to_pixels(s, args.src, args.scratch, first + static_cast<std::size_t>(pixel),
+                                        std::min(rows, count - pixel), pointers + pixel * s.taps());
             }
             for (int group = 0; group < s.groups; ++group) {
+                const detail::IndirectProduct p = product<Arch>(s, args, pointers, first, count, group);
+                float* dst =
+                    args.dst + first * static_cast<std::size_t>(s.k) + static_cast<std::size_t>(group * s.group_k());
                 for (int panel = first_panel; panel < last_panel; ++panel) {
-                    multiply<Arch>(s, args, pointers, first, last, group, panel);
+                    detail::multiply_indirect<Arch>(p, panel, dst + panel * detail::panel_width<Arch>);
                 }
             }
         });
@@ -16077,48 +16443,26 @@ private:
     [[nodiscard]] static constexpr std::size_t pointer_floats(ConvShape const& s) {
         return detail::pointer_floats(block_pointers(s));
     }
-
+    /// Of one group, for `count` output pixels from `first` on.
     template <class Arch>
-    static void multiply(ConvShape const& s, ConvArgs const& args, const float* const* pointers, int first, int last,
-                         int group, int panel) noexcept {
-        const auto k = static_cast<std::size_t>(s.k), first_k = static_cast<std::size_t>(group * s.group_k());
-        const float* packed =
-            args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k());
-        const int column = panel * detail::panel_width<Arch>;
-        const int width = detail::panel_columns<Arch>(column, s.group_k());
-        const std::size_t at = first_k + static_cast<std::size_t>(column);
-        const float* weights = packed + static_cast<std::size_t>(s.depth()) * static_cast<std::size_t>(column);
-        // As many taps at a time as leave their part of the panel in L2; their sums meet in C.
-        const int tap_floats = s.group_c() * width, most_taps = std::max(1, detail::part_floats / tap_floats);
-        for (int tap = 0; tap < s.taps(); tap += most_taps) {
-            const int taps = std::min(most_taps, s.taps() - tap);
-            const bool last_part = tap + taps == s.taps();
-            detail::TileArgs t{.run = s.group_c(), .c_stride = k, .accumulate = tap > 0};
-            t.b = weights + static_cast<std::size_t>(tap) * static_cast<std::size_t>(tap_floats);
-            t.columns = std::min(width, s.group_k() - column);
-            if (last_part) t.clamp = args.clamp;
-            if (last_part && args.bias != nullptr) t.column_bias = args.bias + at;
-            for (int pixel = first; pixel < last; pixel += rows) {
-                const int count = std::min(rows, last - pixel);
-                t.c = args.dst + static_cast<std::size_t>(pixel) * k + at;
-                if (last_part && args.residual != nullptr) {
-                    t.residual = args.residual + static_cast<std::size_t>(pixel) * k + at;
-                }
-                detail::with_vectors<Arch>(width, [&]<int vectors>(std::integral_constant<int, vectors>) {
-                    kernels<Arch, vectors>[static_cast<std::size_t>(count - 1)](
-                        t, pointers + (pixel - first) * s.taps() + tap * count, taps,
-                        static_cast<std::size_t>(group * s.group_c()));
-                });
-            }
-        }
+    [[nodiscard]] static detail::IndirectProduct product(ConvShape const& s, ConvArgs const& args,
+                                                         const float* const* pointers, std::size_t first, int count,
+                                                         int group) noexcept {
+        const auto k = static_cast<std::size_t>(s.k), first_k = static_cast<std::size_t>(group * s.group_k()),
+                   offset = first * k + first_k;
+        return {.pointers = pointers,
+                .pixels = count,
+                .taps = s.taps(),
+                .run = s.group_c(),
+                .columns = s.group_k(),
+                .offset = static_cast<std::size_t>(group * s.group_c()),
+                .packed =
+                    args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k()),
+                .c_stride = k,
+                .bias = args.bias == nullptr ? nullptr : args.bias + first_k,
+                .residual = args.residual == nullptr ? nullptr : args.residual + offset,
+                .clamp = args.clamp};
     }
-
-    using Kernel = void (*)(detail::TileArgs const&, const float* const*, int, std::size_t) noexcept;
-    /// kernels[rows - 1]
-    template <class Arch, int vectors>
-    static constexpr auto kernels = []<int... i>(std::integer_sequence<int, i...>) {
-        return std::array<Kernel, sizeof...(i)>{&detail::tile_indirect<Arch, i + 1, vectors>...};
-    }(std::make_integer_sequence<int, rows>{});
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -17373,11 +17717,12 @@ public:
         const double tiles = 1.0 * Tiles::rows(s) * Tiles::columns(s), columns = detail::padded_columns<Arch>(s.k);
         const double u = 4.0 * taps * s.c * columns, v = 4.0 * taps * tiles * s.c, y = 4.0 * taps * tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>((taps + 1) * slot_floats(s, blocks.tiles));
-        // Each of the two passes of a transform makes about `size` operations an element; narrow vectors make more.
-        const double passes = 2.0 * size * std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
+        // Each of the two passes of a transform makes about `size` operations an element.
+        const double passes = 2.0 * size, narrow = std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
         return Work{}
             .add({.rate = Rate::registers,
                   .operations = tiles * taps * s.c * passes,
+                  .narrow = narrow,
                   .bytes = 2 * v,
                   .working_set = in_cache})
             .add({.rate = Rate::gemm,
@@ -17386,6 +17731,7 @@ public:
                   .working_set = in_cache + u})
             .add({.rate = Rate::registers,
                   .operations = tiles * taps * s.k * passes,
+                  .narrow = narrow,
                   .bytes = y + y / 2,
                   .working_set = in_cache});
     }
@@ -17673,10 +18019,11 @@ public:
         const double u = 4.0 * taps * depth * columns, v = 4.0 * taps * in_tiles * s.c,
                      y = 4.0 * taps * out_tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>(block_floats(s, step));
-        const double passes = taps * std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
+        const double passes = taps, narrow = std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
         return Work{}
             .add({.rate = Rate::registers,
                   .operations = in_tiles * taps * s.c * passes,
+                  .narrow = narrow,
                   .bytes = 2 * v,
                   .working_set = in_cache})
             .add({.rate = Rate::gemm,
@@ -17685,6 +18032,7 @@ public:
                   .working_set = in_cache + u})
             .add({.rate = Rate::registers,
                   .operations = out_tiles * taps * s.k * passes,
+                  .narrow = narrow,
                   .bytes = y + y / 2,
                   .working_set = in_cache});
     }
@@ -22961,6 +23309,462 @@ inline void scale_gradient(std::span<float> values, double factor) noexcept {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/differentiate.hpp
+
+// primsel/train/detail/backward.hpp
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Where the gradient of a trained weight is: so many floats into a result of the graph.
+struct WeightGradient {
+    std::string weight;
+    std::size_t result = 0, offset = 0;
+};
+
+/// A batch norm whose statistics (c means, then c variances of this batch) are a result of the graph.
+struct BatchNormStatistics {
+    std::string layer;
+    std::size_t result = 0;
+    /// Values of a channel in a batch.
+    std::size_t values = 0;
+};
+
+/// A step of training as a graph, but for the loss and the update. Inputs: the images, then the gradient of the loss
+/// with respect to the result. Results: the network's, then what `weights` and `batch_norms` say.
+struct TrainingGraph {
+    Graph graph;
+    std::vector<WeightGradient> weights;
+    std::vector<BatchNormStatistics> batch_norms;
+    /// The layers before this one are the forward pass; it is the input that takes the gradient of the result.
+    std::string gradient;
+    /// The parameter that dropout reads, two numbers below 2^24 that change with each step; empty where nothing does.
+    std::string seed;
+};
+
+namespace detail {
+
+/// Appends the backward pass to the forward one.
+class Backward {
+public:
+    Backward(Graph form, std::vector<std::string> trained)
+        : form_(std::move(form)),
+          trained_(std::move(trained)),
+          at_(form_.size()),
+          needs_(form_.size(), false),
+          activation_(form_.size(), none),
+          contributions_(form_.size()) {
+        result_.graph = Graph(form_.batch());
+    }
+
+    [[nodiscard]] TrainingGraph run() {
+        if (trained_.empty()) fail("train: no weight is trained");
+        std::ranges::sort(trained_);
+        find_needs();
+        find_activations();
+        for (std::size_t i = 0; i < form_.size(); ++i) forward(i);
+        const std::size_t last = form_.size() - 1;
+        if (!needs_[last]) fail("train: the result does not depend on a trained weight");
+        result_.gradient = form_[last].name + "/gradient";
+        outputs_.push_back(at_[last]);
+        outputs_.insert(outputs_.end(), statistics_.begin(), statistics_.end());
+        contributions_[last].push_back(add(result_.gradient, InputParams{form_[last].shape}, {}));
+        for (std::size_t i = form_.size(); i-- > 0;) backward(i);
+        for (std::string const& weight : trained_) {
+            if (std::ranges::find(result_.weights, weight, &WeightGradient::weight) == result_.weights.end()) {
+                fail("train: nothing that leads to the result depends on weight ", weight);
+            }
+        }
+        result_.graph.set_outputs(outputs_);
+        return std::move(result_);
+    }
+
+private:
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+    [[nodiscard]] bool trains(Node const& node, std::string_view weight) const {
+        return std::ranges::binary_search(trained_, weight_name(node.name, weight));
+    }
+    [[nodiscard]] bool trains(Node const& node) const {
+        return trains(node, "weight") || trains(node, "bias") || trains(node, "");
+    }
+    void find_needs() {
+        for (std::size_t i = 0; i < form_.size(); ++i) {
+            needs_[i] = trains(form_[i]) ||
+                        std::ranges::any_of(form_[i].inputs, [&](std::size_t input) { return needs_[input]; });
+        }
+    }
+    /// The activation that alone reads a batch norm, and only cuts its result, becomes part of it.
+    void find_activations() {
+        std::vector<std::size_t> uses = form_.uses();
+        for (std::size_t i = 0; i < form_.size(); ++i) {
+            if (!std::holds_alternative<ActivationParams>(form_[i].layer) || !cut(i)) continue;
+            const std::size_t input = form_[i].inputs[0];
+            const bool norm = std::holds_alternative<BatchNormParams>(form_[input].layer) && trains(form_[input]);
+            if (norm && uses[input] == 1) activation_[input] = i;
+        }
+    }
+    /// What an activation cuts its input to, if it does nothing else.
+    [[nodiscard]] std::optional<Clamp> cut(std::size_t i) const {
+        auto const& activation = std::get<ActivationParams>(form_[i].layer);
+        if (activation.kind == ActivationKind::relu) return relu_clamp;
+        if (activation.kind == ActivationKind::relu6) return relu6_clamp;
+        if (activation.kind == ActivationKind::clip) return Clamp{activation.alpha, activation.beta};
+        return std::nullopt;
+    }
+
+    std::size_t add(std::string name, AnyLayer layer, std::vector<std::size_t> inputs, Epilogue epilogue = {}) {
+        return result_.graph.add(std::move(name), std::move(layer), std::move(inputs), std::move(epilogue));
+    }
+    [[nodiscard]] std::size_t parameter(std::string const& name, Shape shape) {
+        const auto [found, fresh] = parameters_.try_emplace(name, none);
+        if (fresh) found->second = add(name, ParameterParams{shape}, {});
+        return found->second;
+    }
+    [[nodiscard]] std::vector<std::size_t> inputs_of(Node const& node) const {
+        std::vector<std::size_t> inputs;
+        for (const std::size_t input : node.inputs) inputs.push_back(at_[input]);
+        return inputs;
+    }
+
+    void forward(std::size_t i) {
+        Node const& node = form_[i];
+        std::vector<std::size_t> inputs = inputs_of(node);
+        if (const auto* norm = std::get_if<BatchNormParams>(&node.layer); norm != nullptr && trains(node)) {
+            const Shape vector{.c = node.shape.c};
+            const std::size_t statistics = add(node.name + "/statistics", BatchStatisticsParams{}, {inputs[0]});
+            norms_[i] = {statistics, parameter(node.name + ".weight", vector), parameter(node.name + ".bias", vector)};
+            Epilogue epilogue;
+            if (activation_[i] != none) epilogue.clamp = *cut(activation_[i]);
+            Norm const& of = norms_[i];
+            at_[i] = add(node.name, NormalizeParams{norm->epsilon}, {inputs[0], statistics, of.weight, of.bias},
+                         std::move(epilogue));
+            const std::size_t values = static_cast<std::size_t>(form_.batch()) * node.shape.pixels();
+            result_.batch_norms.push_back({node.name, 1 + result_.batch_norms.size(), values});
+            statistics_.push_back(statistics);
+        } else if (!node.inputs.empty() && activation_[node.inputs[0]] == i) {
+            at_[i] = inputs[0];
+        } else if (std::holds_alternative<DropoutParams>(node.layer)) {
+            result_.seed = "dropout/seed";
+            at_[i] = add(node.name, dropout(i), {inputs[0], parameter(result_.seed, Shape{.c = 2})});
+        } else {
+            at_[i] = add(node.name, node.layer, std::move(inputs));
+        }
+    }
+    [[nodiscard]] static RandomDropoutParams dropout(std::size_t i) {
+        return {.rate = 0.5F, .stream = static_cast<std::uint32_t>(i)};
+    }
+
+    /// The gradient of a node's result: the sum of what its readers contributed.
+    [[nodiscard]] std::size_t gradient_of(std::size_t i) {
+        std::vector<std::size_t>& parts = contributions_[i];
+        if (parts.size() > 1) parts = {add(form_[i].name + "/gradient", AddParams{}, parts)};
+        return parts[0];
+    }
+    void contribute(std::size_t to, std::size_t gradient) { contributions_[to].push_back(gradient); }
+    [[nodiscard]] std::string gradient_name(std::size_t i, std::size_t place) const {
+        Node const& node = form_[i];
+        return join(form_[node.inputs[place]].name, "/gradient of ", node.name, place > 0 ? join(" ", place) : "");
+    }
+
+    void backward(std::size_t i) {
+        Node const& node = form_[i];
+        if (!needs_[i] || contributions_[i].empty()) return;
+        const std::size_t dy = gradient_of(i);
+        if (const auto* conv = std::get_if<ConvParams>(&node.layer)) return backward_conv(i, *conv, dy);
+        if (norms_.contains(i)) return backward_norm(i, dy);
+        if (!node.inputs.empty() && activation_[node.inputs[0]] == i) return contribute(node.inputs[0], dy);
+        if (trains(node)) refuse(node, "its weights cannot be trained");
+        for (std::size_t place = 0; place < node.inputs.size(); ++place) {
+            if (!needs_[node.inputs[place]]) continue;
+            const std::size_t gradient =
+                std::visit([&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
+            contribute(node.inputs[place], gradient);
+        }
+    }
+    void output_gradient(std::string weight, std::size_t node, std::size_t offset = 0) {
+        auto found = std::ranges::find(outputs_, node);
+        if (found == outputs_.end()) found = outputs_.insert(outputs_.end(), node);
+        result_.weights.push_back({std::move(weight), static_cast<std::size_t>(found - outputs_.begin()), offset});
+    }
+
+    void backward_conv(std::size_t i, ConvParams conv, std::size_t dy) {
+        Node const& node = form_[i];
+        const std::size_t x = at_[node.inputs[0]];
+        const Shape in = form_[node.inputs[0]].shape;
+        if (trains(node, "weight")) {
+            output_gradient(node.name + ".weight",
+                            add(node.name + ".weight/gradient", ConvWeightGradientParams{conv}, {x, dy}));
+        }
+        if (trains(node, "bias")) {
+            output_gradient(node.name + ".bias", add(node.name + ".bias/gradient", ChannelSumParams{}, {dy}));
+        }
+        if (!needs_[node.inputs[0]]) return;
+        const Shape kernel{.c = conv.k, .h = in.c / conv.groups, .w = conv.kernel.h * conv.kernel.w};
+        contribute(node.inputs[0], add(gradient_name(i, 0), ConvInputGradientParams{conv, in},
+                                       {dy, parameter(node.name + ".weight", kernel)}));
+    }
+    void backward_norm(std::size_t i, std::size_t dy) {
+        Node const& node = form_[i];
+        Norm const& norm = norms_.at(i);
+        const float epsilon = std::get<BatchNormParams>(node.layer).epsilon;
+        const std::optional<Clamp> clamp = activation_[i] == none ? std::nullopt : cut(activation_[i]);
+        const Clamp bounds = clamp.value_or(Clamp{});
+        const std::size_t x = at_[node.inputs[0]];
+        const std::size_t sums =
+            add(node.name + "/sums", NormalizeSumsParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
+                {x, norm.statistics, norm.weight, norm.bias, dy});
+        if (trains(node, "bias")) output_gradient(node.name + ".bias", sums);
+        if (trains(node, "weight")) {
+            output_gradient(node.name + ".weight", sums, static_cast<std::size_t>(node.shape.c));
+        }
+        if (!needs_[node.inputs[0]]) return;
+        contribute(node.inputs[0], add(gradient_name(i, 0),
+                                       NormalizeGradientParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
+                                       {x, norm.statistics, norm.weight, norm.bias, dy, sums}));
+    }
+
+    std::size_t pass(std::size_t i, std::size_t place, AnyLayer layer, std::vector<std::size_t> inputs) {
+        return add(gradient_name(i, place), std::move(layer), std::move(inputs));
+    }
+    [[nodiscard]] Shape shape_of_input(std::size_t i, std::size_t place) const {
+        return form_[form_[i].inputs[place]].shape;
+    }
+    [[nodiscard]] std::size_t input_at(std::size_t i, std::size_t place) const { return at_[form_[i].inputs[place]]; }
+
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, PoolParams const& pool, std::size_t dy) {
+        const PoolGradientParams layer{pool, shape_of_input(i, place)};
+        if (pool.kind == PoolKind::average) return pass(i, place, layer, {dy});
+        return pass(i, place, layer, {input_at(i, place), at_[i], dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, GlobalPoolParams const& pool, std::size_t dy) {
+        const GlobalPoolGradientParams layer{pool.kind, shape_of_input(i, place)};
+        if (pool.kind == PoolKind::average) return pass(i, place, layer, {dy});
+        return pass(i, place, layer, {input_at(i, place), at_[i], dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ActivationParams const& activation,
+                                  std::size_t dy) {
+        if (!ActivationGradientParams::differentiable(activation.kind)) {
+            refuse(form_[i], "this function has no gradient here");
+        }
+        const bool from_result = ActivationGradientParams::from_result(activation);
+        return pass(i, place, ActivationGradientParams{activation}, {from_result ? at_[i] : input_at(i, place), dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, LrnParams const& lrn, std::size_t dy) {
+        return pass(i, place, LrnGradientParams{lrn}, {input_at(i, place), at_[i], dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, SoftmaxParams const& softmax, std::size_t dy) {
+        return pass(i, place, SoftmaxGradientParams{softmax}, {at_[i], dy});
+    }
+    std::size_t gradient_of_input(std::size_t, std::size_t, AddParams const&, std::size_t dy) { return dy; }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ConcatParams const& concat, std::size_t dy) {
+        int first = 0;
+        for (std::size_t before = 0; before < place; ++before) first += extent(shape_of_input(i, before), concat.axis);
+        const int last = first + extent(shape_of_input(i, place), concat.axis);
+        return pass(i, place, SliceParams{first, last, concat.axis}, {dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, SliceParams const& slice, std::size_t dy) {
+        const int before = slice.first, after = extent(shape_of_input(i, place), slice.axis) - slice.last;
+        PadParams pad;
+        if (slice.axis == Axis::c) pad.front = before, pad.back = after;
+        if (slice.axis == Axis::h) pad.padding.top = before, pad.padding.bottom = after;
+        if (slice.axis == Axis::w) pad.padding.left = before, pad.padding.right = after;
+        return pass(i, place, pad, {dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, PadParams const& pad, std::size_t dy) {
+        if (pad.mode != PadMode::constant) refuse(form_[i], "only padding with a constant has a gradient here");
+        const Shape in = shape_of_input(i, place);
+        const std::array<std::pair<Axis, int>, 3> before{
+            {{Axis::c, pad.front}, {Axis::h, pad.padding.top}, {Axis::w, pad.padding.left}}};
+        std::size_t gradient = dy;
+        std::string name = gradient_name(i, place);
+        for (auto const& [axis, first] : before) {
+            if (extent(form_[i].shape, axis) == extent(in, axis)) continue;
+            gradient = add(name, SliceParams{first, first + extent(in, axis), axis}, {gradient});
+            name += "'";
+        }
+        return gradient;
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ChannelShuffleParams const& shuffle,
+                                  std::size_t dy) {
+        return pass(i, place, ChannelShuffleParams{form_[i].shape.c / shuffle.groups}, {dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, FlattenParams const&, std::size_t dy) {
+        return pass(i, place, ReshapeParams{shape_of_input(i, place)}, {dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ReshapeParams const&, std::size_t dy) {
+        return pass(i, place, ReshapeParams{shape_of_input(i, place)}, {dy});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, DropoutParams const&, std::size_t dy) {
+        return pass(i, place, dropout(i), {dy, parameter(result_.seed, Shape{.c = 2})});
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, BinaryParams const& binary, std::size_t dy) {
+        std::size_t gradient = dy;
+        if (binary.kind == BinaryKind::multiply) {
+            gradient = add(gradient_name(i, place) + "/product", BinaryParams{BinaryKind::multiply},
+                           {dy, input_at(i, 1 - place)});
+        } else if (binary.kind != BinaryKind::add && (binary.kind != BinaryKind::subtract || place == 1)) {
+            refuse(form_[i], "of functions of two inputs only sums and products have gradients here");
+        }
+        std::string name = gradient_name(i, place);
+        for (const Axis axis : {Axis::h, Axis::w, Axis::c}) {
+            if (extent(shape_of_input(i, place), axis) == extent(form_[i].shape, axis)) continue;
+            gradient = add(name, ReduceParams{ReduceKind::sum, axis}, {gradient});
+            name += "'";
+        }
+        return gradient;
+    }
+    std::size_t gradient_of_input(std::size_t i, std::size_t, BatchNormParams const&, std::size_t) {
+        refuse(form_[i], "it keeps its running statistics while layers before it are trained; train it too");
+    }
+    template <class Params>
+    std::size_t gradient_of_input(std::size_t i, std::size_t, Params const&, std::size_t) {
+        refuse(form_[i], "this kind of layer has no gradient here");
+    }
+    [[noreturn]] static void refuse(Node const& node, std::string_view why) {
+        fail("train: layer ", node.name, " (", kind(node.layer),
+             ") stands between a trained weight and the result: ", why);
+    }
+
+    struct Norm {
+        std::size_t statistics = 0, weight = 0, bias = 0;
+    };
+
+    Graph form_;
+    std::vector<std::string> trained_;
+    std::vector<std::size_t> at_;          // where each layer's result is in the step
+    std::vector<bool> needs_;              // whether it depends on a trained weight
+    std::vector<std::size_t> activation_;  // of a batch norm: the activation that became part of it
+    std::vector<std::vector<std::size_t>> contributions_;
+    std::map<std::size_t, Norm> norms_;
+    std::map<std::string, std::size_t> parameters_;
+    std::vector<std::size_t> outputs_, statistics_;
+    TrainingGraph result_;
+};
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/detail/training_form.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The graph as training takes it: dense layers are convolutions whose kernel is as large as the image, so that all
+/// that is known of convolutions holds for them; a flatten that only they read is gone, and so is a softmax at the end.
+/// Names and weights stay.
+class TrainingForm {
+public:
+    explicit TrainingForm(Graph const& graph) : graph_(graph), readers_(graph.size()) {
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            for (const std::size_t input : graph[i].inputs) readers_[input].push_back(i);
+        }
+    }
+
+    [[nodiscard]] Graph run() const {
+        check();
+        Graph result(graph_.batch());
+        std::vector<std::size_t> at(graph_.size(), 0);
+        const std::size_t last = result_node();
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            Node const& node = graph_[i];
+            std::vector<std::size_t> inputs;
+            for (const std::size_t input : node.inputs) inputs.push_back(at[input]);
+            if (std::holds_alternative<FlattenParams>(node.layer) && only_dense_reads(i)) {
+                at[i] = inputs[0];
+            } else if (const auto* dense = std::get_if<DenseParams>(&node.layer)) {
+                const Shape in = result[inputs[0]].shape;
+                const ConvParams conv{.k = dense->k, .kernel = Extent{in.h, in.w}, .bias = dense->bias};
+                at[i] = result.add(node.name, conv, inputs);
+            } else {
+                at[i] = result.add(node.name, node.layer, inputs);
+            }
+            if (i == last) break;
+        }
+        return result;
+    }
+
+private:
+    void check() const {
+        for (Node const& node : graph_.nodes()) {
+            if (node.epilogue != Epilogue{}) {
+                fail("train: layer ", node.name,
+                     " has others fused into it; train the graph as it was before simplify");
+            }
+        }
+        (void)graph_.input();
+        (void)graph_.output_node();
+    }
+    /// The result that is trained: not a softmax, which the loss knows of.
+    [[nodiscard]] std::size_t result_node() const {
+        const std::size_t output = graph_.output_node();
+        return std::holds_alternative<SoftmaxParams>(graph_[output].layer) ? graph_[output].inputs[0] : output;
+    }
+    /// Whether dense layers alone read it, at once or after layers that work element by element.
+    [[nodiscard]] bool only_dense_reads(std::size_t node) const {
+        if (readers_[node].empty()) return false;
+        return std::ranges::all_of(readers_[node], [&](std::size_t reader) {
+            AnyLayer const& layer = graph_[reader].layer;
+            if (std::holds_alternative<DenseParams>(layer)) return true;
+            const bool elementwise =
+                std::holds_alternative<DropoutParams>(layer) || std::holds_alternative<ActivationParams>(layer);
+            return elementwise && only_dense_reads(reader);
+        });
+    }
+
+    Graph const& graph_;
+    std::vector<std::vector<std::size_t>> readers_;
+};
+
+[[nodiscard]] inline Graph training_form(Graph const& graph) { return TrainingForm(graph).run(); }
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Every weight is trained.
+struct TrainAll {
+    [[nodiscard]] constexpr bool operator()(std::string_view) const { return true; }
+};
+
+/// The step that trains the weights for which trains(name) holds. Only what leads to one of them is computed: layers
+/// without a trained weight before or in them cost forward only. A batch norm of which neither weight nor bias is
+/// trained keeps its running statistics. A softmax at the end is left to the loss. Throws error, naming the layer,
+/// where one that must be differentiated cannot be; and when the graph has several inputs or results, no trained
+/// weight, or layers that simplify has fused.
+template <class Trains = TrainAll>
+    requires std::predicate<Trains const&, std::string_view>
+[[nodiscard]] TrainingGraph differentiate(Graph const& graph, Trains const& trains = {}) {
+    std::vector<std::string> weights;
+    for (WeightSpec const& spec : weight_specs(graph)) {
+        const bool running = spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var");
+        if (!running && trains(std::string_view(spec.name))) weights.push_back(spec.name);
+    }
+    return detail::Backward(detail::training_form(graph), std::move(weights)).run();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/train/learning_rate.hpp
 
 #include <algorithm>
@@ -23383,6 +24187,1297 @@ struct AdamW {
 };
 
 static_assert(Optimizer<Sgd> && Optimizer<Adam> && Optimizer<AdamW>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/trainer.hpp
+
+// primsel/train/training_options.hpp
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Weights that are trained alike: those whose names fit the pattern, in which * stands for any characters.
+struct WeightGroup {
+    std::string pattern = "*";
+    /// Times the learning rate; 0 freezes them.
+    double rate = 1;
+    /// In the place of that of the options.
+    std::optional<double> weight_decay{};
+};
+
+struct TrainingOptions {
+    /// Images an update is made by.
+    int batch = 64;
+    /// Images at once; a batch is then several parts, whose gradients are added up. 0: all.
+    int part = 0;
+    std::int64_t epochs = 1;
+    /// What schedules begin with.
+    double learning_rate = 0.1;
+    double weight_decay = 0;
+    /// The greatest length of all gradients together; 0: any.
+    double clip_norm = 0;
+    /// How far running statistics of batch norms move towards those of a batch.
+    double statistics_momentum = 0.1;
+    std::uint64_t seed = 1;
+    /// The first that fits a weight holds; weights that none fits are trained as the options say.
+    std::vector<WeightGroup> groups = {};
+    /// Stops after so many epochs without a better accuracy of validation; 0: never.
+    int patience = 0;
+
+    [[nodiscard]] int images_at_once() const { return part > 0 ? part : batch; }
+    [[nodiscard]] int parts() const { return batch / images_at_once(); }
+};
+
+/// What an epoch has brought.
+struct EpochReport {
+    std::int64_t epoch = 0;  ///< how many are done
+    std::int64_t batches = 0;
+    double loss = 0;           ///< mean over its batches, each before its update
+    double learning_rate = 0;  ///< of its last batch
+    double seconds = 0, images_per_second = 0;
+    std::optional<Metrics> validation{};
+    bool best = false;  ///< the best validation until now
+};
+
+struct NoValidation {};
+/// Goes on, whatever the epoch has brought.
+struct IgnoreReports {
+    [[nodiscard]] bool operator()(EpochReport const&) const { return true; }
+};
+
+/// Whether the name fits a pattern in which * stands for any characters.
+[[nodiscard]] constexpr bool fits(std::string_view pattern, std::string_view name) {
+    if (pattern.empty()) return name.empty();
+    if (pattern[0] != '*') return !name.empty() && pattern[0] == name[0] && fits(pattern.substr(1), name.substr(1));
+    for (std::size_t skipped = 0; skipped <= name.size(); ++skipped) {
+        if (fits(pattern.substr(1), name.substr(skipped))) return true;
+    }
+    return false;
+}
+[[nodiscard]] inline WeightGroup const& group_of(std::vector<WeightGroup> const& groups, std::string_view weight) {
+    static const WeightGroup rest{};
+    for (WeightGroup const& group : groups) {
+        if (fits(group.pattern, weight)) return group;
+    }
+    return rest;
+}
+
+/// Throws error, saying which, when an option is impossible.
+inline void check_training_options(TrainingOptions const& options) {
+    if (options.batch < 1) fail("train: impossible batch ", options.batch);
+    if (options.part < 0 || options.batch % options.images_at_once() != 0) {
+        fail("train: a batch of ", options.batch, " cannot be taken in parts of ", options.part);
+    }
+    if (options.epochs < 0) fail("train: impossible number of epochs ", options.epochs);
+    if (!(options.learning_rate >= 0)) fail("train: impossible learning rate ", options.learning_rate);
+    if (!(options.weight_decay >= 0)) fail("train: impossible weight decay ", options.weight_decay);
+    if (!(options.clip_norm >= 0)) fail("train: impossible length of gradients ", options.clip_norm);
+    if (!(options.statistics_momentum >= 0 && options.statistics_momentum <= 1)) {
+        fail("train: the momentum of statistics is ", options.statistics_momentum, "; it must be from 0 to 1");
+    }
+    for (WeightGroup const& group : options.groups) {
+        if (!(group.rate >= 0)) fail("train: impossible rate ", group.rate, " for weights ", group.pattern);
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/training_step.hpp
+
+// primsel/train/parameters.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The weights of a network while they change: a copy of its own of each, that stays where it is.
+class Parameters {
+public:
+    /// Throws error, as engines do, when the weights do not fit the network.
+    Parameters(Graph const& graph, Weights const& initial) {
+        check_weights(graph, initial);
+        for (auto const& [name, tensor] : initial) {
+            add(name, tensor.dims, std::vector<float>(tensor.values.begin(), tensor.values.end()));
+        }
+    }
+    Parameters(Parameters const&) = delete;
+    Parameters& operator=(Parameters const&) = delete;
+    Parameters(Parameters&&) = default;
+    Parameters& operator=(Parameters&&) = default;
+
+    void add(std::string const& name, std::vector<std::int64_t> dims, std::vector<float> values) {
+        auto owner = std::make_shared<std::vector<float>>(std::move(values));
+        values_.emplace(name, std::span<float>(*owner));
+        const std::span<const float> view(*owner);
+        weights_.add(name, WeightTensor{std::move(dims), view, std::move(owner)});
+    }
+    /// Throws error when there is no such weight.
+    [[nodiscard]] std::span<float> operator[](std::string_view name) const {
+        const auto found = values_.find(name);
+        if (found == values_.end()) fail("weight ", name, ": missing");
+        return found->second;
+    }
+    /// As they are now and will be: they change with the parameters.
+    [[nodiscard]] Weights const& view() const { return weights_; }
+    /// Those that the network needs, as they are now.
+    [[nodiscard]] Weights copy(Graph const& graph) const {
+        Weights copied;
+        for (WeightSpec const& spec : weight_specs(graph)) {
+            WeightTensor const& tensor = weights_.at(spec.name);
+            copied.add(spec.name, tensor.dims, std::vector<float>(tensor.values.begin(), tensor.values.end()));
+        }
+        return copied;
+    }
+
+private:
+    std::map<std::string, std::span<float>, std::less<>> values_;
+    Weights weights_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/policies.hpp
+
+// primsel/primitive/training.hpp
+// The primitives of a training step.
+
+// primsel/primitive/depthwise_gradient.hpp
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+[[nodiscard]] constexpr Support depthwise_gradient_supports(ConvShape const& s) {
+    if (s.groups != s.c) return Support::no("needs as many groups as channels");
+    return s.k == s.c ? Support::yes() : Support::no("needs one kernel a channel");
+}
+}  // namespace detail
+
+/// The gradient of the input of a depthwise convolution in hwc, of any stride: each pixel gathers what it went into, a
+/// vector of channels at a time.
+struct DepthwiseInputGradient {
+    static constexpr FixedString id = "input-gradient-depthwise";
+    static constexpr Family family = Family::other;
+    static constexpr Pass pass = Pass::input_gradient;
+    using in_layout = hwc;
+    using out_layout = hwc;
+    static constexpr bool whole_batch = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        if (s.taps() > most_taps) return Support::no("needs a kernel of at most 81 taps");
+        return detail::depthwise_gradient_supports(s);
+    }
+    /// Tap after tap, the weights of all channels.
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        for (int tap = 0; tap < s.taps(); ++tap) {
+            for (int c = 0; c < s.c; ++c) *dst++ = kernel[c * s.taps() + tap];
+        }
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const auto rows = static_cast<std::size_t>(args.images) * static_cast<std::size_t>(s.h);
+        args.executor.parallel_for(rows, [&s, &args](std::size_t i, std::size_t) {
+            const auto h = static_cast<std::size_t>(s.h), row = static_cast<std::size_t>(s.w * s.c);
+            const float* gradient = args.src + i / h * s.out_shape().size();
+            for (int w = 0; w < s.w; ++w) {
+                const Taps taps = find_taps(s, gradient, args.weights, static_cast<int>(i % h), w);
+                float* dst = args.dst + i * row + static_cast<std::size_t>(w * s.c);
+                if (s.c < lanes<Arch>) {
+                    for (int c = 0; c < s.c; ++c) gather<float, Arch>(taps, c, dst);
+                } else {
+                    // The last vector overlaps its neighbour where the channels do not fill it.
+                    for (int c = 0; c < s.c; c += lanes<Arch>) {
+                        gather<Floats<Arch>, Arch>(taps, std::min(c, s.c - lanes<Arch>), dst);
+                    }
+                }
+            }
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double in = 4.0 * static_cast<double>(s.in_shape().size()),
+                     out = 4.0 * static_cast<double>(s.out_shape().size());
+        return Work{}.add({.rate = s.c < lanes<Arch> ? Rate::scalar : Rate::vector,
+                           .operations = s.operations(),
+                           .bytes = out * s.taps() + in,
+                           .working_set = in + out});
+    }
+
+private:
+    static constexpr int most_taps = 81;
+    /// The pixels of the result that a pixel went into, and the weights by which.
+    struct Taps {
+        int count = 0;
+        const float* gradient[most_taps];
+        const float* weights[most_taps];
+    };
+
+    /// What the pixel of an axis went into by a tap: a place of the result, or -1.
+    [[nodiscard]] static constexpr int result_of(int at, int offset, int stride, int results) {
+        const int from = at - offset;
+        return from < 0 || from % stride != 0 || from / stride >= results ? -1 : from / stride;
+    }
+    [[nodiscard]] static Taps find_taps(ConvShape const& s, const float* gradient, const float* weights, int h,
+                                        int w) noexcept {
+        const int out_h = s.out_h(), out_w = s.out_w();
+        const auto channels = static_cast<std::size_t>(s.c);
+        Taps taps;
+        for (int fh = 0; fh < s.fh; ++fh) {
+            const int oh = result_of(h, detail::tap_offset_h(s, fh), s.stride_h, out_h);
+            for (int fw = 0; fw < s.fw && oh >= 0; ++fw) {
+                const int ow = result_of(w, detail::tap_offset_w(s, fw), s.stride_w, out_w);
+                if (ow < 0) continue;
+                taps.gradient[taps.count] = gradient + static_cast<std::size_t>(oh * out_w + ow) * channels;
+                taps.weights[taps.count++] = weights + static_cast<std::size_t>(fh * s.fw + fw) * channels;
+            }
+        }
+        return taps;
+    }
+    template <class V, class Arch>
+    static void gather(Taps const& taps, int c, float* dst) noexcept {
+        V sum(0.0F);
+        for (int tap = 0; tap < taps.count; ++tap) {
+            if constexpr (std::same_as<V, float>) {
+                sum += taps.gradient[tap][c] * taps.weights[tap][c];
+            } else {
+                sum = fma<Arch>(load<Arch>(taps.gradient[tap] + c), load<Arch>(taps.weights[tap] + c), sum);
+            }
+        }
+        if constexpr (std::same_as<V, float>)
+            dst[c] = sum;
+        else
+            store<Arch>(dst + c, sum);
+    }
+};
+
+/// The gradient of the weights of a depthwise convolution in hwc: some vectors of channels at a time, a few
+/// neighbouring taps of a kernel row in registers while all pixels go by.
+struct DepthwiseWeightGradient {
+    static constexpr FixedString id = "weight-gradient-depthwise";
+    static constexpr Family family = Family::other;
+    static constexpr Pass pass = Pass::weight_gradient;
+    using in_layout = hwc;
+    using out_layout = chw;
+    static constexpr bool whole_batch = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        return detail::depthwise_gradient_supports(s);
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        constexpr int width = lanes<Arch>;
+        const int at_once = s.c < width ? 1 : width;
+        const auto blocks = static_cast<std::size_t>((s.c + at_once - 1) / at_once);
+        args.executor.parallel_for(blocks, [&s, &args, at_once](std::size_t block, std::size_t) {
+            // The last vector overlaps its neighbour where the channels do not fill it: both write the same.
+            const int c = std::min(static_cast<int>(block) * at_once, s.c - at_once);
+            if (at_once == 1) {
+                sum_taps<float, Arch>(s, args, c);
+            } else {
+                sum_taps<Floats<Arch>, Arch>(s, args, c);
+            }
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double in = 4.0 * static_cast<double>(s.in_shape().size()),
+                     out = 4.0 * static_cast<double>(s.out_shape().size());
+        return Work{}.add({.rate = s.c < lanes<Arch> ? Rate::scalar : Rate::vector,
+                           .operations = s.operations(),
+                           .bytes = out * (s.taps() + s.fh),
+                           .working_set = in + out});
+    }
+
+private:
+    template <class V, class Arch>
+    static void sum_taps(ConvShape const& s, ConvArgs const& args, int c) noexcept {
+        for (int fh = 0; fh < s.fh; ++fh) {
+            int fw = 0;
+            for (; fw + 3 <= s.fw; fw += 3) sum<3, V, Arch>(s, args, c, fh, fw);
+            for (; fw < s.fw; ++fw) sum<1, V, Arch>(s, args, c, fh, fw);
+        }
+    }
+
+    template <class V, class Arch>
+    PRIMSEL_INLINE static void add_product(const float* a, V const& b, V& sum) noexcept {
+        if constexpr (std::same_as<V, float>)
+            sum += *a * b;
+        else
+            sum = fma<Arch>(load<Arch>(a), b, sum);
+    }
+    template <class V, class Arch>
+    [[nodiscard]] PRIMSEL_INLINE static V load_at(const float* src) noexcept {
+        if constexpr (std::same_as<V, float>)
+            return *src;
+        else
+            return load<Arch>(src);
+    }
+
+    /// Taps (fh, fw) to (fh, fw + taps - 1) of the channels from c on that V holds.
+    template <int taps, class V, class Arch>
+    static void sum(ConvShape const& s, ConvArgs const& args, int c, int fh, int fw) noexcept {
+        const auto channels = static_cast<std::size_t>(s.c), at = static_cast<std::size_t>(c);
+        V sums[taps];
+        detail::Range columns[taps], all{0, s.out_w()};  // where each tap is inside, and all of them
+        for (int tap = 0; tap < taps; ++tap) {
+            sums[tap] = V(0.0F);
+            columns[tap] = detail::tap_columns(s, fw + tap);
+            all.begin = std::max(all.begin, columns[tap].begin), all.end = std::min(all.end, columns[tap].end);
+        }
+        const detail::Range rows = detail::tap_rows(s, fh);
+        const std::ptrdiff_t pixel = s.c, offset = detail::tap_offset_w(s, fw) * pixel, step = s.stride_w * pixel,
+                             next = s.dilation_w * pixel;
+        for (int image = 0; image < args.images; ++image) {
+            const auto number = static_cast<std::size_t>(image);
+            for (int oh = rows.begin; oh < rows.end; ++oh) {
+                const int h = oh * s.stride_h + detail::tap_offset_h(s, fh);
+                const float* gradient = args.gradient + number * s.out_shape().size() +
+                                        static_cast<std::size_t>(oh * s.out_w()) * channels + at;
+                const float* src =
+                    args.src + number * s.in_shape().size() + static_cast<std::size_t>(h * s.w) * channels + at;
+                const auto edge = [&](int ow) {
+                    const V of = load_at<V, Arch>(gradient + ow * pixel);
+                    for (int tap = 0; tap < taps; ++tap) {
+                        if (ow < columns[tap].begin || ow >= columns[tap].end) continue;
+                        add_product<V, Arch>(src + (ow * step + offset + tap * next), of, sums[tap]);
+                    }
+                };
+                int ow = 0;
+                for (; ow < std::min(all.begin, s.out_w()); ++ow) edge(ow);
+                for (; ow < all.end; ++ow) {
+                    const V of = load_at<V, Arch>(gradient + ow * pixel);
+                    PRIMSEL_UNROLL
+                    for (int tap = 0; tap < taps; ++tap) {
+                        add_product<V, Arch>(src + (ow * step + offset + tap * next), of, sums[tap]);
+                    }
+                }
+                for (; ow < s.out_w(); ++ow) edge(ow);
+            }
+        }
+        for (int tap = 0; tap < taps; ++tap) {
+            alignas(alignment) float values[static_cast<std::size_t>(lanes<Arch>)];
+            int count = 1;
+            if constexpr (std::same_as<V, float>) {
+                values[0] = sums[tap];
+            } else {
+                store<Arch>(values, sums[tap]);
+                count = lanes<Arch>;
+            }
+            for (int i = 0; i < count; ++i) {
+                args.dst[(c + i) * s.taps() + fh * s.fw + fw + tap] = values[i];
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/input_gradient.hpp
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// The input pixels whose rows and columns leave the same remainders by the strides are met by the same taps: a phase.
+struct GradientPhase {
+    int first_h = 0, first_w = 0;  // the first of its pixels
+    int rows = 0, columns = 0;
+    int taps_h = 0, taps_w = 0;
+    int taps_before = 0;  // of the phases before it
+
+    [[nodiscard]] int taps() const { return taps_h * taps_w; }
+    [[nodiscard]] std::size_t pixels() const {
+        return static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+    }
+};
+
+/// One axis of a phase: the taps f of `size` with (at + pad - f * dilation) divisible by the stride, for the input's
+/// places at, at + stride, ...
+struct PhaseAxis {
+    int size, stride, pad, dilation, extent;
+
+    [[nodiscard]] bool meets(int phase, int tap) const {
+        const int from = phase + pad - tap * dilation;
+        return from % stride == 0;
+    }
+    [[nodiscard]] int taps(int phase) const {
+        int count = 0;
+        for (int tap = 0; tap < size; ++tap) count += meets(phase, tap) ? 1 : 0;
+        return count;
+    }
+    [[nodiscard]] int places(int phase) const { return phase >= extent ? 0 : (extent - 1 - phase) / stride + 1; }
+};
+[[nodiscard]] constexpr PhaseAxis phase_rows(ConvShape const& s) {
+    return {s.fh, s.stride_h, s.pad_top, s.dilation_h, s.h};
+}
+[[nodiscard]] constexpr PhaseAxis phase_columns(ConvShape const& s) {
+    return {s.fw, s.stride_w, s.pad_left, s.dilation_w, s.w};
+}
+
+/// Calls visit(phase) for each phase that has pixels.
+template <class Visit>
+void for_phases(ConvShape const& s, Visit const& visit) {
+    const PhaseAxis down = phase_rows(s), across = phase_columns(s);
+    int taps = 0;
+    for (int h = 0; h < s.stride_h; ++h) {
+        for (int w = 0; w < s.stride_w; ++w) {
+            const GradientPhase phase{.first_h = h,
+                                      .first_w = w,
+                                      .rows = down.places(h),
+                                      .columns = across.places(w),
+                                      .taps_h = down.taps(h),
+                                      .taps_w = across.taps(w),
+                                      .taps_before = taps};
+            taps += phase.taps();
+            if (phase.pixels() > 0) visit(phase);
+        }
+    }
+}
+/// Calls visit(fh, fw) for each tap of a phase.
+template <class Visit>
+void for_taps(ConvShape const& s, GradientPhase const& phase, Visit const& visit) {
+    const PhaseAxis down = phase_rows(s), across = phase_columns(s);
+    for (int fh = 0; fh < s.fh; ++fh) {
+        if (!down.meets(phase.first_h, fh)) continue;
+        for (int fw = 0; fw < s.fw; ++fw) {
+            if (across.meets(phase.first_w, fw)) visit(fh, fw);
+        }
+    }
+}
+
+}  // namespace detail
+
+/// The gradient of the input of any convolution, as indirect convolutions: each phase of the input's pixels gathers
+/// from the pixels of the result that it went into, all images together.
+struct IndirectInputGradient {
+    static constexpr FixedString id = "input-gradient-indirect";
+    static constexpr Family family = Family::other;
+    static constexpr Pass pass = Pass::input_gradient;
+    using in_layout = hwc;
+    using out_layout = hwc;
+    static constexpr bool whole_batch = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
+
+    /// Of each group and phase a matrix of (taps x group_k) x group_c.
+    template <class Arch>
+    [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
+        return static_cast<std::size_t>(s.groups) * group_floats<Arch>(s);
+    }
+    template <class Arch>
+    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+        const auto k = static_cast<std::size_t>(s.group_k()), c = static_cast<std::size_t>(s.group_c());
+        const std::size_t taps = static_cast<std::size_t>(s.taps());
+        // Tap after tap, of some kernels at a time.
+        constexpr std::size_t most = 16;
+        std::vector<float> by_taps(most * c * taps);
+        for (int group = 0; group < s.groups; ++group) {
+            const float* of_group = kernel + static_cast<std::size_t>(group) * k * c * taps;
+            for (std::size_t first = 0; first < k; first += most) {
+                const std::size_t some = std::min(most, k - first);
+                transpose_columns(of_group + first * c * taps, taps, by_taps.data(), some * c, some * c, 0, taps);
+                detail::for_phases(s, [&](detail::GradientPhase const& phase) {
+                    std::size_t before = 0;  // taps of the phase
+                    detail::for_taps(s, phase, [&](int fh, int fw) {
+                        const std::size_t tap = static_cast<std::size_t>(fh * s.fw + fw), depth = before++ * k + first;
+                        pack_rows<Arch>(by_taps.data() + tap * some * c, some, c, depth,
+                                        static_cast<std::size_t>(phase.taps()) * k, dst + phase_offset<Arch>(s, phase));
+                    });
+                });
+            }
+            dst += group_floats<Arch>(s);
+        }
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return zeros(s) + workers * worker_floats<Arch>(s);
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        std::fill_n(args.scratch, zeros(s), 0.0F);
+        const auto groups = static_cast<std::size_t>(s.groups);
+        detail::for_phases(s, [&](detail::GradientPhase const& phase) {
+            const std::size_t pixels = phase.pixels() * static_cast<std::size_t>(args.images), most = block_pixels;
+            const std::size_t blocks = (pixels + most - 1) / most,
+                              panels = static_cast<std::size_t>(detail::panel_count<Arch>(s.group_c()));
+            const std::size_t threads = args.executor.concurrency(),
+                              shares = blocks < 2 * threads ? std::min(threads, panels) : 1;
+            args.executor.parallel_for(blocks * shares, [&, pixels](std::size_t i, std::size_t worker) {
+                const std::size_t block = i / shares, share = i % shares, first = block * most;
+                const int count = static_cast<int>(std::min(most, pixels - first));
+                float* mine = args.scratch + zeros(s) + worker * worker_floats<Arch>(s);
+                auto* pointers = ::new (static_cast<void*>(mine)) const float*[block_pointers(s)];
+                float* sums = mine + detail::pointer_floats(block_pointers(s));
+                for (int pixel = 0; pixel < count; pixel += detail::indirect_rows) {
+                    point(s, args, phase, first + static_cast<std::size_t>(pixel),
+                          std::min(detail::indirect_rows, count - pixel), pointers + pixel * phase.taps());
+                }
+                for (std::size_t group = 0; group < groups; ++group) {
+                    const float* packed = args.weights + group * group_floats<Arch>(s) + phase_offset<Arch>(s, phase);
+                    for (std::size_t panel = share * panels / shares; panel < (share + 1) * panels / shares; ++panel) {
+                        multiply<Arch>(s, args, phase, {pointers, first, count, packed, sums}, group,
+                                       static_cast<int>(panel));
+                    }
+                }
+            });
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double pixels = static_cast<double>(s.out_pixels()), in = 4.0 * pixels * s.k;
+        const double columns = static_cast<double>(s.groups) * detail::padded_columns<Arch>(s.group_c());
+        const double out = 4.0 * static_cast<double>(s.in_shape().size());
+        const double weights = 4.0 * s.taps() * s.group_k() * columns;
+        Work work;
+        work.add({.rate = Rate::scalar,
+                  .operations = pixels * s.taps(),
+                  .bytes = 8.0 * pixels * s.taps(),
+                  .working_set = 8.0 * block_pixels * s.taps()});
+        if (s.strided()) work.add({.rate = Rate::vector, .operations = 0, .bytes = 2 * out, .working_set = out});
+        return work.add({.rate = Rate::gemm,
+                         .operations = 2 * pixels * columns * s.taps() * s.group_k(),
+                         .bytes = in + weights * std::max(1.0, pixels / block_pixels) + 2 * out,
+                         .working_set = in + weights + out});
+    }
+
+private:
+    static constexpr int block_pixels = 20 * detail::indirect_rows;
+
+    /// Rows of a matrix of `columns` columns that are rows [depth, depth + rows) of what is packed, which has so many.
+    template <class Arch>
+    static void pack_rows(const float* src, std::size_t rows, std::size_t columns, std::size_t depth,
+                          std::size_t all_rows, float* dst) {
+        for (std::size_t first = 0; first < columns; first += static_cast<std::size_t>(detail::panel_width<Arch>)) {
+            const auto width = static_cast<std::size_t>(
+                detail::panel_columns<Arch>(static_cast<int>(first), static_cast<int>(columns)));
+            const std::size_t floats = std::min(width, columns - first);
+            float* to = dst + all_rows * first + depth * width;
+            for (std::size_t row = 0; row < rows; ++row, to += width) {
+                std::memcpy(to, src + row * columns + first, floats * sizeof(float));
+                std::fill(to + floats, to + width, 0.0F);
+            }
+        }
+    }
+
+    struct Block {
+        const float* const* pointers;
+        std::size_t first;
+        int count;
+        const float* packed;
+        float* sums;
+    };
+
+    [[nodiscard]] static constexpr std::size_t zeros(ConvShape const& s) {
+        return round_up_floats(static_cast<std::size_t>(s.k));
+    }
+    [[nodiscard]] static constexpr std::size_t block_pointers(ConvShape const& s) {
+        return static_cast<std::size_t>(block_pixels) * static_cast<std::size_t>(s.taps());
+    }
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t worker_floats(ConvShape const& s) {
+        const std::size_t sums = s.strided() ? static_cast<std::size_t>(block_pixels * detail::panel_width<Arch>) : 0;
+        return detail::pointer_floats(block_pointers(s)) + sums;
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t group_floats(ConvShape const& s) {
+        return detail::packed_size<Arch>(s.taps() * s.group_k(), s.group_c());
+    }
+    template <class Arch>
+    [[nodiscard]] static std::size_t phase_offset(ConvShape const& s, detail::GradientPhase const& phase) {
+        return detail::packed_size<Arch>(phase.taps_before * s.group_k(), s.group_c());
+    }
+
+    struct Place {
+        std::size_t image;
+        int h, w;
+    };
+    /// The pixel of a number among all of a phase's, image after image.
+    [[nodiscard]] static Place place(ConvShape const& s, detail::GradientPhase const& phase,
+                                     std::size_t number) noexcept {
+        const int pixel = static_cast<int>(number % phase.pixels());
+        return {number / phase.pixels(), phase.first_h + pixel / phase.columns * s.stride_h,
+                phase.first_w + pixel % phase.columns * s.stride_w};
+    }
+
+    /// The pixels of the result that each of `count` neighbouring pixels of the phase went into, by taps; zeros where
+    /// there is none.
+    static void point(ConvShape const& s, ConvArgs const& args, detail::GradientPhase const& phase, std::size_t first,
+                      int count, const float** pointers) noexcept {
+        const int out_h = s.out_h(), out_w = s.out_w();
+        for (int i = 0; i < count; ++i) {
+            const Place at = place(s, phase, first + static_cast<std::size_t>(i));
+            const float* image = args.src + at.image * s.out_shape().size();
+            const float** to = pointers + i;
+            detail::for_taps(s, phase, [&](int fh, int fw) {
+                const int from_h = at.h - detail::tap_offset_h(s, fh), from_w = at.w - detail::tap_offset_w(s, fw);
+                const int oh = from_h / s.stride_h, ow = from_w / s.stride_w;
+                const bool in = from_h >= 0 && from_w >= 0 && oh < out_h && ow < out_w;
+                *to = in ? image + static_cast<std::size_t>(oh * out_w + ow) * static_cast<std::size_t>(s.k)
+                         : args.scratch;
+                to += count;
+            });
+        }
+    }
+
+    template <class Arch>
+    static void multiply(ConvShape const& s, ConvArgs const& args, detail::GradientPhase const& phase,
+                         Block const& block, std::size_t group, int panel) noexcept {
+        const auto c = static_cast<std::size_t>(s.c), first_c = group * static_cast<std::size_t>(s.group_c());
+        detail::IndirectProduct p{.pointers = block.pointers,
+                                  .pixels = block.count,
+                                  .taps = phase.taps(),
+                                  .run = s.group_k(),
+                                  .columns = s.group_c(),
+                                  .offset = group * static_cast<std::size_t>(s.group_k()),
+                                  .packed = block.packed};
+        const int column = panel * detail::panel_width<Arch>;
+        if (!s.strided()) {  // the phase's pixels are all there are, in their order
+            p.c_stride = c;
+            return detail::multiply_indirect<Arch>(p, panel, args.dst + block.first * c + first_c + column);
+        }
+        const int width = std::min(detail::panel_width<Arch>, s.group_c() - column);
+        p.c_stride = static_cast<std::size_t>(detail::panel_width<Arch>);
+        detail::multiply_indirect<Arch>(p, panel, block.sums);
+        for (int i = 0; i < block.count; ++i) {
+            const Place at = place(s, phase, block.first + static_cast<std::size_t>(i));
+            const std::size_t pixel = at.image * s.in_pixels() + static_cast<std::size_t>(at.h * s.w + at.w);
+            std::memcpy(args.dst + pixel * c + first_c + static_cast<std::size_t>(column),
+                        block.sums + static_cast<std::size_t>(i * detail::panel_width<Arch>),
+                        static_cast<std::size_t>(width) * sizeof(float));
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/weight_gradient.hpp
+
+#include <algorithm>
+#include <cstring>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// dst[k][c][tap] = src[k][tap][c].
+inline void taps_last(const float* src, int kernels, int taps, int c, float* dst) noexcept {
+    const auto channels = static_cast<std::size_t>(c), count = static_cast<std::size_t>(taps);
+    for (int k = 0; k < kernels; ++k, src += count * channels, dst += count * channels) {
+        for (std::size_t at = 0; at < channels; ++at) {
+            for (std::size_t tap = 0; tap < count; ++tap) dst[at * count + tap] = src[tap * channels + at];
+        }
+    }
+}
+
+}  // namespace detail
+
+/// The gradient of the weights in hwc: the product of the transposed gradient of the result, k x pixels, with the patch
+/// matrix, pixels x depth, of all images. Of the patch matrix there is at any time a panel of a few pixels; the
+/// gradient is read where it is.
+struct WeightGradientRow {
+    static constexpr FixedString id = "weight-gradient-im2row";
+    static constexpr Family family = Family::im2;
+    static constexpr Pass pass = Pass::weight_gradient;
+    using in_layout = hwc;
+    using out_layout = chw;
+    static constexpr bool whole_batch = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return round_up_floats(s.kernel_size()) + workers * panel_floats<Arch>;
+    }
+
+    /// Independent are panels of the depth, and where they are few, blocks of kernels.
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        float* sums = s.taps() == 1 ? args.dst : args.scratch;
+        const int panels = detail::panel_count<Arch>(s.depth()), parts = kernel_parts(s, panels);
+        const auto tasks = static_cast<std::size_t>(s.groups * panels * parts);
+        args.executor.parallel_for(tasks, [=, &s, &args](std::size_t task, std::size_t worker) {
+            const int i = static_cast<int>(task), group = i / (panels * parts), panel = i / parts % panels,
+                      part = i % parts;
+            const int begin = part * s.group_k() / parts, end = (part + 1) * s.group_k() / parts;
+            float* patches = args.scratch + round_up_floats(s.kernel_size()) + worker * panel_floats<Arch>;
+            sum_over_pixels<Arch>(s, args, {group, panel * detail::panel_width<Arch>, begin, end}, patches, sums);
+        });
+        if (s.taps() == 1) return;
+        args.executor.parallel_for(static_cast<std::size_t>(s.k), [=, &s, &args](std::size_t k, std::size_t) {
+            const std::size_t at = k * static_cast<std::size_t>(s.depth());
+            detail::taps_last(sums + at, 1, s.taps(), s.group_c(), args.dst + at);
+        });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double pixels = static_cast<double>(s.out_pixels());
+        const int panels = detail::panel_count<Arch>(s.depth());
+        const double depth = static_cast<double>(s.groups) * detail::padded_columns<Arch>(s.depth());
+        const double patches = 4.0 * pixels * depth * kernel_parts(s, panels), result = 4.0 * pixels * s.k;
+        const double in = 4.0 * static_cast<double>(s.in_shape().size());
+        return Work{}
+            .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * patches, .working_set = in})
+            .add({.rate = Rate::gemm,
+                  .operations = 2 * pixels * depth * s.group_k(),
+                  .bytes = patches + result * panels,
+                  .working_set = result});
+    }
+
+private:
+    /// Pixels at once: their patches stay in the caches, and the sums are read and written seldom.
+    static constexpr std::size_t block_pixels = 192;
+    template <class Arch>
+    static constexpr std::size_t panel_floats =
+        round_up_floats(block_pixels * static_cast<std::size_t>(detail::panel_width<Arch>));
+
+    /// Of the shape alone, so that the bits are the same for every number of threads.
+    [[nodiscard]] static constexpr int kernel_parts(ConvShape const& s, int panels) {
+        return std::clamp(8 / (panels * s.groups), 1, std::max(1, s.group_k() / 48));
+    }
+
+    /// Columns of the depth (fh, fw, c) from `column` on, and kernels [begin, end) of a group.
+    struct Part {
+        int group, column, begin, end;
+    };
+
+    template <class Arch>
+    static void sum_over_pixels(ConvShape const& s, ConvArgs const& args, Part const& part, float* patches,
+                                float* sums) noexcept {
+        const int width = detail::panel_columns<Arch>(part.column, s.depth());
+        const int columns = std::min(width, s.depth() - part.column);
+        const auto k = static_cast<std::size_t>(s.k), depth = static_cast<std::size_t>(s.depth());
+        const auto first_k = static_cast<std::size_t>(part.group * s.group_k() + part.begin);
+        const std::size_t all = s.out_pixels() * static_cast<std::size_t>(args.images),
+                          blocks = (all + block_pixels - 1) / block_pixels;
+        const Columns of = columns_of(s, part, columns);
+        Pixel at{args.src, 0, 0};
+        for (std::size_t block = 0; block < blocks; ++block) {
+            const std::size_t first = block * all / blocks;
+            const int count = static_cast<int>((block + 1) * all / blocks - first);
+            float* to = patches;
+            for (int i = 0; i < count; ++i, to += width) {
+                copy_patch(s, at, of, to);
+                std::fill(to + columns, to + width, 0.0F);
+                next(s, at);
+            }
+            detail::TileArgs t{.a = args.gradient + first * k + first_k,
+                               .a_stride = k,
+                               .run = count,
+                               .b = patches,
+                               .c = sums + first_k * depth + static_cast<std::size_t>(part.column),
+                               .c_stride = depth,
+                               .columns = columns,
+                               .accumulate = first > 0};
+            detail::multiply_panel_transposed<Arch>(t, part.end - part.begin, width);
+        }
+    }
+
+    /// A pixel of the result, and the image it belongs to.
+    struct Pixel {
+        const float* image;
+        int oh, ow;
+    };
+    static void next(ConvShape const& s, Pixel& at) noexcept {
+        if (++at.ow < s.out_w()) return;
+        at.ow = 0;
+        if (++at.oh < s.out_h()) return;
+        at.oh = 0;
+        at.image += s.in_shape().size();
+    }
+
+    /// Some columns of a patch, as runs of neighbours in the image: a kernel row where it has no gaps and there is one
+    /// group, a tap otherwise.
+    struct Columns {
+        int line, lines_a_row;  // floats of a run, runs of a kernel row
+        int first_line, from;   // where the columns begin
+        int count;
+        int channel;  // the group's first
+    };
+    [[nodiscard]] static Columns columns_of(ConvShape const& s, Part const& part, int columns) noexcept {
+        const bool whole_rows = s.groups == 1 && s.dilation_w == 1;
+        const int line = whole_rows ? s.fw * s.c : s.group_c();
+        return {line, whole_rows ? 1 : s.fw, part.column / line, part.column % line, columns, part.group * s.group_c()};
+    }
+    static void copy_patch(ConvShape const& s, Pixel const& at, Columns const& columns, float* dst) noexcept {
+        const int h = at.oh * s.stride_h - s.pad_top, w = at.ow * s.stride_w - s.pad_left;
+        int line = columns.first_line, from = columns.from;
+        for (int left = columns.count; left > 0; ++line, from = 0) {
+            const int floats = std::min(columns.line - from, left);
+            const int kernel_row = columns.lines_a_row == 1 ? line : line / columns.lines_a_row;
+            const int row = h + kernel_row * s.dilation_h,
+                      column = w + (line - kernel_row * columns.lines_a_row) * s.dilation_w;
+            if (row < 0 || row >= s.h) {
+                std::fill_n(dst, floats, 0.0F);
+            } else {
+                const float* image_row = at.image + static_cast<std::size_t>(row * s.w) * static_cast<std::size_t>(s.c);
+                // As floats of the row: where the run begins, and the part of it that the row has.
+                const int begin = column * s.c + columns.channel + from, end = begin + floats;
+                const int low = std::clamp(0, begin, end), high = std::clamp(s.w * s.c, low, end);
+                std::fill_n(dst, low - begin, 0.0F);
+                std::memcpy(dst + (low - begin), image_row + low, static_cast<std::size_t>(high - low) * sizeof(float));
+                std::fill_n(dst + (high - begin), end - high, 0.0F);
+            }
+            dst += floats;
+            left -= floats;
+        }
+    }
+};
+
+/// The gradient of the weights in chw: the product of the gradient of the result, k x pixels, with the transposed patch
+/// matrix, of one image after another.
+struct WeightGradientCol {
+    static constexpr FixedString id = "weight-gradient-im2col";
+    static constexpr Family family = Family::im2;
+    static constexpr Pass pass = Pass::weight_gradient;
+    using in_layout = chw;
+    using out_layout = chw;
+    static constexpr bool whole_batch = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return patch_floats(s) + SimdGemm::scratch_floats<Arch>(s.group_k(), s.depth(), pixels(s), workers);
+    }
+
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const auto channels = static_cast<std::size_t>(s.group_c()), taps = static_cast<std::size_t>(s.taps());
+        for (int image = 0; image < args.images; ++image) {
+            const float* src = args.src + static_cast<std::size_t>(image) * s.in_shape().size();
+            const float* gradient = args.gradient + static_cast<std::size_t>(image) * s.out_shape().size();
+            for (int group = 0; group < s.groups; ++group) {
+                const float* of_group = src + static_cast<std::size_t>(group) * channels * s.in_pixels();
+                args.executor.parallel_for(channels * taps, [=, &s, &args](std::size_t i, std::size_t) {
+                    const int tap = static_cast<int>(i % taps);
+                    detail::copy_column(s, of_group + i / taps * s.in_pixels(), tap / s.fw, tap % s.fw,
+                                        args.scratch + i * s.out_pixels());
+                });
+                const std::size_t first_k = static_cast<std::size_t>(group * s.group_k());
+                SimdGemm::run<Arch>({.m = s.group_k(),
+                                     .n = s.depth(),
+                                     .k = pixels(s),
+                                     .a = row_major(gradient + first_k * s.out_pixels(), s.out_pixels()),
+                                     .b = transposed(args.scratch, s.out_pixels()),
+                                     .c = args.dst + first_k * static_cast<std::size_t>(s.depth()),
+                                     .c_stride = static_cast<std::size_t>(s.depth()),
+                                     .accumulate = image > 0,
+                                     .scratch = args.scratch + patch_floats(s),
+                                     .executor = args.executor});
+            }
+        }
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s) {
+        const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
+        return Work{}
+            .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = 4.0 * elements})
+            .append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels(s)), s.groups);
+    }
+
+private:
+    [[nodiscard]] static int pixels(ConvShape const& s) { return static_cast<int>(s.out_pixels()); }
+    [[nodiscard]] static std::size_t patch_floats(ConvShape const& s) {
+        return round_up_floats(s.out_pixels() * static_cast<std::size_t>(s.depth()));
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+namespace primsel::inline PRIMSEL_ABI {
+
+using InputGradientPrimitives = TypeList<IndirectInputGradient, DepthwiseInputGradient>;
+using WeightGradientPrimitives = TypeList<WeightGradientRow, WeightGradientCol, DepthwiseWeightGradient>;
+/// Both gradients of a convolution. The gradient of the input is also computed by the forward primitives, with a turned
+/// kernel, where the stride is 1.
+using GradientPrimitives = concatenate<InputGradientPrimitives, WeightGradientPrimitives>;
+
+/// What a step of training considers unless told otherwise: of the forward primitives those that take a whole batch or
+/// win its layers.
+using TrainingPrimitives = concatenate<
+    TypeList<Indirect, DirectHwc, DepthwiseHwc, GroupedHwc, Winograd<2, 3, 16>, Winograd<4, 3, 16>,
+             Conv1x1Gemm<GemmForm::ab, GemmOut::ik>, Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>>,
+    GradientPrimitives>;
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The choices behind a Trainer: those of an engine and the parts of a step. Inherit and override line by line:
+///     struct Recipe : primsel::DefaultTraining {
+///         using optimizer = primsel::AdamW;
+///         using learning_rate = primsel::Warmup<primsel::Cosine>;
+///     };
+struct DefaultTraining : DefaultPolicies {
+    using primitives = TrainingPrimitives;
+    using optimizer = Sgd;
+    using loss = SoftmaxCrossEntropy;
+    using learning_rate = Cosine;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The gradient of a weight, where a step leaves it.
+struct TrainedWeight {
+    std::string name;
+    std::span<float> values;
+    std::span<const float> gradient;
+};
+
+/// A step of training made executable: forward, loss, and the gradients of all trained weights, for a batch. What is
+/// done with the gradients is left to others.
+template <class Policies>
+class TrainingStep {
+public:
+    using Executor = typename Policies::executor;
+
+    /// The parameters must outlive it, and are those of the graph that was differentiated. Throws error as
+    /// differentiate and make_plan do.
+    template <class How>
+    TrainingStep(TrainingGraph step, Parameters& parameters, How const& how, Executor run_on)
+        : executor_(std::move(run_on)),
+          step_(std::move(step)),
+          graph_(simplify(step_.graph)),
+          plan_(how.template plan<Policies>(graph_, kernels(), executor_.concurrency())),
+          parameters_(parameters),
+          program_(graph_, kernels(), plan_, with_seed(step_, parameters).view(), executor_.concurrency(),
+                   WeightUse::changing),
+          forward_steps_(program_.steps_before(graph_.find(step_.gradient))) {
+        for (std::size_t i = 0; i < program_.out_shapes().size(); ++i) {
+            results_.emplace_back(program_.out_floats(i));
+            outputs_.push_back(results_.back().data());
+        }
+        gradient_ = AlignedBuffer(program_.in_floats(1));
+        for (WeightGradient const& of : step_.weights) {
+            const std::span<float> values = parameters[of.weight];
+            trained_.push_back(
+                {of.weight, values, std::span<const float>(results_[of.result].data() + of.offset, values.size())});
+        }
+    }
+
+    /// Packs the weights as they are now, runs a batch, and returns its loss; the gradients are then those of the mean
+    /// loss. images and targets are those of a whole batch.
+    template <Loss L>
+    double run(std::span<const float> images, std::span<const float> targets, L const& loss) {
+        program_.repack(parameters_.view(), executor_);
+        const float* inputs[] = {images.data(), gradient_.data()};
+        const RunScope scope(executor_);
+        program_.bind(inputs, outputs_);
+        for (std::size_t step = 0; step < forward_steps_; ++step) program_.run_step(step, executor_);
+        const double value = loss(result(), targets, gradient_.span(), program_.batch());
+        for (std::size_t step = forward_steps_; step < program_.steps(); ++step) program_.run_step(step, executor_);
+        return value;
+    }
+
+    /// The network's, of the last batch.
+    [[nodiscard]] std::span<const float> result() const {
+        return std::span<const float>(results_[0].data(), program_.out_floats(0));
+    }
+    [[nodiscard]] std::vector<TrainedWeight> const& trained() const { return trained_; }
+    /// Moves the running statistics of batch norms towards those of the last batch, as PyTorch does.
+    void update_statistics(double momentum = 0.1) {
+        for (BatchNormStatistics const& of : step_.batch_norms) {
+            const std::span<float> mean = parameters_[of.layer + ".running_mean"],
+                                   variance = parameters_[of.layer + ".running_var"];
+            const float* statistics = results_[of.result].data();
+            const double values = static_cast<double>(of.values), unbiased = values / (values > 1 ? values - 1 : 1);
+            for (std::size_t c = 0; c < mean.size(); ++c) {
+                move(mean[c], statistics[c], momentum);
+                move(variance[c], unbiased * static_cast<double>(statistics[mean.size() + c]), momentum);
+            }
+        }
+    }
+    /// Two numbers below 2^24 that dropout draws from.
+    void seed(float first, float second) {
+        if (step_.seed.empty()) return;
+        const std::span<float> seed = parameters_[step_.seed];
+        seed[0] = first, seed[1] = second;
+    }
+
+    [[nodiscard]] Executor& executor() { return executor_; }
+    [[nodiscard]] Graph const& graph() const { return graph_; }
+    [[nodiscard]] Plan const& plan() const { return plan_; }
+    [[nodiscard]] Program& program() { return program_; }
+    [[nodiscard]] std::size_t forward_steps() const { return forward_steps_; }
+    [[nodiscard]] static Kernels kernels() { return policy_kernels<Policies, CompileTraining>(); }
+
+private:
+    static Parameters& with_seed(TrainingGraph const& step, Parameters& parameters) {
+        if (!step.seed.empty()) parameters.add(step.seed, {2}, {0.0F, 0.0F});
+        return parameters;
+    }
+    static void move(float& value, double towards, double momentum) {
+        value = static_cast<float>((1 - momentum) * static_cast<double>(value) + momentum * towards);
+    }
+
+    Executor executor_;
+    TrainingGraph step_;
+    Graph graph_;
+    Plan plan_;
+    Parameters& parameters_;
+    Program program_;
+    std::size_t forward_steps_;
+    std::vector<AlignedBuffer> results_;
+    std::vector<float*> outputs_;
+    AlignedBuffer gradient_;
+    std::vector<TrainedWeight> trained_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+/// Which weights are trained: those of a group that is not frozen.
+struct TrainsGroups {
+    std::vector<WeightGroup> const& groups;
+    [[nodiscard]] bool operator()(std::string_view weight) const { return group_of(groups, weight).rate > 0; }
+};
+}  // namespace detail
+
+/// Trains a network on this machine. Net is a Network type, or Graph for a network that comes from elsewhere; Policies
+/// are those of DefaultTraining. Constructing it makes the plan of a step and books its memory, and may throw error.
+/// Everything that is drawn comes from the seed: the same weights, data and options give the same bits, for any number
+/// of threads.
+template <class Net, class Policies = DefaultTraining>
+class Trainer {
+    using Step = TrainingStep<Policies>;
+
+public:
+    using executor = typename Policies::executor;
+    using Rates = typename Policies::learning_rate;
+    using Updates = typename Policies::optimizer;
+    using Losses = typename Policies::loss;
+
+    /// What the policies' types are to be, where their defaults are not wanted.
+    struct Parts {
+        Updates optimizer{};
+        Losses loss{};
+        Rates learning_rate{};
+    };
+
+    Trainer(Weights const& weights, TrainingOptions options, Parts parts = {}, executor run_on = {})
+        requires NetworkType<Net>
+        : Trainer(Net::graph(options.images_at_once()), weights, std::move(options), std::move(parts),
+                  std::move(run_on)) {}
+    /// The graph's batch is the images at once. Throws error when the options are impossible, the weights do not fit,
+    /// or a layer cannot be trained.
+    Trainer(Graph graph, Weights const& weights, TrainingOptions options, Parts parts = {}, executor run_on = {})
+        : graph_(std::move(graph)),
+          options_(checked(std::move(options), graph_.batch())),
+          parts_(std::move(parts)),
+          parameters_(std::make_unique<Parameters>(graph_, weights)),
+          step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_, Predict<>(),
+                std::move(run_on)) {
+        const std::size_t per_weight = parts_.optimizer.state_per_weight();
+        for (TrainedWeight const& weight : step_.trained()) {
+            state_.emplace_back(weight.values.size() * per_weight);
+            if (options_.parts() > 1) sums_.emplace_back(weight.values.size());
+        }
+    }
+
+    /// One update by a whole batch: options.batch images in chw, one after the other, and a target for each. Returns
+    /// the mean loss before the update.
+    double step(std::span<const float> images, std::span<const float> targets, double learning_rate) {
+        const auto parts = static_cast<std::size_t>(options_.parts());
+        const std::size_t images_floats = images.size() / parts, target_floats = targets.size() / parts;
+        double loss = 0;
+        for (std::size_t part = 0; part < parts; ++part) {
+            seed_dropout(part);
+            loss += step_.run(images.subspan(part * images_floats, images_floats),
+                              targets.subspan(part * target_floats, target_floats), parts_.loss);
+            step_.update_statistics(options_.statistics_momentum);
+            if (parts > 1) add_gradients(part);
+        }
+        update(learning_rate);
+        return loss / static_cast<double>(parts);
+    }
+
+    /// Trains for the epochs of the options, from the batch that is next; after each epoch calls
+    /// report(EpochReport const&), which returns whether to go on. validation is another DataSource to judge by, or
+    /// NoValidation.
+    template <DataSource Source, Augmentation Augments = NoAugment, class Validation = NoValidation,
+              class Report = IgnoreReports>
+    void fit(Source const& source, Normalise const& normalise = {}, Augments augment = {},
+             Validation const& validation = {}, Report&& report = {}) {
+        if (source.shape() != graph_[graph_.input()].shape) {
+            fail("train: the images are ", to_string(source.shape()), ", the network takes ",
+                 to_string(graph_[graph_.input()].shape));
+        }
+        Batches<Source, Augments> batches(
+            source, {.batch = options_.batch, .seed = options_.seed, .first = next_batch_, .epochs = options_.epochs},
+            normalise, augment);
+        const std::int64_t per_epoch = batches.batches_per_epoch(), total = per_epoch * options_.epochs;
+        EpochReport epoch;
+        Timer timer;
+        for (Batch batch = batches.next(); batch.count > 0; batch = batches.next()) {
+            epoch.learning_rate = parts_.learning_rate(options_.learning_rate, next_batch_, total, per_epoch);
+            epoch.loss += step(batch.images, batch.labels, epoch.learning_rate);
+            ++epoch.batches;
+            if (next_batch_ % per_epoch != 0) continue;
+            epoch.epoch = next_batch_ / per_epoch;
+            epoch.loss /= static_cast<double>(epoch.batches);
+            epoch.seconds = timer.seconds();
+            epoch.images_per_second = static_cast<double>(epoch.batches * options_.batch) / epoch.seconds;
+            if constexpr (!std::same_as<Validation, NoValidation>) epoch.validation = evaluate(validation, normalise);
+            const bool enough = keep_best(epoch);
+            if (!report(std::as_const(epoch)) || enough) break;
+            epoch = {};
+            timer.restart();
+        }
+    }
+
+    /// How good the network is on a source, as it runs when it is trained: with running statistics, and no dropout.
+    template <DataSource Source>
+    [[nodiscard]] Metrics evaluate(Source const& source, Normalise const& normalise = {}) {
+        const Graph simple = simplify(graph_);
+        executor& run_on = step_.executor();
+        const Kernels kernels = policy_kernels<Policies>();
+        const Plan plan = Predict<>().template plan<Policies>(simple, kernels, run_on.concurrency());
+        Program program(simple, kernels, plan, weights(), run_on.concurrency());
+        std::vector<float> results(program.out_floats(0)), unused(results.size());
+        Metrics metrics(source.classes());
+        Batches<Source> batches(source, evaluation_batches(graph_.batch()), normalise);
+        for (Batch batch = batches.next(); batch.count > 0; batch = batches.next()) {
+            program.run(batch.images.data(), results.data(), run_on);
+            metrics.add(results, batch.labels, parts_.loss(results, batch.labels, unused, graph_.batch()));
+        }
+        return metrics;
+    }
+
+    /// As they are now, running statistics included.
+    [[nodiscard]] Weights weights() const { return parameters_->copy(graph_); }
+    /// Those of the epoch with the best accuracy of validation; as they are now where there was none.
+    [[nodiscard]] Weights best_weights() const { return best_ ? *best_ : weights(); }
+    [[nodiscard]] std::int64_t updates() const { return next_batch_; }
+    [[nodiscard]] Plan const& plan() const { return step_.plan(); }
+    /// The step as it runs.
+    [[nodiscard]] Graph const& step_graph() const { return step_.graph(); }
+    [[nodiscard]] Graph const& graph() const { return graph_; }
+
+private:
+    [[nodiscard]] static TrainingOptions checked(TrainingOptions options, int images) {
+        check_training_options(options);
+        if (options.images_at_once() != images) {
+            fail("train: the graph has a batch of ", images, ", the options ask for ", options.images_at_once(),
+                 " images at once");
+        }
+        return options;
+    }
+    void seed_dropout(std::size_t part) {
+        Random random(options_.seed, next_batch_, static_cast<std::int64_t>(part));
+        const auto number = [&random] { return static_cast<float>(random.below(std::uint64_t{1} << 24U)); };
+        const float first = number();
+        step_.seed(first, number());
+    }
+    void add_gradients(std::size_t part) {
+        const auto share = 1.0F / static_cast<float>(options_.parts());
+        for (std::size_t i = 0; i < sums_.size(); ++i) {
+            const std::span<const float> gradient = step_.trained()[i].gradient;
+            float* sum = sums_[i].data();
+            for (std::size_t j = 0; j < gradient.size(); ++j) {
+                sum[j] = (part == 0 ? 0.0F : sum[j]) + share * gradient[j];
+            }
+        }
+    }
+    [[nodiscard]] std::span<const float> gradient(std::size_t i) const {
+        return sums_.empty() ? step_.trained()[i].gradient : std::span<const float>(sums_[i]);
+    }
+    void update(double learning_rate) {
+        ++next_batch_;
+        double factor = 1;
+        if (options_.clip_norm > 0) {
+            std::vector<std::span<const float>> gradients;
+            for (std::size_t i = 0; i < state_.size(); ++i) gradients.push_back(gradient(i));
+            factor = clip_factor(global_norm(gradients), options_.clip_norm);
+        }
+        for (std::size_t i = 0; i < state_.size(); ++i) {
+            TrainedWeight const& weight = step_.trained()[i];
+            WeightGroup const& group = group_of(options_.groups, weight.name);
+            std::span<const float> by = gradient(i);
+            if (factor < 1) {
+                clipped_.assign(by.begin(), by.end());
+                scale_gradient(clipped_, factor);
+                by = clipped_;
+            }
+            parts_.optimizer.step(weight.values, by, state_[i], learning_rate * group.rate, next_batch_,
+                                  group.weight_decay.value_or(options_.weight_decay));
+        }
+    }
+    /// Whether to stop early.
+    [[nodiscard]] bool keep_best(EpochReport& epoch) {
+        if (!epoch.validation) return false;
+        const double accuracy = epoch.validation->accuracy();
+        epoch.best = !best_ || accuracy > best_accuracy_;
+        if (epoch.best) {
+            best_ = weights();
+            best_accuracy_ = accuracy;
+            epochs_since_best_ = 0;
+        } else {
+            ++epochs_since_best_;
+        }
+        return options_.patience > 0 && epochs_since_best_ >= options_.patience;
+    }
+
+    Graph graph_;
+    TrainingOptions options_;
+    Parts parts_;
+    std::unique_ptr<Parameters> parameters_;
+    Step step_;
+    std::vector<std::vector<float>> state_, sums_;
+    std::vector<float> clipped_;
+    std::int64_t next_batch_ = 0;
+    std::optional<Weights> best_;
+    double best_accuracy_ = 0;
+    int epochs_since_best_ = 0;
+};
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/io/idx.hpp

@@ -102,9 +102,9 @@ ps::Graph graph_of(int batch) {
 }  // namespace
 
 TEST_CASE("slopes of convolutions: grouped, strided, dilated, padded unevenly, transposed by stride, dense") {
-    check_slopes(graph_of<Input<4, 9, 8>, Named<"a", Conv<6, 3, Stride<2>, Groups<2>>>, Named<"b", Conv<5, 2, Pad<1>>>,
-                          Named<"c", Conv<4, 3, Dilation<2>>>, Flatten, Named<"d", Dense<7>>, Tanh,
-                          Named<"e", Dense<3>>>(3));
+    check_slopes(
+        graph_of<Input<4, 9, 8>, Named<"a", Conv<6, 3, Stride<2>, Groups<2>>>, Named<"b", Conv<5, 2, Pad<1>>>,
+                 Named<"c", Conv<4, 3, Dilation<2>>>, Flatten, Named<"d", Dense<7>>, Tanh, Named<"e", Dense<3>>>(3));
     check_slopes(graph_of<Input<3, 11, 7>, Named<"a", Conv<8, {3, 2}, Stride<{3, 2}>, Pad<{0, 1, 1, 0}>>>, Sigmoid,
                           Named<"b", Conv<8, 3, Groups<8>, NoBias>>, Named<"c", Conv<8, 3, Stride<2>, Groups<8>>>,
                           Named<"d", Dense<3>>>(2));
@@ -125,10 +125,12 @@ TEST_CASE("slopes of normalisation, pooling, activations, sums, concatenations a
 TEST_CASE("only what leads to a trained weight is computed") {
     const ps::Graph graph = ps::zoo::ResNet18::graph(2);
     const auto count = [](ps::TrainingGraph const& step, std::string_view what) {
-        return std::ranges::count_if(step.graph.nodes(), [&](ps::Node const& node) { return kind(node.layer) == what; });
+        return std::ranges::count_if(step.graph.nodes(),
+                                     [&](ps::Node const& node) { return kind(node.layer) == what; });
     };
     const ps::TrainingGraph all = ps::differentiate(graph),
-                            last = ps::differentiate(graph, [](std::string_view name) { return name.starts_with("fc"); });
+                            last =
+                                ps::differentiate(graph, [](std::string_view name) { return name.starts_with("fc"); });
     CHECK(all.weights.size() == 62);
     CHECK(all.batch_norms.size() == 20);
     CHECK(count(all, "conv_weight_gradient") == 21);

@@ -102,7 +102,8 @@ TEST_CASE("the same bits for any number of threads") {
 
 TEST_CASE("a batch in parts is the batch") {
     const std::vector<float> whole = after_training<Plain>({.batch = 24, .epochs = 1, .learning_rate = 0.05}),
-                             parts = after_training<Plain>({.batch = 24, .part = 8, .epochs = 1, .learning_rate = 0.05});
+                             parts =
+                                 after_training<Plain>({.batch = 24, .part = 8, .epochs = 1, .learning_rate = 0.05});
     REQUIRE(whole.size() == parts.size());
     for (std::size_t i = 0; i < whole.size(); ++i) CHECK(parts[i] == doctest::Approx(whole[i]).epsilon(1e-3));
 }

@@ -158,7 +158,8 @@ Machine measure_machine() {
     std::memset(src.data(), 1, floats * sizeof(float));
     // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
     // of one measurement but rarely the same one three times.
-    Machine machine{.gemm_flops = 0, .half_flops = 0, .product_flops = 0, .vector_flops = 0, .scalar_flops = 0, .bandwidth = {}};
+    Machine machine{
+        .gemm_flops = 0, .half_flops = 0, .product_flops = 0, .vector_flops = 0, .scalar_flops = 0, .bandwidth = {}};
     const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
     for (int round = 0; round < 3; ++round) {
         raise(machine.gemm_flops, measure_fma<Arch>(0.001));

@@ -15,7 +15,7 @@ struct ConvInputGradientParams {
     Shape input;
 
     [[nodiscard]] static constexpr std::string_view name() { return "conv_input_gradient"; }
-    constexpr void each_field(auto const& visit) const { conv.each_field(visit), visit("input", input); }
+    constexpr void each_field(auto const& visit) const { visit("conv", conv), visit("input", input); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
         const std::array<Shape, 1> own{input};
@@ -33,7 +33,7 @@ struct ConvWeightGradientParams {
     ConvParams conv;
 
     [[nodiscard]] static constexpr std::string_view name() { return "conv_weight_gradient"; }
-    constexpr void each_field(auto const& visit) const { conv.each_field(visit); }
+    constexpr void each_field(auto const& visit) const { visit("conv", conv); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
         if (inputs.size() != 2) return Fault::wrong_input_count;
         if (const Fault fault = conv.check(inputs.first(1)); fault != Fault::none) return fault;

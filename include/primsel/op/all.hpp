@@ -52,7 +52,8 @@ template <class... Params>
 struct EveryLayerHasOp<std::variant<Params...>> {
     static_assert(((has_op<Params> || std::same_as<Params, InputParams> || std::same_as<Params, ConstantParams> ||
                     std::same_as<Params, ParameterParams> || std::same_as<Params, ConvParams> ||
-                    std::same_as<Params, ConvInputGradientParams> || std::same_as<Params, ConvWeightGradientParams>)&&...));
+                    std::same_as<Params, ConvInputGradientParams> ||
+                    std::same_as<Params, ConvWeightGradientParams>)&&...));
 };
 template struct EveryLayerHasOp<AnyLayer>;
 }  // namespace detail

@@ -61,8 +61,8 @@ struct Indirect {
             }
             for (int group = 0; group < s.groups; ++group) {
                 const detail::IndirectProduct p = product<Arch>(s, args, pointers, first, count, group);
-                float* dst = args.dst + first * static_cast<std::size_t>(s.k) +
-                             static_cast<std::size_t>(group * s.group_k());
+                float* dst =
+                    args.dst + first * static_cast<std::size_t>(s.k) + static_cast<std::size_t>(group * s.group_k());
                 for (int panel = first_panel; panel < last_panel; ++panel) {
                     detail::multiply_indirect<Arch>(p, panel, dst + panel * detail::panel_width<Arch>);
                 }
@@ -109,8 +109,8 @@ private:
                 .run = s.group_c(),
                 .columns = s.group_k(),
                 .offset = static_cast<std::size_t>(group * s.group_c()),
-                .packed = args.weights +
-                          static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k()),
+                .packed =
+                    args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k()),
                 .c_stride = k,
                 .bias = args.bias == nullptr ? nullptr : args.bias + first_k,
                 .residual = args.residual == nullptr ? nullptr : args.residual + offset,

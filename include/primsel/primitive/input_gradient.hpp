@@ -121,8 +121,7 @@ struct IndirectInputGradient {
                     detail::for_taps(s, phase, [&](int fh, int fw) {
                         const std::size_t tap = static_cast<std::size_t>(fh * s.fw + fw), depth = before++ * k + first;
                         pack_rows<Arch>(by_taps.data() + tap * some * c, some, c, depth,
-                                        static_cast<std::size_t>(phase.taps()) * k,
-                                        dst + phase_offset<Arch>(s, phase));
+                                        static_cast<std::size_t>(phase.taps()) * k, dst + phase_offset<Arch>(s, phase));
                     });
                 });
             }

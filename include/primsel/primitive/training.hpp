@@ -17,9 +17,9 @@ using GradientPrimitives = concatenate<InputGradientPrimitives, WeightGradientPr
 
 /// What a step of training considers unless told otherwise: of the forward primitives those that take a whole batch or
 /// win its layers.
-using TrainingPrimitives =
-    concatenate<TypeList<Indirect, DirectHwc, DepthwiseHwc, GroupedHwc, Winograd<2, 3, 16>, Winograd<4, 3, 16>,
-                         Conv1x1Gemm<GemmForm::ab, GemmOut::ik>, Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>>,
-                GradientPrimitives>;
+using TrainingPrimitives = concatenate<
+    TypeList<Indirect, DirectHwc, DepthwiseHwc, GroupedHwc, Winograd<2, 3, 16>, Winograd<4, 3, 16>,
+             Conv1x1Gemm<GemmForm::ab, GemmOut::ik>, Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>>,
+    GradientPrimitives>;
 
 }  // namespace primsel::inline PRIMSEL_ABI

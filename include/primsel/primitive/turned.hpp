@@ -2,8 +2,8 @@
 
 #include <primsel/primitive/conv_args.hpp>
 #include <primsel/primitive/conv_shape.hpp>
-#include <primsel/primitive/detail/tap.hpp>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -29,12 +29,20 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The kernel of the turned convolution, c x k/groups x fh x fw, from the kernel of s; dst has kernel_size() floats.
 inline void turn_kernel(ConvShape const& s, const float* kernel, float* dst) noexcept {
-    const auto taps = static_cast<std::size_t>(s.taps());
-    for (int group = 0; group < s.groups; ++group) {
-        for (int c = 0; c < s.group_c(); ++c) {
-            for (int k = group * s.group_k(); k < (group + 1) * s.group_k(); ++k, dst += taps) {
-                const float* last = kernel + detail::kernel_index(s, k, c, 0, 0) + taps - 1;
-                for (std::size_t tap = 0; tap < taps; ++tap) dst[tap] = *(last - tap);
+    const auto taps = static_cast<std::size_t>(s.taps()), kernels = static_cast<std::size_t>(s.group_k()),
+               channels = static_cast<std::size_t>(s.group_c());
+    // In blocks: whole lines are read and written.
+    constexpr std::size_t block = 16;
+    for (int group = 0; group < s.groups;
+         ++group, kernel += kernels * channels * taps, dst += kernels * channels * taps) {
+        for (std::size_t first_c = 0; first_c < channels; first_c += block) {
+            for (std::size_t first_k = 0; first_k < kernels; first_k += block) {
+                for (std::size_t c = first_c; c < std::min(first_c + block, channels); ++c) {
+                    for (std::size_t k = first_k; k < std::min(first_k + block, kernels); ++k) {
+                        const float* from = kernel + (k * channels + c) * taps;
+                        std::reverse_copy(from, from + taps, dst + (c * kernels + k) * taps);
+                    }
+                }
             }
         }
     }

@@ -154,8 +154,7 @@ private:
     [[nodiscard]] static Columns columns_of(ConvShape const& s, Part const& part, int columns) noexcept {
         const bool whole_rows = s.groups == 1 && s.dilation_w == 1;
         const int line = whole_rows ? s.fw * s.c : s.group_c();
-        return {line,    whole_rows ? 1 : s.fw, part.column / line, part.column % line,
-                columns, part.group * s.group_c()};
+        return {line, whole_rows ? 1 : s.fw, part.column / line, part.column % line, columns, part.group * s.group_c()};
     }
     static void copy_patch(ConvShape const& s, Pixel const& at, Columns const& columns, float* dst) noexcept {
         const int h = at.oh * s.stride_h - s.pad_top, w = at.ow * s.stride_w - s.pad_left;

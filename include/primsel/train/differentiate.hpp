@@ -21,9 +21,9 @@ struct TrainAll {
 
 /// The step that trains the weights for which trains(name) holds. Only what leads to one of them is computed: layers
 /// without a trained weight before or in them cost forward only. A batch norm of which neither weight nor bias is
-/// trained keeps its running statistics. A softmax at the end is left to the loss. Throws error, naming the layer, where
-/// one that must be differentiated cannot be; and when the graph has several inputs or results, no trained weight, or
-/// layers that simplify has fused.
+/// trained keeps its running statistics. A softmax at the end is left to the loss. Throws error, naming the layer,
+/// where one that must be differentiated cannot be; and when the graph has several inputs or results, no trained
+/// weight, or layers that simplify has fused.
 template <class Trains = TrainAll>
     requires std::predicate<Trains const&, std::string_view>
 [[nodiscard]] TrainingGraph differentiate(Graph const& graph, Trains const& trains = {}) {

@@ -56,14 +56,15 @@ public:
         requires NetworkType<Net>
         : Trainer(Net::graph(options.images_at_once()), weights, std::move(options), std::move(parts),
                   std::move(run_on)) {}
-    /// The graph's batch is the images at once. Throws error when the options are impossible, the weights do not fit, or
-    /// a layer cannot be trained.
+    /// The graph's batch is the images at once. Throws error when the options are impossible, the weights do not fit,
+    /// or a layer cannot be trained.
     Trainer(Graph graph, Weights const& weights, TrainingOptions options, Parts parts = {}, executor run_on = {})
         : graph_(std::move(graph)),
           options_(checked(std::move(options), graph_.batch())),
           parts_(std::move(parts)),
           parameters_(std::make_unique<Parameters>(graph_, weights)),
-          step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_, Predict<>(), std::move(run_on)) {
+          step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_, Predict<>(),
+                std::move(run_on)) {
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);
@@ -71,8 +72,8 @@ public:
         }
     }
 
-    /// One update by a whole batch: options.batch images in chw, one after the other, and a target for each. Returns the
-    /// mean loss before the update.
+    /// One update by a whole batch: options.batch images in chw, one after the other, and a target for each. Returns
+    /// the mean loss before the update.
     double step(std::span<const float> images, std::span<const float> targets, double learning_rate) {
         const auto parts = static_cast<std::size_t>(options_.parts());
         const std::size_t images_floats = images.size() / parts, target_floats = targets.size() / parts;
@@ -99,12 +100,9 @@ public:
             fail("train: the images are ", to_string(source.shape()), ", the network takes ",
                  to_string(graph_[graph_.input()].shape));
         }
-        Batches<Source, Augments> batches(source,
-                                          {.batch = options_.batch,
-                                           .seed = options_.seed,
-                                           .first = next_batch_,
-                                           .epochs = options_.epochs},
-                                          normalise, augment);
+        Batches<Source, Augments> batches(
+            source, {.batch = options_.batch, .seed = options_.seed, .first = next_batch_, .epochs = options_.epochs},
+            normalise, augment);
         const std::int64_t per_epoch = batches.batches_per_epoch(), total = per_epoch * options_.epochs;
         EpochReport epoch;
         Timer timer;

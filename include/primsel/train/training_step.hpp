@@ -30,8 +30,8 @@ class TrainingStep {
 public:
     using Executor = typename Policies::executor;
 
-    /// The parameters must outlive it, and are those of the graph that was differentiated. Throws error as differentiate
-    /// and make_plan do.
+    /// The parameters must outlive it, and are those of the graph that was differentiated. Throws error as
+    /// differentiate and make_plan do.
     template <class How>
     TrainingStep(TrainingGraph step, Parameters& parameters, How const& how, Executor run_on)
         : executor_(std::move(run_on)),

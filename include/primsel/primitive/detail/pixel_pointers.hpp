@@ -14,8 +14,8 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return round_up_floats(pointers * (sizeof(const float*) / sizeof(float)));
 }
 
-/// The pixels of images in hwc under each tap of `count` neighbouring output pixels, pointers[tap * count + pixel], that
-/// of image n at n * out_pixels; a tap in the padding points to zeros, as many as an image has channels.
+/// The pixels of images in hwc under each tap of `count` neighbouring output pixels, pointers[tap * count + pixel],
+/// that of image n at n * out_pixels; a tap in the padding points to zeros, as many as an image has channels.
 inline void point_to_pixels(ConvShape const& s, const float* src, const float* zeros, std::size_t first, int count,
                             const float** pointers) noexcept {
     const std::size_t pixels = s.out_pixels(), floats = s.in_shape().size();

@@ -178,8 +178,8 @@ private:
         if (trains(node)) refuse(node, "its weights cannot be trained");
         for (std::size_t place = 0; place < node.inputs.size(); ++place) {
             if (!needs_[node.inputs[place]]) continue;
-            const std::size_t gradient = std::visit(
-                [&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
+            const std::size_t gradient =
+                std::visit([&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
             contribute(node.inputs[place], gradient);
         }
     }
@@ -220,10 +220,9 @@ private:
             output_gradient(node.name + ".weight", sums, static_cast<std::size_t>(node.shape.c));
         }
         if (!needs_[node.inputs[0]]) return;
-        contribute(node.inputs[0],
-                   add(gradient_name(i, 0),
-                       NormalizeGradientParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
-                       {x, norm.statistics, norm.weight, norm.bias, dy, sums}));
+        contribute(node.inputs[0], add(gradient_name(i, 0),
+                                       NormalizeGradientParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
+                                       {x, norm.statistics, norm.weight, norm.bias, dy, sums}));
     }
 
     std::size_t pass(std::size_t i, std::size_t place, AnyLayer layer, std::vector<std::size_t> inputs) {
@@ -324,8 +323,8 @@ private:
         refuse(form_[i], "this kind of layer has no gradient here");
     }
     [[noreturn]] static void refuse(Node const& node, std::string_view why) {
-        fail("train: layer ", node.name, " (", kind(node.layer), ") stands between a trained weight and the result: ",
-             why);
+        fail("train: layer ", node.name, " (", kind(node.layer),
+             ") stands between a trained weight and the result: ", why);
     }
 
     struct Norm {

@@ -47,7 +47,8 @@ private:
     void check() const {
         for (Node const& node : graph_.nodes()) {
             if (node.epilogue != Epilogue{}) {
-                fail("train: layer ", node.name, " has others fused into it; train the graph as it was before simplify");
+                fail("train: layer ", node.name,
+                     " has others fused into it; train the graph as it was before simplify");
             }
         }
         (void)graph_.input();
