@@ -64,20 +64,20 @@ struct AnyRate {
         return base;
     }
 };
-struct Recipe : ps::DefaultTraining {
+struct CommandRecipe : ps::DefaultTraining {
     using optimizer = AnyOptimizer;
     using learning_rate = ps::Warmup<AnyRate>;
     using executor = ps::ThreadPool;
 };
 
-struct Images {
+struct ImageFiles {
     std::string images, labels;
     std::vector<std::string> cifar10;
     [[nodiscard]] bool given() const { return !images.empty() || !cifar10.empty(); }
 };
 struct TrainCommand {
     ModelOptions model;
-    Images data, validation;
+    ImageFiles data, validation;
     double held_back = 0;
     ps::TrainingOptions training;
     AnyOptimizer optimizer;
@@ -90,13 +90,13 @@ struct TrainCommand {
     bool normalise = true, json = false;
 };
 
-ps::LabelledImages read(Images const& from) {
+ps::LabelledImages read_images(ImageFiles const& from) {
     if (!from.cifar10.empty()) return ps::read_cifar10(from.cifar10);
     if (from.images.ends_with(".npy")) return ps::read_npy_images(from.images, from.labels);
     return ps::read_idx(from.images, from.labels);
 }
 
-ps::Json to_json(ps::EpochReport const& epoch) {
+ps::Json json_of_epoch(ps::EpochReport const& epoch) {
     ps::Json::Object line{{"epoch", epoch.epoch},
                           {"loss", epoch.loss},
                           {"learning_rate", epoch.learning_rate},
@@ -109,7 +109,7 @@ ps::Json to_json(ps::EpochReport const& epoch) {
     }
     return line;
 }
-std::string to_text(ps::EpochReport const& epoch, std::int64_t epochs) {
+std::string text_of_epoch(ps::EpochReport const& epoch, std::int64_t epochs) {
     char text[160];
     std::snprintf(text, sizeof(text), "epoch %lld of %lld: loss %.4f, %.0f images a second",
                   static_cast<long long>(epoch.epoch), static_cast<long long>(epochs), epoch.loss,
@@ -126,16 +126,16 @@ std::string to_text(ps::EpochReport const& epoch, std::int64_t epochs) {
 template <class Source, class Validation>
 void train_on(TrainCommand const& options, Model const& model, Source const& source, Validation const& validation,
               ps::Normalise const& normalise) {
-    ps::Trainer<ps::Graph, Recipe> trainer(model.graph, model.weights, options.training,
-                                           {options.optimizer,
-                                            {static_cast<float>(options.label_smoothing)},
-                                            {.schedule = options.rate, .epochs = options.warmup}},
-                                           ps::ThreadPool(options.threads));
+    ps::Trainer<ps::Graph, CommandRecipe> trainer(model.graph, model.weights, options.training,
+                                                  {options.optimizer,
+                                                   {static_cast<float>(options.label_smoothing)},
+                                                   {.schedule = options.rate, .epochs = options.warmup}},
+                                                  ps::ThreadPool(options.threads));
     const auto report = [&](ps::EpochReport const& epoch) {
         if (options.json) {
-            print_json(to_json(epoch));
+            print_json(json_of_epoch(epoch));
         } else {
-            print(to_text(epoch, options.training.epochs));
+            print(text_of_epoch(epoch, options.training.epochs));
         }
         if (!options.out.empty()) ps::write_safetensors(options.out, trainer.best_weights());
         return true;
@@ -147,10 +147,10 @@ void train(TrainCommand& options) {
     options.model.batch = options.training.images_at_once();
     for (std::string const& pattern : options.frozen) options.training.groups.push_back({pattern, 0});
     const Model model = load_model(options.model);
-    const ps::LabelledImages images = read(options.data);
+    const ps::LabelledImages images = read_images(options.data);
     const ps::Normalise normalise = options.normalise ? ps::normalisation(images) : ps::Normalise{};
     if (options.validation.given()) {
-        train_on(options, model, images, read(options.validation), normalise);
+        train_on(options, model, images, read_images(options.validation), normalise);
     } else if (options.held_back > 0) {
         const auto parts = ps::split(images, options.held_back, options.training.seed);
         train_on(options, model, parts.train, parts.validation, normalise);
@@ -159,7 +159,7 @@ void train(TrainCommand& options) {
     }
 }
 
-void add_images(CLI::App& command, std::string const& prefix, Images& images, std::string const& what) {
+void add_images(CLI::App& command, std::string const& prefix, ImageFiles& images, std::string const& what) {
     CLI::Option* const files = command.add_option("--" + prefix + "images", images.images, what + ": idx or .npy");
     CLI::Option* const labels = command.add_option("--" + prefix + "labels", images.labels, "Their labels");
     files->type_name("F")->needs(labels);

@@ -111,13 +111,10 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::SoftmaxGradientParams{}, 2);
     add_on(ps::RandomDropoutParams{}, {shape, {2, 1, 1}});
     add_on(ps::SliceGradientParams{{0, 1}, shape}, {{1, shape.h, shape.w}});
-    const ps::ConvParams conv{.k = 6, .kernel = 3, .padding = 1};
-    const ps::Shape result_shape{6, shape.h, shape.w};
-    add_on(ps::ConvInputGradientParams{conv, shape}, {result_shape, {6, shape.c, 9}});
-    add_on(ps::ConvWeightGradientParams{conv}, {shape, result_shape});
     std::set<std::size_t> kinds;
     for (Layer const& layer : result) kinds.insert(layer.params.index());
-    REQUIRE(kinds.size() == std::variant_size_v<ps::AnyLayer>);
+    // All but the gradients of convolutions, which primitives compute.
+    REQUIRE(kinds.size() == std::variant_size_v<ps::AnyLayer> - 2);
     return result;
 }
 

@@ -1,3 +1,4 @@
+#include <primsel/primitive/training.hpp>
 #include <primsel/profile/measured.hpp>
 
 #include "../cost/laws.hpp"
@@ -59,6 +60,14 @@ TEST_CASE("measured: every candidate that can run takes time, and is timed once"
         for (const double seconds : laws::predict(measured, kernels(), transforms)) CHECK(seconds > 0);
         laws::check_independent(measured, kernels(), transforms);
     }
+}
+
+TEST_CASE("measured: the gradients of convolutions take time") {
+    const ps::Kernels training = ps::make_kernels<ps::GradientPrimitives, ps::default_arch, ps::AllLayouts>();
+    const auto convs = laws::convs(training, {conv(6, 4, 4, 3)}, 3);
+    CHECK(convs.size() >= 3);
+    ps::Measured measured(1);
+    for (const double seconds : ask(measured, training, convs)) CHECK(seconds > 0);
 }
 
 TEST_CASE("measured: layers other than convolutions, and what follows a convolution, take time") {
