@@ -133,7 +133,7 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
                                                   ps::ThreadPool(options.threads));
     const auto report = [&](ps::EpochReport const& epoch) {
         if (options.json) {
-            print_json(json_of_epoch(epoch));
+            print(ps::to_string(json_of_epoch(epoch)) + "\n");
         } else {
             print(text_of_epoch(epoch, options.training.epochs));
         }
@@ -164,7 +164,7 @@ void add_images(CLI::App& command, std::string const& prefix, ImageFiles& images
     CLI::Option* const labels = command.add_option("--" + prefix + "labels", images.labels, "Their labels");
     files->type_name("F")->needs(labels);
     labels->type_name("F")->needs(files);
-    command.add_option("--" + prefix + "cifar10", images.cifar10, what + ": files of CIFAR-10's binary version")
+    command.add_option("--" + prefix + "cifar", images.cifar10, what + ": files of CIFAR-10's binary version")
         ->excludes(files)
         ->type_name("F.bin ...");
 }
@@ -247,7 +247,7 @@ void add_train(CLI::App& app) {
         ->type_name("F.safetensors");
     command.add_flag("--json", options->json, "Print one JSON object an epoch");
     command.callback([options] {
-        if (!options->data.given()) throw CLI::RequiredError("--images and --labels, or --cifar10");
+        if (!options->data.given()) throw CLI::RequiredError("--images and --labels, or --cifar");
         train(*options);
     });
 }

@@ -20982,23 +20982,30 @@ private:
     double time_conv(Kernels const& kernels, ConvQuery const& query) {
         PrimitiveEntry const& primitive = kernels.primitives[query.primitive];
         ConvShape const& image = query.shape;
+        const bool forward = primitive.pass == Pass::forward, weights = primitive.pass == Pass::weight_gradient;
+        const int at_once = primitive.whole_batch ? query.batch : 1;
+        const auto images = [&](std::size_t layout, Shape shape) {
+            return static_cast<std::size_t>(at_once) * floats_for_bytes(kernels.layouts[layout].image_bytes(shape));
+        };
+        const Shape in = image.in_shape(), out = image.out_shape();
         AlignedBuffer kernel(image.kernel_size()), packed(floats_for_bytes(primitive.packed_bytes(image)));
-        AlignedBuffer src(floats_for_bytes(kernels.layouts[primitive.in_layout].image_bytes(image.in_shape())));
-        AlignedBuffer dst(floats_for_bytes(kernels.layouts[primitive.out_layout].image_bytes(image.out_shape())));
+        AlignedBuffer src(images(primitive.in_layout, forward || weights ? in : out));
+        AlignedBuffer gradient(weights ? images(primitive.in_layout, out) : 0);
+        AlignedBuffer dst(weights ? image.kernel_size() : images(primitive.out_layout, forward ? out : in));
         AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor_.concurrency())));
-        fill(kernel.span());
-        fill(src.span());
-        fill(dst.span());
-        primitive.pack(image, kernel.data(), packed.data());
+        for (AlignedBuffer* buffer : {&kernel, &src, &gradient, &dst}) fill(buffer->span());
+        if (!weights) primitive.pack(image, kernel.data(), packed.data());
         const ConvArgs args{.src = src.data(),
+                            .gradient = gradient.data(),
+                            .images = at_once,
                             .weights = packed.data(),
                             .dst = dst.data(),
                             .scratch = scratch.data(),
                             .executor = executor_};
-        double& best = best_.try_emplace(std::pair{image, query.batch}, 1e9).first->second;
+        double& best = best_.try_emplace(std::tuple{image, query.batch, primitive.pass}, 1e9).first->second;
         const bool cold = is_large(packed);
         const double seconds = time(cold, 4 * best, [&] {
-            for (int i = 0; i < query.batch; ++i) primitive.run(image, args);
+            for (int i = 0; i < query.batch; i += at_once) primitive.run(image, args);
         });
         best = std::min(best, seconds);
         return seconds;
@@ -21056,7 +21063,7 @@ private:
     Sequential executor_;
     AlignedBuffer flush_;
     std::map<std::tuple<ConvShape, int, std::string_view, std::string_view>, double> convs_;
-    std::map<std::pair<ConvShape, int>, double> best_;
+    std::map<std::tuple<ConvShape, int, Pass>, double> best_;
     std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
     /// Parameters have no order; a network has few enough for a search from the front.
     std::vector<std::pair<TimedOp, double>> ops_;

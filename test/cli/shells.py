@@ -35,7 +35,7 @@ class Completion(Cli):
 
     def test_bash_knows_commands_and_options(self):
         self.assertEqual(self.complete(""), self.commands)
-        self.assertEqual(self.complete("tra"), ["trace", "transfer"])
+        self.assertEqual(self.complete("tra"), ["trace", "transfer", "train"])
         self.assertEqual(self.complete("--v"), ["--version"])
         for command in self.commands:
             text = self.succeed(command, "--help").split("For example:")[0]

@@ -44,7 +44,7 @@ class Train(Cli):
 
     def test_refusals(self):
         data = self.data()
-        self.refuse(2, ["--images and --labels, or --cifar10"], "train", NET)
+        self.refuse(2, ["--images and --labels, or --cifar"], "train", NET)
         self.refuse(1, ["the images are 3x32x32", "3x64x64"], "train", NET, *data, "--size", 64, "--batch", 4)
         self.refuse(1, ["cannot be taken in parts of 3"], "train", NET, *data, *self.OPTIONS, "--part", 3)
         self.refuse(1, ["no weight is trained"], "train", NET, *data, *self.OPTIONS, "--freeze", "*")
