@@ -105,9 +105,10 @@ TEST_CASE("slopes of convolutions: grouped, strided, dilated, padded unevenly, t
     check_slopes(
         graph_of<Input<4, 9, 8>, Named<"a", Conv<6, 3, Stride<2>, Groups<2>>>, Named<"b", Conv<5, 2, Pad<1>>>,
                  Named<"c", Conv<4, 3, Dilation<2>>>, Flatten, Named<"d", Dense<7>>, Tanh, Named<"e", Dense<3>>>(3));
-    check_slopes(graph_of<Input<3, 11, 7>, Named<"a", Conv<8, {3, 2}, Stride<{3, 2}>, Pad<{0, 1, 1, 0}>>>, Sigmoid,
-                          Named<"b", Conv<8, 3, Groups<8>, NoBias>>, Named<"c", Conv<8, 3, Stride<2>, Groups<8>>>,
-                          Named<"d", Dense<3>>>(2));
+    check_slopes(graph_of<Input<3, 11, 7>,
+                          Named<"a", Conv<8, ps::Extent{3, 2}, Stride<ps::Extent{3, 2}>, Pad<ps::Padding{0, 1, 1, 0}>>>,
+                          Sigmoid, Named<"b", Conv<8, 3, Groups<8>, NoBias>>,
+                          Named<"c", Conv<8, 3, Stride<2>, Groups<8>>>, Named<"d", Dense<3>>>(2));
 }
 
 TEST_CASE("slopes of normalisation, pooling, activations, sums, concatenations and products") {
