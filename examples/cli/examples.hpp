@@ -21,7 +21,7 @@ inline constexpr Example examples[] = {
     {"transfer", "primsel transfer --model there.model --data here.csv --layouts here_layouts.csv --out here.model"},
     {"evaluate", "primsel evaluate --costs here.model --data profile.csv --layouts layouts.csv"},
     {"pretrain", "primsel pretrain --data profile.csv --layouts layouts.csv --header mine.hpp"},
-    {"train", "primsel train resnet18 --images x.npy --labels y.npy --epochs 10 --momentum 0.9 --out resnet18.safetensors"},
+    {"train", "primsel train resnet18 --images x.npy --labels y.npy --epochs 10 --out trained.safetensors"},
     {"list", "primsel list primitives"},
     {"machine", "primsel machine --json"},
     {"export", "primsel export squeezenet1_1 squeezenet.onnx"},
