@@ -2424,28 +2424,6 @@ struct SoftmaxGradientParams {
     friend constexpr bool operator==(SoftmaxGradientParams const&, SoftmaxGradientParams const&) = default;
 };
 
-/// Of a slice of images of the given shape: zeros, and dy, the only input, in the slice's place.
-struct SliceGradientParams {
-    SliceParams slice{};
-    Shape input{};
-    static constexpr bool training = true;
-
-    [[nodiscard]] static constexpr std::string_view name() { return "slice_gradient"; }
-    constexpr void each_field(auto const& visit) const { visit("slice", slice), visit("input", input); }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (!impossible().empty()) return Fault::impossible_parameter;
-        if (!within_bounds(input)) return Fault::too_large;
-        if (const Fault fault = slice.check({&input, 1}); fault != Fault::none) return fault;
-        return inputs[0] == slice.output({&input, 1}) ? Fault::none : Fault::shapes_differ;
-    }
-    [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(input) ? "" : "each extent of the shape must be from 1 to 2^29";
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
-    friend constexpr bool operator==(SliceGradientParams const&, SliceGradientParams const&) = default;
-};
-
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/layer/input.hpp
 
@@ -2687,7 +2665,7 @@ using AnyLayer =
                  TopKParams, NonMaxSuppressionParams, GatherParams, ParameterParams, PoolGradientParams,
                  GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
                  NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
-                 RandomDropoutParams, SliceGradientParams, ConvInputGradientParams, ConvWeightGradientParams>;
+                 RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams>;
 
 [[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
     return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
@@ -5437,8 +5415,8 @@ public:
         const bool one_image = step < singles();
         run(steps_[position(step)], one_image ? step / single_ : 0, one_image ? 1 : batch_, executor);
     }
-    /// How many of the steps come before those of a node of the graph and all after it, for a graph whose steps take
-    /// whole batches.
+    /// How many steps come before the first that computes this node of the graph or a later one. For a graph whose
+    /// steps all take whole batches.
     [[nodiscard]] std::size_t steps_before(std::size_t node) const {
         const auto first = std::ranges::find_if(steps_, [=](PackedStep const& at) { return at.step.node >= node; });
         return static_cast<std::size_t>(first - steps_.begin());
@@ -5510,7 +5488,8 @@ private:
             if (packed.primitive->pass == Pass::weight_gradient) return result;
             float* kernel = keep(bytes, node);
             result.weights = kernel;
-            if (use_ == WeightUse::changing) {
+            // What is folded in does not change, nor does the layer it is folded into.
+            if (use_ == WeightUse::changing && node.epilogue.folded.empty()) {
                 kernels_.push_back({steps_.size(), kernel});
                 pack_kernel(packed, weights.at(packed.kernel).values, kernel);
                 if (packed.bias || std::holds_alternative<ConvParams>(node.layer)) {
@@ -9586,7 +9565,7 @@ Machine measure_machine() {
     const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
     for (int round = 0; round < 3; ++round) {
         raise(machine.gemm_flops, measure_fma<Arch>(0.001));
-        raise(machine.half_flops, measure_half<Arch>(0.001, machine.gemm_flops));
+        raise(machine.half_flops, measure_half<Arch>(0.0003, machine.gemm_flops));
         raise(machine.product_flops, measure_product<Arch>());
         raise(machine.vector_flops, measure_vector<Arch>());
         raise(machine.scalar_flops, measure_scalar());
@@ -13955,46 +13934,6 @@ private:
                 detail::store_up_to<Arch>(dst + j, mix<Arch>(a, b, V(of.weight[i])), n);
             }
         }
-    }
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/op/slice_gradient.hpp
-
-#include <algorithm>
-#include <cstddef>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-template <>
-struct Op<SliceGradientParams> {
-    static constexpr bool in_place = false;
-
-    [[nodiscard]] static double operations(SliceGradientParams const&, std::span<const Shape>, Shape) { return 0; }
-
-    template <class Arch, StridedLayout L>
-    static void run(SliceGradientParams const& params, OpArgs const& args) noexcept {
-        const SliceParams& slice = params.slice;
-        place<Arch>(static_cast<std::size_t>(slice.first), static_cast<std::size_t>(slice.last - slice.first),
-                    detail::axis_view<L>(args.dst_shape, args.batch, slice.axis), args);
-    }
-
-private:
-    template <class Arch>
-    static void place(std::size_t first, std::size_t count, detail::AxisView view, OpArgs const& args) noexcept {
-        const std::size_t row_floats = view.count * view.inner, begin = first * view.inner, floats = count * view.inner;
-        const float* src = args.src[0];
-        float* dst = args.dst;
-        detail::for_row_parts(args.executor, view.outer, row_floats, [=](std::size_t row, detail::Part part) {
-            // Of this part: zeros up to `from`, the slice's up to `to`, zeros up to `last`.
-            const std::size_t at = row_floats * part.index / part.count;
-            const std::size_t last = row_floats * (part.index + 1) / part.count;
-            const std::size_t from = std::clamp(begin, at, last), to = std::clamp(begin + floats, at, last);
-            float* row_dst = dst + row * row_floats;
-            std::fill(row_dst + at, row_dst + from, 0.0F);
-            if (from < to) detail::copy_floats<Arch>(src + row * floats + (from - begin), row_dst + from, to - from);
-            std::fill(row_dst + to, row_dst + last, 0.0F);
-        });
     }
 };
 
@@ -23320,15 +23259,10 @@ inline void scale_gradient(std::span<float> values, double factor) noexcept {
 
 // primsel/train/detail/backward.hpp
 
-#include <algorithm>
-#include <array>
+// primsel/train/training_graph.hpp
+
 #include <cstddef>
-#include <map>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -23358,6 +23292,21 @@ struct TrainingGraph {
     /// The parameter that dropout reads, two numbers below 2^24 that change with each step; empty where nothing does.
     std::string seed;
 };
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
@@ -25245,7 +25194,8 @@ public:
 
 private:
     static Parameters& with_seed(TrainingGraph const& step, Parameters& parameters) {
-        if (!step.seed.empty()) parameters.add(step.seed, {2}, {0.0F, 0.0F});
+        if (!step.seed.empty() && parameters.view().find(step.seed) == nullptr)
+            parameters.add(step.seed, {2}, {0.0F, 0.0F});
         return parameters;
     }
     static void move(float& value, double towards, double momentum) {
@@ -25358,6 +25308,10 @@ public:
             fail("train: the images are ", to_string(source.shape()), ", the network takes ",
                  to_string(graph_[graph_.input()].shape));
         }
+        if (const auto classes = static_cast<std::size_t>(source.classes()); classes > results_of_an_image()) {
+            fail("train: the labels are of ", classes, " classes, the network's result has ", results_of_an_image(),
+                 " values");
+        }
         Batches<Source, Augments> batches(
             source, {.batch = options_.batch, .seed = options_.seed, .first = next_batch_, .epochs = options_.epochs},
             normalise, augment);
@@ -25417,6 +25371,9 @@ private:
                  " images at once");
         }
         return options;
+    }
+    [[nodiscard]] std::size_t results_of_an_image() const {
+        return step_.result().size() / static_cast<std::size_t>(graph_.batch());
     }
     void seed_dropout(std::size_t part) {
         Random random(options_.seed, next_batch_, static_cast<std::int64_t>(part));

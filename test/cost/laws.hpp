@@ -110,7 +110,6 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     add(ps::ChannelSumParams{});
     add(ps::SoftmaxGradientParams{}, 2);
     add_on(ps::RandomDropoutParams{}, {shape, {2, 1, 1}});
-    add_on(ps::SliceGradientParams{{0, 1}, shape}, {{1, shape.h, shape.w}});
     std::set<std::size_t> kinds;
     for (Layer const& layer : result) kinds.insert(layer.params.index());
     // All but the gradients of convolutions, which primitives compute.

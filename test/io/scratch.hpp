@@ -1,6 +1,8 @@
 // What the tests of this room share.
 #pragma once
 
+#include "../error_of.hpp"
+
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -63,16 +65,7 @@ private:
     rlimit limit_{};
 };
 
-/// The message of the primsel::error that the call throws; empty when it throws none. Other exceptions pass.
-template <class Call>
-std::string error_of(Call const& call) {
-    try {
-        call();
-    } catch (primsel::error const& error) {
-        return error.what();
-    }
-    return {};
-}
+using tests::error_of;
 
 /// A file's bytes, read without the library.
 inline std::string content(std::string const& path) {

@@ -93,32 +93,6 @@ TEST_CASE("the gradient of softmax is the slope of the loss") {
     }
 }
 
-TEST_CASE("the gradient of a slice stands in its place, among zeros") {
-    laws::Random random(4);
-    std::vector<ps::Shape> shapes = laws::odd_shapes();
-    shapes.push_back({2, 200, 210});
-    for (ps::Shape const& shape : shapes) {
-        for (const ps::Axis axis : {ps::Axis::c, ps::Axis::h, ps::Axis::w}) {
-            const int size = extent(shape, axis);
-            for (const ps::SliceParams slice :
-                 {ps::SliceParams{0, size, axis}, ps::SliceParams{0, (size + 1) / 2, axis},
-                  ps::SliceParams{size / 2, size, axis}, ps::SliceParams{size / 3, size / 3 + 1, axis}}) {
-                const Images dy = laws::random_images(random, slice.output({&shape, 1}), 2);
-                Images expected;
-                for (Image const& image : dy) {
-                    expected.push_back(reference::build(shape, [&](int c, int h, int w) {
-                        ps::Shape at{c, h, w};
-                        if (extent(at, axis) < slice.first || extent(at, axis) >= slice.last) return 0.0;
-                        extent(at, axis) -= slice.first;
-                        return image(at.c, at.h, at.w);
-                    }));
-                }
-                laws::check_step(ps::SliceGradientParams{slice, shape}, {{dy}, 2}, expected, 0);
-            }
-        }
-    }
-}
-
 Image seed_of(double first, double second) {
     Image seed({2, 1, 1});
     seed(0, 0, 0) = first, seed(1, 0, 0) = second;

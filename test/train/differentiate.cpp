@@ -143,6 +143,25 @@ TEST_CASE("only what leads to a trained weight is computed") {
     CHECK(count(last, "normalize") == 0);
 }
 
+TEST_CASE("frozen layers compute what they do without training") {
+    const ps::Graph graph =
+        graph_of<Input<3, 8, 8>, Named<"a", Conv<6, 3>>, Named<"n", BatchNorm>, Relu, Named<"b", Conv<6, 3, NoBias>>,
+                 Named<"m", BatchNorm>, Relu, Named<"c", Conv<4, 3>>, GlobalAvgPool, Named<"fc", Dense<3>>>(2);
+    const ps::Weights weights = ps::random_weights(graph, 5);
+    ps::Parameters parameters(graph, weights);
+    Step step(ps::differentiate(
+                  graph, [](std::string_view name) { return name.starts_with("c.") || name.starts_with("fc."); }),
+              parameters, ps::Predict<>(), ps::Sequential{});
+    const std::vector<float> images = numbers(2 * 3 * 8 * 8, 1);
+    for (int run = 0; run < 2; ++run) {
+        (void)step.run(images, std::vector<float>(6), Squares{});
+        ps::Engine<ps::Graph> engine(graph, weights);
+        std::vector<float> expected(6);
+        engine.run(images, expected);
+        for (std::size_t i = 0; i < 6; ++i) CHECK(step.result()[i] == doctest::Approx(expected[i]).epsilon(1e-4));
+    }
+}
+
 TEST_CASE("what cannot be trained is refused by name") {
     const auto refused = [](ps::Graph const& graph, const char* why) {
         CHECK_THROWS_WITH_AS((void)ps::differentiate(graph), doctest::Contains(why), ps::error);

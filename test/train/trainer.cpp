@@ -146,7 +146,13 @@ TEST_CASE("impossible options and images are refused") {
     struct Other : Bars {
         [[nodiscard]] ps::Shape shape() const { return {1, 4, 16}; }
     };
+    struct More : Bars {
+        [[nodiscard]] int classes() const { return 4; }
+    };
     ps::Trainer<Plain, Recipe> trainer(ps::random_weights(Plain::graph(), 3), {.batch = 24});
+    CHECK_THROWS_WITH_AS(trainer.fit(More{}),
+                         doctest::Contains("the labels are of 4 classes, the network's result has 3 values"),
+                         ps::error);
     CHECK_THROWS_WITH_AS(trainer.fit(Other{}), doctest::Contains("the images are 1x4x16, the network takes 1x8x8"),
                          ps::error);
 }

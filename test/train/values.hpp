@@ -1,6 +1,8 @@
 // What the tests of this room share.
 #pragma once
 
+#include "../error_of.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <primsel/core/error.hpp>
@@ -29,15 +31,6 @@ inline primsel::LabelledImages numbered(std::size_t count, primsel::Shape shape 
     return images;
 }
 
-/// The message of the primsel::error that the call throws; empty when it throws none.
-template <class Call>
-std::string error_of(Call const& call) {
-    try {
-        call();
-    } catch (primsel::error const& error) {
-        return error.what();
-    }
-    return {};
-}
+using tests::error_of;
 
 }  // namespace values

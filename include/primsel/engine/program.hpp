@@ -95,8 +95,8 @@ public:
         const bool one_image = step < singles();
         run(steps_[position(step)], one_image ? step / single_ : 0, one_image ? 1 : batch_, executor);
     }
-    /// How many of the steps come before those of a node of the graph and all after it, for a graph whose steps take
-    /// whole batches.
+    /// How many steps come before the first that computes this node of the graph or a later one. For a graph whose
+    /// steps all take whole batches.
     [[nodiscard]] std::size_t steps_before(std::size_t node) const {
         const auto first = std::ranges::find_if(steps_, [=](PackedStep const& at) { return at.step.node >= node; });
         return static_cast<std::size_t>(first - steps_.begin());
@@ -168,7 +168,8 @@ private:
             if (packed.primitive->pass == Pass::weight_gradient) return result;
             float* kernel = keep(bytes, node);
             result.weights = kernel;
-            if (use_ == WeightUse::changing) {
+            // What is folded in does not change, nor does the layer it is folded into.
+            if (use_ == WeightUse::changing && node.epilogue.folded.empty()) {
                 kernels_.push_back({steps_.size(), kernel});
                 pack_kernel(packed, weights.at(packed.kernel).values, kernel);
                 if (packed.bias || std::holds_alternative<ConvParams>(node.layer)) {

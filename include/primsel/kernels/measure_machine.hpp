@@ -163,7 +163,7 @@ Machine measure_machine() {
     const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
     for (int round = 0; round < 3; ++round) {
         raise(machine.gemm_flops, measure_fma<Arch>(0.001));
-        raise(machine.half_flops, measure_half<Arch>(0.001, machine.gemm_flops));
+        raise(machine.half_flops, measure_half<Arch>(0.0003, machine.gemm_flops));
         raise(machine.product_flops, measure_product<Arch>());
         raise(machine.vector_flops, measure_vector<Arch>());
         raise(machine.scalar_flops, measure_scalar());

@@ -28,7 +28,7 @@ using AnyLayer =
                  TopKParams, NonMaxSuppressionParams, GatherParams, ParameterParams, PoolGradientParams,
                  GlobalPoolGradientParams, ActivationGradientParams, LrnGradientParams, BatchStatisticsParams,
                  NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
-                 RandomDropoutParams, SliceGradientParams, ConvInputGradientParams, ConvWeightGradientParams>;
+                 RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams>;
 
 [[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
     return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);

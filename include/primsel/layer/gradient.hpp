@@ -149,26 +149,4 @@ struct SoftmaxGradientParams {
     friend constexpr bool operator==(SoftmaxGradientParams const&, SoftmaxGradientParams const&) = default;
 };
 
-/// Of a slice of images of the given shape: zeros, and dy, the only input, in the slice's place.
-struct SliceGradientParams {
-    SliceParams slice{};
-    Shape input{};
-    static constexpr bool training = true;
-
-    [[nodiscard]] static constexpr std::string_view name() { return "slice_gradient"; }
-    constexpr void each_field(auto const& visit) const { visit("slice", slice), visit("input", input); }
-    [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        if (inputs.size() != 1) return Fault::wrong_input_count;
-        if (!impossible().empty()) return Fault::impossible_parameter;
-        if (!within_bounds(input)) return Fault::too_large;
-        if (const Fault fault = slice.check({&input, 1}); fault != Fault::none) return fault;
-        return inputs[0] == slice.output({&input, 1}) ? Fault::none : Fault::shapes_differ;
-    }
-    [[nodiscard]] constexpr std::string_view impossible() const {
-        return detail::is_size(input) ? "" : "each extent of the shape must be from 1 to 2^29";
-    }
-    [[nodiscard]] constexpr Shape output(std::span<const Shape>) const { return input; }
-    friend constexpr bool operator==(SliceGradientParams const&, SliceGradientParams const&) = default;
-};
-
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -28,7 +28,6 @@
 #include <primsel/op/reduce.hpp>
 #include <primsel/op/reshape.hpp>
 #include <primsel/op/resize.hpp>
-#include <primsel/op/slice_gradient.hpp>
 #include <primsel/op/softmax.hpp>
 #include <primsel/op/softmax_gradient.hpp>
 #include <primsel/op/top_k.hpp>

@@ -4,6 +4,7 @@
 #include <primsel/network/prepare.hpp>
 #include <primsel/train/detail/backward.hpp>
 #include <primsel/train/detail/training_form.hpp>
+#include <primsel/train/training_graph.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -100,6 +100,10 @@ public:
             fail("train: the images are ", to_string(source.shape()), ", the network takes ",
                  to_string(graph_[graph_.input()].shape));
         }
+        if (const auto classes = static_cast<std::size_t>(source.classes()); classes > results_of_an_image()) {
+            fail("train: the labels are of ", classes, " classes, the network's result has ", results_of_an_image(),
+                 " values");
+        }
         Batches<Source, Augments> batches(
             source, {.batch = options_.batch, .seed = options_.seed, .first = next_batch_, .epochs = options_.epochs},
             normalise, augment);
@@ -159,6 +163,9 @@ private:
                  " images at once");
         }
         return options;
+    }
+    [[nodiscard]] std::size_t results_of_an_image() const {
+        return step_.result().size() / static_cast<std::size_t>(graph_.batch());
     }
     void seed_dropout(std::size_t part) {
         Random random(options_.seed, next_batch_, static_cast<std::int64_t>(part));

@@ -102,7 +102,8 @@ public:
 
 private:
     static Parameters& with_seed(TrainingGraph const& step, Parameters& parameters) {
-        if (!step.seed.empty()) parameters.add(step.seed, {2}, {0.0F, 0.0F});
+        if (!step.seed.empty() && parameters.view().find(step.seed) == nullptr)
+            parameters.add(step.seed, {2}, {0.0F, 0.0F});
         return parameters;
     }
     static void move(float& value, double towards, double momentum) {

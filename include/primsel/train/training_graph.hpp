@@ -1,0 +1,37 @@
+#pragma once
+
+#include <primsel/network/graph.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Where the gradient of a trained weight is: so many floats into a result of the graph.
+struct WeightGradient {
+    std::string weight;
+    std::size_t result = 0, offset = 0;
+};
+
+/// A batch norm whose statistics (c means, then c variances of this batch) are a result of the graph.
+struct BatchNormStatistics {
+    std::string layer;
+    std::size_t result = 0;
+    /// Values of a channel in a batch.
+    std::size_t values = 0;
+};
+
+/// A step of training as a graph, but for the loss and the update. Inputs: the images, then the gradient of the loss
+/// with respect to the result. Results: the network's, then what `weights` and `batch_norms` say.
+struct TrainingGraph {
+    Graph graph;
+    std::vector<WeightGradient> weights;
+    std::vector<BatchNormStatistics> batch_norms;
+    /// The layers before this one are the forward pass; it is the input that takes the gradient of the result.
+    std::string gradient;
+    /// The parameter that dropout reads, two numbers below 2^24 that change with each step; empty where nothing does.
+    std::string seed;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
