@@ -1,9 +1,8 @@
-// Gradients along an axis, of slices, and dropout.
+// Gradients along an axis, and dropout.
 #include "gradient_laws.hpp"
 
 #include <primsel/op/lrn_gradient.hpp>
 #include <primsel/op/random_dropout.hpp>
-#include <primsel/op/slice_gradient.hpp>
 #include <primsel/op/softmax_gradient.hpp>
 
 namespace {
