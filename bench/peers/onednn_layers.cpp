@@ -125,7 +125,7 @@ Contender make_primsel(ps::Kernels const& kernels, ps::PrimitiveEntry const& pri
     const auto buffer = [](std::size_t bytes) { return ps::AlignedBuffer(ps::floats_for_bytes(bytes)); };
     buffers->src = buffer(kernels.layouts[primitive.in_layout].image_bytes(shape.in_shape()));
     buffers->dst = buffer(kernels.layouts[primitive.out_layout].image_bytes(shape.out_shape()));
-    buffers->scratch = buffer(primitive.scratch_bytes(shape, 1));
+    buffers->scratch = buffer(primitive.scratch_bytes(shape, 1, 1));
     fill(buffers->src.data(), buffers->src.size());
     ps::AlignedBuffer kernel(shape.kernel_size()), packed = buffer(primitive.packed_bytes(shape));
     fill(kernel.data(), kernel.size());

@@ -40,7 +40,7 @@ void run(benchmark::State& state, ps::PrimitiveEntry const& primitive, ps::ConvS
     ps::Sequential sequential;
     ps::AlignedBuffer kernel(shape.kernel_size()), packed(ps::floats_for_bytes(primitive.packed_bytes(shape)));
     ps::AlignedBuffer src(shape.in_shape().size()), dst(shape.out_shape().size());
-    ps::AlignedBuffer scratch(ps::floats_for_bytes(primitive.scratch_bytes(shape, 1)));
+    ps::AlignedBuffer scratch(ps::floats_for_bytes(primitive.scratch_bytes(shape, 1, 1)));
     for (auto* buffer : {&kernel, &src, &dst, &scratch}) std::ranges::fill(buffer->span(), 0.5F);
     primitive.pack(shape, kernel.data(), packed.data());
     for (auto _ : state) {

@@ -26,7 +26,7 @@ double seconds_of(ps::Analytical& model, std::size_t primitive, ps::ConvShape co
 /// element at a time, and cost more than a longer one.)
 bool same_rates(ps::PrimitiveEntry const& primitive, ps::ConvShape const& a, ps::ConvShape const& b) {
     const auto rate = [](ps::Phase const& phase) { return phase.rate; };
-    return std::ranges::equal(primitive.work(a), primitive.work(b), {}, rate, rate);
+    return std::ranges::equal(primitive.work(a, 1), primitive.work(b, 1), {}, rate, rate);
 }
 
 /// Whether the layer only gives its input another name or shape, in its place.
@@ -166,7 +166,7 @@ TEST_CASE("analytical: prices the work that a primitive says it does") {
         if (!all.primitives[p].supports(shape)) continue;
         CAPTURE(all.primitives[p].id);
         double operations = 0, others = 0;
-        for (ps::Phase const& phase : all.primitives[p].work(shape)) {
+        for (ps::Phase const& phase : all.primitives[p].work(shape, 1)) {
             CHECK(phase.operations >= 0);
             CHECK(phase.bytes >= 0);
             CHECK(phase.working_set >= 0);

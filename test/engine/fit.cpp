@@ -20,7 +20,7 @@ public:
     void predict(ps::Kernels const& kernels, std::span<const ps::ConvQuery> queries, std::span<double> seconds) const {
         for (std::size_t i = 0; i < queries.size(); ++i) {
             ps::PrimitiveEntry const& primitive = kernels.primitives[queries[i].primitive];
-            seconds[i] = 1.0 / (1.0 + static_cast<double>(primitive.scratch_bytes(queries[i].shape, 1)));
+            seconds[i] = 1.0 / (1.0 + static_cast<double>(primitive.scratch_bytes(queries[i].shape, 1, 1)));
         }
     }
     template <class Query>

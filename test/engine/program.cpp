@@ -338,7 +338,7 @@ TEST_CASE("sizes that a layout or primitive cannot mean are refused before anyth
 
     std::vector<ps::PrimitiveEntry> primitives(kernels.primitives.begin(), kernels.primitives.end());
     for (ps::PrimitiveEntry& entry : primitives) {
-        entry.scratch_bytes = [](ps::ConvShape const&, std::size_t) { return ~std::size_t{0}; };
+        entry.scratch_bytes = [](ps::ConvShape const&, std::size_t, int) { return ~std::size_t{0}; };
     }
     kernels.primitives = primitives;
     CHECK_THROWS_WITH_AS((void)ps::make_schedule(graph, kernels, plan, 1),

@@ -21,7 +21,9 @@ namespace {
 namespace ps = primsel;
 using Layouts = ps::AllLayouts;
 
-using Tested = ps::concatenate<ps::TypeList<ps::Indirect>, ps::GradientPrimitives>;
+using Tested =
+    ps::concatenate<ps::TypeList<ps::Indirect, ps::Winograd<2, 3, 16>, ps::Winograd<4, 3, 16>, ps::Winograd<3, 3, 1>>,
+                    ps::GradientPrimitives>;
 
 /// Images and the gradient of the result, in chw, and the gradients that the definition leads to.
 struct Problem {
@@ -116,7 +118,8 @@ std::vector<float> result_of(ps::PrimitiveEntry const& entry, laws::List const& 
     laws::Guarded packed(weights ? 0 : entry.packed_bytes(s) / sizeof(float), laws::Watch::heap, 0);
     if (!weights) entry.pack(s, p.kernel.data(), packed.data());
     packed.seal();
-    laws::Guarded scratch(entry.scratch_bytes(s, executor.concurrency()) / sizeof(float), laws::Watch::heap, 0);
+    laws::Guarded scratch(entry.scratch_bytes(s, executor.concurrency(), static_cast<int>(p.images)) / sizeof(float),
+                          laws::Watch::heap, 0);
     laws::Guarded dst(p.exact(entry.pass).size(), laws::Watch::zones, 5);
     entry.run(s, {.src = back ? dy->data() : x->data(),
                   .gradient = weights ? dy->data() : nullptr,

@@ -169,7 +169,7 @@ TEST_CASE("channels that are a part of more channels: the same bits, and nothing
             const Outcome dense = run(list, entry, problem, epilogue, sequential, Watch::zones);
             Guarded src(problem.src.size(), Watch::heap, 0),
                 packed(entry.packed_bytes(shape) / sizeof(float), Watch::heap, 0),
-                scratch(entry.scratch_bytes(shape, 1) / sizeof(float), Watch::heap, 0),
+                scratch(entry.scratch_bytes(shape, 1, 1) / sizeof(float), Watch::heap, 0),
                 dst(shape.out_pixels() * stride, Watch::zones, 0), untouched(1, Watch::heap, 0);
             for_each_element(list.layouts[entry.in_layout], shape.in_shape(),
                              [&](std::size_t i, std::size_t at) { src.data()[at] = problem.src[i]; });
@@ -255,7 +255,7 @@ TEST_CASE("what a primitive says of its work is finite, and never nothing") {
             if (!entry.supports(shape)) continue;
             CAPTURE(std::string(entry.id));
             CAPTURE(to_string(shape));
-            const ps::Work work = entry.work(shape);
+            const ps::Work work = entry.work(shape, 1);
             REQUIRE(work.count <= work.phases.size());
             double operations = 0;
             for (ps::Phase const& phase : work) {

@@ -183,7 +183,7 @@ inline Outcome run(List const& list, ps::PrimitiveEntry const& entry, Problem co
     Guarded src(from.size(in), watch, 1), kernel(p.kernel.size(), watch, 1), bias(p.bias.size(), watch, 3),
         residual(to.size(out), watch, 5), packed(entry.packed_bytes(p.shape) / sizeof(float), watch, 1),
         dst(to.size(out), watch, 7),
-        scratch(entry.scratch_bytes(p.shape, executor.concurrency()) / sizeof(float), watch, 0);
+        scratch(entry.scratch_bytes(p.shape, executor.concurrency(), 1) / sizeof(float), watch, 0);
     for_each_element(from, in, [&](std::size_t i, std::size_t at) { src.data()[at] = p.src[i]; });
     for_each_element(to, out, [&](std::size_t i, std::size_t at) { residual.data()[at] = p.residual[i]; });
     std::ranges::copy(p.kernel, kernel.data());

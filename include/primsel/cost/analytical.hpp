@@ -107,13 +107,8 @@ private:
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
         auto const& primitive = kernels.primitives[query.primitive];
         const bool as_one = primitive.whole_batch && query.batch > 1;
-        const ConvShape shape = as_one ? tall(query.shape, query.batch) : query.shape;
-        return terms(machine, primitive.work(shape), primitive.packed_bytes(shape), shape, as_one ? 1 : query.batch);
-    }
-    /// One image with as many output rows as all of a batch have: what a primitive that takes them at once is like.
-    [[nodiscard]] static ConvShape tall(ConvShape shape, int batch) {
-        shape.h = (batch * shape.out_h() - 1) * shape.stride_h + shape.span_h() - shape.pad_top - shape.pad_bottom;
-        return shape;
+        return terms(machine, primitive.work(query.shape, as_one ? query.batch : 1),
+                     primitive.packed_bytes(query.shape), query.shape, as_one ? 1 : query.batch);
     }
 
     /// Calling a kernel and starting its loops.

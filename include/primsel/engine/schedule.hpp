@@ -239,7 +239,8 @@ private:
         } else {
             step.dst = tensor_[step.node] = destination(step);
         }
-        const std::size_t scratch = primitive.scratch_bytes(step.shape, workers_);
+        const std::size_t scratch =
+            primitive.scratch_bytes(step.shape, workers_, primitive.whole_batch ? graph_.batch() : 1);
         if (scratch > most_elements * sizeof(float)) {
             fail("plan: layer ", node.name, ": primitive ", primitive.id, " asks for ", scratch,
                  " bytes of scratch to compute ", to_string(step.shape));

@@ -33,12 +33,13 @@ struct PrimitiveEntry {
     double error_bound;
     Support (*supports)(ConvShape const&);
     // Null where supports says no to every shape.
-    std::size_t (*scratch_bytes)(ConvShape const&, std::size_t workers) = nullptr;
+    /// images: that run is given at once, 1 unless whole_batch.
+    std::size_t (*scratch_bytes)(ConvShape const&, std::size_t workers, int images) = nullptr;
     std::size_t (*packed_bytes)(ConvShape const&) = nullptr;
     void (*pack)(ConvShape const&, const float* kernel, float* dst) = nullptr;
     /// One image, unless whole_batch.
     void (*run)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
-    Work (*work)(ConvShape const&) = nullptr;
+    Work (*work)(ConvShape const&, int images) = nullptr;
 };
 
 /// An op compiled for one Arch and layout, behind function pointers. Null pointers: run where there is no such op (an

@@ -42,8 +42,8 @@ constexpr PrimitiveEntry make_entry() {
                              .supports = &supports_nothing<P>};
         if constexpr (compiled) {
             entry.supports = [](ConvShape const& shape) { return P::supports(shape); };
-            entry.scratch_bytes = [](ConvShape const& shape, std::size_t workers) {
-                return bytes_of_floats(Traits::scratch_floats(shape, workers));
+            entry.scratch_bytes = [](ConvShape const& shape, std::size_t workers, int images) {
+                return bytes_of_floats(Traits::scratch_floats(shape, workers, images));
             };
             entry.packed_bytes = [](ConvShape const& shape) { return bytes_of_floats(Traits::packed_floats(shape)); };
             entry.pack = &Traits::pack;

@@ -20,7 +20,9 @@ namespace primsel::inline PRIMSEL_ABI {
 /// It may have
 /// - pass: which of a layer's convolutions it computes (default forward); shape is always the forward one's. For the
 ///   gradients see ConvArgs;
-/// - whole_batch = true: run takes args.images images, which must be so for the gradient of the weights;
+/// - whole_batch = true: run takes args.images images, which must be so for the gradient of the weights. Its
+/// scratch_floats
+///   and work may then take how many there are as a last argument;
 /// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
 ///   applies them);
 /// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
@@ -40,6 +42,12 @@ concept Primitive = requires(ConvShape const& shape, ConvArgs const& args) {
     { P::supports(shape) } -> std::same_as<Support>;
     { P::template run<default_arch>(shape, args) } noexcept;
 };
+
+/// One image with as many output rows as so many images have.
+[[nodiscard]] constexpr ConvShape tall(ConvShape shape, int images) {
+    shape.h = (images * shape.out_h() - 1) * shape.stride_h + shape.span_h() - shape.pad_top - shape.pad_bottom;
+    return shape;
+}
 
 /// The optional members of a primitive, with their defaults.
 template <class P, class Arch>
@@ -64,8 +72,10 @@ struct PrimitiveTraits {
         if constexpr (requires { P::error_bound; }) return P::error_bound;
         return 3e-5;
     }
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& shape, std::size_t workers) {
-        if constexpr (requires { P::template scratch_floats<Arch>(shape, workers); }) {
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& shape, std::size_t workers, int images = 1) {
+        if constexpr (requires { P::template scratch_floats<Arch>(shape, workers, images); }) {
+            return P::template scratch_floats<Arch>(shape, workers, images);
+        } else if constexpr (requires { P::template scratch_floats<Arch>(shape, workers); }) {
             return P::template scratch_floats<Arch>(shape, workers);
         }
         return 0;
@@ -84,8 +94,13 @@ struct PrimitiveTraits {
             std::copy_n(kernel, shape.kernel_size(), dst);
         }
     }
-    [[nodiscard]] static Work work(ConvShape const& shape) {
-        if constexpr (requires { P::template work<Arch>(shape); }) return P::template work<Arch>(shape);
+    /// What one run does: with one image, or as many as a primitive that takes whole batches gets.
+    [[nodiscard]] static Work work(ConvShape const& shape, int images = 1) {
+        if constexpr (requires { P::template work<Arch>(shape, images); }) {
+            return P::template work<Arch>(shape, images);
+        } else if constexpr (requires { P::template work<Arch>(shape); }) {
+            return P::template work<Arch>(whole_batch() ? tall(shape, images) : shape);
+        }
         const double bytes = 4.0 * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
         return Work{}.add({.rate = Rate::scalar,
                            .operations = shape.operations(),

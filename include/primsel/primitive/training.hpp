@@ -6,11 +6,13 @@
 #include <primsel/primitive/depthwise_gradient.hpp>
 #include <primsel/primitive/input_gradient.hpp>
 #include <primsel/primitive/weight_gradient.hpp>
+#include <primsel/primitive/weight_gradient_direct.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
 
 using InputGradientPrimitives = TypeList<IndirectInputGradient, DepthwiseInputGradient>;
-using WeightGradientPrimitives = TypeList<WeightGradientRow, WeightGradientCol, DepthwiseWeightGradient>;
+using WeightGradientPrimitives =
+    TypeList<WeightGradientRow, WeightGradientDirect, WeightGradientCol, DepthwiseWeightGradient>;
 /// Both gradients of a convolution. The gradient of the input is also computed by the forward primitives, with a turned
 /// kernel, where the stride is 1.
 using GradientPrimitives = concatenate<InputGradientPrimitives, WeightGradientPrimitives>;

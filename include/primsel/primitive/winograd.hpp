@@ -34,7 +34,7 @@ public:
     static constexpr Family family = r == 3 ? Family::wino3 : r == 5 ? Family::wino5 : Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, strided_output = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true, whole_batch = true;
     /// Measured over the law tests' shapes; relative to the RMS of the output.
     static constexpr double error_bound = size <= 4 ? 5e-6 : m <= 4 ? 1e-4 : 2e-4;
 
@@ -55,17 +55,18 @@ public:
     }
 
     template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        const Blocks blocks = blocks_of<Arch>(s, workers);
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers, int images) {
+        const Blocks blocks = blocks_of<Arch>(s, workers, images);
         const std::size_t slots = blocks.shared ? 2 * taps : workers * (taps + 1);
         return zeros(s) + slots * slot_floats(s, blocks.tiles);
     }
 
-    /// Blocks of tiles are independent. Where they are few, the steps within each are shared out instead.
+    /// Blocks of tiles, of whichever images, are independent. Where they are few, the steps within each are shared out
+    /// instead.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        const Blocks blocks = blocks_of<Arch>(s, args.executor.concurrency());
-        const int tiles = Tiles::rows(s) * Tiles::columns(s);
+        const Blocks blocks = blocks_of<Arch>(s, args.executor.concurrency(), args.images);
+        const int tiles = tiles_of(s) * args.images;
         std::fill_n(args.scratch, zeros(s), 0.0F);
         const auto range = [&](std::size_t block) {
             const int first = static_cast<int>(block) * blocks.tiles;
@@ -92,9 +93,9 @@ public:
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
-        const Blocks blocks = blocks_of<Arch>(s, 1);
-        const double tiles = 1.0 * Tiles::rows(s) * Tiles::columns(s), columns = detail::padded_columns<Arch>(s.k);
+    [[nodiscard]] static Work work(ConvShape const& s, int images) {
+        const Blocks blocks = blocks_of<Arch>(s, 1, images);
+        const double tiles = 1.0 * tiles_of(s) * images, columns = detail::padded_columns<Arch>(s.k);
         const double u = 4.0 * taps * s.c * columns, v = 4.0 * taps * tiles * s.c, y = 4.0 * taps * tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>((taps + 1) * slot_floats(s, blocks.tiles));
         // Each of the two passes of a transform makes about `size` operations an element.
@@ -123,6 +124,7 @@ private:
         bool shared;
     };
 
+    [[nodiscard]] static constexpr int tiles_of(ConvShape const& s) { return Tiles::rows(s) * Tiles::columns(s); }
     [[nodiscard]] static constexpr std::size_t zeros(ConvShape const& s) {
         return round_up_floats(static_cast<std::size_t>(s.c));
     }
@@ -133,10 +135,10 @@ private:
     /// The transformed tiles of a block stay in L2 beside a panel of the kernels, unless the kernels are so large that
     /// reading them once a block costs more than that.
     template <class Arch>
-    [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t workers) {
+    [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t workers, int images) {
         constexpr std::size_t l2 = l2_floats / 2, large = 4 * l2_floats;
         constexpr int step = detail::tile_rows<Arch>;
-        const int tiles = Tiles::rows(s) * Tiles::columns(s);
+        const int tiles = tiles_of(s) * images;
         const std::size_t kernels =
             static_cast<std::size_t>(taps) * static_cast<std::size_t>(s.c) * static_cast<std::size_t>(s.k);
         const std::size_t room = kernels > 2 * l2 + l2 / 2 ? large : l2;
@@ -149,6 +151,16 @@ private:
         return {(tiles + size - 1) / size, size, false};
     }
 
+    /// The image of a tile, and which of the image's it is.
+    struct Place {
+        std::size_t image;
+        int tile;
+    };
+    [[nodiscard]] static Place place(ConvShape const& s, int tile) noexcept {
+        const int each = tiles_of(s);
+        return {static_cast<std::size_t>(tile / each), tile % each};
+    }
+
     /// v and y: tap after tap, the transformed tiles and their products with the kernels.
     template <class Arch>
     static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* v, float* y,
@@ -157,7 +169,8 @@ private:
         const std::size_t v_stride = detail::tile_stride(s.c), y_stride = detail::tile_stride(s.k);
         const std::size_t slot = slot_floats(s, tiles);
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
-            Tiles::template transform_input<vec>(s, args.src, args.scratch, first + static_cast<int>(tile),
+            const auto [image, of_image] = place(s, first + static_cast<int>(tile));
+            Tiles::template transform_input<vec>(s, args.src + image * s.in_shape().size(), args.scratch, of_image,
                                                  v + tile * v_stride, slot);
         });
         executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
@@ -171,7 +184,8 @@ private:
                                           args.weights + tap * detail::packed_size<Arch>(s.c, s.k));
         });
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
-            Tiles::template transform_output<vec>(s, args, first + static_cast<int>(tile), y + tile * y_stride, slot);
+            const auto [image, of_image] = place(s, first + static_cast<int>(tile));
+            Tiles::template transform_output<vec>(s, args, image * s.out_pixels(), of_image, y + tile * y_stride, slot);
         });
     }
 };

@@ -113,7 +113,7 @@ private:
         AlignedBuffer src(images(primitive.in_layout, forward || weights ? in : out));
         AlignedBuffer gradient(weights ? images(primitive.in_layout, out) : 0);
         AlignedBuffer dst(weights ? image.kernel_size() : images(primitive.out_layout, forward ? out : in));
-        AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor_.concurrency())));
+        AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor_.concurrency(), at_once)));
         for (AlignedBuffer* buffer : {&kernel, &src, &gradient, &dst}) fill(buffer->span());
         if (!weights) primitive.pack(image, kernel.data(), packed.data());
         const ConvArgs args{.src = src.data(),

@@ -264,7 +264,7 @@ private:
                           packed = round_up_floats(floats_for_bytes(primitive.packed_bytes(shape))),
                           src = image_floats(primitive.in_layout, shape.in_shape()),
                           dst = image_floats(primitive.out_layout, shape.out_shape()),
-                          scratch = floats_for_bytes(primitive.scratch_bytes(shape, 1));
+                          scratch = floats_for_bytes(primitive.scratch_bytes(shape, 1, 1));
         if (std::max(kernel, src) + packed + dst + scratch > options_.max_bytes / sizeof(float)) return 0;
         // Calls that count as one run have weights of their own: those of the one before would be in the caches.
         const std::size_t copies =

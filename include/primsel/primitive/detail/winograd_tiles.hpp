@@ -270,11 +270,12 @@ struct WinogradTiles {
         });
     }
 
+    /// One tile of the result of the image whose pixels begin at `first`.
     template <int vec>
-    static void transform_output(ConvShape const& s, ConvArgs const& args, int tile, const float* src,
-                                 std::size_t tap_stride) noexcept {
+    static void transform_output(ConvShape const& s, ConvArgs const& args, std::size_t first, int tile,
+                                 const float* src, std::size_t tap_stride) noexcept {
         const int h0 = tile / columns(s) * m, w0 = tile % columns(s) * m;
-        const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0), static_cast<std::size_t>(s.out_w()),
+        const Target target{first + static_cast<std::size_t>(h0 * s.out_w() + w0), static_cast<std::size_t>(s.out_w()),
                             args.pixel_stride(s), static_cast<std::size_t>(std::min(m, s.out_h() - h0)),
                             static_cast<std::size_t>(std::min(m, s.out_w() - w0))};
         for_channels<vec>(static_cast<std::size_t>(s.k),
