@@ -176,6 +176,37 @@ TEST_CASE("gradients are those of the definition, the same for any executor, and
     }
 }
 
+TEST_CASE("a turned kernel is packed from where the other lies, and panels by any executor") {
+    const ps::Kernels kernels = ps::make_kernels<ps::TrainingPrimitives, ps::default_arch, Layouts>();
+    std::vector<std::size_t> runs(kernels.primitives.size(), 0);
+    for (ps::ConvShape s : laws::odd_shapes()) {
+        if (s.kernel_size() > 100000) continue;
+        const ps::ConvShape other{.c = s.k, .k = s.c, .fh = s.fh, .fw = s.fw, .groups = s.groups};
+        std::vector<float> kernel(s.kernel_size()), turned(kernel.size());
+        for (std::size_t i = 0; i < kernel.size(); ++i) kernel[i] = static_cast<float>(i + 1);
+        ps::turn_kernel(other, kernel.data(), turned.data());
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            ps::PrimitiveEntry const& entry = kernels.primitives[i];
+            if (entry.pass != ps::Pass::forward || !entry.supports(s)) continue;
+            ++runs[i];
+            CAPTURE(entry.id);
+            CAPTURE(ps::to_string(s));
+            const std::size_t size = entry.packed_bytes(s) / sizeof(float);
+            std::vector<float> packed(size, -1.0F), from_turned(size, -1.0F), again(size, -1.0F);
+            laws::Backwards backwards;
+            entry.pack(s, turned.data(), packed.data());
+            entry.repack(s, {kernel.data(), true}, from_turned.data(), backwards);
+            entry.repack(s, {turned.data()}, again.data(), backwards);
+            CHECK(packed == from_turned);
+            CHECK(packed == again);
+        }
+    }
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        CAPTURE(kernels.primitives[i].id);
+        if (kernels.primitives[i].pass == ps::Pass::forward) CHECK(runs[i] >= 4);
+    }
+}
+
 TEST_CASE("the gradient of the input is the turned convolution, and turning twice changes nothing") {
     std::size_t count = 0;
     for (ps::ConvShape const& s : laws::odd_shapes()) {

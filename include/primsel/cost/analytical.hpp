@@ -107,8 +107,15 @@ private:
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
         auto const& primitive = kernels.primitives[query.primitive];
         const bool as_one = primitive.whole_batch && query.batch > 1;
-        return terms(machine, primitive.work(query.shape, as_one ? query.batch : 1),
-                     primitive.packed_bytes(query.shape), query.shape, as_one ? 1 : query.batch);
+        const std::size_t packed = primitive.packed_bytes(query.shape);
+        ConvTerms result = terms(machine, primitive.work(query.shape, as_one ? query.batch : 1), packed, query.shape,
+                                 as_one ? 1 : query.batch);
+        if (query.packs) {
+            const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()),
+                         to = static_cast<double>(packed);
+            result.weights += kernel / machine.bandwidth.back() + 2 * to / machine.bandwidth_for(to);
+        }
+        return result;
     }
 
     /// Calling a kernel and starting its loops.

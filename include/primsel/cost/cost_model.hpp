@@ -14,6 +14,8 @@ struct ConvQuery {
     ConvShape shape;
     std::size_t primitive;
     int batch = 1;
+    /// Whether packing the kernel counts, as it does where weights change between runs.
+    bool packs = false;
 };
 /// What would changing a tensor from one layout to another take?
 struct TransformQuery {

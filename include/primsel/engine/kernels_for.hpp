@@ -20,13 +20,14 @@ concept ListsLayers = requires { Net::each_layer([](AnyLayer const&, Shape) {});
 
 template <class Net>
 consteval auto layers_of() {
-    std::array<bool, std::variant_size_v<AnyLayer>> has{};
-    Net::each_layer([&](AnyLayer const& layer, Shape) {
-        has[layer.index()] = true;
+    std::array<bool, std::variant_size_v<AnyLayer>> listed{};
+    Net::each_layer([&](AnyLayer const& layer, Shape) { listed[layer.index()] = true; });
+    auto has = listed;
+    for (std::size_t kind = 0; kind < has.size(); ++kind) {
         for (std::size_t other = 0; other < has.size(); ++other) {
-            if (simplify_makes(layer.index(), other)) has[other] = true;
+            if (listed[kind] && simplify_makes(kind, other)) has[other] = true;
         }
-    });
+    }
     return has;
 }
 

@@ -14,20 +14,17 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Whether the weights of a program are those it was made with, or change between its runs.
-enum class WeightUse { constant, changing };
-
 /// A plan made executable: weights packed, arena booked, steps in a row. run only executes.
 class Program {
 public:
     /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit or
-    /// their file was changed since it was read. Weights that change must stay where they are, and the caller has
-    /// checked them.
-    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers,
-            WeightUse use = WeightUse::constant)
-        : batch_(graph.batch()), use_(use) {
+    /// their file was changed since it was read. The weights of a graph of which some change must stay where they are,
+    /// and the caller has checked them.
+    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers)
+        : batch_(graph.batch()) {
         check_key(plan.key, make_key(graph, kernels));
-        if (use == WeightUse::constant) check_weights(graph, weights);
+        const bool constant = graph.changing().empty();
+        if (constant) check_weights(graph, weights);
         for (const std::size_t input : graph.inputs()) in_shapes_.push_back(graph[input].shape);
         for (const std::size_t output : graph.outputs()) out_shapes_.push_back(graph[output].shape);
         for (Shape const& shape : in_shapes_) in_floats_.push_back(batch_floats(kernels.layouts[0], shape));
@@ -54,16 +51,8 @@ public:
             names_.push_back(graph[step.node].name);
             steps_.push_back(pack(std::move(step), graph, weights, bias));
         }
-        if (use == WeightUse::constant) weights.check_unchanged();
+        if (constant) weights.check_unchanged();
     }
-    /// Packs the kernels of convolutions anew, after weights that change have changed.
-    void repack(Weights const& weights, ExecutorRef executor) {
-        executor.parallel_for(kernels_.size(), [&](std::size_t i, std::size_t) {
-            pack_kernel(steps_[kernels_[i].step].step, weights.at(steps_[kernels_[i].step].step.kernel).values,
-                        kernels_[i].packed);
-        });
-    }
-
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
     /// overlap.
     void run(std::span<const float* const> srcs, std::span<float* const> dsts, ExecutorRef executor) noexcept {
@@ -110,7 +99,7 @@ public:
 private:
     struct PackedStep {
         Step step;
-        const float* weights = nullptr;
+        const float* weights = nullptr;  // packed, unless each run packs them
         const float* bias = nullptr;
         std::vector<const float*> src_data{};  // filled in at each run
     };
@@ -164,21 +153,19 @@ private:
         result.src_data.resize(packed.src.size());
         Node const& node = graph[packed.node];
         if (packed.kind == Step::Kind::conv) {
-            const std::size_t bytes = packed.primitive->packed_bytes(packed.shape);
             if (packed.primitive->pass == Pass::weight_gradient) return result;
-            float* kernel = keep(bytes, node);
-            result.weights = kernel;
-            // What is folded in does not change, nor does the layer it is folded into.
-            if (use_ == WeightUse::changing && node.epilogue.folded.empty()) {
-                kernels_.push_back({steps_.size(), kernel});
-                pack_kernel(packed, weights.at(packed.kernel).values, kernel);
-                if (packed.bias || std::holds_alternative<ConvParams>(node.layer)) {
-                    const WeightTensor* bias = weights.find(node.name + ".bias");
-                    if (bias != nullptr) last_bias = bias->values.data();
-                }
+            if (!graph.changing().empty() && node.epilogue.folded.empty()) {
+                const std::span<const float> kernel = weights.at(packed.kernel).values;
+                if (packed.packed != Step::none)
+                    result.weights = kernel.data();
+                else
+                    result.weights = pack_once(packed, kernel, node);
+                if (const WeightTensor* bias = weights.find(node.name + ".bias")) last_bias = bias->values.data();
                 if (packed.bias) result.bias = last_bias;
                 return result;
             }
+            float* kernel = keep(packed.primitive->packed_bytes(packed.shape), node);
+            result.weights = kernel;
             const PreparedWeights prepared = prepare_weights(node, weights);
             packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
             weights.release(prepared.kernel);
@@ -198,11 +185,12 @@ private:
         return result;
     }
 
-    static void pack_kernel(Step const& step, std::span<const float> kernel, float* dst) {
-        if (!step.turned) return step.primitive->pack(step.shape, kernel.data(), dst);
-        std::vector<float> other_way(kernel.size());
-        turn_kernel(turned(step.shape), kernel.data(), other_way.data());
-        step.primitive->pack(step.shape, other_way.data(), dst);
+    /// A kernel that does not change, in a program whose others do.
+    [[nodiscard]] const float* pack_once(Step const& step, std::span<const float> kernel, Node const& node) {
+        float* dst = keep(step.primitive->packed_bytes(step.shape), node);
+        Sequential here;
+        step.primitive->repack(step.shape, {kernel.data(), step.turned}, dst, here);
+        return dst;
     }
 
     /// So many bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
@@ -221,12 +209,17 @@ private:
         const float* residual = step.residual == Step::none ? nullptr : at(step.residual, first);
         if (step.kind == Step::Kind::conv) {
             const std::size_t at_once = step.primitive->whole_batch ? static_cast<std::size_t>(images) : 1;
+            const float* weights = packed.weights;
+            if (step.packed != Step::none) {
+                step.primitive->repack(step.shape, {weights, step.turned}, tensors_[step.packed], executor);
+                weights = tensors_[step.packed];
+            }
             for (std::size_t image = first; image < end; image += at_once) {
                 step.primitive->run(step.shape,
                                     {.src = at(step.src[0], image),
                                      .gradient = step.src.size() > 1 ? at(step.src[1], image) : nullptr,
                                      .images = static_cast<int>(at_once),
-                                     .weights = packed.weights,
+                                     .weights = weights,
                                      .bias = packed.bias,
                                      .residual = residual == nullptr ? nullptr : at(step.residual, image),
                                      .clamp = step.clamp,
@@ -255,14 +248,7 @@ private:
         }
     }
 
-    struct PackedKernel {
-        std::size_t step;
-        float* packed;
-    };
-
     int batch_;
-    WeightUse use_;
-    std::vector<PackedKernel> kernels_;  // those that change
     std::vector<Shape> in_shapes_, out_shapes_;
     std::vector<std::size_t> in_floats_, out_floats_;
     std::vector<PackedStep> steps_;

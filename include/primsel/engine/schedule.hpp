@@ -216,9 +216,8 @@ private:
         step.primitive = &primitive;
         step.shape = shape_for(primitive, task);
         step.turned = turns_kernel(primitive, task);
-        step.kernel = detail::weight_name(node.name, "weight");
+        step.kernel = task.kernel;
         if (task.pass == Pass::input_gradient) {  // its kernel is no tensor of the arena, but packed
-            step.kernel = graph_[node.inputs[1]].name;
             step.src.pop_back();
             step.src_shapes.pop_back();
         }
@@ -245,9 +244,8 @@ private:
             fail("plan: layer ", node.name, ": primitive ", primitive.id, " asks for ", scratch,
                  " bytes of scratch to compute ", to_string(step.shape));
         }
-        if (scratch > 0) {
-            step.scratch = book(scratch);
-        }
+        if (scratch > 0) step.scratch = book(scratch);
+        if (task.packs) step.packed = book(primitive.packed_bytes(step.shape));
         if (primitive.fuses_epilogue) return add(std::move(step));
         Step epilogue = step;
         epilogue.kind = Step::Kind::epilogue;

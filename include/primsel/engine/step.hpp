@@ -23,9 +23,11 @@ struct Step {
     std::size_t node = 0;
     ConvShape shape{};  // of one image
     PrimitiveEntry const* primitive = nullptr;
-    /// Of a convolution: the weight that is its kernel, and whether it is turned first.
+    /// Of a convolution: the weight that is its kernel, whether it is turned first, and, where it changes between runs,
+    /// where each run packs it.
     std::string kernel{};
     bool turned = false;
+    std::size_t packed = none;
     LayoutEntry const* layout = nullptr;
     OpEntry const* op = nullptr;
     TransformEntry const* transform = nullptr;

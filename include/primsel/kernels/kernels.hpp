@@ -8,6 +8,7 @@
 #include <primsel/op/op_args.hpp>
 #include <primsel/primitive/conv_args.hpp>
 #include <primsel/primitive/conv_shape.hpp>
+#include <primsel/primitive/kernel_view.hpp>
 #include <primsel/primitive/work.hpp>
 #include <primsel/tensor/shape.hpp>
 
@@ -37,6 +38,8 @@ struct PrimitiveEntry {
     std::size_t (*scratch_bytes)(ConvShape const&, std::size_t workers, int images) = nullptr;
     std::size_t (*packed_bytes)(ConvShape const&) = nullptr;
     void (*pack)(ConvShape const&, const float* kernel, float* dst) = nullptr;
+    /// The same for weights that change, and for a turned kernel.
+    void (*repack)(ConvShape const&, KernelView, float* dst, ExecutorRef) = nullptr;
     /// One image, unless whole_batch.
     void (*run)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
     Work (*work)(ConvShape const&, int images) = nullptr;

@@ -47,6 +47,7 @@ constexpr PrimitiveEntry make_entry() {
             };
             entry.packed_bytes = [](ConvShape const& shape) { return bytes_of_floats(Traits::packed_floats(shape)); };
             entry.pack = &Traits::pack;
+            entry.repack = &Traits::repack;
             entry.run = &P::template run<Arch>;
             entry.work = &Traits::work;
         }

@@ -5,8 +5,10 @@
 #include <primsel/network/epilogue.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <iosfwd>
 #include <ostream>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -136,6 +138,9 @@ public:
         if (all.size() > 1) fail("graph: two outputs, ", nodes_[all[0]].name, " and ", nodes_[all[1]].name);
         return all[0];
     }
+    /// Weights that change between runs, by name: those that are trained. All others are constant.
+    [[nodiscard]] std::set<std::string, std::less<>> const& changing() const { return changing_; }
+    void set_changing(std::set<std::string, std::less<>> weights) { changing_ = std::move(weights); }
     /// How many inputs read each node; each result of the graph counts as read once more.
     [[nodiscard]] std::vector<std::size_t> uses() const {
         std::vector<std::size_t> uses(nodes_.size(), 0);
@@ -153,7 +158,7 @@ public:
     }
 
     friend bool operator==(Graph const& a, Graph const& b) {
-        if (a.batch_ != b.batch_ || a.nodes_ != b.nodes_) return false;
+        if (a.batch_ != b.batch_ || a.nodes_ != b.nodes_ || a.changing_ != b.changing_) return false;
         return a.nodes_.empty() || a.outputs() == b.outputs();
     }
 
@@ -167,6 +172,7 @@ private:
     std::vector<Node> nodes_;
     std::vector<std::size_t> outputs_;  // empty: the last node
     std::unordered_map<std::string, std::size_t> positions_;
+    std::set<std::string, std::less<>> changing_;
 };
 
 /// A line a layer: name, kind, inputs, output shape.

@@ -21,6 +21,7 @@ public:
           readers_(graph.size()),
           removed_(graph.size(), false),
           outputs_(graph.size() == 0 ? std::vector<std::size_t>{} : graph.outputs()),
+          changing_(graph.changing()),
           batch_(graph.batch()) {
         for (std::size_t i = 0; i < nodes_.size(); ++i) link(i);
     }
@@ -137,6 +138,7 @@ public:
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             if (!removed_[i]) place(i, build);
         }
+        build.graph.set_changing(changing_);
         if (outputs_.empty()) return std::move(build.graph);
         std::vector<std::size_t> outputs;
         for (const std::size_t output : outputs_) outputs.push_back(build.position[output]);
@@ -212,6 +214,7 @@ private:
     std::vector<std::vector<std::size_t>> readers_;  // in any order
     std::vector<bool> removed_;
     std::vector<std::size_t> outputs_;
+    std::set<std::string, std::less<>> changing_;
     int batch_;
 };
 

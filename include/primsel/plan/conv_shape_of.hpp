@@ -3,12 +3,15 @@
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/layer/conv.hpp>
 #include <primsel/network/graph.hpp>
+#include <primsel/network/prepare.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 #include <primsel/primitive/turned.hpp>
 #include <primsel/tensor/shape.hpp>
 
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <utility>
 #include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -40,13 +43,23 @@ namespace primsel::inline PRIMSEL_ABI {
 struct ConvTask {
     Pass pass = Pass::forward;
     ConvShape shape{};
+    /// Whose kernel it is, and whether that changes between runs: it is then packed at each.
+    std::string kernel{};
+    bool packs = false;
 };
 /// That of a layer of a graph; nothing where it needs no primitive.
 [[nodiscard]] inline std::optional<ConvTask> conv_task(Graph const& graph, std::size_t layer) {
     Node const& node = graph[layer];
-    if (std::holds_alternative<ConvParams>(node.layer)) return ConvTask{Pass::forward, conv_shape_of(graph, layer)};
+    if (std::holds_alternative<ConvParams>(node.layer)) {
+        std::string kernel = detail::weight_name(node.name, "weight");
+        // What is folded in does not change, nor does the layer it is folded into.
+        const bool packs = node.epilogue.folded.empty() && graph.changing().contains(kernel);
+        return ConvTask{Pass::forward, conv_shape_of(graph, layer), std::move(kernel), packs};
+    }
     if (const auto* input = std::get_if<ConvInputGradientParams>(&node.layer)) {
-        return ConvTask{Pass::input_gradient, conv_shape_of(input->conv, input->input)};
+        std::string const& kernel = graph[node.inputs[1]].name;
+        return ConvTask{Pass::input_gradient, conv_shape_of(input->conv, input->input), kernel,
+                        graph.changing().contains(kernel)};
     }
     if (const auto* weight = std::get_if<ConvWeightGradientParams>(&node.layer)) {
         return ConvTask{Pass::weight_gradient, conv_shape_of(weight->conv, graph[node.inputs[0]].shape)};

@@ -82,9 +82,9 @@ struct DirectHwc {
     }
     /// The depth is ordered fh, fw, c: as the image is.
     template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
         detail::pack_depth_panels<Arch>(
-            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.fw + fw) * s.group_c() + c; }, dst);
+            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.fw + fw) * s.group_c() + c; }, dst, executor);
     }
 
     template <class Arch>

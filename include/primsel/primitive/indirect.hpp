@@ -29,8 +29,8 @@ struct Indirect {
         return DirectHwc::packed_floats<Arch>(s);
     }
     template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        DirectHwc::pack<Arch>(s, kernel, dst);
+    static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
+        DirectHwc::pack<Arch>(s, kernel, dst, executor);
     }
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {

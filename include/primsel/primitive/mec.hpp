@@ -72,9 +72,9 @@ struct MecCol {
     }
     /// The depth is ordered fh, c, fw: as a strip of an hcw image is.
     template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
         detail::pack_depth_panels<Arch>(
-            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.group_c() + c) * s.fw + fw; }, dst);
+            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.group_c() + c) * s.fw + fw; }, dst, executor);
     }
 
     template <class Arch>
@@ -150,9 +150,9 @@ struct MecRowPartition {
     }
     /// The depth is ordered fw, fh, c.
     template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
         detail::pack_depth_panels<Arch>(
-            s, kernel, [&s](int c, int fh, int fw) { return (fw * s.fh + fh) * s.group_c() + c; }, dst);
+            s, kernel, [&s](int c, int fh, int fw) { return (fw * s.fh + fh) * s.group_c() + c; }, dst, executor);
     }
 
     template <class Arch>

@@ -3,6 +3,8 @@
 #include <primsel/core/simd.hpp>
 #include <primsel/primitive/conv_args.hpp>
 #include <primsel/primitive/conv_shape.hpp>
+#include <primsel/primitive/kernel_view.hpp>
+#include <primsel/primitive/turned.hpp>
 #include <primsel/primitive/work.hpp>
 #include <primsel/tensor/layout.hpp>
 
@@ -10,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <string_view>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -28,7 +31,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
 /// - scratch_floats<Arch>(shape, workers): room that run needs, for an executor of so many workers;
 /// - packed_floats<Arch>(shape) and pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged
-/// once;
+///   once; or pack<Arch>(shape, kernel_view, dst, executor), noexcept and without allocation, for weights that change;
 /// - work<Arch>(shape): what it does, for the analytical cost model;
 /// - error_bound: its largest error relative to the output's RMS, for inputs of zero mean (default 3e-5).
 ///
@@ -88,10 +91,20 @@ struct PrimitiveTraits {
         return shape.kernel_size();
     }
     static void pack(ConvShape const& shape, const float* kernel, float* dst) {
-        if constexpr (requires { P::template pack<Arch>(shape, kernel, dst); }) {
-            P::template pack<Arch>(shape, kernel, dst);
+        Sequential here;
+        repack(shape, {kernel}, dst, here);
+    }
+    static void repack(ConvShape const& shape, KernelView kernel, float* dst, ExecutorRef executor) {
+        if constexpr (requires { P::template pack<Arch>(shape, kernel, dst, executor); }) {
+            P::template pack<Arch>(shape, kernel, dst, executor);
+        } else if (kernel.turned) {
+            std::vector<float> turned(shape.kernel_size());
+            turn_kernel(primsel::turned(shape), kernel.data, turned.data());
+            repack(shape, {turned.data()}, dst, executor);
+        } else if constexpr (requires { P::template pack<Arch>(shape, kernel.data, dst); }) {
+            P::template pack<Arch>(shape, kernel.data, dst);
         } else {
-            std::copy_n(kernel, shape.kernel_size(), dst);
+            std::copy_n(kernel.data, shape.kernel_size(), dst);
         }
     }
     /// What one run does: with one image, or as many as a primitive that takes whole batches gets.

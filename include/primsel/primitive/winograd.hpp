@@ -50,8 +50,8 @@ public:
         return taps * detail::packed_size<Arch>(s.c, s.k);
     }
     template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        Tiles::template pack<Arch>(s, kernel, dst);
+    static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
+        Tiles::template pack<Arch>(s, kernel, dst, executor);
     }
 
     template <class Arch>

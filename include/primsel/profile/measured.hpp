@@ -126,6 +126,7 @@ private:
         double& best = best_.try_emplace(std::tuple{image, query.batch, primitive.pass}, 1e9).first->second;
         const bool cold = is_large(packed);
         const double seconds = time(cold, 4 * best, [&] {
+            if (query.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
             for (int i = 0; i < query.batch; i += at_once) primitive.run(image, args);
         });
         best = std::min(best, seconds);

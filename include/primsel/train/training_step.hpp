@@ -39,8 +39,7 @@ public:
           graph_(simplify(step_.graph)),
           plan_(how.template plan<Policies>(graph_, kernels(), executor_.concurrency())),
           parameters_(parameters),
-          program_(graph_, kernels(), plan_, with_seed(step_, parameters).view(), executor_.concurrency(),
-                   WeightUse::changing),
+          program_(graph_, kernels(), plan_, with_seed(step_, parameters).view(), executor_.concurrency()),
           forward_steps_(program_.steps_before(graph_.find(step_.gradient))) {
         for (std::size_t i = 0; i < program_.out_shapes().size(); ++i) {
             results_.emplace_back(program_.out_floats(i));
@@ -54,11 +53,10 @@ public:
         }
     }
 
-    /// Packs the weights as they are now, runs a batch, and returns its loss; the gradients are then those of the mean
+    /// Runs a batch with the weights as they are now, and returns its loss; the gradients are then those of the mean
     /// loss. images and targets are those of a whole batch.
     template <Loss L>
     double run(std::span<const float> images, std::span<const float> targets, L const& loss) {
-        program_.repack(parameters_.view(), executor_);
         const float* inputs[] = {images.data(), gradient_.data()};
         const RunScope scope(executor_);
         program_.bind(inputs, outputs_);

@@ -145,7 +145,7 @@ private:
                 for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     std::string reason = refusal(entry, node, *task, nearest);
-                    if (reason.empty()) convs_.push_back({shape_for(entry, *task), p, graph_.batch()});
+                    if (reason.empty()) convs_.push_back({shape_for(entry, *task), p, graph_.batch(), task->packs});
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }

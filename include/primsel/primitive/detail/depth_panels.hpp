@@ -1,14 +1,15 @@
 // Kernels packed as the matrices depth x k that direct, indirect and mec multiply with.
 #pragma once
 
+#include <primsel/core/executor.hpp>
 #include <primsel/primitive/conv_shape.hpp>
 #include <primsel/primitive/detail/panel.hpp>
 #include <primsel/primitive/detail/tap.hpp>
+#include <primsel/primitive/kernel_view.hpp>
 #include <primsel/tensor/transpose.hpp>
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
@@ -17,37 +18,52 @@ template <class Arch>
     return static_cast<std::size_t>(s.groups) * packed_size<Arch>(s.depth(), s.group_k());
 }
 
-/// The kernel of each group as a packed matrix depth x k; depth_index(c, fh, fw) orders the depth. A panel's kernels
-/// are transposed some channels at a time, so that both sides are read and written in whole lines.
-template <class Arch, class DepthIndex>
-void pack_depth_panels(ConvShape const& s, const float* kernel, DepthIndex const& depth_index, float* dst) {
-    constexpr auto width = static_cast<std::size_t>(panel_width<Arch>);
-    const auto depth = static_cast<std::size_t>(s.depth()), taps = static_cast<std::size_t>(s.taps());
-    const int channels_at_once = std::clamp(128 / s.taps(), 1, s.group_c());
-    std::vector<float> some(static_cast<std::size_t>(channels_at_once) * taps * width);
-    for (int group = 0; group < s.groups; ++group) {
-        for (int first = 0; first < s.group_k(); first += panel_width<Arch>) {
-            const auto columns = static_cast<std::size_t>(panel_columns<Arch>(first, s.group_k()));
-            const auto kernels = std::min(width, static_cast<std::size_t>(s.group_k() - first));
-            const float* src = kernel + static_cast<std::size_t>(group * s.group_k() + first) * depth;
-            for (int channel = 0; channel < s.group_c(); channel += channels_at_once) {
-                const int last = std::min(channel + channels_at_once, s.group_c());
-                transpose_columns(src + static_cast<std::size_t>(channel) * taps, depth, some.data(), width, kernels, 0,
-                                  static_cast<std::size_t>(last - channel) * taps);
-                const float* row = some.data();
-                for (int c = channel; c < last; ++c) {
-                    for (int fh = 0; fh < s.fh; ++fh) {
-                        for (int fw = 0; fw < s.fw; ++fw, row += width) {
-                            float* to = dst + static_cast<std::size_t>(depth_index(c, fh, fw)) * columns;
-                            std::memcpy(to, row, kernels * sizeof(float));
-                            std::fill(to + kernels, to + columns, 0.0F);
-                        }
-                    }
-                }
-            }
-            dst += depth * columns;
+/// Kernels of a group, from `first` on, that one panel takes, laid side by side: some channels at a time, so that both
+/// sides are read and written in whole lines. Calls visit(c, place, count, rows): so many places of channel c's taps
+/// from `place` on, each a row as wide as a full panel, with zeros in the place of kernels that there are none of.
+template <class Arch, class Visit>
+void for_kernel_rows(ConvShape const& s, KernelView kernel, int group, int first, Visit const& visit) {
+    constexpr int width = panel_width<Arch>, most = 128;
+    alignas(alignment) float rows[static_cast<std::size_t>(most * width)];
+    const int kernels = std::min(width, s.group_k() - first), taps = s.taps();
+    if (kernels < width) std::fill_n(rows, most * width, 0.0F);
+    // Channels whose taps follow one another.
+    const int together = kernel.turned ? 1 : std::max(1, most / taps);
+    for (int c = 0; c < s.group_c(); c += together) {
+        const int channels = std::min(together, s.group_c() - c);
+        for (int begin = 0; begin < taps; begin += most) {
+            const int count = std::min(most, taps - begin);
+            const float* src = kernel.taps(s, group, first, c) + begin;
+            if (taps == 1 && kernel.turned)
+                std::memcpy(rows, src, static_cast<std::size_t>(kernels) * sizeof(float));
+            else
+                transpose_columns(src, kernel.step(s), rows, width, static_cast<std::size_t>(kernels), 0,
+                                  static_cast<std::size_t>(channels * count));
+            for (int i = 0; i < channels; ++i) visit(c + i, begin, count, rows + i * count * width);
         }
     }
+}
+
+/// The kernel of each group as a packed matrix depth x k; depth_index(c, fh, fw) orders the depth. Independent are
+/// panels.
+template <class Arch, class DepthIndex>
+void pack_depth_panels(ConvShape const& s, KernelView kernel, DepthIndex const& depth_index, float* dst,
+                       ExecutorRef executor) {
+    const int panels = panel_count<Arch>(s.group_k());
+    executor.parallel_for(static_cast<std::size_t>(s.groups * panels), [&](std::size_t task, std::size_t) {
+        const int group = static_cast<int>(task) / panels, first = static_cast<int>(task) % panels * panel_width<Arch>;
+        const auto columns = static_cast<std::size_t>(panel_columns<Arch>(first, s.group_k())),
+                   depth = static_cast<std::size_t>(s.depth());
+        float* panel = dst + static_cast<std::size_t>(group) * packed_size<Arch>(s.depth(), s.group_k()) +
+                       depth * static_cast<std::size_t>(first);
+        for_kernel_rows<Arch>(s, kernel, group, first, [&](int c, int place, int count, const float* rows) {
+            for (int i = 0; i < count; ++i, rows += panel_width<Arch>) {
+                const int tap = kernel.tap(s, place + i);
+                std::memcpy(panel + static_cast<std::size_t>(depth_index(c, tap / s.fw, tap % s.fw)) * columns, rows,
+                            columns * sizeof(float));
+            }
+        });
+    });
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail

@@ -3,6 +3,7 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/primitive/detail/cook_toom.hpp>
+#include <primsel/primitive/detail/depth_panels.hpp>
 #include <primsel/primitive/detail/lanes.hpp>
 #include <primsel/primitive/detail/panel.hpp>
 #include <primsel/primitive/primitive.hpp>
@@ -224,32 +225,17 @@ struct WinogradTiles {
     [[nodiscard]] static constexpr int rows(ConvShape const& s) { return (s.out_h() + m - 1) / m; }
     [[nodiscard]] static constexpr int columns(ConvShape const& s) { return (s.out_w() + m - 1) / m; }
 
-    /// Tap after tap, the transformed kernel as a matrix c x k, packed in panels.
+    /// Tap after tap, the transformed kernel as a matrix c x k, packed in panels. Independent are panels.
     template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        constexpr auto& g = kernel_matrix<m, r, P>;
-        const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
+    static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
         const std::size_t matrix = packed_size<Arch>(s.c, s.k);
-        // Straight into the panels, panel after panel.
-        for (int first = 0; first < s.k; first += panel_width<Arch>) {
-            const auto width = static_cast<std::size_t>(panel_columns<Arch>(first, s.k));
-            for (std::size_t n = 0; n < width; n += static_cast<std::size_t>(lanes<Arch>)) {
-                const std::size_t row = static_cast<std::size_t>(first) + n;
-                float* panel = dst + c * static_cast<std::size_t>(first) + n;
-                for (std::size_t column = 0; column < c; ++column, panel += width) {
-                    KernelLanes<Arch> in[r * r], half[size * r];
-                    gather<Arch>(in, kernel + (row * c + column) * (r * r), c * (r * r), k - std::min(k, row));
-                    for (std::size_t i = 0; i < size; ++i) {
-                        for (std::size_t j = 0; j < r; ++j) half[i * r + j] = weigh<Arch>(g[i], in + j, r);
-                    }
-                    for (std::size_t i = 0; i < size; ++i) {
-                        for (std::size_t j = 0; j < size; ++j) {
-                            scatter<Arch>(weigh<Arch>(g[j], half + i * r, 1), panel + (i * size + j) * matrix);
-                        }
-                    }
-                }
-            }
-        }
+        executor.parallel_for(static_cast<std::size_t>(panel_count<Arch>(s.k)), [&](std::size_t i, std::size_t) {
+            const int first = static_cast<int>(i) * panel_width<Arch>, width = panel_columns<Arch>(first, s.k);
+            float* panel = dst + static_cast<std::size_t>(s.c) * static_cast<std::size_t>(first);
+            for_kernel_rows<Arch>(s, kernel, 0, first, [&](int c, int, int, const float* rows) {
+                transform_kernels<Arch>(kernel.turned, rows, panel + c * width, width, matrix);
+            });
+        });
     }
 
     /// One tile of the image, all channels: dst[tap * tap_stride + c]. `zeros` are as many as there are channels, and
@@ -285,6 +271,24 @@ struct WinogradTiles {
     }
 
 private:
+    /// The taps of a channel of `width` kernels side by side.
+    template <class Arch>
+    PRIMSEL_NOINLINE static void transform_kernels(bool turned, const float* rows, float* dst, int width,
+                                                   std::size_t tap_stride) noexcept {
+        using V = Lanes<lanes<Arch>>;
+        const std::ptrdiff_t step = turned ? -panel_width<Arch> : panel_width<Arch>;
+        if (turned) rows += (r * r - 1) * panel_width<Arch>;
+        for (int n = 0; n < width; n += lanes<Arch>) {
+            sandwich<kernel_matrix<m, r, P>, V>(
+                [&](std::size_t row, std::size_t column) {
+                    return V::load(rows + static_cast<std::ptrdiff_t>(row * r + column) * step + n);
+                },
+                [&](std::size_t row, std::size_t column, V const& value) {
+                    value.store(dst + (row * size + column) * tap_stride + n);
+                });
+        }
+    }
+
     /// Functions of their own: one for each width, not for each pair of a width and its rest.
     template <int n>
     PRIMSEL_NOINLINE static void transform_channels(const float* const* pixels, std::size_t begin, std::size_t end,

@@ -52,6 +52,7 @@ public:
             }
         }
         result_.graph.set_outputs(outputs_);
+        result_.graph.set_changing({trained_.begin(), trained_.end()});
         return std::move(result_);
     }
 
