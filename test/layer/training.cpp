@@ -1,5 +1,6 @@
 #include "shapes.hpp"
 
+#include <doctest/doctest.h>
 #include <primsel/layer/all.hpp>
 
 #include <cmath>

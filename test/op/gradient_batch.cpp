@@ -200,7 +200,7 @@ TEST_CASE("the gradient of a normalisation is the slope of the loss, through the
         const int batch = 3;
         Case values = random_case(shape, batch);
         const auto function = [&](Image const& gamma, Image const& beta) {
-            return [&values, gamma, beta, clamp](Images const& x) {
+            return [gamma, beta, clamp](Images const& x) {
                 return held(normalized(x, statistics(x), gamma, beta, epsilon), clamp);
             };
         };

@@ -24,7 +24,7 @@ struct WeightGradientDirect {
     static constexpr bool whole_batch = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
-        return s.group_k() % vector == 0 ? Support::yes() : Support::no("needs a multiple of 16 kernels a group");
+        return s.group_k() >= vector ? Support::yes() : Support::no("needs 16 kernels a group");
     }
 
     template <class Arch>
@@ -100,14 +100,18 @@ private:
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t sums_of_part(ConvShape const& s, std::size_t workers) {
         const int ranges = ranges_of<Arch>(s, workers), channels = (s.group_c() + ranges - 1) / ranges;
-        return round_up_floats(static_cast<std::size_t>(std::min(width<Arch>, s.group_k())) *
-                               static_cast<std::size_t>(channels * s.taps()));
+        const int columns = std::min(width<Arch>, (s.group_k() + vector - 1) / vector * vector);
+        return round_up_floats(static_cast<std::size_t>(columns) * static_cast<std::size_t>(channels * s.taps()));
     }
 
-    /// Kernels from k on and channels from c on, of a group. Its sums: tap after tap, a row of kernels for each
-    /// channel.
+    /// Kernels from k on and channels from c on, of a group. Its sums: tap after tap, a row for each channel.
     struct Part {
         int group, k, kernels, c, channels;
+
+        /// A row has whole vectors: where the last kernels do not fill one, it takes some of those before once more.
+        [[nodiscard]] int whole() const { return kernels / vector * vector; }
+        [[nodiscard]] int twice() const { return kernels > whole() ? whole() + vector - kernels : 0; }
+        [[nodiscard]] int columns() const { return kernels + twice(); }
     };
     /// Rows of some images.
     struct Block {
@@ -136,22 +140,23 @@ private:
     static void add_tap(ConvShape const& s, ConvArgs const& args, Part const& part, Block const& block, int tap,
                         float* sums) noexcept {
         detail::PixelPairs p = pairs_of(s, args, part, block, tap);
-        sums += static_cast<std::size_t>(tap * part.channels * part.kernels);
-        const bool accumulate = block.image > 0 || block.row > 0;
-        with_powers<Arch>(part.kernels / lanes<Arch>, [&]<int vectors>(std::integral_constant<int, vectors>) {
-            detail::sum_pairs_of<Arch, vectors>(part.channels, p, sums, static_cast<std::size_t>(part.kernels),
+        sums += static_cast<std::size_t>(tap * part.channels * part.columns());
+        const auto sum = [&]<int vectors>(std::integral_constant<int, vectors>) {
+            const bool accumulate = block.image > 0 || block.row > 0;
+            detail::sum_pairs_of<Arch, vectors>(part.channels, p, sums, static_cast<std::size_t>(part.columns()),
                                                 accumulate);
             p.b += vectors * lanes<Arch>;
             sums += vectors * lanes<Arch>;
-        });
+        };
+        with_powers<Arch>(part.whole() / lanes<Arch>, sum);
+        if (part.twice() == 0) return;
+        p.b -= part.twice();
+        with_powers<Arch>(vector / lanes<Arch>, sum);
     }
-    /// Calls work(integral_constant) for each power of two that `vectors` is the sum of.
+    /// Calls work(integral_constant) for powers of two that `vectors` is the sum of.
     template <class Arch, int count = detail::most_pair_vectors<Arch>, class Work>
     static void with_powers(int vectors, Work const& work) noexcept {
-        if (vectors >= count) {
-            work(std::integral_constant<int, count>{});
-            vectors -= count;
-        }
+        for (; vectors >= count; vectors -= count) work(std::integral_constant<int, count>{});
         if constexpr (count > 1) with_powers<Arch, count / 2>(vectors, work);
     }
 
@@ -185,13 +190,16 @@ private:
     /// From (tap, channel, kernel) to (kernel, channel, tap).
     static void put_in_order(ConvShape const& s, Part const& part, const float* sums, float* dst) noexcept {
         const auto taps = static_cast<std::size_t>(s.taps()), depth = static_cast<std::size_t>(s.depth()),
-                   kernels = static_cast<std::size_t>(part.kernels), channels = static_cast<std::size_t>(part.channels);
+                   columns = static_cast<std::size_t>(part.columns()), twice = static_cast<std::size_t>(part.twice()),
+                   channels = static_cast<std::size_t>(part.channels);
         dst += static_cast<std::size_t>(part.group * s.group_k() + part.k) * depth +
                static_cast<std::size_t>(part.c) * taps;
-        for (std::size_t first = 0; first < kernels; first += vector) {
+        for (std::size_t last = vector; last <= columns; last += vector) {
+            // Columns are kernels, but for the last, which stand further behind.
+            const std::size_t behind = last == columns ? twice : 0;
             for (std::size_t c = 0; c < channels; ++c) {
-                transpose_columns(sums + c * kernels, channels * kernels, dst + c * taps, depth, taps, first,
-                                  first + vector);
+                transpose_columns(sums + c * columns + behind, channels * columns, dst + c * taps, depth, taps,
+                                  last - vector, last - behind);
             }
         }
     }
