@@ -2865,6 +2865,33 @@ struct ConvArgs {
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/kernel_view.hpp
+
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A kernel, k x c/groups x fh x fw, as it lies in memory; or turned by half a circle and with channels and kernels
+/// exchanged, read from where the kernel of the other convolution lies (see turned.hpp).
+struct KernelView {
+    const float* data = nullptr;
+    bool turned = false;
+
+    /// Where the taps of kernel k and channel c of a group begin. One after the other, turned from the last on.
+    [[nodiscard]] const float* taps(ConvShape const& s, int group, int k, int c) const {
+        const int of_group = turned ? c * s.group_k() + k : k * s.group_c() + c;
+        return data + static_cast<std::size_t>(group * s.group_k()) * static_cast<std::size_t>(s.depth()) +
+               static_cast<std::size_t>(of_group) * static_cast<std::size_t>(s.taps());
+    }
+    /// Floats from the taps of a kernel to those of the next.
+    [[nodiscard]] std::size_t step(ConvShape const& s) const {
+        return static_cast<std::size_t>(turned ? s.taps() : s.depth());
+    }
+    /// Which tap lies at a place.
+    [[nodiscard]] int tap(ConvShape const& s, int place) const { return turned ? s.taps() - 1 - place : place; }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/primitive/work.hpp
 
 #include <array>
@@ -2935,12 +2962,15 @@ struct PrimitiveEntry {
     double error_bound;
     Support (*supports)(ConvShape const&);
     // Null where supports says no to every shape.
-    std::size_t (*scratch_bytes)(ConvShape const&, std::size_t workers) = nullptr;
+    /// images: that run is given at once, 1 unless whole_batch.
+    std::size_t (*scratch_bytes)(ConvShape const&, std::size_t workers, int images) = nullptr;
     std::size_t (*packed_bytes)(ConvShape const&) = nullptr;
     void (*pack)(ConvShape const&, const float* kernel, float* dst) = nullptr;
+    /// The same for weights that change, and for a turned kernel.
+    void (*repack)(ConvShape const&, KernelView, float* dst, ExecutorRef) = nullptr;
     /// One image, unless whole_batch.
     void (*run)(ConvShape const&, ConvArgs const&) noexcept = nullptr;
-    Work (*work)(ConvShape const&) = nullptr;
+    Work (*work)(ConvShape const&, int images) = nullptr;
 };
 
 /// An op compiled for one Arch and layout, behind function pointers. Null pointers: run where there is no such op (an
@@ -3056,9 +3086,11 @@ struct Step {
     std::size_t node = 0;
     ConvShape shape{};  // of one image
     PrimitiveEntry const* primitive = nullptr;
-    /// Of a convolution: the weight that is its kernel, and whether it is turned first.
+    /// Of a convolution: the weight that is its kernel, whether it is turned first, and, where it changes between runs,
+    /// where each run packs it.
     std::string kernel{};
     bool turned = false;
+    std::size_t packed = none;
     LayoutEntry const* layout = nullptr;
     OpEntry const* op = nullptr;
     TransformEntry const* transform = nullptr;
@@ -3160,8 +3192,10 @@ namespace detail {
 }  // namespace primsel::inline PRIMSEL_ABI
 
 #include <cstddef>
+#include <functional>
 #include <iosfwd>
 #include <ostream>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -3291,6 +3325,9 @@ public:
         if (all.size() > 1) fail("graph: two outputs, ", nodes_[all[0]].name, " and ", nodes_[all[1]].name);
         return all[0];
     }
+    /// Weights that change between runs, by name: those that are trained. All others are constant.
+    [[nodiscard]] std::set<std::string, std::less<>> const& changing() const { return changing_; }
+    void set_changing(std::set<std::string, std::less<>> weights) { changing_ = std::move(weights); }
     /// How many inputs read each node; each result of the graph counts as read once more.
     [[nodiscard]] std::vector<std::size_t> uses() const {
         std::vector<std::size_t> uses(nodes_.size(), 0);
@@ -3308,7 +3345,7 @@ public:
     }
 
     friend bool operator==(Graph const& a, Graph const& b) {
-        if (a.batch_ != b.batch_ || a.nodes_ != b.nodes_) return false;
+        if (a.batch_ != b.batch_ || a.nodes_ != b.nodes_ || a.changing_ != b.changing_) return false;
         return a.nodes_.empty() || a.outputs() == b.outputs();
     }
 
@@ -3322,6 +3359,7 @@ private:
     std::vector<Node> nodes_;
     std::vector<std::size_t> outputs_;  // empty: the last node
     std::unordered_map<std::string, std::size_t> positions_;
+    std::set<std::string, std::less<>> changing_;
 };
 
 /// A line a layer: name, kind, inputs, output shape.
@@ -3720,6 +3758,8 @@ struct ConvQuery {
     ConvShape shape;
     std::size_t primitive;
     int batch = 1;
+    /// Whether packing the kernel counts, as it does where weights change between runs.
+    bool packs = false;
 };
 /// What would changing a tensor from one layout to another take?
 struct TransformQuery {
@@ -3961,6 +4001,8 @@ inline void turn_kernel(ConvShape const& s, const float* kernel, float* dst) noe
 
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <utility>
 #include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -3992,13 +4034,23 @@ namespace primsel::inline PRIMSEL_ABI {
 struct ConvTask {
     Pass pass = Pass::forward;
     ConvShape shape{};
+    /// Whose kernel it is, and whether that changes between runs: it is then packed at each.
+    std::string kernel{};
+    bool packs = false;
 };
 /// That of a layer of a graph; nothing where it needs no primitive.
 [[nodiscard]] inline std::optional<ConvTask> conv_task(Graph const& graph, std::size_t layer) {
     Node const& node = graph[layer];
-    if (std::holds_alternative<ConvParams>(node.layer)) return ConvTask{Pass::forward, conv_shape_of(graph, layer)};
+    if (std::holds_alternative<ConvParams>(node.layer)) {
+        std::string kernel = detail::weight_name(node.name, "weight");
+        // What is folded in does not change, nor does the layer it is folded into.
+        const bool packs = node.epilogue.folded.empty() && graph.changing().contains(kernel);
+        return ConvTask{Pass::forward, conv_shape_of(graph, layer), std::move(kernel), packs};
+    }
     if (const auto* input = std::get_if<ConvInputGradientParams>(&node.layer)) {
-        return ConvTask{Pass::input_gradient, conv_shape_of(input->conv, input->input)};
+        std::string const& kernel = graph[node.inputs[1]].name;
+        return ConvTask{Pass::input_gradient, conv_shape_of(input->conv, input->input), kernel,
+                        graph.changing().contains(kernel)};
     }
     if (const auto* weight = std::get_if<ConvWeightGradientParams>(&node.layer)) {
         return ConvTask{Pass::weight_gradient, conv_shape_of(weight->conv, graph[node.inputs[0]].shape)};
@@ -4284,7 +4336,7 @@ private:
                 for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     std::string reason = refusal(entry, node, *task, nearest);
-                    if (reason.empty()) convs_.push_back({shape_for(entry, *task), p, graph_.batch()});
+                    if (reason.empty()) convs_.push_back({shape_for(entry, *task), p, graph_.batch(), task->packs});
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
@@ -5182,9 +5234,8 @@ private:
         step.primitive = &primitive;
         step.shape = shape_for(primitive, task);
         step.turned = turns_kernel(primitive, task);
-        step.kernel = detail::weight_name(node.name, "weight");
+        step.kernel = task.kernel;
         if (task.pass == Pass::input_gradient) {  // its kernel is no tensor of the arena, but packed
-            step.kernel = graph_[node.inputs[1]].name;
             step.src.pop_back();
             step.src_shapes.pop_back();
         }
@@ -5205,14 +5256,14 @@ private:
         } else {
             step.dst = tensor_[step.node] = destination(step);
         }
-        const std::size_t scratch = primitive.scratch_bytes(step.shape, workers_);
+        const std::size_t scratch =
+            primitive.scratch_bytes(step.shape, workers_, primitive.whole_batch ? graph_.batch() : 1);
         if (scratch > most_elements * sizeof(float)) {
             fail("plan: layer ", node.name, ": primitive ", primitive.id, " asks for ", scratch,
                  " bytes of scratch to compute ", to_string(step.shape));
         }
-        if (scratch > 0) {
-            step.scratch = book(scratch);
-        }
+        if (scratch > 0) step.scratch = book(scratch);
+        if (task.packs) step.packed = book(primitive.packed_bytes(step.shape));
         if (primitive.fuses_epilogue) return add(std::move(step));
         Step epilogue = step;
         epilogue.kind = Step::Kind::epilogue;
@@ -5334,20 +5385,17 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Whether the weights of a program are those it was made with, or change between its runs.
-enum class WeightUse { constant, changing };
-
 /// A plan made executable: weights packed, arena booked, steps in a row. run only executes.
 class Program {
 public:
     /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit or
-    /// their file was changed since it was read. Weights that change must stay where they are, and the caller has
-    /// checked them.
-    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers,
-            WeightUse use = WeightUse::constant)
-        : batch_(graph.batch()), use_(use) {
+    /// their file was changed since it was read. The weights of a graph of which some change must stay where they are,
+    /// and the caller has checked them.
+    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers)
+        : batch_(graph.batch()) {
         check_key(plan.key, make_key(graph, kernels));
-        if (use == WeightUse::constant) check_weights(graph, weights);
+        const bool constant = graph.changing().empty();
+        if (constant) check_weights(graph, weights);
         for (const std::size_t input : graph.inputs()) in_shapes_.push_back(graph[input].shape);
         for (const std::size_t output : graph.outputs()) out_shapes_.push_back(graph[output].shape);
         for (Shape const& shape : in_shapes_) in_floats_.push_back(batch_floats(kernels.layouts[0], shape));
@@ -5374,16 +5422,8 @@ public:
             names_.push_back(graph[step.node].name);
             steps_.push_back(pack(std::move(step), graph, weights, bias));
         }
-        if (use == WeightUse::constant) weights.check_unchanged();
+        if (constant) weights.check_unchanged();
     }
-    /// Packs the kernels of convolutions anew, after weights that change have changed.
-    void repack(Weights const& weights, ExecutorRef executor) {
-        executor.parallel_for(kernels_.size(), [&](std::size_t i, std::size_t) {
-            pack_kernel(steps_[kernels_[i].step].step, weights.at(steps_[kernels_[i].step].step.kernel).values,
-                        kernels_[i].packed);
-        });
-    }
-
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
     /// overlap.
     void run(std::span<const float* const> srcs, std::span<float* const> dsts, ExecutorRef executor) noexcept {
@@ -5430,7 +5470,7 @@ public:
 private:
     struct PackedStep {
         Step step;
-        const float* weights = nullptr;
+        const float* weights = nullptr;  // packed, unless each run packs them
         const float* bias = nullptr;
         std::vector<const float*> src_data{};  // filled in at each run
     };
@@ -5484,21 +5524,19 @@ private:
         result.src_data.resize(packed.src.size());
         Node const& node = graph[packed.node];
         if (packed.kind == Step::Kind::conv) {
-            const std::size_t bytes = packed.primitive->packed_bytes(packed.shape);
             if (packed.primitive->pass == Pass::weight_gradient) return result;
-            float* kernel = keep(bytes, node);
-            result.weights = kernel;
-            // What is folded in does not change, nor does the layer it is folded into.
-            if (use_ == WeightUse::changing && node.epilogue.folded.empty()) {
-                kernels_.push_back({steps_.size(), kernel});
-                pack_kernel(packed, weights.at(packed.kernel).values, kernel);
-                if (packed.bias || std::holds_alternative<ConvParams>(node.layer)) {
-                    const WeightTensor* bias = weights.find(node.name + ".bias");
-                    if (bias != nullptr) last_bias = bias->values.data();
-                }
+            if (!graph.changing().empty() && node.epilogue.folded.empty()) {
+                const std::span<const float> kernel = weights.at(packed.kernel).values;
+                if (packed.packed != Step::none)
+                    result.weights = kernel.data();
+                else
+                    result.weights = pack_once(packed, kernel, node);
+                if (const WeightTensor* bias = weights.find(node.name + ".bias")) last_bias = bias->values.data();
                 if (packed.bias) result.bias = last_bias;
                 return result;
             }
+            float* kernel = keep(packed.primitive->packed_bytes(packed.shape), node);
+            result.weights = kernel;
             const PreparedWeights prepared = prepare_weights(node, weights);
             packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
             weights.release(prepared.kernel);
@@ -5518,11 +5556,12 @@ private:
         return result;
     }
 
-    static void pack_kernel(Step const& step, std::span<const float> kernel, float* dst) {
-        if (!step.turned) return step.primitive->pack(step.shape, kernel.data(), dst);
-        std::vector<float> other_way(kernel.size());
-        turn_kernel(turned(step.shape), kernel.data(), other_way.data());
-        step.primitive->pack(step.shape, other_way.data(), dst);
+    /// A kernel that does not change, in a program whose others do.
+    [[nodiscard]] const float* pack_once(Step const& step, std::span<const float> kernel, Node const& node) {
+        float* dst = keep(step.primitive->packed_bytes(step.shape), node);
+        Sequential here;
+        step.primitive->repack(step.shape, {kernel.data(), step.turned}, dst, here);
+        return dst;
     }
 
     /// So many bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
@@ -5541,12 +5580,17 @@ private:
         const float* residual = step.residual == Step::none ? nullptr : at(step.residual, first);
         if (step.kind == Step::Kind::conv) {
             const std::size_t at_once = step.primitive->whole_batch ? static_cast<std::size_t>(images) : 1;
+            const float* weights = packed.weights;
+            if (step.packed != Step::none) {
+                step.primitive->repack(step.shape, {weights, step.turned}, tensors_[step.packed], executor);
+                weights = tensors_[step.packed];
+            }
             for (std::size_t image = first; image < end; image += at_once) {
                 step.primitive->run(step.shape,
                                     {.src = at(step.src[0], image),
                                      .gradient = step.src.size() > 1 ? at(step.src[1], image) : nullptr,
                                      .images = static_cast<int>(at_once),
-                                     .weights = packed.weights,
+                                     .weights = weights,
                                      .bias = packed.bias,
                                      .residual = residual == nullptr ? nullptr : at(step.residual, image),
                                      .clamp = step.clamp,
@@ -5575,14 +5619,7 @@ private:
         }
     }
 
-    struct PackedKernel {
-        std::size_t step;
-        float* packed;
-    };
-
     int batch_;
-    WeightUse use_;
-    std::vector<PackedKernel> kernels_;  // those that change
     std::vector<Shape> in_shapes_, out_shapes_;
     std::vector<std::size_t> in_floats_, out_floats_;
     std::vector<PackedStep> steps_;
@@ -7472,6 +7509,7 @@ public:
           readers_(graph.size()),
           removed_(graph.size(), false),
           outputs_(graph.size() == 0 ? std::vector<std::size_t>{} : graph.outputs()),
+          changing_(graph.changing()),
           batch_(graph.batch()) {
         for (std::size_t i = 0; i < nodes_.size(); ++i) link(i);
     }
@@ -7588,6 +7626,7 @@ public:
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             if (!removed_[i]) place(i, build);
         }
+        build.graph.set_changing(changing_);
         if (outputs_.empty()) return std::move(build.graph);
         std::vector<std::size_t> outputs;
         for (const std::size_t output : outputs_) outputs.push_back(build.position[output]);
@@ -7663,6 +7702,7 @@ private:
     std::vector<std::vector<std::size_t>> readers_;  // in any order
     std::vector<bool> removed_;
     std::vector<std::size_t> outputs_;
+    std::set<std::string, std::less<>> changing_;
     int batch_;
 };
 
@@ -7978,13 +8018,14 @@ concept ListsLayers = requires { Net::each_layer([](AnyLayer const&, Shape) {});
 
 template <class Net>
 consteval auto layers_of() {
-    std::array<bool, std::variant_size_v<AnyLayer>> has{};
-    Net::each_layer([&](AnyLayer const& layer, Shape) {
-        has[layer.index()] = true;
+    std::array<bool, std::variant_size_v<AnyLayer>> listed{};
+    Net::each_layer([&](AnyLayer const& layer, Shape) { listed[layer.index()] = true; });
+    auto has = listed;
+    for (std::size_t kind = 0; kind < has.size(); ++kind) {
         for (std::size_t other = 0; other < has.size(); ++other) {
-            if (simplify_makes(layer.index(), other)) has[other] = true;
+            if (listed[kind] && simplify_makes(kind, other)) has[other] = true;
         }
-    });
+    }
     return has;
 }
 
@@ -8279,13 +8320,15 @@ private:
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
         auto const& primitive = kernels.primitives[query.primitive];
         const bool as_one = primitive.whole_batch && query.batch > 1;
-        const ConvShape shape = as_one ? tall(query.shape, query.batch) : query.shape;
-        return terms(machine, primitive.work(shape), primitive.packed_bytes(shape), shape, as_one ? 1 : query.batch);
-    }
-    /// One image with as many output rows as all of a batch have: what a primitive that takes them at once is like.
-    [[nodiscard]] static ConvShape tall(ConvShape shape, int batch) {
-        shape.h = (batch * shape.out_h() - 1) * shape.stride_h + shape.span_h() - shape.pad_top - shape.pad_bottom;
-        return shape;
+        const std::size_t packed = primitive.packed_bytes(query.shape);
+        ConvTerms result = terms(machine, primitive.work(query.shape, as_one ? query.batch : 1), packed, query.shape,
+                                 as_one ? 1 : query.batch);
+        if (query.packs) {
+            const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()),
+                         to = static_cast<double>(packed);
+            result.weights += kernel / machine.bandwidth.back() + 2 * to / machine.bandwidth_for(to);
+        }
+        return result;
     }
 
     /// Calling a kernel and starting its loops.
@@ -14316,6 +14359,7 @@ inline constexpr OpTable op_table = []<std::size_t... i>(std::index_sequence<i..
 #include <concepts>
 #include <cstddef>
 #include <string_view>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -14326,13 +14370,15 @@ namespace primsel::inline PRIMSEL_ABI {
 /// It may have
 /// - pass: which of a layer's convolutions it computes (default forward); shape is always the forward one's. For the
 ///   gradients see ConvArgs;
-/// - whole_batch = true: run takes args.images images, which must be so for the gradient of the weights;
+/// - whole_batch = true: run takes args.images images, which must be so for the gradient of the weights. Its
+/// scratch_floats
+///   and work may then take how many there are as a last argument;
 /// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
 ///   applies them);
 /// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
 /// - scratch_floats<Arch>(shape, workers): room that run needs, for an executor of so many workers;
 /// - packed_floats<Arch>(shape) and pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged
-/// once;
+///   once; or pack<Arch>(shape, kernel_view, dst, executor), noexcept and without allocation, for weights that change;
 /// - work<Arch>(shape): what it does, for the analytical cost model;
 /// - error_bound: its largest error relative to the output's RMS, for inputs of zero mean (default 3e-5).
 ///
@@ -14346,6 +14392,12 @@ concept Primitive = requires(ConvShape const& shape, ConvArgs const& args) {
     { P::supports(shape) } -> std::same_as<Support>;
     { P::template run<default_arch>(shape, args) } noexcept;
 };
+
+/// One image with as many output rows as so many images have.
+[[nodiscard]] constexpr ConvShape tall(ConvShape shape, int images) {
+    shape.h = (images * shape.out_h() - 1) * shape.stride_h + shape.span_h() - shape.pad_top - shape.pad_bottom;
+    return shape;
+}
 
 /// The optional members of a primitive, with their defaults.
 template <class P, class Arch>
@@ -14370,8 +14422,10 @@ struct PrimitiveTraits {
         if constexpr (requires { P::error_bound; }) return P::error_bound;
         return 3e-5;
     }
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& shape, std::size_t workers) {
-        if constexpr (requires { P::template scratch_floats<Arch>(shape, workers); }) {
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& shape, std::size_t workers, int images = 1) {
+        if constexpr (requires { P::template scratch_floats<Arch>(shape, workers, images); }) {
+            return P::template scratch_floats<Arch>(shape, workers, images);
+        } else if constexpr (requires { P::template scratch_floats<Arch>(shape, workers); }) {
             return P::template scratch_floats<Arch>(shape, workers);
         }
         return 0;
@@ -14384,14 +14438,29 @@ struct PrimitiveTraits {
         return shape.kernel_size();
     }
     static void pack(ConvShape const& shape, const float* kernel, float* dst) {
-        if constexpr (requires { P::template pack<Arch>(shape, kernel, dst); }) {
-            P::template pack<Arch>(shape, kernel, dst);
+        Sequential here;
+        repack(shape, {kernel}, dst, here);
+    }
+    static void repack(ConvShape const& shape, KernelView kernel, float* dst, ExecutorRef executor) {
+        if constexpr (requires { P::template pack<Arch>(shape, kernel, dst, executor); }) {
+            P::template pack<Arch>(shape, kernel, dst, executor);
+        } else if (kernel.turned) {
+            std::vector<float> turned(shape.kernel_size());
+            turn_kernel(primsel::turned(shape), kernel.data, turned.data());
+            repack(shape, {turned.data()}, dst, executor);
+        } else if constexpr (requires { P::template pack<Arch>(shape, kernel.data, dst); }) {
+            P::template pack<Arch>(shape, kernel.data, dst);
         } else {
-            std::copy_n(kernel, shape.kernel_size(), dst);
+            std::copy_n(kernel.data, shape.kernel_size(), dst);
         }
     }
-    [[nodiscard]] static Work work(ConvShape const& shape) {
-        if constexpr (requires { P::template work<Arch>(shape); }) return P::template work<Arch>(shape);
+    /// What one run does: with one image, or as many as a primitive that takes whole batches gets.
+    [[nodiscard]] static Work work(ConvShape const& shape, int images = 1) {
+        if constexpr (requires { P::template work<Arch>(shape, images); }) {
+            return P::template work<Arch>(shape, images);
+        } else if constexpr (requires { P::template work<Arch>(shape); }) {
+            return P::template work<Arch>(whole_batch() ? tall(shape, images) : shape);
+        }
         const double bytes = 4.0 * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
         return Work{}.add({.rate = Rate::scalar,
                            .operations = shape.operations(),
@@ -14438,11 +14507,12 @@ constexpr PrimitiveEntry make_entry() {
                              .supports = &supports_nothing<P>};
         if constexpr (compiled) {
             entry.supports = [](ConvShape const& shape) { return P::supports(shape); };
-            entry.scratch_bytes = [](ConvShape const& shape, std::size_t workers) {
-                return bytes_of_floats(Traits::scratch_floats(shape, workers));
+            entry.scratch_bytes = [](ConvShape const& shape, std::size_t workers, int images) {
+                return bytes_of_floats(Traits::scratch_floats(shape, workers, images));
             };
             entry.packed_bytes = [](ConvShape const& shape) { return bytes_of_floats(Traits::packed_floats(shape)); };
             entry.pack = &Traits::pack;
+            entry.repack = &Traits::repack;
             entry.run = &P::template run<Arch>;
             entry.work = &Traits::work;
         }
@@ -15287,7 +15357,6 @@ public:
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
@@ -15296,37 +15365,52 @@ template <class Arch>
     return static_cast<std::size_t>(s.groups) * packed_size<Arch>(s.depth(), s.group_k());
 }
 
-/// The kernel of each group as a packed matrix depth x k; depth_index(c, fh, fw) orders the depth. A panel's kernels
-/// are transposed some channels at a time, so that both sides are read and written in whole lines.
-template <class Arch, class DepthIndex>
-void pack_depth_panels(ConvShape const& s, const float* kernel, DepthIndex const& depth_index, float* dst) {
-    constexpr auto width = static_cast<std::size_t>(panel_width<Arch>);
-    const auto depth = static_cast<std::size_t>(s.depth()), taps = static_cast<std::size_t>(s.taps());
-    const int channels_at_once = std::clamp(128 / s.taps(), 1, s.group_c());
-    std::vector<float> some(static_cast<std::size_t>(channels_at_once) * taps * width);
-    for (int group = 0; group < s.groups; ++group) {
-        for (int first = 0; first < s.group_k(); first += panel_width<Arch>) {
-            const auto columns = static_cast<std::size_t>(panel_columns<Arch>(first, s.group_k()));
-            const auto kernels = std::min(width, static_cast<std::size_t>(s.group_k() - first));
-            const float* src = kernel + static_cast<std::size_t>(group * s.group_k() + first) * depth;
-            for (int channel = 0; channel < s.group_c(); channel += channels_at_once) {
-                const int last = std::min(channel + channels_at_once, s.group_c());
-                transpose_columns(src + static_cast<std::size_t>(channel) * taps, depth, some.data(), width, kernels, 0,
-                                  static_cast<std::size_t>(last - channel) * taps);
-                const float* row = some.data();
-                for (int c = channel; c < last; ++c) {
-                    for (int fh = 0; fh < s.fh; ++fh) {
-                        for (int fw = 0; fw < s.fw; ++fw, row += width) {
-                            float* to = dst + static_cast<std::size_t>(depth_index(c, fh, fw)) * columns;
-                            std::memcpy(to, row, kernels * sizeof(float));
-                            std::fill(to + kernels, to + columns, 0.0F);
-                        }
-                    }
-                }
-            }
-            dst += depth * columns;
+/// Kernels of a group, from `first` on, that one panel takes, laid side by side: some channels at a time, so that both
+/// sides are read and written in whole lines. Calls visit(c, place, count, rows): so many places of channel c's taps
+/// from `place` on, each a row as wide as a full panel, with zeros in the place of kernels that there are none of.
+template <class Arch, class Visit>
+void for_kernel_rows(ConvShape const& s, KernelView kernel, int group, int first, Visit const& visit) {
+    constexpr int width = panel_width<Arch>, most = 128;
+    alignas(alignment) float rows[static_cast<std::size_t>(most * width)];
+    const int kernels = std::min(width, s.group_k() - first), taps = s.taps();
+    if (kernels < width) std::fill_n(rows, most * width, 0.0F);
+    // Channels whose taps follow one another.
+    const int together = kernel.turned ? 1 : std::max(1, most / taps);
+    for (int c = 0; c < s.group_c(); c += together) {
+        const int channels = std::min(together, s.group_c() - c);
+        for (int begin = 0; begin < taps; begin += most) {
+            const int count = std::min(most, taps - begin);
+            const float* src = kernel.taps(s, group, first, c) + begin;
+            if (taps == 1 && kernel.turned)
+                std::memcpy(rows, src, static_cast<std::size_t>(kernels) * sizeof(float));
+            else
+                transpose_columns(src, kernel.step(s), rows, width, static_cast<std::size_t>(kernels), 0,
+                                  static_cast<std::size_t>(channels * count));
+            for (int i = 0; i < channels; ++i) visit(c + i, begin, count, rows + i * count * width);
         }
     }
+}
+
+/// The kernel of each group as a packed matrix depth x k; depth_index(c, fh, fw) orders the depth. Independent are
+/// panels.
+template <class Arch, class DepthIndex>
+void pack_depth_panels(ConvShape const& s, KernelView kernel, DepthIndex const& depth_index, float* dst,
+                       ExecutorRef executor) {
+    const int panels = panel_count<Arch>(s.group_k());
+    executor.parallel_for(static_cast<std::size_t>(s.groups * panels), [&](std::size_t task, std::size_t) {
+        const int group = static_cast<int>(task) / panels, first = static_cast<int>(task) % panels * panel_width<Arch>;
+        const auto columns = static_cast<std::size_t>(panel_columns<Arch>(first, s.group_k())),
+                   depth = static_cast<std::size_t>(s.depth());
+        float* panel = dst + static_cast<std::size_t>(group) * packed_size<Arch>(s.depth(), s.group_k()) +
+                       depth * static_cast<std::size_t>(first);
+        for_kernel_rows<Arch>(s, kernel, group, first, [&](int c, int place, int count, const float* rows) {
+            for (int i = 0; i < count; ++i, rows += panel_width<Arch>) {
+                const int tap = kernel.tap(s, place + i);
+                std::memcpy(panel + static_cast<std::size_t>(depth_index(c, tap / s.fw, tap % s.fw)) * columns, rows,
+                            columns * sizeof(float));
+            }
+        });
+    });
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
@@ -15406,9 +15490,9 @@ struct DirectHwc {
     }
     /// The depth is ordered fh, fw, c: as the image is.
     template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
         detail::pack_depth_panels<Arch>(
-            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.fw + fw) * s.group_c() + c; }, dst);
+            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.fw + fw) * s.group_c() + c; }, dst, executor);
     }
 
     template <class Arch>
@@ -16315,8 +16399,8 @@ struct Indirect {
         return DirectHwc::packed_floats<Arch>(s);
     }
     template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        DirectHwc::pack<Arch>(s, kernel, dst);
+    static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
+        DirectHwc::pack<Arch>(s, kernel, dst, executor);
     }
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
@@ -16835,9 +16919,9 @@ struct MecCol {
     }
     /// The depth is ordered fh, c, fw: as a strip of an hcw image is.
     template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
         detail::pack_depth_panels<Arch>(
-            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.group_c() + c) * s.fw + fw; }, dst);
+            s, kernel, [&s](int c, int fh, int fw) { return (fh * s.group_c() + c) * s.fw + fw; }, dst, executor);
     }
 
     template <class Arch>
@@ -16913,9 +16997,9 @@ struct MecRowPartition {
     }
     /// The depth is ordered fw, fh, c.
     template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
+    static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
         detail::pack_depth_panels<Arch>(
-            s, kernel, [&s](int c, int fh, int fw) { return (fw * s.fh + fh) * s.group_c() + c; }, dst);
+            s, kernel, [&s](int c, int fh, int fw) { return (fw * s.fh + fh) * s.group_c() + c; }, dst, executor);
     }
 
     template <class Arch>
@@ -17139,6 +17223,15 @@ struct PointsSuffix<Points<Ratios...>> {
     }();
 };
 
+template <std::size_t rows, std::size_t columns>
+[[nodiscard]] constexpr auto transpose_of(std::array<std::array<double, columns>, rows> const& matrix) {
+    std::array<std::array<double, rows>, columns> result{};
+    for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t j = 0; j < columns; ++j) result[j][i] = matrix[i][j];
+    }
+    return result;
+}
+
 template <int m, int r, class P = DefaultPoints<m + r - 2>>
 inline constexpr CookToom<m, r> cook_toom{P::values};
 // Objects of their own, to be template arguments.
@@ -17148,6 +17241,10 @@ template <int m, int r, class P = DefaultPoints<m + r - 2>>
 inline constexpr auto kernel_matrix = to_doubles(cook_toom<m, r, P>.kernel);
 template <int m, int r, class P = DefaultPoints<m + r - 2>>
 inline constexpr auto input_matrix = to_doubles(cook_toom<m, r, P>.input);
+template <int m, int r, class P = DefaultPoints<m + r - 2>>
+inline constexpr auto transposed_output_matrix = transpose_of(output_matrix<m, r, P>);
+template <int m, int r, class P = DefaultPoints<m + r - 2>>
+inline constexpr auto transposed_kernel_matrix = transpose_of(kernel_matrix<m, r, P>);
 
 }  // namespace detail
 
@@ -17466,32 +17563,17 @@ struct WinogradTiles {
     [[nodiscard]] static constexpr int rows(ConvShape const& s) { return (s.out_h() + m - 1) / m; }
     [[nodiscard]] static constexpr int columns(ConvShape const& s) { return (s.out_w() + m - 1) / m; }
 
-    /// Tap after tap, the transformed kernel as a matrix c x k, packed in panels.
+    /// Tap after tap, the transformed kernel as a matrix c x k, packed in panels. Independent are panels.
     template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        constexpr auto& g = kernel_matrix<m, r, P>;
-        const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k);
+    static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
         const std::size_t matrix = packed_size<Arch>(s.c, s.k);
-        // Straight into the panels, panel after panel.
-        for (int first = 0; first < s.k; first += panel_width<Arch>) {
-            const auto width = static_cast<std::size_t>(panel_columns<Arch>(first, s.k));
-            for (std::size_t n = 0; n < width; n += static_cast<std::size_t>(lanes<Arch>)) {
-                const std::size_t row = static_cast<std::size_t>(first) + n;
-                float* panel = dst + c * static_cast<std::size_t>(first) + n;
-                for (std::size_t column = 0; column < c; ++column, panel += width) {
-                    KernelLanes<Arch> in[r * r], half[size * r];
-                    gather<Arch>(in, kernel + (row * c + column) * (r * r), c * (r * r), k - std::min(k, row));
-                    for (std::size_t i = 0; i < size; ++i) {
-                        for (std::size_t j = 0; j < r; ++j) half[i * r + j] = weigh<Arch>(g[i], in + j, r);
-                    }
-                    for (std::size_t i = 0; i < size; ++i) {
-                        for (std::size_t j = 0; j < size; ++j) {
-                            scatter<Arch>(weigh<Arch>(g[j], half + i * r, 1), panel + (i * size + j) * matrix);
-                        }
-                    }
-                }
-            }
-        }
+        executor.parallel_for(static_cast<std::size_t>(panel_count<Arch>(s.k)), [&](std::size_t i, std::size_t) {
+            const int first = static_cast<int>(i) * panel_width<Arch>, width = panel_columns<Arch>(first, s.k);
+            float* panel = dst + static_cast<std::size_t>(s.c) * static_cast<std::size_t>(first);
+            for_kernel_rows<Arch>(s, kernel, 0, first, [&](int c, int, int, const float* rows) {
+                transform_kernels<Arch>(kernel.turned, rows, panel + c * width, width, matrix);
+            });
+        });
     }
 
     /// One tile of the image, all channels: dst[tap * tap_stride + c]. `zeros` are as many as there are channels, and
@@ -17512,11 +17594,12 @@ struct WinogradTiles {
         });
     }
 
+    /// One tile of the result of the image whose pixels begin at `first`.
     template <int vec>
-    static void transform_output(ConvShape const& s, ConvArgs const& args, int tile, const float* src,
-                                 std::size_t tap_stride) noexcept {
+    static void transform_output(ConvShape const& s, ConvArgs const& args, std::size_t first, int tile,
+                                 const float* src, std::size_t tap_stride) noexcept {
         const int h0 = tile / columns(s) * m, w0 = tile % columns(s) * m;
-        const Target target{static_cast<std::size_t>(h0 * s.out_w() + w0), static_cast<std::size_t>(s.out_w()),
+        const Target target{first + static_cast<std::size_t>(h0 * s.out_w() + w0), static_cast<std::size_t>(s.out_w()),
                             args.pixel_stride(s), static_cast<std::size_t>(std::min(m, s.out_h() - h0)),
                             static_cast<std::size_t>(std::min(m, s.out_w() - w0))};
         for_channels<vec>(static_cast<std::size_t>(s.k),
@@ -17525,7 +17608,63 @@ struct WinogradTiles {
                           });
     }
 
+    /// One tile of the gradient of the result, all its channels: the transpose of transform_output.
+    template <int vec>
+    static void transform_gradient(ConvShape const& s, const float* gradient, const float* zeros, int tile, float* dst,
+                                   std::size_t tap_stride) noexcept {
+        const int h0 = tile / columns(s) * m, w0 = tile % columns(s) * m;
+        const auto k = static_cast<std::size_t>(s.k);
+        const float* pixels[m * m];
+        for (int i = 0; i < m * m; ++i) {
+            const int h = h0 + i / m, w = w0 + i % m;
+            const bool in = h < s.out_h() && w < s.out_w();
+            pixels[i] = in ? gradient + static_cast<std::size_t>(h * s.out_w() + w) * k : zeros;
+        }
+        for_channels<vec>(k, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+            spread_channels<n>(pixels, begin, end, dst, tap_stride);
+        });
+    }
+    /// From the sums of all taps, of n kernels side by side, to the gradients of the kernels' taps, dst[tap][kernel]:
+    /// the transpose of transform_kernels.
+    template <int n>
+    static void transform_sums(const float* sums, std::size_t tap_stride, float* dst) noexcept {
+        using V = Lanes<n>;
+        sandwich<transposed_kernel_matrix<m, r, P>, V>(
+            [&](std::size_t row, std::size_t column) { return V::load(sums + (row * size + column) * tap_stride); },
+            [&](std::size_t row, std::size_t column, V const& value) { value.store(dst + (row * r + column) * n); });
+    }
+
 private:
+    template <int n>
+    PRIMSEL_NOINLINE static void spread_channels(const float* const* pixels, std::size_t begin, std::size_t end,
+                                                 float* dst, std::size_t tap_stride) noexcept {
+        using V = Lanes<n>;
+        for (std::size_t at = begin; at < end; at += n) {
+            sandwich<transposed_output_matrix<m, r, P>, V>(
+                [&](std::size_t row, std::size_t column) { return V::load(pixels[row * m + column] + at); },
+                [&](std::size_t row, std::size_t column, V const& value) {
+                    value.store(dst + (row * size + column) * tap_stride + at);
+                });
+        }
+    }
+    /// The taps of a channel of `width` kernels side by side.
+    template <class Arch>
+    PRIMSEL_NOINLINE static void transform_kernels(bool turned, const float* rows, float* dst, int width,
+                                                   std::size_t tap_stride) noexcept {
+        using V = Lanes<lanes<Arch>>;
+        const std::ptrdiff_t step = turned ? -panel_width<Arch> : panel_width<Arch>;
+        if (turned) rows += (r * r - 1) * panel_width<Arch>;
+        for (int n = 0; n < width; n += lanes<Arch>) {
+            sandwich<kernel_matrix<m, r, P>, V>(
+                [&](std::size_t row, std::size_t column) {
+                    return V::load(rows + static_cast<std::ptrdiff_t>(row * r + column) * step + n);
+                },
+                [&](std::size_t row, std::size_t column, V const& value) {
+                    value.store(dst + (row * size + column) * tap_stride + n);
+                });
+        }
+    }
+
     /// Functions of their own: one for each width, not for each pair of a width and its rest.
     template <int n>
     PRIMSEL_NOINLINE static void transform_channels(const float* const* pixels, std::size_t begin, std::size_t end,
@@ -17593,7 +17732,7 @@ public:
     static constexpr Family family = r == 3 ? Family::wino3 : r == 5 ? Family::wino5 : Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, strided_output = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true, whole_batch = true;
     /// Measured over the law tests' shapes; relative to the RMS of the output.
     static constexpr double error_bound = size <= 4 ? 5e-6 : m <= 4 ? 1e-4 : 2e-4;
 
@@ -17609,22 +17748,23 @@ public:
         return taps * detail::packed_size<Arch>(s.c, s.k);
     }
     template <class Arch>
-    static void pack(ConvShape const& s, const float* kernel, float* dst) {
-        Tiles::template pack<Arch>(s, kernel, dst);
+    static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
+        Tiles::template pack<Arch>(s, kernel, dst, executor);
     }
 
     template <class Arch>
-    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        const Blocks blocks = blocks_of<Arch>(s, workers);
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers, int images) {
+        const Blocks blocks = blocks_of<Arch>(s, workers, images);
         const std::size_t slots = blocks.shared ? 2 * taps : workers * (taps + 1);
         return zeros(s) + slots * slot_floats(s, blocks.tiles);
     }
 
-    /// Blocks of tiles are independent. Where they are few, the steps within each are shared out instead.
+    /// Blocks of tiles, of whichever images, are independent. Where they are few, the steps within each are shared out
+    /// instead.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        const Blocks blocks = blocks_of<Arch>(s, args.executor.concurrency());
-        const int tiles = Tiles::rows(s) * Tiles::columns(s);
+        const Blocks blocks = blocks_of<Arch>(s, args.executor.concurrency(), args.images);
+        const int tiles = tiles_of(s) * args.images;
         std::fill_n(args.scratch, zeros(s), 0.0F);
         const auto range = [&](std::size_t block) {
             const int first = static_cast<int>(block) * blocks.tiles;
@@ -17651,9 +17791,9 @@ public:
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
-        const Blocks blocks = blocks_of<Arch>(s, 1);
-        const double tiles = 1.0 * Tiles::rows(s) * Tiles::columns(s), columns = detail::padded_columns<Arch>(s.k);
+    [[nodiscard]] static Work work(ConvShape const& s, int images) {
+        const Blocks blocks = blocks_of<Arch>(s, 1, images);
+        const double tiles = 1.0 * tiles_of(s) * images, columns = detail::padded_columns<Arch>(s.k);
         const double u = 4.0 * taps * s.c * columns, v = 4.0 * taps * tiles * s.c, y = 4.0 * taps * tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>((taps + 1) * slot_floats(s, blocks.tiles));
         // Each of the two passes of a transform makes about `size` operations an element.
@@ -17682,6 +17822,7 @@ private:
         bool shared;
     };
 
+    [[nodiscard]] static constexpr int tiles_of(ConvShape const& s) { return Tiles::rows(s) * Tiles::columns(s); }
     [[nodiscard]] static constexpr std::size_t zeros(ConvShape const& s) {
         return round_up_floats(static_cast<std::size_t>(s.c));
     }
@@ -17692,10 +17833,10 @@ private:
     /// The transformed tiles of a block stay in L2 beside a panel of the kernels, unless the kernels are so large that
     /// reading them once a block costs more than that.
     template <class Arch>
-    [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t workers) {
+    [[nodiscard]] static constexpr Blocks blocks_of(ConvShape const& s, std::size_t workers, int images) {
         constexpr std::size_t l2 = l2_floats / 2, large = 4 * l2_floats;
         constexpr int step = detail::tile_rows<Arch>;
-        const int tiles = Tiles::rows(s) * Tiles::columns(s);
+        const int tiles = tiles_of(s) * images;
         const std::size_t kernels =
             static_cast<std::size_t>(taps) * static_cast<std::size_t>(s.c) * static_cast<std::size_t>(s.k);
         const std::size_t room = kernels > 2 * l2 + l2 / 2 ? large : l2;
@@ -17708,6 +17849,16 @@ private:
         return {(tiles + size - 1) / size, size, false};
     }
 
+    /// The image of a tile, and which of the image's it is.
+    struct Place {
+        std::size_t image;
+        int tile;
+    };
+    [[nodiscard]] static Place place(ConvShape const& s, int tile) noexcept {
+        const int each = tiles_of(s);
+        return {static_cast<std::size_t>(tile / each), tile % each};
+    }
+
     /// v and y: tap after tap, the transformed tiles and their products with the kernels.
     template <class Arch>
     static void run_block(ConvShape const& s, ConvArgs const& args, int first, int last, float* v, float* y,
@@ -17716,7 +17867,8 @@ private:
         const std::size_t v_stride = detail::tile_stride(s.c), y_stride = detail::tile_stride(s.k);
         const std::size_t slot = slot_floats(s, tiles);
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
-            Tiles::template transform_input<vec>(s, args.src, args.scratch, first + static_cast<int>(tile),
+            const auto [image, of_image] = place(s, first + static_cast<int>(tile));
+            Tiles::template transform_input<vec>(s, args.src + image * s.in_shape().size(), args.scratch, of_image,
                                                  v + tile * v_stride, slot);
         });
         executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
@@ -17730,7 +17882,8 @@ private:
                                           args.weights + tap * detail::packed_size<Arch>(s.c, s.k));
         });
         executor.parallel_for(static_cast<std::size_t>(tiles), [&](std::size_t tile, std::size_t) {
-            Tiles::template transform_output<vec>(s, args, first + static_cast<int>(tile), y + tile * y_stride, slot);
+            const auto [image, of_image] = place(s, first + static_cast<int>(tile));
+            Tiles::template transform_output<vec>(s, args, image * s.out_pixels(), of_image, y + tile * y_stride, slot);
         });
     }
 };
@@ -20931,7 +21084,7 @@ private:
         AlignedBuffer src(images(primitive.in_layout, forward || weights ? in : out));
         AlignedBuffer gradient(weights ? images(primitive.in_layout, out) : 0);
         AlignedBuffer dst(weights ? image.kernel_size() : images(primitive.out_layout, forward ? out : in));
-        AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor_.concurrency())));
+        AlignedBuffer scratch(floats_for_bytes(primitive.scratch_bytes(image, executor_.concurrency(), at_once)));
         for (AlignedBuffer* buffer : {&kernel, &src, &gradient, &dst}) fill(buffer->span());
         if (!weights) primitive.pack(image, kernel.data(), packed.data());
         const ConvArgs args{.src = src.data(),
@@ -20944,6 +21097,7 @@ private:
         double& best = best_.try_emplace(std::tuple{image, query.batch, primitive.pass}, 1e9).first->second;
         const bool cold = is_large(packed);
         const double seconds = time(cold, 4 * best, [&] {
+            if (query.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
             for (int i = 0; i < query.batch; i += at_once) primitive.run(image, args);
         });
         best = std::min(best, seconds);
@@ -23342,6 +23496,7 @@ public:
             }
         }
         result_.graph.set_outputs(outputs_);
+        result_.graph.set_changing({trained_.begin(), trained_.end()});
         return std::move(result_);
     }
 
@@ -25066,11 +25221,458 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/weight_gradient_direct.hpp
+
+// primsel/primitive/detail/pixel_sums.hpp
+// Sums over pixels of the products of two images' channels: what the gradient of a kernel's tap is.
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Pixels of two batches of images, visited together: the floats from one to the next in a row, from row to row, and
+/// from image to image.
+struct PixelPairs {
+    struct Steps {
+        std::size_t column, row, image;
+    };
+    const float* a = nullptr;
+    const float* b = nullptr;
+    Steps a_steps{}, b_steps{};
+    int columns = 0, rows = 0, images = 0;
+};
+
+/// Vectors of b's channels that sums are taken of at once: a power of two, so that a few widths do for all numbers.
+template <class Arch>
+inline constexpr int most_pair_vectors = panel_vectors<Arch>;
+/// Channels of a that go with so many vectors of b: their sums, and what is loaded, fit the registers. One vector of b
+/// leaves room for more, which would gain nothing: the next pixel's sum does not wait for this one's from eight on.
+template <class Arch, int vectors>
+inline constexpr int most_pair_rows = vectors == most_pair_vectors<Arch>     ? 6
+                                      : vectors == 2 || registers<Arch> < 32 ? 12
+                                                                             : 16;
+
+/// sums[row * stride + column] (+)= the sum over the pixels of a[row] * b[column].
+template <class Arch, int rows, int vectors>
+void sum_pairs(PixelPairs const& p, float* sums, std::size_t stride, bool accumulate) noexcept {
+    Floats<Arch> in_registers[rows][vectors];
+    PRIMSEL_UNROLL
+    for (int row = 0; row < rows; ++row) {
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) in_registers[row][v] = broadcast<Arch>(0.0F);
+    }
+    for (int image = 0; image < p.images; ++image) {
+        const float* row_of_a = p.a + static_cast<std::size_t>(image) * p.a_steps.image;
+        const float* row_of_b = p.b + static_cast<std::size_t>(image) * p.b_steps.image;
+        for (int h = 0; h < p.rows; ++h, row_of_a += p.a_steps.row, row_of_b += p.b_steps.row) {
+            const float* a = row_of_a;
+            const float* b = row_of_b;
+            for (int w = 0; w < p.columns; ++w, a += p.a_steps.column, b += p.b_steps.column) {
+                Floats<Arch> of_b[vectors];
+                PRIMSEL_UNROLL
+                for (int v = 0; v < vectors; ++v) of_b[v] = load<Arch>(b + v * lanes<Arch>);
+                PRIMSEL_UNROLL
+                for (int row = 0; row < rows; ++row) {
+                    const auto element = broadcast<Arch>(a[row]);
+                    PRIMSEL_UNROLL
+                    for (int v = 0; v < vectors; ++v) {
+                        in_registers[row][v] = fma<Arch>(element, of_b[v], in_registers[row][v]);
+                    }
+                }
+            }
+        }
+    }
+    PRIMSEL_UNROLL
+    for (int row = 0; row < rows; ++row) {
+        float* to = sums + static_cast<std::size_t>(row) * stride;
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+            if (accumulate) in_registers[row][v] += load<Arch>(to + v * lanes<Arch>);
+            store<Arch>(to + v * lanes<Arch>, in_registers[row][v]);
+        }
+    }
+}
+
+/// The same for any number of channels of a, in tiles as even as they can be.
+template <class Arch, int vectors>
+void sum_pairs_of(int channels, PixelPairs p, float* sums, std::size_t stride, bool accumulate) noexcept {
+    using Kernel = void (*)(PixelPairs const&, float*, std::size_t, bool) noexcept;
+    constexpr int most = most_pair_rows<Arch, vectors>;
+    static constexpr auto kernels = []<int... i>(std::integer_sequence<int, i...>) {
+        return std::array<Kernel, sizeof...(i)>{&sum_pairs<Arch, i + 1, vectors>...};
+    }(std::make_integer_sequence<int, most>{});
+    const int tiles = (channels + most - 1) / most;
+    for (int i = 0; i < tiles; ++i) {
+        const int rows = channels / tiles + (i < channels % tiles ? 1 : 0);
+        kernels[static_cast<std::size_t>(rows - 1)](p, sums, stride, accumulate);
+        p.a += rows;
+        sums += static_cast<std::size_t>(rows) * stride;
+    }
+}
+
+/// Calls work(integral_constant) for powers of two, `most` and below, that `vectors` is the sum of.
+template <int most, class Work>
+void with_powers(int vectors, Work const& work) noexcept {
+    for (; vectors >= most; vectors -= most) work(std::integral_constant<int, most>{});
+    if constexpr (most > 1) with_powers<most / 2>(vectors, work);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The gradient of the weights in hwc, read where images and gradient are: for each tap the sums, over the pixels for
+/// which it lies within the image, of the products of c channels there and the k of the gradient. Nothing is copied,
+/// and what would be multiplied with padding is left out.
+struct WeightGradientDirect {
+    static constexpr FixedString id = "weight-gradient-direct";
+    static constexpr Family family = Family::direct;
+    static constexpr Pass pass = Pass::weight_gradient;
+    using in_layout = hwc;
+    using out_layout = chw;
+    static constexpr bool whole_batch = true;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
+        return s.group_k() >= vector ? Support::yes() : Support::no("needs 16 kernels a group");
+    }
+
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return workers * sums_of_part<Arch>(s, workers);
+    }
+
+    /// Independent are panels of kernels and, of each, ranges of channels. A worker goes through all pixels, block
+    /// after block; the sums of its part stay in L2 until they are put in their order.
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        const int panels = panels_of<Arch>(s), ranges = ranges_of<Arch>(s, args.executor.concurrency());
+        const std::size_t floats = sums_of_part<Arch>(s, args.executor.concurrency());
+        args.executor.parallel_for(
+            static_cast<std::size_t>(s.groups * panels * ranges), [=, &s, &args](std::size_t task, std::size_t worker) {
+                const int i = static_cast<int>(task), range = i % ranges, k = i / ranges % panels * width<Arch>;
+                const Part part{.group = i / (panels * ranges),
+                                .k = k,
+                                .kernels = std::min(s.group_k() - k, width<Arch>),
+                                .c = range * s.group_c() / ranges,
+                                .channels = (range + 1) * s.group_c() / ranges - range * s.group_c() / ranges};
+                float* sums = args.scratch + worker * floats;
+                for_blocks(s, args.images, [&](Block const& block) {
+                    for (int tap = 0; tap < s.taps(); ++tap) add_tap<Arch>(s, args, part, block, tap, sums);
+                });
+                put_in_order(s, part, sums, args.dst);
+            });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s, int images) {
+        double pixels = 0;  // of all taps, each within the image
+        for (int fh = 0; fh < s.fh; ++fh) {
+            for (int fw = 0; fw < s.fw; ++fw)
+                pixels += detail::tap_rows(s, fh).size() * detail::tap_columns(s, fw).size();
+        }
+        pixels *= images;
+        const double in = 4.0 * images * static_cast<double>(s.in_shape().size()),
+                     out = 4.0 * images * static_cast<double>(s.out_shape().size()),
+                     kernel = 4.0 * static_cast<double>(s.kernel_size());
+        const double blocks = std::max(1.0, images * static_cast<double>(s.out_pixels()) / block_pixels);
+        return Work{}
+            .add({.rate = Rate::gemm,
+                  .operations = 2 * pixels * s.group_c() * s.k,
+                  .bytes = in * panels_of<Arch>(s) + out * ranges_of<Arch>(s, 1) + 2 * kernel * blocks,
+                  .working_set = in + out})
+            .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * kernel, .working_set = 2 * kernel});
+    }
+
+private:
+    static constexpr int vector = 16;
+    /// Pixels at once: what a panel reads of them stays in L1 for all taps and channels.
+    static constexpr int block_pixels = 192;
+
+    /// Floats of sums that stay in L2.
+    static constexpr int sums_at_once = l2_floats / 4;
+    template <class Arch>
+    static constexpr int width = std::max(vector, detail::most_pair_vectors<Arch>* lanes<Arch>);
+
+    template <class Arch>
+    [[nodiscard]] static constexpr int panels_of(ConvShape const& s) {
+        return (s.group_k() + width<Arch> - 1) / width<Arch>;
+    }
+    /// Ranges that a group's channels are divided into. Each reads all of its panel's gradient, so that there are as
+    /// few as the caches and the threads allow.
+    template <class Arch>
+    [[nodiscard]] static constexpr int ranges_of(ConvShape const& s, std::size_t workers) {
+        const int most = std::max(1, sums_at_once / (width<Arch> * s.taps()));
+        const int tasks = workers == 1 ? 1 : 4 * static_cast<int>(workers);
+        return std::min(s.group_c(),
+                        std::max((s.group_c() + most - 1) / most, tasks / (panels_of<Arch>(s) * s.groups)));
+    }
+    template <class Arch>
+    [[nodiscard]] static constexpr std::size_t sums_of_part(ConvShape const& s, std::size_t workers) {
+        const int ranges = ranges_of<Arch>(s, workers), channels = (s.group_c() + ranges - 1) / ranges;
+        const int columns = std::min(width<Arch>, (s.group_k() + vector - 1) / vector * vector);
+        return round_up_floats(static_cast<std::size_t>(columns) * static_cast<std::size_t>(channels * s.taps()));
+    }
+
+    /// Kernels from k on and channels from c on, of a group. Its sums: tap after tap, a row for each channel.
+    struct Part {
+        int group, k, kernels, c, channels;
+
+        /// A row has whole vectors: where the last kernels do not fill one, it takes some of those before once more.
+        [[nodiscard]] int whole() const { return kernels / vector * vector; }
+        [[nodiscard]] int twice() const { return kernels > whole() ? whole() + vector - kernels : 0; }
+        [[nodiscard]] int columns() const { return kernels + twice(); }
+    };
+    /// Rows of some images.
+    struct Block {
+        int image, images, row, rows;
+    };
+
+    /// Calls visit(block) for blocks of about as many pixels, which are all there are.
+    template <class Visit>
+    static void for_blocks(ConvShape const& s, int images, Visit const& visit) noexcept {
+        const int pixels = static_cast<int>(s.out_pixels());
+        if (pixels <= block_pixels) {
+            const int most = block_pixels / pixels;
+            for (int image = 0; image < images; image += most) {
+                visit(Block{image, std::min(most, images - image), 0, s.out_h()});
+            }
+            return;
+        }
+        const int rows = std::max(1, block_pixels / s.out_w()), blocks = (s.out_h() + rows - 1) / rows;
+        for (int i = 0; i < images * blocks; ++i) {
+            const int first = i % blocks * s.out_h() / blocks, last = (i % blocks + 1) * s.out_h() / blocks;
+            visit(Block{i / blocks, 1, first, last - first});
+        }
+    }
+
+    template <class Arch>
+    static void add_tap(ConvShape const& s, ConvArgs const& args, Part const& part, Block const& block, int tap,
+                        float* sums) noexcept {
+        detail::PixelPairs p = pairs_of(s, args, part, block, tap);
+        sums += static_cast<std::size_t>(tap * part.channels * part.columns());
+        const auto sum = [&]<int vectors>(std::integral_constant<int, vectors>) {
+            const bool accumulate = block.image > 0 || block.row > 0;
+            detail::sum_pairs_of<Arch, vectors>(part.channels, p, sums, static_cast<std::size_t>(part.columns()),
+                                                accumulate);
+            p.b += vectors * lanes<Arch>;
+            sums += vectors * lanes<Arch>;
+        };
+        detail::with_powers<detail::most_pair_vectors<Arch>>(part.whole() / lanes<Arch>, sum);
+        if (part.twice() == 0) return;
+        p.b -= part.twice();
+        detail::with_powers<detail::most_pair_vectors<Arch>>(vector / lanes<Arch>, sum);
+    }
+    /// The pixels of a block for which a tap lies within the image, and those of the gradient.
+    [[nodiscard]] static detail::PixelPairs pairs_of(ConvShape const& s, ConvArgs const& args, Part const& part,
+                                                     Block const& block, int tap) noexcept {
+        const int fh = tap / s.fw, fw = tap % s.fw;
+        const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k),
+                   w = static_cast<std::size_t>(s.w), out_w = static_cast<std::size_t>(s.out_w()),
+                   image = static_cast<std::size_t>(block.image);
+        const detail::Range tap_rows = detail::tap_rows(s, fh), columns = detail::tap_columns(s, fw);
+        const detail::Range rows{std::max(tap_rows.begin, block.row), std::min(tap_rows.end, block.row + block.rows)};
+        detail::PixelPairs p{.a = args.src + image * s.in_shape().size(),
+                             .b = args.gradient + image * s.out_shape().size(),
+                             .a_steps = {static_cast<std::size_t>(s.stride_w) * c,
+                                         static_cast<std::size_t>(s.stride_h) * w * c, s.in_shape().size()},
+                             .b_steps = {k, out_w * k, s.out_shape().size()},
+                             .columns = columns.size(),
+                             .rows = rows.size(),
+                             .images = block.images};
+        p.a += part.group * s.group_c() + part.c;
+        p.b += part.group * s.group_k() + part.k;
+        if (p.columns == 0 || p.rows == 0) return p;
+        const int h = rows.begin * s.stride_h + detail::tap_offset_h(s, fh),
+                  first = columns.begin * s.stride_w + detail::tap_offset_w(s, fw);
+        p.a += static_cast<std::size_t>(h * s.w + first) * c;
+        p.b += static_cast<std::size_t>(rows.begin * s.out_w() + columns.begin) * k;
+        return p;
+    }
+
+    /// From (tap, channel, kernel) to (kernel, channel, tap).
+    static void put_in_order(ConvShape const& s, Part const& part, const float* sums, float* dst) noexcept {
+        const auto taps = static_cast<std::size_t>(s.taps()), depth = static_cast<std::size_t>(s.depth()),
+                   columns = static_cast<std::size_t>(part.columns()), twice = static_cast<std::size_t>(part.twice()),
+                   channels = static_cast<std::size_t>(part.channels);
+        dst += static_cast<std::size_t>(part.group * s.group_k() + part.k) * depth +
+               static_cast<std::size_t>(part.c) * taps;
+        for (std::size_t last = vector; last <= columns; last += vector) {
+            // Columns are kernels, but for the last, which stand further behind.
+            const std::size_t behind = last == columns ? twice : 0;
+            for (std::size_t c = 0; c < channels; ++c) {
+                transpose_columns(sums + c * columns + behind, channels * columns, dst + c * taps, depth, taps,
+                                  last - vector, last - behind);
+            }
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/winograd_weight_gradient.hpp
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The gradient of the weights by Winograd's minimal filtering: that of the sum of all tiles' results. Tiles of the
+/// image are transformed as in the forward pass and tiles of the gradient by the transpose of how results are
+/// transformed back; each tap is then a product of c x tiles and tiles x k, and the transpose of how kernels are
+/// transformed leads to the gradient. Tiles of m x m results, kernels of r x r.
+template <int m, int r, class P = DefaultPoints<m + r - 2>>
+struct WinogradWeightGradient {
+private:
+    using Forward = Winograd<m, r, 16, P>;
+    using Tiles = detail::WinogradTiles<m, r, P>;
+    static constexpr int size = Tiles::size, taps = Tiles::taps, vector = 16;
+
+public:
+    static constexpr auto id = FixedString("weight-gradient-") + Forward::id;
+    static constexpr Family family = Forward::family;
+    static constexpr Pass pass = Pass::weight_gradient;
+    using in_layout = hwc;
+    using out_layout = chw;
+    static constexpr bool whole_batch = true;
+    static constexpr double error_bound = Forward::error_bound;
+
+    [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return Forward::supports(s); }
+
+    /// Zeros, the transformed tiles of a block, and the sums of their products.
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t, int images) {
+        return zeros(s) + taps * (tiles_at_once(s, images) * tile_floats(s) + sums_of_tap(s));
+    }
+
+    /// In each block tiles are independent, then taps; at the end, channels.
+    template <class Arch>
+    static void run(ConvShape const& s, ConvArgs const& args) noexcept {
+        std::fill_n(args.scratch, zeros(s), 0.0F);
+        const std::size_t tiles = tiles_of(s, args.images), most = tiles_at_once(s, args.images);
+        float* const v = args.scratch + zeros(s);
+        float* const z = v + taps * most * v_stride(s);
+        float* const sums = z + taps * most * z_stride(s);
+        for (std::size_t first = 0; first < tiles; first += most) {
+            const std::size_t count = std::min(most, tiles - first);
+            args.executor.parallel_for(count, [&](std::size_t i, std::size_t) {
+                transform_tile(s, args, first + i, v + i * v_stride(s), count * v_stride(s), z + i * z_stride(s),
+                               count * z_stride(s));
+            });
+            args.executor.parallel_for(taps, [&](std::size_t tap, std::size_t) {
+                add_products<Arch>(s,
+                                   {.a = v + tap * count * v_stride(s),
+                                    .b = z + tap * count * z_stride(s),
+                                    .a_steps = {v_stride(s), 0, 0},
+                                    .b_steps = {z_stride(s), 0, 0},
+                                    .columns = static_cast<int>(count),
+                                    .rows = 1,
+                                    .images = 1},
+                                   first > 0, sums + tap * sums_of_tap(s));
+            });
+        }
+        args.executor.parallel_for(static_cast<std::size_t>(s.c),
+                                   [&](std::size_t c, std::size_t) { transform_back(s, sums, c, args.dst); });
+    }
+
+    template <class Arch>
+    [[nodiscard]] static Work work(ConvShape const& s, int images) {
+        const double tiles = static_cast<double>(tiles_of(s, images)),
+                     most = static_cast<double>(tiles_at_once(s, images));
+        const double in = tiles * taps * s.c, out = tiles * taps * s.k,
+                     sums = static_cast<double>(taps * sums_of_tap(s)), passes = 2.0 * size;
+        const double in_cache = 4 * taps * most * static_cast<double>(tile_floats(s));
+        const double blocks = std::max(1.0, tiles / most);
+        return Work{}
+            .add({.rate = Rate::scalar, .operations = tiles * (taps + m * m), .bytes = 0, .working_set = 0})
+            .add({.rate = Rate::registers,
+                  .operations = (in + out) * passes,
+                  .narrow = std::max(1.0, lanes<Arch> / 16.0),
+                  .bytes = 8 * (in + out),
+                  .working_set = in_cache})
+            .add({.rate = Rate::gemm,
+                  .operations = 2 * tiles * sums,
+                  .bytes = 4 * (in + out) + 8 * sums * blocks,
+                  .working_set = in_cache + 4 * sums})
+            .add({.rate = Rate::registers,
+                  .operations = sums * passes,
+                  .bytes = 4 * sums + 8.0 * static_cast<double>(s.kernel_size()),
+                  .working_set = 4 * sums});
+    }
+
+private:
+    [[nodiscard]] static constexpr std::size_t zeros(ConvShape const& s) {
+        return round_up_floats(static_cast<std::size_t>(std::max(s.c, s.k)));
+    }
+    [[nodiscard]] static constexpr std::size_t tiles_of(ConvShape const& s, int images) {
+        return static_cast<std::size_t>(Tiles::rows(s) * Tiles::columns(s)) * static_cast<std::size_t>(images);
+    }
+    /// k, filled up with zeros to whole vectors.
+    [[nodiscard]] static constexpr std::size_t columns(ConvShape const& s) {
+        return static_cast<std::size_t>((s.k + vector - 1) / vector * vector);
+    }
+    [[nodiscard]] static constexpr std::size_t v_stride(ConvShape const& s) { return detail::tile_stride(s.c); }
+    [[nodiscard]] static constexpr std::size_t z_stride(ConvShape const& s) { return detail::tile_stride(s.k); }
+    /// Of a tap of a tile: that of the image and that of the gradient.
+    [[nodiscard]] static constexpr std::size_t tile_floats(ConvShape const& s) { return v_stride(s) + z_stride(s); }
+    [[nodiscard]] static constexpr std::size_t sums_of_tap(ConvShape const& s) {
+        return static_cast<std::size_t>(s.c) * columns(s);
+    }
+    /// As many as stay in L2; more, where the sums do not, to make reading and writing those cheap beside the products.
+    [[nodiscard]] static constexpr std::size_t tiles_at_once(ConvShape const& s, int images) {
+        const std::size_t room = taps * sums_of_tap(s) > l2_floats ? 4 * l2_floats : l2_floats;
+        const std::size_t most = std::max<std::size_t>(room / (taps * tile_floats(s)), 48), all = tiles_of(s, images),
+                          blocks = (all + most - 1) / most;
+        return (all + blocks - 1) / blocks;
+    }
+
+    static void transform_tile(ConvShape const& s, ConvArgs const& args, std::size_t number, float* v,
+                               std::size_t v_step, float* z, std::size_t z_step) noexcept {
+        const std::size_t each = tiles_of(s, 1), image = number / each;
+        const int tile = static_cast<int>(number % each);
+        Tiles::template transform_input<vector>(s, args.src + image * s.in_shape().size(), args.scratch, tile, v,
+                                                v_step);
+        Tiles::template transform_gradient<vector>(s, args.gradient + image * s.out_shape().size(), args.scratch, tile,
+                                                   z, z_step);
+        if (columns(s) == static_cast<std::size_t>(s.k)) return;
+        for (int tap = 0; tap < taps; ++tap) {
+            float* of_tap = z + static_cast<std::size_t>(tap) * z_step;
+            std::fill(of_tap + s.k, of_tap + columns(s), 0.0F);
+        }
+    }
+
+    template <class Arch>
+    static void add_products(ConvShape const& s, detail::PixelPairs pairs, bool accumulate, float* sums) noexcept {
+        constexpr int most = detail::most_pair_vectors<Arch>;
+        const auto sum = [&]<int vectors>(std::integral_constant<int, vectors>) {
+            detail::sum_pairs_of<Arch, vectors>(s.c, pairs, sums, columns(s), accumulate);
+            pairs.b += vectors * lanes<Arch>;
+            sums += vectors * lanes<Arch>;
+        };
+        detail::with_powers<most>(static_cast<int>(columns(s)) / lanes<Arch>, sum);
+    }
+
+    /// Of one channel, all kernels.
+    static void transform_back(ConvShape const& s, const float* sums, std::size_t c, float* dst) noexcept {
+        const auto k = static_cast<std::size_t>(s.k), depth = static_cast<std::size_t>(s.depth());
+        alignas(alignment) float rows[r * r * vector];
+        for (std::size_t first = 0; first < k; first += vector) {
+            Tiles::template transform_sums<vector>(sums + c * columns(s) + first, sums_of_tap(s), rows);
+            transpose_columns(rows, vector, dst + first * depth + c * (r * r), depth, r * r, 0,
+                              std::min<std::size_t>(vector, k - first));
+        }
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 
 namespace primsel::inline PRIMSEL_ABI {
 
 using InputGradientPrimitives = TypeList<IndirectInputGradient, DepthwiseInputGradient>;
-using WeightGradientPrimitives = TypeList<WeightGradientRow, WeightGradientCol, DepthwiseWeightGradient>;
+using WeightGradientPrimitives = TypeList<WeightGradientRow, WeightGradientDirect, WeightGradientCol,
+                                          WinogradWeightGradient<4, 3>, DepthwiseWeightGradient>;
 /// Both gradients of a convolution. The gradient of the input is also computed by the forward primitives, with a turned
 /// kernel, where the stride is 1.
 using GradientPrimitives = concatenate<InputGradientPrimitives, WeightGradientPrimitives>;
@@ -25131,8 +25733,7 @@ public:
           graph_(simplify(step_.graph)),
           plan_(how.template plan<Policies>(graph_, kernels(), executor_.concurrency())),
           parameters_(parameters),
-          program_(graph_, kernels(), plan_, with_seed(step_, parameters).view(), executor_.concurrency(),
-                   WeightUse::changing),
+          program_(graph_, kernels(), plan_, with_seed(step_, parameters).view(), executor_.concurrency()),
           forward_steps_(program_.steps_before(graph_.find(step_.gradient))) {
         for (std::size_t i = 0; i < program_.out_shapes().size(); ++i) {
             results_.emplace_back(program_.out_floats(i));
@@ -25146,11 +25747,10 @@ public:
         }
     }
 
-    /// Packs the weights as they are now, runs a batch, and returns its loss; the gradients are then those of the mean
+    /// Runs a batch with the weights as they are now, and returns its loss; the gradients are then those of the mean
     /// loss. images and targets are those of a whole batch.
     template <Loss L>
     double run(std::span<const float> images, std::span<const float> targets, L const& loss) {
-        program_.repack(parameters_.view(), executor_);
         const float* inputs[] = {images.data(), gradient_.data()};
         const RunScope scope(executor_);
         program_.bind(inputs, outputs_);

@@ -23,7 +23,7 @@ using Layouts = ps::AllLayouts;
 
 using Tested =
     ps::concatenate<ps::TypeList<ps::Indirect, ps::Winograd<2, 3, 16>, ps::Winograd<4, 3, 16>, ps::Winograd<3, 3, 1>>,
-                    ps::GradientPrimitives>;
+                    ps::TypeList<ps::WinogradWeightGradient<2, 3>>, ps::GradientPrimitives>;
 
 /// Images and the gradient of the result, in chw, and the gradients that the definition leads to.
 struct Problem {

@@ -7,12 +7,13 @@
 #include <primsel/primitive/input_gradient.hpp>
 #include <primsel/primitive/weight_gradient.hpp>
 #include <primsel/primitive/weight_gradient_direct.hpp>
+#include <primsel/primitive/winograd_weight_gradient.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
 
 using InputGradientPrimitives = TypeList<IndirectInputGradient, DepthwiseInputGradient>;
-using WeightGradientPrimitives =
-    TypeList<WeightGradientRow, WeightGradientDirect, WeightGradientCol, DepthwiseWeightGradient>;
+using WeightGradientPrimitives = TypeList<WeightGradientRow, WeightGradientDirect, WeightGradientCol,
+                                          WinogradWeightGradient<4, 3>, DepthwiseWeightGradient>;
 /// Both gradients of a convolution. The gradient of the input is also computed by the forward primitives, with a turned
 /// kernel, where the stride is 1.
 using GradientPrimitives = concatenate<InputGradientPrimitives, WeightGradientPrimitives>;

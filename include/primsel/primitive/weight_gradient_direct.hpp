@@ -82,7 +82,7 @@ private:
     /// Floats of sums that stay in L2.
     static constexpr int sums_at_once = l2_floats / 4;
     template <class Arch>
-    static constexpr int width = detail::most_pair_vectors<Arch> * lanes<Arch>;
+    static constexpr int width = std::max(vector, detail::most_pair_vectors<Arch>* lanes<Arch>);
 
     template <class Arch>
     [[nodiscard]] static constexpr int panels_of(ConvShape const& s) {
@@ -148,18 +148,11 @@ private:
             p.b += vectors * lanes<Arch>;
             sums += vectors * lanes<Arch>;
         };
-        with_powers<Arch>(part.whole() / lanes<Arch>, sum);
+        detail::with_powers<detail::most_pair_vectors<Arch>>(part.whole() / lanes<Arch>, sum);
         if (part.twice() == 0) return;
         p.b -= part.twice();
-        with_powers<Arch>(vector / lanes<Arch>, sum);
+        detail::with_powers<detail::most_pair_vectors<Arch>>(vector / lanes<Arch>, sum);
     }
-    /// Calls work(integral_constant) for powers of two that `vectors` is the sum of.
-    template <class Arch, int count = detail::most_pair_vectors<Arch>, class Work>
-    static void with_powers(int vectors, Work const& work) noexcept {
-        for (; vectors >= count; vectors -= count) work(std::integral_constant<int, count>{});
-        if constexpr (count > 1) with_powers<Arch, count / 2>(vectors, work);
-    }
-
     /// The pixels of a block for which a tap lies within the image, and those of the gradient.
     [[nodiscard]] static detail::PixelPairs pairs_of(ConvShape const& s, ConvArgs const& args, Part const& part,
                                                      Block const& block, int tap) noexcept {

@@ -142,6 +142,15 @@ struct PointsSuffix<Points<Ratios...>> {
     }();
 };
 
+template <std::size_t rows, std::size_t columns>
+[[nodiscard]] constexpr auto transpose_of(std::array<std::array<double, columns>, rows> const& matrix) {
+    std::array<std::array<double, rows>, columns> result{};
+    for (std::size_t i = 0; i < rows; ++i) {
+        for (std::size_t j = 0; j < columns; ++j) result[j][i] = matrix[i][j];
+    }
+    return result;
+}
+
 template <int m, int r, class P = DefaultPoints<m + r - 2>>
 inline constexpr CookToom<m, r> cook_toom{P::values};
 // Objects of their own, to be template arguments.
@@ -151,6 +160,10 @@ template <int m, int r, class P = DefaultPoints<m + r - 2>>
 inline constexpr auto kernel_matrix = to_doubles(cook_toom<m, r, P>.kernel);
 template <int m, int r, class P = DefaultPoints<m + r - 2>>
 inline constexpr auto input_matrix = to_doubles(cook_toom<m, r, P>.input);
+template <int m, int r, class P = DefaultPoints<m + r - 2>>
+inline constexpr auto transposed_output_matrix = transpose_of(output_matrix<m, r, P>);
+template <int m, int r, class P = DefaultPoints<m + r - 2>>
+inline constexpr auto transposed_kernel_matrix = transpose_of(kernel_matrix<m, r, P>);
 
 }  // namespace detail
 

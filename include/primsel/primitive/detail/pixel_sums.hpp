@@ -91,4 +91,11 @@ void sum_pairs_of(int channels, PixelPairs p, float* sums, std::size_t stride, b
     }
 }
 
+/// Calls work(integral_constant) for powers of two, `most` and below, that `vectors` is the sum of.
+template <int most, class Work>
+void with_powers(int vectors, Work const& work) noexcept {
+    for (; vectors >= most; vectors -= most) work(std::integral_constant<int, most>{});
+    if constexpr (most > 1) with_powers<most / 2>(vectors, work);
+}
+
 }  // namespace primsel::inline PRIMSEL_ABI::detail

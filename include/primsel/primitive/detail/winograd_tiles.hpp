@@ -270,7 +270,45 @@ struct WinogradTiles {
                           });
     }
 
+    /// One tile of the gradient of the result, all its channels: the transpose of transform_output.
+    template <int vec>
+    static void transform_gradient(ConvShape const& s, const float* gradient, const float* zeros, int tile, float* dst,
+                                   std::size_t tap_stride) noexcept {
+        const int h0 = tile / columns(s) * m, w0 = tile % columns(s) * m;
+        const auto k = static_cast<std::size_t>(s.k);
+        const float* pixels[m * m];
+        for (int i = 0; i < m * m; ++i) {
+            const int h = h0 + i / m, w = w0 + i % m;
+            const bool in = h < s.out_h() && w < s.out_w();
+            pixels[i] = in ? gradient + static_cast<std::size_t>(h * s.out_w() + w) * k : zeros;
+        }
+        for_channels<vec>(k, [&]<int n>(std::integral_constant<int, n>, std::size_t begin, std::size_t end) {
+            spread_channels<n>(pixels, begin, end, dst, tap_stride);
+        });
+    }
+    /// From the sums of all taps, of n kernels side by side, to the gradients of the kernels' taps, dst[tap][kernel]:
+    /// the transpose of transform_kernels.
+    template <int n>
+    static void transform_sums(const float* sums, std::size_t tap_stride, float* dst) noexcept {
+        using V = Lanes<n>;
+        sandwich<transposed_kernel_matrix<m, r, P>, V>(
+            [&](std::size_t row, std::size_t column) { return V::load(sums + (row * size + column) * tap_stride); },
+            [&](std::size_t row, std::size_t column, V const& value) { value.store(dst + (row * r + column) * n); });
+    }
+
 private:
+    template <int n>
+    PRIMSEL_NOINLINE static void spread_channels(const float* const* pixels, std::size_t begin, std::size_t end,
+                                                 float* dst, std::size_t tap_stride) noexcept {
+        using V = Lanes<n>;
+        for (std::size_t at = begin; at < end; at += n) {
+            sandwich<transposed_output_matrix<m, r, P>, V>(
+                [&](std::size_t row, std::size_t column) { return V::load(pixels[row * m + column] + at); },
+                [&](std::size_t row, std::size_t column, V const& value) {
+                    value.store(dst + (row * size + column) * tap_stride + at);
+                });
+        }
+    }
     /// The taps of a channel of `width` kernels side by side.
     template <class Arch>
     PRIMSEL_NOINLINE static void transform_kernels(bool turned, const float* rows, float* dst, int width,
