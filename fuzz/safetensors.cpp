@@ -17,8 +17,8 @@ std::optional<primsel::Weights> parse(std::span<const std::byte> bytes) {
     }
 }
 
-std::string write(primsel::Weights const& weights) {
-    std::string file = primsel::detail::safetensors_header("fuzz", weights);
+std::string write(primsel::Weights const& weights, primsel::SafetensorsMetadata const& metadata) {
+    std::string file = primsel::detail::safetensors_header("fuzz", weights, metadata);
     for (auto const& [name, tensor] : weights) {
         const auto bytes = std::as_bytes(tensor.values);
         file.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -29,10 +29,12 @@ std::string write(primsel::Weights const& weights) {
 void check(std::span<const std::byte> bytes) {
     const auto parsed = parse(bytes);
     if (!parsed) return;
-    const std::string file = write(*parsed);
-    const auto again = parse(std::as_bytes(std::span(file)));
-    // The header holds names and shapes, so equal bytes are equal weights.
-    if (!again || write(*again) != file) std::abort();
+    const auto metadata = primsel::safetensors_metadata("fuzz", {bytes, nullptr});
+    const std::string file = write(*parsed, metadata);
+    const auto written = std::as_bytes(std::span(file));
+    const auto again = parse(written);
+    // The header holds names, shapes and texts, so equal bytes are equal weights.
+    if (!again || write(*again, primsel::safetensors_metadata("fuzz", {written, nullptr})) != file) std::abort();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "text.hpp"
 
 #include <primsel/core/thread_pool.hpp>
+#include <primsel/io/checkpoint.hpp>
 #include <primsel/io/cifar.hpp>
 #include <primsel/io/idx.hpp>
 #include <primsel/io/npy_images.hpp>
@@ -14,7 +15,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,7 +89,8 @@ struct TrainCommand {
     ps::Augment augment;
     std::vector<std::string> frozen;
     std::size_t threads = 1;
-    std::string out;
+    std::string out, checkpoint;
+    std::int64_t checkpoint_every = 0;
     bool normalise = true, json = false;
 };
 
@@ -94,6 +98,23 @@ ps::LabelledImages read_images(ImageFiles const& from) {
     if (!from.cifar10.empty()) return ps::read_cifar10(from.cifar10);
     if (from.images.ends_with(".npy")) return ps::read_npy_images(from.images, from.labels);
     return ps::read_idx(from.images, from.labels);
+}
+
+/// What the options make of the bits, beside those that a trainer knows.
+std::string text_of_recipe(TrainCommand const& options, ps::Normalise const& normalise) {
+    ps::Json::Array mean, scale;
+    for (const float value : normalise.mean) mean.emplace_back(value);
+    for (const float value : normalise.deviation) scale.emplace_back(value);
+    return ps::to_string(ps::Json(ps::Json::Object{{"optimizer", static_cast<int>(options.optimizer.rule)},
+                                                   {"momentum", options.optimizer.sgd.momentum},
+                                                   {"nesterov", options.optimizer.sgd.nesterov},
+                                                   {"schedule", static_cast<int>(options.rate.rate)},
+                                                   {"warm-up", options.warmup},
+                                                   {"label-smoothing", options.label_smoothing},
+                                                   {"flip", options.augment.flip},
+                                                   {"crop", options.augment.crop},
+                                                   {"mean", std::move(mean)},
+                                                   {"deviation", std::move(scale)}}));
 }
 
 ps::Json json_of_epoch(ps::EpochReport const& epoch) {
@@ -126,12 +147,35 @@ std::string text_of_epoch(ps::EpochReport const& epoch, std::int64_t epochs) {
 template <class Source, class Validation>
 void train_on(TrainCommand const& options, Model const& model, Source const& source, Validation const& validation,
               ps::Normalise const& normalise) {
+    std::optional<ps::Checkpoint> from;
+    if (!options.checkpoint.empty() && std::filesystem::exists(options.checkpoint)) {
+        from = ps::read_checkpoint(options.checkpoint);
+    }
     ps::Trainer<ps::Graph, CommandRecipe> trainer(model.graph, model.weights, options.training,
                                                   {options.optimizer,
                                                    {static_cast<float>(options.label_smoothing)},
-                                                   {.schedule = options.rate, .epochs = options.warmup}},
+                                                   {.schedule = options.rate, .epochs = options.warmup},
+                                                   from ? from->plan : std::nullopt},
                                                   ps::ThreadPool(options.threads));
+    const std::string recipe = text_of_recipe(options, normalise);
+    if (from) {
+        if (const auto its = from->facts.find("recipe"); its != from->facts.end() && its->second != recipe) {
+            ps::fail(options.checkpoint, ": made with ", its->second, ", here ", recipe);
+        }
+        trainer.resume(*from);
+        if (!options.json) print(ps::join(options.checkpoint, ": goes on after ", trainer.updates(), " updates\n"));
+    }
+    bool epoch_ended = false;
+    const auto save = [&](std::int64_t updates) {
+        const bool due = options.checkpoint_every > 0 && updates % options.checkpoint_every == 0;
+        if (options.checkpoint.empty() || !(std::exchange(epoch_ended, false) || due)) return true;
+        ps::Checkpoint checkpoint = trainer.checkpoint();
+        checkpoint.facts.emplace("recipe", recipe);
+        ps::write_checkpoint(options.checkpoint, checkpoint);
+        return true;
+    };
     const auto report = [&](ps::EpochReport const& epoch) {
+        epoch_ended = true;
         if (options.json) {
             print(ps::to_string(json_of_epoch(epoch)) + "\n");
         } else {
@@ -140,7 +184,7 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
         if (!options.out.empty()) ps::write_safetensors(options.out, trainer.best_weights());
         return true;
     };
-    trainer.fit(source, normalise, options.augment, validation, report);
+    trainer.fit(source, normalise, options.augment, validation, report, save);
 }
 
 void train(TrainCommand& options) {
@@ -245,6 +289,11 @@ void add_train(CLI::App& app) {
         ->type_name("N");
     command.add_option("--out", options->out, "The weights of the best epoch, or the last where none is judged")
         ->type_name("F.safetensors");
+    command.add_option("--checkpoint", options->checkpoint, "Where the training goes on from, and is kept each epoch")
+        ->type_name("F.safetensors");
+    command.add_option("--checkpoint-every", options->checkpoint_every, "Keep it after so many updates, too")
+        ->check(CLI::Range(1, 1'000'000'000))
+        ->type_name("N");
     command.add_flag("--json", options->json, "Print one JSON object an epoch");
     command.callback([options] {
         if (!options->data.given()) throw CLI::RequiredError("--images and --labels, or --cifar");

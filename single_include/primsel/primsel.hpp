@@ -19789,6 +19789,9 @@ namespace primsel::inline PRIMSEL_ABI {
 
 static_assert(std::endian::native == std::endian::little, "primsel: safetensors files are little-endian");
 
+/// Texts by their names, which a file may carry beside its tensors.
+using SafetensorsMetadata = std::vector<std::pair<std::string, std::string>>;
+
 /// Longer headers are refused, as the format demands.
 inline constexpr std::size_t safetensors_header_limit = 100'000'000;
 
@@ -19910,9 +19913,15 @@ template <class T>
 }
 
 /// The size of the header and the header, padded so that the data that follows is aligned to 8 bytes.
-[[nodiscard]] inline std::string safetensors_header(std::string const& path, Weights const& weights) {
+[[nodiscard]] inline std::string safetensors_header(std::string const& path, Weights const& weights,
+                                                    SafetensorsMetadata const& metadata = {}) {
     Json::Object header;
-    std::size_t offset = 0, values = 1;
+    std::size_t offset = 0, values = 2 + metadata.size();
+    if (!metadata.empty()) {
+        Json::Object texts;
+        for (auto const& [name, text] : metadata) texts.emplace_back(name, text);
+        header.emplace_back("__metadata__", std::move(texts));
+    }
     for (auto const& [name, tensor] : weights) {
         values += 6 + tensor.dims.size();
         if (name == "__metadata__") fail(path, ": weight ", name, ": safetensors reserves this name");
@@ -19933,27 +19942,34 @@ template <class T>
     return std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + text;
 }
 
-}  // namespace detail
-
-/// The weights in a safetensors file of which `file` holds all bytes; `name` is what errors call it. Aligned F32 is not
-/// copied: those weights share the bytes. Tensors named num_batches_tracked are left out.
-/// Throws error, naming file and tensor, for whatever the format does not allow and for tensors of integers.
-[[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
+/// The header, and the bytes behind it.
+struct SafetensorsParts {
+    JsonCursor header;
+    std::span<const std::byte> data;
+};
+[[nodiscard]] inline SafetensorsParts safetensors_parts(std::string const& name, SharedBytes const& file) {
     constexpr std::size_t size_bytes = sizeof(std::uint64_t);
     if (file.bytes.size() < size_bytes) {
         fail(name, ": not a safetensors file: ", file.bytes.size(), " bytes are too few");
     }
-    const auto header_bytes = detail::read_unaligned<std::uint64_t>(file.bytes.data());
+    const auto header_bytes = read_unaligned<std::uint64_t>(file.bytes.data());
     if (header_bytes > safetensors_header_limit) {
         fail(name, ": not a safetensors file: a header of ", header_bytes, " bytes is longer than the ",
              safetensors_header_limit, " allowed");
     }
     const std::size_t rest = file.bytes.size() - size_bytes;
     if (header_bytes > rest) fail(name, ": the header has ", header_bytes, " bytes, but only ", rest, " are there");
+    return {parse_json(name + ": header", file.text().substr(size_bytes, header_bytes), safetensors_limits),
+            file.bytes.subspan(size_bytes + header_bytes)};
+}
 
-    const JsonCursor header =
-        parse_json(name + ": header", file.text().substr(size_bytes, header_bytes), detail::safetensors_limits);
-    const std::span<const std::byte> data = file.bytes.subspan(size_bytes + header_bytes);
+}  // namespace detail
+
+/// The weights in a safetensors file of which `file` holds all bytes; `name` is what errors call it. Aligned F32 is not
+/// copied: those weights share the bytes. Tensors named num_batches_tracked are left out.
+/// Throws error, naming file and tensor, for whatever the format does not allow and for tensors of integers.
+[[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
+    const auto [header, data] = detail::safetensors_parts(name, file);
     std::vector<detail::TensorEntry> entries;
     for (auto const& [key, value] : header.members()) {
         if (key == "__metadata__") {
@@ -19980,6 +19996,18 @@ template <class T>
     return weights;
 }
 
+/// The texts that a file carries beside its tensors, in their order. Throws error, naming the file, as
+/// parse_safetensors does for the header.
+[[nodiscard]] inline SafetensorsMetadata safetensors_metadata(std::string const& name, SharedBytes const& file) {
+    SafetensorsMetadata metadata;
+    const JsonCursor header = detail::safetensors_parts(name, file).header;
+    for (auto const& [key, value] : header.members()) {
+        if (key != "__metadata__") continue;
+        for (auto const& [of, text] : value.members()) metadata.emplace_back(of, text.string());
+    }
+    return metadata;
+}
+
 /// The weights are the mapped file's bytes (see map_file); parse_safetensors(path, read_file(path)) copies them.
 /// Throws error as map_file and parse_safetensors do.
 [[nodiscard]] inline Weights read_safetensors(std::string const& path) {
@@ -19989,8 +20017,9 @@ template <class T>
 /// Writes the weights as F32, in the order of their names, without copying them. As with write_file, `path` is what it
 /// was until all is written.
 /// Throws error as write_file does, and for names that are not UTF-8 or reserved.
-inline void write_safetensors(std::string const& path, Weights const& weights) {
-    const std::string header = detail::safetensors_header(path, weights);
+inline void write_safetensors(std::string const& path, Weights const& weights,
+                              SafetensorsMetadata const& metadata = {}) {
+    const std::string header = detail::safetensors_header(path, weights, metadata);
     std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(header))};
     for (auto const& [name, tensor] : weights) parts.push_back(std::as_bytes(tensor.values));
     write_file(path, parts);
@@ -24302,6 +24331,8 @@ static_assert(Optimizer<Sgd> && Optimizer<Adam> && Optimizer<AdamW>);
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/train/trainer.hpp
 
+// primsel/train/checkpoint.hpp
+
 // primsel/train/training_options.hpp
 
 #include <cstdint>
@@ -24361,6 +24392,11 @@ struct IgnoreReports {
     [[nodiscard]] bool operator()(EpochReport const&) const { return true; }
 };
 
+/// Goes on after each update.
+struct IgnoreUpdates {
+    [[nodiscard]] bool operator()(std::int64_t) const { return true; }
+};
+
 /// Whether the name fits a pattern in which * stands for any characters.
 [[nodiscard]] constexpr bool fits(std::string_view pattern, std::string_view name) {
     if (pattern.empty()) return name.empty();
@@ -24395,6 +24431,129 @@ inline void check_training_options(TrainingOptions const& options) {
         if (!(group.rate >= 0)) fail("train: impossible rate ", group.rate, " for weights ", group.pattern);
     }
 }
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A training between two updates: all that goes on to the same bits. io/checkpoint.hpp writes and reads it.
+struct Checkpoint {
+    /// The weights by their names, what the optimiser remembers of each as "optimizer/" and its name, and the best
+    /// weights as "best/" and their names.
+    Weights tensors;
+    /// How far the training is, and what else the bits depend on.
+    std::map<std::string, std::string, std::less<>> facts;
+    /// Of a step. Another plan may round otherwise, and what is measured of a machine is not the same twice.
+    std::optional<Plan> plan{};
+};
+
+namespace detail {
+
+/// Read back, it is the same number.
+template <class Number>
+[[nodiscard]] std::string exact_text(Number number) {
+    char text[40];
+    const auto end = std::to_chars(text, text + sizeof(text), number).ptr;
+    return {text, end};
+}
+
+/// What the options make of the bits. The patience is left out, and how many epochs there are counts for the schedule.
+[[nodiscard]] inline std::map<std::string, std::string, std::less<>> facts_of(TrainingOptions const& options) {
+    std::map<std::string, std::string, std::less<>> facts{
+        {"batch", exact_text(options.batch)},
+        {"images at once", exact_text(options.images_at_once())},
+        {"epochs", exact_text(options.epochs)},
+        {"learning rate", exact_text(options.learning_rate)},
+        {"weight decay", exact_text(options.weight_decay)},
+        {"length of gradients", exact_text(options.clip_norm)},
+        {"momentum of statistics", exact_text(options.statistics_momentum)},
+        {"seed", exact_text(options.seed)},
+    };
+    std::string groups;
+    for (WeightGroup const& group : options.groups) {
+        groups += join(group.pattern, " x ", exact_text(group.rate));
+        if (group.weight_decay) groups += " decay " + exact_text(*group.weight_decay);
+        groups += "; ";
+    }
+    facts.emplace("groups of weights", groups);
+    return facts;
+}
+
+/// Whether both compute every layer alike.
+[[nodiscard]] inline bool same_choices(Plan const& a, Plan const& b) {
+    return std::ranges::equal(a.layers, b.layers, [](PlannedLayer const& left, PlannedLayer const& right) {
+        return left.name == right.name && left.primitive == right.primitive && left.in_layout == right.in_layout &&
+               left.out_layout == right.out_layout;
+    });
+}
+
+/// A plan that is known, where it was made for this, or else one that the policies' model predicts.
+struct KnownOrPredicted {
+    std::optional<Plan> known;
+    template <class Policies>
+    [[nodiscard]] Plan plan(Graph const& graph, Kernels const& kernels, std::size_t workers) const {
+        return known && known->key == make_key(graph, kernels)
+                   ? *known
+                   : Predict<>().template plan<Policies>(graph, kernels, workers);
+    }
+};
+
+/// What a checkpoint says, with errors that name it.
+class CheckpointReader {
+public:
+    explicit CheckpointReader(Checkpoint const& checkpoint) : checkpoint_(checkpoint) {}
+
+    /// Throws error when it was made with something else.
+    void require(std::string_view what, std::string_view here) const {
+        if (const std::string_view there = text(what); there != here) {
+            fail(name(), ": its ", what, " is ", there, ", here ", here);
+        }
+    }
+    template <class Number>
+    [[nodiscard]] Number number(std::string_view what) const {
+        const std::string_view from = text(what);
+        Number result{};
+        const auto [end, error] = std::from_chars(from.data(), from.data() + from.size(), result);
+        if (error != std::errc{} || end != from.data() + from.size()) {
+            fail(name(), ": its ", what, " is ", from, ", which is no such number");
+        }
+        return result;
+    }
+    /// As many values as expected.
+    [[nodiscard]] std::span<const float> values(std::string const& tensor, std::size_t count) const {
+        const WeightTensor* found = checkpoint_.tensors.find(tensor);
+        if (found == nullptr) fail(name(), ": ", tensor, " is missing");
+        if (found->values.size() != count) {
+            fail(name(), ": ", tensor, " has ", found->values.size(), " values, here ", count);
+        }
+        return found->values;
+    }
+
+private:
+    [[nodiscard]] std::string const& name() const { return checkpoint_.tensors.source(); }
+    [[nodiscard]] std::string_view text(std::string_view what) const {
+        const auto found = checkpoint_.facts.find(what);
+        if (found == checkpoint_.facts.end()) fail(name(), ": no checkpoint of a training: it does not say its ", what);
+        return found->second;
+    }
+
+    Checkpoint const& checkpoint_;
+};
+
+}  // namespace detail
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/train/training_step.hpp
@@ -25821,6 +25980,7 @@ private:
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25858,6 +26018,8 @@ public:
         Updates optimizer{};
         Losses loss{};
         Rates learning_rate{};
+        /// Of a step, where it is known: that of a checkpoint. Left out where it was made for something else.
+        std::optional<Plan> plan{};
     };
 
     Trainer(Weights const& weights, TrainingOptions options, Parts parts = {}, executor run_on = {})
@@ -25871,8 +26033,8 @@ public:
           options_(checked(std::move(options), graph_.batch())),
           parts_(std::move(parts)),
           parameters_(std::make_unique<Parameters>(graph_, weights)),
-          step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_, Predict<>(),
-                std::move(run_on)) {
+          step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_,
+                detail::KnownOrPredicted{parts_.plan}, std::move(run_on)) {
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);
@@ -25898,12 +26060,12 @@ public:
     }
 
     /// Trains for the epochs of the options, from the batch that is next; after each epoch calls
-    /// report(EpochReport const&), which returns whether to go on. validation is another DataSource to judge by, or
-    /// NoValidation.
+    /// report(EpochReport const&), and after each update, at an epoch's end after the report, updated(updates()); both
+    /// return whether to go on. validation is another DataSource to judge by, or NoValidation.
     template <DataSource Source, Augmentation Augments = NoAugment, class Validation = NoValidation,
-              class Report = IgnoreReports>
+              class Report = IgnoreReports, class Updated = IgnoreUpdates>
     void fit(Source const& source, Normalise const& normalise = {}, Augments augment = {},
-             Validation const& validation = {}, Report&& report = {}) {
+             Validation const& validation = {}, Report&& report = {}, Updated&& updated = {}) {
         if (source.shape() != graph_[graph_.input()].shape) {
             fail("train: the images are ", to_string(source.shape()), ", the network takes ",
                  to_string(graph_[graph_.input()].shape));
@@ -25912,27 +26074,100 @@ public:
             fail("train: the labels are of ", classes, " classes, the network's result has ", results_of_an_image(),
                  " values");
         }
+        if (images_ != 0 && images_ != source.size()) {
+            fail("train: there are ", source.size(), " images, the training began with ", images_);
+        }
+        images_ = source.size();
+        if (stops_early()) return;
         Batches<Source, Augments> batches(
             source, {.batch = options_.batch, .seed = options_.seed, .first = next_batch_, .epochs = options_.epochs},
             normalise, augment);
         const std::int64_t per_epoch = batches.batches_per_epoch(), total = per_epoch * options_.epochs;
-        EpochReport epoch;
         Timer timer;
+        std::int64_t batches_here = 0;  // a resumed epoch began elsewhere
         for (Batch batch = batches.next(); batch.count > 0; batch = batches.next()) {
-            epoch.learning_rate = parts_.learning_rate(options_.learning_rate, next_batch_, total, per_epoch);
-            epoch.loss += step(batch.images, batch.labels, epoch.learning_rate);
-            ++epoch.batches;
-            if (next_batch_ % per_epoch != 0) continue;
-            epoch.epoch = next_batch_ / per_epoch;
-            epoch.loss /= static_cast<double>(epoch.batches);
-            epoch.seconds = timer.seconds();
-            epoch.images_per_second = static_cast<double>(epoch.batches * options_.batch) / epoch.seconds;
-            if constexpr (!std::same_as<Validation, NoValidation>) epoch.validation = evaluate(validation, normalise);
-            const bool enough = keep_best(epoch);
-            if (!report(std::as_const(epoch)) || enough) break;
-            epoch = {};
-            timer.restart();
+            EpochReport epoch{.learning_rate =
+                                  parts_.learning_rate(options_.learning_rate, next_batch_, total, per_epoch)};
+            epoch_loss_ += step(batch.images, batch.labels, epoch.learning_rate);
+            ++epoch_batches_, ++batches_here;
+            bool on = true;
+            if (next_batch_ % per_epoch == 0) {
+                epoch.epoch = next_batch_ / per_epoch;
+                epoch.batches = std::exchange(epoch_batches_, 0);
+                epoch.loss = std::exchange(epoch_loss_, 0) / static_cast<double>(epoch.batches);
+                epoch.seconds = timer.seconds();
+                epoch.images_per_second =
+                    static_cast<double>(std::exchange(batches_here, 0) * options_.batch) / epoch.seconds;
+                if constexpr (!std::same_as<Validation, NoValidation>) {
+                    epoch.validation = evaluate(validation, normalise);
+                }
+                keep_best(epoch);
+                on = report(std::as_const(epoch)) && !stops_early();
+                timer.restart();
+            }
+            if (!updated(next_batch_) || !on) return;
         }
+    }
+
+    /// All that the training goes on from. Between two updates.
+    [[nodiscard]] Checkpoint checkpoint() const {
+        Checkpoint result{weights(), facts(), plan()};
+        for (PlannedLayer& layer : result.plan->layers) layer.candidates.clear();
+        result.tensors.set_source("checkpoint");
+        const auto add = [&](std::string const& name, std::span<const float> values) {
+            result.tensors.add(name, {static_cast<std::int64_t>(values.size())}, {values.begin(), values.end()});
+        };
+        for (std::size_t i = 0; i < state_.size(); ++i) add("optimizer/" + step_.trained()[i].name, state_[i]);
+        if (best_) {
+            for (auto const& [name, tensor] : *best_) result.tensors.add("best/" + name, tensor);
+        }
+        result.facts.insert({{"updates", detail::exact_text(next_batch_)},
+                             {"loss of the epoch", detail::exact_text(epoch_loss_)},
+                             {"batches of the epoch", detail::exact_text(epoch_batches_)},
+                             {"images", detail::exact_text(images_)},
+                             {"best", best_ ? "yes" : "no"},
+                             {"best accuracy", detail::exact_text(best_accuracy_)},
+                             {"epochs since the best", detail::exact_text(epochs_since_best_)}});
+        return result;
+    }
+    /// Goes on from there: with the same data, and on a machine of the same kind with its plan (see Parts), the same
+    /// bits follow as if the training had never ended. Throws error, naming the checkpoint, and changes nothing, where
+    /// it belongs to another network or was made with other options.
+    void resume(Checkpoint const& from) {
+        const detail::CheckpointReader reader(from);
+        for (auto const& [what, here] : facts()) reader.require(what, here);
+        if (from.plan && from.plan->key == plan().key && !detail::same_choices(*from.plan, plan())) {
+            fail(from.tensors.source(), ": its plan is another, which Parts::plan would take");
+        }
+        for (WeightSpec const& spec : weight_specs(graph_)) {
+            (void)reader.values(spec.name, (*parameters_)[spec.name].size());
+        }
+        std::vector<std::vector<float>> state;
+        for (std::size_t i = 0; i < state_.size(); ++i) {
+            const auto values = reader.values("optimizer/" + step_.trained()[i].name, state_[i].size());
+            state.emplace_back(values.begin(), values.end());
+        }
+        std::optional<Weights> best;
+        if (from.facts.contains("best") && from.facts.at("best") == "yes") {
+            best.emplace();
+            for (auto const& [name, tensor] : weights()) {
+                const auto values = reader.values("best/" + name, tensor.values.size());
+                best->add(name, tensor.dims, {values.begin(), values.end()});
+            }
+        }
+        const auto updates = reader.number<std::int64_t>("updates"),
+                   batches = reader.number<std::int64_t>("batches of the epoch");
+        const auto images = reader.number<std::size_t>("images");
+        const auto since = reader.number<int>("epochs since the best");
+        const auto loss = reader.number<double>("loss of the epoch"), accuracy = reader.number<double>("best accuracy");
+        if (updates < 0 || batches < 0 || since < 0) fail(from.tensors.source(), ": it counts below nothing");
+
+        for (WeightSpec const& spec : weight_specs(graph_)) {
+            std::ranges::copy(from.tensors.at(spec.name).values, (*parameters_)[spec.name].begin());
+        }
+        state_ = std::move(state), best_ = std::move(best);
+        next_batch_ = updates, epoch_batches_ = batches, epochs_since_best_ = since;
+        epoch_loss_ = loss, best_accuracy_ = accuracy, images_ = images;
     }
 
     /// How good the network is on a source, as it runs when it is trained: with running statistics, and no dropout.
@@ -26015,9 +26250,15 @@ private:
                                   group.weight_decay.value_or(options_.weight_decay));
         }
     }
-    /// Whether to stop early.
-    [[nodiscard]] bool keep_best(EpochReport& epoch) {
-        if (!epoch.validation) return false;
+    [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
+        auto facts = detail::facts_of(options_);
+        facts.emplace("network", structure(graph_));
+        facts.emplace("optimiser's numbers a weight", detail::exact_text(parts_.optimizer.state_per_weight()));
+        return facts;
+    }
+    [[nodiscard]] bool stops_early() const { return options_.patience > 0 && epochs_since_best_ >= options_.patience; }
+    void keep_best(EpochReport& epoch) {
+        if (!epoch.validation) return;
         const double accuracy = epoch.validation->accuracy();
         epoch.best = !best_ || accuracy > best_accuracy_;
         if (epoch.best) {
@@ -26027,7 +26268,6 @@ private:
         } else {
             ++epochs_since_best_;
         }
-        return options_.patience > 0 && epochs_since_best_ >= options_.patience;
     }
 
     Graph graph_;
@@ -26037,7 +26277,9 @@ private:
     Step step_;
     std::vector<std::vector<float>> state_, sums_;
     std::vector<float> clipped_;
-    std::int64_t next_batch_ = 0;
+    std::int64_t next_batch_ = 0, epoch_batches_ = 0;
+    std::size_t images_ = 0;  // of an epoch; 0 until it is known
+    double epoch_loss_ = 0;   // summed up
     std::optional<Weights> best_;
     double best_accuracy_ = 0;
     int epochs_since_best_ = 0;

@@ -95,6 +95,16 @@ class Cli(unittest.TestCase):
         return subprocess.run([self.PRIMSEL, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=600,
                               env=environment)
 
+    def call_and_kill(self, seconds, *arguments):
+        """Whether the program came to its end before it was killed."""
+        environment = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")}
+        with subprocess.Popen([self.PRIMSEL, *map(str, arguments)], stdout=subprocess.DEVNULL, env=environment) as process:
+            try:
+                return process.wait(timeout=seconds) == 0
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return False
+
     def succeed(self, *arguments):
         result = self.call(*arguments)
         self.assertEqual((result.returncode, result.stderr), (0, ""), arguments)

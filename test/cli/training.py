@@ -35,6 +35,29 @@ class Train(Cli):
             written.append(out.read_bytes())
         self.assertEqual(*written)
 
+    def test_killed_and_resumed_to_the_same_bits(self):
+        data = self.data(16)
+        runs = {name: self.folder / f"{name}.safetensors" for name in ("begun", "whole", "killed")}
+
+        def arguments(name):
+            return ["train", NET, *data, *self.OPTIONS, "--epochs", 20, "--hold-back", 0.25, "--momentum", 0.9, "--flip",
+                    "--crop", 2, "--checkpoint", runs[name], "--checkpoint-every", 1]
+
+        # Both begin with one plan: what is measured of a machine is not the same twice.
+        while not runs["begun"].exists():
+            self.call_and_kill(0.3, *arguments("begun"))
+        for name in ("whole", "killed"):
+            runs[name].write_bytes(runs["begun"].read_bytes())
+        self.succeed(*arguments("whole"))
+        numbers = random.Random(5)
+        for _ in range(10):
+            self.call_and_kill(numbers.uniform(0.1, 0.8), *arguments("killed"))
+        self.assertIn("goes on after ", self.succeed(*arguments("killed")))
+        self.assertEqual(runs["whole"].read_bytes(), runs["killed"].read_bytes())
+        self.assertIn("goes on after 60 updates", self.succeed(*arguments("killed")))
+        self.refuse(1, ["killed.safetensors: its seed is 1, here 2"], *arguments("killed"), "--seed", 2)
+        self.refuse(1, ["killed.safetensors: made with", "here"], *arguments("killed"), "--nesterov")
+
     def test_frozen(self):
         out = self.folder / "w.safetensors"
         text = self.succeed("train", NET, *self.data(), *self.OPTIONS, "--optimizer", "adamw", "--freeze", "features.*",

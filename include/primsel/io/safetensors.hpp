@@ -26,6 +26,9 @@ namespace primsel::inline PRIMSEL_ABI {
 
 static_assert(std::endian::native == std::endian::little, "primsel: safetensors files are little-endian");
 
+/// Texts by their names, which a file may carry beside its tensors.
+using SafetensorsMetadata = std::vector<std::pair<std::string, std::string>>;
+
 /// Longer headers are refused, as the format demands.
 inline constexpr std::size_t safetensors_header_limit = 100'000'000;
 
@@ -147,9 +150,15 @@ template <class T>
 }
 
 /// The size of the header and the header, padded so that the data that follows is aligned to 8 bytes.
-[[nodiscard]] inline std::string safetensors_header(std::string const& path, Weights const& weights) {
+[[nodiscard]] inline std::string safetensors_header(std::string const& path, Weights const& weights,
+                                                    SafetensorsMetadata const& metadata = {}) {
     Json::Object header;
-    std::size_t offset = 0, values = 1;
+    std::size_t offset = 0, values = 2 + metadata.size();
+    if (!metadata.empty()) {
+        Json::Object texts;
+        for (auto const& [name, text] : metadata) texts.emplace_back(name, text);
+        header.emplace_back("__metadata__", std::move(texts));
+    }
     for (auto const& [name, tensor] : weights) {
         values += 6 + tensor.dims.size();
         if (name == "__metadata__") fail(path, ": weight ", name, ": safetensors reserves this name");
@@ -170,27 +179,34 @@ template <class T>
     return std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + text;
 }
 
-}  // namespace detail
-
-/// The weights in a safetensors file of which `file` holds all bytes; `name` is what errors call it. Aligned F32 is not
-/// copied: those weights share the bytes. Tensors named num_batches_tracked are left out.
-/// Throws error, naming file and tensor, for whatever the format does not allow and for tensors of integers.
-[[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
+/// The header, and the bytes behind it.
+struct SafetensorsParts {
+    JsonCursor header;
+    std::span<const std::byte> data;
+};
+[[nodiscard]] inline SafetensorsParts safetensors_parts(std::string const& name, SharedBytes const& file) {
     constexpr std::size_t size_bytes = sizeof(std::uint64_t);
     if (file.bytes.size() < size_bytes) {
         fail(name, ": not a safetensors file: ", file.bytes.size(), " bytes are too few");
     }
-    const auto header_bytes = detail::read_unaligned<std::uint64_t>(file.bytes.data());
+    const auto header_bytes = read_unaligned<std::uint64_t>(file.bytes.data());
     if (header_bytes > safetensors_header_limit) {
         fail(name, ": not a safetensors file: a header of ", header_bytes, " bytes is longer than the ",
              safetensors_header_limit, " allowed");
     }
     const std::size_t rest = file.bytes.size() - size_bytes;
     if (header_bytes > rest) fail(name, ": the header has ", header_bytes, " bytes, but only ", rest, " are there");
+    return {parse_json(name + ": header", file.text().substr(size_bytes, header_bytes), safetensors_limits),
+            file.bytes.subspan(size_bytes + header_bytes)};
+}
 
-    const JsonCursor header =
-        parse_json(name + ": header", file.text().substr(size_bytes, header_bytes), detail::safetensors_limits);
-    const std::span<const std::byte> data = file.bytes.subspan(size_bytes + header_bytes);
+}  // namespace detail
+
+/// The weights in a safetensors file of which `file` holds all bytes; `name` is what errors call it. Aligned F32 is not
+/// copied: those weights share the bytes. Tensors named num_batches_tracked are left out.
+/// Throws error, naming file and tensor, for whatever the format does not allow and for tensors of integers.
+[[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
+    const auto [header, data] = detail::safetensors_parts(name, file);
     std::vector<detail::TensorEntry> entries;
     for (auto const& [key, value] : header.members()) {
         if (key == "__metadata__") {
@@ -217,6 +233,18 @@ template <class T>
     return weights;
 }
 
+/// The texts that a file carries beside its tensors, in their order. Throws error, naming the file, as
+/// parse_safetensors does for the header.
+[[nodiscard]] inline SafetensorsMetadata safetensors_metadata(std::string const& name, SharedBytes const& file) {
+    SafetensorsMetadata metadata;
+    const JsonCursor header = detail::safetensors_parts(name, file).header;
+    for (auto const& [key, value] : header.members()) {
+        if (key != "__metadata__") continue;
+        for (auto const& [of, text] : value.members()) metadata.emplace_back(of, text.string());
+    }
+    return metadata;
+}
+
 /// The weights are the mapped file's bytes (see map_file); parse_safetensors(path, read_file(path)) copies them.
 /// Throws error as map_file and parse_safetensors do.
 [[nodiscard]] inline Weights read_safetensors(std::string const& path) {
@@ -226,8 +254,9 @@ template <class T>
 /// Writes the weights as F32, in the order of their names, without copying them. As with write_file, `path` is what it
 /// was until all is written.
 /// Throws error as write_file does, and for names that are not UTF-8 or reserved.
-inline void write_safetensors(std::string const& path, Weights const& weights) {
-    const std::string header = detail::safetensors_header(path, weights);
+inline void write_safetensors(std::string const& path, Weights const& weights,
+                              SafetensorsMetadata const& metadata = {}) {
+    const std::string header = detail::safetensors_header(path, weights, metadata);
     std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(header))};
     for (auto const& [name, tensor] : weights) parts.push_back(std::as_bytes(tensor.values));
     write_file(path, parts);

@@ -2,8 +2,10 @@
 
 #include <primsel/core/timer.hpp>
 #include <primsel/engine/predict.hpp>
+#include <primsel/network/fingerprint.hpp>
 #include <primsel/network/network.hpp>
 #include <primsel/train/batches.hpp>
+#include <primsel/train/checkpoint.hpp>
 #include <primsel/train/clip.hpp>
 #include <primsel/train/metrics.hpp>
 #include <primsel/train/training_options.hpp>
@@ -13,6 +15,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,6 +53,8 @@ public:
         Updates optimizer{};
         Losses loss{};
         Rates learning_rate{};
+        /// Of a step, where it is known: that of a checkpoint. Left out where it was made for something else.
+        std::optional<Plan> plan{};
     };
 
     Trainer(Weights const& weights, TrainingOptions options, Parts parts = {}, executor run_on = {})
@@ -63,8 +68,8 @@ public:
           options_(checked(std::move(options), graph_.batch())),
           parts_(std::move(parts)),
           parameters_(std::make_unique<Parameters>(graph_, weights)),
-          step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_, Predict<>(),
-                std::move(run_on)) {
+          step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_,
+                detail::KnownOrPredicted{parts_.plan}, std::move(run_on)) {
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);
@@ -90,12 +95,12 @@ public:
     }
 
     /// Trains for the epochs of the options, from the batch that is next; after each epoch calls
-    /// report(EpochReport const&), which returns whether to go on. validation is another DataSource to judge by, or
-    /// NoValidation.
+    /// report(EpochReport const&), and after each update, at an epoch's end after the report, updated(updates()); both
+    /// return whether to go on. validation is another DataSource to judge by, or NoValidation.
     template <DataSource Source, Augmentation Augments = NoAugment, class Validation = NoValidation,
-              class Report = IgnoreReports>
+              class Report = IgnoreReports, class Updated = IgnoreUpdates>
     void fit(Source const& source, Normalise const& normalise = {}, Augments augment = {},
-             Validation const& validation = {}, Report&& report = {}) {
+             Validation const& validation = {}, Report&& report = {}, Updated&& updated = {}) {
         if (source.shape() != graph_[graph_.input()].shape) {
             fail("train: the images are ", to_string(source.shape()), ", the network takes ",
                  to_string(graph_[graph_.input()].shape));
@@ -104,27 +109,100 @@ public:
             fail("train: the labels are of ", classes, " classes, the network's result has ", results_of_an_image(),
                  " values");
         }
+        if (images_ != 0 && images_ != source.size()) {
+            fail("train: there are ", source.size(), " images, the training began with ", images_);
+        }
+        images_ = source.size();
+        if (stops_early()) return;
         Batches<Source, Augments> batches(
             source, {.batch = options_.batch, .seed = options_.seed, .first = next_batch_, .epochs = options_.epochs},
             normalise, augment);
         const std::int64_t per_epoch = batches.batches_per_epoch(), total = per_epoch * options_.epochs;
-        EpochReport epoch;
         Timer timer;
+        std::int64_t batches_here = 0;  // a resumed epoch began elsewhere
         for (Batch batch = batches.next(); batch.count > 0; batch = batches.next()) {
-            epoch.learning_rate = parts_.learning_rate(options_.learning_rate, next_batch_, total, per_epoch);
-            epoch.loss += step(batch.images, batch.labels, epoch.learning_rate);
-            ++epoch.batches;
-            if (next_batch_ % per_epoch != 0) continue;
-            epoch.epoch = next_batch_ / per_epoch;
-            epoch.loss /= static_cast<double>(epoch.batches);
-            epoch.seconds = timer.seconds();
-            epoch.images_per_second = static_cast<double>(epoch.batches * options_.batch) / epoch.seconds;
-            if constexpr (!std::same_as<Validation, NoValidation>) epoch.validation = evaluate(validation, normalise);
-            const bool enough = keep_best(epoch);
-            if (!report(std::as_const(epoch)) || enough) break;
-            epoch = {};
-            timer.restart();
+            EpochReport epoch{.learning_rate =
+                                  parts_.learning_rate(options_.learning_rate, next_batch_, total, per_epoch)};
+            epoch_loss_ += step(batch.images, batch.labels, epoch.learning_rate);
+            ++epoch_batches_, ++batches_here;
+            bool on = true;
+            if (next_batch_ % per_epoch == 0) {
+                epoch.epoch = next_batch_ / per_epoch;
+                epoch.batches = std::exchange(epoch_batches_, 0);
+                epoch.loss = std::exchange(epoch_loss_, 0) / static_cast<double>(epoch.batches);
+                epoch.seconds = timer.seconds();
+                epoch.images_per_second =
+                    static_cast<double>(std::exchange(batches_here, 0) * options_.batch) / epoch.seconds;
+                if constexpr (!std::same_as<Validation, NoValidation>) {
+                    epoch.validation = evaluate(validation, normalise);
+                }
+                keep_best(epoch);
+                on = report(std::as_const(epoch)) && !stops_early();
+                timer.restart();
+            }
+            if (!updated(next_batch_) || !on) return;
         }
+    }
+
+    /// All that the training goes on from. Between two updates.
+    [[nodiscard]] Checkpoint checkpoint() const {
+        Checkpoint result{weights(), facts(), plan()};
+        for (PlannedLayer& layer : result.plan->layers) layer.candidates.clear();
+        result.tensors.set_source("checkpoint");
+        const auto add = [&](std::string const& name, std::span<const float> values) {
+            result.tensors.add(name, {static_cast<std::int64_t>(values.size())}, {values.begin(), values.end()});
+        };
+        for (std::size_t i = 0; i < state_.size(); ++i) add("optimizer/" + step_.trained()[i].name, state_[i]);
+        if (best_) {
+            for (auto const& [name, tensor] : *best_) result.tensors.add("best/" + name, tensor);
+        }
+        result.facts.insert({{"updates", detail::exact_text(next_batch_)},
+                             {"loss of the epoch", detail::exact_text(epoch_loss_)},
+                             {"batches of the epoch", detail::exact_text(epoch_batches_)},
+                             {"images", detail::exact_text(images_)},
+                             {"best", best_ ? "yes" : "no"},
+                             {"best accuracy", detail::exact_text(best_accuracy_)},
+                             {"epochs since the best", detail::exact_text(epochs_since_best_)}});
+        return result;
+    }
+    /// Goes on from there: with the same data, and on a machine of the same kind with its plan (see Parts), the same
+    /// bits follow as if the training had never ended. Throws error, naming the checkpoint, and changes nothing, where
+    /// it belongs to another network or was made with other options.
+    void resume(Checkpoint const& from) {
+        const detail::CheckpointReader reader(from);
+        for (auto const& [what, here] : facts()) reader.require(what, here);
+        if (from.plan && from.plan->key == plan().key && !detail::same_choices(*from.plan, plan())) {
+            fail(from.tensors.source(), ": its plan is another, which Parts::plan would take");
+        }
+        for (WeightSpec const& spec : weight_specs(graph_)) {
+            (void)reader.values(spec.name, (*parameters_)[spec.name].size());
+        }
+        std::vector<std::vector<float>> state;
+        for (std::size_t i = 0; i < state_.size(); ++i) {
+            const auto values = reader.values("optimizer/" + step_.trained()[i].name, state_[i].size());
+            state.emplace_back(values.begin(), values.end());
+        }
+        std::optional<Weights> best;
+        if (from.facts.contains("best") && from.facts.at("best") == "yes") {
+            best.emplace();
+            for (auto const& [name, tensor] : weights()) {
+                const auto values = reader.values("best/" + name, tensor.values.size());
+                best->add(name, tensor.dims, {values.begin(), values.end()});
+            }
+        }
+        const auto updates = reader.number<std::int64_t>("updates"),
+                   batches = reader.number<std::int64_t>("batches of the epoch");
+        const auto images = reader.number<std::size_t>("images");
+        const auto since = reader.number<int>("epochs since the best");
+        const auto loss = reader.number<double>("loss of the epoch"), accuracy = reader.number<double>("best accuracy");
+        if (updates < 0 || batches < 0 || since < 0) fail(from.tensors.source(), ": it counts below nothing");
+
+        for (WeightSpec const& spec : weight_specs(graph_)) {
+            std::ranges::copy(from.tensors.at(spec.name).values, (*parameters_)[spec.name].begin());
+        }
+        state_ = std::move(state), best_ = std::move(best);
+        next_batch_ = updates, epoch_batches_ = batches, epochs_since_best_ = since;
+        epoch_loss_ = loss, best_accuracy_ = accuracy, images_ = images;
     }
 
     /// How good the network is on a source, as it runs when it is trained: with running statistics, and no dropout.
@@ -207,9 +285,15 @@ private:
                                   group.weight_decay.value_or(options_.weight_decay));
         }
     }
-    /// Whether to stop early.
-    [[nodiscard]] bool keep_best(EpochReport& epoch) {
-        if (!epoch.validation) return false;
+    [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
+        auto facts = detail::facts_of(options_);
+        facts.emplace("network", structure(graph_));
+        facts.emplace("optimiser's numbers a weight", detail::exact_text(parts_.optimizer.state_per_weight()));
+        return facts;
+    }
+    [[nodiscard]] bool stops_early() const { return options_.patience > 0 && epochs_since_best_ >= options_.patience; }
+    void keep_best(EpochReport& epoch) {
+        if (!epoch.validation) return;
         const double accuracy = epoch.validation->accuracy();
         epoch.best = !best_ || accuracy > best_accuracy_;
         if (epoch.best) {
@@ -219,7 +303,6 @@ private:
         } else {
             ++epochs_since_best_;
         }
-        return options_.patience > 0 && epochs_since_best_ >= options_.patience;
     }
 
     Graph graph_;
@@ -229,7 +312,9 @@ private:
     Step step_;
     std::vector<std::vector<float>> state_, sums_;
     std::vector<float> clipped_;
-    std::int64_t next_batch_ = 0;
+    std::int64_t next_batch_ = 0, epoch_batches_ = 0;
+    std::size_t images_ = 0;  // of an epoch; 0 until it is known
+    double epoch_loss_ = 0;   // summed up
     std::optional<Weights> best_;
     double best_accuracy_ = 0;
     int epochs_since_best_ = 0;

@@ -60,6 +60,11 @@ struct IgnoreReports {
     [[nodiscard]] bool operator()(EpochReport const&) const { return true; }
 };
 
+/// Goes on after each update.
+struct IgnoreUpdates {
+    [[nodiscard]] bool operator()(std::int64_t) const { return true; }
+};
+
 /// Whether the name fits a pattern in which * stands for any characters.
 [[nodiscard]] constexpr bool fits(std::string_view pattern, std::string_view name) {
     if (pattern.empty()) return name.empty();
