@@ -25948,6 +25948,7 @@ public:
     [[nodiscard]] Graph const& graph() const { return graph_; }
     [[nodiscard]] Plan const& plan() const { return plan_; }
     [[nodiscard]] Program& program() { return program_; }
+    [[nodiscard]] Program const& program() const { return program_; }
     [[nodiscard]] std::size_t forward_steps() const { return forward_steps_; }
     [[nodiscard]] static Kernels kernels() { return policy_kernels<Policies, CompileTraining>(); }
 
@@ -26194,6 +26195,10 @@ public:
     [[nodiscard]] Weights best_weights() const { return best_ ? *best_ : weights(); }
     [[nodiscard]] std::int64_t updates() const { return next_batch_; }
     [[nodiscard]] Plan const& plan() const { return step_.plan(); }
+    /// What a step needs beside weights, their gradients and what the optimiser remembers: known before the first.
+    [[nodiscard]] std::size_t arena_bytes() const { return step_.program().arena_bytes(); }
+    /// Of weights that do not change, packed.
+    [[nodiscard]] std::size_t weight_bytes() const { return step_.program().weight_bytes(); }
     /// The step as it runs.
     [[nodiscard]] Graph const& step_graph() const { return step_.graph(); }
     [[nodiscard]] Graph const& graph() const { return graph_; }

@@ -95,6 +95,7 @@ public:
     [[nodiscard]] Graph const& graph() const { return graph_; }
     [[nodiscard]] Plan const& plan() const { return plan_; }
     [[nodiscard]] Program& program() { return program_; }
+    [[nodiscard]] Program const& program() const { return program_; }
     [[nodiscard]] std::size_t forward_steps() const { return forward_steps_; }
     [[nodiscard]] static Kernels kernels() { return policy_kernels<Policies, CompileTraining>(); }
 

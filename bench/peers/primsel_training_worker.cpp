@@ -1,0 +1,85 @@
+// peers/primsel_training_worker NET SIZE BATCH THREADS [--weights F.safetensors --images X.npy --labels Y.npy]
+//
+// primsel among what training.py compares: makes a step of training of a zoo network for SIZE x SIZE images and says so
+// in the line `ready {...}`; then each line of the standard input is answered by the seconds of a step. With weights
+// and images, it prints the losses of steps through those images instead, a batch after another.
+#include "probe.hpp"
+
+#include <primsel/core/thread_pool.hpp>
+#include <primsel/io/npy_images.hpp>
+#include <primsel/io/safetensors.hpp>
+#include <primsel/network/resized.hpp>
+#include <primsel/network/zoo.hpp>
+#include <primsel/train.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+namespace ps = primsel;
+
+struct Recipe : ps::DefaultTraining {
+    using learning_rate = ps::Constant;
+    using executor = ps::ThreadPool;
+};
+using Trainer = ps::Trainer<ps::Graph, Recipe>;
+
+constexpr double learning_rate = 0.01;
+// Where losses are compared: the less weights move, the less differences of rounding grow.
+constexpr double small_rate = 1e-3;
+
+void print_losses(Trainer& trainer, ps::LabelledImages const& data, std::size_t batch) {
+    std::vector<float> images(batch * data.shape().size()), labels(batch);
+    for (std::size_t first = 0; first + batch <= data.size(); first += batch) {
+        for (std::size_t i = 0; i < batch; ++i) {
+            data.read(first + i, images.data() + i * data.shape().size());
+            labels[i] = static_cast<float>(data.label(first + i));
+        }
+        std::printf("%.9g\n", trainer.step(images, labels, small_rate));
+    }
+}
+
+void answer(Trainer& trainer, std::size_t floats, std::size_t batch) {
+    std::vector<float> images(floats), labels(batch);
+    for (std::size_t i = 0; i < floats; ++i) images[i] = static_cast<float>(i * 7919 % 1000) / 500.0F - 1.0F;
+    trainer.step(images, labels, learning_rate);
+    std::printf("ready {\"arena_bytes\": %zu, \"weight_bytes\": %zu, \"predicted\": %.9g}\n", trainer.arena_bytes(),
+                trainer.weight_bytes(), trainer.plan().total_seconds);
+    std::fflush(stdout);
+    for (std::string line; std::getline(std::cin, line);) {
+        const ps::Timer timer;
+        trainer.step(images, labels, learning_rate);
+        std::printf("%.9g\n", timer.seconds());
+        std::fflush(stdout);
+    }
+}
+
+void run(int argc, char** argv) {
+    if (argc != 5 && argc != 11) {
+        ps::fail("primsel_training_worker NET SIZE BATCH THREADS [--weights F --images X.npy --labels Y.npy]");
+    }
+    const int size = std::atoi(argv[2]), batch = std::atoi(argv[3]);
+    const auto threads = static_cast<std::size_t>(std::atoi(argv[4]));
+    const ps::Graph network = ps::zoo::graph(argv[1], batch);
+    const ps::Graph graph = ps::resized(network, {network[network.input()].shape.c, size, size});
+    const ps::Weights weights = argc == 5 ? ps::random_weights(graph, 1) : ps::read_safetensors(argv[6]);
+    Trainer trainer(graph, weights, {.batch = batch, .weight_decay = 5e-4}, {.optimizer = {.momentum = 0.9}},
+                    ps::ThreadPool(threads));
+    const auto images = static_cast<std::size_t>(batch);
+    if (argc == 5) return answer(trainer, images * graph[graph.input()].shape.size(), images);
+    print_losses(trainer, ps::read_npy_images(argv[8], argv[10]), images);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try { run(argc, argv); } catch (std::exception const& reason) {
+    std::fprintf(stderr, "primsel_training_worker: %s\n", reason.what());
+    return 1;
+}

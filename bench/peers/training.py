@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Training beside PyTorch, on this machine.
+
+    training.py [--net NAME ...] [--batch N ...] [--threads N] [--rounds N] [--out FILE]
+    training.py --check [--net NAME ...]
+
+Run it by an interpreter that has torch and torchvision (Debian: python3-torch, python3-torchvision). A step is forward pass, loss,
+gradients and the update of SGD with momentum. Each library runs in a process of its own, one step at a time in turns; the figure is
+the median. PyTorch runs as it is faster, channels last or not. Rows are written to FILE as they are measured and not measured again.
+
+--check: the losses of 20 steps on the same weights and batches, beside those of PyTorch in double precision.
+"""
+import argparse
+import json
+import math
+import pathlib
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+
+import prepare
+
+# Sizes of images, and those that --check leaves out: dropout draws its own numbers in each library.
+NETS = {"resnet18": 64, "mobilenet_v2": 64, "resnet56": 32, "squeezenet1_1": 128}
+WITH_DROPOUT = "mobilenet_v2", "squeezenet1_1"
+
+
+def make(name):
+    """The network with torchvision's names of weights."""
+    import torch
+    import torchvision
+    from torch import nn
+    from torchvision.models.resnet import BasicBlock
+
+    if name != "resnet56":
+        return getattr(torchvision.models, name)()
+
+    class Shortcut(nn.Module):
+        """Every other pixel, and zeros for the new channels."""
+        def forward(self, x):
+            return nn.functional.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, 0, x.shape[1]))
+
+    class ResNet56(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1, self.bn1 = nn.Conv2d(3, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16)
+            for stage, channels in enumerate((16, 32, 64), 1):
+                first = BasicBlock(channels, channels) if stage == 1 else BasicBlock(channels // 2, channels, 2, Shortcut())
+                setattr(self, f"layer{stage}", nn.Sequential(first, *(BasicBlock(channels, channels) for _ in range(8))))
+            self.fc = nn.Linear(64, 10)
+
+        def forward(self, x):
+            x = torch.relu(self.bn1(self.conv1(x)))
+            x = self.layer3(self.layer2(self.layer1(x)))
+            return self.fc(x.mean((2, 3)))
+
+    return ResNet56()
+
+
+def torch_step(net, images, labels, rate=0.01):
+    """A function that takes a step and returns its loss."""
+    import torch
+    net.train()
+    optimizer = torch.optim.SGD(net.parameters(), rate, momentum=0.9, weight_decay=5e-4)
+
+    def step(x=images, y=labels):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+    return step
+
+
+def torch_worker(name, size, batch, threads, form):
+    """What primsel_training_worker does, for PyTorch."""
+    import time
+    import torch
+    torch.set_num_threads(threads)
+    torch.manual_seed(1)
+    layout = torch.channels_last if form == "channels-last" else torch.contiguous_format
+    step = torch_step(make(name).to(memory_format=layout), torch.randn(batch, 3, size, size).contiguous(memory_format=layout),
+                      torch.zeros(batch, dtype=torch.long))
+    step()
+    print("ready {}", flush=True)
+    for _ in sys.stdin:
+        begin = time.perf_counter()
+        step()
+        print(time.perf_counter() - begin, flush=True)
+
+
+class Worker:
+    def __init__(self, *command):
+        self.process = subprocess.Popen([*map(str, command)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        if not line.startswith("ready "):
+            raise RuntimeError(f"{command[0]}: not ready")
+        self.facts, self.seconds = json.loads(line[6:]), []
+
+    def step(self):
+        self.process.stdin.write("step\n")
+        self.process.stdin.flush()
+        self.seconds.append(float(self.process.stdout.readline()))
+
+    def peak_mb(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def measure(program, name, batch, options):
+    """A row: images a second, peak memory in MiB."""
+    arguments = name, NETS[name], batch, options.threads
+    workers = {"primsel": Worker(program, *arguments)}
+    for form in ("channels-first", "channels-last"):
+        workers[f"pytorch {form}"] = Worker(sys.executable, __file__, "--worker", *arguments, form)
+    for _ in range(options.rounds):
+        for worker in workers.values():
+            worker.step()
+    row = {"net": name, "batch": batch, "threads": options.threads, "arena_mb": workers["primsel"].facts["arena_bytes"] / 2**20,
+           "images_per_second": {key: batch / statistics.median(worker.seconds) for key, worker in workers.items()},
+           "peak_mb": {key: worker.peak_mb() for key, worker in workers.items()}}
+    for worker in workers.values():
+        worker.end()
+    return row
+
+
+def show(rows):
+    ratios = []
+    print(f"{'':16}{'batch':>6}{'threads':>8}{'primsel':>10}{'PyTorch':>10}{'ratio':>7}{'MiB':>7}{'MiB':>7}{'ratio':>7}")
+    for row in rows:
+        speed, peak = row["images_per_second"], row["peak_mb"]
+        best = max((value, key) for key, value in speed.items() if key != "primsel")
+        ratios.append(speed["primsel"] / best[0])
+        least = min(value for key, value in peak.items() if key != "primsel")
+        print(f"{row['net']:16}{row['batch']:6}{row['threads']:8}{speed['primsel']:10.1f}{best[0]:10.1f}{ratios[-1]:7.2f}"
+              f"{peak['primsel']:7.0f}{least:7.0f}{peak['primsel'] / least:7.2f}")
+    print(f"geometric mean {math.exp(statistics.fmean(map(math.log, ratios))):.2f}, least {min(ratios):.2f}")
+
+
+def write_safetensors(path, tensors):
+    header, data = {}, b""
+    for name, tensor in tensors.items():
+        values = tensor.float().contiguous().numpy().tobytes()
+        header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [len(data), len(data) + len(values)]}
+        data += values
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def check(program, name, steps=20, batch=16):
+    """Prints the largest relative distances of losses."""
+    import copy
+    import numpy
+    import torch
+    torch.manual_seed(1)
+    size, net = NETS[name], make(name)
+    classes = net.fc.out_features
+    images, labels = torch.randn(steps * batch, 3, size, size), torch.randint(0, classes, (steps * batch,))
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        weights = {key: value for key, value in net.state_dict().items() if not key.endswith("num_batches_tracked")}
+        write_safetensors(folder / "w.safetensors", weights)
+        numpy.save(folder / "x.npy", images.numpy())
+        numpy.save(folder / "y.npy", labels.numpy())
+        text = prepare.call(program, name, size, batch, 1, "--weights", folder / "w.safetensors", "--images", folder / "x.npy",
+                            "--labels", folder / "y.npy")
+    losses = {"primsel": [float(line) for line in text.split()]}
+    for form, of in (("PyTorch", net), ("exact", copy.deepcopy(net).double())):
+        step = torch_step(of, None, None, 1e-3)
+        losses[form] = [step(images[i:i + batch].to(next(of.parameters()).dtype), labels[i:i + batch])
+                        for i in range(0, steps * batch, batch)]
+
+    def distance(key):
+        return max(abs(a - b) / abs(b) for a, b in zip(losses[key], losses["exact"]))
+    print(f"{name}: {steps} losses from {losses['exact'][0]:.4f} to {losses['exact'][-1]:.4f}; largest distance from double "
+          f"precision: primsel {distance('primsel'):.1e}, PyTorch {distance('PyTorch'):.1e}", flush=True)
+
+
+def main():
+    if sys.argv[1:2] == ["--worker"]:
+        name, size, batch, threads, form = sys.argv[2:]
+        return torch_worker(name, int(size), int(batch), int(threads), form)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--net", nargs="+", choices=NETS, default=list(NETS))
+    parser.add_argument("--batch", nargs="+", type=int, default=[8, 32, 128])
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--out", type=pathlib.Path, help="rows as JSON lines")
+    parser.add_argument("--build", type=pathlib.Path, default=prepare.TOP / "build" / "peers")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    program, = prepare.build(options.build, "primsel_training_worker")
+    if options.check:
+        for name in options.net:
+            if name not in WITH_DROPOUT:
+                check(program, name)
+        return None
+    lines = options.out.read_text().splitlines() if options.out and options.out.exists() else []
+    rows = [json.loads(line) for line in lines]
+    for name in options.net:
+        for batch in options.batch:
+            if any((row["net"], row["batch"], row["threads"]) == (name, batch, options.threads) for row in rows):
+                continue
+            rows.append(measure(program, name, batch, options))
+            if options.out:
+                with options.out.open("a") as out:
+                    out.write(json.dumps(rows[-1]) + "\n")
+            prepare.say(json.dumps(rows[-1]))
+    return show(rows)
+
+
+if __name__ == "__main__":
+    main()
