@@ -49,6 +49,7 @@ void print_losses(Trainer& trainer, ps::LabelledImages const& data, std::size_t 
 void answer(Trainer& trainer, std::size_t floats, std::size_t batch) {
     std::vector<float> images(floats), labels(batch);
     for (std::size_t i = 0; i < floats; ++i) images[i] = static_cast<float>(i * 7919 % 1000) / 500.0F - 1.0F;
+    for (std::size_t i = 0; i < batch; ++i) labels[i] = static_cast<float>(i % 10);
     trainer.step(images, labels, learning_rate);
     std::printf("ready {\"arena_bytes\": %zu, \"weight_bytes\": %zu, \"predicted\": %.9g}\n", trainer.arena_bytes(),
                 trainer.weight_bytes(), trainer.plan().total_seconds);
