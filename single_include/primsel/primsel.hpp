@@ -19916,10 +19916,11 @@ template <class T>
 [[nodiscard]] inline std::string safetensors_header(std::string const& path, Weights const& weights,
                                                     SafetensorsMetadata const& metadata = {}) {
     Json::Object header;
-    std::size_t offset = 0, values = 2 + metadata.size();
+    std::size_t offset = 0, values = 1;
     if (!metadata.empty()) {
         Json::Object texts;
         for (auto const& [name, text] : metadata) texts.emplace_back(name, text);
+        values += 1 + metadata.size();
         header.emplace_back("__metadata__", std::move(texts));
     }
     for (auto const& [name, tensor] : weights) {

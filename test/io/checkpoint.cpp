@@ -18,7 +18,10 @@ ps::Checkpoint example(std::string const& updates) {
     checkpoint.facts = {{"updates", updates}, {"loss of the epoch", "0.1"}, {"of \"quotes\"", "and \\ more\n"}};
     checkpoint.plan.emplace();
     checkpoint.plan->key.cpu = "a \"fast\" one";
-    checkpoint.plan->layers.push_back({.name = "a", .primitive = "indirect", .seconds = 1e-3});
+    ps::PlannedLayer& layer = checkpoint.plan->layers.emplace_back();
+    layer.name = "a";
+    layer.primitive = "indirect";
+    layer.seconds = 1e-3;
     return checkpoint;
 }
 
