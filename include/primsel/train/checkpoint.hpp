@@ -3,7 +3,6 @@
 #include <primsel/core/error.hpp>
 #include <primsel/engine/predict.hpp>
 #include <primsel/network/weights.hpp>
-#include <primsel/plan/make_plan.hpp>
 #include <primsel/plan/plan.hpp>
 #include <primsel/train/training_options.hpp>
 
@@ -18,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -74,14 +74,9 @@ template <class Number>
 }
 
 /// A plan that is known, where it was made for this, or else one that the policies' model predicts.
-struct KnownOrPredicted {
+struct KnownOrPredicted : Predict<> {
+    explicit KnownOrPredicted(std::optional<Plan> plan) : known(std::move(plan)) {}
     std::optional<Plan> known;
-    template <class Policies>
-    [[nodiscard]] Plan plan(Graph const& graph, Kernels const& kernels, std::size_t workers) const {
-        return known && known->key == make_key(graph, kernels)
-                   ? *known
-                   : Predict<>().template plan<Policies>(graph, kernels, workers);
-    }
 };
 
 /// What a checkpoint says, with errors that name it.

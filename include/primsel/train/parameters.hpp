@@ -39,6 +39,12 @@ public:
         const std::span<const float> view(*owner);
         weights_.add(name, WeightTensor{std::move(dims), view, std::move(owner)});
     }
+    /// Another name for the same values. Throws error when there is no such weight.
+    void add_alias(std::string const& name, std::string const& of) {
+        values_.emplace(name, (*this)[of]);
+        weights_.add(name, WeightTensor(weights_.at(of)));
+    }
+    [[nodiscard]] bool has(std::string_view name) const { return values_.contains(name); }
     /// Throws error when there is no such weight.
     [[nodiscard]] std::span<float> operator[](std::string_view name) const {
         const auto found = values_.find(name);

@@ -69,7 +69,7 @@ public:
           parts_(std::move(parts)),
           parameters_(std::make_unique<Parameters>(graph_, weights)),
           step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_,
-                detail::KnownOrPredicted{parts_.plan}, std::move(run_on)) {
+                detail::KnownOrPredicted{parts_.plan}, std::move(run_on), options_.max_arena) {
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);

@@ -3,7 +3,9 @@
 #include <primsel/core/error.hpp>
 #include <primsel/train/metrics.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +38,9 @@ struct TrainingOptions {
     std::uint64_t seed = 1;
     /// The first that fits a weight holds; weights that none fits are trained as the options say.
     std::vector<WeightGroup> groups = {};
+    /// Bytes of the arena, which has the results of all layers until the gradients are computed. Where they would take
+    /// more, layers are computed a second time; those first that cost least for what need not be kept.
+    std::size_t max_arena = std::numeric_limits<std::size_t>::max();
     /// Stops after so many epochs without a better accuracy of validation; 0: never.
     int patience = 0;
 

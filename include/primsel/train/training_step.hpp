@@ -7,6 +7,7 @@
 #include <primsel/train/loss.hpp>
 #include <primsel/train/parameters.hpp>
 #include <primsel/train/policies.hpp>
+#include <primsel/train/recompute.hpp>
 
 #include <cstddef>
 #include <span>
@@ -30,17 +31,17 @@ class TrainingStep {
 public:
     using Executor = typename Policies::executor;
 
-    /// The parameters must outlive it, and are those of the graph that was differentiated. Throws error as
-    /// differentiate and make_plan do.
+    /// The parameters must outlive it, and are those of the graph that was differentiated. Computes layers again where
+    /// the arena would exceed max_arena bytes. Throws error as differentiate, make_plan and fitting_step do.
     template <class How>
-    TrainingStep(TrainingGraph step, Parameters& parameters, How const& how, Executor run_on)
+    TrainingStep(TrainingGraph step, Parameters& parameters, How const& how, Executor run_on,
+                 std::size_t max_arena = PlanOptions{}.max_arena)
         : executor_(std::move(run_on)),
           step_(std::move(step)),
-          graph_(simplify(step_.graph)),
-          plan_(how.template plan<Policies>(graph_, kernels(), executor_.concurrency())),
+          planned_(planned(step_, how, executor_.concurrency(), max_arena)),
           parameters_(parameters),
-          program_(graph_, kernels(), plan_, with_seed(step_, parameters).view(), executor_.concurrency()),
-          forward_steps_(program_.steps_before(graph_.find(step_.gradient))) {
+          program_(planned_.graph, kernels(), planned_.plan, completed(parameters).view(), executor_.concurrency()),
+          forward_steps_(program_.steps_before(planned_.graph.find(step_.gradient))) {
         for (std::size_t i = 0; i < program_.out_shapes().size(); ++i) {
             results_.emplace_back(program_.out_floats(i));
             outputs_.push_back(results_.back().data());
@@ -92,17 +93,35 @@ public:
     }
 
     [[nodiscard]] Executor& executor() { return executor_; }
-    [[nodiscard]] Graph const& graph() const { return graph_; }
-    [[nodiscard]] Plan const& plan() const { return plan_; }
+    [[nodiscard]] Graph const& graph() const { return planned_.graph; }
+    [[nodiscard]] Plan const& plan() const { return planned_.plan; }
     [[nodiscard]] Program& program() { return program_; }
     [[nodiscard]] Program const& program() const { return program_; }
     [[nodiscard]] std::size_t forward_steps() const { return forward_steps_; }
     [[nodiscard]] static Kernels kernels() { return policy_kernels<Policies, CompileTraining>(); }
 
 private:
-    static Parameters& with_seed(TrainingGraph const& step, Parameters& parameters) {
-        if (!step.seed.empty() && parameters.view().find(step.seed) == nullptr)
-            parameters.add(step.seed, {2}, {0.0F, 0.0F});
+    template <class How>
+    static PlannedStep planned(TrainingGraph const& step, How const& how, std::size_t workers, std::size_t max_arena) {
+        const Graph simple = simplify(step.graph);
+        const auto make = [&](Graph const& graph) { return how.template plan<Policies>(graph, kernels(), workers); };
+        if constexpr (requires { how.known; }) {
+            if (how.known) {
+                const std::size_t backward = simple.find(step.gradient);
+                Graph graph = recompute(simple, backward, recomputed_in(*how.known, simple, backward));
+                if (how.known->key == make_key(graph, kernels())) return {std::move(graph), *how.known};
+            }
+        }
+        return fitting_step(simple, step.gradient, kernels(), make, workers, max_arena);
+    }
+    /// With all that a step needs beside the weights of the network.
+    Parameters& completed(Parameters& parameters) const {
+        if (!step_.seed.empty() && !parameters.has(step_.seed)) parameters.add(step_.seed, {2}, {0.0F, 0.0F});
+        for (WeightSpec const& spec : weight_specs(planned_.graph)) {
+            if (parameters.has(spec.name)) continue;
+            const std::size_t again = spec.name.rfind(again_suffix);
+            parameters.add_alias(spec.name, std::string(spec.name).erase(again, again_suffix.size()));
+        }
         return parameters;
     }
     static void move(float& value, double towards, double momentum) {
@@ -111,8 +130,7 @@ private:
 
     Executor executor_;
     TrainingGraph step_;
-    Graph graph_;
-    Plan plan_;
+    PlannedStep planned_;
     Parameters& parameters_;
     Program program_;
     std::size_t forward_steps_;
