@@ -36,7 +36,7 @@ ps::Json to_json(std::string const& model, ps::PlannedLayer const& layer) {
 }
 
 void explain(ExplainOptions const& options) {
-    const Model model = load_model(options.model);
+    const Model model = load_to_plan(options);
     const ps::Plan plan = plan_for(model, options.planning, options.threads);
     std::vector<std::string> names;
     for (ps::PlannedLayer const& layer : plan.layers) names.push_back(layer.name);
@@ -54,6 +54,7 @@ void add_explain(CLI::App& app) {
     const auto options = std::make_shared<ExplainOptions>();
     CLI::App& command = *app.add_subcommand("explain", "Explain a layer's choice: every candidate's cost or refusal");
     add_options(command, *options, SavedPlan::instead);
+    add_training_option(command, *options);
     command.add_option("LAYER", options->layer, "A layer of `primsel plan NET`")->required();
     command.callback([options] { explain(*options); });
 }

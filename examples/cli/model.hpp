@@ -63,6 +63,9 @@ struct Model {
     /// In the order of the graph's.
     std::vector<Port> inputs, outputs;
     double load_seconds = 0;
+    /// Of a step of training, the first layer of the backward pass: the input that takes the gradient of the result.
+    /// Empty for a network that runs.
+    std::string backward{};
 };
 
 /// Reads the network, with weights of its file, of another or random ones. Inputs that are given fix the sizes that an

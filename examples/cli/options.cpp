@@ -124,4 +124,12 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
     command.add_flag("--json", options.json, "Print one JSON object");
 }
 
+void add_training_option(CLI::App& command, Options& options) {
+    command
+        .add_flag("--training", options.training,
+                  "A step of training: forward, backward and the gradients of all weights; where --max-arena bytes do "
+                  "not hold all results, some are computed twice")
+        ->excludes(command.get_option("--calibrate"));
+}
+
 }  // namespace cli

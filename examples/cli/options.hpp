@@ -51,6 +51,8 @@ struct Options {
     PlanningOptions planning;
     std::size_t threads = 1;
     bool json = false;
+    /// A step of training in place of a run.
+    bool training = false;
 };
 
 /// What a network is, by name or file: NET, --batch, --size, --dims, --seed, --weights.
@@ -60,6 +62,8 @@ void add_model_options(CLI::App& command, ModelOptions& options);
 enum class SavedPlan { instead, beside, refused };
 /// Those, --costs, --calibrate, --solver, --max-error, --max-arena, --plan, --threads and --json.
 void add_options(CLI::App& command, Options& options, SavedPlan saved);
+/// --training.
+void add_training_option(CLI::App& command, Options& options);
 
 /// "224x160" and "224", which is 224x224. Throws CLI::ValidationError for anything else.
 [[nodiscard]] Size parse_size(std::string const& text);

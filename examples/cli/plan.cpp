@@ -4,10 +4,12 @@
 #include "session.hpp"
 #include "text.hpp"
 
+#include <primsel/engine/fit.hpp>
 #include <primsel/io/plan.hpp>
 #include <primsel/plan/print.hpp>
 #include <primsel/show/dot.hpp>
 #include <primsel/show/svg.hpp>
+#include <primsel/train/training_graph.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -21,7 +23,31 @@ struct PlanCommand : Options {
     std::string svg, dot, save;
 };
 
-ps::Json to_json(std::string const& model, ps::Plan const& plan) {
+/// What each part of a step is predicted to take, in seconds.
+struct Passes {
+    double forward = 0, again = 0, backward = 0;
+};
+Passes passes_of(Model const& model, ps::Plan const& plan) {
+    Passes passes;
+    const std::size_t first = model.simplified.find(model.backward);
+    for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+        const bool again = plan.layers[i].name.ends_with(ps::again_suffix);
+        (i < first ? passes.forward : again ? passes.again : passes.backward) += plan.layers[i].seconds;
+    }
+    for (ps::PlannedTransform const& transform : plan.transforms) {
+        const bool forward = !transform.reader.empty() && model.simplified.find(transform.reader) < first;
+        (forward ? passes.forward : passes.backward) += transform.seconds;
+    }
+    return passes;
+}
+std::string text_of_passes(Passes const& passes) {
+    std::string text = ps::join("forward ", ps::milliseconds(passes.forward), " ms, backward ",
+                                ps::milliseconds(passes.backward), " ms");
+    if (passes.again > 0) text += ps::join(", computed again ", ps::milliseconds(passes.again), " ms");
+    return text + "; ";
+}
+
+ps::Json to_json(Model const& model, ps::Plan const& plan, std::size_t arena) {
     ps::Json::Array layers, transforms;
     for (ps::PlannedLayer const& layer : plan.layers) {
         layers.push_back(ps::Json::Object{
@@ -43,7 +69,13 @@ ps::Json to_json(std::string const& model, ps::Plan const& plan) {
             {"predicted_ms", transform.seconds * 1e3},
         });
     }
-    return ps::Json::Object{{"model", model},
+    ps::Json passes;
+    if (!model.backward.empty()) {
+        const Passes of = passes_of(model, plan);
+        passes = ps::Json::Object{
+            {"forward_ms", of.forward * 1e3}, {"backward_ms", of.backward * 1e3}, {"again_ms", of.again * 1e3}};
+    }
+    return ps::Json::Object{{"model", model.name},
                             {"costs", plan.cost_model},
                             {"solver", plan.solver},
                             {"predicted_ms", plan.total_seconds * 1e3},
@@ -51,19 +83,23 @@ ps::Json to_json(std::string const& model, ps::Plan const& plan) {
                             {"bound_ms", plan.bound_seconds * 1e3},
                             {"predict_ms", plan.predict_seconds * 1e3},
                             {"solve_ms", plan.solve_seconds * 1e3},
+                            {"arena_bytes", arena},
+                            {"passes", std::move(passes)},
                             {"layers", std::move(layers)},
                             {"transforms", std::move(transforms)}};
 }
 
 void plan(PlanCommand const& options) {
-    const Model model = load_model(options.model);
+    const Model model = load_to_plan(options);
     const ps::Plan plan = plan_for(model, options.planning, options.threads);
     if (!options.svg.empty()) ps::write_file(options.svg, ps::to_svg(plan, model.simplified));
     if (!options.dot.empty()) ps::write_file(options.dot, ps::to_dot(plan, model.simplified));
     if (!options.save.empty()) ps::write_plan(options.save, plan);
-    if (options.json) return print_json(to_json(model.name, plan));
+    const std::size_t arena = ps::arena_bytes(model.simplified, kernels_of(model), plan, options.threads);
+    if (options.json) return print_json(to_json(model, plan, arena));
     std::ostringstream table;
-    table << plan;
+    table << plan << (model.backward.empty() ? "" : text_of_passes(passes_of(model, plan))) << "arena "
+          << megabytes(arena) << '\n';
     print(table.str());
 }
 
@@ -74,6 +110,7 @@ void add_plan(CLI::App& app) {
     CLI::App& command =
         *app.add_subcommand("plan", "Plan a network: primitive, layouts and predicted cost of each layer");
     add_options(command, *options, SavedPlan::instead);
+    add_training_option(command, *options);
     command.add_option("--svg", options->svg, "Draw the plan")->type_name("F.svg");
     command.add_option("--dot", options->dot, "Write the plan for Graphviz")->type_name("F.dot");
     command.add_option("--save", options->save, "Save the plan, for --plan")->type_name("P.json");

@@ -14,6 +14,9 @@
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/pbqp/greedy.hpp>
 #include <primsel/profile/measured.hpp>
+#include <primsel/train/differentiate.hpp>
+#include <primsel/train/parameters.hpp>
+#include <primsel/train/recompute.hpp>
 #include <primsel/tune/calibrate.hpp>
 
 #include <sys/stat.h>
@@ -114,11 +117,12 @@ ps::CalibratedPlan solve(Model const& model, Costs& costs, std::string const& so
     if (solver.starts_with(uniform)) make_uniform(solver.substr(uniform.size()), options);
     const AnySolver any{solver.starts_with(uniform) ? ps::ExactPbqp::name : std::string_view(solver)};
     ps::CalibratedPlan result;
+    const ps::Kernels all = kernels_of(model);
     if (calibration != nullptr) {
-        result = ps::make_calibrated_plan(model.simplified, kernels(), costs, any, options, threads,
+        result = ps::make_calibrated_plan(model.simplified, all, costs, any, options, threads,
                                           bounds.calibration_seconds, *calibration);
     } else {
-        result.plan = ps::make_fitting_plan(model.simplified, kernels(), costs, any, options, threads);
+        result.plan = ps::make_fitting_plan(model.simplified, all, costs, any, options, threads);
     }
     // The path of a file need not be text, as what a plan says must be.
     result.plan.cost_model = ps::printable(costs.model()) + (calibration == nullptr ? "" : ", calibrated");
@@ -143,10 +147,10 @@ std::string difference(ps::PlanKey const& plan, ps::PlanKey const& here) {
 /// Throws error, naming the file, unless it is a plan for this model, program and processor.
 ps::Plan read_plan_for(Model const& model, std::string const& path, std::size_t threads) {
     ps::Plan plan = ps::read_plan(path);
-    const std::string other = difference(plan.key, ps::make_key(model.simplified, kernels()));
+    const std::string other = difference(plan.key, ps::make_key(model.simplified, kernels_of(model)));
     if (!other.empty()) ps::fail(path, ": is no plan for ", model.name, " here: it was made ", other);
     try {
-        (void)ps::arena_bytes(model.simplified, kernels(), plan, threads);
+        (void)ps::arena_bytes(model.simplified, kernels_of(model), plan, threads);
     } catch (ps::error const& reason) {
         ps::fail(path, ": is no plan for ", model.name, ": ", reason.what());
     }
@@ -162,9 +166,38 @@ ps::Plan plan_for(Model const& model, Costs& costs, PlanningOptions const& optio
     return plan;
 }
 
+/// The network becomes a step of its training.
+void make_step(Model& model, PlanningOptions const& options, std::size_t threads) {
+    const ps::Graph network = model.graph;
+    const ps::TrainingGraph step = ps::differentiate(network);
+    model.backward = step.gradient;
+    model.graph = step.graph;
+    model.simplified = ps::simplify(step.graph);
+    if (!options.plan.empty()) {
+        const std::size_t backward = model.simplified.find(step.gradient);
+        const auto again = ps::recomputed_in(ps::read_plan(options.plan), model.simplified, backward);
+        model.simplified = ps::recompute(model.simplified, backward, again);
+    } else if (options.max_arena != PlanningOptions{}.max_arena) {
+        Costs costs(options.costs);
+        PlanningOptions unbounded = options;
+        unbounded.max_arena = PlanningOptions{}.max_arena;
+        Model candidate = model;
+        const auto make = [&](ps::Graph const& graph) {
+            candidate.simplified = graph;
+            return solve(candidate, costs, options.solver, unbounded, threads).plan;
+        };
+        model.simplified =
+            ps::fitting_step(model.simplified, step.gradient, training_kernels(), make, threads, options.max_arena)
+                .graph;
+    }
+    ps::Parameters parameters(network, model.weights);
+    model.weights = parameters.complete(model.simplified, step.seed).view();
+    model.inputs.push_back({step.gradient, {model.graph.batch(), 1, 1, 1}});
+}
+
 /// Memory is promised more freely than it is there: what cannot be there is refused before it is asked for.
 ps::Plan const& within_memory(Model const& model, ps::Plan const& plan, std::size_t threads) {
-    const std::size_t needed = ps::arena_bytes(model.simplified, kernels(), plan, threads);
+    const std::size_t needed = ps::arena_bytes(model.simplified, kernels_of(model), plan, threads);
     const auto memory =
         static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE));
     if (needed > memory) {
@@ -175,6 +208,7 @@ ps::Plan const& within_memory(Model const& model, ps::Plan const& plan, std::siz
 
 }  // namespace
 
+ps::Kernels kernels_of(Model const& model) { return model.backward.empty() ? kernels() : training_kernels(); }
 ps::Kernels kernels() { return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>(); }
 std::string compiler() {
 #if defined(__clang__)
@@ -187,6 +221,12 @@ std::string compiler() {
 ps::Plan plan_for(Model const& model, PlanningOptions const& options, std::size_t threads) {
     Costs costs(options.costs);
     return plan_for(model, costs, options, threads);
+}
+
+Model load_to_plan(Options const& options) {
+    Model model = load_model(options.model);
+    if (options.training) make_step(model, options.planning, options.threads);
+    return model;
 }
 
 ps::CalibratedPlan calibrate(Model const& model, PlanningOptions const& options, std::size_t threads,
@@ -265,7 +305,7 @@ std::vector<CostsEntry> list_solvers() {
 
 Session::Session(Model const& model, ps::Plan const& plan, std::size_t threads)
     : executor_(threads),
-      program_(model.simplified, kernels(), within_memory(model, plan, threads), model.weights, threads) {
+      program_(model.simplified, kernels_of(model), within_memory(model, plan, threads), model.weights, threads) {
     for (std::size_t i = 0; i < program_.in_shapes().size(); ++i) {
         inputs_.emplace_back(program_.in_floats(i));
         srcs_.push_back(inputs_.back().data());

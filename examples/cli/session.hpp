@@ -18,11 +18,18 @@ namespace cli {
 
 /// Every primitive there is.
 [[nodiscard]] ps::Kernels kernels();
+/// Those that train.
+[[nodiscard]] ps::Kernels training_kernels();
+/// Those for the model: a network, or a step of training.
+[[nodiscard]] ps::Kernels kernels_of(Model const& model);
 /// What compiled them: its name and version.
 [[nodiscard]] std::string compiler();
 
 /// Prices and solves, or reads the plan that was saved. Threads count where the arena is bounded. Throws error.
 [[nodiscard]] ps::Plan plan_for(Model const& model, PlanningOptions const& options, std::size_t threads);
+
+/// Loads the network that the options name, or a step of its training: one that fits into the arena that they allow.
+[[nodiscard]] Model load_to_plan(Options const& options);
 
 /// Corrects the costs for options.calibration_seconds, and by what is known already; keeps what it learned.
 [[nodiscard]] ps::CalibratedPlan calibrate(Model const& model, PlanningOptions const& options, std::size_t threads,

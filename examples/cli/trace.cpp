@@ -23,11 +23,11 @@ struct TraceOptions : Options {
 };
 
 void trace(TraceOptions const& options) {
-    const Model model = load_model(options.model);
+    const Model model = load_to_plan(options);
     const ps::Plan plan = plan_for(model, options.planning, options.threads);
     Session session(model, plan, options.threads);
     for (std::size_t i = 0; i < session.inputs(); ++i) session.fill_randomly(i, options.model.seed);
-    const ps::Trace trace = ps::trace_run(session.program(), model.simplified, kernels(), plan, session.srcs(),
+    const ps::Trace trace = ps::trace_run(session.program(), model.simplified, kernels_of(model), plan, session.srcs(),
                                           session.dsts(), session.executor());
     const bool picture = options.out.ends_with(".svg");
     const double cores = static_cast<double>(options.threads);
@@ -56,6 +56,7 @@ void add_trace(CLI::App& app) {
     CLI::App& command =
         *app.add_subcommand("trace", "Trace a run: when each layer and thread worked, and the prediction");
     add_options(command, *options, SavedPlan::instead);
+    add_training_option(command, *options);
     command.add_option("--out", options->out, "The trace: Chrome trace events, or a picture of where the time goes")
         ->required()
         ->type_name("F.json|F.svg");

@@ -3,6 +3,7 @@
 #include "model.hpp"
 #include "options.hpp"
 #include "progress.hpp"
+#include "session.hpp"
 #include "text.hpp"
 
 #include <primsel/core/thread_pool.hpp>
@@ -10,11 +11,14 @@
 #include <primsel/io/cifar.hpp>
 #include <primsel/io/idx.hpp>
 #include <primsel/io/npy_images.hpp>
+#include <primsel/io/plan.hpp>
 #include <primsel/io/safetensors.hpp>
+#include <primsel/plan/print.hpp>
 #include <primsel/train.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -89,7 +93,7 @@ struct TrainCommand {
     ps::Augment augment;
     std::vector<std::string> frozen;
     std::size_t threads = 1;
-    std::string out, checkpoint;
+    std::string out, checkpoint, plan;
     std::int64_t checkpoint_every = 0;
     bool normalise = true, json = false;
 };
@@ -144,19 +148,37 @@ std::string text_of_epoch(ps::EpochReport const& epoch, std::int64_t epochs) {
     return line + '\n';
 }
 
+std::string text_of_step(ps::Plan const& plan, std::size_t arena) {
+    const auto again = std::ranges::count_if(
+        plan.layers, [](ps::PlannedLayer const& layer) { return layer.name.ends_with(ps::again_suffix); });
+    std::string text = ps::join("a step: predicted ", ps::milliseconds(plan.total_seconds), " ms on one thread, arena ",
+                                megabytes(arena));
+    if (again > 0) {
+        text += ps::join("; ", again, " layers are computed again, in ",
+                         ps::milliseconds(ps::recomputing_seconds(plan)), " ms");
+    }
+    return text + '\n';
+}
+
 template <class Source, class Validation>
 void train_on(TrainCommand const& options, Model const& model, Source const& source, Validation const& validation,
               ps::Normalise const& normalise) {
+    std::optional<ps::Plan> plan;
+    if (!options.plan.empty()) plan = ps::read_plan(options.plan);
     std::optional<ps::Checkpoint> from;
     if (!options.checkpoint.empty() && std::filesystem::exists(options.checkpoint)) {
         from = ps::read_checkpoint(options.checkpoint);
+        plan = from->plan;
     }
     ps::Trainer<ps::Graph, CommandRecipe> trainer(model.graph, model.weights, options.training,
                                                   {options.optimizer,
                                                    {static_cast<float>(options.label_smoothing)},
                                                    {.schedule = options.rate, .epochs = options.warmup},
-                                                   from ? from->plan : std::nullopt},
+                                                   plan},
                                                   ps::ThreadPool(options.threads));
+    if (!from && plan && plan->key != trainer.plan().key) {
+        ps::fail(options.plan, ": is no plan for such a step of ", options.model.net, " here");
+    }
     const std::string recipe = text_of_recipe(options, normalise);
     if (from) {
         if (const auto its = from->facts.find("recipe"); its != from->facts.end() && its->second != recipe) {
@@ -165,8 +187,12 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
         trainer.resume(*from);
         if (!options.json) print(ps::join(options.checkpoint, ": goes on after ", trainer.updates(), " updates\n"));
     }
-    bool epoch_ended = false;
+    bool epoch_ended = false, described = options.json;
+    const auto describe = [&] {
+        if (!std::exchange(described, true)) print(text_of_step(trainer.plan(), trainer.arena_bytes()));
+    };
     const auto save = [&](std::int64_t updates) {
+        describe();
         const bool due = options.checkpoint_every > 0 && updates % options.checkpoint_every == 0;
         if (options.checkpoint.empty() || !(std::exchange(epoch_ended, false) || due)) return true;
         ps::Checkpoint checkpoint = trainer.checkpoint();
@@ -176,6 +202,7 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
     };
     const auto report = [&](ps::EpochReport const& epoch) {
         epoch_ended = true;
+        describe();
         if (options.json) {
             print(ps::to_string(json_of_epoch(epoch)) + "\n");
         } else {
@@ -215,6 +242,8 @@ void add_images(CLI::App& command, std::string const& prefix, ImageFiles& images
 
 }  // namespace
 
+ps::Kernels training_kernels() { return ps::policy_kernels<CommandRecipe, ps::CompileTraining>(); }
+
 void add_train(CLI::App& app) {
     const auto options = std::make_shared<TrainCommand>();
     CLI::App& command = *app.add_subcommand("train", "Train a network on labelled images, and write its weights");
@@ -243,6 +272,16 @@ void add_train(CLI::App& app) {
         ->type_name("N");
     const std::vector<std::pair<std::string, Rule>> rules{
         {"sgd", Rule::sgd}, {"adam", Rule::adam}, {"adamw", Rule::adamw}};
+    command
+        .add_option_function<std::string>(
+            "--max-arena", [&training](std::string const& text) { training.max_arena = parse_bytes(text); },
+            "The most memory for the results of layers: where they take more, some are computed twice")
+        ->type_name("BYTES");
+    command
+        .add_option("--plan", options->plan,
+                    "A plan that `primsel plan --training --save` wrote: with the same plan come the same bits")
+        ->type_name("P.json")
+        ->excludes(command.get_option("--max-arena"));
     command.add_option("--optimizer", options->optimizer.rule, "sgd, adam or adamw (default sgd)")
         ->transform(CLI::CheckedTransformer(rules))
         ->type_name("NAME");

@@ -1,5 +1,7 @@
-// Trains the demo's network on Fashion-MNIST, as train.py does with PyTorch: fashion_mnist [EPOCHS [SEED [OUT]]].
-// Needs Debian's package dataset-fashion-mnist.
+// Trains a network on Fashion-MNIST, as torch_twin.py does with PyTorch:
+//     fashion_mnist [NET [EPOCHS [SEED [THREADS [OUT]]]]]
+// NET is demo or resnet20. The demo's weights came of `fashion_mnist demo 8 1 1 fashion.safetensors`. Needs Debian's
+// package dataset-fashion-mnist.
 #include "fashion_net.hpp"
 #include "idx.hpp"
 
@@ -7,11 +9,10 @@
 #include <primsel/io/safetensors.hpp>
 #include <primsel/train.hpp>
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <thread>
+#include <vector>
 
 namespace ps = primsel;
 
@@ -32,15 +33,16 @@ ps::LabelledImages read(std::string const& part) {
     return images;
 }
 
-void train(int epochs, unsigned seed, std::string const& out) {
+template <class Net>
+void train(int epochs, unsigned seed, unsigned threads, std::string const& out) {
     const ps::LabelledImages images = read("train"), test = read("t10k");
-    ps::Trainer<fashion::Net, Recipe> trainer(
-        ps::random_weights(fashion::Net::graph(), seed),
+    ps::Trainer<Net, Recipe> trainer(
+        ps::random_weights(Net::graph(), seed),
         {.batch = 128, .epochs = epochs, .learning_rate = 0.2, .weight_decay = 5e-4, .seed = seed},
         {.optimizer = {.momentum = 0.9, .nesterov = true},
          .loss = {.label_smoothing = 0.05F},
          .learning_rate = {.epochs = 0.25 * epochs}},
-        ps::ThreadPool(std::max(1U, std::thread::hardware_concurrency())));
+        ps::ThreadPool(threads));
     const auto report = [epochs](ps::EpochReport const& epoch) {
         std::printf("epoch %lld of %d: loss %.4f, test accuracy %.2f %%, %.0f images/s\n",
                     static_cast<long long>(epoch.epoch), epochs, epoch.loss, 100 * epoch.validation->accuracy(),
@@ -55,8 +57,20 @@ void train(int epochs, unsigned seed, std::string const& out) {
 }  // namespace
 
 int main(int count, char** arguments) try {
-    train(count > 1 ? std::stoi(arguments[1]) : 8, count > 2 ? static_cast<unsigned>(std::stoul(arguments[2])) : 1,
-          count > 3 ? arguments[3] : "");
+    const std::vector<std::string> given(arguments + 1, arguments + count);
+    const auto argument = [&](std::size_t i, std::string const& otherwise) {
+        return i < given.size() ? given[i] : otherwise;
+    };
+    const std::string net = argument(0, "demo"), out = argument(4, "");
+    const int epochs = std::stoi(argument(1, "8"));
+    const auto seed = static_cast<unsigned>(std::stoul(argument(2, "1")));
+    const auto threads = static_cast<unsigned>(std::stoul(argument(3, "1")));
+    if (net == "demo")
+        train<fashion::Net>(epochs, seed, threads, out);
+    else if (net == "resnet20")
+        train<fashion::ResNet20>(epochs, seed, threads, out);
+    else
+        ps::fail(net, ": neither demo nor resnet20");
     return 0;
 } catch (std::exception const& failure) {
     std::fprintf(stderr, "%s\n", failure.what());

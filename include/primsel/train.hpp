@@ -12,4 +12,5 @@
 #include <primsel/train/metrics.hpp>
 #include <primsel/train/optimizer.hpp>
 #include <primsel/train/random.hpp>
+#include <primsel/train/recompute.hpp>
 #include <primsel/train/trainer.hpp>

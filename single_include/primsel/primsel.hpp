@@ -23447,9 +23447,13 @@ inline void scale_gradient(std::span<float> values, double factor) noexcept {
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
+
+/// Ends the name of a layer that is computed a second time (train/recompute.hpp).
+inline constexpr std::string_view again_suffix = "/again";
 
 /// Where the gradient of a trained weight is: so many floats into a result of the graph.
 struct WeightGradient {
@@ -24330,13 +24334,269 @@ struct AdamW {
 static_assert(Optimizer<Sgd> && Optimizer<Adam> && Optimizer<AdamW>);
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/recompute.hpp
+// Gradient checkpointing: layers of the forward pass are computed again where the backward pass needs them, in the
+// place of being kept. Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016; which layers, their cost
+// decides.
+
+// primsel/train/detail/kept_results.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// How much memory a step takes from layer to layer, and which layers of its forward pass are computed again that it be
+/// less. An estimate: copies in other layouts are left out, and what is computed in place counts twice.
+class KeptResults {
+public:
+    KeptResults(Graph const& step, std::size_t backward, Plan const& plan, Schedule const& schedule)
+        : step_(step), backward_(backward), again_(step.size(), false), read_backward_(step.size(), false) {
+        for (PlannedLayer const& layer : plan.layers) seconds_.push_back(layer.seconds);
+        const auto batch = static_cast<std::size_t>(step.batch());
+        for (Node const& node : step.nodes()) {
+            const std::size_t bytes = node.shape.size() * sizeof(float);
+            bytes_.push_back(given(node) ? 0 : of_batch(node.layer) ? bytes : batch * bytes);
+        }
+        for (const std::size_t output : step.outputs()) bytes_[output] = 0;  // the caller's
+        beside_.resize(step.size(), 0);
+        const auto add = [&](std::size_t node, std::size_t tensor) {
+            if (tensor != Step::none) beside_[node] += schedule.lifetimes[tensor - schedule.callers()].bytes;
+        };
+        for (Step const& each : schedule.steps) {
+            if (each.kind != Step::Kind::conv) continue;
+            add(each.node, each.scratch);
+            add(each.node, each.packed);
+        }
+        for (std::size_t i = backward; i < step.size(); ++i) {
+            for (const std::size_t input : step[i].inputs) read_backward_[input] = true;
+        }
+    }
+
+    [[nodiscard]] std::vector<bool> const& again() const { return again_; }
+    [[nodiscard]] std::size_t most_bytes() const { return std::ranges::max(alive(again_)); }
+
+    /// Computes further layers again until no more than so many bytes are alive at a time, or nothing else helps:
+    /// always those that take the least time for the bytes above, summed over the layers during which they are. Returns
+    /// whether there was anything.
+    bool reduce(std::size_t most) {
+        bool changed = false;
+        for (double above = above_of(again_, most); above > 0;) {
+            std::optional<std::vector<bool>> best;
+            double best_price = 0, best_above = 0;
+            for (std::size_t i = 0; i < backward_; ++i) {
+                if (!kept(i)) continue;
+                const auto consider = [&](std::vector<bool> other, double seconds) {
+                    const double left = above_of(other, most);
+                    if (left >= above || (best && seconds / (above - left) >= best_price)) return;
+                    best = std::move(other), best_price = seconds / (above - left), best_above = left;
+                };
+                std::vector<bool> alone = again_, together = again_;
+                const double seconds = add(i, false, alone), of_all = add(i, true, together);
+                if (together != alone) consider(std::move(together), of_all);
+                consider(std::move(alone), seconds);
+            }
+            if (!best) break;
+            again_ = std::move(*best), above = best_above, changed = true;
+        }
+        return changed;
+    }
+
+private:
+    static constexpr std::size_t never = static_cast<std::size_t>(-1);
+
+    [[nodiscard]] static bool given(Node const& node) {
+        return std::holds_alternative<InputParams>(node.layer) || std::holds_alternative<ParameterParams>(node.layer) ||
+               std::holds_alternative<ConstantParams>(node.layer);
+    }
+    [[nodiscard]] bool can_repeat(std::size_t i) const { return bytes_[i] > 0 && !of_batch(step_[i].layer); }
+    /// Whether its first result is kept until the backward pass, for that or for what is computed again.
+    [[nodiscard]] bool kept(std::size_t i) const { return can_repeat(i) && !again_[i] && is_read(i, again_); }
+    [[nodiscard]] bool is_read(std::size_t i, std::vector<bool> const& again) const {
+        if (read_backward_[i]) return true;
+        for (std::size_t reader = i + 1; reader < backward_; ++reader) {
+            if (again[reader] && std::ranges::find(step_[reader].inputs, i) != step_[reader].inputs.end()) return true;
+        }
+        return false;
+    }
+    /// Computes a layer again, and so its inputs where nothing else has kept them, or else keeps these. Returns the
+    /// seconds.
+    [[nodiscard]] double add(std::size_t layer, bool with_inputs, std::vector<bool>& again) const {
+        std::vector<bool> const before = again;
+        std::vector<std::size_t> stack{layer};
+        double seconds = 0;
+        while (!stack.empty()) {
+            const std::size_t i = stack.back();
+            stack.pop_back();
+            if (again[i]) continue;
+            again[i] = true;
+            seconds += seconds_[i];
+            for (const std::size_t input : step_[i].inputs) {
+                if (with_inputs && can_repeat(input) && !is_read(input, before)) stack.push_back(input);
+            }
+        }
+        return seconds;
+    }
+
+    /// Bytes alive while each layer runs, in the order in which recompute() has them run.
+    [[nodiscard]] std::vector<std::size_t> alive(std::vector<bool> const& again) const {
+        const std::size_t n = step_.size();
+        std::vector<std::size_t> written(2 * n, never), last(2 * n, 0), order;  // results of the second time from n on
+        const auto run = [&](std::size_t i, bool reads_again, std::size_t result) {
+            for (const std::size_t input : step_[i].inputs) {
+                last[reads_again && again[input] ? n + input : input] = order.size();
+            }
+            written[result] = last[result] = order.size();
+            order.push_back(i);
+        };
+        std::vector<std::size_t> due;
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto add_due = [&](std::size_t layer) {
+                for (const std::size_t input : step_[layer].inputs) {
+                    if (again[input] && written[n + input] == never) due.push_back(input);
+                }
+            };
+            due.clear();
+            if (i >= backward_) add_due(i);
+            for (std::size_t at = 0; at < due.size(); ++at) add_due(due[at]);
+            std::ranges::sort(due);
+            due.erase(std::ranges::unique(due).begin(), due.end());
+            for (const std::size_t layer : due) run(layer, true, n + layer);
+            run(i, i >= backward_, i);
+        }
+        std::vector<std::size_t> begins(order.size(), 0), ends(order.size() + 1, 0), result(order.size());
+        for (std::size_t slot = 0; slot < 2 * n; ++slot) {
+            if (written[slot] == never) continue;
+            begins[written[slot]] += bytes_[slot % n];
+            ends[last[slot] + 1] += bytes_[slot % n];
+        }
+        std::size_t now = 0;
+        for (std::size_t at = 0; at < order.size(); ++at) {
+            now += begins[at];
+            now -= ends[at];
+            result[at] = now + beside_[order[at]];
+        }
+        return result;
+    }
+    [[nodiscard]] double above_of(std::vector<bool> const& again, std::size_t most) const {
+        double sum = 0;
+        for (const std::size_t bytes : alive(again)) sum += bytes > most ? static_cast<double>(bytes - most) : 0;
+        return sum;
+    }
+
+    Graph const& step_;
+    std::size_t backward_;
+    std::vector<bool> again_, read_backward_;
+    std::vector<std::size_t> bytes_, beside_;  // beside: scratch and packed weights
+    std::vector<double> seconds_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The step, with some of the layers before `backward` computed again just before a layer from there on first reads
+/// them, and named as before with again_suffix. What weights they have are those of the first, under that name.
+[[nodiscard]] inline Graph recompute(Graph const& step, std::size_t backward, std::vector<bool> const& again) {
+    GraphEditor editor(step);
+    std::vector<std::size_t> copy(step.size());
+    const auto replaced = [&](std::vector<std::size_t> inputs) {
+        for (std::size_t& input : inputs) {
+            if (input < backward && again[input]) input = copy[input];
+        }
+        return inputs;
+    };
+    for (std::size_t i = 0; i < backward; ++i) {
+        if (!again[i]) continue;
+        copy[i] = editor.insert(step[i].name + std::string(again_suffix), step[i].layer, replaced(step[i].inputs));
+        editor.set_epilogue(copy[i], step[i].epilogue);
+    }
+    for (std::size_t i = backward; i < step.size(); ++i) editor.rewire(i, replaced(step[i].inputs));
+    editor.remove_unneeded();
+    Graph result = editor.graph();
+    auto changing = step.changing();
+    for (std::size_t i = 0; i < backward; ++i) {
+        if (!again[i]) continue;
+        for (std::string const& weight : step.changing()) {
+            if (weight.starts_with(step[i].name + '.'))
+                changing.insert(step[i].name + std::string(again_suffix) + weight.substr(step[i].name.size()));
+        }
+    }
+    result.set_changing(std::move(changing));
+    return result;
+}
+
+/// A step and its plan.
+struct PlannedStep {
+    Graph graph;
+    Plan plan;
+};
+
+/// The step with a plan whose arena takes no more than max_arena bytes: as long as it takes more, layers are computed
+/// again, those first that cost least for each byte that need not be kept. make(graph) plans; `backward` names the
+/// first layer of the backward pass. Throws error when no such step is found, and says how small the arena became.
+template <class Make>
+[[nodiscard]] PlannedStep fitting_step(Graph const& step, std::string_view backward, Kernels const& kernels,
+                                       Make const& make, std::size_t workers, std::size_t max_arena) {
+    PlannedStep result{step, make(step)};
+    std::size_t bytes = arena_bytes(step, kernels, result.plan, workers), smallest = bytes;
+    if (bytes <= max_arena) return result;
+    const std::size_t first = step.find(backward);
+    detail::KeptResults kept(step, first, result.plan, make_schedule(step, kernels, result.plan, workers));
+    for (;;) {
+        const std::size_t expected = kept.most_bytes(), over = bytes - max_arena;
+        if (expected <= over || !kept.reduce(expected - over)) {
+            fail("train: no step found needs at most ", max_arena, " bytes of arena; the smallest needs ", smallest);
+        }
+        result.graph = recompute(step, first, kept.again());
+        result.plan = make(result.graph);
+        bytes = arena_bytes(result.graph, kernels, result.plan, workers);
+        smallest = std::min(smallest, bytes);
+        if (bytes <= max_arena) return result;
+    }
+}
+
+/// Which layers before `backward` a plan of such a step computes again.
+[[nodiscard]] inline std::vector<bool> recomputed_in(Plan const& plan, Graph const& step, std::size_t backward) {
+    std::vector<bool> again(step.size(), false);
+    for (std::size_t i = 0; i < backward; ++i) {
+        again[i] = std::ranges::find(plan.layers, step[i].name + std::string(again_suffix), &PlannedLayer::name) !=
+                   plan.layers.end();
+    }
+    return again;
+}
+
+/// What of a plan's time goes to layers that are computed again, in seconds.
+[[nodiscard]] inline double recomputing_seconds(Plan const& plan) {
+    double seconds = 0;
+    for (PlannedLayer const& layer : plan.layers) {
+        if (layer.name.ends_with(again_suffix)) seconds += layer.seconds;
+    }
+    return seconds;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/train/trainer.hpp
 
 // primsel/train/checkpoint.hpp
 
 // primsel/train/training_options.hpp
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24369,6 +24629,9 @@ struct TrainingOptions {
     std::uint64_t seed = 1;
     /// The first that fits a weight holds; weights that none fits are trained as the options say.
     std::vector<WeightGroup> groups = {};
+    /// Bytes of the arena, which has the results of all layers until the gradients are computed. Where they would take
+    /// more, layers are computed a second time; those first that cost least for what need not be kept.
+    std::size_t max_arena = std::numeric_limits<std::size_t>::max();
     /// Stops after so many epochs without a better accuracy of validation; 0: never.
     int patience = 0;
 
@@ -24446,6 +24709,7 @@ inline void check_training_options(TrainingOptions const& options) {
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -24502,14 +24766,9 @@ template <class Number>
 }
 
 /// A plan that is known, where it was made for this, or else one that the policies' model predicts.
-struct KnownOrPredicted {
+struct KnownOrPredicted : Predict<> {
+    explicit KnownOrPredicted(std::optional<Plan> plan) : known(std::move(plan)) {}
     std::optional<Plan> known;
-    template <class Policies>
-    [[nodiscard]] Plan plan(Graph const& graph, Kernels const& kernels, std::size_t workers) const {
-        return known && known->key == make_key(graph, kernels)
-                   ? *known
-                   : Predict<>().template plan<Policies>(graph, kernels, workers);
-    }
 };
 
 /// What a checkpoint says, with errors that name it.
@@ -24594,6 +24853,19 @@ public:
         values_.emplace(name, std::span<float>(*owner));
         const std::span<const float> view(*owner);
         weights_.add(name, WeightTensor{std::move(dims), view, std::move(owner)});
+    }
+    /// Adds what a step of training reads beside the network's weights: the seed of dropout, where it has one, and the
+    /// weights of layers that are computed twice, under their second name.
+    Parameters& complete(Graph const& step, std::string const& seed) {
+        if (!seed.empty() && !values_.contains(seed)) add(seed, {2}, {0.0F, 0.0F});
+        for (WeightSpec const& spec : weight_specs(step)) {
+            if (values_.contains(spec.name)) continue;
+            std::string first = spec.name;
+            first.erase(first.rfind(again_suffix), again_suffix.size());
+            values_.emplace(spec.name, (*this)[first]);
+            weights_.add(spec.name, WeightTensor(weights_.at(first)));
+        }
+        return *this;
     }
     /// Throws error when there is no such weight.
     [[nodiscard]] std::span<float> operator[](std::string_view name) const {
@@ -25884,17 +26156,18 @@ class TrainingStep {
 public:
     using Executor = typename Policies::executor;
 
-    /// The parameters must outlive it, and are those of the graph that was differentiated. Throws error as
-    /// differentiate and make_plan do.
+    /// The parameters must outlive it, and are those of the graph that was differentiated. Computes layers again where
+    /// the arena would exceed max_arena bytes. Throws error as differentiate, make_plan and fitting_step do.
     template <class How>
-    TrainingStep(TrainingGraph step, Parameters& parameters, How const& how, Executor run_on)
+    TrainingStep(TrainingGraph step, Parameters& parameters, How const& how, Executor run_on,
+                 std::size_t max_arena = PlanOptions{}.max_arena)
         : executor_(std::move(run_on)),
           step_(std::move(step)),
-          graph_(simplify(step_.graph)),
-          plan_(how.template plan<Policies>(graph_, kernels(), executor_.concurrency())),
+          planned_(planned(step_, how, executor_.concurrency(), max_arena)),
           parameters_(parameters),
-          program_(graph_, kernels(), plan_, with_seed(step_, parameters).view(), executor_.concurrency()),
-          forward_steps_(program_.steps_before(graph_.find(step_.gradient))) {
+          program_(planned_.graph, kernels(), planned_.plan, parameters.complete(planned_.graph, step_.seed).view(),
+                   executor_.concurrency()),
+          forward_steps_(program_.steps_before(planned_.graph.find(step_.gradient))) {
         for (std::size_t i = 0; i < program_.out_shapes().size(); ++i) {
             results_.emplace_back(program_.out_floats(i));
             outputs_.push_back(results_.back().data());
@@ -25946,18 +26219,26 @@ public:
     }
 
     [[nodiscard]] Executor& executor() { return executor_; }
-    [[nodiscard]] Graph const& graph() const { return graph_; }
-    [[nodiscard]] Plan const& plan() const { return plan_; }
+    [[nodiscard]] Graph const& graph() const { return planned_.graph; }
+    [[nodiscard]] Plan const& plan() const { return planned_.plan; }
     [[nodiscard]] Program& program() { return program_; }
     [[nodiscard]] Program const& program() const { return program_; }
     [[nodiscard]] std::size_t forward_steps() const { return forward_steps_; }
     [[nodiscard]] static Kernels kernels() { return policy_kernels<Policies, CompileTraining>(); }
 
 private:
-    static Parameters& with_seed(TrainingGraph const& step, Parameters& parameters) {
-        if (!step.seed.empty() && parameters.view().find(step.seed) == nullptr)
-            parameters.add(step.seed, {2}, {0.0F, 0.0F});
-        return parameters;
+    template <class How>
+    static PlannedStep planned(TrainingGraph const& step, How const& how, std::size_t workers, std::size_t max_arena) {
+        const Graph simple = simplify(step.graph);
+        const auto make = [&](Graph const& graph) { return how.template plan<Policies>(graph, kernels(), workers); };
+        if constexpr (requires { how.known; }) {
+            if (how.known) {
+                const std::size_t backward = simple.find(step.gradient);
+                Graph graph = recompute(simple, backward, recomputed_in(*how.known, simple, backward));
+                if (how.known->key == make_key(graph, kernels())) return {std::move(graph), *how.known};
+            }
+        }
+        return fitting_step(simple, step.gradient, kernels(), make, workers, max_arena);
     }
     static void move(float& value, double towards, double momentum) {
         value = static_cast<float>((1 - momentum) * static_cast<double>(value) + momentum * towards);
@@ -25965,8 +26246,7 @@ private:
 
     Executor executor_;
     TrainingGraph step_;
-    Graph graph_;
-    Plan plan_;
+    PlannedStep planned_;
     Parameters& parameters_;
     Program program_;
     std::size_t forward_steps_;
@@ -26036,7 +26316,7 @@ public:
           parts_(std::move(parts)),
           parameters_(std::make_unique<Parameters>(graph_, weights)),
           step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_,
-                detail::KnownOrPredicted{parts_.plan}, std::move(run_on)) {
+                detail::KnownOrPredicted{parts_.plan}, std::move(run_on), options_.max_arena) {
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);

@@ -9,7 +9,7 @@ class Plan(Cli):
     def test_keys_and_totals(self):
         plan = self.json("plan", NET, "--size", SIZE)
         self.assertEqual(list(plan), ["model", "costs", "solver", "predicted_ms", "optimal", "bound_ms", "predict_ms", "solve_ms",
-                                      "layers", "transforms"])
+                                      "arena_bytes", "passes", "layers", "transforms"])
         self.assertTrue(plan["optimal"])
         total = sum(part["predicted_ms"] for part in plan["layers"] + plan["transforms"])
         self.assertAlmostEqual(plan["predicted_ms"], total, places=6)

@@ -28,12 +28,37 @@ class Train(Cli):
         self.succeed("run", NET, "--size", 32, "--weights", out, "--repeat", 1)
 
     def test_same_weights_again_and_for_any_threads(self):
-        written = []
+        written, plan = [], self.folder / "plan.json"
+        # What is measured of a machine is not the same twice, and so may be the plan.
+        self.succeed("plan", NET, "--size", 32, "--batch", 4, "--training", "--save", plan)
         for threads in (1, 2):
             out = self.folder / f"{threads}.safetensors"
-            self.succeed("train", NET, *self.data(), *self.OPTIONS, "--threads", threads, "--out", out)
+            self.succeed("train", NET, *self.data(), *self.OPTIONS, "--threads", threads, "--plan", plan, "--out", out)
             written.append(out.read_bytes())
         self.assertEqual(*written)
+        self.refuse(1, ["plan.json: is no plan for such a step of"], "train", NET, *self.data(), *self.OPTIONS, "--plan",
+                    plan, "--freeze", "features.*")
+
+    def test_plans_of_steps(self):
+        arguments = ["plan", NET, "--size", 32, "--batch", 4, "--training", "--json"]
+        whole = json.loads(self.succeed(*arguments))
+        self.assertGreater(whole["passes"]["backward_ms"], whole["passes"]["forward_ms"])
+        self.assertEqual(whole["passes"]["again_ms"], 0)
+        self.assertIn("conv_weight_gradient", {layer["kind"] for layer in whole["layers"]})
+        most = whole["arena_bytes"] * 9 // 10
+        less = json.loads(self.succeed(*arguments, "--max-arena", most))
+        self.assertLessEqual(less["arena_bytes"], most)
+        self.assertGreater(less["passes"]["again_ms"], 0)
+        plan, trace = self.folder / "plan.json", self.folder / "trace.json"
+        self.succeed(*arguments, "--max-arena", most, "--save", plan)
+        self.succeed("trace", *arguments[1:], "--plan", plan, "--out", trace)
+        self.assertIn("/again", trace.read_text())
+        again = next(layer["name"] for layer in less["layers"] if layer["name"].endswith("/again"))
+        self.assertIn(again, self.succeed("explain", *arguments[1:-1], again, "--max-arena", most))
+        self.refuse(1, ["no step found needs at most 1000 bytes of arena; the smallest needs "], *arguments, "--max-arena",
+                    1000)
+        text = self.succeed("train", NET, *self.data(), *self.OPTIONS, "--max-arena", most)
+        self.assertIn("layers are computed again", text)
 
     def test_killed_and_resumed_to_the_same_bits(self):
         data = self.data(16)

@@ -24,18 +24,16 @@ using Step = ps::TrainingStep<Recipe>;
 
 /// Something of everything that reads its own result or its input in the backward pass.
 struct Mixed
-    : ps::Network<
-          Input<3, 16, 16>, Named<"a", Conv<16, 3, NoBias>>, Named<"an", BatchNorm>, Relu,
-          Residual<Named<"b", Conv<16, 3, NoBias>>, Named<"bn", BatchNorm>, Relu, Named<"c", Conv<16, 3, NoBias>>,
-                   Named<"cn", BatchNorm>>,
-          Relu, MaxPool<2>, Concat<Path<Named<"d", Conv<8, 1>>, Relu>, Path<Named<"e", Conv<8, 3>>, HardSwish>>, Lrn<>,
-          AveragePool<2>, Dropout, Named<"f", Conv<12, 3, Groups<4>>>, Sigmoid, GlobalAvgPool, Named<"g", Dense<5>>> {
-};
+    : ps::Network<Input<3, 16, 16>, Named<"a", Conv<16, 3, NoBias>>, Named<"an", BatchNorm>, Relu,
+                  Residual<Named<"b", Conv<16, 3, NoBias>>, Named<"bn", BatchNorm>, Relu,
+                           Named<"c", Conv<16, 3, NoBias>>, Named<"cn", BatchNorm>>,
+                  Relu, MaxPool<2>, Concat<Path<Named<"d", Conv<8, 1>>, Relu>, Path<Named<"e", Conv<8, 3>>, HardSwish>>,
+                  Lrn<>, AveragePool<2>, Dropout, Named<"f", Conv<12, 3, Groups<4>>>, Sigmoid, GlobalAvgPool,
+                  Named<"g", Dense<5>>> {};
 
-struct Deep
-    : ps::Network<Input<1, 8, 8>, Named<"a", Conv<8, 3, NoBias>>, Named<"an", BatchNorm>, Relu,
-                  Named<"b", Conv<8, 3, NoBias>>, Named<"bn", BatchNorm>, Relu, Named<"c", Conv<8, 3, NoBias>>,
-                  Named<"cn", BatchNorm>, Relu, Dropout, GlobalAvgPool, Named<"fc", Dense<3>>> {};
+struct Deep : ps::Network<Input<1, 8, 8>, Named<"a", Conv<8, 3, NoBias>>, Named<"an", BatchNorm>, Relu,
+                          Named<"b", Conv<8, 3, NoBias>>, Named<"bn", BatchNorm>, Relu, Named<"c", Conv<8, 3, NoBias>>,
+                          Named<"cn", BatchNorm>, Relu, Dropout, GlobalAvgPool, Named<"fc", Dense<3>>> {};
 
 struct Ready {
     Ready(ps::Graph const& graph, ps::TrainingGraph const& step)
@@ -105,7 +103,8 @@ TEST_CASE("whatever is computed again, the gradients are the same") {
 }
 
 TEST_CASE("an arena takes no more than it may, and the training is the same") {
-    for (ps::Graph const& graph : {Mixed::graph(64), ps::zoo::graph("squeezenet1_1", 2), ps::zoo::graph("resnet56", 4)}) {
+    for (ps::Graph const& graph :
+         {Mixed::graph(64), ps::zoo::graph("squeezenet1_1", 2), ps::zoo::graph("resnet56", 4)}) {
         const ps::Weights weights = ps::random_weights(graph, 3);
         const auto batch = static_cast<std::size_t>(graph.batch());
         const std::vector<float> images = numbers(batch * graph[graph.input()].shape.size());
@@ -143,8 +142,8 @@ TEST_CASE("an arena that is too small for every step is refused") {
         ps::Trainer<ps::Graph, Recipe>(graph, ps::random_weights(graph), {.batch = 4, .max_arena = 1000});
         FAIL("accepted");
     } catch (ps::error const& refusal) {
-        CHECK(std::string(refusal.what()).starts_with(
-            "train: no step found needs at most 1000 bytes of arena; the smallest needs "));
+        CHECK(std::string(refusal.what())
+                  .starts_with("train: no step found needs at most 1000 bytes of arena; the smallest needs "));
     }
 }
 

@@ -4,6 +4,7 @@
 #include <primsel/network/graph.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/network/weights.hpp>
+#include <primsel/train/training_graph.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -39,12 +40,19 @@ public:
         const std::span<const float> view(*owner);
         weights_.add(name, WeightTensor{std::move(dims), view, std::move(owner)});
     }
-    /// Another name for the same values. Throws error when there is no such weight.
-    void add_alias(std::string const& name, std::string const& of) {
-        values_.emplace(name, (*this)[of]);
-        weights_.add(name, WeightTensor(weights_.at(of)));
+    /// Adds what a step of training reads beside the network's weights: the seed of dropout, where it has one, and the
+    /// weights of layers that are computed twice, under their second name.
+    Parameters& complete(Graph const& step, std::string const& seed) {
+        if (!seed.empty() && !values_.contains(seed)) add(seed, {2}, {0.0F, 0.0F});
+        for (WeightSpec const& spec : weight_specs(step)) {
+            if (values_.contains(spec.name)) continue;
+            std::string first = spec.name;
+            first.erase(first.rfind(again_suffix), again_suffix.size());
+            values_.emplace(spec.name, (*this)[first]);
+            weights_.add(spec.name, WeightTensor(weights_.at(first)));
+        }
+        return *this;
     }
-    [[nodiscard]] bool has(std::string_view name) const { return values_.contains(name); }
     /// Throws error when there is no such weight.
     [[nodiscard]] std::span<float> operator[](std::string_view name) const {
         const auto found = values_.find(name);

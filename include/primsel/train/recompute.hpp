@@ -1,5 +1,6 @@
-// Gradient checkpointing: layers of the forward pass are computed again where the backward pass needs them, in the place
-// of being kept. Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016; which layers, their cost decides.
+// Gradient checkpointing: layers of the forward pass are computed again where the backward pass needs them, in the
+// place of being kept. Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016; which layers, their cost
+// decides.
 #pragma once
 
 #include <primsel/core/error.hpp>
@@ -7,6 +8,7 @@
 #include <primsel/network/graph.hpp>
 #include <primsel/network/graph_editor.hpp>
 #include <primsel/train/detail/kept_results.hpp>
+#include <primsel/train/training_graph.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -17,9 +19,6 @@
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
-
-/// Ends the name of a layer that is computed a second time.
-inline constexpr std::string_view again_suffix = "/again";
 
 /// The step, with some of the layers before `backward` computed again just before a layer from there on first reads
 /// them, and named as before with again_suffix. What weights they have are those of the first, under that name.
@@ -34,8 +33,7 @@ inline constexpr std::string_view again_suffix = "/again";
     };
     for (std::size_t i = 0; i < backward; ++i) {
         if (!again[i]) continue;
-        copy[i] =
-            editor.insert(step[i].name + std::string(again_suffix), step[i].layer, replaced(step[i].inputs));
+        copy[i] = editor.insert(step[i].name + std::string(again_suffix), step[i].layer, replaced(step[i].inputs));
         editor.set_epilogue(copy[i], step[i].epilogue);
     }
     for (std::size_t i = backward; i < step.size(); ++i) editor.rewire(i, replaced(step[i].inputs));

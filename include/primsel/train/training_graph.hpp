@@ -4,9 +4,13 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
+
+/// Ends the name of a layer that is computed a second time (train/recompute.hpp).
+inline constexpr std::string_view again_suffix = "/again";
 
 /// Where the gradient of a trained weight is: so many floats into a result of the graph.
 struct WeightGradient {

@@ -40,7 +40,8 @@ public:
           step_(std::move(step)),
           planned_(planned(step_, how, executor_.concurrency(), max_arena)),
           parameters_(parameters),
-          program_(planned_.graph, kernels(), planned_.plan, completed(parameters).view(), executor_.concurrency()),
+          program_(planned_.graph, kernels(), planned_.plan, parameters.complete(planned_.graph, step_.seed).view(),
+                   executor_.concurrency()),
           forward_steps_(program_.steps_before(planned_.graph.find(step_.gradient))) {
         for (std::size_t i = 0; i < program_.out_shapes().size(); ++i) {
             results_.emplace_back(program_.out_floats(i));
@@ -113,16 +114,6 @@ private:
             }
         }
         return fitting_step(simple, step.gradient, kernels(), make, workers, max_arena);
-    }
-    /// With all that a step needs beside the weights of the network.
-    Parameters& completed(Parameters& parameters) const {
-        if (!step_.seed.empty() && !parameters.has(step_.seed)) parameters.add(step_.seed, {2}, {0.0F, 0.0F});
-        for (WeightSpec const& spec : weight_specs(planned_.graph)) {
-            if (parameters.has(spec.name)) continue;
-            const std::size_t again = spec.name.rfind(again_suffix);
-            parameters.add_alias(spec.name, std::string(spec.name).erase(again, again_suffix.size()));
-        }
-        return parameters;
     }
     static void move(float& value, double towards, double momentum) {
         value = static_cast<float>((1 - momentum) * static_cast<double>(value) + momentum * towards);

@@ -43,8 +43,8 @@ public:
     [[nodiscard]] std::vector<bool> const& again() const { return again_; }
     [[nodiscard]] std::size_t most_bytes() const { return std::ranges::max(alive(again_)); }
 
-    /// Computes further layers again until no more than so many bytes are alive at a time, or nothing else helps: always
-    /// those that take the least time for the bytes above, summed over the layers during which they are. Returns
+    /// Computes further layers again until no more than so many bytes are alive at a time, or nothing else helps:
+    /// always those that take the least time for the bytes above, summed over the layers during which they are. Returns
     /// whether there was anything.
     bool reduce(std::size_t most) {
         bool changed = false;
