@@ -184,8 +184,8 @@ def classes():
 
 def compare(program, out, seeds, epochs):
     rows = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
-    for seed in range(1, seeds + 1):
-        for net in NETS:
+    for net in NETS:
+        for seed in range(1, seeds + 1):
             commands = {"primsel": [program, net, epochs, seed, 1],
                         "PyTorch": [sys.executable, __file__, "train", net, "--epochs", epochs, "--seed", seed]}
             for who, command in commands.items():
