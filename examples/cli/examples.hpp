@@ -22,6 +22,7 @@ inline constexpr Example examples[] = {
     {"evaluate", "primsel evaluate --costs here.model --data profile.csv --layouts layouts.csv"},
     {"pretrain", "primsel pretrain --data profile.csv --layouts layouts.csv --header mine.hpp"},
     {"train", "primsel train resnet18 --images x.npy --labels y.npy --epochs 10 --out trained.safetensors"},
+    {"accuracy", "primsel accuracy resnet18 --weights trained.safetensors --images x.npy --labels y.npy"},
     {"list", "primsel list primitives"},
     {"machine", "primsel machine --json"},
     {"export", "primsel export squeezenet1_1 squeezenet.onnx"},

@@ -1,5 +1,6 @@
 // primsel train NET: trains a network on images, and writes its weights.
 #include "commands.hpp"
+#include "labelled_images.hpp"
 #include "model.hpp"
 #include "options.hpp"
 #include "progress.hpp"
@@ -8,9 +9,6 @@
 
 #include <primsel/core/thread_pool.hpp>
 #include <primsel/io/checkpoint.hpp>
-#include <primsel/io/cifar.hpp>
-#include <primsel/io/idx.hpp>
-#include <primsel/io/npy_images.hpp>
 #include <primsel/io/plan.hpp>
 #include <primsel/io/safetensors.hpp>
 #include <primsel/plan/print.hpp>
@@ -77,11 +75,6 @@ struct CommandRecipe : ps::DefaultTraining {
     using executor = ps::ThreadPool;
 };
 
-struct ImageFiles {
-    std::string images, labels;
-    std::vector<std::string> cifar10;
-    [[nodiscard]] bool given() const { return !images.empty() || !cifar10.empty(); }
-};
 struct TrainCommand {
     ModelOptions model;
     ImageFiles data, validation;
@@ -97,12 +90,6 @@ struct TrainCommand {
     std::int64_t checkpoint_every = 0;
     bool normalise = true, json = false;
 };
-
-ps::LabelledImages read_images(ImageFiles const& from) {
-    if (!from.cifar10.empty()) return ps::read_cifar10(from.cifar10);
-    if (from.images.ends_with(".npy")) return ps::read_npy_images(from.images, from.labels);
-    return ps::read_idx(from.images, from.labels);
-}
 
 /// What the options make of the bits, beside those that a trainer knows.
 std::string text_of_recipe(TrainCommand const& options, ps::Normalise const& normalise) {
@@ -208,7 +195,7 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
         } else {
             print(text_of_epoch(epoch, options.training.epochs));
         }
-        if (!options.out.empty()) ps::write_safetensors(options.out, trainer.best_weights());
+        if (!options.out.empty()) ps::write_safetensors(options.out, trainer.best_weights(), metadata_of(normalise));
         return true;
     };
     trainer.fit(source, normalise, options.augment, validation, report, save);
@@ -218,26 +205,17 @@ void train(TrainCommand& options) {
     options.model.batch = options.training.images_at_once();
     for (std::string const& pattern : options.frozen) options.training.groups.push_back({pattern, 0});
     const Model model = load_model(options.model);
-    const ps::LabelledImages images = read_images(options.data);
+    const ps::Shape shape = model.graph[model.graph.input()].shape;
+    const AnyImages images = read_images(options.data, shape);
     const ps::Normalise normalise = options.normalise ? ps::normalisation(images) : ps::Normalise{};
     if (options.validation.given()) {
-        train_on(options, model, images, read_images(options.validation), normalise);
+        train_on(options, model, images, read_images(options.validation, shape), normalise);
     } else if (options.held_back > 0) {
         const auto parts = ps::split(images, options.held_back, options.training.seed);
         train_on(options, model, parts.train, parts.validation, normalise);
     } else {
         train_on(options, model, images, ps::NoValidation{}, normalise);
     }
-}
-
-void add_images(CLI::App& command, std::string const& prefix, ImageFiles& images, std::string const& what) {
-    CLI::Option* const files = command.add_option("--" + prefix + "images", images.images, what + ": idx or .npy");
-    CLI::Option* const labels = command.add_option("--" + prefix + "labels", images.labels, "Their labels");
-    files->type_name("F")->needs(labels);
-    labels->type_name("F")->needs(files);
-    command.add_option("--" + prefix + "cifar", images.cifar10, what + ": files of CIFAR-10's binary version")
-        ->excludes(files)
-        ->type_name("F.bin ...");
 }
 
 }  // namespace
@@ -335,7 +313,7 @@ void add_train(CLI::App& app) {
         ->type_name("N");
     command.add_flag("--json", options->json, "Print one JSON object an epoch");
     command.callback([options] {
-        if (!options->data.given()) throw CLI::RequiredError("--images and --labels, or --cifar");
+        if (!options->data.given()) throw CLI::RequiredError("--images and --labels, --cifar or --folder");
         train(*options);
     });
 }

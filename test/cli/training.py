@@ -2,7 +2,7 @@
 import json
 import random
 
-from command import NET, Cli, write_npy
+from command import NET, Cli, write_npy, write_png
 
 
 class Train(Cli):
@@ -26,6 +26,31 @@ class Train(Cli):
             self.assertEqual(list(epoch), ["epoch", "loss", "learning_rate", "seconds", "images_per_second",
                                            "validation_loss", "accuracy", "best"])
         self.succeed("run", NET, "--size", 32, "--weights", out, "--repeat", 1)
+        judged = ["accuracy", NET, "--size", 32, "--weights", out, *self.data()]
+        result = json.loads(self.succeed(*judged, "--json"))
+        self.assertEqual((result["images"], len(result["classes"])), (8, 3))
+        right = sum(each["accuracy"] * each["images"] for each in result["classes"])
+        self.assertAlmostEqual(right / 8, result["accuracy"])
+        self.assertGreaterEqual(result["top5_accuracy"], result["accuracy"])
+        for batch in (1, 3):  # the last one is padded
+            self.assertEqual(json.loads(self.succeed(*judged, "--batch", batch, "--json"))["classes"], result["classes"])
+        self.assertIn("of 8 images", self.succeed(*judged, "--mean", "0.5,0.5,0.5", "--std", "1,1,1"))
+        self.refuse(1, ["1 means and 1 deviations"], *judged, "--mean", 0.5, "--std", 1)
+        self.refuse(1, ["the images are 3x32x32", "3x64x64"], "accuracy", NET, "--size", 64, *self.data())
+        self.refuse(2, ["--images and --labels, --cifar or --folder"], "accuracy", NET)
+
+    def test_folders_of_images(self):
+        for label in ("dark", "bright"):
+            (self.folder / "data" / label).mkdir(parents=True)
+            for i in range(3):
+                pixel = bytes([20 + i if label == "dark" else 220 + i] * 3)
+                write_png(self.folder / "data" / label / f"{i}.png", 32, 32, pixel * 32 * 32)
+        out, data = self.folder / "w.safetensors", ["--folder", self.folder / "data"]
+        self.succeed("train", NET, *data, "--size", 32, "--batch", 2, "--learning-rate", 0.001, "--out", out)
+        result = json.loads(self.succeed("accuracy", NET, *data, "--size", 32, "--weights", out, "--json"))
+        self.assertEqual([each["name"] for each in result["classes"]], ["bright", "dark"])
+        self.assertEqual(result["images"], 6)
+        self.refuse(1, ["bright/0.png: is 1x3x32x32, not 3x64x64"], "accuracy", NET, *data, "--size", 64)
 
     def test_same_weights_again_and_for_any_threads(self):
         written, plan = [], self.folder / "plan.json"
@@ -92,7 +117,7 @@ class Train(Cli):
 
     def test_refusals(self):
         data = self.data()
-        self.refuse(2, ["--images and --labels, or --cifar"], "train", NET)
+        self.refuse(2, ["--images and --labels, --cifar or --folder"], "train", NET)
         self.refuse(1, ["the images are 3x32x32", "3x64x64"], "train", NET, *data, "--size", 64, "--batch", 4)
         self.refuse(1, ["cannot be taken in parts of 3"], "train", NET, *data, *self.OPTIONS, "--part", 3)
         self.refuse(1, ["no weight is trained"], "train", NET, *data, *self.OPTIONS, "--freeze", "*")

@@ -1,0 +1,109 @@
+#include "labelled_images.hpp"
+
+#include <image.hpp>
+
+#include <primsel/core/csv.hpp>
+#include <primsel/io/cifar.hpp>
+#include <primsel/io/file.hpp>
+#include <primsel/io/idx.hpp>
+#include <primsel/io/npy_images.hpp>
+#include <primsel/io/safetensors.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <sstream>
+
+namespace cli {
+namespace {
+
+constexpr const char* mean_key = "mean of the images";
+constexpr const char* deviation_key = "deviation of the images";
+
+/// From 0 to 1.
+ps::Tensor<ps::chw> read_image(std::string const& path, int channels) {
+    const image::Image picture = image::read(path, channels);
+    ps::Tensor<ps::chw> tensor({channels, picture.h, picture.w});
+    const std::size_t count = static_cast<std::size_t>(picture.h) * static_cast<std::size_t>(picture.w);
+    const auto each = static_cast<std::size_t>(channels);
+    for (std::size_t i = 0; i < picture.pixels.size(); ++i) {
+        tensor.data()[i % each * count + i / each] = static_cast<float>(picture.pixels[i]) / 255.0F;
+    }
+    return tensor;
+}
+
+/// Read back, they are the same numbers.
+std::string text_of_numbers(std::vector<float> const& numbers) {
+    std::string text;
+    for (const float number : numbers) {
+        char digits[32];
+        const auto end = std::to_chars(digits, digits + sizeof(digits), number).ptr;
+        text += (text.empty() ? "" : " ") + std::string(digits, end);
+    }
+    return text;
+}
+std::vector<float> numbers_of(std::string const& path, std::string const& text) {
+    std::vector<float> numbers;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        float number = 0;
+        if (!ps::read_number(std::string_view(word), number)) {
+            ps::fail(path, ": its images are normalised by ", word, ", which is no number");
+        }
+        numbers.push_back(number);
+    }
+    return numbers;
+}
+
+}  // namespace
+
+std::string AnyImages::class_name(int label) const {
+    const auto at = static_cast<std::size_t>(label);
+    if (auto const* folder = std::get_if<Folder>(&images_)) return folder->class_names()[at];
+    auto const& names = std::get<ps::LabelledImages>(images_).class_names;
+    return names.empty() ? std::to_string(label) : names[at];
+}
+
+AnyImages read_images(ImageFiles const& from, ps::Shape shape) {
+    if (!from.folder.empty()) {
+        if (shape.c != 1 && shape.c != 3)
+            ps::fail(from.folder, ": the network takes ", to_string(shape), ", no images");
+        return AnyImages(AnyImages::Folder(
+            from.folder, shape, [channels = shape.c](std::string const& path) { return read_image(path, channels); }));
+    }
+    if (!from.cifar10.empty()) return AnyImages(ps::read_cifar10(from.cifar10));
+    if (from.images.ends_with(".npy")) return AnyImages(ps::read_npy_images(from.images, from.labels));
+    return AnyImages(ps::read_idx(from.images, from.labels));
+}
+
+void add_images(CLI::App& command, std::string const& prefix, ImageFiles& images, std::string const& what) {
+    CLI::Option* const files = command.add_option("--" + prefix + "images", images.images, what + ": idx or .npy");
+    CLI::Option* const labels = command.add_option("--" + prefix + "labels", images.labels, "Their labels");
+    files->type_name("F")->needs(labels);
+    labels->type_name("F")->needs(files);
+    CLI::Option* const cifar =
+        command.add_option("--" + prefix + "cifar", images.cifar10, what + ": files of CIFAR-10's binary version")
+            ->excludes(files)
+            ->type_name("F.bin ...");
+    command
+        .add_option("--" + prefix + "folder", images.folder,
+                    what + ": PNG and JPEG files of the network's size, in a folder for each class")
+        ->excludes(files)
+        ->excludes(cifar)
+        ->type_name("DIR");
+}
+
+std::vector<std::pair<std::string, std::string>> metadata_of(ps::Normalise const& normalise) {
+    return {{mean_key, text_of_numbers(normalise.mean)}, {deviation_key, text_of_numbers(normalise.deviation)}};
+}
+
+ps::Normalise normalise_of(std::string const& path) {
+    ps::Normalise normalise;
+    for (auto const& [key, text] : ps::safetensors_metadata(path, ps::map_file(path))) {
+        if (key == mean_key) normalise.mean = numbers_of(path, text);
+        if (key == deviation_key) normalise.deviation = numbers_of(path, text);
+    }
+    return normalise;
+}
+
+}  // namespace cli
