@@ -38,6 +38,7 @@ void step(benchmark::State& state, Case const& of, int percent) {
         for (auto _ : state) benchmark::DoNotOptimize(trainer.step(images, labels, 1e-3));
         state.SetItemsProcessed(state.iterations() * of.batch);
         state.counters["arena_MB"] = static_cast<double>(trainer.arena_bytes()) / 1e6;
+        state.counters["predicted_ms"] = trainer.plan().total_seconds * 1e3;
         state.counters["arena/whole"] = static_cast<double>(trainer.arena_bytes()) / static_cast<double>(whole);
     } catch (ps::error const& refusal) {
         state.SkipWithError(refusal.what());
@@ -46,7 +47,7 @@ void step(benchmark::State& state, Case const& of, int percent) {
 
 const bool registered = [] {
     for (Case const& of :
-         {Case{"resnet18", 64, 32}, {"resnet56", 32, 32}, {"mobilenet_v2", 64, 32}, {"squeezenet1_1", 128, 32}}) {
+         {Case{"resnet18", 64, 32}, {"resnet56", 32, 32}, {"mobilenet_v2", 64, 32}, {"squeezenet1_1", 128, 16}}) {
         for (const int percent : {100, 80, 60, 50, 40}) {
             const std::string name = ps::join("step/", of.net, '/', of.size, "/batch:", of.batch, "/arena:", percent);
             benchmark::RegisterBenchmark(name.c_str(), [of, percent](benchmark::State& state) {
