@@ -30,12 +30,16 @@ void Progress::tick() {
 
 ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1) {}
 
-ProgressLine::~ProgressLine() {
-    if (terminal_ && shown_) std::fputs("\r\x1b[K", stderr);
+ProgressLine::~ProgressLine() { clear(); }
+
+void ProgressLine::clear() {
+    if (!terminal_ || !std::exchange(shown_, false)) return;
+    std::fputs("\r\x1b[K", stderr);
+    std::fflush(stderr);
 }
 
 void ProgressLine::show(std::string const& text) {
-    if (!terminal_ && since_.seconds() < 60) return;
+    if (since_.seconds() < (terminal_ ? 0.1 : 60.0)) return;
     since_.restart();
     std::fprintf(stderr, terminal_ ? "\r\x1b[K%s" : "%s\n", text.c_str());
     std::fflush(stderr);

@@ -35,6 +35,8 @@ public:
     ~ProgressLine();
 
     void show(std::string const& text);
+    /// Makes room for another line.
+    void clear();
 
 private:
     bool terminal_, shown_ = false;

@@ -1990,6 +1990,7 @@ private:
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <ratio>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -2070,12 +2071,18 @@ struct AsStridedParams {
     friend constexpr bool operator==(AsStridedParams const&, AsStridedParams const&) = default;
 };
 
-/// Does nothing when a trained network runs.
+/// Does nothing when a trained network runs; a step of training drops `rate` of the elements.
 struct DropoutParams {
+    float rate = 0.5F;
+
     [[nodiscard]] static constexpr std::string_view name() { return "dropout"; }
-    static constexpr void each_field(auto const&) {}
+    constexpr void each_field(auto const& visit) const { visit("rate", rate); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        return impossible().empty() ? Fault::none : Fault::impossible_parameter;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return rate >= 0.0F && rate <= 1.0F ? "" : "the rate must be from 0 to 1";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(DropoutParams const&, DropoutParams const&) = default;
@@ -2209,9 +2216,12 @@ namespace layer {
 struct Flatten {
     static constexpr FlattenParams params{};
 };
-struct Dropout {
-    static constexpr DropoutParams params{};
+/// Rate is a std::ratio: the share that training drops.
+template <class Rate = std::ratio<1, 2>>
+struct DropoutOf {
+    static constexpr DropoutParams params{as_float<Rate>};
 };
+using Dropout = DropoutOf<>;
 template <Padding padding>
 struct ZeroPad {
     static constexpr PadParams params{padding, 0.0F};
@@ -20240,6 +20250,8 @@ using ConvNormRelu =
 
 }  // namespace primsel::inline PRIMSEL_ABI::zoo::detail
 
+#include <ratio>
+
 namespace primsel::inline PRIMSEL_ABI::zoo {
 
 namespace detail {
@@ -20279,47 +20291,49 @@ using InceptionPool = layer::MaxPool<3, layer::Stride<2>, layer::CeilMode>;
 /// GoogLeNet, the original Inception v1 (Szegedy et al. 2015, table 1): with local response normalisation and 5x5
 /// kernels, without the auxiliary classifiers.
 template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
-struct GoogLeNetOf : Network<layer::Input<3, size, size>,                                              //
-                             detail::ConvRelu<"conv1", detail::wide<Width, 64>, 7, layer::Stride<2>>,  //
-                             detail::InceptionPool, layer::Lrn<>,                                      //
-                             detail::ConvRelu<"conv2", detail::wide<Width, 64>, 1>,                    //
-                             detail::ConvRelu<"conv3", detail::wide<Width, 192>, 3>, layer::Lrn<>,     //
-                             detail::InceptionPool,                                                    //
-                             detail::Inception<"inception3a", Width, 64, 96, 128, 16, 32, 32>,         //
-                             detail::Inception<"inception3b", Width, 128, 128, 192, 32, 96, 64>,       //
-                             detail::InceptionPool,                                                    //
-                             detail::Inception<"inception4a", Width, 192, 96, 208, 16, 48, 64>,        //
-                             detail::Inception<"inception4b", Width, 160, 112, 224, 24, 64, 64>,       //
-                             detail::Inception<"inception4c", Width, 128, 128, 256, 24, 64, 64>,       //
-                             detail::Inception<"inception4d", Width, 112, 144, 288, 32, 64, 64>,       //
-                             detail::Inception<"inception4e", Width, 256, 160, 320, 32, 128, 128>,     //
-                             detail::InceptionPool,                                                    //
-                             detail::Inception<"inception5a", Width, 256, 160, 320, 32, 128, 128>,     //
-                             detail::Inception<"inception5b", Width, 384, 192, 384, 48, 128, 128>,     //
-                             layer::GlobalAvgPool, layer::Dropout, layer::Named<"fc", layer::Dense<classes>>> {};
+struct GoogLeNetOf
+    : Network<layer::Input<3, size, size>,                                              //
+              detail::ConvRelu<"conv1", detail::wide<Width, 64>, 7, layer::Stride<2>>,  //
+              detail::InceptionPool, layer::Lrn<>,                                      //
+              detail::ConvRelu<"conv2", detail::wide<Width, 64>, 1>,                    //
+              detail::ConvRelu<"conv3", detail::wide<Width, 192>, 3>, layer::Lrn<>,     //
+              detail::InceptionPool,                                                    //
+              detail::Inception<"inception3a", Width, 64, 96, 128, 16, 32, 32>,         //
+              detail::Inception<"inception3b", Width, 128, 128, 192, 32, 96, 64>,       //
+              detail::InceptionPool,                                                    //
+              detail::Inception<"inception4a", Width, 192, 96, 208, 16, 48, 64>,        //
+              detail::Inception<"inception4b", Width, 160, 112, 224, 24, 64, 64>,       //
+              detail::Inception<"inception4c", Width, 128, 128, 256, 24, 64, 64>,       //
+              detail::Inception<"inception4d", Width, 112, 144, 288, 32, 64, 64>,       //
+              detail::Inception<"inception4e", Width, 256, 160, 320, 32, 128, 128>,     //
+              detail::InceptionPool,                                                    //
+              detail::Inception<"inception5a", Width, 256, 160, 320, 32, 128, 128>,     //
+              detail::Inception<"inception5b", Width, 384, 192, 384, 48, 128, 128>,     //
+              layer::GlobalAvgPool, layer::DropoutOf<std::ratio<1, 5>>, layer::Named<"fc", layer::Dense<classes>>> {};
 using GoogLeNet = GoogLeNetOf<>;
 
 /// GoogLeNet as torchvision.models.googlenet: with batch norm and without 5x5 kernels; same names, same weights, but
 /// for the auxiliary classifiers. Its published weights want images of mean and deviation 0.5 (transform_input).
 template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
-struct GoogLeNetBnOf : Network<layer::Input<3, size, size>,                                                  //
-                               detail::ConvNormRelu<"conv1", detail::wide<Width, 64>, 7, layer::Stride<2>>,  //
-                               detail::InceptionPool,                                                        //
-                               detail::ConvNormRelu<"conv2", detail::wide<Width, 64>, 1>,                    //
-                               detail::ConvNormRelu<"conv3", detail::wide<Width, 192>, 3>,                   //
-                               detail::InceptionPool,                                                        //
-                               detail::InceptionBn<"inception3a", Width, 64, 96, 128, 16, 32, 32>,           //
-                               detail::InceptionBn<"inception3b", Width, 128, 128, 192, 32, 96, 64>,         //
-                               detail::InceptionPool,                                                        //
-                               detail::InceptionBn<"inception4a", Width, 192, 96, 208, 16, 48, 64>,          //
-                               detail::InceptionBn<"inception4b", Width, 160, 112, 224, 24, 64, 64>,         //
-                               detail::InceptionBn<"inception4c", Width, 128, 128, 256, 24, 64, 64>,         //
-                               detail::InceptionBn<"inception4d", Width, 112, 144, 288, 32, 64, 64>,         //
-                               detail::InceptionBn<"inception4e", Width, 256, 160, 320, 32, 128, 128>,       //
-                               layer::MaxPool<2, layer::CeilMode>,                                           //
-                               detail::InceptionBn<"inception5a", Width, 256, 160, 320, 32, 128, 128>,       //
-                               detail::InceptionBn<"inception5b", Width, 384, 192, 384, 48, 128, 128>,       //
-                               layer::GlobalAvgPool, layer::Dropout, layer::Named<"fc", layer::Dense<classes>>> {};
+struct GoogLeNetBnOf
+    : Network<layer::Input<3, size, size>,                                                  //
+              detail::ConvNormRelu<"conv1", detail::wide<Width, 64>, 7, layer::Stride<2>>,  //
+              detail::InceptionPool,                                                        //
+              detail::ConvNormRelu<"conv2", detail::wide<Width, 64>, 1>,                    //
+              detail::ConvNormRelu<"conv3", detail::wide<Width, 192>, 3>,                   //
+              detail::InceptionPool,                                                        //
+              detail::InceptionBn<"inception3a", Width, 64, 96, 128, 16, 32, 32>,           //
+              detail::InceptionBn<"inception3b", Width, 128, 128, 192, 32, 96, 64>,         //
+              detail::InceptionPool,                                                        //
+              detail::InceptionBn<"inception4a", Width, 192, 96, 208, 16, 48, 64>,          //
+              detail::InceptionBn<"inception4b", Width, 160, 112, 224, 24, 64, 64>,         //
+              detail::InceptionBn<"inception4c", Width, 128, 128, 256, 24, 64, 64>,         //
+              detail::InceptionBn<"inception4d", Width, 112, 144, 288, 32, 64, 64>,         //
+              detail::InceptionBn<"inception4e", Width, 256, 160, 320, 32, 128, 128>,       //
+              layer::MaxPool<2, layer::CeilMode>,                                           //
+              detail::InceptionBn<"inception5a", Width, 256, 160, 320, 32, 128, 128>,       //
+              detail::InceptionBn<"inception5b", Width, 384, 192, 384, 48, 128, 128>,       //
+              layer::GlobalAvgPool, layer::DropoutOf<std::ratio<1, 5>>, layer::Named<"fc", layer::Dense<classes>>> {};
 using GoogLeNetBn = GoogLeNetBnOf<>;
 
 }  // namespace primsel::inline PRIMSEL_ABI::zoo
@@ -20434,6 +20448,8 @@ using InvertedResidual = std::conditional_t<same_shape, layer::Named<"", layer::
 
 }  // namespace primsel::inline PRIMSEL_ABI::zoo::detail
 
+#include <ratio>
+
 namespace primsel::inline PRIMSEL_ABI::zoo {
 
 namespace detail {
@@ -20473,7 +20489,8 @@ struct MnasNetOf
                           detail::MnasNetStage<"13", Width, 192, 320, 3, 1, 6, 1>,                                   //
                           detail::ConvNorm<"14", "15", 1280, 1>, layer::Relu>>,
           layer::GlobalAvgPool,
-          layer::Named<"classifier", layer::Path<layer::Dropout, layer::Named<"1", layer::Dense<classes>>>>> {};
+          layer::Named<"classifier",
+                       layer::Path<layer::DropoutOf<std::ratio<1, 5>>, layer::Named<"1", layer::Dense<classes>>>>> {};
 using MnasNet05 = MnasNetOf<224, 1000, std::ratio<1, 2>>;
 using MnasNet075 = MnasNetOf<224, 1000, std::ratio<3, 4>>;
 using MnasNet10 = MnasNetOf<>;
@@ -20481,6 +20498,8 @@ using MnasNet13 = MnasNetOf<224, 1000, std::ratio<13, 10>>;
 
 }  // namespace primsel::inline PRIMSEL_ABI::zoo
 // primsel/network/zoo/mobilenet.hpp
+
+#include <ratio>
 
 namespace primsel::inline PRIMSEL_ABI::zoo {
 
@@ -20569,7 +20588,8 @@ struct MobileNetV2Of
                       "18",
                       detail::ConvNorm<"0", "1", (Width::num > Width::den ? detail::rounded<Width, 1280> : 1280), 1>>>>,
           layer::GlobalAvgPool,
-          layer::Named<"classifier", layer::Path<layer::Dropout, layer::Named<"1", layer::Dense<classes>>>>> {};
+          layer::Named<"classifier",
+                       layer::Path<layer::DropoutOf<std::ratio<1, 5>>, layer::Named<"1", layer::Dense<classes>>>>> {};
 using MobileNetV2 = MobileNetV2Of<>;
 
 }  // namespace primsel::inline PRIMSEL_ABI::zoo
@@ -23606,8 +23626,8 @@ private:
             at_[i] = add(node.name, node.layer, std::move(inputs));
         }
     }
-    [[nodiscard]] static RandomDropoutParams dropout(std::size_t i) {
-        return {.rate = 0.5F, .stream = static_cast<std::uint32_t>(i)};
+    [[nodiscard]] RandomDropoutParams dropout(std::size_t i) const {
+        return {.rate = std::get<DropoutParams>(form_[i].layer).rate, .stream = static_cast<std::uint32_t>(i)};
     }
 
     /// The gradient of a node's result: the sum of what its readers contributed.
@@ -24594,6 +24614,7 @@ template <class Make>
 
 // primsel/train/training_options.hpp
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -24676,6 +24697,15 @@ struct IgnoreUpdates {
         if (fits(group.pattern, weight)) return group;
     }
     return rest;
+}
+
+/// Throws error when a group's pattern fits none of the network's weights.
+inline void check_groups_fit(std::vector<WeightGroup> const& groups, Graph const& graph) {
+    const std::vector<WeightSpec> specs = weight_specs(graph);
+    for (WeightGroup const& group : groups) {
+        const auto is_fit = [&](WeightSpec const& spec) { return fits(group.pattern, spec.name); };
+        if (std::ranges::none_of(specs, is_fit)) fail("train: no weight's name fits '", group.pattern, "'");
+    }
 }
 
 /// Throws error, saying which, when an option is impossible.
@@ -26309,7 +26339,7 @@ public:
         : Trainer(Net::graph(options.images_at_once()), weights, std::move(options), std::move(parts),
                   std::move(run_on)) {}
     /// The graph's batch is the images at once. Throws error when the options are impossible, the weights do not fit,
-    /// or a layer cannot be trained.
+    /// a group's pattern fits no weight, or a layer cannot be trained.
     Trainer(Graph graph, Weights const& weights, TrainingOptions options, Parts parts = {}, executor run_on = {})
         : graph_(std::move(graph)),
           options_(checked(std::move(options), graph_.batch())),
@@ -26317,6 +26347,7 @@ public:
           parameters_(std::make_unique<Parameters>(graph_, weights)),
           step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_,
                 detail::KnownOrPredicted{parts_.plan}, std::move(run_on), options_.max_arena) {
+        check_groups_fit(options_.groups, graph_);
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);

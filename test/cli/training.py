@@ -108,6 +108,34 @@ class Train(Cli):
         self.refuse(1, ["killed.safetensors: its seed is 1, here 2"], *arguments("killed"), "--seed", 2)
         self.refuse(1, ["killed.safetensors: made with", "here"], *arguments("killed"), "--nesterov")
 
+    def test_recipes_and_curves(self):
+        recipe, whole, curves = self.folder / "recipe.toml", self.folder / "whole.safetensors", self.folder / "c.svg"
+        recipe.write_text('# as it was\nbatch = 4\nlearning-rate = 0.01\noptimizer = "adamw"\nepochs = 3\nflip = true\n'
+                          'freeze = ["features.0*", "features.3*"]\nrate = "classifier*=0.5"\nhold-back = 0.5\n')
+        by_file = ["train", NET, *self.data(), "--size", 32, "--recipe", recipe]
+        options = ["--batch", 4, "--learning-rate", 0.01, "--optimizer", "adamw", "--flip", "--freeze", "features.0*",
+                   "--freeze", "features.3*", "--rate", "classifier*=0.5", "--hold-back", 0.5]
+        self.succeed(*by_file, "--checkpoint", whole, "--curves", curves)
+        picture = curves.read_text()
+        for text in ("Loss", "Accuracy, %", "Learning rate", "training: 3, ", "validation: 3, "):
+            self.assertIn(text, picture)
+        # What the file says, the command line may say, and say otherwise; a checkpoint knows all epochs' curves.
+        half = self.folder / "half.safetensors"
+        self.succeed(*by_file, "--epochs", 3, "--patience", 1, "--checkpoint", half)
+        curves.unlink()
+        self.succeed("train", NET, *self.data(), "--size", 32, *options, "--epochs", 3, "--checkpoint", whole, "--curves",
+                     curves)
+        self.assertEqual(curves.read_text(), picture)
+        self.refuse(1, ["whole.safetensors: ", "epochs"], *by_file, "--epochs", 2, "--checkpoint", whole)
+        for text, needles in [("bach = 4\n", ["recipe.toml: 'bach' is no option of train; did you mean batch"]),
+                              ("[step]\nbatch = 4\n", ["recipe.toml: has a section [step]"]),
+                              ("batch = many\n", ["recipe.toml: ", "many"]), ("optimizer = \"lion\"\n", ["recipe.toml: ", "lion"]),
+                              ("rate = \"fc\"\n", ["recipe.toml: ", "fc: a pattern of names is needed"])]:
+            recipe.write_text(text)
+            self.refuse(1, needles, *by_file)
+        self.refuse(2, ["nothing.toml"], "train", NET, *self.data(), "--recipe", self.folder / "nothing.toml")
+        self.refuse(1, ["no weight's name fits 'fc*'"], "train", NET, *self.data(), *self.OPTIONS, "--freeze", "fc*")
+
     def test_frozen(self):
         out = self.folder / "w.safetensors"
         text = self.succeed("train", NET, *self.data(), *self.OPTIONS, "--optimizer", "adamw", "--freeze", "features.*",

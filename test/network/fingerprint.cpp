@@ -147,6 +147,7 @@ TEST_CASE("a fingerprint differs when any parameter of any layer does") {
                                            {.k = 8, .groups = 2},
                                            {.k = 8, .bias = false}});
     check_differ<ps::LrnGradientParams>({{}, {{.size = 3}}, {{.beta = 0.5F}}}, 3);
+    check_differ<ps::DropoutParams>({{}, {0.25F}});
     check_differ<ps::ActivationGradientParams>({{}, {{ps::ActivationKind::leaky_relu}}, {{.alpha = 1}}}, 2);
     CHECK(check_differ<ps::AnyLayer>({ps::SoftmaxParams{}, ps::FlattenParams{}, ps::DropoutParams{}, ps::ScaleParams{},
                                       ps::ConcatParams{}, ps::BatchNormParams{}, ps::ActivationParams{}}) == 7);

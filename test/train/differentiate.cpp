@@ -162,6 +162,20 @@ TEST_CASE("frozen layers compute what they do without training") {
     }
 }
 
+TEST_CASE("dropout drops the share that the network says") {
+    const auto rates = [](ps::Graph const& graph) {
+        std::vector<float> found;
+        const ps::Graph step = ps::differentiate(graph).graph;
+        for (std::size_t i = 0; i < step.size(); ++i) {
+            const auto* dropout = std::get_if<ps::RandomDropoutParams>(&step[i].layer);
+            if (dropout != nullptr) found.push_back(dropout->rate);
+        }
+        return found;
+    };
+    CHECK(rates(ps::zoo::MobileNetV2::graph(2)) == std::vector{0.2F, 0.2F});  // forward and backward
+    CHECK(rates(ps::zoo::SqueezeNet11::graph(2)) == std::vector{0.5F, 0.5F});
+}
+
 TEST_CASE("what cannot be trained is refused by name") {
     const auto refused = [](ps::Graph const& graph, const char* why) {
         CHECK_THROWS_WITH_AS((void)ps::differentiate(graph), doctest::Contains(why), ps::error);

@@ -108,6 +108,7 @@ TEST_CASE("impossible options and images are refused") {
     refused({.batch = 24, .part = 7}, "a batch of 24 cannot be taken in parts of 7");
     refused({.batch = 24, .learning_rate = -1}, "impossible learning rate -1");
     refused({.batch = 24, .groups = {{"*", 0}}}, "no weight is trained");
+    refused({.batch = 24, .groups = {{"layer9.*", 0.1}}}, "no weight's name fits 'layer9.*'");
     struct Other : Bars {
         [[nodiscard]] ps::Shape shape() const { return {1, 4, 16}; }
     };

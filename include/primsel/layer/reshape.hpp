@@ -6,6 +6,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <ratio>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -86,12 +87,18 @@ struct AsStridedParams {
     friend constexpr bool operator==(AsStridedParams const&, AsStridedParams const&) = default;
 };
 
-/// Does nothing when a trained network runs.
+/// Does nothing when a trained network runs; a step of training drops `rate` of the elements.
 struct DropoutParams {
+    float rate = 0.5F;
+
     [[nodiscard]] static constexpr std::string_view name() { return "dropout"; }
-    static constexpr void each_field(auto const&) {}
+    constexpr void each_field(auto const& visit) const { visit("rate", rate); }
     [[nodiscard]] constexpr Fault check(std::span<const Shape> inputs) const {
-        return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
+        if (inputs.size() != 1) return Fault::wrong_input_count;
+        return impossible().empty() ? Fault::none : Fault::impossible_parameter;
+    }
+    [[nodiscard]] constexpr std::string_view impossible() const {
+        return rate >= 0.0F && rate <= 1.0F ? "" : "the rate must be from 0 to 1";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(DropoutParams const&, DropoutParams const&) = default;
@@ -225,9 +232,12 @@ namespace layer {
 struct Flatten {
     static constexpr FlattenParams params{};
 };
-struct Dropout {
-    static constexpr DropoutParams params{};
+/// Rate is a std::ratio: the share that training drops.
+template <class Rate = std::ratio<1, 2>>
+struct DropoutOf {
+    static constexpr DropoutParams params{as_float<Rate>};
 };
+using Dropout = DropoutOf<>;
 template <Padding padding>
 struct ZeroPad {
     static constexpr PadParams params{padding, 0.0F};

@@ -62,7 +62,7 @@ public:
         : Trainer(Net::graph(options.images_at_once()), weights, std::move(options), std::move(parts),
                   std::move(run_on)) {}
     /// The graph's batch is the images at once. Throws error when the options are impossible, the weights do not fit,
-    /// or a layer cannot be trained.
+    /// a group's pattern fits no weight, or a layer cannot be trained.
     Trainer(Graph graph, Weights const& weights, TrainingOptions options, Parts parts = {}, executor run_on = {})
         : graph_(std::move(graph)),
           options_(checked(std::move(options), graph_.batch())),
@@ -70,6 +70,7 @@ public:
           parameters_(std::make_unique<Parameters>(graph_, weights)),
           step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_,
                 detail::KnownOrPredicted{parts_.plan}, std::move(run_on), options_.max_arena) {
+        check_groups_fit(options_.groups, graph_);
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/network/prepare.hpp>
 #include <primsel/train/metrics.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -85,6 +87,15 @@ struct IgnoreUpdates {
         if (fits(group.pattern, weight)) return group;
     }
     return rest;
+}
+
+/// Throws error when a group's pattern fits none of the network's weights.
+inline void check_groups_fit(std::vector<WeightGroup> const& groups, Graph const& graph) {
+    const std::vector<WeightSpec> specs = weight_specs(graph);
+    for (WeightGroup const& group : groups) {
+        const auto is_fit = [&](WeightSpec const& spec) { return fits(group.pattern, spec.name); };
+        if (std::ranges::none_of(specs, is_fit)) fail("train: no weight's name fits '", group.pattern, "'");
+    }
 }
 
 /// Throws error, saying which, when an option is impossible.

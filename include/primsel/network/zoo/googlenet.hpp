@@ -4,6 +4,8 @@
 #include <primsel/network/zoo/detail/conv_norm.hpp>
 #include <primsel/network/zoo/detail/width.hpp>
 
+#include <ratio>
+
 namespace primsel::inline PRIMSEL_ABI::zoo {
 
 namespace detail {
@@ -43,47 +45,49 @@ using InceptionPool = layer::MaxPool<3, layer::Stride<2>, layer::CeilMode>;
 /// GoogLeNet, the original Inception v1 (Szegedy et al. 2015, table 1): with local response normalisation and 5x5
 /// kernels, without the auxiliary classifiers.
 template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
-struct GoogLeNetOf : Network<layer::Input<3, size, size>,                                              //
-                             detail::ConvRelu<"conv1", detail::wide<Width, 64>, 7, layer::Stride<2>>,  //
-                             detail::InceptionPool, layer::Lrn<>,                                      //
-                             detail::ConvRelu<"conv2", detail::wide<Width, 64>, 1>,                    //
-                             detail::ConvRelu<"conv3", detail::wide<Width, 192>, 3>, layer::Lrn<>,     //
-                             detail::InceptionPool,                                                    //
-                             detail::Inception<"inception3a", Width, 64, 96, 128, 16, 32, 32>,         //
-                             detail::Inception<"inception3b", Width, 128, 128, 192, 32, 96, 64>,       //
-                             detail::InceptionPool,                                                    //
-                             detail::Inception<"inception4a", Width, 192, 96, 208, 16, 48, 64>,        //
-                             detail::Inception<"inception4b", Width, 160, 112, 224, 24, 64, 64>,       //
-                             detail::Inception<"inception4c", Width, 128, 128, 256, 24, 64, 64>,       //
-                             detail::Inception<"inception4d", Width, 112, 144, 288, 32, 64, 64>,       //
-                             detail::Inception<"inception4e", Width, 256, 160, 320, 32, 128, 128>,     //
-                             detail::InceptionPool,                                                    //
-                             detail::Inception<"inception5a", Width, 256, 160, 320, 32, 128, 128>,     //
-                             detail::Inception<"inception5b", Width, 384, 192, 384, 48, 128, 128>,     //
-                             layer::GlobalAvgPool, layer::Dropout, layer::Named<"fc", layer::Dense<classes>>> {};
+struct GoogLeNetOf
+    : Network<layer::Input<3, size, size>,                                              //
+              detail::ConvRelu<"conv1", detail::wide<Width, 64>, 7, layer::Stride<2>>,  //
+              detail::InceptionPool, layer::Lrn<>,                                      //
+              detail::ConvRelu<"conv2", detail::wide<Width, 64>, 1>,                    //
+              detail::ConvRelu<"conv3", detail::wide<Width, 192>, 3>, layer::Lrn<>,     //
+              detail::InceptionPool,                                                    //
+              detail::Inception<"inception3a", Width, 64, 96, 128, 16, 32, 32>,         //
+              detail::Inception<"inception3b", Width, 128, 128, 192, 32, 96, 64>,       //
+              detail::InceptionPool,                                                    //
+              detail::Inception<"inception4a", Width, 192, 96, 208, 16, 48, 64>,        //
+              detail::Inception<"inception4b", Width, 160, 112, 224, 24, 64, 64>,       //
+              detail::Inception<"inception4c", Width, 128, 128, 256, 24, 64, 64>,       //
+              detail::Inception<"inception4d", Width, 112, 144, 288, 32, 64, 64>,       //
+              detail::Inception<"inception4e", Width, 256, 160, 320, 32, 128, 128>,     //
+              detail::InceptionPool,                                                    //
+              detail::Inception<"inception5a", Width, 256, 160, 320, 32, 128, 128>,     //
+              detail::Inception<"inception5b", Width, 384, 192, 384, 48, 128, 128>,     //
+              layer::GlobalAvgPool, layer::DropoutOf<std::ratio<1, 5>>, layer::Named<"fc", layer::Dense<classes>>> {};
 using GoogLeNet = GoogLeNetOf<>;
 
 /// GoogLeNet as torchvision.models.googlenet: with batch norm and without 5x5 kernels; same names, same weights, but
 /// for the auxiliary classifiers. Its published weights want images of mean and deviation 0.5 (transform_input).
 template <int size = 224, int classes = 1000, class Width = std::ratio<1>>
-struct GoogLeNetBnOf : Network<layer::Input<3, size, size>,                                                  //
-                               detail::ConvNormRelu<"conv1", detail::wide<Width, 64>, 7, layer::Stride<2>>,  //
-                               detail::InceptionPool,                                                        //
-                               detail::ConvNormRelu<"conv2", detail::wide<Width, 64>, 1>,                    //
-                               detail::ConvNormRelu<"conv3", detail::wide<Width, 192>, 3>,                   //
-                               detail::InceptionPool,                                                        //
-                               detail::InceptionBn<"inception3a", Width, 64, 96, 128, 16, 32, 32>,           //
-                               detail::InceptionBn<"inception3b", Width, 128, 128, 192, 32, 96, 64>,         //
-                               detail::InceptionPool,                                                        //
-                               detail::InceptionBn<"inception4a", Width, 192, 96, 208, 16, 48, 64>,          //
-                               detail::InceptionBn<"inception4b", Width, 160, 112, 224, 24, 64, 64>,         //
-                               detail::InceptionBn<"inception4c", Width, 128, 128, 256, 24, 64, 64>,         //
-                               detail::InceptionBn<"inception4d", Width, 112, 144, 288, 32, 64, 64>,         //
-                               detail::InceptionBn<"inception4e", Width, 256, 160, 320, 32, 128, 128>,       //
-                               layer::MaxPool<2, layer::CeilMode>,                                           //
-                               detail::InceptionBn<"inception5a", Width, 256, 160, 320, 32, 128, 128>,       //
-                               detail::InceptionBn<"inception5b", Width, 384, 192, 384, 48, 128, 128>,       //
-                               layer::GlobalAvgPool, layer::Dropout, layer::Named<"fc", layer::Dense<classes>>> {};
+struct GoogLeNetBnOf
+    : Network<layer::Input<3, size, size>,                                                  //
+              detail::ConvNormRelu<"conv1", detail::wide<Width, 64>, 7, layer::Stride<2>>,  //
+              detail::InceptionPool,                                                        //
+              detail::ConvNormRelu<"conv2", detail::wide<Width, 64>, 1>,                    //
+              detail::ConvNormRelu<"conv3", detail::wide<Width, 192>, 3>,                   //
+              detail::InceptionPool,                                                        //
+              detail::InceptionBn<"inception3a", Width, 64, 96, 128, 16, 32, 32>,           //
+              detail::InceptionBn<"inception3b", Width, 128, 128, 192, 32, 96, 64>,         //
+              detail::InceptionPool,                                                        //
+              detail::InceptionBn<"inception4a", Width, 192, 96, 208, 16, 48, 64>,          //
+              detail::InceptionBn<"inception4b", Width, 160, 112, 224, 24, 64, 64>,         //
+              detail::InceptionBn<"inception4c", Width, 128, 128, 256, 24, 64, 64>,         //
+              detail::InceptionBn<"inception4d", Width, 112, 144, 288, 32, 64, 64>,         //
+              detail::InceptionBn<"inception4e", Width, 256, 160, 320, 32, 128, 128>,       //
+              layer::MaxPool<2, layer::CeilMode>,                                           //
+              detail::InceptionBn<"inception5a", Width, 256, 160, 320, 32, 128, 128>,       //
+              detail::InceptionBn<"inception5b", Width, 384, 192, 384, 48, 128, 128>,       //
+              layer::GlobalAvgPool, layer::DropoutOf<std::ratio<1, 5>>, layer::Named<"fc", layer::Dense<classes>>> {};
 using GoogLeNetBn = GoogLeNetBnOf<>;
 
 }  // namespace primsel::inline PRIMSEL_ABI::zoo

@@ -6,6 +6,8 @@
 #include <primsel/network/zoo/detail/numbered.hpp>
 #include <primsel/network/zoo/detail/width.hpp>
 
+#include <ratio>
+
 namespace primsel::inline PRIMSEL_ABI::zoo {
 
 namespace detail {
@@ -45,7 +47,8 @@ struct MnasNetOf
                           detail::MnasNetStage<"13", Width, 192, 320, 3, 1, 6, 1>,                                   //
                           detail::ConvNorm<"14", "15", 1280, 1>, layer::Relu>>,
           layer::GlobalAvgPool,
-          layer::Named<"classifier", layer::Path<layer::Dropout, layer::Named<"1", layer::Dense<classes>>>>> {};
+          layer::Named<"classifier",
+                       layer::Path<layer::DropoutOf<std::ratio<1, 5>>, layer::Named<"1", layer::Dense<classes>>>>> {};
 using MnasNet05 = MnasNetOf<224, 1000, std::ratio<1, 2>>;
 using MnasNet075 = MnasNetOf<224, 1000, std::ratio<3, 4>>;
 using MnasNet10 = MnasNetOf<>;

@@ -6,6 +6,8 @@
 #include <primsel/network/zoo/detail/numbered.hpp>
 #include <primsel/network/zoo/detail/width.hpp>
 
+#include <ratio>
+
 namespace primsel::inline PRIMSEL_ABI::zoo {
 
 namespace detail {
@@ -93,7 +95,8 @@ struct MobileNetV2Of
                       "18",
                       detail::ConvNorm<"0", "1", (Width::num > Width::den ? detail::rounded<Width, 1280> : 1280), 1>>>>,
           layer::GlobalAvgPool,
-          layer::Named<"classifier", layer::Path<layer::Dropout, layer::Named<"1", layer::Dense<classes>>>>> {};
+          layer::Named<"classifier",
+                       layer::Path<layer::DropoutOf<std::ratio<1, 5>>, layer::Named<"1", layer::Dense<classes>>>>> {};
 using MobileNetV2 = MobileNetV2Of<>;
 
 }  // namespace primsel::inline PRIMSEL_ABI::zoo

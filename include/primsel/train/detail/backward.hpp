@@ -128,8 +128,8 @@ private:
             at_[i] = add(node.name, node.layer, std::move(inputs));
         }
     }
-    [[nodiscard]] static RandomDropoutParams dropout(std::size_t i) {
-        return {.rate = 0.5F, .stream = static_cast<std::uint32_t>(i)};
+    [[nodiscard]] RandomDropoutParams dropout(std::size_t i) const {
+        return {.rate = std::get<DropoutParams>(form_[i].layer).rate, .stream = static_cast<std::uint32_t>(i)};
     }
 
     /// The gradient of a node's result: the sum of what its readers contributed.
