@@ -8,7 +8,7 @@ Run it by an interpreter that has torch and torchvision (Debian: python3-torch, 
 gradients and the update of SGD with momentum. Each library runs in a process of its own, one step at a time in turns; the figure is
 the median. PyTorch runs as it is faster, channels last or not. Rows are written to FILE as they are measured and not measured again.
 
---check: the losses of 20 steps on the same weights and batches, beside those of PyTorch in double precision.
+--check: the losses of 20 steps on the same weights and batches, without dropout, beside those of PyTorch in double precision.
 """
 import argparse
 import json
@@ -22,9 +22,9 @@ import tempfile
 
 import prepare
 
-# Sizes of images, and those that --check leaves out: dropout draws its own numbers in each library.
-NETS = {"resnet18": 64, "mobilenet_v2": 64, "resnet56": 32, "squeezenet1_1": 128}
-WITH_DROPOUT = "mobilenet_v2", "squeezenet1_1"
+# Sizes of images.
+NETS = {"resnet18": 64, "mobilenet_v2": 64, "resnet56": 32, "alexnet_cifar": 32, "squeezenet1_1": 128, "googlenet-bn": 64}
+TIMED = [name for name in NETS if name != "googlenet-bn"]
 
 
 def make(name):
@@ -34,8 +34,37 @@ def make(name):
     from torch import nn
     from torchvision.models.resnet import BasicBlock
 
-    if name != "resnet56":
+    if name not in ("resnet56", "alexnet_cifar"):
+        if name == "googlenet-bn":
+            return torchvision.models.googlenet(aux_logits=False, init_weights=False)
         return getattr(torchvision.models, name)()
+
+    class Group(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv1, self.conv2 = nn.Conv2d(3, 16, 3), nn.Conv2d(16, 16, 5, padding=2)
+            self.conv3, self.conv4, self.conv5 = (nn.Conv2d(16, 16, 3, padding=1) for _ in range(3))
+            self.norm = nn.LocalResponseNorm(5, 1e-4, 0.75, 1.0)
+
+        def forward(self, x):
+            x = nn.functional.max_pool2d(self.norm(torch.relu(self.conv1(x))), 4, 1)
+            x = nn.functional.max_pool2d(self.norm(torch.relu(self.conv2(x))), 3, 2)
+            x = torch.relu(self.conv5(torch.relu(self.conv4(torch.relu(self.conv3(x))))))
+            return nn.functional.max_pool2d(x, 3, 2)
+
+    class AlexNetCifar(nn.Module):
+        """Four groups that never meet before the last layer (Xun et al. 2019, table II)."""
+        def __init__(self):
+            super().__init__()
+            for i in range(1, 5):
+                setattr(self, f"group{i}", Group())
+            self.fc6 = nn.Linear(4 * 16 * 6 * 6, 10)
+
+        def forward(self, x):
+            return self.fc6(torch.cat([getattr(self, f"group{i}")(x) for i in range(1, 5)], 1).flatten(1))
+
+    if name == "alexnet_cifar":
+        return AlexNetCifar()
 
     class Shortcut(nn.Module):
         """Every other pixel, and zeros for the new channels."""
@@ -122,7 +151,9 @@ def measure(program, name, batch, options):
     for _ in range(options.rounds):
         for worker in workers.values():
             worker.step()
-    row = {"net": name, "batch": batch, "threads": options.threads, "arena_mb": workers["primsel"].facts["arena_bytes"] / 2**20,
+    facts = workers["primsel"].facts
+    row = {"net": name, "batch": batch, "threads": options.threads, "arena_mb": facts["arena_bytes"] / 2**20,
+           "known_mb": (facts["memory_bytes"] + facts["images_bytes"]) / 2**20, "held_mb": facts["held_bytes"] / 2**20,
            "images_per_second": {key: batch / statistics.median(worker.seconds) for key, worker in workers.items()},
            "peak_mb": {key: worker.peak_mb() for key, worker in workers.items()}}
     for worker in workers.values():
@@ -140,6 +171,10 @@ def show(rows):
         least = min(value for key, value in peak.items() if key != "primsel")
         print(f"{row['net']:16}{row['batch']:6}{row['threads']:8}{speed['primsel']:10.1f}{best[0]:10.1f}{ratios[-1]:7.2f}"
               f"{peak['primsel']:7.0f}{least:7.0f}{peak['primsel'] / least:7.2f}")
+    for row in rows:
+        if "known_mb" in row:
+            print(f"{row['net']:16}{row['batch']:6} known before the first step {row['known_mb']:7.1f} MiB, then held "
+                  f"{row['held_mb']:7.1f}, {100 * (row['held_mb'] / row['known_mb'] - 1):.1f} % more")
     print(f"geometric mean {math.exp(statistics.fmean(map(math.log, ratios))):.2f}, least {min(ratios):.2f}")
 
 
@@ -160,7 +195,11 @@ def check(program, name, steps=20, batch=16):
     import torch
     torch.manual_seed(1)
     size, net = NETS[name], make(name)
-    classes = net.fc.out_features
+    for module in net.modules():  # draws its own numbers in each library
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    with torch.no_grad():
+        classes = net.eval()(torch.zeros(1, 3, size, size)).shape[1]
     images, labels = torch.randn(steps * batch, 3, size, size), torch.randint(0, classes, (steps * batch,))
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -187,7 +226,7 @@ def main():
         name, size, batch, threads, form = sys.argv[2:]
         return torch_worker(name, int(size), int(batch), int(threads), form)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--net", nargs="+", choices=NETS, default=list(NETS))
+    parser.add_argument("--net", nargs="+", choices=NETS, help="(default: all for --check, without googlenet-bn for times)")
     parser.add_argument("--batch", nargs="+", type=int, default=[8, 32, 128])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
@@ -195,11 +234,11 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=prepare.TOP / "build" / "peers")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    options.net = options.net or (list(NETS) if options.check else TIMED)
     program, = prepare.build(options.build, "primsel_training_worker")
     if options.check:
         for name in options.net:
-            if name not in WITH_DROPOUT:
-                check(program, name)
+            check(program, name)
         return None
     lines = options.out.read_text().splitlines() if options.out and options.out.exists() else []
     rows = [json.loads(line) for line in lines]

@@ -26253,6 +26253,12 @@ public:
     [[nodiscard]] Plan const& plan() const { return planned_.plan; }
     [[nodiscard]] Program& program() { return program_; }
     [[nodiscard]] Program const& program() const { return program_; }
+    /// What it holds beside the parameters: the arena, packed weights, results and gradients.
+    [[nodiscard]] std::size_t memory_bytes() const {
+        std::size_t floats = gradient_.size();
+        for (AlignedBuffer const& result : results_) floats += result.size();
+        return program_.arena_bytes() + program_.weight_bytes() + floats * sizeof(float);
+    }
     [[nodiscard]] std::size_t forward_steps() const { return forward_steps_; }
     [[nodiscard]] static Kernels kernels() { return policy_kernels<Policies, CompileTraining>(); }
 
@@ -26511,6 +26517,15 @@ public:
     [[nodiscard]] std::size_t arena_bytes() const { return step_.program().arena_bytes(); }
     /// Of weights that do not change, packed.
     [[nodiscard]] std::size_t weight_bytes() const { return step_.program().weight_bytes(); }
+    /// What the training holds in all, known before the first step: the arena, weights, gradients, and what the
+    /// optimiser remembers. The images come on top, and a copy of the weights where the best are kept.
+    [[nodiscard]] std::size_t memory_bytes() const {
+        std::size_t floats = 0;
+        for (auto const& [name, tensor] : parameters_->view()) floats += tensor.values.size();
+        for (auto const& state : state_) floats += state.size();
+        for (auto const& sum : sums_) floats += sum.size();
+        return step_.memory_bytes() + floats * sizeof(float);
+    }
     /// The step as it runs.
     [[nodiscard]] Graph const& step_graph() const { return step_.graph(); }
     [[nodiscard]] Graph const& graph() const { return graph_; }

@@ -73,6 +73,18 @@ TEST_CASE("a batch in parts is the batch") {
     for (std::size_t i = 0; i < whole.size(); ++i) CHECK(parts[i] == doctest::Approx(whole[i]).epsilon(1e-3));
 }
 
+TEST_CASE("the memory of a training is known before it begins") {
+    const ps::Weights weights = ps::random_weights(Plain::graph(), 3);
+    std::size_t floats = 0;
+    for (auto const& [name, tensor] : weights) floats += tensor.values.size();
+    const ps::Trainer<Plain, Recipe> whole(weights, {.batch = 24});
+    CHECK(whole.memory_bytes() >= whole.arena_bytes() + 2 * floats * sizeof(float));  // weights, gradients
+    const ps::Trainer<Plain, Recipe> parts(weights, {.batch = 24, .part = 8});
+    const std::size_t sums = parts.memory_bytes() - parts.arena_bytes() - floats * 2 * sizeof(float);
+    CHECK(sums >= floats * sizeof(float));
+    CHECK(parts.memory_bytes() < whole.memory_bytes());
+}
+
 TEST_CASE("frozen weights stay, and others have the rate of their group") {
     const ps::Weights initial = ps::random_weights(Plain::graph(), 3);
     ps::Trainer<Plain, Recipe> trainer(

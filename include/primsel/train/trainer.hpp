@@ -234,6 +234,15 @@ public:
     [[nodiscard]] std::size_t arena_bytes() const { return step_.program().arena_bytes(); }
     /// Of weights that do not change, packed.
     [[nodiscard]] std::size_t weight_bytes() const { return step_.program().weight_bytes(); }
+    /// What the training holds in all, known before the first step: the arena, weights, gradients, and what the
+    /// optimiser remembers. The images come on top, and a copy of the weights where the best are kept.
+    [[nodiscard]] std::size_t memory_bytes() const {
+        std::size_t floats = 0;
+        for (auto const& [name, tensor] : parameters_->view()) floats += tensor.values.size();
+        for (auto const& state : state_) floats += state.size();
+        for (auto const& sum : sums_) floats += sum.size();
+        return step_.memory_bytes() + floats * sizeof(float);
+    }
     /// The step as it runs.
     [[nodiscard]] Graph const& step_graph() const { return step_.graph(); }
     [[nodiscard]] Graph const& graph() const { return graph_; }

@@ -98,6 +98,12 @@ public:
     [[nodiscard]] Plan const& plan() const { return planned_.plan; }
     [[nodiscard]] Program& program() { return program_; }
     [[nodiscard]] Program const& program() const { return program_; }
+    /// What it holds beside the parameters: the arena, packed weights, results and gradients.
+    [[nodiscard]] std::size_t memory_bytes() const {
+        std::size_t floats = gradient_.size();
+        for (AlignedBuffer const& result : results_) floats += result.size();
+        return program_.arena_bytes() + program_.weight_bytes() + floats * sizeof(float);
+    }
     [[nodiscard]] std::size_t forward_steps() const { return forward_steps_; }
     [[nodiscard]] static Kernels kernels() { return policy_kernels<Policies, CompileTraining>(); }
 
