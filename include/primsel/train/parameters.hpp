@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -40,10 +41,17 @@ public:
         const std::span<const float> view(*owner);
         weights_.add(name, WeightTensor{std::move(dims), view, std::move(owner)});
     }
-    /// Adds what a step of training reads beside the network's weights: the seed of dropout, where it has one, and the
-    /// weights of layers that are computed twice, under their second name.
+    /// Adds what a step of training reads beside the network's weights: the seed of dropout, where it has one, running
+    /// statistics as one, zeros, and the weights of layers that are computed twice, under their second name.
     Parameters& complete(Graph const& step, std::string const& seed) {
         if (!seed.empty() && !values_.contains(seed)) add(seed, {2}, {0.0F, 0.0F});
+        for (Node const& node : step.nodes()) {
+            const bool made = std::holds_alternative<ParameterParams>(node.layer) &&
+                              (node.name.ends_with(running_suffix) || node.name.ends_with(zero_suffix));
+            if (made && !values_.contains(node.name)) {
+                add(node.name, {node.shape.c}, std::vector<float>(node.shape.size()));
+            }
+        }
         for (WeightSpec const& spec : weight_specs(step)) {
             if (values_.contains(spec.name)) continue;
             std::string first = spec.name;
@@ -51,7 +59,19 @@ public:
             values_.emplace(spec.name, (*this)[first]);
             weights_.add(spec.name, WeightTensor(weights_.at(first)));
         }
+        join_running();
         return *this;
+    }
+    /// After a change of running statistics: what `complete` made of them follows.
+    void join_running() {
+        for (auto const& [name, values] : values_) {
+            if (!name.ends_with(running_suffix)) continue;
+            const std::string layer = name.substr(0, name.size() - running_suffix.size());
+            const std::span<const float> mean = (*this)[layer + ".running_mean"];
+            std::ranges::copy(mean, values.begin());
+            std::ranges::copy((*this)[layer + ".running_var"],
+                              values.begin() + static_cast<std::ptrdiff_t>(mean.size()));
+        }
     }
     /// Throws error when there is no such weight.
     [[nodiscard]] std::span<float> operator[](std::string_view name) const {

@@ -201,6 +201,7 @@ public:
         for (WeightSpec const& spec : weight_specs(graph_)) {
             std::ranges::copy(from.tensors.at(spec.name).values, (*parameters_)[spec.name].begin());
         }
+        parameters_->join_running();
         state_ = std::move(state), best_ = std::move(best);
         next_batch_ = updates, epoch_batches_ = batches, epochs_since_best_ = since;
         epoch_loss_ = loss, best_accuracy_ = accuracy, images_ = images;

@@ -11,6 +11,11 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Ends the name of a layer that is computed a second time (train/recompute.hpp).
 inline constexpr std::string_view again_suffix = "/again";
+/// Ends the name of a parameter: the running means, then variances, of a batch norm that keeps them though layers
+/// before it are trained.
+inline constexpr std::string_view running_suffix = "/running";
+/// Ends the name of a parameter that is zero.
+inline constexpr std::string_view zero_suffix = "/zero";
 
 /// Where the gradient of a trained weight is: so many floats into a result of the graph.
 struct WeightGradient {

@@ -77,7 +77,7 @@ private:
         for (std::size_t i = 0; i < form_.size(); ++i) {
             if (!std::holds_alternative<ActivationParams>(form_[i].layer) || !cut(i)) continue;
             const std::size_t input = form_[i].inputs[0];
-            const bool norm = std::holds_alternative<BatchNormParams>(form_[input].layer) && trains(form_[input]);
+            const bool norm = std::holds_alternative<BatchNormParams>(form_[input].layer) && needs_[input];
             if (norm && uses[input] == 1) activation_[input] = i;
         }
     }
@@ -107,15 +107,18 @@ private:
     void forward(std::size_t i) {
         Node const& node = form_[i];
         std::vector<std::size_t> inputs = inputs_of(node);
-        if (const auto* norm = std::get_if<BatchNormParams>(&node.layer); norm != nullptr && trains(node)) {
+        if (const auto* norm = std::get_if<BatchNormParams>(&node.layer); norm != nullptr && needs_[i]) {
             const Shape vector{.c = node.shape.c};
-            const std::size_t statistics = add(node.name + "/statistics", BatchStatisticsParams{}, {inputs[0]});
+            const std::size_t statistics =
+                trains(node) ? add(node.name + "/statistics", BatchStatisticsParams{}, {inputs[0]})
+                             : parameter(join(node.name, running_suffix), Shape{.c = 2 * node.shape.c});
             norms_[i] = {statistics, parameter(node.name + ".weight", vector), parameter(node.name + ".bias", vector)};
             Epilogue epilogue;
             if (activation_[i] != none) epilogue.clamp = *cut(activation_[i]);
             Norm const& of = norms_[i];
             at_[i] = add(node.name, NormalizeParams{norm->epsilon}, {inputs[0], statistics, of.weight, of.bias},
                          std::move(epilogue));
+            if (!trains(node)) return;
             const std::size_t values = static_cast<std::size_t>(form_.batch()) * node.shape.pixels();
             result_.batch_norms.push_back({node.name, 1 + result_.batch_norms.size(), values});
             statistics_.push_back(statistics);
@@ -188,9 +191,12 @@ private:
         const std::optional<Clamp> clamp = activation_[i] == none ? std::nullopt : cut(activation_[i]);
         const Clamp bounds = clamp.value_or(Clamp{});
         const std::size_t x = at_[node.inputs[0]];
+        // Where the statistics are not those of the batch, nothing comes back through them.
         const std::size_t sums =
-            add(node.name + "/sums", NormalizeSumsParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
-                {x, norm.statistics, norm.weight, norm.bias, dy});
+            trains(node)
+                ? add(node.name + "/sums", NormalizeSumsParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
+                      {x, norm.statistics, norm.weight, norm.bias, dy})
+                : parameter(join(node.name, zero_suffix), Shape{.c = 2 * node.shape.c});
         if (trains(node, "bias")) output_gradient(node.name + ".bias", sums);
         if (trains(node, "weight")) {
             output_gradient(node.name + ".weight", sums, static_cast<std::size_t>(node.shape.c));
@@ -290,9 +296,6 @@ private:
             name += "'";
         }
         return gradient;
-    }
-    std::size_t gradient_of_input(std::size_t i, std::size_t, BatchNormParams const&, std::size_t) {
-        refuse(form_[i], "it keeps its running statistics while layers before it are trained; train it too");
     }
     template <class Params>
     std::size_t gradient_of_input(std::size_t i, std::size_t, Params const&, std::size_t) {
