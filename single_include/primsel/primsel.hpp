@@ -23474,6 +23474,11 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// Ends the name of a layer that is computed a second time (train/recompute.hpp).
 inline constexpr std::string_view again_suffix = "/again";
+/// Ends the name of a parameter: the running means, then variances, of a batch norm that keeps them though layers
+/// before it are trained.
+inline constexpr std::string_view running_suffix = "/running";
+/// Ends the name of a parameter that is zero.
+inline constexpr std::string_view zero_suffix = "/zero";
 
 /// Where the gradient of a trained weight is: so many floats into a result of the graph.
 struct WeightGradient {
@@ -23575,7 +23580,7 @@ private:
         for (std::size_t i = 0; i < form_.size(); ++i) {
             if (!std::holds_alternative<ActivationParams>(form_[i].layer) || !cut(i)) continue;
             const std::size_t input = form_[i].inputs[0];
-            const bool norm = std::holds_alternative<BatchNormParams>(form_[input].layer) && trains(form_[input]);
+            const bool norm = std::holds_alternative<BatchNormParams>(form_[input].layer) && needs_[input];
             if (norm && uses[input] == 1) activation_[input] = i;
         }
     }
@@ -23605,15 +23610,18 @@ private:
     void forward(std::size_t i) {
         Node const& node = form_[i];
         std::vector<std::size_t> inputs = inputs_of(node);
-        if (const auto* norm = std::get_if<BatchNormParams>(&node.layer); norm != nullptr && trains(node)) {
+        if (const auto* norm = std::get_if<BatchNormParams>(&node.layer); norm != nullptr && needs_[i]) {
             const Shape vector{.c = node.shape.c};
-            const std::size_t statistics = add(node.name + "/statistics", BatchStatisticsParams{}, {inputs[0]});
+            const std::size_t statistics =
+                trains(node) ? add(node.name + "/statistics", BatchStatisticsParams{}, {inputs[0]})
+                             : parameter(join(node.name, running_suffix), Shape{.c = 2 * node.shape.c});
             norms_[i] = {statistics, parameter(node.name + ".weight", vector), parameter(node.name + ".bias", vector)};
             Epilogue epilogue;
             if (activation_[i] != none) epilogue.clamp = *cut(activation_[i]);
             Norm const& of = norms_[i];
             at_[i] = add(node.name, NormalizeParams{norm->epsilon}, {inputs[0], statistics, of.weight, of.bias},
                          std::move(epilogue));
+            if (!trains(node)) return;
             const std::size_t values = static_cast<std::size_t>(form_.batch()) * node.shape.pixels();
             result_.batch_norms.push_back({node.name, 1 + result_.batch_norms.size(), values});
             statistics_.push_back(statistics);
@@ -23686,9 +23694,12 @@ private:
         const std::optional<Clamp> clamp = activation_[i] == none ? std::nullopt : cut(activation_[i]);
         const Clamp bounds = clamp.value_or(Clamp{});
         const std::size_t x = at_[node.inputs[0]];
+        // Where the statistics are not those of the batch, nothing comes back through them.
         const std::size_t sums =
-            add(node.name + "/sums", NormalizeSumsParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
-                {x, norm.statistics, norm.weight, norm.bias, dy});
+            trains(node)
+                ? add(node.name + "/sums", NormalizeSumsParams{epsilon, clamp.has_value(), bounds.low, bounds.high},
+                      {x, norm.statistics, norm.weight, norm.bias, dy})
+                : parameter(join(node.name, zero_suffix), Shape{.c = 2 * node.shape.c});
         if (trains(node, "bias")) output_gradient(node.name + ".bias", sums);
         if (trains(node, "weight")) {
             output_gradient(node.name + ".weight", sums, static_cast<std::size_t>(node.shape.c));
@@ -23788,9 +23799,6 @@ private:
             name += "'";
         }
         return gradient;
-    }
-    std::size_t gradient_of_input(std::size_t i, std::size_t, BatchNormParams const&, std::size_t) {
-        refuse(form_[i], "it keeps its running statistics while layers before it are trained; train it too");
     }
     template <class Params>
     std::size_t gradient_of_input(std::size_t i, std::size_t, Params const&, std::size_t) {
@@ -24859,6 +24867,7 @@ private:
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -24884,10 +24893,17 @@ public:
         const std::span<const float> view(*owner);
         weights_.add(name, WeightTensor{std::move(dims), view, std::move(owner)});
     }
-    /// Adds what a step of training reads beside the network's weights: the seed of dropout, where it has one, and the
-    /// weights of layers that are computed twice, under their second name.
+    /// Adds what a step of training reads beside the network's weights: the seed of dropout, where it has one, running
+    /// statistics as one, zeros, and the weights of layers that are computed twice, under their second name.
     Parameters& complete(Graph const& step, std::string const& seed) {
         if (!seed.empty() && !values_.contains(seed)) add(seed, {2}, {0.0F, 0.0F});
+        for (Node const& node : step.nodes()) {
+            const bool made = std::holds_alternative<ParameterParams>(node.layer) &&
+                              (node.name.ends_with(running_suffix) || node.name.ends_with(zero_suffix));
+            if (made && !values_.contains(node.name)) {
+                add(node.name, {node.shape.c}, std::vector<float>(node.shape.size()));
+            }
+        }
         for (WeightSpec const& spec : weight_specs(step)) {
             if (values_.contains(spec.name)) continue;
             std::string first = spec.name;
@@ -24895,7 +24911,19 @@ public:
             values_.emplace(spec.name, (*this)[first]);
             weights_.add(spec.name, WeightTensor(weights_.at(first)));
         }
+        join_running();
         return *this;
+    }
+    /// After a change of running statistics: what `complete` made of them follows.
+    void join_running() {
+        for (auto const& [name, values] : values_) {
+            if (!name.ends_with(running_suffix)) continue;
+            const std::string layer = name.substr(0, name.size() - running_suffix.size());
+            const std::span<const float> mean = (*this)[layer + ".running_mean"];
+            std::ranges::copy(mean, values.begin());
+            std::ranges::copy((*this)[layer + ".running_var"],
+                              values.begin() + static_cast<std::ptrdiff_t>(mean.size()));
+        }
     }
     /// Throws error when there is no such weight.
     [[nodiscard]] std::span<float> operator[](std::string_view name) const {
@@ -26484,6 +26512,7 @@ public:
         for (WeightSpec const& spec : weight_specs(graph_)) {
             std::ranges::copy(from.tensors.at(spec.name).values, (*parameters_)[spec.name].begin());
         }
+        parameters_->join_running();
         state_ = std::move(state), best_ = std::move(best);
         next_batch_ = updates, epoch_batches_ = batches, epochs_since_best_ = since;
         epoch_loss_ = loss, best_accuracy_ = accuracy, images_ = images;
@@ -26616,6 +26645,720 @@ private:
     double best_accuracy_ = 0;
     int epochs_since_best_ = 0;
 };
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune.hpp
+// Opt-in: networks without the filters that matter least.
+
+// primsel/prune/choose.hpp
+
+// primsel/prune/coupling.hpp
+
+// primsel/prune/detail/channel_sets.hpp
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Disjoint sets of channels, and why those of a set must stay.
+class ChannelSets {
+public:
+    [[nodiscard]] std::size_t add(std::string fixed = {}) {
+        parents_.push_back(parents_.size());
+        fixed_.push_back(std::move(fixed));
+        return parents_.size() - 1;
+    }
+    [[nodiscard]] std::vector<std::size_t> add_many(int count, std::string const& fixed = {}) {
+        std::vector<std::size_t> channels;
+        for (int i = 0; i < count; ++i) channels.push_back(add(fixed));
+        return channels;
+    }
+    [[nodiscard]] std::size_t size() const { return parents_.size(); }
+    [[nodiscard]] std::size_t root(std::size_t channel) {
+        while (parents_[channel] != channel) channel = parents_[channel] = parents_[parents_[channel]];
+        return channel;
+    }
+    void join(std::size_t a, std::size_t b) {
+        a = root(a), b = root(b);
+        if (a == b) return;
+        if (fixed_[a].empty()) fixed_[a] = std::move(fixed_[b]);
+        parents_[b] = a;
+    }
+    void fix(std::size_t channel, std::string const& why) {
+        std::string& known = fixed_[root(channel)];
+        if (known.empty()) known = why;
+    }
+    [[nodiscard]] std::string const& fixed(std::size_t root) const { return fixed_[root]; }
+
+private:
+    std::vector<std::size_t> parents_;
+    std::vector<std::string> fixed_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/prune/detail/passes_channels.hpp
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Layers that do to each channel the same, whatever the others are.
+template <class Params>
+concept KeepsChannels =
+    std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
+    std::same_as<Params, ActivationParams> || std::same_as<Params, PoolParams> ||
+    std::same_as<Params, GlobalPoolParams> || std::same_as<Params, DropoutParams> || std::same_as<Params, ResizeParams>;
+
+/// A convolution that reads each channel by filters of its own.
+[[nodiscard]] constexpr bool is_depthwise(ConvParams const& conv, int c) { return conv.groups == c; }
+
+/// The channels of a layer's result, as those of its inputs or as new ones; joins what the layer couples.
+struct PassesChannels {
+    Graph const& graph;
+    std::size_t at;
+    /// Of each layer before it.
+    std::vector<std::vector<std::size_t>> const& of;
+    ChannelSets& sets;
+
+    using Channels = std::vector<std::size_t>;
+
+    [[nodiscard]] Channels const& input(std::size_t place = 0) const { return of[graph[at].inputs[place]]; }
+    [[nodiscard]] Shape input_shape(std::size_t place = 0) const { return graph[graph[at].inputs[place]].shape; }
+    [[nodiscard]] std::string reason(std::string_view why) const {
+        return join("layer ", graph[at].name, " (", kind(graph[at].layer), ") ", why);
+    }
+    void join_all(Channels const& a, Channels const& b) const {
+        for (std::size_t i = 0; i < a.size(); ++i) sets.join(a[i], b[i]);
+    }
+    /// Channel i of each of so many equal parts.
+    void join_parts(Channels const& channels, int parts) const {
+        const std::size_t size = channels.size() / static_cast<std::size_t>(parts);
+        for (std::size_t i = size; i < channels.size(); ++i) sets.join(channels[i % size], channels[i]);
+    }
+    void fix_inputs(std::string const& why) const {
+        for (const std::size_t input : graph[at].inputs) {
+            for (const std::size_t channel : of[input]) sets.fix(channel, why);
+        }
+    }
+
+    Channels operator()(InputParams const& image) const { return sets.add_many(image.shape.c, reason("is the image")); }
+    Channels operator()(ConvParams const& conv) const {
+        if (conv.groups == 1) return sets.add_many(conv.k);
+        if (is_depthwise(conv, input_shape().c)) {
+            Channels channels;
+            for (const std::size_t channel : input())
+                channels.insert(channels.end(), static_cast<std::size_t>(conv.k / conv.groups), channel);
+            return channels;
+        }
+        Channels channels = sets.add_many(conv.k);
+        join_parts(input(), conv.groups);
+        join_parts(channels, conv.groups);
+        return channels;
+    }
+    Channels operator()(DenseParams const& dense) const { return sets.add_many(dense.k); }
+    template <KeepsChannels Params>
+    Channels operator()(Params const&) const {
+        return input();
+    }
+    Channels operator()(LrnParams const&) const {
+        fix_inputs(reason("normalises each by its neighbours"));
+        return input();
+    }
+    Channels operator()(AddParams const&) const {
+        for (std::size_t place = 1; place < graph[at].inputs.size(); ++place) join_all(input(), input(place));
+        return input();
+    }
+    Channels operator()(ConcatParams const& concat) const {
+        Channels channels = input();
+        for (std::size_t place = 1; place < graph[at].inputs.size(); ++place) {
+            if (concat.axis == Axis::c) {
+                channels.insert(channels.end(), input(place).begin(), input(place).end());
+            } else {
+                join_all(channels, input(place));
+            }
+        }
+        return channels;
+    }
+    Channels operator()(FlattenParams const&) const {
+        Channels channels;
+        for (const std::size_t channel : input()) channels.insert(channels.end(), input_shape().pixels(), channel);
+        return channels;
+    }
+    Channels operator()(ReshapeParams const& reshape) const {
+        if (reshape.shape.c == input_shape().c) return input();
+        if (reshape.shape.pixels() == 1) return (*this)(FlattenParams{});
+        return (*this).other();
+    }
+    Channels operator()(PadParams const& pad) const {
+        Channels channels = sets.add_many(pad.front);
+        channels.insert(channels.end(), input().begin(), input().end());
+        const Channels behind = sets.add_many(pad.back);
+        channels.insert(channels.end(), behind.begin(), behind.end());
+        return channels;
+    }
+    Channels operator()(ChannelShuffleParams const& shuffle) const {
+        join_parts(input(), shuffle.groups);
+        const auto groups = static_cast<std::size_t>(shuffle.groups);
+        const std::size_t size = input().size() / groups;
+        Channels channels;
+        for (std::size_t i = 0; i < input().size(); ++i) channels.push_back(input()[i % groups * size + i / groups]);
+        return channels;
+    }
+    Channels operator()(SliceParams const& slice) const {
+        if (slice.axis != Axis::c) return input();
+        return {input().begin() + slice.first, input().begin() + slice.last};
+    }
+    Channels operator()(BinaryParams const&) const {
+        if (input(0).size() == input(1).size()) {
+            join_all(input(0), input(1));
+            return input(0);
+        }
+        const std::size_t single = input(0).size() == 1 ? 0 : 1;
+        sets.fix(input(single)[0], reason("reads it beside every channel"));
+        return input(1 - single);
+    }
+    template <class Params>
+    Channels operator()(Params const&) const {
+        return other();
+    }
+    [[nodiscard]] Channels other() const {
+        const std::string why = reason("mixes channels in a way that none can be left out of");
+        fix_inputs(why);
+        return sets.add_many(graph[at].shape.c, why);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <cstddef>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A channel of a layer's result.
+struct Channel {
+    std::size_t node = 0, channel = 0;
+    friend bool operator==(Channel const&, Channel const&) = default;
+};
+
+/// Channels that stay or go together.
+struct CoupledChannels {
+    std::vector<Channel> channels;
+    /// Why they must stay; empty where they may go.
+    std::string fixed;
+};
+
+/// Which channels of a network are coupled to which: where two results are added, channel i of one goes with channel i
+/// of the other; what a depthwise convolution or a batch norm makes of a channel goes with it. A channel that goes
+/// takes the filter that makes it, and of every consumer the kernels that read it. Throws error, naming the layer,
+/// where simplify has fused layers: prune first, and simplify then.
+class Coupling {
+public:
+    explicit Coupling(Graph const& graph) {
+        detail::ChannelSets sets;
+        of_.reserve(graph.size());
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            Node const& node = graph[i];
+            if (node.epilogue != Epilogue{}) {
+                fail("prune: layer ", node.name, " has others fused into it; prune first, and simplify then");
+            }
+            detail::PassesChannels pass{graph, i, of_, sets};
+            of_.push_back(std::visit(pass, node.layer));
+        }
+        for (const std::size_t output : graph.outputs()) {
+            for (const std::size_t channel : of_[output]) sets.fix(channel, "they are the network's result");
+        }
+        std::vector<std::size_t> numbers(sets.size(), none);
+        for (std::size_t i = 0; i < of_.size(); ++i) {
+            for (std::size_t c = 0; c < of_[i].size(); ++c) {
+                const std::size_t root = sets.root(of_[i][c]);
+                if (numbers[root] == none) {
+                    numbers[root] = groups_.size();
+                    groups_.push_back({{}, sets.fixed(root)});
+                }
+                of_[i][c] = numbers[root];
+                groups_[numbers[root]].channels.push_back({i, c});
+            }
+        }
+    }
+
+    [[nodiscard]] std::vector<CoupledChannels> const& groups() const { return groups_; }
+    /// The number of each channel's group, of a layer's result.
+    [[nodiscard]] std::vector<std::size_t> const& groups_of(std::size_t node) const { return of_[node]; }
+
+private:
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    std::vector<std::vector<std::size_t>> of_;
+    std::vector<CoupledChannels> groups_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/criterion.hpp
+
+// primsel/prune/surgery.hpp
+
+// primsel/prune/detail/kept_channels.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Of each layer's result, the channels that stay, in their order.
+class KeptChannels {
+public:
+    KeptChannels(Graph const& graph, Coupling const& coupling, std::set<std::size_t> const& gone) {
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            std::vector<std::size_t> const& groups = coupling.groups_of(i);
+            kept_.emplace_back();
+            for (std::size_t c = 0; c < groups.size(); ++c) {
+                if (!gone.contains(groups[c])) kept_.back().push_back(c);
+            }
+        }
+    }
+    [[nodiscard]] std::vector<std::size_t> const& of(std::size_t node) const { return kept_[node]; }
+    [[nodiscard]] int count(std::size_t node) const { return static_cast<int>(kept_[node].size()); }
+    /// Of the channels before this one.
+    [[nodiscard]] int count_before(std::size_t node, int channel) const {
+        const auto end = std::ranges::lower_bound(kept_[node], static_cast<std::size_t>(channel));
+        return static_cast<int>(end - kept_[node].begin());
+    }
+
+private:
+    std::vector<std::vector<std::size_t>> kept_;
+};
+
+/// A layer with the channels that are left.
+struct KeptLayer {
+    Graph const& graph;
+    std::size_t at;
+    KeptChannels const& kept;
+
+    [[nodiscard]] std::size_t input() const { return graph[at].inputs[0]; }
+
+    AnyLayer operator()(ConvParams conv) const {
+        if (is_depthwise(conv, graph[input()].shape.c) && conv.groups > 1) conv.groups = kept.count(input());
+        conv.k = kept.count(at);
+        return conv;
+    }
+    AnyLayer operator()(DenseParams dense) const {
+        dense.k = kept.count(at);
+        return dense;
+    }
+    AnyLayer operator()(ReshapeParams reshape) const {
+        reshape.shape.c = kept.count(at);
+        return reshape;
+    }
+    AnyLayer operator()(PadParams pad) const {
+        const int behind = graph[at].shape.c - pad.back;
+        pad.back = kept.count(at) - kept.count_before(at, behind);
+        pad.front = kept.count_before(at, pad.front);
+        return pad;
+    }
+    AnyLayer operator()(SliceParams slice) const {
+        if (slice.axis != Axis::c) return slice;
+        slice.first = kept.count_before(input(), slice.first);
+        slice.last = kept.count_before(input(), slice.last);
+        return slice;
+    }
+    template <class Params>
+    AnyLayer operator()(Params const& params) const {
+        return params;
+    }
+};
+
+/// Which values of a weight are left: rows, of channels that are made, and in each the columns of channels that are
+/// read.
+class WeightSlices {
+public:
+    WeightSlices(Graph const& graph, std::size_t at, WeightSpec const& spec, KeptChannels const& kept) {
+        Node const& node = graph[at];
+        const auto dim = [&](std::size_t i) {
+            return i < spec.dims.size() ? static_cast<std::size_t>(spec.dims[i]) : 1;
+        };
+        width_ = dim(1);
+        for (std::size_t i = 2; i < spec.dims.size(); ++i) depth_ *= dim(i);
+        const auto* conv = std::get_if<ConvParams>(&node.layer);
+        const auto* dense = std::get_if<DenseParams>(&node.layer);
+        if (conv == nullptr && dense == nullptr && spec.dims.size() != 1) {
+            rows_ = all(dim(0)), columns_ = all(width_);
+            return;
+        }
+        rows_ = kept.of(at);
+        if (spec.dims.size() == 1) {
+            columns_ = {0};
+            return;
+        }
+        // Of a convolution in groups, each row reads the channels of one; all groups keep the same ones.
+        const std::size_t pixels = dense != nullptr ? graph[node.inputs[0]].shape.pixels() : 1;
+        if (conv != nullptr && width_ == 1) {
+            columns_ = {0};
+            return;
+        }
+        for (const std::size_t channel : kept.of(node.inputs[0])) {
+            if (channel * pixels >= width_) break;
+            for (std::size_t pixel = 0; pixel < pixels; ++pixel) columns_.push_back(channel * pixels + pixel);
+        }
+    }
+
+    [[nodiscard]] std::size_t rows() const { return rows_.size(); }
+    [[nodiscard]] std::size_t columns() const { return columns_.size(); }
+    /// The positions of the values that are left, in their order.
+    void each_kept(auto const& visit) const {
+        for (const std::size_t row : rows_) {
+            for (const std::size_t column : columns_) {
+                for (std::size_t i = 0; i < depth_; ++i) visit((row * width_ + column) * depth_ + i);
+            }
+        }
+    }
+
+private:
+    [[nodiscard]] static std::vector<std::size_t> all(std::size_t count) {
+        std::vector<std::size_t> each(count);
+        std::iota(each.begin(), each.end(), std::size_t{0});
+        return each;
+    }
+
+    std::vector<std::size_t> rows_, columns_;
+    std::size_t width_ = 1, depth_ = 1;
+};
+
+/// Calls visit(layer's position, spec) for every weight of the graph.
+void each_weight(Graph const& graph, auto const& visit) {
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
+        const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
+            visit(i, WeightSpec{weight_name(node.name, weight), dims, values});
+        };
+        std::visit(
+            [&](auto const& layer) {
+                if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
+            },
+            node.layer);
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Which of a coupling's groups go, by their numbers.
+using Choice = std::set<std::size_t>;
+
+struct Pruned {
+    Graph graph;
+    Weights weights;
+};
+
+namespace detail {
+
+/// Throws error when a group of the choice is none, or must stay.
+inline void check_choice(Graph const& graph, Coupling const& coupling, Choice const& choice) {
+    for (const std::size_t group : choice) {
+        if (group >= coupling.groups().size()) fail("prune: there is no group ", group);
+        CoupledChannels const& channels = coupling.groups()[group];
+        if (channels.fixed.empty()) continue;
+        Channel const& first = channels.channels.front();
+        fail("prune: channel ", first.channel, " of layer ", graph[first.node].name, " must stay: ", channels.fixed);
+    }
+}
+
+}  // namespace detail
+
+/// The network without the channels of the choice: every layer has the filters that are left, and of each filter the
+/// kernels of the channels that are left. It computes what the whole network does with masked(). Throws error, naming
+/// the layer, where a channel must stay, or none would be left.
+[[nodiscard]] inline Pruned prune(Graph const& graph, Weights const& weights, Coupling const& coupling,
+                                  Choice const& choice) {
+    check_weights(graph, weights);
+    detail::check_choice(graph, coupling, choice);
+    const detail::KeptChannels kept(graph, coupling, choice);
+    Pruned result{Graph(graph.batch()), Weights(weights.source())};
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
+        result.graph.add(node.name, std::visit(detail::KeptLayer{graph, i, kept}, node.layer), node.inputs);
+    }
+    result.graph.set_outputs(graph.outputs());
+    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+        const detail::WeightSlices slices(graph, i, spec, kept);
+        std::vector<std::int64_t> dims = spec.dims;
+        std::vector<float> values;
+        const std::span<const float> all = weights.at(spec.name).values;
+        slices.each_kept([&](std::size_t at) { values.push_back(all[at]); });
+        dims[0] = static_cast<std::int64_t>(slices.rows());
+        if (dims.size() > 1) dims[1] = static_cast<std::int64_t>(slices.columns());
+        result.weights.add(spec.name, std::move(dims), std::move(values));
+    });
+    return result;
+}
+
+/// The weights with zeros where prune() would remove them.
+[[nodiscard]] inline Weights masked(Graph const& graph, Weights const& weights, Coupling const& coupling,
+                                    Choice const& choice) {
+    check_weights(graph, weights);
+    detail::check_choice(graph, coupling, choice);
+    const detail::KeptChannels kept(graph, coupling, choice);
+    Weights result(weights.source());
+    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+        WeightTensor const& tensor = weights.at(spec.name);
+        // A variance of zero would be none.
+        const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
+        std::vector<float> values(tensor.values.size(), variance ? 1.0F : 0.0F);
+        const detail::WeightSlices slices(graph, i, spec, kept);
+        slices.each_kept([&](std::size_t at) { values[at] = tensor.values[at]; });
+        result.add(spec.name, spec.dims, std::move(values));
+    });
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The filters of a convolution or dense layer.
+struct Filters {
+    std::string_view layer;
+    std::size_t count = 0;
+    /// count equal rows, a filter each.
+    std::span<const float> weights;
+    /// The weights of the batch norm that normalises their results, one a filter; empty where there is none.
+    std::span<const float> scale;
+
+    [[nodiscard]] std::span<const float> operator[](std::size_t filter) const {
+        const std::size_t size = weights.size() / count;
+        return weights.subspan(filter * size, size);
+    }
+};
+
+/// How much each filter of a layer matters: the least go first. Scores are not negative.
+///
+/// A minimal model:
+///     struct Largest {
+///         void operator()(primsel::Filters const& filters, std::span<double> scores) const {
+///             for (std::size_t i = 0; i < filters.count; ++i) {
+///                 for (float w : filters[i]) scores[i] = std::max(scores[i], std::abs(double{w}));
+///             }
+///         }
+///     };
+template <class C>
+concept Criterion =
+    requires(C const& criterion, Filters const& filters, std::span<double> scores) { criterion(filters, scores); };
+
+/// The sum of absolute weights (Li et al., Pruning filters for efficient ConvNets, 2017, section 3.1).
+struct L1Norm {
+    void operator()(Filters const& filters, std::span<double> scores) const {
+        for (std::size_t i = 0; i < filters.count; ++i) {
+            for (const float weight : filters[i]) scores[i] += std::abs(static_cast<double>(weight));
+        }
+    }
+};
+/// The Euclidean length.
+struct L2Norm {
+    void operator()(Filters const& filters, std::span<double> scores) const {
+        for (std::size_t i = 0; i < filters.count; ++i) {
+            double squares = 0;
+            for (const float weight : filters[i]) squares += static_cast<double>(weight) * static_cast<double>(weight);
+            scores[i] = std::sqrt(squares);
+        }
+    }
+};
+/// The sum of distances to the other filters: what lies near the geometric median can be replaced by the others (He et
+/// al., Filter pruning via geometric median, 2019, equation 6).
+struct GeometricMedian {
+    void operator()(Filters const& filters, std::span<double> scores) const {
+        for (std::size_t i = 0; i < filters.count; ++i) {
+            for (std::size_t j = 0; j < i; ++j) {
+                const double apart = distance(filters[i], filters[j]);
+                scores[i] += apart, scores[j] += apart;
+            }
+        }
+    }
+
+private:
+    [[nodiscard]] static double distance(std::span<const float> a, std::span<const float> b) {
+        double squares = 0;
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            const double apart = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+            squares += apart * apart;
+        }
+        return std::sqrt(squares);
+    }
+};
+/// The absolute weight of the batch norm behind (Liu et al., Learning efficient convolutional networks through network
+/// slimming, 2017). Throws error, naming the layer, where there is none.
+struct BatchNormScale {
+    void operator()(Filters const& filters, std::span<double> scores) const {
+        if (filters.scale.empty()) fail("prune: no batch norm alone reads layer ", filters.layer);
+        for (std::size_t i = 0; i < filters.count; ++i) scores[i] = std::abs(static_cast<double>(filters.scale[i]));
+    }
+};
+/// Drawn by the seed and the layer's name.
+struct RandomScore {
+    std::uint32_t seed = 1;
+
+    void operator()(Filters const& filters, std::span<double> scores) const {
+        std::vector<std::uint32_t> key{seed};
+        for (const char letter : filters.layer) key.push_back(static_cast<unsigned char>(letter));
+        std::seed_seq sequence(key.begin(), key.end());
+        std::mt19937 bits(sequence);
+        for (double& score : scores) score = static_cast<double>(bits());
+    }
+};
+
+static_assert(Criterion<L1Norm> && Criterion<L2Norm> && Criterion<GeometricMedian> && Criterion<BatchNormScale> &&
+              Criterion<RandomScore>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Groups of filters that are ranked against each other: those of one layer, or of layers whose channels are coupled.
+struct Ranking {
+    /// Names, in the order of the network.
+    std::vector<std::string> layers;
+    /// The groups that may go, the one that matters least first.
+    std::vector<std::size_t> groups;
+    /// All groups, those that must stay too.
+    std::size_t count = 0;
+};
+
+namespace detail {
+
+[[nodiscard]] inline bool makes_channels(Graph const& graph, std::size_t i) {
+    const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
+    if (conv != nullptr) return conv->groups == 1 || !is_depthwise(*conv, graph[graph[i].inputs[0]].shape.c);
+    return std::holds_alternative<DenseParams>(graph[i].layer);
+}
+/// The batch norm that alone reads the layer; nothing where there is none.
+[[nodiscard]] inline std::span<const float> scale_behind(Graph const& graph, Weights const& weights, std::size_t i,
+                                                         std::vector<std::size_t> const& uses) {
+    for (std::size_t reader = i + 1; reader < graph.size() && uses[i] == 1; ++reader) {
+        Node const& node = graph[reader];
+        const bool reads = std::ranges::find(node.inputs, i) != node.inputs.end();
+        if (reads && std::holds_alternative<BatchNormParams>(node.layer))
+            return weights.at(node.name + ".weight").values;
+    }
+    return {};
+}
+
+}  // namespace detail
+
+/// The filters of the network, ranked layer by layer; layers whose channels are coupled are ranked together, by the sum
+/// of their scores, each as a share of its layer's mean. Layers that must stay whole are left out.
+template <Criterion C>
+[[nodiscard]] std::vector<Ranking> rank_filters(Graph const& graph, Weights const& weights, Coupling const& coupling,
+                                                C const& criterion) {
+    const std::vector<std::size_t> uses = graph.uses();
+    std::vector<double> scores(coupling.groups().size(), 0.0);
+    std::map<std::size_t, Ranking> rankings;
+    std::vector<std::size_t> makers;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        if (detail::makes_channels(graph, i)) makers.push_back(i);
+    }
+    // A layer joins the ranking of the first layer with which it has a group in common.
+    detail::ChannelSets sets;
+    std::vector<std::size_t> set_of_group(coupling.groups().size(), graph.size());
+    std::map<std::size_t, std::size_t> set_of_layer;
+    for (const std::size_t i : makers) {
+        const std::size_t set = set_of_layer[i] = sets.add();
+        for (const std::size_t group : coupling.groups_of(i)) {
+            if (set_of_group[group] == graph.size()) {
+                set_of_group[group] = set;
+            } else {
+                sets.join(set_of_group[group], set);
+            }
+        }
+    }
+    for (const std::size_t i : makers) {
+        std::vector<std::size_t> const& groups = coupling.groups_of(i);
+        const auto may_go = [&](std::size_t group) { return coupling.groups()[group].fixed.empty(); };
+        Ranking& ranking = rankings[sets.root(set_of_layer[i])];
+        ranking.layers.push_back(graph[i].name);
+        ranking.groups.insert(ranking.groups.end(), groups.begin(), groups.end());
+        if (std::ranges::none_of(groups, may_go)) continue;
+        std::vector<double> of_filters(groups.size(), 0.0);
+        const Filters filters{graph[i].name, groups.size(), weights.at(graph[i].name + ".weight").values,
+                              detail::scale_behind(graph, weights, i, uses)};
+        criterion(filters, of_filters);
+        const double mean = std::reduce(of_filters.begin(), of_filters.end()) / static_cast<double>(groups.size());
+        for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += mean > 0 ? of_filters[k] / mean : 0;
+    }
+    std::vector<Ranking> result;
+    for (auto& [set, ranking] : rankings) {
+        std::ranges::sort(ranking.groups);
+        ranking.groups.erase(std::ranges::unique(ranking.groups).begin(), ranking.groups.end());
+        ranking.count = ranking.groups.size();
+        std::erase_if(ranking.groups, [&](std::size_t group) { return !coupling.groups()[group].fixed.empty(); });
+        std::ranges::stable_sort(ranking.groups, {}, [&](std::size_t group) { return scores[group]; });
+        if (!ranking.groups.empty()) result.push_back(std::move(ranking));
+    }
+    return result;
+}
+
+/// The groups that go for a sparsity, the share of a ranking's filters; at least one stays. `multiple`: as many stay as
+/// a multiple of it, where a whole layer has as many.
+[[nodiscard]] inline Choice choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
+    if (!(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
+    if (multiple < 1) fail("prune: impossible multiple ", multiple);
+    const auto most = static_cast<std::size_t>(std::floor(sparsity * static_cast<double>(ranking.count) + 1e-9));
+    std::size_t left = std::max<std::size_t>(ranking.count - most, 1);
+    left = std::min(ranking.count, (left + multiple - 1) / multiple * multiple);
+    const std::size_t go = std::min(ranking.count - left, ranking.groups.size());
+    return {ranking.groups.begin(), ranking.groups.begin() + static_cast<std::ptrdiff_t>(go)};
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/io/idx.hpp

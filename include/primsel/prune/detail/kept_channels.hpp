@@ -1,0 +1,154 @@
+#pragma once
+
+#include <primsel/network/graph.hpp>
+#include <primsel/network/prepare.hpp>
+#include <primsel/prune/coupling.hpp>
+#include <primsel/prune/detail/passes_channels.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <set>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Of each layer's result, the channels that stay, in their order.
+class KeptChannels {
+public:
+    KeptChannels(Graph const& graph, Coupling const& coupling, std::set<std::size_t> const& gone) {
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            std::vector<std::size_t> const& groups = coupling.groups_of(i);
+            kept_.emplace_back();
+            for (std::size_t c = 0; c < groups.size(); ++c) {
+                if (!gone.contains(groups[c])) kept_.back().push_back(c);
+            }
+        }
+    }
+    [[nodiscard]] std::vector<std::size_t> const& of(std::size_t node) const { return kept_[node]; }
+    [[nodiscard]] int count(std::size_t node) const { return static_cast<int>(kept_[node].size()); }
+    /// Of the channels before this one.
+    [[nodiscard]] int count_before(std::size_t node, int channel) const {
+        const auto end = std::ranges::lower_bound(kept_[node], static_cast<std::size_t>(channel));
+        return static_cast<int>(end - kept_[node].begin());
+    }
+
+private:
+    std::vector<std::vector<std::size_t>> kept_;
+};
+
+/// A layer with the channels that are left.
+struct KeptLayer {
+    Graph const& graph;
+    std::size_t at;
+    KeptChannels const& kept;
+
+    [[nodiscard]] std::size_t input() const { return graph[at].inputs[0]; }
+
+    AnyLayer operator()(ConvParams conv) const {
+        if (is_depthwise(conv, graph[input()].shape.c) && conv.groups > 1) conv.groups = kept.count(input());
+        conv.k = kept.count(at);
+        return conv;
+    }
+    AnyLayer operator()(DenseParams dense) const {
+        dense.k = kept.count(at);
+        return dense;
+    }
+    AnyLayer operator()(ReshapeParams reshape) const {
+        reshape.shape.c = kept.count(at);
+        return reshape;
+    }
+    AnyLayer operator()(PadParams pad) const {
+        const int behind = graph[at].shape.c - pad.back;
+        pad.back = kept.count(at) - kept.count_before(at, behind);
+        pad.front = kept.count_before(at, pad.front);
+        return pad;
+    }
+    AnyLayer operator()(SliceParams slice) const {
+        if (slice.axis != Axis::c) return slice;
+        slice.first = kept.count_before(input(), slice.first);
+        slice.last = kept.count_before(input(), slice.last);
+        return slice;
+    }
+    template <class Params>
+    AnyLayer operator()(Params const& params) const {
+        return params;
+    }
+};
+
+/// Which values of a weight are left: rows, of channels that are made, and in each the columns of channels that are
+/// read.
+class WeightSlices {
+public:
+    WeightSlices(Graph const& graph, std::size_t at, WeightSpec const& spec, KeptChannels const& kept) {
+        Node const& node = graph[at];
+        const auto dim = [&](std::size_t i) {
+            return i < spec.dims.size() ? static_cast<std::size_t>(spec.dims[i]) : 1;
+        };
+        width_ = dim(1);
+        for (std::size_t i = 2; i < spec.dims.size(); ++i) depth_ *= dim(i);
+        const auto* conv = std::get_if<ConvParams>(&node.layer);
+        const auto* dense = std::get_if<DenseParams>(&node.layer);
+        if (conv == nullptr && dense == nullptr && spec.dims.size() != 1) {
+            rows_ = all(dim(0)), columns_ = all(width_);
+            return;
+        }
+        rows_ = kept.of(at);
+        if (spec.dims.size() == 1) {
+            columns_ = {0};
+            return;
+        }
+        // Of a convolution in groups, each row reads the channels of one; all groups keep the same ones.
+        const std::size_t pixels = dense != nullptr ? graph[node.inputs[0]].shape.pixels() : 1;
+        if (conv != nullptr && width_ == 1) {
+            columns_ = {0};
+            return;
+        }
+        for (const std::size_t channel : kept.of(node.inputs[0])) {
+            if (channel * pixels >= width_) break;
+            for (std::size_t pixel = 0; pixel < pixels; ++pixel) columns_.push_back(channel * pixels + pixel);
+        }
+    }
+
+    [[nodiscard]] std::size_t rows() const { return rows_.size(); }
+    [[nodiscard]] std::size_t columns() const { return columns_.size(); }
+    /// The positions of the values that are left, in their order.
+    void each_kept(auto const& visit) const {
+        for (const std::size_t row : rows_) {
+            for (const std::size_t column : columns_) {
+                for (std::size_t i = 0; i < depth_; ++i) visit((row * width_ + column) * depth_ + i);
+            }
+        }
+    }
+
+private:
+    [[nodiscard]] static std::vector<std::size_t> all(std::size_t count) {
+        std::vector<std::size_t> each(count);
+        std::iota(each.begin(), each.end(), std::size_t{0});
+        return each;
+    }
+
+    std::vector<std::size_t> rows_, columns_;
+    std::size_t width_ = 1, depth_ = 1;
+};
+
+/// Calls visit(layer's position, spec) for every weight of the graph.
+void each_weight(Graph const& graph, auto const& visit) {
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
+        const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
+            visit(i, WeightSpec{weight_name(node.name, weight), dims, values});
+        };
+        std::visit(
+            [&](auto const& layer) {
+                if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
+            },
+            node.layer);
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

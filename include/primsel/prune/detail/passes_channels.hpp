@@ -1,0 +1,139 @@
+#pragma once
+
+#include <primsel/network/graph.hpp>
+#include <primsel/prune/detail/channel_sets.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Layers that do to each channel the same, whatever the others are.
+template <class Params>
+concept KeepsChannels =
+    std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
+    std::same_as<Params, ActivationParams> || std::same_as<Params, PoolParams> ||
+    std::same_as<Params, GlobalPoolParams> || std::same_as<Params, DropoutParams> || std::same_as<Params, ResizeParams>;
+
+/// A convolution that reads each channel by filters of its own.
+[[nodiscard]] constexpr bool is_depthwise(ConvParams const& conv, int c) { return conv.groups == c; }
+
+/// The channels of a layer's result, as those of its inputs or as new ones; joins what the layer couples.
+struct PassesChannels {
+    Graph const& graph;
+    std::size_t at;
+    /// Of each layer before it.
+    std::vector<std::vector<std::size_t>> const& of;
+    ChannelSets& sets;
+
+    using Channels = std::vector<std::size_t>;
+
+    [[nodiscard]] Channels const& input(std::size_t place = 0) const { return of[graph[at].inputs[place]]; }
+    [[nodiscard]] Shape input_shape(std::size_t place = 0) const { return graph[graph[at].inputs[place]].shape; }
+    [[nodiscard]] std::string reason(std::string_view why) const {
+        return join("layer ", graph[at].name, " (", kind(graph[at].layer), ") ", why);
+    }
+    void join_all(Channels const& a, Channels const& b) const {
+        for (std::size_t i = 0; i < a.size(); ++i) sets.join(a[i], b[i]);
+    }
+    /// Channel i of each of so many equal parts.
+    void join_parts(Channels const& channels, int parts) const {
+        const std::size_t size = channels.size() / static_cast<std::size_t>(parts);
+        for (std::size_t i = size; i < channels.size(); ++i) sets.join(channels[i % size], channels[i]);
+    }
+    void fix_inputs(std::string const& why) const {
+        for (const std::size_t input : graph[at].inputs) {
+            for (const std::size_t channel : of[input]) sets.fix(channel, why);
+        }
+    }
+
+    Channels operator()(InputParams const& image) const { return sets.add_many(image.shape.c, reason("is the image")); }
+    Channels operator()(ConvParams const& conv) const {
+        if (conv.groups == 1) return sets.add_many(conv.k);
+        if (is_depthwise(conv, input_shape().c)) {
+            Channels channels;
+            for (const std::size_t channel : input())
+                channels.insert(channels.end(), static_cast<std::size_t>(conv.k / conv.groups), channel);
+            return channels;
+        }
+        Channels channels = sets.add_many(conv.k);
+        join_parts(input(), conv.groups);
+        join_parts(channels, conv.groups);
+        return channels;
+    }
+    Channels operator()(DenseParams const& dense) const { return sets.add_many(dense.k); }
+    template <KeepsChannels Params>
+    Channels operator()(Params const&) const {
+        return input();
+    }
+    Channels operator()(LrnParams const&) const {
+        fix_inputs(reason("normalises each by its neighbours"));
+        return input();
+    }
+    Channels operator()(AddParams const&) const {
+        for (std::size_t place = 1; place < graph[at].inputs.size(); ++place) join_all(input(), input(place));
+        return input();
+    }
+    Channels operator()(ConcatParams const& concat) const {
+        Channels channels = input();
+        for (std::size_t place = 1; place < graph[at].inputs.size(); ++place) {
+            if (concat.axis == Axis::c) {
+                channels.insert(channels.end(), input(place).begin(), input(place).end());
+            } else {
+                join_all(channels, input(place));
+            }
+        }
+        return channels;
+    }
+    Channels operator()(FlattenParams const&) const {
+        Channels channels;
+        for (const std::size_t channel : input()) channels.insert(channels.end(), input_shape().pixels(), channel);
+        return channels;
+    }
+    Channels operator()(ReshapeParams const& reshape) const {
+        if (reshape.shape.c == input_shape().c) return input();
+        if (reshape.shape.pixels() == 1) return (*this)(FlattenParams{});
+        return (*this).other();
+    }
+    Channels operator()(PadParams const& pad) const {
+        Channels channels = sets.add_many(pad.front);
+        channels.insert(channels.end(), input().begin(), input().end());
+        const Channels behind = sets.add_many(pad.back);
+        channels.insert(channels.end(), behind.begin(), behind.end());
+        return channels;
+    }
+    Channels operator()(ChannelShuffleParams const& shuffle) const {
+        join_parts(input(), shuffle.groups);
+        const auto groups = static_cast<std::size_t>(shuffle.groups);
+        const std::size_t size = input().size() / groups;
+        Channels channels;
+        for (std::size_t i = 0; i < input().size(); ++i) channels.push_back(input()[i % groups * size + i / groups]);
+        return channels;
+    }
+    Channels operator()(SliceParams const& slice) const {
+        if (slice.axis != Axis::c) return input();
+        return {input().begin() + slice.first, input().begin() + slice.last};
+    }
+    Channels operator()(BinaryParams const&) const {
+        if (input(0).size() == input(1).size()) {
+            join_all(input(0), input(1));
+            return input(0);
+        }
+        const std::size_t single = input(0).size() == 1 ? 0 : 1;
+        sets.fix(input(single)[0], reason("reads it beside every channel"));
+        return input(1 - single);
+    }
+    template <class Params>
+    Channels operator()(Params const&) const {
+        return other();
+    }
+    [[nodiscard]] Channels other() const {
+        const std::string why = reason("mixes channels in a way that none can be left out of");
+        fix_inputs(why);
+        return sets.add_many(graph[at].shape.c, why);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

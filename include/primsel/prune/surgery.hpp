@@ -1,0 +1,91 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/network/graph.hpp>
+#include <primsel/network/prepare.hpp>
+#include <primsel/network/weights.hpp>
+#include <primsel/prune/coupling.hpp>
+#include <primsel/prune/detail/kept_channels.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Which of a coupling's groups go, by their numbers.
+using Choice = std::set<std::size_t>;
+
+struct Pruned {
+    Graph graph;
+    Weights weights;
+};
+
+namespace detail {
+
+/// Throws error when a group of the choice is none, or must stay.
+inline void check_choice(Graph const& graph, Coupling const& coupling, Choice const& choice) {
+    for (const std::size_t group : choice) {
+        if (group >= coupling.groups().size()) fail("prune: there is no group ", group);
+        CoupledChannels const& channels = coupling.groups()[group];
+        if (channels.fixed.empty()) continue;
+        Channel const& first = channels.channels.front();
+        fail("prune: channel ", first.channel, " of layer ", graph[first.node].name, " must stay: ", channels.fixed);
+    }
+}
+
+}  // namespace detail
+
+/// The network without the channels of the choice: every layer has the filters that are left, and of each filter the
+/// kernels of the channels that are left. It computes what the whole network does with masked(). Throws error, naming
+/// the layer, where a channel must stay, or none would be left.
+[[nodiscard]] inline Pruned prune(Graph const& graph, Weights const& weights, Coupling const& coupling,
+                                  Choice const& choice) {
+    check_weights(graph, weights);
+    detail::check_choice(graph, coupling, choice);
+    const detail::KeptChannels kept(graph, coupling, choice);
+    Pruned result{Graph(graph.batch()), Weights(weights.source())};
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
+        result.graph.add(node.name, std::visit(detail::KeptLayer{graph, i, kept}, node.layer), node.inputs);
+    }
+    result.graph.set_outputs(graph.outputs());
+    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+        const detail::WeightSlices slices(graph, i, spec, kept);
+        std::vector<std::int64_t> dims = spec.dims;
+        std::vector<float> values;
+        const std::span<const float> all = weights.at(spec.name).values;
+        slices.each_kept([&](std::size_t at) { values.push_back(all[at]); });
+        dims[0] = static_cast<std::int64_t>(slices.rows());
+        if (dims.size() > 1) dims[1] = static_cast<std::int64_t>(slices.columns());
+        result.weights.add(spec.name, std::move(dims), std::move(values));
+    });
+    return result;
+}
+
+/// The weights with zeros where prune() would remove them.
+[[nodiscard]] inline Weights masked(Graph const& graph, Weights const& weights, Coupling const& coupling,
+                                    Choice const& choice) {
+    check_weights(graph, weights);
+    detail::check_choice(graph, coupling, choice);
+    const detail::KeptChannels kept(graph, coupling, choice);
+    Weights result(weights.source());
+    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+        WeightTensor const& tensor = weights.at(spec.name);
+        // A variance of zero would be none.
+        const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
+        std::vector<float> values(tensor.values.size(), variance ? 1.0F : 0.0F);
+        const detail::WeightSlices slices(graph, i, spec, kept);
+        slices.each_kept([&](std::size_t at) { values[at] = tensor.values[at]; });
+        result.add(spec.name, spec.dims, std::move(values));
+    });
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

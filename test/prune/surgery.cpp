@@ -1,0 +1,212 @@
+// A thinned network computes what the whole one does with the same filters masked, whatever the network, the criterion
+// and the choice; what must stay is refused by name.
+#include <doctest/doctest.h>
+#include <primsel/engine/engine.hpp>
+#include <primsel/layer/compose.hpp>
+#include <primsel/network/resized.hpp>
+#include <primsel/network/simplify.hpp>
+#include <primsel/network/zoo.hpp>
+#include <primsel/prune/choose.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace surgery {
+namespace {
+
+namespace ps = primsel;
+using namespace ps::layer;  // NOLINT(google-build-using-namespace): layers, as networks are written
+
+std::vector<float> result_of(ps::Graph const& graph, ps::Weights const& weights) {
+    std::mt19937 bits(3);
+    std::normal_distribution<float> normal;
+    ps::Engine<ps::Graph> engine(graph, weights);
+    std::vector<float> image(graph[graph.input()].shape.size()), result(graph[graph.output_node()].shape.size());
+    for (float& value : image) value = normal(bits);
+    engine.run(image, result);
+    return result;
+}
+
+void check_same(ps::Graph const& graph, ps::Coupling const& coupling, ps::Choice const& choice) {
+    const ps::Weights weights = ps::random_weights(graph, 7);
+    const ps::Pruned thin = ps::prune(graph, weights, coupling, choice);
+    const std::vector<float> expected = result_of(graph, ps::masked(graph, weights, coupling, choice));
+    const std::vector<float> actual = result_of(thin.graph, thin.weights);
+    REQUIRE(actual.size() == expected.size());
+    double squares = 0, apart = 0;
+    for (std::size_t i = 0; i < actual.size(); ++i) {
+        squares += static_cast<double>(expected[i]) * static_cast<double>(expected[i]);
+        apart = std::max(apart, std::abs(static_cast<double>(expected[i]) - static_cast<double>(actual[i])));
+    }
+    CHECK(apart <= 1e-5 * std::sqrt(squares / static_cast<double>(actual.size())));
+}
+
+/// Any groups that may go, so that something stays of every layer.
+ps::Choice any_choice(ps::Graph const& graph, ps::Coupling const& coupling, double share, unsigned seed) {
+    ps::Choice choice;
+    unsigned drawn = seed;
+    for (ps::Ranking const& ranking :
+         ps::rank_filters(graph, ps::random_weights(graph, 7), coupling, ps::RandomScore{seed})) {
+        drawn = drawn * 1664525U + 1013904223U;
+        const ps::Choice part = ps::choose(ranking, std::min(0.7, share * (drawn >> 16U) / 65536.0));
+        choice.insert(part.begin(), part.end());
+    }
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        std::vector<std::size_t> const& groups = coupling.groups_of(i);
+        const auto goes = [&](std::size_t group) { return choice.contains(group); };
+        if (std::ranges::all_of(groups, goes)) choice.erase(groups[0]);
+    }
+    return choice;
+}
+
+template <class... Layers>
+ps::Graph graph_of() {
+    struct Net : ps::Network<Layers...> {};
+    return Net::graph(1);
+}
+
+std::size_t floats_of(ps::Weights const& weights) {
+    std::size_t floats = 0;
+    for (auto const& [name, tensor] : weights) floats += tensor.values.size();
+    return floats;
+}
+
+/// A network of each family of the zoo, on small images where it takes them; a few where an emulator runs them.
+std::vector<ps::Graph> networks() {
+    const char* quick = std::getenv("PRIMSEL_QUICK");
+    const bool few = quick != nullptr && std::string_view(quick) != "0";
+    std::vector<ps::Graph> graphs{ps::zoo::graph("alexnet_cifar"), ps::zoo::graph("resnet56")};
+    std::vector<std::string_view> names{"mobilenet_v2", "shufflenet_v2_x0_5", "squeezenet1_1"};
+    if (!few) {
+        names.insert(names.end(), {"densenet121", "googlenet", "googlenet-bn", "inception_v3", "mnasnet0_5",
+                                   "mobilenet_v1", "resnet18", "resnet50", "resnext50_32x4d", "shufflenet_v2_x1_5"});
+    }
+    for (const std::string_view name : names) graphs.push_back(ps::resized(ps::zoo::graph(name), {3, 96, 96}));
+    return graphs;
+}
+
+TEST_CASE("thinned networks of the zoo are the masked ones") {
+    for (ps::Graph const& graph : networks()) {
+        CAPTURE(graph[graph.size() - 2].name);
+        const ps::Coupling coupling(graph);
+        const ps::Choice choice = any_choice(graph, coupling, 1.4, 5);
+        CHECK(choice.size() > 20);
+        check_same(graph, coupling, choice);
+    }
+}
+
+TEST_CASE("groups, shuffles, slices, paddings, products and flattening") {
+    const std::vector<ps::Graph> graphs{
+        graph_of<Input<4, 9, 8>, Named<"a", Conv<12, 3>>, Named<"b", Conv<18, 3, Groups<3>>>, Relu, ChannelShuffle<3>,
+                 Named<"c", Conv<18, 3, Groups<18>>>, Named<"d", Conv<8, 1>>, Flatten, Named<"e", Dense<5>>>(),
+        graph_of<Input<3, 8, 8>, Named<"a", Conv<8, 3>>,
+                 Product<Path<>, Path<GlobalAvgPool, Named<"s", Conv<4, 1>>, Relu, Named<"t", Conv<8, 1>>, Sigmoid>>,
+                 Residual<Named<"b", Conv<6, 3>>, Sigmoid, Named<"c", Conv<8, 3>>>, Named<"d", Dense<7>>,
+                 Named<"e", Dense<3>>>(),
+        graph_of<Input<3, 8, 8>, Named<"a", Conv<10, 3>>, Named<"n", BatchNorm>,
+                 Concat<Path<Slice<0, 4>, Named<"b", Conv<6, 3>>>, Path<Slice<4, 10>>>, MaxPool<2>,
+                 Named<"f", Conv<24, 3, Groups<12>>>, Named<"e", Conv<3, 1>>>(),
+    };
+    for (std::size_t i = 0; i < graphs.size(); ++i) {
+        CAPTURE(i);
+        const ps::Coupling coupling(graphs[i]);
+        for (unsigned seed = 1; seed < 9; ++seed) {
+            CAPTURE(seed);
+            check_same(graphs[i], coupling, any_choice(graphs[i], coupling, 1.0, seed));
+        }
+    }
+}
+
+TEST_CASE("layers that are added lose the same channels") {
+    const ps::Graph graph =
+        graph_of<Input<3, 8, 8>, Named<"a", Conv<8, 3>>, Residual<Named<"b", Conv<8, 3>>>, Named<"c", Conv<4, 3>>>();
+    const ps::Coupling coupling(graph);
+    const std::size_t a = graph.find("a"), b = graph.find("sum1.b"), c = graph.find("c");
+    CHECK(coupling.groups_of(a) == coupling.groups_of(b));
+    for (const std::size_t group : coupling.groups_of(c)) {
+        CHECK(coupling.groups()[group].fixed == "they are the network's result");
+    }
+    const auto rankings = ps::rank_filters(graph, ps::random_weights(graph, 1), coupling, ps::L1Norm{});
+    REQUIRE(rankings.size() == 1);
+    CHECK(rankings[0].layers == std::vector<std::string>{"a", "sum1.b"});
+    const ps::Choice choice = ps::choose(rankings[0], 0.5);
+    const ps::Pruned thin = ps::prune(graph, ps::random_weights(graph, 1), coupling, choice);
+    CHECK(thin.graph[a].shape.c == 4);
+    CHECK(thin.graph[b].shape.c == 4);
+    CHECK(thin.graph[c].shape.c == 4);
+    CHECK(floats_of(thin.weights) == 4 * 27 + 4 + 4 * 4 * 9 + 4 + 4 * 4 * 9 + 4);
+}
+
+TEST_CASE("criteria: the least of each goes first") {
+    const ps::Graph graph = graph_of<Input<1, 4, 4>, Named<"a", Conv<4, 1, NoBias>>, Named<"n", BatchNorm>,
+                                     Named<"b", Conv<2, 1, NoBias>>>();
+    ps::Weights weights;
+    weights.add("a.weight", {4, 1, 1, 1}, {4.0F, 2.25F, 2.0F, -0.5F});
+    weights.add("b.weight", {2, 4, 1, 1}, std::vector<float>(8, 1.0F));
+    weights.add("n.weight", {4}, {3.0F, 1.0F, -2.0F, 4.0F});
+    weights.add("n.bias", {4}, std::vector<float>(4));
+    weights.add("n.running_mean", {4}, std::vector<float>(4));
+    weights.add("n.running_var", {4}, std::vector<float>(4, 1.0F));
+    const ps::Coupling coupling(graph);
+    const auto order = [&](auto const& criterion) {
+        std::vector<std::size_t> channels;
+        const auto rankings = ps::rank_filters(graph, weights, coupling, criterion);
+        REQUIRE(rankings.size() == 1);
+        for (const std::size_t group : rankings[0].groups) {
+            channels.push_back(coupling.groups()[group].channels.front().channel);
+        }
+        return channels;
+    };
+    using Order = std::vector<std::size_t>;
+    CHECK(order(ps::L1Norm{}) == Order{3, 2, 1, 0});
+    CHECK(order(ps::L2Norm{}) == Order{3, 2, 1, 0});
+    CHECK(order(ps::GeometricMedian{}) == Order{1, 2, 0, 3});
+    CHECK(order(ps::BatchNormScale{}) == Order{1, 2, 0, 3});
+    CHECK(order(ps::RandomScore{1}) == order(ps::RandomScore{1}));
+    const ps::Graph bare = graph_of<Input<1, 4, 4>, Named<"a", Conv<4, 1>>, Named<"b", Conv<2, 1>>>();
+    CHECK_THROWS_WITH_AS(
+        (void)ps::rank_filters(bare, ps::random_weights(bare), ps::Coupling(bare), ps::BatchNormScale{}),
+        "prune: no batch norm alone reads layer a", ps::error);
+}
+
+TEST_CASE("as many stay as are asked for") {
+    ps::Ranking ranking;
+    ranking.count = 20;
+    for (std::size_t i = 0; i < 20; ++i) ranking.groups.push_back(i);
+    CHECK(ps::choose(ranking, 0).empty());
+    CHECK(ps::choose(ranking, 0.3).size() == 6);
+    CHECK(ps::choose(ranking, 1).size() == 19);
+    CHECK(ps::choose(ranking, 0.3, 8).size() == 4);
+    CHECK(ps::choose(ranking, 0.3, 64).empty());
+    CHECK_THROWS_WITH_AS((void)ps::choose(ranking, 1.5), "prune: impossible sparsity 1.500000", ps::error);
+}
+
+TEST_CASE("what must stay is refused by name and reason") {
+    const ps::Graph graph =
+        graph_of<Input<3, 8, 8>, Named<"a", Conv<8, 3>>, Lrn<>, Named<"b", Conv<4, 3>>, Named<"c", Conv<4, 3>>>();
+    const ps::Weights weights = ps::random_weights(graph);
+    const ps::Coupling coupling(graph);
+    const auto refused = [&](std::size_t group, const char* why) {
+        CHECK_THROWS_WITH_AS((void)ps::prune(graph, weights, coupling, {group}), doctest::Contains(why), ps::error);
+    };
+    refused(coupling.groups_of(graph.find("a"))[2],
+            "channel 2 of layer a must stay: layer lrn1 (lrn) normalises each by its neighbours");
+    refused(coupling.groups_of(graph.find("c"))[0], "channel 0 of layer c must stay: they are the network's result");
+    refused(coupling.groups_of(0)[1], "must stay: layer input (input) is the image");
+    refused(10'000, "there is no group 10000");
+    ps::Choice all;
+    for (const std::size_t group : coupling.groups_of(graph.find("b"))) all.insert(group);
+    CHECK_THROWS_WITH_AS((void)ps::prune(graph, weights, coupling, all), "prune: no channel would be left of layer b",
+                         ps::error);
+    CHECK_THROWS_WITH_AS((void)ps::Coupling(ps::simplify(ps::zoo::ResNet18::graph())),
+                         doctest::Contains("has others fused into it"), ps::error);
+}
+
+}  // namespace
+}  // namespace surgery
