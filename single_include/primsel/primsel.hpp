@@ -26837,9 +26837,7 @@ struct PassesChannels {
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 
 #include <cstddef>
-#include <ostream>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -26905,6 +26903,111 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/prune/criterion.hpp
 
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The filters of a convolution or dense layer.
+struct Filters {
+    std::string_view layer;
+    std::size_t count = 0;
+    /// count equal rows, a filter each.
+    std::span<const float> weights;
+    /// The weights of the batch norm that normalises their results, one a filter; empty where there is none.
+    std::span<const float> scale;
+
+    [[nodiscard]] std::span<const float> operator[](std::size_t filter) const {
+        const std::size_t size = weights.size() / count;
+        return weights.subspan(filter * size, size);
+    }
+};
+
+/// How much each filter of a layer matters: the least go first. Scores are not negative.
+///
+/// A minimal model:
+///     struct Largest {
+///         void operator()(primsel::Filters const& filters, std::span<double> scores) const {
+///             for (std::size_t i = 0; i < filters.count; ++i) {
+///                 for (float w : filters[i]) scores[i] = std::max(scores[i], std::abs(double{w}));
+///             }
+///         }
+///     };
+template <class C>
+concept Criterion =
+    requires(C const& criterion, Filters const& filters, std::span<double> scores) { criterion(filters, scores); };
+
+/// The sum of absolute weights (Li et al., Pruning filters for efficient ConvNets, 2017, section 3.1).
+struct L1Norm {
+    void operator()(Filters const& filters, std::span<double> scores) const {
+        for (std::size_t i = 0; i < filters.count; ++i) {
+            for (const float weight : filters[i]) scores[i] += std::abs(static_cast<double>(weight));
+        }
+    }
+};
+/// The Euclidean length.
+struct L2Norm {
+    void operator()(Filters const& filters, std::span<double> scores) const {
+        for (std::size_t i = 0; i < filters.count; ++i) {
+            double squares = 0;
+            for (const float weight : filters[i]) squares += static_cast<double>(weight) * static_cast<double>(weight);
+            scores[i] = std::sqrt(squares);
+        }
+    }
+};
+/// The sum of distances to the other filters: what lies near the geometric median can be replaced by the others (He et
+/// al., Filter pruning via geometric median, 2019, equation 6).
+struct GeometricMedian {
+    void operator()(Filters const& filters, std::span<double> scores) const {
+        for (std::size_t i = 0; i < filters.count; ++i) {
+            for (std::size_t j = 0; j < i; ++j) {
+                const double apart = distance(filters[i], filters[j]);
+                scores[i] += apart, scores[j] += apart;
+            }
+        }
+    }
+
+private:
+    [[nodiscard]] static double distance(std::span<const float> a, std::span<const float> b) {
+        double squares = 0;
+        for (std::size_t i = 0; i < a.size(); ++i) {
+            const double apart = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+            squares += apart * apart;
+        }
+        return std::sqrt(squares);
+    }
+};
+/// The absolute weight of the batch norm behind (Liu et al., Learning efficient convolutional networks through network
+/// slimming, 2017). Throws error, naming the layer, where there is none.
+struct BatchNormScale {
+    void operator()(Filters const& filters, std::span<double> scores) const {
+        if (filters.scale.empty()) fail("prune: no batch norm alone reads layer ", filters.layer);
+        for (std::size_t i = 0; i < filters.count; ++i) scores[i] = std::abs(static_cast<double>(filters.scale[i]));
+    }
+};
+/// Drawn by the seed and the layer's name.
+struct RandomScore {
+    std::uint32_t seed = 1;
+
+    void operator()(Filters const& filters, std::span<double> scores) const {
+        std::vector<std::uint32_t> key{seed};
+        for (const char letter : filters.layer) key.push_back(static_cast<unsigned char>(letter));
+        std::seed_seq sequence(key.begin(), key.end());
+        std::mt19937 bits(sequence);
+        for (double& score : scores) score = static_cast<double>(bits());
+    }
+};
+
+static_assert(Criterion<L1Norm> && Criterion<L2Norm> && Criterion<GeometricMedian> && Criterion<BatchNormScale> &&
+              Criterion<RandomScore>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/prune/surgery.hpp
 
 // primsel/prune/detail/kept_channels.hpp
@@ -27142,124 +27245,11 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <random>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// The filters of a convolution or dense layer.
-struct Filters {
-    std::string_view layer;
-    std::size_t count = 0;
-    /// count equal rows, a filter each.
-    std::span<const float> weights;
-    /// The weights of the batch norm that normalises their results, one a filter; empty where there is none.
-    std::span<const float> scale;
-
-    [[nodiscard]] std::span<const float> operator[](std::size_t filter) const {
-        const std::size_t size = weights.size() / count;
-        return weights.subspan(filter * size, size);
-    }
-};
-
-/// How much each filter of a layer matters: the least go first. Scores are not negative.
-///
-/// A minimal model:
-///     struct Largest {
-///         void operator()(primsel::Filters const& filters, std::span<double> scores) const {
-///             for (std::size_t i = 0; i < filters.count; ++i) {
-///                 for (float w : filters[i]) scores[i] = std::max(scores[i], std::abs(double{w}));
-///             }
-///         }
-///     };
-template <class C>
-concept Criterion =
-    requires(C const& criterion, Filters const& filters, std::span<double> scores) { criterion(filters, scores); };
-
-/// The sum of absolute weights (Li et al., Pruning filters for efficient ConvNets, 2017, section 3.1).
-struct L1Norm {
-    void operator()(Filters const& filters, std::span<double> scores) const {
-        for (std::size_t i = 0; i < filters.count; ++i) {
-            for (const float weight : filters[i]) scores[i] += std::abs(static_cast<double>(weight));
-        }
-    }
-};
-/// The Euclidean length.
-struct L2Norm {
-    void operator()(Filters const& filters, std::span<double> scores) const {
-        for (std::size_t i = 0; i < filters.count; ++i) {
-            double squares = 0;
-            for (const float weight : filters[i]) squares += static_cast<double>(weight) * static_cast<double>(weight);
-            scores[i] = std::sqrt(squares);
-        }
-    }
-};
-/// The sum of distances to the other filters: what lies near the geometric median can be replaced by the others (He et
-/// al., Filter pruning via geometric median, 2019, equation 6).
-struct GeometricMedian {
-    void operator()(Filters const& filters, std::span<double> scores) const {
-        for (std::size_t i = 0; i < filters.count; ++i) {
-            for (std::size_t j = 0; j < i; ++j) {
-                const double apart = distance(filters[i], filters[j]);
-                scores[i] += apart, scores[j] += apart;
-            }
-        }
-    }
-
-private:
-    [[nodiscard]] static double distance(std::span<const float> a, std::span<const float> b) {
-        double squares = 0;
-        for (std::size_t i = 0; i < a.size(); ++i) {
-            const double apart = static_cast<double>(a[i]) - static_cast<double>(b[i]);
-            squares += apart * apart;
-        }
-        return std::sqrt(squares);
-    }
-};
-/// The absolute weight of the batch norm behind (Liu et al., Learning efficient convolutional networks through network
-/// slimming, 2017). Throws error, naming the layer, where there is none.
-struct BatchNormScale {
-    void operator()(Filters const& filters, std::span<double> scores) const {
-        if (filters.scale.empty()) fail("prune: no batch norm alone reads layer ", filters.layer);
-        for (std::size_t i = 0; i < filters.count; ++i) scores[i] = std::abs(static_cast<double>(filters.scale[i]));
-    }
-};
-/// Drawn by the seed and the layer's name.
-struct RandomScore {
-    std::uint32_t seed = 1;
-
-    void operator()(Filters const& filters, std::span<double> scores) const {
-        std::vector<std::uint32_t> key{seed};
-        for (const char letter : filters.layer) key.push_back(static_cast<unsigned char>(letter));
-        std::seed_seq sequence(key.begin(), key.end());
-        std::mt19937 bits(sequence);
-        for (double& score : scores) score = static_cast<double>(bits());
-    }
-};
-
-static_assert(Criterion<L1Norm> && Criterion<L2Norm> && Criterion<GeometricMedian> && Criterion<BatchNormScale> &&
-              Criterion<RandomScore>);
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <algorithm>
-#include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <map>
 #include <numeric>
 #include <span>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -27294,47 +27284,59 @@ namespace detail {
     return {};
 }
 
+/// The layers that make channels, and of each the number of its ranking: layers that have a group in common are ranked
+/// together.
+[[nodiscard]] inline std::map<std::size_t, std::size_t> rankings_of_layers(Graph const& graph,
+                                                                           Coupling const& coupling) {
+    constexpr std::size_t none = static_cast<std::size_t>(-1);
+    ChannelSets sets;
+    std::vector<std::size_t> set_of_group(coupling.groups().size(), none);
+    std::map<std::size_t, std::size_t> of_layers;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        if (!makes_channels(graph, i)) continue;
+        const std::size_t set = of_layers[i] = sets.add();
+        for (const std::size_t group : coupling.groups_of(i)) {
+            if (set_of_group[group] == none) set_of_group[group] = set;
+            sets.join(set_of_group[group], set);
+        }
+    }
+    for (auto& [layer, set] : of_layers) set = sets.root(set);
+    return of_layers;
+}
+
+/// Of each filter, as shares of their mean. Throws error where the criterion gives none.
+[[nodiscard]] std::vector<double> relative_scores(Filters const& filters, auto const& criterion) {
+    std::vector<double> scores(filters.count, 0.0);
+    criterion(filters, std::span<double>(scores));
+    const double mean = std::reduce(scores.begin(), scores.end()) / static_cast<double>(filters.count);
+    if (!std::isfinite(mean)) fail("prune: a score of a filter of layer ", filters.layer, " is not finite");
+    for (double& score : scores) score = mean > 0 ? score / mean : 0;
+    return scores;
+}
+
 }  // namespace detail
 
 /// The filters of the network, ranked layer by layer; layers whose channels are coupled are ranked together, by the sum
-/// of their scores, each as a share of its layer's mean. Layers that must stay whole are left out.
+/// of their scores, each as a share of its layer's mean. Layers that must stay whole are left out. Throws error where
+/// the weights do not fit, or a score is not finite.
 template <Criterion C>
 [[nodiscard]] std::vector<Ranking> rank_filters(Graph const& graph, Weights const& weights, Coupling const& coupling,
                                                 C const& criterion) {
+    check_weights(graph, weights);
     const std::vector<std::size_t> uses = graph.uses();
     std::vector<double> scores(coupling.groups().size(), 0.0);
     std::map<std::size_t, Ranking> rankings;
-    std::vector<std::size_t> makers;
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        if (detail::makes_channels(graph, i)) makers.push_back(i);
-    }
-    // A layer joins the ranking of the first layer with which it has a group in common.
-    detail::ChannelSets sets;
-    std::vector<std::size_t> set_of_group(coupling.groups().size(), graph.size());
-    std::map<std::size_t, std::size_t> set_of_layer;
-    for (const std::size_t i : makers) {
-        const std::size_t set = set_of_layer[i] = sets.add();
-        for (const std::size_t group : coupling.groups_of(i)) {
-            if (set_of_group[group] == graph.size()) {
-                set_of_group[group] = set;
-            } else {
-                sets.join(set_of_group[group], set);
-            }
-        }
-    }
-    for (const std::size_t i : makers) {
+    for (auto const& [i, number] : detail::rankings_of_layers(graph, coupling)) {
         std::vector<std::size_t> const& groups = coupling.groups_of(i);
         const auto may_go = [&](std::size_t group) { return coupling.groups()[group].fixed.empty(); };
-        Ranking& ranking = rankings[sets.root(set_of_layer[i])];
+        Ranking& ranking = rankings[number];
         ranking.layers.push_back(graph[i].name);
         ranking.groups.insert(ranking.groups.end(), groups.begin(), groups.end());
         if (std::ranges::none_of(groups, may_go)) continue;
-        std::vector<double> of_filters(groups.size(), 0.0);
         const Filters filters{graph[i].name, groups.size(), weights.at(graph[i].name + ".weight").values,
                               detail::scale_behind(graph, weights, i, uses)};
-        criterion(filters, of_filters);
-        const double mean = std::reduce(of_filters.begin(), of_filters.end()) / static_cast<double>(groups.size());
-        for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += mean > 0 ? of_filters[k] / mean : 0;
+        const std::vector<double> of_filters = detail::relative_scores(filters, criterion);
+        for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += of_filters[k];
     }
     std::vector<Ranking> result;
     for (auto& [set, ranking] : rankings) {

@@ -13,8 +13,10 @@
 #include <cstddef>
 #include <cstdlib>
 #include <random>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace surgery {
@@ -81,13 +83,19 @@ std::size_t floats_of(ps::Weights const& weights) {
 std::vector<ps::Graph> networks() {
     const char* quick = std::getenv("PRIMSEL_QUICK");
     const bool few = quick != nullptr && std::string_view(quick) != "0";
-    std::vector<ps::Graph> graphs{ps::zoo::graph("alexnet_cifar"), ps::zoo::graph("resnet56")};
-    std::vector<std::string_view> names{"mobilenet_v2", "shufflenet_v2_x0_5", "squeezenet1_1"};
+    namespace zoo = ps::zoo;
+    std::vector<ps::Graph> graphs{zoo::MobileNetV2::graph(), zoo::ShuffleNetV2X05::graph(), zoo::SqueezeNet11::graph()};
     if (!few) {
-        names.insert(names.end(), {"densenet121", "googlenet", "googlenet-bn", "inception_v3", "mnasnet0_5",
-                                   "mobilenet_v1", "resnet18", "resnet50", "resnext50_32x4d", "shufflenet_v2_x1_5"});
+        for (ps::Graph& graph :
+             std::vector{zoo::DenseNet121::graph(), zoo::GoogLeNet::graph(), zoo::GoogLeNetBn::graph(),
+                         zoo::InceptionV3::graph(), zoo::MnasNet05::graph(), zoo::MobileNetV1::graph(),
+                         zoo::ResNet18::graph(), zoo::ResNet50::graph(), zoo::ResNeXt50::graph()}) {
+            graphs.push_back(std::move(graph));
+        }
     }
-    for (const std::string_view name : names) graphs.push_back(ps::resized(ps::zoo::graph(name), {3, 96, 96}));
+    for (ps::Graph& graph : graphs) graph = ps::resized(graph, {3, 96, 96});
+    graphs.push_back(zoo::AlexNetCifar::graph());
+    graphs.push_back(zoo::ResNet56::graph());
     return graphs;
 }
 
@@ -173,6 +181,17 @@ TEST_CASE("criteria: the least of each goes first") {
     CHECK_THROWS_WITH_AS(
         (void)ps::rank_filters(bare, ps::random_weights(bare), ps::Coupling(bare), ps::BatchNormScale{}),
         "prune: no batch norm alone reads layer a", ps::error);
+}
+
+TEST_CASE("a score that is not finite is refused with its layer") {
+    struct Wrong {
+        void operator()(ps::Filters const& filters, std::span<double> scores) const {
+            scores[0] = std::sqrt(-static_cast<double>(filters.count));
+        }
+    };
+    const ps::Graph graph = graph_of<Input<1, 4, 4>, Named<"a", Conv<4, 1>>, Named<"b", Conv<2, 1>>>();
+    CHECK_THROWS_WITH_AS((void)ps::rank_filters(graph, ps::random_weights(graph), ps::Coupling(graph), Wrong{}),
+                         "prune: a score of a filter of layer a is not finite", ps::error);
 }
 
 TEST_CASE("as many stay as are asked for") {

@@ -2,20 +2,20 @@
 
 #include <primsel/core/error.hpp>
 #include <primsel/network/graph.hpp>
+#include <primsel/network/prepare.hpp>
 #include <primsel/network/weights.hpp>
 #include <primsel/prune/coupling.hpp>
 #include <primsel/prune/criterion.hpp>
+#include <primsel/prune/detail/channel_sets.hpp>
 #include <primsel/prune/surgery.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <map>
 #include <numeric>
 #include <span>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -50,47 +50,59 @@ namespace detail {
     return {};
 }
 
+/// The layers that make channels, and of each the number of its ranking: layers that have a group in common are ranked
+/// together.
+[[nodiscard]] inline std::map<std::size_t, std::size_t> rankings_of_layers(Graph const& graph,
+                                                                           Coupling const& coupling) {
+    constexpr std::size_t none = static_cast<std::size_t>(-1);
+    ChannelSets sets;
+    std::vector<std::size_t> set_of_group(coupling.groups().size(), none);
+    std::map<std::size_t, std::size_t> of_layers;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        if (!makes_channels(graph, i)) continue;
+        const std::size_t set = of_layers[i] = sets.add();
+        for (const std::size_t group : coupling.groups_of(i)) {
+            if (set_of_group[group] == none) set_of_group[group] = set;
+            sets.join(set_of_group[group], set);
+        }
+    }
+    for (auto& [layer, set] : of_layers) set = sets.root(set);
+    return of_layers;
+}
+
+/// Of each filter, as shares of their mean. Throws error where the criterion gives none.
+[[nodiscard]] std::vector<double> relative_scores(Filters const& filters, auto const& criterion) {
+    std::vector<double> scores(filters.count, 0.0);
+    criterion(filters, std::span<double>(scores));
+    const double mean = std::reduce(scores.begin(), scores.end()) / static_cast<double>(filters.count);
+    if (!std::isfinite(mean)) fail("prune: a score of a filter of layer ", filters.layer, " is not finite");
+    for (double& score : scores) score = mean > 0 ? score / mean : 0;
+    return scores;
+}
+
 }  // namespace detail
 
 /// The filters of the network, ranked layer by layer; layers whose channels are coupled are ranked together, by the sum
-/// of their scores, each as a share of its layer's mean. Layers that must stay whole are left out.
+/// of their scores, each as a share of its layer's mean. Layers that must stay whole are left out. Throws error where
+/// the weights do not fit, or a score is not finite.
 template <Criterion C>
 [[nodiscard]] std::vector<Ranking> rank_filters(Graph const& graph, Weights const& weights, Coupling const& coupling,
                                                 C const& criterion) {
+    check_weights(graph, weights);
     const std::vector<std::size_t> uses = graph.uses();
     std::vector<double> scores(coupling.groups().size(), 0.0);
     std::map<std::size_t, Ranking> rankings;
-    std::vector<std::size_t> makers;
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        if (detail::makes_channels(graph, i)) makers.push_back(i);
-    }
-    // A layer joins the ranking of the first layer with which it has a group in common.
-    detail::ChannelSets sets;
-    std::vector<std::size_t> set_of_group(coupling.groups().size(), graph.size());
-    std::map<std::size_t, std::size_t> set_of_layer;
-    for (const std::size_t i : makers) {
-        const std::size_t set = set_of_layer[i] = sets.add();
-        for (const std::size_t group : coupling.groups_of(i)) {
-            if (set_of_group[group] == graph.size()) {
-                set_of_group[group] = set;
-            } else {
-                sets.join(set_of_group[group], set);
-            }
-        }
-    }
-    for (const std::size_t i : makers) {
+    for (auto const& [i, number] : detail::rankings_of_layers(graph, coupling)) {
         std::vector<std::size_t> const& groups = coupling.groups_of(i);
         const auto may_go = [&](std::size_t group) { return coupling.groups()[group].fixed.empty(); };
-        Ranking& ranking = rankings[sets.root(set_of_layer[i])];
+        Ranking& ranking = rankings[number];
         ranking.layers.push_back(graph[i].name);
         ranking.groups.insert(ranking.groups.end(), groups.begin(), groups.end());
         if (std::ranges::none_of(groups, may_go)) continue;
-        std::vector<double> of_filters(groups.size(), 0.0);
         const Filters filters{graph[i].name, groups.size(), weights.at(graph[i].name + ".weight").values,
                               detail::scale_behind(graph, weights, i, uses)};
-        criterion(filters, of_filters);
-        const double mean = std::reduce(of_filters.begin(), of_filters.end()) / static_cast<double>(groups.size());
-        for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += mean > 0 ? of_filters[k] / mean : 0;
+        const std::vector<double> of_filters = detail::relative_scores(filters, criterion);
+        for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += of_filters[k];
     }
     std::vector<Ranking> result;
     for (auto& [set, ranking] : rankings) {

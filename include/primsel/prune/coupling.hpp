@@ -6,9 +6,7 @@
 #include <primsel/prune/detail/passes_channels.hpp>
 
 #include <cstddef>
-#include <ostream>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 

@@ -1,23 +1,14 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
-#include <primsel/network/graph.hpp>
-#include <primsel/network/weights.hpp>
-#include <primsel/prune/coupling.hpp>
-#include <primsel/prune/surgery.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <random>
 #include <span>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
