@@ -1,6 +1,11 @@
 """primsel train"""
 import json
+import os
 import random
+import resource
+import signal
+import struct
+import subprocess
 
 from command import NET, Cli, write_npy, write_png
 
@@ -26,6 +31,14 @@ class Train(Cli):
             self.assertEqual(list(epoch), ["epoch", "loss", "learning_rate", "seconds", "images_per_second",
                                            "validation_loss", "accuracy", "best"])
         self.succeed("run", NET, "--size", 32, "--weights", out, "--repeat", 1)
+        model = self.folder / "w.onnx"
+        self.succeed("export", NET, model, "--weights", out, "--size", 32)
+        image = self.folder / "one.npy"
+        write_npy(image, [1, 3, 32, 32], [i % 13 / 13 for i in range(3 * 32 * 32)])
+        by_net, by_model = (struct.unpack("<1000f", self.outputs(*of, "--input", image)[0])
+                            for of in ([NET, "--size", 32, "--weights", out], [model]))
+        for one, other in zip(by_net, by_model):
+            self.assertAlmostEqual(one, other, delta=1e-4 * max(map(abs, by_net)))
         judged = ["accuracy", NET, "--size", 32, "--weights", out, *self.data()]
         result = json.loads(self.succeed(*judged, "--json"))
         self.assertEqual((result["images"], len(result["classes"])), (8, 3))
@@ -107,6 +120,22 @@ class Train(Cli):
         self.assertIn("goes on after 60 updates", self.succeed(*arguments("killed")))
         self.refuse(1, ["killed.safetensors: its seed is 1, here 2"], *arguments("killed"), "--seed", 2)
         self.refuse(1, ["killed.safetensors: made with", "here"], *arguments("killed"), "--nesterov")
+
+    def test_a_full_disk_keeps_the_checkpoint(self):
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        run = self.folder / "run.safetensors"
+        arguments = ["train", NET, *self.data(), *self.OPTIONS, "--epochs", 30, "--checkpoint", run]
+        while not run.exists():
+            self.call_and_kill(0.3, *arguments)
+        before = run.read_bytes()
+        result = subprocess.run([self.PRIMSEL, *map(str, arguments)], capture_output=True, text=True, check=False,
+                                preexec_fn=limit, env={**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("run.safetensors: cannot write: File too large", result.stderr)
+        self.assertEqual(run.read_bytes(), before)
+        self.assertIn("goes on after ", self.succeed(*arguments))
 
     def test_recipes_and_curves(self):
         recipe, whole, curves = self.folder / "recipe.toml", self.folder / "whole.safetensors", self.folder / "c.svg"
