@@ -2,6 +2,10 @@
 #pragma once
 
 #include <primsel/prune/choose.hpp>
+#include <primsel/prune/coupled_layers.hpp>
 #include <primsel/prune/coupling.hpp>
 #include <primsel/prune/criterion.hpp>
+#include <primsel/prune/prune_to.hpp>
+#include <primsel/prune/ranking.hpp>
 #include <primsel/prune/surgery.hpp>
+#include <primsel/prune/taylor.hpp>

@@ -41,6 +41,28 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
 
 }  // namespace detail
 
+namespace detail {
+
+[[nodiscard]] inline Graph kept_graph(Graph const& graph, KeptChannels const& kept) {
+    Graph result(graph.batch());
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
+        result.add(node.name, std::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs);
+    }
+    result.set_outputs(graph.outputs());
+    return result;
+}
+
+}  // namespace detail
+
+/// The network without the channels of the choice, where its weights do not matter: to know what it would cost. Throws
+/// error, naming the layer, where a channel must stay, or none would be left.
+[[nodiscard]] inline Graph prune(Graph const& graph, Coupling const& coupling, Choice const& choice) {
+    detail::check_choice(graph, coupling, choice);
+    return detail::kept_graph(graph, detail::KeptChannels(graph, coupling, choice));
+}
+
 /// The network without the channels of the choice: every layer has the filters that are left, and of each filter the
 /// kernels of the channels that are left. It computes what the whole network does with masked(). Throws error, naming
 /// the layer, where a channel must stay, or none would be left.
@@ -49,13 +71,7 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
     check_weights(graph, weights);
     detail::check_choice(graph, coupling, choice);
     const detail::KeptChannels kept(graph, coupling, choice);
-    Pruned result{Graph(graph.batch()), Weights(weights.source())};
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        Node const& node = graph[i];
-        if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
-        result.graph.add(node.name, std::visit(detail::KeptLayer{graph, i, kept}, node.layer), node.inputs);
-    }
-    result.graph.set_outputs(graph.outputs());
+    Pruned result{detail::kept_graph(graph, kept), Weights(weights.source())};
     detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         const detail::WeightSlices slices(graph, i, spec, kept);
         std::vector<std::int64_t> dims = spec.dims;
