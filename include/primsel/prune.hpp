@@ -7,5 +7,6 @@
 #include <primsel/prune/criterion.hpp>
 #include <primsel/prune/prune_to.hpp>
 #include <primsel/prune/ranking.hpp>
+#include <primsel/prune/sensitivity.hpp>
 #include <primsel/prune/surgery.hpp>
 #include <primsel/prune/taylor.hpp>

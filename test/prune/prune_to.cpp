@@ -21,20 +21,11 @@ namespace ps = primsel;
 using namespace ps::layer;  // NOLINT(google-build-using-namespace): layers, as networks are written
 using namespace thinned;    // NOLINT(google-build-using-namespace)
 
-double filters_of(ps::Graph const& graph) {
-    double filters = 0;
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        if (ps::detail::makes_channels(graph, i)) filters += graph[i].shape.c;
-    }
-    return filters;
-}
-
-double operations_of(ps::Graph const& graph) {
-    std::vector<int> counts;
-    for (ps::Node const& node : graph.nodes()) counts.push_back(node.shape.c);
-    double sum = 0;
-    for (std::size_t i = 0; i < graph.size(); ++i) sum += ps::detail::multiply_adds(graph, i, counts);
-    return sum;
+TEST_CASE("operations and filters of a network") {
+    // As torchvision's documentation has them.
+    CHECK(ps::multiply_adds(ps::zoo::ResNet18::graph()) == doctest::Approx(1.814e9).epsilon(1e-3));
+    CHECK(ps::multiply_adds(ps::zoo::MobileNetV2::graph()) == doctest::Approx(0.301e9).epsilon(1e-2));
+    CHECK(ps::filters(graph_of<Input<3, 8, 8>, Conv<8, 3>, Conv<8, 3, Groups<8>>, Dense<5>>()) == 13);
 }
 
 TEST_CASE("what is asked for is reached, and told as it is") {
@@ -55,9 +46,9 @@ TEST_CASE("what is asked for is reached, and told as it is") {
             if (measure == ps::Measure::seconds) {
                 CHECK(ps::predicted_seconds(thin, kernels, model, solver) == reached.after);
             } else if (measure == ps::Measure::operations) {
-                CHECK(operations_of(thin) == doctest::Approx(reached.after));
+                CHECK(ps::multiply_adds(thin) == doctest::Approx(reached.after));
             } else {
-                CHECK(filters_of(thin) == doctest::Approx(reached.after));
+                CHECK(ps::filters(thin) == doctest::Approx(reached.after));
             }
             for (ps::Ranking const& ranking : rankings) {
                 const auto gone = static_cast<std::size_t>(std::ranges::count_if(

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -48,6 +49,20 @@ struct PrunedTo {
     /// In the measure, of the whole network and of the thinned one.
     double before = 0, after = 0;
 };
+
+/// Multiply-adds of a network's convolutions and dense layers, for one image.
+[[nodiscard]] inline double multiply_adds(Graph const& graph) {
+    const std::vector<int> channels = detail::channels_of(graph);
+    double sum = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::multiply_adds(graph, i, channels);
+    return sum;
+}
+/// Of its convolutions, but for depthwise ones, and dense layers.
+[[nodiscard]] inline double filters(Graph const& graph) {
+    double sum = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::makes_channels(graph, i) ? graph[i].shape.c : 0;
+    return sum;
+}
 
 /// What a run of the network is predicted to take: the total of the plan that is made for it. Throws error as make_plan
 /// does.

@@ -41,10 +41,9 @@ public:
     /// runs: whether a layer has a price at all. All but the price must outlive it.
     GreedyPruning(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings, std::size_t multiple,
                   double most, std::vector<bool> runs, Price price)
-        : coupling_(coupling), rankings_(rankings), runs_(std::move(runs)), price_(price) {
+        : coupling_(coupling), rankings_(rankings), runs_(std::move(runs)), price_(price), counts_(channels_of(graph)) {
         std::vector<std::vector<std::size_t>> readers(graph.size());
         for (std::size_t i = 0; i < graph.size(); ++i) {
-            counts_.push_back(graph[i].shape.c);
             for (const std::size_t input : graph[i].inputs) readers[input].push_back(i);
         }
         for (std::size_t i = 0; i < graph.size(); ++i) total_ += price_of(i);

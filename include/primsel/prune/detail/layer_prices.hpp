@@ -37,6 +37,13 @@ struct ThinLayer {
     return thin;
 }
 
+/// Of each layer's result.
+[[nodiscard]] inline std::vector<int> channels_of(Graph const& graph) {
+    std::vector<int> channels;
+    for (Node const& node : graph.nodes()) channels.push_back(node.shape.c);
+    return channels;
+}
+
 /// Seconds of a layer by its cheapest way, whatever the layouts around it are: what the model says, asked once for each
 /// number of channels.
 template <CostModel Model>
