@@ -6,7 +6,9 @@
 #include <primsel/prune/coupling.hpp>
 #include <primsel/prune/criterion.hpp>
 #include <primsel/prune/prune_to.hpp>
+#include <primsel/prune/pruning_run.hpp>
 #include <primsel/prune/ranking.hpp>
+#include <primsel/prune/schedule.hpp>
 #include <primsel/prune/sensitivity.hpp>
 #include <primsel/prune/surgery.hpp>
 #include <primsel/prune/taylor.hpp>

@@ -6,6 +6,7 @@
 #include <primsel/network/weights.hpp>
 #include <primsel/prune/coupling.hpp>
 #include <primsel/prune/detail/kept_channels.hpp>
+#include <primsel/train/parameters.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -83,6 +84,27 @@ namespace detail {
         result.weights.add(spec.name, std::move(dims), std::move(values));
     });
     return result;
+}
+
+/// The places of the trained weights that prune() would remove; running statistics are not trained.
+[[nodiscard]] inline ZeroWeights zero_weights(Graph const& graph, Coupling const& coupling, Choice const& choice) {
+    detail::check_choice(graph, coupling, choice);
+    const detail::KeptChannels kept(graph, coupling, choice);
+    ZeroWeights zeros;
+    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+        if (spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var")) return;
+        std::size_t size = 1;
+        for (const std::int64_t dim : spec.dims) size *= static_cast<std::size_t>(dim);
+        std::vector<bool> stays(size, false);
+        const detail::WeightSlices slices(graph, i, spec, kept);
+        slices.each_kept([&](std::size_t at) { stays[at] = true; });
+        std::vector<std::size_t> gone;
+        for (std::size_t at = 0; at < size; ++at) {
+            if (!stays[at]) gone.push_back(at);
+        }
+        if (!gone.empty()) zeros.emplace(spec.name, std::move(gone));
+    });
+    return zeros;
 }
 
 /// The weights with zeros where prune() would remove them.
