@@ -20,6 +20,8 @@ void add_evaluate(CLI::App& app);
 void add_pretrain(CLI::App& app);
 void add_train(CLI::App& app);
 void add_accuracy(CLI::App& app);
+void add_prune(CLI::App& app);
+void add_sensitivity(CLI::App& app);
 void add_list(CLI::App& app);
 void add_machine(CLI::App& app);
 void add_export(CLI::App& app);

@@ -280,6 +280,18 @@ std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options,
     return rivals;
 }
 
+ps::PrunedTo prune_to(ps::Graph const& graph, ps::Coupling const& coupling, std::vector<ps::Ranking> const& rankings,
+                      PlanningOptions const& options, ps::PruneTarget const& target) {
+    if (options.solver.starts_with("uniform:")) ps::fail("--solver ", options.solver, ": is none to prune by");
+    Costs costs(options.costs);
+    return ps::prune_to(graph, coupling, rankings, kernels(), costs, AnySolver{options.solver}, target);
+}
+double predicted_seconds(ps::Graph const& graph, PlanningOptions const& options) {
+    if (options.solver.starts_with("uniform:")) ps::fail("--solver ", options.solver, ": is none to prune by");
+    Costs costs(options.costs);
+    return ps::predicted_seconds(graph, kernels(), costs, AnySolver{options.solver});
+}
+
 std::vector<CostsEntry> list_costs() {
     std::vector<CostsEntry> result;
     result.push_back({"analytical", "computed from the machine's peak and bandwidths in a millisecond"});

@@ -145,6 +145,19 @@ public:
         }
     }
 
+    /// From now on these values are zero, and stay so after each update: those of filters that are pruned. The best
+    /// weights until now are forgotten where they were others. Between two updates; a checkpoint has the zeros, and
+    /// whoever resumes it calls this again. Throws error when a weight is none of the network's, or is not as long.
+    void keep_zero(ZeroWeights zeros) {
+        for (auto const& [name, places] : zeros) {
+            const std::size_t size = (*parameters_)[name].size();
+            const auto beyond = [&](std::size_t place) { return place >= size; };
+            if (std::ranges::any_of(places, beyond)) fail("train: weight ", name, " has ", size, " values");
+        }
+        zeros_ = std::move(zeros);
+        if (make_zero()) best_.reset(), epochs_since_best_ = 0;
+    }
+
     /// All that the training goes on from. Between two updates.
     [[nodiscard]] Checkpoint checkpoint() const {
         Checkpoint result{weights(), facts(), plan()};
@@ -230,6 +243,7 @@ public:
     /// Those of the epoch with the best accuracy of validation; as they are now where there was none.
     [[nodiscard]] Weights best_weights() const { return best_ ? *best_ : weights(); }
     [[nodiscard]] std::int64_t updates() const { return next_batch_; }
+    [[nodiscard]] TrainingOptions const& options() const { return options_; }
     [[nodiscard]] Plan const& plan() const { return step_.plan(); }
     /// What a step needs beside weights, their gradients and what the optimiser remembers: known before the first.
     [[nodiscard]] std::size_t arena_bytes() const { return step_.program().arena_bytes(); }
@@ -299,6 +313,19 @@ private:
             parts_.optimizer.step(weight.values, by, state_[i], learning_rate * group.rate, next_batch_,
                                   group.weight_decay.value_or(options_.weight_decay));
         }
+        make_zero();
+    }
+    /// Returns whether that changed a value.
+    bool make_zero() {
+        bool changed = false;
+        for (auto const& [name, places] : zeros_) {
+            const std::span<float> values = (*parameters_)[name];
+            for (const std::size_t place : places) {
+                changed = changed || values[place] != 0.0F;
+                values[place] = 0.0F;
+            }
+        }
+        return changed;
     }
     [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
         auto facts = detail::facts_of(options_);
@@ -327,6 +354,7 @@ private:
     Step step_;
     std::vector<std::vector<float>> state_, sums_;
     std::vector<float> clipped_;
+    ZeroWeights zeros_;
     std::int64_t next_batch_ = 0, epoch_batches_ = 0;
     std::size_t images_ = 0;  // of an epoch; 0 until it is known
     double epoch_loss_ = 0;   // summed up
