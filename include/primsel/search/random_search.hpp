@@ -17,12 +17,12 @@ namespace detail {
 [[nodiscard]] inline std::optional<Point> any_unseen(SeenPoints const& seen, Draw& draw) {
     const std::size_t count = seen.space().count();
     if (count == 0 || seen.all()) return std::nullopt;
-    std::vector<Parameter> const& parameters = seen.space().parameters();
+    auto const& parameters = seen.space().parameters();
     const std::size_t start = draw.below(count);
     for (std::size_t i = 0; i < count; ++i) {
         std::size_t number = (start + i) % count;
         std::vector<double> shares;
-        for (Parameter const& parameter : parameters) {
+        for (auto const& parameter : parameters) {
             const std::size_t values = parameter.count();
             shares.push_back((static_cast<double>(number % values) + 0.5) / static_cast<double>(values));
             number /= values;

@@ -272,7 +272,7 @@ private:
     [[nodiscard]] std::vector<double> moved(std::vector<double> shares, double step) {
         const double some = std::max(0.4, 2 / static_cast<double>(shares.size()));
         for (std::size_t i = 0; i < shares.size(); ++i) {
-            Parameter const& parameter = space_.parameters()[i];
+            auto const& parameter = space_.parameters()[i];
             if (draw_.uniform() >= (parameter.is_ordered() ? some : 0.2)) continue;
             const double least = parameter.count() == 0 ? 0 : 1 / static_cast<double>(parameter.count());
             shares[i] = parameter.is_ordered()
