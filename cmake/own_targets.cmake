@@ -18,7 +18,8 @@ endif()
 set(PRIMSEL_BEHIND_openmp core/openmp)
 set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen learn/linear learn/mlp learn/regression learn/gaussian_process
                          learn/detail/covariance learn/transfer learn/any_regression learn/trained_model learn/fit_model
-                         learn/transfer_model learn/distill
+                         learn/transfer_model learn/distill learn/process_posterior
+                         search/bayes search/detail/acquire search/detail/warp search/searchers search/searcher_laws
                          io/model fuzz/model engine/compose tune/pairs)
 set(PRIMSEL_BEHIND_boost_graph network/boost_graph)
 set(PRIMSEL_BEHIND_onnx onnx/[a-z_]+ onnx/detail/[a-z_]+)
