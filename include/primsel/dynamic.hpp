@@ -1,0 +1,7 @@
+// Opt-in: networks that shrink and grow at run time, of one set of weights.
+#pragma once
+
+#include <primsel/dynamic/configuration.hpp>
+#include <primsel/dynamic/configuration_weights.hpp>
+#include <primsel/dynamic/grouped.hpp>
+#include <primsel/dynamic/nested.hpp>
