@@ -3,5 +3,7 @@
 
 #include <primsel/dynamic/configuration.hpp>
 #include <primsel/dynamic/configuration_weights.hpp>
+#include <primsel/dynamic/dynamic_engine.hpp>
+#include <primsel/dynamic/dynamic_plan.hpp>
 #include <primsel/dynamic/grouped.hpp>
 #include <primsel/dynamic/nested.hpp>

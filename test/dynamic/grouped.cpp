@@ -160,8 +160,9 @@ TEST_CASE("what cannot be divided is refused by name") {
     odd.add("relu", ps::ActivationParams{}, {1});
     CHECK_THROWS_WITH_AS((void)ps::configuration(odd, 1), doctest::Contains("layer relu (relu) reads a group"),
                          ps::error);
-    CHECK_THROWS_WITH_AS((void)ps::nested(ps::zoo::ShuffleNetV2X05::graph(), 4), doctest::Contains("layer stage2.1.slice1 (slice): which of the channels it has cannot be told"),
-                         ps::error);
+    CHECK_THROWS_WITH_AS(
+        (void)ps::nested(ps::zoo::ShuffleNetV2X05::graph(), 4),
+        doctest::Contains("layer stage2.1.slice1 (slice): which of the channels it has cannot be told"), ps::error);
 }
 
 TEST_CASE("the head can be named, and dropout and flattening belong to it") {

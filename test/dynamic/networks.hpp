@@ -48,7 +48,7 @@ inline std::vector<Named4> in_four_groups() {
 inline std::vector<float> image_of(ps::Graph const& graph, unsigned seed = 3) {
     std::mt19937 bits(seed);
     std::normal_distribution<float> normal;
-    std::vector<float> image(graph[graph.input()].shape.size());
+    std::vector<float> image(static_cast<std::size_t>(graph.batch()) * graph[graph.input()].shape.size());
     for (float& value : image) value = normal(bits);
     return image;
 }
