@@ -6,4 +6,6 @@
 #include <primsel/dynamic/dynamic_engine.hpp>
 #include <primsel/dynamic/dynamic_plan.hpp>
 #include <primsel/dynamic/grouped.hpp>
+#include <primsel/dynamic/incremental.hpp>
+#include <primsel/dynamic/incremental_options.hpp>
 #include <primsel/dynamic/nested.hpp>
