@@ -4587,6 +4587,66 @@ private:
 }  // namespace detail
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/detail/write_choice.hpp
+
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Writes into a plan, which knows its cost model and solver, the layers and changes of layout that come of choosing
+/// these alternatives of the graph's nodes. Throws error where a change of layout has no price.
+template <class Prices>
+void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices const& prices,
+                  std::span<const std::size_t> choice) {
+    std::map<std::pair<std::size_t, std::size_t>, bool> moved;
+    const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
+        if (kernels.same_placement(graph[writer].shape, from, to)) return;
+        // Readers that want the same layout share one copy; a result is one of its own.
+        if (!reader.empty() && !moved.emplace(std::pair{writer, to}, true).second) return;
+        const double seconds = prices.transform_seconds(writer, from, to);
+        if (seconds == std::numeric_limits<double>::infinity()) {
+            fail("plan: solver ", plan.solver, " found no plan that is allowed: cost model ", plan.cost_model,
+                 " has no price for changing ", graph[writer].shape, ", the result of layer ", graph[writer].name,
+                 ", from layout ", kernels.layouts[from].name, " to ", kernels.layouts[to].name);
+        }
+        plan.transforms.push_back({graph[writer].name, reader, to_string(graph[writer].shape),
+                                   std::string(kernels.layouts[from].name), std::string(kernels.layouts[to].name),
+                                   seconds});
+        plan.total_seconds += seconds;
+    };
+    const auto chosen = [&](std::size_t i) { return prices.alternatives[i][choice[i]]; };
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        const Alternative way = chosen(i);
+        for (std::size_t position = 0; position < node.inputs.size(); ++position) {
+            const std::size_t writer = node.inputs[position];
+            move(writer, chosen(writer).out_layout, read_layout(node, position, way.in_layout, way.out_layout),
+                 node.name);
+        }
+        PlannedLayer layer{.name = node.name,
+                           .kind = std::string(kind(node.layer)),
+                           .shape = to_string(node.shape),
+                           .primitive = {},
+                           .in_layout = std::string(kernels.layouts[way.in_layout].name),
+                           .out_layout = std::string(kernels.layouts[way.out_layout].name),
+                           .seconds = way.seconds,
+                           .candidates = prices.candidates[i]};
+        if (const auto task = conv_task(graph, i)) {
+            layer.primitive = kernels.primitives[way.primitive].id;
+            layer.shape = to_string(task->shape, graph.batch());
+        }
+        plan.layers.push_back(std::move(layer));
+        plan.total_seconds += way.seconds;
+    }
+    for (const std::size_t output : graph.outputs()) move(output, chosen(output).out_layout, 0, "");
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/plan/fingerprint.hpp
 
 // primsel/network/fingerprint.hpp
@@ -4733,12 +4793,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
-#include <cstddef>
-#include <limits>
-#include <map>
 #include <string>
-#include <utility>
-#include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -4768,47 +4823,7 @@ template <CostModel Model, Solver S>
     plan.optimal = solution.optimal;
     plan.bound_seconds = solution.bound;
 
-    std::map<std::pair<std::size_t, std::size_t>, bool> moved;
-    const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
-        if (kernels.same_placement(graph[writer].shape, from, to)) return;
-        // Readers that want the same layout share one copy; a result is one of its own.
-        if (!reader.empty() && !moved.emplace(std::pair{writer, to}, true).second) return;
-        const double seconds = prices.transform_seconds(writer, from, to);
-        if (seconds == std::numeric_limits<double>::infinity()) {
-            fail("plan: solver ", S::name, " found no plan that is allowed: cost model ", Model::name,
-                 " has no price for changing ", graph[writer].shape, ", the result of layer ", graph[writer].name,
-                 ", from layout ", kernels.layouts[from].name, " to ", kernels.layouts[to].name);
-        }
-        plan.transforms.push_back({graph[writer].name, reader, to_string(graph[writer].shape),
-                                   std::string(kernels.layouts[from].name), std::string(kernels.layouts[to].name),
-                                   seconds});
-        plan.total_seconds += seconds;
-    };
-    const auto chosen = [&](std::size_t i) { return prices.alternatives[i][solution.choice[i]]; };
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        Node const& node = graph[i];
-        const detail::Alternative way = chosen(i);
-        for (std::size_t position = 0; position < node.inputs.size(); ++position) {
-            const std::size_t writer = node.inputs[position];
-            move(writer, chosen(writer).out_layout, detail::read_layout(node, position, way.in_layout, way.out_layout),
-                 node.name);
-        }
-        PlannedLayer layer{.name = node.name,
-                           .kind = std::string(kind(node.layer)),
-                           .shape = to_string(node.shape),
-                           .primitive = {},
-                           .in_layout = std::string(kernels.layouts[way.in_layout].name),
-                           .out_layout = std::string(kernels.layouts[way.out_layout].name),
-                           .seconds = way.seconds,
-                           .candidates = prices.candidates[i]};
-        if (const auto task = conv_task(graph, i)) {
-            layer.primitive = kernels.primitives[way.primitive].id;
-            layer.shape = to_string(task->shape, graph.batch());
-        }
-        plan.layers.push_back(std::move(layer));
-        plan.total_seconds += way.seconds;
-    }
-    for (const std::size_t output : graph.outputs()) move(output, chosen(output).out_layout, 0, "");
+    detail::write_choice(plan, graph, kernels, prices, solution.choice);
     return plan;
 }
 
@@ -5384,6 +5399,58 @@ private:
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/engine/shared_room.hpp
+
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What programs have in common of which no two run at a time: one arena, and of weights that several packed alike one
+/// copy. It must outlive them.
+class SharedRoom {
+public:
+    /// Throws std::bad_alloc.
+    explicit SharedRoom(std::size_t arena_bytes) : arena_(floats_for_bytes(arena_bytes)) {}
+
+    [[nodiscard]] float* arena() noexcept { return arena_.data(); }
+    [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
+
+    /// Keeps what was packed of a layer's weights, or, where it has something of the same layer that begins with the
+    /// same bytes, gives that. Those who pack the most come first.
+    [[nodiscard]] const float* keep(std::string const& layer, AlignedBuffer packed) {
+        std::vector<AlignedBuffer>& known = kept_[layer];
+        for (AlignedBuffer const& other : known) {
+            const bool fits = packed.size() <= other.size();
+            if (fits && std::memcmp(other.data(), packed.data(), packed.size() * sizeof(float)) == 0) {
+                return other.data();
+            }
+        }
+        weight_bytes_ += packed.size() * sizeof(float);
+        return known.emplace_back(std::move(packed)).data();
+    }
+    /// Of all that it keeps.
+    [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
+    /// Of what it keeps of a layer.
+    [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const {
+        std::size_t bytes = 0;
+        if (const auto found = kept_.find(layer); found != kept_.end()) {
+            for (AlignedBuffer const& each : found->second) bytes += each.size() * sizeof(float);
+        }
+        return bytes;
+    }
+
+private:
+    AlignedBuffer arena_;
+    std::map<std::string, std::vector<AlignedBuffer>> kept_;
+    std::size_t weight_bytes_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
 #include <cstddef>
@@ -5400,9 +5467,10 @@ class Program {
 public:
     /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit or
     /// their file was changed since it was read. The weights of a graph of which some change must stay where they are,
-    /// and the caller has checked them.
-    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers)
-        : batch_(graph.batch()) {
+    /// and the caller has checked them. With a room, arena and packed weights are in it.
+    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers,
+            SharedRoom* room = nullptr)
+        : batch_(graph.batch()), room_(room) {
         check_key(plan.key, make_key(graph, kernels));
         const bool constant = graph.changing().empty();
         if (constant) check_weights(graph, weights);
@@ -5416,11 +5484,16 @@ public:
 
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const ArenaLayout layout = place(schedule.lifetimes);
-        arena_ = allocate(layout.bytes, "the arena");
+        arena_bytes_ = layout.bytes;
+        if (room_ == nullptr) arena_ = allocate(layout.bytes, "the arena");
+        if (room_ != nullptr && room_->arena_bytes() < layout.bytes) {
+            fail("engine: the shared arena has ", room_->arena_bytes(), " bytes, the plan needs ", layout.bytes);
+        }
+        float* const arena = room_ == nullptr ? arena_.data() : room_->arena();
         single_ = schedule.single;
         image_bytes_ = schedule.image_bytes;
         tensors_.assign(schedule.callers(), nullptr);
-        for (const std::size_t offset : layout.offsets) tensors_.push_back(further(arena_.data(), offset));
+        for (const std::size_t offset : layout.offsets) tensors_.push_back(further(arena, offset));
         for (StoredConstant const& constant : schedule.constants) {
             tensors_[constant.tensor] = store(graph[constant.node], kernels.layouts[constant.layout], weights);
         }
@@ -5452,7 +5525,8 @@ public:
     /// Of all images of an input and of a result in the first layout.
     [[nodiscard]] std::size_t in_floats(std::size_t input = 0) const { return in_floats_[input]; }
     [[nodiscard]] std::size_t out_floats(std::size_t output = 0) const { return out_floats_[output]; }
-    [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
+    [[nodiscard]] std::size_t arena_bytes() const { return arena_bytes_; }
+    /// Of packed weights, those too that a room has in common with others.
     [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
     /// Steps of a run: those that take one image count once for each image of a batch.
     [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
@@ -5517,6 +5591,14 @@ private:
         return kept_.emplace_back(allocate(bytes, "the weights of layer ", node.name)).data();
     }
 
+    /// Of what was packed last, where it stays: in the room, if there is one.
+    [[nodiscard]] float* settled(float* packed, Node const& node) {
+        if (room_ == nullptr) return packed;
+        AlignedBuffer last = std::move(kept_.back());
+        kept_.pop_back();
+        return const_cast<float*>(room_->keep(node.name, std::move(last)));
+    }
+
     [[nodiscard]] float* store(Node const& node, LayoutEntry const& layout, Weights const& weights) {
         const std::size_t image = layout.image_bytes(node.shape), images = static_cast<std::size_t>(batch_);
         float* all = keep(images * image, node);
@@ -5524,7 +5606,7 @@ private:
         for (std::size_t i = 0; i < images; ++i) {
             layout.from_chw(node.shape, weights.at(constant_weight(node)).values.data(), further(all, i * image), here);
         }
-        return all;
+        return settled(all, node);
     }
 
     /// last_bias: that of the convolution packed last, which the epilogue after it adds.
@@ -5546,21 +5628,21 @@ private:
                 return result;
             }
             float* kernel = keep(packed.primitive->packed_bytes(packed.shape), node);
-            result.weights = kernel;
             const PreparedWeights prepared = prepare_weights(node, weights);
             packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
+            result.weights = settled(kernel, node);
             weights.release(prepared.kernel);
             if (!prepared.bias.empty()) {
                 float* bias = keep(bytes_of_floats(prepared.bias.size()), node);
                 std::ranges::copy(prepared.bias, bias);
-                last_bias = bias;
+                last_bias = settled(bias, node);
             }
         } else if (packed.kind == Step::Kind::op && packed.op->packed_bytes != nullptr) {
             const PreparedWeights prepared = prepare_weights(node, weights);
             float* kernel = keep(packed.op->packed_bytes(node.layer, packed.src_shapes[0]), node);
             packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
             weights.release(prepared.kernel);
-            result.weights = kernel;
+            result.weights = settled(kernel, node);
         }
         if (packed.bias) result.bias = last_bias;
         return result;
@@ -5571,7 +5653,7 @@ private:
         float* dst = keep(step.primitive->packed_bytes(step.shape), node);
         Sequential here;
         step.primitive->repack(step.shape, {kernel.data(), step.turned}, dst, here);
-        return dst;
+        return settled(dst, node);
     }
 
     /// So many bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
@@ -5637,9 +5719,10 @@ private:
     std::vector<float*> tensors_;
     std::vector<std::size_t> image_bytes_;
     std::size_t single_ = 0;
-    AlignedBuffer arena_;
+    SharedRoom* room_ = nullptr;
+    AlignedBuffer arena_;  // none of its own where there is a room
     std::vector<AlignedBuffer> kept_;
-    std::size_t weight_bytes_ = 0;
+    std::size_t arena_bytes_ = 0, weight_bytes_ = 0;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -23742,6 +23825,10 @@ private:
     std::size_t gradient_of_input(std::size_t i, std::size_t place, SoftmaxParams const& softmax, std::size_t dy) {
         return pass(i, place, SoftmaxGradientParams{softmax}, {at_[i], dy});
     }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ScaleParams const& scale, std::size_t dy) {
+        if (!scale.known) refuse(form_[i], "only scaling by a known factor has a gradient here");
+        return pass(i, place, ScaleParams{.known = true, .factor = scale.factor}, {dy});
+    }
     std::size_t gradient_of_input(std::size_t, std::size_t, AddParams const&, std::size_t dy) { return dy; }
     std::size_t gradient_of_input(std::size_t i, std::size_t place, ConcatParams const& concat, std::size_t dy) {
         int first = 0;
@@ -23789,7 +23876,9 @@ private:
         if (binary.kind == BinaryKind::multiply) {
             gradient = add(gradient_name(i, place) + "/product", BinaryParams{BinaryKind::multiply},
                            {dy, input_at(i, 1 - place)});
-        } else if (binary.kind != BinaryKind::add && (binary.kind != BinaryKind::subtract || place == 1)) {
+        } else if (binary.kind == BinaryKind::subtract && place == 1) {
+            gradient = add(gradient_name(i, place) + "/negative", ScaleParams{.known = true, .factor = -1}, {dy});
+        } else if (binary.kind != BinaryKind::add && binary.kind != BinaryKind::subtract) {
             refuse(form_[i], "of functions of two inputs only sums and products have gradients here");
         }
         std::string name = gradient_name(i, place);
@@ -23935,6 +24024,120 @@ template <class Trains = TrainAll>
         if (!running && trains(std::string_view(spec.name))) weights.push_back(spec.name);
     }
     return detail::Backward(detail::training_form(graph), std::move(weights)).run();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/judge.hpp
+
+// primsel/train/metrics.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How often a network is right: which class had the largest result, counted for each true class. Samples whose target
+/// is no class, as the -1 of padding, are passed over. Shares are 0 where nothing was counted.
+class Metrics {
+public:
+    /// Throws error for fewer classes than 1, or more than 2^13.
+    explicit Metrics(int classes) : classes_(static_cast<std::size_t>(classes)) {
+        if (classes < 1 || classes > 1 << 13) fail("metrics: there cannot be ", classes, " classes");
+        counts_.resize(classes_ * classes_);
+    }
+
+    /// A batch: `result` has as many values a sample as there are classes, `target` the class of each sample.
+    /// `mean_loss` is over the samples that are counted.
+    void add(std::span<const float> result, std::span<const float> target, double mean_loss = 0) noexcept {
+        const std::int64_t before = samples_;
+        const std::size_t samples = std::min(result.size() / classes_, target.size());
+        for (std::size_t i = 0; i < samples; ++i) {
+            const bool is_class = target[i] >= 0 && target[i] < static_cast<float>(classes_);
+            if (!is_class) continue;
+            const std::span<const float> values = result.subspan(i * classes_, classes_);
+            const auto wanted = static_cast<std::size_t>(target[i]);
+            const auto largest = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
+            const std::size_t rank = rank_of(values, wanted);
+            ++counts_[wanted * classes_ + largest];
+            ++samples_;
+            first_ += rank < 1 ? 1 : 0;
+            first_five_ += rank < 5 ? 1 : 0;
+        }
+        loss_ += mean_loss * static_cast<double>(samples_ - before);
+    }
+
+    [[nodiscard]] std::int64_t samples() const { return samples_; }
+    /// The mean loss of all samples.
+    [[nodiscard]] double loss() const { return samples_ == 0 ? 0 : loss_ / static_cast<double>(samples_); }
+    /// The share of samples whose class has the largest result; of equal ones the first counts as the largest. Where a
+    /// result is not a number, the network is wrong.
+    [[nodiscard]] double accuracy() const { return share(first_, samples_); }
+    /// Of samples whose class is among the five largest.
+    [[nodiscard]] double top5_accuracy() const { return share(first_five_, samples_); }
+    /// How many samples of one class had the largest result at another.
+    [[nodiscard]] std::int64_t count(int wanted, int largest) const {
+        return counts_[static_cast<std::size_t>(wanted) * classes_ + static_cast<std::size_t>(largest)];
+    }
+    /// The share of a class's samples for which it is the largest.
+    [[nodiscard]] double class_accuracy(int wanted) const {
+        std::int64_t all = 0;
+        for (std::size_t k = 0; k < classes_; ++k) all += count(wanted, static_cast<int>(k));
+        return share(count(wanted, wanted), all);
+    }
+
+private:
+    [[nodiscard]] static double share(std::int64_t part, std::int64_t all) {
+        return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+    }
+    /// How many come before it, from the largest down.
+    [[nodiscard]] static std::size_t rank_of(std::span<const float> values, std::size_t wanted) noexcept {
+        std::size_t before = 0;
+        for (std::size_t k = 0; k < values.size(); ++k) {
+            const bool after = values[k] < values[wanted] || (values[k] == values[wanted] && k >= wanted);
+            before += after ? 0 : 1;
+        }
+        return before;
+    }
+
+    std::size_t classes_;
+    std::vector<std::int64_t> counts_;
+    std::int64_t samples_ = 0, first_ = 0, first_five_ = 0;
+    double loss_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstddef>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How often a network that is not trained is right on a source: one input, and a value a class for each image. As many
+/// images at once as the graph's batch. Throws error where the images or their classes do not fit the network.
+template <class Policies = DefaultPolicies, DataSource Source>
+[[nodiscard]] Metrics judge(Graph const& graph, Weights const& weights, Source const& source,
+                            Normalise const& normalise = {}, typename Policies::executor run_on = {}) {
+    const Graph simple = simplify(graph);
+    const Kernels kernels = policy_kernels<Policies, CompileAll>();
+    const std::size_t workers = run_on.concurrency();
+    const Plan plan = Predict<>().template plan<Policies>(simple, kernels, workers);
+    Program program(simple, kernels, plan, weights, workers);
+    const std::size_t results = program.out_floats(0) / static_cast<std::size_t>(graph.batch());
+    if (source.shape() != graph[graph.input()].shape || static_cast<std::size_t>(source.classes()) > results) {
+        fail("judge: images of ", to_string(source.shape()), " and ", source.classes(), " classes; the network takes ",
+             to_string(graph[graph.input()].shape), " and has ", results, " results");
+    }
+    std::vector<float> values(program.out_floats(0));
+    Metrics metrics(static_cast<int>(results));
+    Batches<Source> batches(source, evaluation_batches(graph.batch()), normalise);
+    for (Batch batch = batches.next(); batch.count > 0; batch = batches.next()) {
+        program.run(batch.images.data(), values.data(), run_on);
+        metrics.add(values, batch.labels);
+    }
+    return metrics;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -24147,86 +24350,6 @@ struct BinaryCrossEntropy {
 };
 
 static_assert(Loss<SoftmaxCrossEntropy> && Loss<MeanSquaredError> && Loss<BinaryCrossEntropy>);
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/train/metrics.hpp
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// How often a network is right: which class had the largest result, counted for each true class. Samples whose target
-/// is no class, as the -1 of padding, are passed over. Shares are 0 where nothing was counted.
-class Metrics {
-public:
-    /// Throws error for fewer classes than 1, or more than 2^13.
-    explicit Metrics(int classes) : classes_(static_cast<std::size_t>(classes)) {
-        if (classes < 1 || classes > 1 << 13) fail("metrics: there cannot be ", classes, " classes");
-        counts_.resize(classes_ * classes_);
-    }
-
-    /// A batch: `result` has as many values a sample as there are classes, `target` the class of each sample.
-    /// `mean_loss` is over the samples that are counted.
-    void add(std::span<const float> result, std::span<const float> target, double mean_loss = 0) noexcept {
-        const std::int64_t before = samples_;
-        const std::size_t samples = std::min(result.size() / classes_, target.size());
-        for (std::size_t i = 0; i < samples; ++i) {
-            const bool is_class = target[i] >= 0 && target[i] < static_cast<float>(classes_);
-            if (!is_class) continue;
-            const std::span<const float> values = result.subspan(i * classes_, classes_);
-            const auto wanted = static_cast<std::size_t>(target[i]);
-            const auto largest = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
-            const std::size_t rank = rank_of(values, wanted);
-            ++counts_[wanted * classes_ + largest];
-            ++samples_;
-            first_ += rank < 1 ? 1 : 0;
-            first_five_ += rank < 5 ? 1 : 0;
-        }
-        loss_ += mean_loss * static_cast<double>(samples_ - before);
-    }
-
-    [[nodiscard]] std::int64_t samples() const { return samples_; }
-    /// The mean loss of all samples.
-    [[nodiscard]] double loss() const { return samples_ == 0 ? 0 : loss_ / static_cast<double>(samples_); }
-    /// The share of samples whose class has the largest result; of equal ones the first counts as the largest. Where a
-    /// result is not a number, the network is wrong.
-    [[nodiscard]] double accuracy() const { return share(first_, samples_); }
-    /// Of samples whose class is among the five largest.
-    [[nodiscard]] double top5_accuracy() const { return share(first_five_, samples_); }
-    /// How many samples of one class had the largest result at another.
-    [[nodiscard]] std::int64_t count(int wanted, int largest) const {
-        return counts_[static_cast<std::size_t>(wanted) * classes_ + static_cast<std::size_t>(largest)];
-    }
-    /// The share of a class's samples for which it is the largest.
-    [[nodiscard]] double class_accuracy(int wanted) const {
-        std::int64_t all = 0;
-        for (std::size_t k = 0; k < classes_; ++k) all += count(wanted, static_cast<int>(k));
-        return share(count(wanted, wanted), all);
-    }
-
-private:
-    [[nodiscard]] static double share(std::int64_t part, std::int64_t all) {
-        return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
-    }
-    /// How many come before it, from the largest down.
-    [[nodiscard]] static std::size_t rank_of(std::span<const float> values, std::size_t wanted) noexcept {
-        std::size_t before = 0;
-        for (std::size_t k = 0; k < values.size(); ++k) {
-            const bool after = values[k] < values[wanted] || (values[k] == values[wanted] && k >= wanted);
-            before += after ? 0 : 1;
-        }
-        return before;
-    }
-
-    std::size_t classes_;
-    std::vector<std::int64_t> counts_;
-    std::int64_t samples_ = 0, first_ = 0, first_five_ = 0;
-    double loss_ = 0;
-};
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/train/optimizer.hpp
@@ -24626,6 +24749,7 @@ template <class Make>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24658,6 +24782,9 @@ struct TrainingOptions {
     std::uint64_t seed = 1;
     /// The first that fits a weight holds; weights that none fits are trained as the options say.
     std::vector<WeightGroup> groups = {};
+    /// Values of weights that stay as they are though others of the weight are trained: their positions, by the
+    /// weight's name.
+    std::map<std::string, std::vector<std::size_t>> fixed = {};
     /// Bytes of the arena, which has the results of all layers until the gradients are computed. Where they would take
     /// more, layers are computed a second time; those first that cost least for what need not be kept.
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
@@ -24713,6 +24840,19 @@ inline void check_groups_fit(std::vector<WeightGroup> const& groups, Graph const
     for (WeightGroup const& group : groups) {
         const auto is_fit = [&](WeightSpec const& spec) { return fits(group.pattern, spec.name); };
         if (std::ranges::none_of(specs, is_fit)) fail("train: no weight's name fits '", group.pattern, "'");
+    }
+}
+/// Throws error when values are to stay of a weight that the network has not, or that it has not so many of.
+inline void check_fixed(std::map<std::string, std::vector<std::size_t>> const& fixed, Graph const& graph) {
+    const std::vector<WeightSpec> specs = weight_specs(graph);
+    for (auto const& [name, positions] : fixed) {
+        const auto spec = std::ranges::find(specs, name, &WeightSpec::name);
+        if (spec == specs.end()) fail("train: values of ", name, " are to stay; there is no such weight");
+        std::size_t size = 1;
+        for (const std::int64_t dim : spec->dims) size *= static_cast<std::size_t>(dim);
+        for (const std::size_t position : positions) {
+            if (position >= size) fail("train: value ", position, " of ", name, " is to stay; it has ", size);
+        }
     }
 }
 
@@ -24792,6 +24932,9 @@ template <class Number>
         groups += "; ";
     }
     facts.emplace("groups of weights", groups);
+    std::string fixed;
+    for (auto const& [name, positions] : options.fixed) fixed += join(positions.size(), " of ", name, "; ");
+    if (!fixed.empty()) facts.emplace("values that stay", fixed);
     return facts;
 }
 
@@ -24861,6 +25004,7 @@ private:
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -24871,6 +25015,9 @@ private:
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
+
+/// Of weights, by their names, the places of values that are to be zero.
+using ZeroWeights = std::map<std::string, std::vector<std::size_t>, std::less<>>;
 
 /// The weights of a network while they change: a copy of its own of each, that stays where it is.
 class Parameters {
@@ -26382,6 +26529,7 @@ public:
           step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_,
                 detail::KnownOrPredicted{parts_.plan}, std::move(run_on), options_.max_arena) {
         check_groups_fit(options_.groups, graph_);
+        check_fixed(options_.fixed, graph_);
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);
@@ -26454,6 +26602,19 @@ public:
             }
             if (!updated(next_batch_) || !on) return;
         }
+    }
+
+    /// From now on these values are zero, and stay so after each update: those of filters that are pruned. The best
+    /// weights until now are forgotten where they were others. Between two updates; a checkpoint has the zeros, and
+    /// whoever resumes it calls this again. Throws error when a weight is none of the network's, or is not as long.
+    void keep_zero(ZeroWeights zeros) {
+        for (auto const& [name, places] : zeros) {
+            const std::size_t size = (*parameters_)[name].size();
+            const auto beyond = [&](std::size_t place) { return place >= size; };
+            if (std::ranges::any_of(places, beyond)) fail("train: weight ", name, " has ", size, " values");
+        }
+        zeros_ = std::move(zeros);
+        if (make_zero()) best_.reset(), epochs_since_best_ = 0;
     }
 
     /// All that the training goes on from. Between two updates.
@@ -26541,6 +26702,7 @@ public:
     /// Those of the epoch with the best accuracy of validation; as they are now where there was none.
     [[nodiscard]] Weights best_weights() const { return best_ ? *best_ : weights(); }
     [[nodiscard]] std::int64_t updates() const { return next_batch_; }
+    [[nodiscard]] TrainingOptions const& options() const { return options_; }
     [[nodiscard]] Plan const& plan() const { return step_.plan(); }
     /// What a step needs beside weights, their gradients and what the optimiser remembers: known before the first.
     [[nodiscard]] std::size_t arena_bytes() const { return step_.program().arena_bytes(); }
@@ -26607,9 +26769,29 @@ private:
                 scale_gradient(clipped_, factor);
                 by = clipped_;
             }
+            const auto fixed = options_.fixed.find(weight.name);
+            if (fixed != options_.fixed.end()) {
+                kept_.clear();
+                for (const std::size_t at : fixed->second) kept_.push_back(weight.values[at]);
+            }
             parts_.optimizer.step(weight.values, by, state_[i], learning_rate * group.rate, next_batch_,
                                   group.weight_decay.value_or(options_.weight_decay));
+            if (fixed == options_.fixed.end()) continue;
+            for (std::size_t n = 0; n < kept_.size(); ++n) weight.values[fixed->second[n]] = kept_[n];
         }
+        make_zero();
+    }
+    /// Returns whether that changed a value.
+    bool make_zero() {
+        bool changed = false;
+        for (auto const& [name, places] : zeros_) {
+            const std::span<float> values = (*parameters_)[name];
+            for (const std::size_t place : places) {
+                changed = changed || values[place] != 0.0F;
+                values[place] = 0.0F;
+            }
+        }
+        return changed;
     }
     [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
         auto facts = detail::facts_of(options_);
@@ -26637,7 +26819,8 @@ private:
     std::unique_ptr<Parameters> parameters_;
     Step step_;
     std::vector<std::vector<float>> state_, sums_;
-    std::vector<float> clipped_;
+    std::vector<float> clipped_, kept_;
+    ZeroWeights zeros_;
     std::int64_t next_batch_ = 0, epoch_batches_ = 0;
     std::size_t images_ = 0;  // of an epoch; 0 until it is known
     double epoch_loss_ = 0;   // summed up
@@ -26901,6 +27084,8 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/ranking.hpp
+
 // primsel/prune/criterion.hpp
 
 #include <cmath>
@@ -27006,6 +27191,165 @@ struct RandomScore {
 
 static_assert(Criterion<L1Norm> && Criterion<L2Norm> && Criterion<GeometricMedian> && Criterion<BatchNormScale> &&
               Criterion<RandomScore>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/detail/ranked_rows.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+[[nodiscard]] inline bool makes_channels(Graph const& graph, std::size_t i) {
+    const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
+    if (conv != nullptr) return conv->groups == 1 || !is_depthwise(*conv, graph[graph[i].inputs[0]].shape.c);
+    return std::holds_alternative<DenseParams>(graph[i].layer);
+}
+
+/// The batch norm that alone reads the layer.
+[[nodiscard]] inline std::optional<std::size_t> norm_behind(Graph const& graph, std::size_t i,
+                                                            std::vector<std::size_t> const& uses) {
+    for (std::size_t reader = i + 1; reader < graph.size() && uses[i] == 1; ++reader) {
+        Node const& node = graph[reader];
+        const bool reads = std::ranges::find(node.inputs, i) != node.inputs.end();
+        if (reads && std::holds_alternative<BatchNormParams>(node.layer)) return reader;
+    }
+    return std::nullopt;
+}
+
+/// The weights of a convolution or dense layer, those of each channel that it reads one after the other.
+[[nodiscard]] inline std::vector<float> by_channels(Graph const& graph, std::size_t i, std::span<const float> values) {
+    const Shape input = graph[graph[i].inputs[0]].shape;
+    const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
+    const auto channels = static_cast<std::size_t>(input.c), filters = static_cast<std::size_t>(graph[i].shape.c);
+    const std::size_t parts = conv != nullptr ? static_cast<std::size_t>(conv->groups) : 1;
+    const std::size_t width = channels / parts, depth = values.size() / (filters * width);
+    std::vector<float> turned;
+    turned.reserve(values.size());
+    for (std::size_t c = 0; c < channels; ++c) {
+        const std::size_t part = c / width, first = part * filters / parts, last = (part + 1) * filters / parts;
+        for (std::size_t filter = first; filter < last; ++filter) {
+            const auto kernel = values.subspan((filter * width + c % width) * depth, depth);
+            turned.insert(turned.end(), kernel.begin(), kernel.end());
+        }
+    }
+    return turned;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a layer's weights judge: the filters that it has, or the channels that it reads. A channel that goes takes the
+/// filters that make it.
+enum class GroupType { filters, channels };
+
+/// Groups of channels that are ranked against each other: those of one layer, or of layers whose channels are coupled.
+struct Ranking {
+    /// Names, in the order of the network: the layers whose weights judge.
+    std::vector<std::string> layers;
+    /// The groups that may go, the one that matters least first.
+    std::vector<std::size_t> groups;
+    /// Of each of them: how much it matters. The mean over a layer's rows is 1, and what several layers say adds up.
+    std::vector<double> scores;
+    /// All groups, those that must stay too.
+    std::size_t count = 0;
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::vector<std::size_t> const& judged_groups(Graph const& graph, Coupling const& coupling,
+                                                                   std::size_t i, GroupType type) {
+    return coupling.groups_of(type == GroupType::filters ? i : graph[i].inputs[0]);
+}
+
+/// The layers that judge, and of each the number of its ranking: layers that have a group in common are ranked
+/// together.
+[[nodiscard]] inline std::map<std::size_t, std::size_t> rankings_of_layers(Graph const& graph, Coupling const& coupling,
+                                                                           GroupType type = GroupType::filters) {
+    constexpr std::size_t none = static_cast<std::size_t>(-1);
+    ChannelSets sets;
+    std::vector<std::size_t> set_of_group(coupling.groups().size(), none);
+    std::map<std::size_t, std::size_t> of_layers;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        if (!makes_channels(graph, i)) continue;
+        const std::size_t set = of_layers[i] = sets.add();
+        for (const std::size_t group : judged_groups(graph, coupling, i, type)) {
+            if (set_of_group[group] == none) set_of_group[group] = set;
+            sets.join(set_of_group[group], set);
+        }
+    }
+    for (auto& [layer, set] : of_layers) set = sets.root(set);
+    return of_layers;
+}
+
+/// Of each row, as shares of their mean. Throws error where the criterion gives none.
+[[nodiscard]] std::vector<double> relative_scores(Filters const& rows, auto const& criterion) {
+    std::vector<double> scores(rows.count, 0.0);
+    criterion(rows, std::span<double>(scores));
+    const double mean = std::reduce(scores.begin(), scores.end()) / static_cast<double>(rows.count);
+    if (!std::isfinite(mean)) fail("prune: a score of a filter of layer ", rows.layer, " is not finite");
+    for (double& score : scores) score = mean > 0 ? score / mean : 0;
+    return scores;
+}
+
+}  // namespace detail
+
+/// The channels of the network, ranked layer by layer; layers whose channels are coupled are ranked together, by the
+/// sum of their scores, each as a share of its layer's mean. Layers that must stay whole are left out. Throws error
+/// where the weights do not fit, or a score is not finite.
+template <Criterion C>
+[[nodiscard]] std::vector<Ranking> rank_filters(Graph const& graph, Weights const& weights, Coupling const& coupling,
+                                                C const& criterion, GroupType type = GroupType::filters) {
+    check_weights(graph, weights);
+    const std::vector<std::size_t> uses = graph.uses();
+    std::vector<double> scores(coupling.groups().size(), 0.0);
+    std::map<std::size_t, Ranking> rankings;
+    for (auto const& [i, number] : detail::rankings_of_layers(graph, coupling, type)) {
+        std::vector<std::size_t> const& groups = detail::judged_groups(graph, coupling, i, type);
+        const auto may_go = [&](std::size_t group) { return coupling.groups()[group].fixed.empty(); };
+        Ranking& ranking = rankings[number];
+        ranking.layers.push_back(graph[i].name);
+        ranking.groups.insert(ranking.groups.end(), groups.begin(), groups.end());
+        if (std::ranges::none_of(groups, may_go)) continue;
+        std::span<const float> values = weights.at(graph[i].name + ".weight").values;
+        std::vector<float> turned;
+        Filters rows{graph[i].name, groups.size(), values, {}};
+        if (type == GroupType::channels) {
+            turned = detail::by_channels(graph, i, values);
+            rows.weights = turned;
+        } else if (const auto norm = detail::norm_behind(graph, i, uses)) {
+            rows.scale = weights.at(graph[*norm].name + ".weight").values;
+        }
+        const std::vector<double> of_rows = detail::relative_scores(rows, criterion);
+        for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += of_rows[k];
+    }
+    std::vector<Ranking> result;
+    for (auto& [set, ranking] : rankings) {
+        std::ranges::sort(ranking.groups);
+        ranking.groups.erase(std::ranges::unique(ranking.groups).begin(), ranking.groups.end());
+        ranking.count = ranking.groups.size();
+        std::erase_if(ranking.groups, [&](std::size_t group) { return !coupling.groups()[group].fixed.empty(); });
+        std::ranges::stable_sort(ranking.groups, {}, [&](std::size_t group) { return scores[group]; });
+        for (const std::size_t group : ranking.groups) ranking.scores.push_back(scores[group]);
+        if (!ranking.groups.empty()) result.push_back(std::move(ranking));
+    }
+    return result;
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/prune/surgery.hpp
@@ -27194,6 +27538,28 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
 
 }  // namespace detail
 
+namespace detail {
+
+[[nodiscard]] inline Graph kept_graph(Graph const& graph, KeptChannels const& kept) {
+    Graph result(graph.batch());
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
+        result.add(node.name, std::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs);
+    }
+    result.set_outputs(graph.outputs());
+    return result;
+}
+
+}  // namespace detail
+
+/// The network without the channels of the choice, where its weights do not matter: to know what it would cost. Throws
+/// error, naming the layer, where a channel must stay, or none would be left.
+[[nodiscard]] inline Graph prune(Graph const& graph, Coupling const& coupling, Choice const& choice) {
+    detail::check_choice(graph, coupling, choice);
+    return detail::kept_graph(graph, detail::KeptChannels(graph, coupling, choice));
+}
+
 /// The network without the channels of the choice: every layer has the filters that are left, and of each filter the
 /// kernels of the channels that are left. It computes what the whole network does with masked(). Throws error, naming
 /// the layer, where a channel must stay, or none would be left.
@@ -27202,13 +27568,7 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
     check_weights(graph, weights);
     detail::check_choice(graph, coupling, choice);
     const detail::KeptChannels kept(graph, coupling, choice);
-    Pruned result{Graph(graph.batch()), Weights(weights.source())};
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        Node const& node = graph[i];
-        if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
-        result.graph.add(node.name, std::visit(detail::KeptLayer{graph, i, kept}, node.layer), node.inputs);
-    }
-    result.graph.set_outputs(graph.outputs());
+    Pruned result{detail::kept_graph(graph, kept), Weights(weights.source())};
     detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         const detail::WeightSlices slices(graph, i, spec, kept);
         std::vector<std::int64_t> dims = spec.dims;
@@ -27220,6 +27580,27 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
         result.weights.add(spec.name, std::move(dims), std::move(values));
     });
     return result;
+}
+
+/// The places of the trained weights that prune() would remove; running statistics are not trained.
+[[nodiscard]] inline ZeroWeights zero_weights(Graph const& graph, Coupling const& coupling, Choice const& choice) {
+    detail::check_choice(graph, coupling, choice);
+    const detail::KeptChannels kept(graph, coupling, choice);
+    ZeroWeights zeros;
+    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+        if (spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var")) return;
+        std::size_t size = 1;
+        for (const std::int64_t dim : spec.dims) size *= static_cast<std::size_t>(dim);
+        std::vector<bool> stays(size, false);
+        const detail::WeightSlices slices(graph, i, spec, kept);
+        slices.each_kept([&](std::size_t at) { stays[at] = true; });
+        std::vector<std::size_t> gone;
+        for (std::size_t at = 0; at < size; ++at) {
+            if (!stays[at]) gone.push_back(at);
+        }
+        if (!gone.empty()) zeros.emplace(spec.name, std::move(gone));
+    });
+    return zeros;
 }
 
 /// The weights with zeros where prune() would remove them.
@@ -27246,120 +27627,1116 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <map>
 #include <numeric>
 #include <span>
-#include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Groups of filters that are ranked against each other: those of one layer, or of layers whose channels are coupled.
-struct Ranking {
-    /// Names, in the order of the network.
-    std::vector<std::string> layers;
-    /// The groups that may go, the one that matters least first.
-    std::vector<std::size_t> groups;
-    /// All groups, those that must stay too.
-    std::size_t count = 0;
-};
-
 namespace detail {
 
-[[nodiscard]] inline bool makes_channels(Graph const& graph, std::size_t i) {
-    const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
-    if (conv != nullptr) return conv->groups == 1 || !is_depthwise(*conv, graph[graph[i].inputs[0]].shape.c);
-    return std::holds_alternative<DenseParams>(graph[i].layer);
+inline void check_share(double sparsity, std::size_t multiple) {
+    if (!(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
+    if (multiple < 1) fail("prune: impossible multiple ", multiple);
 }
-/// The batch norm that alone reads the layer; nothing where there is none.
-[[nodiscard]] inline std::span<const float> scale_behind(Graph const& graph, Weights const& weights, std::size_t i,
-                                                         std::vector<std::size_t> const& uses) {
-    for (std::size_t reader = i + 1; reader < graph.size() && uses[i] == 1; ++reader) {
-        Node const& node = graph[reader];
-        const bool reads = std::ranges::find(node.inputs, i) != node.inputs.end();
-        if (reads && std::holds_alternative<BatchNormParams>(node.layer))
-            return weights.at(node.name + ".weight").values;
-    }
-    return {};
+/// So many of so many things.
+[[nodiscard]] inline std::size_t share_of(double sparsity, std::size_t count) {
+    return static_cast<std::size_t>(std::floor(sparsity * static_cast<double>(count) + 1e-9));
 }
-
-/// The layers that make channels, and of each the number of its ranking: layers that have a group in common are ranked
-/// together.
-[[nodiscard]] inline std::map<std::size_t, std::size_t> rankings_of_layers(Graph const& graph,
-                                                                           Coupling const& coupling) {
-    constexpr std::size_t none = static_cast<std::size_t>(-1);
-    ChannelSets sets;
-    std::vector<std::size_t> set_of_group(coupling.groups().size(), none);
-    std::map<std::size_t, std::size_t> of_layers;
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        if (!makes_channels(graph, i)) continue;
-        const std::size_t set = of_layers[i] = sets.add();
-        for (const std::size_t group : coupling.groups_of(i)) {
-            if (set_of_group[group] == none) set_of_group[group] = set;
-            sets.join(set_of_group[group], set);
-        }
-    }
-    for (auto& [layer, set] : of_layers) set = sets.root(set);
-    return of_layers;
-}
-
-/// Of each filter, as shares of their mean. Throws error where the criterion gives none.
-[[nodiscard]] std::vector<double> relative_scores(Filters const& filters, auto const& criterion) {
-    std::vector<double> scores(filters.count, 0.0);
-    criterion(filters, std::span<double>(scores));
-    const double mean = std::reduce(scores.begin(), scores.end()) / static_cast<double>(filters.count);
-    if (!std::isfinite(mean)) fail("prune: a score of a filter of layer ", filters.layer, " is not finite");
-    for (double& score : scores) score = mean > 0 ? score / mean : 0;
-    return scores;
+/// The first groups of a ranking, at most so many: one stays, and as many as a multiple says where there are as many.
+[[nodiscard]] inline Choice first_groups(Ranking const& ranking, std::size_t most, std::size_t multiple) {
+    std::size_t left = std::max<std::size_t>(ranking.count - std::min(most, ranking.count), 1);
+    left = std::min(ranking.count, (left + multiple - 1) / multiple * multiple);
+    const std::size_t go = std::min(ranking.count - left, ranking.groups.size());
+    return {ranking.groups.begin(), ranking.groups.begin() + static_cast<std::ptrdiff_t>(go)};
 }
 
 }  // namespace detail
 
-/// The filters of the network, ranked layer by layer; layers whose channels are coupled are ranked together, by the sum
-/// of their scores, each as a share of its layer's mean. Layers that must stay whole are left out. Throws error where
-/// the weights do not fit, or a score is not finite.
-template <Criterion C>
-[[nodiscard]] std::vector<Ranking> rank_filters(Graph const& graph, Weights const& weights, Coupling const& coupling,
-                                                C const& criterion) {
-    check_weights(graph, weights);
-    const std::vector<std::size_t> uses = graph.uses();
-    std::vector<double> scores(coupling.groups().size(), 0.0);
-    std::map<std::size_t, Ranking> rankings;
-    for (auto const& [i, number] : detail::rankings_of_layers(graph, coupling)) {
+/// The groups that go for a sparsity, the share of a ranking's channels; at least one stays. `multiple`: as many stay
+/// as a multiple of it, where a whole layer has as many.
+[[nodiscard]] inline Choice choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
+    detail::check_share(sparsity, multiple);
+    return detail::first_groups(ranking, detail::share_of(sparsity, ranking.count), multiple);
+}
+
+/// The same of several layers at once, or the whole network: the share of all their channels whose scores are lowest,
+/// wherever they are. Of each ranking at least one stays, and as many as a multiple.
+[[nodiscard]] inline Choice choose(std::span<const Ranking> rankings, double sparsity, std::size_t multiple = 1) {
+    detail::check_share(sparsity, multiple);
+    std::vector<std::pair<double, std::size_t>> order;  // score, ranking
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < rankings.size(); ++i) {
+        count += rankings[i].count;
+        for (const double score : rankings[i].scores) order.emplace_back(score, i);
+    }
+    std::ranges::stable_sort(order);
+    order.resize(std::min(order.size(), detail::share_of(sparsity, count)));
+    std::vector<std::size_t> most(rankings.size(), 0);
+    for (auto const& [score, ranking] : order) ++most[ranking];
+    Choice choice;
+    for (std::size_t i = 0; i < rankings.size(); ++i) {
+        choice.merge(detail::first_groups(rankings[i], most[i], multiple));
+    }
+    return choice;
+}
+
+/// The choice without those groups that a layer needs lest none of its channels be left: a layer that reads a slice of
+/// another's may lose all that it reads though the other keeps some.
+[[nodiscard]] inline Choice sparing(Graph const& graph, Coupling const& coupling, Choice choice) {
+    for (std::size_t i = 0; i < graph.size(); ++i) {
         std::vector<std::size_t> const& groups = coupling.groups_of(i);
-        const auto may_go = [&](std::size_t group) { return coupling.groups()[group].fixed.empty(); };
-        Ranking& ranking = rankings[number];
-        ranking.layers.push_back(graph[i].name);
-        ranking.groups.insert(ranking.groups.end(), groups.begin(), groups.end());
-        if (std::ranges::none_of(groups, may_go)) continue;
-        const Filters filters{graph[i].name, groups.size(), weights.at(graph[i].name + ".weight").values,
-                              detail::scale_behind(graph, weights, i, uses)};
-        const std::vector<double> of_filters = detail::relative_scores(filters, criterion);
-        for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += of_filters[k];
+        const auto goes = [&](std::size_t group) { return choice.contains(group); };
+        if (!groups.empty() && std::ranges::all_of(groups, goes)) choice.erase(groups[0]);
     }
-    std::vector<Ranking> result;
-    for (auto& [set, ranking] : rankings) {
-        std::ranges::sort(ranking.groups);
-        ranking.groups.erase(std::ranges::unique(ranking.groups).begin(), ranking.groups.end());
-        ranking.count = ranking.groups.size();
-        std::erase_if(ranking.groups, [&](std::size_t group) { return !coupling.groups()[group].fixed.empty(); });
-        std::ranges::stable_sort(ranking.groups, {}, [&](std::size_t group) { return scores[group]; });
-        if (!ranking.groups.empty()) result.push_back(std::move(ranking));
+    return choice;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/coupled_layers.hpp
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Layers whose channels go together: a row of the table of what is coupled to what.
+struct CoupledLayers {
+    /// Whose filters go, whose results have the channels besides (depthwise convolutions, batch norms, sums, ...), and
+    /// whose kernels that read them go. Names, in the order of the network.
+    std::vector<std::string> made_by, passed_by, read_by;
+    /// The groups of channels, by their numbers in the coupling; how many of them may go, and why others must stay.
+    std::vector<std::size_t> groups;
+    std::size_t may_go = 0;
+    std::string fixed;
+};
+
+/// Which layers of a network lose the same channels. The image, which no layer makes, is in none of them.
+[[nodiscard]] inline std::vector<CoupledLayers> coupled_layers(Graph const& graph, Coupling const& coupling) {
+    constexpr std::size_t none = static_cast<std::size_t>(-1);
+    const auto makers = detail::rankings_of_layers(graph, coupling);
+    std::map<std::size_t, CoupledLayers> sets;
+    std::vector<std::size_t> set_of(coupling.groups().size(), none);
+    for (auto const& [layer, number] : makers) {
+        sets[number].made_by.push_back(graph[layer].name);
+        for (const std::size_t group : coupling.groups_of(layer)) set_of[group] = number;
     }
+    const auto sets_of = [&](std::size_t layer) {
+        std::set<std::size_t> of;
+        for (const std::size_t group : coupling.groups_of(layer)) {
+            if (set_of[group] != none) of.insert(set_of[group]);
+        }
+        return of;
+    };
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        const bool makes = makers.contains(i);
+        for (const std::size_t set : sets_of(makes ? graph[i].inputs[0] : i)) {
+            (makes ? sets[set].read_by : sets[set].passed_by).push_back(graph[i].name);
+        }
+    }
+    for (std::size_t group = 0; group < set_of.size(); ++group) {
+        if (set_of[group] == none) continue;
+        CoupledLayers& set = sets[set_of[group]];
+        std::string const& fixed = coupling.groups()[group].fixed;
+        set.groups.push_back(group);
+        set.may_go += fixed.empty() ? 1 : 0;
+        if (set.fixed.empty()) set.fixed = fixed;
+    }
+    std::vector<CoupledLayers> result;
+    for (auto& [number, set] : sets) result.push_back(std::move(set));
     return result;
 }
 
-/// The groups that go for a sparsity, the share of a ranking's filters; at least one stays. `multiple`: as many stay as
-/// a multiple of it, where a whole layer has as many.
-[[nodiscard]] inline Choice choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
-    if (!(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
-    if (multiple < 1) fail("prune: impossible multiple ", multiple);
-    const auto most = static_cast<std::size_t>(std::floor(sparsity * static_cast<double>(ranking.count) + 1e-9));
-    std::size_t left = std::max<std::size_t>(ranking.count - most, 1);
-    left = std::min(ranking.count, (left + multiple - 1) / multiple * multiple);
-    const std::size_t go = std::min(ranking.count - left, ranking.groups.size());
-    return {ranking.groups.begin(), ranking.groups.begin() + static_cast<std::ptrdiff_t>(go)};
+/// A line a row: whose filters, how many channels and how many of them may go, who reads them, why others must stay.
+[[nodiscard]] inline std::string to_text(std::span<const CoupledLayers> table) {
+    const auto list = [](std::vector<std::string> const& names) {
+        std::string text;
+        for (std::string const& name : names) text += (text.empty() ? "" : ", ") + name;
+        return text;
+    };
+    TextTable text;
+    text.add({"filters of", "channels", "may go", "read by", "the others stay because"});
+    for (CoupledLayers const& set : table) {
+        text.add({list(set.made_by), std::to_string(set.groups.size()), std::to_string(set.may_go), list(set.read_by),
+                  set.fixed});
+    }
+    return text.text();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/prune_to.hpp
+
+// primsel/prune/detail/greedy_pruning.hpp
+
+// primsel/prune/detail/layer_prices.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// A layer as it is with other numbers of channels, the shapes that it reads, and that of its result.
+struct ThinLayer {
+    AnyLayer layer;
+    std::vector<Shape> inputs;
+    Shape output;
+};
+/// counts: the channels that are left of each layer's result.
+[[nodiscard]] inline ThinLayer thin_layer(Graph const& graph, std::size_t i, std::span<const int> counts) {
+    Node const& node = graph[i];
+    ThinLayer thin{node.layer, graph.input_shapes(i), node.shape};
+    thin.output.c = counts[i];
+    for (std::size_t place = 0; place < node.inputs.size(); ++place) thin.inputs[place].c = counts[node.inputs[place]];
+    if (auto* conv = std::get_if<ConvParams>(&thin.layer)) {
+        if (conv->groups > 1 && is_depthwise(*conv, graph[node.inputs[0]].shape.c)) conv->groups = thin.inputs[0].c;
+        conv->k = counts[i];
+    }
+    if (auto* dense = std::get_if<DenseParams>(&thin.layer)) dense->k = counts[i];
+    return thin;
+}
+
+/// Of each layer's result.
+[[nodiscard]] inline std::vector<int> channels_of(Graph const& graph) {
+    std::vector<int> channels;
+    for (Node const& node : graph.nodes()) channels.push_back(node.shape.c);
+    return channels;
+}
+
+/// Seconds of a layer by its cheapest way, whatever the layouts around it are: what the model says, asked once for each
+/// number of channels.
+template <CostModel Model>
+class LayerPrices {
+public:
+    LayerPrices(Graph const& graph, Kernels const& kernels, Model& model)
+        : graph_(graph), kernels_(kernels), model_(model), known_(graph.size()) {}
+
+    [[nodiscard]] double operator()(std::size_t i, std::span<const int> counts) {
+        int read = 0;
+        for (const std::size_t input : graph_[i].inputs) read += counts[input];
+        const auto [place, is_new] = known_[i].try_emplace({read, counts[i]}, 0.0);
+        if (is_new) place->second = ask(thin_layer(graph_, i, counts));
+        return place->second;
+    }
+
+private:
+    [[nodiscard]] double ask(ThinLayer const& thin) {
+        std::vector<double> seconds;
+        if (const auto* conv = std::get_if<ConvParams>(&thin.layer)) {
+            const ConvShape shape = conv_shape_of(*conv, thin.inputs[0]);
+            std::vector<ConvQuery> queries;
+            for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
+                PrimitiveEntry const& entry = kernels_.primitives[p];
+                if (entry.pass == Pass::forward && entry.supports(shape)) queries.push_back({shape, p, graph_.batch()});
+            }
+            seconds.resize(queries.size());
+            model_.predict(kernels_, std::span<const ConvQuery>(queries), std::span(seconds));
+        } else {
+            std::vector<OpQuery> queries;
+            for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
+                if (kernels_.op(thin.layer, layout).run == nullptr) continue;
+                queries.push_back({&thin.layer, thin.inputs, thin.output, graph_.batch(), layout});
+            }
+            seconds.resize(queries.size());
+            model_.predict(kernels_, std::span<const OpQuery>(queries), std::span(seconds));
+        }
+        const auto least = std::ranges::min_element(seconds);
+        return least == seconds.end() || !std::isfinite(*least) ? 0 : *least;
+    }
+
+    Graph const& graph_;
+    Kernels const& kernels_;
+    Model& model_;
+    std::vector<std::map<std::pair<int, int>, double>> known_;
+};
+
+/// Multiply-adds of a convolution or dense layer, for one image; 0 for any other.
+[[nodiscard]] inline double multiply_adds(Graph const& graph, std::size_t i, std::span<const int> counts) {
+    const ThinLayer thin = thin_layer(graph, i, counts);
+    const auto results = static_cast<double>(thin.output.size());
+    if (const auto* conv = std::get_if<ConvParams>(&thin.layer)) {
+        return results * conv->kernel.h * conv->kernel.w * (thin.inputs[0].c / conv->groups);
+    }
+    return std::holds_alternative<DenseParams>(thin.layer) ? results * static_cast<double>(thin.inputs[0].size()) : 0;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The layers that have a step of their own: simplify leaves them.
+[[nodiscard]] inline std::vector<bool> layers_that_run(Graph const& graph) {
+    std::set<std::string> names;
+    const Graph simple = simplify(graph);
+    for (Node const& node : simple.nodes()) {
+        if (!std::holds_alternative<InputParams>(node.layer)) names.insert(node.name);
+    }
+    std::vector<bool> runs;
+    for (Node const& node : graph.nodes()) runs.push_back(names.contains(node.name));
+    return runs;
+}
+
+/// Takes from rankings, step by step, what loses the least importance for what it saves of the sum of all layers'
+/// prices. Price: (layer, channels left of each layer's result) -> what it costs.
+template <class Price>
+class GreedyPruning {
+public:
+    /// runs: whether a layer has a price at all. All but the price must outlive it.
+    GreedyPruning(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings, std::size_t multiple,
+                  double most, std::vector<bool> runs, Price price)
+        : coupling_(coupling), rankings_(rankings), runs_(std::move(runs)), price_(price), counts_(channels_of(graph)) {
+        std::vector<std::vector<std::size_t>> readers(graph.size());
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            for (const std::size_t input : graph[i].inputs) readers[input].push_back(i);
+        }
+        for (std::size_t i = 0; i < graph.size(); ++i) total_ += price_of(i);
+        for (Ranking const& ranking : rankings) states_.push_back(state_of(ranking, multiple, most));
+        touched_.resize(rankings.size());
+        for (std::size_t r = 0; r < rankings.size(); ++r) {
+            for (const std::size_t group : rankings[r].groups) {
+                for (Channel const& channel : coupling.groups()[group].channels) touched_[r].insert(channel.node);
+            }
+            const std::set<std::size_t> holders = touched_[r];
+            for (const std::size_t holder : holders) touched_[r].insert(readers[holder].begin(), readers[holder].end());
+            best_.push_back(best_move(r));
+        }
+    }
+
+    /// The sum of all layers' prices.
+    [[nodiscard]] double total() const { return total_; }
+    /// What is gone.
+    [[nodiscard]] std::set<std::size_t> choice() const {
+        std::set<std::size_t> gone;
+        for (std::size_t r = 0; r < states_.size(); ++r) {
+            auto const& groups = rankings_[r].groups;
+            gone.insert(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(states_[r].gone));
+        }
+        return gone;
+    }
+    /// Returns whether there was something to take.
+    bool step() {
+        const auto best = std::ranges::min_element(best_, {}, &Move::loss_per_saving);
+        if (best == best_.end() || best->groups == 0) return false;
+        const auto r = static_cast<std::size_t>(best - best_.begin());
+        const Move move = *best;
+        change(r, move.groups, -1);
+        total_ -= move.saving;
+        states_[r].left -= move.importance;
+        states_[r].gone += move.groups;
+        for (std::size_t other = 0; other < best_.size(); ++other) {
+            const bool both =
+                std::ranges::any_of(touched_[r], [&](std::size_t i) { return touched_[other].contains(i); });
+            if (both) best_[other] = best_move(other);
+        }
+        return true;
+    }
+
+private:
+    /// Of a ranking: how many groups are gone, and may be; how many go at least at once; the importance that is left.
+    struct State {
+        std::size_t gone = 0, most = 0, first = 1, each = 1;
+        double left = 0;
+    };
+    struct Move {
+        double loss_per_saving = std::numeric_limits<double>::infinity();
+        std::size_t groups = 0;
+        double saving = 0, importance = 0;
+    };
+
+    [[nodiscard]] static State state_of(Ranking const& ranking, std::size_t multiple, double most) {
+        State state;
+        const auto may = static_cast<std::size_t>(std::floor(most * static_cast<double>(ranking.count) + 1e-9));
+        const std::size_t left = std::max<std::size_t>(ranking.count - may, 1);
+        const std::size_t kept = std::min(ranking.count, (left + multiple - 1) / multiple * multiple);
+        state.most = std::min(ranking.count - kept, ranking.groups.size());
+        state.left = std::accumulate(ranking.scores.begin(), ranking.scores.end(), 0.0);
+        // Sixteen steps or so from all to nothing are as fine as predictions are.
+        const std::size_t coarse = std::max<std::size_t>(1, ranking.count / 16);
+        state.each = (coarse + multiple - 1) / multiple * multiple;
+        // Those beyond the greatest multiple go first.
+        state.first = ranking.count % multiple == 0 ? state.each : ranking.count % multiple;
+        return state;
+    }
+    [[nodiscard]] double price_of(std::size_t i) { return runs_[i] ? price_(i, counts_) : 0; }
+    /// Takes so many of the ranking's next groups away, or puts them back.
+    void change(std::size_t r, std::size_t groups, int by) {
+        for (std::size_t at = states_[r].gone; at < states_[r].gone + groups; ++at) {
+            for (Channel const& channel : coupling_.groups()[rankings_[r].groups[at]].channels) {
+                counts_[channel.node] += by;
+            }
+        }
+    }
+    [[nodiscard]] double price_of_touched(std::size_t r) {
+        double sum = 0;
+        for (const std::size_t i : touched_[r]) sum += price_of(i);
+        return sum;
+    }
+    /// The best of taking the least that goes at once, or more.
+    [[nodiscard]] Move best_move(std::size_t r) {
+        State const& state = states_[r];
+        Ranking const& ranking = rankings_[r];
+        const double before = price_of_touched(r);
+        Move best;
+        for (const std::size_t more : {0, 1, 3}) {
+            const std::size_t groups = (state.gone == 0 ? state.first : state.each) + more * state.each;
+            if (state.gone + groups > state.most) break;
+            change(r, groups, -1);
+            const bool empty = std::ranges::any_of(touched_[r], [&](std::size_t i) { return counts_[i] < 1; });
+            const double saving = empty ? 0 : before - price_of_touched(r);
+            change(r, groups, 1);
+            if (empty) break;
+            Move move{.groups = groups, .saving = saving};
+            for (std::size_t at = state.gone; at < state.gone + groups; ++at) move.importance += ranking.scores[at];
+            const double left = std::max(state.left - move.importance, 1e-9 * state.left);
+            const double loss = state.left > 0
+                                    ? static_cast<double>(ranking.layers.size()) * std::log(state.left / left)
+                                    : static_cast<double>(groups);
+            // What saves nothing comes last, that which loses least first.
+            move.loss_per_saving = saving > 0 ? loss / saving : worst * (1 + loss);
+            if (move.loss_per_saving < best.loss_per_saving) best = move;
+        }
+        return best;
+    }
+
+    static constexpr double worst = 1e100;
+
+    Coupling const& coupling_;
+    std::span<const Ranking> rankings_;
+    std::vector<bool> runs_;
+    Price price_;
+    std::vector<int> counts_;
+    double total_ = 0;
+    std::vector<State> states_;
+    std::vector<std::set<std::size_t>> touched_;
+    std::vector<Move> best_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a network is to have less of: predicted seconds of a run, multiply-adds of its convolutions and dense layers,
+/// or filters.
+enum class Measure { seconds, operations, filters };
+[[nodiscard]] constexpr std::string_view to_string_view(Measure measure) {
+    switch (measure) {
+        case Measure::seconds:
+            return "predicted seconds";
+        case Measure::operations:
+            return "multiply-adds";
+        default:
+            return "filters";
+    }
+}
+
+struct PruneTarget {
+    Measure measure = Measure::seconds;
+    /// At most this share of what the whole network has is left.
+    double share = 0.5;
+    /// As many channels stay as a multiple of this.
+    std::size_t multiple = 1;
+    /// Of each ranking at most this share goes.
+    double most = 0.9;
+};
+
+struct PrunedTo {
+    Choice choice;
+    /// In the measure, of the whole network and of the thinned one.
+    double before = 0, after = 0;
+};
+
+/// Multiply-adds of a network's convolutions and dense layers, for one image.
+[[nodiscard]] inline double multiply_adds(Graph const& graph) {
+    const std::vector<int> channels = detail::channels_of(graph);
+    double sum = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::multiply_adds(graph, i, channels);
+    return sum;
+}
+/// Of its convolutions, but for depthwise ones, and dense layers.
+[[nodiscard]] inline double filters(Graph const& graph) {
+    double sum = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::makes_channels(graph, i) ? graph[i].shape.c : 0;
+    return sum;
+}
+
+/// What a run of the network is predicted to take: the total of the plan that is made for it. Throws error as make_plan
+/// does.
+template <CostModel Model, Solver S>
+[[nodiscard]] double predicted_seconds(Graph const& graph, Kernels const& kernels, Model& model, S const& solver) {
+    return make_plan(simplify(graph), kernels, model, solver).total_seconds;
+}
+
+/// The groups that go until the target is reached: those next that lose the least importance for what they save. What a
+/// ranking loses is the logarithm of how much of its importance is left, so that no layer bleeds to death; what is
+/// saved is the difference of the cheapest way to run each layer, by the cost model, and where that depends on
+/// multiples of channels, several filters are taken at once. A plan of the thinned network has the last word. Nothing
+/// is executed: that takes milliseconds. Throws error where the target cannot be reached.
+template <CostModel Model, Solver S>
+[[nodiscard]] PrunedTo prune_to(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings,
+                                Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {}) {
+    if (!(target.share > 0 && target.share <= 1)) fail("prune: impossible share ", target.share);
+    detail::check_share(target.most, target.multiple);
+    detail::LayerPrices<Model> prices(graph, kernels, model);
+    const auto price = [&](std::size_t i, std::span<const int> counts) -> double {
+        if (target.measure == Measure::seconds) return prices(i, counts);
+        if (target.measure == Measure::operations) return detail::multiply_adds(graph, i, counts);
+        return detail::makes_channels(graph, i) ? counts[i] : 0;
+    };
+    detail::GreedyPruning greedy(graph, coupling, rankings, target.multiple, target.most,
+                                 detail::layers_that_run(graph), price);
+    const bool planned = target.measure == Measure::seconds;
+    PrunedTo result;
+    result.before = result.after = planned ? predicted_seconds(graph, kernels, model, solver) : greedy.total();
+    // The sum over layers is in proportion to the plan's total, which has changes of layout besides.
+    double of_sum = greedy.total() > 0 ? result.before / greedy.total() : 1;
+    const double wanted = target.share * result.before;
+    for (;;) {
+        if (of_sum * greedy.total() <= wanted) {
+            result.choice = sparing(graph, coupling, greedy.choice());
+            result.after = planned ? predicted_seconds(prune(graph, coupling, result.choice), kernels, model, solver)
+                                   : greedy.total();
+            if (result.after <= wanted) return result;
+            of_sum = result.after / greedy.total();
+        }
+        if (!greedy.step()) {
+            fail("prune: ", 100 * target.share, " % of the ", to_string_view(target.measure),
+                 " cannot be reached: with all that may go gone, ", 100 * of_sum * greedy.total() / result.before,
+                 " % are left");
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/pruning_run.hpp
+
+// primsel/core/csv.hpp
+// The one reader of text in lines of cells between commas: datasets and samples are such.
+
+#include <charconv>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Cuts a text at each separator, whose last piece has none behind it.
+class Pieces {
+public:
+    Pieces(std::string_view text, char separator) : rest_(text), separator_(separator) {}
+    [[nodiscard]] bool next(std::string_view& piece) {
+        if (done_) return false;
+        const std::size_t end = rest_.find(separator_);
+        piece = rest_.substr(0, end);
+        done_ = end == std::string_view::npos;
+        rest_.remove_prefix(done_ ? rest_.size() : end + 1);
+        return true;
+    }
+
+private:
+    std::string_view rest_;
+    char separator_;
+    bool done_ = false;
+};
+
+/// The lines of a CSV text that have cells. Of those that begin with '#', what they say ("# key: value") is added to
+/// `about`; empty ones are passed over. No cell is quoted.
+class CsvLines {
+public:
+    CsvLines(std::string_view text, std::map<std::string, std::string>& about)
+        : end_(text.data() + text.size()), lines_(text, '\n'), about_(about) {}
+
+    [[nodiscard]] bool next(std::string_view& line) {
+        while (lines_.next(line)) {
+            ++number_;
+            whole_ = line.data() + line.size() < end_;
+            while (line.ends_with('\r')) line.remove_suffix(1);
+            if (line.empty()) continue;
+            if (!line.starts_with('#')) return true;
+            const std::size_t colon = line.find(": ");
+            if (colon != std::string_view::npos && colon > 2) {
+                about_.emplace(line.substr(2, colon - 2), line.substr(colon + 2));
+            }
+        }
+        return false;
+    }
+    /// Of the last line, from 1 on.
+    [[nodiscard]] std::size_t number() const { return number_; }
+    /// Whether it ends with a newline, and so was not cut short.
+    [[nodiscard]] bool whole() const { return whole_; }
+
+private:
+    const char* end_;
+    Pieces lines_;
+    std::size_t number_ = 0;
+    bool whole_ = false;
+    std::map<std::string, std::string>& about_;
+};
+
+[[nodiscard]] inline std::vector<std::string> cells_of(std::string_view line) {
+    std::vector<std::string> cells;
+    Pieces pieces(line, ',');
+    for (std::string_view cell; pieces.next(cell);) cells.emplace_back(cell);
+    return cells;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Whether the text is a number from end to end.
+template <class T>
+[[nodiscard]] bool read_number(std::string_view text, T& value) {
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return fault == std::errc{} && end == text.data() + text.size();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/schedule.hpp
+
+// primsel/core/nearest.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How many characters must be put in, taken out or replaced to make one word of the other (Levenshtein, 1966).
+[[nodiscard]] inline std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+        }
+    }
+    return row.back();
+}
+
+/// "; did you mean X?" for the name that is nearest to the word; nothing where half of it would have to change.
+[[nodiscard]] inline std::string nearest_of(std::string_view word, std::span<const std::string> names) {
+    std::size_t least = (word.size() + 1) / 2 + 1;
+    std::string nearest;
+    if (word.size() > 256) return nearest;  // nobody meant that
+    for (std::string const& name : names) {
+        const std::size_t far = edit_distance(word, name);
+        if (far < least) least = far, nearest = name;
+    }
+    return nearest.empty() ? nearest : "; did you mean " + nearest + "?";
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// By what a schedule ranks.
+enum class RankedBy { l1, l2, geometric_median, batch_norm, random };
+
+/// Which weights a schedule prunes, and how.
+struct SchedulePruner {
+    std::string name = {};
+    RankedBy criterion = RankedBy::l1;
+    GroupType type = GroupType::filters;
+    /// The share of channels that goes, and where pruning is gradual, that it begins with.
+    double sparsity = 0, initial_sparsity = 0;
+    bool gradual = false;
+    /// Of a layer's channels each, or of those of all layers at once.
+    bool together = false;
+    /// Names of weights, in which * stands for any characters, and what errors call the place of each.
+    std::vector<std::string> weights = {}, places = {};
+};
+
+/// How a learning rate falls.
+struct ScheduleRate {
+    enum class Rule { exponential, step, multi_step, cosine };
+    std::string name = {};
+    Rule rule = Rule::exponential;
+    double gamma = 0.1;
+    /// Of step: every so many. Of cosine: until it is 0.
+    std::int64_t every = 1;
+    std::vector<std::int64_t> milestones = {};
+
+    /// The factor after so many of its epochs.
+    [[nodiscard]] double factor(std::int64_t epochs) const {
+        switch (rule) {
+            case Rule::exponential:
+                return std::pow(gamma, static_cast<double>(epochs));
+            case Rule::step:
+                return std::pow(gamma, static_cast<double>(epochs / every));
+            case Rule::multi_step:
+                return std::pow(gamma, static_cast<double>(std::ranges::count_if(
+                                           milestones, [&](std::int64_t one) { return one <= epochs; })));
+            default: {
+                const double share = std::min(1.0, static_cast<double>(epochs) / static_cast<double>(every));
+                return (1 + std::cos(std::numbers::pi * share)) / 2;
+            }
+        }
+    }
+};
+
+/// When a pruner or a learning rate acts: in these epochs, counted from 0, each time as it begins.
+struct SchedulePolicy {
+    /// Of the schedule's pruners or rates, by its place there.
+    bool prunes = true;
+    std::size_t instance = 0;
+    /// Ascending.
+    std::vector<std::int64_t> epochs = {};
+};
+
+/// When which filters go while a network is trained: what a Distiller schedule says (Fay and Hunt 2021, figure 14).
+/// io/schedule.hpp reads it.
+struct PruningSchedule {
+    std::vector<SchedulePruner> pruners;
+    std::vector<ScheduleRate> rates;
+    std::vector<SchedulePolicy> policies;
+};
+
+/// A learning rate that is multiplied by what the rates of a schedule say: each by how many of its epochs are over.
+struct ScheduledRate {
+    PruningSchedule schedule = {};
+
+    double operator()(double base, std::int64_t step, std::int64_t, std::int64_t steps_per_epoch) const {
+        const std::int64_t epoch = step / steps_per_epoch;
+        for (SchedulePolicy const& policy : schedule.policies) {
+            if (policy.prunes) continue;
+            base *= schedule.rates[policy.instance].factor(
+                std::ranges::count_if(policy.epochs, [&](std::int64_t one) { return one < epoch; }));
+        }
+        return base;
+    }
+};
+static_assert(LearningRate<ScheduledRate>);
+
+namespace detail {
+
+/// Whether a pattern of a schedule names one of the weights that judge; "module." before it is what PyTorch's parallel
+/// training calls the network.
+[[nodiscard]] inline bool names_weight(std::string_view pattern, Ranking const& ranking) {
+    if (pattern.starts_with("module.")) pattern.remove_prefix(7);
+    return std::ranges::any_of(ranking.layers,
+                               [&](std::string const& layer) { return fits(pattern, layer + ".weight"); });
+}
+
+/// The share that is to be gone by the epoch, which is one of the policy's: a gradual pruner's rises fast at first
+/// (Zhu and Gupta, To prune, or not to prune, 2017, equation 1).
+[[nodiscard]] inline double sparsity_at(SchedulePruner const& pruner, SchedulePolicy const& policy,
+                                        std::int64_t epoch) {
+    if (!pruner.gradual) return pruner.sparsity;
+    const std::int64_t first = policy.epochs.front(), last = policy.epochs.back();
+    const double way = last > first ? static_cast<double>(epoch - first) / static_cast<double>(last - first) : 1;
+    return pruner.sparsity + (pruner.initial_sparsity - pruner.sparsity) * std::pow(1 - way, 3);
+}
+
+[[nodiscard]] inline std::vector<Ranking> ranked_by(RankedBy criterion, Graph const& graph, Weights const& weights,
+                                                    Coupling const& coupling, GroupType type) {
+    switch (criterion) {
+        case RankedBy::l2:
+            return rank_filters(graph, weights, coupling, L2Norm{}, type);
+        case RankedBy::geometric_median:
+            return rank_filters(graph, weights, coupling, GeometricMedian{}, type);
+        case RankedBy::batch_norm:
+            return rank_filters(graph, weights, coupling, BatchNormScale{}, type);
+        case RankedBy::random:
+            return rank_filters(graph, weights, coupling, RandomScore{}, type);
+        default:
+            return rank_filters(graph, weights, coupling, L1Norm{}, type);
+    }
+}
+
+}  // namespace detail
+
+/// Throws error, naming the place, for a pattern of the schedule that fits no weight that can be pruned.
+inline void check_schedule(PruningSchedule const& schedule, Graph const& graph, Coupling const& coupling) {
+    for (SchedulePruner const& pruner : schedule.pruners) {
+        std::vector<std::string> names;
+        std::vector<Ranking> rankings;
+        const auto weights = random_weights(graph);
+        for (Ranking& ranking : detail::ranked_by(RankedBy::random, graph, weights, coupling, pruner.type)) {
+            for (std::string const& layer : ranking.layers) names.push_back(layer + ".weight");
+            rankings.push_back(std::move(ranking));
+        }
+        for (std::size_t i = 0; i < pruner.weights.size(); ++i) {
+            std::string const& pattern = pruner.weights[i];
+            const auto fits_it = [&](Ranking const& ranking) { return detail::names_weight(pattern, ranking); };
+            if (std::ranges::any_of(rankings, fits_it)) continue;
+            fail(pruner.places[i], ": no weight that can be pruned is named ", pattern,
+                 nearest_of(pattern.starts_with("module.") ? std::string_view(pattern).substr(7) : pattern, names));
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A network that loses filters while it is trained: as a schedule says, between epochs. What is gone is zero, and kept
+/// so after every update; the network is thinned at the end.
+///
+///     PruningRun run(schedule, trainer.graph());
+///     run.begin(trainer, 0);
+///     trainer.fit(source, normalise, augment, validation, [&](EpochReport const& epoch) {
+///         run.begin(trainer, epoch.epoch);
+///         return true;
+///     });
+///     const Pruned thin = run.thinned(trainer.weights());
+class PruningRun {
+public:
+    /// Throws error as check_schedule does.
+    PruningRun(PruningSchedule schedule, Graph graph)
+        : schedule_(std::move(schedule)), graph_(std::move(graph)), coupling_(graph_) {
+        check_schedule(schedule_, graph_, coupling_);
+    }
+
+    /// Before an epoch, counted from 0: what the schedule takes then is zero in the trainer's weights from now on.
+    template <class Trainer>
+    void begin(Trainer& trainer, std::int64_t epoch) {
+        if (epoch >= trainer.options().epochs) return;  // there is none
+        for (SchedulePolicy const& policy : schedule_.policies) {
+            if (!policy.prunes || std::ranges::find(policy.epochs, epoch) == policy.epochs.end()) continue;
+            SchedulePruner const& pruner = schedule_.pruners[policy.instance];
+            take(pruner, detail::sparsity_at(pruner, policy, epoch), trainer.weights());
+            trainer.keep_zero(zeros());
+        }
+    }
+    /// What is gone.
+    [[nodiscard]] Choice const& choice() const { return choice_; }
+    /// The network of the weights, without what is gone.
+    [[nodiscard]] Pruned thinned(Weights const& weights) const { return prune(graph_, weights, coupling_, choice_); }
+
+    /// Adds what is gone to a checkpoint of the trainer, so that resume() knows it.
+    void store(Checkpoint& checkpoint) const {
+        std::string groups;
+        for (const std::size_t group : choice_) groups += join(groups.empty() ? "" : ",", group);
+        checkpoint.facts.insert_or_assign("pruned channels", groups);
+    }
+    /// Goes on where a checkpoint was made, which the trainer has resumed. Throws error, naming the checkpoint, where
+    /// it does not say what is gone.
+    template <class Trainer>
+    void resume(Checkpoint const& from, Trainer& trainer) {
+        const auto found = from.facts.find("pruned channels");
+        if (found == from.facts.end()) fail(from.tensors.source(), ": does not say which channels are pruned");
+        Choice choice;
+        if (!found->second.empty()) {
+            for (std::string const& cell : detail::cells_of(found->second)) {
+                std::size_t group = 0;
+                if (!read_number(std::string_view(cell), group) || group >= coupling_.groups().size() ||
+                    !coupling_.groups()[group].fixed.empty()) {
+                    fail(from.tensors.source(), ": its pruned channels are ", cell, ", which are none here");
+                }
+                choice.insert(group);
+            }
+        }
+        choice_ = std::move(choice);
+        trainer.keep_zero(zeros());
+    }
+
+private:
+    void take(SchedulePruner const& pruner, double sparsity, Weights const& weights) {
+        std::vector<Ranking> named;
+        for (Ranking& ranking : detail::ranked_by(pruner.criterion, graph_, weights, coupling_, pruner.type)) {
+            const auto names = [&](std::string const& pattern) { return detail::names_weight(pattern, ranking); };
+            if (std::ranges::none_of(pruner.weights, names)) continue;
+            first_gone(ranking);
+            named.push_back(std::move(ranking));
+        }
+        Choice more;
+        if (pruner.together) {
+            more = choose(std::span<const Ranking>(named), sparsity);
+        } else {
+            for (Ranking const& ranking : named) more.merge(choose(ranking, sparsity));
+        }
+        more.insert(choice_.begin(), choice_.end());
+        choice_ = sparing(graph_, coupling_, std::move(more));
+    }
+    /// What is gone already goes before all else, whatever the criterion says of zeros.
+    void first_gone(Ranking& ranking) const {
+        std::vector<std::pair<double, std::size_t>> order;  // score, group
+        for (std::size_t i = 0; i < ranking.groups.size(); ++i) {
+            const bool gone = choice_.contains(ranking.groups[i]);
+            order.emplace_back(gone ? -1 : ranking.scores[i], ranking.groups[i]);
+        }
+        std::ranges::stable_sort(order, {}, [](auto const& each) { return each.first; });
+        for (std::size_t i = 0; i < order.size(); ++i)
+            ranking.scores[i] = order[i].first, ranking.groups[i] = order[i].second;
+    }
+    [[nodiscard]] ZeroWeights zeros() const { return zero_weights(graph_, coupling_, choice_); }
+
+    PruningSchedule schedule_;
+    Graph graph_;
+    Coupling coupling_;
+    Choice choice_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/sensitivity.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A network with one ranking thinned and all else whole.
+struct SensitivityPoint {
+    /// The first layer of the ranking; empty for the whole network.
+    std::string layer = {};
+    /// The share of its channels that was to go; how many there are, and are left.
+    double sparsity = 0;
+    std::size_t channels = 0, left = 0;
+    /// Without retraining; and the predicted seconds of a run.
+    double accuracy = 0, seconds = 0;
+    friend bool operator==(SensitivityPoint const&, SensitivityPoint const&) = default;
+};
+
+namespace detail {
+[[nodiscard]] inline const SensitivityPoint* find_point(std::span<const SensitivityPoint> points,
+                                                        std::string_view layer, double sparsity) {
+    const auto found = std::ranges::find_if(points, [&](SensitivityPoint const& point) {
+        return point.layer == layer && std::abs(point.sparsity - sparsity) < 1e-9;
+    });
+    return found == points.end() ? nullptr : &*found;
+}
+}  // namespace detail
+
+/// How much each ranking can lose: the whole network first, then each ranking at each of the sparsities.
+/// judge(graph, weights) is the accuracy of a network, predict(graph) its seconds. Points that are `known` are not
+/// computed again; of the others, each is given to keep(point) at once. The whole network is judged in any case: throws
+/// error where that is not what is known, for the points are then of other weights or images.
+template <class Judge, class Predict, class Keep>
+[[nodiscard]] std::vector<SensitivityPoint> sensitivity(Graph const& graph, Weights const& weights,
+                                                        Coupling const& coupling, std::span<const Ranking> rankings,
+                                                        std::span<const double> sparsities, Judge const& judge,
+                                                        Predict const& predict, std::span<const SensitivityPoint> known,
+                                                        Keep&& keep) {
+    std::vector<SensitivityPoint> points;
+    SensitivityPoint whole{.accuracy = judge(graph, weights), .seconds = predict(graph)};
+    if (const auto* before = detail::find_point(known, "", 0)) {
+        // Another plan may round otherwise, which few images notice.
+        if (std::abs(before->accuracy - whole.accuracy) > 0.01) {
+            fail("sensitivity: the network's accuracy was ", before->accuracy, ", and is ", whole.accuracy,
+                 ": it was judged with other weights or images");
+        }
+        whole = *before;
+    } else {
+        keep(std::as_const(whole));
+    }
+    points.push_back(whole);
+    for (Ranking const& ranking : rankings) {
+        for (const double sparsity : sparsities) {
+            if (const auto* before = detail::find_point(known, ranking.layers[0], sparsity)) {
+                points.push_back(*before);
+                continue;
+            }
+            const Choice choice = sparing(graph, coupling, choose(ranking, sparsity));
+            const Pruned thin = prune(graph, weights, coupling, choice);
+            points.push_back({ranking.layers[0], sparsity, ranking.count, ranking.count - choice.size(),
+                              judge(thin.graph, thin.weights), predict(thin.graph)});
+            keep(std::as_const(points.back()));
+        }
+    }
+    return points;
+}
+
+/// Layers that bear pruning alike: those whose accuracies, over the sparsities that all have, are on average within
+/// `apart` of each other are put together, the most alike first (average linkage). The least sensitive group comes
+/// first. Throws error where there are no points of the whole network.
+[[nodiscard]] inline std::vector<std::vector<std::string>> similar_groups(std::span<const SensitivityPoint> points,
+                                                                          double apart = 0.05) {
+    const auto* whole = detail::find_point(points, "", 0);
+    if (whole == nullptr) fail("sensitivity: nothing is known of the whole network");
+    struct Group {
+        std::vector<std::string> layers;
+        std::vector<double> drops;  // mean over its layers
+    };
+    std::vector<Group> groups;
+    for (SensitivityPoint const& point : points) {
+        if (point.layer.empty()) continue;
+        const auto own = std::ranges::find_if(groups, [&](Group const& each) { return each.layers[0] == point.layer; });
+        Group& group = own == groups.end() ? groups.emplace_back(Group{{point.layer}, {}}) : *own;
+        group.drops.push_back(whole->accuracy - point.accuracy);
+    }
+    const auto distance = [](Group const& a, Group const& b) {
+        const std::size_t count = std::min(a.drops.size(), b.drops.size());
+        double sum = 0;
+        for (std::size_t i = 0; i < count; ++i) sum += std::abs(a.drops[i] - b.drops[i]);
+        return sum / static_cast<double>(count);
+    };
+    for (;;) {
+        double nearest = apart;
+        std::size_t first = 0, second = 0;
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            for (std::size_t j = i + 1; j < groups.size(); ++j) {
+                const double between = distance(groups[i], groups[j]);
+                if (between < nearest) nearest = between, first = i, second = j;
+            }
+        }
+        if (second == 0) break;
+        Group &into = groups[first], &from = groups[second];
+        const auto a = static_cast<double>(into.layers.size()), b = static_cast<double>(from.layers.size());
+        into.drops.resize(std::min(into.drops.size(), from.drops.size()));
+        for (std::size_t i = 0; i < into.drops.size(); ++i) {
+            into.drops[i] = (a * into.drops[i] + b * from.drops[i]) / (a + b);
+        }
+        into.layers.insert(into.layers.end(), from.layers.begin(), from.layers.end());
+        groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(second));
+    }
+    const auto mean = [](Group const& group) {
+        double sum = 0;
+        for (const double drop : group.drops) sum += drop;
+        return sum / static_cast<double>(group.drops.size());
+    };
+    std::ranges::stable_sort(groups, {}, mean);
+    std::vector<std::vector<std::string>> result;
+    for (Group& group : groups) result.push_back(std::move(group.layers));
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/taylor.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// By how much the loss would change, to first order, without a filter: the absolute sum of its results times their
+/// gradients, over a batch, and the mean of that over batches (Molchanov et al., Pruning convolutional neural networks
+/// for resource efficient inference, 2017, equation 8). taylor() measures it. Throws error, naming the layer, for one
+/// that was not measured, and for the channels that a layer reads.
+struct Taylor {
+    std::map<std::string, std::vector<double>, std::less<>> of_layers;
+
+    void operator()(Filters const& filters, std::span<double> scores) const {
+        const auto found = of_layers.find(filters.layer);
+        if (found == of_layers.end()) fail("prune: no gradients were taken of layer ", filters.layer);
+        if (found->second.size() != scores.size()) {
+            fail("prune: layer ", filters.layer, " has gradients of ", found->second.size(), " filters, not of ",
+                 scores.size());
+        }
+        std::ranges::copy(found->second, scores.begin());
+    }
+};
+static_assert(Criterion<Taylor>);
+
+namespace detail {
+
+/// Adds to each of the sums its part of weights times gradients.
+inline void add_products(TrainedWeight const& weight, std::span<double> sums) {
+    const std::size_t size = weight.values.size() / sums.size();
+    for (std::size_t i = 0; i < weight.values.size(); ++i) {
+        sums[i / size] += static_cast<double>(weight.values[i]) * static_cast<double>(weight.gradient[i]);
+    }
+}
+
+}  // namespace detail
+
+/// Measures the criterion on batches of images, in the source's order: as many as the graph's batch at once. What a
+/// filter makes is linear in its weights: the sum of its results times their gradients is that of its weights and bias
+/// times theirs; of one that a batch norm follows, that of the batch norm's, whose results are then judged. Throws
+/// error as differentiate does, and where the images do not fit the network.
+template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxCrossEntropy>
+[[nodiscard]] Taylor taylor(Graph const& graph, Weights const& weights, Source const& source,
+                            Normalise const& normalise = {}, std::size_t batches = 16, L const& loss = {}) {
+    if (source.shape() != graph[graph.input()].shape) {
+        fail("prune: the images are ", to_string(source.shape()), ", the network takes ",
+             to_string(graph[graph.input()].shape));
+    }
+    Parameters parameters(graph, weights);
+    TrainingStep<Policies> step(differentiate(graph), parameters, Predict<>{}, {});
+    std::map<std::string, const TrainedWeight*, std::less<>> trained;
+    for (TrainedWeight const& weight : step.trained()) trained.emplace(weight.name, &weight);
+    const std::vector<std::size_t> uses = graph.uses();
+    Taylor result;
+    std::size_t taken = 0;
+    Batches<Source> images(source, {.batch = graph.batch(), .shuffle = false, .epochs = 1}, normalise);
+    for (Batch batch = images.next(); batch.count > 0 && taken < batches; batch = images.next(), ++taken) {
+        step.run(batch.images, batch.labels, loss);
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            if (!detail::makes_channels(graph, i)) continue;
+            std::vector<double> sums(static_cast<std::size_t>(graph[i].shape.c), 0.0);
+            std::string const& judged = graph[detail::norm_behind(graph, i, uses).value_or(i)].name;
+            for (const std::string_view part : {".weight", ".bias"}) {
+                const auto found = trained.find(judged + std::string(part));
+                if (found != trained.end()) detail::add_products(*found->second, sums);
+            }
+            std::vector<double>& scores = result.of_layers[graph[i].name];
+            scores.resize(sums.size(), 0.0);
+            for (std::size_t k = 0; k < sums.size(); ++k) scores[k] += std::abs(sums[k]);
+        }
+    }
+    for (auto& [layer, scores] : result.of_layers) {
+        for (double& score : scores) score /= static_cast<double>(taken);
+    }
+    return result;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
