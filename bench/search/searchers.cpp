@@ -2,6 +2,7 @@
 //
 //   bench_search_searchers table FILE              the table: three sparsities of ResNet-56, predicted ms, what is left
 //   bench_search_searchers run SEEDS TRIALS [FILE]  a line "function,searcher,seed,best after trial 1,..."
+//   bench_search_searchers value FUNCTION X...      what a function is at a point of the unit cube
 //
 // bench/search/against_optuna.py runs Optuna's samplers beside them. A trial of the table costs its predicted latency
 // as a share of the whole network's, and more than any latency where less importance is left than 0.7: the hybrid
@@ -171,6 +172,14 @@ void run_all(std::string_view function, ps::Space const& space, std::uint64_t se
 int main(int argc, char** argv) {
     if (argc == 3 && std::string_view(argv[1]) == "table") {
         write_table(argv[2]);
+        return 0;
+    }
+    for (functions::Function const& function : functions::all) {
+        if (argc < 4 || std::string_view(argv[1]) != "value" || function.name != argv[2]) continue;
+        std::vector<double> at;
+        for (int i = 3; i < argc; ++i) at.push_back(std::strtod(argv[i], nullptr));
+        if (at.size() != function.parameters) return 2;
+        std::printf("%.12g\n", function.of(at));
         return 0;
     }
     if (argc < 4 || std::string_view(argv[1]) != "run") {
