@@ -1,0 +1,141 @@
+// The features of a network, by values worked by hand, and their laws: they add up over layers, none is negative, and
+// all but those of weights grow in proportion to the batch.
+#include <doctest/doctest.h>
+#include <primsel/forecast/features.hpp>
+#include <primsel/network/zoo.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace forecast_features {
+namespace {
+
+namespace ps = primsel;
+
+/// 6 filters over 4 channels in 2 groups, kernels of 3 x 3, 8 x 8 to 4 x 4 (stride 2, padding 1); batch 5.
+constexpr ps::ConvSizes grouped{
+    .n = 6, .m = 4, .kernel_h = 3, .kernel_w = 3, .groups = 2, .in_h = 8, .in_w = 8, .out_h = 4, .out_w = 4};
+
+TEST_CASE("the features of a convolution are those worked by hand") {
+    const ps::NetworkFeatures f = ps::network_features(grouped, 5);
+    CHECK(f(1) == 108);     // 6 * 2 * 9
+    CHECK(f(2) == 540);     // 5 * 108
+    CHECK(f(3) == 1280);    // 5 * 4 * 64
+    CHECK(f(4) == 480);     // 5 * 6 * 16
+    CHECK(f(5) == 2408);    // 108 + 540 + 1280 + 480
+    CHECK(f(6) == 2880);    // 5 * 16 * 9 * 4
+    CHECK(f(7) == 1440);    // 5 * 16 * 9 * 2
+    CHECK(f(8) == 80);      // 5 * 16
+    CHECK(f(9) == 11520);   // 5 * 64 * 9 * 4
+    CHECK(f(10) == 320);    // 5 * 64
+    CHECK(f(11) == 15840);  // 2880 + 1440 + 11520
+    CHECK(f(12) == 480);    // 2 * 80 + 320
+    CHECK(f(13) == 8640);   // 5 * 6 * 16 * 9 * 2
+    CHECK(f(14) == 69120);  // 5 * 4 * 64 * 9 * 6
+    CHECK(f(15) == 86400);  // 2 * 8640 + 69120
+    CHECK(f(16) == 864);    // 6 * 2 * 8 * 9
+    CHECK(f(17) == 1440);   // 5 * 4 * 72
+    CHECK(f(18) == 2160);   // 5 * 6 * 72
+    CHECK(f(19) == 240);    // 6 * 2 * 4 * 5
+    CHECK(f(20) == 600);    // 5 * 6 * 20
+    CHECK(f(21) == 2304);   // 864 + 1440
+    CHECK(f(22) == 2760);   // 600 + 2160
+    CHECK(f(23) == 3600);   // 2160 + 1440
+    CHECK(f(24) == 8664);   // 2304 + 2760 + 3600
+    // Planes: 5 * (4 + 6) + 6 * 2 = 62. Pairs: 5 * 6 * 4 = 120.
+    CHECK(f(25) == doctest::Approx(19584));  // 64 * 3 * 62 + 120 * 64 = 11904 + 7680
+    CHECK(f(26) == doctest::Approx(3904));   // 16 * 2 * 62 + 120 * 16 = 1984 + 1920
+    CHECK(f(27) == doctest::Approx(10656));  // 8 * 6 * 62 + 120 * 64 = 2976 + 7680
+    CHECK(f(28) == doctest::Approx(34144));
+}
+
+TEST_CASE("the features of Winograd are those worked by hand, for both tiles") {
+    const ps::NetworkFeatures f = ps::network_features(grouped, 5);
+    // (4, 3): 36 products; tiles of 8: 2 * 2, of 4: 1; kernel: 1; of the gradient, 4 by 3: 2 * 2.
+    CHECK(f(29) == 12960);  // 5 * 6 * 4 * 108
+    CHECK(f(30) == 2160);   // 5 * 4 * 1 * 108
+    CHECK(f(31) == 25920);  // 5 * 6 * 2 * 4 * 108
+    CHECK(f(32) == 15120);  // 12960 + 2160
+    CHECK(f(33) == 38880);  // 12960 + 25920
+    CHECK(f(34) == 28080);  // 25920 + 2160
+    CHECK(f(35) == 82080);  // 15120 + 38880 + 28080
+    CHECK(f(36) == 8640);   // 5 * 6 * 2 * 4 * 1 * 36
+    CHECK(f(37) == 4320);   // 5 * 4 * 6 * 1 * 1 * 36
+    CHECK(f(38) == 34560);  // 5 * 6 * 2 * 4 * 4 * 36
+    CHECK(f(39) == 12960);  // 8640 + 4320
+    CHECK(f(40) == 43200);  // 8640 + 34560
+    CHECK(f(41) == 38880);  // 4320 + 34560
+    CHECK(f(42) == 95040);  // 12960 + 43200 + 38880
+    // (3, 2): 16 products; tiles of 8: 3 * 3, of 4: 2 * 2; kernel, 3 by 2: 2 * 2; of the gradient, 4 by 2: 2 * 2.
+    CHECK(f.small_tiles(29) == 12960);   // 5 * 6 * 9 * 48
+    CHECK(f.small_tiles(30) == 3840);    // 5 * 4 * 4 * 48
+    CHECK(f.small_tiles(31) == 25920);   // 5 * 6 * 2 * 9 * 48
+    CHECK(f.small_tiles(35) == 85440);   // 2 * (12960 + 3840 + 25920)
+    CHECK(f.small_tiles(36) == 34560);   // 5 * 6 * 2 * 9 * 4 * 16
+    CHECK(f.small_tiles(37) == 30720);   // 5 * 4 * 6 * 4 * 4 * 16
+    CHECK(f.small_tiles(38) == 34560);   // 5 * 6 * 2 * 9 * 4 * 16
+    CHECK(f.small_tiles(42) == 199680);  // 2 * (34560 + 30720 + 34560)
+}
+
+TEST_CASE("features of images that are not square have areas in the place of squares") {
+    // 2 filters of 1 x 3 over 3 channels, 4 x 16 to 4 x 14.
+    const ps::NetworkFeatures f = ps::network_features(
+        {.n = 2, .m = 3, .kernel_h = 1, .kernel_w = 3, .in_h = 4, .in_w = 16, .out_h = 4, .out_w = 14}, 1);
+    CHECK(f(1) == 18);                      // 2 * 3 * 3
+    CHECK(f(3) == 192);                     // 3 * 64
+    CHECK(f(4) == 112);                     // 2 * 56
+    CHECK(f(17) == 204);                    // 3 * 4 * 17
+    CHECK(f(25) == doctest::Approx(2496));  // 64 * 3 * (3 + 2 + 6) + 6 * 64 = 2112 + 384
+    CHECK(f(27) == doctest::Approx(912));   // 8 * 6 * 11 + 384
+    CHECK(f(29) == 864);                    // 2 * (1 * 4) * 108
+}
+
+TEST_CASE("features add up over layers, none is negative, and they grow with the batch") {
+    for (ps::Graph const& graph :
+         {ps::zoo::ResNet18::graph(), ps::zoo::MobileNetV2::graph(), ps::zoo::SqueezeNet11::graph()}) {
+        const std::vector<ps::ConvSizes> convolutions = ps::conv_sizes(graph);
+        REQUIRE(convolutions.size() > 10);
+        const ps::NetworkFeatures whole = ps::network_features(graph, 7), twice = ps::network_features(graph, 14),
+                                  thrice = ps::network_features(graph, 21);
+        ps::NetworkFeatures sum;
+        for (ps::ConvSizes const& conv : convolutions) sum += ps::network_features(conv, 7);
+        for (std::size_t i = 0; i < ps::NetworkFeatures::count; ++i) {
+            CAPTURE(ps::network_feature_names[i]);
+            CHECK(whole.values[i] == sum.values[i]);
+            CHECK(whole.values[i] >= 0);
+            CHECK(twice.values[i] >= whole.values[i]);
+            // Linear in the batch.
+            CHECK(thrice.values[i] - twice.values[i] == doctest::Approx(twice.values[i] - whole.values[i]));
+        }
+        for (const std::size_t constant : {1, 16, 19}) CHECK(twice(constant) == whole(constant));
+        for (const std::size_t proportional : {2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 17, 18, 20, 29, 30, 31, 36, 37, 38}) {
+            CHECK(twice(proportional) == doctest::Approx(2 * whole(proportional)));
+        }
+    }
+}
+
+TEST_CASE("the sizes of a graph's convolutions are those of its layers") {
+    const std::vector<ps::ConvSizes> of = ps::conv_sizes(ps::zoo::ResNet18::graph());
+    REQUIRE(of.size() == 20);
+    CHECK(of[0] ==
+          ps::ConvSizes{
+              .n = 64, .m = 3, .kernel_h = 7, .kernel_w = 7, .in_h = 224, .in_w = 224, .out_h = 112, .out_w = 112});
+    CHECK(std::set<std::string_view>(ps::network_feature_names.begin(), ps::network_feature_names.end()).size() ==
+          ps::NetworkFeatures::count);
+}
+
+TEST_CASE("impossible sizes are refused") {
+    CHECK_THROWS_WITH_AS((void)ps::network_features(grouped, 0), "forecast: impossible batch 0", ps::error);
+    ps::ConvSizes wrong = grouped;
+    wrong.groups = 3;
+    CHECK_THROWS_WITH_AS((void)ps::network_features(wrong, 1), "forecast: 3 groups do not divide 4 channels",
+                         ps::error);
+    wrong.groups = 0;
+    CHECK_THROWS_WITH_AS((void)ps::network_features(wrong, 1), "forecast: a convolution with a size of 0", ps::error);
+}
+
+}  // namespace
+}  // namespace forecast_features
