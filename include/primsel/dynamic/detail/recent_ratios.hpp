@@ -18,20 +18,22 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 class RecentRatios {
 public:
     /// `share`: of ratios that must be within the bound. `margin`: the bound where nothing was measured yet.
-    RecentRatios(double share, double margin) noexcept : share_(share), margin_(margin) {}
+    RecentRatios(double share, double margin) noexcept
+        : share_(share), margin_(margin), step_((margin - 1) * 1.13 / 2.6) {}
 
     /// Returns whether the ratio was above the bound.
     bool add(double ratio) noexcept {
         const bool surprise = count_ > 0 && ratio > bound();
         if (surprise) {
             if (alarm_ == 0) above_ = settled_bound(), since_alarm_ = 0, high_ = 0, alarmed_ = 0;
-            alarmed_ = std::max(alarmed_, ratio * std::min(spread(), most_spread));
+            alarmed_ = std::max(alarmed_, ratio * spread());
             alarm_ = alarm_length;
             if (since_fall_ < capacity) fall_run_ = std::min(2 * fall_run_, longest_fall_run);
             since_fall_ = capacity;
         } else if (alarm_ > 0) {
             --alarm_;
         }
+        if (count_ > 0) step_ += 0.02 * (std::min(std::abs(ratio / before(0) - 1), most_step) - step_);
         insert(ratio);
         follow_rise(ratio);
         follow_fall();
@@ -44,13 +46,24 @@ public:
     [[nodiscard]] double bound() const noexcept {
         return alarm_ > 0 ? std::max(settled_bound(), alarmed_) : settled_bound();
     }
-    /// The bound as a multiple of the median.
-    [[nodiscard]] double spread() const noexcept { return settled_bound() / median(); }
+    /// What the bound is as a multiple of the median where nothing changes. From how far each ratio is from the one
+    /// before, of which changes are few: for normal deviations the mean of that is 1.13 of them, and 2.6 are exceeded
+    /// once in 200.
+    [[nodiscard]] double spread() const noexcept { return 1 + 2.6 / 1.13 * step_; }
+    [[nodiscard]] bool is_alarmed() const noexcept { return alarm_ > 0; }
+    /// Takes the last surprise for an exception, and forgets it.
+    void calm() noexcept {
+        alarm_ = 0, since_alarm_ = rise_run;
+        std::size_t surprises = 0;
+        while (surprises < count_ && before(surprises) > above_) ++surprises;
+        next_ = (next_ + capacity - surprises) % capacity;
+        keep_last(count_ - surprises);
+    }
 
 private:
     static constexpr std::size_t capacity = 512, alarm_length = 8;
     static constexpr std::size_t rise_run = 4, shortest_fall_run = 8, longest_fall_run = 128;
-    static constexpr double most_spread = 2;
+    static constexpr double most_step = 0.4;
 
     [[nodiscard]] double settled_bound() const noexcept {
         if (count_ == 0) return margin_;
@@ -106,7 +119,7 @@ private:
         alarm_ = 0, since_fall_ = 0;
     }
 
-    double share_, margin_;
+    double share_, margin_, step_;
     /// The last `count_` are in use; the next goes to `next_`.
     std::array<double, capacity> ring_{}, sorted_{};
     std::size_t count_ = 0, next_ = 0;
