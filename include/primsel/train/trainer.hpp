@@ -71,6 +71,7 @@ public:
           step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_,
                 detail::KnownOrPredicted{parts_.plan}, std::move(run_on), options_.max_arena) {
         check_groups_fit(options_.groups, graph_);
+        check_fixed(options_.fixed, graph_);
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);
@@ -296,8 +297,15 @@ private:
                 scale_gradient(clipped_, factor);
                 by = clipped_;
             }
+            const auto fixed = options_.fixed.find(weight.name);
+            if (fixed != options_.fixed.end()) {
+                kept_.clear();
+                for (const std::size_t at : fixed->second) kept_.push_back(weight.values[at]);
+            }
             parts_.optimizer.step(weight.values, by, state_[i], learning_rate * group.rate, next_batch_,
                                   group.weight_decay.value_or(options_.weight_decay));
+            if (fixed == options_.fixed.end()) continue;
+            for (std::size_t n = 0; n < kept_.size(); ++n) weight.values[fixed->second[n]] = kept_[n];
         }
     }
     [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
@@ -326,7 +334,7 @@ private:
     std::unique_ptr<Parameters> parameters_;
     Step step_;
     std::vector<std::vector<float>> state_, sums_;
-    std::vector<float> clipped_;
+    std::vector<float> clipped_, kept_;
     std::int64_t next_batch_ = 0, epoch_batches_ = 0;
     std::size_t images_ = 0;  // of an epoch; 0 until it is known
     double epoch_loss_ = 0;   // summed up

@@ -1,0 +1,11 @@
+// Opt-in: networks that shrink and grow at run time, of one set of weights.
+#pragma once
+
+#include <primsel/dynamic/configuration.hpp>
+#include <primsel/dynamic/configuration_weights.hpp>
+#include <primsel/dynamic/dynamic_engine.hpp>
+#include <primsel/dynamic/dynamic_plan.hpp>
+#include <primsel/dynamic/grouped.hpp>
+#include <primsel/dynamic/incremental.hpp>
+#include <primsel/dynamic/incremental_options.hpp>
+#include <primsel/dynamic/nested.hpp>
