@@ -2,6 +2,7 @@
 #pragma once
 
 #include <primsel/forecast/corrected_sum.hpp>
+#include <primsel/forecast/engine_forecast.hpp>
 #include <primsel/forecast/features.hpp>
 #include <primsel/forecast/forecaster.hpp>
 #include <primsel/forecast/network_model.hpp>

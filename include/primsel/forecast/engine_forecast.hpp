@@ -1,0 +1,143 @@
+#pragma once
+
+#include <primsel/core/statistics.hpp>
+#include <primsel/engine/kernels_for.hpp>
+#include <primsel/engine/predict.hpp>
+#include <primsel/forecast/network_model.hpp>
+#include <primsel/network/prepare.hpp>
+#include <primsel/network/simplify.hpp>
+#include <primsel/train/differentiate.hpp>
+#include <primsel/train/policies.hpp>
+#include <primsel/train/recompute.hpp>
+#include <primsel/train/trainer.hpp>
+#include <primsel/train/training_options.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Bytes that an engine or trainer of this library holds; the images and the caller's results come on top.
+struct MemoryForecast {
+    std::size_t arena = 0;
+    /// Weights in the form in which kernels read them.
+    std::size_t packed = 0;
+    /// Of a training: the weights, the results of a step (gradients among them), and what the optimiser remembers.
+    std::size_t weights = 0, results = 0, optimizer = 0;
+
+    [[nodiscard]] std::size_t total() const { return arena + packed + weights + results + optimizer; }
+};
+
+/// What a run or a step of training will take, from its plan alone: nothing is measured, and none of the memory taken.
+struct EngineForecast {
+    double seconds = 0;
+    MemoryForecast memory;
+};
+
+namespace detail {
+
+/// What a Program packs, and constants in the layout in which they are read.
+[[nodiscard]] inline std::size_t packed_bytes(Graph const& graph, Kernels const& kernels, Schedule const& schedule) {
+    std::size_t bytes = 0;
+    for (StoredConstant const& constant : schedule.constants) {
+        bytes += static_cast<std::size_t>(graph.batch()) *
+                 kernels.layouts[constant.layout].image_bytes(graph[constant.node].shape);
+    }
+    for (Step const& step : schedule.steps) {
+        Node const& node = graph[step.node];
+        if (step.kind == Step::Kind::op) {
+            if (step.op->packed_bytes != nullptr) bytes += step.op->packed_bytes(node.layer, step.src_shapes[0]);
+        } else if (step.kind == Step::Kind::conv && step.primitive->pass != Pass::weight_gradient) {
+            const bool shared = !graph.changing().empty() && node.epilogue.folded.empty();
+            if (!shared || step.packed == Step::none) bytes += step.primitive->packed_bytes(step.shape);
+            const bool own = std::visit(
+                [](auto const& layer) {
+                    if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
+                    return false;
+                },
+                node.layer);
+            const bool bias = own || !node.epilogue.folded.empty();
+            if (!shared && bias) bytes += static_cast<std::size_t>(node.shape.c) * sizeof(float);
+        }
+    }
+    return bytes;
+}
+[[nodiscard]] inline std::size_t floats_of(WeightSpec const& spec) {
+    std::size_t floats = 1;
+    for (const std::int64_t extent : spec.dims) floats *= static_cast<std::size_t>(extent);
+    return floats;
+}
+
+}  // namespace detail
+
+/// Of a run of an engine of the graph's batch. Throws error as planning does.
+template <class Policies = DefaultPolicies>
+[[nodiscard]] EngineForecast forecast_inference(Graph const& graph, std::size_t workers = 1) {
+    const Graph simple = simplify(graph);
+    const Kernels kernels = policy_kernels<Policies>();
+    const Plan plan = Predict<>().template plan<Policies>(simple, kernels, workers);
+    const Schedule schedule = make_schedule(simple, kernels, plan, workers);
+    return {plan.total_seconds,
+            {.arena = place(schedule.lifetimes).bytes, .packed = detail::packed_bytes(simple, kernels, schedule)}};
+}
+
+/// Of a step of a Trainer with these options. Throws error as the trainer would. What the loss and the optimiser take
+/// of the time, a few passes over weights and results, is not in it.
+template <class Policies = DefaultTraining>
+[[nodiscard]] EngineForecast forecast_training(Graph const& graph, TrainingOptions const& options,
+                                               typename Policies::optimizer const& optimizer = {},
+                                               std::size_t workers = 1) {
+    check_training_options(options);
+    const detail::TrainsGroups trains{options.groups};
+    const TrainingGraph step = differentiate(graph, trains);
+    const Kernels kernels = policy_kernels<Policies, CompileTraining>();
+    const auto make = [&](Graph const& of) { return Predict<>().template plan<Policies>(of, kernels, workers); };
+    const PlannedStep planned =
+        fitting_step(simplify(step.graph), step.gradient, kernels, make, workers, options.max_arena);
+    const Schedule schedule = make_schedule(planned.graph, kernels, planned.plan, workers);
+    const auto images = static_cast<std::size_t>(graph.batch());
+
+    std::size_t weights = 0, trained = 0, results = 0;
+    for (WeightSpec const& spec : weight_specs(graph)) weights += detail::floats_of(spec);
+    for (Node const& node : planned.graph.nodes()) {
+        const bool made = std::holds_alternative<ParameterParams>(node.layer) &&
+                          (node.name.ends_with(running_suffix) || node.name.ends_with(zero_suffix));
+        if (made) weights += node.shape.size();
+    }
+    if (!step.seed.empty()) weights += 2;
+    for (WeightSpec const& spec : weight_specs(graph)) {
+        for (WeightGradient const& of : step.weights) trained += of.weight == spec.name ? detail::floats_of(spec) : 0;
+    }
+    for (const std::size_t output : planned.graph.outputs()) {
+        Node const& node = planned.graph[output];
+        results += (of_batch(node.layer) ? 1 : images) * kernels.layouts[0].size(node.shape);
+    }
+    results += images * kernels.layouts[0].size(planned.graph[planned.graph.inputs()[1]].shape);
+    const std::size_t sums = options.parts() > 1 ? trained : 0;
+    return {planned.plan.total_seconds * options.parts(),
+            {.arena = place(schedule.lifetimes).bytes,
+             .packed = detail::packed_bytes(planned.graph, kernels, schedule),
+             .weights = weights * sizeof(float),
+             .results = results * sizeof(float),
+             .optimizer = (trained * optimizer.state_per_weight() + sums) * sizeof(float)}};
+}
+
+/// A forecast of seconds, corrected by a few real runs: their median. The deviation is that of the median, from the
+/// runs' spread; with one run there is no spread, and half of what it corrects is taken.
+/// Throws error where nothing was measured.
+[[nodiscard]] inline Estimate corrected_by(double expected, std::span<const double> measured) {
+    if (measured.empty() || !(expected > 0)) fail("forecast: nothing to correct by");
+    const double middle = median({measured.begin(), measured.end()});
+    if (measured.size() == 1) return {middle, 0.5 * std::abs(middle - expected)};
+    std::vector<double> apart;
+    for (const double seconds : measured) apart.push_back(std::abs(seconds - middle));
+    // 1.4826 and 1.2533 for normal errors: from the median of distances to a deviation, and to that of a median.
+    return {middle, 1.4826 * 1.2533 * median(apart) / std::sqrt(static_cast<double>(measured.size()))};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

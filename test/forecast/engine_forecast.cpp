@@ -1,0 +1,70 @@
+// What is forecast of our own engines is what they then hold, to the byte where they say so, and what the system gives
+// the process for a training.
+#include <doctest/doctest.h>
+#include <primsel/engine/program.hpp>
+#include <primsel/forecast/engine_forecast.hpp>
+#include <primsel/network/network.hpp>
+#include <primsel/train/trainer.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace forecast_engines {
+namespace {
+
+namespace ps = primsel;
+using namespace ps::layer;  // NOLINT(google-build-using-namespace): layers, as networks are written
+
+struct Small : ps::Network<Input<3, 16, 16>, Named<"a", Conv<8, 3, Pad<1>>>, Named<"n", BatchNorm>, Relu, MaxPool<2>,
+                           Named<"b", Conv<12, 3>>, Relu, Flatten, Named<"d", Dense<5>>> {};
+
+std::size_t apart(std::size_t a, std::size_t b) { return a > b ? a - b : b - a; }
+
+TEST_CASE("the memory of a training is forecast to what its trainer holds") {
+    for (const int batch : {1, 6}) {
+        for (const bool frozen : {false, true}) {
+            ps::TrainingOptions options{.batch = batch};
+            if (frozen) options.groups = {{"a.*", 0}};
+            const ps::Graph graph = Small::graph(batch);
+            const ps::Sgd momentum{.momentum = 0.9};
+            const ps::EngineForecast forecast = ps::forecast_training(graph, options, momentum);
+            ps::Trainer<ps::Graph> trainer(graph, ps::random_weights(graph), options, {.optimizer = momentum});
+            CAPTURE(frozen);
+            CHECK(apart(forecast.memory.arena, trainer.arena_bytes()) < 64);
+            CHECK(forecast.memory.packed == trainer.weight_bytes());
+            CHECK(apart(forecast.memory.total(), trainer.memory_bytes()) <= trainer.memory_bytes() / 100 + 256);
+            CHECK(forecast.seconds == doctest::Approx(trainer.plan().total_seconds));
+        }
+    }
+    // In parts: what is added up is there, too.
+    const ps::EngineForecast whole = ps::forecast_training(Small::graph(2), {.batch = 2}),
+                             parts = ps::forecast_training(Small::graph(2), {.batch = 6, .part = 2});
+    CHECK(parts.memory.optimizer > whole.memory.optimizer);
+    CHECK(parts.seconds == doctest::Approx(3 * whole.seconds));
+}
+
+TEST_CASE("the memory of an engine is forecast to the byte") {
+    for (const int batch : {1, 4}) {
+        const ps::Graph graph = Small::graph(batch), simple = ps::simplify(graph);
+        const ps::EngineForecast forecast = ps::forecast_inference(graph);
+        const ps::Kernels kernels = ps::policy_kernels<ps::DefaultPolicies>();
+        const ps::Plan plan = ps::Predict<>().plan<ps::DefaultPolicies>(simple, kernels, 1);
+        const ps::Program program(simple, kernels, plan, ps::random_weights(graph), 1);
+        CHECK(apart(forecast.memory.arena, program.arena_bytes()) < 64);
+        CHECK(forecast.memory.packed == program.weight_bytes());
+    }
+}
+
+TEST_CASE("a few runs correct a forecast, and say how far it may be off") {
+    const std::vector<double> runs{2.1, 2.0, 2.2};
+    const ps::Estimate by = ps::corrected_by(1, runs);
+    CHECK(by.value == 2.1);
+    CHECK(by.deviation == doctest::Approx(1.4826 * 1.2533 * 0.1 / std::sqrt(3.0)));
+    const std::vector<double> one{1.5};
+    CHECK(ps::corrected_by(1, one).deviation == 0.25);
+    CHECK_THROWS_AS((void)ps::corrected_by(1, {}), ps::error);
+}
+
+}  // namespace
+}  // namespace forecast_engines
