@@ -20,6 +20,7 @@ void add_evaluate(CLI::App& app);
 void add_pretrain(CLI::App& app);
 void add_train(CLI::App& app);
 void add_accuracy(CLI::App& app);
+void add_dynamic(CLI::App& app);
 void add_list(CLI::App& app);
 void add_machine(CLI::App& app);
 void add_export(CLI::App& app);

@@ -23,6 +23,7 @@ inline constexpr Example examples[] = {
     {"pretrain", "primsel pretrain --data profile.csv --layouts layouts.csv --header mine.hpp"},
     {"train", "primsel train resnet18 --images x.npy --labels y.npy --epochs 10 --out trained.safetensors"},
     {"accuracy", "primsel accuracy resnet18 --weights trained.safetensors --images x.npy --labels y.npy"},
+    {"dynamic", "primsel dynamic resnet18 --groups 4 --budget time=20ms --out day.svg"},
     {"list", "primsel list primitives"},
     {"machine", "primsel machine --json"},
     {"export", "primsel export squeezenet1_1 squeezenet.onnx"},
