@@ -22,6 +22,7 @@ void add_train(CLI::App& app);
 void add_accuracy(CLI::App& app);
 void add_prune(CLI::App& app);
 void add_sensitivity(CLI::App& app);
+void add_dynamic(CLI::App& app);
 void add_list(CLI::App& app);
 void add_machine(CLI::App& app);
 void add_export(CLI::App& app);

@@ -25,6 +25,7 @@ inline constexpr Example examples[] = {
     {"accuracy", "primsel accuracy resnet18 --weights trained.safetensors --images x.npy --labels y.npy"},
     {"prune", "primsel prune resnet18 --weights w.safetensors --latency 0.5 --multiple 8 --out thin.onnx"},
     {"sensitivity", "primsel sensitivity resnet56 --weights w.safetensors --images x.npy --labels y.npy --out s.csv"},
+    {"dynamic", "primsel dynamic resnet18 --groups 4 --budget time=20ms --out day.svg"},
     {"list", "primsel list primitives"},
     {"machine", "primsel machine --json"},
     {"export", "primsel export squeezenet1_1 squeezenet.onnx"},
