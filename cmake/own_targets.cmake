@@ -23,6 +23,7 @@ set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen learn/linear learn/mlp learn/regre
                          io/model fuzz/model engine/compose tune/pairs)
 set(PRIMSEL_BEHIND_boost_graph network/boost_graph)
 set(PRIMSEL_BEHIND_onnx onnx/[a-z_]+ onnx/detail/[a-z_]+)
+set(PRIMSEL_BEHIND_yaml io/yaml)
 
 # Takes from the list of files those whose door is missing.
 function(primsel_remove_closed files_variable)

@@ -5,6 +5,7 @@
 #include "options.hpp"
 #include "recipe.hpp"
 #include "session.hpp"
+#include "settings_file.hpp"
 #include "text.hpp"
 #include "training_log.hpp"
 
@@ -12,7 +13,10 @@
 #include <primsel/io/checkpoint.hpp>
 #include <primsel/io/plan.hpp>
 #include <primsel/io/safetensors.hpp>
+#include <primsel/io/schedule.hpp>
+#include <primsel/onnx/export.hpp>
 #include <primsel/plan/print.hpp>
+#include <primsel/prune/pruning_run.hpp>
 #include <primsel/train.hpp>
 
 #include <CLI/CLI.hpp>
@@ -41,7 +45,7 @@ struct TrainCommand {
     double held_back = 0;
     Recipe recipe;
     std::size_t threads = 1;
-    std::string out, checkpoint, plan, curves;
+    std::string out, checkpoint, plan, curves, pruning, thin_out;
     std::int64_t checkpoint_every = 0;
     bool normalise = true, json = false;
 };
@@ -84,6 +88,8 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
     if (!from && plan && plan->key != trainer.plan().key) {
         ps::fail(options.plan, ": is no plan for such a step of ", options.model.net, " here");
     }
+    std::optional<ps::PruningRun> pruning;
+    if (!options.pruning.empty()) pruning.emplace(recipe.schedule.scheduled.schedule, model.graph);
     TrainingLog log({options.json, options.curves}, recipe.training.epochs,
                     updates_per_epoch(source, recipe.training.batch));
     const std::string drawn = text_of(recipe, normalise);
@@ -92,6 +98,7 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
             ps::fail(options.checkpoint, ": made with ", its->second, ", here ", drawn);
         }
         trainer.resume(*from);
+        if (pruning) pruning->resume(*from, trainer);
         const auto history = from->facts.find("history");
         log.resume(history == from->facts.end() ? "[]" : history->second, options.checkpoint, trainer.updates());
         if (!options.json) print(ps::join(options.checkpoint, ": goes on after ", trainer.updates(), " updates\n"));
@@ -107,20 +114,29 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
         if (options.checkpoint.empty() || !(std::exchange(epoch_ended, false) || due)) return true;
         ps::Checkpoint checkpoint = trainer.checkpoint();
         checkpoint.facts.insert({{"recipe", drawn}, {"history", log.history()}});
+        if (pruning) pruning->store(checkpoint);
         ps::write_checkpoint(options.checkpoint, checkpoint);
         return true;
     };
     const auto report = [&](ps::EpochReport const& epoch) {
         epoch_ended = true;
+        if (pruning) pruning->begin(trainer, epoch.epoch);
         describe();
         log.add(epoch);
         if (!options.out.empty()) ps::write_safetensors(options.out, trainer.best_weights(), metadata_of(normalise));
         return true;
     };
+    if (pruning && !from) pruning->begin(trainer, 0);
     trainer.fit(source, normalise, recipe.augment, validation, report, updated);
+    if (options.thin_out.empty()) return;
+    const ps::Pruned thin = pruning->thinned(trainer.best_weights());
+    ps::write_file(options.thin_out, ps::to_onnx(thin.graph, thin.weights, {.open_batch = true}));
 }
 
 void train(TrainCommand& options) {
+    if (!options.pruning.empty()) {
+        options.recipe.schedule.scheduled.schedule = ps::parse_schedule(read_settings(options.pruning));
+    }
     options.model.batch = options.recipe.training.images_at_once();
     const Model model = load_model(options.model);
     const ps::Shape shape = model.graph[model.graph.input()].shape;
@@ -172,6 +188,13 @@ void add_train(CLI::App& app) {
     command.add_option("--checkpoint-every", options->checkpoint_every, "Keep it after so many updates, too")
         ->check(CLI::Range(1, 1'000'000'000))
         ->type_name("N");
+    CLI::Option* const pruning = command
+                                     .add_option("--pruning", options->pruning,
+                                                 "A schedule of which filters go in which epochs (docs/prune/prune.md)")
+                                     ->type_name("F.yaml|F.json");
+    command.add_option("--thin-out", options->thin_out, "The network without the filters that went")
+        ->needs(pruning)
+        ->type_name("F.onnx");
     command.add_option("--curves", options->curves, "Draw loss and accuracy over the epochs, after each of them")
         ->type_name("F.svg");
     command.add_flag("--json", options->json, "Print one JSON object an epoch");

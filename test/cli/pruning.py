@@ -95,3 +95,29 @@ class Sensitivity(Cli):
     def test_taylor(self):
         result = self.json("prune", NET, "--size", 32, "--batch", 3, *self.data(), "--criterion", "taylor", "--sparsity", 0.5)
         self.assertLess(result["thinned"]["filters"], result["whole"]["filters"])
+
+
+class Pruning(Cli):
+    """primsel train --pruning"""
+    SCHEDULE = {"pruners": {"squeeze": {"class": "L1RankedStructureParameterPruner", "group_type": "Filters",
+                                        "desired_sparsity": 0.5, "weights": ["features.3.squeeze.weight"]}},
+                "lr_schedulers": {"fall": {"class": "ExponentialLR", "gamma": 0.5}},
+                "policies": [{"pruner": {"instance_name": "squeeze", "epochs": [1]}},
+                             {"lr_scheduler": {"instance_name": "fall", "starting_epoch": 0, "ending_epoch": 9,
+                                               "frequency": 1}}]}
+
+    def test_thinned_at_the_end(self):
+        schedule, out, data = self.folder / "s.json", self.folder / "thin.onnx", Sensitivity.data(self)
+        schedule.write_text(json.dumps(self.SCHEDULE, indent=1))
+        arguments = ["train", NET, "--size", 32, *data, "--batch", 3, "--epochs", 2, "--schedule", "constant",
+                     "--learning-rate", 0.01, "--pruning", schedule]
+        lines = [json.loads(line) for line in self.succeed(*arguments, "--thin-out", out, "--json").splitlines()]
+        self.assertEqual([line["learning_rate"] for line in lines], [0.01, 0.005])
+        layers = {layer["name"]: layer["shape"] for layer in self.json("plan", out)["layers"]}
+        whole = {layer["name"]: layer["shape"] for layer in self.json("plan", NET, "--size", 32)["layers"]}
+        self.assertNotEqual(layers, whole)
+        wrong = json.loads(json.dumps(self.SCHEDULE).replace("3.squeeze.weight", "3.squeze.weight"))
+        schedule.write_text(json.dumps(wrong, indent=1))
+        self.refuse(1, ["s.json:8: no weight that can be pruned is named features.3.squeze.weight; did you mean "
+                        "features.3.squeeze.weight?"], *arguments)
+        self.refuse(2, ["--pruning"], "train", NET, *data, "--thin-out", out)
