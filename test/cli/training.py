@@ -172,6 +172,20 @@ class Train(Cli):
         self.assertIn("epoch 1 of 1: loss", text)
         self.assertIn("images a second", text)
 
+    def test_groups(self):
+        out, checkpoint = self.folder / "w.safetensors", self.folder / "c.safetensors"
+        options = ["train", "alexnet_cifar", *self.data(), "--batch", 2, "--learning-rate", 0.01, "--hold-back", 0.5,
+                   "--groups", 4, "--target", -1, "--dense-rate", 0.1]
+        lines = self.succeed(*options, "--out", out, "--checkpoint", checkpoint, "--json").splitlines()
+        epochs = [json.loads(line) for line in lines]
+        self.assertEqual([epoch["groups"] for epoch in epochs], [1, 2, 3, 4])
+        self.assertEqual([len(epoch["earlier"]) for epoch in epochs], [0, 1, 2, 3])
+        self.succeed("run", "alexnet_cifar", "--weights", out, "--repeat", 1)
+        self.assertIn("goes on with group 4", self.succeed(*options, "--out", out, "--checkpoint", checkpoint))
+        self.refuse(1, ["alexnet_cifar: is in 4 groups, not 3"], *options[:-5], 3)
+        self.refuse(2, ["--hold-back"], "train", "alexnet_cifar", *self.data(), "--groups", 4)
+        self.refuse(2, ["--groups"], "train", NET, *self.data(), "--target", 0.1)
+
     def test_refusals(self):
         data = self.data()
         self.refuse(2, ["--images and --labels, --cifar or --folder"], "train", NET)
