@@ -11,6 +11,7 @@
 #include <primsel/io/calibration.hpp>
 #include <primsel/io/plan.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/network/simplify.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/pbqp/greedy.hpp>
 #include <primsel/profile/measured.hpp>
