@@ -11,6 +11,7 @@
 #include <primsel/io/calibration.hpp>
 #include <primsel/io/plan.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/network/simplify.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/pbqp/greedy.hpp>
 #include <primsel/profile/measured.hpp>
@@ -317,7 +318,8 @@ std::vector<CostsEntry> list_solvers() {
 
 Session::Session(Model const& model, ps::Plan const& plan, std::size_t threads)
     : executor_(threads),
-      program_(model.simplified, kernels_of(model), within_memory(model, plan, threads), model.weights, threads) {
+      program_(model.simplified, kernels_of(model), within_memory(model, plan, threads), model.weights, threads,
+               executor_) {
     for (std::size_t i = 0; i < program_.in_shapes().size(); ++i) {
         inputs_.emplace_back(program_.in_floats(i));
         srcs_.push_back(inputs_.back().data());

@@ -72,7 +72,7 @@ public:
         for (std::size_t c = configurations.size(); c-- > 0;) {
             const Weights part = configuration_weights(graph, weights, configurations[c]);
             programs_[c] = std::make_unique<Program>(graphs_[c], kernels, plans_.plans[c], part,
-                                                     executor_.concurrency(), room_.get());
+                                                     executor_.concurrency(), ExecutorRef(executor_), room_.get());
             memory_.separate_arenas += programs_[c]->arena_bytes();
             memory_.separate_weights += programs_[c]->weight_bytes();
         }

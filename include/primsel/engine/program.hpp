@@ -6,11 +6,13 @@
 #include <primsel/network/prepare.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <new>
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -20,9 +22,10 @@ class Program {
 public:
     /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit or
     /// their file was changed since it was read. The weights of a graph of which some change must stay where they are,
-    /// and the caller has checked them. With a room, arena and packed weights are in it.
+    /// and the caller has checked them. `packing`: on whose threads weights are packed; the bits are the same for any.
+    /// With a room, arena and packed weights are in it.
     Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers,
-            SharedRoom* room = nullptr)
+            ExecutorRef packing = calling_thread(), SharedRoom* room = nullptr)
         : batch_(graph.batch()), room_(room) {
         check_key(plan.key, make_key(graph, kernels));
         const bool constant = graph.changing().empty();
@@ -56,7 +59,7 @@ public:
         const float* bias = nullptr;
         for (Step& step : schedule.steps) {
             names_.push_back(graph[step.node].name);
-            steps_.push_back(pack(std::move(step), graph, weights, bias));
+            steps_.push_back(pack(std::move(step), graph, weights, bias, packing));
         }
         if (constant) weights.check_unchanged();
     }
@@ -131,6 +134,10 @@ private:
     [[nodiscard]] std::size_t batch_floats(LayoutEntry const& layout, Shape const& shape) const {
         return static_cast<std::size_t>(batch_) * layout.size(shape);
     }
+    [[nodiscard]] static ExecutorRef calling_thread() {
+        static Sequential here;
+        return here;
+    }
     /// Throws error, saying what for, when the system has no such room.
     template <class... What>
     [[nodiscard]] static AlignedBuffer allocate(std::size_t bytes, What const&... what) try {
@@ -163,7 +170,8 @@ private:
     }
 
     /// last_bias: that of the convolution packed last, which the epilogue after it adds.
-    [[nodiscard]] PackedStep pack(Step step, Graph const& graph, Weights const& weights, const float*& last_bias) {
+    [[nodiscard]] PackedStep pack(Step step, Graph const& graph, Weights const& weights, const float*& last_bias,
+                                  ExecutorRef packing) {
         PackedStep result{std::move(step)};
         Step const& packed = result.step;
         result.src_data.resize(packed.src.size());
@@ -171,7 +179,7 @@ private:
         if (packed.kind == Step::Kind::conv) {
             if (packed.primitive->pass == Pass::weight_gradient) return result;
             if (!graph.changing().empty() && node.epilogue.folded.empty()) {
-                const std::span<const float> kernel = weights.at(packed.kernel).values;
+                const std::span<const float> kernel(weights.at(packed.kernel).values);
                 if (packed.packed != Step::none)
                     result.weights = kernel.data();
                 else
@@ -182,23 +190,53 @@ private:
             }
             float* kernel = keep(packed.primitive->packed_bytes(packed.shape), node);
             const PreparedWeights prepared = prepare_weights(node, weights);
-            packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
+            packed.primitive->repack(packed.shape, {prepared.kernel.data()}, kernel, packing);
             result.weights = settled(kernel, node);
-            weights.release(prepared.kernel);
+            weights.release(weights.at(node.name + ".weight").values.bytes());
             if (!prepared.bias.empty()) {
                 float* bias = keep(bytes_of_floats(prepared.bias.size()), node);
                 std::ranges::copy(prepared.bias, bias);
                 last_bias = settled(bias, node);
             }
         } else if (packed.kind == Step::Kind::op && packed.op->packed_bytes != nullptr) {
-            const PreparedWeights prepared = prepare_weights(node, weights);
             float* kernel = keep(packed.op->packed_bytes(node.layer, packed.src_shapes[0]), node);
-            packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
-            weights.release(prepared.kernel);
+            if (packed.op->outputs_apart != 0) {
+                pack_parts(packed, node, weights, kernel, packing);
+            } else {
+                const PreparedWeights prepared = prepare_weights(node, weights);
+                packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
+            }
             result.weights = settled(kernel, node);
         }
         if (packed.bias) result.bias = last_bias;
         return result;
+    }
+
+    /// The weights of a dense layer, some outputs at a time: so that the file's bytes can go as their panels come, and
+    /// what must be copied first stays in the cache.
+    static void pack_parts(Step const& step, Node const& node, Weights const& weights, float* dst,
+                           ExecutorRef packing) {
+        auto const& dense = std::get<DenseParams>(node.layer);
+        const Shape input = step.src_shapes[0];
+        const std::size_t k = static_cast<std::size_t>(dense.k), width = step.op->outputs_apart,
+                          packed = width * (input.size() + 1);
+        const std::span<const std::byte> all = weights.at(node.name + ".weight").values.bytes();
+        const std::size_t row = all.size() / k;
+        std::atomic<bool> failed = false;
+        packing.parallel_for((k + width - 1) / width, [&](std::size_t part, std::size_t) {
+            try {
+                const std::size_t first = part * width, count = std::min(width, k - first);
+                DenseParams some = dense;
+                some.k = static_cast<int>(count);
+                const PreparedWeights prepared = prepare_weights(node, weights, first, count);
+                step.op->pack(some, input, {prepared.kernel, prepared.bias}, dst + part * packed);
+                weights.release(all.subspan(first * row, count * row));
+            } catch (std::bad_alloc const&) {
+                failed = true;
+            }
+        });
+        if (failed) fail("engine: no memory to pack the weights of layer ", node.name);
+        weights.release(all);
     }
 
     /// A kernel that does not change, in a program whose others do.
