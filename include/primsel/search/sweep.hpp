@@ -35,30 +35,30 @@ struct Bound {
 /// What to try, how, and how long.
 struct Sweep {
     SweepMethod method = SweepMethod::bayes;
-    std::vector<Goal> goals;
-    std::vector<Bound> bounds;
+    std::vector<Goal> goals{};
+    std::vector<Bound> bounds{};
     Space space;
     /// None beyond so many trials or seconds is begun.
     std::size_t trials = 100;
     double seconds = std::numeric_limits<double>::infinity();
-    std::optional<HalvingOptions> early_terminate;
+    std::optional<HalvingOptions> early_terminate{};
     std::uint64_t seed = 1;
     /// The script of a file that another program wrote; nothing is done with it.
-    std::string program;
+    std::string program{};
 };
 
 /// One trial, as it is logged.
 struct Trial {
     std::uint64_t number = 0;
-    Point point;
+    Point point{};
     std::uint64_t seed = 0;
     /// By name; NaN for one that could not be had.
-    std::map<std::string, double> metrics;
+    std::map<std::string, double> metrics{};
     /// The key of the plan that latency is of, and the version of the library.
-    std::string plan, version;
+    std::string plan{}, version{};
     double seconds = 0;
     /// Why it failed; empty where it did not.
-    std::string failure;
+    std::string failure{};
 };
 
 /// What the searcher is told of a trial's metrics: goals to be minimised, bounds to be at most 0. A metric that is

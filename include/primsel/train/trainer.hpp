@@ -1,7 +1,9 @@
 #pragma once
 
 #include <primsel/core/timer.hpp>
+#include <primsel/cost/analytical.hpp>
 #include <primsel/engine/predict.hpp>
+#include <primsel/kernels/machine.hpp>
 #include <primsel/network/fingerprint.hpp>
 #include <primsel/network/network.hpp>
 #include <primsel/train/batches.hpp>
@@ -227,7 +229,8 @@ public:
         const Graph simple = simplify(graph_);
         executor& run_on = step_.executor();
         const Kernels kernels = policy_kernels<Policies>();
-        const Plan plan = Predict<>().template plan<Policies>(simple, kernels, run_on.concurrency());
+        // By no machine's speeds: those measured here are not the same twice, and the results would round otherwise.
+        const Plan plan = Predict(Analytical(Machine{})).template plan<Policies>(simple, kernels, run_on.concurrency());
         Program program(simple, kernels, plan, weights(), run_on.concurrency());
         std::vector<float> results(program.out_floats(0)), unused(results.size());
         Metrics metrics(source.classes());
