@@ -134,7 +134,7 @@ private:
         Ranking const& ranking = rankings_[r];
         const double before = price_of_touched(r);
         Move best;
-        for (const std::size_t more : {0, 1, 3}) {
+        for (const std::size_t more : {std::size_t{0}, std::size_t{1}, std::size_t{3}}) {
             const std::size_t groups = (state.gone == 0 ? state.first : state.each) + more * state.each;
             if (state.gone + groups > state.most) break;
             change(r, groups, -1);
