@@ -35,7 +35,7 @@ std::string write(primsel::Checkpoint const& checkpoint) {
     if (checkpoint.plan) facts.emplace_back("plan", primsel::to_string(primsel::to_json(*checkpoint.plan)));
     std::string file = primsel::detail::safetensors_header("fuzz", checkpoint.tensors, facts);
     for (auto const& [name, tensor] : checkpoint.tensors) {
-        const auto bytes = std::as_bytes(tensor.values);
+        const auto bytes = tensor.values.bytes();
         file.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
     return file;
@@ -50,10 +50,10 @@ void check(std::span<const std::byte> bytes) {
         std::abort();
     }
     const primsel::detail::CheckpointReader reader(*checkpoint);
-    for (auto const& [fact, text] : checkpoint->facts) {
-        (void)refused_or([&] { return reader.number<std::int64_t>(fact); });
-        (void)refused_or([&] { return reader.number<double>(fact); });
-        reader.require(fact, text);
+    for (auto const& fact : checkpoint->facts) {
+        (void)refused_or([&] { return reader.number<std::int64_t>(fact.first); });
+        (void)refused_or([&] { return reader.number<double>(fact.first); });
+        reader.require(fact.first, fact.second);
     }
     for (const char* name : {"a.weight", "optimizer/a.weight", "best/a.weight"}) {
         const auto values = refused_or([&] { return reader.values(name, 4); });
