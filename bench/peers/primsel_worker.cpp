@@ -9,6 +9,7 @@
 #include <primsel/cost/semi_empirical.hpp>
 #include <primsel/engine/fit.hpp>
 #include <primsel/engine/program.hpp>
+#include <primsel/io/machine_file.hpp>
 #include <primsel/io/npy.hpp>
 #include <primsel/io/plan.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
@@ -93,7 +94,8 @@ struct Network {
         const ps::OnnxModel file =
             ps::load_onnx(options.model, {.batch = 1, .image = {size, size}, .dims = {}, .values = {}});
         const ps::Graph graph = ps::simplify(file.graph);
-        const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+        ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+        kernels.machine = &ps::KeptMachine::speeds<ps::default_arch>;
         ps::Plan plan = make_plan(graph, kernels, options);
         ps::ThreadPool executor(options.threads);
         ps::Program program(graph, kernels, plan, file.weights, options.threads, executor);

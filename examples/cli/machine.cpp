@@ -3,7 +3,9 @@
 #include "session.hpp"
 #include "text.hpp"
 
+#include <primsel/io/machine_file.hpp>
 #include <primsel/kernels/machine.hpp>
+#include <primsel/kernels/measure_machine.hpp>
 #include <primsel/plan/print.hpp>
 #include <primsel/version.hpp>
 
@@ -22,8 +24,10 @@ std::string giga(double rate, const char* unit) {
     return text;
 }
 
-void machine(bool json) {
+void machine(bool json, bool renew) {
     const ps::Kernels all = kernels();
+    const ps::MachineFile file(all.arch);
+    if (renew) file.write(ps::this_machine<ps::default_arch>());
     ps::Machine const& here = all.machine();
     if (json) {
         ps::Json::Array bandwidth;
@@ -39,7 +43,8 @@ void machine(bool json) {
                                            {"product_flops", here.product_flops},
                                            {"vector_flops", here.vector_flops},
                                            {"scalar_flops", here.scalar_flops},
-                                           {"bandwidth", std::move(bandwidth)}});
+                                           {"bandwidth", std::move(bandwidth)},
+                                           {"file", file.read() ? file.path() : std::string()}});
     }
     ps::TextTable table;
     table.add({"processor", ps::cpu_name()});
@@ -54,17 +59,19 @@ void machine(bool json) {
         std::snprintf(what, sizeof(what), "copies within %.0f kB", ps::Machine::working_sets[i] * 1e-3);
         table.add({what, giga(here.bandwidth[i], "GB/s")});
     }
+    if (file.read()) table.add({"kept in", file.path()});
     print(table.text());
 }
 
 }  // namespace
 
 void add_machine(CLI::App& app) {
-    const auto json = std::make_shared<bool>(false);
-    CLI::App& command =
-        *app.add_subcommand("machine", "Measure this machine's speeds on one core, from which costs are predicted");
+    const auto json = std::make_shared<bool>(false), renew = std::make_shared<bool>(false);
+    CLI::App& command = *app.add_subcommand(
+        "machine", "This machine's speeds on one core, from which costs are predicted, measured once and then kept");
+    command.add_flag("--renew", *renew, "Measure them again");
     command.add_flag("--json", *json, "Print one JSON object");
-    command.callback([json] { machine(*json); });
+    command.callback([json, renew] { machine(*json, *renew); });
 }
 
 }  // namespace cli

@@ -140,7 +140,7 @@ public:
                   {"cpu", ps::cpu_name()},
                   {"reference_ns", std::to_string(std::llround(profiler_.nominal() * 1e9))},
                   {"version", std::string(ps::version)}};
-        ps::add_about(about_, kernels().machine());
+        ps::add_about(about_, ps::this_machine<ps::default_arch>());  // as it is while this is measured
     }
 
     /// Rows of `sample` that the file does not have yet, until the time is over or a signal comes.

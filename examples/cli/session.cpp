@@ -9,6 +9,7 @@
 #include <primsel/cost/semi_empirical.hpp>
 #include <primsel/engine/policies.hpp>
 #include <primsel/io/calibration.hpp>
+#include <primsel/io/machine_file.hpp>
 #include <primsel/io/plan.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/network/simplify.hpp>
@@ -210,7 +211,11 @@ ps::Plan const& within_memory(Model const& model, ps::Plan const& plan, std::siz
 }  // namespace
 
 ps::Kernels kernels_of(Model const& model) { return model.backward.empty() ? kernels() : training_kernels(); }
-ps::Kernels kernels() { return ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>(); }
+ps::Kernels kernels() {
+    ps::Kernels all = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+    all.machine = &ps::KeptMachine::speeds<ps::default_arch>;
+    return all;
+}
 std::string compiler() {
 #if defined(__clang__)
     return "clang " __clang_version__;

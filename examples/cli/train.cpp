@@ -13,6 +13,7 @@
 #include <primsel/dynamic.hpp>
 #include <primsel/io/checkpoint.hpp>
 #include <primsel/io/json.hpp>
+#include <primsel/io/machine_file.hpp>
 #include <primsel/io/plan.hpp>
 #include <primsel/io/safetensors.hpp>
 #include <primsel/io/schedule.hpp>
@@ -39,6 +40,7 @@ namespace {
 struct CommandRecipe : ps::DefaultTraining {
     using optimizer = AnyOptimizer;
     using learning_rate = ps::Warmup<AnyRate>;
+    using machine = ps::KeptMachine;
     using executor = ps::ThreadPool;
 };
 

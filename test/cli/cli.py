@@ -4,9 +4,12 @@
     cli.py <primsel> [<unittest's arguments>]
 """
 import json
+import os
+import pathlib
 import re
 import sys
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
@@ -96,11 +99,30 @@ class List(Cli):
 class Machine(Cli):
     def test_speeds(self):
         speeds = self.json("machine")
-        self.assertEqual(list(speeds), ["cpu", "arch", "version", "gemm_flops", "half_flops", "product_flops", "vector_flops", "scalar_flops", "bandwidth"])
+        self.assertEqual(list(speeds), ["cpu", "arch", "version", "gemm_flops", "half_flops", "product_flops", "vector_flops", "scalar_flops", "bandwidth", "file"])
         self.assertGreater(speeds["gemm_flops"], 1e8)
         rates = [entry["bytes_per_second"] for entry in speeds["bandwidth"]]
         self.assertEqual(rates, sorted(rates, reverse=True))
         self.assertIn(speeds["cpu"], self.succeed("machine"))
+
+    def test_speeds_are_kept(self):
+        first = self.json("machine", "--renew")
+        path = pathlib.Path(first["file"])
+        self.assertIn(self.folder, path.parents)
+        kept = path.read_bytes()
+        second = self.json("machine")
+        for speed in ("gemm_flops", "half_flops", "product_flops", "vector_flops", "scalar_flops"):
+            self.assertAlmostEqual(second[speed] / first[speed], 1, places=6)
+        self.assertEqual(path.read_bytes(), kept)
+        path.write_bytes(kept[:-3])
+        self.json("machine")
+        self.assertNotEqual(path.read_bytes(), kept[:-3])
+        with unittest.mock.patch.dict(os.environ, PRIMSEL_MACHINE="measure"):
+            path.unlink()
+            self.json("machine")
+            self.assertFalse(path.exists())
+        with unittest.mock.patch.dict(os.environ, PRIMSEL_MACHINE="never"):
+            self.refuse(1, ["PRIMSEL_MACHINE=never"], "machine")
 
 
 class Help(Cli):

@@ -13,6 +13,7 @@ struct Mine {
     using gemm = ps::SimdGemm;
     using layouts = ps::AllLayouts;
     using cost_model = ps::Analytical;
+    using machine = ps::MeasuredMachine;
 #ifdef PRIMSEL_TEST_FIXED
     using solver = ps::ExactPbqp;
 #endif

@@ -16,6 +16,8 @@ namespace primsel::inline PRIMSEL_ABI {
 template OpTable const& detail::ops_in<default_arch, chw, CompileAll>();
 template OpTable const& detail::ops_in<default_arch, hcw, CompileAll>();
 template OpTable const& detail::ops_in<default_arch, hwc, CompileAll>();
+template Machine const& this_machine<default_arch>();
+template double measured_peak<default_arch>();
 template Kernels make_kernels<DefaultPrimitives, default_arch, AllLayouts>();
 template detail::EngineOf<DefaultPolicies, CompileAll>::EngineOf(Graph const&, Weights const&, PlanOptions const&,
                                                                  Sequential);

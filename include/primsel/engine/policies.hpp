@@ -7,6 +7,7 @@
 #include <primsel/fwd.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/kernels/make_kernels.hpp>
+#include <primsel/kernels/measure_machine.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/primitive/all.hpp>
 #include <primsel/primitive/gemm_simd.hpp>
@@ -31,6 +32,8 @@ struct DefaultPolicies {
     /// The first is the one in which images come and results go.
     using layouts = AllLayouts;
     using cost_model = SemiEmpiricalCosts;
+    /// Where costs have the machine's speeds from.
+    using machine = MeasuredMachine;
     using solver = ExactPbqp;
     using executor = Sequential;
 };
@@ -49,6 +52,8 @@ concept HasLayouts = requires { typename P::layouts; };
 template <class P>
 concept HasCostModel = requires { typename P::cost_model; };
 template <class P>
+concept HasMachine = requires { typename P::machine; };
+template <class P>
 concept HasSolver = requires { typename P::solver; };
 template <class P>
 concept HasExecutor = requires { typename P::executor; };
@@ -66,6 +71,10 @@ concept ModelsCosts = requires { requires CostModel<typename P::cost_model>; };
 template <class P>
 concept MakesCostModel = requires { requires std::default_initializable<typename P::cost_model>; };
 template <class P>
+concept KnowsSpeeds = requires {
+    { P::machine::template speeds<typename P::arch>() } -> std::same_as<Machine const&>;
+};
+template <class P>
 concept Solves = requires { requires Solver<typename P::solver>; };
 template <class P>
 concept MakesSolver = requires { requires std::default_initializable<typename P::solver>; };
@@ -75,12 +84,13 @@ template <class P>
 concept MovesExecutor = requires { requires std::move_constructible<typename P::executor>; };
 
 template <class P>
-concept CompletePolicies =
-    HasArch<P> && HasPrimitives<P> && HasGemm<P> && HasLayouts<P> && HasCostModel<P> && HasSolver<P> && HasExecutor<P>;
+concept CompletePolicies = HasArch<P> && HasPrimitives<P> && HasGemm<P> && HasLayouts<P> && HasCostModel<P> &&
+                           HasMachine<P> && HasSolver<P> && HasExecutor<P>;
 template <class P>
-concept SoundPolicies = CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && Multiplies<P> &&
-                        ListsLayouts<P> && ModelsCosts<P> && Solves<P> && Executes<P> && MovesExecutor<P> &&
-                        (P::primitives::size > 0) && (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
+concept SoundPolicies =
+    CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && Multiplies<P> && ListsLayouts<P> &&
+    ModelsCosts<P> && KnowsSpeeds<P> && Solves<P> && Executes<P> && MovesExecutor<P> && (P::primitives::size > 0) &&
+    (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
 
 /// Says at the user's policies which of them is missing, or does not model its concept.
 template <class P>
@@ -90,6 +100,7 @@ struct CheckPolicies {
     static_assert(HasGemm<P>, "primsel: Policies::gemm is missing; see docs/engine/policies.md");
     static_assert(HasLayouts<P>, "primsel: Policies::layouts is missing; see docs/engine/policies.md");
     static_assert(HasCostModel<P>, "primsel: Policies::cost_model is missing; see docs/engine/policies.md");
+    static_assert(HasMachine<P>, "primsel: Policies::machine is missing; see docs/engine/policies.md");
     static_assert(HasSolver<P>, "primsel: Policies::solver is missing; see docs/engine/policies.md");
     static_assert(HasExecutor<P>, "primsel: Policies::executor is missing; see docs/engine/policies.md");
 
@@ -103,6 +114,9 @@ struct CheckPolicies {
                   "primsel: Policies::layouts is not a TypeList; see docs/tensor/layout.md");
     static_assert(!HasCostModel<P> || ModelsCosts<P>,
                   "primsel: Policies::cost_model is not a CostModel; see docs/cost/cost_model.md");
+    static_assert(!HasMachine<P> || !HasInstructionSet<P> || KnowsSpeeds<P>,
+                  "primsel: Policies::machine has no speeds<Arch>() that returns a Machine; see "
+                  "docs/engine/policies.md");
     static_assert(!HasSolver<P> || Solves<P>, "primsel: Policies::solver is not a Solver; see docs/pbqp/solver.md");
     static_assert(!HasExecutor<P> || Executes<P>,
                   "primsel: Policies::executor is not an Executor; see docs/core/executor.md");
@@ -174,8 +188,12 @@ struct ListWithGemm<SimdGemm, TypeList<P...>> {
 /// Everything that an engine with those policies may choose from; what is compiled of it, see KernelsFor.
 template <class Policies, class Compiled = CompileAll>
 [[nodiscard]] Kernels policy_kernels() {
-    return make_kernels<typename detail::ListWithGemm<typename Policies::gemm, typename Policies::primitives>::type,
-                        typename Policies::arch, typename Policies::layouts, Compiled>();
+    using Arch = typename Policies::arch;
+    Kernels kernels =
+        make_kernels<typename detail::ListWithGemm<typename Policies::gemm, typename Policies::primitives>::type, Arch,
+                     typename Policies::layouts, Compiled>();
+    kernels.machine = &Policies::machine::template speeds<Arch>;
+    return kernels;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

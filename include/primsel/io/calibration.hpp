@@ -1,27 +1,14 @@
 #pragma once
 
+#include <primsel/io/cache.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/network/fingerprint.hpp>
 #include <primsel/tune/calibration.hpp>
 
-#include <sys/stat.h>
-
 #include <cstddef>
-#include <cstdlib>
 #include <string>
-#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
-
-/// The folder for what can be made again: primsel in $XDG_CACHE_HOME or in $HOME/.cache; empty where neither is set.
-[[nodiscard]] inline std::string cache_directory() {
-    // As the XDG Base Directory Specification wants it, relative paths do not count.
-    for (auto const& [variable, below] : {std::pair{"XDG_CACHE_HOME", "/primsel"}, {"HOME", "/.cache/primsel"}}) {
-        const char* const value = std::getenv(variable);
-        if (value != nullptr && value[0] == '/') return join(value, below);
-    }
-    return {};
-}
 
 /// A Calibration that is kept in the user's cache directory for the next time: a file for each processor, Arch, list of
 /// primitives and version of the library. It can be measured again, so that nothing that happens to the file is an
@@ -44,17 +31,7 @@ public:
         if (kept_ && !changed_) return true;
         if (path_.empty() || (samples_.all.empty() && samples_.others.empty())) return false;
         forget();
-        for (std::size_t slash = path_.find('/', 1); slash != std::string::npos; slash = path_.find('/', slash + 1)) {
-            ::mkdir(path_.substr(0, slash).c_str(), 0777);  // most are there; if the last is not, writing fails
-        }
-        // Writing to a pipe would wait for who reads it.
-        struct stat status {};
-        if (::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return false;
-        try {
-            write_file(path_, to_csv(samples_));
-        } catch (error const&) {
-            return false;
-        }
+        if (!write_cache_file(path_, to_csv(samples_))) return false;
         changed_ = false;
         return kept_ = true;
     }

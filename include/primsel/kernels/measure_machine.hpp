@@ -6,6 +6,8 @@
 #include <primsel/kernels/machine.hpp>
 #include <primsel/primitive/gemm_simd.hpp>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -149,10 +151,20 @@ inline double measure_bandwidth(double working_set, float* src, float* dst) {
     });
 }
 
+/// Bytes that are copied within to learn the speed beyond the caches. The largest working set is not touched in full: a
+/// window is enough that no cache holds; and of a last cache that holds this one too, one that the others do not hold.
+inline std::size_t largest_window() {
+    constexpr std::size_t mebibyte = std::size_t{1} << 20, beyond_all = 48 * mebibyte, beyond_l2 = 16 * mebibyte;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    const long last = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (last > 0 && static_cast<std::size_t>(last) > beyond_all) return beyond_l2;
+#endif
+    return beyond_all;
+}
+
 template <class Arch>
 Machine measure_machine() {
-    // The largest working set is not touched in full: a window beyond every cache is enough.
-    const std::size_t floats = (std::size_t{24} << 20) / sizeof(float);
+    const std::size_t floats = largest_window() / 2 / sizeof(float);
     AlignedBuffer src(floats), dst(floats);
     // Pages that were never written would all be the one page of zeros.
     std::memset(src.data(), 1, floats * sizeof(float));
@@ -180,11 +192,31 @@ Machine measure_machine() {
 
 }  // namespace detail
 
-/// This machine, measured when first asked for (in some 40 ms) and then remembered.
+/// This machine, measured when first asked for (in some 40 ms) and then remembered for as long as the program runs.
 template <class Arch = default_arch>
 [[nodiscard]] Machine const& this_machine() {
     static const Machine machine = detail::measure_machine<Arch>();
     return machine;
 }
+
+/// Multiply-adds in registers per second, two operations each, that this core reaches within half a millisecond.
+template <class Arch = default_arch>
+[[nodiscard]] double measured_peak() {
+    return detail::measure_fma<Arch>(0.0005);
+}
+
+/// A policy for engines: each program measures the machine itself. KeptMachine (io/machine_file.hpp) remembers it.
+struct MeasuredMachine {
+    template <class Arch>
+    [[nodiscard]] static Machine const& speeds() {
+        return this_machine<Arch>();
+    }
+};
+
+#ifdef PRIMSEL_EXTERN_KERNELS
+// Measured by the unit of the kernels, however little others are optimised.
+extern template Machine const& this_machine<default_arch>();
+extern template double measured_peak<default_arch>();
+#endif
 
 }  // namespace primsel::inline PRIMSEL_ABI
