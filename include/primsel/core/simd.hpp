@@ -99,6 +99,49 @@ template <class Arch>
 PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
     value.store_unaligned(dst);
 }
+/// The first lanes of a vector, one at least, as they lie in memory; the floats behind them are not touched.
+template <class Arch>
+class FirstLanes {
+public:
+    PRIMSEL_INLINE explicit FirstLanes(int count) : count_(count) {}
+
+    /// Zeros in the other lanes.
+    [[nodiscard]] PRIMSEL_INLINE Floats<Arch> load(const float* src) const {
+#if defined(__AVX512F__)
+        if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_loadu_ps(bits(), src));
+#endif
+#if defined(__AVX__)
+        if constexpr (lanes<Arch> == 8) return Floats<Arch>(_mm256_maskload_ps(src, signs()));
+#endif
+        alignas(alignof(Floats<Arch>)) float all[lanes<Arch>]{};
+        for (int i = 0; i < count_; ++i) all[i] = src[i];
+        return Floats<Arch>::load_aligned(all);
+    }
+    PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) const {
+#if defined(__AVX512F__)
+        if constexpr (lanes<Arch> == 16) return _mm512_mask_storeu_ps(dst, bits(), value);
+#endif
+#if defined(__AVX__)
+        if constexpr (lanes<Arch> == 8) return _mm256_maskstore_ps(dst, signs(), value);
+#endif
+        alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
+        value.store_aligned(all);
+        for (int i = 0; i < count_; ++i) dst[i] = all[i];
+    }
+
+private:
+#if defined(__AVX512F__)
+    [[nodiscard]] PRIMSEL_INLINE __mmask16 bits() const { return static_cast<__mmask16>((1U << count_) - 1); }
+#endif
+#if defined(__AVX__)
+    [[nodiscard]] PRIMSEL_INLINE __m256i signs() const {
+        static constexpr int from[16]{-1, -1, -1, -1, -1, -1, -1, -1};
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 8 - count_));
+    }
+#endif
+    int count_;
+};
+
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
     return Floats<Arch>(value);

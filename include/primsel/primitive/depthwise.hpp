@@ -66,12 +66,13 @@ struct DepthwiseHwc {
         // Blocks reach a third of the peak on cached data on a Skylake Xeon, two thirds on a Zen 4.
         if (detail::DepthwiseBlocks::supports<Arch>(s)) {
             return work.add({.rate = Rate::gemm,
-                             .operations = 2 * s.operations(),
+                             .operations = 2 * detail::DepthwiseBlocks::operations<Arch>(s),
                              .bytes = image + 2 * out,
                              .working_set = image + out});
         }
+        const double columns = s.k < lanes<Arch> ? s.k : (s.k + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
         return work.add({.rate = s.k < lanes<Arch> ? Rate::scalar : Rate::vector,
-                         .operations = s.operations(),
+                         .operations = s.operations() / s.k * columns,
                          .bytes = out * s.taps(),
                          .working_set = image + out});
     }

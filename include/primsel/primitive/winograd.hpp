@@ -99,22 +99,14 @@ public:
         const double u = 4.0 * taps * s.c * columns, v = 4.0 * taps * tiles * s.c, y = 4.0 * taps * tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>((taps + 1) * slot_floats(s, blocks.tiles));
         // Each of the two passes of a transform makes about `size` operations an element.
-        const double passes = 2.0 * size, narrow = std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
+        const double passes = 2.0 * size;
         return Work{}
-            .add({.rate = Rate::registers,
-                  .operations = tiles * taps * s.c * passes,
-                  .narrow = narrow,
-                  .bytes = 2 * v,
-                  .working_set = in_cache})
+            .add(detail::transform_phase<Arch, vec>(s.c, tiles * taps * passes, 2 * v, in_cache))
             .add({.rate = Rate::gemm,
                   .operations = 2 * taps * tiles * s.c * columns,
                   .bytes = v + y + u * blocks.count,
                   .working_set = in_cache + u})
-            .add({.rate = Rate::registers,
-                  .operations = tiles * taps * s.k * passes,
-                  .narrow = narrow,
-                  .bytes = y + y / 2,
-                  .working_set = in_cache});
+            .add(detail::transform_phase<Arch, vec>(s.k, tiles * taps * passes, y + y / 2, in_cache));
     }
 
 private:

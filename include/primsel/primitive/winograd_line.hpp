@@ -97,22 +97,14 @@ public:
         const double u = 4.0 * taps * depth * columns, v = 4.0 * taps * in_tiles * s.c,
                      y = 4.0 * taps * out_tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>(block_floats(s, step));
-        const double passes = taps, narrow = std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
+        const double passes = taps;
         return Work{}
-            .add({.rate = Rate::registers,
-                  .operations = in_tiles * taps * s.c * passes,
-                  .narrow = narrow,
-                  .bytes = 2 * v,
-                  .working_set = in_cache})
+            .add(detail::transform_phase<Arch, vec>(s.c, in_tiles * taps * passes, 2 * v, in_cache))
             .add({.rate = Rate::gemm,
                   .operations = 2 * taps * out_tiles * depth * columns,
                   .bytes = v * Tiles::lines + y + u * blocks,
                   .working_set = in_cache + u})
-            .add({.rate = Rate::registers,
-                  .operations = out_tiles * taps * s.k * passes,
-                  .narrow = narrow,
-                  .bytes = y + y / 2,
-                  .working_set = in_cache});
+            .add(detail::transform_phase<Arch, vec>(s.k, out_tiles * taps * passes, y + y / 2, in_cache));
     }
 
 private:

@@ -81,11 +81,8 @@ public:
         const double blocks = std::max(1.0, tiles / most);
         return Work{}
             .add({.rate = Rate::scalar, .operations = tiles * (taps + m * m), .bytes = 0, .working_set = 0})
-            .add({.rate = Rate::registers,
-                  .operations = (in + out) * passes,
-                  .narrow = std::max(1.0, lanes<Arch> / 16.0),
-                  .bytes = 8 * (in + out),
-                  .working_set = in_cache})
+            .add(detail::transform_phase<Arch, 16>(s.c, tiles * taps * passes, 8 * in, in_cache))
+            .add(detail::transform_phase<Arch, 16>(s.k, tiles * taps * passes, 8 * out, in_cache))
             .add({.rate = Rate::gemm,
                   .operations = 2 * tiles * sums,
                   .bytes = 4 * (in + out) + 8 * sums * blocks,

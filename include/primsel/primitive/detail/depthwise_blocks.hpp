@@ -21,6 +21,14 @@ struct DepthwiseBlocks {
         return square && narrow && s.k >= lanes<Arch> && s.out_w() >= block_columns<Arch>;
     }
 
+    /// Two for each multiply-add, those of the last blocks and channels that overlap their neighbours included.
+    template <class Arch>
+    [[nodiscard]] static double operations(ConvShape const& s) {
+        constexpr int columns = block_columns<Arch>, width = lanes<Arch>;
+        return 2.0 * s.taps() * s.out_h() * ((s.out_w() + columns - 1) / columns * columns) *
+               ((s.k + width - 1) / width * width);
+    }
+
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
         if (s.stride_w == 1) {

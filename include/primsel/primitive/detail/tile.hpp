@@ -59,23 +59,25 @@ inline constexpr int most_rows = vectors == panel_vectors<Arch> ? 6 : 8;
 template <class Arch>
 inline constexpr int tile_rows = most_rows<Arch, panel_vectors<Arch>>;
 
-/// The epilogue of columns [first, t.columns) of a tile, element by element: the same operations in the same order as
-/// the vectors', so that the bits do not depend on where a column lies. Not inlined: once is enough for all tiles.
-PRIMSEL_NOINLINE inline void finish_edge(TileArgs const& t, const float* sums, int rows, int first) noexcept {
-    const int width = t.columns - first;
-    for (int row = 0; row < rows; ++row) {
-        float* c = t.c + static_cast<std::size_t>(row) * t.c_stride;
-        for (int i = 0; i < width; ++i) {
-            const int column = first + i;
-            float value = sums[row * static_cast<int>(alignment / sizeof(float)) + i];
-            if (t.accumulate) value += c[column];
-            if (t.row_bias != nullptr) value += t.row_bias[row];
-            if (t.column_bias != nullptr) value += t.column_bias[column];
-            if (t.residual != nullptr) {
-                value += t.residual[static_cast<std::size_t>(row) * t.c_stride + static_cast<std::size_t>(column)];
-            }
-            c[column] = primsel::clamp(value, t.clamp.low, t.clamp.high);
-        }
+/// The epilogue of columns [first, t.columns) of a tile, less than a vector: the same operations in the same order as
+/// those of whole vectors, so that the bits do not depend on where a column lies. Not inlined: once is enough for all
+/// tiles.
+template <class Arch>
+PRIMSEL_NOINLINE void finish_edge(TileArgs const& t, const float* sums, int rows, int first) noexcept {
+    constexpr int line = static_cast<int>(alignment / sizeof(float));
+    const FirstLanes<Arch> part(t.columns - first);
+    const auto low = broadcast<Arch>(t.clamp.low), high = broadcast<Arch>(t.clamp.high);
+    auto bias = broadcast<Arch>(0.0F);
+    if (t.column_bias != nullptr) bias = part.load(t.column_bias + first);
+    for (int row = 0; row < rows; ++row, sums += line) {
+        const std::size_t at = static_cast<std::size_t>(row) * t.c_stride + static_cast<std::size_t>(first);
+        auto value = load<Arch>(sums);
+        if (t.accumulate) value += part.load(t.c + at);
+        if (t.row_bias != nullptr) value += broadcast<Arch>(t.row_bias[row]);
+        if (t.column_bias != nullptr) value += bias;
+        if (t.residual != nullptr) value += part.load(t.residual + at);
+        if (t.clamp.bounded()) value = clamp<Arch>(value, low, high);
+        part.store(t.c + at, value);
     }
 }
 
@@ -91,7 +93,7 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
             PRIMSEL_UNROLL
             for (int row = 0; row < rows; ++row) store<Arch>(buffer + row * line, sums[row][v]);
         }
-        finish_edge(t, buffer, rows, whole * lanes<Arch>);
+        finish_edge<Arch>(t, buffer, rows, whole * lanes<Arch>);
     }
     // One pass over the tile for each part that there is: a test within the passes would multiply the code.
     const auto each = [&](auto const& change) {

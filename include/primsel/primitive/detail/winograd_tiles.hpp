@@ -8,6 +8,8 @@
 #include <primsel/primitive/detail/panel.hpp>
 #include <primsel/primitive/primitive.hpp>
 
+#include <primsel/primitive/work.hpp>
+
 #include <algorithm>
 #include <array>
 #include <type_traits>
@@ -156,12 +158,33 @@ PRIMSEL_INLINE void sandwich(Get const& get, Put const& put) {
     return round_up_floats(static_cast<std::size_t>(channels)) + 16;
 }
 
-/// Calls work(width, begin, end) for the channels that fill vectors of `vec`, and for the rest one by one.
+/// Calls work(width, begin, end) for the channels in vectors of `vec`. Where the last of these is not full it ends at
+/// the last channel, and so does some again, which must do no harm. Fewer channels than a vector take vectors of half
+/// as many, and fewer than four are taken one by one.
 template <int vec, class F>
 PRIMSEL_INLINE void for_channels(std::size_t channels, F const& work) {
-    const std::size_t whole = channels / vec * vec;
-    if (whole > 0) work(std::integral_constant<int, vec>{}, std::size_t{0}, whole);
-    if (whole < channels) work(std::integral_constant<int, 1>{}, whole, channels);
+    if (channels >= vec) {
+        constexpr std::integral_constant<int, vec> width;
+        work(width, std::size_t{0}, channels / vec * vec);
+        if (channels % vec != 0) work(width, channels - vec, channels);
+    } else if constexpr (vec > 1) {
+        for_channels<(vec > 4 ? vec / 2 : 1)>(channels, work);
+    }
+}
+
+/// The transforms of for_channels: `operations` for each of so many channels, those done again included.
+template <class Arch, int vec>
+[[nodiscard]] Phase transform_phase(int channels, double operations, double bytes, double working_set) {
+    if constexpr (vec > 1) {
+        if (channels < vec) {
+            return transform_phase<Arch, (vec > 4 ? vec / 2 : 1)>(channels, operations, bytes, working_set);
+        }
+    }
+    return {.rate = Rate::registers,
+            .operations = operations * ((channels + vec - 1) / vec * vec),
+            .narrow = std::max(1.0, static_cast<double>(lanes<Arch>) / vec),
+            .bytes = bytes,
+            .working_set = working_set};
 }
 
 /// What becomes of an output pixel of n channels: dst = clamp(value + bias + residual). A copy of what it needs, since
