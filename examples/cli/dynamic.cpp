@@ -24,6 +24,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -196,31 +197,46 @@ std::string trace_picture(std::vector<ps::GovernedImage> const& images) {
     return ps::to_svg(charts);
 }
 
-void print_result(DynamicCommand const& options, ps::LinuxPlatform const& platform,
-                  std::vector<ps::GovernedImage> const& images, std::size_t switches, int configurations) {
+/// What the stream came to. Right: of labelled images.
+struct StreamResult {
+    std::vector<ps::GovernedImage> images;
+    std::size_t switches = 0;
+    std::optional<std::size_t> right;
+    int configurations = 0;
+};
+
+void print_result(DynamicCommand const& options, ps::LinuxPlatform const& platform, StreamResult const& stream) {
     std::size_t late = 0;
-    double accuracy = 0;
-    std::vector<std::vector<double>> times(static_cast<std::size_t>(configurations));
-    for (ps::GovernedImage const& image : images) {
+    std::vector<std::vector<double>> times(static_cast<std::size_t>(stream.configurations));
+    for (ps::GovernedImage const& image : stream.images) {
         late += image.missed ? 1 : 0;
-        accuracy += image.point.accuracy / static_cast<double>(images.size());
         times[image.point.configuration].push_back(image.seconds);
     }
+    const std::size_t count = stream.images.size();
     if (options.json) {
-        ps::Json::Array limits;
+        ps::Json::Array limits, configurations;
         for (std::string const& limit : platform.limits()) limits.push_back(ps::Json(limit));
-        return print_json(ps::Json::Object{{"images", images.size()},
-                                           {"late", late},
-                                           {"switches", switches},
-                                           {"mean_accuracy", accuracy},
-                                           {"limits", std::move(limits)}});
+        for (std::vector<double> const& seconds : times) {
+            const ps::Json median = seconds.empty() ? ps::Json() : ps::Json(1e3 * ps::median(seconds));
+            configurations.push_back(ps::Json::Object{{"images", seconds.size()}, {"median_ms", median}});
+        }
+        ps::Json::Object result{{"images", count}, {"late", late}, {"switches", stream.switches}};
+        if (stream.right) {
+            result.emplace_back("accuracy", static_cast<double>(*stream.right) / static_cast<double>(count));
+        }
+        result.emplace_back("configurations", std::move(configurations));
+        result.emplace_back("limits", std::move(limits));
+        if (!options.out.empty()) result.emplace_back("file", options.out);
+        return print_json(std::move(result));
     }
     ps::TextTable table;
     table.add({"configuration", "images", "median ms"});
     for (std::size_t c = 0; c < times.size(); ++c) {
-        table.add({std::to_string(c + 1), std::to_string(times[c].size()), ps::milliseconds(ps::median(times[c]))});
+        table.add({std::to_string(c + 1), std::to_string(times[c].size()),
+                   times[c].empty() ? "-" : ps::milliseconds(ps::median(times[c]))});
     }
-    print(ps::join(table.text(), late, " of ", images.size(), " images late, ", switches, " switches\n"));
+    const std::string right = stream.right ? ps::join(", ", *stream.right, " right") : "";
+    print(ps::join(table.text(), late, " of ", count, " images late, ", stream.switches, " switches", right, "\n"));
     for (std::string const& limit : platform.limits()) print_line(limit);
 }
 
@@ -239,7 +255,10 @@ void run_dynamic(DynamicCommand const& options) {
     ps::Governor governor(measured_points(engine, platform, stream, options.accuracies), options.budget);
     ps::Governed governed(platform, governor);
     std::vector<float> scores(engine.out_shape().size());
-    std::vector<ps::GovernedImage> images;
+    StreamResult result;
+    result.configurations = engine.count();
+    if (stream.labelled()) result.right = 0;
+    std::vector<ps::GovernedImage>& images = result.images;
     images.reserve(options.count);
     ProgressLine line;
     ps::Timer shown;
@@ -249,6 +268,7 @@ void run_dynamic(DynamicCommand const& options) {
         const std::span<const float> image = stream.next();
         images.push_back(governed.run([&](std::size_t c) noexcept { engine.use(static_cast<int>(c) + 1); },
                                       [&]() noexcept { engine.run(image, scores); }));
+        if (result.right && stream.is_right(scores)) ++*result.right;
         if (shown.seconds() < 0.1) continue;
         shown = ps::Timer();
         ps::CoreSet const& set = platform.core_sets()[images.back().point.core_set];
@@ -260,7 +280,8 @@ void run_dynamic(DynamicCommand const& options) {
     if (!options.out.empty()) {
         ps::write_file(options.out, options.out.ends_with(".svg") ? trace_picture(images) : trace_text(images));
     }
-    print_result(options, platform, images, governor.switches(), engine.count());
+    result.switches = governor.switches();
+    print_result(options, platform, result);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 # pylint: disable=wrong-import-position,unused-import
 from command import NET, SIZE, Cli
 from calibrations import Calibrate, Pretrain
+from dynamics import Dynamic
 from files import Conflicts, Full, Images, Names, SavedPlans, Types
 from models import Models
 from onnx_files import Onnx

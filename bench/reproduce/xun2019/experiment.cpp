@@ -103,7 +103,9 @@ void train_at_once(Subject& subject, Options const& options) {
     const ps::Normalise normalise = ps::normalisation(parts.train);
     const Subject many = in_batches(subject);
     ps::TrainingOptions training = training_of(options);
-    training.epochs *= static_cast<std::int64_t>(std::max<std::size_t>(1, subject.configurations.size()));
+    training.epochs = options.epochs_at_once > 0
+                          ? options.epochs_at_once
+                          : options.epochs * static_cast<std::int64_t>(subject.configurations.size());
     const std::string file = file_of(subject, options, ".checkpoint");
     std::optional<ps::Checkpoint> from;
     if (std::filesystem::exists(file)) from = ps::read_checkpoint(file);

@@ -17,12 +17,15 @@ namespace reproduce {
 
 struct Options {
     std::string data = "/usr/share/datasets/fashion-mnist", out = "xun2019";
-    std::int64_t epochs = 2;
+    /// Of each step, and of a training at once; 0: as many as all steps have together.
+    std::int64_t epochs = 2, epochs_at_once = 0;
     std::size_t images = 0, test_images = 0;
     double learning_rate = 0.01, dense_rate = 0.5, target = 0;
     int attempts = 2, runs = 200;
     std::uint64_t seed = 1;
     bool untrained = false, compare = false;
+    /// Trains this network alone and ends.
+    std::string only;
 };
 
 struct TrainingRecipe : ps::DefaultTraining {
@@ -51,7 +54,7 @@ struct Timed {
 
 /// Trains configuration by configuration; goes on from the file where it was interrupted.
 void train_incrementally(Subject& subject, Options const& options);
-/// Trains all of the network at once, for as many epochs as the steps of the other have together.
+/// Trains all of the network at once.
 void train_at_once(Subject& subject, Options const& options);
 [[nodiscard]] std::vector<Judged> judge(Subject const& subject, Options const& options);
 [[nodiscard]] Timed time_of(Subject const& subject, Options const& options);

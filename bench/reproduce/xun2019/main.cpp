@@ -126,17 +126,27 @@ void report_memory(Report& report, Subject const& subject) {
                        engine.plans().optimal ? "proven optimal" : "not proven"));
 }
 
+/// One network, so that several processes can share the work.
+void train_only(Options const& options) {
+    Subject groups = in_groups(), channels = by_channels();
+    Subject once = at_once(groups, "once"), whole = at_once(channels, "whole");
+    if (options.only == groups.name) train_incrementally(groups, options);
+    if (options.only == channels.name) train_incrementally(channels, options);
+    if (options.only == once.name) train_at_once(once, options);
+    if (options.only == whole.name) train_at_once(whole, options);
+}
+
 void run(Options const& options) {
     std::filesystem::create_directories(options.out);
     Subject groups = in_groups(), channels = by_channels();
-    Subject once = only_last(at_once(groups, "once")), whole = only_last(at_once(channels, "whole"));
+    Subject once = at_once(groups, "once"), whole = at_once(channels, "whole");
+    if (!options.only.empty()) return train_only(options);
     if (!options.untrained) {
         train_incrementally(groups, options);
-        once.configurations = groups.configurations;  // as many epochs as all steps
         train_at_once(once, options);
-        once = only_last(once);
         if (options.compare) train_incrementally(channels, options), train_at_once(whole, options);
     }
+    once = only_last(once), whole = only_last(whole);
     const Subject thin = pruned(whole);
     Report report;
     report.head("Xun et al. 2019, on Fashion-MNIST");
@@ -220,6 +230,8 @@ int main(int argc, char** argv) {
     app.add_option("--data", options.data, "The folder of Fashion-MNIST's files");
     app.add_option("--out", options.out, "Where the report and the trained weights go; trainings go on from there");
     app.add_option("--epochs", options.epochs, "Of each step (default 2)");
+    app.add_option("--epochs-at-once", options.epochs_at_once,
+                   "Of networks that are trained at once (default: as many as all steps have together)");
     app.add_option("--images", options.images, "To train with (default: all)");
     app.add_option("--test-images", options.test_images, "To judge by (default: all)");
     app.add_option("--learning-rate", options.learning_rate, "(default 0.01)");
@@ -230,6 +242,8 @@ int main(int argc, char** argv) {
     app.add_option("--runs", options.runs, "Timed of each configuration (default 200)");
     app.add_option("--seed", options.seed, "(default 1)");
     app.add_flag("--untrained", options.untrained, "Times and sizes alone");
+    app.add_option("--only", options.only, "Train groups, once, channels or whole, and end")
+        ->check(CLI::IsMember({"groups", "once", "channels", "whole"}));
     app.add_flag("--compare", options.compare, "Train the networks of the comparison, too");
     CLI11_PARSE(app, argc, argv);
     try {

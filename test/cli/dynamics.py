@@ -1,0 +1,64 @@
+"""primsel dynamic"""
+import csv
+import random
+import xml.etree.ElementTree
+
+from command import Cli, write_npy
+
+
+class Dynamic(Cli):
+    NETWORK = ["dynamic", "alexnet_cifar"]
+
+    def data(self, count=12):
+        numbers = random.Random(4)
+        images, labels = self.folder / "x.npy", self.folder / "y.npy"
+        write_npy(images, [count, 3, 32, 32], [numbers.random() for _ in range(count * 3 * 32 * 32)])
+        write_npy(labels, [count], [i % 3 for i in range(count)], "<i8")
+        return ["--images", images, "--labels", labels]
+
+    def test_a_stream_of_trained_groups(self):
+        weights, data = self.folder / "w.safetensors", self.data()
+        self.succeed("train", "alexnet_cifar", *data, "--batch", 4, "--learning-rate", 0.01, "--hold-back", 0.5,
+                     "--groups", 4, "--target", -1, "--out", weights)
+        trace = self.folder / "trace.csv"
+        stream = [*self.NETWORK, "--weights", weights, *data, "--count", 30]
+        # So much time that all groups run, so little that one does.
+        for budget, configuration in (("time=10s", 4), ("time=1us", 1)):
+            result = self.json(*stream, "--budget", budget, "--accuracies", "0.1,0.2,0.3,0.4", "--out", trace)
+            self.assertEqual(list(result), ["images", "late", "switches", "accuracy", "configurations", "limits", "file"])
+            counts = [each["images"] for each in result["configurations"]]
+            self.assertEqual((sum(counts), len(counts)), (30, 4))
+            self.assertEqual(result["late"], 0 if configuration == 4 else 30)
+            with open(trace, encoding="utf-8") as file:
+                lines = list(csv.DictReader(file))
+            self.assertEqual([int(line["image"]) for line in lines], list(range(30)))
+            self.assertEqual([sum(int(line["configuration"]) == c + 1 for line in lines) for c in range(4)], counts)
+            self.assertEqual(sum(int(line["late"]) for line in lines), result["late"])
+            if configuration == 4:
+                self.assertEqual(counts, [0, 0, 0, 30])
+                judged = self.json("accuracy", "alexnet_cifar", "--weights", weights, *data)
+                self.assertAlmostEqual(result["accuracy"] * 30, 2.5 * 12 * judged["accuracy"], delta=6)
+            else:
+                self.assertGreater(counts[0], 15)
+        picture = self.folder / "trace.svg"
+        self.assertIn(" of 30 images late, ", self.succeed(*stream, "--budget", "time=1s", "--out", picture))
+        self.assertTrue(xml.etree.ElementTree.fromstring(picture.read_text()).tag.endswith("svg"))
+
+    def test_random_images(self):
+        result = self.json("dynamic", "resnet56", "--groups", 2, "--budget", "time=1s,accuracy=50%", "--count", 3, "--every", 0.001)
+        self.assertEqual((result["images"], len(result["configurations"])), (3, 2))
+        self.assertNotIn("accuracy", result)
+
+    def test_refusals(self):
+        self.refuse(2, ["--budget"], *self.NETWORK)
+        self.refuse(2, ["expected a number of s"], *self.NETWORK, "--budget", "time=8kg")
+        self.refuse(2, ["expected time=, energy=, power= or accuracy="], *self.NETWORK, "--budget", "colour=8")
+        self.refuse(1, ["3 for 4 configurations"], *self.NETWORK, "--budget", "time=1s", "--accuracies", "0.1,0.2,0.3")
+        images = self.folder / "small.npy"
+        write_npy(images, [1, 3, 8, 8], [0.0] * 192)
+        labels = self.folder / "one.npy"
+        write_npy(labels, [1], [0], "<i8")
+        self.refuse(1, ["the images are 3x8x8", "3x32x32"], *self.NETWORK, "--budget", "time=1s", "--images", images,
+                    "--labels", labels)
+        self.refuse(1, ["cannot write"], *self.NETWORK, "--budget", "time=1s", "--count", 1, "--out",
+                    self.folder / "none" / "t.csv")
