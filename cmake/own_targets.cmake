@@ -18,10 +18,12 @@ endif()
 set(PRIMSEL_BEHIND_openmp core/openmp)
 set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen learn/linear learn/mlp learn/regression learn/gaussian_process
                          learn/detail/covariance learn/transfer learn/any_regression learn/trained_model learn/fit_model
-                         learn/transfer_model learn/distill
-                         io/model fuzz/model engine/compose)
+                         learn/transfer_model learn/distill learn/process_posterior
+                         search/bayes search/detail/acquire search/detail/warp search/searchers search/searcher_laws
+                         io/model fuzz/model engine/compose tune/pairs)
 set(PRIMSEL_BEHIND_boost_graph network/boost_graph)
 set(PRIMSEL_BEHIND_onnx onnx/[a-z_]+ onnx/detail/[a-z_]+)
+set(PRIMSEL_BEHIND_yaml io/yaml)
 
 # Takes from the list of files those whose door is missing.
 function(primsel_remove_closed files_variable)

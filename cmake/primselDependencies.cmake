@@ -17,11 +17,13 @@ endfunction()
 #   primsel::eigen        primitive/gemm_eigen.hpp, io/model.hpp, most regressions of learn/
 #   primsel::boost_graph  network/boost_graph.hpp
 #   primsel::onnx         onnx/
-set(PRIMSEL_DOORS openmp eigen boost_graph onnx)
+#   primsel::yaml         io/yaml.hpp
+set(PRIMSEL_DOORS openmp eigen boost_graph onnx yaml)
 set(primsel_needed_by_openmp "a compiler with OpenMP (Debian: g++, or libomp-16-dev for clang-16)")
 set(primsel_needed_by_eigen "Eigen 3.4 or newer (Debian: libeigen3-dev)")
 set(primsel_needed_by_boost_graph "Boost 1.71 or newer (Debian: libboost-graph-dev)")
 set(primsel_needed_by_onnx "protozero (Debian: libprotozero-dev)")
+set(primsel_needed_by_yaml "yaml-cpp (Debian: libyaml-cpp-dev)")
 function(primsel_add_door door package)
     if(TARGET primsel::${door} OR NOT ${package}_FOUND)
         return()
@@ -46,6 +48,12 @@ macro(primsel_find_doors)
     mark_as_advanced(PRIMSEL_PROTOZERO_INCLUDE_DIR)
     set(protozero_FOUND ${PRIMSEL_PROTOZERO_INCLUDE_DIR})
     primsel_add_door(onnx protozero)
+    find_package(yaml-cpp QUIET)
+    if(TARGET yaml-cpp::yaml-cpp) # from 0.8 on
+        primsel_add_door(yaml yaml-cpp yaml-cpp::yaml-cpp)
+    else()
+        primsel_add_door(yaml yaml-cpp yaml-cpp)
+    endif()
     if(TARGET primsel_onnx)
         target_include_directories(primsel_onnx SYSTEM INTERFACE ${PRIMSEL_PROTOZERO_INCLUDE_DIR})
     endif()

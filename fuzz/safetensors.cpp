@@ -20,7 +20,7 @@ std::optional<primsel::Weights> parse(std::span<const std::byte> bytes) {
 std::string write(primsel::Weights const& weights, primsel::SafetensorsMetadata const& metadata) {
     std::string file = primsel::detail::safetensors_header("fuzz", weights, metadata);
     for (auto const& [name, tensor] : weights) {
-        const auto bytes = std::as_bytes(tensor.values);
+        const auto bytes = tensor.values.bytes();
         file.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
     return file;

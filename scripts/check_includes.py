@@ -27,7 +27,7 @@ EDGES = {room: ONLY.get(room, ROOMS[:position]) for position, room in enumerate(
 
 # Headers beside the rooms: the first two are open to every room, the umbrellas to none.
 OPEN_TO_ALL = {"fwd.hpp": ["core"], "version.hpp": ["core"]}
-UMBRELLAS = ["primsel.hpp", "train.hpp", "prune.hpp", "forecast.hpp"]
+UMBRELLAS = ["primsel.hpp", "train.hpp", "prune.hpp", "dynamic.hpp", "forecast.hpp"]
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 

@@ -95,9 +95,10 @@ struct Network {
         const ps::Graph graph = ps::simplify(file.graph);
         const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
         ps::Plan plan = make_plan(graph, kernels, options);
-        ps::Program program(graph, kernels, plan, file.weights, options.threads);
+        ps::ThreadPool executor(options.threads);
+        ps::Program program(graph, kernels, plan, file.weights, options.threads, executor);
         std::vector<float> logits(program.out_floats());
-        return {ps::ThreadPool(options.threads), std::move(plan), std::move(program), std::move(logits)};
+        return {std::move(executor), std::move(plan), std::move(program), std::move(logits)};
     }
     /// Milliseconds.
     double run(std::vector<float> const& image) {

@@ -98,6 +98,9 @@ int main(int argc, char** argv) {
         cli::add_pretrain(app);
         cli::add_train(app);
         cli::add_accuracy(app);
+        cli::add_prune(app);
+        cli::add_sensitivity(app);
+        cli::add_dynamic(app);
         cli::add_list(app);
         cli::add_machine(app);
         cli::add_export(app);

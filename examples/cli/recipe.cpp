@@ -26,6 +26,7 @@ void AnyOptimizer::step(std::span<float> weights, std::span<const float> gradien
 }
 
 double AnyRate::operator()(double base, std::int64_t step, std::int64_t total, std::int64_t per_epoch) const {
+    base = scheduled(base, step, total, per_epoch);
     switch (rate) {
         case Rate::constant:
             return base;

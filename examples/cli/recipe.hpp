@@ -1,6 +1,7 @@
 // How `primsel train` trains: by options, or by a file of them.
 #pragma once
 
+#include <primsel/prune/schedule.hpp>
 #include <primsel/train.hpp>
 
 #include <cstdint>
@@ -33,6 +34,8 @@ struct AnyRate {
     Rate rate = Rate::cosine;
     ps::StepDecay decay{};
     ps::Exponential exponential{};
+    /// What a schedule of pruning multiplies it by.
+    ps::ScheduledRate scheduled{};
 
     double operator()(double base, std::int64_t step, std::int64_t total, std::int64_t per_epoch) const;
 };

@@ -11,6 +11,7 @@
 #include <primsel/io/calibration.hpp>
 #include <primsel/io/plan.hpp>
 #include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/network/simplify.hpp>
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/pbqp/greedy.hpp>
 #include <primsel/profile/measured.hpp>
@@ -280,6 +281,18 @@ std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options,
     return rivals;
 }
 
+ps::PrunedTo prune_to(ps::Graph const& graph, ps::Coupling const& coupling, std::vector<ps::Ranking> const& rankings,
+                      PlanningOptions const& options, ps::PruneTarget const& target) {
+    if (options.solver.starts_with("uniform:")) ps::fail("--solver ", options.solver, ": is none to prune by");
+    Costs costs(options.costs);
+    return ps::prune_to(graph, coupling, rankings, kernels(), costs, AnySolver{options.solver}, target);
+}
+double predicted_seconds(ps::Graph const& graph, PlanningOptions const& options) {
+    if (options.solver.starts_with("uniform:")) ps::fail("--solver ", options.solver, ": is none to prune by");
+    Costs costs(options.costs);
+    return ps::predicted_seconds(graph, kernels(), costs, AnySolver{options.solver});
+}
+
 std::vector<CostsEntry> list_costs() {
     std::vector<CostsEntry> result;
     result.push_back({"analytical", "computed from the machine's peak and bandwidths in a millisecond"});
@@ -305,7 +318,8 @@ std::vector<CostsEntry> list_solvers() {
 
 Session::Session(Model const& model, ps::Plan const& plan, std::size_t threads)
     : executor_(threads),
-      program_(model.simplified, kernels_of(model), within_memory(model, plan, threads), model.weights, threads) {
+      program_(model.simplified, kernels_of(model), within_memory(model, plan, threads), model.weights, threads,
+               executor_) {
     for (std::size_t i = 0; i < program_.in_shapes().size(); ++i) {
         inputs_.emplace_back(program_.in_floats(i));
         srcs_.push_back(inputs_.back().data());

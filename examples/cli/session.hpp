@@ -7,6 +7,7 @@
 #include <primsel/core/timer.hpp>
 #include <primsel/engine/program.hpp>
 #include <primsel/plan/plan.hpp>
+#include <primsel/prune/prune_to.hpp>
 #include <primsel/tune/calibrate.hpp>
 
 #include <cstddef>
@@ -47,6 +48,13 @@ struct Rival {
 /// The plan, and those that other costs lead to: "analytical", "FILE", or calibrated for two seconds "pretrained+2".
 [[nodiscard]] std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options, std::size_t threads,
                                            std::vector<std::string> const& against);
+
+/// Filters that go, by what the costs predict; the solver is one that solves. Throws error as ps::prune_to does.
+[[nodiscard]] ps::PrunedTo prune_to(ps::Graph const& graph, ps::Coupling const& coupling,
+                                    std::vector<ps::Ranking> const& rankings, PlanningOptions const& options,
+                                    ps::PruneTarget const& target);
+/// What a run of the network is predicted to take.
+[[nodiscard]] double predicted_seconds(ps::Graph const& graph, PlanningOptions const& options);
 
 struct CostsEntry {
     std::string name, description;

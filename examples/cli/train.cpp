@@ -5,20 +5,27 @@
 #include "options.hpp"
 #include "recipe.hpp"
 #include "session.hpp"
+#include "settings_file.hpp"
 #include "text.hpp"
 #include "training_log.hpp"
 
 #include <primsel/core/thread_pool.hpp>
+#include <primsel/dynamic.hpp>
 #include <primsel/io/checkpoint.hpp>
+#include <primsel/io/json.hpp>
 #include <primsel/io/plan.hpp>
 #include <primsel/io/safetensors.hpp>
+#include <primsel/io/schedule.hpp>
+#include <primsel/onnx/export.hpp>
 #include <primsel/plan/print.hpp>
+#include <primsel/prune/pruning_run.hpp>
 #include <primsel/train.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -41,9 +48,13 @@ struct TrainCommand {
     double held_back = 0;
     Recipe recipe;
     std::size_t threads = 1;
-    std::string out, checkpoint, plan, curves;
+    std::string out, checkpoint, plan, curves, pruning, thin_out;
     std::int64_t checkpoint_every = 0;
     bool normalise = true, json = false;
+    /// 0: the network as it is, all at once.
+    int groups = 0;
+    /// What of it training in groups takes beside the recipe.
+    ps::IncrementalOptions incremental;
 };
 
 std::string text_of_step(ps::Plan const& plan, std::size_t arena) {
@@ -84,6 +95,8 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
     if (!from && plan && plan->key != trainer.plan().key) {
         ps::fail(options.plan, ": is no plan for such a step of ", options.model.net, " here");
     }
+    std::optional<ps::PruningRun> pruning;
+    if (!options.pruning.empty()) pruning.emplace(recipe.schedule.scheduled.schedule, model.graph);
     TrainingLog log({options.json, options.curves}, recipe.training.epochs,
                     updates_per_epoch(source, recipe.training.batch));
     const std::string drawn = text_of(recipe, normalise);
@@ -92,6 +105,7 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
             ps::fail(options.checkpoint, ": made with ", its->second, ", here ", drawn);
         }
         trainer.resume(*from);
+        if (pruning) pruning->resume(*from, trainer);
         const auto history = from->facts.find("history");
         log.resume(history == from->facts.end() ? "[]" : history->second, options.checkpoint, trainer.updates());
         if (!options.json) print(ps::join(options.checkpoint, ": goes on after ", trainer.updates(), " updates\n"));
@@ -107,33 +121,196 @@ void train_on(TrainCommand const& options, Model const& model, Source const& sou
         if (options.checkpoint.empty() || !(std::exchange(epoch_ended, false) || due)) return true;
         ps::Checkpoint checkpoint = trainer.checkpoint();
         checkpoint.facts.insert({{"recipe", drawn}, {"history", log.history()}});
+        if (pruning) pruning->store(checkpoint);
         ps::write_checkpoint(options.checkpoint, checkpoint);
         return true;
     };
     const auto report = [&](ps::EpochReport const& epoch) {
         epoch_ended = true;
+        if (pruning) pruning->begin(trainer, epoch.epoch);
         describe();
         log.add(epoch);
         if (!options.out.empty()) ps::write_safetensors(options.out, trainer.best_weights(), metadata_of(normalise));
         return true;
     };
+    if (pruning && !from) pruning->begin(trainer, 0);
     trainer.fit(source, normalise, recipe.augment, validation, report, updated);
+    if (options.thin_out.empty()) return;
+    const ps::Pruned thin = pruning->thinned(trainer.best_weights());
+    ps::write_file(options.thin_out, ps::to_onnx(thin.graph, thin.weights, {.open_batch = true}));
+}
+
+std::string decimal_text(double value, int digits) {
+    char text[40];
+    std::snprintf(text, sizeof(text), "%.*f", digits, value);
+    return text;
+}
+std::string percent_text(double share) { return decimal_text(100 * share, 2) + " %"; }
+
+/// The network in groups, whether it is that already or not, and weights to begin with.
+void divide(Model& model, TrainCommand const& options) {
+    const bool is_grouped =
+        std::ranges::any_of(model.graph.nodes(), [](ps::Node const& node) { return ps::group_number(node.name) > 0; });
+    if (is_grouped) {
+        if (const int count = ps::group_count(model.graph); count != options.groups) {
+            ps::fail(options.model.net, ": is in ", count, " groups, not ", options.groups);
+        }
+        return;
+    }
+    if (!options.model.weights.empty()) {
+        ps::fail(options.model.weights, ": are weights of the network before it is divided into groups");
+    }
+    model.graph = ps::grouped(model.graph, options.groups);
+    model.weights = ps::random_weights(model.graph, static_cast<std::uint32_t>(options.recipe.training.seed));
+}
+
+/// An epoch of a step, as a line.
+std::string text_of(ps::IncrementalEpoch const& now, int groups, std::int64_t epochs, bool json) {
+    const double accuracy = now.epoch.validation->accuracy();
+    if (json) {
+        ps::Json::Array earlier;
+        for (const double each : now.earlier_accuracies) earlier.emplace_back(each);
+        return ps::to_string(ps::Json(ps::Json::Object{{"groups", now.configuration},
+                                                       {"attempt", now.attempt},
+                                                       {"epoch", now.epoch.epoch},
+                                                       {"loss", now.epoch.loss},
+                                                       {"learning_rate", now.epoch.learning_rate},
+                                                       {"seconds", now.epoch.seconds},
+                                                       {"images_per_second", now.epoch.images_per_second},
+                                                       {"accuracy", accuracy},
+                                                       {"earlier", std::move(earlier)},
+                                                       {"seed", now.seed}})) +
+               '\n';
+    }
+    std::string earlier;
+    for (const double each : now.earlier_accuracies)
+        earlier += (earlier.empty() ? "; before it " : ", ") + percent_text(each);
+    return ps::join("group ", now.configuration, " of ", groups,
+                    now.attempt > 1 ? ps::join(", attempt ", now.attempt) : "", ", epoch ", now.epoch.epoch, " of ",
+                    epochs, ": loss ", decimal_text(now.epoch.loss, 4), "; accuracy ", percent_text(accuracy), earlier,
+                    now.seed ? "; the best until now" : "", '\n');
+}
+std::string text_of(ps::Increment const& done) {
+    std::string text = ps::join("group ", done.configuration, " is trained: ");
+    for (std::size_t c = 0; c < done.accuracies.size(); ++c) {
+        text += ps::join(c == 0 ? "" : ", ", percent_text(done.accuracies[c]), " with ", c + 1);
+    }
+    if (!done.target_met) text += ps::join("; in ", done.attempts, " attempts the target was not met");
+    if (!done.limit_kept) text += "; smaller configurations lost more than they may";
+    return text + '\n';
+}
+
+template <class Source, class Validation>
+void train_groups_on(TrainCommand const& options, Model const& model, Source const& source,
+                     Validation const& validation, ps::Normalise const& normalise) {
+    Recipe const& recipe = options.recipe;
+    ps::IncrementalOptions incremental = options.incremental;
+    incremental.training = recipe.training;
+    const auto make_executor = [threads = options.threads] { return ps::ThreadPool(threads); };
+    ps::IncrementalTrainer<CommandRecipe, decltype(make_executor)> trainer(
+        model.graph, model.weights, incremental,
+        {recipe.optimizer,
+         {static_cast<float>(recipe.label_smoothing)},
+         {.schedule = recipe.schedule, .epochs = recipe.warmup}},
+        make_executor);
+    const std::string drawn = text_of(recipe, normalise);
+    if (!options.checkpoint.empty() && std::filesystem::exists(options.checkpoint)) {
+        const ps::Checkpoint from = ps::read_checkpoint(options.checkpoint);
+        if (const auto its = from.facts.find("recipe"); its != from.facts.end() && its->second != drawn) {
+            ps::fail(options.checkpoint, ": made with ", its->second, ", here ", drawn);
+        }
+        trainer.resume(from);
+        if (!options.json) print(ps::join(options.checkpoint, ": goes on with group ", trainer.step(), '\n'));
+    }
+    std::size_t reported = trainer.increments().size();
+    const auto report_steps = [&] {
+        for (; reported < trainer.increments().size(); ++reported) {
+            if (!options.json) print(text_of(trainer.increments()[reported]));
+            if (!options.out.empty()) ps::write_safetensors(options.out, trainer.weights(), metadata_of(normalise));
+        }
+    };
+    bool epoch_ended = false;
+    const auto report = [&](ps::IncrementalEpoch const& now) {
+        epoch_ended = true;
+        report_steps();
+        print(text_of(now, options.groups, recipe.training.epochs, options.json));
+        return true;
+    };
+    const auto keep = [&] {
+        ps::Checkpoint checkpoint = trainer.checkpoint();
+        checkpoint.facts.insert({"recipe", drawn});
+        ps::write_checkpoint(options.checkpoint, checkpoint);
+    };
+    const auto updated = [&](std::int64_t updates) {
+        const bool due = options.checkpoint_every > 0 && updates % options.checkpoint_every == 0;
+        if (!options.checkpoint.empty() && (std::exchange(epoch_ended, false) || due)) keep();
+        return true;
+    };
+    trainer.fit(source, validation, normalise, recipe.augment, report, updated);
+    report_steps();
+}
+
+template <class Source, class Validation>
+void train_either(TrainCommand const& options, Model const& model, Source const& source, Validation const& validation,
+                  ps::Normalise const& normalise) {
+    if (options.groups > 0) {
+        train_groups_on(options, model, source, validation, normalise);
+    } else {
+        train_on(options, model, source, validation, normalise);
+    }
 }
 
 void train(TrainCommand& options) {
+    if (!options.pruning.empty()) {
+        options.recipe.schedule.scheduled.schedule = ps::parse_schedule(read_settings(options.pruning));
+    }
     options.model.batch = options.recipe.training.images_at_once();
-    const Model model = load_model(options.model);
+    Model model = load_model(options.model);
+    if (options.groups > 0) divide(model, options);
     const ps::Shape shape = model.graph[model.graph.input()].shape;
     const AnyImages images = read_images(options.data, shape);
     const ps::Normalise normalise = options.normalise ? ps::normalisation(images) : ps::Normalise{};
     if (options.validation.given()) {
-        train_on(options, model, images, read_images(options.validation, shape), normalise);
+        train_either(options, model, images, read_images(options.validation, shape), normalise);
     } else if (options.held_back > 0) {
         const auto parts = ps::split(images, options.held_back, options.recipe.training.seed);
-        train_on(options, model, parts.train, parts.validation, normalise);
+        train_either(options, model, parts.train, parts.validation, normalise);
     } else {
         train_on(options, model, images, ps::NoValidation{}, normalise);
     }
+}
+
+/// --groups and what goes with it.
+void add_groups(CLI::App& command, TrainCommand& options) {
+    CLI::Option* const groups =
+        command
+            .add_option("--groups", options.groups,
+                        "Train so many groups of channels one after another, each with those before it frozen")
+            ->check(CLI::Range(1, 1024))
+            ->type_name("N")
+            ->excludes(command.get_option("--plan"))
+            ->excludes(command.get_option("--curves"));
+    ps::IncrementalOptions& incremental = options.incremental;
+    command
+        .add_option("--dense-rate", incremental.dense_rate,
+                    "How much slower layers behind the groups learn with each group (default 0.5)")
+        ->check(CLI::Range(0.0, 1.0))
+        ->type_name("X")
+        ->needs(groups);
+    command.add_option("--target", incremental.target, "By how much each group is to raise the accuracy (default 0)")
+        ->check(CLI::Range(-1.0, 1.0))
+        ->type_name("X")
+        ->needs(groups);
+    command.add_option("--attempts", incremental.attempts, "How often a group is trained to meet it (default 3)")
+        ->check(CLI::Range(1, 1000))
+        ->type_name("N")
+        ->needs(groups);
+    command
+        .add_option("--most-loss", incremental.most_loss,
+                    "How much accuracy the groups before it alone may lose (default: any)")
+        ->check(CLI::Range(0.0, 1.0))
+        ->type_name("X")
+        ->needs(groups);
 }
 
 }  // namespace
@@ -172,10 +349,21 @@ void add_train(CLI::App& app) {
     command.add_option("--checkpoint-every", options->checkpoint_every, "Keep it after so many updates, too")
         ->check(CLI::Range(1, 1'000'000'000))
         ->type_name("N");
+    CLI::Option* const pruning = command
+                                     .add_option("--pruning", options->pruning,
+                                                 "A schedule of which filters go in which epochs (docs/prune/prune.md)")
+                                     ->type_name("F.yaml|F.json");
+    command.add_option("--thin-out", options->thin_out, "The network without the filters that went")
+        ->needs(pruning)
+        ->type_name("F.onnx");
     command.add_option("--curves", options->curves, "Draw loss and accuracy over the epochs, after each of them")
         ->type_name("F.svg");
     command.add_flag("--json", options->json, "Print one JSON object an epoch");
+    add_groups(command, *options);
     command.callback([options] {
+        if (options->groups > 0 && !options->validation.given() && !(options->held_back > 0)) {
+            throw CLI::RequiredError("--groups judges by --validation-... or --hold-back, one of which");
+        }
         if (!options->data.given()) throw CLI::RequiredError("--images and --labels, --cifar or --folder");
         train(*options);
     });

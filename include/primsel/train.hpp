@@ -7,6 +7,7 @@
 #include <primsel/train/clip.hpp>
 #include <primsel/train/data.hpp>
 #include <primsel/train/differentiate.hpp>
+#include <primsel/train/judge.hpp>
 #include <primsel/train/learning_rate.hpp>
 #include <primsel/train/loss.hpp>
 #include <primsel/train/metrics.hpp>

@@ -2991,6 +2991,8 @@ struct OpEntry {
     void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
     std::size_t (*packed_bytes)(AnyLayer const&, Shape) = nullptr;
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
+    /// So many outputs are packed independently of others, and lie one part after the other; 0: only all together.
+    std::size_t outputs_apart = 0;
 };
 
 /// One entry for each alternative of AnyLayer, in its order.
@@ -3389,6 +3391,103 @@ inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/network/weights.hpp
 
+// primsel/network/stored_floats.hpp
+
+#include <algorithm>
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Floats that live elsewhere: a range of const float, whatever address a file has them at. Those that are not aligned
+/// are copied when somebody first reads them as floats, once for all copies of this object; `bytes` and `read` need no
+/// such copy. Reading is safe from several threads.
+class StoredFloats {
+public:
+    StoredFloats() = default;
+    template <class Range>
+        requires(!std::same_as<std::remove_cvref_t<Range>, StoredFloats> &&
+                 std::convertible_to<Range, std::span<const float>>)
+    StoredFloats(Range&& range) {  // NOLINT(google-explicit-constructor)
+        const std::span<const float> values(range);
+        aligned_ = values.data(), size_ = values.size();
+    }
+    StoredFloats(const float* values, std::size_t size) : aligned_(values), size_(size) {}
+    /// Whole floats at any address.
+    [[nodiscard]] static StoredFloats of_bytes(std::span<const std::byte> bytes) {
+        StoredFloats floats;
+        floats.size_ = bytes.size() / sizeof(float);
+        const void* const address = bytes.data();
+        if (reinterpret_cast<std::uintptr_t>(address) % alignof(float) == 0)
+            floats.aligned_ = static_cast<const float*>(address);
+        else
+            floats.unaligned_ = std::make_shared<Unaligned>(bytes.first(floats.size_ * sizeof(float)));
+        return floats;
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t size_bytes() const noexcept { return size_ * sizeof(float); }
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    /// Whether reading them as floats needs no copy.
+    [[nodiscard]] bool is_aligned() const noexcept { return unaligned_ == nullptr; }
+
+    /// Throws std::bad_alloc when there is no room for the copy.
+    [[nodiscard]] const float* data() const { return unaligned_ == nullptr ? aligned_ : unaligned_->floats(); }
+    [[nodiscard]] const float* begin() const { return data(); }
+    [[nodiscard]] const float* end() const { return data() + size_; }
+    [[nodiscard]] float operator[](std::size_t i) const { return data()[i]; }
+    [[nodiscard]] StoredFloats first(std::size_t count) const {
+        StoredFloats some = *this;
+        some.size_ = count;
+        return some;
+    }
+
+    /// Where they are stored.
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+        const std::byte* const at =
+            unaligned_ == nullptr ? reinterpret_cast<const std::byte*>(aligned_) : unaligned_->bytes.data();
+        return {at, size_bytes()};
+    }
+    /// Copies those from `from` on, as many as dst takes.
+    void read(std::size_t from, std::span<float> dst) const noexcept {
+        if (!dst.empty()) std::memcpy(dst.data(), bytes().data() + from * sizeof(float), dst.size_bytes());
+    }
+
+private:
+    struct Unaligned {
+        explicit Unaligned(std::span<const std::byte> all) : bytes(all) {}
+        [[nodiscard]] const float* floats() {
+            const float* ready = copied.load(std::memory_order_acquire);
+            if (ready != nullptr) return ready;
+            const std::lock_guard lock(mutex);
+            if (copied.load(std::memory_order_relaxed) == nullptr) {
+                copy = AlignedBuffer(std::max<std::size_t>(bytes.size() / sizeof(float), 1));
+                if (!bytes.empty()) std::memcpy(copy.data(), bytes.data(), bytes.size());
+                copied.store(copy.data(), std::memory_order_release);
+            }
+            return copy.data();
+        }
+        std::span<const std::byte> bytes;
+        std::mutex mutex;
+        AlignedBuffer copy;
+        std::atomic<const float*> copied = nullptr;
+    };
+
+    const float* aligned_ = nullptr;
+    std::size_t size_ = 0;
+    std::shared_ptr<Unaligned> unaligned_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -3406,7 +3505,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// A named array of floats, row-major. Copies share the values.
 struct WeightTensor {
     std::vector<std::int64_t> dims;
-    std::span<const float> values;
+    StoredFloats values;
     /// Keeps the values alive: a file's buffer, a vector, or nothing for values that live elsewhere.
     std::shared_ptr<const void> owner;
 };
@@ -3446,9 +3545,9 @@ public:
     void check_unchanged() const {
         for (WeightFile const& file : files_) file.check_unchanged();
     }
-    /// These values are not needed for now: those of a mapped file take no memory until they are read again.
-    void release(std::span<const float> values) const {
-        for (WeightFile const& file : files_) file.release(std::as_bytes(values));
+    /// These bytes of values are not needed for now: those of a mapped file take no memory until they are read again.
+    void release(std::span<const std::byte> bytes) const {
+        for (WeightFile const& file : files_) file.release(bytes);
     }
 
     /// Throws error when the name is taken or the values do not fill the dimensions.
@@ -3505,6 +3604,7 @@ private:
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <span>
 #include <string>
@@ -3525,19 +3625,20 @@ namespace detail {
 using AffineLayer = decltype(Folded::layer);
 
 /// Whether no value is NaN or infinite: in one pass that compilers vectorise, for at start-up it reads all weights.
-[[nodiscard]] inline bool all_finite(std::span<const float> values) {
+[[nodiscard]] inline bool all_finite(StoredFloats const& values) {
     constexpr std::size_t lanes = 16;
     constexpr std::uint32_t magnitude = 0x7fffffff, infinite = 0x7f800000;
     std::array<std::uint32_t, lanes> largest{}, bits{};
     const std::size_t whole = values.size() / lanes * lanes;
     for (std::size_t i = 0; i < whole; i += lanes) {
-        std::memcpy(bits.data(), values.data() + i, sizeof(bits));
+        std::memcpy(bits.data(), values.bytes().data() + i * sizeof(float), sizeof(bits));
         for (std::size_t lane = 0; lane < lanes; ++lane) {
             largest[lane] = std::max(largest[lane], bits[lane] & magnitude);
         }
     }
-    for (const float value : values.subspan(whole)) {
-        largest[0] = std::max(largest[0], std::bit_cast<std::uint32_t>(value) & magnitude);
+    for (std::size_t i = whole; i < values.size(); ++i) {
+        std::memcpy(bits.data(), values.bytes().data() + i * sizeof(float), sizeof(float));
+        largest[0] = std::max(largest[0], bits[0] & magnitude);
     }
     return *std::max_element(largest.begin(), largest.end()) < infinite;
 }
@@ -3565,7 +3666,7 @@ using AffineLayer = decltype(Folded::layer);
 }
 
 /// Of the first value that the weight may not have: a line, or nothing.
-[[nodiscard]] inline std::string value_fault(WeightSpec const& spec, std::span<const float> values) {
+[[nodiscard]] inline std::string value_fault(WeightSpec const& spec, StoredFloats const& values) {
     const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
     if (spec.values == WeightValues::any || (!variance && all_finite(values))) return "";
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -3637,6 +3738,8 @@ inline void check_weights(Graph const& graph, Weights const& weights) {
         } else {
             ++known;
         }
+        // Whoever packs them reads them again, one weight after the other.
+        if (tensor != nullptr) weights.release(tensor->values.bytes());
     }
     for (auto const& [name, tensor] : weights) {
         if (!names.contains(name)) faults += "\n  not in the network: " + name + " (" + to_string(tensor.dims) + ")";
@@ -3688,8 +3791,10 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
 
 }  // namespace detail
 
-/// The weights of one node of a graph, for which check_weights has found no fault.
-[[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights) {
+/// The weights of one node of a graph, for which check_weights has found no fault. Of a convolution and a dense layer
+/// those of `count` outputs from `first` on, or of all.
+[[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights, std::size_t first = 0,
+                                                     std::size_t count = std::numeric_limits<std::size_t>::max()) {
     std::vector<double> factor, shift;
     const auto k = static_cast<std::size_t>(node.shape.c);
     const auto alone = [&](detail::AffineLayer const& layer) {
@@ -3700,14 +3805,23 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) return alone(*batch_norm);
     if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) return alone(*scale);
     if (std::holds_alternative<ConstantParams>(node.layer)) {
-        return {weights.at(constant_weight(node)).values, std::span<const float>()};
+        return {std::span<const float>(weights.at(constant_weight(node)).values), std::span<const float>()};
     }
-    const std::span<const float> kernel = weights.at(node.name + ".weight").values;
-    const WeightTensor* own_bias = weights.find(node.name + ".bias");
-    const std::span<const float> bias = own_bias == nullptr ? std::span<const float>() : own_bias->values;
-    if (node.epilogue.folded.empty()) return {kernel, bias};
-
+    StoredFloats const& kernel = weights.at(node.name + ".weight").values;
     const std::size_t depth = kernel.size() / k;
+    count = std::min(count, k - first);
+    const WeightTensor* own_bias = weights.find(node.name + ".bias");
+    std::span<const float> bias;
+    if (own_bias != nullptr) bias = own_bias->values;
+    const std::span<const float> part_of_bias = bias.empty() ? bias : bias.subspan(first, count);
+    if (node.epilogue.folded.empty() && kernel.is_aligned()) {
+        return {std::span<const float>(kernel).subspan(first * depth, count * depth), part_of_bias};
+    }
+    std::vector<float> scaled(count * depth);
+    kernel.read(first * depth, scaled);
+    if (node.epilogue.folded.empty()) {
+        return {std::move(scaled), std::vector<float>(part_of_bias.begin(), part_of_bias.end())};
+    }
     std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
     shifts.resize(k, 0.0);
     for (Folded const& folded : node.epilogue.folded) {
@@ -3717,13 +3831,13 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
             shifts[i] = shifts[i] * factor[i] + shift[i];
         }
     }
-    std::vector<float> scaled(kernel.size());
-    for (std::size_t i = 0; i < k; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         for (std::size_t j = i * depth; j < (i + 1) * depth; ++j) {
-            scaled[j] = static_cast<float>(static_cast<double>(kernel[j]) * factors[i]);
+            scaled[j] = static_cast<float>(static_cast<double>(scaled[j]) * factors[first + i]);
         }
     }
-    return {std::move(scaled), std::vector<float>(shifts.begin(), shifts.end())};
+    const double* const begin = shifts.data() + first;
+    return {std::move(scaled), std::vector<float>(begin, begin + count)};
 }
 
 /// Seeded weights for every layer of the graph: normal kernels that keep the variance of their input (He et al. 2015),
@@ -4587,6 +4701,66 @@ private:
 }  // namespace detail
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/detail/write_choice.hpp
+
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Writes into a plan, which knows its cost model and solver, the layers and changes of layout that come of choosing
+/// these alternatives of the graph's nodes. Throws error where a change of layout has no price.
+template <class Prices>
+void write_choice(Plan& plan, Graph const& graph, Kernels const& kernels, Prices const& prices,
+                  std::span<const std::size_t> choice) {
+    std::map<std::pair<std::size_t, std::size_t>, bool> moved;
+    const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
+        if (kernels.same_placement(graph[writer].shape, from, to)) return;
+        // Readers that want the same layout share one copy; a result is one of its own.
+        if (!reader.empty() && !moved.emplace(std::pair{writer, to}, true).second) return;
+        const double seconds = prices.transform_seconds(writer, from, to);
+        if (seconds == std::numeric_limits<double>::infinity()) {
+            fail("plan: solver ", plan.solver, " found no plan that is allowed: cost model ", plan.cost_model,
+                 " has no price for changing ", graph[writer].shape, ", the result of layer ", graph[writer].name,
+                 ", from layout ", kernels.layouts[from].name, " to ", kernels.layouts[to].name);
+        }
+        plan.transforms.push_back({graph[writer].name, reader, to_string(graph[writer].shape),
+                                   std::string(kernels.layouts[from].name), std::string(kernels.layouts[to].name),
+                                   seconds});
+        plan.total_seconds += seconds;
+    };
+    const auto chosen = [&](std::size_t i) { return prices.alternatives[i][choice[i]]; };
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        const Alternative way = chosen(i);
+        for (std::size_t position = 0; position < node.inputs.size(); ++position) {
+            const std::size_t writer = node.inputs[position];
+            move(writer, chosen(writer).out_layout, read_layout(node, position, way.in_layout, way.out_layout),
+                 node.name);
+        }
+        PlannedLayer layer{.name = node.name,
+                           .kind = std::string(kind(node.layer)),
+                           .shape = to_string(node.shape),
+                           .primitive = {},
+                           .in_layout = std::string(kernels.layouts[way.in_layout].name),
+                           .out_layout = std::string(kernels.layouts[way.out_layout].name),
+                           .seconds = way.seconds,
+                           .candidates = prices.candidates[i]};
+        if (const auto task = conv_task(graph, i)) {
+            layer.primitive = kernels.primitives[way.primitive].id;
+            layer.shape = to_string(task->shape, graph.batch());
+        }
+        plan.layers.push_back(std::move(layer));
+        plan.total_seconds += way.seconds;
+    }
+    for (const std::size_t output : graph.outputs()) move(output, chosen(output).out_layout, 0, "");
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/plan/fingerprint.hpp
 
 // primsel/network/fingerprint.hpp
@@ -4733,12 +4907,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
-#include <cstddef>
-#include <limits>
-#include <map>
 #include <string>
-#include <utility>
-#include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -4768,47 +4937,7 @@ template <CostModel Model, Solver S>
     plan.optimal = solution.optimal;
     plan.bound_seconds = solution.bound;
 
-    std::map<std::pair<std::size_t, std::size_t>, bool> moved;
-    const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
-        if (kernels.same_placement(graph[writer].shape, from, to)) return;
-        // Readers that want the same layout share one copy; a result is one of its own.
-        if (!reader.empty() && !moved.emplace(std::pair{writer, to}, true).second) return;
-        const double seconds = prices.transform_seconds(writer, from, to);
-        if (seconds == std::numeric_limits<double>::infinity()) {
-            fail("plan: solver ", S::name, " found no plan that is allowed: cost model ", Model::name,
-                 " has no price for changing ", graph[writer].shape, ", the result of layer ", graph[writer].name,
-                 ", from layout ", kernels.layouts[from].name, " to ", kernels.layouts[to].name);
-        }
-        plan.transforms.push_back({graph[writer].name, reader, to_string(graph[writer].shape),
-                                   std::string(kernels.layouts[from].name), std::string(kernels.layouts[to].name),
-                                   seconds});
-        plan.total_seconds += seconds;
-    };
-    const auto chosen = [&](std::size_t i) { return prices.alternatives[i][solution.choice[i]]; };
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        Node const& node = graph[i];
-        const detail::Alternative way = chosen(i);
-        for (std::size_t position = 0; position < node.inputs.size(); ++position) {
-            const std::size_t writer = node.inputs[position];
-            move(writer, chosen(writer).out_layout, detail::read_layout(node, position, way.in_layout, way.out_layout),
-                 node.name);
-        }
-        PlannedLayer layer{.name = node.name,
-                           .kind = std::string(kind(node.layer)),
-                           .shape = to_string(node.shape),
-                           .primitive = {},
-                           .in_layout = std::string(kernels.layouts[way.in_layout].name),
-                           .out_layout = std::string(kernels.layouts[way.out_layout].name),
-                           .seconds = way.seconds,
-                           .candidates = prices.candidates[i]};
-        if (const auto task = conv_task(graph, i)) {
-            layer.primitive = kernels.primitives[way.primitive].id;
-            layer.shape = to_string(task->shape, graph.batch());
-        }
-        plan.layers.push_back(std::move(layer));
-        plan.total_seconds += way.seconds;
-    }
-    for (const std::size_t output : graph.outputs()) move(output, chosen(output).out_layout, 0, "");
+    detail::write_choice(plan, graph, kernels, prices, solution.choice);
     return plan;
 }
 
@@ -5384,13 +5513,67 @@ private:
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/engine/shared_room.hpp
+
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What programs have in common of which no two run at a time: one arena, and of weights that several packed alike one
+/// copy. It must outlive them.
+class SharedRoom {
+public:
+    /// Throws std::bad_alloc.
+    explicit SharedRoom(std::size_t arena_bytes) : arena_(floats_for_bytes(arena_bytes)) {}
+
+    [[nodiscard]] float* arena() noexcept { return arena_.data(); }
+    [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
+
+    /// Keeps what was packed of a layer's weights, or, where it has something of the same layer that begins with the
+    /// same bytes, gives that. Those who pack the most come first.
+    [[nodiscard]] const float* keep(std::string const& layer, AlignedBuffer packed) {
+        std::vector<AlignedBuffer>& known = kept_[layer];
+        for (AlignedBuffer const& other : known) {
+            const bool fits = packed.size() <= other.size();
+            if (fits && std::memcmp(other.data(), packed.data(), packed.size() * sizeof(float)) == 0) {
+                return other.data();
+            }
+        }
+        weight_bytes_ += packed.size() * sizeof(float);
+        return known.emplace_back(std::move(packed)).data();
+    }
+    /// Of all that it keeps.
+    [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
+    /// Of what it keeps of a layer.
+    [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const {
+        std::size_t bytes = 0;
+        if (const auto found = kept_.find(layer); found != kept_.end()) {
+            for (AlignedBuffer const& each : found->second) bytes += each.size() * sizeof(float);
+        }
+        return bytes;
+    }
+
+private:
+    AlignedBuffer arena_;
+    std::map<std::string, std::vector<AlignedBuffer>> kept_;
+    std::size_t weight_bytes_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <new>
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -5400,9 +5583,11 @@ class Program {
 public:
     /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit or
     /// their file was changed since it was read. The weights of a graph of which some change must stay where they are,
-    /// and the caller has checked them.
-    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers)
-        : batch_(graph.batch()) {
+    /// and the caller has checked them. `packing`: on whose threads weights are packed; the bits are the same for any.
+    /// With a room, arena and packed weights are in it.
+    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers,
+            ExecutorRef packing = calling_thread(), SharedRoom* room = nullptr)
+        : batch_(graph.batch()), room_(room) {
         check_key(plan.key, make_key(graph, kernels));
         const bool constant = graph.changing().empty();
         if (constant) check_weights(graph, weights);
@@ -5416,11 +5601,16 @@ public:
 
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const ArenaLayout layout = place(schedule.lifetimes);
-        arena_ = allocate(layout.bytes, "the arena");
+        arena_bytes_ = layout.bytes;
+        if (room_ == nullptr) arena_ = allocate(layout.bytes, "the arena");
+        if (room_ != nullptr && room_->arena_bytes() < layout.bytes) {
+            fail("engine: the shared arena has ", room_->arena_bytes(), " bytes, the plan needs ", layout.bytes);
+        }
+        float* const arena = room_ == nullptr ? arena_.data() : room_->arena();
         single_ = schedule.single;
         image_bytes_ = schedule.image_bytes;
         tensors_.assign(schedule.callers(), nullptr);
-        for (const std::size_t offset : layout.offsets) tensors_.push_back(further(arena_.data(), offset));
+        for (const std::size_t offset : layout.offsets) tensors_.push_back(further(arena, offset));
         for (StoredConstant const& constant : schedule.constants) {
             tensors_[constant.tensor] = store(graph[constant.node], kernels.layouts[constant.layout], weights);
         }
@@ -5430,7 +5620,7 @@ public:
         const float* bias = nullptr;
         for (Step& step : schedule.steps) {
             names_.push_back(graph[step.node].name);
-            steps_.push_back(pack(std::move(step), graph, weights, bias));
+            steps_.push_back(pack(std::move(step), graph, weights, bias, packing));
         }
         if (constant) weights.check_unchanged();
     }
@@ -5452,7 +5642,8 @@ public:
     /// Of all images of an input and of a result in the first layout.
     [[nodiscard]] std::size_t in_floats(std::size_t input = 0) const { return in_floats_[input]; }
     [[nodiscard]] std::size_t out_floats(std::size_t output = 0) const { return out_floats_[output]; }
-    [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
+    [[nodiscard]] std::size_t arena_bytes() const { return arena_bytes_; }
+    /// Of packed weights, those too that a room has in common with others.
     [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
     /// Steps of a run: those that take one image count once for each image of a batch.
     [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
@@ -5504,6 +5695,10 @@ private:
     [[nodiscard]] std::size_t batch_floats(LayoutEntry const& layout, Shape const& shape) const {
         return static_cast<std::size_t>(batch_) * layout.size(shape);
     }
+    [[nodiscard]] static ExecutorRef calling_thread() {
+        static Sequential here;
+        return here;
+    }
     /// Throws error, saying what for, when the system has no such room.
     template <class... What>
     [[nodiscard]] static AlignedBuffer allocate(std::size_t bytes, What const&... what) try {
@@ -5517,6 +5712,14 @@ private:
         return kept_.emplace_back(allocate(bytes, "the weights of layer ", node.name)).data();
     }
 
+    /// Of what was packed last, where it stays: in the room, if there is one.
+    [[nodiscard]] float* settled(float* packed, Node const& node) {
+        if (room_ == nullptr) return packed;
+        AlignedBuffer last = std::move(kept_.back());
+        kept_.pop_back();
+        return const_cast<float*>(room_->keep(node.name, std::move(last)));
+    }
+
     [[nodiscard]] float* store(Node const& node, LayoutEntry const& layout, Weights const& weights) {
         const std::size_t image = layout.image_bytes(node.shape), images = static_cast<std::size_t>(batch_);
         float* all = keep(images * image, node);
@@ -5524,11 +5727,12 @@ private:
         for (std::size_t i = 0; i < images; ++i) {
             layout.from_chw(node.shape, weights.at(constant_weight(node)).values.data(), further(all, i * image), here);
         }
-        return all;
+        return settled(all, node);
     }
 
     /// last_bias: that of the convolution packed last, which the epilogue after it adds.
-    [[nodiscard]] PackedStep pack(Step step, Graph const& graph, Weights const& weights, const float*& last_bias) {
+    [[nodiscard]] PackedStep pack(Step step, Graph const& graph, Weights const& weights, const float*& last_bias,
+                                  ExecutorRef packing) {
         PackedStep result{std::move(step)};
         Step const& packed = result.step;
         result.src_data.resize(packed.src.size());
@@ -5536,7 +5740,7 @@ private:
         if (packed.kind == Step::Kind::conv) {
             if (packed.primitive->pass == Pass::weight_gradient) return result;
             if (!graph.changing().empty() && node.epilogue.folded.empty()) {
-                const std::span<const float> kernel = weights.at(packed.kernel).values;
+                const std::span<const float> kernel(weights.at(packed.kernel).values);
                 if (packed.packed != Step::none)
                     result.weights = kernel.data();
                 else
@@ -5546,24 +5750,54 @@ private:
                 return result;
             }
             float* kernel = keep(packed.primitive->packed_bytes(packed.shape), node);
-            result.weights = kernel;
             const PreparedWeights prepared = prepare_weights(node, weights);
-            packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
-            weights.release(prepared.kernel);
+            packed.primitive->repack(packed.shape, {prepared.kernel.data()}, kernel, packing);
+            result.weights = settled(kernel, node);
+            weights.release(weights.at(node.name + ".weight").values.bytes());
             if (!prepared.bias.empty()) {
                 float* bias = keep(bytes_of_floats(prepared.bias.size()), node);
                 std::ranges::copy(prepared.bias, bias);
-                last_bias = bias;
+                last_bias = settled(bias, node);
             }
         } else if (packed.kind == Step::Kind::op && packed.op->packed_bytes != nullptr) {
-            const PreparedWeights prepared = prepare_weights(node, weights);
             float* kernel = keep(packed.op->packed_bytes(node.layer, packed.src_shapes[0]), node);
-            packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
-            weights.release(prepared.kernel);
-            result.weights = kernel;
+            if (packed.op->outputs_apart != 0) {
+                pack_parts(packed, node, weights, kernel, packing);
+            } else {
+                const PreparedWeights prepared = prepare_weights(node, weights);
+                packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
+            }
+            result.weights = settled(kernel, node);
         }
         if (packed.bias) result.bias = last_bias;
         return result;
+    }
+
+    /// The weights of a dense layer, some outputs at a time: so that the file's bytes can go as their panels come, and
+    /// what must be copied first stays in the cache.
+    static void pack_parts(Step const& step, Node const& node, Weights const& weights, float* dst,
+                           ExecutorRef packing) {
+        auto const& dense = std::get<DenseParams>(node.layer);
+        const Shape input = step.src_shapes[0];
+        const std::size_t k = static_cast<std::size_t>(dense.k), width = step.op->outputs_apart,
+                          packed = width * (input.size() + 1);
+        const std::span<const std::byte> all = weights.at(node.name + ".weight").values.bytes();
+        const std::size_t row = all.size() / k;
+        std::atomic<bool> failed = false;
+        packing.parallel_for((k + width - 1) / width, [&](std::size_t part, std::size_t) {
+            try {
+                const std::size_t first = part * width, count = std::min(width, k - first);
+                DenseParams some = dense;
+                some.k = static_cast<int>(count);
+                const PreparedWeights prepared = prepare_weights(node, weights, first, count);
+                step.op->pack(some, input, {prepared.kernel, prepared.bias}, dst + part * packed);
+                weights.release(all.subspan(first * row, count * row));
+            } catch (std::bad_alloc const&) {
+                failed = true;
+            }
+        });
+        if (failed) fail("engine: no memory to pack the weights of layer ", node.name);
+        weights.release(all);
     }
 
     /// A kernel that does not change, in a program whose others do.
@@ -5571,7 +5805,7 @@ private:
         float* dst = keep(step.primitive->packed_bytes(step.shape), node);
         Sequential here;
         step.primitive->repack(step.shape, {kernel.data(), step.turned}, dst, here);
-        return dst;
+        return settled(dst, node);
     }
 
     /// So many bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
@@ -5637,9 +5871,10 @@ private:
     std::vector<float*> tensors_;
     std::vector<std::size_t> image_bytes_;
     std::size_t single_ = 0;
-    AlignedBuffer arena_;
+    SharedRoom* room_ = nullptr;
+    AlignedBuffer arena_;  // none of its own where there is a room
     std::vector<AlignedBuffer> kept_;
-    std::size_t weight_bytes_ = 0;
+    std::size_t arena_bytes_ = 0, weight_bytes_ = 0;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -8486,85 +8721,85 @@ namespace primsel::inline PRIMSEL_ABI::pretrained {
 /// A ConvModel.
 struct convs {
     static constexpr ConvCoefficients convolutions[] = {
-        {"conv-1x1-gemm-ab-ik", {1.019, 1.45, 1.303, 1.573}},
-        {"conv-1x1-gemm-ab-ki", {1.052, 1.089, 0.2122, 1.895}},
-        {"conv-1x1-gemm-abt-ik", {1.056, 1.101, 0.9101, 1.954}},
-        {"conv-1x1-gemm-abt-ki", {1.036, 1.593, 0.2762, 2.012}},
-        {"conv-1x1-gemm-atb-ik", {1.049, 1.478, 1.257, 1.186}},
-        {"conv-1x1-gemm-atb-ki", {1.063, 0.9733, 1.657, 1.494}},
-        {"conv-1x1-gemm-atbt-ik", {1.085, 1.439, 1.279, 1.456}},
-        {"conv-1x1-gemm-atbt-ki", {1.043, 1.37, 1.75, 1.539}},
-        {"direct-hwc", {1.003, 1.057, 0.1444, 1.854}},
-        {"direct-sum2d", {1, 0.2953, 1.167, 1.57}},
-        {"im2col-copy-self-ab-ki", {1.124, 1.815, 1.456, 2.166}},
-        {"im2col-copy-self-atb-ik", {1.16, 2.12, 2.266, 1.862}},
-        {"im2col-copy-self-atb-ki", {1.155, 1.536, 3.335, 1.847}},
-        {"im2col-copy-self-atbt-ik", {1.162, 2.304, 2.361, 1.853}},
-        {"im2col-copy-short-ab-ki", {1.1, 2.325, 1.653, 2.157}},
-        {"im2col-copy-short-atb-ik", {1.146, 2.768, 2.213, 1.956}},
-        {"im2col-copy-short-atb-ki", {1.143, 1.911, 3.349, 1.856}},
-        {"im2col-copy-short-atbt-ik", {1.161, 2.834, 2.155, 1.948}},
-        {"im2col-scan-ab-ki", {1.053, 1.666, 0.6173, 1.778}},
-        {"im2col-scan-atb-ik", {1.135, 1.568, 1.478, 1.478}},
-        {"im2col-scan-atb-ki", {1.106, 1.576, 2.041, 1.451}},
-        {"im2col-scan-atbt-ik", {1.112, 1.677, 1.491, 1.546}},
-        {"im2row-copy-short-ab-ik", {1.038, 1.137, 1.442, 1.683}},
-        {"im2row-copy-short-abt-ik", {1.071, 1.231, 0.9028, 2.084}},
-        {"im2row-copy-short-abt-ki", {1.035, 1.6, 0.2166, 2.142}},
-        {"im2row-copy-short-atbt-ki", {1.063, 1.407, 1.669, 1.626}},
-        {"im2row-scan-ab-ik", {1.185, 3.295, 0.8589, 1.632}},
-        {"im2row-scan-abt-ik", {1.17, 3.303, 0.6207, 1.678}},
-        {"im2row-scan-abt-ki", {1.141, 3.268, 0.7274, 1.721}},
-        {"im2row-scan-atbt-ki", {1.293, 3.019, 2.091, 1.562}},
-        {"im2win", {1.383, 1.481, 0.6102, 1.681}},
-        {"indirect", {0.9992, 2.651, 0.3734, 1.868}},
-        {"kn2col", {1.009, 1.156, 1.773, 1.262}},
-        {"kn2col-as", {1.008, 1.089, 1.835, 1.363}},
-        {"kn2row", {1.067, 1.606, 0.4241, 2.03}},
-        {"kn2row-aa-ab", {1.164, 2.55, 1.421, 2.122}},
-        {"kn2row-aa-abt", {1.129, 2.702, 1.362, 2.12}},
-        {"kn2row-aa-atb", {1.208, 2.158, 2.09, 2.077}},
-        {"kn2row-aa-atbt", {1.171, 2.292, 2.022, 2.072}},
-        {"kn2row-as", {1.052, 1.685, 0.371, 1.927}},
-        {"mec-col", {1.314, 3.783, 1.112, 2.02}},
-        {"mec-row-partition", {1.016, 1.22, 0.739, 1.865}},
-        {"winograd-2-3", {1.006, 0.8649, 0.3396, 1.537}},
-        {"winograd-2-3-vec-4", {1.044, 1.573, 0.3807, 1.605}},
-        {"winograd-2-3-vec-8", {1.079, 1.644, 0.2787, 1.613}},
-        {"winograd-2-5", {0.9473, 0.7354, 0.3577, 1.494}},
-        {"winograd-2-5-vec-4", {1.047, 1.257, 0.35, 1.513}},
-        {"winograd-2-5-vec-8", {1.087, 1.157, 0.2808, 1.511}},
-        {"winograd-2x2-3x3", {1.051, 0.3242, 0.2955, 1.535}},
-        {"winograd-2x2-3x3-vec-16", {0.9504, 1.216, 0.4326, 1.555}},
-        {"winograd-2x2-3x3-vec-4", {1.006, 0.6054, 0.3611, 1.571}},
-        {"winograd-2x2-3x3-vec-8", {0.9672, 1.048, 0.388, 1.565}},
-        {"winograd-2x2-5x5", {1.047, 0.351, 0.7348, 1.498}},
-        {"winograd-2x2-5x5-vec-16", {0.9814, 0.8173, 0.5535, 1.493}},
-        {"winograd-2x2-5x5-vec-4", {0.9595, 0.5477, 0.6467, 1.497}},
-        {"winograd-2x2-5x5-vec-8", {0.9524, 0.814, 0.591, 1.497}},
-        {"winograd-3-3", {1.009, 0.7387, 0.2716, 1.538}},
-        {"winograd-3-3-vec-4", {1.043, 1.43, 0.1564, 1.573}},
-        {"winograd-3-3-vec-8", {1.074, 1.639, 0.1388, 1.609}},
-        {"winograd-3-5", {0.9255, 0.7689, 0.158, 1.49}},
-        {"winograd-3-5-vec-4", {1.035, 1.298, 0.1079, 1.512}},
-        {"winograd-3-5-vec-8", {1.105, 1.198, 0.1462, 1.517}},
-        {"winograd-3x3-3x3", {1.062, 0.4114, 0.2492, 1.538}},
-        {"winograd-3x3-3x3-vec-16", {0.9448, 1.148, 0.4319, 1.562}},
-        {"winograd-3x3-3x3-vec-4", {0.9888, 0.6047, 0.3375, 1.577}},
-        {"winograd-3x3-3x3-vec-8", {0.9625, 0.9714, 0.3811, 1.573}},
-        {"winograd-3x3-5x5", {1.073, 0.3401, 0.5933, 1.498}},
-        {"winograd-3x3-5x5-vec-16", {0.9097, 0.9189, 0.4827, 1.495}},
-        {"winograd-3x3-5x5-vec-4", {0.9728, 0.5712, 0.5296, 1.499}},
-        {"winograd-3x3-5x5-vec-8", {0.9129, 0.9009, 0.546, 1.501}},
-        {"winograd-4x4-3x3", {1.081, 0.4967, 0.5207, 1.55}},
-        {"winograd-4x4-3x3-vec-16", {1.08, 1.246, 0.5616, 1.586}},
-        {"winograd-4x4-3x3-vec-4", {1.116, 0.695, 0.4871, 1.563}},
-        {"winograd-4x4-3x3-vec-8", {1.06, 0.9467, 0.5174, 1.583}},
-        {"winograd-4x4-5x5", {1.182, 0.2752, 0.611, 1.503}},
-        {"winograd-4x4-5x5-vec-16", {0.8714, 0.9791, 0.6122, 1.51}},
-        {"winograd-4x4-5x5-vec-4", {1.007, 0.4956, 0.6993, 1.506}},
-        {"winograd-4x4-5x5-vec-8", {0.9261, 0.7751, 0.7002, 1.506}},
-        {"winograd-6x6-3x3-vec-16", {1.005, 1.09, 0.4464, 1.565}},
+        {"conv-1x1-gemm-ab-ik", {1.03, 1.846, 0.8879, 1.645}},
+        {"conv-1x1-gemm-ab-ki", {1.044, 1.196, 0.35, 1.964}},
+        {"conv-1x1-gemm-abt-ik", {1.066, 1.326, 0.6265, 2.059}},
+        {"conv-1x1-gemm-abt-ki", {1.03, 1.688, 0.3621, 2.067}},
+        {"conv-1x1-gemm-atb-ik", {1.062, 1.781, 0.9105, 1.236}},
+        {"conv-1x1-gemm-atb-ki", {1.061, 1.045, 1.715, 1.523}},
+        {"conv-1x1-gemm-atbt-ik", {1.099, 1.643, 0.8101, 1.589}},
+        {"conv-1x1-gemm-atbt-ki", {1.04, 1.467, 1.793, 1.572}},
+        {"direct-hwc", {0.997, 1.108, 0.3073, 1.933}},
+        {"direct-sum2d", {1, 0.2958, 1.264, 1.572}},
+        {"im2col-copy-self-ab-ki", {1.127, 1.754, 1.498, 2.267}},
+        {"im2col-copy-self-atb-ik", {1.173, 2.09, 2.008, 1.923}},
+        {"im2col-copy-self-atb-ki", {1.159, 1.471, 3.386, 1.913}},
+        {"im2col-copy-self-atbt-ik", {1.178, 2.244, 2.004, 1.925}},
+        {"im2col-copy-short-ab-ki", {1.116, 2.215, 1.445, 2.258}},
+        {"im2col-copy-short-atb-ik", {1.157, 2.839, 1.932, 1.998}},
+        {"im2col-copy-short-atb-ki", {1.15, 1.859, 3.313, 1.919}},
+        {"im2col-copy-short-atbt-ik", {1.172, 2.897, 1.788, 2.029}},
+        {"im2col-scan-ab-ki", {1.044, 1.691, 0.7484, 1.836}},
+        {"im2col-scan-atb-ik", {1.146, 1.59, 1.263, 1.496}},
+        {"im2col-scan-atb-ki", {1.097, 1.595, 2.269, 1.466}},
+        {"im2col-scan-atbt-ik", {1.118, 1.713, 1.249, 1.572}},
+        {"im2row-copy-short-ab-ik", {1.046, 1.241, 1.141, 1.714}},
+        {"im2row-copy-short-abt-ik", {1.079, 1.283, 0.668, 2.187}},
+        {"im2row-copy-short-abt-ki", {1.029, 1.612, 0.3435, 2.233}},
+        {"im2row-copy-short-atbt-ki", {1.061, 1.411, 1.805, 1.674}},
+        {"im2row-scan-ab-ik", {1.187, 3.318, 0.7969, 1.669}},
+        {"im2row-scan-abt-ik", {1.166, 3.321, 0.7398, 1.706}},
+        {"im2row-scan-abt-ki", {1.137, 3.294, 0.7917, 1.765}},
+        {"im2row-scan-atbt-ki", {1.281, 3.026, 2.36, 1.593}},
+        {"im2win", {1.394, 1.515, 0.2573, 1.756}},
+        {"indirect", {0.9887, 2.732, 0.7988, 1.888}},
+        {"kn2col", {1.025, 1.177, 1.446, 1.276}},
+        {"kn2col-as", {1.023, 1.102, 1.548, 1.363}},
+        {"kn2row", {1.062, 1.664, 0.4886, 2.107}},
+        {"kn2row-aa-ab", {1.158, 2.716, 1.612, 2.175}},
+        {"kn2row-aa-abt", {1.121, 2.853, 1.558, 2.173}},
+        {"kn2row-aa-atb", {1.196, 2.326, 2.698, 2.121}},
+        {"kn2row-aa-atbt", {1.157, 2.469, 2.667, 2.116}},
+        {"kn2row-as", {1.044, 1.777, 0.4706, 1.997}},
+        {"mec-col", {1.307, 3.933, 1.224, 2.082}},
+        {"mec-row-partition", {1.012, 1.281, 0.8826, 1.876}},
+        {"winograd-2-3", {1.014, 0.8665, 0.2544, 1.517}},
+        {"winograd-2-3-vec-4", {1.048, 1.673, 0.2743, 1.602}},
+        {"winograd-2-3-vec-8", {1.082, 1.779, 0.2629, 1.62}},
+        {"winograd-2-5", {0.9531, 0.7322, 0.2181, 1.493}},
+        {"winograd-2-5-vec-4", {1.049, 1.256, 0.1876, 1.512}},
+        {"winograd-2-5-vec-8", {1.089, 1.157, 0.2214, 1.511}},
+        {"winograd-2x2-3x3", {1.03, 0.345, 0.3373, 1.537}},
+        {"winograd-2x2-3x3-vec-16", {0.9558, 1.243, 0.4034, 1.562}},
+        {"winograd-2x2-3x3-vec-4", {1.009, 0.6324, 0.267, 1.568}},
+        {"winograd-2x2-3x3-vec-8", {0.9781, 1.042, 0.294, 1.572}},
+        {"winograd-2x2-5x5", {1.052, 0.3507, 0.4934, 1.497}},
+        {"winograd-2x2-5x5-vec-16", {0.9855, 0.8306, 0.4177, 1.493}},
+        {"winograd-2x2-5x5-vec-4", {0.9913, 0.5459, 0.4338, 1.498}},
+        {"winograd-2x2-5x5-vec-8", {0.9592, 0.8167, 0.3211, 1.495}},
+        {"winograd-3-3", {1.017, 0.7521, 0.1842, 1.529}},
+        {"winograd-3-3-vec-4", {1.043, 1.494, 0.1529, 1.574}},
+        {"winograd-3-3-vec-8", {1.073, 1.742, 0.1749, 1.612}},
+        {"winograd-3-5", {0.9248, 0.7693, 0.1644, 1.49}},
+        {"winograd-3-5-vec-4", {1.034, 1.296, 0.147, 1.512}},
+        {"winograd-3-5-vec-8", {1.104, 1.198, 0.1644, 1.517}},
+        {"winograd-3x3-3x3", {1.064, 0.4087, 0.2466, 1.548}},
+        {"winograd-3x3-3x3-vec-16", {0.9469, 1.176, 0.4275, 1.586}},
+        {"winograd-3x3-3x3-vec-4", {0.9835, 0.6166, 0.3329, 1.593}},
+        {"winograd-3x3-3x3-vec-8", {0.97, 0.9576, 0.3582, 1.584}},
+        {"winograd-3x3-5x5", {1.104, 0.3385, 0.5406, 1.499}},
+        {"winograd-3x3-5x5-vec-16", {0.8869, 0.9225, 0.6022, 1.493}},
+        {"winograd-3x3-5x5-vec-4", {0.9638, 0.5729, 0.5608, 1.499}},
+        {"winograd-3x3-5x5-vec-8", {0.906, 0.9035, 0.5805, 1.501}},
+        {"winograd-4x4-3x3", {1.125, 0.4697, 0.484, 1.558}},
+        {"winograd-4x4-3x3-vec-16", {1.068, 1.31, 0.5476, 1.588}},
+        {"winograd-4x4-3x3-vec-4", {1.114, 0.6809, 0.4992, 1.573}},
+        {"winograd-4x4-3x3-vec-8", {1.065, 0.9183, 0.5082, 1.595}},
+        {"winograd-4x4-5x5", {1.203, 0.2761, 0.56, 1.504}},
+        {"winograd-4x4-5x5-vec-16", {0.8731, 0.9792, 0.5909, 1.51}},
+        {"winograd-4x4-5x5-vec-4", {1.033, 0.4999, 0.5644, 1.505}},
+        {"winograd-4x4-5x5-vec-8", {0.9492, 0.7834, 0.581, 1.506}},
+        {"winograd-6x6-3x3-vec-16", {0.9828, 1.133, 0.4676, 1.554}},
     };
 };
 
@@ -10596,6 +10831,8 @@ private:
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <span>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
@@ -10620,21 +10857,62 @@ PRIMSEL_INLINE Floats<Arch> channel_values(const float* table, std::size_t c, st
     return n == 0 ? Floats<Arch>(table[c]) : load_up_to<Arch>(table + c, n);
 }
 
-/// Makes work = make(c, n) for each n channels from c on (n is 0 where each channel is by itself), calls work(piece)
-/// for the pieces that make up these channels, then work.finish().
+/// Groups of channels that are worked on side by side.
+inline constexpr std::size_t most_groups = 16;
+
+/// for_channel_pieces of so many groups, channels being neighbours.
+template <class Work, class Make>
+void for_side_by_side(AxisView view, std::size_t first, std::size_t groups, Make const& make) noexcept {
+    constexpr std::size_t pixels = 64;
+    struct Group {
+        std::optional<Work> work{};
+        std::size_t c = 0, n = 0;
+    } all[most_groups];
+    const std::span<Group> side_by_side(all, groups);
+    for (std::size_t c = first * channel_group; Group & of : side_by_side) {
+        of.c = c, of.n = std::min(channel_group, view.count - c);
+        of.work.emplace(make(of.c, of.n));
+        c += channel_group;
+    }
+    const std::size_t together = std::max(pixels / groups, std::size_t{4});
+    for (std::size_t pixel = 0; pixel < view.outer; pixel += pixels) {
+        const std::size_t rows = std::min(pixels, view.outer - pixel);
+        const auto piece = [&view, pixel](Group const& of, std::size_t row, std::size_t count) {
+            return ChannelPiece{(pixel + row) * view.count + of.c, count, of.n, view.count, false};
+        };
+        for (std::size_t pass = 0; pass < Work::passes; ++pass) {
+            for (Group& of : side_by_side) of.work->begin(pass);
+            for (std::size_t row = 0; row < rows; row += together) {
+                for (Group& of : side_by_side) of.work->add(pass, piece(of, row, std::min(together, rows - row)));
+            }
+            for (Group& of : side_by_side) of.work->end(pass, piece(of, 0, rows));
+        }
+    }
+    for (Group& of : side_by_side) of.work->finish();
+}
+
+/// Makes work = make(c, n) for each n channels from c on (n is 0 where each channel is by itself), and goes through the
+/// pieces that make up these channels: of each as often as Work::passes says work.begin(pass), work.add(pass, rows) for
+/// its rows in their order, and work.end(pass, whole). Then calls work.finish().
 template <class Make>
 void for_channel_pieces(ExecutorRef executor, AxisView view, Make const& make) noexcept {
+    using Work = decltype(make(std::size_t{}, std::size_t{}));
     const std::size_t outer = view.outer, count = view.count, inner = view.inner;
     if (inner > 1 || outer == 1) {
         constexpr std::size_t piece = 4096;
         const std::size_t together = std::max(piece / inner, std::size_t{1});
         for_ranges(executor, count, outer * inner, [=, &make](std::size_t first, std::size_t last) {
             for (std::size_t c = first; c < last; ++c) {
-                auto work = make(c, 0);
+                Work work = make(c, 0);
                 for (std::size_t row = 0; row < outer; row += together) {
                     for (std::size_t i = 0; i < inner; i += piece) {
-                        work(ChannelPiece{(row * count + c) * inner + i, std::min(together, outer - row),
-                                          std::min(piece, inner - i), count * inner, true});
+                        const ChannelPiece whole{(row * count + c) * inner + i, std::min(together, outer - row),
+                                                 std::min(piece, inner - i), count * inner, true};
+                        for (std::size_t pass = 0; pass < Work::passes; ++pass) {
+                            work.begin(pass);
+                            work.add(pass, whole);
+                            work.end(pass, whole);
+                        }
                     }
                 }
                 work.finish();
@@ -10642,73 +10920,93 @@ void for_channel_pieces(ExecutorRef executor, AxisView view, Make const& make) n
         });
         return;
     }
-    constexpr std::size_t pixels = 64;
-    const std::size_t groups = (count + channel_group - 1) / channel_group;
-    for_ranges(executor, groups, outer * channel_group, [=, &make](std::size_t first, std::size_t last) {
-        for (std::size_t c = first * channel_group; c < std::min(last * channel_group, count); c += channel_group) {
-            const std::size_t n = std::min(channel_group, count - c);
-            auto work = make(c, n);
-            for (std::size_t pixel = 0; pixel < outer; pixel += pixels) {
-                work(ChannelPiece{pixel * count + c, std::min(pixels, outer - pixel), n, count, false});
-            }
-            work.finish();
+    // Groups of channels side by side, a few rows each at a time: memory is read in its order. No sum depends on who
+    // computes its neighbours, so that there may be as few blocks as there are threads.
+    const std::size_t groups = (count + channel_group - 1) / channel_group, workers = executor.concurrency();
+    const std::size_t parts = workers == 1 ? 1 : std::min(groups, 2 * workers);
+    executor.parallel_for(parts, [=, &make](std::size_t part, std::size_t) {
+        const std::size_t last = (part + 1) * groups / parts;
+        for (std::size_t group = part * groups / parts; group < last; group += most_groups) {
+            for_side_by_side<Work>(view, group, std::min(last - group, most_groups), make);
         }
     });
 }
 
-/// What a piece adds to `sums` sums of each channel.
-template <std::size_t sums>
-using PieceSums = double[sums][channel_group];
-
-/// The sums of the vectors that each(at, n, v, terms) writes to terms[sums]: for the n floats at `at`, which belong to
-/// the v-th vector of the group's channels. In lanes beyond n the terms of a single channel must be 0.
-template <class Arch, std::size_t sums, class F>
-PRIMSEL_INLINE void sum_piece(ChannelPiece const& piece, PieceSums<sums>& result, F const& each) {
+/// The sums, over the rows of a piece, of the vectors that each(at, n, v, terms) writes to terms[sums]: for the n
+/// floats at `at`, which belong to the v-th vector of the group's channels. In lanes beyond n the terms of a single
+/// channel must be 0.
+template <class Arch, std::size_t sums>
+class VectorSums {
     using V = Floats<Arch>;
-    constexpr std::size_t width = lanes<Arch>, several = group_vectors<Arch>;
-    V total[several][sums];
-    for (auto& of_vector : total) {
-        for (V& sum : of_vector) sum = V(0.0F);
-    }
-    const auto add = [&](std::size_t at, std::size_t n, std::size_t v, std::size_t to) {
-        V terms[sums];
-        each(at, n, v, terms);
-        PRIMSEL_UNROLL
-        for (std::size_t s = 0; s < sums; ++s) total[to][s] += terms[s];
-    };
-    if (piece.one_channel) {
-        for (std::size_t row = 0; row < piece.rows; ++row) {
-            const std::size_t at = piece.at + row * piece.step;
-            std::size_t i = 0;
-            for (; i + several * width <= piece.floats; i += several * width) {
-                PRIMSEL_UNROLL
-                for (std::size_t v = 0; v < several; ++v) add(at + i + v * width, width, 0, v);
-            }
-            for (; i < piece.floats; i += width) add(at + i, piece.floats - i, 0, 0);
+    static constexpr std::size_t width = lanes<Arch>, several = group_vectors<Arch>;
+
+public:
+    void clear() {
+        for (auto& of_vector : total_) {
+            for (V& sum : of_vector) sum = V(0.0F);
         }
-    } else if (piece.floats == channel_group) {
-        for (std::size_t row = 0; row < piece.rows; ++row) {
+    }
+    template <class F>
+    PRIMSEL_INLINE void add(ChannelPiece const& piece, F const& each) {
+        V total[several][sums];
+        copy(total_, total);
+        const auto add = [&](std::size_t at, std::size_t n, std::size_t v, std::size_t to) {
+            V terms[sums];
+            each(at, n, v, terms);
             PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < several; ++v) add(piece.at + row * piece.step + v * width, width, v, v);
+            for (std::size_t s = 0; s < sums; ++s) total[to][s] += terms[s];
+        };
+        if (piece.one_channel) {
+            for (std::size_t row = 0; row < piece.rows; ++row) {
+                const std::size_t at = piece.at + row * piece.step;
+                std::size_t i = 0;
+                for (; i + several * width <= piece.floats; i += several * width) {
+                    PRIMSEL_UNROLL
+                    for (std::size_t v = 0; v < several; ++v) add(at + i + v * width, width, 0, v);
+                }
+                for (; i < piece.floats; i += width) add(at + i, piece.floats - i, 0, 0);
+            }
+        } else if (piece.floats == channel_group) {
+            for (std::size_t row = 0; row < piece.rows; ++row) {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < several; ++v) add(piece.at + row * piece.step + v * width, width, v, v);
+            }
+        } else {
+            for (std::size_t row = 0; row < piece.rows; ++row) {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < several; ++v) {
+                    if (v * width >= piece.floats) break;
+                    add(piece.at + row * piece.step + v * width, piece.floats - v * width, v, v);
+                }
+            }
         }
-    } else {
-        for (std::size_t row = 0; row < piece.rows; ++row) {
-            for (std::size_t v = 0; v * width < piece.floats; ++v) {
-                add(piece.at + row * piece.step + v * width, piece.floats - v * width, v, v);
+        copy(total, total_);
+    }
+    /// Of each channel.
+    void get(bool one_channel, double (&result)[sums][channel_group]) const {
+        for (std::size_t s = 0; s < sums; ++s) {
+            alignas(64) float lane[channel_group];
+            for (std::size_t v = 0; v < several; ++v) store<Arch>(lane + v * width, total_[v][s]);
+            if (one_channel) {
+                result[s][0] = 0;
+                for (const float value : lane) result[s][0] += static_cast<double>(value);
+            } else {
+                for (std::size_t i = 0; i < channel_group; ++i) result[s][i] = static_cast<double>(lane[i]);
             }
         }
     }
-    for (std::size_t s = 0; s < sums; ++s) {
-        alignas(64) float lane[channel_group];
-        for (std::size_t v = 0; v < several; ++v) store<Arch>(lane + v * width, total[v][s]);
-        if (piece.one_channel) {
-            result[s][0] = 0;
-            for (const float value : lane) result[s][0] += static_cast<double>(value);
-        } else {
-            for (std::size_t i = 0; i < channel_group; ++i) result[s][i] = static_cast<double>(lane[i]);
+
+private:
+    static PRIMSEL_INLINE void copy(V const (&from)[several][sums], V (&to)[several][sums]) {
+        PRIMSEL_UNROLL
+        for (std::size_t v = 0; v < several; ++v) {
+            PRIMSEL_UNROLL
+            for (std::size_t s = 0; s < sums; ++s) to[v][s] = from[v][s];
         }
     }
-}
+
+    V total_[several][sums] = {};
+};
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 
@@ -10754,34 +11052,43 @@ private:
         std::size_t channels;
         double elements;
         double sum[detail::channel_group] = {}, squares[detail::channel_group] = {};
+        alignas(64) float mean[detail::channel_group] = {};  // of a piece
+        detail::VectorSums<Arch, 1> total{};
+        detail::VectorSums<Arch, 2> deviations{};
 
-        void operator()(detail::ChannelPiece const& piece) {
-            constexpr std::size_t width = lanes<Arch>;
-            detail::PieceSums<1> total;
-            detail::sum_piece<Arch, 1>(piece, total, [this](std::size_t at, std::size_t n, std::size_t, V* terms) {
-                terms[0] = detail::load_up_to<Arch>(x + at, n);
-            });
-            const double count = static_cast<double>(piece.elements());
-            alignas(64) float mean[detail::channel_group] = {};
-            for (std::size_t i = 0; i < channels; ++i) mean[i] = static_cast<float>(total[0][i] / count);
-            detail::PieceSums<2> deviations;
-            if (piece.one_channel) {
-                detail::sum_piece<Arch, 2>(piece, deviations,
-                                           [this, &mean](std::size_t at, std::size_t n, std::size_t, V* terms) {
-                                               terms[0] = detail::load_up_to<Arch>(x + at, n, mean[0]) - V(mean[0]);
-                                               terms[1] = terms[0] * terms[0];
-                                           });
+        static constexpr std::size_t passes = 2;
+        void begin(std::size_t pass) { pass == 0 ? total.clear() : deviations.clear(); }
+        void add(std::size_t pass, detail::ChannelPiece const& piece) {
+            if (pass == 0) {
+                total.add(piece, [this](std::size_t at, std::size_t n, std::size_t, V* terms) {
+                    terms[0] = detail::load_up_to<Arch>(x + at, n);
+                });
+            } else if (piece.one_channel) {
+                deviations.add(piece, [this](std::size_t at, std::size_t n, std::size_t, V* terms) {
+                    terms[0] = detail::load_up_to<Arch>(x + at, n, mean[0]) - V(mean[0]);
+                    terms[1] = terms[0] * terms[0];
+                });
             } else {
-                detail::sum_piece<Arch, 2>(
-                    piece, deviations, [this, &mean](std::size_t at, std::size_t n, std::size_t v, V* terms) {
-                        terms[0] = detail::load_up_to<Arch>(x + at, n) - load<Arch>(mean + v * width);
-                        terms[1] = terms[0] * terms[0];
-                    });
+                deviations.add(piece, [this](std::size_t at, std::size_t n, std::size_t v, V* terms) {
+                    terms[0] = detail::load_up_to<Arch>(x + at, n) - load<Arch>(mean + v * lanes<Arch>);
+                    terms[1] = terms[0] * terms[0];
+                });
             }
+        }
+        void end(std::size_t pass, detail::ChannelPiece const& piece) {
+            const double count = static_cast<double>(piece.elements());
+            if (pass == 0) {
+                double of_piece[1][detail::channel_group];
+                total.get(piece.one_channel, of_piece);
+                for (std::size_t i = 0; i < channels; ++i) mean[i] = static_cast<float>(of_piece[0][i] / count);
+                return;
+            }
+            double off[2][detail::channel_group];
+            deviations.get(piece.one_channel, off);
             for (std::size_t i = 0; i < channels; ++i) {
-                const double centre = static_cast<double>(mean[i]), off = deviations[0][i];
-                sum[i] += count * centre + off;
-                squares[i] += deviations[1][i] + centre * (2 * off + count * centre);
+                const double centre = static_cast<double>(mean[i]);
+                sum[i] += count * centre + off[0][i];
+                squares[i] += off[1][i] + centre * (2 * off[0][i] + count * centre);
             }
         }
         void finish() {
@@ -10824,13 +11131,19 @@ private:
         std::size_t channels;
         double total[detail::channel_group] = {};
 
-        void operator()(detail::ChannelPiece const& piece) {
-            detail::PieceSums<1> sums;
-            detail::sum_piece<Arch, 1>(piece, sums,
-                                       [this](std::size_t at, std::size_t n, std::size_t, Floats<Arch>* terms) {
-                                           terms[0] = detail::load_up_to<Arch>(src + at, n);
-                                       });
-            for (std::size_t i = 0; i < channels; ++i) total[i] += sums[0][i];
+        detail::VectorSums<Arch, 1> sums{};
+
+        static constexpr std::size_t passes = 1;
+        void begin(std::size_t) { sums.clear(); }
+        void add(std::size_t, detail::ChannelPiece const& piece) {
+            sums.add(piece, [this](std::size_t at, std::size_t n, std::size_t, Floats<Arch>* terms) {
+                terms[0] = detail::load_up_to<Arch>(src + at, n);
+            });
+        }
+        void end(std::size_t, detail::ChannelPiece const& piece) {
+            double of_piece[1][detail::channel_group];
+            sums.get(piece.one_channel, of_piece);
+            for (std::size_t i = 0; i < channels; ++i) total[i] += of_piece[0][i];
         }
         void finish() {
             for (std::size_t i = 0; i < channels; ++i) dst[i] = static_cast<float>(total[i]);
@@ -11313,6 +11626,8 @@ namespace primsel::inline PRIMSEL_ABI {
 template <>
 struct Op<DenseParams> {
     static constexpr bool in_place = false;
+    /// Outputs of a panel.
+    static constexpr std::size_t outputs_apart = 32;
 
     [[nodiscard]] static double operations(DenseParams const& params, std::span<const Shape> inputs, Shape) {
         return 2.0 * params.k * static_cast<double>(inputs[0].size());
@@ -11366,7 +11681,7 @@ private:
         return {strides.c == pixels * strides.w ? c * pixels : pixels, strides.w};
     }
 
-    static constexpr std::size_t panel = 32, half = 16;
+    static constexpr std::size_t panel = outputs_apart, half = 16;
     static constexpr std::size_t panel_width(std::size_t outputs) { return outputs > half ? panel : half; }
 
     /// Elements of an image at a time: their part of a panel stays in L2 for all images of the batch, and short sums
@@ -12541,13 +12856,18 @@ public:
             values_[v].of(args, params.epsilon, c + from, n == 0 ? 0 : n - from);
         }
     }
-    void operator()(ChannelPiece const& piece) {
-        PieceSums<2> sums;
-        sum_piece<Arch, 2>(piece, sums, [this](std::size_t at, std::size_t n, std::size_t v, V* terms) {
+    static constexpr std::size_t passes = 1;
+    void begin(std::size_t) { sums_.clear(); }
+    void add(std::size_t, ChannelPiece const& piece) {
+        sums_.add(piece, [this](std::size_t at, std::size_t n, std::size_t v, V* terms) {
             const V x = load_up_to<Arch>(x_ + at, n), dy = load_up_to<Arch>(dy_ + at, n);
             terms[0] = passed_(values_[v](x), dy);
             terms[1] = terms[0] * ((x - values_[v].mean) * values_[v].inverse);
         });
+    }
+    void end(std::size_t, ChannelPiece const& piece) {
+        double sums[2][channel_group];
+        sums_.get(piece.one_channel, sums);
         for (std::size_t i = 0; i < channels_; ++i) sum_[i] += sums[0][i], products_[i] += sums[1][i];
     }
     void finish() {
@@ -12561,6 +12881,7 @@ private:
     float* dst_;
     std::size_t count_, channels_;
     PassedByClamp<Arch> passed_;
+    VectorSums<Arch, 2> sums_;
     NormalizedChannels<Arch> values_[group_vectors<Arch>] = {};
     double sum_[channel_group] = {}, products_[channel_group] = {};
 };
@@ -13216,7 +13537,7 @@ private:
             .across = {input.w, pool.window.w, pool.stride.w, pool.dilation.w, pool.padding.left, pool.padding.right},
             .count_pad = pool.count_include_pad};
         const auto channels = static_cast<std::size_t>(input.c), images = static_cast<std::size_t>(args.batch);
-        const std::size_t together = in.w == 1 ? 1 : 32;  // neighbouring channels, of two cache lines
+        const std::size_t together = in.w == 1 ? 1 : 128;  // neighbouring channels, as far as rows of them stay in L2
         const std::size_t groups = (channels + together - 1) / together;
         detail::for_ranges(
             args.executor, images * groups, together * input.pixels(), [=](std::size_t first, std::size_t last) {
@@ -14343,6 +14664,7 @@ constexpr OpEntry make_op_entry() {
             entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
                 Op<Params>::template pack<L>(*std::get_if<Params>(&layer), input, weights, dst);
             };
+            if constexpr (requires { Op<Params>::outputs_apart; }) entry.outputs_apart = Op<Params>::outputs_apart;
         }
     }
     return entry;
@@ -18909,7 +19231,7 @@ EngineOf<Policies, Compiled>::EngineOf(Graph const& graph, Weights const& weight
     : executor_(std::move(run_on)),
       graph_(compiled(simplify(graph))),
       plan_(plan_for(graph_, how, executor_.concurrency())),
-      program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
+      program_(graph_, kernels(), plan_, weights, executor_.concurrency(), executor_),
       src_data_(program_.in_shapes().size()),
       dst_data_(program_.out_shapes().size()) {}
 
@@ -19151,8 +19473,10 @@ class MappedFile {
 public:
     MappedFile(std::string const& path, std::size_t limit) : file_(path, limit) {
         if (file_.size() == 0) return;  // there is nothing to map
-        pages_ = ::mmap(nullptr, file_.size(), PROT_READ, MAP_PRIVATE | populate, file_.number(), 0);
+        pages_ = ::mmap(nullptr, file_.size(), PROT_READ, MAP_PRIVATE, file_.number(), 0);
         if (pages_ == MAP_FAILED) detail::fail_of_system(path, "cannot map");
+        // Pages that are not in memory yet are brought there meanwhile.
+        ::madvise(pages_, file_.size(), MADV_WILLNEED);
     }
     MappedFile(MappedFile const&) = delete;
     MappedFile& operator=(MappedFile const&) = delete;
@@ -19182,11 +19506,6 @@ public:
     }
 
 private:
-#ifdef MAP_POPULATE
-    static constexpr int populate = MAP_POPULATE;
-#else
-    static constexpr int populate = 0;
-#endif
     detail::OpenFile file_;
     void* pages_ = nullptr;
 };
@@ -19976,8 +20295,8 @@ struct SafetensorsParts {
 
 }  // namespace detail
 
-/// The weights in a safetensors file of which `file` holds all bytes; `name` is what errors call it. Aligned F32 is not
-/// copied: those weights share the bytes. Tensors named num_batches_tracked are left out.
+/// The weights in a safetensors file of which `file` holds all bytes; `name` is what errors call it. F32 is not copied:
+/// those weights share the bytes. Tensors named num_batches_tracked are left out.
 /// Throws error, naming file and tensor, for whatever the format does not allow and for tensors of integers.
 [[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
     const auto [header, data] = detail::safetensors_parts(name, file);
@@ -19995,10 +20314,8 @@ struct SafetensorsParts {
     for (detail::TensorEntry& entry : entries) {
         if (detail::is_step_count(entry.name)) continue;
         const std::span<const std::byte> bytes = data.subspan(entry.begin, entry.end - entry.begin);
-        const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0;
-        if (entry.dtype.name == "F32" && is_aligned) {
-            const std::span values(reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float));
-            weights.add(std::string(entry.name), {std::move(entry.dims), values, file.owner});
+        if (entry.dtype.name == "F32") {
+            weights.add(std::string(entry.name), {std::move(entry.dims), StoredFloats::of_bytes(bytes), file.owner});
         } else {
             weights.add(std::string(entry.name), std::move(entry.dims), detail::read_floats(entry, bytes));
         }
@@ -20032,7 +20349,7 @@ inline void write_safetensors(std::string const& path, Weights const& weights,
                               SafetensorsMetadata const& metadata = {}) {
     const std::string header = detail::safetensors_header(path, weights, metadata);
     std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(header))};
-    for (auto const& [name, tensor] : weights) parts.push_back(std::as_bytes(tensor.values));
+    for (auto const& [name, tensor] : weights) parts.push_back(tensor.values.bytes());
     write_file(path, parts);
 }
 
@@ -23742,6 +24059,10 @@ private:
     std::size_t gradient_of_input(std::size_t i, std::size_t place, SoftmaxParams const& softmax, std::size_t dy) {
         return pass(i, place, SoftmaxGradientParams{softmax}, {at_[i], dy});
     }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ScaleParams const& scale, std::size_t dy) {
+        if (!scale.known) refuse(form_[i], "only scaling by a known factor has a gradient here");
+        return pass(i, place, ScaleParams{.known = true, .factor = scale.factor}, {dy});
+    }
     std::size_t gradient_of_input(std::size_t, std::size_t, AddParams const&, std::size_t dy) { return dy; }
     std::size_t gradient_of_input(std::size_t i, std::size_t place, ConcatParams const& concat, std::size_t dy) {
         int first = 0;
@@ -23789,7 +24110,9 @@ private:
         if (binary.kind == BinaryKind::multiply) {
             gradient = add(gradient_name(i, place) + "/product", BinaryParams{BinaryKind::multiply},
                            {dy, input_at(i, 1 - place)});
-        } else if (binary.kind != BinaryKind::add && (binary.kind != BinaryKind::subtract || place == 1)) {
+        } else if (binary.kind == BinaryKind::subtract && place == 1) {
+            gradient = add(gradient_name(i, place) + "/negative", ScaleParams{.known = true, .factor = -1}, {dy});
+        } else if (binary.kind != BinaryKind::add && binary.kind != BinaryKind::subtract) {
             refuse(form_[i], "of functions of two inputs only sums and products have gradients here");
         }
         std::string name = gradient_name(i, place);
@@ -23935,6 +24258,120 @@ template <class Trains = TrainAll>
         if (!running && trains(std::string_view(spec.name))) weights.push_back(spec.name);
     }
     return detail::Backward(detail::training_form(graph), std::move(weights)).run();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/train/judge.hpp
+
+// primsel/train/metrics.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How often a network is right: which class had the largest result, counted for each true class. Samples whose target
+/// is no class, as the -1 of padding, are passed over. Shares are 0 where nothing was counted.
+class Metrics {
+public:
+    /// Throws error for fewer classes than 1, or more than 2^13.
+    explicit Metrics(int classes) : classes_(static_cast<std::size_t>(classes)) {
+        if (classes < 1 || classes > 1 << 13) fail("metrics: there cannot be ", classes, " classes");
+        counts_.resize(classes_ * classes_);
+    }
+
+    /// A batch: `result` has as many values a sample as there are classes, `target` the class of each sample.
+    /// `mean_loss` is over the samples that are counted.
+    void add(std::span<const float> result, std::span<const float> target, double mean_loss = 0) noexcept {
+        const std::int64_t before = samples_;
+        const std::size_t samples = std::min(result.size() / classes_, target.size());
+        for (std::size_t i = 0; i < samples; ++i) {
+            const bool is_class = target[i] >= 0 && target[i] < static_cast<float>(classes_);
+            if (!is_class) continue;
+            const std::span<const float> values = result.subspan(i * classes_, classes_);
+            const auto wanted = static_cast<std::size_t>(target[i]);
+            const auto largest = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
+            const std::size_t rank = rank_of(values, wanted);
+            ++counts_[wanted * classes_ + largest];
+            ++samples_;
+            first_ += rank < 1 ? 1 : 0;
+            first_five_ += rank < 5 ? 1 : 0;
+        }
+        loss_ += mean_loss * static_cast<double>(samples_ - before);
+    }
+
+    [[nodiscard]] std::int64_t samples() const { return samples_; }
+    /// The mean loss of all samples.
+    [[nodiscard]] double loss() const { return samples_ == 0 ? 0 : loss_ / static_cast<double>(samples_); }
+    /// The share of samples whose class has the largest result; of equal ones the first counts as the largest. Where a
+    /// result is not a number, the network is wrong.
+    [[nodiscard]] double accuracy() const { return share(first_, samples_); }
+    /// Of samples whose class is among the five largest.
+    [[nodiscard]] double top5_accuracy() const { return share(first_five_, samples_); }
+    /// How many samples of one class had the largest result at another.
+    [[nodiscard]] std::int64_t count(int wanted, int largest) const {
+        return counts_[static_cast<std::size_t>(wanted) * classes_ + static_cast<std::size_t>(largest)];
+    }
+    /// The share of a class's samples for which it is the largest.
+    [[nodiscard]] double class_accuracy(int wanted) const {
+        std::int64_t all = 0;
+        for (std::size_t k = 0; k < classes_; ++k) all += count(wanted, static_cast<int>(k));
+        return share(count(wanted, wanted), all);
+    }
+
+private:
+    [[nodiscard]] static double share(std::int64_t part, std::int64_t all) {
+        return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+    }
+    /// How many come before it, from the largest down.
+    [[nodiscard]] static std::size_t rank_of(std::span<const float> values, std::size_t wanted) noexcept {
+        std::size_t before = 0;
+        for (std::size_t k = 0; k < values.size(); ++k) {
+            const bool after = values[k] < values[wanted] || (values[k] == values[wanted] && k >= wanted);
+            before += after ? 0 : 1;
+        }
+        return before;
+    }
+
+    std::size_t classes_;
+    std::vector<std::int64_t> counts_;
+    std::int64_t samples_ = 0, first_ = 0, first_five_ = 0;
+    double loss_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstddef>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How often a network that is not trained is right on a source: one input, and a value a class for each image. As many
+/// images at once as the graph's batch. Throws error where the images or their classes do not fit the network.
+template <class Policies = DefaultPolicies, DataSource Source>
+[[nodiscard]] Metrics judge(Graph const& graph, Weights const& weights, Source const& source,
+                            Normalise const& normalise = {}, typename Policies::executor run_on = {}) {
+    const Graph simple = simplify(graph);
+    const Kernels kernels = policy_kernels<Policies, CompileAll>();
+    const std::size_t workers = run_on.concurrency();
+    const Plan plan = Predict<>().template plan<Policies>(simple, kernels, workers);
+    Program program(simple, kernels, plan, weights, workers);
+    const std::size_t results = program.out_floats(0) / static_cast<std::size_t>(graph.batch());
+    if (source.shape() != graph[graph.input()].shape || static_cast<std::size_t>(source.classes()) > results) {
+        fail("judge: images of ", to_string(source.shape()), " and ", source.classes(), " classes; the network takes ",
+             to_string(graph[graph.input()].shape), " and has ", results, " results");
+    }
+    std::vector<float> values(program.out_floats(0));
+    Metrics metrics(static_cast<int>(results));
+    Batches<Source> batches(source, evaluation_batches(graph.batch()), normalise);
+    for (Batch batch = batches.next(); batch.count > 0; batch = batches.next()) {
+        program.run(batch.images.data(), values.data(), run_on);
+        metrics.add(values, batch.labels);
+    }
+    return metrics;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -24147,86 +24584,6 @@ struct BinaryCrossEntropy {
 };
 
 static_assert(Loss<SoftmaxCrossEntropy> && Loss<MeanSquaredError> && Loss<BinaryCrossEntropy>);
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/train/metrics.hpp
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// How often a network is right: which class had the largest result, counted for each true class. Samples whose target
-/// is no class, as the -1 of padding, are passed over. Shares are 0 where nothing was counted.
-class Metrics {
-public:
-    /// Throws error for fewer classes than 1, or more than 2^13.
-    explicit Metrics(int classes) : classes_(static_cast<std::size_t>(classes)) {
-        if (classes < 1 || classes > 1 << 13) fail("metrics: there cannot be ", classes, " classes");
-        counts_.resize(classes_ * classes_);
-    }
-
-    /// A batch: `result` has as many values a sample as there are classes, `target` the class of each sample.
-    /// `mean_loss` is over the samples that are counted.
-    void add(std::span<const float> result, std::span<const float> target, double mean_loss = 0) noexcept {
-        const std::int64_t before = samples_;
-        const std::size_t samples = std::min(result.size() / classes_, target.size());
-        for (std::size_t i = 0; i < samples; ++i) {
-            const bool is_class = target[i] >= 0 && target[i] < static_cast<float>(classes_);
-            if (!is_class) continue;
-            const std::span<const float> values = result.subspan(i * classes_, classes_);
-            const auto wanted = static_cast<std::size_t>(target[i]);
-            const auto largest = static_cast<std::size_t>(std::ranges::max_element(values) - values.begin());
-            const std::size_t rank = rank_of(values, wanted);
-            ++counts_[wanted * classes_ + largest];
-            ++samples_;
-            first_ += rank < 1 ? 1 : 0;
-            first_five_ += rank < 5 ? 1 : 0;
-        }
-        loss_ += mean_loss * static_cast<double>(samples_ - before);
-    }
-
-    [[nodiscard]] std::int64_t samples() const { return samples_; }
-    /// The mean loss of all samples.
-    [[nodiscard]] double loss() const { return samples_ == 0 ? 0 : loss_ / static_cast<double>(samples_); }
-    /// The share of samples whose class has the largest result; of equal ones the first counts as the largest. Where a
-    /// result is not a number, the network is wrong.
-    [[nodiscard]] double accuracy() const { return share(first_, samples_); }
-    /// Of samples whose class is among the five largest.
-    [[nodiscard]] double top5_accuracy() const { return share(first_five_, samples_); }
-    /// How many samples of one class had the largest result at another.
-    [[nodiscard]] std::int64_t count(int wanted, int largest) const {
-        return counts_[static_cast<std::size_t>(wanted) * classes_ + static_cast<std::size_t>(largest)];
-    }
-    /// The share of a class's samples for which it is the largest.
-    [[nodiscard]] double class_accuracy(int wanted) const {
-        std::int64_t all = 0;
-        for (std::size_t k = 0; k < classes_; ++k) all += count(wanted, static_cast<int>(k));
-        return share(count(wanted, wanted), all);
-    }
-
-private:
-    [[nodiscard]] static double share(std::int64_t part, std::int64_t all) {
-        return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
-    }
-    /// How many come before it, from the largest down.
-    [[nodiscard]] static std::size_t rank_of(std::span<const float> values, std::size_t wanted) noexcept {
-        std::size_t before = 0;
-        for (std::size_t k = 0; k < values.size(); ++k) {
-            const bool after = values[k] < values[wanted] || (values[k] == values[wanted] && k >= wanted);
-            before += after ? 0 : 1;
-        }
-        return before;
-    }
-
-    std::size_t classes_;
-    std::vector<std::int64_t> counts_;
-    std::int64_t samples_ = 0, first_ = 0, first_five_ = 0;
-    double loss_ = 0;
-};
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/train/optimizer.hpp
@@ -24626,6 +24983,7 @@ template <class Make>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24658,6 +25016,9 @@ struct TrainingOptions {
     std::uint64_t seed = 1;
     /// The first that fits a weight holds; weights that none fits are trained as the options say.
     std::vector<WeightGroup> groups = {};
+    /// Values of weights that stay as they are though others of the weight are trained: their positions, by the
+    /// weight's name.
+    std::map<std::string, std::vector<std::size_t>> fixed = {};
     /// Bytes of the arena, which has the results of all layers until the gradients are computed. Where they would take
     /// more, layers are computed a second time; those first that cost least for what need not be kept.
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
@@ -24713,6 +25074,19 @@ inline void check_groups_fit(std::vector<WeightGroup> const& groups, Graph const
     for (WeightGroup const& group : groups) {
         const auto is_fit = [&](WeightSpec const& spec) { return fits(group.pattern, spec.name); };
         if (std::ranges::none_of(specs, is_fit)) fail("train: no weight's name fits '", group.pattern, "'");
+    }
+}
+/// Throws error when values are to stay of a weight that the network has not, or that it has not so many of.
+inline void check_fixed(std::map<std::string, std::vector<std::size_t>> const& fixed, Graph const& graph) {
+    const std::vector<WeightSpec> specs = weight_specs(graph);
+    for (auto const& [name, positions] : fixed) {
+        const auto spec = std::ranges::find(specs, name, &WeightSpec::name);
+        if (spec == specs.end()) fail("train: values of ", name, " are to stay; there is no such weight");
+        std::size_t size = 1;
+        for (const std::int64_t dim : spec->dims) size *= static_cast<std::size_t>(dim);
+        for (const std::size_t position : positions) {
+            if (position >= size) fail("train: value ", position, " of ", name, " is to stay; it has ", size);
+        }
     }
 }
 
@@ -24792,6 +25166,9 @@ template <class Number>
         groups += "; ";
     }
     facts.emplace("groups of weights", groups);
+    std::string fixed;
+    for (auto const& [name, positions] : options.fixed) fixed += join(positions.size(), " of ", name, "; ");
+    if (!fixed.empty()) facts.emplace("values that stay", fixed);
     return facts;
 }
 
@@ -24861,6 +25238,7 @@ private:
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -24871,6 +25249,9 @@ private:
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
+
+/// Of weights, by their names, the places of values that are to be zero.
+using ZeroWeights = std::map<std::string, std::vector<std::size_t>, std::less<>>;
 
 /// The weights of a network while they change: a copy of its own of each, that stays where it is.
 class Parameters {
@@ -26382,6 +26763,7 @@ public:
           step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_,
                 detail::KnownOrPredicted{parts_.plan}, std::move(run_on), options_.max_arena) {
         check_groups_fit(options_.groups, graph_);
+        check_fixed(options_.fixed, graph_);
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);
@@ -26456,6 +26838,19 @@ public:
         }
     }
 
+    /// From now on these values are zero, and stay so after each update: those of filters that are pruned. The best
+    /// weights until now are forgotten where they were others. Between two updates; a checkpoint has the zeros, and
+    /// whoever resumes it calls this again. Throws error when a weight is none of the network's, or is not as long.
+    void keep_zero(ZeroWeights zeros) {
+        for (auto const& [name, places] : zeros) {
+            const std::size_t size = (*parameters_)[name].size();
+            const auto beyond = [&](std::size_t place) { return place >= size; };
+            if (std::ranges::any_of(places, beyond)) fail("train: weight ", name, " has ", size, " values");
+        }
+        zeros_ = std::move(zeros);
+        if (make_zero()) best_.reset(), epochs_since_best_ = 0;
+    }
+
     /// All that the training goes on from. Between two updates.
     [[nodiscard]] Checkpoint checkpoint() const {
         Checkpoint result{weights(), facts(), plan()};
@@ -26524,7 +26919,8 @@ public:
         const Graph simple = simplify(graph_);
         executor& run_on = step_.executor();
         const Kernels kernels = policy_kernels<Policies>();
-        const Plan plan = Predict<>().template plan<Policies>(simple, kernels, run_on.concurrency());
+        // By no machine's speeds: those measured here are not the same twice, and the results would round otherwise.
+        const Plan plan = Predict(Analytical(Machine{})).template plan<Policies>(simple, kernels, run_on.concurrency());
         Program program(simple, kernels, plan, weights(), run_on.concurrency());
         std::vector<float> results(program.out_floats(0)), unused(results.size());
         Metrics metrics(source.classes());
@@ -26541,6 +26937,7 @@ public:
     /// Those of the epoch with the best accuracy of validation; as they are now where there was none.
     [[nodiscard]] Weights best_weights() const { return best_ ? *best_ : weights(); }
     [[nodiscard]] std::int64_t updates() const { return next_batch_; }
+    [[nodiscard]] TrainingOptions const& options() const { return options_; }
     [[nodiscard]] Plan const& plan() const { return step_.plan(); }
     /// What a step needs beside weights, their gradients and what the optimiser remembers: known before the first.
     [[nodiscard]] std::size_t arena_bytes() const { return step_.program().arena_bytes(); }
@@ -26607,9 +27004,29 @@ private:
                 scale_gradient(clipped_, factor);
                 by = clipped_;
             }
+            const auto fixed = options_.fixed.find(weight.name);
+            if (fixed != options_.fixed.end()) {
+                kept_.clear();
+                for (const std::size_t at : fixed->second) kept_.push_back(weight.values[at]);
+            }
             parts_.optimizer.step(weight.values, by, state_[i], learning_rate * group.rate, next_batch_,
                                   group.weight_decay.value_or(options_.weight_decay));
+            if (fixed == options_.fixed.end()) continue;
+            for (std::size_t n = 0; n < kept_.size(); ++n) weight.values[fixed->second[n]] = kept_[n];
         }
+        make_zero();
+    }
+    /// Returns whether that changed a value.
+    bool make_zero() {
+        bool changed = false;
+        for (auto const& [name, places] : zeros_) {
+            const std::span<float> values = (*parameters_)[name];
+            for (const std::size_t place : places) {
+                changed = changed || values[place] != 0.0F;
+                values[place] = 0.0F;
+            }
+        }
+        return changed;
     }
     [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
         auto facts = detail::facts_of(options_);
@@ -26637,7 +27054,8 @@ private:
     std::unique_ptr<Parameters> parameters_;
     Step step_;
     std::vector<std::vector<float>> state_, sums_;
-    std::vector<float> clipped_;
+    std::vector<float> clipped_, kept_;
+    ZeroWeights zeros_;
     std::int64_t next_batch_ = 0, epoch_batches_ = 0;
     std::size_t images_ = 0;  // of an epoch; 0 until it is known
     double epoch_loss_ = 0;   // summed up
@@ -26901,6 +27319,8 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/ranking.hpp
+
 // primsel/prune/criterion.hpp
 
 #include <cmath>
@@ -27006,6 +27426,165 @@ struct RandomScore {
 
 static_assert(Criterion<L1Norm> && Criterion<L2Norm> && Criterion<GeometricMedian> && Criterion<BatchNormScale> &&
               Criterion<RandomScore>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/detail/ranked_rows.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+[[nodiscard]] inline bool makes_channels(Graph const& graph, std::size_t i) {
+    const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
+    if (conv != nullptr) return conv->groups == 1 || !is_depthwise(*conv, graph[graph[i].inputs[0]].shape.c);
+    return std::holds_alternative<DenseParams>(graph[i].layer);
+}
+
+/// The batch norm that alone reads the layer.
+[[nodiscard]] inline std::optional<std::size_t> norm_behind(Graph const& graph, std::size_t i,
+                                                            std::vector<std::size_t> const& uses) {
+    for (std::size_t reader = i + 1; reader < graph.size() && uses[i] == 1; ++reader) {
+        Node const& node = graph[reader];
+        const bool reads = std::ranges::find(node.inputs, i) != node.inputs.end();
+        if (reads && std::holds_alternative<BatchNormParams>(node.layer)) return reader;
+    }
+    return std::nullopt;
+}
+
+/// The weights of a convolution or dense layer, those of each channel that it reads one after the other.
+[[nodiscard]] inline std::vector<float> by_channels(Graph const& graph, std::size_t i, std::span<const float> values) {
+    const Shape input = graph[graph[i].inputs[0]].shape;
+    const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
+    const auto channels = static_cast<std::size_t>(input.c), filters = static_cast<std::size_t>(graph[i].shape.c);
+    const std::size_t parts = conv != nullptr ? static_cast<std::size_t>(conv->groups) : 1;
+    const std::size_t width = channels / parts, depth = values.size() / (filters * width);
+    std::vector<float> turned;
+    turned.reserve(values.size());
+    for (std::size_t c = 0; c < channels; ++c) {
+        const std::size_t part = c / width, first = part * filters / parts, last = (part + 1) * filters / parts;
+        for (std::size_t filter = first; filter < last; ++filter) {
+            const auto kernel = values.subspan((filter * width + c % width) * depth, depth);
+            turned.insert(turned.end(), kernel.begin(), kernel.end());
+        }
+    }
+    return turned;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a layer's weights judge: the filters that it has, or the channels that it reads. A channel that goes takes the
+/// filters that make it.
+enum class GroupType { filters, channels };
+
+/// Groups of channels that are ranked against each other: those of one layer, or of layers whose channels are coupled.
+struct Ranking {
+    /// Names, in the order of the network: the layers whose weights judge.
+    std::vector<std::string> layers;
+    /// The groups that may go, the one that matters least first.
+    std::vector<std::size_t> groups;
+    /// Of each of them: how much it matters. The mean over a layer's rows is 1, and what several layers say adds up.
+    std::vector<double> scores;
+    /// All groups, those that must stay too.
+    std::size_t count = 0;
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::vector<std::size_t> const& judged_groups(Graph const& graph, Coupling const& coupling,
+                                                                   std::size_t i, GroupType type) {
+    return coupling.groups_of(type == GroupType::filters ? i : graph[i].inputs[0]);
+}
+
+/// The layers that judge, and of each the number of its ranking: layers that have a group in common are ranked
+/// together.
+[[nodiscard]] inline std::map<std::size_t, std::size_t> rankings_of_layers(Graph const& graph, Coupling const& coupling,
+                                                                           GroupType type = GroupType::filters) {
+    constexpr std::size_t none = static_cast<std::size_t>(-1);
+    ChannelSets sets;
+    std::vector<std::size_t> set_of_group(coupling.groups().size(), none);
+    std::map<std::size_t, std::size_t> of_layers;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        if (!makes_channels(graph, i)) continue;
+        const std::size_t set = of_layers[i] = sets.add();
+        for (const std::size_t group : judged_groups(graph, coupling, i, type)) {
+            if (set_of_group[group] == none) set_of_group[group] = set;
+            sets.join(set_of_group[group], set);
+        }
+    }
+    for (auto& [layer, set] : of_layers) set = sets.root(set);
+    return of_layers;
+}
+
+/// Of each row, as shares of their mean. Throws error where the criterion gives none.
+[[nodiscard]] std::vector<double> relative_scores(Filters const& rows, auto const& criterion) {
+    std::vector<double> scores(rows.count, 0.0);
+    criterion(rows, std::span<double>(scores));
+    const double mean = std::reduce(scores.begin(), scores.end()) / static_cast<double>(rows.count);
+    if (!std::isfinite(mean)) fail("prune: a score of a filter of layer ", rows.layer, " is not finite");
+    for (double& score : scores) score = mean > 0 ? score / mean : 0;
+    return scores;
+}
+
+}  // namespace detail
+
+/// The channels of the network, ranked layer by layer; layers whose channels are coupled are ranked together, by the
+/// sum of their scores, each as a share of its layer's mean. Layers that must stay whole are left out. Throws error
+/// where the weights do not fit, or a score is not finite.
+template <Criterion C>
+[[nodiscard]] std::vector<Ranking> rank_filters(Graph const& graph, Weights const& weights, Coupling const& coupling,
+                                                C const& criterion, GroupType type = GroupType::filters) {
+    check_weights(graph, weights);
+    const std::vector<std::size_t> uses = graph.uses();
+    std::vector<double> scores(coupling.groups().size(), 0.0);
+    std::map<std::size_t, Ranking> rankings;
+    for (auto const& [i, number] : detail::rankings_of_layers(graph, coupling, type)) {
+        std::vector<std::size_t> const& groups = detail::judged_groups(graph, coupling, i, type);
+        const auto may_go = [&](std::size_t group) { return coupling.groups()[group].fixed.empty(); };
+        Ranking& ranking = rankings[number];
+        ranking.layers.push_back(graph[i].name);
+        ranking.groups.insert(ranking.groups.end(), groups.begin(), groups.end());
+        if (std::ranges::none_of(groups, may_go)) continue;
+        std::span<const float> values = weights.at(graph[i].name + ".weight").values;
+        std::vector<float> turned;
+        Filters rows{graph[i].name, groups.size(), values, {}};
+        if (type == GroupType::channels) {
+            turned = detail::by_channels(graph, i, values);
+            rows.weights = turned;
+        } else if (const auto norm = detail::norm_behind(graph, i, uses)) {
+            rows.scale = weights.at(graph[*norm].name + ".weight").values;
+        }
+        const std::vector<double> of_rows = detail::relative_scores(rows, criterion);
+        for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += of_rows[k];
+    }
+    std::vector<Ranking> result;
+    for (auto& [set, ranking] : rankings) {
+        std::ranges::sort(ranking.groups);
+        ranking.groups.erase(std::ranges::unique(ranking.groups).begin(), ranking.groups.end());
+        ranking.count = ranking.groups.size();
+        std::erase_if(ranking.groups, [&](std::size_t group) { return !coupling.groups()[group].fixed.empty(); });
+        std::ranges::stable_sort(ranking.groups, {}, [&](std::size_t group) { return scores[group]; });
+        for (const std::size_t group : ranking.groups) ranking.scores.push_back(scores[group]);
+        if (!ranking.groups.empty()) result.push_back(std::move(ranking));
+    }
+    return result;
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/prune/surgery.hpp
@@ -27194,6 +27773,28 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
 
 }  // namespace detail
 
+namespace detail {
+
+[[nodiscard]] inline Graph kept_graph(Graph const& graph, KeptChannels const& kept) {
+    Graph result(graph.batch());
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
+        result.add(node.name, std::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs);
+    }
+    result.set_outputs(graph.outputs());
+    return result;
+}
+
+}  // namespace detail
+
+/// The network without the channels of the choice, where its weights do not matter: to know what it would cost. Throws
+/// error, naming the layer, where a channel must stay, or none would be left.
+[[nodiscard]] inline Graph prune(Graph const& graph, Coupling const& coupling, Choice const& choice) {
+    detail::check_choice(graph, coupling, choice);
+    return detail::kept_graph(graph, detail::KeptChannels(graph, coupling, choice));
+}
+
 /// The network without the channels of the choice: every layer has the filters that are left, and of each filter the
 /// kernels of the channels that are left. It computes what the whole network does with masked(). Throws error, naming
 /// the layer, where a channel must stay, or none would be left.
@@ -27202,13 +27803,7 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
     check_weights(graph, weights);
     detail::check_choice(graph, coupling, choice);
     const detail::KeptChannels kept(graph, coupling, choice);
-    Pruned result{Graph(graph.batch()), Weights(weights.source())};
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        Node const& node = graph[i];
-        if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
-        result.graph.add(node.name, std::visit(detail::KeptLayer{graph, i, kept}, node.layer), node.inputs);
-    }
-    result.graph.set_outputs(graph.outputs());
+    Pruned result{detail::kept_graph(graph, kept), Weights(weights.source())};
     detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         const detail::WeightSlices slices(graph, i, spec, kept);
         std::vector<std::int64_t> dims = spec.dims;
@@ -27220,6 +27815,27 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
         result.weights.add(spec.name, std::move(dims), std::move(values));
     });
     return result;
+}
+
+/// The places of the trained weights that prune() would remove; running statistics are not trained.
+[[nodiscard]] inline ZeroWeights zero_weights(Graph const& graph, Coupling const& coupling, Choice const& choice) {
+    detail::check_choice(graph, coupling, choice);
+    const detail::KeptChannels kept(graph, coupling, choice);
+    ZeroWeights zeros;
+    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+        if (spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var")) return;
+        std::size_t size = 1;
+        for (const std::int64_t dim : spec.dims) size *= static_cast<std::size_t>(dim);
+        std::vector<bool> stays(size, false);
+        const detail::WeightSlices slices(graph, i, spec, kept);
+        slices.each_kept([&](std::size_t at) { stays[at] = true; });
+        std::vector<std::size_t> gone;
+        for (std::size_t at = 0; at < size; ++at) {
+            if (!stays[at]) gone.push_back(at);
+        }
+        if (!gone.empty()) zeros.emplace(spec.name, std::move(gone));
+    });
+    return zeros;
 }
 
 /// The weights with zeros where prune() would remove them.
@@ -27246,120 +27862,6396 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+inline void check_share(double sparsity, std::size_t multiple) {
+    if (!(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
+    if (multiple < 1) fail("prune: impossible multiple ", multiple);
+}
+/// So many of so many things.
+[[nodiscard]] inline std::size_t share_of(double sparsity, std::size_t count) {
+    return static_cast<std::size_t>(std::floor(sparsity * static_cast<double>(count) + 1e-9));
+}
+/// The first groups of a ranking, at most so many: one stays, and as many as a multiple says where there are as many.
+[[nodiscard]] inline Choice first_groups(Ranking const& ranking, std::size_t most, std::size_t multiple) {
+    std::size_t left = std::max<std::size_t>(ranking.count - std::min(most, ranking.count), 1);
+    left = std::min(ranking.count, (left + multiple - 1) / multiple * multiple);
+    const std::size_t go = std::min(ranking.count - left, ranking.groups.size());
+    return {ranking.groups.begin(), ranking.groups.begin() + static_cast<std::ptrdiff_t>(go)};
+}
+
+}  // namespace detail
+
+/// The groups that go for a sparsity, the share of a ranking's channels; at least one stays. `multiple`: as many stay
+/// as a multiple of it, where a whole layer has as many.
+[[nodiscard]] inline Choice choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
+    detail::check_share(sparsity, multiple);
+    return detail::first_groups(ranking, detail::share_of(sparsity, ranking.count), multiple);
+}
+
+/// The same of several layers at once, or the whole network: the share of all their channels whose scores are lowest,
+/// wherever they are. Of each ranking at least one stays, and as many as a multiple.
+[[nodiscard]] inline Choice choose(std::span<const Ranking> rankings, double sparsity, std::size_t multiple = 1) {
+    detail::check_share(sparsity, multiple);
+    std::vector<std::pair<double, std::size_t>> order;  // score, ranking
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < rankings.size(); ++i) {
+        count += rankings[i].count;
+        for (const double score : rankings[i].scores) order.emplace_back(score, i);
+    }
+    std::ranges::stable_sort(order);
+    order.resize(std::min(order.size(), detail::share_of(sparsity, count)));
+    std::vector<std::size_t> most(rankings.size(), 0);
+    for (auto const& [score, ranking] : order) ++most[ranking];
+    Choice choice;
+    for (std::size_t i = 0; i < rankings.size(); ++i) {
+        choice.merge(detail::first_groups(rankings[i], most[i], multiple));
+    }
+    return choice;
+}
+
+/// The choice without those groups that a layer needs lest none of its channels be left: a layer that reads a slice of
+/// another's may lose all that it reads though the other keeps some.
+[[nodiscard]] inline Choice sparing(Graph const& graph, Coupling const& coupling, Choice choice) {
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        std::vector<std::size_t> const& groups = coupling.groups_of(i);
+        const auto goes = [&](std::size_t group) { return choice.contains(group); };
+        if (!groups.empty() && std::ranges::all_of(groups, goes)) choice.erase(groups[0]);
+    }
+    return choice;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/coupled_layers.hpp
+
+#include <cstddef>
 #include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Layers whose channels go together: a row of the table of what is coupled to what.
+struct CoupledLayers {
+    /// Whose filters go, whose results have the channels besides (depthwise convolutions, batch norms, sums, ...), and
+    /// whose kernels that read them go. Names, in the order of the network.
+    std::vector<std::string> made_by, passed_by, read_by;
+    /// The groups of channels, by their numbers in the coupling; how many of them may go, and why others must stay.
+    std::vector<std::size_t> groups;
+    std::size_t may_go = 0;
+    std::string fixed;
+};
+
+/// Which layers of a network lose the same channels. The image, which no layer makes, is in none of them.
+[[nodiscard]] inline std::vector<CoupledLayers> coupled_layers(Graph const& graph, Coupling const& coupling) {
+    constexpr std::size_t none = static_cast<std::size_t>(-1);
+    const auto makers = detail::rankings_of_layers(graph, coupling);
+    std::map<std::size_t, CoupledLayers> sets;
+    std::vector<std::size_t> set_of(coupling.groups().size(), none);
+    for (auto const& [layer, number] : makers) {
+        sets[number].made_by.push_back(graph[layer].name);
+        for (const std::size_t group : coupling.groups_of(layer)) set_of[group] = number;
+    }
+    const auto sets_of = [&](std::size_t layer) {
+        std::set<std::size_t> of;
+        for (const std::size_t group : coupling.groups_of(layer)) {
+            if (set_of[group] != none) of.insert(set_of[group]);
+        }
+        return of;
+    };
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        const bool makes = makers.contains(i);
+        for (const std::size_t set : sets_of(makes ? graph[i].inputs[0] : i)) {
+            (makes ? sets[set].read_by : sets[set].passed_by).push_back(graph[i].name);
+        }
+    }
+    for (std::size_t group = 0; group < set_of.size(); ++group) {
+        if (set_of[group] == none) continue;
+        CoupledLayers& set = sets[set_of[group]];
+        std::string const& fixed = coupling.groups()[group].fixed;
+        set.groups.push_back(group);
+        set.may_go += fixed.empty() ? 1 : 0;
+        if (set.fixed.empty()) set.fixed = fixed;
+    }
+    std::vector<CoupledLayers> result;
+    for (auto& [number, set] : sets) result.push_back(std::move(set));
+    return result;
+}
+
+/// A line a row: whose filters, how many channels and how many of them may go, who reads them, why others must stay.
+[[nodiscard]] inline std::string to_text(std::span<const CoupledLayers> table) {
+    const auto list = [](std::vector<std::string> const& names) {
+        std::string text;
+        for (std::string const& name : names) text += (text.empty() ? "" : ", ") + name;
+        return text;
+    };
+    TextTable text;
+    text.add({"filters of", "channels", "may go", "read by", "the others stay because"});
+    for (CoupledLayers const& set : table) {
+        text.add({list(set.made_by), std::to_string(set.groups.size()), std::to_string(set.may_go), list(set.read_by),
+                  set.fixed});
+    }
+    return text.text();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/prune_to.hpp
+
+// primsel/prune/detail/greedy_pruning.hpp
+
+// primsel/prune/detail/layer_prices.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// A layer as it is with other numbers of channels, the shapes that it reads, and that of its result.
+struct ThinLayer {
+    AnyLayer layer;
+    std::vector<Shape> inputs;
+    Shape output;
+};
+/// counts: the channels that are left of each layer's result.
+[[nodiscard]] inline ThinLayer thin_layer(Graph const& graph, std::size_t i, std::span<const int> counts) {
+    Node const& node = graph[i];
+    ThinLayer thin{node.layer, graph.input_shapes(i), node.shape};
+    thin.output.c = counts[i];
+    for (std::size_t place = 0; place < node.inputs.size(); ++place) thin.inputs[place].c = counts[node.inputs[place]];
+    if (auto* conv = std::get_if<ConvParams>(&thin.layer)) {
+        if (conv->groups > 1 && is_depthwise(*conv, graph[node.inputs[0]].shape.c)) conv->groups = thin.inputs[0].c;
+        conv->k = counts[i];
+    }
+    if (auto* dense = std::get_if<DenseParams>(&thin.layer)) dense->k = counts[i];
+    return thin;
+}
+
+/// Of each layer's result.
+[[nodiscard]] inline std::vector<int> channels_of(Graph const& graph) {
+    std::vector<int> channels;
+    for (Node const& node : graph.nodes()) channels.push_back(node.shape.c);
+    return channels;
+}
+
+/// Seconds of a layer by its cheapest way, whatever the layouts around it are: what the model says, asked once for each
+/// number of channels.
+template <CostModel Model>
+class LayerPrices {
+public:
+    LayerPrices(Graph const& graph, Kernels const& kernels, Model& model)
+        : graph_(graph), kernels_(kernels), model_(model), known_(graph.size()) {}
+
+    [[nodiscard]] double operator()(std::size_t i, std::span<const int> counts) {
+        int read = 0;
+        for (const std::size_t input : graph_[i].inputs) read += counts[input];
+        const auto [place, is_new] = known_[i].try_emplace({read, counts[i]}, 0.0);
+        if (is_new) place->second = ask(thin_layer(graph_, i, counts));
+        return place->second;
+    }
+
+private:
+    [[nodiscard]] double ask(ThinLayer const& thin) {
+        std::vector<double> seconds;
+        if (const auto* conv = std::get_if<ConvParams>(&thin.layer)) {
+            const ConvShape shape = conv_shape_of(*conv, thin.inputs[0]);
+            std::vector<ConvQuery> queries;
+            for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
+                PrimitiveEntry const& entry = kernels_.primitives[p];
+                if (entry.pass == Pass::forward && entry.supports(shape)) queries.push_back({shape, p, graph_.batch()});
+            }
+            seconds.resize(queries.size());
+            model_.predict(kernels_, std::span<const ConvQuery>(queries), std::span(seconds));
+        } else {
+            std::vector<OpQuery> queries;
+            for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
+                if (kernels_.op(thin.layer, layout).run == nullptr) continue;
+                queries.push_back({&thin.layer, thin.inputs, thin.output, graph_.batch(), layout});
+            }
+            seconds.resize(queries.size());
+            model_.predict(kernels_, std::span<const OpQuery>(queries), std::span(seconds));
+        }
+        const auto least = std::ranges::min_element(seconds);
+        return least == seconds.end() || !std::isfinite(*least) ? 0 : *least;
+    }
+
+    Graph const& graph_;
+    Kernels const& kernels_;
+    Model& model_;
+    std::vector<std::map<std::pair<int, int>, double>> known_;
+};
+
+/// Multiply-adds of a convolution or dense layer, for one image; 0 for any other.
+[[nodiscard]] inline double multiply_adds(Graph const& graph, std::size_t i, std::span<const int> counts) {
+    const ThinLayer thin = thin_layer(graph, i, counts);
+    const auto results = static_cast<double>(thin.output.size());
+    if (const auto* conv = std::get_if<ConvParams>(&thin.layer)) {
+        return results * conv->kernel.h * conv->kernel.w * (thin.inputs[0].c / conv->groups);
+    }
+    return std::holds_alternative<DenseParams>(thin.layer) ? results * static_cast<double>(thin.inputs[0].size()) : 0;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The layers that have a step of their own: simplify leaves them.
+[[nodiscard]] inline std::vector<bool> layers_that_run(Graph const& graph) {
+    std::set<std::string> names;
+    const Graph simple = simplify(graph);
+    for (Node const& node : simple.nodes()) {
+        if (!std::holds_alternative<InputParams>(node.layer)) names.insert(node.name);
+    }
+    std::vector<bool> runs;
+    for (Node const& node : graph.nodes()) runs.push_back(names.contains(node.name));
+    return runs;
+}
+
+/// Takes from rankings, step by step, what loses the least importance for what it saves of the sum of all layers'
+/// prices. Price: (layer, channels left of each layer's result) -> what it costs.
+template <class Price>
+class GreedyPruning {
+public:
+    /// runs: whether a layer has a price at all. All but the price must outlive it.
+    GreedyPruning(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings, std::size_t multiple,
+                  double most, std::vector<bool> runs, Price price)
+        : coupling_(coupling), rankings_(rankings), runs_(std::move(runs)), price_(price), counts_(channels_of(graph)) {
+        std::vector<std::vector<std::size_t>> readers(graph.size());
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            for (const std::size_t input : graph[i].inputs) readers[input].push_back(i);
+        }
+        for (std::size_t i = 0; i < graph.size(); ++i) total_ += price_of(i);
+        for (Ranking const& ranking : rankings) states_.push_back(state_of(ranking, multiple, most));
+        touched_.resize(rankings.size());
+        for (std::size_t r = 0; r < rankings.size(); ++r) {
+            for (const std::size_t group : rankings[r].groups) {
+                for (Channel const& channel : coupling.groups()[group].channels) touched_[r].insert(channel.node);
+            }
+            const std::set<std::size_t> holders = touched_[r];
+            for (const std::size_t holder : holders) touched_[r].insert(readers[holder].begin(), readers[holder].end());
+            best_.push_back(best_move(r));
+        }
+    }
+
+    /// The sum of all layers' prices.
+    [[nodiscard]] double total() const { return total_; }
+    /// What is gone.
+    [[nodiscard]] std::set<std::size_t> choice() const {
+        std::set<std::size_t> gone;
+        for (std::size_t r = 0; r < states_.size(); ++r) {
+            auto const& groups = rankings_[r].groups;
+            gone.insert(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(states_[r].gone));
+        }
+        return gone;
+    }
+    /// Returns whether there was something to take.
+    bool step() {
+        const auto best = std::ranges::min_element(best_, {}, &Move::loss_per_saving);
+        if (best == best_.end() || best->groups == 0) return false;
+        const auto r = static_cast<std::size_t>(best - best_.begin());
+        const Move move = *best;
+        change(r, move.groups, -1);
+        total_ -= move.saving;
+        states_[r].left -= move.importance;
+        states_[r].gone += move.groups;
+        for (std::size_t other = 0; other < best_.size(); ++other) {
+            const bool both =
+                std::ranges::any_of(touched_[r], [&](std::size_t i) { return touched_[other].contains(i); });
+            if (both) best_[other] = best_move(other);
+        }
+        return true;
+    }
+
+private:
+    /// Of a ranking: how many groups are gone, and may be; how many go at least at once; the importance that is left.
+    struct State {
+        std::size_t gone = 0, most = 0, first = 1, each = 1;
+        double left = 0;
+    };
+    struct Move {
+        double loss_per_saving = std::numeric_limits<double>::infinity();
+        std::size_t groups = 0;
+        double saving = 0, importance = 0;
+    };
+
+    [[nodiscard]] static State state_of(Ranking const& ranking, std::size_t multiple, double most) {
+        State state;
+        const auto may = static_cast<std::size_t>(std::floor(most * static_cast<double>(ranking.count) + 1e-9));
+        const std::size_t left = std::max<std::size_t>(ranking.count - may, 1);
+        const std::size_t kept = std::min(ranking.count, (left + multiple - 1) / multiple * multiple);
+        state.most = std::min(ranking.count - kept, ranking.groups.size());
+        state.left = std::accumulate(ranking.scores.begin(), ranking.scores.end(), 0.0);
+        // Sixteen steps or so from all to nothing are as fine as predictions are.
+        const std::size_t coarse = std::max<std::size_t>(1, ranking.count / 16);
+        state.each = (coarse + multiple - 1) / multiple * multiple;
+        // Those beyond the greatest multiple go first.
+        state.first = ranking.count % multiple == 0 ? state.each : ranking.count % multiple;
+        return state;
+    }
+    [[nodiscard]] double price_of(std::size_t i) { return runs_[i] ? price_(i, counts_) : 0; }
+    /// Takes so many of the ranking's next groups away, or puts them back.
+    void change(std::size_t r, std::size_t groups, int by) {
+        for (std::size_t at = states_[r].gone; at < states_[r].gone + groups; ++at) {
+            for (Channel const& channel : coupling_.groups()[rankings_[r].groups[at]].channels) {
+                counts_[channel.node] += by;
+            }
+        }
+    }
+    [[nodiscard]] double price_of_touched(std::size_t r) {
+        double sum = 0;
+        for (const std::size_t i : touched_[r]) sum += price_of(i);
+        return sum;
+    }
+    /// The best of taking the least that goes at once, or more.
+    [[nodiscard]] Move best_move(std::size_t r) {
+        State const& state = states_[r];
+        Ranking const& ranking = rankings_[r];
+        const double before = price_of_touched(r);
+        Move best;
+        for (const std::size_t more : {std::size_t{0}, std::size_t{1}, std::size_t{3}}) {
+            const std::size_t groups = (state.gone == 0 ? state.first : state.each) + more * state.each;
+            if (state.gone + groups > state.most) break;
+            change(r, groups, -1);
+            const bool empty = std::ranges::any_of(touched_[r], [&](std::size_t i) { return counts_[i] < 1; });
+            const double saving = empty ? 0 : before - price_of_touched(r);
+            change(r, groups, 1);
+            if (empty) break;
+            Move move{.groups = groups, .saving = saving};
+            for (std::size_t at = state.gone; at < state.gone + groups; ++at) move.importance += ranking.scores[at];
+            const double left = std::max(state.left - move.importance, 1e-9 * state.left);
+            const double loss = state.left > 0
+                                    ? static_cast<double>(ranking.layers.size()) * std::log(state.left / left)
+                                    : static_cast<double>(groups);
+            // What saves nothing comes last, that which loses least first.
+            move.loss_per_saving = saving > 0 ? loss / saving : worst * (1 + loss);
+            if (move.loss_per_saving < best.loss_per_saving) best = move;
+        }
+        return best;
+    }
+
+    static constexpr double worst = 1e100;
+
+    Coupling const& coupling_;
+    std::span<const Ranking> rankings_;
+    std::vector<bool> runs_;
+    Price price_;
+    std::vector<int> counts_;
+    double total_ = 0;
+    std::vector<State> states_;
+    std::vector<std::set<std::size_t>> touched_;
+    std::vector<Move> best_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a network is to have less of: predicted seconds of a run, multiply-adds of its convolutions and dense layers,
+/// or filters.
+enum class Measure { seconds, operations, filters };
+[[nodiscard]] constexpr std::string_view to_string_view(Measure measure) {
+    switch (measure) {
+        case Measure::seconds:
+            return "predicted seconds";
+        case Measure::operations:
+            return "multiply-adds";
+        default:
+            return "filters";
+    }
+}
+
+struct PruneTarget {
+    Measure measure = Measure::seconds;
+    /// At most this share of what the whole network has is left.
+    double share = 0.5;
+    /// As many channels stay as a multiple of this.
+    std::size_t multiple = 1;
+    /// Of each ranking at most this share goes.
+    double most = 0.9;
+};
+
+struct PrunedTo {
+    Choice choice;
+    /// In the measure, of the whole network and of the thinned one.
+    double before = 0, after = 0;
+};
+
+/// Multiply-adds of a network's convolutions and dense layers, for one image.
+[[nodiscard]] inline double multiply_adds(Graph const& graph) {
+    const std::vector<int> channels = detail::channels_of(graph);
+    double sum = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::multiply_adds(graph, i, channels);
+    return sum;
+}
+/// Of its convolutions, but for depthwise ones, and dense layers.
+[[nodiscard]] inline double filters(Graph const& graph) {
+    double sum = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::makes_channels(graph, i) ? graph[i].shape.c : 0;
+    return sum;
+}
+
+/// What a run of the network is predicted to take: the total of the plan that is made for it. Throws error as make_plan
+/// does.
+template <CostModel Model, Solver S>
+[[nodiscard]] double predicted_seconds(Graph const& graph, Kernels const& kernels, Model& model, S const& solver) {
+    return make_plan(simplify(graph), kernels, model, solver).total_seconds;
+}
+
+/// The groups that go until the target is reached: those next that lose the least importance for what they save. What a
+/// ranking loses is the logarithm of how much of its importance is left, so that no layer bleeds to death; what is
+/// saved is the difference of the cheapest way to run each layer, by the cost model, and where that depends on
+/// multiples of channels, several filters are taken at once. A plan of the thinned network has the last word. Nothing
+/// is executed: that takes milliseconds. Throws error where the target cannot be reached.
+template <CostModel Model, Solver S>
+[[nodiscard]] PrunedTo prune_to(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings,
+                                Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {}) {
+    if (!(target.share > 0 && target.share <= 1)) fail("prune: impossible share ", target.share);
+    detail::check_share(target.most, target.multiple);
+    detail::LayerPrices<Model> prices(graph, kernels, model);
+    const auto price = [&](std::size_t i, std::span<const int> counts) -> double {
+        if (target.measure == Measure::seconds) return prices(i, counts);
+        if (target.measure == Measure::operations) return detail::multiply_adds(graph, i, counts);
+        return detail::makes_channels(graph, i) ? counts[i] : 0;
+    };
+    detail::GreedyPruning greedy(graph, coupling, rankings, target.multiple, target.most,
+                                 detail::layers_that_run(graph), price);
+    const bool planned = target.measure == Measure::seconds;
+    PrunedTo result;
+    result.before = result.after = planned ? predicted_seconds(graph, kernels, model, solver) : greedy.total();
+    // The sum over layers is in proportion to the plan's total, which has changes of layout besides.
+    double of_sum = greedy.total() > 0 ? result.before / greedy.total() : 1;
+    const double wanted = target.share * result.before;
+    for (;;) {
+        if (of_sum * greedy.total() <= wanted) {
+            result.choice = sparing(graph, coupling, greedy.choice());
+            result.after = planned ? predicted_seconds(prune(graph, coupling, result.choice), kernels, model, solver)
+                                   : greedy.total();
+            if (result.after <= wanted) return result;
+            of_sum = result.after / greedy.total();
+        }
+        if (!greedy.step()) {
+            fail("prune: ", 100 * target.share, " % of the ", to_string_view(target.measure),
+                 " cannot be reached: with all that may go gone, ", 100 * of_sum * greedy.total() / result.before,
+                 " % are left");
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/pruning_run.hpp
+
+// primsel/core/csv.hpp
+// The one reader of text in lines of cells between commas: datasets and samples are such.
+
+#include <charconv>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Cuts a text at each separator, whose last piece has none behind it.
+class Pieces {
+public:
+    Pieces(std::string_view text, char separator) : rest_(text), separator_(separator) {}
+    [[nodiscard]] bool next(std::string_view& piece) {
+        if (done_) return false;
+        const std::size_t end = rest_.find(separator_);
+        piece = rest_.substr(0, end);
+        done_ = end == std::string_view::npos;
+        rest_.remove_prefix(done_ ? rest_.size() : end + 1);
+        return true;
+    }
+
+private:
+    std::string_view rest_;
+    char separator_;
+    bool done_ = false;
+};
+
+/// The lines of a CSV text that have cells. Of those that begin with '#', what they say ("# key: value") is added to
+/// `about`; empty ones are passed over. No cell is quoted.
+class CsvLines {
+public:
+    CsvLines(std::string_view text, std::map<std::string, std::string>& about)
+        : end_(text.data() + text.size()), lines_(text, '\n'), about_(about) {}
+
+    [[nodiscard]] bool next(std::string_view& line) {
+        while (lines_.next(line)) {
+            ++number_;
+            whole_ = line.data() + line.size() < end_;
+            while (line.ends_with('\r')) line.remove_suffix(1);
+            if (line.empty()) continue;
+            if (!line.starts_with('#')) return true;
+            const std::size_t colon = line.find(": ");
+            if (colon != std::string_view::npos && colon > 2) {
+                about_.emplace(line.substr(2, colon - 2), line.substr(colon + 2));
+            }
+        }
+        return false;
+    }
+    /// Of the last line, from 1 on.
+    [[nodiscard]] std::size_t number() const { return number_; }
+    /// Whether it ends with a newline, and so was not cut short.
+    [[nodiscard]] bool whole() const { return whole_; }
+
+private:
+    const char* end_;
+    Pieces lines_;
+    std::size_t number_ = 0;
+    bool whole_ = false;
+    std::map<std::string, std::string>& about_;
+};
+
+[[nodiscard]] inline std::vector<std::string> cells_of(std::string_view line) {
+    std::vector<std::string> cells;
+    Pieces pieces(line, ',');
+    for (std::string_view cell; pieces.next(cell);) cells.emplace_back(cell);
+    return cells;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Whether the text is a number from end to end.
+template <class T>
+[[nodiscard]] bool read_number(std::string_view text, T& value) {
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return fault == std::errc{} && end == text.data() + text.size();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/schedule.hpp
+
+// primsel/core/nearest.hpp
+
+#include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <span>
 #include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How many characters must be put in, taken out or replaced to make one word of the other (Levenshtein, 1966).
+[[nodiscard]] inline std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (std::size_t j = 0; j < b.size(); ++j) {
+            const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+        }
+    }
+    return row.back();
+}
+
+/// "; did you mean X?" for the name that is nearest to the word; nothing where half of it would have to change.
+[[nodiscard]] inline std::string nearest_of(std::string_view word, std::span<const std::string> names) {
+    std::size_t least = (word.size() + 1) / 2 + 1;
+    std::string nearest;
+    if (word.size() > 256) return nearest;  // nobody meant that
+    for (std::string const& name : names) {
+        const std::size_t far = edit_distance(word, name);
+        if (far < least) least = far, nearest = name;
+    }
+    return nearest.empty() ? nearest : "; did you mean " + nearest + "?";
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// By what a schedule ranks.
+enum class RankedBy { l1, l2, geometric_median, batch_norm, random };
+
+/// Which weights a schedule prunes, and how.
+struct SchedulePruner {
+    std::string name = {};
+    RankedBy criterion = RankedBy::l1;
+    GroupType type = GroupType::filters;
+    /// The share of channels that goes, and where pruning is gradual, that it begins with.
+    double sparsity = 0, initial_sparsity = 0;
+    bool gradual = false;
+    /// Of a layer's channels each, or of those of all layers at once.
+    bool together = false;
+    /// Names of weights, in which * stands for any characters, and what errors call the place of each.
+    std::vector<std::string> weights = {}, places = {};
+};
+
+/// How a learning rate falls.
+struct ScheduleRate {
+    enum class Rule { exponential, step, multi_step, cosine };
+    std::string name = {};
+    Rule rule = Rule::exponential;
+    double gamma = 0.1;
+    /// Of step: every so many. Of cosine: until it is 0.
+    std::int64_t every = 1;
+    std::vector<std::int64_t> milestones = {};
+
+    /// The factor after so many of its epochs.
+    [[nodiscard]] double factor(std::int64_t epochs) const {
+        switch (rule) {
+            case Rule::exponential:
+                return std::pow(gamma, static_cast<double>(epochs));
+            case Rule::step:
+                return std::pow(gamma, static_cast<double>(epochs / every));
+            case Rule::multi_step:
+                return std::pow(gamma, static_cast<double>(std::ranges::count_if(
+                                           milestones, [&](std::int64_t one) { return one <= epochs; })));
+            default: {
+                const double share = std::min(1.0, static_cast<double>(epochs) / static_cast<double>(every));
+                return (1 + std::cos(std::numbers::pi * share)) / 2;
+            }
+        }
+    }
+};
+
+/// When a pruner or a learning rate acts: in these epochs, counted from 0, each time as it begins.
+struct SchedulePolicy {
+    /// Of the schedule's pruners or rates, by its place there.
+    bool prunes = true;
+    std::size_t instance = 0;
+    /// Ascending.
+    std::vector<std::int64_t> epochs = {};
+};
+
+/// When which filters go while a network is trained: what a Distiller schedule says (Fay and Hunt 2021, figure 14).
+/// io/schedule.hpp reads it.
+struct PruningSchedule {
+    std::vector<SchedulePruner> pruners;
+    std::vector<ScheduleRate> rates;
+    std::vector<SchedulePolicy> policies;
+};
+
+/// A learning rate that is multiplied by what the rates of a schedule say: each by how many of its epochs are over.
+struct ScheduledRate {
+    PruningSchedule schedule = {};
+
+    double operator()(double base, std::int64_t step, std::int64_t, std::int64_t steps_per_epoch) const {
+        const std::int64_t epoch = step / steps_per_epoch;
+        for (SchedulePolicy const& policy : schedule.policies) {
+            if (policy.prunes) continue;
+            base *= schedule.rates[policy.instance].factor(
+                std::ranges::count_if(policy.epochs, [&](std::int64_t one) { return one < epoch; }));
+        }
+        return base;
+    }
+};
+static_assert(LearningRate<ScheduledRate>);
+
+namespace detail {
+
+/// Whether a pattern of a schedule names one of the weights that judge; "module." before it is what PyTorch's parallel
+/// training calls the network.
+[[nodiscard]] inline bool names_weight(std::string_view pattern, Ranking const& ranking) {
+    if (pattern.starts_with("module.")) pattern.remove_prefix(7);
+    return std::ranges::any_of(ranking.layers,
+                               [&](std::string const& layer) { return fits(pattern, layer + ".weight"); });
+}
+
+/// The share that is to be gone by the epoch, which is one of the policy's: a gradual pruner's rises fast at first
+/// (Zhu and Gupta, To prune, or not to prune, 2017, equation 1).
+[[nodiscard]] inline double sparsity_at(SchedulePruner const& pruner, SchedulePolicy const& policy,
+                                        std::int64_t epoch) {
+    if (!pruner.gradual) return pruner.sparsity;
+    const std::int64_t first = policy.epochs.front(), last = policy.epochs.back();
+    const double way = last > first ? static_cast<double>(epoch - first) / static_cast<double>(last - first) : 1;
+    return pruner.sparsity + (pruner.initial_sparsity - pruner.sparsity) * std::pow(1 - way, 3);
+}
+
+[[nodiscard]] inline std::vector<Ranking> ranked_by(RankedBy criterion, Graph const& graph, Weights const& weights,
+                                                    Coupling const& coupling, GroupType type) {
+    switch (criterion) {
+        case RankedBy::l2:
+            return rank_filters(graph, weights, coupling, L2Norm{}, type);
+        case RankedBy::geometric_median:
+            return rank_filters(graph, weights, coupling, GeometricMedian{}, type);
+        case RankedBy::batch_norm:
+            return rank_filters(graph, weights, coupling, BatchNormScale{}, type);
+        case RankedBy::random:
+            return rank_filters(graph, weights, coupling, RandomScore{}, type);
+        default:
+            return rank_filters(graph, weights, coupling, L1Norm{}, type);
+    }
+}
+
+}  // namespace detail
+
+/// Throws error, naming the place, for a pattern of the schedule that fits no weight that can be pruned.
+inline void check_schedule(PruningSchedule const& schedule, Graph const& graph, Coupling const& coupling) {
+    for (SchedulePruner const& pruner : schedule.pruners) {
+        std::vector<std::string> names;
+        std::vector<Ranking> rankings;
+        const auto weights = random_weights(graph);
+        for (Ranking& ranking : detail::ranked_by(RankedBy::random, graph, weights, coupling, pruner.type)) {
+            for (std::string const& layer : ranking.layers) names.push_back(layer + ".weight");
+            rankings.push_back(std::move(ranking));
+        }
+        for (std::size_t i = 0; i < pruner.weights.size(); ++i) {
+            std::string const& pattern = pruner.weights[i];
+            const auto fits_it = [&](Ranking const& ranking) { return detail::names_weight(pattern, ranking); };
+            if (std::ranges::any_of(rankings, fits_it)) continue;
+            fail(pruner.places[i], ": no weight that can be pruned is named ", pattern,
+                 nearest_of(pattern.starts_with("module.") ? std::string_view(pattern).substr(7) : pattern, names));
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A network that loses filters while it is trained: as a schedule says, between epochs. What is gone is zero, and kept
+/// so after every update; the network is thinned at the end.
+///
+///     PruningRun run(schedule, trainer.graph());
+///     run.begin(trainer, 0);
+///     trainer.fit(source, normalise, augment, validation, [&](EpochReport const& epoch) {
+///         run.begin(trainer, epoch.epoch);
+///         return true;
+///     });
+///     const Pruned thin = run.thinned(trainer.weights());
+class PruningRun {
+public:
+    /// Throws error as check_schedule does.
+    PruningRun(PruningSchedule schedule, Graph graph)
+        : schedule_(std::move(schedule)), graph_(std::move(graph)), coupling_(graph_) {
+        check_schedule(schedule_, graph_, coupling_);
+    }
+
+    /// Before an epoch, counted from 0: what the schedule takes then is zero in the trainer's weights from now on.
+    template <class Trainer>
+    void begin(Trainer& trainer, std::int64_t epoch) {
+        if (epoch >= trainer.options().epochs) return;  // there is none
+        for (SchedulePolicy const& policy : schedule_.policies) {
+            if (!policy.prunes || std::ranges::find(policy.epochs, epoch) == policy.epochs.end()) continue;
+            SchedulePruner const& pruner = schedule_.pruners[policy.instance];
+            take(pruner, detail::sparsity_at(pruner, policy, epoch), trainer.weights());
+            trainer.keep_zero(zeros());
+        }
+    }
+    /// What is gone.
+    [[nodiscard]] Choice const& choice() const { return choice_; }
+    /// The network of the weights, without what is gone.
+    [[nodiscard]] Pruned thinned(Weights const& weights) const { return prune(graph_, weights, coupling_, choice_); }
+
+    /// Adds what is gone to a checkpoint of the trainer, so that resume() knows it.
+    void store(Checkpoint& checkpoint) const {
+        std::string groups;
+        for (const std::size_t group : choice_) groups += join(groups.empty() ? "" : ",", group);
+        checkpoint.facts.insert_or_assign("pruned channels", groups);
+    }
+    /// Goes on where a checkpoint was made, which the trainer has resumed. Throws error, naming the checkpoint, where
+    /// it does not say what is gone.
+    template <class Trainer>
+    void resume(Checkpoint const& from, Trainer& trainer) {
+        const auto found = from.facts.find("pruned channels");
+        if (found == from.facts.end()) fail(from.tensors.source(), ": does not say which channels are pruned");
+        Choice choice;
+        if (!found->second.empty()) {
+            for (std::string const& cell : detail::cells_of(found->second)) {
+                std::size_t group = 0;
+                if (!read_number(std::string_view(cell), group) || group >= coupling_.groups().size() ||
+                    !coupling_.groups()[group].fixed.empty()) {
+                    fail(from.tensors.source(), ": its pruned channels are ", cell, ", which are none here");
+                }
+                choice.insert(group);
+            }
+        }
+        choice_ = std::move(choice);
+        trainer.keep_zero(zeros());
+    }
+
+private:
+    void take(SchedulePruner const& pruner, double sparsity, Weights const& weights) {
+        std::vector<Ranking> named;
+        for (Ranking& ranking : detail::ranked_by(pruner.criterion, graph_, weights, coupling_, pruner.type)) {
+            const auto names = [&](std::string const& pattern) { return detail::names_weight(pattern, ranking); };
+            if (std::ranges::none_of(pruner.weights, names)) continue;
+            first_gone(ranking);
+            named.push_back(std::move(ranking));
+        }
+        Choice more;
+        if (pruner.together) {
+            more = choose(std::span<const Ranking>(named), sparsity);
+        } else {
+            for (Ranking const& ranking : named) more.merge(choose(ranking, sparsity));
+        }
+        more.insert(choice_.begin(), choice_.end());
+        choice_ = sparing(graph_, coupling_, std::move(more));
+    }
+    /// What is gone already goes before all else, whatever the criterion says of zeros.
+    void first_gone(Ranking& ranking) const {
+        std::vector<std::pair<double, std::size_t>> order;  // score, group
+        for (std::size_t i = 0; i < ranking.groups.size(); ++i) {
+            const bool gone = choice_.contains(ranking.groups[i]);
+            order.emplace_back(gone ? -1 : ranking.scores[i], ranking.groups[i]);
+        }
+        std::ranges::stable_sort(order, {}, [](auto const& each) { return each.first; });
+        for (std::size_t i = 0; i < order.size(); ++i)
+            ranking.scores[i] = order[i].first, ranking.groups[i] = order[i].second;
+    }
+    [[nodiscard]] ZeroWeights zeros() const { return zero_weights(graph_, coupling_, choice_); }
+
+    PruningSchedule schedule_;
+    Graph graph_;
+    Coupling coupling_;
+    Choice choice_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/sensitivity.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A network with one ranking thinned and all else whole.
+struct SensitivityPoint {
+    /// The first layer of the ranking; empty for the whole network.
+    std::string layer = {};
+    /// The share of its channels that was to go; how many there are, and are left.
+    double sparsity = 0;
+    std::size_t channels = 0, left = 0;
+    /// Without retraining; and the predicted seconds of a run.
+    double accuracy = 0, seconds = 0;
+    friend bool operator==(SensitivityPoint const&, SensitivityPoint const&) = default;
+};
+
+namespace detail {
+[[nodiscard]] inline const SensitivityPoint* find_point(std::span<const SensitivityPoint> points,
+                                                        std::string_view layer, double sparsity) {
+    const auto found = std::ranges::find_if(points, [&](SensitivityPoint const& point) {
+        return point.layer == layer && std::abs(point.sparsity - sparsity) < 1e-9;
+    });
+    return found == points.end() ? nullptr : &*found;
+}
+}  // namespace detail
+
+/// How much each ranking can lose: the whole network first, then each ranking at each of the sparsities.
+/// judge(graph, weights) is the accuracy of a network, predict(graph) its seconds. Points that are `known` are not
+/// computed again; of the others, each is given to keep(point) at once. The whole network is judged in any case: throws
+/// error where that is not what is known, for the points are then of other weights or images.
+template <class Judge, class Predict, class Keep>
+[[nodiscard]] std::vector<SensitivityPoint> sensitivity(Graph const& graph, Weights const& weights,
+                                                        Coupling const& coupling, std::span<const Ranking> rankings,
+                                                        std::span<const double> sparsities, Judge const& judge,
+                                                        Predict const& predict, std::span<const SensitivityPoint> known,
+                                                        Keep&& keep) {
+    std::vector<SensitivityPoint> points;
+    SensitivityPoint whole{.accuracy = judge(graph, weights), .seconds = predict(graph)};
+    if (const auto* before = detail::find_point(known, "", 0)) {
+        // Another plan may round otherwise, which few images notice.
+        if (std::abs(before->accuracy - whole.accuracy) > 0.01) {
+            fail("sensitivity: the network's accuracy was ", before->accuracy, ", and is ", whole.accuracy,
+                 ": it was judged with other weights or images");
+        }
+        whole = *before;
+    } else {
+        keep(std::as_const(whole));
+    }
+    points.push_back(whole);
+    for (Ranking const& ranking : rankings) {
+        for (const double sparsity : sparsities) {
+            if (const auto* before = detail::find_point(known, ranking.layers[0], sparsity)) {
+                points.push_back(*before);
+                continue;
+            }
+            const Choice choice = sparing(graph, coupling, choose(ranking, sparsity));
+            const Pruned thin = prune(graph, weights, coupling, choice);
+            points.push_back({ranking.layers[0], sparsity, ranking.count, ranking.count - choice.size(),
+                              judge(thin.graph, thin.weights), predict(thin.graph)});
+            keep(std::as_const(points.back()));
+        }
+    }
+    return points;
+}
+
+/// Layers that bear pruning alike: those whose accuracies, over the sparsities that all have, are on average within
+/// `apart` of each other are put together, the most alike first (average linkage). The least sensitive group comes
+/// first. Throws error where there are no points of the whole network.
+[[nodiscard]] inline std::vector<std::vector<std::string>> similar_groups(std::span<const SensitivityPoint> points,
+                                                                          double apart = 0.05) {
+    const auto* whole = detail::find_point(points, "", 0);
+    if (whole == nullptr) fail("sensitivity: nothing is known of the whole network");
+    struct Group {
+        std::vector<std::string> layers;
+        std::vector<double> drops;  // mean over its layers
+    };
+    std::vector<Group> groups;
+    for (SensitivityPoint const& point : points) {
+        if (point.layer.empty()) continue;
+        const auto own = std::ranges::find_if(groups, [&](Group const& each) { return each.layers[0] == point.layer; });
+        Group& group = own == groups.end() ? groups.emplace_back(Group{{point.layer}, {}}) : *own;
+        group.drops.push_back(whole->accuracy - point.accuracy);
+    }
+    const auto distance = [](Group const& a, Group const& b) {
+        const std::size_t count = std::min(a.drops.size(), b.drops.size());
+        double sum = 0;
+        for (std::size_t i = 0; i < count; ++i) sum += std::abs(a.drops[i] - b.drops[i]);
+        return sum / static_cast<double>(count);
+    };
+    for (;;) {
+        double nearest = apart;
+        std::size_t first = 0, second = 0;
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            for (std::size_t j = i + 1; j < groups.size(); ++j) {
+                const double between = distance(groups[i], groups[j]);
+                if (between < nearest) nearest = between, first = i, second = j;
+            }
+        }
+        if (second == 0) break;
+        Group &into = groups[first], &from = groups[second];
+        const auto a = static_cast<double>(into.layers.size()), b = static_cast<double>(from.layers.size());
+        into.drops.resize(std::min(into.drops.size(), from.drops.size()));
+        for (std::size_t i = 0; i < into.drops.size(); ++i) {
+            into.drops[i] = (a * into.drops[i] + b * from.drops[i]) / (a + b);
+        }
+        into.layers.insert(into.layers.end(), from.layers.begin(), from.layers.end());
+        groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(second));
+    }
+    const auto mean = [](Group const& group) {
+        double sum = 0;
+        for (const double drop : group.drops) sum += drop;
+        return sum / static_cast<double>(group.drops.size());
+    };
+    std::ranges::stable_sort(groups, {}, mean);
+    std::vector<std::vector<std::string>> result;
+    for (Group& group : groups) result.push_back(std::move(group.layers));
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/taylor.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// By how much the loss would change, to first order, without a filter: the absolute sum of its results times their
+/// gradients, over a batch, and the mean of that over batches (Molchanov et al., Pruning convolutional neural networks
+/// for resource efficient inference, 2017, equation 8). taylor() measures it. Throws error, naming the layer, for one
+/// that was not measured, and for the channels that a layer reads.
+struct Taylor {
+    std::map<std::string, std::vector<double>, std::less<>> of_layers;
+
+    void operator()(Filters const& filters, std::span<double> scores) const {
+        const auto found = of_layers.find(filters.layer);
+        if (found == of_layers.end()) fail("prune: no gradients were taken of layer ", filters.layer);
+        if (found->second.size() != scores.size()) {
+            fail("prune: layer ", filters.layer, " has gradients of ", found->second.size(), " filters, not of ",
+                 scores.size());
+        }
+        std::ranges::copy(found->second, scores.begin());
+    }
+};
+static_assert(Criterion<Taylor>);
+
+namespace detail {
+
+/// Adds to each of the sums its part of weights times gradients.
+inline void add_products(TrainedWeight const& weight, std::span<double> sums) {
+    const std::size_t size = weight.values.size() / sums.size();
+    for (std::size_t i = 0; i < weight.values.size(); ++i) {
+        sums[i / size] += static_cast<double>(weight.values[i]) * static_cast<double>(weight.gradient[i]);
+    }
+}
+
+}  // namespace detail
+
+/// Measures the criterion on batches of images, in the source's order: as many as the graph's batch at once. What a
+/// filter makes is linear in its weights: the sum of its results times their gradients is that of its weights and bias
+/// times theirs; of one that a batch norm follows, that of the batch norm's, whose results are then judged. Throws
+/// error as differentiate does, and where the images do not fit the network.
+template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxCrossEntropy>
+[[nodiscard]] Taylor taylor(Graph const& graph, Weights const& weights, Source const& source,
+                            Normalise const& normalise = {}, std::size_t batches = 16, L const& loss = {}) {
+    if (source.shape() != graph[graph.input()].shape) {
+        fail("prune: the images are ", to_string(source.shape()), ", the network takes ",
+             to_string(graph[graph.input()].shape));
+    }
+    Parameters parameters(graph, weights);
+    TrainingStep<Policies> step(differentiate(graph), parameters, Predict<>{}, {});
+    std::map<std::string, const TrainedWeight*, std::less<>> trained;
+    for (TrainedWeight const& weight : step.trained()) trained.emplace(weight.name, &weight);
+    const std::vector<std::size_t> uses = graph.uses();
+    Taylor result;
+    std::size_t taken = 0;
+    Batches<Source> images(source, {.batch = graph.batch(), .shuffle = false, .epochs = 1}, normalise);
+    for (Batch batch = images.next(); batch.count > 0 && taken < batches; batch = images.next(), ++taken) {
+        step.run(batch.images, batch.labels, loss);
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            if (!detail::makes_channels(graph, i)) continue;
+            std::vector<double> sums(static_cast<std::size_t>(graph[i].shape.c), 0.0);
+            std::string const& judged = graph[detail::norm_behind(graph, i, uses).value_or(i)].name;
+            for (const std::string_view part : {".weight", ".bias"}) {
+                const auto found = trained.find(judged + std::string(part));
+                if (found != trained.end()) detail::add_products(*found->second, sums);
+            }
+            std::vector<double>& scores = result.of_layers[graph[i].name];
+            scores.resize(sums.size(), 0.0);
+            for (std::size_t k = 0; k < sums.size(); ++k) scores[k] += std::abs(sums[k]);
+        }
+    }
+    for (auto& [layer, scores] : result.of_layers) {
+        for (double& score : scores) score /= static_cast<double>(taken);
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/dynamic.hpp
+// Opt-in: networks that shrink and grow at run time, of one set of weights.
+
+// primsel/dynamic/configuration.hpp
+
+// primsel/dynamic/detail/part_channels.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The first so many channels, or some of their shares.
+[[nodiscard]] inline std::vector<std::size_t> first_channels(int count) {
+    std::vector<std::size_t> channels(static_cast<std::size_t>(count));
+    std::iota(channels.begin(), channels.end(), std::size_t{0});
+    return channels;
+}
+
+/// Which channels of a layer's result a part of the network has.
+struct PartChannels {
+    using Channels = std::vector<std::size_t>;
+
+    Graph const& whole;
+    Graph const& part;
+    /// The layer's positions.
+    std::size_t in_whole, in_part;
+    /// Of the part's layers before it.
+    std::vector<Channels> const& of;
+
+    [[nodiscard]] int count() const { return part[in_part].shape.c; }
+    [[nodiscard]] Channels const& input(std::size_t place = 0) const { return of[part[in_part].inputs[place]]; }
+    [[nodiscard]] Shape whole_input() const { return whole[whole[in_whole].inputs[0]].shape; }
+
+    Channels operator()(ConvParams const& conv) const {
+        const int whole_groups = std::get<ConvParams>(whole[in_whole].layer).groups;
+        if (whole_groups == 1 || whole_groups != whole_input().c) return first_channels(count());
+        // A depthwise one goes with its input.
+        return repeated(input(), static_cast<std::size_t>(conv.k / conv.groups));
+    }
+    Channels operator()(DenseParams const&) const { return first_channels(count()); }
+    Channels operator()(ConcatParams const& concat) const {
+        if (concat.axis != Axis::c) return (*this).other();
+        Channels channels;
+        std::size_t offset = 0, place = 0;
+        for (const std::size_t whole_input : whole[in_whole].inputs) {
+            std::vector<std::size_t> const& inputs = part[in_part].inputs;
+            if (place < inputs.size() && part[inputs[place]].name == whole[whole_input].name) {
+                for (const std::size_t channel : input(place)) channels.push_back(offset + channel);
+                ++place;
+            }
+            offset += static_cast<std::size_t>(whole[whole_input].shape.c);
+        }
+        if (channels.size() != static_cast<std::size_t>(count())) refuse();
+        return channels;
+    }
+    Channels operator()(FlattenParams const&) const { return repeated(input(), whole_input().pixels()); }
+    Channels operator()(ReshapeParams const& reshape) const {
+        const bool flattens = reshape.shape.pixels() == 1 && whole[in_whole].shape.pixels() == 1;
+        return flattens ? repeated(input(), whole_input().pixels()) : (*this).other();
+    }
+    Channels operator()(AddParams const&) const { return of_same(); }
+    Channels operator()(BinaryParams const&) const { return of_same(); }
+    template <class Params>
+    Channels operator()(Params const&) const {
+        return other();
+    }
+
+private:
+    /// Of inputs with the same channels, or a single one that meets all.
+    [[nodiscard]] Channels of_same() const {
+        const Channels* most = &input();
+        for (std::size_t place = 1; place < part[in_part].inputs.size(); ++place) {
+            Channels const& next = input(place);
+            if (most->size() > 1 && next.size() > 1 && next != *most) refuse();
+            if (next.size() > most->size()) most = &next;
+        }
+        return *most;
+    }
+    /// Each channel as so many.
+    [[nodiscard]] static Channels repeated(Channels const& channels, std::size_t times) {
+        Channels all;
+        for (const std::size_t channel : channels) {
+            for (std::size_t i = 0; i < times; ++i) all.push_back(channel * times + i);
+        }
+        return all;
+    }
+    /// All that the whole layer has, or those of the input.
+    [[nodiscard]] Channels other() const {
+        if (count() == whole[in_whole].shape.c) return first_channels(count());
+        const bool keeps = !part[in_part].inputs.empty() && input().size() == static_cast<std::size_t>(count()) &&
+                           whole_input().c == whole[in_whole].shape.c;
+        if (keeps) return input();
+        if (part[in_part].inputs.empty()) return first_channels(count());
+        refuse();
+    }
+    [[noreturn]] void refuse() const {
+        fail("configuration: layer ", part[in_part].name, " (", kind(part[in_part].layer),
+             "): which of the channels it has cannot be told");
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/dynamic/grouped.hpp
+
+// primsel/dynamic/detail/convolutional_part.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Where a network is cut in two: what comes before its dense part, and that.
+class ConvolutionalPart {
+public:
+    /// Throws error, naming the layer, where there is no such cut.
+    ConvolutionalPart(Graph const& graph, std::string const& head) : graph_(graph) {
+        for (Node const& node : graph.nodes()) {
+            if (node.epilogue != Epilogue{}) {
+                fail("grouped: layer ", node.name, " has others fused into it; group first, and simplify then");
+            }
+        }
+        if (!head.empty()) {
+            cut_before(graph.find(head));
+            if (const std::string why = fault(); !why.empty()) fail("grouped: ", why);
+        } else {
+            find_cut();
+        }
+        take_out_of_group();
+    }
+
+    /// Their positions, the image's too.
+    [[nodiscard]] std::vector<std::size_t> const& layers() const { return layers_; }
+    /// The last of them.
+    [[nodiscard]] std::size_t end() const { return end_; }
+    /// The one whose result the dense part reads: the last, or a concatenation of it alone.
+    [[nodiscard]] std::size_t result() const { return result_; }
+    [[nodiscard]] std::vector<std::size_t> const& behind() const { return behind_; }
+    /// A network in a single group already is the same without it.
+    [[nodiscard]] std::string_view name_in_group(std::size_t layer) const {
+        const std::string_view name = graph_[layer].name;
+        return is_group_ ? name.substr(only_group.size()) : name;
+    }
+    [[nodiscard]] std::string name_of_concat() const {
+        const auto taken = [&](std::string const& name) {
+            return std::ranges::any_of(behind_, [&](std::size_t i) { return graph_[i].name == name; });
+        };
+        for (int number = 1;; ++number) {
+            if (std::string name = join("concat", number); !taken(name)) return name;
+        }
+    }
+
+private:
+    static constexpr std::string_view only_group = "group1.";
+
+    /// Before the layer, and before what drops out or flattens what only it reads.
+    void cut_before(std::size_t head) {
+        std::vector<bool> is_behind(graph_.size(), false);
+        const std::vector<std::size_t> uses = graph_.uses();
+        std::size_t first = head;
+        while (graph_[first].inputs.size() == 1) {
+            const std::size_t before = graph_[first].inputs[0];
+            const bool moves = std::holds_alternative<DropoutParams>(graph_[before].layer) ||
+                               std::holds_alternative<FlattenParams>(graph_[before].layer);
+            if (!moves || uses[before] != 1) break;
+            first = before;
+        }
+        layers_.clear(), behind_.clear();
+        end_ = graph_[first].inputs.empty() ? first : graph_[first].inputs[0];
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            is_behind[i] = i == first;
+            for (const std::size_t input : graph_[i].inputs) is_behind[i] = is_behind[i] || is_behind[input];
+            (is_behind[i] ? behind_ : layers_).push_back(i);
+        }
+    }
+    /// Why the network cannot be cut here; empty where it can.
+    [[nodiscard]] std::string fault() const {
+        if (behind_.empty() || graph_[behind_[0]].inputs.size() != 1) return "the dense part has not one input";
+        if (graph_[end_].inputs.empty()) return "nothing comes before the dense part";
+        for (const std::size_t i : behind_) {
+            for (const std::size_t input : graph_[i].inputs) {
+                if (input == end_ || std::ranges::binary_search(behind_, input)) continue;
+                if (std::holds_alternative<ConstantParams>(graph_[input].layer)) continue;
+                return join("layer ", graph_[i].name, ", behind ", graph_[behind_[0]].name, ", reads ",
+                            graph_[input].name, ", which comes before");
+            }
+        }
+        for (const std::size_t output : graph_.outputs()) {
+            if (!std::ranges::binary_search(behind_, output)) {
+                return join("layer ", graph_[output].name, ", before ", graph_[behind_[0]].name, ", is a result");
+            }
+        }
+        return "";
+    }
+    void find_cut() {
+        std::string first_fault;
+        const auto cuts = [&](std::size_t i) {
+            cut_before(i);
+            const std::string why = fault();
+            if (first_fault.empty()) first_fault = why;
+            return why.empty();
+        };
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            if (std::holds_alternative<DenseParams>(graph_[i].layer) && cuts(i)) return;
+        }
+        for (std::size_t i = graph_.size(); i-- > 0;) {
+            if (std::holds_alternative<ConvParams>(graph_[i].layer) && cuts(i)) return;
+        }
+        fail("grouped: the network has no dense part that groups could be concatenated before",
+             first_fault.empty() ? "" : ": ", first_fault);
+    }
+    /// Constants that only the dense part reads belong to it. The layers of a network in one group lose its name, and
+    /// the concatenation of one.
+    void take_out_of_group() {
+        const auto read_before = [&](std::size_t constant) {
+            return std::ranges::any_of(layers_, [&](std::size_t i) {
+                return std::ranges::find(graph_[i].inputs, constant) != graph_[i].inputs.end();
+            });
+        };
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            if (!std::holds_alternative<ConstantParams>(graph_[i].layer) || read_before(i)) continue;
+            if (std::erase(layers_, i) > 0) behind_.push_back(i);
+        }
+        std::ranges::sort(behind_);
+        result_ = end_;
+        const std::size_t image = graph_.input();
+        const auto* concat = std::get_if<ConcatParams>(&graph_[end_].layer);
+        const bool of_one = concat != nullptr && graph_[end_].inputs.size() == 1;
+        is_group_ = std::ranges::all_of(layers_, [&](std::size_t i) {
+            return i == image || (of_one && i == end_) || graph_[i].name.starts_with(only_group);
+        });
+        if (is_group_ && of_one) {
+            std::erase(layers_, end_);
+            end_ = graph_[end_].inputs[0];
+        }
+    }
+
+    Graph const& graph_;
+    std::vector<std::size_t> layers_, behind_;
+    std::size_t end_ = 0, result_ = 0;
+    bool is_group_ = false;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/dynamic/detail/divided_layer.hpp
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Layers that do to each group of channels the same as to all of them.
+template <class Params>
+concept WorksInGroups =
+    std::same_as<Params, BatchNormParams> || std::same_as<Params, ScaleParams> ||
+    std::same_as<Params, ActivationParams> || std::same_as<Params, LrnParams> || std::same_as<Params, PoolParams> ||
+    std::same_as<Params, GlobalPoolParams> || std::same_as<Params, DropoutParams> ||
+    std::same_as<Params, ResizeParams> || std::same_as<Params, AddParams> || std::same_as<Params, BinaryParams> ||
+    std::same_as<Params, ConcatParams> || std::same_as<Params, FlattenParams> || std::same_as<Params, ReduceParams> ||
+    std::same_as<Params, ChannelShuffleParams> || std::same_as<Params, InputParams>;
+
+/// A layer with a share of its channels: one of so many equal ones. Throws error, naming the layer, where the channels
+/// cannot be divided so, unless they may be rounded up.
+class DividedLayer {
+public:
+    DividedLayer(Graph const& graph, int parts, bool round) : graph_(graph), parts_(parts), round_(round) {
+        mark_divided();
+    }
+
+    [[nodiscard]] AnyLayer operator()(std::size_t layer) const {
+        return std::visit([&](auto const& params) { return divide(layer, params); }, graph_[layer].layer);
+    }
+
+private:
+    /// Channels are divided behind the first convolution or dense layer, and of constants that meet them there.
+    void mark_divided() {
+        divided_.assign(graph_.size(), false);
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            divided_[i] = makes_channels(graph_[i].layer);
+            for (const std::size_t input : graph_[i].inputs) divided_[i] = divided_[i] || divided_[input];
+        }
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            const auto is_constant = [&](std::size_t node) {
+                return std::holds_alternative<ConstantParams>(graph_[node].layer);
+            };
+            bool meets_divided = false;
+            for (const std::size_t input : graph_[i].inputs) meets_divided = meets_divided || divided_[input];
+            for (const std::size_t input : graph_[i].inputs) {
+                if (is_constant(input) && meets_divided) divided_[input] = graph_[input].shape.c > 1;
+            }
+        }
+    }
+    [[nodiscard]] static bool makes_channels(AnyLayer const& layer) {
+        return std::holds_alternative<ConvParams>(layer) || std::holds_alternative<DenseParams>(layer) ||
+               std::holds_alternative<ConvTransposeParams>(layer);
+    }
+    [[nodiscard]] bool reads_divided(std::size_t layer) const { return divided_[graph_[layer].inputs.at(0)]; }
+    [[nodiscard]] int input_channels(std::size_t layer) const { return graph_[graph_[layer].inputs.at(0)].shape.c; }
+
+    /// A share of so many channels.
+    [[nodiscard]] int share(std::size_t layer, int channels, const char* what) const {
+        if (channels % parts_ == 0) return channels / parts_;
+        if (round_) return (channels + parts_ - 1) / parts_;
+        fail("grouped: layer ", graph_[layer].name, " (", kind(graph_[layer].layer), ") has ", channels, ' ', what,
+             ", which ", parts_, " groups do not divide");
+    }
+
+    template <class Conv>
+    [[nodiscard]] AnyLayer divide_conv(std::size_t layer, Conv conv) const {
+        const bool depthwise = conv.groups > 1 && conv.groups == input_channels(layer);
+        if (depthwise && reads_divided(layer)) {
+            const int multiple = conv.k / conv.groups;
+            conv.groups = share(layer, conv.groups, "channels");
+            conv.k = conv.groups * multiple;
+            return conv;
+        }
+        conv.k = share(layer, conv.k, "kernels");
+        // Its own groups are shared out where that is possible; otherwise each group has as many, of fewer channels.
+        if (conv.groups > 1 && reads_divided(layer) && conv.groups % parts_ == 0) conv.groups /= parts_;
+        return conv;
+    }
+    [[nodiscard]] AnyLayer divide(std::size_t layer, ConvParams const& conv) const { return divide_conv(layer, conv); }
+    [[nodiscard]] AnyLayer divide(std::size_t layer, ConvTransposeParams const& conv) const {
+        return divide_conv(layer, conv);
+    }
+    [[nodiscard]] AnyLayer divide(std::size_t layer, DenseParams dense) const {
+        dense.k = share(layer, dense.k, "outputs");
+        return dense;
+    }
+    [[nodiscard]] AnyLayer divide(std::size_t layer, ConstantParams constant) const {
+        if (divided_[layer]) constant.shape.c = share(layer, constant.shape.c, "channels");
+        return constant;
+    }
+    [[nodiscard]] AnyLayer divide(std::size_t layer, ReshapeParams reshape) const {
+        if (reads_divided(layer)) reshape.shape.c = share(layer, reshape.shape.c, "channels");
+        return reshape;
+    }
+    [[nodiscard]] AnyLayer divide(std::size_t layer, PadParams pad) const {
+        if (!reads_divided(layer)) return pad;
+        pad.front = share(layer, pad.front, "channels in front");
+        pad.back = share(layer, pad.back, "channels behind");
+        return pad;
+    }
+    [[nodiscard]] AnyLayer divide(std::size_t layer, SliceParams slice) const {
+        if (slice.axis != Axis::c || !reads_divided(layer)) return slice;
+        slice.first = share(layer, slice.first, "channels before it");
+        slice.last = share(layer, slice.last, "channels up to its end");
+        return slice;
+    }
+    [[nodiscard]] AnyLayer divide(std::size_t layer, SoftmaxParams const& softmax) const {
+        if (softmax.axis != Axis::c || !reads_divided(layer)) return softmax;
+        refuse(layer);
+    }
+    template <WorksInGroups Params>
+    [[nodiscard]] AnyLayer divide(std::size_t, Params const& params) const {
+        return params;
+    }
+    template <class Params>
+    [[nodiscard]] AnyLayer divide(std::size_t layer, Params const&) const {
+        refuse(layer);
+    }
+    [[noreturn]] void refuse(std::size_t layer) const {
+        fail("grouped: layer ", graph_[layer].name, " (", kind(graph_[layer].layer),
+             ") mixes channels in a way that cannot be divided into groups");
+    }
+
+    Graph const& graph_;
+    int parts_;
+    bool round_;
+    std::vector<bool> divided_;  // layers whose result has a share of its channels
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+struct GroupOptions {
+    /// The first layer of the dense part, before which groups are concatenated. Empty: the first dense layer behind
+    /// which nothing reads the layers before it; where there is none, the last convolution that is so.
+    std::string head = {};
+    /// Channels that the groups do not divide are rounded up; otherwise they are an error.
+    bool round = false;
+};
+
+/// The network in groups that never meet before the dense part (Xun et al. 2019, figure 1a): its convolutional part so
+/// many times, each with a share of the channels, the results concatenated. Branches and residual connections are
+/// copied with all the rest. The layers of the first group are named `group1.<layer>`, and so on; those behind the
+/// concatenation keep their names. Throws error, naming the layer, where the groups do not divide the channels, the
+/// convolutional part does not end in a single result, or simplify has fused layers: group first, and simplify then.
+[[nodiscard]] inline Graph grouped(Graph const& graph, int groups, GroupOptions const& options = {}) {
+    if (groups < 1) fail("grouped: impossible number of groups ", groups);
+    const detail::ConvolutionalPart part(graph, options.head);
+    const detail::DividedLayer divided(graph, groups, options.round);
+    Graph result(graph.batch());
+    std::vector<std::size_t> at(graph.size(), 0);
+    const std::size_t image = graph.input();
+    at[image] = result.add(graph[image].name, graph[image].layer, {});
+    std::vector<std::size_t> ends;
+    const auto add = [&](std::size_t i, std::string name, AnyLayer layer) {
+        std::vector<std::size_t> inputs;
+        for (const std::size_t input : graph[i].inputs) inputs.push_back(at[input]);
+        at[i] = result.add(std::move(name), std::move(layer), std::move(inputs));
+    };
+    for (int group = 1; group <= groups; ++group) {
+        for (const std::size_t i : part.layers()) {
+            if (i == image) continue;
+            add(i, join("group", group, '.', part.name_in_group(i)), divided(i));
+        }
+        ends.push_back(at[part.end()]);
+    }
+    at[part.result()] = result.add(part.name_of_concat(), ConcatParams{}, ends);
+    for (const std::size_t i : part.behind()) add(i, graph[i].name, graph[i].layer);
+    std::vector<std::size_t> outputs;
+    for (const std::size_t output : graph.outputs()) outputs.push_back(at[output]);
+    result.set_outputs(std::move(outputs));
+    return result;
+}
+
+/// Which group a layer or weight belongs to: 2 of "group2.conv1"; 0 of none.
+[[nodiscard]] constexpr int group_number(std::string_view name) {
+    constexpr std::string_view prefix = "group";
+    if (!name.starts_with(prefix)) return 0;
+    int number = 0;
+    for (std::size_t i = prefix.size(); i < name.size() && i < prefix.size() + 6; ++i) {
+        if (name[i] == '.') return number;
+        if (name[i] < '0' || name[i] > '9') return 0;
+        number = 10 * number + (name[i] - '0');
+    }
+    return 0;
+}
+
+/// How many groups a network has. Throws error where it has none, or one of them is missing.
+[[nodiscard]] inline int group_count(Graph const& graph) {
+    std::vector<bool> has;
+    for (Node const& node : graph.nodes()) {
+        const auto number = static_cast<std::size_t>(group_number(node.name));
+        if (number > has.size()) has.resize(number);
+        if (number > 0) has[number - 1] = true;
+    }
+    if (has.empty()) fail("grouped: the network has no groups: no layer is named group1.<layer>");
+    for (std::size_t i = 0; i < has.size(); ++i) {
+        if (!has[i]) fail("grouped: the network has ", has.size(), " groups, but no layer of group ", i + 1);
+    }
+    return static_cast<int>(has.size());
+}
+
+namespace detail {
+/// Whether the groups divide the kernels of all convolutions before the first dense layer.
+template <class Net>
+consteval bool groups_divide(int groups) {
+    bool all = true, dense = false;
+    if constexpr (ListsLayers<Net>) {
+        Net::each_layer([&](AnyLayer const& layer, Shape) {
+            dense = dense || std::holds_alternative<DenseParams>(layer);
+            if (const auto* conv = std::get_if<ConvParams>(&layer); conv != nullptr && !dense) {
+                all = all && conv->k % groups == 0;
+            }
+        });
+    }
+    return all;
+}
+}  // namespace detail
+
+/// The same of a network type: `struct Mine : primsel::Grouped<Tiny, 4> {}`.
+template <NetworkType Net, int groups>
+struct Grouped {
+    static_assert(groups > 0, "primsel: Grouped<Net, groups> takes a number of groups");
+    static_assert(detail::groups_divide<Net>(groups),
+                  "primsel: Grouped<Net, groups>: the groups do not divide the channels of a convolution; "
+                  "grouped(Net::graph(), groups, {.round = true}) rounds them up");
+    static constexpr Shape input_shape = Net::input_shape;
+    static constexpr Shape output_shape = Net::output_shape;
+    /// For so many images at once.
+    [[nodiscard]] static Graph graph(int batch = 1) { return grouped(Net::graph(batch), groups); }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A part of a network that is one by itself: some of its layers, under their names, with some of the channels of each.
+/// A plain value.
+struct Configuration {
+    Graph graph;
+    /// Of each layer's result, the channels of the whole network's layer that it has, ascending.
+    std::vector<std::vector<std::size_t>> channels;
+};
+
+/// The part of a network with these layers, which are those of the whole network with fewer channels. Throws error,
+/// naming the layer, where it cannot be told which channels those are.
+[[nodiscard]] inline Configuration configuration_of(Graph const& whole, Graph part) {
+    std::vector<std::vector<std::size_t>> channels;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+        detail::PartChannels of{whole, part, whole.find(part[i].name), i, channels};
+        channels.push_back(std::visit(of, part[i].layer));
+    }
+    return {std::move(part), std::move(channels)};
+}
+
+/// A network in groups with the first so many of them: the others are not computed, and what is concatenated is as much
+/// smaller. Throws error where there are not as many, and, naming the layer, where anything but a concatenation of
+/// channels reads a group.
+[[nodiscard]] inline Graph configuration(Graph const& graph, int groups) {
+    const int count = group_count(graph);
+    if (groups < 1 || groups > count) fail("configuration: ", groups, " groups of a network that has ", count);
+    GraphEditor edit(graph);
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        if (group_number(node.name) > 0) continue;
+        std::vector<std::size_t> kept;
+        bool reads_groups = false;
+        for (const std::size_t input : node.inputs) {
+            const int group = group_number(graph[input].name);
+            reads_groups = reads_groups || group > 0;
+            if (group <= groups) kept.push_back(input);
+        }
+        const auto* concat = std::get_if<ConcatParams>(&node.layer);
+        if (reads_groups && (concat == nullptr || concat->axis != Axis::c)) {
+            fail("configuration: layer ", node.name, " (", kind(node.layer),
+                 ") reads a group; only concatenations of channels may");
+        }
+        if (kept.size() < node.inputs.size()) edit.rewire(i, std::move(kept));
+    }
+    for (std::size_t i = graph.size(); i-- > 0;) {
+        if (group_number(graph[i].name) > groups) edit.remove(i);
+    }
+    return edit.graph();
+}
+
+/// All configurations of a network in groups, from one group to all.
+[[nodiscard]] inline std::vector<Configuration> configurations(Graph const& graph) {
+    std::vector<Configuration> all;
+    for (int groups = 1; groups <= group_count(graph); ++groups) {
+        all.push_back(configuration_of(graph, configuration(graph, groups)));
+    }
+    return all;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/dynamic/configuration_weights.hpp
+
+// primsel/dynamic/detail/weight_block.hpp
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// What a configuration has of a weight: some rows, and of each some columns.
+struct WeightBlock {
+    std::string name;
+    /// Of the whole weight, and of the part.
+    std::vector<std::int64_t> whole, dims;
+    std::vector<std::size_t> rows, columns;
+
+    [[nodiscard]] bool is_whole() const { return whole == dims; }
+    [[nodiscard]] std::size_t count() const { return rows.size() * columns.size() * depth(); }
+    /// The positions in the whole weight, in the order of the part.
+    void each(auto const& visit) const {
+        const std::size_t width = extent(1), inner = depth();
+        for (const std::size_t row : rows) {
+            for (const std::size_t column : columns) {
+                for (std::size_t i = 0; i < inner; ++i) visit((row * width + column) * inner + i);
+            }
+        }
+    }
+    /// Throws error unless this is a block of the weight.
+    void check(WeightTensor const& tensor) const {
+        if (same_extents(tensor.dims, whole)) return;
+        fail("configuration: weight ", name, " is ", to_string(tensor.dims), ", not ", to_string(whole));
+    }
+
+private:
+    [[nodiscard]] std::size_t extent(std::size_t dim) const {
+        return dim < whole.size() ? static_cast<std::size_t>(whole[dim]) : 1;
+    }
+    [[nodiscard]] std::size_t depth() const {
+        std::size_t product = 1;
+        for (std::size_t dim = 2; dim < whole.size(); ++dim) product *= extent(dim);
+        return product;
+    }
+};
+
+/// Calls visit(name, dims) for each weight of a layer.
+void each_weight_of(Graph const& graph, std::size_t i, auto const& visit) {
+    Node const& node = graph[i];
+    const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
+    const auto add = [&](std::string_view weight, WeightDims dims, WeightValues) {
+        visit(weight_name(node.name, weight), std::vector<std::int64_t>(dims));
+    };
+    std::visit(
+        [&](auto const& layer) {
+            if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
+        },
+        node.layer);
+}
+
+/// The columns that a configuration's layer has of a weight with columns.
+template <class Configuration>
+[[nodiscard]] std::vector<std::size_t> columns_of(Graph const& whole, Configuration const& part, std::size_t i,
+                                                  std::vector<std::int64_t> const& dims, std::string const& weight) {
+    Node const& node = part.graph[i];
+    const auto* conv = std::get_if<ConvParams>(&node.layer);
+    if (dims.size() == 1 || (conv != nullptr && dims[1] == 1)) return {0};
+    if (std::holds_alternative<ConstantParams>(node.layer)) {
+        std::vector<std::size_t> columns;
+        for (std::int64_t i = 0; i < dims[1]; ++i) columns.push_back(static_cast<std::size_t>(i));
+        return columns;
+    }
+    const bool dense = std::holds_alternative<DenseParams>(node.layer);
+    if (!dense && (conv == nullptr || conv->groups != 1)) {
+        fail("configuration: layer ", node.name, " (", kind(node.layer), ") has not all of weight ", weight,
+             ", and it cannot be told what of it");
+    }
+    const std::size_t input = whole[whole.find(node.name)].inputs[0];
+    const std::size_t pixels = dense ? whole[input].shape.pixels() : 1;
+    std::vector<std::size_t> columns;
+    for (const std::size_t channel : part.channels[node.inputs[0]]) {
+        for (std::size_t pixel = 0; pixel < pixels; ++pixel) columns.push_back(channel * pixels + pixel);
+    }
+    return columns;
+}
+
+/// Calls visit(block) for each weight of a configuration.
+template <class Configuration>
+void each_block(Graph const& whole, Configuration const& part, auto const& visit) {
+    const auto all = [](std::int64_t count) {
+        std::vector<std::size_t> each;
+        for (std::int64_t i = 0; i < count; ++i) each.push_back(static_cast<std::size_t>(i));
+        return each;
+    };
+    for (std::size_t i = 0; i < part.graph.size(); ++i) {
+        std::vector<std::vector<std::int64_t>> whole_dims;
+        each_weight_of(whole, whole.find(part.graph[i].name),
+                       [&](std::string const&, std::vector<std::int64_t> dims) { whole_dims.push_back(dims); });
+        std::size_t number = 0;
+        each_weight_of(part.graph, i, [&](std::string const& name, std::vector<std::int64_t> dims) {
+            WeightBlock block{name, whole_dims.at(number++), std::move(dims), {}, {}};
+            if (block.is_whole()) {
+                block.rows = all(block.dims.empty() ? 1 : block.dims[0]);
+                block.columns = all(block.dims.size() > 1 ? block.dims[1] : 1);
+            } else {
+                block.rows = part.channels[i];
+                block.columns = columns_of(whole, part, i, block.dims, name);
+            }
+            visit(std::as_const(block));
+        });
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The weights of a configuration: those of the whole network where it has them whole, sharing their values, and copies
+/// of the rows and columns that it has of the others. Throws error, naming it, for a weight that is missing or of other
+/// dimensions.
+[[nodiscard]] inline Weights configuration_weights(Graph const& whole, Weights const& weights,
+                                                   Configuration const& configuration) {
+    Weights part(weights.source());
+    detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
+        WeightTensor const& tensor = weights.at(block.name);
+        block.check(tensor);
+        if (block.is_whole()) return part.add(block.name, tensor);
+        std::vector<float> values;
+        block.each([&](std::size_t at) { values.push_back(tensor.values[at]); });
+        part.add(block.name, block.dims, std::move(values));
+    });
+    return part;
+}
+
+/// The whole network's weights with those of a configuration in their places. Throws error as configuration_weights
+/// does.
+[[nodiscard]] inline Weights with_configuration(Graph const& whole, Weights const& weights,
+                                                Configuration const& configuration, Weights const& part) {
+    Weights result(weights.source());
+    detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
+        WeightTensor const& tensor = weights.at(block.name);
+        block.check(tensor);
+        const std::span<const float> own = part.at(block.name).values;
+        if (own.size() != block.count()) {
+            fail("configuration: weight ", block.name, " has ", own.size(), " values, not ", block.count());
+        }
+        std::vector<float> values(tensor.values.begin(), tensor.values.end());
+        std::size_t next = 0;
+        block.each([&](std::size_t at) { values[at] = own[next++]; });
+        result.add(block.name, tensor.dims, std::move(values));
+    });
+    for (auto const& [name, tensor] : weights) {
+        if (result.find(name) == nullptr) result.add(name, tensor);
+    }
+    return result;
+}
+
+/// Values of a configuration's weights that are no views of the whole network's.
+[[nodiscard]] inline std::size_t copied_floats(Graph const& whole, Configuration const& configuration) {
+    std::size_t floats = 0;
+    detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
+        if (!block.is_whole()) floats += block.count();
+    });
+    return floats;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/dynamic/dynamic_engine.hpp
+
+// primsel/dynamic/dynamic_plan.hpp
+
+// primsel/plan/make_plans.hpp
+
+// primsel/plan/detail/joint_problem.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// A graph with its prices and problem.
+template <CostModel Model>
+struct PricedGraph {
+    Pricing<Model> prices;
+    Formulation<Pricing<Model>> formulation;
+
+    PricedGraph(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
+        : prices(graph, kernels, model, options), formulation(graph, prices) {}
+    PricedGraph(PricedGraph const&) = delete;  // the formulation refers to the prices
+    PricedGraph& operator=(PricedGraph const&) = delete;
+};
+
+/// The problems of several graphs as one. Nodes that agree are one node: the same as an edge between each two of them
+/// that forbids all but equal alternatives, in a much smaller problem.
+class JointProblem {
+public:
+    using Alternatives = std::vector<std::vector<Alternative>>;
+
+    /// agrees: of the graph's nodes, the first of its problem; empty: with nobody.
+    void add(Graph const& graph, PbqpProblem const& problem, Alternatives const& alternatives,
+             std::vector<std::string> const& agrees, double share) {
+        std::vector<std::size_t>& at = nodes_of_.emplace_back();
+        for (std::size_t node = 0; node < problem.node_count(); ++node) {
+            const bool named = node < agrees.size() && !agrees[node].empty();
+            std::size_t here = costs_.size();
+            if (named) {
+                const auto [known, fresh] = named_.try_emplace(agrees[node], Named{here, alternatives[node]});
+                here = known->second.node;
+                if (!fresh) check_same(graph[node], known->second.alternatives, alternatives[node]);
+            }
+            if (here == costs_.size()) costs_.emplace_back(problem.costs(node).size(), 0.0);
+            for (std::size_t a = 0; a < costs_[here].size(); ++a) {
+                costs_[here][a] += times(problem.costs(node)[a], share);
+            }
+            at.push_back(here);
+        }
+        for (PbqpProblem::Edge const& edge : problem.edges()) {
+            PbqpMatrix matrix = problem.matrix(edge.matrix);
+            for (double& cost : matrix.values) cost = times(cost, share);
+            edges_.push_back({at[edge.u], at[edge.v], std::move(matrix)});
+        }
+    }
+    [[nodiscard]] PbqpProblem problem() const {
+        PbqpProblem problem;
+        for (std::vector<double> const& costs : costs_) (void)problem.add_node(costs);
+        for (Edge const& edge : edges_) problem.add_edge(edge.u, edge.v, edge.matrix);
+        return problem;
+    }
+    /// Of the nodes of the problem that was added as number `graph`. A choice of too few nodes stays that.
+    [[nodiscard]] std::vector<std::size_t> choice_of(std::size_t graph, std::vector<std::size_t> const& choice) const {
+        if (choice.size() != costs_.size()) return choice;
+        std::vector<std::size_t> own;
+        for (const std::size_t node : nodes_of_[graph]) own.push_back(choice[node]);
+        return own;
+    }
+
+private:
+    struct Named {
+        std::size_t node;
+        std::vector<Alternative> alternatives;
+    };
+    struct Edge {
+        std::size_t u, v;
+        PbqpMatrix matrix;
+    };
+
+    [[nodiscard]] static double times(double cost, double share) {
+        return cost == std::numeric_limits<double>::infinity() ? cost : cost * share;
+    }
+    static void check_same(Node const& node, std::vector<Alternative> const& a, std::vector<Alternative> const& b) {
+        const auto same = [](Alternative const& left, Alternative const& right) {
+            return left.primitive == right.primitive && left.in_layout == right.in_layout &&
+                   left.out_layout == right.out_layout;
+        };
+        if (!std::ranges::equal(a, b, same)) {
+            fail("plan: layer ", node.name, " of two graphs that are to agree has not the same choice in both");
+        }
+    }
+
+    std::vector<std::vector<double>> costs_;
+    std::vector<Edge> edges_;
+    std::vector<std::vector<std::size_t>> nodes_of_;
+    std::map<std::string, Named> named_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A graph that is planned together with others.
+struct PlannedGraph {
+    Graph const& graph;
+    /// How often it runs, beside the others: any positive number.
+    double use = 1;
+    /// Of each layer: layers of several graphs under the same name run alike, so that their weights are packed once.
+    /// Empty names agree with nobody. Layers of a name must be the same layer of the same shapes.
+    std::vector<std::string> agrees = {};
+};
+
+/// What came of planning several graphs together.
+struct JointPlans {
+    std::vector<Plan> plans;
+    /// Predicted for a run, on average over the graphs as often as each is used: together, and if each graph had the
+    /// plan that is best for it alone.
+    double seconds = 0, separate_seconds = 0;
+    bool optimal = false;
+
+    /// What agreeing costs: 0.01 is one per cent.
+    [[nodiscard]] double price() const { return separate_seconds > 0 ? seconds / separate_seconds - 1 : 0; }
+};
+
+/// Plans of several (simplified) graphs that are cheapest together, each counted as often as it is used, where layers
+/// that agree take the same primitive and layouts: one problem of all graphs, in which such layers are one node. Throws
+/// error as make_plan does, for a use that is not positive, and, naming the layer, where layers are to agree that the
+/// model has not the same prices for.
+template <CostModel Model, Solver S>
+[[nodiscard]] JointPlans make_plans(std::span<const PlannedGraph> graphs, Kernels const& kernels, Model& model,
+                                    S const& solver, PlanOptions const& options = {}) {
+    Timer timer;
+    std::vector<std::unique_ptr<detail::PricedGraph<Model>>> priced;
+    double uses = 0;
+    for (PlannedGraph const& each : graphs) {
+        if (!(each.use > 0)) fail("plan: a graph that is used ", each.use, " times; it must be a positive number");
+        uses += each.use;
+    }
+    detail::JointProblem joint;
+    for (PlannedGraph const& each : graphs) {
+        priced.push_back(std::make_unique<detail::PricedGraph<Model>>(each.graph, kernels, model, options));
+        joint.add(each.graph, priced.back()->formulation.problem, priced.back()->prices.alternatives, each.agrees,
+                  each.use / uses);
+    }
+    const double predict_seconds = timer.seconds();
+    timer.restart();
+    const PbqpSolution solution = solver.solve(joint.problem());
+    const double solve_seconds = timer.seconds();
+    JointPlans result;
+    result.optimal = solution.optimal;
+    for (std::size_t g = 0; g < graphs.size(); ++g) {
+        detail::PricedGraph<Model> const& own = *priced[g];
+        Plan plan;
+        plan.key = make_key(graphs[g].graph, kernels);
+        plan.cost_model = Model::name;
+        plan.solver = S::name;
+        plan.predict_seconds = predict_seconds, plan.solve_seconds = solve_seconds;
+        PbqpSolution part{.choice = joint.choice_of(g, solution.choice)};
+        own.formulation.check(part, S::name);
+        detail::write_choice(plan, graphs[g].graph, kernels, own.prices, part.choice);
+        const PbqpSolution alone = solver.solve(own.formulation.problem);
+        own.formulation.check(alone, S::name);
+        plan.optimal = solution.optimal;
+        plan.bound_seconds = alone.bound;
+        result.seconds += (graphs[g].use / uses) * own.formulation.problem.cost(part.choice);
+        result.separate_seconds += (graphs[g].use / uses) * alone.cost;
+        result.plans.push_back(std::move(plan));
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+struct DynamicOptions {
+    /// How often each configuration is expected to run; empty: all alike.
+    std::vector<double> uses = {};
+    PlanOptions plan = {};
+};
+
+namespace detail {
+
+/// "0-15" or each number.
+[[nodiscard]] inline std::string text_of(std::vector<std::size_t> const& channels) {
+    const bool in_a_row = !channels.empty() && channels.back() - channels.front() + 1 == channels.size();
+    if (in_a_row) return join(channels.front(), '-', channels.back());
+    std::string text;
+    for (const std::size_t channel : channels) text += join(channel, ' ');
+    return text;
+}
+
+/// By which name each layer of a configuration's simplified graph agrees with others: those with weights that are the
+/// same part of the whole network's, on the same shape.
+[[nodiscard]] inline std::vector<std::string> names_to_agree_by(Configuration const& configuration,
+                                                                Graph const& simplified) {
+    std::vector<std::string> names(simplified.size());
+    for (std::size_t i = 0; i < simplified.size(); ++i) {
+        Node const& node = simplified[i];
+        bool has_weights = false;
+        each_weight_of(simplified, i, [&](auto const&, auto const&) { has_weights = true; });
+        if (!has_weights || node.inputs.empty()) continue;
+        const std::size_t own = configuration.graph.find(node.name);
+        const std::size_t input = configuration.graph[own].inputs[0];
+        names[i] = join(node.name, ": ", text_of(configuration.channels[input]), " of ",
+                        to_string(simplified[node.inputs[0]].shape), " -> ", text_of(configuration.channels[own]),
+                        " of ", to_string(node.shape));
+    }
+    return names;
+}
+
+}  // namespace detail
+
+/// Plans for all configurations of a network, made together: layers of which several configurations have the same part
+/// agree on primitive and layouts, and so on how their weights are packed. The cost model and solver are those of the
+/// policies, unless others are given. Throws error as make_plans does, and for uses that are not as many as the
+/// configurations.
+template <class Policies, class Compiled = CompileAll, class Model = OfPolicies, class S = OfPolicies>
+[[nodiscard]] JointPlans plan_configurations(std::vector<Configuration> const& configurations,
+                                             DynamicOptions const& options = {}, Model const& given_model = {},
+                                             S const& given_solver = {}) {
+    if (!options.uses.empty() && options.uses.size() != configurations.size()) {
+        fail("dynamic: ", options.uses.size(), " uses for ", configurations.size(), " configurations");
+    }
+    std::vector<Graph> simplified;
+    for (Configuration const& configuration : configurations) simplified.push_back(simplify(configuration.graph));
+    std::vector<PlannedGraph> graphs;
+    for (std::size_t c = 0; c < configurations.size(); ++c) {
+        graphs.push_back({simplified[c], options.uses.empty() ? 1.0 : options.uses[c],
+                          detail::names_to_agree_by(configurations[c], simplified[c])});
+    }
+    auto model = detail::model_of<Policies>(given_model);
+    return make_plans(graphs, policy_kernels<Policies, Compiled>(), model, detail::solver_of<Policies>(given_solver),
+                      options.plan);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a dynamic engine holds, in bytes, and what an engine for each of its configurations would.
+struct DynamicMemory {
+    std::size_t arena = 0, weights = 0;
+    std::size_t separate_arenas = 0, separate_weights = 0;
+};
+
+/// A network that runs in any of its configurations, on one set of packed weights and in one arena. Which one is
+/// changed between two images, and takes no more than writing a number. Configurations are known by numbers from 1 on,
+/// the smallest first: of a network in groups, how many of them run. Results of a configuration are those of an engine
+/// for it alone with the same plan, bit for bit.
+template <class Policies = DefaultPolicies>
+class DynamicEngine {
+    static_assert(detail::CheckPolicies<Policies>::value);
+    using Chosen = detail::ChosenPolicies<Policies>;
+
+public:
+    using executor = typename Chosen::executor;
+
+    /// A network in groups. Plans all configurations together; begins with all groups. Throws error as Engine does, and
+    /// as plan_configurations.
+    DynamicEngine(Graph const& graph, Weights const& weights, DynamicOptions const& options = {}, executor run_on = {})
+        : DynamicEngine(graph, weights, primsel::configurations(graph), options, std::move(run_on)) {}
+    /// Any network in these configurations of it.
+    DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
+                  DynamicOptions const& options = {}, executor run_on = {})
+        : DynamicEngine(graph, weights, configurations, plan_configurations<Chosen>(configurations, options),
+                        std::move(run_on)) {
+        if (memory_.arena > options.plan.max_arena) {
+            fail("dynamic: the arena has ", memory_.arena, " bytes, more than the ", options.plan.max_arena,
+                 " allowed");
+        }
+    }
+    /// With plans that were made before.
+    DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
+                  JointPlans plans, executor run_on = {})
+        : executor_(std::move(run_on)), plans_(std::move(plans)) {
+        check_weights(graph, weights);
+        check(configurations);
+        const Kernels kernels = policy_kernels<Chosen>();
+        std::size_t arena = 0;
+        for (std::size_t c = 0; c < configurations.size(); ++c) {
+            graphs_.push_back(simplify(configurations[c].graph));
+            arena = std::max(arena, arena_bytes(graphs_[c], kernels, plans_.plans[c], executor_.concurrency()));
+        }
+        room_ = make_room(arena);
+        programs_.resize(configurations.size());
+        // Those with the most weights first: others may have the beginning of theirs in common with them.
+        for (std::size_t c = configurations.size(); c-- > 0;) {
+            const Weights part = configuration_weights(graph, weights, configurations[c]);
+            programs_[c] = std::make_unique<Program>(graphs_[c], kernels, plans_.plans[c], part,
+                                                     executor_.concurrency(), ExecutorRef(executor_), room_.get());
+            memory_.separate_arenas += programs_[c]->arena_bytes();
+            memory_.separate_weights += programs_[c]->weight_bytes();
+        }
+        memory_.arena = room_->arena_bytes();
+        memory_.weights = room_->weight_bytes();
+        in_use_ = programs_.back().get();
+        number_ = static_cast<int>(programs_.size());
+    }
+
+    /// From the next run on. Never throws and allocates nothing. A number that no configuration has is a bug of the
+    /// caller's: it stops the program with a message.
+    void use(int configuration) noexcept {
+        if (configuration < 1 || configuration > count()) [[unlikely]] {
+            std::fprintf(stderr, "primsel: use(%d) of a network with %d configurations\n", configuration, count());
+            std::abort();
+        }
+        number_ = configuration;
+        in_use_ = programs_[static_cast<std::size_t>(configuration) - 1].get();
+    }
+    [[nodiscard]] int in_use() const noexcept { return number_; }
+    /// How many configurations there are.
+    [[nodiscard]] int count() const noexcept { return static_cast<int>(programs_.size()); }
+
+    /// As Engine::run, in the configuration in use.
+    void run(std::span<const float> src, std::span<float> dst) noexcept {
+        check_count("floats of input", src.size(), in_use_->in_floats());
+        check_count("floats of result", dst.size(), in_use_->out_floats());
+        in_use_->run(src.data(), dst.data(), executor_);
+    }
+
+    [[nodiscard]] Shape in_shape() const { return in_use_->in_shapes().at(0); }
+    [[nodiscard]] Shape out_shape() const { return in_use_->out_shapes().at(0); }
+    [[nodiscard]] int batch() const { return in_use_->batch(); }
+    [[nodiscard]] JointPlans const& plans() const { return plans_; }
+    /// Of the configuration of that number.
+    [[nodiscard]] Plan const& plan(int configuration) const { return plans_.plans.at(place(configuration)); }
+    [[nodiscard]] Graph const& graph(int configuration) const { return graphs_.at(place(configuration)); }
+    [[nodiscard]] Program const& program(int configuration) const { return *programs_.at(place(configuration)); }
+    [[nodiscard]] DynamicMemory const& memory() const { return memory_; }
+    /// Packed, of a layer in all configurations.
+    [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const { return room_->weight_bytes(layer); }
+
+private:
+    [[nodiscard]] static std::size_t place(int configuration) { return static_cast<std::size_t>(configuration) - 1; }
+    void check(std::vector<Configuration> const& configurations) const {
+        if (configurations.empty()) fail("dynamic: no configurations");
+        if (plans_.plans.size() != configurations.size()) {
+            fail("dynamic: ", plans_.plans.size(), " plans for ", configurations.size(), " configurations");
+        }
+        Graph const& last = configurations.back().graph;
+        for (Configuration const& each : configurations) {
+            if (each.graph[each.graph.output_node()].shape != last[last.output_node()].shape ||
+                each.graph[each.graph.input()].shape != last[last.input()].shape) {
+                fail("dynamic: configurations of other images or results than ", last[last.output_node()].shape);
+            }
+        }
+    }
+    [[nodiscard]] static std::unique_ptr<SharedRoom> make_room(std::size_t bytes) try {
+        return std::make_unique<SharedRoom>(bytes);
+    } catch (std::bad_alloc const&) {
+        fail("dynamic: no memory for the arena, ", bytes, " bytes");
+    }
+    static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
+        if (given == wanted) [[likely]]
+            return;
+        std::fprintf(stderr, "primsel: run() was called with %zu %s; it takes %zu\n", given, what, wanted);
+        std::abort();
+    }
+
+    executor executor_;
+    JointPlans plans_;
+    std::vector<Graph> graphs_;
+    std::unique_ptr<SharedRoom> room_;
+    std::vector<std::unique_ptr<Program>> programs_;
+    Program* in_use_ = nullptr;
+    int number_ = 0;
+    DynamicMemory memory_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/dynamic/governed.hpp
+
+// primsel/dynamic/governor.hpp
+
+// primsel/dynamic/detail/core_load.hpp
+
+// primsel/dynamic/detail/recent_ratios.hpp
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Ratios of measured to predicted times since they last changed for good, and a bound for the next one.
+///
+/// Of values in any order the next is above the k-th smallest of n with a probability of 1 - k / (n + 1), whatever they
+/// are drawn from: k is the smallest for which that is rare enough. Order statistics need no model of what disturbs a
+/// machine, and neither do the two tests for a change: most ratios after a surprise are above the old bound as well; or
+/// the last few are all below nine tenths of the others.
+class RecentRatios {
+public:
+    /// `share`: of ratios that must be within the bound. `margin`: the bound where nothing was measured yet.
+    RecentRatios(double share, double margin) noexcept
+        : share_(share), margin_(margin), step_((margin - 1) * 1.13 / 2.6) {}
+
+    /// Returns whether the ratio was above the bound.
+    bool add(double ratio) noexcept {
+        const bool surprise = count_ > 0 && ratio > bound();
+        if (surprise) {
+            if (alarm_ == 0) above_ = settled_bound(), since_alarm_ = 0, high_ = 0, alarmed_ = 0;
+            alarmed_ = std::max(alarmed_, ratio * spread());
+            alarm_ = alarm_length;
+            if (since_fall_ < capacity) fall_run_ = std::min(2 * fall_run_, longest_fall_run);
+            since_fall_ = capacity;
+        } else if (alarm_ > 0) {
+            --alarm_;
+        }
+        if (count_ > 0) step_ += 0.02 * (std::min(std::abs(ratio / before(0) - 1), most_step) - step_);
+        insert(ratio);
+        follow_rise(ratio);
+        follow_fall();
+        return surprise;
+    }
+    void clear() noexcept { count_ = 0, alarm_ = 0, since_alarm_ = rise_run; }
+
+    [[nodiscard]] std::size_t size() const noexcept { return count_; }
+    [[nodiscard]] double median() const noexcept { return count_ == 0 ? 1 : sorted_[count_ / 2]; }
+    [[nodiscard]] double bound() const noexcept {
+        return alarm_ > 0 ? std::max(settled_bound(), alarmed_) : settled_bound();
+    }
+    /// What the bound is as a multiple of the median where nothing changes. From how far each ratio is from the one
+    /// before, of which changes are few: for normal deviations the mean of that is 1.13 of them, and 2.6 are exceeded
+    /// once in 200.
+    [[nodiscard]] double spread() const noexcept { return 1 + 2.6 / 1.13 * step_; }
+    [[nodiscard]] bool is_alarmed() const noexcept { return alarm_ > 0; }
+    /// Takes the last surprise for an exception, and forgets it.
+    void calm() noexcept {
+        alarm_ = 0, since_alarm_ = rise_run;
+        std::size_t surprises = 0;
+        while (surprises < count_ && before(surprises) > above_) ++surprises;
+        next_ = (next_ + capacity - surprises) % capacity;
+        keep_last(count_ - surprises);
+    }
+
+private:
+    static constexpr std::size_t capacity = 512, alarm_length = 8;
+    static constexpr std::size_t rise_run = 4, shortest_fall_run = 8, longest_fall_run = 128;
+    static constexpr double most_step = 0.4;
+
+    [[nodiscard]] double settled_bound() const noexcept {
+        if (count_ == 0) return margin_;
+        const double rank = std::ceil(static_cast<double>(count_ + 1) * share_);
+        if (rank <= static_cast<double>(count_)) return sorted_[static_cast<std::size_t>(rank) - 1];
+        // So few have no such rank: the largest, and the less of the margin the more there are.
+        const double missing = 1 - static_cast<double>(count_) * (1 - share_);
+        return sorted_[count_ - 1] * (1 + (margin_ - 1) * std::max(missing, 0.0));
+    }
+    /// The one so many before the latest.
+    [[nodiscard]] double before(std::size_t back) const noexcept {
+        return ring_[(next_ + 2 * capacity - 1 - back) % capacity];
+    }
+    void insert(double ratio) noexcept {
+        if (count_ == capacity) {
+            double* const end = sorted_.data() + count_;
+            double* const oldest = std::lower_bound(sorted_.data(), end, ring_[next_]);
+            std::move(oldest + 1, end, oldest);
+            --count_;
+        }
+        double* const end = sorted_.data() + count_;
+        double* const place = std::upper_bound(sorted_.data(), end, ratio);
+        std::move_backward(place, end, end + 1);
+        *place = ratio;
+        ring_[next_] = ratio;
+        next_ = (next_ + 1) % capacity;
+        ++count_;
+    }
+    void keep_last(std::size_t count) noexcept {
+        count_ = count;
+        for (std::size_t i = 0; i < count; ++i) sorted_[i] = before(i);
+        std::sort(sorted_.data(), sorted_.data() + count);
+    }
+    /// What came before a rise says nothing of what comes.
+    void follow_rise(double ratio) noexcept {
+        if (since_alarm_ >= rise_run) return;
+        ++since_alarm_;
+        if (ratio > above_) ++high_;
+        if (since_alarm_ == rise_run && 4 * high_ >= 3 * rise_run && count_ > rise_run) keep_last(rise_run);
+    }
+    /// Load that comes and goes soon is no fall: a surprise soon after one makes the next need a longer run.
+    void follow_fall() noexcept {
+        if (since_fall_ < capacity && ++since_fall_ == capacity) {
+            fall_run_ = std::max(fall_run_ / 2, shortest_fall_run);
+        }
+        if (count_ < fall_run_ + rise_run) return;
+        double highest = 0;
+        for (std::size_t i = 0; i < fall_run_; ++i) highest = std::max(highest, before(i));
+        const double* const begin = sorted_.data();
+        const auto not_above = static_cast<std::size_t>(std::upper_bound(begin, begin + count_, highest) - begin);
+        if (10 * (not_above - fall_run_) > count_ - fall_run_) return;
+        keep_last(fall_run_);
+        alarm_ = 0, since_fall_ = 0;
+    }
+
+    double share_, margin_, step_;
+    /// The last `count_` are in use; the next goes to `next_`.
+    std::array<double, capacity> ring_{}, sorted_{};
+    std::size_t count_ = 0, next_ = 0;
+    /// For so many more ratios the bound is at least that of the surprise.
+    std::size_t alarm_ = 0;
+    double alarmed_ = 0;
+    /// The bound before the alarm, and how many since were above it.
+    double above_ = 0;
+    std::size_t since_alarm_ = rise_run, high_ = 0;
+    std::size_t fall_run_ = shortest_fall_run, since_fall_ = capacity;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/dynamic/platform.hpp
+
+// primsel/dynamic/operating_point.hpp
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A way to run a dynamic network on a platform, and what an image costs and gives that way, predicted or measured.
+struct OperatingPoint {
+    static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+    /// Of the network: 0 is the smallest.
+    std::size_t configuration = 0;
+    /// Of the platform's core sets.
+    std::size_t core_set = 0;
+    /// Of the core set's frequencies: 0 is the lowest.
+    std::size_t level = 0;
+    std::size_t threads = 1;
+
+    double seconds = unknown;
+    double joules = unknown;
+    double watts = unknown;
+    /// The share of images that are classified correctly.
+    double accuracy = unknown;
+    /// The mean score of the correct class, as a share of all scores (Xun et al. 2019, section IV-C).
+    double confidence = unknown;
+};
+
+/// The most that an image may cost, and the least that it must give.
+struct Budget {
+    static constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+    double seconds = unlimited, joules = unlimited, watts = unlimited;
+    double accuracy = 0;
+};
+
+namespace detail {
+
+/// Negative where a is better, for what should be small; what is unknown comes last.
+[[nodiscard]] inline int compare_costs(double a, double b) noexcept {
+    if (std::isnan(a) || std::isnan(b)) return static_cast<int>(std::isnan(a)) - static_cast<int>(std::isnan(b));
+    return static_cast<int>(a > b) - static_cast<int>(a < b);
+}
+/// The same for what should be large.
+[[nodiscard]] inline int compare_gains(double a, double b) noexcept { return compare_costs(-a, -b); }
+
+/// How many times the budget a cost is; infinite where there is a budget for what is unknown.
+[[nodiscard]] inline double share_of_budget(double cost, double budget) noexcept {
+    if (budget == Budget::unlimited) return 0;
+    return cost >= 0 ? cost / budget : Budget::unlimited;
+}
+
+}  // namespace detail
+
+/// How far the point is from keeping the budget: the largest ratio of a cost to its budget, or of the accuracy that is
+/// needed to the point's. The budget is kept where that is at most 1. A point of which something is unknown keeps no
+/// budget for it.
+[[nodiscard]] inline double excess(OperatingPoint const& point, Budget const& budget) noexcept {
+    double most = std::max({detail::share_of_budget(point.seconds, budget.seconds),
+                            detail::share_of_budget(point.joules, budget.joules),
+                            detail::share_of_budget(point.watts, budget.watts)});
+    if (budget.accuracy > 0) {
+        most = std::max(most, point.accuracy > 0 ? budget.accuracy / point.accuracy : Budget::unlimited);
+    }
+    return most;
+}
+[[nodiscard]] inline bool keeps(OperatingPoint const& point, Budget const& budget) noexcept {
+    return excess(point, budget) <= 1;
+}
+
+/// Whether a is better than b in time, energy, power, accuracy or confidence, and worse in none. What is unknown of one
+/// of them cannot be compared, so that neither dominates; what is unknown of both does not count.
+[[nodiscard]] inline bool dominates(OperatingPoint const& a, OperatingPoint const& b) noexcept {
+    const std::array<std::array<double, 2>, 5> costs{{{a.seconds, b.seconds},
+                                                      {a.joules, b.joules},
+                                                      {a.watts, b.watts},
+                                                      {-a.accuracy, -b.accuracy},
+                                                      {-a.confidence, -b.confidence}}};
+    bool better = false;
+    for (auto const& [mine, other] : costs) {
+        if (std::isnan(mine) != std::isnan(other) || mine > other) return false;
+        better = better || mine < other;
+    }
+    return better;
+}
+
+/// The points that no other dominates, the fastest first. Equal points all stay.
+[[nodiscard]] inline std::vector<OperatingPoint> pareto_front(std::span<const OperatingPoint> points) {
+    std::vector<OperatingPoint> front;
+    for (OperatingPoint const& point : points) {
+        const auto is_better = [&](OperatingPoint const& other) { return dominates(other, point); };
+        if (std::ranges::none_of(points, is_better)) front.push_back(point);
+    }
+    std::ranges::stable_sort(front, [](OperatingPoint const& a, OperatingPoint const& b) {
+        return detail::compare_costs(a.seconds, b.seconds) < 0;
+    });
+    return front;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Cores that are alike and share a frequency: a cluster, a processor, or a part of one.
+struct CoreSet {
+    std::string name;
+    /// The system's numbers of its cores.
+    std::vector<std::size_t> cores;
+    /// The frequencies that can be set, from low to high; one where none can.
+    std::vector<double> hertz;
+};
+
+/// What of a core set can be used at the moment.
+struct CoreState {
+    /// How many of its cores are online and may be used.
+    std::size_t cores = 0;
+    /// The highest of its frequencies that is allowed.
+    std::size_t top = 0;
+    /// How many times longer work takes because of what else runs there; NaN where the platform cannot tell.
+    double slowdown = OperatingPoint::unknown;
+    double celsius = OperatingPoint::unknown;
+};
+
+/// Where a network runs. Set-up may throw; the rest neither throws nor allocates.
+///
+/// A minimal model:
+///     struct OneCore {
+///         std::vector<primsel::CoreSet> sets{{"cpu", {0}, {1e9}}};
+///         std::span<const primsel::CoreSet> core_sets() const { return sets; }
+///         void observe(std::span<primsel::CoreState> states) noexcept { states[0] = {1, 0}; }
+///         bool apply(primsel::OperatingPoint const&) noexcept { return true; }
+///         double seconds() const noexcept { return my_clock(); }
+///         double joules() const noexcept { return primsel::OperatingPoint::unknown; }
+///     };
+template <class P>
+concept Platform = requires(P& platform, std::span<CoreState> states, OperatingPoint const& point) {
+    { platform.core_sets() } -> std::convertible_to<std::span<const CoreSet>>;
+    /// Writes a state for each core set.
+    { platform.observe(states) } noexcept;
+    /// Moves what runs next to the point's cores and sets their frequency. False where not all of that could be done.
+    { platform.apply(point) } noexcept -> std::convertible_to<bool>;
+    /// A clock.
+    { platform.seconds() } noexcept -> std::convertible_to<double>;
+    /// A counter of energy, as near to what the network uses as the platform can tell; NaN where it cannot.
+    { platform.joules() } noexcept -> std::convertible_to<double>;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// What was learned of a core set: how many times the predicted time, energy and power it takes.
+class CoreLoad {
+public:
+    /// `memory`: for how many images the last times are believed after the last of them.
+    CoreLoad(double share, double margin, std::size_t memory) noexcept
+        : ratios_(share, margin), expected_(margin), memory_(memory) {}
+
+    /// A ratio of measured to predicted time, of an image that ran here.
+    void add_time(double ratio, CoreState const& state) noexcept {
+        since_return_ = std::min(since_return_ + 1, trial);
+        if (ratios_.add(ratio)) {
+            hold_ = since_return_ < trial ? std::min(2 * hold_, memory_) : first_hold;
+            since_return_ = trial;
+        }
+        // The level of quiet times. Where load is not told, what is faster shows it at once, what is slower may be
+        // load.
+        const bool told = state.slowdown >= 1;
+        const double quiet = told ? ratio / state.slowdown : ratio;
+        const double towards = std::min(quiet, 2 * quiet_) - quiet_;
+        quiet_ += towards * (told ? 0.05 : towards < 0 ? 0.2 : 0.002);
+    }
+    void add_energy(double ratio) noexcept { follow(energy_, ratio); }
+    void add_power(double ratio) noexcept { follow(power_, ratio); }
+
+    /// Before the network moves here. Old times count only where nothing better is known.
+    void arrive(CoreState const& state) noexcept {
+        const double now = elsewhere(state);
+        if (std::isnan(state.slowdown) && ratios_.size() > 0) return;
+        ratios_.clear();
+        expected_ = now;
+    }
+    /// After an image that ran on another core set. A single time that was too long is soon taken for an exception, and
+    /// less soon each time that it was none.
+    void wait() noexcept {
+        ++away_;
+        if (ratios_.is_alarmed() && away_ >= hold_) ratios_.calm(), since_return_ = 0;
+        if (away_ < memory_ || ratios_.size() == 0) return;
+        ratios_.clear();
+        expected_ = quiet_ * ratios_.spread();
+    }
+    void stay() noexcept { away_ = 0; }
+
+    /// A bound for the next image that runs here, as the network does already.
+    [[nodiscard]] double here() const noexcept { return ratios_.size() == 0 ? expected_ : ratios_.bound(); }
+    /// A bound for the next image if the network were to move here.
+    [[nodiscard]] double elsewhere(CoreState const& state) const noexcept {
+        if (std::isnan(state.slowdown)) return here();
+        return quiet_ * std::max(state.slowdown, 1.0) * ratios_.spread();
+    }
+    [[nodiscard]] double energy() const noexcept { return energy_; }
+    [[nodiscard]] double power() const noexcept { return power_; }
+
+private:
+    static constexpr std::size_t first_hold = 8, trial = 8;
+
+    static void follow(double& mean, double ratio) noexcept {
+        mean += 0.05 * (std::clamp(ratio, mean / 4, mean * 4) - mean);
+    }
+
+    RecentRatios ratios_;
+    /// The bound while there are no ratios.
+    double expected_;
+    /// The level of quiet times.
+    double quiet_ = 1;
+    double energy_ = 1, power_ = 1;
+    std::size_t memory_, away_ = 0, hold_ = first_hold, since_return_ = trial;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/dynamic/detail/patience.hpp
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// For how many images something better must stay better until it is taken. Twice as long each time that it has to be
+/// given back soon; half as long each time that the choice lasts.
+class Patience {
+public:
+    explicit Patience(std::size_t images) noexcept : least_(images), images_(images) {}
+
+    /// Another image for which there is something better. Whether that was so for long enough.
+    bool wait() noexcept { return ++waited_ > images_; }
+    void nothing_better() noexcept { waited_ = 0; }
+    /// What was better is taken.
+    void take() noexcept { waited_ = 0, since_taken_ = 0; }
+    /// The present choice has to be left.
+    void give_up() noexcept {
+        waited_ = 0;
+        if (since_taken_ < trial) images_ = std::min(2 * std::max<std::size_t>(images_, 1), longest);
+        since_taken_ = lasting;
+    }
+    void image() noexcept {
+        if (since_taken_ >= lasting || ++since_taken_ < lasting) return;
+        images_ = std::max(images_ / 2, least_);
+    }
+    /// What was learned of the machine holds no longer.
+    void reset() noexcept { images_ = least_, since_taken_ = lasting; }
+
+private:
+    static constexpr std::size_t trial = 64, lasting = 512, longest = 512;
+    std::size_t least_, images_, waited_ = 0, since_taken_ = lasting;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/dynamic/objective.hpp
+
+#include <concepts>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Which of two points that keep the budget is preferred: whether a is, a strict weak order. A point that dominates
+/// another is never the worse of the two.
+///
+/// A minimal model:
+///     struct LeastPower {
+///         bool operator()(primsel::OperatingPoint const& a, primsel::OperatingPoint const& b) const noexcept {
+///             return a.watts < b.watts;
+///         }
+///     };
+template <class O>
+concept Objective = requires(O const& prefers, OperatingPoint const& a, OperatingPoint const& b) {
+    { prefers(a, b) } noexcept -> std::convertible_to<bool>;
+};
+
+/// The highest accuracy; of equal ones the least energy, then the shortest time.
+struct MostAccurate {
+    [[nodiscard]] bool operator()(OperatingPoint const& a, OperatingPoint const& b) const noexcept {
+        if (const int order = detail::compare_gains(a.accuracy, b.accuracy); order != 0) return order < 0;
+        if (const int order = detail::compare_costs(a.joules, b.joules); order != 0) return order < 0;
+        return detail::compare_costs(a.seconds, b.seconds) < 0;
+    }
+};
+/// The least energy an image; of equal ones the highest accuracy, then the shortest time. Set a budget of accuracy
+/// beside it.
+struct LeastEnergy {
+    [[nodiscard]] bool operator()(OperatingPoint const& a, OperatingPoint const& b) const noexcept {
+        if (const int order = detail::compare_costs(a.joules, b.joules); order != 0) return order < 0;
+        if (const int order = detail::compare_gains(a.accuracy, b.accuracy); order != 0) return order < 0;
+        return detail::compare_costs(a.seconds, b.seconds) < 0;
+    }
+};
+/// The shortest time; of equal ones the highest accuracy, then the least energy.
+struct LeastTime {
+    [[nodiscard]] bool operator()(OperatingPoint const& a, OperatingPoint const& b) const noexcept {
+        if (const int order = detail::compare_costs(a.seconds, b.seconds); order != 0) return order < 0;
+        if (const int order = detail::compare_gains(a.accuracy, b.accuracy); order != 0) return order < 0;
+        return detail::compare_costs(a.joules, b.joules) < 0;
+    }
+};
+
+static_assert(Objective<MostAccurate> && Objective<LeastEnergy> && Objective<LeastTime>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How a Governor judges.
+struct GovernorOptions {
+    /// Of images, how many are to be done within the budget of time on a machine that does not change.
+    double share = 0.995;
+    /// How many times the predicted time is allowed for where little was measured.
+    double margin = 1.1;
+    /// A point is preferred to the present one only where it leaves so much of the budgets unused.
+    double headroom = 0.03;
+    /// Only after it was the better one for so many images. Longer while such changes have to be taken back.
+    std::size_t patience = 8;
+    /// For how many images a core set that was left is taken to be as slow as it was, where the platform cannot tell.
+    std::size_t memory = 200;
+};
+
+/// Chooses an operating point for each image: of those that can be used and are expected to keep the budget, the one
+/// that the objective prefers; where none keeps it, the one that exceeds it least. Time is a deadline for every image
+/// and is compared with a bound that few images exceed; energy and power are means.
+///
+/// It learns from measured times how much longer than predicted each core set takes. A deadline that was missed is
+/// answered at the next image, as are cores that go, caps of the frequency and new budgets; better points are taken
+/// after some patience only. Set-up throws; decisions neither throw nor allocate. See docs/dynamic/governor.md.
+template <Objective O = MostAccurate>
+class Governor {
+public:
+    /// Throws error where there is no point, one has no time, or an option or the budget is impossible.
+    explicit Governor(std::vector<OperatingPoint> points, Budget const& budget = {},
+                      GovernorOptions const& options = {}, O prefers = {})
+        : points_(std::move(points)), options_(options), prefers_(std::move(prefers)), patience_(options.patience) {
+        if (points_.empty()) fail("governor: there are no operating points");
+        std::size_t core_sets = 0;
+        for (std::size_t i = 0; i < points_.size(); ++i) {
+            OperatingPoint& point = points_[i];
+            if (!(point.seconds > 0 && std::isfinite(point.seconds))) {
+                fail("governor: operating point ", i, " has a time of ", point.seconds, " seconds");
+            }
+            if (std::isnan(point.joules)) point.joules = point.watts * point.seconds;
+            if (std::isnan(point.watts)) point.watts = point.joules / point.seconds;
+            core_sets = std::max(core_sets, point.core_set + 1);
+        }
+        if (!(options.share > 0 && options.share < 1)) fail("governor: impossible share ", options.share);
+        if (!(options.margin >= 1 && std::isfinite(options.margin)))
+            fail("governor: impossible margin ", options.margin);
+        if (!(options.headroom >= 0 && options.headroom < 1)) fail("governor: impossible headroom ", options.headroom);
+        if (!set_budget(budget)) fail("governor: a budget is not positive");
+        loads_.assign(core_sets, detail::CoreLoad(options.share, options.margin, options.memory));
+        states_.assign(core_sets, CoreState{});
+        factors_.assign(core_sets, 1.0);
+    }
+
+    /// From the next decision on. False, and all stays as it is, where a budget is not positive.
+    bool set_budget(Budget const& budget) noexcept {
+        if (!(budget.seconds > 0 && budget.joules > 0 && budget.watts > 0 && budget.accuracy >= 0)) return false;
+        budget_ = budget;
+        patience_.reset();
+        return true;
+    }
+
+    /// The point for the next image. `states`: of each core set; those that are missing cannot be used.
+    OperatingPoint const& decide(std::span<const CoreState> states) noexcept {
+        observe(states);
+        switched_ = false;
+        const Choice best = choose();
+        if (best.point == none) {
+            patience_.nothing_better();
+        } else if (current_ == none) {
+            move_to(best.point);
+        } else if (must_leave(best)) {
+            patience_.give_up();
+            move_to(best.point);
+        } else if (best.point == current_) {
+            patience_.nothing_better();
+        } else if (patience_.wait()) {
+            patience_.take();
+            move_to(best.point);
+        }
+        decided_ = budget_;
+        const std::size_t point = current_ == none ? 0 : current_;
+        expects_to_keep_ = can_use(point) && keeps(expected(point), budget_);
+        return points_[point];
+    }
+
+    /// What the image took that ran at the point which was decided last. What is not positive and finite is ignored.
+    void measured(double seconds, double joules = OperatingPoint::unknown) noexcept {
+        if (current_ == none || !is_amount(seconds)) return;
+        OperatingPoint const& point = points_[current_];
+        ++images_;
+        patience_.image();
+        missed_ = seconds > decided_.seconds;
+        if (missed_) ++misses_;
+        for (std::size_t i = 0; i < loads_.size(); ++i) {
+            if (i == point.core_set)
+                loads_[i].stay();
+            else
+                loads_[i].wait();
+        }
+        detail::CoreLoad& load = loads_[point.core_set];
+        load.add_time(seconds / point.seconds, states_[point.core_set]);
+        if (!is_amount(joules)) return;
+        if (is_amount(point.joules)) load.add_energy(joules / point.joules);
+        if (is_amount(point.watts)) load.add_power(joules / seconds / point.watts);
+    }
+
+    [[nodiscard]] std::span<const OperatingPoint> points() const noexcept { return points_; }
+    [[nodiscard]] Budget const& budget() const noexcept { return budget_; }
+    /// Point i as the governor sees it now: its time is the bound that it reckons with.
+    [[nodiscard]] OperatingPoint expected(std::size_t i) const noexcept {
+        OperatingPoint point = points_[i];
+        point.seconds *= factors_[point.core_set];
+        point.joules *= loads_[point.core_set].energy();
+        point.watts *= loads_[point.core_set].power();
+        return point;
+    }
+    /// Whether the platform's last state lets point i be used.
+    [[nodiscard]] bool can_use(std::size_t i) const noexcept { return can_use(points_[i]); }
+
+    /// Whether the last decision changed the point; whether it is expected to keep the budget.
+    [[nodiscard]] bool switched() const noexcept { return switched_; }
+    [[nodiscard]] bool expects_to_keep() const noexcept { return expects_to_keep_; }
+    /// Whether the last image was later than the budget of time.
+    [[nodiscard]] bool missed() const noexcept { return missed_; }
+    [[nodiscard]] std::size_t images() const noexcept { return images_; }
+    [[nodiscard]] std::size_t misses() const noexcept { return misses_; }
+    [[nodiscard]] std::size_t switches() const noexcept { return switches_; }
+
+private:
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+    /// Within the budget with room to spare, within it, beyond it.
+    enum class Standing { roomy, tight, beyond };
+    struct Choice {
+        std::size_t point = none;
+        Standing standing = Standing::beyond;
+        double over = Budget::unlimited;
+    };
+
+    [[nodiscard]] static bool is_amount(double value) noexcept { return value > 0 && std::isfinite(value); }
+    [[nodiscard]] bool can_use(OperatingPoint const& point) const noexcept {
+        CoreState const& state = states_[point.core_set];
+        return state.cores >= std::max<std::size_t>(point.threads, 1) && point.level <= state.top;
+    }
+
+    void observe(std::span<const CoreState> states) noexcept {
+        for (std::size_t i = 0; i < states_.size(); ++i) {
+            const CoreState now = i < states.size() ? states[i] : CoreState{};
+            if (now.cores != states_[i].cores || now.top != states_[i].top) patience_.reset();
+            states_[i] = now;
+            const bool here = current_ != none && points_[current_].core_set == i;
+            factors_[i] = here ? loads_[i].here() : loads_[i].elsewhere(now);
+        }
+    }
+
+    [[nodiscard]] Choice judge(std::size_t i) const noexcept {
+        const OperatingPoint point = expected(i);
+        const double over = excess(point, budget_);
+        if (over > 1) return {i, Standing::beyond, over};
+        // Accuracy is known and wants no room.
+        const Budget costs{budget_.seconds, budget_.joules, budget_.watts};
+        const bool roomy = i == current_ || excess(point, costs) <= 1 - options_.headroom;
+        return {i, roomy ? Standing::roomy : Standing::tight, over};
+    }
+    [[nodiscard]] bool is_better(Choice const& a, Choice const& b) const noexcept {
+        if (a.standing != b.standing) return a.standing < b.standing;
+        if (a.standing == Standing::beyond && a.over != b.over) return a.over < b.over;
+        return prefers_(expected(a.point), expected(b.point));
+    }
+    [[nodiscard]] Choice choose() const noexcept {
+        Choice best;
+        for (std::size_t i = 0; i < points_.size(); ++i) {
+            if (!can_use(i)) continue;
+            const Choice choice = judge(i);
+            if (best.point == none || is_better(choice, best)) best = choice;
+        }
+        return best;
+    }
+    [[nodiscard]] bool must_leave(Choice const& best) const noexcept {
+        if (best.point == current_) return false;
+        if (!can_use(current_)) return true;
+        const Choice present = judge(current_);
+        if (present.standing != Standing::beyond) return false;
+        return best.standing != Standing::beyond || best.over < present.over * (1 - options_.headroom);
+    }
+    void move_to(std::size_t i) noexcept {
+        const std::size_t core_set = points_[i].core_set;
+        if (current_ == none || points_[current_].core_set != core_set) {
+            loads_[core_set].arrive(states_[core_set]);
+            factors_[core_set] = loads_[core_set].here();
+        }
+        current_ = i;
+        switched_ = true;
+        ++switches_;
+    }
+
+    std::vector<OperatingPoint> points_;
+    GovernorOptions options_;
+    O prefers_;
+    Budget budget_, decided_;
+    std::vector<detail::CoreLoad> loads_;
+    std::vector<CoreState> states_;
+    /// Of each core set: the bound of its times as a multiple of the predicted ones.
+    std::vector<double> factors_;
+    detail::Patience patience_;
+    std::size_t current_ = none, images_ = 0, misses_ = 0, switches_ = 0;
+    bool switched_ = false, missed_ = false, expects_to_keep_ = false;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstddef>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What became of an image.
+struct GovernedImage {
+    OperatingPoint point;
+    Budget budget;
+    /// On the platform's clock: when it began, and how long it took.
+    double began = 0, seconds = 0;
+    double joules = OperatingPoint::unknown;
+    bool missed = false, switched = false;
+};
+
+/// A network under a governor on a platform; both must outlive it. Set-up allocates, run() does not.
+template <Platform P, Objective O>
+class Governed {
+public:
+    Governed(P& platform, Governor<O>& governor)
+        : platform_(platform), governor_(governor), states_(platform.core_sets().size()) {
+        for (OperatingPoint const& point : governor.points()) {
+            if (point.core_set >= states_.size()) {
+                fail("governor: core set ", point.core_set, " of ", states_.size(), " of the platform");
+            }
+        }
+    }
+
+    /// One image: decides, moves, calls `use(configuration)` where that changes and then `run()`, which must not throw.
+    template <class Use, class Run>
+    GovernedImage run(Use&& use, Run&& run) noexcept {
+        platform_.observe(states_);
+        OperatingPoint const& point = governor_.decide(states_);
+        if (governor_.switched()) platform_.apply(point);
+        if (!any_ || point.configuration != configuration_) {
+            configuration_ = point.configuration;
+            use(configuration_);
+        }
+        any_ = true;
+        GovernedImage image{.point = point, .budget = governor_.budget(), .switched = governor_.switched()};
+        const double joules = platform_.joules();
+        image.began = platform_.seconds();
+        run();
+        image.seconds = platform_.seconds() - image.began;
+        image.joules = platform_.joules() - joules;
+        governor_.measured(image.seconds, image.joules);
+        image.missed = image.seconds > image.budget.seconds;
+        return image;
+    }
+
+    /// Of the last image.
+    [[nodiscard]] std::size_t configuration() const noexcept { return configuration_; }
+
+private:
+    P& platform_;
+    Governor<O>& governor_;
+    std::vector<CoreState> states_;
+    std::size_t configuration_ = 0;
+    bool any_ = false;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/dynamic/incremental.hpp
+
+// primsel/dynamic/detail/configuration_accuracy.hpp
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Judges configurations by their numbers, each by a plan that is made once.
+template <class Policies>
+class ConfigurationAccuracy {
+public:
+    using Executor = typename Policies::executor;
+
+    ConfigurationAccuracy(std::vector<Configuration> const& configurations, Executor run_on)
+        : configurations_(configurations), executor_(std::move(run_on)), plans_(configurations.size()) {}
+
+    template <DataSource Source>
+    [[nodiscard]] double accuracy(int number, Weights const& weights, Source const& source,
+                                  Normalise const& normalise) {
+        const auto place = static_cast<std::size_t>(number) - 1;
+        const Graph graph = simplify(configurations_[place].graph);
+        const Kernels kernels = policy_kernels<Policies>();
+        if (!plans_[place]) {
+            plans_[place] = Predict<>().template plan<Policies>(graph, kernels, executor_.concurrency());
+        }
+        Program program(graph, kernels, *plans_[place], weights, executor_.concurrency());
+        std::vector<float> results(program.out_floats());
+        Metrics metrics(source.classes());
+        Batches<Source> batches(source, evaluation_batches(graph.batch()), normalise);
+        for (Batch batch = batches.next(); batch.count > 0; batch = batches.next()) {
+            program.run(batch.images.data(), results.data(), executor_);
+            metrics.add(results, batch.labels);
+        }
+        return metrics.accuracy();
+    }
+
+private:
+    std::vector<Configuration> const& configurations_;
+    Executor executor_;
+    std::vector<std::optional<Plan>> plans_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/dynamic/detail/increment_state.hpp
+
+// primsel/dynamic/incremental_options.hpp
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How a network is trained configuration by configuration (Xun et al. 2019, sections III-B and IV-A).
+struct IncrementalOptions {
+    /// Of each step: its epochs, learning rate and so on. Each step and attempt draws from a seed of its own.
+    TrainingOptions training = {};
+    /// The layers behind the groups, which all configurations have in common, learn at each step so much slower than at
+    /// the one before.
+    double dense_rate = 0.5;
+    /// By how much each step after the first is to raise the accuracy of validation above that of the step before.
+    double target = 0;
+    /// How often a step is done at most, until it meets the target; then the best of all attempts is taken.
+    int attempts = 3;
+    /// How much accuracy of validation earlier configurations may lose below what they had when they were trained. A
+    /// model that loses more is taken only where there is no other.
+    double most_loss = std::numeric_limits<double>::infinity();
+};
+
+/// What an epoch of a step has brought.
+struct IncrementalEpoch {
+    /// The configuration that is trained, and how often it has been begun.
+    int configuration = 1, attempt = 1;
+    EpochReport epoch{};
+    /// Of the configurations before it, with the weights as they are now.
+    std::vector<double> earlier_accuracies = {};
+    /// Whether it is the model that the next step would begin with until now.
+    bool seed = false;
+};
+
+/// A step that is done.
+struct Increment {
+    int configuration = 1, attempts = 1;
+    /// Of all configurations up to this one, with the weights that it ended with.
+    std::vector<double> accuracies = {};
+    bool target_met = true, limit_kept = true;
+};
+
+/// Throws error, saying which, when an option is impossible.
+inline void check_incremental_options(IncrementalOptions const& options) {
+    check_training_options(options.training);
+    if (options.training.epochs < 1) fail("incremental: ", options.training.epochs, " epochs train nothing");
+    if (!(options.dense_rate >= 0)) fail("incremental: impossible rate of dense layers ", options.dense_rate);
+    if (!(options.target >= -1 && options.target <= 1)) fail("incremental: impossible target ", options.target);
+    if (options.attempts < 1) fail("incremental: impossible number of attempts ", options.attempts);
+    if (!(options.most_loss >= 0)) fail("incremental: impossible loss of accuracy ", options.most_loss);
+    if (!options.training.fixed.empty()) fail("incremental: which values stay is not for the options to say");
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Numbers as they are read again, with spaces between.
+[[nodiscard]] inline std::string exact_texts(std::vector<double> const& numbers) {
+    std::string text;
+    for (const double number : numbers) text += (text.empty() ? "" : " ") + exact_text(number);
+    return text;
+}
+
+/// How far an incremental training is, beside the trainer of the attempt.
+struct IncrementState {
+    /// A model that a step may end with.
+    struct Candidate {
+        /// Of the whole network.
+        Weights weights;
+        /// Of all configurations up to the one that is trained.
+        std::vector<double> accuracies;
+        bool limit_kept = true;
+        /// The most that an earlier configuration has lost.
+        double worst_loss = 0;
+
+        [[nodiscard]] bool better_than(Candidate const& other) const {
+            if (limit_kept != other.limit_kept) return limit_kept;
+            return limit_kept ? accuracies.back() > other.accuracies.back() : worst_loss < other.worst_loss;
+        }
+    };
+
+    int step = 1, attempt = 1;
+    bool in_attempt = false;
+    /// Of the whole network, as the last step left them.
+    Weights base;
+    std::optional<Candidate> candidate;
+    std::vector<Increment> increments;
+
+    void write(Checkpoint& to) const {
+        const auto add = [&](std::string const& prefix, Weights const& weights) {
+            for (auto const& [name, tensor] : weights) to.tensors.add(prefix + name, tensor);
+        };
+        add("whole/", base);
+        to.facts.insert_or_assign("increment", exact_text(step));
+        to.facts.insert_or_assign("attempt", exact_text(attempt));
+        to.facts.insert_or_assign("in an attempt", in_attempt ? "yes" : "no");
+        to.facts.insert_or_assign("has a model", candidate ? "yes" : "no");
+        if (candidate) {
+            add("model/", candidate->weights);
+            to.facts.insert_or_assign("model", exact_texts(candidate->accuracies));
+            to.facts.insert_or_assign("model's limit", candidate->limit_kept ? "yes" : "no");
+            to.facts.insert_or_assign("model's loss", exact_text(candidate->worst_loss));
+        }
+        for (Increment const& done : increments) {
+            const std::string name = join("increment ", done.configuration);
+            to.facts.insert_or_assign(name, exact_texts(done.accuracies));
+            to.facts.insert_or_assign(name + " attempts", exact_text(done.attempts));
+            to.facts.insert_or_assign(name + " target", done.target_met ? "yes" : "no");
+            to.facts.insert_or_assign(name + " limit", done.limit_kept ? "yes" : "no");
+        }
+    }
+
+    /// Throws error, naming the checkpoint, where it is none of such a training of this network.
+    [[nodiscard]] static IncrementState read(Checkpoint const& from, Graph const& graph, std::size_t steps) {
+        const CheckpointReader reader(from);
+        IncrementState state;
+        state.step = reader.number<int>("increment");
+        state.attempt = reader.number<int>("attempt");
+        if (state.step < 1 || state.step > static_cast<int>(steps) + 1 || state.attempt < 1) {
+            fail(from.tensors.source(), ": it is in increment ", state.step, " of ", steps, ", attempt ",
+                 state.attempt);
+        }
+        state.in_attempt = is(from, "in an attempt");
+        const auto weights = [&](std::string const& prefix) {
+            Weights read(from.tensors.source());
+            for (WeightSpec const& spec : weight_specs(graph)) {
+                const WeightTensor* tensor = from.tensors.find(prefix + spec.name);
+                if (tensor == nullptr) fail(from.tensors.source(), ": ", prefix, spec.name, " is missing");
+                read.add(spec.name, *tensor);
+            }
+            check_weights(graph, read);
+            return read;
+        };
+        state.base = weights("whole/");
+        if (is(from, "has a model")) {
+            state.candidate = Candidate{weights("model/"), numbers(from, "model", state.step),
+                                        is(from, "model's limit"), reader.number<double>("model's loss")};
+        }
+        for (int done = 1; done < state.step; ++done) {
+            const std::string name = join("increment ", done);
+            state.increments.push_back({done, reader.number<int>(name + " attempts"), numbers(from, name, done),
+                                        is(from, name + " target"), is(from, name + " limit")});
+        }
+        if (state.in_attempt && state.step > static_cast<int>(steps)) {
+            fail(from.tensors.source(), ": an attempt after the last increment");
+        }
+        return state;
+    }
+
+private:
+    [[nodiscard]] static bool is(Checkpoint const& from, std::string const& what) {
+        const auto found = from.facts.find(what);
+        return found != from.facts.end() && found->second == "yes";
+    }
+    [[nodiscard]] static std::vector<double> numbers(Checkpoint const& from, std::string const& what, int count) {
+        const auto found = from.facts.find(what);
+        std::vector<double> numbers;
+        if (found != from.facts.end()) {
+            std::string_view text = found->second;
+            while (!text.empty()) {
+                double number = 0;
+                const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+                if (error != std::errc{}) break;
+                numbers.push_back(number);
+                text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+                if (!text.empty()) text.remove_prefix(1);
+            }
+        }
+        if (numbers.size() != static_cast<std::size_t>(count)) {
+            fail(from.tensors.source(), ": its ", what, " has ", numbers.size(), " accuracies, not ", count);
+        }
+        return numbers;
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/dynamic/detail/step_options.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The layers of a configuration that are whole in it though they read, directly or not, fewer channels than the whole
+/// network's: those behind the groups, which all configurations have in common.
+[[nodiscard]] inline std::vector<bool> common_layers(Graph const& whole, Configuration const& first) {
+    std::vector<bool> common(first.graph.size(), false);
+    for (std::size_t i = 0; i < first.graph.size(); ++i) {
+        Node const& node = first.graph[i];
+        const bool is_whole = node.shape.c == whole[whole.find(node.name)].shape.c;
+        for (const std::size_t input : node.inputs) {
+            const bool fewer = first.graph[input].shape.c < whole[whole.find(first.graph[input].name)].shape.c;
+            if (is_whole && (fewer || common[input])) common[i] = true;
+        }
+    }
+    return common;
+}
+
+/// How the options of a training become those of one step: what earlier configurations have is frozen, and the layers
+/// that all have in common learn slower with each step.
+class StepOptions {
+public:
+    StepOptions(Graph const& whole, std::vector<Configuration> const& configurations, IncrementalOptions const& options)
+        : whole_(whole), configurations_(configurations), options_(options) {
+        const std::vector<bool> common = common_layers(whole, configurations.front());
+        for (std::size_t i = 0; i < common.size(); ++i) {
+            if (common[i]) common_.push_back(configurations.front().graph[i].name);
+        }
+    }
+
+    /// Steps and attempts count from 1.
+    [[nodiscard]] TrainingOptions of(int step, int attempt) const {
+        Configuration const& now = configurations_[static_cast<std::size_t>(step) - 1];
+        TrainingOptions options = options_.training;
+        options.seed = Random(options.seed, step, attempt)();
+        options.groups.clear();
+        std::map<std::string, WeightBlock> before;
+        if (step > 1) {
+            each_block(whole_, configurations_[static_cast<std::size_t>(step) - 2],
+                       [&](WeightBlock const& block) { before.emplace(block.name, block); });
+        }
+        const double slower = std::pow(options_.dense_rate, step - 1);
+        each_block(whole_, now, [&](WeightBlock const& block) {
+            WeightGroup group = group_of(options_.training.groups, block.name);
+            group.pattern = block.name;
+            const auto known = before.find(block.name);
+            if (is_common(block.name)) {
+                group.rate *= slower;
+            } else if (known != before.end() && known->second.dims == block.dims) {
+                group.rate = 0;
+            } else if (known != before.end()) {
+                if (block.name.ends_with(".running_var")) {
+                    fail("incremental: weight ", block.name, ": statistics of a part of the channels cannot be kept");
+                }
+                options.fixed.emplace(block.name, positions_within(known->second, block));
+            }
+            options.groups.push_back(std::move(group));
+        });
+        return options;
+    }
+
+private:
+    [[nodiscard]] bool is_common(std::string const& weight) const {
+        return std::ranges::any_of(common_, [&](std::string const& layer) {
+            return weight == layer || (weight.starts_with(layer) && weight[layer.size()] == '.');
+        });
+    }
+    /// Where a block lies in a larger one.
+    [[nodiscard]] static std::vector<std::size_t> positions_within(WeightBlock const& part, WeightBlock const& block) {
+        std::vector<std::size_t> all, positions;
+        part.each([&](std::size_t at) { all.push_back(at); });
+        std::size_t next = 0;
+        block.each([&](std::size_t at) {
+            if (std::ranges::binary_search(all, at)) positions.push_back(next);
+            ++next;
+        });
+        return positions;
+    }
+
+    Graph const& whole_;
+    std::vector<Configuration> const& configurations_;
+    IncrementalOptions const& options_;
+    std::vector<std::string> common_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Makes an executor by its default constructor. Another type with such a call operator makes others.
+template <class Executor>
+struct MakeExecutor {
+    [[nodiscard]] Executor operator()() const { return Executor{}; }
+};
+
+struct IgnoreIncrements {
+    [[nodiscard]] bool operator()(IncrementalEpoch const&) const { return true; }
+};
+
+/// Trains a network configuration by configuration (Xun et al. 2019, section III-B): step g trains what configuration g
+/// has and those before it have not, with what they have taking part and frozen, and all else absent. The layers behind
+/// the groups, which all have in common, learn slower with each step. The first step ends with the model of the best
+/// validation; later ones are repeated, from other random weights, until they meet a target. It goes on from a
+/// checkpoint to the same bits, and the same weights, data and options give the same bits for any number of threads.
+template <class Policies = DefaultTraining, class Makes = MakeExecutor<typename Policies::executor>>
+class IncrementalTrainer {
+    using StepTrainer = Trainer<Graph, Policies>;
+
+public:
+    using Parts = typename StepTrainer::Parts;
+
+    /// A network in groups. The graph's batch is the images at once. Throws error as Trainer does.
+    IncrementalTrainer(Graph const& graph, Weights const& weights, IncrementalOptions options, Parts parts = {},
+                       Makes make_executor = {})
+        : IncrementalTrainer(graph, primsel::configurations(graph), weights, std::move(options), std::move(parts),
+                             std::move(make_executor)) {}
+    /// Any network in these configurations of it, as nested() gives. Weights of the last are trained in the end.
+    IncrementalTrainer(Graph graph, std::vector<Configuration> configurations, Weights const& weights,
+                       IncrementalOptions options, Parts parts = {}, Makes make_executor = {})
+        : graph_(std::move(graph)),
+          configurations_(std::move(configurations)),
+          options_(std::move(options)),
+          parts_(std::move(parts)),
+          make_executor_(std::move(make_executor)) {
+        check_incremental_options(options_);
+        if (configurations_.empty()) fail("incremental: no configurations");
+        check_weights(graph_, weights);
+        check_groups_fit(options_.training.groups, graph_);
+        state_.base = weights;
+    }
+
+    /// Trains all steps, from where it is; after each epoch calls report(IncrementalEpoch const&), and after each
+    /// update updated(updates()), when a checkpoint can be taken; both return whether to go on. Models are judged on
+    /// the validation, which must be there.
+    template <DataSource Source, DataSource Validation, Augmentation Augments = NoAugment,
+              class Report = IgnoreIncrements, class Updated = IgnoreUpdates>
+    void fit(Source const& source, Validation const& validation, Normalise const& normalise = {}, Augments augment = {},
+             Report&& report = {}, Updated&& updated = {}) {
+        detail::ConfigurationAccuracy<Policies> judge(configurations_, make_executor_());
+        while (!done()) {
+            if (!train_step(source, validation, normalise, augment, judge, report, updated)) return;
+            finish_attempt();
+        }
+    }
+
+    /// All steps are done.
+    [[nodiscard]] bool done() const { return state_.step > static_cast<int>(configurations_.size()); }
+    /// The steps that are done.
+    [[nodiscard]] std::vector<Increment> const& increments() const { return state_.increments; }
+    /// Of the whole network, with what the steps that are done have trained; all others as they were given.
+    [[nodiscard]] Weights const& weights() const { return state_.base; }
+    /// The step and attempt that comes next, or goes on.
+    [[nodiscard]] int step() const { return state_.step; }
+    [[nodiscard]] int attempt() const { return state_.attempt; }
+    /// Updates of the attempt.
+    [[nodiscard]] std::int64_t updates() const { return trainer_ ? trainer_->updates() : 0; }
+    [[nodiscard]] Graph const& graph() const { return graph_; }
+    [[nodiscard]] std::vector<Configuration> const& configurations() const { return configurations_; }
+
+    /// All that the training goes on from. Between two updates of fit, or after it.
+    [[nodiscard]] Checkpoint checkpoint() const {
+        Checkpoint result;
+        if (trainer_) result = trainer_->checkpoint();
+        state_.write(result);
+        for (auto const& [what, here] : facts()) result.facts.insert_or_assign(what, here);
+        return result;
+    }
+    /// Goes on from there with the next fit. Throws error, naming the checkpoint, and changes nothing, where it belongs
+    /// to another training.
+    void resume(Checkpoint const& from) {
+        const detail::CheckpointReader reader(from);
+        for (auto const& [what, here] : facts()) reader.require(what, here);
+        detail::IncrementState state = detail::IncrementState::read(from, graph_, configurations_.size());
+        std::unique_ptr<StepTrainer> trainer;
+        if (state.in_attempt) {
+            Parts parts = parts_;
+            parts.plan = from.plan;
+            trainer = make_trainer(state, std::move(parts));
+            trainer->resume(from);
+        }
+        state_ = std::move(state);
+        trainer_ = std::move(trainer);
+    }
+
+private:
+    [[nodiscard]] Configuration const& configuration(int step) const {
+        return configurations_[static_cast<std::size_t>(step) - 1];
+    }
+    [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
+        return {{"increments", detail::exact_text(configurations_.size())},
+                {"increments' rate of dense layers", detail::exact_text(options_.dense_rate)},
+                {"increments' target", detail::exact_text(options_.target)},
+                {"increments' attempts", detail::exact_text(options_.attempts)},
+                {"increments' loss", detail::exact_text(options_.most_loss)}};
+    }
+    /// What an attempt begins with: what is trained stays, and all else is drawn anew after the first.
+    [[nodiscard]] Weights initial(detail::IncrementState const& state) const {
+        if (state.attempt == 1) return state.base;
+        const auto seed = static_cast<std::uint32_t>(Random(options_.training.seed, state.step, state.attempt, 1)());
+        const Weights fresh = random_weights(graph_, seed);
+        if (state.step == 1) return fresh;
+        Configuration const& trained = configuration(state.step - 1);
+        return with_configuration(graph_, fresh, trained, configuration_weights(graph_, state.base, trained));
+    }
+    [[nodiscard]] std::unique_ptr<StepTrainer> make_trainer(detail::IncrementState const& state, Parts parts) const {
+        Configuration const& now = configuration(state.step);
+        const detail::StepOptions options(graph_, configurations_, options_);
+        return std::make_unique<StepTrainer>(now.graph, configuration_weights(graph_, initial(state), now),
+                                             options.of(state.step, state.attempt), std::move(parts), make_executor_());
+    }
+
+    /// An attempt to its end. False where the caller wants no more.
+    template <class Source, class Validation, class Augments, class Judge, class Report, class Updated>
+    bool train_step(Source const& source, Validation const& validation, Normalise const& normalise, Augments augment,
+                    Judge& judge, Report& report, Updated& updated) {
+        if (!trainer_) trainer_ = make_trainer(state_, parts_);
+        state_.in_attempt = true;
+        bool on = true;
+        trainer_->fit(
+            source, normalise, augment, validation,
+            [&](EpochReport const& epoch) {
+                on = judge_epoch(epoch, judge, validation, normalise, report);
+                return on;
+            },
+            [&](std::int64_t number) {
+                if (!updated(number)) on = false;
+                return on;
+            });
+        return on;
+    }
+    template <class Judge, class Validation, class Report>
+    bool judge_epoch(EpochReport const& epoch, Judge& judge, Validation const& validation, Normalise const& normalise,
+                     Report& report) {
+        IncrementalEpoch now{state_.step, state_.attempt, epoch};
+        // What steps to come have is as it was given, whatever this attempt began with.
+        const Weights whole = with_configuration(graph_, state_.base, configuration(state_.step), trainer_->weights());
+        detail::IncrementState::Candidate candidate{whole, {}, true, 0};
+        for (int earlier = 1; earlier < state_.step; ++earlier) {
+            const Weights part = configuration_weights(graph_, whole, configuration(earlier));
+            const double accuracy = judge.accuracy(earlier, part, validation, normalise);
+            const double before = state_.increments[static_cast<std::size_t>(earlier) - 1].accuracies.back();
+            candidate.worst_loss = std::max(candidate.worst_loss, before - accuracy);
+            candidate.accuracies.push_back(accuracy);
+        }
+        now.earlier_accuracies = candidate.accuracies;
+        candidate.accuracies.push_back(epoch.validation->accuracy());
+        candidate.limit_kept = candidate.worst_loss <= options_.most_loss;
+        now.seed = !state_.candidate || candidate.better_than(*state_.candidate);
+        if (now.seed) state_.candidate = std::move(candidate);
+        return report(std::as_const(now));
+    }
+    [[nodiscard]] bool target_met() const {
+        if (state_.step == 1) return true;
+        const double before = state_.increments.back().accuracies.back();
+        return state_.candidate->limit_kept && state_.candidate->accuracies.back() >= before + options_.target;
+    }
+    void finish_attempt() {
+        trainer_.reset();
+        state_.in_attempt = false;
+        if (!target_met() && state_.attempt < options_.attempts) {
+            ++state_.attempt;
+            return;
+        }
+        state_.increments.push_back(
+            {state_.step, state_.attempt, state_.candidate->accuracies, target_met(), state_.candidate->limit_kept});
+        state_.base = std::move(state_.candidate->weights);
+        state_.candidate.reset();
+        ++state_.step;
+        state_.attempt = 1;
+    }
+
+    Graph graph_;
+    std::vector<Configuration> configurations_;
+    IncrementalOptions options_;
+    Parts parts_;
+    Makes make_executor_;
+    detail::IncrementState state_;
+    std::unique_ptr<StepTrainer> trainer_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/dynamic/linux_platform.hpp
+
+// primsel/dynamic/detail/core_times.hpp
+
+// primsel/dynamic/detail/system_file.hpp
+// The one place of this room that touches files: those by which a system tells and takes its settings.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <bitset>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+inline constexpr std::size_t most_cores = 1024;
+using CoreBits = std::bitset<most_cores>;
+
+/// The text without blanks at its ends.
+[[nodiscard]] inline std::string_view trimmed(std::string_view text) noexcept {
+    constexpr std::string_view blanks{" \t\r\n\0", 5};
+    const std::size_t first = text.find_first_not_of(blanks);
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
+}
+/// A whole number between blanks; false where it is anything else.
+[[nodiscard]] inline bool read_whole(std::string_view text, std::int64_t& value) noexcept {
+    text = trimmed(text);
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return fault == std::errc{} && end == text.data() + text.size();
+}
+/// Cores as "0-3,6": false where the text is anything else, or names a core beyond `most_cores`.
+[[nodiscard]] inline bool read_cores(std::string_view text, CoreBits& cores) noexcept {
+    cores.reset();
+    text = trimmed(text);
+    while (!text.empty()) {
+        const std::string_view piece = text.substr(0, text.find(','));
+        if (piece.size() + 1 == text.size()) return false;  // ends with a comma
+        text.remove_prefix(piece.size() == text.size() ? piece.size() : piece.size() + 1);
+        const std::size_t dash = piece.find('-');
+        std::int64_t first = 0, last = 0;
+        if (!read_whole(piece.substr(0, dash), first)) return false;
+        if (!read_whole(dash == std::string_view::npos ? piece : piece.substr(dash + 1), last)) return false;
+        if (first < 0 || first > last || last >= static_cast<std::int64_t>(most_cores)) return false;
+        for (auto core = static_cast<std::size_t>(first); core <= static_cast<std::size_t>(last); ++core) {
+            cores.set(core);
+        }
+    }
+    return true;
+}
+
+/// A file of the system's that is kept open. Nothing but construction allocates; what fails leaves a reason in errno.
+class SystemFile {
+public:
+    SystemFile() = default;
+    explicit SystemFile(std::string path) : path_(std::move(path)) { open(); }
+    SystemFile(SystemFile&& other) noexcept
+        : path_(std::move(other.path_)), number_(std::exchange(other.number_, -1)) {}
+    SystemFile& operator=(SystemFile&& other) noexcept {
+        std::swap(path_, other.path_);
+        std::swap(number_, other.number_);
+        return *this;
+    }
+    ~SystemFile() { close(); }
+
+    [[nodiscard]] std::string const& path() const noexcept { return path_; }
+    [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
+
+    /// As much as the room holds; empty where it cannot be read. Files of what was taken away and came back are opened
+    /// again.
+    [[nodiscard]] std::string_view read(char* room, std::size_t size) noexcept {
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            if (is_open() || open()) {
+                const ssize_t count = ::pread(number_, room, size, 0);
+                if (count >= 0) return {room, static_cast<std::size_t>(count)};
+            }
+            close();
+        }
+        return {};
+    }
+    [[nodiscard]] bool read(std::int64_t& value) noexcept {
+        std::array<char, 64> room;
+        return read_whole(read(room.data(), room.size()), value);
+    }
+    /// Of what need not be readable.
+    [[nodiscard]] bool write(std::int64_t value) const noexcept {
+        std::array<char, 32> room;
+        const char* const end = std::to_chars(room.data(), room.data() + room.size(), value).ptr;
+        const auto size = static_cast<std::size_t>(end - room.data());
+        if (path_.empty()) return errno = ENOENT, false;
+        const int number = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_TRUNC);
+        if (number < 0) return false;
+        const bool written = ::write(number, room.data(), size) == static_cast<ssize_t>(size);
+        const int reason = errno;
+        ::close(number);
+        errno = reason;
+        return written;
+    }
+
+private:
+    bool open() noexcept {
+        // A pipe in its place would wait for who writes to it.
+        if (!path_.empty()) number_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        return is_open();
+    }
+    void close() noexcept {
+        if (is_open()) ::close(std::exchange(number_, -1));
+    }
+
+    std::string path_;
+    int number_ = -1;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// How busy each core was lately, from the lines "cpu0 ..." of /proc/stat.
+class CoreTimes {
+public:
+    CoreTimes() = default;
+    CoreTimes(std::string path, std::size_t cores)
+        : file_(std::move(path)), text_(256 * (cores + 2)), last_(cores), busy_(cores, -1) {
+        update();
+    }
+
+    /// From 0 to 1, between the last two calls of update() that saw time pass; negative where that is unknown.
+    [[nodiscard]] double busy(std::size_t core) const noexcept { return core < busy_.size() ? busy_[core] : -1; }
+    void update() noexcept {
+        if (text_.empty()) return;
+        std::string_view text = file_.read(text_.data(), text_.size());
+        while (!text.empty()) {
+            const std::string_view line = text.substr(0, text.find('\n'));
+            text.remove_prefix(std::min(text.size(), line.size() + 1));
+            if (line.starts_with("cpu") && !text.empty()) add(line.substr(3));
+        }
+    }
+
+private:
+    struct Ticks {
+        std::int64_t all = 0, idle = 0;
+    };
+
+    void add(std::string_view line) noexcept {
+        std::int64_t core = 0;
+        std::size_t end = line.find(' ');
+        if (end == 0 || end == std::string_view::npos || !read_whole(line.substr(0, end), core)) return;
+        if (core < 0 || static_cast<std::size_t>(core) >= last_.size()) return;
+        Ticks now;
+        line.remove_prefix(end);
+        // user, nice, system, idle, iowait, irq, softirq, steal; what follows is part of these.
+        for (int field = 0; field < 8; ++field) {
+            line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+            end = std::min(line.find(' '), line.size());
+            std::int64_t ticks = 0;
+            if (!read_whole(line.substr(0, end), ticks) || ticks < 0 || ticks > most_ticks) return;
+            now.all += ticks;
+            if (field == 3 || field == 4) now.idle += ticks;
+            line.remove_prefix(end);
+        }
+        const auto i = static_cast<std::size_t>(core);
+        const std::int64_t passed = now.all - last_[i].all, idle = now.idle - last_[i].idle;
+        if (passed < enough_ticks && passed >= 0 && last_[i].all > 0) return;
+        if (last_[i].all > 0 && passed > 0) {
+            busy_[i] = std::clamp(1 - static_cast<double>(idle) / static_cast<double>(passed), 0.0, 1.0);
+        }
+        last_[i] = now;
+    }
+
+    /// A tick is 10 ms.
+    static constexpr std::int64_t enough_ticks = 10, most_ticks = std::int64_t{1} << 56;
+    SystemFile file_;
+    std::vector<char> text_;
+    std::vector<Ticks> last_;
+    std::vector<double> busy_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+// primsel/dynamic/detail/energy_counter.hpp
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// What the system's sensors of energy and power have counted together since they were added.
+class EnergyCounter {
+public:
+    /// A counter of microjoules that begins again after `most`; 0 where it does not.
+    void add_energy(SystemFile file, std::int64_t most) {
+        Sensor sensor{std::move(file), most, 0, true};
+        if (sensor.file.read(sensor.last)) sensors_.push_back(std::move(sensor));
+    }
+    /// A sensor of microwatts, whose readings are summed over time.
+    void add_power(SystemFile file) {
+        Sensor sensor{std::move(file), 0, 0, false};
+        if (sensor.file.read(sensor.last)) sensors_.push_back(std::move(sensor));
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return sensors_.size(); }
+
+    /// NaN where there is no sensor.
+    [[nodiscard]] double joules(double seconds) noexcept {
+        if (sensors_.empty()) return std::numeric_limits<double>::quiet_NaN();
+        const double passed = seconds - last_seconds_;
+        for (Sensor& sensor : sensors_) {
+            std::int64_t now = 0;
+            if (!sensor.file.read(now) || now < 0) continue;
+            if (sensor.counts) {
+                const bool began_again = now < sensor.last;
+                if (!began_again || sensor.most > 0) {
+                    joules_ += 1e-6 * (static_cast<double>(now) - static_cast<double>(sensor.last) +
+                                       (began_again ? static_cast<double>(sensor.most) : 0.0));
+                }
+            } else if (began_ && passed > 0) {
+                joules_ += 1e-6 * static_cast<double>(now) * passed;
+            }
+            sensor.last = now;
+        }
+        began_ = true, last_seconds_ = seconds;
+        return joules_;
+    }
+
+private:
+    struct Sensor {
+        SystemFile file;
+        std::int64_t most = 0, last = 0;
+        bool counts = true;
+    };
+    std::vector<Sensor> sensors_;
+    double joules_ = 0, last_seconds_ = 0;
+    bool began_ = false;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Where a LinuxPlatform looks, and what it may change.
+struct LinuxOptions {
+    /// The folder that holds sys/ and proc/; under another than "/" no thread is moved.
+    std::string root = "/";
+    bool set_frequency = true;
+    /// The sets of cores to choose from. Empty: cores that share a frequency are a set, and where there is no cpufreq
+    /// all cores are one.
+    std::vector<std::vector<std::size_t>> core_sets = {};
+};
+
+/// A Platform on this machine: sched_setaffinity moves the thread that calls apply(); cpufreq, thermal zones, powercap
+/// and hwmon are read in sysfs, load in /proc/stat. What is missing or not permitted is told by limits() and left out.
+/// The frequencies that were allowed before, and the thread's cores, come back at the end.
+class LinuxPlatform {
+public:
+    /// Throws error where the options name a core that is not there, or none.
+    explicit LinuxPlatform(LinuxOptions options = {}) : options_(std::move(options)) {
+        online_ = file("sys/devices/system/cpu/online");
+        find_permitted();
+        const std::vector<std::vector<std::size_t>> groups =
+            options_.core_sets.empty() ? found_sets() : options_.core_sets;
+        for (auto const& cores : groups) add(cores);
+        find_energy();
+        for (std::size_t i = 0; i < most_files; ++i) {
+            detail::SystemFile zone = file(join("sys/class/thermal/thermal_zone", i, "/temp"));
+            if (std::int64_t value = 0; zone.read(value)) zones_.push_back(std::move(zone));
+        }
+        if (zones_.empty()) limits_.push_back("no thermal zone: temperatures are unknown");
+        times_ = detail::CoreTimes(path("proc/stat"), permitted_.count() == 0 ? 0 : last_core() + 1);
+    }
+    LinuxPlatform(LinuxPlatform const&) = delete;
+    LinuxPlatform& operator=(LinuxPlatform const&) = delete;
+    ~LinuxPlatform() {
+        for (Frequency const& frequency : frequencies_) {
+            if (!frequency.changed) continue;
+            // Whichever order keeps the lowest below the highest.
+            (void)frequency.most.write(frequency.most_before);
+            (void)frequency.least.write(frequency.least_before);
+            (void)frequency.most.write(frequency.most_before);
+        }
+        if (moved_) (void)::sched_setaffinity(0, sizeof(affinity_), &affinity_);
+    }
+
+    // Platform.
+    [[nodiscard]] std::span<const CoreSet> core_sets() const noexcept { return sets_; }
+    void observe(std::span<CoreState> states) noexcept {
+        std::array<char, 4096> room;
+        detail::CoreBits online;
+        if (!detail::read_cores(online_.read(room.data(), room.size()), online) || online.none()) online = permitted_;
+        const double celsius = hottest();
+        times_.update();
+        for (std::size_t i = 0; i < std::min(states.size(), sets_.size()); ++i) {
+            states[i] = CoreState{0, top(i), OperatingPoint::unknown, celsius};
+            double busy = 0;
+            bool known = i != set_;  // where the network runs, its times tell
+            for (const std::size_t core : sets_[i].cores) {
+                if (!online.test(core)) continue;
+                ++states[i].cores;
+                known = known && times_.busy(core) >= 0;
+                busy += times_.busy(core);
+            }
+            // One other thread that wants the whole core takes half of it.
+            const double share = known && states[i].cores > 0 ? busy / static_cast<double>(states[i].cores) : 0;
+            if (known) states[i].slowdown = 1 / std::max(1 - share, 0.5);
+        }
+    }
+    bool apply(OperatingPoint const& point) noexcept {
+        if (point.core_set >= sets_.size()) return false;
+        const bool moved = move_to(point.core_set, std::max<std::size_t>(point.threads, 1));
+        set_ = point.core_set;
+        return set_frequency(point.core_set, point.level) && moved;
+    }
+    [[nodiscard]] double seconds() const noexcept {
+        timespec now{};
+        ::clock_gettime(CLOCK_MONOTONIC, &now);
+        return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+    }
+    /// Of all sensors of energy: the whole processor's, other programs' included.
+    [[nodiscard]] double joules() noexcept { return energy_.joules(seconds()); }
+
+    /// What cannot be set or read here, a line each.
+    [[nodiscard]] std::span<const std::string> limits() const noexcept { return limits_; }
+    /// Of the hottest thermal zone; NaN where there is none.
+    [[nodiscard]] double hottest() noexcept {
+        double most = OperatingPoint::unknown;
+        for (detail::SystemFile& zone : zones_) {
+            std::int64_t value = 0;
+            if (zone.read(value))
+                most = std::isnan(most) ? 1e-3 * static_cast<double>(value)
+                                        : std::max(most, 1e-3 * static_cast<double>(value));
+        }
+        return most;
+    }
+
+private:
+    static constexpr std::size_t most_files = 64, most_levels = 8;
+    /// For so long a cap is believed that was seen in an answer lower than what was asked.
+    static constexpr double cap_seconds = 5;
+
+    /// Of a core set: its files of cpufreq; not open where its frequency cannot be set.
+    struct Frequency {
+        detail::SystemFile least, most, highest;
+        std::int64_t least_before = 0, most_before = 0, asked = 0;
+        double capped_until = -1;
+        std::size_t cap = 0;
+        bool can_set = false, changed = false;
+    };
+
+    [[nodiscard]] std::string path(std::string_view below) const {
+        return join(options_.root, options_.root.ends_with('/') ? "" : "/", below);
+    }
+    [[nodiscard]] detail::SystemFile file(std::string_view below) const { return detail::SystemFile(path(below)); }
+    [[nodiscard]] static std::string text_of(detail::SystemFile& file) {
+        std::string room(4096, '\0');
+        room.resize(file.read(room.data(), room.size()).size());
+        return room;
+    }
+    [[nodiscard]] bool is_this_machine() const { return options_.root == "/"; }
+
+    void find_permitted() {
+        detail::SystemFile present = file("sys/devices/system/cpu/present");
+        if (!detail::read_cores(text_of(present), permitted_) || permitted_.none()) {
+            limits_.push_back(join(printable(present.path()), ": tells no cores: one is assumed"));
+            permitted_.reset();
+            permitted_.set(0);
+        }
+        if (!is_this_machine()) return;
+        if (::sched_getaffinity(0, sizeof(affinity_), &affinity_) != 0) {
+            limits_.push_back(join("sched_getaffinity: ", std::strerror(errno), ": threads are not moved"));
+            return;
+        }
+        can_move_ = true;
+        for (std::size_t core = 0; core < detail::most_cores; ++core) {
+            if (core >= CPU_SETSIZE || !CPU_ISSET(core, &affinity_)) permitted_.reset(core);
+        }
+        if (permitted_.none()) permitted_.set(0);
+    }
+    [[nodiscard]] std::size_t last_core() const {
+        std::size_t last = 0;
+        for (std::size_t core = 0; core < detail::most_cores; ++core) last = permitted_.test(core) ? core : last;
+        return last;
+    }
+    /// The cores of each cpufreq policy; what none has is one set more.
+    [[nodiscard]] std::vector<std::vector<std::size_t>> found_sets() const {
+        std::vector<std::vector<std::size_t>> sets;
+        detail::CoreBits left = permitted_;
+        for (std::size_t core = 0; core <= last_core(); ++core) {
+            if (!left.test(core)) continue;
+            detail::SystemFile related = file(join("sys/devices/system/cpu/cpufreq/policy", core, "/related_cpus"));
+            std::string text = text_of(related);
+            std::ranges::replace(text, ' ', ',');
+            detail::CoreBits cores;
+            if (!detail::read_cores(detail::trimmed(text), cores) || !cores.test(core)) continue;
+            sets.push_back(numbers(cores & left));
+            left &= ~cores;
+        }
+        if (left.any()) sets.push_back(numbers(left));
+        return sets;
+    }
+    [[nodiscard]] static std::vector<std::size_t> numbers(detail::CoreBits const& bits) {
+        std::vector<std::size_t> cores;
+        for (std::size_t core = 0; core < bits.size(); ++core) {
+            if (bits.test(core)) cores.push_back(core);
+        }
+        return cores;
+    }
+
+    void add(std::vector<std::size_t> const& cores) {
+        if (cores.empty()) fail("linux platform: a core set has no cores");
+        for (const std::size_t core : cores) {
+            if (core >= detail::most_cores || !permitted_.test(core))
+                fail("linux platform: core ", core, " cannot be used");
+        }
+        CoreSet set{.name = "cpu" + std::to_string(cores[0]), .cores = cores, .hertz = {}};
+        if (cores.size() > 1) set.name += "-" + std::to_string(cores.back());
+        frequencies_.push_back(frequency_of(cores[0], set));
+        sets_.push_back(std::move(set));
+    }
+    /// Opens the files of the policy of a core, and writes the frequencies that can be set.
+    [[nodiscard]] Frequency frequency_of(std::size_t core, CoreSet& set) {
+        const std::string folder = join("sys/devices/system/cpu/cpu", core, "/cpufreq/");
+        Frequency found{.least = file(folder + "scaling_min_freq"),
+                        .most = file(folder + "scaling_max_freq"),
+                        .highest = file(folder + "cpuinfo_max_freq")};
+        std::int64_t low = 0, high = 0;
+        detail::SystemFile lowest = file(folder + "cpuinfo_min_freq");
+        const bool known = lowest.read(low) && found.highest.read(high) && low > 0 && low <= high &&
+                           found.least.read(found.least_before) && found.most.read(found.most_before);
+        if (!known) {
+            limits_.push_back(join(set.name, ": no cpufreq: frequencies are unknown"));
+            set.hertz = {1};
+            return found;
+        }
+        set.hertz = {1e3 * static_cast<double>(high)};
+        if (!options_.set_frequency) return found;
+        if (!found.most.write(found.most_before) || !found.least.write(found.least_before)) {
+            limits_.push_back(join(set.name, ": ", printable(found.most.path()), ": ", std::strerror(errno),
+                                   ": the system sets the frequency"));
+            return found;
+        }
+        found.can_set = true;
+        detail::SystemFile table = file(folder + "scaling_available_frequencies");
+        std::vector<double> hertz = listed(text_of(table), low, high);
+        if (hertz.empty()) {
+            for (std::size_t i = 0; i < most_levels; ++i) {
+                const double share = static_cast<double>(i) / static_cast<double>(most_levels - 1);
+                hertz.push_back(1e3 * std::round(static_cast<double>(low) + share * static_cast<double>(high - low)));
+            }
+        }
+        std::ranges::sort(hertz);
+        hertz.erase(std::ranges::unique(hertz).begin(), hertz.end());
+        found.cap = hertz.size() - 1;
+        set.hertz = std::move(hertz);
+        return found;
+    }
+    [[nodiscard]] static std::vector<double> listed(std::string_view text, std::int64_t low, std::int64_t high) {
+        std::vector<double> hertz;
+        for (text = detail::trimmed(text); !text.empty(); text = detail::trimmed(text)) {
+            const std::string_view word = text.substr(0, text.find_first_of(" \t\n"));
+            std::int64_t kilohertz = 0;
+            if (!detail::read_whole(word, kilohertz)) return {};
+            if (kilohertz >= low && kilohertz <= high) hertz.push_back(1e3 * static_cast<double>(kilohertz));
+            text.remove_prefix(word.size());
+        }
+        return hertz;
+    }
+    void find_energy() {
+        for (std::size_t i = 0; i < most_files; ++i) {
+            const std::string folder = join("sys/class/powercap/intel-rapl:", i);
+            detail::SystemFile range = file(folder + "/max_energy_range_uj");
+            std::int64_t most = 0;
+            if (!range.read(most) || most < 0) most = 0;
+            energy_.add_energy(file(folder + "/energy_uj"), most);
+        }
+        for (std::size_t i = 0; i < most_files && energy_.size() == 0; ++i) {
+            const std::string folder = join("sys/class/hwmon/hwmon", i);
+            energy_.add_energy(file(folder + "/energy1_input"), 0);
+            if (energy_.size() == 0) energy_.add_power(file(folder + "/power1_input"));
+        }
+        if (energy_.size() == 0) limits_.push_back("no powercap or hwmon that can be read: energy is unknown");
+    }
+
+    [[nodiscard]] std::size_t level_of(std::size_t set, std::int64_t kilohertz) const noexcept {
+        std::vector<double> const& hertz = sets_[set].hertz;
+        const double limit = 1e3 * static_cast<double>(kilohertz) + 0.5;
+        const auto above = static_cast<std::size_t>(std::ranges::upper_bound(hertz, limit) - hertz.begin());
+        return above == 0 ? 0 : above - 1;
+    }
+    /// The highest level that is allowed. A system that caps the frequency answers less than what was asked.
+    [[nodiscard]] std::size_t top(std::size_t set) noexcept {
+        Frequency& frequency = frequencies_[set];
+        if (!frequency.can_set) return 0;
+        std::int64_t now = 0;
+        if (frequency.changed && frequency.most.read(now) && now > 0 && now < frequency.asked) {
+            frequency.cap = level_of(set, now);
+            frequency.capped_until = seconds() + cap_seconds;
+        } else if (seconds() > frequency.capped_until) {
+            frequency.cap = sets_[set].hertz.size() - 1;
+        }
+        return frequency.cap;
+    }
+    bool move_to(std::size_t set, std::size_t threads) noexcept {
+        if (!is_this_machine()) return true;
+        if (!can_move_) return false;
+        cpu_set_t cores;
+        CPU_ZERO(&cores);
+        // Each thread a core of its own, where there are enough.
+        for (std::size_t i = 0; i < std::min(threads, sets_[set].cores.size()); ++i) {
+            CPU_SET(sets_[set].cores[i], &cores);
+        }
+        moved_ = moved_ || ::sched_setaffinity(0, sizeof(cores), &cores) == 0;
+        return ::sched_setaffinity(0, sizeof(cores), &cores) == 0;
+    }
+    bool set_frequency(std::size_t set, std::size_t level) noexcept {
+        Frequency& frequency = frequencies_[set];
+        if (!frequency.can_set) return level == 0;
+        if (level >= sets_[set].hertz.size()) return false;
+        const auto kilohertz = static_cast<std::int64_t>(std::llround(sets_[set].hertz[level] * 1e-3));
+        frequency.changed = true, frequency.asked = kilohertz;
+        const bool first = frequency.most.write(kilohertz), low = frequency.least.write(kilohertz);
+        return (first || frequency.most.write(kilohertz)) && low;
+    }
+
+    LinuxOptions options_;
+    detail::CoreBits permitted_;
+    cpu_set_t affinity_{};
+    bool can_move_ = false, moved_ = false;
+    detail::SystemFile online_;
+    std::vector<CoreSet> sets_;
+    std::vector<Frequency> frequencies_;
+    std::vector<detail::SystemFile> zones_;
+    detail::CoreTimes times_;
+    detail::EnergyCounter energy_;
+    std::vector<std::string> limits_;
+    std::size_t set_ = static_cast<std::size_t>(-1);
+};
+
+static_assert(Platform<LinuxPlatform>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/dynamic/nested.hpp
+
+// primsel/dynamic/detail/several_parts.hpp
+
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// A layer with so many shares of the channels in place of one. What a share has as the whole layer has it was not
+/// divided.
+struct SeveralParts {
+    AnyLayer const& whole;
+    int parts;
+
+    AnyLayer operator()(ConvParams conv) const {
+        if (conv.groups != std::get<ConvParams>(whole).groups) conv.groups *= parts;
+        conv.k *= parts;
+        return conv;
+    }
+    AnyLayer operator()(ConvTransposeParams conv) const {
+        conv.k *= parts;
+        return conv;
+    }
+    AnyLayer operator()(DenseParams dense) const {
+        dense.k *= parts;
+        return dense;
+    }
+    AnyLayer operator()(ConstantParams constant) const {
+        if (constant != std::get<ConstantParams>(whole)) constant.shape.c *= parts;
+        return constant;
+    }
+    AnyLayer operator()(ReshapeParams reshape) const {
+        if (reshape != std::get<ReshapeParams>(whole)) reshape.shape.c *= parts;
+        return reshape;
+    }
+    AnyLayer operator()(PadParams pad) const {
+        if (pad != std::get<PadParams>(whole)) pad.front *= parts, pad.back *= parts;
+        return pad;
+    }
+    AnyLayer operator()(SliceParams slice) const {
+        if (slice != std::get<SliceParams>(whole)) slice.first *= parts, slice.last *= parts;
+        return slice;
+    }
+    template <class Params>
+    AnyLayer operator()(Params const& params) const {
+        return params;
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <cstddef>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Groups of filters that are ranked against each other: those of one layer, or of layers whose channels are coupled.
-struct Ranking {
-    /// Names, in the order of the network.
-    std::vector<std::string> layers;
-    /// The groups that may go, the one that matters least first.
-    std::vector<std::size_t> groups;
-    /// All groups, those that must stay too.
-    std::size_t count = 0;
-};
-
 namespace detail {
 
-[[nodiscard]] inline bool makes_channels(Graph const& graph, std::size_t i) {
-    const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
-    if (conv != nullptr) return conv->groups == 1 || !is_depthwise(*conv, graph[graph[i].inputs[0]].shape.c);
-    return std::holds_alternative<DenseParams>(graph[i].layer);
-}
-/// The batch norm that alone reads the layer; nothing where there is none.
-[[nodiscard]] inline std::span<const float> scale_behind(Graph const& graph, Weights const& weights, std::size_t i,
-                                                         std::vector<std::size_t> const& uses) {
-    for (std::size_t reader = i + 1; reader < graph.size() && uses[i] == 1; ++reader) {
-        Node const& node = graph[reader];
-        const bool reads = std::ranges::find(node.inputs, i) != node.inputs.end();
-        if (reads && std::holds_alternative<BatchNormParams>(node.layer))
-            return weights.at(node.name + ".weight").values;
+/// The layers that stay whole: convolutions and dense layers that make the channels of the network's results, and
+/// what comes behind them.
+[[nodiscard]] inline std::vector<bool> layers_of_results(Graph const& graph) {
+    std::vector<bool> seen(graph.size(), false), whole(graph.size(), false);
+    std::vector<std::size_t> left = graph.outputs();
+    while (!left.empty()) {
+        const std::size_t i = left.back();
+        left.pop_back();
+        if (seen[i]) continue;
+        seen[i] = true;
+        const auto* conv = std::get_if<ConvParams>(&graph[i].layer);
+        const bool depthwise = conv != nullptr && conv->groups > 1 && conv->groups == graph.input_shapes(i)[0].c;
+        whole[i] = std::holds_alternative<DenseParams>(graph[i].layer) || (conv != nullptr && !depthwise);
+        if (whole[i]) continue;
+        left.insert(left.end(), graph[i].inputs.begin(), graph[i].inputs.end());
     }
-    return {};
-}
-
-/// The layers that make channels, and of each the number of its ranking: layers that have a group in common are ranked
-/// together.
-[[nodiscard]] inline std::map<std::size_t, std::size_t> rankings_of_layers(Graph const& graph,
-                                                                           Coupling const& coupling) {
-    constexpr std::size_t none = static_cast<std::size_t>(-1);
-    ChannelSets sets;
-    std::vector<std::size_t> set_of_group(coupling.groups().size(), none);
-    std::map<std::size_t, std::size_t> of_layers;
+    // What only layers that stay whole read is seen, and between them and the results.
     for (std::size_t i = 0; i < graph.size(); ++i) {
-        if (!makes_channels(graph, i)) continue;
-        const std::size_t set = of_layers[i] = sets.add();
-        for (const std::size_t group : coupling.groups_of(i)) {
-            if (set_of_group[group] == none) set_of_group[group] = set;
-            sets.join(set_of_group[group], set);
-        }
+        if (seen[i] && !std::holds_alternative<InputParams>(graph[i].layer)) whole[i] = true;
     }
-    for (auto& [layer, set] : of_layers) set = sets.root(set);
-    return of_layers;
-}
-
-/// Of each filter, as shares of their mean. Throws error where the criterion gives none.
-[[nodiscard]] std::vector<double> relative_scores(Filters const& filters, auto const& criterion) {
-    std::vector<double> scores(filters.count, 0.0);
-    criterion(filters, std::span<double>(scores));
-    const double mean = std::reduce(scores.begin(), scores.end()) / static_cast<double>(filters.count);
-    if (!std::isfinite(mean)) fail("prune: a score of a filter of layer ", filters.layer, " is not finite");
-    for (double& score : scores) score = mean > 0 ? score / mean : 0;
-    return scores;
+    return whole;
 }
 
 }  // namespace detail
 
-/// The filters of the network, ranked layer by layer; layers whose channels are coupled are ranked together, by the sum
-/// of their scores, each as a share of its layer's mean. Layers that must stay whole are left out. Throws error where
-/// the weights do not fit, or a score is not finite.
-template <Criterion C>
-[[nodiscard]] std::vector<Ranking> rank_filters(Graph const& graph, Weights const& weights, Coupling const& coupling,
-                                                C const& criterion) {
-    check_weights(graph, weights);
-    const std::vector<std::size_t> uses = graph.uses();
-    std::vector<double> scores(coupling.groups().size(), 0.0);
-    std::map<std::size_t, Ranking> rankings;
-    for (auto const& [i, number] : detail::rankings_of_layers(graph, coupling)) {
-        std::vector<std::size_t> const& groups = coupling.groups_of(i);
-        const auto may_go = [&](std::size_t group) { return coupling.groups()[group].fixed.empty(); };
-        Ranking& ranking = rankings[number];
-        ranking.layers.push_back(graph[i].name);
-        ranking.groups.insert(ranking.groups.end(), groups.begin(), groups.end());
-        if (std::ranges::none_of(groups, may_go)) continue;
-        const Filters filters{graph[i].name, groups.size(), weights.at(graph[i].name + ".weight").values,
-                              detail::scale_behind(graph, weights, i, uses)};
-        const std::vector<double> of_filters = detail::relative_scores(filters, criterion);
-        for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += of_filters[k];
+/// Configurations of a network as it is, nested in each other by channels (Tann et al. 2016, Runtime configurable deep
+/// neural networks for energy-accuracy trade-off; Yu et al. 2019, Slimmable neural networks): of so many, number g has
+/// the first g parts of the channels of every layer but those that make the results. Throws error, naming the layer,
+/// where the parts do not divide the channels, and for layers that mix channels otherwise than convolutions of one
+/// group, depthwise ones, dense layers and what works on each group alike.
+[[nodiscard]] inline std::vector<Configuration> nested(Graph const& graph, int parts) {
+    if (parts < 1) fail("nested: impossible number of configurations ", parts);
+    const std::vector<bool> stay = detail::layers_of_results(graph);
+    const detail::DividedLayer divided(graph, parts, false);
+    std::vector<Configuration> all;
+    for (int part = 1; part <= parts; ++part) {
+        GraphEditor edit(graph);
+        for (std::size_t i = 0; i < graph.size() && part < parts; ++i) {
+            if (stay[i]) continue;
+            if (const auto* conv = std::get_if<ConvParams>(&graph[i].layer); conv != nullptr && conv->groups > 1) {
+                if (conv->groups != graph.input_shapes(i)[0].c) {
+                    fail("nested: layer ", graph[i].name, " is a convolution in ", conv->groups,
+                         " groups, of which there is no first part");
+                }
+            }
+            edit.replace(i, std::visit(detail::SeveralParts{graph[i].layer, part}, divided(i)));
+        }
+        all.push_back(configuration_of(graph, edit.graph()));
     }
-    std::vector<Ranking> result;
-    for (auto& [set, ranking] : rankings) {
-        std::ranges::sort(ranking.groups);
-        ranking.groups.erase(std::ranges::unique(ranking.groups).begin(), ranking.groups.end());
-        ranking.count = ranking.groups.size();
-        std::erase_if(ranking.groups, [&](std::size_t group) { return !coupling.groups()[group].fixed.empty(); });
-        std::ranges::stable_sort(ranking.groups, {}, [&](std::size_t group) { return scores[group]; });
-        if (!ranking.groups.empty()) result.push_back(std::move(ranking));
-    }
-    return result;
+    return all;
 }
 
-/// The groups that go for a sparsity, the share of a ranking's filters; at least one stays. `multiple`: as many stay as
-/// a multiple of it, where a whole layer has as many.
-[[nodiscard]] inline Choice choose(Ranking const& ranking, double sparsity, std::size_t multiple = 1) {
-    if (!(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
-    if (multiple < 1) fail("prune: impossible multiple ", multiple);
-    const auto most = static_cast<std::size_t>(std::floor(sparsity * static_cast<double>(ranking.count) + 1e-9));
-    std::size_t left = std::max<std::size_t>(ranking.count - most, 1);
-    left = std::min(ranking.count, (left + multiple - 1) / multiple * multiple);
-    const std::size_t go = std::min(ranking.count - left, ranking.groups.size());
-    return {ranking.groups.begin(), ranking.groups.begin() + static_cast<std::ptrdiff_t>(go)};
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/dynamic/simulated_cores.hpp
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A cluster of cores as a model: what it takes to run the configurations of one network there.
+struct SimulatedCores {
+    std::string name = {};
+    std::size_t count = 1;
+    /// Of each level of frequency, from low to high.
+    std::vector<double> hertz = {}, volts = {};
+
+    /// The whole network takes fixed_seconds + cycles / hertz on one core.
+    double fixed_seconds = 0, cycles = 0;
+    /// What each configuration takes of that, the last 1.
+    std::vector<double> shares = {};
+    /// The share of the cycles that threads divide among them.
+    double parallel = 0;
+
+    /// The capacitance that a busy core switches in a cycle, and what the cluster takes even so.
+    double farads = 0, static_watts = 0;
+    /// How long a change of frequency, or a move to here, takes.
+    double change_seconds = 0;
+
+    /// For a configuration at a level, undisturbed.
+    [[nodiscard]] double seconds(std::size_t configuration, std::size_t level, std::size_t threads) const {
+        const double divided = 1 - parallel + parallel / static_cast<double>(std::max<std::size_t>(threads, 1));
+        return shares[configuration] * (fixed_seconds + cycles / hertz[level] * divided);
+    }
+    /// What a busy core takes at a level.
+    [[nodiscard]] double watts_of_core(std::size_t level) const {
+        return farads * hertz[level] * volts[level] * volts[level];
+    }
+    /// With so many cores busy.
+    [[nodiscard]] double watts(std::size_t level, double busy) const {
+        return static_watts + watts_of_core(level) * busy;
+    }
+};
+
+/// The cycles and the fixed time of a network from its times at two frequencies: seconds = fixed + cycles / hertz.
+inline void calibrate(SimulatedCores& cores, std::array<double, 2> hertz, std::array<double, 2> seconds) {
+    cores.cycles = (seconds[0] - seconds[1]) / (1 / hertz[0] - 1 / hertz[1]);
+    cores.fixed_seconds = seconds[0] - cores.cycles / hertz[0];
+}
+
+namespace detail {
+
+inline void check(SimulatedCores const& cores, std::size_t configurations) {
+    const auto require = [&](bool holds, auto const&... what) {
+        if (!holds) fail("simulated platform: core set ", cores.name, ' ', what...);
+    };
+    require(cores.count > 0, "has no core");
+    require(!cores.hertz.empty() && cores.hertz.size() == cores.volts.size(), "has ", cores.hertz.size(),
+            " frequencies and ", cores.volts.size(), " voltages");
+    require(cores.hertz[0] > 0 && std::ranges::is_sorted(cores.hertz), "has frequencies that do not rise");
+    require(!cores.shares.empty() && cores.shares.size() == configurations, "has ", cores.shares.size(),
+            " configurations of ", configurations);
+    for (const double share : cores.shares) require(share > 0 && std::isfinite(share), "has an impossible share");
+    require(cores.fixed_seconds >= 0 && cores.cycles > 0, "takes no time");
+    require(cores.parallel >= 0 && cores.parallel <= 1, "has an impossible parallel share");
+    require(cores.farads >= 0 && cores.static_watts >= 0 && cores.change_seconds >= 0, "has a negative cost");
+}
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/dynamic/simulated_platform.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <numbers>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What happens on a simulated platform at a time. From then on, of one core set:
+struct PlatformEvent {
+    enum class Kind {
+        load,   ///< so many other threads want each core, and get as much of it as the network does
+        cap,    ///< the highest level of frequency that is allowed
+        cores,  ///< how many are online
+    };
+    double seconds = 0;
+    Kind kind = Kind::load;
+    std::size_t core_set = 0;
+    double value = 0;
+};
+
+/// How times differ from image to image: by a factor drawn for the number of the image, whatever runs it, so that all
+/// governors meet the same.
+struct SimulatedNoise {
+    /// Of the logarithm of the factor, whose median is 1.
+    double deviation = 0;
+    /// So many images take a whole number of times longer on top, up to `worst` times.
+    double outliers = 0, worst = 1;
+    std::uint64_t seed = 1;
+
+    [[nodiscard]] double operator()(std::uint64_t image) const noexcept {
+        double factor = 1;
+        if (deviation > 0) {
+            const double radius = std::sqrt(-2 * std::log(1 - uniform(image, 1)));
+            factor = std::exp(deviation * radius * std::cos(2 * std::numbers::pi * uniform(image, 2)));
+        }
+        if (outliers > 0 && uniform(image, 3) < outliers) factor *= 1 + (worst - 1) * uniform(image, 4);
+        return factor;
+    }
+
+private:
+    /// From 0 to below 1: splitmix64 of the image's number.
+    [[nodiscard]] double uniform(std::uint64_t image, std::uint64_t draw) const noexcept {
+        std::uint64_t bits = (seed * 0x2545f4914f6cdd1dU + image * 4 + draw) * 0x9e3779b97f4a7c15U;
+        bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
+        bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebU;
+        return static_cast<double>((bits ^ (bits >> 31U)) >> 11U) * 0x1p-53;
+    }
+};
+
+/// The temperature of the whole chip, and what it forces: while it is above the limit the highest allowed frequency of
+/// the first core set falls by one level every `interval`; once it is `band` below, it rises again.
+struct SimulatedHeat {
+    double ambient = 25, kelvin_per_watt = 0, time_constant = 1;
+    double limit = std::numeric_limits<double>::infinity(), band = 5, interval = 0.1;
+};
+
+/// What a simulated platform is; it does not change.
+struct SimulatedDescription {
+    std::vector<SimulatedCores> cores;
+    /// In the order of time.
+    std::vector<PlatformEvent> events = {};
+    SimulatedNoise noise = {};
+    SimulatedHeat heat = {};
+    /// Whether observe() tells how much slower work is because of load.
+    bool tells_load = true;
+};
+
+/// A Platform in virtual time: nothing passes but by execute() and idle(). Copies go their own ways from where they
+/// were copied, which is how an oracle looks ahead.
+class SimulatedPlatform {
+public:
+    /// Throws error where the description is impossible.
+    explicit SimulatedPlatform(SimulatedDescription description) {
+        if (description.cores.empty()) fail("simulated platform: there are no core sets");
+        std::vector<CoreSet> sets;
+        std::size_t number = 0;
+        for (SimulatedCores const& cores : description.cores) {
+            detail::check(cores, description.cores[0].shares.size());
+            CoreSet set{cores.name, {}, cores.hertz};
+            for (std::size_t i = 0; i < cores.count; ++i) set.cores.push_back(number++);
+            sets.push_back(std::move(set));
+            conditions_.push_back({cores.count, cores.hertz.size() - 1, 0});
+        }
+        for (PlatformEvent const& event : description.events) check(event, description.cores);
+        const auto earlier = [](PlatformEvent const& a, PlatformEvent const& b) { return a.seconds < b.seconds; };
+        if (!std::ranges::is_sorted(description.events, earlier)) fail("simulated platform: events go back in time");
+        SimulatedHeat const& heat = description.heat;
+        if (!(heat.time_constant > 0 && heat.interval > 0)) fail("simulated platform: heat without time");
+        celsius_ = heat.ambient;
+        heat_cap_ = description.cores[0].hertz.size() - 1;
+        next_tick_ = is_hot_ever(heat) ? heat.interval : std::numeric_limits<double>::infinity();
+        fixed_ = std::make_shared<const Fixed>(Fixed{std::move(description), std::move(sets)});
+        happen();
+    }
+
+    // Platform.
+    [[nodiscard]] std::span<const CoreSet> core_sets() const noexcept { return fixed_->sets; }
+    void observe(std::span<CoreState> states) const noexcept {
+        for (std::size_t i = 0; i < std::min(states.size(), conditions_.size()); ++i) {
+            const double slowdown = fixed_->told.tells_load ? 1 + conditions_[i].load : OperatingPoint::unknown;
+            states[i] = {conditions_[i].online, top(i), slowdown, celsius_};
+        }
+    }
+    bool apply(OperatingPoint const& point) noexcept {
+        if (point.core_set >= conditions_.size()) return false;
+        const bool changes = point.core_set != core_set_ || point.level != level_;
+        core_set_ = point.core_set;
+        level_ = std::min(point.level, cores(core_set_).hertz.size() - 1);
+        threads_ = std::max<std::size_t>(point.threads, 1);
+        if (changes) idle(cores(core_set_).change_seconds);
+        return level_ == point.level && level_ <= top(core_set_) && threads_ <= conditions_[core_set_].online;
+    }
+    [[nodiscard]] double seconds() const noexcept { return now_; }
+    /// What the network used: its cores, and what its cluster takes anyway, while it runs.
+    [[nodiscard]] double joules() const noexcept { return own_joules_; }
+
+    /// Runs an image. Where the core set has lost its cores, the network moves to the first that has some, as an
+    /// operating system does.
+    void execute(std::size_t configuration) noexcept {
+        const double factor = fixed_->told.noise(image_++);
+        double left = 1;
+        while (left > 0) {
+            const std::size_t set = running_set();
+            const std::size_t threads = std::clamp<std::size_t>(threads_, 1, conditions_[set].online);
+            const double whole =
+                cores(set).seconds(configuration, running_level(set), threads) * factor * (1 + conditions_[set].load);
+            const double end = now_ + left * whole, boundary = next_boundary();
+            if (end <= boundary) {
+                pass(end, static_cast<double>(threads));
+                left = 0;
+            } else {
+                left -= (boundary - now_) / whole;
+                pass(boundary, static_cast<double>(threads));
+            }
+            happen();
+        }
+    }
+    /// Nothing of ours runs for so long.
+    void idle(double duration) noexcept { idle_until(now_ + duration); }
+    /// Nothing if that is past.
+    void idle_until(double end) noexcept {
+        while (now_ < end) {
+            pass(std::min(end, next_boundary()), 0);
+            happen();
+        }
+    }
+
+    /// Of the whole platform, other programs' included: the integral of watts() over time.
+    [[nodiscard]] double total_joules() const noexcept { return total_joules_; }
+    /// Of the whole platform, while so many cores of ours are busy.
+    [[nodiscard]] double watts(double busy = 0) const noexcept {
+        double sum = 0;
+        for (std::size_t i = 0; i < conditions_.size(); ++i) {
+            if (conditions_[i].online == 0) continue;
+            const double ours = busy > 0 && i == running_set() ? busy : 0;
+            sum += cores(i).watts(running_level(i), ours_of(i, ours) + others_of(i, ours));
+        }
+        return sum;
+    }
+    [[nodiscard]] double celsius() const noexcept { return celsius_; }
+    /// The number of the next image.
+    [[nodiscard]] std::uint64_t image() const noexcept { return image_; }
+    [[nodiscard]] SimulatedDescription const& description() const noexcept { return fixed_->told; }
+
+    /// Every configuration on every core set at every level, with every number of threads up to the given one: what it
+    /// takes where nothing disturbs. `accuracies` and `confidences`: of each configuration; may be empty.
+    [[nodiscard]] std::vector<OperatingPoint> points(std::span<const double> accuracies,
+                                                     std::span<const double> confidences = {},
+                                                     std::size_t most_threads = 1) const {
+        std::vector<OperatingPoint> all;
+        for (std::size_t set = 0; set < conditions_.size(); ++set) {
+            SimulatedCores const& model = cores(set);
+            for (std::size_t threads = 1; threads <= std::min(std::max<std::size_t>(most_threads, 1), model.count);
+                 ++threads) {
+                for (std::size_t level = 0; level < model.hertz.size(); ++level) {
+                    for (std::size_t configuration = 0; configuration < model.shares.size(); ++configuration) {
+                        OperatingPoint point{configuration, set, level, threads};
+                        point.seconds = model.seconds(configuration, level, threads);
+                        point.watts = model.watts(level, static_cast<double>(threads));
+                        point.joules = point.watts * point.seconds;
+                        if (configuration < accuracies.size()) point.accuracy = accuracies[configuration];
+                        if (configuration < confidences.size()) point.confidence = confidences[configuration];
+                        all.push_back(point);
+                    }
+                }
+            }
+        }
+        return all;
+    }
+
+private:
+    struct Fixed {
+        SimulatedDescription told;
+        std::vector<CoreSet> sets;
+    };
+    /// Of a core set at present.
+    struct Condition {
+        std::size_t online = 0, cap = 0;
+        double load = 0;
+    };
+
+    static void check(PlatformEvent const& event, std::vector<SimulatedCores> const& cores) {
+        const auto refuse = [&](auto const&... why) {
+            fail("simulated platform: the event at ", event.seconds, " seconds ", why...);
+        };
+        if (!(event.seconds >= 0 && std::isfinite(event.seconds))) refuse("is at no time");
+        if (event.core_set >= cores.size()) refuse("is of core set ", event.core_set, " of ", cores.size());
+        SimulatedCores const& set = cores[event.core_set];
+        if (!(event.value >= 0 && std::isfinite(event.value))) refuse("has the value ", event.value);
+        if (event.kind == PlatformEvent::Kind::cap && event.value >= static_cast<double>(set.hertz.size())) {
+            refuse("caps ", set.name, " at level ", event.value, " of ", set.hertz.size());
+        }
+        if (event.kind == PlatformEvent::Kind::cores && event.value > static_cast<double>(set.count)) {
+            refuse("puts ", event.value, " of ", set.count, " cores of ", set.name, " online");
+        }
+    }
+    [[nodiscard]] static bool is_hot_ever(SimulatedHeat const& heat) {
+        return heat.kelvin_per_watt > 0 && std::isfinite(heat.limit);
+    }
+
+    [[nodiscard]] SimulatedCores const& cores(std::size_t set) const noexcept { return fixed_->told.cores[set]; }
+    [[nodiscard]] std::size_t top(std::size_t set) const noexcept {
+        return set == 0 ? std::min(conditions_[set].cap, heat_cap_) : conditions_[set].cap;
+    }
+    [[nodiscard]] std::size_t running_set() const noexcept {
+        if (conditions_[core_set_].online > 0) return core_set_;
+        std::size_t set = 0;
+        while (set + 1 < conditions_.size() && conditions_[set].online == 0) ++set;
+        return set;
+    }
+    /// Cores that the network did not ask for run as fast as they may if they have load, as slowly as they can if not.
+    [[nodiscard]] std::size_t running_level(std::size_t set) const noexcept {
+        if (set == core_set_) return std::min(level_, top(set));
+        return set == running_set() || conditions_[set].load > 0 ? top(set) : 0;
+    }
+    /// Cores' worth of time for us, and for others, of `ours` that we would have alone.
+    [[nodiscard]] double ours_of(std::size_t set, double ours) const noexcept {
+        return ours / (1 + conditions_[set].load);
+    }
+    [[nodiscard]] double others_of(std::size_t set, double ours) const noexcept {
+        const auto online = static_cast<double>(conditions_[set].online);
+        const double load = conditions_[set].load;
+        return (online - ours) * std::min(load, 1.0) + ours * load / (1 + load);
+    }
+
+    [[nodiscard]] double next_boundary() const noexcept {
+        std::vector<PlatformEvent> const& events = fixed_->told.events;
+        const double event = next_ < events.size() ? events[next_].seconds : std::numeric_limits<double>::infinity();
+        return std::min(event, next_tick_);
+    }
+    /// Lets time pass, in which nothing changes, with so many cores of ours busy.
+    void pass(double end, double busy) noexcept {
+        const double duration = std::max(end - now_, 0.0), power = watts(busy);
+        total_joules_ += power * duration;
+        if (busy > 0) {
+            const std::size_t set = running_set();
+            own_joules_ += cores(set).watts(running_level(set), ours_of(set, busy)) * duration;
+        }
+        SimulatedHeat const& heat = fixed_->told.heat;
+        const double steady = heat.ambient + heat.kelvin_per_watt * power;
+        celsius_ = steady + (celsius_ - steady) * std::exp(-duration / heat.time_constant);
+        now_ = std::max(now_, end);
+    }
+    /// What is due by now.
+    void happen() noexcept {
+        std::vector<PlatformEvent> const& events = fixed_->told.events;
+        for (; next_ < events.size() && events[next_].seconds <= now_; ++next_) {
+            Condition& condition = conditions_[events[next_].core_set];
+            const double value = events[next_].value;
+            switch (events[next_].kind) {
+                case PlatformEvent::Kind::load:
+                    condition.load = value;
+                    break;
+                case PlatformEvent::Kind::cap:
+                    condition.cap = static_cast<std::size_t>(value);
+                    break;
+                case PlatformEvent::Kind::cores:
+                    condition.online = static_cast<std::size_t>(value);
+                    break;
+            }
+        }
+        SimulatedHeat const& heat = fixed_->told.heat;
+        while (next_tick_ <= now_) {
+            if (celsius_ > heat.limit && heat_cap_ > 0) --heat_cap_;
+            if (celsius_ < heat.limit - heat.band) heat_cap_ = std::min(heat_cap_ + 1, cores(0).hertz.size() - 1);
+            next_tick_ += heat.interval;
+        }
+    }
+
+    std::shared_ptr<const Fixed> fixed_;
+    std::vector<Condition> conditions_;
+    double now_ = 0, own_joules_ = 0, total_joules_ = 0, celsius_ = 0;
+    std::size_t next_ = 0, heat_cap_ = 0;
+    double next_tick_ = 0;
+    std::uint64_t image_ = 0;
+    std::size_t core_set_ = 0, level_ = 0, threads_ = 1;
+};
+
+static_assert(Platform<SimulatedPlatform>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/dynamic/simulated_platforms.hpp
+// Platforms of Xun et al., Incremental training and group convolution pruning for runtime DNN performance scaling on
+// heterogeneous embedded platforms, 2019. How they were calibrated: docs/dynamic/platforms.md.
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Levels from first to last, `step` apart, whose voltage is that of the first of `steps` that reaches so far.
+struct VoltageStep {
+    double up_to_hertz, volts;
+};
+inline void add_levels(SimulatedCores& cores, double first, double last, double step,
+                       std::vector<VoltageStep> const& steps) {
+    const auto count = static_cast<std::size_t>((last - first) / step + 1.5);
+    for (std::size_t i = 0; i < count; ++i) {
+        const double hertz = first + step * static_cast<double>(i);
+        std::size_t s = 0;
+        while (s + 1 < steps.size() && steps[s].up_to_hertz < hertz - step / 2) ++s;
+        cores.hertz.push_back(hertz);
+        cores.volts.push_back(steps[s].volts);
+    }
+}
+/// Configurations of one to four groups, the time a straight line in their number, and that of one group the given part
+/// of that of four.
+[[nodiscard]] inline std::vector<double> four_groups(double range) {
+    const double one = 1 / range, step = (1 - one) / 3;
+    return {one, one + step, one + 2 * step, 1};
+}
+
+}  // namespace detail
+
+/// Hardkernel Odroid XU3: a cluster of four A15, one of four A7. Times from table I, of one thread; voltages and
+/// switched capacitance from the device trees of Linux (exynos5800.dtsi, exynos5422-cpus.dtsi); static power such that
+/// the ranges of energy are those of table III.
+[[nodiscard]] inline SimulatedDescription odroid_xu3() {
+    SimulatedCores a15{.name = "A15", .count = 4};
+    detail::add_levels(a15, 200e6, 1800e6, 100e6, {{800e6, 0.9}, {1200e6, 1.0}, {1500e6, 1.1}, {1800e6, 1.25}});
+    calibrate(a15, {200e6, 1800e6}, {1.020, 0.117});
+    a15.shares = detail::four_groups(3.53);
+    a15.farads = 310e-12;
+    a15.static_watts = 0.0914;
+    a15.change_seconds = 140e-6;
+    SimulatedCores a7{.name = "A7", .count = 4};
+    detail::add_levels(a7, 200e6, 1300e6, 100e6, {{300e6, 0.9}, {700e6, 1.0}, {1000e6, 1.1}, {1300e6, 1.25}});
+    calibrate(a7, {200e6, 1300e6}, {1.780, 0.280});
+    a7.shares = a15.shares;
+    a7.farads = 90e-12;
+    a7.static_watts = 0.0054;
+    a7.change_seconds = 140e-6;
+    return {.cores = {a15, a7}};
+}
+
+/// Nvidia Jetson Nano: four A57, and its GPU as a core set of one. Times from table I, of one thread; the GPU's range
+/// from section IV-D. The paper has no powers of this platform: those here are of its two power modes, 5 and 10 W for
+/// the module, and no calibration.
+[[nodiscard]] inline SimulatedDescription jetson_nano() {
+    SimulatedCores gpu{.name = "GPU", .count = 1, .hertz = {614e6, 921e6}, .volts = {0.82, 0.95}};
+    calibrate(gpu, {614e6, 921e6}, {0.00721, 0.00488});
+    gpu.shares = detail::four_groups(2.5);
+    gpu.farads = 4.2e-9;
+    gpu.static_watts = 0.3;
+    gpu.change_seconds = 140e-6;
+    SimulatedCores a57{.name = "A57", .count = 4, .hertz = {921e6, 1430e6}, .volts = {0.90, 1.05}};
+    calibrate(a57, {921e6, 1430e6}, {0.0704, 0.0468});
+    a57.shares = detail::four_groups(3.53);
+    a57.farads = 0.55e-9;
+    a57.static_watts = 0.25;
+    a57.change_seconds = 140e-6;
+    return {.cores = {gpu, a57}};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/forecast.hpp
+// Opt-in: what a network will cost, before it runs.
+
+// primsel/forecast/corrected_sum.hpp
+
+// primsel/forecast/sum.hpp
+
+// primsel/forecast/network_model.hpp
+
+// primsel/core/archive.hpp
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+static_assert(std::endian::native == std::endian::little, "primsel: archives are little-endian");
+
+/// Values to bytes, or the same values from those bytes: what is kept names its members once, for both directions,
+///     void archive(Archive& archive) { archive(first, second); }
+/// Numbers are little-endian and keep every bit; std::size_t takes 8 bytes. Bytes may come from anywhere: nothing
+/// larger than they are is ever allocated, floats must be finite, and what else must hold of members is for
+/// `require` to say, behind them. Errors begin with the name.
+class Archive {
+public:
+    /// Writes.
+    explicit Archive(std::string name) : name_(std::move(name)), reads_(false) {}
+    /// Reads bytes that outlive it; errors count them from `offset`.
+    Archive(std::string name, std::span<const std::byte> bytes, std::size_t offset = 0)
+        : name_(std::move(name)), reads_(true), left_(bytes), offset_(offset) {}
+
+    [[nodiscard]] bool reads() const { return reads_; }
+    /// What was written.
+    [[nodiscard]] std::span<const std::byte> bytes() const { return written_; }
+
+    /// Writes the values; or reads them, throwing error where the bytes end too early or are none of the kind.
+    template <class... Values>
+    void operator()(Values&... values) {
+        (exchange(values), ...);
+    }
+    template <class... Reason>
+    void require(bool holds, Reason const&... reason) const {
+        if (!holds) fail(name_, ": ", reason...);
+    }
+    /// Throws error unless every byte was read.
+    void finish() const { require(left_.empty(), left_.size(), " bytes too many, from byte ", offset_); }
+
+private:
+    void raw(void* data, std::size_t size) {
+        if (size == 0) return;
+        if (!reads_) {
+            auto const* from = static_cast<const std::byte*>(data);
+            written_.insert(written_.end(), from, from + size);
+            return;
+        }
+        require(size <= left_.size(), "ends at byte ", offset_ + left_.size(), ", where ", size - left_.size(),
+                " bytes more are needed");
+        std::memcpy(data, left_.data(), size);
+        left_ = left_.subspan(size);
+        offset_ += size;
+    }
+    /// Of what takes at least so many bytes each.
+    [[nodiscard]] std::size_t count(std::size_t value, std::size_t bytes_each) {
+        const std::size_t at = offset_;
+        exchange(value);
+        require(!reads_ || value <= left_.size() / bytes_each, "a size of ", value, " at byte ", at, ", but only ",
+                left_.size(), " bytes follow");
+        return value;
+    }
+    template <class T>
+    void require_finite(std::span<const T> values) const {
+        if constexpr (std::floating_point<T>) {
+            for (const T value : values) {
+                require(std::isfinite(value), "a value that is not finite",
+                        reads_ ? join(" before byte ", offset_) : "");
+            }
+        }
+    }
+
+    template <class T>
+        requires std::integral<T> || std::floating_point<T>
+    void exchange(T& value) {
+        raw(&value, sizeof(value));
+        require_finite(std::span<const T>(&value, 1));
+    }
+    void exchange(std::string& text) {
+        text.resize(count(text.size(), 1));
+        raw(text.data(), text.size());
+    }
+    template <class T>
+    void exchange(std::vector<T>& values) {
+        if constexpr (std::integral<T> || std::floating_point<T>) {
+            values.resize(count(values.size(), sizeof(T)));
+            raw(values.data(), values.size() * sizeof(T));
+            require_finite(std::span<const T>(values));
+        } else {
+            const std::size_t size = count(values.size(), 1);
+            if (reads_) values.clear();
+            for (std::size_t i = 0; i < size; ++i) {
+                if (reads_) values.emplace_back();  // one by one: a size may promise more than its bytes hold
+                exchange(values[i]);
+            }
+        }
+    }
+    template <class T, std::size_t size>
+    void exchange(std::array<T, size>& values) {
+        for (T& value : values) exchange(value);
+    }
+    void exchange(std::map<std::string, std::string>& texts) {
+        std::vector<std::pair<std::string, std::string>> pairs(texts.begin(), texts.end());
+        std::size_t size = count(pairs.size(), 2 * sizeof(std::size_t));
+        pairs.resize(size);
+        for (std::size_t i = 0; i < size; ++i) {
+            exchange(pairs[i].first), exchange(pairs[i].second);
+            require(i == 0 || pairs[i - 1].first < pairs[i].first, "keys out of order at byte ", offset_);
+        }
+        if (reads_) texts = {pairs.begin(), pairs.end()};
+    }
+    /// Matrices and vectors of Eigen, column after column.
+    template <class Matrix>
+        requires requires(Matrix& matrix) { matrix.resize(matrix.rows(), matrix.cols()); }
+    void exchange(Matrix& matrix) {
+        using Index = decltype(matrix.rows());
+        constexpr std::size_t most = std::size_t{1} << 31;
+        auto rows = static_cast<std::size_t>(matrix.rows()), columns = static_cast<std::size_t>(matrix.cols());
+        exchange(rows), exchange(columns);
+        require(rows < most && columns < most &&
+                    (!reads_ || rows * columns <= left_.size() / sizeof(typename Matrix::Scalar)),
+                "a matrix of ", rows, " x ", columns, " before byte ", offset_, ", but only ", left_.size(),
+                " bytes follow");
+        if constexpr (Matrix::ColsAtCompileTime == 1) require(columns == 1, "a vector of ", columns, " columns");
+        if (reads_) matrix.resize(static_cast<Index>(rows), static_cast<Index>(columns));
+        raw(matrix.data(), rows * columns * sizeof(typename Matrix::Scalar));
+        require_finite(std::span<const typename Matrix::Scalar>(matrix.data(), rows * columns));
+    }
+    template <class T>
+        requires requires(T& value, Archive& archive) { value.archive(archive); }
+    void exchange(T& value) {
+        value.archive(*this);
+    }
+
+    std::string name_;
+    bool reads_;
+    std::span<const std::byte> left_;
+    std::vector<std::byte> written_;
+    std::size_t offset_ = 0;
+};
+
+/// FNV-1a, 64 bits: tells bytes that were damaged from those that were not.
+[[nodiscard]] inline std::uint64_t checksum(std::span<const std::byte> bytes) {
+    std::uint64_t hash = 0xcbf29ce484222325ULL;
+    for (const std::byte byte : bytes) hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3ULL;
+    return hash;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/forecast/features.hpp
+// What training a network asks for, as numbers known before it runs: Rajagopal and Bouganis, "perf4sight: A toolflow to
+// model CNN training performance on Edge GPUs", 2021, appendix B. docs/forecast/features.md has every formula, and what
+// was taken where the paper's notation leaves a choice.
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A convolution as the features see it: n filters over m channels in groups, and the sizes of kernel, input and
+/// output. Stride, padding and dilation are in the size of the output.
+struct ConvSizes {
+    int n = 1, m = 1;
+    int kernel_h = 1, kernel_w = 1;
+    int groups = 1;
+    int in_h = 1, in_w = 1;
+    int out_h = 1, out_w = 1;
+    friend bool operator==(ConvSizes const&, ConvSizes const&) = default;
+};
+
+[[nodiscard]] inline ConvSizes conv_sizes(ConvParams const& conv, Shape const& input) {
+    const Shape output = conv.output(std::span(&input, 1));
+    return {.n = conv.k,
+            .m = input.c,
+            .kernel_h = conv.kernel.h,
+            .kernel_w = conv.kernel.w,
+            .groups = conv.groups,
+            .in_h = input.h,
+            .in_w = input.w,
+            .out_h = output.h,
+            .out_w = output.w};
+}
+/// Those of a graph, in its order; other layers have no features.
+[[nodiscard]] inline std::vector<ConvSizes> conv_sizes(Graph const& graph) {
+    std::vector<ConvSizes> sizes;
+    for (Node const& node : graph.nodes()) {
+        const auto* conv = std::get_if<ConvParams>(&node.layer);
+        if (conv != nullptr) sizes.push_back(conv_sizes(*conv, graph[node.inputs[0]].shape));
+    }
+    return sizes;
+}
+
+/// The 42 features, those of Winograd twice: 1 to 42 for tiles of (q, r) = (4, 3), then 29 to 42 for (3, 2).
+struct NetworkFeatures {
+    static constexpr std::size_t count = 56;
+    std::array<double, count> values{};
+
+    /// By its number in the paper, 1 to 42.
+    [[nodiscard]] double operator()(std::size_t number) const { return values[number - 1]; }
+    /// Of the tiles (3, 2), 29 to 42.
+    [[nodiscard]] double small_tiles(std::size_t number) const { return values[number - 1 + 14]; }
+    NetworkFeatures& operator+=(NetworkFeatures const& other) {
+        for (std::size_t i = 0; i < count; ++i) values[i] += other.values[i];
+        return *this;
+    }
+};
+
+/// As the paper calls them.
+inline constexpr std::array<std::string_view, NetworkFeatures::count> network_feature_names{
+    "mem_w",
+    "mem_w_grad",
+    "mem_ifm_grad",
+    "mem_ofm_grad",
+    "mem_w + mem_w_grad + mem_ifm_grad + mem_ofm_grad",
+    "mem_i2c_fwd_total(mm)",
+    "mem_i2c_bwd_w_total(mm)",
+    "mem_i2c_fwd_index(mm)",
+    "mem_i2c_bwd_x_total(mm)",
+    "mem_i2c_bwd_x_index(mm)",
+    "mem_i2c_total(mm)",
+    "mem_i2c_index(mm)",
+    "ops_fwd(mm)",
+    "ops_bwd_x(mm)",
+    "2 ops_fwd + ops_bwd_x(mm)",
+    "mem_w_fwd(fft)",
+    "mem_ifm_fwd(fft)",
+    "mem_ofm_bwd_w(fft)",
+    "mem_w_bwd_x(fft)",
+    "mem_ofm_bwd_x(fft)",
+    "mem_w_fwd + mem_ifm_fwd(fft)",
+    "mem_ofm_bwd_x + mem_ofm_bwd_w(fft)",
+    "mem_ofm_bwd_w + mem_ifm_fwd(fft)",
+    "mem_total(fft)",
+    "ops_fwd(fft)",
+    "ops_bwd_x(fft)",
+    "ops_bwd_w(fft)",
+    "ops_total(fft)",
+    "mem_fwd(wino 4,3)",
+    "mem_bwd_x(wino 4,3)",
+    "mem_bwd_w(wino 4,3)",
+    "mem_fwd + mem_bwd_x(wino 4,3)",
+    "mem_fwd + mem_bwd_w(wino 4,3)",
+    "mem_bwd_w + mem_bwd_x(wino 4,3)",
+    "mem_total(wino 4,3)",
+    "ops_fwd(wino 4,3)",
+    "ops_bwd_x(wino 4,3)",
+    "ops_bwd_w(wino 4,3)",
+    "ops_fwd + ops_bwd_x(wino 4,3)",
+    "ops_fwd + ops_bwd_w(wino 4,3)",
+    "ops_bwd_x + ops_bwd_w(wino 4,3)",
+    "ops_total(wino 4,3)",
+    "mem_fwd(wino 3,2)",
+    "mem_bwd_x(wino 3,2)",
+    "mem_bwd_w(wino 3,2)",
+    "mem_fwd + mem_bwd_x(wino 3,2)",
+    "mem_fwd + mem_bwd_w(wino 3,2)",
+    "mem_bwd_w + mem_bwd_x(wino 3,2)",
+    "mem_total(wino 3,2)",
+    "ops_fwd(wino 3,2)",
+    "ops_bwd_x(wino 3,2)",
+    "ops_bwd_w(wino 3,2)",
+    "ops_fwd + ops_bwd_x(wino 3,2)",
+    "ops_fwd + ops_bwd_w(wino 3,2)",
+    "ops_bwd_x + ops_bwd_w(wino 3,2)",
+    "ops_total(wino 3,2)",
+};
+
+namespace detail {
+
+/// The quantities of which appendix B makes its features. Areas stand where it has squares: no image need be square.
+struct ConvQuantities {
+    double batch, n, m, per_group, kernel, in, out;
+    ConvSizes const& sizes;
+
+    ConvQuantities(ConvSizes const& conv, double images)
+        : batch(images),
+          n(conv.n),
+          m(conv.m),
+          per_group(m / conv.groups),
+          kernel(static_cast<double>(conv.kernel_h) * conv.kernel_w),
+          in(static_cast<double>(conv.in_h) * conv.in_w),
+          out(static_cast<double>(conv.out_h) * conv.out_w),
+          sizes(conv) {}
+
+    /// Complex values of a half spectrum, as twice as many reals.
+    [[nodiscard]] double in_spectrum() const { return static_cast<double>(sizes.in_h) * (1.0 + sizes.in_w); }
+    [[nodiscard]] double out_spectrum() const { return static_cast<double>(sizes.out_h) * (1.0 + sizes.out_w); }
+    /// Planes that are transformed: of images, results and weights.
+    [[nodiscard]] double planes() const { return batch * (m + n) + n * per_group; }
+
+    [[nodiscard]] static double tiles(int h, int w, int tile) {
+        return std::ceil(static_cast<double>(h) / tile) * std::ceil(static_cast<double>(w) / tile);
+    }
+};
+
+/// Features 29 to 42 for outputs of q x q and kernels of r x r.
+inline void add_winograd(ConvQuantities const& c, int q, int r, double* f) {
+    const double products = static_cast<double>(q + r - 1) * (q + r - 1);
+    const double in = ConvQuantities::tiles(c.sizes.in_h, c.sizes.in_w, q),
+                 out = ConvQuantities::tiles(c.sizes.out_h, c.sizes.out_w, q),
+                 kernel = ConvQuantities::tiles(c.sizes.kernel_h, c.sizes.kernel_w, r),
+                 gradient = ConvQuantities::tiles(c.sizes.out_h, c.sizes.out_w, r);
+    const double memory[] = {c.batch * c.n * in * 3 * products, c.batch * c.m * out * 3 * products,
+                             c.batch * c.n * c.per_group * in * 3 * products};
+    const double work[] = {c.batch * c.n * c.per_group * in * kernel * products,
+                           c.batch * c.m * c.n * out * kernel * products,
+                           c.batch * c.n * c.per_group * in * gradient * products};
+    const auto add = [&f](const double* of) {
+        const double forward = of[0], input = of[1], weights = of[2];
+        for (const double value : {forward, input, weights, forward + input, forward + weights, weights + input}) {
+            *f++ = value;
+        }
+        *f++ = 2 * (forward + input + weights);
+    };
+    add(memory), add(work);
+}
+
+}  // namespace detail
+
+/// Of one convolution, for so many images. Throws error where a size is less than 1, or the groups do not divide the
+/// channels.
+[[nodiscard]] inline NetworkFeatures network_features(ConvSizes const& conv, int batch) {
+    if (batch < 1) fail("forecast: impossible batch ", batch);
+    for (const int size :
+         {conv.n, conv.m, conv.kernel_h, conv.kernel_w, conv.groups, conv.in_h, conv.in_w, conv.out_h, conv.out_w}) {
+        if (size < 1) fail("forecast: a convolution with a size of ", size);
+    }
+    if (conv.m % conv.groups != 0) fail("forecast: ", conv.groups, " groups do not divide ", conv.m, " channels");
+    const detail::ConvQuantities c(conv, batch);
+    NetworkFeatures features;
+    double* f = features.values.data() - 1;  // f[i] is feature i
+    f[1] = c.n * c.per_group * c.kernel;
+    f[2] = c.batch * f[1];
+    f[3] = c.batch * c.m * c.in;
+    f[4] = c.batch * c.n * c.out;
+    f[5] = f[1] + f[2] + f[3] + f[4];
+
+    f[6] = c.batch * c.out * c.kernel * c.m;
+    f[7] = c.batch * c.out * c.kernel * c.per_group;
+    f[8] = c.batch * c.out;
+    f[9] = c.batch * c.in * c.kernel * c.m;
+    f[10] = c.batch * c.in;
+    f[11] = f[6] + f[7] + f[9];
+    f[12] = 2 * f[8] + f[10];
+    f[13] = c.batch * c.n * c.out * c.kernel * c.per_group;
+    f[14] = c.batch * c.m * c.in * c.kernel * c.n;
+    f[15] = 2 * f[13] + f[14];
+
+    f[16] = c.n * c.per_group * c.in_spectrum();
+    f[17] = c.batch * c.m * c.in_spectrum();
+    f[18] = c.batch * c.n * c.in_spectrum();
+    f[19] = c.n * c.per_group * c.out_spectrum();
+    f[20] = c.batch * c.n * c.out_spectrum();
+    f[21] = f[16] + f[17];
+    f[22] = f[20] + f[18];
+    f[23] = f[18] + f[17];
+    f[24] = f[21] + f[22] + f[23];
+    const double pairs = c.batch * c.n * c.m;
+    f[25] = c.in * 0.5 * std::log2(c.in) * c.planes() + pairs * c.in;
+    f[26] = c.out * 0.5 * std::log2(c.out) * c.planes() + pairs * c.out;
+    f[27] = std::sqrt(c.in) * std::log2(c.in) * c.planes() + pairs * c.in;
+    f[28] = f[25] + f[26] + f[27];
+
+    detail::add_winograd(c, 4, 3, f + 29);
+    detail::add_winograd(c, 3, 2, f + 43);
+    return features;
+}
+
+/// Summed over the convolutions of a network.
+[[nodiscard]] inline NetworkFeatures network_features(std::span<const ConvSizes> convolutions, int batch) {
+    NetworkFeatures sum;
+    for (ConvSizes const& conv : convolutions) sum += network_features(conv, batch);
+    return sum;
+}
+/// Of any graph, whatever its own batch is.
+[[nodiscard]] inline NetworkFeatures network_features(Graph const& graph, int batch) {
+    return network_features(conv_sizes(graph), batch);
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What is asked about: a network at a batch size.
+struct NetworkLoad {
+    int batch = 1;
+    NetworkFeatures features;
+};
+[[nodiscard]] inline NetworkLoad network_load(std::span<const ConvSizes> convolutions, int batch) {
+    return {batch, network_features(convolutions, batch)};
+}
+
+/// A forecast and how far it may be off: one standard deviation, in the same unit.
+struct Estimate {
+    double value = 0, deviation = 0;
+};
+
+/// Predicts one attribute of a network (seconds, bytes) from what was measured of others, all of them positive.
+///
+/// A minimal model:
+///     struct Proportional {
+///         static constexpr std::string_view kind = "proportional";
+///         double factor = 0;
+///         static Proportional fit(std::span<const primsel::NetworkLoad> loads, std::span<const double> values) {
+///             return {values[0] / loads[0].features(13)};
+///         }
+///         primsel::Estimate predict(primsel::NetworkLoad const& load) const {
+///             return {factor * load.features(13), 0};
+///         }
+///         void archive(primsel::Archive& archive) { archive(factor); }
+///     };
+template <class M>
+concept NetworkModel =
+    std::default_initializable<M> && requires(M& model, NetworkLoad const& load, std::span<const NetworkLoad> loads,
+                                              std::span<const double> values, Archive& archive) {
+        { M::kind } -> std::convertible_to<std::string_view>;
+        { M::fit(loads, values) } -> std::same_as<M>;
+        { std::as_const(model).predict(load) } -> std::same_as<Estimate>;
+        model.archive(archive);
+    };
+
+namespace detail {
+
+/// Throws error where there is nothing to learn from, or a value that is not positive.
+inline void check_samples(std::span<const NetworkLoad> loads, std::span<const double> values) {
+    if (loads.empty()) fail("forecast: nothing to learn from");
+    if (loads.size() != values.size()) fail("forecast: ", loads.size(), " networks and ", values.size(), " values");
+    for (const double value : values) {
+        if (!(value > 0) || !std::isfinite(value)) fail("forecast: a measured value of ", value);
+    }
+}
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/learn/non_negative.hpp
+
+// primsel/learn/detail/cholesky.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The factor U of a positive definite matrix A = U' U. For some hundred rows, where a model that comes with every
+/// engine must not need a library of its own; all inner loops run along rows.
+class Cholesky {
+public:
+    Cholesky() = default;
+    /// From the upper triangle of A, size x size values, row after row; what lies below the diagonal is not read.
+    Cholesky(std::vector<double> upper, std::size_t size) : u_(std::move(upper)), size_(size) {
+        for (std::size_t k = 0; k < size_; ++k) {
+            double* const pivot = row(k);
+            // Rounding may take what little is left of a row that repeats others.
+            const double root = std::sqrt(std::max(pivot[k], 1e-12));
+            for (std::size_t j = k; j < size_; ++j) pivot[j] /= root;
+            pivot[k] = root;
+            for (std::size_t i = k + 1; i < size_; ++i) subtract(pivot + i, pivot[i], row(i) + i, size_ - i);
+        }
+    }
+
+    [[nodiscard]] std::size_t size() const { return size_; }
+    /// Of A, its half.
+    [[nodiscard]] double half_log_determinant() const {
+        double sum = 0;
+        for (std::size_t k = 0; k < size_; ++k) sum += std::log(row(k)[k]);
+        return sum;
+    }
+    /// Solves U' Z = B in place; B has size() rows of so many columns.
+    void solve_lower(std::span<double> b, std::size_t columns) const {
+        for (std::size_t k = 0; k < size_; ++k) {
+            double* const pivot = b.data() + k * columns;
+            const double divisor = row(k)[k];
+            for (std::size_t j = 0; j < columns; ++j) pivot[j] /= divisor;
+            for (std::size_t i = k + 1; i < size_; ++i) {
+                subtract(pivot, row(k)[i], b.data() + i * columns, columns);
+            }
+        }
+    }
+    /// Solves A x = b.
+    [[nodiscard]] std::vector<double> solve(std::vector<double> b) const {
+        solve_lower(b, 1);
+        for (std::size_t i = size_; i-- > 0;) {
+            double sum = b[i];
+            for (std::size_t j = i + 1; j < size_; ++j) sum -= row(i)[j] * b[j];
+            b[i] = sum / row(i)[i];
+        }
+        return b;
+    }
+
+private:
+    [[nodiscard]] double* row(std::size_t i) { return u_.data() + i * size_; }
+    [[nodiscard]] const double* row(std::size_t i) const { return u_.data() + i * size_; }
+    /// to -= factor * from.
+    static void subtract(const double* from, double factor, double* to, std::size_t count) {
+        for (std::size_t j = 0; j < count; ++j) to[j] -= factor * from[j];
+    }
+
+    std::vector<double> u_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23, on the normal equations.
+class NonNegativeSolver {
+public:
+    NonNegativeSolver(std::vector<double> normal, std::vector<double> right)
+        : normal_(std::move(normal)), right_(std::move(right)), x_(right_.size(), 0.0), free_(right_.size(), false) {}
+
+    [[nodiscard]] std::vector<double> run() {
+        for (std::size_t round = 0; round < 4 * x_.size(); ++round) {
+            const std::size_t next = steepest();
+            if (next == x_.size()) break;
+            free_[next] = true;
+            settle();
+        }
+        return x_;
+    }
+
+private:
+    [[nodiscard]] std::size_t steepest() const {
+        std::size_t best = x_.size();
+        double most = 1e-9;
+        for (std::size_t i = 0; i < x_.size(); ++i) {
+            if (free_[i]) continue;
+            double gradient = right_[i];
+            for (std::size_t j = 0; j < x_.size(); ++j) gradient -= normal_[i * x_.size() + j] * x_[j];
+            if (gradient > most) most = gradient, best = i;
+        }
+        return best;
+    }
+    [[nodiscard]] std::vector<double> unbounded() const {
+        std::vector<std::size_t> in;
+        for (std::size_t i = 0; i < x_.size(); ++i) {
+            if (free_[i]) in.push_back(i);
+        }
+        std::vector<double> matrix(in.size() * in.size()), right(in.size());
+        for (std::size_t i = 0; i < in.size(); ++i) {
+            right[i] = right_[in[i]];
+            for (std::size_t j = 0; j < in.size(); ++j) matrix[i * in.size() + j] = normal_[in[i] * x_.size() + in[j]];
+        }
+        const std::vector<double> some = Cholesky(std::move(matrix), in.size()).solve(std::move(right));
+        std::vector<double> all(x_.size(), 0.0);
+        for (std::size_t i = 0; i < in.size(); ++i) all[in[i]] = some[i];
+        return all;
+    }
+    /// Moves to the best point of the free ones, and fixes at 0 those that would leave.
+    void settle() {
+        for (std::size_t round = 0; round < x_.size(); ++round) {
+            const std::vector<double> best = unbounded();
+            double step = 1;
+            for (std::size_t i = 0; i < x_.size(); ++i) {
+                if (free_[i] && best[i] <= 0) step = std::min(step, x_[i] / std::max(x_[i] - best[i], 1e-300));
+            }
+            bool left = false;
+            for (std::size_t i = 0; i < x_.size(); ++i) {
+                if (!free_[i]) continue;
+                x_[i] += step * (best[i] - x_[i]);
+                if (best[i] <= 0 && x_[i] <= 1e-12) x_[i] = 0, free_[i] = false, left = true;
+            }
+            if (!left) return;
+        }
+    }
+
+    std::vector<double> normal_, right_, x_;
+    std::vector<bool> free_;
+};
+
+}  // namespace detail
+
+/// The factors, none of them negative, with which rows of so many columns come nearest to the targets, in squares.
+/// Columns may be of any size. Throws error where there are not as many rows as targets.
+[[nodiscard]] inline std::vector<double> non_negative_least_squares(std::span<const double> rows, std::size_t columns,
+                                                                    std::span<const double> targets) {
+    if (rows.size() != columns * targets.size())
+        fail("least squares: ", rows.size(), " values for ", columns, " x ", targets.size());
+    std::vector<double> scale(columns, 0.0), normal(columns * columns, 0.0), right(columns, 0.0);
+    for (std::size_t i = 0; i < rows.size(); ++i) scale[i % columns] += rows[i] * rows[i];
+    for (double& size : scale) size = size > 0 ? 1 / std::sqrt(size) : 0;
+    for (std::size_t row = 0; row < targets.size(); ++row) {
+        const std::span<const double> values = rows.subspan(row * columns, columns);
+        for (std::size_t i = 0; i < columns; ++i) {
+            right[i] += scale[i] * values[i] * targets[row];
+            for (std::size_t j = 0; j < columns; ++j) {
+                normal[i * columns + j] += scale[i] * values[i] * scale[j] * values[j];
+            }
+        }
+    }
+    // Columns may repeat each other.
+    for (std::size_t i = 0; i < columns; ++i) normal[i * columns + i] += 1e-10;
+    std::vector<double> factors = detail::NonNegativeSolver(std::move(normal), std::move(right)).run();
+    for (std::size_t i = 0; i < columns; ++i) factors[i] *= scale[i];
+    return factors;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A feature, by its position among the 56, and what one of it costs.
+struct SumTerm {
+    std::size_t feature = 0;
+    double factor = 0;
+    void archive(Archive& archive) {
+        archive(feature, factor);
+        archive.require(feature < NetworkFeatures::count && factor >= 0, "a term of ", factor, " times feature ",
+                        feature + 1);
+    }
+};
+
+struct SumOptions {
+    /// Positions of the features whose factors are learned; none: all.
+    std::vector<std::size_t> learned = {};
+    /// What is known of the framework: of training with momentum in float, 12 bytes a weight.
+    std::vector<SumTerm> known = {};
+    /// What the device has at most. What came near it was cut short and teaches nothing.
+    double most = std::numeric_limits<double>::max();
+};
+
+/// A constant and a sum of features, of which none has a negative factor: never falls with the batch, and is linear in
+/// it up to what the device has. Factors are those with the least squares of relative errors.
+class NonNegativeSum {
+public:
+    static constexpr std::string_view kind = "sum";
+    /// Of `most`, where a value counts as cut short.
+    static constexpr double near_most = 0.97;
+
+    [[nodiscard]] static NonNegativeSum fit(std::span<const NetworkLoad> loads, std::span<const double> values,
+                                            SumOptions options = {}) {
+        detail::check_samples(loads, values);
+        if (options.learned.empty()) {
+            options.learned.resize(NetworkFeatures::count);
+            std::iota(options.learned.begin(), options.learned.end(), std::size_t{0});
+        }
+        for (const std::size_t feature : options.learned) {
+            if (feature >= NetworkFeatures::count) fail("forecast: there is no feature at ", feature);
+        }
+        NonNegativeSum sum;
+        sum.most_ = options.most;
+        sum.terms_ = options.known;
+        std::vector<double> rows, targets;
+        for (std::size_t i = 0; i < loads.size(); ++i) {
+            if (values[i] >= near_most * options.most) continue;
+            for (const std::size_t feature : options.learned) {
+                rows.push_back(loads[i].features.values[feature] / values[i]);
+            }
+            rows.push_back(1 / values[i]);
+            targets.push_back(1 - sum.without_bound(loads[i]) / values[i]);
+        }
+        const std::vector<double> factors = non_negative_least_squares(rows, options.learned.size() + 1, targets);
+        sum.constant_ = factors.back();
+        for (std::size_t i = 0; i < options.learned.size(); ++i) {
+            if (factors[i] > 0) sum.terms_.push_back({options.learned[i], factors[i]});
+        }
+        double squares = 0;
+        for (std::size_t i = 0; i < loads.size(); ++i) {
+            const double off = sum.predict(loads[i]).value / values[i] - 1;
+            squares += off * off;
+        }
+        sum.relative_ = std::sqrt(squares / static_cast<double>(loads.size()));
+        return sum;
+    }
+
+    [[nodiscard]] Estimate predict(NetworkLoad const& load) const {
+        const double value = std::min(without_bound(load), most_);
+        return {value, relative_ * value};
+    }
+    /// Of the sum, those that are not 0.
+    [[nodiscard]] std::vector<SumTerm> const& terms() const { return terms_; }
+    [[nodiscard]] double constant() const { return constant_; }
+    [[nodiscard]] double most() const { return most_; }
+
+    void archive(Archive& archive) {
+        archive(terms_, constant_, most_, relative_);
+        archive.require(constant_ >= 0 && most_ > 0 && relative_ >= 0, "a sum with a negative part");
+    }
+
+private:
+    [[nodiscard]] double without_bound(NetworkLoad const& load) const {
+        double value = constant_;
+        for (SumTerm const& term : terms_) value += term.factor * load.features.values[term.feature];
+        return value;
+    }
+
+    std::vector<SumTerm> terms_;
+    double constant_ = 0, most_ = std::numeric_limits<double>::max(), relative_ = 0;
+};
+
+static_assert(NetworkModel<NonNegativeSum>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/learn/small_process.hpp
+
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A part of a covariance: the deviation that it explains, and over what distance in each direction it changes.
+struct SmoothPart {
+    double deviation = 1;
+    std::vector<double> lengths;
+    void archive(Archive& archive) { archive(deviation, lengths); }
+};
+
+/// Gaussian process regression (Rasmussen and Williams 2006, algorithm 2.1) for some hundred points, with a sum of
+/// squared-exponential covariances that are given, and no library.
+class SmallProcess {
+public:
+    /// No more points: fitting takes their cube.
+    static constexpr std::size_t most_points = 4096;
+    struct Prediction {
+        double mean = 0;
+        /// Of the function, without noise.
+        double deviation = 0;
+    };
+
+    SmallProcess() = default;
+    /// Points one after the other, of as many coordinates as the parts have lengths. Throws error where they do not
+    /// fit, or there are too many.
+    [[nodiscard]] static SmallProcess fit(std::vector<double> points, std::vector<double> values,
+                                          std::vector<SmoothPart> parts, double noise) {
+        SmallProcess process;
+        process.points_ = std::move(points), process.values_ = std::move(values);
+        process.parts_ = std::move(parts), process.noise_ = noise;
+        const std::string_view fault = process.fault();
+        if (!fault.empty()) fail("Gaussian process: ", fault);
+        process.solve();
+        return process;
+    }
+
+    [[nodiscard]] Prediction predict(std::span<const double> point) const {
+        std::vector<double> near(values_.size());
+        Prediction result;
+        for (std::size_t i = 0; i < near.size(); ++i) {
+            near[i] = covariance(point, this->point(i));
+            result.mean += near[i] * weights_[i];
+        }
+        double variance = covariance(point, point);
+        factor_.solve_lower(near, 1);
+        for (const double value : near) variance -= value * value;
+        result.deviation = std::sqrt(variance > 0 ? variance : 0);
+        return result;
+    }
+    [[nodiscard]] double noise() const { return noise_; }
+    [[nodiscard]] std::size_t dimensions() const { return parts_.empty() ? 0 : parts_[0].lengths.size(); }
+
+    void archive(Archive& archive) {
+        archive(points_, values_, parts_, noise_);
+        const std::string_view wrong = fault();
+        archive.require(wrong.empty(), "a Gaussian process: ", wrong);
+        if (archive.reads()) solve();
+    }
+
+private:
+    [[nodiscard]] std::span<const double> point(std::size_t i) const {
+        return std::span(points_).subspan(i * dimensions(), dimensions());
+    }
+    [[nodiscard]] std::string_view fault() const {
+        if (values_.size() > most_points) return "more than 4096 points";
+        if (points_.size() != values_.size() * dimensions()) return "its points and values do not fit";
+        if (!(noise_ > 0)) return "no noise";
+        for (SmoothPart const& part : parts_) {
+            if (part.lengths.size() != dimensions()) return "its parts are of different dimensions";
+            for (const double length : part.lengths) {
+                if (!(length > 0)) return "a length that is not positive";
+            }
+        }
+        return "";
+    }
+    [[nodiscard]] double covariance(std::span<const double> a, std::span<const double> b) const {
+        double sum = 0;
+        for (SmoothPart const& part : parts_) {
+            double squares = 0;
+            for (std::size_t i = 0; i < a.size(); ++i) {
+                const double apart = (a[i] - b[i]) / part.lengths[i];
+                squares += apart * apart;
+            }
+            sum += part.deviation * part.deviation * std::exp(-0.5 * squares);
+        }
+        return sum;
+    }
+    void solve() {
+        const std::size_t size = values_.size();
+        std::vector<double> matrix(size * size);
+        for (std::size_t i = 0; i < size; ++i) {
+            for (std::size_t j = i; j < size; ++j) matrix[i * size + j] = covariance(point(i), point(j));
+            matrix[i * size + i] += noise_ * noise_;
+        }
+        factor_ = detail::Cholesky(std::move(matrix), size);
+        weights_ = factor_.solve(values_);
+    }
+
+    std::vector<double> points_, values_, weights_;
+    std::vector<SmoothPart> parts_;
+    double noise_ = 1;
+    detail::Cholesky factor_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+struct CorrectionOptions {
+    /// Of the logarithm, and over how many doublings of the batch and of the results of an image it changes: slowly
+    /// with both, and from batch to batch, as libraries change their algorithms.
+    std::vector<SmoothPart> parts{{0.06, {1, 2}}, {0.03, {0.3, 6}}};
+    double noise = 0.03;
+};
+
+/// NonNegativeSum times what neighbours in batch and size were off by, which goes back to 1 where there are none.
+class CorrectedSum {
+public:
+    static constexpr std::string_view kind = "corrected sum";
+
+    [[nodiscard]] static CorrectedSum fit(std::span<const NetworkLoad> loads, std::span<const double> values,
+                                          SumOptions options = {}, CorrectionOptions correction = {}) {
+        CorrectedSum model;
+        model.sum_ = NonNegativeSum::fit(loads, values, std::move(options));
+        std::vector<double> points, off;
+        for (std::size_t i = 0; i < loads.size(); ++i) {
+            const auto point = place_of(loads[i]);
+            points.insert(points.end(), point.begin(), point.end());
+            off.push_back(std::log(values[i] / model.sum_.predict(loads[i]).value));
+        }
+        model.correction_ =
+            SmallProcess::fit(std::move(points), std::move(off), std::move(correction.parts), correction.noise);
+        return model;
+    }
+
+    [[nodiscard]] Estimate predict(NetworkLoad const& load) const {
+        const SmallProcess::Prediction by = correction_.predict(place_of(load));
+        const double value = std::min(sum_.predict(load).value * std::exp(by.mean), sum_.most());
+        return {value, value * std::hypot(by.deviation, correction_.noise())};
+    }
+    [[nodiscard]] NonNegativeSum const& sum() const { return sum_; }
+
+    void archive(Archive& archive) {
+        archive(sum_, correction_);
+        archive.require(correction_.dimensions() == 2, "a correction of ", correction_.dimensions(), " dimensions");
+    }
+
+private:
+    [[nodiscard]] static std::array<double, 2> place_of(NetworkLoad const& load) {
+        const double batch = load.batch;
+        return {std::log2(batch), std::log2(std::max(load.features(4) / batch, 1.0))};
+    }
+
+    NonNegativeSum sum_;
+    SmallProcess correction_;
+};
+
+static_assert(NetworkModel<CorrectedSum>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/forecast/engine_forecast.hpp
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Bytes that an engine or trainer of this library holds; the images and the caller's results come on top.
+struct MemoryForecast {
+    std::size_t arena = 0;
+    /// Weights in the form in which kernels read them.
+    std::size_t packed = 0;
+    /// Of a training: the weights, the results of a step (gradients among them), and what the optimiser remembers.
+    std::size_t weights = 0, results = 0, optimizer = 0;
+
+    [[nodiscard]] std::size_t total() const { return arena + packed + weights + results + optimizer; }
+};
+
+/// What a run or a step of training will take, from its plan alone: nothing is measured, and none of the memory taken.
+struct EngineForecast {
+    double seconds = 0;
+    MemoryForecast memory;
+};
+
+namespace detail {
+
+/// What a Program packs, and constants in the layout in which they are read.
+[[nodiscard]] inline std::size_t packed_bytes(Graph const& graph, Kernels const& kernels, Schedule const& schedule) {
+    std::size_t bytes = 0;
+    for (StoredConstant const& constant : schedule.constants) {
+        bytes += static_cast<std::size_t>(graph.batch()) *
+                 kernels.layouts[constant.layout].image_bytes(graph[constant.node].shape);
+    }
+    for (Step const& step : schedule.steps) {
+        Node const& node = graph[step.node];
+        if (step.kind == Step::Kind::op) {
+            if (step.op->packed_bytes != nullptr) bytes += step.op->packed_bytes(node.layer, step.src_shapes[0]);
+        } else if (step.kind == Step::Kind::conv && step.primitive->pass != Pass::weight_gradient) {
+            const bool shared = !graph.changing().empty() && node.epilogue.folded.empty();
+            if (!shared || step.packed == Step::none) bytes += step.primitive->packed_bytes(step.shape);
+            const bool own = std::visit(
+                [](auto const& layer) {
+                    if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
+                    return false;
+                },
+                node.layer);
+            const bool bias = own || !node.epilogue.folded.empty();
+            if (!shared && bias) bytes += static_cast<std::size_t>(node.shape.c) * sizeof(float);
+        }
+    }
+    return bytes;
+}
+[[nodiscard]] inline std::size_t floats_of(WeightSpec const& spec) {
+    std::size_t floats = 1;
+    for (const std::int64_t extent : spec.dims) floats *= static_cast<std::size_t>(extent);
+    return floats;
+}
+
+}  // namespace detail
+
+/// Of a run of an engine of the graph's batch. Throws error as planning does.
+template <class Policies = DefaultPolicies>
+[[nodiscard]] EngineForecast forecast_inference(Graph const& graph, std::size_t workers = 1) {
+    const Graph simple = simplify(graph);
+    const Kernels kernels = policy_kernels<Policies>();
+    const Plan plan = Predict<>().template plan<Policies>(simple, kernels, workers);
+    const Schedule schedule = make_schedule(simple, kernels, plan, workers);
+    return {plan.total_seconds,
+            {.arena = place(schedule.lifetimes).bytes, .packed = detail::packed_bytes(simple, kernels, schedule)}};
+}
+
+/// Of a step of a Trainer with these options. Throws error as the trainer would. What the loss and the optimiser take
+/// of the time, a few passes over weights and results, is not in it.
+template <class Policies = DefaultTraining>
+[[nodiscard]] EngineForecast forecast_training(Graph const& graph, TrainingOptions const& options,
+                                               typename Policies::optimizer const& optimizer = {},
+                                               std::size_t workers = 1) {
+    check_training_options(options);
+    const detail::TrainsGroups trains{options.groups};
+    const TrainingGraph step = differentiate(graph, trains);
+    const Kernels kernels = policy_kernels<Policies, CompileTraining>();
+    const auto make = [&](Graph const& of) { return Predict<>().template plan<Policies>(of, kernels, workers); };
+    const PlannedStep planned =
+        fitting_step(simplify(step.graph), step.gradient, kernels, make, workers, options.max_arena);
+    const Schedule schedule = make_schedule(planned.graph, kernels, planned.plan, workers);
+    const auto images = static_cast<std::size_t>(graph.batch());
+
+    std::size_t weights = 0, trained = 0, results = 0;
+    for (WeightSpec const& spec : weight_specs(graph)) weights += detail::floats_of(spec);
+    for (Node const& node : planned.graph.nodes()) {
+        const bool made = std::holds_alternative<ParameterParams>(node.layer) &&
+                          (node.name.ends_with(running_suffix) || node.name.ends_with(zero_suffix));
+        if (made) weights += node.shape.size();
+    }
+    if (!step.seed.empty()) weights += 2;
+    for (WeightSpec const& spec : weight_specs(graph)) {
+        for (WeightGradient const& of : step.weights) trained += of.weight == spec.name ? detail::floats_of(spec) : 0;
+    }
+    for (const std::size_t output : planned.graph.outputs()) {
+        Node const& node = planned.graph[output];
+        results += (of_batch(node.layer) ? 1 : images) * kernels.layouts[0].size(node.shape);
+    }
+    results += images * kernels.layouts[0].size(planned.graph[planned.graph.inputs()[1]].shape);
+    const std::size_t sums = options.parts() > 1 ? trained : 0;
+    return {planned.plan.total_seconds * options.parts(),
+            {.arena = place(schedule.lifetimes).bytes,
+             .packed = detail::packed_bytes(planned.graph, kernels, schedule),
+             .weights = weights * sizeof(float),
+             .results = results * sizeof(float),
+             .optimizer = (trained * optimizer.state_per_weight() + sums) * sizeof(float)}};
+}
+
+/// A forecast of seconds, corrected by a few real runs: their median. The deviation is that of the median, from the
+/// runs' spread; with one run there is no spread, and half of what it corrects is taken.
+/// Throws error where nothing was measured.
+[[nodiscard]] inline Estimate corrected_by(double expected, std::span<const double> measured) {
+    if (measured.empty() || !(expected > 0)) fail("forecast: nothing to correct by");
+    const double middle = median({measured.begin(), measured.end()});
+    if (measured.size() == 1) return {middle, 0.5 * std::abs(middle - expected)};
+    std::vector<double> apart;
+    for (const double seconds : measured) apart.push_back(std::abs(seconds - middle));
+    // 1.4826 and 1.2533 for normal errors: from the median of distances to a deviation, and to that of a median.
+    return {middle, 1.4826 * 1.2533 * median(apart) / std::sqrt(static_cast<double>(measured.size()))};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/forecast/forecaster.hpp
+
+// primsel/forecast/trees.hpp
+
+// primsel/learn/forest.hpp
+
+// primsel/learn/tree.hpp
+
+// primsel/cost/table.hpp
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Rows of floats, one after another; NaN where there is none.
+struct Table {
+    std::size_t columns = 0;
+    std::vector<float> values;
+
+    Table() = default;
+    Table(std::size_t rows, std::size_t columns_of_each, float value = std::numeric_limits<float>::quiet_NaN())
+        : columns(columns_of_each), values(rows * columns_of_each, value) {}
+
+    [[nodiscard]] std::size_t rows() const { return columns == 0 ? 0 : values.size() / columns; }
+    [[nodiscard]] std::span<const float> row(std::size_t at) const {
+        return std::span(values).subspan(at * columns, columns);
+    }
+    [[nodiscard]] float& operator()(std::size_t row, std::size_t column) { return values[row * columns + column]; }
+    [[nodiscard]] float operator()(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
+
+    /// The rows at those positions, in that order.
+    [[nodiscard]] Table select(std::span<const std::size_t> rows) const {
+        Table some;
+        some.columns = columns;
+        some.values.reserve(rows.size() * columns);
+        for (const std::size_t at : rows) some.values.insert(some.values.end(), row(at).begin(), row(at).end());
+        return some;
+    }
+
+    void archive(Archive& archive) {
+        archive(columns, values);
+        archive.require(columns == 0 ? values.empty() : values.size() % columns == 0, values.size(),
+                        " values in rows of ", columns);
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Features cut into at most 64 bins each, at quantiles of their distinct values: found once, shared by all trees.
+class BinnedFeatures {
+public:
+    static constexpr std::size_t most_bins = 64;
+
+    explicit BinnedFeatures(Table const& features)
+        : rows_(features.rows()), edges_(features.columns), bins_(features.columns * features.rows()) {
+        std::vector<float> values(rows_);
+        for (std::size_t column = 0; column < features.columns; ++column) {
+            for (std::size_t row = 0; row < rows_; ++row) values[row] = features(row, column);
+            std::ranges::sort(values);
+            values.erase(std::unique(values.begin(), values.end()), values.end());
+            auto& edges = edges_[column];
+            const std::size_t bins = std::min(values.size(), most_bins);
+            for (std::size_t bin = 1; bin < bins; ++bin) {
+                const std::size_t at = bin * values.size() / bins;
+                edges.push_back(0.5F * (values[at - 1] + values[at]));
+            }
+            values.resize(rows_);
+            for (std::size_t row = 0; row < rows_; ++row) {
+                const auto above = std::ranges::upper_bound(edges, features(row, column));
+                bins_[column * rows_ + row] = static_cast<std::uint8_t>(above - edges.begin());
+            }
+        }
+    }
+
+    [[nodiscard]] std::size_t rows() const { return rows_; }
+    [[nodiscard]] std::size_t columns() const { return edges_.size(); }
+    [[nodiscard]] std::size_t bins(std::size_t column) const { return edges_[column].size() + 1; }
+    /// Of a value up to that bin, and of one beyond it: the threshold between them.
+    [[nodiscard]] float edge(std::size_t column, std::size_t bin) const { return edges_[column][bin]; }
+    [[nodiscard]] std::span<const std::uint8_t> column(std::size_t column) const {
+        return std::span(bins_).subspan(column * rows_, rows_);
+    }
+
+private:
+    std::size_t rows_;
+    std::vector<std::vector<float>> edges_;
+    std::vector<std::uint8_t> bins_;  // column after column
+};
+
+struct TreeOptions {
+    std::size_t depth = 12;
+    /// No leaf has fewer rows.
+    std::size_t least_rows = 2;
+    /// Of the features, tried at each split.
+    double feature_share = 1;
+};
+
+/// A regression tree: the mean of the training rows that fall into the same leaf.
+class RegressionTree {
+public:
+    /// Of those rows, which may repeat and are reordered; targets[row] for each.
+    [[nodiscard]] static RegressionTree fit(BinnedFeatures const& features, std::span<const float> targets,
+                                            std::span<std::uint32_t> rows, TreeOptions const& options,
+                                            std::mt19937_64& generator) {
+        RegressionTree tree;
+        tree.nodes_.emplace_back();
+        tree.grow(0, features, targets, rows, options, options.depth, generator);
+        return tree;
+    }
+
+    [[nodiscard]] float predict(std::span<const float> features) const {
+        std::size_t at = 0;
+        while (nodes_[at].below != 0) {
+            at = nodes_[at].below + (features[nodes_[at].feature] >= nodes_[at].value ? 1 : 0);
+        }
+        return nodes_[at].value;
+    }
+    void scale(float factor) {
+        for (Node& node : nodes_) {
+            if (node.below == 0) node.value *= factor;
+        }
+    }
+    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    /// How many features a row must have at least.
+    [[nodiscard]] std::size_t features() const {
+        std::size_t count = 0;
+        for (Node const& node : nodes_) {
+            if (node.below != 0) count = std::max(count, std::size_t{node.feature} + 1);
+        }
+        return count;
+    }
+
+    void archive(Archive& archive) {
+        archive(nodes_);
+        archive.require(!nodes_.empty(), "a tree without nodes");
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            const std::size_t below = nodes_[i].below;
+            archive.require(below == 0 || (below > i && below < nodes_.size() - 1), "node ", i, " of a tree of ",
+                            nodes_.size(), " leads to node ", below);
+        }
+    }
+
+private:
+    /// Of a leaf its prediction; else the threshold: smaller features go to the node `below`, others to the one after.
+    struct Node {
+        float value = 0;
+        std::uint32_t below = 0;
+        std::uint32_t feature = 0;
+        void archive(Archive& archive) { archive(value, below, feature); }
+    };
+    struct Sums {
+        double sum = 0;
+        std::size_t count = 0;
+    };
+    struct Cut {
+        double gain = 0;
+        std::size_t feature = 0, bin = 0;
+    };
+
+    [[nodiscard]] static Cut best_cut(BinnedFeatures const& features, std::span<const float> targets,
+                                      std::span<const std::uint32_t> rows, TreeOptions const& options, Sums const& all,
+                                      std::mt19937_64& generator) {
+        Cut best;
+        const auto score = [](Sums const& s) { return s.sum * s.sum / static_cast<double>(s.count); };
+        std::vector<std::size_t> order(features.columns());
+        for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+        const auto tried =
+            static_cast<std::size_t>(std::ceil(options.feature_share * static_cast<double>(order.size())));
+        for (std::size_t i = 0; i < tried; ++i) {
+            if (tried < order.size()) std::swap(order[i], order[i + generator() % (order.size() - i)]);
+            const std::size_t feature = order[i];
+            const auto bins = features.column(feature);
+            Sums histogram[BinnedFeatures::most_bins];
+            for (const std::uint32_t row : rows) {
+                Sums& bin = histogram[bins[row]];
+                bin.sum += static_cast<double>(targets[row]);
+                ++bin.count;
+            }
+            Sums below;
+            for (std::size_t bin = 0; bin + 1 < features.bins(feature); ++bin) {
+                below.sum += histogram[bin].sum;
+                below.count += histogram[bin].count;
+                const Sums above{all.sum - below.sum, all.count - below.count};
+                if (below.count < options.least_rows || above.count < options.least_rows) continue;
+                const double gain = score(below) + score(above) - score(all);
+                if (gain > best.gain * (1 + 1e-12) + 1e-12) best = {gain, feature, bin};
+            }
+        }
+        return best;
+    }
+
+    void grow(std::size_t at, BinnedFeatures const& features, std::span<const float> targets,
+              std::span<std::uint32_t> rows, TreeOptions const& options, std::size_t depth,
+              std::mt19937_64& generator) {
+        Sums all{0, rows.size()};
+        for (const std::uint32_t row : rows) all.sum += static_cast<double>(targets[row]);
+        nodes_[at].value = rows.empty() ? 0 : static_cast<float>(all.sum / static_cast<double>(all.count));
+        if (depth == 0 || rows.size() < 2 * options.least_rows) return;
+        const Cut cut = best_cut(features, targets, rows, options, all, generator);
+        if (cut.gain <= 0) return;
+        const auto bins = features.column(cut.feature);
+        const auto middle =
+            std::partition(rows.begin(), rows.end(), [&](std::uint32_t row) { return bins[row] <= cut.bin; });
+        const auto count = static_cast<std::size_t>(middle - rows.begin());
+        const auto below = static_cast<std::uint32_t>(nodes_.size());
+        nodes_[at] = {features.edge(cut.feature, cut.bin), below, static_cast<std::uint32_t>(cut.feature)};
+        nodes_.resize(nodes_.size() + 2);
+        grow(below, features, targets, rows.first(count), options, depth - 1, generator);
+        grow(below + 1, features, targets, rows.subspan(count), options, depth - 1, generator);
+    }
+
+    std::vector<Node> nodes_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// What trees of all targets share: each target is fitted by itself, on the rows that have it.
+template <class Model>
+class PerTarget {
+public:
+    [[nodiscard]] Table predict(Table const& features) const {
+        Table result(features.rows(), models_.size(), 0.0F);
+        for (std::size_t row = 0; row < features.rows(); ++row) {
+            for (std::size_t target = 0; target < models_.size(); ++target) {
+                result(row, target) = models_[target].predict(features.row(row));
+            }
+        }
+        return result;
+    }
+
+    /// Of so many features and targets.
+    void archive(Archive& archive, std::size_t features, std::size_t targets) {
+        archive(models_);
+        archive.require(models_.size() == targets, "trees of ", models_.size(), " targets where there are ", targets);
+        for (Model const& model : models_) {
+            for (RegressionTree const& tree : model.trees) {
+                archive.require(tree.features() <= features, "a tree that asks for feature ", tree.features() - 1,
+                                " of ", features);
+            }
+        }
+    }
+
+protected:
+    /// fit_one(target's values by row, rows that have it, the target's generator) -> Model.
+    template <class FitOne>
+    void fit_all(Table const& targets, std::uint64_t seed, ExecutorRef executor, FitOne const& fit_one) {
+        models_.resize(targets.columns);
+        executor.parallel_for(targets.columns, [&](std::size_t target, std::size_t) {
+            std::vector<float> values(targets.rows());
+            std::vector<std::uint32_t> rows;
+            for (std::size_t row = 0; row < targets.rows(); ++row) {
+                values[row] = targets(row, target);
+                if (!std::isnan(values[row])) rows.push_back(static_cast<std::uint32_t>(row));
+            }
+            std::mt19937_64 generator(seed * 1'000'003 + target);
+            models_[target] = fit_one(std::move(values), std::move(rows), generator);
+        });
+    }
+    std::vector<Model> models_;
+};
+
+}  // namespace detail
+
+struct ForestOptions {
+    std::size_t trees = 100;
+    TreeOptions tree{.depth = 24, .least_rows = 2, .feature_share = 0.5};
+    std::uint64_t seed = 1;
+};
+
+/// The trees of one target, and their mean.
+struct MeanOfTrees {
+    std::vector<RegressionTree> trees;
+
+    [[nodiscard]] float predict(std::span<const float> features) const {
+        float sum = 0;
+        for (RegressionTree const& tree : trees) sum += tree.predict(features);
+        return trees.empty() ? 0 : sum / static_cast<float>(trees.size());
+    }
+    void archive(Archive& archive) { archive(trees); }
+};
+
+/// Random forest regression (Breiman 2001), a forest a target: each tree sees a bootstrap of the rows and some of the
+/// features at each split.
+class Forest : public detail::PerTarget<MeanOfTrees> {
+public:
+    /// What it is called in files.
+    static constexpr std::string_view kind = "forest";
+
+    /// A row a sample; NaN stands for a target that was not measured.
+    [[nodiscard]] static Forest fit(Table const& features, Table const& targets, ForestOptions const& options,
+                                    ExecutorRef executor) {
+        const BinnedFeatures binned(features);
+        Forest forest;
+        forest.fit_all(
+            targets, options.seed, executor,
+            [&](std::vector<float> const& values, std::vector<std::uint32_t> const& rows, auto& generator) {
+                MeanOfTrees model;
+                std::vector<std::uint32_t> drawn(rows.size());
+                for (std::size_t i = 0; i < options.trees && !rows.empty(); ++i) {
+                    for (std::uint32_t& row : drawn) row = rows[generator() % rows.size()];
+                    model.trees.push_back(RegressionTree::fit(binned, values, drawn, options.tree, generator));
+                }
+                return model;
+            });
+        return forest;
+    }
+};
+
+struct BoostingOptions {
+    std::size_t trees = 600;
+    double learning_rate = 0.06;
+    TreeOptions tree{.depth = 6, .least_rows = 4, .feature_share = 0.5};
+    /// Of the rows, drawn for each tree.
+    double row_share = 0.7;
+    std::uint64_t seed = 1;
+};
+
+/// The trees of one target, added up.
+struct SumOfTrees {
+    float first = 0;
+    std::vector<RegressionTree> trees;
+
+    [[nodiscard]] float predict(std::span<const float> features) const {
+        float sum = first;
+        for (RegressionTree const& tree : trees) sum += tree.predict(features);
+        return sum;
+    }
+    void archive(Archive& archive) { archive(first, trees); }
+};
+
+/// Gradient-boosted trees (Friedman 2001, 2002) with squared loss, a sequence a target: each tree is fitted to what
+/// those before it left, on some of the rows.
+class BoostedTrees : public detail::PerTarget<SumOfTrees> {
+public:
+    /// What it is called in files.
+    static constexpr std::string_view kind = "boosted";
+
+    [[nodiscard]] static BoostedTrees fit(Table const& features, Table const& targets, BoostingOptions const& options,
+                                          ExecutorRef executor) {
+        const BinnedFeatures binned(features);
+        BoostedTrees boosted;
+        boosted.fit_all(targets, options.seed, executor,
+                        [&](std::vector<float> values, std::vector<std::uint32_t> rows, auto& generator) {
+                            return fit_one(features, binned, std::move(values), std::move(rows), options, generator);
+                        });
+        return boosted;
+    }
+
+private:
+    [[nodiscard]] static SumOfTrees fit_one(Table const& features, BinnedFeatures const& binned,
+                                            std::vector<float> left, std::vector<std::uint32_t> rows,
+                                            BoostingOptions const& options, std::mt19937_64& generator) {
+        SumOfTrees model;
+        if (rows.empty()) return model;
+        double sum = 0;
+        for (const std::uint32_t row : rows) sum += static_cast<double>(left[row]);
+        model.first = static_cast<float>(sum / static_cast<double>(rows.size()));
+        for (const std::uint32_t row : rows) left[row] -= model.first;
+        const auto share = static_cast<std::size_t>(std::ceil(options.row_share * static_cast<double>(rows.size())));
+        for (std::size_t i = 0; i < options.trees; ++i) {
+            for (std::size_t at = 0; at < share; ++at) std::swap(rows[at], rows[at + generator() % (rows.size() - at)]);
+            RegressionTree tree =
+                RegressionTree::fit(binned, left, std::span(rows).first(share), options.tree, generator);
+            tree.scale(static_cast<float>(options.learning_rate));
+            for (const std::uint32_t row : rows) left[row] -= tree.predict(features.row(row));
+            model.trees.push_back(std::move(tree));
+        }
+        return model;
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+inline constexpr std::size_t tree_columns = NetworkFeatures::count + 1;
+
+/// The features, and the batch behind them.
+[[nodiscard]] inline std::array<float, tree_columns> tree_row(NetworkLoad const& load) {
+    std::array<float, tree_columns> row{};
+    for (std::size_t i = 0; i < NetworkFeatures::count; ++i) row[i] = static_cast<float>(load.features.values[i]);
+    row.back() = static_cast<float>(load.batch);
+    return row;
+}
+[[nodiscard]] inline Table tree_table(std::span<const NetworkLoad> loads) {
+    Table table;
+    table.columns = tree_columns;
+    for (NetworkLoad const& load : loads) {
+        const auto row = tree_row(load);
+        table.values.insert(table.values.end(), row.begin(), row.end());
+    }
+    return table;
+}
+
+}  // namespace detail
+
+/// The paper's model: a random forest on the features. Its trees disagree where it is unsure.
+class NetworkForest {
+public:
+    static constexpr std::string_view kind = "forest";
+
+    [[nodiscard]] static NetworkForest fit(std::span<const NetworkLoad> loads, std::span<const double> values,
+                                           ForestOptions const& options = {}) {
+        detail::check_samples(loads, values);
+        const BinnedFeatures binned(detail::tree_table(loads));
+        const std::vector<float> targets(values.begin(), values.end());
+        std::mt19937_64 generator(options.seed);
+        NetworkForest forest;
+        std::vector<std::uint32_t> drawn(loads.size());
+        for (std::size_t i = 0; i < options.trees; ++i) {
+            for (std::uint32_t& row : drawn) row = static_cast<std::uint32_t>(generator() % loads.size());
+            forest.trees_.push_back(RegressionTree::fit(binned, targets, drawn, options.tree, generator));
+        }
+        return forest;
+    }
+
+    [[nodiscard]] Estimate predict(NetworkLoad const& load) const {
+        const auto row = detail::tree_row(load);
+        double sum = 0, squares = 0;
+        for (RegressionTree const& tree : trees_) {
+            const double value = tree.predict(row);
+            sum += value, squares += value * value;
+        }
+        const double count = static_cast<double>(trees_.size()), mean = trees_.empty() ? 0 : sum / count;
+        return {mean, trees_.empty() ? 0 : std::sqrt(std::max(squares / count - mean * mean, 0.0))};
+    }
+
+    void archive(Archive& archive) {
+        archive(trees_);
+        for (RegressionTree const& tree : trees_) {
+            archive.require(tree.features() <= detail::tree_columns, "a tree that asks for feature ", tree.features());
+        }
+    }
+
+private:
+    std::vector<RegressionTree> trees_;
+};
+
+/// Boosted trees on the features, for logarithms. How far they may be off is what they were on a fifth of the samples
+/// when they had not seen it.
+class NetworkBoosting {
+public:
+    static constexpr std::string_view kind = "boosted";
+
+    [[nodiscard]] static NetworkBoosting fit(std::span<const NetworkLoad> loads, std::span<const double> values,
+                                             BoostingOptions const& options = {.trees = 300}) {
+        detail::check_samples(loads, values);
+        std::vector<NetworkLoad> most, rest;
+        std::vector<double> of_most, of_rest;
+        for (std::size_t i = 0; i < loads.size(); ++i) {
+            const bool out = i % 5 == 2;
+            (out ? rest : most).push_back(loads[i]);
+            (out ? of_rest : of_most).push_back(values[i]);
+        }
+        double squares = 0;
+        const NetworkBoosting blind = of(most, of_most, options);
+        for (std::size_t i = 0; i < rest.size(); ++i) {
+            const double off = blind.predict(rest[i]).value / of_rest[i] - 1;
+            squares += off * off;
+        }
+        NetworkBoosting model = of(loads, values, options);
+        model.relative_ = rest.empty() ? 1 : std::sqrt(squares / static_cast<double>(rest.size()));
+        return model;
+    }
+
+    [[nodiscard]] Estimate predict(NetworkLoad const& load) const {
+        const double value =
+            std::exp(static_cast<double>(trees_.predict(detail::tree_table(std::span(&load, 1)))(0, 0)));
+        return {value, relative_ * value};
+    }
+
+    void archive(Archive& archive) {
+        archive(relative_);
+        trees_.archive(archive, detail::tree_columns, 1);
+        archive.require(relative_ >= 0, "a negative deviation");
+    }
+
+private:
+    [[nodiscard]] static NetworkBoosting of(std::span<const NetworkLoad> loads, std::span<const double> values,
+                                            BoostingOptions const& options) {
+        Table targets(loads.size(), 1, 0.0F);
+        for (std::size_t i = 0; i < values.size(); ++i) targets(i, 0) = static_cast<float>(std::log(values[i]));
+        NetworkBoosting model;
+        Sequential here;
+        model.trees_ = BoostedTrees::fit(detail::tree_table(loads), targets, options, here);
+        return model;
+    }
+
+    BoostedTrees trees_;
+    double relative_ = 0;
+};
+
+static_assert(NetworkModel<NetworkForest> && NetworkModel<NetworkBoosting>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What was measured of a network on a device; NaN where it was not.
+struct ProfiledNetwork {
+    NetworkLoad load;
+    double seconds = 0, bytes = 0;
+};
+
+/// What is expected of a network; nothing where no measurement taught it.
+struct NetworkForecast {
+    std::optional<Estimate> seconds, bytes;
+};
+
+/// The choices behind a Forecaster; inherit and override line by line.
+struct DefaultForecast {
+    using time_model = CorrectedSum;
+    using memory_model = CorrectedSum;
+};
+
+/// Forecasts time and memory of networks on a device of which only measurements exist: all of them of training, or all
+/// of inference.
+template <class Policies = DefaultForecast>
+class Forecaster {
+public:
+    using TimeModel = typename Policies::time_model;
+    using MemoryModel = typename Policies::memory_model;
+    static_assert(NetworkModel<TimeModel> && NetworkModel<MemoryModel>,
+                  "primsel: Policies::time_model and memory_model are NetworkModels; see docs/forecast/models.md");
+
+    Forecaster() = default;
+    /// Models that were fitted with options of one's own.
+    Forecaster(std::optional<TimeModel> time, std::optional<MemoryModel> memory)
+        : time_(std::move(time)), memory_(std::move(memory)) {}
+
+    /// Throws error where a value is not positive, or nothing was measured.
+    [[nodiscard]] static Forecaster fit(std::span<const ProfiledNetwork> profile) {
+        Forecaster result;
+        result.time_ = fitted<TimeModel>(profile, &ProfiledNetwork::seconds);
+        result.memory_ = fitted<MemoryModel>(profile, &ProfiledNetwork::bytes);
+        if (!result.time_ && !result.memory_) fail("forecast: nothing to learn from");
+        return result;
+    }
+
+    [[nodiscard]] NetworkForecast forecast(NetworkLoad const& load) const {
+        NetworkForecast result;
+        if (time_) result.seconds = time_->predict(load);
+        if (memory_) result.bytes = memory_->predict(load);
+        return result;
+    }
+    [[nodiscard]] NetworkForecast forecast(Graph const& graph, int batch) const {
+        return forecast(network_load(conv_sizes(graph), batch));
+    }
+
+    /// What is known of the device.
+    std::map<std::string, std::string> about;
+
+    void archive(Archive& archive) {
+        archive(about);
+        part(archive, time_), part(archive, memory_);
+    }
+
+private:
+    template <class Model>
+    [[nodiscard]] static std::optional<Model> fitted(std::span<const ProfiledNetwork> profile,
+                                                     double ProfiledNetwork::*value) {
+        std::vector<NetworkLoad> loads;
+        std::vector<double> values;
+        for (ProfiledNetwork const& of : profile) {
+            if (std::isnan(of.*value)) continue;
+            loads.push_back(of.load), values.push_back(of.*value);
+        }
+        if (loads.empty()) return std::nullopt;
+        return Model::fit(loads, values);
+    }
+    template <class Model>
+    static void part(Archive& archive, std::optional<Model>& model) {
+        std::string kind(model ? Model::kind : std::string_view());
+        archive(kind);
+        archive.require(kind.empty() || kind == Model::kind, "a model of the kind '", kind, "', not '", Model::kind,
+                        "'");
+        if (archive.reads() && !kind.empty()) model.emplace();
+        if (model) archive(*model);
+    }
+
+    std::optional<TimeModel> time_;
+    std::optional<MemoryModel> memory_;
+};
+
+namespace detail {
+inline constexpr std::string_view forecaster_format = "primsel forecaster 1\n";
+}
+
+/// The forecaster as bytes, from which parse_forecaster makes one that forecasts the same, to the last bit.
+template <class Policies>
+[[nodiscard]] std::string to_bytes(std::string const& name, Forecaster<Policies> const& forecaster) {
+    Archive archive(name);
+    const_cast<Forecaster<Policies>&>(forecaster).archive(archive);  // writing changes nothing
+    const auto content = archive.bytes();
+    std::string bytes(detail::forecaster_format);
+    const std::uint64_t sum = checksum(content);
+    bytes.append(reinterpret_cast<const char*>(&sum), sizeof(sum));
+    return bytes.append(reinterpret_cast<const char*>(content.data()), content.size());
+}
+
+/// A forecaster from its bytes; `name` is what errors call them. Throws error when they are none, of other models, cut
+/// off or damaged.
+template <class Policies = DefaultForecast>
+[[nodiscard]] Forecaster<Policies> parse_forecaster(std::string const& name, std::span<const std::byte> bytes) {
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (!text.starts_with(detail::forecaster_format)) fail(name, ": is no forecaster that this version reads");
+    const std::size_t begin = detail::forecaster_format.size();
+    std::uint64_t sum = 0;
+    if (bytes.size() < begin + sizeof(sum)) fail(name, ": is cut off at byte ", bytes.size());
+    Archive header(name, bytes.subspan(begin, sizeof(sum)), begin);
+    header(sum);
+    const auto content = bytes.subspan(begin + sizeof(sum));
+    if (checksum(content) != sum) fail(name, ": is damaged or cut off: its checksum does not fit");
+    Archive archive(name, content, begin + sizeof(sum));
+    Forecaster<Policies> forecaster;
+    archive(forecaster);
+    archive.finish();
+    return forecaster;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

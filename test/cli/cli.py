@@ -18,6 +18,7 @@ from models import Models
 from onnx_files import Onnx
 from plans import Compare, Explain, Plan
 from profiles import Profile
+from pruning import Prune, Pruning, Sensitivity
 from runs import Run
 from shells import Completion, Manual
 from training import Train

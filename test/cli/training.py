@@ -1,6 +1,11 @@
 """primsel train"""
 import json
+import os
 import random
+import resource
+import signal
+import struct
+import subprocess
 
 from command import NET, Cli, write_npy, write_png
 
@@ -26,6 +31,14 @@ class Train(Cli):
             self.assertEqual(list(epoch), ["epoch", "loss", "learning_rate", "seconds", "images_per_second",
                                            "validation_loss", "accuracy", "best"])
         self.succeed("run", NET, "--size", 32, "--weights", out, "--repeat", 1)
+        model = self.folder / "w.onnx"
+        self.succeed("export", NET, model, "--weights", out, "--size", 32)
+        image = self.folder / "one.npy"
+        write_npy(image, [1, 3, 32, 32], [i % 13 / 13 for i in range(3 * 32 * 32)])
+        by_net, by_model = (struct.unpack("<1000f", self.outputs(*of, "--input", image)[0])
+                            for of in ([NET, "--size", 32, "--weights", out], [model]))
+        for one, other in zip(by_net, by_model):
+            self.assertAlmostEqual(one, other, delta=1e-4 * max(map(abs, by_net)))
         judged = ["accuracy", NET, "--size", 32, "--weights", out, *self.data()]
         result = json.loads(self.succeed(*judged, "--json"))
         self.assertEqual((result["images"], len(result["classes"])), (8, 3))
@@ -108,6 +121,22 @@ class Train(Cli):
         self.refuse(1, ["killed.safetensors: its seed is 1, here 2"], *arguments("killed"), "--seed", 2)
         self.refuse(1, ["killed.safetensors: made with", "here"], *arguments("killed"), "--nesterov")
 
+    def test_a_full_disk_keeps_the_checkpoint(self):
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        run = self.folder / "run.safetensors"
+        arguments = ["train", NET, *self.data(), *self.OPTIONS, "--epochs", 30, "--checkpoint", run]
+        while not run.exists():
+            self.call_and_kill(0.3, *arguments)
+        before = run.read_bytes()
+        result = subprocess.run([self.PRIMSEL, *map(str, arguments)], capture_output=True, text=True, check=False,
+                                preexec_fn=limit, env={**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")})
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("run.safetensors: cannot write: File too large", result.stderr)
+        self.assertEqual(run.read_bytes(), before)
+        self.assertIn("goes on after ", self.succeed(*arguments))
+
     def test_recipes_and_curves(self):
         recipe, whole, curves = self.folder / "recipe.toml", self.folder / "whole.safetensors", self.folder / "c.svg"
         recipe.write_text('# as it was\nbatch = 4\nlearning-rate = 0.01\noptimizer = "adamw"\nepochs = 3\nflip = true\n'
@@ -142,6 +171,20 @@ class Train(Cli):
                             "--out", out)
         self.assertIn("epoch 1 of 1: loss", text)
         self.assertIn("images a second", text)
+
+    def test_groups(self):
+        out, checkpoint = self.folder / "w.safetensors", self.folder / "c.safetensors"
+        options = ["train", "alexnet_cifar", *self.data(), "--batch", 2, "--learning-rate", 0.01, "--hold-back", 0.5,
+                   "--groups", 4, "--target", -1, "--dense-rate", 0.1]
+        lines = self.succeed(*options, "--out", out, "--checkpoint", checkpoint, "--json").splitlines()
+        epochs = [json.loads(line) for line in lines]
+        self.assertEqual([epoch["groups"] for epoch in epochs], [1, 2, 3, 4])
+        self.assertEqual([len(epoch["earlier"]) for epoch in epochs], [0, 1, 2, 3])
+        self.succeed("run", "alexnet_cifar", "--weights", out, "--repeat", 1)
+        self.assertIn("goes on with group 4", self.succeed(*options, "--out", out, "--checkpoint", checkpoint))
+        self.refuse(1, ["alexnet_cifar: is in 4 groups, not 3"], *options[:-5], 3)
+        self.refuse(2, ["--hold-back"], "train", "alexnet_cifar", *self.data(), "--groups", 4)
+        self.refuse(2, ["--groups"], "train", NET, *self.data(), "--target", 0.1)
 
     def test_refusals(self):
         data = self.data()

@@ -9,7 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -354,15 +357,60 @@ TEST_CASE("weights of a file are released once packed, and refused if the file w
     ps::Weights weights;
     weights.add("dense.weight", {2, 18}, std::vector<float>(36, 0.5F));
     int checks = 0;
-    std::size_t released = 0;
+    // What was checked is released, what is packed again, part by part, and in the end all of it.
+    std::vector<std::size_t> released;
     weights.add_file({.check_unchanged =
                           [&checks] {
                               if (++checks > 1) ps::fail("f.safetensors: was changed");
                           },
-                      .release = [&released](std::span<const std::byte> bytes) { released += bytes.size(); }});
+                      .release = [&released](std::span<const std::byte> bytes) { released.push_back(bytes.size()); }});
     const ps::Engine<ps::Graph> engine(graph, weights);
-    CHECK(released == 36 * sizeof(float));
+    REQUIRE(released.size() == 3);
+    for (const std::size_t bytes : released) CHECK(bytes == 36 * sizeof(float));
     CHECK_THROWS_WITH_AS(ps::Engine<ps::Graph>(graph, weights), "f.safetensors: was changed", ps::error);
+}
+
+namespace {
+/// The same weights, their bytes at addresses with this remainder modulo 4.
+ps::Weights moved(ps::Weights const& weights, std::size_t remainder) {
+    ps::Weights result;
+    for (auto const& [name, tensor] : weights) {
+        auto bytes = std::make_shared<std::vector<std::byte>>(tensor.values.size_bytes() + 2 * sizeof(float));
+        const auto at = reinterpret_cast<std::uintptr_t>(bytes->data()) % sizeof(float);
+        const auto begin = (sizeof(float) - at) % sizeof(float) + remainder;
+        std::ranges::copy(tensor.values.bytes(), bytes->begin() + static_cast<std::ptrdiff_t>(begin));
+        const auto floats = std::span<const std::byte>(*bytes).subspan(begin, tensor.values.size_bytes());
+        result.add(name, {tensor.dims, ps::StoredFloats::of_bytes(floats), bytes});
+    }
+    return result;
+}
+}  // namespace
+
+TEST_CASE("wherever weights lie, and on however many threads they are packed, the results have the same bits") {
+    ps::Graph graph;
+    std::size_t at = graph.add("image", ps::InputParams{{5, 12, 12}}, {});
+    at = graph.add("conv", ps::ConvParams{.k = 36, .kernel = {3, 3}, .padding = {1, 1, 1, 1}, .bias = false}, {at});
+    at = graph.add("norm", ps::BatchNormParams{}, {at});
+    at = graph.add("depthwise", ps::ConvParams{.k = 36, .kernel = {3, 3}, .groups = 36}, {at});
+    at = graph.add("wide", ps::DenseParams{100, true}, {at});
+    at = graph.add("narrow", ps::DenseParams{7, false}, {at});
+    const ps::Weights weights = ps::random_weights(graph);
+    ps::Engine<ps::Graph> engine(graph, weights);
+    std::vector<float> image(engine.in_shape().size()), wanted(7), scores(7);
+    for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<float>(i % 11) - 5.0F;
+    engine.run(image, wanted);
+    for (const std::size_t remainder : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{3}}) {
+        for (const std::size_t threads : {std::size_t{1}, std::size_t{3}}) {
+            CAPTURE(remainder);
+            CAPTURE(threads);
+            const ps::Weights others = moved(weights, remainder);
+            ps::ThreadPool executor(threads);
+            ps::Program program(engine.graph(), ps::Engine<ps::Graph>::kernels(), engine.plan(), others, threads,
+                                executor);
+            program.run(image.data(), scores.data(), executor);
+            CHECK(std::memcmp(scores.data(), wanted.data(), 7 * sizeof(float)) == 0);
+        }
+    }
 }
 
 #if !defined(PRIMSEL_TEST_INSTRUMENTED)  // sanitizers' allocators end the program

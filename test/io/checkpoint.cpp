@@ -1,10 +1,13 @@
 // Checkpoints in files: what is written is read, and a write that fails leaves the file as it was.
+#include "scratch.hpp"
+
 #include <doctest/doctest.h>
 #include <primsel/io/checkpoint.hpp>
 
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace checkpoints {
 namespace {
@@ -66,6 +69,30 @@ TEST_CASE("a checkpoint that cannot be written leaves the one before") {
     CHECK(ps::read_checkpoint(path).facts == example("7").facts);
     CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
     std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("a full disk, wherever it ends, leaves the checkpoint before") {
+    const scratch::Folder folder;
+    const std::string path = folder.file("run.safetensors");
+    const ps::Checkpoint old = example("7");
+    ps::Checkpoint next = example("8");
+    next.tensors.add("b.weight", {5000}, std::vector<float>(5000, 0.5F));
+    ps::write_checkpoint(path, old);
+    const std::string before = scratch::content(path);
+    for (const rlim_t bytes : {0U, 7U, 100U, 2000U, 12000U, 20000U}) {
+        std::string message;
+        {
+            const scratch::SmallDisk disk(bytes);
+            message = scratch::error_of([&] { ps::write_checkpoint(path, next); });
+        }
+        CHECK(message == path + ": cannot write: File too large");
+        CHECK((scratch::content(path) == before));
+        CHECK(folder.entries() == 1);
+    }
+    CHECK(scratch::error_of([&] { ps::write_checkpoint("/dev/full", old); }) ==
+          "/dev/full: cannot write: No space left on device");
+    ps::write_checkpoint(path, next);
+    CHECK(ps::read_checkpoint(path).facts.at("updates") == "8");
 }
 
 }  // namespace checkpoints

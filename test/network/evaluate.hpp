@@ -63,8 +63,9 @@ inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const
         [&](auto const& params) {
             using Params = std::remove_cvref_t<decltype(params)>;
             if constexpr (std::is_same_v<Params, ps::ConvParams> || std::is_same_v<Params, ps::DenseParams>) {
-                const auto kernel = weights.at(node.name + ".weight").values;
-                const auto bias = params.bias ? weights.at(node.name + ".bias").values : std::span<const float>();
+                const std::span<const float> kernel = weights.at(node.name + ".weight").values;
+                std::span<const float> bias;
+                if (params.bias) bias = weights.at(node.name + ".bias").values;
                 Image result(node.shape);
                 if constexpr (std::is_same_v<Params, ps::ConvParams>) {
                     result = conv(params, inputs[0], node.shape, kernel, bias);
@@ -97,7 +98,8 @@ inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const
                 image.data.assign(values.begin(), values.end());
                 return image;
             } else if constexpr (std::is_same_v<Params, ps::ConvTransposeParams>) {
-                const auto bias = params.bias ? weights.at(node.name + ".bias").values : std::span<const float>();
+                std::span<const float> bias;
+                if (params.bias) bias = weights.at(node.name + ".bias").values;
                 return reference::run(params, inputs, {weights.at(node.name + ".weight").values, bias}, node.shape);
             } else {
                 return reference::run(params, inputs, {}, node.shape);

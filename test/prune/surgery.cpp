@@ -1,7 +1,8 @@
 // A thinned network computes what the whole one does with the same filters masked, whatever the network, the criterion
 // and the choice; what must stay is refused by name.
+#include "thinned.hpp"
+
 #include <doctest/doctest.h>
-#include <primsel/engine/engine.hpp>
 #include <primsel/layer/compose.hpp>
 #include <primsel/network/resized.hpp>
 #include <primsel/network/simplify.hpp>
@@ -12,7 +13,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
-#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,54 +24,7 @@ namespace {
 
 namespace ps = primsel;
 using namespace ps::layer;  // NOLINT(google-build-using-namespace): layers, as networks are written
-
-std::vector<float> result_of(ps::Graph const& graph, ps::Weights const& weights) {
-    std::mt19937 bits(3);
-    std::normal_distribution<float> normal;
-    ps::Engine<ps::Graph> engine(graph, weights);
-    std::vector<float> image(graph[graph.input()].shape.size()), result(graph[graph.output_node()].shape.size());
-    for (float& value : image) value = normal(bits);
-    engine.run(image, result);
-    return result;
-}
-
-void check_same(ps::Graph const& graph, ps::Coupling const& coupling, ps::Choice const& choice) {
-    const ps::Weights weights = ps::random_weights(graph, 7);
-    const ps::Pruned thin = ps::prune(graph, weights, coupling, choice);
-    const std::vector<float> expected = result_of(graph, ps::masked(graph, weights, coupling, choice));
-    const std::vector<float> actual = result_of(thin.graph, thin.weights);
-    REQUIRE(actual.size() == expected.size());
-    double squares = 0, apart = 0;
-    for (std::size_t i = 0; i < actual.size(); ++i) {
-        squares += static_cast<double>(expected[i]) * static_cast<double>(expected[i]);
-        apart = std::max(apart, std::abs(static_cast<double>(expected[i]) - static_cast<double>(actual[i])));
-    }
-    CHECK(apart <= 1e-5 * std::sqrt(squares / static_cast<double>(actual.size())));
-}
-
-/// Any groups that may go, so that something stays of every layer.
-ps::Choice any_choice(ps::Graph const& graph, ps::Coupling const& coupling, double share, unsigned seed) {
-    ps::Choice choice;
-    unsigned drawn = seed;
-    for (ps::Ranking const& ranking :
-         ps::rank_filters(graph, ps::random_weights(graph, 7), coupling, ps::RandomScore{seed})) {
-        drawn = drawn * 1664525U + 1013904223U;
-        const ps::Choice part = ps::choose(ranking, std::min(0.7, share * (drawn >> 16U) / 65536.0));
-        choice.insert(part.begin(), part.end());
-    }
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        std::vector<std::size_t> const& groups = coupling.groups_of(i);
-        const auto goes = [&](std::size_t group) { return choice.contains(group); };
-        if (std::ranges::all_of(groups, goes)) choice.erase(groups[0]);
-    }
-    return choice;
-}
-
-template <class... Layers>
-ps::Graph graph_of() {
-    struct Net : ps::Network<Layers...> {};
-    return Net::graph(1);
-}
+using namespace thinned;    // NOLINT(google-build-using-namespace)
 
 std::size_t floats_of(ps::Weights const& weights) {
     std::size_t floats = 0;
@@ -106,6 +59,45 @@ TEST_CASE("thinned networks of the zoo are the masked ones") {
         const ps::Choice choice = any_choice(graph, coupling, 1.4, 5);
         CHECK(choice.size() > 20);
         check_same(graph, coupling, choice);
+    }
+}
+
+TEST_CASE("whatever the criterion and the group type, a thinned network is the masked one") {
+    const ps::Graph graph = graph_of<
+        Input<3, 8, 8>, Named<"a", Conv<8, 3>>, Named<"n", BatchNorm>, Relu,
+        Residual<Named<"b", Conv<6, 3>>, Named<"m", BatchNorm>, Relu, Named<"c", Conv<8, 3>>, Named<"o", BatchNorm>>,
+        MaxPool<2>, Named<"d", Conv<12, 3, Groups<2>>>, Named<"p", BatchNorm>, Flatten, Named<"e", Dense<5>>>();
+    const ps::Weights weights = ps::random_weights(graph, 7);
+    const ps::Coupling coupling(graph);
+    const auto check = [&](auto const& criterion, ps::GroupType type) {
+        const std::vector<ps::Ranking> rankings = ps::rank_filters(graph, weights, coupling, criterion, type);
+        CHECK(rankings.size() == 3);
+        for (const double sparsity : {0.3, 0.5, 0.7}) {
+            check_same(graph, coupling, ps::sparing(graph, coupling, ps::choose(rankings, sparsity)));
+            check_same(graph, coupling, ps::sparing(graph, coupling, ps::choose(rankings, sparsity, 4)));
+        }
+    };
+    for (const ps::GroupType type : {ps::GroupType::filters, ps::GroupType::channels}) {
+        check(ps::L1Norm{}, type);
+        check(ps::L2Norm{}, type);
+        check(ps::GeometricMedian{}, type);
+        check(ps::RandomScore{3}, type);
+    }
+    check(ps::BatchNormScale{}, ps::GroupType::filters);
+}
+
+TEST_CASE("every network of the zoo thinned is the masked one; slow" * doctest::skip()) {
+    for (const std::string_view name : ps::zoo::names) {
+        CAPTURE(name);
+        ps::Graph graph = ps::zoo::graph(name);
+        try {
+            graph = ps::resized(graph, {3, 96, 96});
+        } catch (ps::error const&) {  // its dense layers want its own size
+        }
+        const ps::Coupling coupling(graph);
+        for (const double share : {0.6, 1.0, 1.4}) {
+            check_same(graph, coupling, any_choice(graph, coupling, share, static_cast<unsigned>(10 * share)));
+        }
     }
 }
 
@@ -181,6 +173,42 @@ TEST_CASE("criteria: the least of each goes first") {
     CHECK_THROWS_WITH_AS(
         (void)ps::rank_filters(bare, ps::random_weights(bare), ps::Coupling(bare), ps::BatchNormScale{}),
         "prune: no batch norm alone reads layer a", ps::error);
+}
+
+TEST_CASE("channels are judged by the kernels that read them") {
+    const ps::Graph graph =
+        graph_of<Input<2, 4, 4>, Named<"a", Conv<4, 1, NoBias>>, Named<"b", Conv<4, 1, Groups<2>, NoBias>>, Flatten,
+                 Named<"c", Dense<1, NoBias>>>();
+    ps::Weights weights;
+    weights.add("a.weight", {4, 2, 1, 1}, {1, 1, 2, 2, 3, 3, 4, 4});
+    weights.add("b.weight", {4, 2, 1, 1}, {2, 5, 1, 5, 1, 4, 1, 4});
+    std::vector<float> dense(64);
+    for (std::size_t i = 0; i < dense.size(); ++i) dense[i] = i / 16 % 2 == 0 ? 2.0F : 1.0F;
+    weights.add("c.weight", {1, 64}, dense);
+    const ps::Coupling coupling(graph);
+    const auto first = [&](ps::GroupType type) {
+        std::vector<std::pair<std::string, std::size_t>> least;
+        for (ps::Ranking const& ranking : ps::rank_filters(graph, weights, coupling, ps::L1Norm{}, type)) {
+            ps::CoupledChannels const& group = coupling.groups()[ranking.groups[0]];
+            least.emplace_back(ranking.layers[0], group.channels[0].channel);
+        }
+        return least;
+    };
+    using Least = std::vector<std::pair<std::string, std::size_t>>;
+    // Of a, the kernels in two groups read channels 0 and 2 least; the dense layer reads the second of b's least.
+    CHECK(first(ps::GroupType::channels) == Least{{"b", 0}, {"c", 1}});
+    CHECK(first(ps::GroupType::filters) == Least{{"a", 0}, {"b", 1}});
+}
+
+TEST_CASE("the least of a network go wherever they are") {
+    ps::Ranking a, b;
+    a.layers = {"a"}, a.groups = {3, 1, 2}, a.scores = {0.1, 0.2, 0.9}, a.count = 4;
+    b.layers = {"b"}, b.groups = {7, 6}, b.scores = {0.5, 0.8}, b.count = 2;
+    const std::vector<ps::Ranking> both{a, b};
+    CHECK(ps::choose(both, 0.0).empty());
+    CHECK(ps::choose(both, 0.5) == ps::Choice{1, 3, 7});
+    CHECK(ps::choose(both, 1.0) == ps::Choice{1, 2, 3, 7});  // one of each stays
+    CHECK(ps::choose(both, 0.5, 2) == ps::Choice{1, 3});
 }
 
 TEST_CASE("a score that is not finite is refused with its layer") {

@@ -147,6 +147,19 @@ TEST_CASE("only what leads to a trained weight is computed") {
     CHECK(count(last, "normalize") == 0);
 }
 
+TEST_CASE("every network of the zoo can be trained") {
+    for (const std::string_view name : ps::zoo::names) {
+        CAPTURE(name);
+        const ps::Graph graph = ps::zoo::graph(name, 2);
+        const ps::TrainingGraph step = ps::differentiate(graph);
+        std::size_t trained = 0;
+        for (ps::WeightSpec const& spec : ps::weight_specs(graph)) {
+            trained += !spec.name.ends_with(".running_mean") && !spec.name.ends_with(".running_var") ? 1U : 0U;
+        }
+        CHECK(step.weights.size() == trained);
+    }
+}
+
 TEST_CASE("frozen layers compute what they do without training") {
     const ps::Graph graph =
         graph_of<Input<3, 8, 8>, Named<"a", Conv<6, 3>>, Named<"n", BatchNorm>, Relu, Named<"b", Conv<6, 3, NoBias>>,

@@ -102,6 +102,30 @@ TEST_CASE("frozen weights stay, and others have the rate of their group") {
     CHECK(ps::fits("*", ""));
 }
 
+TEST_CASE("a group's rate and weight decay are those of its weights, and the first that fits holds") {
+    const ps::Weights initial = ps::random_weights(Plain::graph(), 3);
+    std::vector<float> images(24 * 64), labels(24);
+    for (std::size_t i = 0; i < 24; ++i) Bars{}.read(i, images.data() + i * 64), labels[i] = static_cast<float>(i % 3);
+    const auto moved = [&](ps::TrainingOptions const& options, std::string const& name, std::size_t i) {
+        ps::Trainer<Plain, Recipe> trainer(initial, options);
+        (void)trainer.step(images, labels, 0.1);
+        return static_cast<double>(trainer.weights().at(name).values[i] - initial.at(name).values[i]);
+    };
+    const ps::TrainingOptions alike{.batch = 24, .weight_decay = 0.25},
+        grouped{.batch = 24,
+                .weight_decay = 0.25,
+                .groups = {{"b.weight", 0.5}, {.pattern = "b.*", .rate = 4}, {.pattern = "fc.*", .weight_decay = 0.0}}};
+    for (const std::size_t i : {0U, 2U}) {
+        const auto near = [&](double value) { return doctest::Approx(value).epsilon(1e-3).scale(1e-3); };
+        CHECK(moved(grouped, "a.weight", i) == near(moved(alike, "a.weight", i)));
+        CHECK(moved(grouped, "b.weight", i) == near(0.5 * moved(alike, "b.weight", i)));
+        CHECK(moved(grouped, "b.bias", i) == near(4 * moved(alike, "b.bias", i)));
+        const double decay = 0.1 * 0.25 * static_cast<double>(initial.at("fc.weight").values[i]);
+        CHECK(std::abs(decay) > 1e-5);
+        CHECK(moved(grouped, "fc.weight", i) == near(moved(alike, "fc.weight", i) + decay));
+    }
+}
+
 TEST_CASE("training ends early where validation gets no better") {
     const Bars bars;
     ps::Trainer<Plain, Recipe> trainer(ps::random_weights(Plain::graph(), 3),

@@ -121,8 +121,12 @@ TEST_CASE("no more is measured than allowed") {
 TEST_CASE("what the cheaper of two saves is that of many draws") {
     for (const double second : {0.6, 1.0, 1.7}) {
         for (const double deviation : {0.1, 0.5}) {
-            // The first is 1 for sure; the second log-normal with that mean, by its quantiles.
-            double sum = 0;
+            // The first is 1 for sure; the second log-normal with that mean, by its quantiles, and now and then an
+            // outlier.
+            double sum = 0, far = 0;
+            const auto saving = [&](double normal, double spread) {
+                return std::max(0.0, 1 - second * std::exp(spread * normal - 0.5 * spread * spread));
+            };
             constexpr int draws = 20'000;
             for (int i = 0; i < draws; ++i) {
                 double low = -8, high = 8;  // the normal quantile, by bisection
@@ -131,11 +135,27 @@ TEST_CASE("what the cheaper of two saves is that of many draws") {
                     const double middle = 0.5 * (low + high);
                     (0.5 * std::erfc(-middle / std::sqrt(2.0)) < share ? low : high) = middle;
                 }
-                sum += std::max(0.0, 1 - second * std::exp(deviation * low - 0.5 * deviation * deviation));
+                sum += saving(low, deviation), far += saving(low, ps::detail::outlying * deviation);
             }
-            CHECK(ps::detail::expected_saving(1, second, deviation) == doctest::Approx(sum / draws).epsilon(2e-3));
+            const double usual = 1 - ps::detail::outliers;
+            CHECK(ps::detail::expected_saving(1, second, deviation) ==
+                  doctest::Approx((usual * sum + ps::detail::outliers * far) / draws).epsilon(2e-3));
         }
     }
     CHECK(ps::detail::expected_saving(3, 2, 0) == 1);
     CHECK(ps::detail::expected_saving(2, 3, 0) == 0);
+}
+
+TEST_CASE("a surprise about a primitive shakes the beliefs of its family, and less so all others") {
+    ps::Surprise surprise;
+    CHECK(surprise.factor(1) == 1);
+    for (int i = 0; i < 4; ++i) surprise.add(1, {.mean = 0.5, .variance = 0.01}, 0.5 + (i % 2 == 0 ? 0.3 : -0.3));
+    CHECK(surprise.factor(1) > 1.5);
+    CHECK(surprise.factor(2) > 1);
+    CHECK(surprise.factor(2) < surprise.factor(1));
+    CHECK(surprise.factor(1) <= 3);  // never more than what was seen
+    for (int i = 0; i < 100; ++i) surprise.add(1, {.mean = 0, .variance = 1}, i % 2 == 0 ? 1 : -1);
+    CHECK(surprise.factor(1) < 1.2);
+    for (int i = 0; i < 100; ++i) surprise.add(3, {.mean = 0, .variance = 1}, 0);
+    CHECK(surprise.factor(3) == 1);
 }

@@ -101,7 +101,7 @@ EngineOf<Policies, Compiled>::EngineOf(Graph const& graph, Weights const& weight
     : executor_(std::move(run_on)),
       graph_(compiled(simplify(graph))),
       plan_(plan_for(graph_, how, executor_.concurrency())),
-      program_(graph_, kernels(), plan_, weights, executor_.concurrency()),
+      program_(graph_, kernels(), plan_, weights, executor_.concurrency(), executor_),
       src_data_(program_.in_shapes().size()),
       dst_data_(program_.out_shapes().size()) {}
 

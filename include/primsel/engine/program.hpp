@@ -2,14 +2,17 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/engine/schedule.hpp>
+#include <primsel/engine/shared_room.hpp>
 #include <primsel/network/prepare.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <new>
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -19,9 +22,11 @@ class Program {
 public:
     /// Throws error when the plan was made for something else than the graph and kernels, or the weights do not fit or
     /// their file was changed since it was read. The weights of a graph of which some change must stay where they are,
-    /// and the caller has checked them.
-    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers)
-        : batch_(graph.batch()) {
+    /// and the caller has checked them. `packing`: on whose threads weights are packed; the bits are the same for any.
+    /// With a room, arena and packed weights are in it.
+    Program(Graph const& graph, Kernels const& kernels, Plan const& plan, Weights const& weights, std::size_t workers,
+            ExecutorRef packing = calling_thread(), SharedRoom* room = nullptr)
+        : batch_(graph.batch()), room_(room) {
         check_key(plan.key, make_key(graph, kernels));
         const bool constant = graph.changing().empty();
         if (constant) check_weights(graph, weights);
@@ -35,11 +40,16 @@ public:
 
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
         const ArenaLayout layout = place(schedule.lifetimes);
-        arena_ = allocate(layout.bytes, "the arena");
+        arena_bytes_ = layout.bytes;
+        if (room_ == nullptr) arena_ = allocate(layout.bytes, "the arena");
+        if (room_ != nullptr && room_->arena_bytes() < layout.bytes) {
+            fail("engine: the shared arena has ", room_->arena_bytes(), " bytes, the plan needs ", layout.bytes);
+        }
+        float* const arena = room_ == nullptr ? arena_.data() : room_->arena();
         single_ = schedule.single;
         image_bytes_ = schedule.image_bytes;
         tensors_.assign(schedule.callers(), nullptr);
-        for (const std::size_t offset : layout.offsets) tensors_.push_back(further(arena_.data(), offset));
+        for (const std::size_t offset : layout.offsets) tensors_.push_back(further(arena, offset));
         for (StoredConstant const& constant : schedule.constants) {
             tensors_[constant.tensor] = store(graph[constant.node], kernels.layouts[constant.layout], weights);
         }
@@ -49,7 +59,7 @@ public:
         const float* bias = nullptr;
         for (Step& step : schedule.steps) {
             names_.push_back(graph[step.node].name);
-            steps_.push_back(pack(std::move(step), graph, weights, bias));
+            steps_.push_back(pack(std::move(step), graph, weights, bias, packing));
         }
         if (constant) weights.check_unchanged();
     }
@@ -71,7 +81,8 @@ public:
     /// Of all images of an input and of a result in the first layout.
     [[nodiscard]] std::size_t in_floats(std::size_t input = 0) const { return in_floats_[input]; }
     [[nodiscard]] std::size_t out_floats(std::size_t output = 0) const { return out_floats_[output]; }
-    [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
+    [[nodiscard]] std::size_t arena_bytes() const { return arena_bytes_; }
+    /// Of packed weights, those too that a room has in common with others.
     [[nodiscard]] std::size_t weight_bytes() const { return weight_bytes_; }
     /// Steps of a run: those that take one image count once for each image of a batch.
     [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
@@ -123,6 +134,10 @@ private:
     [[nodiscard]] std::size_t batch_floats(LayoutEntry const& layout, Shape const& shape) const {
         return static_cast<std::size_t>(batch_) * layout.size(shape);
     }
+    [[nodiscard]] static ExecutorRef calling_thread() {
+        static Sequential here;
+        return here;
+    }
     /// Throws error, saying what for, when the system has no such room.
     template <class... What>
     [[nodiscard]] static AlignedBuffer allocate(std::size_t bytes, What const&... what) try {
@@ -136,6 +151,14 @@ private:
         return kept_.emplace_back(allocate(bytes, "the weights of layer ", node.name)).data();
     }
 
+    /// Of what was packed last, where it stays: in the room, if there is one.
+    [[nodiscard]] float* settled(float* packed, Node const& node) {
+        if (room_ == nullptr) return packed;
+        AlignedBuffer last = std::move(kept_.back());
+        kept_.pop_back();
+        return const_cast<float*>(room_->keep(node.name, std::move(last)));
+    }
+
     [[nodiscard]] float* store(Node const& node, LayoutEntry const& layout, Weights const& weights) {
         const std::size_t image = layout.image_bytes(node.shape), images = static_cast<std::size_t>(batch_);
         float* all = keep(images * image, node);
@@ -143,11 +166,12 @@ private:
         for (std::size_t i = 0; i < images; ++i) {
             layout.from_chw(node.shape, weights.at(constant_weight(node)).values.data(), further(all, i * image), here);
         }
-        return all;
+        return settled(all, node);
     }
 
     /// last_bias: that of the convolution packed last, which the epilogue after it adds.
-    [[nodiscard]] PackedStep pack(Step step, Graph const& graph, Weights const& weights, const float*& last_bias) {
+    [[nodiscard]] PackedStep pack(Step step, Graph const& graph, Weights const& weights, const float*& last_bias,
+                                  ExecutorRef packing) {
         PackedStep result{std::move(step)};
         Step const& packed = result.step;
         result.src_data.resize(packed.src.size());
@@ -155,7 +179,7 @@ private:
         if (packed.kind == Step::Kind::conv) {
             if (packed.primitive->pass == Pass::weight_gradient) return result;
             if (!graph.changing().empty() && node.epilogue.folded.empty()) {
-                const std::span<const float> kernel = weights.at(packed.kernel).values;
+                const std::span<const float> kernel(weights.at(packed.kernel).values);
                 if (packed.packed != Step::none)
                     result.weights = kernel.data();
                 else
@@ -165,24 +189,54 @@ private:
                 return result;
             }
             float* kernel = keep(packed.primitive->packed_bytes(packed.shape), node);
-            result.weights = kernel;
             const PreparedWeights prepared = prepare_weights(node, weights);
-            packed.primitive->pack(packed.shape, prepared.kernel.data(), kernel);
-            weights.release(prepared.kernel);
+            packed.primitive->repack(packed.shape, {prepared.kernel.data()}, kernel, packing);
+            result.weights = settled(kernel, node);
+            weights.release(weights.at(node.name + ".weight").values.bytes());
             if (!prepared.bias.empty()) {
                 float* bias = keep(bytes_of_floats(prepared.bias.size()), node);
                 std::ranges::copy(prepared.bias, bias);
-                last_bias = bias;
+                last_bias = settled(bias, node);
             }
         } else if (packed.kind == Step::Kind::op && packed.op->packed_bytes != nullptr) {
-            const PreparedWeights prepared = prepare_weights(node, weights);
             float* kernel = keep(packed.op->packed_bytes(node.layer, packed.src_shapes[0]), node);
-            packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
-            weights.release(prepared.kernel);
-            result.weights = kernel;
+            if (packed.op->outputs_apart != 0) {
+                pack_parts(packed, node, weights, kernel, packing);
+            } else {
+                const PreparedWeights prepared = prepare_weights(node, weights);
+                packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
+            }
+            result.weights = settled(kernel, node);
         }
         if (packed.bias) result.bias = last_bias;
         return result;
+    }
+
+    /// The weights of a dense layer, some outputs at a time: so that the file's bytes can go as their panels come, and
+    /// what must be copied first stays in the cache.
+    static void pack_parts(Step const& step, Node const& node, Weights const& weights, float* dst,
+                           ExecutorRef packing) {
+        auto const& dense = std::get<DenseParams>(node.layer);
+        const Shape input = step.src_shapes[0];
+        const std::size_t k = static_cast<std::size_t>(dense.k), width = step.op->outputs_apart,
+                          packed = width * (input.size() + 1);
+        const std::span<const std::byte> all = weights.at(node.name + ".weight").values.bytes();
+        const std::size_t row = all.size() / k;
+        std::atomic<bool> failed = false;
+        packing.parallel_for((k + width - 1) / width, [&](std::size_t part, std::size_t) {
+            try {
+                const std::size_t first = part * width, count = std::min(width, k - first);
+                DenseParams some = dense;
+                some.k = static_cast<int>(count);
+                const PreparedWeights prepared = prepare_weights(node, weights, first, count);
+                step.op->pack(some, input, {prepared.kernel, prepared.bias}, dst + part * packed);
+                weights.release(all.subspan(first * row, count * row));
+            } catch (std::bad_alloc const&) {
+                failed = true;
+            }
+        });
+        if (failed) fail("engine: no memory to pack the weights of layer ", node.name);
+        weights.release(all);
     }
 
     /// A kernel that does not change, in a program whose others do.
@@ -190,7 +244,7 @@ private:
         float* dst = keep(step.primitive->packed_bytes(step.shape), node);
         Sequential here;
         step.primitive->repack(step.shape, {kernel.data(), step.turned}, dst, here);
-        return dst;
+        return settled(dst, node);
     }
 
     /// So many bytes further on. Kernels take pointers to floats, whatever a layout's elements are.
@@ -256,9 +310,10 @@ private:
     std::vector<float*> tensors_;
     std::vector<std::size_t> image_bytes_;
     std::size_t single_ = 0;
-    AlignedBuffer arena_;
+    SharedRoom* room_ = nullptr;
+    AlignedBuffer arena_;  // none of its own where there is a room
     std::vector<AlignedBuffer> kept_;
-    std::size_t weight_bytes_ = 0;
+    std::size_t arena_bytes_ = 0, weight_bytes_ = 0;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -136,8 +136,10 @@ class MappedFile {
 public:
     MappedFile(std::string const& path, std::size_t limit) : file_(path, limit) {
         if (file_.size() == 0) return;  // there is nothing to map
-        pages_ = ::mmap(nullptr, file_.size(), PROT_READ, MAP_PRIVATE | populate, file_.number(), 0);
+        pages_ = ::mmap(nullptr, file_.size(), PROT_READ, MAP_PRIVATE, file_.number(), 0);
         if (pages_ == MAP_FAILED) detail::fail_of_system(path, "cannot map");
+        // Pages that are not in memory yet are brought there meanwhile.
+        ::madvise(pages_, file_.size(), MADV_WILLNEED);
     }
     MappedFile(MappedFile const&) = delete;
     MappedFile& operator=(MappedFile const&) = delete;
@@ -167,11 +169,6 @@ public:
     }
 
 private:
-#ifdef MAP_POPULATE
-    static constexpr int populate = MAP_POPULATE;
-#else
-    static constexpr int populate = 0;
-#endif
     detail::OpenFile file_;
     void* pages_ = nullptr;
 };

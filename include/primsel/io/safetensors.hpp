@@ -203,8 +203,8 @@ struct SafetensorsParts {
 
 }  // namespace detail
 
-/// The weights in a safetensors file of which `file` holds all bytes; `name` is what errors call it. Aligned F32 is not
-/// copied: those weights share the bytes. Tensors named num_batches_tracked are left out.
+/// The weights in a safetensors file of which `file` holds all bytes; `name` is what errors call it. F32 is not copied:
+/// those weights share the bytes. Tensors named num_batches_tracked are left out.
 /// Throws error, naming file and tensor, for whatever the format does not allow and for tensors of integers.
 [[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
     const auto [header, data] = detail::safetensors_parts(name, file);
@@ -222,10 +222,8 @@ struct SafetensorsParts {
     for (detail::TensorEntry& entry : entries) {
         if (detail::is_step_count(entry.name)) continue;
         const std::span<const std::byte> bytes = data.subspan(entry.begin, entry.end - entry.begin);
-        const bool is_aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(float) == 0;
-        if (entry.dtype.name == "F32" && is_aligned) {
-            const std::span values(reinterpret_cast<const float*>(bytes.data()), bytes.size() / sizeof(float));
-            weights.add(std::string(entry.name), {std::move(entry.dims), values, file.owner});
+        if (entry.dtype.name == "F32") {
+            weights.add(std::string(entry.name), {std::move(entry.dims), StoredFloats::of_bytes(bytes), file.owner});
         } else {
             weights.add(std::string(entry.name), std::move(entry.dims), detail::read_floats(entry, bytes));
         }
@@ -259,7 +257,7 @@ inline void write_safetensors(std::string const& path, Weights const& weights,
                               SafetensorsMetadata const& metadata = {}) {
     const std::string header = detail::safetensors_header(path, weights, metadata);
     std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(header))};
-    for (auto const& [name, tensor] : weights) parts.push_back(std::as_bytes(tensor.values));
+    for (auto const& [name, tensor] : weights) parts.push_back(tensor.values.bytes());
     write_file(path, parts);
 }
 

@@ -53,6 +53,8 @@ struct OpEntry {
     void (*run)(AnyLayer const&, OpArgs const&) noexcept = nullptr;
     std::size_t (*packed_bytes)(AnyLayer const&, Shape) = nullptr;
     void (*pack)(AnyLayer const&, Shape, OpWeights const&, float*) = nullptr;
+    /// So many outputs are packed independently of others, and lie one part after the other; 0: only all together.
+    std::size_t outputs_apart = 0;
 };
 
 /// One entry for each alternative of AnyLayer, in its order.

@@ -37,6 +37,7 @@ constexpr OpEntry make_op_entry() {
             entry.pack = [](AnyLayer const& layer, Shape input, OpWeights const& weights, float* dst) {
                 Op<Params>::template pack<L>(*std::get_if<Params>(&layer), input, weights, dst);
             };
+            if constexpr (requires { Op<Params>::outputs_apart; }) entry.outputs_apart = Op<Params>::outputs_apart;
         }
     }
     return entry;

@@ -23,6 +23,14 @@ struct Belief {
     double mean = 0, variance = 0;
 };
 
+/// What is usual of the hyperparameters of a MultitaskProcess: logarithms of variances (the machine's constant, a
+/// family's, a primitive's; the part of each that changes with the configuration; noise), then of weights of the kinds
+/// of features. Means and standard deviations over pairs of machines.
+struct MultitaskPrior {
+    static constexpr std::size_t variances = 7, parameters = variances + ConvFeatures::kinds;
+    std::array<double, parameters> mean{}, deviation{};
+};
+
 /// How far a few measurements lie from predictions, and what that says of all others: a Gaussian process over
 /// configurations and primitives at once (Bonilla et al. 2008). A deviation, the logarithm of measured over predicted,
 /// is a constant of the machine, of a family and of a primitive, and of each a part that changes with the configuration
@@ -30,10 +38,17 @@ struct Belief {
 class MultitaskProcess {
 public:
     /// The label (family) of each primitive.
-    explicit MultitaskProcess(std::vector<std::size_t> labels = {})
-        : labels_(std::move(labels)), parameters_(typical()) {
+    explicit MultitaskProcess(std::vector<std::size_t> labels = {}, MultitaskPrior const& prior = usual())
+        : labels_(std::move(labels)), prior_(prior), parameters_(prior.mean) {
         set_scales();
     }
+    /// What machines usually differ by: fitted to pairs of machines by `bench_tune_pairs --usual`.
+    [[nodiscard]] static constexpr MultitaskPrior usual() {
+        return {.mean = {-5, -2.6, -3.5, -2.5, -2.0, -2.1, -6.3, -0.8, -1.2, -0.9, -2, -1.8},
+                .deviation = {1, 1.6, 1.2, 1.2, 1.6, 1.1, 1.4, 0.7, 0.9, 0.8, 0.8, 0.9}};
+    }
+    /// As they are now, in the order of MultitaskPrior.
+    [[nodiscard]] std::span<const double> hyperparameters() const { return parameters_; }
 
     /// A configuration; what is observed of it refers to it by the position that is returned.
     std::size_t add_row(std::array<float, ConvFeatures::count> const& features) {
@@ -53,7 +68,7 @@ public:
     [[nodiscard]] std::size_t primitives() const { return labels_.size(); }
     [[nodiscard]] std::size_t observations() const { return observed_.size(); }
 
-    /// Finds the hyperparameters that make the observations (some 250 of them) most likely, not far from typical ones;
+    /// Finds the hyperparameters that make the observations (some 250 of them) most likely, not far from usual ones;
     /// fit() makes use of them.
     void tune(std::size_t rounds = 5, std::uint64_t seed = 1) {
         constexpr std::size_t most = 250;
@@ -134,7 +149,8 @@ private:
         first_weight
     };
     static constexpr std::size_t kinds = ConvFeatures::kinds;
-    using Parameters = std::array<double, first_weight + kinds>;
+    static_assert(MultitaskPrior::variances == first_weight);
+    using Parameters = std::array<double, MultitaskPrior::parameters>;
     using Features = std::array<double, ConvFeatures::count>;
     struct Observed {
         std::size_t row = 0, primitive = 0;
@@ -142,8 +158,6 @@ private:
         void archive(Archive& archive) { archive(row, primitive); }
     };
 
-    /// What machines typically differ by, beyond the mean deviation: by family and primitive some 20 %.
-    [[nodiscard]] static Parameters typical() { return {-5, -3, -3, -3.5, -3.5, -4, -7, -0.7, -0.7, -0.7, -2, -2}; }
     [[nodiscard]] static constexpr std::size_t kind_of(std::size_t feature) {
         return static_cast<std::size_t>(ConvFeatures::kind_of(feature));
     }
@@ -232,16 +246,16 @@ private:
     /// Less the logarithm of how likely those observations and the hyperparameters are.
     [[nodiscard]] double surprise(std::span<const std::size_t> which) {
         factorize(which);
-        constexpr double width = 1.5;
         double sum = likelihood_;
-        const Parameters usual = typical();
-        for (std::size_t i = 0; i < usual.size(); ++i) {
-            sum += 0.5 * (parameters_[i] - usual[i]) * (parameters_[i] - usual[i]) / (width * width);
+        for (std::size_t i = 0; i < parameters_.size(); ++i) {
+            const double away = (parameters_[i] - prior_.mean[i]) / prior_.deviation[i];
+            sum += 0.5 * away * away;
         }
         return sum;
     }
 
     std::vector<std::size_t> labels_;
+    MultitaskPrior prior_;
     Parameters parameters_;
     std::array<double, first_weight> variance_{};
     std::array<double, kinds> weight_{};  // squared

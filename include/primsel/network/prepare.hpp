@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <span>
 #include <string>
@@ -29,19 +30,20 @@ namespace detail {
 using AffineLayer = decltype(Folded::layer);
 
 /// Whether no value is NaN or infinite: in one pass that compilers vectorise, for at start-up it reads all weights.
-[[nodiscard]] inline bool all_finite(std::span<const float> values) {
+[[nodiscard]] inline bool all_finite(StoredFloats const& values) {
     constexpr std::size_t lanes = 16;
     constexpr std::uint32_t magnitude = 0x7fffffff, infinite = 0x7f800000;
     std::array<std::uint32_t, lanes> largest{}, bits{};
     const std::size_t whole = values.size() / lanes * lanes;
     for (std::size_t i = 0; i < whole; i += lanes) {
-        std::memcpy(bits.data(), values.data() + i, sizeof(bits));
+        std::memcpy(bits.data(), values.bytes().data() + i * sizeof(float), sizeof(bits));
         for (std::size_t lane = 0; lane < lanes; ++lane) {
             largest[lane] = std::max(largest[lane], bits[lane] & magnitude);
         }
     }
-    for (const float value : values.subspan(whole)) {
-        largest[0] = std::max(largest[0], std::bit_cast<std::uint32_t>(value) & magnitude);
+    for (std::size_t i = whole; i < values.size(); ++i) {
+        std::memcpy(bits.data(), values.bytes().data() + i * sizeof(float), sizeof(float));
+        largest[0] = std::max(largest[0], bits[0] & magnitude);
     }
     return *std::max_element(largest.begin(), largest.end()) < infinite;
 }
@@ -69,7 +71,7 @@ using AffineLayer = decltype(Folded::layer);
 }
 
 /// Of the first value that the weight may not have: a line, or nothing.
-[[nodiscard]] inline std::string value_fault(WeightSpec const& spec, std::span<const float> values) {
+[[nodiscard]] inline std::string value_fault(WeightSpec const& spec, StoredFloats const& values) {
     const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
     if (spec.values == WeightValues::any || (!variance && all_finite(values))) return "";
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -141,6 +143,8 @@ inline void check_weights(Graph const& graph, Weights const& weights) {
         } else {
             ++known;
         }
+        // Whoever packs them reads them again, one weight after the other.
+        if (tensor != nullptr) weights.release(tensor->values.bytes());
     }
     for (auto const& [name, tensor] : weights) {
         if (!names.contains(name)) faults += "\n  not in the network: " + name + " (" + to_string(tensor.dims) + ")";
@@ -192,8 +196,10 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
 
 }  // namespace detail
 
-/// The weights of one node of a graph, for which check_weights has found no fault.
-[[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights) {
+/// The weights of one node of a graph, for which check_weights has found no fault. Of a convolution and a dense layer
+/// those of `count` outputs from `first` on, or of all.
+[[nodiscard]] inline PreparedWeights prepare_weights(Node const& node, Weights const& weights, std::size_t first = 0,
+                                                     std::size_t count = std::numeric_limits<std::size_t>::max()) {
     std::vector<double> factor, shift;
     const auto k = static_cast<std::size_t>(node.shape.c);
     const auto alone = [&](detail::AffineLayer const& layer) {
@@ -204,14 +210,23 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) return alone(*batch_norm);
     if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) return alone(*scale);
     if (std::holds_alternative<ConstantParams>(node.layer)) {
-        return {weights.at(constant_weight(node)).values, std::span<const float>()};
+        return {std::span<const float>(weights.at(constant_weight(node)).values), std::span<const float>()};
     }
-    const std::span<const float> kernel = weights.at(node.name + ".weight").values;
-    const WeightTensor* own_bias = weights.find(node.name + ".bias");
-    const std::span<const float> bias = own_bias == nullptr ? std::span<const float>() : own_bias->values;
-    if (node.epilogue.folded.empty()) return {kernel, bias};
-
+    StoredFloats const& kernel = weights.at(node.name + ".weight").values;
     const std::size_t depth = kernel.size() / k;
+    count = std::min(count, k - first);
+    const WeightTensor* own_bias = weights.find(node.name + ".bias");
+    std::span<const float> bias;
+    if (own_bias != nullptr) bias = own_bias->values;
+    const std::span<const float> part_of_bias = bias.empty() ? bias : bias.subspan(first, count);
+    if (node.epilogue.folded.empty() && kernel.is_aligned()) {
+        return {std::span<const float>(kernel).subspan(first * depth, count * depth), part_of_bias};
+    }
+    std::vector<float> scaled(count * depth);
+    kernel.read(first * depth, scaled);
+    if (node.epilogue.folded.empty()) {
+        return {std::move(scaled), std::vector<float>(part_of_bias.begin(), part_of_bias.end())};
+    }
     std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
     shifts.resize(k, 0.0);
     for (Folded const& folded : node.epilogue.folded) {
@@ -221,13 +236,13 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
             shifts[i] = shifts[i] * factor[i] + shift[i];
         }
     }
-    std::vector<float> scaled(kernel.size());
-    for (std::size_t i = 0; i < k; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         for (std::size_t j = i * depth; j < (i + 1) * depth; ++j) {
-            scaled[j] = static_cast<float>(static_cast<double>(kernel[j]) * factors[i]);
+            scaled[j] = static_cast<float>(static_cast<double>(scaled[j]) * factors[first + i]);
         }
     }
-    return {std::move(scaled), std::vector<float>(shifts.begin(), shifts.end())};
+    const double* const begin = shifts.data() + first;
+    return {std::move(scaled), std::vector<float>(begin, begin + count)};
 }
 
 /// Seeded weights for every layer of the graph: normal kernels that keep the variance of their input (He et al. 2015),

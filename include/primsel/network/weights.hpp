@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/network/stored_floats.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,7 +20,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// A named array of floats, row-major. Copies share the values.
 struct WeightTensor {
     std::vector<std::int64_t> dims;
-    std::span<const float> values;
+    StoredFloats values;
     /// Keeps the values alive: a file's buffer, a vector, or nothing for values that live elsewhere.
     std::shared_ptr<const void> owner;
 };
@@ -59,9 +60,9 @@ public:
     void check_unchanged() const {
         for (WeightFile const& file : files_) file.check_unchanged();
     }
-    /// These values are not needed for now: those of a mapped file take no memory until they are read again.
-    void release(std::span<const float> values) const {
-        for (WeightFile const& file : files_) file.release(std::as_bytes(values));
+    /// These bytes of values are not needed for now: those of a mapped file take no memory until they are read again.
+    void release(std::span<const std::byte> bytes) const {
+        for (WeightFile const& file : files_) file.release(bytes);
     }
 
     /// Throws error when the name is taken or the values do not fill the dimensions.

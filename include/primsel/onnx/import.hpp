@@ -24,7 +24,7 @@ namespace primsel::inline PRIMSEL_ABI {
         onnx::Files files{file.owner, onnx::ExternalData(folder)};
         OnnxModel model = onnx::import_model(onnx::read_model(file.text()), files, options);
         model.weights.set_source(name);
-        // Values that are not aligned in a file were copied, and what else is in it was read.
+        // What was read is not needed again; weights are read when they are packed.
         const auto keep = [&model](SharedBytes const& bytes) {
             add_file(model.weights, bytes);
             if (bytes.mapped != nullptr) bytes.mapped->release(bytes.bytes);

@@ -46,34 +46,43 @@ private:
         std::size_t channels;
         double elements;
         double sum[detail::channel_group] = {}, squares[detail::channel_group] = {};
+        alignas(64) float mean[detail::channel_group] = {};  // of a piece
+        detail::VectorSums<Arch, 1> total{};
+        detail::VectorSums<Arch, 2> deviations{};
 
-        void operator()(detail::ChannelPiece const& piece) {
-            constexpr std::size_t width = lanes<Arch>;
-            detail::PieceSums<1> total;
-            detail::sum_piece<Arch, 1>(piece, total, [this](std::size_t at, std::size_t n, std::size_t, V* terms) {
-                terms[0] = detail::load_up_to<Arch>(x + at, n);
-            });
-            const double count = static_cast<double>(piece.elements());
-            alignas(64) float mean[detail::channel_group] = {};
-            for (std::size_t i = 0; i < channels; ++i) mean[i] = static_cast<float>(total[0][i] / count);
-            detail::PieceSums<2> deviations;
-            if (piece.one_channel) {
-                detail::sum_piece<Arch, 2>(piece, deviations,
-                                           [this, &mean](std::size_t at, std::size_t n, std::size_t, V* terms) {
-                                               terms[0] = detail::load_up_to<Arch>(x + at, n, mean[0]) - V(mean[0]);
-                                               terms[1] = terms[0] * terms[0];
-                                           });
+        static constexpr std::size_t passes = 2;
+        void begin(std::size_t pass) { pass == 0 ? total.clear() : deviations.clear(); }
+        void add(std::size_t pass, detail::ChannelPiece const& piece) {
+            if (pass == 0) {
+                total.add(piece, [this](std::size_t at, std::size_t n, std::size_t, V* terms) {
+                    terms[0] = detail::load_up_to<Arch>(x + at, n);
+                });
+            } else if (piece.one_channel) {
+                deviations.add(piece, [this](std::size_t at, std::size_t n, std::size_t, V* terms) {
+                    terms[0] = detail::load_up_to<Arch>(x + at, n, mean[0]) - V(mean[0]);
+                    terms[1] = terms[0] * terms[0];
+                });
             } else {
-                detail::sum_piece<Arch, 2>(
-                    piece, deviations, [this, &mean](std::size_t at, std::size_t n, std::size_t v, V* terms) {
-                        terms[0] = detail::load_up_to<Arch>(x + at, n) - load<Arch>(mean + v * width);
-                        terms[1] = terms[0] * terms[0];
-                    });
+                deviations.add(piece, [this](std::size_t at, std::size_t n, std::size_t v, V* terms) {
+                    terms[0] = detail::load_up_to<Arch>(x + at, n) - load<Arch>(mean + v * lanes<Arch>);
+                    terms[1] = terms[0] * terms[0];
+                });
             }
+        }
+        void end(std::size_t pass, detail::ChannelPiece const& piece) {
+            const double count = static_cast<double>(piece.elements());
+            if (pass == 0) {
+                double of_piece[1][detail::channel_group];
+                total.get(piece.one_channel, of_piece);
+                for (std::size_t i = 0; i < channels; ++i) mean[i] = static_cast<float>(of_piece[0][i] / count);
+                return;
+            }
+            double off[2][detail::channel_group];
+            deviations.get(piece.one_channel, off);
             for (std::size_t i = 0; i < channels; ++i) {
-                const double centre = static_cast<double>(mean[i]), off = deviations[0][i];
-                sum[i] += count * centre + off;
-                squares[i] += deviations[1][i] + centre * (2 * off + count * centre);
+                const double centre = static_cast<double>(mean[i]);
+                sum[i] += count * centre + off[0][i];
+                squares[i] += off[1][i] + centre * (2 * off[0][i] + count * centre);
             }
         }
         void finish() {
@@ -116,13 +125,19 @@ private:
         std::size_t channels;
         double total[detail::channel_group] = {};
 
-        void operator()(detail::ChannelPiece const& piece) {
-            detail::PieceSums<1> sums;
-            detail::sum_piece<Arch, 1>(piece, sums,
-                                       [this](std::size_t at, std::size_t n, std::size_t, Floats<Arch>* terms) {
-                                           terms[0] = detail::load_up_to<Arch>(src + at, n);
-                                       });
-            for (std::size_t i = 0; i < channels; ++i) total[i] += sums[0][i];
+        detail::VectorSums<Arch, 1> sums{};
+
+        static constexpr std::size_t passes = 1;
+        void begin(std::size_t) { sums.clear(); }
+        void add(std::size_t, detail::ChannelPiece const& piece) {
+            sums.add(piece, [this](std::size_t at, std::size_t n, std::size_t, Floats<Arch>* terms) {
+                terms[0] = detail::load_up_to<Arch>(src + at, n);
+            });
+        }
+        void end(std::size_t, detail::ChannelPiece const& piece) {
+            double of_piece[1][detail::channel_group];
+            sums.get(piece.one_channel, of_piece);
+            for (std::size_t i = 0; i < channels; ++i) total[i] += of_piece[0][i];
         }
         void finish() {
             for (std::size_t i = 0; i < channels; ++i) dst[i] = static_cast<float>(total[i]);

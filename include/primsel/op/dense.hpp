@@ -15,6 +15,8 @@ namespace primsel::inline PRIMSEL_ABI {
 template <>
 struct Op<DenseParams> {
     static constexpr bool in_place = false;
+    /// Outputs of a panel.
+    static constexpr std::size_t outputs_apart = 32;
 
     [[nodiscard]] static double operations(DenseParams const& params, std::span<const Shape> inputs, Shape) {
         return 2.0 * params.k * static_cast<double>(inputs[0].size());
@@ -68,7 +70,7 @@ private:
         return {strides.c == pixels * strides.w ? c * pixels : pixels, strides.w};
     }
 
-    static constexpr std::size_t panel = 32, half = 16;
+    static constexpr std::size_t panel = outputs_apart, half = 16;
     static constexpr std::size_t panel_width(std::size_t outputs) { return outputs > half ? panel : half; }
 
     /// Elements of an image at a time: their part of a panel stays in L2 for all images of the batch, and short sums

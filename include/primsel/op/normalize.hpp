@@ -101,13 +101,18 @@ public:
             values_[v].of(args, params.epsilon, c + from, n == 0 ? 0 : n - from);
         }
     }
-    void operator()(ChannelPiece const& piece) {
-        PieceSums<2> sums;
-        sum_piece<Arch, 2>(piece, sums, [this](std::size_t at, std::size_t n, std::size_t v, V* terms) {
+    static constexpr std::size_t passes = 1;
+    void begin(std::size_t) { sums_.clear(); }
+    void add(std::size_t, ChannelPiece const& piece) {
+        sums_.add(piece, [this](std::size_t at, std::size_t n, std::size_t v, V* terms) {
             const V x = load_up_to<Arch>(x_ + at, n), dy = load_up_to<Arch>(dy_ + at, n);
             terms[0] = passed_(values_[v](x), dy);
             terms[1] = terms[0] * ((x - values_[v].mean) * values_[v].inverse);
         });
+    }
+    void end(std::size_t, ChannelPiece const& piece) {
+        double sums[2][channel_group];
+        sums_.get(piece.one_channel, sums);
         for (std::size_t i = 0; i < channels_; ++i) sum_[i] += sums[0][i], products_[i] += sums[1][i];
     }
     void finish() {
@@ -121,6 +126,7 @@ private:
     float* dst_;
     std::size_t count_, channels_;
     PassedByClamp<Arch> passed_;
+    VectorSums<Arch, 2> sums_;
     NormalizedChannels<Arch> values_[group_vectors<Arch>] = {};
     double sum_[channel_group] = {}, products_[channel_group] = {};
 };

@@ -6,16 +6,12 @@
 #include <primsel/plan/conv_shape_of.hpp>
 #include <primsel/plan/detail/formulation.hpp>
 #include <primsel/plan/detail/pricing.hpp>
+#include <primsel/plan/detail/write_choice.hpp>
 #include <primsel/plan/fingerprint.hpp>
 #include <primsel/plan/plan.hpp>
 #include <primsel/plan/plan_options.hpp>
 
-#include <cstddef>
-#include <limits>
-#include <map>
 #include <string>
-#include <utility>
-#include <variant>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -45,47 +41,7 @@ template <CostModel Model, Solver S>
     plan.optimal = solution.optimal;
     plan.bound_seconds = solution.bound;
 
-    std::map<std::pair<std::size_t, std::size_t>, bool> moved;
-    const auto move = [&](std::size_t writer, std::size_t from, std::size_t to, std::string const& reader) {
-        if (kernels.same_placement(graph[writer].shape, from, to)) return;
-        // Readers that want the same layout share one copy; a result is one of its own.
-        if (!reader.empty() && !moved.emplace(std::pair{writer, to}, true).second) return;
-        const double seconds = prices.transform_seconds(writer, from, to);
-        if (seconds == std::numeric_limits<double>::infinity()) {
-            fail("plan: solver ", S::name, " found no plan that is allowed: cost model ", Model::name,
-                 " has no price for changing ", graph[writer].shape, ", the result of layer ", graph[writer].name,
-                 ", from layout ", kernels.layouts[from].name, " to ", kernels.layouts[to].name);
-        }
-        plan.transforms.push_back({graph[writer].name, reader, to_string(graph[writer].shape),
-                                   std::string(kernels.layouts[from].name), std::string(kernels.layouts[to].name),
-                                   seconds});
-        plan.total_seconds += seconds;
-    };
-    const auto chosen = [&](std::size_t i) { return prices.alternatives[i][solution.choice[i]]; };
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        Node const& node = graph[i];
-        const detail::Alternative way = chosen(i);
-        for (std::size_t position = 0; position < node.inputs.size(); ++position) {
-            const std::size_t writer = node.inputs[position];
-            move(writer, chosen(writer).out_layout, detail::read_layout(node, position, way.in_layout, way.out_layout),
-                 node.name);
-        }
-        PlannedLayer layer{.name = node.name,
-                           .kind = std::string(kind(node.layer)),
-                           .shape = to_string(node.shape),
-                           .primitive = {},
-                           .in_layout = std::string(kernels.layouts[way.in_layout].name),
-                           .out_layout = std::string(kernels.layouts[way.out_layout].name),
-                           .seconds = way.seconds,
-                           .candidates = prices.candidates[i]};
-        if (const auto task = conv_task(graph, i)) {
-            layer.primitive = kernels.primitives[way.primitive].id;
-            layer.shape = to_string(task->shape, graph.batch());
-        }
-        plan.layers.push_back(std::move(layer));
-        plan.total_seconds += way.seconds;
-    }
-    for (const std::size_t output : graph.outputs()) move(output, chosen(output).out_layout, 0, "");
+    detail::write_choice(plan, graph, kernels, prices, solution.choice);
     return plan;
 }
 

@@ -6,6 +6,7 @@
 #include <primsel/network/weights.hpp>
 #include <primsel/prune/coupling.hpp>
 #include <primsel/prune/detail/kept_channels.hpp>
+#include <primsel/train/parameters.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,28 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
 
 }  // namespace detail
 
+namespace detail {
+
+[[nodiscard]] inline Graph kept_graph(Graph const& graph, KeptChannels const& kept) {
+    Graph result(graph.batch());
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
+        result.add(node.name, std::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs);
+    }
+    result.set_outputs(graph.outputs());
+    return result;
+}
+
+}  // namespace detail
+
+/// The network without the channels of the choice, where its weights do not matter: to know what it would cost. Throws
+/// error, naming the layer, where a channel must stay, or none would be left.
+[[nodiscard]] inline Graph prune(Graph const& graph, Coupling const& coupling, Choice const& choice) {
+    detail::check_choice(graph, coupling, choice);
+    return detail::kept_graph(graph, detail::KeptChannels(graph, coupling, choice));
+}
+
 /// The network without the channels of the choice: every layer has the filters that are left, and of each filter the
 /// kernels of the channels that are left. It computes what the whole network does with masked(). Throws error, naming
 /// the layer, where a channel must stay, or none would be left.
@@ -49,13 +72,7 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
     check_weights(graph, weights);
     detail::check_choice(graph, coupling, choice);
     const detail::KeptChannels kept(graph, coupling, choice);
-    Pruned result{Graph(graph.batch()), Weights(weights.source())};
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        Node const& node = graph[i];
-        if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
-        result.graph.add(node.name, std::visit(detail::KeptLayer{graph, i, kept}, node.layer), node.inputs);
-    }
-    result.graph.set_outputs(graph.outputs());
+    Pruned result{detail::kept_graph(graph, kept), Weights(weights.source())};
     detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
         const detail::WeightSlices slices(graph, i, spec, kept);
         std::vector<std::int64_t> dims = spec.dims;
@@ -67,6 +84,27 @@ inline void check_choice(Graph const& graph, Coupling const& coupling, Choice co
         result.weights.add(spec.name, std::move(dims), std::move(values));
     });
     return result;
+}
+
+/// The places of the trained weights that prune() would remove; running statistics are not trained.
+[[nodiscard]] inline ZeroWeights zero_weights(Graph const& graph, Coupling const& coupling, Choice const& choice) {
+    detail::check_choice(graph, coupling, choice);
+    const detail::KeptChannels kept(graph, coupling, choice);
+    ZeroWeights zeros;
+    detail::each_weight(graph, [&](std::size_t i, WeightSpec const& spec) {
+        if (spec.name.ends_with(".running_mean") || spec.name.ends_with(".running_var")) return;
+        std::size_t size = 1;
+        for (const std::int64_t dim : spec.dims) size *= static_cast<std::size_t>(dim);
+        std::vector<bool> stays(size, false);
+        const detail::WeightSlices slices(graph, i, spec, kept);
+        slices.each_kept([&](std::size_t at) { stays[at] = true; });
+        std::vector<std::size_t> gone;
+        for (std::size_t at = 0; at < size; ++at) {
+            if (!stays[at]) gone.push_back(at);
+        }
+        if (!gone.empty()) zeros.emplace(spec.name, std::move(gone));
+    });
+    return zeros;
 }
 
 /// The weights with zeros where prune() would remove them.

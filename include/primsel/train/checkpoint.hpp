@@ -62,6 +62,9 @@ template <class Number>
         groups += "; ";
     }
     facts.emplace("groups of weights", groups);
+    std::string fixed;
+    for (auto const& [name, positions] : options.fixed) fixed += join(positions.size(), " of ", name, "; ");
+    if (!fixed.empty()) facts.emplace("values that stay", fixed);
     return facts;
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -19,6 +20,9 @@
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
+
+/// Of weights, by their names, the places of values that are to be zero.
+using ZeroWeights = std::map<std::string, std::vector<std::size_t>, std::less<>>;
 
 /// The weights of a network while they change: a copy of its own of each, that stays where it is.
 class Parameters {

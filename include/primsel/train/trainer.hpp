@@ -1,7 +1,9 @@
 #pragma once
 
 #include <primsel/core/timer.hpp>
+#include <primsel/cost/analytical.hpp>
 #include <primsel/engine/predict.hpp>
+#include <primsel/kernels/machine.hpp>
 #include <primsel/network/fingerprint.hpp>
 #include <primsel/network/network.hpp>
 #include <primsel/train/batches.hpp>
@@ -71,6 +73,7 @@ public:
           step_(differentiate(graph_, detail::TrainsGroups{options_.groups}), *parameters_,
                 detail::KnownOrPredicted{parts_.plan}, std::move(run_on), options_.max_arena) {
         check_groups_fit(options_.groups, graph_);
+        check_fixed(options_.fixed, graph_);
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);
@@ -145,6 +148,19 @@ public:
         }
     }
 
+    /// From now on these values are zero, and stay so after each update: those of filters that are pruned. The best
+    /// weights until now are forgotten where they were others. Between two updates; a checkpoint has the zeros, and
+    /// whoever resumes it calls this again. Throws error when a weight is none of the network's, or is not as long.
+    void keep_zero(ZeroWeights zeros) {
+        for (auto const& [name, places] : zeros) {
+            const std::size_t size = (*parameters_)[name].size();
+            const auto beyond = [&](std::size_t place) { return place >= size; };
+            if (std::ranges::any_of(places, beyond)) fail("train: weight ", name, " has ", size, " values");
+        }
+        zeros_ = std::move(zeros);
+        if (make_zero()) best_.reset(), epochs_since_best_ = 0;
+    }
+
     /// All that the training goes on from. Between two updates.
     [[nodiscard]] Checkpoint checkpoint() const {
         Checkpoint result{weights(), facts(), plan()};
@@ -213,7 +229,8 @@ public:
         const Graph simple = simplify(graph_);
         executor& run_on = step_.executor();
         const Kernels kernels = policy_kernels<Policies>();
-        const Plan plan = Predict<>().template plan<Policies>(simple, kernels, run_on.concurrency());
+        // By no machine's speeds: those measured here are not the same twice, and the results would round otherwise.
+        const Plan plan = Predict(Analytical(Machine{})).template plan<Policies>(simple, kernels, run_on.concurrency());
         Program program(simple, kernels, plan, weights(), run_on.concurrency());
         std::vector<float> results(program.out_floats(0)), unused(results.size());
         Metrics metrics(source.classes());
@@ -230,6 +247,7 @@ public:
     /// Those of the epoch with the best accuracy of validation; as they are now where there was none.
     [[nodiscard]] Weights best_weights() const { return best_ ? *best_ : weights(); }
     [[nodiscard]] std::int64_t updates() const { return next_batch_; }
+    [[nodiscard]] TrainingOptions const& options() const { return options_; }
     [[nodiscard]] Plan const& plan() const { return step_.plan(); }
     /// What a step needs beside weights, their gradients and what the optimiser remembers: known before the first.
     [[nodiscard]] std::size_t arena_bytes() const { return step_.program().arena_bytes(); }
@@ -296,9 +314,29 @@ private:
                 scale_gradient(clipped_, factor);
                 by = clipped_;
             }
+            const auto fixed = options_.fixed.find(weight.name);
+            if (fixed != options_.fixed.end()) {
+                kept_.clear();
+                for (const std::size_t at : fixed->second) kept_.push_back(weight.values[at]);
+            }
             parts_.optimizer.step(weight.values, by, state_[i], learning_rate * group.rate, next_batch_,
                                   group.weight_decay.value_or(options_.weight_decay));
+            if (fixed == options_.fixed.end()) continue;
+            for (std::size_t n = 0; n < kept_.size(); ++n) weight.values[fixed->second[n]] = kept_[n];
         }
+        make_zero();
+    }
+    /// Returns whether that changed a value.
+    bool make_zero() {
+        bool changed = false;
+        for (auto const& [name, places] : zeros_) {
+            const std::span<float> values = (*parameters_)[name];
+            for (const std::size_t place : places) {
+                changed = changed || values[place] != 0.0F;
+                values[place] = 0.0F;
+            }
+        }
+        return changed;
     }
     [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
         auto facts = detail::facts_of(options_);
@@ -326,7 +364,8 @@ private:
     std::unique_ptr<Parameters> parameters_;
     Step step_;
     std::vector<std::vector<float>> state_, sums_;
-    std::vector<float> clipped_;
+    std::vector<float> clipped_, kept_;
+    ZeroWeights zeros_;
     std::int64_t next_batch_ = 0, epoch_batches_ = 0;
     std::size_t images_ = 0;  // of an epoch; 0 until it is known
     double epoch_loss_ = 0;   // summed up

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ struct TrainingOptions {
     std::uint64_t seed = 1;
     /// The first that fits a weight holds; weights that none fits are trained as the options say.
     std::vector<WeightGroup> groups = {};
+    /// Values of weights that stay as they are though others of the weight are trained: their positions, by the
+    /// weight's name.
+    std::map<std::string, std::vector<std::size_t>> fixed = {};
     /// Bytes of the arena, which has the results of all layers until the gradients are computed. Where they would take
     /// more, layers are computed a second time; those first that cost least for what need not be kept.
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
@@ -95,6 +99,19 @@ inline void check_groups_fit(std::vector<WeightGroup> const& groups, Graph const
     for (WeightGroup const& group : groups) {
         const auto is_fit = [&](WeightSpec const& spec) { return fits(group.pattern, spec.name); };
         if (std::ranges::none_of(specs, is_fit)) fail("train: no weight's name fits '", group.pattern, "'");
+    }
+}
+/// Throws error when values are to stay of a weight that the network has not, or that it has not so many of.
+inline void check_fixed(std::map<std::string, std::vector<std::size_t>> const& fixed, Graph const& graph) {
+    const std::vector<WeightSpec> specs = weight_specs(graph);
+    for (auto const& [name, positions] : fixed) {
+        const auto spec = std::ranges::find(specs, name, &WeightSpec::name);
+        if (spec == specs.end()) fail("train: values of ", name, " are to stay; there is no such weight");
+        std::size_t size = 1;
+        for (const std::int64_t dim : spec->dims) size *= static_cast<std::size_t>(dim);
+        for (const std::size_t position : positions) {
+            if (position >= size) fail("train: value ", position, " of ", name, " is to stay; it has ", size);
+        }
     }
 }
 

@@ -53,18 +53,27 @@ namespace detail {
 struct Candidature {
     ConvQuery query;
     double seconds = 0, gain = 0;
+    /// The plan takes it for a good part of its time: measured before anything is settled.
+    bool heavy = false;
 
     /// By what a measurement takes: some runs and what is around them.
     [[nodiscard]] double urgency() const { return gain / (seconds + 1e-4); }
 };
 
+/// Of how many beliefs in a hundred the deviation is really so many times as large: other machines have surprises that
+/// no normal distribution has.
+inline constexpr double outliers = 0.05, outlying = 3;
+
 /// What choosing the cheaper of two saves over taking the first: both are log-normal, with those means, and their
-/// logarithms differ with that standard deviation (Margrabe 1978).
+/// logarithms differ with that standard deviation (Margrabe 1978), or by far more where the belief is an outlier.
 [[nodiscard]] inline double expected_saving(double first, double second, double deviation) {
     if (!(deviation > 0)) return std::max(0.0, first - second);
-    const auto normal = [](double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); };
-    const double z = std::log(first / second) / deviation;
-    return first * normal(z + 0.5 * deviation) - second * normal(z - 0.5 * deviation);
+    const auto saving = [&](double spread) {
+        const auto normal = [](double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); };
+        const double z = std::log(first / second) / spread;
+        return first * normal(z + 0.5 * spread) - second * normal(z - 0.5 * spread);
+    };
+    return (1 - outliers) * saving(deviation) + outliers * saving(outlying * deviation);
 }
 
 /// What the cheapest assignment costs in which a node takes that alternative.
@@ -87,14 +96,15 @@ template <CostModel Model, Solver S>
     const PbqpSolution solution = solver.solve(problem);
     formulation.check(solution, S::name);
     std::vector<Candidature> result;
-    const auto add = [&](ConvQuery const& query, double seconds, double gain) {
+    constexpr double heavy_share = 0.01;
+    const auto add = [&](ConvQuery const& query, double seconds, double gain, bool heavy = false) {
         const auto known = std::ranges::find_if(result, [&](Candidature const& other) {
             return other.query.primitive == query.primitive && other.query.shape == query.shape;
         });
         if (known != result.end())
-            known->gain += gain;
+            known->gain += gain, known->heavy = known->heavy || heavy;
         else
-            result.push_back({query, seconds, gain});
+            result.push_back({query, seconds, gain, heavy});
     };
     for (std::size_t i = 0; i < graph.size(); ++i) {
         if (!std::holds_alternative<ConvParams>(graph[i].layer)) continue;
@@ -109,7 +119,7 @@ template <CostModel Model, Solver S>
             const std::size_t p = kernels.find(candidate.primitive);
             if (p == chosen.primitive) continue;
             const double doubt = std::hypot(model.deviation({shape, p}), chosen_doubt);
-            if (candidate.seconds > chosen.seconds * std::exp(3 * doubt)) continue;
+            if (candidate.seconds > chosen.seconds * std::exp(2 * outlying * doubt)) continue;
             std::size_t pair = 0;
             while (prices.alternatives[i][pair].in_layout != kernels.primitives[p].in_layout ||
                    prices.alternatives[i][pair].out_layout != kernels.primitives[p].out_layout) {
@@ -126,7 +136,7 @@ template <CostModel Model, Solver S>
             saving = std::max(saving, gain);
         }
         if (!model.measured({shape, chosen.primitive})) {
-            add({shape, chosen.primitive}, chosen.seconds, saving);
+            add({shape, chosen.primitive}, chosen.seconds, saving, chosen.seconds > heavy_share * solution.cost);
         }
     }
     std::ranges::stable_sort(result, [](auto const& a, auto const& b) { return a.urgency() > b.urgency(); });
@@ -163,7 +173,7 @@ template <CostModel Model, Solver S, class Measure>
         std::size_t done = 0;
         result.settled = true;
         for (detail::Candidature const& next : promising) {
-            if (next.gain < options.worthwhile * result.plan.total_seconds) continue;
+            if (!next.heavy && next.gain < options.worthwhile * result.plan.total_seconds) continue;
             result.settled = false;
             if (done == options.at_once || spent() >= options.seconds || measurements == options.most) break;
             ConvQuery const& one = next.query;

@@ -46,7 +46,7 @@ struct OnnxTensor {
     /// the integer types and of boolean as std::int64_t.
     OnnxType type = OnnxType::float32;
     /// One of the two is filled.
-    std::span<const float> floats;
+    StoredFloats floats;
     std::span<const std::int64_t> integers;
     /// Keeps the elements alive.
     std::shared_ptr<const void> owner;

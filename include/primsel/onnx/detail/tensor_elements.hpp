@@ -1,7 +1,6 @@
 // A TensorProto's elements, of every type that is read.
 #pragma once
 
-#include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/error.hpp>
 #include <primsel/core/half.hpp>
 #include <primsel/io/safetensors.hpp>
@@ -90,7 +89,7 @@ void with_type(OnnxType type, F const& f) {
                                      : std::bit_cast<float>(std::uint32_t{half} << 16U);
 }
 
-/// The elements that lie at `raw`, as the file has them. float32 that is aligned is not copied but shares `owner`.
+/// The elements that lie at `raw`, as the file has them. float32 is not copied but shares `owner`.
 [[nodiscard]] inline OnnxTensor read_raw(std::vector<std::int64_t> dims, OnnxType type, std::string_view raw,
                                          std::shared_ptr<const void> const& owner) {
     const std::size_t count = count_of(dims), bytes = element_bytes(type);
@@ -99,19 +98,12 @@ void with_type(OnnxType type, F const& f) {
         fail(raw.size(), " bytes cannot fill ", to_string(dims), " of ", to_string(type));
     }
     if (type == OnnxType::float32) {
-        std::shared_ptr<const void> held = owner;
-        const void* values = raw.data();
-        if (reinterpret_cast<std::uintptr_t>(values) % alignof(float) != 0) {
-            const auto copy = std::make_shared<AlignedBuffer>(count);
-            if (count > 0) std::memcpy(copy->data(), values, raw.size());
-            values = copy->data(), held = copy;
-        }
         return {.name = {},
                 .dims = std::move(dims),
                 .type = type,
-                .floats = std::span(static_cast<const float*>(values), count),
+                .floats = StoredFloats::of_bytes(std::as_bytes(std::span(raw))),
                 .integers = {},
-                .owner = std::move(held)};
+                .owner = owner};
     }
     OnnxTensor tensor;
     const auto* src = reinterpret_cast<const std::byte*>(raw.data());

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <span>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
@@ -30,21 +32,62 @@ PRIMSEL_INLINE Floats<Arch> channel_values(const float* table, std::size_t c, st
     return n == 0 ? Floats<Arch>(table[c]) : load_up_to<Arch>(table + c, n);
 }
 
-/// Makes work = make(c, n) for each n channels from c on (n is 0 where each channel is by itself), calls work(piece)
-/// for the pieces that make up these channels, then work.finish().
+/// Groups of channels that are worked on side by side.
+inline constexpr std::size_t most_groups = 16;
+
+/// for_channel_pieces of so many groups, channels being neighbours.
+template <class Work, class Make>
+void for_side_by_side(AxisView view, std::size_t first, std::size_t groups, Make const& make) noexcept {
+    constexpr std::size_t pixels = 64;
+    struct Group {
+        std::optional<Work> work{};
+        std::size_t c = 0, n = 0;
+    } all[most_groups];
+    const std::span<Group> side_by_side(all, groups);
+    for (std::size_t c = first * channel_group; Group & of : side_by_side) {
+        of.c = c, of.n = std::min(channel_group, view.count - c);
+        of.work.emplace(make(of.c, of.n));
+        c += channel_group;
+    }
+    const std::size_t together = std::max(pixels / groups, std::size_t{4});
+    for (std::size_t pixel = 0; pixel < view.outer; pixel += pixels) {
+        const std::size_t rows = std::min(pixels, view.outer - pixel);
+        const auto piece = [&view, pixel](Group const& of, std::size_t row, std::size_t count) {
+            return ChannelPiece{(pixel + row) * view.count + of.c, count, of.n, view.count, false};
+        };
+        for (std::size_t pass = 0; pass < Work::passes; ++pass) {
+            for (Group& of : side_by_side) of.work->begin(pass);
+            for (std::size_t row = 0; row < rows; row += together) {
+                for (Group& of : side_by_side) of.work->add(pass, piece(of, row, std::min(together, rows - row)));
+            }
+            for (Group& of : side_by_side) of.work->end(pass, piece(of, 0, rows));
+        }
+    }
+    for (Group& of : side_by_side) of.work->finish();
+}
+
+/// Makes work = make(c, n) for each n channels from c on (n is 0 where each channel is by itself), and goes through the
+/// pieces that make up these channels: of each as often as Work::passes says work.begin(pass), work.add(pass, rows) for
+/// its rows in their order, and work.end(pass, whole). Then calls work.finish().
 template <class Make>
 void for_channel_pieces(ExecutorRef executor, AxisView view, Make const& make) noexcept {
+    using Work = decltype(make(std::size_t{}, std::size_t{}));
     const std::size_t outer = view.outer, count = view.count, inner = view.inner;
     if (inner > 1 || outer == 1) {
         constexpr std::size_t piece = 4096;
         const std::size_t together = std::max(piece / inner, std::size_t{1});
         for_ranges(executor, count, outer * inner, [=, &make](std::size_t first, std::size_t last) {
             for (std::size_t c = first; c < last; ++c) {
-                auto work = make(c, 0);
+                Work work = make(c, 0);
                 for (std::size_t row = 0; row < outer; row += together) {
                     for (std::size_t i = 0; i < inner; i += piece) {
-                        work(ChannelPiece{(row * count + c) * inner + i, std::min(together, outer - row),
-                                          std::min(piece, inner - i), count * inner, true});
+                        const ChannelPiece whole{(row * count + c) * inner + i, std::min(together, outer - row),
+                                                 std::min(piece, inner - i), count * inner, true};
+                        for (std::size_t pass = 0; pass < Work::passes; ++pass) {
+                            work.begin(pass);
+                            work.add(pass, whole);
+                            work.end(pass, whole);
+                        }
                     }
                 }
                 work.finish();
@@ -52,72 +95,92 @@ void for_channel_pieces(ExecutorRef executor, AxisView view, Make const& make) n
         });
         return;
     }
-    constexpr std::size_t pixels = 64;
-    const std::size_t groups = (count + channel_group - 1) / channel_group;
-    for_ranges(executor, groups, outer * channel_group, [=, &make](std::size_t first, std::size_t last) {
-        for (std::size_t c = first * channel_group; c < std::min(last * channel_group, count); c += channel_group) {
-            const std::size_t n = std::min(channel_group, count - c);
-            auto work = make(c, n);
-            for (std::size_t pixel = 0; pixel < outer; pixel += pixels) {
-                work(ChannelPiece{pixel * count + c, std::min(pixels, outer - pixel), n, count, false});
-            }
-            work.finish();
+    // Groups of channels side by side, a few rows each at a time: memory is read in its order. No sum depends on who
+    // computes its neighbours, so that there may be as few blocks as there are threads.
+    const std::size_t groups = (count + channel_group - 1) / channel_group, workers = executor.concurrency();
+    const std::size_t parts = workers == 1 ? 1 : std::min(groups, 2 * workers);
+    executor.parallel_for(parts, [=, &make](std::size_t part, std::size_t) {
+        const std::size_t last = (part + 1) * groups / parts;
+        for (std::size_t group = part * groups / parts; group < last; group += most_groups) {
+            for_side_by_side<Work>(view, group, std::min(last - group, most_groups), make);
         }
     });
 }
 
-/// What a piece adds to `sums` sums of each channel.
-template <std::size_t sums>
-using PieceSums = double[sums][channel_group];
-
-/// The sums of the vectors that each(at, n, v, terms) writes to terms[sums]: for the n floats at `at`, which belong to
-/// the v-th vector of the group's channels. In lanes beyond n the terms of a single channel must be 0.
-template <class Arch, std::size_t sums, class F>
-PRIMSEL_INLINE void sum_piece(ChannelPiece const& piece, PieceSums<sums>& result, F const& each) {
+/// The sums, over the rows of a piece, of the vectors that each(at, n, v, terms) writes to terms[sums]: for the n
+/// floats at `at`, which belong to the v-th vector of the group's channels. In lanes beyond n the terms of a single
+/// channel must be 0.
+template <class Arch, std::size_t sums>
+class VectorSums {
     using V = Floats<Arch>;
-    constexpr std::size_t width = lanes<Arch>, several = group_vectors<Arch>;
-    V total[several][sums];
-    for (auto& of_vector : total) {
-        for (V& sum : of_vector) sum = V(0.0F);
-    }
-    const auto add = [&](std::size_t at, std::size_t n, std::size_t v, std::size_t to) {
-        V terms[sums];
-        each(at, n, v, terms);
-        PRIMSEL_UNROLL
-        for (std::size_t s = 0; s < sums; ++s) total[to][s] += terms[s];
-    };
-    if (piece.one_channel) {
-        for (std::size_t row = 0; row < piece.rows; ++row) {
-            const std::size_t at = piece.at + row * piece.step;
-            std::size_t i = 0;
-            for (; i + several * width <= piece.floats; i += several * width) {
-                PRIMSEL_UNROLL
-                for (std::size_t v = 0; v < several; ++v) add(at + i + v * width, width, 0, v);
-            }
-            for (; i < piece.floats; i += width) add(at + i, piece.floats - i, 0, 0);
+    static constexpr std::size_t width = lanes<Arch>, several = group_vectors<Arch>;
+
+public:
+    void clear() {
+        for (auto& of_vector : total_) {
+            for (V& sum : of_vector) sum = V(0.0F);
         }
-    } else if (piece.floats == channel_group) {
-        for (std::size_t row = 0; row < piece.rows; ++row) {
+    }
+    template <class F>
+    PRIMSEL_INLINE void add(ChannelPiece const& piece, F const& each) {
+        V total[several][sums];
+        copy(total_, total);
+        const auto add = [&](std::size_t at, std::size_t n, std::size_t v, std::size_t to) {
+            V terms[sums];
+            each(at, n, v, terms);
             PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < several; ++v) add(piece.at + row * piece.step + v * width, width, v, v);
+            for (std::size_t s = 0; s < sums; ++s) total[to][s] += terms[s];
+        };
+        if (piece.one_channel) {
+            for (std::size_t row = 0; row < piece.rows; ++row) {
+                const std::size_t at = piece.at + row * piece.step;
+                std::size_t i = 0;
+                for (; i + several * width <= piece.floats; i += several * width) {
+                    PRIMSEL_UNROLL
+                    for (std::size_t v = 0; v < several; ++v) add(at + i + v * width, width, 0, v);
+                }
+                for (; i < piece.floats; i += width) add(at + i, piece.floats - i, 0, 0);
+            }
+        } else if (piece.floats == channel_group) {
+            for (std::size_t row = 0; row < piece.rows; ++row) {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < several; ++v) add(piece.at + row * piece.step + v * width, width, v, v);
+            }
+        } else {
+            for (std::size_t row = 0; row < piece.rows; ++row) {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < several; ++v) {
+                    if (v * width >= piece.floats) break;
+                    add(piece.at + row * piece.step + v * width, piece.floats - v * width, v, v);
+                }
+            }
         }
-    } else {
-        for (std::size_t row = 0; row < piece.rows; ++row) {
-            for (std::size_t v = 0; v * width < piece.floats; ++v) {
-                add(piece.at + row * piece.step + v * width, piece.floats - v * width, v, v);
+        copy(total, total_);
+    }
+    /// Of each channel.
+    void get(bool one_channel, double (&result)[sums][channel_group]) const {
+        for (std::size_t s = 0; s < sums; ++s) {
+            alignas(64) float lane[channel_group];
+            for (std::size_t v = 0; v < several; ++v) store<Arch>(lane + v * width, total_[v][s]);
+            if (one_channel) {
+                result[s][0] = 0;
+                for (const float value : lane) result[s][0] += static_cast<double>(value);
+            } else {
+                for (std::size_t i = 0; i < channel_group; ++i) result[s][i] = static_cast<double>(lane[i]);
             }
         }
     }
-    for (std::size_t s = 0; s < sums; ++s) {
-        alignas(64) float lane[channel_group];
-        for (std::size_t v = 0; v < several; ++v) store<Arch>(lane + v * width, total[v][s]);
-        if (piece.one_channel) {
-            result[s][0] = 0;
-            for (const float value : lane) result[s][0] += static_cast<double>(value);
-        } else {
-            for (std::size_t i = 0; i < channel_group; ++i) result[s][i] = static_cast<double>(lane[i]);
+
+private:
+    static PRIMSEL_INLINE void copy(V const (&from)[several][sums], V (&to)[several][sums]) {
+        PRIMSEL_UNROLL
+        for (std::size_t v = 0; v < several; ++v) {
+            PRIMSEL_UNROLL
+            for (std::size_t s = 0; s < sums; ++s) to[v][s] = from[v][s];
         }
     }
-}
+
+    V total_[several][sums] = {};
+};
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail

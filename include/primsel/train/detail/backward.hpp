@@ -239,6 +239,10 @@ private:
     std::size_t gradient_of_input(std::size_t i, std::size_t place, SoftmaxParams const& softmax, std::size_t dy) {
         return pass(i, place, SoftmaxGradientParams{softmax}, {at_[i], dy});
     }
+    std::size_t gradient_of_input(std::size_t i, std::size_t place, ScaleParams const& scale, std::size_t dy) {
+        if (!scale.known) refuse(form_[i], "only scaling by a known factor has a gradient here");
+        return pass(i, place, ScaleParams{.known = true, .factor = scale.factor}, {dy});
+    }
     std::size_t gradient_of_input(std::size_t, std::size_t, AddParams const&, std::size_t dy) { return dy; }
     std::size_t gradient_of_input(std::size_t i, std::size_t place, ConcatParams const& concat, std::size_t dy) {
         int first = 0;
@@ -286,7 +290,9 @@ private:
         if (binary.kind == BinaryKind::multiply) {
             gradient = add(gradient_name(i, place) + "/product", BinaryParams{BinaryKind::multiply},
                            {dy, input_at(i, 1 - place)});
-        } else if (binary.kind != BinaryKind::add && (binary.kind != BinaryKind::subtract || place == 1)) {
+        } else if (binary.kind == BinaryKind::subtract && place == 1) {
+            gradient = add(gradient_name(i, place) + "/negative", ScaleParams{.known = true, .factor = -1}, {dy});
+        } else if (binary.kind != BinaryKind::add && binary.kind != BinaryKind::subtract) {
             refuse(form_[i], "of functions of two inputs only sums and products have gradients here");
         }
         std::string name = gradient_name(i, place);

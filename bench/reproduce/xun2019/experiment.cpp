@@ -1,0 +1,227 @@
+#include "experiment.hpp"
+
+#include <primsel/core/statistics.hpp>
+#include <primsel/core/timer.hpp>
+#include <primsel/io/checkpoint.hpp>
+#include <primsel/io/safetensors.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace reproduce {
+namespace {
+
+constexpr int batch = 64;
+constexpr double held_back = 0.1;
+
+ps::TrainingOptions training_of(Options const& options) {
+    return {.batch = batch,
+            .epochs = options.epochs,
+            .learning_rate = options.learning_rate,
+            .weight_decay = 1e-4,
+            .seed = options.seed};
+}
+std::string file_of(Subject const& subject, Options const& options, const char* kind) {
+    return options.out + '/' + subject.name + '-' + std::to_string(options.seed) + kind;
+}
+/// The graph of a batch of them, with the same configurations.
+Subject in_batches(Subject const& subject) {
+    const auto batched = [](ps::Graph const& graph) {
+        ps::Graph many(batch);
+        for (ps::Node const& node : graph.nodes()) (void)many.add(node.name, node.layer, node.inputs);
+        many.set_outputs(graph.outputs());
+        return many;
+    };
+    Subject many{subject.name, batched(subject.graph), {}, subject.weights};
+    for (ps::Configuration const& each : subject.configurations) {
+        many.configurations.push_back(ps::configuration_of(many.graph, batched(each.graph)));
+    }
+    return many;
+}
+
+std::vector<float> image_of(ps::Shape shape) {
+    std::vector<float> image(shape.size());
+    ps::Random random(7);
+    for (float& value : image) value = static_cast<float>(random.uniform()) - 0.5F;
+    return image;
+}
+
+}  // namespace
+
+void train_incrementally(Subject& subject, Options const& options) {
+    const std::string done = file_of(subject, options, ".safetensors");
+    if (std::filesystem::exists(done)) {
+        subject.weights = ps::read_safetensors(done);
+        return;
+    }
+    const PaddedImages all(options.data, "train", options.images);
+    const auto parts = ps::split(all, held_back, options.seed);
+    const ps::Normalise normalise = ps::normalisation(parts.train);
+    Subject many = in_batches(subject);
+    ps::IncrementalTrainer<TrainingRecipe> trainer(many.graph, many.configurations, many.weights,
+                                                   {.training = training_of(options),
+                                                    .dense_rate = options.dense_rate,
+                                                    .target = options.target,
+                                                    .attempts = options.attempts},
+                                                   {.optimizer = {.momentum = 0.9}});
+    const std::string checkpoint = file_of(subject, options, ".checkpoint");
+    if (std::filesystem::exists(checkpoint)) trainer.resume(ps::read_checkpoint(checkpoint));
+    bool ended = false;
+    trainer.fit(
+        parts.train, parts.validation, normalise, ps::Augment{.flip = true},
+        [&](ps::IncrementalEpoch const& now) {
+            std::printf("%s: configuration %d, attempt %d, epoch %lld: loss %.4f, accuracy %.2f %%, %.0f images/s\n",
+                        subject.name.c_str(), now.configuration, now.attempt, static_cast<long long>(now.epoch.epoch),
+                        now.epoch.loss, 100 * now.epoch.validation->accuracy(), now.epoch.images_per_second);
+            std::fflush(stdout);
+            return ended = true;
+        },
+        [&](std::int64_t updates) {
+            if (std::exchange(ended, false) || updates % 100 == 0) {
+                ps::write_checkpoint(checkpoint, trainer.checkpoint());
+            }
+            return true;
+        });
+    subject.weights = trainer.weights();
+    ps::write_safetensors(done, subject.weights);
+}
+
+void train_at_once(Subject& subject, Options const& options) {
+    const std::string done = file_of(subject, options, ".safetensors");
+    if (std::filesystem::exists(done)) {
+        subject.weights = ps::read_safetensors(done);
+        return;
+    }
+    const PaddedImages all(options.data, "train", options.images);
+    const auto parts = ps::split(all, held_back, options.seed);
+    const ps::Normalise normalise = ps::normalisation(parts.train);
+    const Subject many = in_batches(subject);
+    ps::TrainingOptions training = training_of(options);
+    training.epochs *= static_cast<std::int64_t>(std::max<std::size_t>(1, subject.configurations.size()));
+    const std::string file = file_of(subject, options, ".checkpoint");
+    std::optional<ps::Checkpoint> from;
+    if (std::filesystem::exists(file)) from = ps::read_checkpoint(file);
+    ps::Trainer<ps::Graph, TrainingRecipe> trainer(
+        many.graph, many.weights, training, {.optimizer = {.momentum = 0.9}, .plan = from ? from->plan : std::nullopt});
+    if (from) trainer.resume(*from);
+    trainer.fit(
+        parts.train, normalise, ps::Augment{.flip = true}, parts.validation,
+        [&](ps::EpochReport const& epoch) {
+            std::printf("%s: epoch %lld: loss %.4f, accuracy %.2f %%, %.0f images/s\n", subject.name.c_str(),
+                        static_cast<long long>(epoch.epoch), epoch.loss, 100 * epoch.validation->accuracy(),
+                        epoch.images_per_second);
+            std::fflush(stdout);
+            return true;
+        },
+        [&](std::int64_t updates) {
+            if (updates % 100 == 0) ps::write_checkpoint(file, trainer.checkpoint());
+            return true;
+        });
+    subject.weights = trainer.best_weights();
+    ps::write_safetensors(done, subject.weights);
+}
+
+std::vector<Judged> judge(Subject const& subject, Options const& options) {
+    const PaddedImages train(options.data, "train", options.images), test(options.data, "t10k", options.test_images);
+    const auto parts = ps::split(train, held_back, options.seed);
+    const ps::Normalise normalise = ps::normalisation(parts.train);
+    const Subject many = in_batches(subject);
+    ps::DynamicEngine<> engine(many.graph, subject.weights, many.configurations);
+    std::vector<Judged> results;
+    std::vector<float> scores(engine.out_shape().size() * batch);
+    for (int c = 1; c <= engine.count(); ++c) {
+        engine.use(c);
+        ps::Metrics metrics(test.classes());
+        Judged judged;
+        ps::Batches<PaddedImages> batches(test, ps::evaluation_batches(batch), normalise);
+        for (ps::Batch next = batches.next(); next.count > 0; next = batches.next()) {
+            engine.run(next.images, scores);
+            metrics.add(scores, next.labels);
+            // The network's softmax makes scores that sum to one.
+            for (std::size_t i = 0; i < static_cast<std::size_t>(next.count); ++i) {
+                judged.confidence += static_cast<double>(scores[i * 10 + static_cast<std::size_t>(next.labels[i])]);
+            }
+        }
+        judged.accuracy = metrics.accuracy();
+        judged.least = 1;
+        double squares = 0;
+        for (int k = 0; k < test.classes(); ++k) {
+            const double each = metrics.class_accuracy(k);
+            judged.least = std::min(judged.least, each), judged.most = std::max(judged.most, each);
+            squares += (each - judged.accuracy) * (each - judged.accuracy);
+        }
+        judged.spread = std::sqrt(squares / test.classes());
+        results.push_back(judged);
+    }
+    return results;
+}
+
+Timed time_of(Subject const& subject, Options const& options) {
+    const auto times = [&](std::size_t threads) {
+        ps::DynamicEngine<Threaded> engine(subject.graph, subject.weights, subject.configurations, ps::DynamicOptions{},
+                                           ps::ThreadPool(threads));
+        const std::vector<float> image = image_of(engine.in_shape());
+        std::vector<float> scores(engine.out_shape().size());
+        std::vector<std::vector<double>> seconds(static_cast<std::size_t>(engine.count()));
+        // In turns, so that what disturbs the machine disturbs all of them.
+        for (int run = 0; run < options.runs; ++run) {
+            for (int c = 1; c <= engine.count(); ++c) {
+                engine.use(c);
+                engine.run(image, scores);
+                const ps::Timer timer;
+                for (int i = 0; i < 5; ++i) engine.run(image, scores);
+                seconds[static_cast<std::size_t>(c) - 1].push_back(timer.seconds() / 5);
+            }
+        }
+        std::vector<double> medians;
+        for (auto& each : seconds) medians.push_back(ps::median(each));
+        return medians;
+    };
+    return {times(1), times(2)};
+}
+
+std::size_t bytes_of(ps::Weights const& weights) {
+    std::size_t bytes = 0;
+    for (auto const& [name, tensor] : weights) bytes += tensor.values.size() * sizeof(float);
+    return bytes;
+}
+
+Switching switching_of(Subject const& subject, std::size_t calls) {
+    ps::DynamicEngine<> engine(subject.graph, subject.weights, subject.configurations);
+    std::vector<float> nanoseconds(calls);
+    using clock = std::chrono::steady_clock;
+    const auto since = [](clock::time_point start) {
+        return std::chrono::duration<double, std::nano>(clock::now() - start).count();
+    };
+    for (std::size_t i = 0; i < calls; ++i) {
+        const auto start = clock::now();
+        engine.use(1 + static_cast<int>(i % static_cast<std::size_t>(engine.count())));
+        nanoseconds[i] = static_cast<float>(since(start));
+    }
+    Switching result;
+    std::vector<double> sorted(nanoseconds.begin(), nanoseconds.end());
+    result.worst = *std::ranges::max_element(sorted);
+    result.median = ps::median(sorted);
+    // The first run after a change, and one that follows a run of the same configuration.
+    const std::vector<float> image = image_of(engine.in_shape());
+    std::vector<float> scores(engine.out_shape().size());
+    std::vector<double> first, later;
+    for (int i = 0; i < 200; ++i) {
+        engine.use(1 + i % engine.count());
+        for (std::vector<double>* to : {&first, &later}) {
+            const auto start = clock::now();
+            engine.run(image, scores);
+            if (i % engine.count() == engine.count() - 1) to->push_back(since(start));
+        }
+    }
+    result.first_run = ps::median(first), result.later_run = ps::median(later);
+    return result;
+}
+
+}  // namespace reproduce

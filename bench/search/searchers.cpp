@@ -1,0 +1,212 @@
+// Searchers at equal budgets, on standard test functions and on a table of pruned networks.
+//
+//   bench_search_searchers table FILE              the table: three sparsities of ResNet-56, predicted ms, what is left
+//   bench_search_searchers run SEEDS TRIALS [FILE]  a line "function,searcher,seed,best after trial 1,..."
+//   bench_search_searchers value FUNCTION X...      what a function is at a point of the unit cube
+//
+// bench/search/against_optuna.py runs Optuna's samplers beside them. A trial of the table costs its predicted latency
+// as a share of the whole network's, and more than any latency where less importance is left than 0.7: the hybrid
+// metric.
+#include "functions.hpp"
+
+#include <primsel/engine/engine.hpp>
+#include <primsel/network/zoo/resnet.hpp>
+#include <primsel/prune.hpp>
+#include <primsel/search/bayes.hpp>
+#include <primsel/search/grid.hpp>
+#include <primsel/search/random_search.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+namespace ps = primsel;
+
+constexpr int levels = 16;  // sparsities 0, 1/16, ..., 15/16 of each of three groups
+
+struct Row {
+    double milliseconds = 0, left = 0;
+};
+
+/// The rankings of the first convolutions of the blocks of a stage.
+std::vector<ps::Ranking> rankings_of(std::vector<ps::Ranking> const& all, std::string const& stage) {
+    std::vector<ps::Ranking> some;
+    for (ps::Ranking const& ranking : all) {
+        const std::string& name = ranking.layers[0];
+        if (ranking.layers.size() == 1 && name.starts_with(stage) && name.ends_with("conv1")) some.push_back(ranking);
+    }
+    return some;
+}
+
+/// Of random weights whose filters differ as those of trained networks do: log-normally.
+ps::Weights uneven_weights(ps::Graph const& graph) {
+    const ps::Weights even = ps::random_weights(graph, 1);
+    ps::detail::Draw draw(1, 0);
+    ps::Weights weights(even.source());
+    for (auto const& [name, tensor] : even) {
+        std::vector<float> values(tensor.values.begin(), tensor.values.end());
+        const std::size_t filters = static_cast<std::size_t>(tensor.dims[0]), each = values.size() / filters;
+        for (std::size_t i = 0; i < filters && tensor.dims.size() == 4; ++i) {
+            const auto factor = static_cast<float>(std::exp(draw.normal()));
+            for (std::size_t k = 0; k < each; ++k) values[i * each + k] *= factor;
+        }
+        weights.add(name, tensor.dims, std::move(values));
+    }
+    return weights;
+}
+
+/// Of L1 norms, the share that is left of a stage's layers on average.
+double importance_left(ps::Weights const& weights, std::vector<ps::Ranking> const& rankings, double sparsity) {
+    double sum = 0;
+    for (ps::Ranking const& ranking : rankings) {
+        const auto values = weights.at(ranking.layers[0] + ".weight").values;
+        std::vector<double> norms(ranking.count, 0.0);
+        const std::size_t each = values.size() / norms.size();
+        for (std::size_t i = 0; i < values.size(); ++i) norms[i / each] += std::abs(static_cast<double>(values[i]));
+        std::ranges::sort(norms);
+        const std::size_t go = ps::choose(ranking, sparsity).size();
+        sum += std::accumulate(norms.begin() + static_cast<std::ptrdiff_t>(go), norms.end(), 0.0) /
+               std::accumulate(norms.begin(), norms.end(), 0.0);
+    }
+    return sum / static_cast<double>(rankings.size());
+}
+
+void write_table(const char* path) {
+    const ps::Graph graph = ps::zoo::ResNet56::graph();
+    const ps::Weights weights = uneven_weights(graph);
+    const ps::Coupling coupling(graph);
+    const std::vector<ps::Ranking> all = ps::rank_filters(graph, weights, coupling, ps::L1Norm{});
+    const std::vector<ps::Ranking> groups[3] = {rankings_of(all, "layer1"), rankings_of(all, "layer2"),
+                                                rankings_of(all, "layer3")};
+    const ps::Kernels kernels = ps::Engine<ps::zoo::ResNet56>::kernels();
+    std::ofstream file(path);
+    for (int number = 0; number < levels * levels * levels; ++number) {
+        const int at[3] = {number / (levels * levels), number / levels % levels, number % levels};
+        ps::Choice choice;
+        double left = 1;
+        for (int i = 0; i < 3; ++i) {
+            const double sparsity = static_cast<double>(at[i]) / levels;
+            // Early layers matter more.
+            left *= std::pow(importance_left(weights, groups[i], sparsity), i == 0 ? 1.5 : 1.0);
+            for (ps::Ranking const& ranking : groups[i]) {
+                const ps::Choice part = ps::choose(ranking, sparsity);
+                choice.insert(part.begin(), part.end());
+            }
+        }
+        ps::Analytical model;
+        const ps::Graph thin = ps::simplify(ps::prune(graph, weights, coupling, choice).graph);
+        const double seconds = ps::make_plan(thin, kernels, model, ps::ReductionPbqp{}).total_seconds;
+        file << at[0] << ',' << at[1] << ',' << at[2] << ',' << seconds * 1e3 << ',' << left << '\n';
+    }
+}
+
+std::vector<Row> read_table(const char* path) {
+    std::vector<Row> rows;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        Row row;
+        if (std::sscanf(line.c_str(), "%*d,%*d,%*d,%lf,%lf", &row.milliseconds, &row.left) == 2) rows.push_back(row);
+    }
+    if (rows.size() != levels * levels * levels) std::exit(1);
+    return rows;
+}
+double loss_of(std::vector<Row> const& table, ps::Point const& point) {
+    std::size_t number = 0;
+    for (ps::Value const& value : point.values) {
+        number = number * levels + static_cast<std::size_t>(std::get<std::int64_t>(value));
+    }
+    const double latency = table[number].milliseconds / table[0].milliseconds, left = table[number].left;
+    return left >= 0.7 ? latency : 1 + 0.7 - left;
+}
+
+template <class S, class Loss>
+void run(std::string_view function, std::string_view name, std::uint64_t seed, std::size_t trials, S searcher,
+         Loss const& loss) {
+    std::cout << function << ',' << name << ',' << seed;
+    double best = 1e300;
+    for (std::size_t i = 0; i < trials; ++i) {
+        if (const std::optional<ps::Point> point = searcher.ask()) {
+            const double value = loss(*point);
+            best = std::min(best, value);
+            searcher.tell(*point, {{value}});
+        }
+        std::cout << ',' << best;
+    }
+    std::cout << std::endl;
+}
+
+template <class Loss>
+void run_all(std::string_view function, ps::Space const& space, std::uint64_t seeds, std::size_t trials,
+             Loss const& loss) {
+    const double root = std::pow(static_cast<double>(trials), 1 / static_cast<double>(space.parameters().size()));
+    const auto grid_levels = std::max<std::size_t>(static_cast<std::size_t>(root + 1e-9), 2);
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        run(function, "bayes", seed, trials, ps::Bayes(space, {.seed = seed}), loss);
+        run(function, "random", seed, trials, ps::RandomSearch(space, seed), loss);
+        // A grid is taken in another order for each seed, as no order is better than another.
+        std::vector<ps::Parameter> turned = space.parameters();
+        const auto middle = turned.begin() + static_cast<std::ptrdiff_t>(seed % turned.size());
+        std::ranges::rotate(turned, middle);
+        run(function, "grid", seed, trials, ps::Grid(ps::Space(turned), grid_levels), [&](ps::Point point) {
+            std::ranges::rotate(point.values, point.values.end() - (middle - turned.begin()));
+            return loss(point);
+        });
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc == 3 && std::string_view(argv[1]) == "table") {
+        write_table(argv[2]);
+        return 0;
+    }
+    for (functions::Function const& function : functions::all) {
+        if (argc < 4 || std::string_view(argv[1]) != "value" || function.name != argv[2]) continue;
+        std::vector<double> at;
+        for (int i = 3; i < argc; ++i) at.push_back(std::strtod(argv[i], nullptr));
+        if (at.size() != function.parameters) return 2;
+        std::printf("%.12g\n", function.of(at));
+        return 0;
+    }
+    if (argc < 4 || std::string_view(argv[1]) != "run") {
+        std::cerr << "searchers table FILE | searchers run SEEDS TRIALS [FILE]\n";
+        return 2;
+    }
+    const std::uint64_t seeds = std::strtoull(argv[2], nullptr, 10);
+    const std::size_t trials = std::strtoull(argv[3], nullptr, 10);
+    for (functions::Function const& function : functions::all) {
+        std::vector<ps::Parameter> parameters;
+        for (std::size_t i = 0; i < function.parameters; ++i) {
+            parameters.push_back(ps::Parameter::real("x" + std::to_string(i), 0, 1));
+        }
+        run_all(function.name, ps::Space(parameters), seeds, trials, [&](ps::Point const& point) {
+            std::vector<double> at;
+            for (ps::Value const& value : point.values) at.push_back(ps::number_of(value));
+            return function.of(at);
+        });
+    }
+    if (argc > 4) {
+        const std::vector<Row> table = read_table(argv[4]);
+        std::vector<ps::Parameter> parameters;
+        for (const char* name : {"layer1", "layer2", "layer3"}) {
+            parameters.push_back(ps::Parameter::integer(name, 0, levels - 1));
+        }
+        run_all("resnet56", ps::Space(parameters), seeds, trials,
+                [&](ps::Point const& point) { return loss_of(table, point); });
+    }
+    return 0;
+}

@@ -1,0 +1,302 @@
+// primsel dynamic NET --budget time=8ms: a network in groups under a governor, on a stream of images.
+#include "commands.hpp"
+#include "labelled_images.hpp"
+#include "model.hpp"
+#include "options.hpp"
+#include "progress.hpp"
+#include "text.hpp"
+
+#include <primsel/core/csv.hpp>
+#include <primsel/core/statistics.hpp>
+#include <primsel/core/text_table.hpp>
+#include <primsel/core/timer.hpp>
+#include <primsel/dynamic/dynamic_engine.hpp>
+#include <primsel/dynamic/governed.hpp>
+#include <primsel/dynamic/grouped.hpp>
+#include <primsel/dynamic/linux_platform.hpp>
+#include <primsel/io/file.hpp>
+#include <primsel/io/state_dict.hpp>
+#include <primsel/show/chart.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <random>
+#include <thread>
+
+namespace cli {
+namespace {
+
+struct DynamicCommand {
+    ModelOptions model;
+    ImageFiles data;
+    int groups = 4;
+    std::size_t count = 1000;
+    ps::Budget budget;
+    double every = 0;
+    std::vector<double> accuracies;
+    std::string out;
+    bool set_frequency = false, json = false;
+};
+
+/// "8ms" of a unit "s" is 0.008.
+double parse_amount(std::string const& text, std::string const& unit) {
+    double amount = 0;
+    const std::size_t end = std::min(text.find_first_not_of("0123456789.e-"), text.size());
+    std::string left = text.substr(end);
+    const bool is_number = ps::read_number(std::string_view(text).substr(0, end), amount) && amount > 0;
+    double factor = 1;
+    if (left == "%" && unit.empty()) left.clear(), factor = 1e-2;
+    if (left.size() == unit.size() + 1 && left.ends_with(unit) && !unit.empty()) {
+        factor = left[0] == 'm' ? 1e-3 : left[0] == 'u' ? 1e-6 : 0;
+        left = unit;
+    }
+    if (!is_number || factor == 0 || (left != unit && !left.empty())) {
+        throw CLI::ValidationError("--budget", text + ": expected a number of " + (unit.empty() ? "%" : unit));
+    }
+    return amount * factor;
+}
+/// "time=8ms,accuracy=70%".
+ps::Budget parse_budget(std::vector<std::string> const& parts) {
+    ps::Budget budget;
+    for (std::string const& part : parts) {
+        const std::size_t equals = std::min(part.find('='), part.size());
+        const std::string what = part.substr(0, equals), value = part.substr(std::min(equals + 1, part.size()));
+        if (what == "time")
+            budget.seconds = parse_amount(value, "s");
+        else if (what == "energy")
+            budget.joules = parse_amount(value, "J");
+        else if (what == "power")
+            budget.watts = parse_amount(value, "W");
+        else if (what == "accuracy")
+            budget.accuracy = parse_amount(value, "");
+        else
+            throw CLI::ValidationError("--budget", part + ": expected time=, energy=, power= or accuracy=");
+    }
+    return budget;
+}
+
+/// The images of the stream, one after the other, again from the first.
+class ImageStream {
+public:
+    ImageStream(DynamicCommand const& options, ps::Shape shape)
+        : shape_(shape), image_(shape.size()), bits_(options.model.seed) {
+        if (!options.data.given()) return;
+        images_ = std::make_unique<AnyImages>(read_images(options.data, shape));
+        if (images_->shape() != shape || images_->size() == 0) {
+            ps::fail("the images are ", to_string(images_->shape()), ", the network takes ", to_string(shape));
+        }
+        // As the network was trained.
+        if (!options.model.weights.empty()) normalise_ = normalise_of(options.model.weights);
+    }
+
+    [[nodiscard]] bool labelled() const { return images_ != nullptr; }
+    std::span<const float> next() {
+        if (images_ == nullptr) {
+            std::normal_distribution<float> normal;
+            for (float& value : image_) value = normal(bits_);
+            return image_;
+        }
+        images_->read(place_, image_.data());
+        label_ = images_->label(place_);
+        place_ = (place_ + 1) % images_->size();
+        normalise_(shape_, image_.data());
+        return image_;
+    }
+    [[nodiscard]] bool is_right(std::span<const float> scores) const {
+        return labelled() && std::ranges::max_element(scores) - scores.begin() == label_;
+    }
+
+private:
+    std::unique_ptr<AnyImages> images_;
+    ps::Shape shape_;
+    ps::Normalise normalise_;
+    std::vector<float> image_;
+    std::mt19937 bits_;
+    std::size_t place_ = 0;
+    int label_ = 0;
+};
+
+/// Every configuration timed on every core set at every frequency. Accuracies: those given, or of labelled images; else
+/// the share of the groups, which only says that more is better.
+std::vector<ps::OperatingPoint> measured_points(ps::DynamicEngine<>& engine, ps::LinuxPlatform& platform,
+                                                ImageStream& stream, std::vector<double> accuracies) {
+    constexpr std::size_t judged = 500, timed = 15;
+    const auto count = static_cast<std::size_t>(engine.count());
+    std::vector<float> scores(engine.out_shape().size());
+    if (!accuracies.empty() && accuracies.size() != count) {
+        ps::fail("--accuracies: ", accuracies.size(), " for ", count, " configurations");
+    }
+    for (std::size_t c = 0; accuracies.size() < count; ++c) {
+        engine.use(static_cast<int>(c) + 1);
+        std::size_t right = 0;
+        for (std::size_t i = 0; i < judged && stream.labelled(); ++i) {
+            engine.run(stream.next(), scores);
+            right += stream.is_right(scores) ? 1 : 0;
+        }
+        accuracies.push_back(stream.labelled() ? static_cast<double>(right) / judged
+                                               : static_cast<double>(c + 1) / static_cast<double>(count));
+    }
+    std::vector<ps::OperatingPoint> points;
+    const std::span<const ps::CoreSet> sets = platform.core_sets();
+    for (std::size_t set = 0; set < sets.size(); ++set) {
+        for (std::size_t level = 0; level < sets[set].hertz.size(); ++level) {
+            for (std::size_t c = 0; c < count; ++c) {
+                ps::OperatingPoint point{.configuration = c, .core_set = set, .level = level};
+                platform.apply(point);
+                engine.use(static_cast<int>(c) + 1);
+                const std::span<const float> image = stream.next();
+                std::vector<double> seconds;
+                engine.run(image, scores);
+                const double before = platform.joules(), began = platform.seconds();
+                for (std::size_t i = 0; i < timed; ++i) {
+                    const double from = platform.seconds();
+                    engine.run(image, scores);
+                    seconds.push_back(platform.seconds() - from);
+                }
+                point.seconds = ps::median(seconds);
+                point.watts = (platform.joules() - before) / (platform.seconds() - began);
+                point.accuracy = accuracies[c];
+                points.push_back(point);
+            }
+        }
+    }
+    return points;
+}
+
+std::string trace_text(std::vector<ps::GovernedImage> const& images) {
+    std::string text = "image,began_s,configuration,core_set,level,ms,budget_ms,late,switched\n";
+    for (std::size_t i = 0; i < images.size(); ++i) {
+        ps::GovernedImage const& image = images[i];
+        text += ps::join(i, ',', image.began - images[0].began, ',', image.point.configuration + 1, ',',
+                         image.point.core_set, ',', image.point.level, ',', image.seconds * 1e3, ',',
+                         image.budget.seconds * 1e3, ',', image.missed ? 1 : 0, ',', image.switched ? 1 : 0, '\n');
+    }
+    return text;
+}
+std::string trace_picture(std::vector<ps::GovernedImage> const& images) {
+    ps::Series taken{"time", {}, {}}, budget{"budget", {}, {}}, groups{"configuration", {}, {}};
+    // The slowest of so many, so that a picture has no more than a thousand.
+    const std::size_t step = (images.size() + 999) / 1000;
+    for (std::size_t i = 0; i < images.size(); i += step) {
+        ps::GovernedImage const* slowest = &images[i];
+        for (std::size_t k = i; k < std::min(i + step, images.size()); ++k) {
+            if (images[k].seconds > slowest->seconds) slowest = &images[k];
+        }
+        const double when = slowest->began - images[0].began;
+        taken.x.push_back(when), taken.y.push_back(1e3 * slowest->seconds);
+        budget.x.push_back(when), budget.y.push_back(1e3 * slowest->budget.seconds);
+        groups.x.push_back(when), groups.y.push_back(static_cast<double>(slowest->point.configuration + 1));
+    }
+    const std::vector<ps::Chart> charts{{"Milliseconds of an image", "seconds", {taken, budget}},
+                                        {"Configuration", "seconds", {groups}}};
+    return ps::to_svg(charts);
+}
+
+void print_result(DynamicCommand const& options, ps::LinuxPlatform const& platform,
+                  std::vector<ps::GovernedImage> const& images, std::size_t switches, int configurations) {
+    std::size_t late = 0;
+    double accuracy = 0;
+    std::vector<std::vector<double>> times(static_cast<std::size_t>(configurations));
+    for (ps::GovernedImage const& image : images) {
+        late += image.missed ? 1 : 0;
+        accuracy += image.point.accuracy / static_cast<double>(images.size());
+        times[image.point.configuration].push_back(image.seconds);
+    }
+    if (options.json) {
+        ps::Json::Array limits;
+        for (std::string const& limit : platform.limits()) limits.push_back(ps::Json(limit));
+        return print_json(ps::Json::Object{{"images", images.size()},
+                                           {"late", late},
+                                           {"switches", switches},
+                                           {"mean_accuracy", accuracy},
+                                           {"limits", std::move(limits)}});
+    }
+    ps::TextTable table;
+    table.add({"configuration", "images", "median ms"});
+    for (std::size_t c = 0; c < times.size(); ++c) {
+        table.add({std::to_string(c + 1), std::to_string(times[c].size()), ps::milliseconds(ps::median(times[c]))});
+    }
+    print(ps::join(table.text(), late, " of ", images.size(), " images late, ", switches, " switches\n"));
+    for (std::string const& limit : platform.limits()) print_line(limit);
+}
+
+void run_dynamic(DynamicCommand const& options) {
+    ModelOptions named = options.model;
+    named.weights.clear();
+    ps::Graph graph = graph_of(open_model(named));
+    const bool has_groups =
+        std::ranges::any_of(graph.nodes(), [](ps::Node const& node) { return ps::group_number(node.name) > 0; });
+    if (!has_groups) graph = ps::grouped(graph, options.groups);
+    const ps::Weights weights = options.model.weights.empty() ? ps::random_weights(graph, options.model.seed)
+                                                              : ps::read_state_dict(options.model.weights, graph);
+    ps::DynamicEngine<> engine(graph, weights);
+    ImageStream stream(options, engine.in_shape());
+    ps::LinuxPlatform platform({.set_frequency = options.set_frequency});
+    ps::Governor governor(measured_points(engine, platform, stream, options.accuracies), options.budget);
+    ps::Governed governed(platform, governor);
+    std::vector<float> scores(engine.out_shape().size());
+    std::vector<ps::GovernedImage> images;
+    images.reserve(options.count);
+    ProgressLine line;
+    ps::Timer shown;
+    const auto began = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < options.count; ++i) {
+        std::this_thread::sleep_until(began + std::chrono::duration<double>(options.every * static_cast<double>(i)));
+        const std::span<const float> image = stream.next();
+        images.push_back(governed.run([&](std::size_t c) noexcept { engine.use(static_cast<int>(c) + 1); },
+                                      [&]() noexcept { engine.run(image, scores); }));
+        if (shown.seconds() < 0.1) continue;
+        shown = ps::Timer();
+        ps::CoreSet const& set = platform.core_sets()[images.back().point.core_set];
+        line.show(ps::join("image ", i + 1, ": configuration ", images.back().point.configuration + 1, " of ",
+                           engine.count(), " on ", set.name, ", ", ps::milliseconds(images.back().seconds), " ms of ",
+                           ps::milliseconds(options.budget.seconds), ", ", governor.misses(), " late"));
+    }
+    line.clear();
+    if (!options.out.empty()) {
+        ps::write_file(options.out, options.out.ends_with(".svg") ? trace_picture(images) : trace_text(images));
+    }
+    print_result(options, platform, images, governor.switches(), engine.count());
+}
+
+}  // namespace
+
+void add_dynamic(CLI::App& app) {
+    const auto options = std::make_shared<DynamicCommand>();
+    CLI::App& command = *app.add_subcommand(
+        "dynamic", "Run a network in groups on a stream of images, as many groups as keep within a budget");
+    add_model_options(command, options->model);
+    command.add_option("--groups", options->groups, "Of a network that has none (default 4)")
+        ->check(CLI::Range(2, 64))
+        ->type_name("N");
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--budget", [options](std::vector<std::string> const& parts) { options->budget = parse_budget(parts); },
+            "Of an image: time=8ms, energy=20mJ, power=2W, accuracy=70%, or several of them")
+        ->required()
+        ->delimiter(',')
+        ->type_name("WHAT=AMOUNT");
+    add_images(command, "", options->data, "Images of the stream; random ones without");
+    command.add_option("--count", options->count, "Images of the stream (default 1000)")
+        ->check(CLI::Range(std::size_t{1}, std::size_t{100'000'000}))
+        ->type_name("N");
+    command.add_option("--every", options->every, "Seconds from the beginning of one image to that of the next")
+        ->check(CLI::Range(0.0, 3600.0))
+        ->type_name("SECONDS");
+    command
+        .add_option("--accuracies", options->accuracies,
+                    "Of each configuration (default: of 500 labelled images; without, more groups are better)")
+        ->delimiter(',')
+        ->check(CLI::Range(0.0, 1.0))
+        ->type_name("A,B,...");
+    command.add_flag("--set-frequency", options->set_frequency, "Choose frequencies too, where the system permits");
+    command.add_option("--out", options->out, "The trace: a line an image, or a picture")->type_name("F.csv|F.svg");
+    command.add_flag("--json", options->json, "Print one JSON object");
+    command.callback([options] { run_dynamic(*options); });
+}
+
+}  // namespace cli

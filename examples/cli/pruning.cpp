@@ -1,0 +1,76 @@
+#include "pruning.hpp"
+
+#include "text.hpp"
+
+#include <primsel/prune/choose.hpp>
+#include <primsel/prune/criterion.hpp>
+#include <primsel/prune/taylor.hpp>
+#include <primsel/train/training_options.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace cli {
+namespace {
+
+ps::Taylor taylor_of(ModelOptions from, RankingOptions const& options) {
+    if (!options.data.given()) ps::fail("--criterion taylor: needs images, as --images and --labels");
+    const ps::Normalise normalise = from.weights.empty() ? ps::Normalise{} : normalise_of(from.weights);
+    if (from.batch == 0) from.batch = 16;
+    const Model model = load_model(from);
+    const AnyImages images = read_images(options.data, model.graph[model.graph.input()].shape);
+    return ps::taylor(model.graph, model.weights, images, normalise, options.batches);
+}
+
+}  // namespace
+
+void add_ranking_options(CLI::App& command, RankingOptions& options, bool with_images) {
+    command
+        .add_option("--criterion", options.criterion,
+                    "Which filters matter least: l1 (default), l2, median, batch-norm, taylor, random")
+        ->check(CLI::IsMember({"l1", "l2", "median", "batch-norm", "taylor", "random"}))
+        ->type_name("NAME");
+    command
+        .add_option("--type", options.type,
+                    "Judge by the filters that make channels (default), or those that read them")
+        ->check(CLI::IsMember({"filters", "channels"}))
+        ->type_name("filters|channels");
+    command.add_option("--taylor-batches", options.batches, "Batches of images for --criterion taylor (default 16)")
+        ->check(CLI::Range(1, 1'000'000))
+        ->type_name("N");
+    if (with_images) add_images(command, "", options.data, "Images for --criterion taylor");
+}
+
+std::vector<ps::Ranking> rankings_of(Model const& model, ModelOptions const& from, ps::Coupling const& coupling,
+                                     RankingOptions const& options) {
+    const ps::GroupType type = options.type == "channels" ? ps::GroupType::channels : ps::GroupType::filters;
+    const auto rank = [&](auto const& criterion) {
+        return ps::rank_filters(model.graph, model.weights, coupling, criterion, type);
+    };
+    if (options.criterion == "l2") return rank(ps::L2Norm{});
+    if (options.criterion == "median") return rank(ps::GeometricMedian{});
+    if (options.criterion == "batch-norm") return rank(ps::BatchNormScale{});
+    if (options.criterion == "random") return rank(ps::RandomScore{from.seed});
+    if (options.criterion == "taylor") return rank(taylor_of(from, options));
+    return rank(ps::L1Norm{});
+}
+
+bool fits(std::string const& pattern, ps::Ranking const& ranking) {
+    return std::ranges::any_of(ranking.layers, [&](std::string const& layer) {
+        return ps::fits(pattern, layer) || ps::fits(pattern, layer + ".weight");
+    });
+}
+
+void check_fits(std::string const& option, std::string const& pattern, std::span<const ps::Ranking> rankings) {
+    std::vector<std::string> names;
+    for (ps::Ranking const& ranking : rankings) {
+        if (fits(pattern, ranking)) return;
+        names.insert(names.end(), ranking.layers.begin(), ranking.layers.end());
+    }
+    ps::fail(option, ' ', pattern, ": no layer that can be pruned has such a name; ", did_you_mean(pattern, names),
+             "there are ", list_of_names(names));
+}
+
+}  // namespace cli

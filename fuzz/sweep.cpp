@@ -1,0 +1,39 @@
+// Any text parses as a sweep or as a trial of one, or is refused with primsel::error; a trial that parsed reads back as
+// the same when written.
+#include <primsel/io/sweep.hpp>
+#include <primsel/io/trial_log.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+void check_refusal(primsel::error const& error) {
+    if (!std::string_view(error.what()).starts_with("fuzz")) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    try {
+        const primsel::Sweep sweep = primsel::parse_sweep("fuzz", text);
+        const std::size_t parameters = sweep.space.parameters().size();
+        if (!sweep.space.has(sweep.space.at(std::vector<double>(parameters, 0.5)))) std::abort();
+    } catch (primsel::error const& error) {
+        check_refusal(error);
+    }
+    static const primsel::Space space({primsel::Parameter::real("x", 0, 1), primsel::Parameter::values("k", {"a", 2})});
+    try {
+        const primsel::Trial trial = primsel::parse_trial("fuzz", text, space);
+        const std::string line = primsel::line_of(space, trial);
+        if (primsel::line_of(space, primsel::parse_trial("again", line, space)) != line) std::abort();
+    } catch (primsel::error const& error) {
+        check_refusal(error);
+    }
+    return 0;
+}

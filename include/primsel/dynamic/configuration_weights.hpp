@@ -1,0 +1,64 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/dynamic/configuration.hpp>
+#include <primsel/dynamic/detail/weight_block.hpp>
+#include <primsel/network/weights.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The weights of a configuration: those of the whole network where it has them whole, sharing their values, and copies
+/// of the rows and columns that it has of the others. Throws error, naming it, for a weight that is missing or of other
+/// dimensions.
+[[nodiscard]] inline Weights configuration_weights(Graph const& whole, Weights const& weights,
+                                                   Configuration const& configuration) {
+    Weights part(weights.source());
+    detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
+        WeightTensor const& tensor = weights.at(block.name);
+        block.check(tensor);
+        if (block.is_whole()) return part.add(block.name, tensor);
+        std::vector<float> values;
+        block.each([&](std::size_t at) { values.push_back(tensor.values[at]); });
+        part.add(block.name, block.dims, std::move(values));
+    });
+    return part;
+}
+
+/// The whole network's weights with those of a configuration in their places. Throws error as configuration_weights
+/// does.
+[[nodiscard]] inline Weights with_configuration(Graph const& whole, Weights const& weights,
+                                                Configuration const& configuration, Weights const& part) {
+    Weights result(weights.source());
+    detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
+        WeightTensor const& tensor = weights.at(block.name);
+        block.check(tensor);
+        const std::span<const float> own = part.at(block.name).values;
+        if (own.size() != block.count()) {
+            fail("configuration: weight ", block.name, " has ", own.size(), " values, not ", block.count());
+        }
+        std::vector<float> values(tensor.values.begin(), tensor.values.end());
+        std::size_t next = 0;
+        block.each([&](std::size_t at) { values[at] = own[next++]; });
+        result.add(block.name, tensor.dims, std::move(values));
+    });
+    for (auto const& [name, tensor] : weights) {
+        if (result.find(name) == nullptr) result.add(name, tensor);
+    }
+    return result;
+}
+
+/// Values of a configuration's weights that are no views of the whole network's.
+[[nodiscard]] inline std::size_t copied_floats(Graph const& whole, Configuration const& configuration) {
+    std::size_t floats = 0;
+    detail::each_block(whole, configuration, [&](detail::WeightBlock const& block) {
+        if (!block.is_whole()) floats += block.count();
+    });
+    return floats;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/dynamic/incremental_options.hpp>
+#include <primsel/network/prepare.hpp>
+#include <primsel/network/weights.hpp>
+#include <primsel/train/checkpoint.hpp>
+
+#include <charconv>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Numbers as they are read again, with spaces between.
+[[nodiscard]] inline std::string exact_texts(std::vector<double> const& numbers) {
+    std::string text;
+    for (const double number : numbers) text += (text.empty() ? "" : " ") + exact_text(number);
+    return text;
+}
+
+/// How far an incremental training is, beside the trainer of the attempt.
+struct IncrementState {
+    /// A model that a step may end with.
+    struct Candidate {
+        /// Of the whole network.
+        Weights weights;
+        /// Of all configurations up to the one that is trained.
+        std::vector<double> accuracies;
+        bool limit_kept = true;
+        /// The most that an earlier configuration has lost.
+        double worst_loss = 0;
+
+        [[nodiscard]] bool better_than(Candidate const& other) const {
+            if (limit_kept != other.limit_kept) return limit_kept;
+            return limit_kept ? accuracies.back() > other.accuracies.back() : worst_loss < other.worst_loss;
+        }
+    };
+
+    int step = 1, attempt = 1;
+    bool in_attempt = false;
+    /// Of the whole network, as the last step left them.
+    Weights base;
+    std::optional<Candidate> candidate;
+    std::vector<Increment> increments;
+
+    void write(Checkpoint& to) const {
+        const auto add = [&](std::string const& prefix, Weights const& weights) {
+            for (auto const& [name, tensor] : weights) to.tensors.add(prefix + name, tensor);
+        };
+        add("whole/", base);
+        to.facts.insert_or_assign("increment", exact_text(step));
+        to.facts.insert_or_assign("attempt", exact_text(attempt));
+        to.facts.insert_or_assign("in an attempt", in_attempt ? "yes" : "no");
+        to.facts.insert_or_assign("has a model", candidate ? "yes" : "no");
+        if (candidate) {
+            add("model/", candidate->weights);
+            to.facts.insert_or_assign("model", exact_texts(candidate->accuracies));
+            to.facts.insert_or_assign("model's limit", candidate->limit_kept ? "yes" : "no");
+            to.facts.insert_or_assign("model's loss", exact_text(candidate->worst_loss));
+        }
+        for (Increment const& done : increments) {
+            const std::string name = join("increment ", done.configuration);
+            to.facts.insert_or_assign(name, exact_texts(done.accuracies));
+            to.facts.insert_or_assign(name + " attempts", exact_text(done.attempts));
+            to.facts.insert_or_assign(name + " target", done.target_met ? "yes" : "no");
+            to.facts.insert_or_assign(name + " limit", done.limit_kept ? "yes" : "no");
+        }
+    }
+
+    /// Throws error, naming the checkpoint, where it is none of such a training of this network.
+    [[nodiscard]] static IncrementState read(Checkpoint const& from, Graph const& graph, std::size_t steps) {
+        const CheckpointReader reader(from);
+        IncrementState state;
+        state.step = reader.number<int>("increment");
+        state.attempt = reader.number<int>("attempt");
+        if (state.step < 1 || state.step > static_cast<int>(steps) + 1 || state.attempt < 1) {
+            fail(from.tensors.source(), ": it is in increment ", state.step, " of ", steps, ", attempt ",
+                 state.attempt);
+        }
+        state.in_attempt = is(from, "in an attempt");
+        const auto weights = [&](std::string const& prefix) {
+            Weights read(from.tensors.source());
+            for (WeightSpec const& spec : weight_specs(graph)) {
+                const WeightTensor* tensor = from.tensors.find(prefix + spec.name);
+                if (tensor == nullptr) fail(from.tensors.source(), ": ", prefix, spec.name, " is missing");
+                read.add(spec.name, *tensor);
+            }
+            check_weights(graph, read);
+            return read;
+        };
+        state.base = weights("whole/");
+        if (is(from, "has a model")) {
+            state.candidate = Candidate{weights("model/"), numbers(from, "model", state.step),
+                                        is(from, "model's limit"), reader.number<double>("model's loss")};
+        }
+        for (int done = 1; done < state.step; ++done) {
+            const std::string name = join("increment ", done);
+            state.increments.push_back({done, reader.number<int>(name + " attempts"), numbers(from, name, done),
+                                        is(from, name + " target"), is(from, name + " limit")});
+        }
+        if (state.in_attempt && state.step > static_cast<int>(steps)) {
+            fail(from.tensors.source(), ": an attempt after the last increment");
+        }
+        return state;
+    }
+
+private:
+    [[nodiscard]] static bool is(Checkpoint const& from, std::string const& what) {
+        const auto found = from.facts.find(what);
+        return found != from.facts.end() && found->second == "yes";
+    }
+    [[nodiscard]] static std::vector<double> numbers(Checkpoint const& from, std::string const& what, int count) {
+        const auto found = from.facts.find(what);
+        std::vector<double> numbers;
+        if (found != from.facts.end()) {
+            std::string_view text = found->second;
+            while (!text.empty()) {
+                double number = 0;
+                const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+                if (error != std::errc{}) break;
+                numbers.push_back(number);
+                text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+                if (!text.empty()) text.remove_prefix(1);
+            }
+        }
+        if (numbers.size() != static_cast<std::size_t>(count)) {
+            fail(from.tensors.source(), ": its ", what, " has ", numbers.size(), " accuracies, not ", count);
+        }
+        return numbers;
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <primsel/network/graph.hpp>
+
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// A layer with so many shares of the channels in place of one. What a share has as the whole layer has it was not
+/// divided.
+struct SeveralParts {
+    AnyLayer const& whole;
+    int parts;
+
+    AnyLayer operator()(ConvParams conv) const {
+        if (conv.groups != std::get<ConvParams>(whole).groups) conv.groups *= parts;
+        conv.k *= parts;
+        return conv;
+    }
+    AnyLayer operator()(ConvTransposeParams conv) const {
+        conv.k *= parts;
+        return conv;
+    }
+    AnyLayer operator()(DenseParams dense) const {
+        dense.k *= parts;
+        return dense;
+    }
+    AnyLayer operator()(ConstantParams constant) const {
+        if (constant != std::get<ConstantParams>(whole)) constant.shape.c *= parts;
+        return constant;
+    }
+    AnyLayer operator()(ReshapeParams reshape) const {
+        if (reshape != std::get<ReshapeParams>(whole)) reshape.shape.c *= parts;
+        return reshape;
+    }
+    AnyLayer operator()(PadParams pad) const {
+        if (pad != std::get<PadParams>(whole)) pad.front *= parts, pad.back *= parts;
+        return pad;
+    }
+    AnyLayer operator()(SliceParams slice) const {
+        if (slice != std::get<SliceParams>(whole)) slice.first *= parts, slice.last *= parts;
+        return slice;
+    }
+    template <class Params>
+    AnyLayer operator()(Params const& params) const {
+        return params;
+    }
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

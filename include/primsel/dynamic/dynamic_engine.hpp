@@ -1,0 +1,155 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/dynamic/configuration_weights.hpp>
+#include <primsel/dynamic/dynamic_plan.hpp>
+#include <primsel/engine/fit.hpp>
+#include <primsel/engine/policies.hpp>
+#include <primsel/engine/program.hpp>
+#include <primsel/engine/shared_room.hpp>
+#include <primsel/network/simplify.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a dynamic engine holds, in bytes, and what an engine for each of its configurations would.
+struct DynamicMemory {
+    std::size_t arena = 0, weights = 0;
+    std::size_t separate_arenas = 0, separate_weights = 0;
+};
+
+/// A network that runs in any of its configurations, on one set of packed weights and in one arena. Which one is
+/// changed between two images, and takes no more than writing a number. Configurations are known by numbers from 1 on,
+/// the smallest first: of a network in groups, how many of them run. Results of a configuration are those of an engine
+/// for it alone with the same plan, bit for bit.
+template <class Policies = DefaultPolicies>
+class DynamicEngine {
+    static_assert(detail::CheckPolicies<Policies>::value);
+    using Chosen = detail::ChosenPolicies<Policies>;
+
+public:
+    using executor = typename Chosen::executor;
+
+    /// A network in groups. Plans all configurations together; begins with all groups. Throws error as Engine does, and
+    /// as plan_configurations.
+    DynamicEngine(Graph const& graph, Weights const& weights, DynamicOptions const& options = {}, executor run_on = {})
+        : DynamicEngine(graph, weights, primsel::configurations(graph), options, std::move(run_on)) {}
+    /// Any network in these configurations of it.
+    DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
+                  DynamicOptions const& options = {}, executor run_on = {})
+        : DynamicEngine(graph, weights, configurations, plan_configurations<Chosen>(configurations, options),
+                        std::move(run_on)) {
+        if (memory_.arena > options.plan.max_arena) {
+            fail("dynamic: the arena has ", memory_.arena, " bytes, more than the ", options.plan.max_arena,
+                 " allowed");
+        }
+    }
+    /// With plans that were made before.
+    DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
+                  JointPlans plans, executor run_on = {})
+        : executor_(std::move(run_on)), plans_(std::move(plans)) {
+        check_weights(graph, weights);
+        check(configurations);
+        const Kernels kernels = policy_kernels<Chosen>();
+        std::size_t arena = 0;
+        for (std::size_t c = 0; c < configurations.size(); ++c) {
+            graphs_.push_back(simplify(configurations[c].graph));
+            arena = std::max(arena, arena_bytes(graphs_[c], kernels, plans_.plans[c], executor_.concurrency()));
+        }
+        room_ = make_room(arena);
+        programs_.resize(configurations.size());
+        // Those with the most weights first: others may have the beginning of theirs in common with them.
+        for (std::size_t c = configurations.size(); c-- > 0;) {
+            const Weights part = configuration_weights(graph, weights, configurations[c]);
+            programs_[c] = std::make_unique<Program>(graphs_[c], kernels, plans_.plans[c], part,
+                                                     executor_.concurrency(), ExecutorRef(executor_), room_.get());
+            memory_.separate_arenas += programs_[c]->arena_bytes();
+            memory_.separate_weights += programs_[c]->weight_bytes();
+        }
+        memory_.arena = room_->arena_bytes();
+        memory_.weights = room_->weight_bytes();
+        in_use_ = programs_.back().get();
+        number_ = static_cast<int>(programs_.size());
+    }
+
+    /// From the next run on. Never throws and allocates nothing. A number that no configuration has is a bug of the
+    /// caller's: it stops the program with a message.
+    void use(int configuration) noexcept {
+        if (configuration < 1 || configuration > count()) [[unlikely]] {
+            std::fprintf(stderr, "primsel: use(%d) of a network with %d configurations\n", configuration, count());
+            std::abort();
+        }
+        number_ = configuration;
+        in_use_ = programs_[static_cast<std::size_t>(configuration) - 1].get();
+    }
+    [[nodiscard]] int in_use() const noexcept { return number_; }
+    /// How many configurations there are.
+    [[nodiscard]] int count() const noexcept { return static_cast<int>(programs_.size()); }
+
+    /// As Engine::run, in the configuration in use.
+    void run(std::span<const float> src, std::span<float> dst) noexcept {
+        check_count("floats of input", src.size(), in_use_->in_floats());
+        check_count("floats of result", dst.size(), in_use_->out_floats());
+        in_use_->run(src.data(), dst.data(), executor_);
+    }
+
+    [[nodiscard]] Shape in_shape() const { return in_use_->in_shapes().at(0); }
+    [[nodiscard]] Shape out_shape() const { return in_use_->out_shapes().at(0); }
+    [[nodiscard]] int batch() const { return in_use_->batch(); }
+    [[nodiscard]] JointPlans const& plans() const { return plans_; }
+    /// Of the configuration of that number.
+    [[nodiscard]] Plan const& plan(int configuration) const { return plans_.plans.at(place(configuration)); }
+    [[nodiscard]] Graph const& graph(int configuration) const { return graphs_.at(place(configuration)); }
+    [[nodiscard]] Program const& program(int configuration) const { return *programs_.at(place(configuration)); }
+    [[nodiscard]] DynamicMemory const& memory() const { return memory_; }
+    /// Packed, of a layer in all configurations.
+    [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const { return room_->weight_bytes(layer); }
+
+private:
+    [[nodiscard]] static std::size_t place(int configuration) { return static_cast<std::size_t>(configuration) - 1; }
+    void check(std::vector<Configuration> const& configurations) const {
+        if (configurations.empty()) fail("dynamic: no configurations");
+        if (plans_.plans.size() != configurations.size()) {
+            fail("dynamic: ", plans_.plans.size(), " plans for ", configurations.size(), " configurations");
+        }
+        Graph const& last = configurations.back().graph;
+        for (Configuration const& each : configurations) {
+            if (each.graph[each.graph.output_node()].shape != last[last.output_node()].shape ||
+                each.graph[each.graph.input()].shape != last[last.input()].shape) {
+                fail("dynamic: configurations of other images or results than ", last[last.output_node()].shape);
+            }
+        }
+    }
+    [[nodiscard]] static std::unique_ptr<SharedRoom> make_room(std::size_t bytes) try {
+        return std::make_unique<SharedRoom>(bytes);
+    } catch (std::bad_alloc const&) {
+        fail("dynamic: no memory for the arena, ", bytes, " bytes");
+    }
+    static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
+        if (given == wanted) [[likely]]
+            return;
+        std::fprintf(stderr, "primsel: run() was called with %zu %s; it takes %zu\n", given, what, wanted);
+        std::abort();
+    }
+
+    executor executor_;
+    JointPlans plans_;
+    std::vector<Graph> graphs_;
+    std::unique_ptr<SharedRoom> room_;
+    std::vector<std::unique_ptr<Program>> programs_;
+    Program* in_use_ = nullptr;
+    int number_ = 0;
+    DynamicMemory memory_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <primsel/dynamic/governor.hpp>
+#include <primsel/dynamic/operating_point.hpp>
+#include <primsel/dynamic/platform.hpp>
+
+#include <cstddef>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What became of an image.
+struct GovernedImage {
+    OperatingPoint point;
+    Budget budget;
+    /// On the platform's clock: when it began, and how long it took.
+    double began = 0, seconds = 0;
+    double joules = OperatingPoint::unknown;
+    bool missed = false, switched = false;
+};
+
+/// A network under a governor on a platform; both must outlive it. Set-up allocates, run() does not.
+template <Platform P, Objective O>
+class Governed {
+public:
+    Governed(P& platform, Governor<O>& governor)
+        : platform_(platform), governor_(governor), states_(platform.core_sets().size()) {
+        for (OperatingPoint const& point : governor.points()) {
+            if (point.core_set >= states_.size()) {
+                fail("governor: core set ", point.core_set, " of ", states_.size(), " of the platform");
+            }
+        }
+    }
+
+    /// One image: decides, moves, calls `use(configuration)` where that changes and then `run()`, which must not throw.
+    template <class Use, class Run>
+    GovernedImage run(Use&& use, Run&& run) noexcept {
+        platform_.observe(states_);
+        OperatingPoint const& point = governor_.decide(states_);
+        if (governor_.switched()) platform_.apply(point);
+        if (!any_ || point.configuration != configuration_) {
+            configuration_ = point.configuration;
+            use(configuration_);
+        }
+        any_ = true;
+        GovernedImage image{.point = point, .budget = governor_.budget(), .switched = governor_.switched()};
+        const double joules = platform_.joules();
+        image.began = platform_.seconds();
+        run();
+        image.seconds = platform_.seconds() - image.began;
+        image.joules = platform_.joules() - joules;
+        governor_.measured(image.seconds, image.joules);
+        image.missed = image.seconds > image.budget.seconds;
+        return image;
+    }
+
+    /// Of the last image.
+    [[nodiscard]] std::size_t configuration() const noexcept { return configuration_; }
+
+private:
+    P& platform_;
+    Governor<O>& governor_;
+    std::vector<CoreState> states_;
+    std::size_t configuration_ = 0;
+    bool any_ = false;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

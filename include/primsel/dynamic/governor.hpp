@@ -1,0 +1,224 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/dynamic/detail/core_load.hpp>
+#include <primsel/dynamic/detail/patience.hpp>
+#include <primsel/dynamic/objective.hpp>
+#include <primsel/dynamic/operating_point.hpp>
+#include <primsel/dynamic/platform.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How a Governor judges.
+struct GovernorOptions {
+    /// Of images, how many are to be done within the budget of time on a machine that does not change.
+    double share = 0.995;
+    /// How many times the predicted time is allowed for where little was measured.
+    double margin = 1.1;
+    /// A point is preferred to the present one only where it leaves so much of the budgets unused.
+    double headroom = 0.03;
+    /// Only after it was the better one for so many images. Longer while such changes have to be taken back.
+    std::size_t patience = 8;
+    /// For how many images a core set that was left is taken to be as slow as it was, where the platform cannot tell.
+    std::size_t memory = 200;
+};
+
+/// Chooses an operating point for each image: of those that can be used and are expected to keep the budget, the one
+/// that the objective prefers; where none keeps it, the one that exceeds it least. Time is a deadline for every image
+/// and is compared with a bound that few images exceed; energy and power are means.
+///
+/// It learns from measured times how much longer than predicted each core set takes. A deadline that was missed is
+/// answered at the next image, as are cores that go, caps of the frequency and new budgets; better points are taken
+/// after some patience only. Set-up throws; decisions neither throw nor allocate. See docs/dynamic/governor.md.
+template <Objective O = MostAccurate>
+class Governor {
+public:
+    /// Throws error where there is no point, one has no time, or an option or the budget is impossible.
+    explicit Governor(std::vector<OperatingPoint> points, Budget const& budget = {},
+                      GovernorOptions const& options = {}, O prefers = {})
+        : points_(std::move(points)), options_(options), prefers_(std::move(prefers)), patience_(options.patience) {
+        if (points_.empty()) fail("governor: there are no operating points");
+        std::size_t core_sets = 0;
+        for (std::size_t i = 0; i < points_.size(); ++i) {
+            OperatingPoint& point = points_[i];
+            if (!(point.seconds > 0 && std::isfinite(point.seconds))) {
+                fail("governor: operating point ", i, " has a time of ", point.seconds, " seconds");
+            }
+            if (std::isnan(point.joules)) point.joules = point.watts * point.seconds;
+            if (std::isnan(point.watts)) point.watts = point.joules / point.seconds;
+            core_sets = std::max(core_sets, point.core_set + 1);
+        }
+        if (!(options.share > 0 && options.share < 1)) fail("governor: impossible share ", options.share);
+        if (!(options.margin >= 1 && std::isfinite(options.margin)))
+            fail("governor: impossible margin ", options.margin);
+        if (!(options.headroom >= 0 && options.headroom < 1)) fail("governor: impossible headroom ", options.headroom);
+        if (!set_budget(budget)) fail("governor: a budget is not positive");
+        loads_.assign(core_sets, detail::CoreLoad(options.share, options.margin, options.memory));
+        states_.assign(core_sets, CoreState{});
+        factors_.assign(core_sets, 1.0);
+    }
+
+    /// From the next decision on. False, and all stays as it is, where a budget is not positive.
+    bool set_budget(Budget const& budget) noexcept {
+        if (!(budget.seconds > 0 && budget.joules > 0 && budget.watts > 0 && budget.accuracy >= 0)) return false;
+        budget_ = budget;
+        patience_.reset();
+        return true;
+    }
+
+    /// The point for the next image. `states`: of each core set; those that are missing cannot be used.
+    OperatingPoint const& decide(std::span<const CoreState> states) noexcept {
+        observe(states);
+        switched_ = false;
+        const Choice best = choose();
+        if (best.point == none) {
+            patience_.nothing_better();
+        } else if (current_ == none) {
+            move_to(best.point);
+        } else if (must_leave(best)) {
+            patience_.give_up();
+            move_to(best.point);
+        } else if (best.point == current_) {
+            patience_.nothing_better();
+        } else if (patience_.wait()) {
+            patience_.take();
+            move_to(best.point);
+        }
+        decided_ = budget_;
+        const std::size_t point = current_ == none ? 0 : current_;
+        expects_to_keep_ = can_use(point) && keeps(expected(point), budget_);
+        return points_[point];
+    }
+
+    /// What the image took that ran at the point which was decided last. What is not positive and finite is ignored.
+    void measured(double seconds, double joules = OperatingPoint::unknown) noexcept {
+        if (current_ == none || !is_amount(seconds)) return;
+        OperatingPoint const& point = points_[current_];
+        ++images_;
+        patience_.image();
+        missed_ = seconds > decided_.seconds;
+        if (missed_) ++misses_;
+        for (std::size_t i = 0; i < loads_.size(); ++i) {
+            if (i == point.core_set)
+                loads_[i].stay();
+            else
+                loads_[i].wait();
+        }
+        detail::CoreLoad& load = loads_[point.core_set];
+        load.add_time(seconds / point.seconds, states_[point.core_set]);
+        if (!is_amount(joules)) return;
+        if (is_amount(point.joules)) load.add_energy(joules / point.joules);
+        if (is_amount(point.watts)) load.add_power(joules / seconds / point.watts);
+    }
+
+    [[nodiscard]] std::span<const OperatingPoint> points() const noexcept { return points_; }
+    [[nodiscard]] Budget const& budget() const noexcept { return budget_; }
+    /// Point i as the governor sees it now: its time is the bound that it reckons with.
+    [[nodiscard]] OperatingPoint expected(std::size_t i) const noexcept {
+        OperatingPoint point = points_[i];
+        point.seconds *= factors_[point.core_set];
+        point.joules *= loads_[point.core_set].energy();
+        point.watts *= loads_[point.core_set].power();
+        return point;
+    }
+    /// Whether the platform's last state lets point i be used.
+    [[nodiscard]] bool can_use(std::size_t i) const noexcept { return can_use(points_[i]); }
+
+    /// Whether the last decision changed the point; whether it is expected to keep the budget.
+    [[nodiscard]] bool switched() const noexcept { return switched_; }
+    [[nodiscard]] bool expects_to_keep() const noexcept { return expects_to_keep_; }
+    /// Whether the last image was later than the budget of time.
+    [[nodiscard]] bool missed() const noexcept { return missed_; }
+    [[nodiscard]] std::size_t images() const noexcept { return images_; }
+    [[nodiscard]] std::size_t misses() const noexcept { return misses_; }
+    [[nodiscard]] std::size_t switches() const noexcept { return switches_; }
+
+private:
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+    /// Within the budget with room to spare, within it, beyond it.
+    enum class Standing { roomy, tight, beyond };
+    struct Choice {
+        std::size_t point = none;
+        Standing standing = Standing::beyond;
+        double over = Budget::unlimited;
+    };
+
+    [[nodiscard]] static bool is_amount(double value) noexcept { return value > 0 && std::isfinite(value); }
+    [[nodiscard]] bool can_use(OperatingPoint const& point) const noexcept {
+        CoreState const& state = states_[point.core_set];
+        return state.cores >= std::max<std::size_t>(point.threads, 1) && point.level <= state.top;
+    }
+
+    void observe(std::span<const CoreState> states) noexcept {
+        for (std::size_t i = 0; i < states_.size(); ++i) {
+            const CoreState now = i < states.size() ? states[i] : CoreState{};
+            if (now.cores != states_[i].cores || now.top != states_[i].top) patience_.reset();
+            states_[i] = now;
+            const bool here = current_ != none && points_[current_].core_set == i;
+            factors_[i] = here ? loads_[i].here() : loads_[i].elsewhere(now);
+        }
+    }
+
+    [[nodiscard]] Choice judge(std::size_t i) const noexcept {
+        const OperatingPoint point = expected(i);
+        const double over = excess(point, budget_);
+        if (over > 1) return {i, Standing::beyond, over};
+        // Accuracy is known and wants no room.
+        const Budget costs{budget_.seconds, budget_.joules, budget_.watts};
+        const bool roomy = i == current_ || excess(point, costs) <= 1 - options_.headroom;
+        return {i, roomy ? Standing::roomy : Standing::tight, over};
+    }
+    [[nodiscard]] bool is_better(Choice const& a, Choice const& b) const noexcept {
+        if (a.standing != b.standing) return a.standing < b.standing;
+        if (a.standing == Standing::beyond && a.over != b.over) return a.over < b.over;
+        return prefers_(expected(a.point), expected(b.point));
+    }
+    [[nodiscard]] Choice choose() const noexcept {
+        Choice best;
+        for (std::size_t i = 0; i < points_.size(); ++i) {
+            if (!can_use(i)) continue;
+            const Choice choice = judge(i);
+            if (best.point == none || is_better(choice, best)) best = choice;
+        }
+        return best;
+    }
+    [[nodiscard]] bool must_leave(Choice const& best) const noexcept {
+        if (best.point == current_) return false;
+        if (!can_use(current_)) return true;
+        const Choice present = judge(current_);
+        if (present.standing != Standing::beyond) return false;
+        return best.standing != Standing::beyond || best.over < present.over * (1 - options_.headroom);
+    }
+    void move_to(std::size_t i) noexcept {
+        const std::size_t core_set = points_[i].core_set;
+        if (current_ == none || points_[current_].core_set != core_set) {
+            loads_[core_set].arrive(states_[core_set]);
+            factors_[core_set] = loads_[core_set].here();
+        }
+        current_ = i;
+        switched_ = true;
+        ++switches_;
+    }
+
+    std::vector<OperatingPoint> points_;
+    GovernorOptions options_;
+    O prefers_;
+    Budget budget_, decided_;
+    std::vector<detail::CoreLoad> loads_;
+    std::vector<CoreState> states_;
+    /// Of each core set: the bound of its times as a multiple of the predicted ones.
+    std::vector<double> factors_;
+    detail::Patience patience_;
+    std::size_t current_ = none, images_ = 0, misses_ = 0, switches_ = 0;
+    bool switched_ = false, missed_ = false, expects_to_keep_ = false;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,214 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/dynamic/configuration_weights.hpp>
+#include <primsel/dynamic/detail/configuration_accuracy.hpp>
+#include <primsel/dynamic/detail/increment_state.hpp>
+#include <primsel/dynamic/detail/step_options.hpp>
+#include <primsel/dynamic/incremental_options.hpp>
+#include <primsel/train/trainer.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Makes an executor by its default constructor. Another type with such a call operator makes others.
+template <class Executor>
+struct MakeExecutor {
+    [[nodiscard]] Executor operator()() const { return Executor{}; }
+};
+
+struct IgnoreIncrements {
+    [[nodiscard]] bool operator()(IncrementalEpoch const&) const { return true; }
+};
+
+/// Trains a network configuration by configuration (Xun et al. 2019, section III-B): step g trains what configuration g
+/// has and those before it have not, with what they have taking part and frozen, and all else absent. The layers behind
+/// the groups, which all have in common, learn slower with each step. The first step ends with the model of the best
+/// validation; later ones are repeated, from other random weights, until they meet a target. It goes on from a
+/// checkpoint to the same bits, and the same weights, data and options give the same bits for any number of threads.
+template <class Policies = DefaultTraining, class Makes = MakeExecutor<typename Policies::executor>>
+class IncrementalTrainer {
+    using StepTrainer = Trainer<Graph, Policies>;
+
+public:
+    using Parts = typename StepTrainer::Parts;
+
+    /// A network in groups. The graph's batch is the images at once. Throws error as Trainer does.
+    IncrementalTrainer(Graph const& graph, Weights const& weights, IncrementalOptions options, Parts parts = {},
+                       Makes make_executor = {})
+        : IncrementalTrainer(graph, primsel::configurations(graph), weights, std::move(options), std::move(parts),
+                             std::move(make_executor)) {}
+    /// Any network in these configurations of it, as nested() gives. Weights of the last are trained in the end.
+    IncrementalTrainer(Graph graph, std::vector<Configuration> configurations, Weights const& weights,
+                       IncrementalOptions options, Parts parts = {}, Makes make_executor = {})
+        : graph_(std::move(graph)),
+          configurations_(std::move(configurations)),
+          options_(std::move(options)),
+          parts_(std::move(parts)),
+          make_executor_(std::move(make_executor)) {
+        check_incremental_options(options_);
+        if (configurations_.empty()) fail("incremental: no configurations");
+        check_weights(graph_, weights);
+        check_groups_fit(options_.training.groups, graph_);
+        state_.base = weights;
+    }
+
+    /// Trains all steps, from where it is; after each epoch calls report(IncrementalEpoch const&), and after each
+    /// update updated(updates()), when a checkpoint can be taken; both return whether to go on. Models are judged on
+    /// the validation, which must be there.
+    template <DataSource Source, DataSource Validation, Augmentation Augments = NoAugment,
+              class Report = IgnoreIncrements, class Updated = IgnoreUpdates>
+    void fit(Source const& source, Validation const& validation, Normalise const& normalise = {}, Augments augment = {},
+             Report&& report = {}, Updated&& updated = {}) {
+        detail::ConfigurationAccuracy<Policies> judge(configurations_, make_executor_());
+        while (!done()) {
+            if (!train_step(source, validation, normalise, augment, judge, report, updated)) return;
+            finish_attempt();
+        }
+    }
+
+    /// All steps are done.
+    [[nodiscard]] bool done() const { return state_.step > static_cast<int>(configurations_.size()); }
+    /// The steps that are done.
+    [[nodiscard]] std::vector<Increment> const& increments() const { return state_.increments; }
+    /// Of the whole network, with what the steps that are done have trained; all others as they were given.
+    [[nodiscard]] Weights const& weights() const { return state_.base; }
+    /// The step and attempt that comes next, or goes on.
+    [[nodiscard]] int step() const { return state_.step; }
+    [[nodiscard]] int attempt() const { return state_.attempt; }
+    /// Updates of the attempt.
+    [[nodiscard]] std::int64_t updates() const { return trainer_ ? trainer_->updates() : 0; }
+    [[nodiscard]] Graph const& graph() const { return graph_; }
+    [[nodiscard]] std::vector<Configuration> const& configurations() const { return configurations_; }
+
+    /// All that the training goes on from. Between two updates of fit, or after it.
+    [[nodiscard]] Checkpoint checkpoint() const {
+        Checkpoint result;
+        if (trainer_) result = trainer_->checkpoint();
+        state_.write(result);
+        for (auto const& [what, here] : facts()) result.facts.insert_or_assign(what, here);
+        return result;
+    }
+    /// Goes on from there with the next fit. Throws error, naming the checkpoint, and changes nothing, where it belongs
+    /// to another training.
+    void resume(Checkpoint const& from) {
+        const detail::CheckpointReader reader(from);
+        for (auto const& [what, here] : facts()) reader.require(what, here);
+        detail::IncrementState state = detail::IncrementState::read(from, graph_, configurations_.size());
+        std::unique_ptr<StepTrainer> trainer;
+        if (state.in_attempt) {
+            Parts parts = parts_;
+            parts.plan = from.plan;
+            trainer = make_trainer(state, std::move(parts));
+            trainer->resume(from);
+        }
+        state_ = std::move(state);
+        trainer_ = std::move(trainer);
+    }
+
+private:
+    [[nodiscard]] Configuration const& configuration(int step) const {
+        return configurations_[static_cast<std::size_t>(step) - 1];
+    }
+    [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
+        return {{"increments", detail::exact_text(configurations_.size())},
+                {"increments' rate of dense layers", detail::exact_text(options_.dense_rate)},
+                {"increments' target", detail::exact_text(options_.target)},
+                {"increments' attempts", detail::exact_text(options_.attempts)},
+                {"increments' loss", detail::exact_text(options_.most_loss)}};
+    }
+    /// What an attempt begins with: what is trained stays, and all else is drawn anew after the first.
+    [[nodiscard]] Weights initial(detail::IncrementState const& state) const {
+        if (state.attempt == 1) return state.base;
+        const auto seed = static_cast<std::uint32_t>(Random(options_.training.seed, state.step, state.attempt, 1)());
+        const Weights fresh = random_weights(graph_, seed);
+        if (state.step == 1) return fresh;
+        Configuration const& trained = configuration(state.step - 1);
+        return with_configuration(graph_, fresh, trained, configuration_weights(graph_, state.base, trained));
+    }
+    [[nodiscard]] std::unique_ptr<StepTrainer> make_trainer(detail::IncrementState const& state, Parts parts) const {
+        Configuration const& now = configuration(state.step);
+        const detail::StepOptions options(graph_, configurations_, options_);
+        return std::make_unique<StepTrainer>(now.graph, configuration_weights(graph_, initial(state), now),
+                                             options.of(state.step, state.attempt), std::move(parts), make_executor_());
+    }
+
+    /// An attempt to its end. False where the caller wants no more.
+    template <class Source, class Validation, class Augments, class Judge, class Report, class Updated>
+    bool train_step(Source const& source, Validation const& validation, Normalise const& normalise, Augments augment,
+                    Judge& judge, Report& report, Updated& updated) {
+        if (!trainer_) trainer_ = make_trainer(state_, parts_);
+        state_.in_attempt = true;
+        bool on = true;
+        trainer_->fit(
+            source, normalise, augment, validation,
+            [&](EpochReport const& epoch) {
+                on = judge_epoch(epoch, judge, validation, normalise, report);
+                return on;
+            },
+            [&](std::int64_t number) {
+                if (!updated(number)) on = false;
+                return on;
+            });
+        return on;
+    }
+    template <class Judge, class Validation, class Report>
+    bool judge_epoch(EpochReport const& epoch, Judge& judge, Validation const& validation, Normalise const& normalise,
+                     Report& report) {
+        IncrementalEpoch now{state_.step, state_.attempt, epoch};
+        // What steps to come have is as it was given, whatever this attempt began with.
+        const Weights whole = with_configuration(graph_, state_.base, configuration(state_.step), trainer_->weights());
+        detail::IncrementState::Candidate candidate{whole, {}, true, 0};
+        for (int earlier = 1; earlier < state_.step; ++earlier) {
+            const Weights part = configuration_weights(graph_, whole, configuration(earlier));
+            const double accuracy = judge.accuracy(earlier, part, validation, normalise);
+            const double before = state_.increments[static_cast<std::size_t>(earlier) - 1].accuracies.back();
+            candidate.worst_loss = std::max(candidate.worst_loss, before - accuracy);
+            candidate.accuracies.push_back(accuracy);
+        }
+        now.earlier_accuracies = candidate.accuracies;
+        candidate.accuracies.push_back(epoch.validation->accuracy());
+        candidate.limit_kept = candidate.worst_loss <= options_.most_loss;
+        now.seed = !state_.candidate || candidate.better_than(*state_.candidate);
+        if (now.seed) state_.candidate = std::move(candidate);
+        return report(std::as_const(now));
+    }
+    [[nodiscard]] bool target_met() const {
+        if (state_.step == 1) return true;
+        const double before = state_.increments.back().accuracies.back();
+        return state_.candidate->limit_kept && state_.candidate->accuracies.back() >= before + options_.target;
+    }
+    void finish_attempt() {
+        trainer_.reset();
+        state_.in_attempt = false;
+        if (!target_met() && state_.attempt < options_.attempts) {
+            ++state_.attempt;
+            return;
+        }
+        state_.increments.push_back(
+            {state_.step, state_.attempt, state_.candidate->accuracies, target_met(), state_.candidate->limit_kept});
+        state_.base = std::move(state_.candidate->weights);
+        state_.candidate.reset();
+        ++state_.step;
+        state_.attempt = 1;
+    }
+
+    Graph graph_;
+    std::vector<Configuration> configurations_;
+    IncrementalOptions options_;
+    Parts parts_;
+    Makes make_executor_;
+    detail::IncrementState state_;
+    std::unique_ptr<StepTrainer> trainer_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/io/settings.hpp>
+#include <primsel/prune/schedule.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+inline constexpr std::int64_t last_epoch = 1'000'000;
+
+/// The classes are those of Distiller; "_AGP" behind one makes it gradual.
+[[nodiscard]] inline SchedulePruner parse_pruner(std::string const& name, Settings const& from) {
+    SchedulePruner pruner{.name = name, .weights = {}, .places = {}};
+    std::string kind = from.at("class").one_of(
+        {"L1RankedStructureParameterPruner", "L2RankedStructureParameterPruner", "FPGMRankedStructureParameterPruner",
+         "BatchNormRankedStructureParameterPruner", "RandomRankedFilterPruner", "L1RankedStructureParameterPruner_AGP",
+         "L2RankedStructureParameterPruner_AGP", "FPGMRankedStructureParameterPruner_AGP",
+         "BatchNormRankedStructureParameterPruner_AGP", "RandomRankedFilterPruner_AGP"});
+    pruner.gradual = kind.ends_with("_AGP");
+    if (kind.starts_with("L2")) pruner.criterion = RankedBy::l2;
+    if (kind.starts_with("FPGM")) pruner.criterion = RankedBy::geometric_median;
+    if (kind.starts_with("BatchNorm")) pruner.criterion = RankedBy::batch_norm;
+    if (kind.starts_with("Random")) pruner.criterion = RankedBy::random;
+    if (pruner.gradual) {
+        from.allow({"class", "group_type", "initial_sparsity", "final_sparsity", "ranking", "weights"});
+        pruner.sparsity = from.at("final_sparsity").number(0, 1);
+        if (const auto* initial = from.find("initial_sparsity")) pruner.initial_sparsity = initial->number(0, 1);
+    } else {
+        from.allow({"class", "group_type", "desired_sparsity", "ranking", "weights"});
+        pruner.sparsity = from.at("desired_sparsity").number(0, 1);
+    }
+    if (const auto* type = from.find("group_type")) {
+        pruner.type = type->one_of({"Filters", "Channels"}) == "Channels" ? GroupType::channels : GroupType::filters;
+    }
+    if (const auto* ranking = from.find("ranking")) pruner.together = ranking->one_of({"Layer", "Group"}) == "Group";
+    for (Settings const& pattern : from.at("weights").elements()) {
+        pruner.weights.push_back(pattern.text());
+        pruner.places.push_back(pattern.place());
+    }
+    if (pruner.weights.empty()) from.at("weights").fail("names no weight");
+    return pruner;
+}
+
+[[nodiscard]] inline ScheduleRate parse_rate(std::string const& name, Settings const& from) {
+    ScheduleRate rate{.name = name, .milestones = {}};
+    std::string const& kind = from.at("class").one_of({"ExponentialLR", "StepLR", "MultiStepLR", "CosineAnnealingLR"});
+    if (kind == "CosineAnnealingLR") {
+        from.allow({"class", "T_max"});
+        rate.rule = ScheduleRate::Rule::cosine;
+        rate.every = from.at("T_max").integer(1, last_epoch);
+        return rate;
+    }
+    if (kind == "StepLR") {
+        from.allow({"class", "step_size", "gamma"});
+        rate.rule = ScheduleRate::Rule::step;
+        rate.every = from.at("step_size").integer(1, last_epoch);
+    } else if (kind == "MultiStepLR") {
+        from.allow({"class", "milestones", "gamma"});
+        rate.rule = ScheduleRate::Rule::multi_step;
+        for (Settings const& one : from.at("milestones").elements()) {
+            rate.milestones.push_back(one.integer(0, last_epoch));
+        }
+    } else {
+        from.allow({"class", "gamma"});
+    }
+    rate.gamma = from.at("gamma").number(0, 1);
+    return rate;
+}
+
+/// Either a list of epochs, or from starting_epoch on, before ending_epoch, every so many.
+[[nodiscard]] inline std::vector<std::int64_t> parse_epochs(Settings const& from) {
+    std::vector<std::int64_t> epochs;
+    if (const auto* list = from.find("epochs")) {
+        for (const char* other : {"starting_epoch", "ending_epoch", "frequency"}) {
+            if (const auto* beside = from.find(other)) beside->fail("'", other, "' and 'epochs' exclude each other");
+        }
+        for (Settings const& epoch : list->elements()) epochs.push_back(epoch.integer(0, last_epoch));
+        if (epochs.empty()) list->fail("there is no epoch");
+        std::ranges::sort(epochs);
+        return epochs;
+    }
+    const std::int64_t first = from.at("starting_epoch").integer(0, last_epoch),
+                       end = from.at("ending_epoch").integer(first + 1, last_epoch),
+                       every = from.at("frequency").integer(1, last_epoch);
+    for (std::int64_t epoch = first; epoch < end; epoch += every) epochs.push_back(epoch);
+    return epochs;
+}
+
+[[nodiscard]] inline SchedulePolicy parse_policy(PruningSchedule const& schedule, Settings const& from) {
+    from.allow({"pruner", "lr_scheduler", "epochs", "starting_epoch", "ending_epoch", "frequency"});
+    SchedulePolicy policy{.prunes = from.find("pruner") != nullptr, .epochs = {}};
+    if (policy.prunes && from.find("lr_scheduler") != nullptr) from.fail("a policy is for one instance");
+    // The epochs stand beside the instance's name, or as members of the policy.
+    Settings const& instance = from.at(policy.prunes ? "pruner" : "lr_scheduler");
+    instance.allow({"instance_name", "epochs", "starting_epoch", "ending_epoch", "frequency"});
+    const bool inside = instance.members().size() > 1;
+    if (inside && from.members().size() > 1) from.fail("a policy says its epochs twice");
+    policy.epochs = parse_epochs(inside ? instance : from);
+    Settings const& named = instance.at("instance_name");
+    std::vector<std::string> names;
+    for (SchedulePruner const& each : schedule.pruners) {
+        if (policy.prunes) names.push_back(each.name);
+    }
+    for (ScheduleRate const& each : schedule.rates) {
+        if (!policy.prunes) names.push_back(each.name);
+    }
+    const auto found = std::ranges::find(names, named.text());
+    if (found == names.end()) {
+        named.fail("there is no ", policy.prunes ? "pruner" : "lr_scheduler", " '", named.text(), '\'',
+                   nearest_of(named.text(), names));
+    }
+    policy.instance = static_cast<std::size_t>(found - names.begin());
+    return policy;
+}
+
+}  // namespace detail
+
+/// What a schedule file says. Throws error, naming the file and the line, for whatever is not known there, with what is
+/// nearest; whether its weights are those of a network, check_schedule says.
+[[nodiscard]] inline PruningSchedule parse_schedule(Settings const& file) {
+    file.allow({"version", "pruners", "lr_schedulers", "policies"});
+    PruningSchedule schedule;
+    if (const auto* pruners = file.find("pruners")) {
+        for (auto const& [name, pruner] : pruners->members()) {
+            schedule.pruners.push_back(detail::parse_pruner(name, pruner));
+        }
+    }
+    if (const auto* rates = file.find("lr_schedulers")) {
+        for (auto const& [name, rate] : rates->members()) schedule.rates.push_back(detail::parse_rate(name, rate));
+    }
+    for (Settings const& policy : file.at("policies").elements()) {
+        schedule.policies.push_back(detail::parse_policy(schedule, policy));
+    }
+    return schedule;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

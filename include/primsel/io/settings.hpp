@@ -1,0 +1,213 @@
+#pragma once
+
+#include <primsel/core/csv.hpp>
+#include <primsel/core/error.hpp>
+#include <primsel/core/nearest.hpp>
+#include <primsel/io/file.hpp>
+
+#include <rapidjson/error/en.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A value of a file that people write, JSON or YAML, which knows the line that it stands in: whatever is not as asked
+/// for throws error with the file and the line. Scalars are texts until they are asked for something else.
+class Settings {
+public:
+    enum class Kind { nothing, text, list, map };
+
+    /// `file`: what errors call it.
+    explicit Settings(std::shared_ptr<const std::string> file, std::size_t line = 1, Kind kind = Kind::nothing,
+                      std::string text = {})
+        : file_(std::move(file)), line_(line), kind_(kind), text_(std::move(text)) {}
+
+    [[nodiscard]] Kind kind() const { return kind_; }
+    [[nodiscard]] std::size_t line() const { return line_; }
+    /// "file:12"
+    [[nodiscard]] std::string place() const { return join(*file_, ':', line_); }
+    /// Throws error: the file, the line and the parts.
+    template <class... Parts>
+    [[noreturn]] void fail(Parts const&... parts) const {
+        primsel::fail(place(), ": ", parts...);
+    }
+
+    [[nodiscard]] std::string const& text() const {
+        if (kind_ != Kind::text) fail("expected a text or a number, not ", kind_name());
+        return text_;
+    }
+    [[nodiscard]] double number(double low, double high) const {
+        double value = 0;
+        if (!read_number(std::string_view(text()), value) || !(value >= low && value <= high)) {
+            fail("expected a number from ", low, " to ", high, ", not ", text());
+        }
+        return value;
+    }
+    [[nodiscard]] std::int64_t integer(std::int64_t low, std::int64_t high) const {
+        std::int64_t value = 0;
+        if (!read_number(std::string_view(text()), value) || value < low || value > high) {
+            fail("expected an integer from ", low, " to ", high, ", not ", text());
+        }
+        return value;
+    }
+    /// One of the names; throws error for any other, and says which is nearest.
+    [[nodiscard]] std::string const& one_of(std::initializer_list<std::string_view> names) const {
+        if (std::ranges::find(names, text()) == names.end()) {
+            fail('\'', text_, "' is none of ", listed(names), nearest_of(text_, strings(names)));
+        }
+        return text_;
+    }
+    [[nodiscard]] std::vector<Settings> const& elements() const {
+        if (kind_ != Kind::list) fail("expected a list, not ", kind_name());
+        return elements_;
+    }
+    [[nodiscard]] std::vector<std::pair<std::string, Settings>> const& members() const {
+        if (kind_ != Kind::map) fail("expected names with values, not ", kind_name());
+        return members_;
+    }
+    /// Throws error, naming the line, for a member that has none of these names.
+    void allow(std::initializer_list<std::string_view> names) const {
+        for (auto const& [name, value] : members()) {
+            if (std::ranges::find(names, name) != names.end()) continue;
+            value.fail('\'', name, "' is none of ", listed(names), nearest_of(name, strings(names)));
+        }
+    }
+    [[nodiscard]] const Settings* find(std::string_view name) const {
+        for (auto const& [own, value] : members()) {
+            if (own == name) return &value;
+        }
+        return nullptr;
+    }
+    [[nodiscard]] Settings const& at(std::string_view name) const {
+        const Settings* found = find(name);
+        if (found == nullptr) fail("'", name, "' is missing");
+        return *found;
+    }
+
+    /// For who reads a file: the next element, or the next member. Throws error for a name that is there already.
+    void add(Settings element) { elements_.push_back(std::move(element)); }
+    void add(std::string name, Settings value) {
+        if (find(name) != nullptr) value.fail('\'', name, "' is given twice");
+        members_.emplace_back(std::move(name), std::move(value));
+    }
+
+private:
+    [[nodiscard]] std::string_view kind_name() const {
+        constexpr std::string_view names[] = {"nothing", "a text or a number", "a list", "names with values"};
+        return names[static_cast<std::size_t>(kind_)];
+    }
+    [[nodiscard]] static std::vector<std::string> strings(std::initializer_list<std::string_view> names) {
+        return {names.begin(), names.end()};
+    }
+    [[nodiscard]] static std::string listed(std::initializer_list<std::string_view> names) {
+        std::string text;
+        for (const std::string_view name : names) text += (text.empty() ? "" : ", ") + std::string(name);
+        return text;
+    }
+
+    std::shared_ptr<const std::string> file_;
+    std::size_t line_;
+    Kind kind_;
+    std::string text_;
+    std::vector<Settings> elements_;
+    std::vector<std::pair<std::string, Settings>> members_;
+};
+
+namespace detail {
+
+/// What a file of settings may be made of; one that needs more is none that a person wrote.
+inline constexpr std::size_t settings_depth = 16, settings_values = 100'000;
+
+/// Builds settings from RapidJSON's events, whose names are RapidJSON's.
+class SettingsBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, SettingsBuilder> {
+public:
+    SettingsBuilder(std::shared_ptr<const std::string> file, std::string_view text, rapidjson::MemoryStream const& at)
+        : file_(std::move(file)), text_(text), at_(at), open_{Settings(file_, 1, Settings::Kind::list)}, keys_{{}} {}
+
+    [[nodiscard]] Settings const& root() const { return open_[0].elements().at(0); }
+    [[nodiscard]] std::size_t line() {
+        const std::size_t end = std::min(at_.Tell(), text_.size());
+        line_ += static_cast<std::size_t>(
+            std::count(text_.begin() + counted_, text_.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
+        counted_ = static_cast<std::ptrdiff_t>(end);
+        return line_;
+    }
+
+    // NOLINTBEGIN(readability-identifier-naming)
+    bool Null() { return add(Settings(file_, line())); }
+    bool Bool(bool value) { return add(Settings(file_, line(), Settings::Kind::text, value ? "true" : "false")); }
+    bool RawNumber(const char* text, rapidjson::SizeType size, bool) { return String(text, size, true); }
+    bool String(const char* text, rapidjson::SizeType size, bool) {
+        return add(Settings(file_, line(), Settings::Kind::text, {text, size}));
+    }
+    bool StartObject() { return open(Settings::Kind::map); }
+    bool Key(const char* text, rapidjson::SizeType size, bool) {
+        keys_.back().assign(text, size);
+        return true;
+    }
+    bool EndObject(rapidjson::SizeType) { return close(); }
+    bool StartArray() { return open(Settings::Kind::list); }
+    bool EndArray(rapidjson::SizeType) { return close(); }
+    // NOLINTEND(readability-identifier-naming)
+
+private:
+    bool add(Settings value) {
+        if (++values_ > settings_values) value.fail("more than ", settings_values, " values");
+        if (open_.back().kind() == Settings::Kind::list) {
+            open_.back().add(std::move(value));
+        } else {
+            open_.back().add(keys_.back(), std::move(value));
+        }
+        return true;
+    }
+    bool open(Settings::Kind kind) {
+        open_.emplace_back(file_, line(), kind);
+        keys_.emplace_back();
+        if (open_.size() > settings_depth) open_.back().fail("more than ", settings_depth, " levels");
+        return true;
+    }
+    bool close() {
+        Settings value = std::move(open_.back());
+        open_.pop_back();
+        keys_.pop_back();
+        return add(std::move(value));
+    }
+
+    std::shared_ptr<const std::string> file_;
+    std::string_view text_;
+    rapidjson::MemoryStream const& at_;
+    std::vector<Settings> open_;
+    std::vector<std::string> keys_;
+    std::size_t line_ = 1, values_ = 0;
+    std::ptrdiff_t counted_ = 0;
+};
+
+}  // namespace detail
+
+/// A JSON text. Throws error, naming the file and the line, for what is none.
+[[nodiscard]] inline Settings parse_json_settings(std::string const& name, std::string_view text) {
+    rapidjson::MemoryStream stream(text.data(), text.size());
+    detail::SettingsBuilder builder(std::make_shared<const std::string>(name), text, stream);
+    rapidjson::Reader reader;
+    constexpr unsigned flags =
+        rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
+    const rapidjson::ParseResult result = reader.Parse<flags>(stream, builder);
+    if (result.IsError()) fail(name, ':', builder.line(), ": ", rapidjson::GetParseError_En(result.Code()));
+    return builder.root();
+}
+[[nodiscard]] inline Settings read_json_settings(std::string const& path) {
+    const SharedBytes file = read_file(path);
+    return parse_json_settings(path, file.text());
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/core/timer.hpp>
+#include <primsel/plan/detail/joint_problem.hpp>
+#include <primsel/plan/make_plan.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A graph that is planned together with others.
+struct PlannedGraph {
+    Graph const& graph;
+    /// How often it runs, beside the others: any positive number.
+    double use = 1;
+    /// Of each layer: layers of several graphs under the same name run alike, so that their weights are packed once.
+    /// Empty names agree with nobody. Layers of a name must be the same layer of the same shapes.
+    std::vector<std::string> agrees = {};
+};
+
+/// What came of planning several graphs together.
+struct JointPlans {
+    std::vector<Plan> plans;
+    /// Predicted for a run, on average over the graphs as often as each is used: together, and if each graph had the
+    /// plan that is best for it alone.
+    double seconds = 0, separate_seconds = 0;
+    bool optimal = false;
+
+    /// What agreeing costs: 0.01 is one per cent.
+    [[nodiscard]] double price() const { return separate_seconds > 0 ? seconds / separate_seconds - 1 : 0; }
+};
+
+/// Plans of several (simplified) graphs that are cheapest together, each counted as often as it is used, where layers
+/// that agree take the same primitive and layouts: one problem of all graphs, in which such layers are one node. Throws
+/// error as make_plan does, for a use that is not positive, and, naming the layer, where layers are to agree that the
+/// model has not the same prices for.
+template <CostModel Model, Solver S>
+[[nodiscard]] JointPlans make_plans(std::span<const PlannedGraph> graphs, Kernels const& kernels, Model& model,
+                                    S const& solver, PlanOptions const& options = {}) {
+    Timer timer;
+    std::vector<std::unique_ptr<detail::PricedGraph<Model>>> priced;
+    double uses = 0;
+    for (PlannedGraph const& each : graphs) {
+        if (!(each.use > 0)) fail("plan: a graph that is used ", each.use, " times; it must be a positive number");
+        uses += each.use;
+    }
+    detail::JointProblem joint;
+    for (PlannedGraph const& each : graphs) {
+        priced.push_back(std::make_unique<detail::PricedGraph<Model>>(each.graph, kernels, model, options));
+        joint.add(each.graph, priced.back()->formulation.problem, priced.back()->prices.alternatives, each.agrees,
+                  each.use / uses);
+    }
+    const double predict_seconds = timer.seconds();
+    timer.restart();
+    const PbqpSolution solution = solver.solve(joint.problem());
+    const double solve_seconds = timer.seconds();
+    JointPlans result;
+    result.optimal = solution.optimal;
+    for (std::size_t g = 0; g < graphs.size(); ++g) {
+        detail::PricedGraph<Model> const& own = *priced[g];
+        Plan plan;
+        plan.key = make_key(graphs[g].graph, kernels);
+        plan.cost_model = Model::name;
+        plan.solver = S::name;
+        plan.predict_seconds = predict_seconds, plan.solve_seconds = solve_seconds;
+        PbqpSolution part{.choice = joint.choice_of(g, solution.choice)};
+        own.formulation.check(part, S::name);
+        detail::write_choice(plan, graphs[g].graph, kernels, own.prices, part.choice);
+        const PbqpSolution alone = solver.solve(own.formulation.problem);
+        own.formulation.check(alone, S::name);
+        plan.optimal = solution.optimal;
+        plan.bound_seconds = alone.bound;
+        result.seconds += (graphs[g].use / uses) * own.formulation.problem.cost(part.choice);
+        result.separate_seconds += (graphs[g].use / uses) * alone.cost;
+        result.plans.push_back(std::move(plan));
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

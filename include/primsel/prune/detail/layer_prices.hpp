@@ -1,0 +1,104 @@
+#pragma once
+
+#include <primsel/cost/cost_model.hpp>
+#include <primsel/kernels/kernels.hpp>
+#include <primsel/network/graph.hpp>
+#include <primsel/plan/conv_shape_of.hpp>
+#include <primsel/prune/detail/passes_channels.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// A layer as it is with other numbers of channels, the shapes that it reads, and that of its result.
+struct ThinLayer {
+    AnyLayer layer;
+    std::vector<Shape> inputs;
+    Shape output;
+};
+/// counts: the channels that are left of each layer's result.
+[[nodiscard]] inline ThinLayer thin_layer(Graph const& graph, std::size_t i, std::span<const int> counts) {
+    Node const& node = graph[i];
+    ThinLayer thin{node.layer, graph.input_shapes(i), node.shape};
+    thin.output.c = counts[i];
+    for (std::size_t place = 0; place < node.inputs.size(); ++place) thin.inputs[place].c = counts[node.inputs[place]];
+    if (auto* conv = std::get_if<ConvParams>(&thin.layer)) {
+        if (conv->groups > 1 && is_depthwise(*conv, graph[node.inputs[0]].shape.c)) conv->groups = thin.inputs[0].c;
+        conv->k = counts[i];
+    }
+    if (auto* dense = std::get_if<DenseParams>(&thin.layer)) dense->k = counts[i];
+    return thin;
+}
+
+/// Of each layer's result.
+[[nodiscard]] inline std::vector<int> channels_of(Graph const& graph) {
+    std::vector<int> channels;
+    for (Node const& node : graph.nodes()) channels.push_back(node.shape.c);
+    return channels;
+}
+
+/// Seconds of a layer by its cheapest way, whatever the layouts around it are: what the model says, asked once for each
+/// number of channels.
+template <CostModel Model>
+class LayerPrices {
+public:
+    LayerPrices(Graph const& graph, Kernels const& kernels, Model& model)
+        : graph_(graph), kernels_(kernels), model_(model), known_(graph.size()) {}
+
+    [[nodiscard]] double operator()(std::size_t i, std::span<const int> counts) {
+        int read = 0;
+        for (const std::size_t input : graph_[i].inputs) read += counts[input];
+        const auto [place, is_new] = known_[i].try_emplace({read, counts[i]}, 0.0);
+        if (is_new) place->second = ask(thin_layer(graph_, i, counts));
+        return place->second;
+    }
+
+private:
+    [[nodiscard]] double ask(ThinLayer const& thin) {
+        std::vector<double> seconds;
+        if (const auto* conv = std::get_if<ConvParams>(&thin.layer)) {
+            const ConvShape shape = conv_shape_of(*conv, thin.inputs[0]);
+            std::vector<ConvQuery> queries;
+            for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
+                PrimitiveEntry const& entry = kernels_.primitives[p];
+                if (entry.pass == Pass::forward && entry.supports(shape)) queries.push_back({shape, p, graph_.batch()});
+            }
+            seconds.resize(queries.size());
+            model_.predict(kernels_, std::span<const ConvQuery>(queries), std::span(seconds));
+        } else {
+            std::vector<OpQuery> queries;
+            for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
+                if (kernels_.op(thin.layer, layout).run == nullptr) continue;
+                queries.push_back({&thin.layer, thin.inputs, thin.output, graph_.batch(), layout});
+            }
+            seconds.resize(queries.size());
+            model_.predict(kernels_, std::span<const OpQuery>(queries), std::span(seconds));
+        }
+        const auto least = std::ranges::min_element(seconds);
+        return least == seconds.end() || !std::isfinite(*least) ? 0 : *least;
+    }
+
+    Graph const& graph_;
+    Kernels const& kernels_;
+    Model& model_;
+    std::vector<std::map<std::pair<int, int>, double>> known_;
+};
+
+/// Multiply-adds of a convolution or dense layer, for one image; 0 for any other.
+[[nodiscard]] inline double multiply_adds(Graph const& graph, std::size_t i, std::span<const int> counts) {
+    const ThinLayer thin = thin_layer(graph, i, counts);
+    const auto results = static_cast<double>(thin.output.size());
+    if (const auto* conv = std::get_if<ConvParams>(&thin.layer)) {
+        return results * conv->kernel.h * conv->kernel.w * (thin.inputs[0].c / conv->groups);
+    }
+    return std::holds_alternative<DenseParams>(thin.layer) ? results * static_cast<double>(thin.inputs[0].size()) : 0;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/cost/cost_model.hpp>
+#include <primsel/kernels/kernels.hpp>
+#include <primsel/network/graph.hpp>
+#include <primsel/network/simplify.hpp>
+#include <primsel/pbqp/solver.hpp>
+#include <primsel/plan/make_plan.hpp>
+#include <primsel/prune/choose.hpp>
+#include <primsel/prune/coupling.hpp>
+#include <primsel/prune/detail/greedy_pruning.hpp>
+#include <primsel/prune/ranking.hpp>
+#include <primsel/prune/surgery.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a network is to have less of: predicted seconds of a run, multiply-adds of its convolutions and dense layers,
+/// or filters.
+enum class Measure { seconds, operations, filters };
+[[nodiscard]] constexpr std::string_view to_string_view(Measure measure) {
+    switch (measure) {
+        case Measure::seconds:
+            return "predicted seconds";
+        case Measure::operations:
+            return "multiply-adds";
+        default:
+            return "filters";
+    }
+}
+
+struct PruneTarget {
+    Measure measure = Measure::seconds;
+    /// At most this share of what the whole network has is left.
+    double share = 0.5;
+    /// As many channels stay as a multiple of this.
+    std::size_t multiple = 1;
+    /// Of each ranking at most this share goes.
+    double most = 0.9;
+};
+
+struct PrunedTo {
+    Choice choice;
+    /// In the measure, of the whole network and of the thinned one.
+    double before = 0, after = 0;
+};
+
+/// Multiply-adds of a network's convolutions and dense layers, for one image.
+[[nodiscard]] inline double multiply_adds(Graph const& graph) {
+    const std::vector<int> channels = detail::channels_of(graph);
+    double sum = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::multiply_adds(graph, i, channels);
+    return sum;
+}
+/// Of its convolutions, but for depthwise ones, and dense layers.
+[[nodiscard]] inline double filters(Graph const& graph) {
+    double sum = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) sum += detail::makes_channels(graph, i) ? graph[i].shape.c : 0;
+    return sum;
+}
+
+/// What a run of the network is predicted to take: the total of the plan that is made for it. Throws error as make_plan
+/// does.
+template <CostModel Model, Solver S>
+[[nodiscard]] double predicted_seconds(Graph const& graph, Kernels const& kernels, Model& model, S const& solver) {
+    return make_plan(simplify(graph), kernels, model, solver).total_seconds;
+}
+
+/// The groups that go until the target is reached: those next that lose the least importance for what they save. What a
+/// ranking loses is the logarithm of how much of its importance is left, so that no layer bleeds to death; what is
+/// saved is the difference of the cheapest way to run each layer, by the cost model, and where that depends on
+/// multiples of channels, several filters are taken at once. A plan of the thinned network has the last word. Nothing
+/// is executed: that takes milliseconds. Throws error where the target cannot be reached.
+template <CostModel Model, Solver S>
+[[nodiscard]] PrunedTo prune_to(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings,
+                                Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {}) {
+    if (!(target.share > 0 && target.share <= 1)) fail("prune: impossible share ", target.share);
+    detail::check_share(target.most, target.multiple);
+    detail::LayerPrices<Model> prices(graph, kernels, model);
+    const auto price = [&](std::size_t i, std::span<const int> counts) -> double {
+        if (target.measure == Measure::seconds) return prices(i, counts);
+        if (target.measure == Measure::operations) return detail::multiply_adds(graph, i, counts);
+        return detail::makes_channels(graph, i) ? counts[i] : 0;
+    };
+    detail::GreedyPruning greedy(graph, coupling, rankings, target.multiple, target.most,
+                                 detail::layers_that_run(graph), price);
+    const bool planned = target.measure == Measure::seconds;
+    PrunedTo result;
+    result.before = result.after = planned ? predicted_seconds(graph, kernels, model, solver) : greedy.total();
+    // The sum over layers is in proportion to the plan's total, which has changes of layout besides.
+    double of_sum = greedy.total() > 0 ? result.before / greedy.total() : 1;
+    const double wanted = target.share * result.before;
+    for (;;) {
+        if (of_sum * greedy.total() <= wanted) {
+            result.choice = sparing(graph, coupling, greedy.choice());
+            result.after = planned ? predicted_seconds(prune(graph, coupling, result.choice), kernels, model, solver)
+                                   : greedy.total();
+            if (result.after <= wanted) return result;
+            of_sum = result.after / greedy.total();
+        }
+        if (!greedy.step()) {
+            fail("prune: ", 100 * target.share, " % of the ", to_string_view(target.measure),
+                 " cannot be reached: with all that may go gone, ", 100 * of_sum * greedy.total() / result.before,
+                 " % are left");
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

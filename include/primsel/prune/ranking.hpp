@@ -1,0 +1,121 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/network/graph.hpp>
+#include <primsel/network/prepare.hpp>
+#include <primsel/network/weights.hpp>
+#include <primsel/prune/coupling.hpp>
+#include <primsel/prune/criterion.hpp>
+#include <primsel/prune/detail/channel_sets.hpp>
+#include <primsel/prune/detail/ranked_rows.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a layer's weights judge: the filters that it has, or the channels that it reads. A channel that goes takes the
+/// filters that make it.
+enum class GroupType { filters, channels };
+
+/// Groups of channels that are ranked against each other: those of one layer, or of layers whose channels are coupled.
+struct Ranking {
+    /// Names, in the order of the network: the layers whose weights judge.
+    std::vector<std::string> layers;
+    /// The groups that may go, the one that matters least first.
+    std::vector<std::size_t> groups;
+    /// Of each of them: how much it matters. The mean over a layer's rows is 1, and what several layers say adds up.
+    std::vector<double> scores;
+    /// All groups, those that must stay too.
+    std::size_t count = 0;
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::vector<std::size_t> const& judged_groups(Graph const& graph, Coupling const& coupling,
+                                                                   std::size_t i, GroupType type) {
+    return coupling.groups_of(type == GroupType::filters ? i : graph[i].inputs[0]);
+}
+
+/// The layers that judge, and of each the number of its ranking: layers that have a group in common are ranked
+/// together.
+[[nodiscard]] inline std::map<std::size_t, std::size_t> rankings_of_layers(Graph const& graph, Coupling const& coupling,
+                                                                           GroupType type = GroupType::filters) {
+    constexpr std::size_t none = static_cast<std::size_t>(-1);
+    ChannelSets sets;
+    std::vector<std::size_t> set_of_group(coupling.groups().size(), none);
+    std::map<std::size_t, std::size_t> of_layers;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        if (!makes_channels(graph, i)) continue;
+        const std::size_t set = of_layers[i] = sets.add();
+        for (const std::size_t group : judged_groups(graph, coupling, i, type)) {
+            if (set_of_group[group] == none) set_of_group[group] = set;
+            sets.join(set_of_group[group], set);
+        }
+    }
+    for (auto& [layer, set] : of_layers) set = sets.root(set);
+    return of_layers;
+}
+
+/// Of each row, as shares of their mean. Throws error where the criterion gives none.
+[[nodiscard]] std::vector<double> relative_scores(Filters const& rows, auto const& criterion) {
+    std::vector<double> scores(rows.count, 0.0);
+    criterion(rows, std::span<double>(scores));
+    const double mean = std::reduce(scores.begin(), scores.end()) / static_cast<double>(rows.count);
+    if (!std::isfinite(mean)) fail("prune: a score of a filter of layer ", rows.layer, " is not finite");
+    for (double& score : scores) score = mean > 0 ? score / mean : 0;
+    return scores;
+}
+
+}  // namespace detail
+
+/// The channels of the network, ranked layer by layer; layers whose channels are coupled are ranked together, by the
+/// sum of their scores, each as a share of its layer's mean. Layers that must stay whole are left out. Throws error
+/// where the weights do not fit, or a score is not finite.
+template <Criterion C>
+[[nodiscard]] std::vector<Ranking> rank_filters(Graph const& graph, Weights const& weights, Coupling const& coupling,
+                                                C const& criterion, GroupType type = GroupType::filters) {
+    check_weights(graph, weights);
+    const std::vector<std::size_t> uses = graph.uses();
+    std::vector<double> scores(coupling.groups().size(), 0.0);
+    std::map<std::size_t, Ranking> rankings;
+    for (auto const& [i, number] : detail::rankings_of_layers(graph, coupling, type)) {
+        std::vector<std::size_t> const& groups = detail::judged_groups(graph, coupling, i, type);
+        const auto may_go = [&](std::size_t group) { return coupling.groups()[group].fixed.empty(); };
+        Ranking& ranking = rankings[number];
+        ranking.layers.push_back(graph[i].name);
+        ranking.groups.insert(ranking.groups.end(), groups.begin(), groups.end());
+        if (std::ranges::none_of(groups, may_go)) continue;
+        std::span<const float> values = weights.at(graph[i].name + ".weight").values;
+        std::vector<float> turned;
+        Filters rows{graph[i].name, groups.size(), values, {}};
+        if (type == GroupType::channels) {
+            turned = detail::by_channels(graph, i, values);
+            rows.weights = turned;
+        } else if (const auto norm = detail::norm_behind(graph, i, uses)) {
+            rows.scale = weights.at(graph[*norm].name + ".weight").values;
+        }
+        const std::vector<double> of_rows = detail::relative_scores(rows, criterion);
+        for (std::size_t k = 0; k < groups.size(); ++k) scores[groups[k]] += of_rows[k];
+    }
+    std::vector<Ranking> result;
+    for (auto& [set, ranking] : rankings) {
+        std::ranges::sort(ranking.groups);
+        ranking.groups.erase(std::ranges::unique(ranking.groups).begin(), ranking.groups.end());
+        ranking.count = ranking.groups.size();
+        std::erase_if(ranking.groups, [&](std::size_t group) { return !coupling.groups()[group].fixed.empty(); });
+        std::ranges::stable_sort(ranking.groups, {}, [&](std::size_t group) { return scores[group]; });
+        for (const std::size_t group : ranking.groups) ranking.scores.push_back(scores[group]);
+        if (!ranking.groups.empty()) result.push_back(std::move(ranking));
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/core/nearest.hpp>
+#include <primsel/network/graph.hpp>
+#include <primsel/network/weights.hpp>
+#include <primsel/prune/choose.hpp>
+#include <primsel/prune/criterion.hpp>
+#include <primsel/prune/ranking.hpp>
+#include <primsel/train/learning_rate.hpp>
+#include <primsel/train/training_options.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// By what a schedule ranks.
+enum class RankedBy { l1, l2, geometric_median, batch_norm, random };
+
+/// Which weights a schedule prunes, and how.
+struct SchedulePruner {
+    std::string name = {};
+    RankedBy criterion = RankedBy::l1;
+    GroupType type = GroupType::filters;
+    /// The share of channels that goes, and where pruning is gradual, that it begins with.
+    double sparsity = 0, initial_sparsity = 0;
+    bool gradual = false;
+    /// Of a layer's channels each, or of those of all layers at once.
+    bool together = false;
+    /// Names of weights, in which * stands for any characters, and what errors call the place of each.
+    std::vector<std::string> weights = {}, places = {};
+};
+
+/// How a learning rate falls.
+struct ScheduleRate {
+    enum class Rule { exponential, step, multi_step, cosine };
+    std::string name = {};
+    Rule rule = Rule::exponential;
+    double gamma = 0.1;
+    /// Of step: every so many. Of cosine: until it is 0.
+    std::int64_t every = 1;
+    std::vector<std::int64_t> milestones = {};
+
+    /// The factor after so many of its epochs.
+    [[nodiscard]] double factor(std::int64_t epochs) const {
+        switch (rule) {
+            case Rule::exponential:
+                return std::pow(gamma, static_cast<double>(epochs));
+            case Rule::step:
+                return std::pow(gamma, static_cast<double>(epochs / every));
+            case Rule::multi_step:
+                return std::pow(gamma, static_cast<double>(std::ranges::count_if(
+                                           milestones, [&](std::int64_t one) { return one <= epochs; })));
+            default: {
+                const double share = std::min(1.0, static_cast<double>(epochs) / static_cast<double>(every));
+                return (1 + std::cos(std::numbers::pi * share)) / 2;
+            }
+        }
+    }
+};
+
+/// When a pruner or a learning rate acts: in these epochs, counted from 0, each time as it begins.
+struct SchedulePolicy {
+    /// Of the schedule's pruners or rates, by its place there.
+    bool prunes = true;
+    std::size_t instance = 0;
+    /// Ascending.
+    std::vector<std::int64_t> epochs = {};
+};
+
+/// When which filters go while a network is trained: what a Distiller schedule says (Fay and Hunt 2021, figure 14).
+/// io/schedule.hpp reads it.
+struct PruningSchedule {
+    std::vector<SchedulePruner> pruners;
+    std::vector<ScheduleRate> rates;
+    std::vector<SchedulePolicy> policies;
+};
+
+/// A learning rate that is multiplied by what the rates of a schedule say: each by how many of its epochs are over.
+struct ScheduledRate {
+    PruningSchedule schedule = {};
+
+    double operator()(double base, std::int64_t step, std::int64_t, std::int64_t steps_per_epoch) const {
+        const std::int64_t epoch = step / steps_per_epoch;
+        for (SchedulePolicy const& policy : schedule.policies) {
+            if (policy.prunes) continue;
+            base *= schedule.rates[policy.instance].factor(
+                std::ranges::count_if(policy.epochs, [&](std::int64_t one) { return one < epoch; }));
+        }
+        return base;
+    }
+};
+static_assert(LearningRate<ScheduledRate>);
+
+namespace detail {
+
+/// Whether a pattern of a schedule names one of the weights that judge; "module." before it is what PyTorch's parallel
+/// training calls the network.
+[[nodiscard]] inline bool names_weight(std::string_view pattern, Ranking const& ranking) {
+    if (pattern.starts_with("module.")) pattern.remove_prefix(7);
+    return std::ranges::any_of(ranking.layers,
+                               [&](std::string const& layer) { return fits(pattern, layer + ".weight"); });
+}
+
+/// The share that is to be gone by the epoch, which is one of the policy's: a gradual pruner's rises fast at first
+/// (Zhu and Gupta, To prune, or not to prune, 2017, equation 1).
+[[nodiscard]] inline double sparsity_at(SchedulePruner const& pruner, SchedulePolicy const& policy,
+                                        std::int64_t epoch) {
+    if (!pruner.gradual) return pruner.sparsity;
+    const std::int64_t first = policy.epochs.front(), last = policy.epochs.back();
+    const double way = last > first ? static_cast<double>(epoch - first) / static_cast<double>(last - first) : 1;
+    return pruner.sparsity + (pruner.initial_sparsity - pruner.sparsity) * std::pow(1 - way, 3);
+}
+
+[[nodiscard]] inline std::vector<Ranking> ranked_by(RankedBy criterion, Graph const& graph, Weights const& weights,
+                                                    Coupling const& coupling, GroupType type) {
+    switch (criterion) {
+        case RankedBy::l2:
+            return rank_filters(graph, weights, coupling, L2Norm{}, type);
+        case RankedBy::geometric_median:
+            return rank_filters(graph, weights, coupling, GeometricMedian{}, type);
+        case RankedBy::batch_norm:
+            return rank_filters(graph, weights, coupling, BatchNormScale{}, type);
+        case RankedBy::random:
+            return rank_filters(graph, weights, coupling, RandomScore{}, type);
+        default:
+            return rank_filters(graph, weights, coupling, L1Norm{}, type);
+    }
+}
+
+}  // namespace detail
+
+/// Throws error, naming the place, for a pattern of the schedule that fits no weight that can be pruned.
+inline void check_schedule(PruningSchedule const& schedule, Graph const& graph, Coupling const& coupling) {
+    for (SchedulePruner const& pruner : schedule.pruners) {
+        std::vector<std::string> names;
+        std::vector<Ranking> rankings;
+        const auto weights = random_weights(graph);
+        for (Ranking& ranking : detail::ranked_by(RankedBy::random, graph, weights, coupling, pruner.type)) {
+            for (std::string const& layer : ranking.layers) names.push_back(layer + ".weight");
+            rankings.push_back(std::move(ranking));
+        }
+        for (std::size_t i = 0; i < pruner.weights.size(); ++i) {
+            std::string const& pattern = pruner.weights[i];
+            const auto fits_it = [&](Ranking const& ranking) { return detail::names_weight(pattern, ranking); };
+            if (std::ranges::any_of(rankings, fits_it)) continue;
+            fail(pruner.places[i], ": no weight that can be pruned is named ", pattern,
+                 nearest_of(pattern.starts_with("module.") ? std::string_view(pattern).substr(7) : pattern, names));
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/network/graph.hpp>
+#include <primsel/network/weights.hpp>
+#include <primsel/prune/criterion.hpp>
+#include <primsel/prune/detail/ranked_rows.hpp>
+#include <primsel/train/batches.hpp>
+#include <primsel/train/data.hpp>
+#include <primsel/train/differentiate.hpp>
+#include <primsel/train/loss.hpp>
+#include <primsel/train/parameters.hpp>
+#include <primsel/train/policies.hpp>
+#include <primsel/train/training_step.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// By how much the loss would change, to first order, without a filter: the absolute sum of its results times their
+/// gradients, over a batch, and the mean of that over batches (Molchanov et al., Pruning convolutional neural networks
+/// for resource efficient inference, 2017, equation 8). taylor() measures it. Throws error, naming the layer, for one
+/// that was not measured, and for the channels that a layer reads.
+struct Taylor {
+    std::map<std::string, std::vector<double>, std::less<>> of_layers;
+
+    void operator()(Filters const& filters, std::span<double> scores) const {
+        const auto found = of_layers.find(filters.layer);
+        if (found == of_layers.end()) fail("prune: no gradients were taken of layer ", filters.layer);
+        if (found->second.size() != scores.size()) {
+            fail("prune: layer ", filters.layer, " has gradients of ", found->second.size(), " filters, not of ",
+                 scores.size());
+        }
+        std::ranges::copy(found->second, scores.begin());
+    }
+};
+static_assert(Criterion<Taylor>);
+
+namespace detail {
+
+/// Adds to each of the sums its part of weights times gradients.
+inline void add_products(TrainedWeight const& weight, std::span<double> sums) {
+    const std::size_t size = weight.values.size() / sums.size();
+    for (std::size_t i = 0; i < weight.values.size(); ++i) {
+        sums[i / size] += static_cast<double>(weight.values[i]) * static_cast<double>(weight.gradient[i]);
+    }
+}
+
+}  // namespace detail
+
+/// Measures the criterion on batches of images, in the source's order: as many as the graph's batch at once. What a
+/// filter makes is linear in its weights: the sum of its results times their gradients is that of its weights and bias
+/// times theirs; of one that a batch norm follows, that of the batch norm's, whose results are then judged. Throws
+/// error as differentiate does, and where the images do not fit the network.
+template <class Policies = DefaultTraining, DataSource Source, Loss L = SoftmaxCrossEntropy>
+[[nodiscard]] Taylor taylor(Graph const& graph, Weights const& weights, Source const& source,
+                            Normalise const& normalise = {}, std::size_t batches = 16, L const& loss = {}) {
+    if (source.shape() != graph[graph.input()].shape) {
+        fail("prune: the images are ", to_string(source.shape()), ", the network takes ",
+             to_string(graph[graph.input()].shape));
+    }
+    Parameters parameters(graph, weights);
+    TrainingStep<Policies> step(differentiate(graph), parameters, Predict<>{}, {});
+    std::map<std::string, const TrainedWeight*, std::less<>> trained;
+    for (TrainedWeight const& weight : step.trained()) trained.emplace(weight.name, &weight);
+    const std::vector<std::size_t> uses = graph.uses();
+    Taylor result;
+    std::size_t taken = 0;
+    Batches<Source> images(source, {.batch = graph.batch(), .shuffle = false, .epochs = 1}, normalise);
+    for (Batch batch = images.next(); batch.count > 0 && taken < batches; batch = images.next(), ++taken) {
+        step.run(batch.images, batch.labels, loss);
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            if (!detail::makes_channels(graph, i)) continue;
+            std::vector<double> sums(static_cast<std::size_t>(graph[i].shape.c), 0.0);
+            std::string const& judged = graph[detail::norm_behind(graph, i, uses).value_or(i)].name;
+            for (const std::string_view part : {".weight", ".bias"}) {
+                const auto found = trained.find(judged + std::string(part));
+                if (found != trained.end()) detail::add_products(*found->second, sums);
+            }
+            std::vector<double>& scores = result.of_layers[graph[i].name];
+            scores.resize(sums.size(), 0.0);
+            for (std::size_t k = 0; k < sums.size(); ++k) scores[k] += std::abs(sums[k]);
+        }
+    }
+    for (auto& [layer, scores] : result.of_layers) {
+        for (double& score : scores) score /= static_cast<double>(taken);
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

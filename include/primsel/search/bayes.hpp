@@ -1,0 +1,98 @@
+// Opt-in: needs Eigen (the CMake target primsel::eigen).
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/learn/process_posterior.hpp>
+#include <primsel/search/detail/acquire.hpp>
+#include <primsel/search/detail/draw.hpp>
+#include <primsel/search/random_search.hpp>
+#include <primsel/search/searcher.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+struct BayesOptions {
+    /// One, or two of which the front is looked for.
+    std::size_t objectives = 1;
+    std::size_t constraints = 0;
+    /// Points that fill the space evenly before the first is learned from; 0: some more than there are parameters.
+    std::size_t first = 0;
+    /// Points that are judged for each proposal before the best are improved on; what is known is computed for each.
+    std::size_t candidates = 512;
+    std::size_t rounds = 24;
+    std::uint64_t seed = 1;
+};
+
+/// All objectives and constraints are learned.
+struct NothingKnown {
+    [[nodiscard]] Outcome operator()(Point const&) const { return {}; }
+};
+
+/// Bayesian optimisation (Jones et al. 1998): of each objective and constraint a Gaussian process learns what it may be
+/// at a point, and the next point is the one that promises most: by expected improvement, or by that of the area that
+/// the front of two objectives covers, times the probability that the point is feasible (Gardner et al. 2014). While
+/// trials are under way, they are taken to come out as expected (Ginsbourger et al. 2010).
+///
+/// Known says of a point what need not be learned, since it can be computed: an Outcome with NaN for all others, or
+/// without them. The same places must be known of every point.
+template <class Known = NothingKnown>
+class Bayes {
+public:
+    /// Throws error for no or more than two objectives.
+    explicit Bayes(Space space, BayesOptions const& options = {}, Known known = {})
+        : seen_(std::move(space)), options_(options), known_(std::move(known)), features_(seen_.space()) {
+        if (options_.objectives < 1 || options_.objectives > 2) {
+            fail("Bayes: one or two objectives, not ", options_.objectives);
+        }
+        if (options_.first == 0) options_.first = std::min<std::size_t>(features_.count() + 3, 12);
+    }
+
+    [[nodiscard]] Space const& space() const { return seen_.space(); }
+
+    [[nodiscard]] std::optional<Point> ask() {
+        if (seen_.all()) return std::nullopt;
+        detail::Draw draw(options_.seed, seen_.size());
+        std::optional<Point> point;
+        if (seen_.size() < options_.first) point = first_point();
+        if (!point) point = best_point(draw);
+        if (!point) point = detail::draw_unseen(seen_, draw);
+        if (!point) return std::nullopt;
+        return seen_.wait_for(std::move(*point));
+    }
+    /// Throws error where the outcome has another number of objectives or constraints.
+    void tell(Point const& point, Outcome const& outcome) {
+        if (outcome.objectives.size() != options_.objectives || outcome.constraints.size() != options_.constraints) {
+            fail("Bayes: an outcome of ", outcome.objectives.size(), " objectives and ", outcome.constraints.size(),
+                 " constraints, not of ", options_.objectives, " and ", options_.constraints);
+        }
+        seen_.tell(point, outcome);
+    }
+
+private:
+    [[nodiscard]] std::optional<Point> first_point() const {
+        detail::Draw draw(options_.seed, 0);
+        const detail::EvenPoints even(space().parameters().size(), draw);
+        Point point = space().at(even.at(seen_.size()));
+        return seen_.contains(point) ? std::nullopt : std::optional(std::move(point));
+    }
+    [[nodiscard]] std::optional<Point> best_point(detail::Draw& draw) const {
+        const bool any = std::ranges::any_of(seen_.told(), [](auto const& told) { return !told.second.failed(); });
+        if (!any) return std::nullopt;
+        const detail::Prospects prospects(seen_, features_, options_.objectives, options_.constraints, known_);
+        return detail::Acquire(seen_, prospects, draw).best({options_.candidates, options_.rounds});
+    }
+
+    SeenPoints seen_;
+    BayesOptions options_;
+    Known known_;
+    PointFeatures features_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/search/searcher.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Each combination of some values of each parameter, the last parameter's first: all of its values where there are no
+/// more than `levels`, else as many, evenly from end to end.
+class Grid {
+public:
+    /// Throws error for fewer than two levels, or more combinations than can be counted.
+    explicit Grid(Space space, std::size_t levels = 5) : seen_(std::move(space)) {
+        if (levels < 2) fail("a grid needs at least two levels, not ", levels);
+        for (Parameter const& parameter : seen_.space().parameters()) {
+            const std::size_t count = parameter.count() == 0 ? levels : std::min(levels, parameter.count());
+            std::vector<Value>& values = values_.emplace_back();
+            for (std::size_t i = 0; i < count; ++i) {
+                // Where all values are taken, the middles of their shares.
+                const double share = count == parameter.count()
+                                         ? (static_cast<double>(i) + 0.5) / static_cast<double>(count)
+                                         : static_cast<double>(i) / static_cast<double>(count - 1);
+                Value value = parameter.at(share);
+                if (values.empty() || values.back() != value) values.push_back(std::move(value));
+            }
+            if (size_ > std::numeric_limits<std::size_t>::max() / values.size()) fail("a grid of too many points");
+            size_ *= values.size();
+        }
+    }
+
+    [[nodiscard]] Space const& space() const { return seen_.space(); }
+    [[nodiscard]] std::size_t size() const { return size_; }
+
+    [[nodiscard]] std::optional<Point> ask() {
+        for (; next_ < size_; ++next_) {
+            Point point = at(next_);
+            if (!seen_.contains(point)) return seen_.wait_for(std::move(point));
+        }
+        return std::nullopt;
+    }
+    void tell(Point const& point, Outcome const& outcome) { seen_.tell(point, outcome); }
+
+private:
+    [[nodiscard]] Point at(std::size_t number) const {
+        Point point;
+        point.values.resize(values_.size());
+        for (std::size_t i = values_.size(); i-- > 0; number /= values_[i].size()) {
+            point.values[i] = values_[i][number % values_[i].size()];
+        }
+        return point;
+    }
+
+    SeenPoints seen_;
+    std::vector<std::vector<Value>> values_;
+    std::size_t size_ = 1, next_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

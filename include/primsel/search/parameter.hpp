@@ -1,0 +1,161 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a parameter may be.
+using Value = std::variant<std::int64_t, double, std::string>;
+
+/// A number in the fewest digits that read back as the same, a text as it is.
+[[nodiscard]] inline std::string text_of(Value const& value) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
+    if (const auto* text = std::get_if<std::string>(&value)) return *text;
+    char digits[32];
+    return {std::begin(digits), std::to_chars(std::begin(digits), std::end(digits), std::get<double>(value)).ptr};
+}
+/// Of an integer or a real number; NaN of a text.
+[[nodiscard]] inline double number_of(Value const& value) {
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+    const auto* real = std::get_if<double>(&value);
+    return real != nullptr ? *real : std::nan("");
+}
+
+enum class Spacing { linear, logarithmic };
+
+/// What may be chosen for one quantity, and how it lies between 0 and 1: a real number, an integer, or one of some
+/// values. Each value has a share, its place from 0 to 1; each share stands for a value.
+class Parameter {
+public:
+    /// Any number from low to high. Throws error, naming the parameter, for an impossible range.
+    [[nodiscard]] static Parameter real(std::string name, double low, double high, Spacing spacing = Spacing::linear) {
+        Parameter parameter(std::move(name), Kind::real, spacing);
+        parameter.set_range(low, high);
+        return parameter;
+    }
+    /// Any integer from low to high, each as likely as another where they are linear. Throws error likewise.
+    [[nodiscard]] static Parameter integer(std::string name, std::int64_t low, std::int64_t high,
+                                           Spacing spacing = Spacing::linear) {
+        constexpr std::int64_t most = std::int64_t{1} << 52;
+        Parameter parameter(std::move(name), Kind::integer, spacing);
+        if (low < -most || high > most) fail("parameter ", parameter.name_, ": integers beyond 2^52");
+        parameter.set_range(static_cast<double>(low), static_cast<double>(high));
+        return parameter;
+    }
+    /// One of these; numbers are put into their order. Throws error where there is none, or one twice.
+    [[nodiscard]] static Parameter values(std::string name, std::vector<Value> values) {
+        Parameter parameter(std::move(name), Kind::values, Spacing::linear);
+        if (values.empty()) fail("parameter ", parameter.name_, ": has no values");
+        parameter.ordered_ =
+            std::ranges::all_of(values, [](Value const& value) { return std::isfinite(number_of(value)); });
+        if (parameter.ordered_) std::ranges::stable_sort(values, {}, number_of);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const auto* real = std::get_if<double>(&values[i]);
+            if (real != nullptr && !std::isfinite(*real)) fail("parameter ", parameter.name_, ": is not finite");
+            for (std::size_t before = 0; before < i; ++before) {
+                if (text_of(values[before]) != text_of(values[i])) continue;
+                fail("parameter ", parameter.name_, ": has the value ", text_of(values[i]), " twice");
+            }
+        }
+        parameter.values_ = std::move(values);
+        return parameter;
+    }
+    /// That value and no other.
+    [[nodiscard]] static Parameter constant(std::string name, Value value) {
+        return values(std::move(name), {std::move(value)});
+    }
+
+    [[nodiscard]] std::string const& name() const { return name_; }
+    /// How many values there are; 0: more than can be counted.
+    [[nodiscard]] std::size_t count() const {
+        if (kind_ == Kind::values) return values_.size();
+        if (kind_ == Kind::integer) return static_cast<std::size_t>(high_ - low_) + 1;
+        return low_ == high_ ? 1 : 0;
+    }
+    /// Whether values that are near to each other are alike: of numbers, not of texts.
+    [[nodiscard]] bool is_ordered() const { return kind_ != Kind::values || ordered_; }
+
+    /// The value of a share; shares beyond 0 and 1 stand for the last ones.
+    [[nodiscard]] Value at(double share) const {
+        share = std::clamp(share, 0.0, 1.0);
+        if (kind_ == Kind::values) {
+            const auto place = static_cast<std::size_t>(share * static_cast<double>(values_.size()));
+            return values_[std::min(place, values_.size() - 1)];
+        }
+        const double value = std::clamp(from_scale(first() + share * (last() - first())), low_, high_);
+        if (kind_ == Kind::integer) return static_cast<std::int64_t>(std::floor(value));
+        return value;
+    }
+    /// Of a value that this parameter has. Integers and values lie in the middle of their shares.
+    [[nodiscard]] double share_of(Value const& value) const {
+        if (kind_ == Kind::values) {
+            const auto place = std::ranges::find(values_, value) - values_.begin();
+            return (static_cast<double>(place) + 0.5) / static_cast<double>(values_.size());
+        }
+        if (last() <= first()) return 0.5;
+        const double middle = kind_ == Kind::integer ? 0.5 : 0;
+        return std::clamp((to_scale(number_of(value) + middle) - first()) / (last() - first()), 0.0, 1.0);
+    }
+    [[nodiscard]] bool has(Value const& value) const {
+        if (kind_ == Kind::values) return std::ranges::find(values_, value) != values_.end();
+        if (value.index() != (kind_ == Kind::integer ? 0U : 1U)) return false;
+        return number_of(value) >= low_ && number_of(value) <= high_;
+    }
+    /// A value that was read from a text, as this parameter has it: a real number may be written as an integer, a text
+    /// as it would be as a number. Throws error, naming the parameter, where it has none such.
+    [[nodiscard]] Value read(Value const& value) const {
+        if (has(value)) return value;
+        if (kind_ == Kind::real && has(number_of(value))) return number_of(value);
+        for (Value const& own : values_) {
+            if (text_of(own) == text_of(value)) return own;
+        }
+        fail("parameter ", name_, ": cannot be ", text_of(value));
+    }
+
+    friend bool operator==(Parameter const&, Parameter const&) = default;
+
+private:
+    enum class Kind { real, integer, values };
+
+    Parameter(std::string name, Kind kind, Spacing spacing) : name_(std::move(name)), kind_(kind), spacing_(spacing) {
+        if (name_.empty()) fail("a parameter without a name");
+    }
+    void set_range(double low, double high) {
+        if (!std::isfinite(low) || !std::isfinite(high) || low > high || !std::isfinite(high - low)) {
+            fail("parameter ", name_, ": no range from ", text_of(low), " to ", text_of(high));
+        }
+        if (spacing_ == Spacing::logarithmic && low <= 0) {
+            fail("parameter ", name_, ": no logarithm of ", text_of(low));
+        }
+        low_ = low, high_ = high;
+    }
+    [[nodiscard]] double to_scale(double value) const {
+        return spacing_ == Spacing::logarithmic ? std::log(value) : value;
+    }
+    [[nodiscard]] double from_scale(double value) const {
+        return spacing_ == Spacing::logarithmic ? std::exp(value) : value;
+    }
+    [[nodiscard]] double first() const { return to_scale(low_); }
+    // The last integer, too, has a share.
+    [[nodiscard]] double last() const { return to_scale(kind_ == Kind::integer ? high_ + 1 : high_); }
+
+    std::string name_;
+    Kind kind_;
+    Spacing spacing_;
+    double low_ = 0, high_ = 0;
+    std::vector<Value> values_;
+    bool ordered_ = true;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <primsel/search/detail/draw.hpp>
+#include <primsel/search/searcher.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// The first point of the whole space, from a drawn one on, that has not been seen; nothing where there is none.
+[[nodiscard]] inline std::optional<Point> any_unseen(SeenPoints const& seen, Draw& draw) {
+    const std::size_t count = seen.space().count();
+    if (count == 0 || seen.all()) return std::nullopt;
+    auto const& parameters = seen.space().parameters();
+    const std::size_t start = draw.below(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        std::size_t number = (start + i) % count;
+        std::vector<double> shares;
+        for (auto const& parameter : parameters) {
+            const std::size_t values = parameter.count();
+            shares.push_back((static_cast<double>(number % values) + 0.5) / static_cast<double>(values));
+            number /= values;
+        }
+        Point point = seen.space().at(shares);
+        if (!seen.contains(point)) return point;
+    }
+    return std::nullopt;
+}
+
+/// Points drawn evenly until one is new; of a small space that is almost used up, one that is left.
+[[nodiscard]] inline std::optional<Point> draw_unseen(SeenPoints const& seen, Draw& draw) {
+    if (seen.all()) return std::nullopt;
+    for (int attempt = 0; attempt < 64; ++attempt) {
+        std::vector<double> shares(seen.space().parameters().size());
+        for (double& share : shares) share = draw.uniform();
+        Point point = seen.space().at(shares);
+        if (!seen.contains(point)) return point;
+    }
+    return any_unseen(seen, draw);
+}
+
+}  // namespace detail
+
+/// Points drawn by the seed, each parameter evenly along its shares.
+class RandomSearch {
+public:
+    explicit RandomSearch(Space space, std::uint64_t seed = 1) : seen_(std::move(space)), seed_(seed) {}
+
+    [[nodiscard]] Space const& space() const { return seen_.space(); }
+    [[nodiscard]] std::optional<Point> ask() {
+        detail::Draw draw(seed_, seen_.size());
+        std::optional<Point> point = detail::draw_unseen(seen_, draw);
+        if (!point) return std::nullopt;
+        return seen_.wait_for(std::move(*point));
+    }
+    void tell(Point const& point, Outcome const& outcome) { seen_.tell(point, outcome); }
+
+private:
+    SeenPoints seen_;
+    std::uint64_t seed_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <primsel/search/space.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What came of a trial.
+struct Outcome {
+    /// To be minimised. Not finite: the trial failed.
+    std::vector<double> objectives;
+    /// The point may be chosen where none is above 0.
+    std::vector<double> constraints{};
+
+    [[nodiscard]] bool failed() const {
+        const auto broken = [](double value) { return !std::isfinite(value); };
+        return std::ranges::any_of(objectives, broken) || std::ranges::any_of(constraints, broken);
+    }
+    [[nodiscard]] bool feasible() const {
+        return !failed() && std::ranges::all_of(constraints, [](double value) { return value <= 0; });
+    }
+    friend bool operator==(Outcome const&, Outcome const&) = default;
+};
+
+/// Proposes the points that are tried. What it proposes next depends on its seed and on what it proposed and was told
+/// so far, in that order, and on nothing else; it may be told of points that it did not propose, as those of a search
+/// that was interrupted. Several may be asked for before the first is told: no point is proposed twice.
+///
+/// A minimal model:
+///     struct Mine {
+///         primsel::Space all;
+///         std::optional<primsel::Point> ask();  // nothing where every point has been proposed
+///         void tell(primsel::Point const& point, primsel::Outcome const& outcome);
+///         primsel::Space const& space() const { return all; }
+///     };
+template <class S>
+concept Searcher = requires(S searcher, S const& constant, Point const& point, Outcome const& outcome) {
+    { searcher.ask() } -> std::same_as<std::optional<Point>>;
+    searcher.tell(point, outcome);
+    { constant.space() } -> std::same_as<Space const&>;
+};
+
+/// The points that a searcher proposed or was told of.
+class SeenPoints {
+public:
+    explicit SeenPoints(Space space) : space_(std::move(space)) {}
+
+    [[nodiscard]] Space const& space() const { return space_; }
+    [[nodiscard]] std::size_t size() const { return seen_.size(); }
+    [[nodiscard]] bool contains(Point const& point) const { return seen_.contains(space_.text(point)); }
+    /// Whether no other point is left.
+    [[nodiscard]] bool all() const { return space_.count() != 0 && seen_.size() >= space_.count(); }
+
+    void propose(Point const& point) { seen_.try_emplace(space_.text(point)); }
+    /// Throws error where the space has no such point.
+    void tell(Point const& point, Outcome const& outcome) {
+        space_.check(point);
+        bool& told = seen_[space_.text(point)];
+        if (!told) std::erase(waiting_, point);
+        told = true;
+        told_.emplace_back(point, outcome);
+    }
+    /// Those proposed and not yet told of, in order.
+    [[nodiscard]] std::vector<Point> const& waiting() const { return waiting_; }
+    [[nodiscard]] std::vector<std::pair<Point, Outcome>> const& told() const { return told_; }
+    /// Proposes the point, of those who wait.
+    [[nodiscard]] Point wait_for(Point point) {
+        propose(point);
+        waiting_.push_back(point);
+        return point;
+    }
+
+private:
+    Space space_;
+    std::map<std::string, bool> seen_;  // whether it was told
+    std::vector<Point> waiting_;
+    std::vector<std::pair<Point, Outcome>> told_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

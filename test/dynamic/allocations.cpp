@@ -1,0 +1,2 @@
+// This program too counts what it allocates.
+#include "../io/allocations.cpp"

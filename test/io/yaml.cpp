@@ -1,0 +1,91 @@
+// YAML and JSON say the same, and errors name their lines.
+#include <doctest/doctest.h>
+#include <primsel/io/schedule.hpp>
+#include <primsel/io/yaml.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace yaml {
+namespace {
+
+namespace ps = primsel;
+
+constexpr std::string_view figure14 = R"(pruners:
+    layer_1_conv_pruner:
+        class: 'L1RankedStructureParameterPruner'
+        group_type: Filters
+        desired_sparsity: 0.9
+        weights: [
+            module.layer1.0.conv1.weight,
+            module.layer1.1.conv1.weight
+        ]
+lr_schedulers:
+    exp_finetuning_lr:
+        class: ExponentialLR
+        gamma: 0.95
+
+policies:
+    - pruner:
+        instance_name: layer_1_conv_pruner
+        epochs: [0]
+
+    - lr_scheduler:
+        instance_name: exp_finetuning_lr
+        starting_epoch: 10
+        ending_epoch: 300
+        frequency: 1
+)";
+
+TEST_CASE("the schedule of Fay and Hunt 2021, figure 14") {
+    const ps::PruningSchedule schedule = ps::parse_schedule(ps::parse_yaml("s.yaml", figure14));
+    REQUIRE(schedule.pruners.size() == 1);
+    CHECK(schedule.pruners[0].name == "layer_1_conv_pruner");
+    CHECK(schedule.pruners[0].sparsity == 0.9);
+    CHECK(schedule.pruners[0].places == std::vector<std::string>{"s.yaml:7", "s.yaml:8"});
+    REQUIRE(schedule.rates.size() == 1);
+    CHECK(schedule.rates[0].gamma == 0.95);
+    REQUIRE(schedule.policies.size() == 2);
+    CHECK(schedule.policies[0].epochs == std::vector<std::int64_t>{0});
+    CHECK(schedule.policies[1].epochs.size() == 290);
+}
+
+TEST_CASE("what is no such YAML is refused with its line") {
+    const auto refused = [](std::string_view old, std::string_view by, const char* why) {
+        std::string other(figure14);
+        other.replace(other.find(old), old.size(), by);
+        CAPTURE(by);
+        CHECK_THROWS_WITH_AS((void)ps::parse_schedule(ps::parse_yaml("s.yaml", other)), doctest::Contains(why),
+                             ps::error);
+    };
+    refused("desired_sparsity", "desired_sparsty", "s.yaml:5: 'desired_sparsty' is none of");
+    refused("gamma: 0.95", "gamma: fast", "s.yaml:13: expected a number from");
+    refused("instance_name: layer_1", "instance_name: layer_2",
+            "s.yaml:17: there is no pruner 'layer_2_conv_pruner'; did you");
+    refused("    group_type", "  group_type", "s.yaml:4: ");
+    refused("gamma: 0.95", "gamma:", "s.yaml:13: expected a text or a number, not nothing");
+    refused("gamma: 0.95", "gamma: 0.95\n        gamma: 0.9", "s.yaml:14: 'gamma' is given twice");
+    // Each line ten times the one before.
+    std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+    for (int i = 1; i < 10; ++i) {
+        const std::string last = "*a" + std::to_string(i - 1);
+        bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + last;
+        for (int copy = 1; copy < 10; ++copy) bomb += ", " + last;
+        bomb += "]\n";
+    }
+    CHECK_THROWS_WITH_AS((void)ps::parse_yaml("s.yaml", bomb), doctest::Contains("more than 100000 values"), ps::error);
+    CHECK_THROWS_WITH_AS((void)ps::parse_yaml("s.yaml", std::string(50, '[') + std::string(50, ']')),
+                         doctest::Contains("levels"), ps::error);
+    for (std::size_t end = 0; end < figure14.size(); ++end) {  // throws error, or reads what is there
+        try {
+            (void)ps::parse_schedule(ps::parse_yaml("s.yaml", figure14.substr(0, end)));
+        } catch (ps::error const&) {
+        }
+    }
+}
+
+}  // namespace
+}  // namespace yaml

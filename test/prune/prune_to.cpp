@@ -1,0 +1,133 @@
+// A network is thinned to so many milliseconds, multiply-adds or filters; the table of what is coupled to what.
+#include "thinned.hpp"
+
+#include <doctest/doctest.h>
+#include <primsel/layer/compose.hpp>
+#include <primsel/network/resized.hpp>
+#include <primsel/network/zoo.hpp>
+#include <primsel/prune/coupled_layers.hpp>
+#include <primsel/prune/prune_to.hpp>
+#include <primsel/show/coupling_dot.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace prune_to {
+namespace {
+
+namespace ps = primsel;
+using namespace ps::layer;  // NOLINT(google-build-using-namespace): layers, as networks are written
+using namespace thinned;    // NOLINT(google-build-using-namespace)
+
+TEST_CASE("operations and filters of a network") {
+    // As torchvision's documentation has them.
+    CHECK(ps::multiply_adds(ps::zoo::ResNet18::graph()) == doctest::Approx(1.814e9).epsilon(1e-3));
+    CHECK(ps::multiply_adds(ps::zoo::MobileNetV2::graph()) == doctest::Approx(0.301e9).epsilon(1e-2));
+    CHECK(ps::filters(graph_of<Input<3, 8, 8>, Conv<8, 3>, Conv<8, 3, Groups<8>>, Dense<5>>()) == 13);
+}
+
+TEST_CASE("what is asked for is reached, and told as it is") {
+    const ps::Kernels kernels = ps::Engine<ps::Graph>::kernels();
+    ps::SemiEmpiricalCosts model;
+    const ps::ExactPbqp solver;
+    for (ps::Graph const& graph : {ps::resized(ps::zoo::ResNet18::graph(), {3, 96, 96}),
+                                   ps::resized(ps::zoo::MobileNetV2::graph(), {3, 96, 96})}) {
+        const ps::Coupling coupling(graph);
+        const auto rankings = ps::rank_filters(graph, ps::random_weights(graph, 7), coupling, ps::L1Norm{});
+        for (const ps::Measure measure : {ps::Measure::seconds, ps::Measure::operations, ps::Measure::filters}) {
+            CAPTURE(ps::to_string_view(measure));
+            const ps::PruneTarget target{.measure = measure, .share = 0.6, .multiple = 4};
+            const ps::PrunedTo reached = ps::prune_to(graph, coupling, rankings, kernels, model, solver, target);
+            CHECK(reached.after <= 0.6 * reached.before);
+            CHECK(reached.after > 0.4 * reached.before);
+            const ps::Graph thin = ps::prune(graph, coupling, reached.choice);
+            if (measure == ps::Measure::seconds) {
+                CHECK(ps::predicted_seconds(thin, kernels, model, solver) == reached.after);
+            } else if (measure == ps::Measure::operations) {
+                CHECK(ps::multiply_adds(thin) == doctest::Approx(reached.after));
+            } else {
+                CHECK(ps::filters(thin) == doctest::Approx(reached.after));
+            }
+            for (ps::Ranking const& ranking : rankings) {
+                const auto gone = static_cast<std::size_t>(std::ranges::count_if(
+                    ranking.groups, [&](std::size_t group) { return reached.choice.contains(group); }));
+                CHECK((ranking.count - gone) % 4 == 0);
+                CHECK(static_cast<double>(gone) <= 0.9 * static_cast<double>(ranking.count));
+            }
+        }
+    }
+}
+
+TEST_CASE("milliseconds are saved where they are: what costs little keeps its filters") {
+    // The first layers cost all the time; the filters of all matter the same.
+    const ps::Graph graph =
+        graph_of<Input<16, 64, 64>, Named<"big", Conv<64, 3>>, MaxPool<2, Stride<2>>, MaxPool<2, Stride<2>>,
+                 MaxPool<2, Stride<2>>, MaxPool<2, Stride<2>>, Named<"small", Conv<64, 3>>, Named<"end", Conv<8, 1>>>();
+    ps::Weights weights;
+    weights.add("big.weight", {64, 16, 3, 3}, std::vector<float>(64 * 16 * 9, 1.0F));
+    weights.add("big.bias", {64}, std::vector<float>(64));
+    weights.add("small.weight", {64, 64, 3, 3}, std::vector<float>(64 * 64 * 9, 1.0F));
+    weights.add("small.bias", {64}, std::vector<float>(64));
+    weights.add("end.weight", {8, 64, 1, 1}, std::vector<float>(8 * 64, 1.0F));
+    weights.add("end.bias", {8}, std::vector<float>(8));
+    const ps::Coupling coupling(graph);
+    const auto rankings = ps::rank_filters(graph, weights, coupling, ps::L1Norm{});
+    ps::Analytical model;
+    const ps::PrunedTo reached = ps::prune_to(graph, coupling, rankings, ps::Engine<ps::Graph>::kernels(), model,
+                                              ps::ExactPbqp{}, {.share = 0.7, .multiple = 8});
+    const ps::Graph thin = ps::prune(graph, coupling, reached.choice);
+    CHECK(thin[thin.find("big")].shape.c < thin[thin.find("small")].shape.c);
+}
+
+TEST_CASE("a target that cannot be reached is refused, and how far it goes is said") {
+    const ps::Graph graph = graph_of<Input<3, 8, 8>, Named<"a", Conv<8, 3>>, Named<"b", Conv<8, 3>>>();
+    const ps::Coupling coupling(graph);
+    const auto rankings = ps::rank_filters(graph, ps::random_weights(graph, 1), coupling, ps::L1Norm{});
+    ps::Analytical model;
+    const auto to = [&](ps::PruneTarget const& target) {
+        return ps::prune_to(graph, coupling, rankings, ps::Engine<ps::Graph>::kernels(), model, ps::ExactPbqp{},
+                            target);
+    };
+    CHECK_THROWS_WITH_AS(
+        (void)to({.measure = ps::Measure::filters, .share = 0.5}),
+        "prune: 50.000000 % of the filters cannot be reached: with all that may go gone, 56.250000 % are "
+        "left",
+        ps::error);
+    CHECK(to({.measure = ps::Measure::filters, .share = 0.6}).after == 9);
+    CHECK_THROWS_WITH_AS((void)to({.share = 0}), "prune: impossible share 0.000000", ps::error);
+    CHECK_THROWS_WITH_AS((void)to({.share = 0.5, .multiple = 0}), "prune: impossible multiple 0", ps::error);
+}
+
+TEST_CASE("the table of what is coupled to what") {
+    const ps::Graph graph = graph_of<Input<3, 8, 8>, Named<"a", Conv<8, 3>>, Named<"n", BatchNorm>,
+                                     Named<"r", Residual<Named<"b", Conv<8, 3>>>>, Named<"d", Conv<8, 3, Groups<8>>>,
+                                     Named<"c", Conv<4, 3>>>();
+    const ps::Coupling coupling(graph);
+    const std::vector<ps::CoupledLayers> table = ps::coupled_layers(graph, coupling);
+    using Names = std::vector<std::string>;
+    REQUIRE(table.size() == 2);
+    CHECK(table[0].made_by == Names{"a", "r.b"});
+    CHECK(table[0].passed_by == Names{"n", graph[4].name, "d"});
+    CHECK(table[0].read_by == Names{"r.b", "c"});
+    CHECK(table[0].groups.size() == 8);
+    CHECK(table[0].may_go == 8);
+    CHECK(table[1].made_by == Names{"c"});
+    CHECK(table[1].may_go == 0);
+    CHECK(ps::to_text(table) ==
+          "filters of  channels  may go  read by  the others stay because\n"
+          "a, r.b      8         8       r.b, c   \n"
+          "c           4         0                they are the network's result\n");
+    const std::string dot = ps::to_dot(graph, coupling);
+    CHECK(dot.starts_with("digraph coupling {\n"));
+    CHECK(dot.find("n1 [label=\"a\\nconv, 8 channels\", fillcolor=\"0.000 0.4 0.95\", penwidth=3];") !=
+          std::string::npos);
+    CHECK(dot.find("n4 [label=\"" + graph[4].name + "\\nadd, 8 channels\", fillcolor=\"0.000 0.4 0.95\"];") !=
+          std::string::npos);
+    CHECK(dot.find("c\\nconv, 4 channels\", fillcolor=\"#e4e7ea\"];") != std::string::npos);
+    CHECK(dot.find("n3 -> n4;\n") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace prune_to

@@ -1,0 +1,213 @@
+// Schedules: what a file says, errors with their lines, trainings that lose filters, and that go on to the same bits.
+#include "thinned.hpp"
+
+#include <doctest/doctest.h>
+#include <primsel/io/schedule.hpp>
+#include <primsel/layer/compose.hpp>
+#include <primsel/prune/pruning_run.hpp>
+#include <primsel/train/trainer.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace schedule {
+namespace {
+
+namespace ps = primsel;
+using namespace ps::layer;  // NOLINT(google-build-using-namespace): layers, as networks are written
+using namespace thinned;    // NOLINT(google-build-using-namespace)
+
+struct Net : ps::Network<Input<1, 8, 8>, Named<"a", Conv<8, 3>>, Named<"n", BatchNorm>, Relu,
+                         Residual<Named<"b", Conv<12, 3>>, Named<"m", BatchNorm>, Relu, Named<"c", Conv<8, 3>>>, Relu,
+                         GlobalAvgPool, Named<"d", Dense<2>>> {};
+
+constexpr std::string_view text = R"({
+  "pruners": {
+    "one": {
+      "class": "L1RankedStructureParameterPruner",
+      "group_type": "Filters",
+      "desired_sparsity": 0.5,
+      "weights": ["module.sum1.b.weight"]
+    },
+    "slow": {
+      "class": "L2RankedStructureParameterPruner_AGP",
+      "final_sparsity": 0.5,
+      "weights": ["a.*"]
+    }
+  },
+  "lr_schedulers": {"fall": {"class": "ExponentialLR", "gamma": 0.5}},
+  "policies": [
+    {"pruner": {"instance_name": "one", "epochs": [1]}},
+    {"pruner": {"instance_name": "slow"}, "starting_epoch": 0, "ending_epoch": 3, "frequency": 1},
+    {"lr_scheduler": {"instance_name": "fall"}, "starting_epoch": 2, "ending_epoch": 300, "frequency": 1}
+  ]
+})";
+
+ps::PruningSchedule parsed(std::string_view from = text) {
+    return ps::parse_schedule(ps::parse_json_settings("s.json", from));
+}
+
+TEST_CASE("what a schedule says") {
+    const ps::PruningSchedule schedule = parsed();
+    REQUIRE(schedule.pruners.size() == 2);
+    CHECK(schedule.pruners[0].sparsity == 0.5);
+    CHECK(schedule.pruners[0].weights == std::vector<std::string>{"module.sum1.b.weight"});
+    CHECK(schedule.pruners[0].places == std::vector<std::string>{"s.json:7"});
+    CHECK(schedule.pruners[1].gradual);
+    CHECK(schedule.pruners[1].criterion == ps::RankedBy::l2);
+    REQUIRE(schedule.policies.size() == 3);
+    CHECK(schedule.policies[0].epochs == std::vector<std::int64_t>{1});
+    CHECK(schedule.policies[1].epochs == std::vector<std::int64_t>{0, 1, 2});
+    CHECK(schedule.policies[1].instance == 1);
+    // 1 - (1 - 1/2)^3 of the way after half of it.
+    CHECK(ps::detail::sparsity_at(schedule.pruners[1], schedule.policies[1], 0) == 0);
+    CHECK(ps::detail::sparsity_at(schedule.pruners[1], schedule.policies[1], 1) == doctest::Approx(0.5 * 7 / 8));
+    CHECK(ps::detail::sparsity_at(schedule.pruners[1], schedule.policies[1], 2) == 0.5);
+    const ps::ScheduledRate rate{schedule};
+    CHECK(rate(1.0, 29, 1000, 10) == 1.0);  // epoch 2 is not over
+    CHECK(rate(1.0, 30, 1000, 10) == 0.5);
+    CHECK(rate(1.0, 49, 1000, 10) == 0.25);
+    const ps::ScheduleRate step{.rule = ps::ScheduleRate::Rule::step, .gamma = 0.1, .every = 3},
+        several{.rule = ps::ScheduleRate::Rule::multi_step, .gamma = 0.1, .milestones = {1, 4}},
+        cosine{.rule = ps::ScheduleRate::Rule::cosine, .every = 8};
+    CHECK(step.factor(2) == 1);
+    CHECK(step.factor(3) == doctest::Approx(0.1));
+    CHECK(several.factor(5) == doctest::Approx(0.01));
+    CHECK(cosine.factor(4) == doctest::Approx(0.5));
+    CHECK(cosine.factor(9) == doctest::Approx(0).epsilon(1e-9));
+    ps::check_schedule(schedule, Net::graph(), ps::Coupling(Net::graph()));
+}
+
+TEST_CASE("what a schedule must not say, with its line") {
+    const auto refused = [](std::string_view old, std::string_view by, const char* why) {
+        std::string other(text);
+        other.replace(other.find(old), old.size(), by);
+        CAPTURE(by);
+        CHECK_THROWS_WITH_AS(ps::check_schedule(parsed(other), Net::graph(), ps::Coupling(Net::graph())),
+                             doctest::Contains(why), ps::error);
+    };
+    refused("desired_sparsity", "desired_sparsty", "s.json:6: 'desired_sparsty' is none of");
+    refused("desired_sparsity", "desired_sparsty", "did you mean desired_sparsity?");
+    refused("L1Ranked", "LiRanked", "s.json:4: 'LiRankedStructureParameterPruner' is none of");
+    refused("L1Ranked", "LiRanked", "did you mean L1RankedStructureParameterPruner?");
+    refused("0.5,", "1.5,", "s.json:6: expected a number from");
+    refused("module.sum1.b", "sum1.x",
+            "s.json:7: no weight that can be pruned is named sum1.x.weight; did you mean sum1.");
+    refused("\"a.*\"", "\"d.*\"", "s.json:12: no weight that can be pruned is named d.*");
+    refused("\"instance_name\": \"one\"", "\"instance_name\": \"on\"",
+            "s.json:17: there is no pruner 'on'; did you mean one?");
+    refused("\"ending_epoch\": 3,", "\"ending_epoch\": 0,", "s.json:18: expected an integer from 1");
+    refused("\"epochs\": [1]", "\"epochs\": []", "s.json:17: there is no epoch");
+    refused("\"epochs\": [1]", "\"epochs\": [1], \"frequency\": 2", "exclude each other");
+    refused("\"slow\": {", "\"one\": {", "s.json:9: 'one' is given twice");
+    refused("\"policies\"", "\"polices\"",
+            "s.json:16: 'polices' is none of version, pruners, lr_schedulers, policies; did you");
+    refused("},\n    \"slow\"", "}\n    \"slow\"", "s.json:9: Missing a comma");
+    refused("Filters", "Rows", "s.json:5: 'Rows' is none of Filters, Channels");
+    std::string deep;
+    for (int i = 0; i < 100; ++i) deep += '[';
+    CHECK_THROWS_WITH_AS((void)parsed(deep), doctest::Contains("levels"), ps::error);
+    for (std::size_t end = 0; end < text.size(); ++end) {
+        CHECK_THROWS_AS((void)parsed(text.substr(0, end)), ps::error);
+    }
+}
+
+ps::LabelledImages bars(int count) {
+    ps::LabelledImages images{.image = {1, 8, 8}, .class_count = 2};
+    std::mt19937 bits(3);
+    std::normal_distribution<float> noise(0, 0.3F);
+    for (int i = 0; i < count; ++i) {
+        images.labels.push_back(i % 2);
+        for (int at = 0; at < 64; ++at) {
+            const bool bar = i % 2 == 0 ? at / 8 == i % 8 : at % 8 == i % 8;
+            images.floats.push_back((bar ? 1.0F : 0.0F) + noise(bits));
+        }
+    }
+    return images;
+}
+
+struct Recipe : ps::DefaultTraining {
+    using learning_rate = ps::ScheduledRate;
+};
+using Trainer = ps::Trainer<ps::Graph, Recipe>;
+
+/// Trains until so many updates are done, from a checkpoint where there is one; returns one of the end.
+ps::Checkpoint train(std::int64_t updates, std::optional<ps::Checkpoint> const& from, ps::PruningRun& run,
+                     std::vector<double>* sparsities = nullptr) {
+    const ps::LabelledImages images = bars(24);
+    const ps::TrainingOptions options{.batch = 8, .epochs = 4, .learning_rate = 0.05, .weight_decay = 1e-3};
+    Trainer::Parts parts;
+    parts.optimizer.momentum = 0.9;
+    parts.learning_rate = {parsed()};
+    if (from) parts.plan = from->plan;
+    Trainer trainer(Net::graph(8), ps::random_weights(Net::graph(), 5), options, parts);
+    if (from) {
+        trainer.resume(*from);
+        run.resume(*from, trainer);
+    } else {
+        run.begin(trainer, 0);
+    }
+    ps::Checkpoint last;
+    trainer.fit(
+        images, {}, ps::NoAugment{}, images,
+        [&](ps::EpochReport const& epoch) {
+            run.begin(trainer, epoch.epoch);
+            if (sparsities != nullptr) sparsities->push_back(static_cast<double>(run.choice().size()));
+            return true;
+        },
+        [&](std::int64_t done) {
+            last = trainer.checkpoint();
+            run.store(last);
+            return done < updates;
+        });
+    return last;
+}
+
+TEST_CASE("a training that loses filters ends thinned, and killed and resumed in the same bits") {
+    const ps::Graph graph = Net::graph(8);
+    ps::PruningRun whole(parsed(), graph);
+    std::vector<double> sparsities;
+    const ps::Checkpoint end = train(1000, std::nullopt, whole, &sparsities);
+    // Of b's 12 filters half in epoch 1; of the 8 that are coupled with a's 7/16, then half.
+    CHECK(sparsities == std::vector<double>{6 + 3, 6 + 4, 6 + 4, 6 + 4});
+    ps::Weights weights;
+    for (ps::WeightSpec const& spec : ps::weight_specs(graph)) weights.add(spec.name, end.tensors.at(spec.name));
+    for (auto const& [name, places] : ps::zero_weights(graph, ps::Coupling(graph), whole.choice())) {
+        for (const std::size_t place : places) REQUIRE(weights.at(name).values[place] == 0.0F);
+    }
+    const ps::Pruned thin = whole.thinned(weights);
+    CHECK(thin.graph[thin.graph.find("sum1.b")].shape.c == 6);
+    CHECK(thin.graph[thin.graph.find("a")].shape.c == 4);
+    // The network that was trained computes what the thinned one does.
+    const std::vector<float> expected = result_of(graph, weights), actual = result_of(thin.graph, thin.weights);
+    for (std::size_t i = 0; i < expected.size(); ++i) CHECK(actual[i] == doctest::Approx(expected[i]).epsilon(1e-4));
+
+    for (const std::int64_t killed : {2, 3, 4, 6, 7}) {  // 3 updates are an epoch
+        CAPTURE(killed);
+        ps::PruningRun before(parsed(), graph), after(parsed(), graph);
+        const ps::Checkpoint half = train(killed, std::nullopt, before);
+        const ps::Checkpoint again = train(1000, half, after);
+        CHECK(after.choice() == whole.choice());
+        CHECK(again.facts == end.facts);
+        for (auto const& [name, tensor] : end.tensors) {
+            CAPTURE(name);
+            CHECK(std::ranges::equal(tensor.values, again.tensors.at(name).values));
+        }
+    }
+    ps::PruningRun other(parsed(), graph);
+    ps::Checkpoint silent = end;
+    silent.facts.erase("pruned channels");
+    CHECK_THROWS_WITH_AS((void)train(1, silent, other), doctest::Contains("does not say which channels are pruned"),
+                         ps::error);
+    silent.facts["pruned channels"] = "1,100000";
+    CHECK_THROWS_WITH_AS((void)train(1, silent, other), doctest::Contains("which are none here"), ps::error);
+}
+
+}  // namespace
+}  // namespace schedule

@@ -1,0 +1,112 @@
+// Sweep files as published, and logs that survive being killed at any byte.
+#include <primsel/io/sweep.hpp>
+#include <primsel/io/trial_log.hpp>
+#include <primsel/search/random_search.hpp>
+
+#include "../error_of.hpp"
+#include "../io/scratch.hpp"
+#include "spaces.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace sweep {
+namespace {
+
+namespace ps = primsel;
+using tests::error_of;
+
+constexpr const char* published = R"({
+  "program": "pipeline.py", "method": "bayes", "metric": {"goal": "minimize", "name": "Latency"},
+  "parameters": {"layer_1_conv_pruner_desired_sparsity": {"min": 0.01, "max": 0.99},
+                 "layer_1_conv_pruner_group_type": {"values": ["Channels", "Filters"]}}})";
+
+std::string refusal(std::string const& text) {
+    return error_of([&] { (void)ps::parse_sweep("f", text); });
+}
+
+TEST_CASE("the published sweep reads, and more kinds of parameters") {
+    const ps::Sweep sweep = ps::parse_sweep("f", published);
+    CHECK(sweep.method == ps::SweepMethod::bayes);
+    CHECK(sweep.goals == std::vector<ps::Goal>{{"Latency", false}});
+    CHECK(sweep.space == ps::Space({ps::Parameter::real("layer_1_conv_pruner_desired_sparsity", 0.01, 0.99),
+                                    ps::Parameter::values("layer_1_conv_pruner_group_type", {"Channels", "Filters"})}));
+    const ps::Sweep more =
+        ps::parse_sweep("f", R"({"method": "random", "metrics": [{"name": "ms"}, {"name": "top1", "goal": "maximize"}],
+                 "constraints": [{"name": "top1", "at_least": 0.9}], "budget": {"trials": 7, "seconds": 60}, "seed": 3,
+                 "early_terminate": {"type": "successive_halving", "min_iter": 2, "eta": 4},
+                 "parameters": {"n": {"min": 1, "max": 64}, "one": {"value": 5},
+                                "rate": {"min": 1e-5, "max": 1, "distribution": "log_uniform_values"}}})");
+    CHECK(more.trials == 7);
+    CHECK(more.early_terminate->factor == 4);
+    CHECK(more.space == ps::Space({ps::Parameter::integer("n", 1, 64), ps::Parameter::constant("one", 5),
+                                   ps::Parameter::real("rate", 1e-5, 1, ps::Spacing::logarithmic)}));
+    CHECK(ps::outcome_of(more, {{"ms", 2}, {"top1", 0.8}}).objectives == std::vector<double>{2, -0.8});
+    CHECK(ps::outcome_of(more, {{"ms", 2}, {"top1", 0.8}}).constraints[0] == doctest::Approx(0.1));
+    CHECK(ps::outcome_of(more, {{"ms", 2}}).failed());
+    CHECK(ps::constraints_of(more) == 1);
+}
+
+TEST_CASE("what is not understood is refused with the way to it and the nearest key") {
+    const std::string rest = R"(, "metric": {"name": "ms"}, "parameters": {"x": {"min": 0, "max": 1}}})";
+    CHECK(refusal(R"({"methd": "grid")" + rest) == "f: methd: unknown key; did you mean method?");
+    CHECK(refusal(R"({"method": "bayse")" + rest) == "f: method: cannot be \"bayse\"; did you mean bayes?");
+    CHECK(refusal(R"({"metric": {"name": "ms"}, "parameters": {"x": {"mim": 0, "max": 1}}})") ==
+          "f: parameters.x.mim: unknown key; did you mean min?");
+    CHECK(refusal(R"({"metric": {"name": "ms"}, "parameters": {"x": {"min": 2, "max": 1}}})") ==
+          "f: parameters.x: parameter x: no range from 2 to 1");
+    CHECK(refusal(R"({"metric": {"name": "ms"}, "parameters": {"x": {"min": 2, "max": 3, "values": [1]}}})") ==
+          "f: parameters.x: needs one of: min and max, values, value");
+    CHECK(refusal(R"({"metric": {"name": "ms"}, "parameters": {}})") == "f: parameters: has no parameters");
+    CHECK(refusal(R"({"parameters": {"x": {"value": 1}}})") == "f: needs one metric or two, not 0");
+}
+
+TEST_CASE("a log cut at any byte goes on without the trial that was cut, which is then written as before") {
+    const ps::Space space = spaces::mixed();
+    ps::RandomSearch random(space, 1);
+    const scratch::Folder folder;
+    const std::string path = folder.file("log");
+    std::vector<ps::Trial> trials;
+    for (std::uint64_t i = 0; i < 3; ++i) {
+        trials.push_back({.number = i,
+                          .point = random.ask().value(),
+                          .seed = i,
+                          .metrics = {{"ms", 1.5}},
+                          .plan = "key",
+                          .version = "1"});
+    }
+    trials[1].metrics["top1"] = std::nan("");
+    trials[1].failure = "no \"memory\"";
+    {
+        ps::TrialLog log(path, space);
+        for (ps::Trial const& trial : trials) log.add(trial);
+        CHECK(error_of([&] { ps::TrialLog second(path, space); }) == path + ": another program appends to it");
+    }
+    const ps::SharedBytes file = ps::read_file(path);
+    const std::string text(file.text());
+    for (std::size_t bytes = 0; bytes <= text.size(); bytes += bytes + 20 < text.size() ? 7 : 1) {
+        ps::write_file(path, std::string_view(text).substr(0, bytes));
+        {
+            ps::TrialLog log(path, space);
+            REQUIRE(log.trials().size() <= 3);
+            CHECK(log.warning().empty() == (bytes == 0 || text[bytes - 1] == '\n'));
+            for (std::size_t i = 0; i < 3; ++i) {
+                if (i < log.trials().size()) CHECK(log.trials()[i].point == trials[i].point);
+                if (i >= log.trials().size()) log.add(trials[i]);
+            }
+        }
+        const ps::SharedBytes again = ps::read_file(path);
+        CHECK(again.text() == text);
+    }
+    ps::write_file(path, text + text);
+    CHECK(error_of([&] { ps::TrialLog log(path, space); }) == path + ": line 4: a second trial 0");
+    ps::write_file(path, "{\"trial\": 1}\n");
+    CHECK(error_of([&] { ps::TrialLog log(path, space); }) == path + ": line 1: has no member \"parameters\"");
+}
+
+}  // namespace
+}  // namespace sweep

@@ -1,0 +1,205 @@
+// Every kind of layer, in a network of one: either its gradients, and those of the weights before it and in it, are the
+// slopes of the loss computed in double precision, or it is refused by name. A kind without an example does not
+// compile.
+#include "layer_kinds.hpp"
+
+#include <doctest/doctest.h>
+#include <primsel/train/training_step.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+namespace layer_kinds {
+namespace {
+
+using Kinds = std::vector<Example>;
+template <class Params>
+using Of = std::type_identity<Params>;
+
+constexpr ps::Extent three{3};
+
+Kinds examples(Of<ps::ConvParams>) {
+    return {{ps::ConvParams{.k = 5, .kernel = three}},
+            {ps::ConvParams{.k = 6, .kernel = three, .padding = 1, .groups = 2}},
+            {ps::ConvParams{.k = 4, .kernel = three, .padding = 1, .groups = 4}},
+            {ps::ConvParams{.k = 8, .kernel = three, .stride = 2, .padding = 1, .groups = 4, .bias = false}},
+            {ps::ConvParams{.k = 3, .kernel = three, .stride = {2, 3}, .padding = {0, 1, 2, 0}}},
+            {ps::ConvParams{.k = 3, .kernel = {2, 3}, .padding = 2, .dilation = {3, 2}}},
+            {ps::ConvParams{.k = 20, .kernel = 1, .stride = 2}},
+            {ps::ConvParams{.k = 17, .kernel = 5, .padding = 2}}};
+}
+Kinds examples(Of<ps::DenseParams>) { return {{ps::DenseParams{.k = 5}}, {ps::DenseParams{.k = 3, .bias = false}}}; }
+Kinds examples(Of<ps::PoolParams>) {
+    Kinds result;
+    for (const ps::PoolKind kind : {ps::PoolKind::max, ps::PoolKind::average}) {
+        result.push_back({ps::PoolParams{.kind = kind}});
+        result.push_back({ps::PoolParams{.kind = kind, .window = 3, .stride = 2, .padding = 1}});
+        result.push_back({ps::PoolParams{.kind = kind, .window = 3, .stride = 2, .ceil_mode = true}});
+        result.push_back({ps::PoolParams{.kind = kind, .window = {4, 3}, .stride = 1, .count_include_pad = false}});
+    }
+    return result;
+}
+Kinds examples(Of<ps::GlobalPoolParams>) {
+    return {{ps::GlobalPoolParams{ps::PoolKind::max}}, {ps::GlobalPoolParams{ps::PoolKind::average}}};
+}
+Kinds examples(Of<ps::ActivationParams>) {
+    Kinds result;
+    for (int i = 0; i <= static_cast<int>(ps::ActivationKind::atanh); ++i) {
+        const auto kind = static_cast<ps::ActivationKind>(i);
+        const bool steps = !ps::ActivationGradientParams::differentiable(kind);
+        // Where the function is defined: a result around 0 with deviations of 1 or so, or near the middle.
+        double around = 0;
+        for (const ps::ActivationKind partly :
+             {ps::ActivationKind::sqrt, ps::ActivationKind::log, ps::ActivationKind::power, ps::ActivationKind::asin,
+              ps::ActivationKind::acos, ps::ActivationKind::atanh, ps::ActivationKind::tan}) {
+            if (kind == partly) around = 0.5;
+        }
+        if (kind == ps::ActivationKind::acosh) around = 2;
+        result.push_back(
+            {ps::ActivationParams{kind, 0.25F, 1.5F}, 1, steps ? "this function has no gradient" : "", around});
+    }
+    return result;
+}
+Kinds examples(Of<ps::LrnParams>) {
+    return {{ps::LrnParams{}}, {ps::LrnParams{.size = 3, .alpha = 0.5F, .beta = 0.75F, .k = 2}}};
+}
+Kinds examples(Of<ps::BatchNormParams>) { return {{ps::BatchNormParams{}}, {ps::BatchNormParams{.epsilon = 0.1F}}}; }
+Kinds examples(Of<ps::ScaleParams>) {
+    return {{ps::ScaleParams{.known = true, .factor = -1.5F, .shift = 2}},
+            {ps::ScaleParams{}, 1, "its weights cannot be trained"}};
+}
+Kinds examples(Of<ps::SoftmaxParams>) {
+    return {{ps::SoftmaxParams{}}, {ps::SoftmaxParams{ps::Axis::w}}, {ps::SoftmaxParams{ps::Axis::h}}};
+}
+Kinds examples(Of<ps::AddParams>) { return {{ps::AddParams{}, 2}, {ps::AddParams{}, 3}}; }
+Kinds examples(Of<ps::ConcatParams>) {
+    return {{ps::ConcatParams{}, 3}, {ps::ConcatParams{ps::Axis::h}, 2}, {ps::ConcatParams{ps::Axis::w}, 2}};
+}
+Kinds examples(Of<ps::BinaryParams>) {
+    Kinds result;
+    for (int i = 0; i <= static_cast<int>(ps::BinaryKind::keep); ++i) {
+        const auto kind = static_cast<ps::BinaryKind>(i);
+        const bool has = kind <= ps::BinaryKind::multiply;
+        result.push_back({ps::BinaryParams{kind}, 2, has ? "" : "of functions of two inputs only sums and products"});
+        if (!has) continue;
+        result.push_back({ps::BinaryParams{kind}, 2, "", 0, {{4, 6, 5}, {4, 1, 1}}});
+        result.push_back({ps::BinaryParams{kind}, 2, "", 0, {{1, 1, 5}, {4, 6, 1}}});
+    }
+    return result;
+}
+Kinds examples(Of<ps::FlattenParams>) { return {{ps::FlattenParams{}}}; }
+Kinds examples(Of<ps::ReshapeParams>) { return {{ps::ReshapeParams{{2, 10, 6}}}}; }
+Kinds examples(Of<ps::DropoutParams>) { return {{ps::DropoutParams{0.0F}}, {ps::DropoutParams{0.375F}}}; }
+Kinds examples(Of<ps::PadParams>) {
+    constexpr std::string_view refused = "only padding with a constant";
+    return {{ps::PadParams{.padding = {1, 2, 3, 0}, .value = 0.5F}},
+            {ps::PadParams{.padding = {0, 0, 0, 2}, .front = 1, .back = 2}},
+            {ps::PadParams{.padding = 1, .mode = ps::PadMode::reflect}, 1, refused},
+            {ps::PadParams{.padding = 1, .mode = ps::PadMode::edge}, 1, refused}};
+}
+Kinds examples(Of<ps::ChannelShuffleParams>) { return {{ps::ChannelShuffleParams{2}}, {ps::ChannelShuffleParams{4}}}; }
+Kinds examples(Of<ps::SliceParams>) {
+    return {{ps::SliceParams{1, 3}}, {ps::SliceParams{2, 6, ps::Axis::h}}, {ps::SliceParams{0, 2, ps::Axis::w}}};
+}
+
+constexpr std::string_view none = "this kind of layer has no gradient here";
+Kinds examples(Of<ps::AsStridedParams>) { return {{ps::AsStridedParams{{30}, {4}, 0, {1, 6, 5}}, 1, none}}; }
+Kinds examples(Of<ps::MatMulParams>) { return {{ps::MatMulParams{}, 2, none, 0, {{4, 3, 2}, {4, 2, 5}}}}; }
+Kinds examples(Of<ps::ReduceParams>) {
+    return {{ps::ReduceParams{}, 1, none}, {ps::ReduceParams{ps::ReduceKind::max, ps::Axis::h}, 1, none}};
+}
+Kinds examples(Of<ps::ResizeParams>) { return {{ps::ResizeParams{.size = {12, 10}}, 1, none}}; }
+Kinds examples(Of<ps::MaxPoolIndicesParams>) { return {{ps::MaxPoolIndicesParams{}, 1, none}}; }
+Kinds examples(Of<ps::ConvTransposeParams>) {
+    return {{ps::ConvTransposeParams{.k = 3, .kernel = three}, 1, "its weights cannot be trained"}};
+}
+Kinds examples(Of<ps::TopKParams>) { return {{ps::TopKParams{2}, 1, none}}; }
+Kinds examples(Of<ps::NonMaxSuppressionParams>) {
+    return {{ps::NonMaxSuppressionParams{}, 2, none, 0, {{1, 5, 4}, {1, 2, 5}}}};
+}
+Kinds examples(Of<ps::GatherParams>) { return {{ps::GatherParams{}, 2, none}}; }
+// Read nothing: no gradient passes them.
+Kinds examples(Of<ps::InputParams>) { return {}; }
+Kinds examples(Of<ps::ConstantParams>) { return {}; }
+
+/// Examples of every kind that a network may have, one after the other.
+template <class... Params>
+Kinds all_examples(Of<std::variant<Params...>>) {
+    Kinds result;
+    const auto add = [&result]<class P>(Of<P> of) {
+        if constexpr (!ps::trains<P>) {
+            for (Example const& each : examples(of)) result.push_back(each);
+        }
+    };
+    (add(Of<Params>{}), ...);
+    return result;
+}
+/// The kinds that only a step has.
+template <class... Params>
+std::set<std::size_t> training_kinds(Of<std::variant<Params...>>) {
+    std::set<std::size_t> result;
+    ((ps::trains<Params> ? static_cast<void>(result.insert(ps::AnyLayer(Params{}).index())) : void()), ...);
+    return result;
+}
+
+struct Recipe : ps::DefaultTraining {};
+
+void check_slopes(Example const& example, ps::Graph const& graph) {
+    ps::Parameters parameters(graph, weights_of(graph, example));
+    ps::TrainingStep<Recipe> step(ps::differentiate(graph), parameters, ps::Predict<>(), ps::Sequential{});
+    step.seed(12345, 6789);
+    const std::vector<float> images = numbers(static_cast<std::size_t>(graph.batch()) * in_shape.size(), 1),
+                             targets = numbers(step.result().size(), 2);
+    const double loss = step.run(images, targets, Squares{});
+    Exactly exactly(graph, weights_of(graph, example), images, targets);
+    exactly.drop_as(step.result());
+    CHECK(loss == doctest::Approx(exactly.loss()).epsilon(1e-5));
+    for (ps::TrainedWeight const& weight : step.trained()) {
+        CAPTURE(weight.name);
+        std::vector<double>& values = exactly.values(weight.name);
+        double scale = 0.1, worst = 0;  // what cancels is of such a size before it does
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const double kept = values[i], h = 1e-6;
+            values[i] = kept + h;
+            const double above = exactly.loss();
+            values[i] = kept - h;
+            const double slope = (above - exactly.loss()) / (2 * h);
+            values[i] = kept;
+            scale = std::max(scale, std::abs(slope));
+            const double error = std::abs(slope - static_cast<double>(weight.gradient[i]));
+            worst = error <= worst ? worst : error;  // NaN is the worst
+        }
+        CHECK(worst <= 1e-4 * scale);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("every kind of layer has the gradients of its slopes, or is refused by name") {
+    std::set<std::size_t> missing = training_kinds(Of<ps::AnyLayer>{});
+    std::size_t number = 0;
+    for (Example const& example : all_examples(Of<ps::AnyLayer>{})) {
+        const ps::Graph graph = graph_of(example);
+        CAPTURE(kind(example.layer));
+        ++number;
+        CAPTURE(number);
+        if (example.refused.empty()) {
+            check_slopes(example, graph);
+            const ps::Graph step = ps::differentiate(graph).graph;
+            for (ps::Node const& node : step.nodes()) missing.erase(node.layer.index());
+        } else {
+            const std::string needle = ps::join("train: layer tested (", kind(example.layer),
+                                                ") stands between a trained weight and the result: ", example.refused);
+            CHECK_THROWS_WITH_AS((void)ps::differentiate(graph), doctest::Contains(needle.c_str()), ps::error);
+        }
+    }
+    // And all that a step may have was in one of these.
+    CHECK(missing.empty());
+}
+
+}  // namespace layer_kinds

@@ -1,0 +1,236 @@
+// Small networks around one layer, and their loss in double precision, from the definitions.
+#pragma once
+
+#include "../op/reference.hpp"
+
+#include <primsel/network/graph.hpp>
+#include <primsel/network/prepare.hpp>
+#include <primsel/network/weights.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace layer_kinds {
+
+namespace ps = primsel;
+
+inline constexpr ps::Shape in_shape{3, 6, 5};
+
+/// A layer that reads so many convolutions of the image, each 4 x 6 x 5 or brought to the shape that is given.
+struct Example {
+    ps::AnyLayer layer;
+    std::size_t inputs = 1;
+    /// What its refusal says; empty: it has gradients.
+    std::string_view refused = "";
+    /// What it reads lies near this number, unless 0.
+    double around = 0;
+    std::vector<ps::Shape> shapes = {};
+};
+
+inline std::vector<float> numbers(std::size_t count, unsigned seed) {
+    std::mt19937 bits(seed);
+    std::normal_distribution<float> normal;
+    std::vector<float> values(count);
+    for (float& value : values) value = normal(bits);
+    return values;
+}
+
+/// The image, convolutions "a0", "a1", ..., the layer "tested", and a last convolution, but for dropout: its zeros are
+/// to be seen.
+inline ps::Graph graph_of(Example const& example) {
+    ps::Graph graph(3);
+    const std::size_t image = graph.add("image", ps::InputParams{in_shape}, {});
+    std::vector<std::size_t> inputs;
+    for (std::size_t i = 0; i < example.inputs; ++i) {
+        const std::string name = ps::join('a', i);
+        std::size_t at = graph.add(name, ps::ConvParams{.k = 4, .kernel = 1}, {image});
+        if (i < example.shapes.size() && example.shapes[i] != graph[at].shape) {
+            const ps::Shape shape = example.shapes[i];
+            at = graph.add(name + "/enough", ps::ConvParams{.k = shape.c * shape.h * shape.w}, {at});
+            at = graph.add(name + "/one", ps::GlobalPoolParams{}, {at});
+            at = graph.add(name + "/shaped", ps::ReshapeParams{shape}, {at});
+        }
+        inputs.push_back(at);
+    }
+    const std::size_t tested = graph.add("tested", example.layer, inputs);
+    if (!std::holds_alternative<ps::DropoutParams>(example.layer)) graph.add("b", ps::ConvParams{.k = 3}, {tested});
+    return graph;
+}
+
+inline ps::Weights weights_of(ps::Graph const& graph, Example const& example) {
+    ps::Weights weights;
+    unsigned seed = 10;
+    for (ps::WeightSpec const& spec : ps::weight_specs(graph)) {
+        std::size_t count = 1;
+        for (const std::int64_t dim : spec.dims) count *= static_cast<std::size_t>(dim);
+        std::vector<float> values = numbers(count, ++seed);
+        for (float& value : values) {
+            if (spec.name.ends_with("running_var")) value = std::abs(value);
+            if (example.around != 0 && spec.name.starts_with("a")) value *= 0.05F;
+            if (example.around != 0 && spec.name == "a0.bias") value += static_cast<float>(example.around);
+        }
+        weights.add(spec.name, {spec.dims.begin(), spec.dims.end()}, std::move(values));
+    }
+    return weights;
+}
+
+/// Half the sum of squares of what the result is beyond its target, over the batch.
+struct Squares {
+    double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
+                      int batch) const noexcept {
+        double sum = 0;
+        for (std::size_t i = 0; i < result.size(); ++i) {
+            const double apart = static_cast<double>(result[i]) - static_cast<double>(target[i]);
+            sum += 0.5 * apart * apart / batch;
+            gradient[i] = static_cast<float>(apart / batch);
+        }
+        return sum;
+    }
+};
+
+/// A network as it trains, in double precision.
+class Exactly {
+public:
+    using Images = reference::Images;
+
+    Exactly(ps::Graph const& graph, ps::Weights const& weights, std::span<const float> images,
+            std::span<const float> targets)
+        : graph_(graph), images_(of(in_shape, images)), targets_(targets.begin(), targets.end()) {
+        for (auto const& [name, tensor] : weights) values_[name].assign(tensor.values.begin(), tensor.values.end());
+    }
+    [[nodiscard]] std::vector<double>& values(std::string const& weight) { return values_.at(weight); }
+    /// What a last dropout made zero stays so.
+    void drop_as(std::span<const float> result) {
+        for (const float value : result) kept_.push_back(value != 0.0F);
+    }
+    [[nodiscard]] double loss() const {
+        std::vector<Images> results;
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            results.push_back(std::visit([&](auto const& layer) { return run(i, layer, results); }, graph_[i].layer));
+        }
+        double sum = 0;
+        std::size_t at = 0;
+        for (reference::Image const& image : results.back()) {
+            for (const double value : image.data) {
+                const double apart = value - static_cast<double>(targets_[at++]);
+                sum += 0.5 * apart * apart / graph_.batch();
+            }
+        }
+        return sum;
+    }
+
+private:
+    [[nodiscard]] Images of(ps::Shape shape, std::span<const float> floats) const {
+        Images result(floats.size() / shape.size(), reference::Image(shape));
+        for (std::size_t i = 0; i < floats.size(); ++i) {
+            result[i / shape.size()].data[i % shape.size()] = static_cast<double>(floats[i]);
+        }
+        return result;
+    }
+    [[nodiscard]] std::vector<double> const& weight(std::size_t node, std::string_view name) const {
+        return values_.at(ps::detail::weight_name(graph_[node].name, name));
+    }
+    [[nodiscard]] Images run(std::size_t, ps::InputParams const&, std::vector<Images> const&) const { return images_; }
+    [[nodiscard]] Images run(std::size_t i, ps::ConvParams const& conv, std::vector<Images> const& results) const {
+        std::vector<double> const& kernel = weight(i, "weight");
+        Images result;
+        for (reference::Image const& in : results[graph_[i].inputs[0]]) {
+            const int of_group = in.shape.c / conv.groups;
+            result.push_back(reference::build(graph_[i].shape, [&](int k, int oh, int ow) {
+                double sum = conv.bias ? weight(i, "bias")[static_cast<std::size_t>(k)] : 0;
+                auto at = static_cast<std::size_t>(k * of_group * conv.kernel.h * conv.kernel.w);
+                for (int c = 0; c < of_group; ++c) {
+                    for (int fh = 0; fh < conv.kernel.h; ++fh) {
+                        for (int fw = 0; fw < conv.kernel.w; ++fw, ++at) {
+                            const int h = oh * conv.stride.h + fh * conv.dilation.h - conv.padding.top,
+                                      w = ow * conv.stride.w + fw * conv.dilation.w - conv.padding.left;
+                            if (h < 0 || w < 0 || h >= in.shape.h || w >= in.shape.w) continue;
+                            sum += kernel[at] * in(k / (conv.k / conv.groups) * of_group + c, h, w);
+                        }
+                    }
+                }
+                return sum;
+            }));
+        }
+        return result;
+    }
+    [[nodiscard]] Images run(std::size_t i, ps::DenseParams const& dense, std::vector<Images> const& results) const {
+        Images result;
+        for (reference::Image const& in : results[graph_[i].inputs[0]]) {
+            result.push_back(reference::build(graph_[i].shape, [&](int k, int, int) {
+                double sum = dense.bias ? weight(i, "bias")[static_cast<std::size_t>(k)] : 0;
+                for (std::size_t j = 0; j < in.data.size(); ++j) {
+                    sum += in.data[j] * weight(i, "weight")[static_cast<std::size_t>(k) * in.data.size() + j];
+                }
+                return sum;
+            }));
+        }
+        return result;
+    }
+    [[nodiscard]] Images run(std::size_t i, ps::BatchNormParams const& norm, std::vector<Images> const& results) const {
+        Images result = results[graph_[i].inputs[0]];
+        const std::size_t pixels = graph_[i].shape.pixels();
+        for (std::size_t c = 0; c < static_cast<std::size_t>(graph_[i].shape.c); ++c) {
+            double sum = 0, squares = 0;
+            const auto each = [&](auto const& visit) {
+                for (reference::Image& image : result) {
+                    for (std::size_t p = 0; p < pixels; ++p) visit(image.data[c * pixels + p]);
+                }
+            };
+            const double count = static_cast<double>(pixels * result.size());
+            each([&](double value) { sum += value / count; });
+            each([&](double value) { squares += (value - sum) * (value - sum) / count; });
+            const double factor = weight(i, "weight")[c] / std::sqrt(squares + static_cast<double>(norm.epsilon));
+            each([&](double& value) { value = (value - sum) * factor + weight(i, "bias")[c]; });
+        }
+        return result;
+    }
+    [[nodiscard]] Images run(std::size_t i, ps::DropoutParams const& dropout,
+                             std::vector<Images> const& results) const {
+        Images result = results[graph_[i].inputs[0]];
+        std::size_t at = 0;
+        for (reference::Image& image : result) {
+            for (double& value : image.data) {
+                value = kept_[at++] ? value / (1 - static_cast<double>(dropout.rate)) : 0.0;
+            }
+        }
+        return result;
+    }
+    [[nodiscard]] Images run(std::size_t i, ps::ScaleParams const& scale, std::vector<Images> const& results) const {
+        Images result = results[graph_[i].inputs[0]];
+        for (reference::Image& image : result) {
+            for (double& value : image.data) {
+                value = value * static_cast<double>(scale.factor) + static_cast<double>(scale.shift);
+            }
+        }
+        return result;
+    }
+    template <class Params>
+    [[nodiscard]] Images run(std::size_t i, Params const& layer, std::vector<Images> const& results) const {
+        Images result;
+        for (std::size_t n = 0; n < static_cast<std::size_t>(graph_.batch()); ++n) {
+            Images inputs;
+            for (const std::size_t input : graph_[i].inputs) inputs.push_back(results[input][n]);
+            if constexpr (requires { reference::run(layer, inputs, ps::OpWeights{}, graph_[i].shape); }) {
+                result.push_back(reference::run(layer, inputs, ps::OpWeights{}, graph_[i].shape));
+            }
+        }
+        return result;
+    }
+
+    ps::Graph const& graph_;
+    Images images_;
+    std::vector<float> targets_;
+    std::vector<bool> kept_;
+    std::map<std::string, std::vector<double>, std::less<>> values_;
+};
+
+}  // namespace layer_kinds
