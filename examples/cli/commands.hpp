@@ -23,6 +23,8 @@ void add_accuracy(CLI::App& app);
 void add_prune(CLI::App& app);
 void add_sensitivity(CLI::App& app);
 void add_dynamic(CLI::App& app);
+void add_forecast(CLI::App& app);
+void add_search(CLI::App& app);
 void add_list(CLI::App& app);
 void add_machine(CLI::App& app);
 void add_export(CLI::App& app);

@@ -26,6 +26,8 @@ inline constexpr Example examples[] = {
     {"prune", "primsel prune resnet18 --weights w.safetensors --latency 0.5 --multiple 8 --out thin.onnx"},
     {"sensitivity", "primsel sensitivity resnet56 --weights w.safetensors --images x.npy --labels y.npy --out s.csv"},
     {"dynamic", "primsel dynamic resnet18 --groups 4 --budget time=20ms --out day.svg"},
+    {"forecast", "primsel forecast resnet50 --batch 32 --training"},
+    {"search", "primsel search ofa-resnet50 --bound time=20ms --bound training-memory=2G --svg tried.svg"},
     {"list", "primsel list primitives"},
     {"machine", "primsel machine --json"},
     {"export", "primsel export squeezenet1_1 squeezenet.onnx"},

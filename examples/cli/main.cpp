@@ -101,6 +101,8 @@ int main(int argc, char** argv) {
         cli::add_prune(app);
         cli::add_sensitivity(app);
         cli::add_dynamic(app);
+        cli::add_forecast(app);
+        cli::add_search(app);
         cli::add_list(app);
         cli::add_machine(app);
         cli::add_export(app);

@@ -5,6 +5,8 @@
 #include <primsel/forecast/engine_forecast.hpp>
 #include <primsel/forecast/features.hpp>
 #include <primsel/forecast/forecaster.hpp>
+#include <primsel/forecast/measure_network.hpp>
 #include <primsel/forecast/network_model.hpp>
 #include <primsel/forecast/sum.hpp>
+#include <primsel/forecast/thinned.hpp>
 #include <primsel/forecast/trees.hpp>

@@ -18,6 +18,7 @@ from command import NET, SIZE, Cli
 from calibrations import Calibrate, Pretrain
 from dynamics import Dynamic
 from files import Conflicts, Full, Images, Names, SavedPlans, Types
+from forecasts import Forecast, Search
 from models import Models
 from onnx_files import Onnx
 from plans import Compare, Explain, Plan

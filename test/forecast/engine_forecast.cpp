@@ -6,8 +6,11 @@
 #include <primsel/network/network.hpp>
 #include <primsel/train/trainer.hpp>
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstddef>
+#include <cstdio>
 #include <vector>
 
 namespace forecast_engines {
@@ -42,6 +45,38 @@ TEST_CASE("the memory of a training is forecast to what its trainer holds") {
                              parts = ps::forecast_training(Small::graph(2), {.batch = 6, .part = 2});
     CHECK(parts.memory.optimizer > whole.memory.optimizer);
     CHECK(parts.seconds == doctest::Approx(3 * whole.seconds));
+}
+
+/// Of this process, in memory, in bytes; 0 where the system does not say.
+std::size_t resident_bytes() {
+    std::FILE* file = std::fopen("/proc/self/statm", "r");
+    if (file == nullptr) return 0;
+    unsigned long all = 0, resident = 0;
+    const int read = std::fscanf(file, "%lu %lu", &all, &resident);
+    std::fclose(file);
+    return read == 2 ? resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) : 0;
+}
+
+struct Wide : ps::Network<Input<3, 64, 64>, Conv<32, 3, Pad<1>>, BatchNorm, Relu, Conv<32, 3, Pad<1>>, BatchNorm, Relu,
+                          MaxPool<2>, Conv<64, 3, Pad<1>>, Relu, GlobalAvgPool, Dense<5>> {};
+
+TEST_CASE("a training takes the memory that was forecast, within 1 % and 5 MiB") {
+    constexpr int batch = 16;
+    const auto graph = Wide::graph(batch);
+    const ps::Weights weights = ps::random_weights(graph);
+    const ps::Sgd momentum{.momentum = 0.9};
+    const ps::TrainingOptions options{.batch = batch};
+    const std::vector<float> images(std::size_t{batch} * 3 * 64 * 64, 0.5F), targets(batch, 1.0F);
+    const std::size_t expected = ps::forecast_training(graph, options, momentum).memory.total();
+    REQUIRE(expected > std::size_t{40} << 20U);
+    const std::size_t before = resident_bytes();
+    if (before == 0) return;
+    ps::Trainer<ps::Graph> trainer(graph, weights, options, {.optimizer = momentum});
+    trainer.step(images, targets, 0.01);
+    const std::size_t taken = resident_bytes() - before;
+    CAPTURE(expected);
+    CAPTURE(taken);
+    CHECK(apart(expected, taken) <= expected / 100 + (std::size_t{5} << 20U));
 }
 
 TEST_CASE("the memory of an engine is forecast to the byte") {

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/forecast/engine_forecast.hpp>
+#include <primsel/forecast/forecaster.hpp>
+#include <primsel/search/detail/draw.hpp>
+#include <primsel/search/supernet.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a sub-network takes. What is not known is not a number.
+struct SubnetCosts {
+    /// Of a step of training, and of a run.
+    double training_bytes = 0, inference_bytes = 0;
+    /// Of a run.
+    double seconds = 0;
+};
+/// What a sub-network may take at most.
+struct SubnetBounds {
+    double training_bytes = std::numeric_limits<double>::infinity(),
+           inference_bytes = std::numeric_limits<double>::infinity(), seconds = std::numeric_limits<double>::infinity();
+
+    /// What is not known keeps no bound but the infinite.
+    [[nodiscard]] bool hold(SubnetCosts const& costs) const {
+        const auto within = [](double value, double most) { return value <= most || std::isinf(most); };
+        return within(costs.training_bytes, training_bytes) && within(costs.inference_bytes, inference_bytes) &&
+               within(costs.seconds, seconds);
+    }
+};
+
+/// The batches that are asked about.
+struct SubnetBatches {
+    int training = 32, inference = 1;
+};
+
+/// What an engine and a trainer of this library take, by their plans: exact in memory, and some tenths of a second's
+/// work. Throws error as planning does.
+template <Supernet S>
+[[nodiscard]] SubnetCosts engine_costs(S const& supernet, Subnet const& subnet, SubnetBatches const& batches) {
+    const EngineForecast run = forecast_inference(supernet.graph(subnet, batches.inference));
+    const EngineForecast step =
+        forecast_training(supernet.graph(subnet, batches.training), {.batch = batches.training}, {.momentum = 0.9});
+    return {.training_bytes = static_cast<double>(step.memory.total()),
+            .inference_bytes = static_cast<double>(run.memory.total()),
+            .seconds = run.seconds};
+}
+
+/// Forecasts what sub-networks take in some microseconds each, from what is known of a few.
+template <class Policies = DefaultForecast>
+class SubnetForecasts {
+public:
+    /// From forecasters of a device; without one its costs are not known. `cautious`: so many deviations are added to
+    /// each.
+    SubnetForecasts(std::optional<Forecaster<Policies>> training, std::optional<Forecaster<Policies>> inference,
+                    SubnetBatches const& batches, double cautious = 1)
+        : training_(std::move(training)), inference_(std::move(inference)), batches_(batches), cautious_(cautious) {}
+
+    /// From what sub-networks took. Throws error as Forecaster::fit does.
+    template <Supernet S>
+    [[nodiscard]] static SubnetForecasts fit(S const& supernet, std::span<const Subnet> subnets,
+                                             std::span<const SubnetCosts> costs, SubnetBatches const& batches,
+                                             double cautious = 1) {
+        if (subnets.size() != costs.size()) {
+            fail("search: ", subnets.size(), " sub-networks and costs of ", costs.size());
+        }
+        std::vector<ProfiledNetwork> training, inference;
+        for (std::size_t i = 0; i < subnets.size(); ++i) {
+            const std::vector<ConvSizes> sizes = supernet.convolutions(subnets[i]);
+            const double none = std::numeric_limits<double>::quiet_NaN();
+            training.push_back({network_load(sizes, batches.training), none, costs[i].training_bytes});
+            inference.push_back({network_load(sizes, batches.inference), costs[i].seconds, costs[i].inference_bytes});
+        }
+        return {Forecaster<Policies>::fit(training), Forecaster<Policies>::fit(inference), batches, cautious};
+    }
+
+    [[nodiscard]] SubnetCosts operator()(std::span<const ConvSizes> sizes) const {
+        const auto none = std::numeric_limits<double>::quiet_NaN();
+        const auto most = [&](std::optional<Estimate> const& of) {
+            return of ? of->value + cautious_ * of->deviation : none;
+        };
+        SubnetCosts costs{none, none, none};
+        if (training_) costs.training_bytes = most(training_->forecast(network_load(sizes, batches_.training)).bytes);
+        if (inference_) {
+            const NetworkForecast run = inference_->forecast(network_load(sizes, batches_.inference));
+            costs.inference_bytes = most(run.bytes), costs.seconds = most(run.seconds);
+        }
+        return costs;
+    }
+
+private:
+    std::optional<Forecaster<Policies>> training_, inference_;
+    SubnetBatches batches_;
+    double cautious_;
+};
+
+/// Sub-networks to learn from: the smallest, the largest, and others drawn by the seed.
+[[nodiscard]] inline std::vector<Subnet> sample_subnets(std::span<const std::size_t> choices, std::size_t count,
+                                                        std::uint64_t seed = 1) {
+    std::vector<Subnet> subnets;
+    detail::Draw draw(seed, 1);
+    for (std::size_t i = 0; i < count; ++i) {
+        Subnet subnet = i == 1 ? largest_subnet(choices) : smallest_subnet(choices);
+        if (i > 1) {
+            for (std::size_t place = 0; place < choices.size(); ++place) {
+                subnet[place] = static_cast<std::uint8_t>(draw.below(choices[place]));
+            }
+        }
+        subnets.push_back(std::move(subnet));
+    }
+    return subnets;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,80 @@
+"""primsel forecast and primsel search"""
+import xml.etree.ElementTree
+
+from command import NET, SIZE, Cli
+
+
+class Forecast(Cli):
+    def test_own_engine(self):
+        run = self.json("forecast", NET, "--size", SIZE, "--batch", 2)
+        self.assertEqual(list(run), ["model", "batch", "pass", "device", "ms", "ms_deviation", "bytes", "bytes_deviation", "memory"])
+        self.assertEqual(sum(run["memory"].values()), run["bytes"])
+        self.assertEqual(run["memory"]["optimizer"], 0)
+        self.assertIsNone(run["ms_deviation"])  # not known before it runs
+        step = self.json("forecast", NET, "--size", SIZE, "--batch", 2, "--training")
+        self.assertGreater(step["bytes"], run["bytes"])
+        self.assertGreater(step["ms"], run["ms"])
+        self.assertGreater(step["memory"]["optimizer"], 0)
+        measured = self.json("forecast", NET, "--size", SIZE, "--runs", 2)
+        self.assertGreater(measured["ms"], 0)
+        self.assertIsNotNone(measured["ms_deviation"])
+        text = self.succeed("forecast", NET, "--size", SIZE, "--training")
+        self.assertIn("optimiser", text)
+        self.refuse(1, ["--max-memory"], "forecast", NET, "--size", SIZE, "--runs", 1, "--max-memory", "1K")
+        self.refuse(2, ["NET"], "forecast")
+        self.refuse(1, ["squeezenet1_1"], "forecast", "squeezenet1_2")
+
+    def test_profile_and_device(self):
+        table, model = self.folder / "t.csv", self.folder / "f.model"
+        arguments = ["forecast", NET, "--size", SIZE, "--profile", table, "--batches", "1,2", "--runs", 1]
+        first = self.json(*arguments, "--levels", "0,50")
+        self.assertEqual((first["measured"], first["rows"]), (4, 4))
+        more = self.json(*arguments, "--levels", "0,50,70")
+        self.assertEqual((more["measured"], more["rows"]), (2, 6))
+        rows = [line.split(",") for line in table.read_text().splitlines() if not line.startswith("#")]
+        columns = {name: i for i, name in enumerate(rows[0])}
+        for row in rows[1:]:
+            self.assertEqual(row[columns["outcome"]], "measured")
+            forecast, held = int(row[columns["forecast_bytes"]]), int(row[columns["held_bytes"]])
+            self.assertLessEqual(abs(forecast - held), 0.01 * held)
+        self.succeed("forecast", "--fit", table, "--save", model)
+        forecast = self.json("forecast", NET, "--size", SIZE, "--batch", 2, "--device", model)
+        self.assertGreater(forecast["ms"], 0)
+        self.assertGreater(forecast["ms_deviation"], 0)
+        self.assertGreater(forecast["bytes"], 0)
+        self.refuse(1, ["inference"], "forecast", NET, "--size", SIZE, "--training", "--device", model)
+        self.refuse(1, ["no measured row"], "forecast", "--training", "--fit", table, "--save", model)
+        model.write_bytes(model.read_bytes()[:-9])
+        self.refuse(1, [str(model)], "forecast", NET, "--device", model)
+        self.refuse(2, ["--save"], "forecast", "--fit", table)
+        # What would not fit is recorded and not tried.
+        small = self.folder / "s.csv"
+        self.succeed("forecast", NET, "--size", SIZE, "--profile", small, "--levels", 0, "--batches", 1, "--max-memory", "1K")
+        self.assertIn(",too large,", small.read_text())
+
+
+class Search(Cli):
+    few = ["search", "resnet-small", "--population", 20, "--iterations", 20, "--samples", 8, "--training-batch", 4]
+
+    def test_bounds(self):
+        free = self.json(*self.few)
+        self.assertEqual(list(free), ["space", "objective", "asked", "kept", "learning_seconds", "searching_seconds",
+                                      "subnet", "size", "score", "costs"])
+        self.assertGreaterEqual(free["asked"], 20 * 20)
+        most = int(0.7 * free["costs"]["training_bytes"])
+        picture, network = self.folder / "s.svg", self.folder / "n.onnx"
+        bound = self.json(*self.few, "--bound", f"training-memory={most}", "--svg", picture, "--out", network)
+        self.assertLessEqual(bound["costs"]["training_bytes"], most)
+        self.assertLess(bound["score"], free["score"])
+        again = self.json(*self.few, "--bound", f"training-memory={most}")
+        self.assertEqual((again["subnet"], again["kept"]), (bound["subnet"], bound["kept"]))
+        self.assertTrue(xml.etree.ElementTree.fromstring(picture.read_text()).tag.endswith("svg"))
+        step = self.json("forecast", network, "--batch", 4, "--training")
+        self.assertLessEqual(step["bytes"], 1.01 * most)
+        self.assertIn("best: ", self.succeed(*self.few, "--bound", "time=1s", "--objective", "multiply-adds"))
+
+    def test_refusals(self):
+        self.refuse(1, ["none keeps the bounds"], *self.few, "--bound", "memory=1K")
+        self.refuse(2, ["--bound"], *self.few, "--bound", "colour=3")
+        self.refuse(2, ["--bound"], *self.few, "--bound", "time=3")
+        self.refuse(2, ["SPACE"], "search", "resnet-huge")
