@@ -51,8 +51,9 @@ void check_configurations(ps::Graph const& graph, std::vector<ps::Configuration>
 }
 
 TEST_CASE("each configuration gives the bits of an engine for it alone") {
-    for (auto const& [name, graph] : in_four_groups()) {
-        CAPTURE(name);
+    for (auto const& network : in_four_groups()) {
+        CAPTURE(network.name);
+        ps::Graph const& graph = network.graph;
         check_configurations(graph, ps::configurations(graph));
     }
     for (ps::Graph const& graph : {Plain::graph(), Gate::graph(), ps::zoo::AlexNetCifar::graph(2)}) {

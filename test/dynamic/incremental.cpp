@@ -56,7 +56,8 @@ TEST_CASE("a step trains its group and what all have in common") {
         CAPTURE(step);
         ps::Weights const &before = after[static_cast<std::size_t>(step) - 1],
                           &now = after[static_cast<std::size_t>(step)];
-        for (auto const& [name, tensor] : now) {
+        for (auto const& entry : now) {
+            std::string const& name = entry.first;
             CAPTURE(name);
             const int group = ps::group_number(name);
             CHECK(equal(before, now, name) == (group != 0 && group != step));

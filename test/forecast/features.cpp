@@ -110,8 +110,9 @@ TEST_CASE("features add up over layers, none is negative, and they grow with the
             // Linear in the batch.
             CHECK(thrice.values[i] - twice.values[i] == doctest::Approx(twice.values[i] - whole.values[i]));
         }
-        for (const std::size_t constant : {1, 16, 19}) CHECK(twice(constant) == whole(constant));
-        for (const std::size_t proportional : {2, 3, 4, 6, 7, 8, 9, 10, 13, 14, 17, 18, 20, 29, 30, 31, 36, 37, 38}) {
+        for (const unsigned constant : {1U, 16U, 19U}) CHECK(twice(constant) == whole(constant));
+        for (const unsigned proportional :
+             {2U, 3U, 4U, 6U, 7U, 8U, 9U, 10U, 13U, 14U, 17U, 18U, 20U, 29U, 30U, 31U, 36U, 37U, 38U}) {
             CHECK(twice(proportional) == doctest::Approx(2 * whole(proportional)));
         }
     }

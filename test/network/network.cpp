@@ -198,7 +198,7 @@ TEST_CASE("network: a parameter reads nothing, and the layers after it what is b
 
 TEST_CASE("network: each impossible parameter is named") {
     using ps::detail::culprit;
-    using enum ps::detail::Parameter;
+    using enum ps::detail::LayerParameter;
     static_assert(culprit(Input<0, 8, 8>::params) == shape && culprit(Reshape<2, 0, 3>::params) == shape);
     static_assert(culprit(Conv<0, 3>::params) == channels && culprit(Dense<0>::params) == channels);
     static_assert(culprit(Conv<1, ps::Extent{0, 3}>::params) == kernel && culprit(MaxPool<-1>::params) == kernel);
