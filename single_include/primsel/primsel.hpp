@@ -7086,7 +7086,7 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace detail {
 
 /// Parameters by the names that they have in all kinds of layers.
-enum class Parameter {
+enum class LayerParameter {
     none,
     shape,
     channels,
@@ -7103,46 +7103,46 @@ enum class Parameter {
 
 /// The parameter because of which check says that one is impossible.
 template <class Params>
-constexpr Parameter culprit(Params const& p) {
+constexpr LayerParameter culprit(Params const& p) {
     [[maybe_unused]] constexpr auto small = [](Extent extent) { return extent.h < 1 || extent.w < 1; };
     if constexpr (requires { p.shape.c; }) {
-        if (p.shape.c < 1 || p.shape.h < 1 || p.shape.w < 1) return Parameter::shape;
+        if (p.shape.c < 1 || p.shape.h < 1 || p.shape.w < 1) return LayerParameter::shape;
     }
     if constexpr (
         requires { p.k < 1; } && !requires { p.alpha; }) {
-        if (p.k < 1) return Parameter::channels;
+        if (p.k < 1) return LayerParameter::channels;
     }
     if constexpr (requires { small(p.kernel); }) {
-        if (small(p.kernel)) return Parameter::kernel;
+        if (small(p.kernel)) return LayerParameter::kernel;
     }
     if constexpr (requires { small(p.window); }) {
-        if (small(p.window)) return Parameter::kernel;
+        if (small(p.window)) return LayerParameter::kernel;
     }
     if constexpr (requires { small(p.stride); }) {
-        if (small(p.stride)) return Parameter::stride;
+        if (small(p.stride)) return LayerParameter::stride;
     }
     if constexpr (requires { small(p.dilation); }) {
-        if (small(p.dilation)) return Parameter::dilation;
+        if (small(p.dilation)) return LayerParameter::dilation;
     }
     if constexpr (requires { p.groups < 1; }) {
-        if (p.groups < 1) return Parameter::groups;
+        if (p.groups < 1) return LayerParameter::groups;
     }
     if constexpr (requires { p.padding.negative(); }) {
-        if (p.padding.negative()) return Parameter::padding;
+        if (p.padding.negative()) return LayerParameter::padding;
     }
     if constexpr (requires { p.front < 0 || p.back < 0; }) {
-        if (p.front < 0 || p.back < 0) return Parameter::padding;
+        if (p.front < 0 || p.back < 0) return LayerParameter::padding;
     }
     if constexpr (requires { p.extra_h < 0 || p.extra_w < 0; }) {
-        if (p.extra_h < 0 || p.extra_w < 0) return Parameter::output_padding;
+        if (p.extra_h < 0 || p.extra_w < 0) return LayerParameter::output_padding;
     }
     if constexpr (requires { Extent(p.size); }) {
-        if (small(Extent(p.size))) return Parameter::size;
+        if (small(Extent(p.size))) return LayerParameter::size;
     }
     if constexpr (requires { p.epsilon >= 0; }) {
-        if (!(p.epsilon >= 0)) return Parameter::epsilon;
+        if (!(p.epsilon >= 0)) return LayerParameter::epsilon;
     }
-    return Parameter::other;
+    return LayerParameter::other;
 }
 
 template <class L>
@@ -7151,21 +7151,21 @@ template <BinaryKind kind, class... Branches>
 inline constexpr bool is_binary<layer::Binary<kind, Branches...>> = true;
 
 /// Says at compile time, at the network that has it, what is wrong with a layer.
-template <class Layer, Fault fault, Parameter culprit = Parameter::other>
+template <class Layer, Fault fault, LayerParameter culprit = LayerParameter::other>
 struct Sound {
-    static constexpr Parameter wrong = fault == Fault::impossible_parameter ? culprit : Parameter::none;
+    static constexpr LayerParameter wrong = fault == Fault::impossible_parameter ? culprit : LayerParameter::none;
     static_assert(fault != Fault::wrong_input_count, "primsel: this layer has the wrong number of inputs");
-    static_assert(wrong != Parameter::shape, "primsel: a shape's channels, height or width are below 1");
-    static_assert(wrong != Parameter::channels, "primsel: this layer's output channels are below 1");
-    static_assert(wrong != Parameter::kernel, "primsel: this layer's kernel or window is below 1");
-    static_assert(wrong != Parameter::stride, "primsel: this layer's stride is below 1");
-    static_assert(wrong != Parameter::dilation, "primsel: this layer's dilation is below 1");
-    static_assert(wrong != Parameter::groups, "primsel: this layer's groups are below 1");
-    static_assert(wrong != Parameter::padding, "primsel: this layer's padding is negative");
-    static_assert(wrong != Parameter::output_padding, "primsel: this layer's output padding is negative");
-    static_assert(wrong != Parameter::size, "primsel: this layer's size is below 1");
-    static_assert(wrong != Parameter::epsilon, "primsel: this layer's epsilon is negative");
-    static_assert(wrong != Parameter::other, "primsel: this layer has an impossible parameter");
+    static_assert(wrong != LayerParameter::shape, "primsel: a shape's channels, height or width are below 1");
+    static_assert(wrong != LayerParameter::channels, "primsel: this layer's output channels are below 1");
+    static_assert(wrong != LayerParameter::kernel, "primsel: this layer's kernel or window is below 1");
+    static_assert(wrong != LayerParameter::stride, "primsel: this layer's stride is below 1");
+    static_assert(wrong != LayerParameter::dilation, "primsel: this layer's dilation is below 1");
+    static_assert(wrong != LayerParameter::groups, "primsel: this layer's groups are below 1");
+    static_assert(wrong != LayerParameter::padding, "primsel: this layer's padding is negative");
+    static_assert(wrong != LayerParameter::output_padding, "primsel: this layer's output padding is negative");
+    static_assert(wrong != LayerParameter::size, "primsel: this layer's size is below 1");
+    static_assert(wrong != LayerParameter::epsilon, "primsel: this layer's epsilon is negative");
+    static_assert(wrong != LayerParameter::other, "primsel: this layer has an impossible parameter");
     static_assert(fault != Fault::kernel_exceeds_input, "primsel: this layer's kernel is larger than its padded input");
     static_assert(fault != Fault::groups_do_not_divide, "primsel: this layer's groups do not divide the channels");
     static_assert(fault != Fault::shapes_differ || is_binary<Layer>,
@@ -8421,6 +8421,49 @@ template <class Arch>
 PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
     value.store_unaligned(dst);
 }
+/// The first lanes of a vector, one at least, as they lie in memory; the floats behind them are not touched.
+template <class Arch>
+class FirstLanes {
+public:
+    PRIMSEL_INLINE explicit FirstLanes(int count) : count_(count) {}
+
+    /// Zeros in the other lanes.
+    [[nodiscard]] PRIMSEL_INLINE Floats<Arch> load(const float* src) const {
+#if defined(__AVX512F__)
+        if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_loadu_ps(bits(), src));
+#endif
+#if defined(__AVX__)
+        if constexpr (lanes<Arch> == 8) return Floats<Arch>(_mm256_maskload_ps(src, signs()));
+#endif
+        alignas(alignof(Floats<Arch>)) float all[lanes<Arch>]{};
+        for (int i = 0; i < count_; ++i) all[i] = src[i];
+        return Floats<Arch>::load_aligned(all);
+    }
+    PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) const {
+#if defined(__AVX512F__)
+        if constexpr (lanes<Arch> == 16) return _mm512_mask_storeu_ps(dst, bits(), value);
+#endif
+#if defined(__AVX__)
+        if constexpr (lanes<Arch> == 8) return _mm256_maskstore_ps(dst, signs(), value);
+#endif
+        alignas(alignof(Floats<Arch>)) float all[lanes<Arch>];
+        value.store_aligned(all);
+        for (int i = 0; i < count_; ++i) dst[i] = all[i];
+    }
+
+private:
+#if defined(__AVX512F__)
+    [[nodiscard]] PRIMSEL_INLINE __mmask16 bits() const { return static_cast<__mmask16>((1U << count_) - 1); }
+#endif
+#if defined(__AVX__)
+    [[nodiscard]] PRIMSEL_INLINE __m256i signs() const {
+        static constexpr int from[16]{-1, -1, -1, -1, -1, -1, -1, -1};
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + 8 - count_));
+    }
+#endif
+    int count_;
+};
+
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
     return Floats<Arch>(value);
@@ -9129,23 +9172,25 @@ inline constexpr int most_rows = vectors == panel_vectors<Arch> ? 6 : 8;
 template <class Arch>
 inline constexpr int tile_rows = most_rows<Arch, panel_vectors<Arch>>;
 
-/// The epilogue of columns [first, t.columns) of a tile, element by element: the same operations in the same order as
-/// the vectors', so that the bits do not depend on where a column lies. Not inlined: once is enough for all tiles.
-PRIMSEL_NOINLINE inline void finish_edge(TileArgs const& t, const float* sums, int rows, int first) noexcept {
-    const int width = t.columns - first;
-    for (int row = 0; row < rows; ++row) {
-        float* c = t.c + static_cast<std::size_t>(row) * t.c_stride;
-        for (int i = 0; i < width; ++i) {
-            const int column = first + i;
-            float value = sums[row * static_cast<int>(alignment / sizeof(float)) + i];
-            if (t.accumulate) value += c[column];
-            if (t.row_bias != nullptr) value += t.row_bias[row];
-            if (t.column_bias != nullptr) value += t.column_bias[column];
-            if (t.residual != nullptr) {
-                value += t.residual[static_cast<std::size_t>(row) * t.c_stride + static_cast<std::size_t>(column)];
-            }
-            c[column] = primsel::clamp(value, t.clamp.low, t.clamp.high);
-        }
+/// The epilogue of columns [first, t.columns) of a tile, less than a vector: the same operations in the same order as
+/// those of whole vectors, so that the bits do not depend on where a column lies. Not inlined: once is enough for all
+/// tiles.
+template <class Arch>
+PRIMSEL_NOINLINE void finish_edge(TileArgs const& t, const float* sums, int rows, int first) noexcept {
+    constexpr int line = static_cast<int>(alignment / sizeof(float));
+    const FirstLanes<Arch> part(t.columns - first);
+    const auto low = broadcast<Arch>(t.clamp.low), high = broadcast<Arch>(t.clamp.high);
+    auto bias = broadcast<Arch>(0.0F);
+    if (t.column_bias != nullptr) bias = part.load(t.column_bias + first);
+    for (int row = 0; row < rows; ++row, sums += line) {
+        const std::size_t at = static_cast<std::size_t>(row) * t.c_stride + static_cast<std::size_t>(first);
+        auto value = load<Arch>(sums);
+        if (t.accumulate) value += part.load(t.c + at);
+        if (t.row_bias != nullptr) value += broadcast<Arch>(t.row_bias[row]);
+        if (t.column_bias != nullptr) value += bias;
+        if (t.residual != nullptr) value += part.load(t.residual + at);
+        if (t.clamp.bounded()) value = clamp<Arch>(value, low, high);
+        part.store(t.c + at, value);
     }
 }
 
@@ -9161,7 +9206,7 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
             PRIMSEL_UNROLL
             for (int row = 0; row < rows; ++row) store<Arch>(buffer + row * line, sums[row][v]);
         }
-        finish_edge(t, buffer, rows, whole * lanes<Arch>);
+        finish_edge<Arch>(t, buffer, rows, whole * lanes<Arch>);
     }
     // One pass over the tile for each part that there is: a test within the passes would multiply the code.
     const auto each = [&](auto const& change) {
@@ -9696,6 +9741,8 @@ private:
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -9839,10 +9886,20 @@ inline double measure_bandwidth(double working_set, float* src, float* dst) {
     });
 }
 
+/// Bytes that are copied within to learn the speed beyond the caches. The largest working set is not touched in full: a
+/// window is enough that no cache holds; and of a last cache that holds this one too, one that the others do not hold.
+inline std::size_t largest_window() {
+    constexpr std::size_t mebibyte = std::size_t{1} << 20, beyond_all = 48 * mebibyte, beyond_l2 = 16 * mebibyte;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    const long last = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (last > 0 && static_cast<std::size_t>(last) > beyond_all) return beyond_l2;
+#endif
+    return beyond_all;
+}
+
 template <class Arch>
 Machine measure_machine() {
-    // The largest working set is not touched in full: a window beyond every cache is enough.
-    const std::size_t floats = (std::size_t{24} << 20) / sizeof(float);
+    const std::size_t floats = largest_window() / 2 / sizeof(float);
     AlignedBuffer src(floats), dst(floats);
     // Pages that were never written would all be the one page of zeros.
     std::memset(src.data(), 1, floats * sizeof(float));
@@ -9870,12 +9927,32 @@ Machine measure_machine() {
 
 }  // namespace detail
 
-/// This machine, measured when first asked for (in some 40 ms) and then remembered.
+/// This machine, measured when first asked for (in some 40 ms) and then remembered for as long as the program runs.
 template <class Arch = default_arch>
 [[nodiscard]] Machine const& this_machine() {
     static const Machine machine = detail::measure_machine<Arch>();
     return machine;
 }
+
+/// Multiply-adds in registers per second, two operations each, that this core reaches within half a millisecond.
+template <class Arch = default_arch>
+[[nodiscard]] double measured_peak() {
+    return detail::measure_fma<Arch>(0.0005);
+}
+
+/// A policy for engines: each program measures the machine itself. KeptMachine (io/machine_file.hpp) remembers it.
+struct MeasuredMachine {
+    template <class Arch>
+    [[nodiscard]] static Machine const& speeds() {
+        return this_machine<Arch>();
+    }
+};
+
+#ifdef PRIMSEL_EXTERN_KERNELS
+// Measured by the unit of the kernels, however little others are optimised.
+extern template Machine const& this_machine<default_arch>();
+extern template double measured_peak<default_arch>();
+#endif
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/kernels/op_table.hpp
@@ -15158,6 +15235,14 @@ struct DepthwiseBlocks {
         return square && narrow && s.k >= lanes<Arch> && s.out_w() >= block_columns<Arch>;
     }
 
+    /// Two for each multiply-add, those of the last blocks and channels that overlap their neighbours included.
+    template <class Arch>
+    [[nodiscard]] static double operations(ConvShape const& s) {
+        constexpr int columns = block_columns<Arch>, width = lanes<Arch>;
+        return 2.0 * s.taps() * s.out_h() * ((s.out_w() + columns - 1) / columns * columns) *
+               ((s.k + width - 1) / width * width);
+    }
+
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
         if (s.stride_w == 1) {
@@ -15612,12 +15697,13 @@ struct DepthwiseHwc {
         // Blocks reach a third of the peak on cached data on a Skylake Xeon, two thirds on a Zen 4.
         if (detail::DepthwiseBlocks::supports<Arch>(s)) {
             return work.add({.rate = Rate::gemm,
-                             .operations = 2 * s.operations(),
+                             .operations = 2 * detail::DepthwiseBlocks::operations<Arch>(s),
                              .bytes = image + 2 * out,
                              .working_set = image + out});
         }
+        const double columns = s.k < lanes<Arch> ? s.k : (s.k + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
         return work.add({.rate = s.k < lanes<Arch> ? Rate::scalar : Rate::vector,
-                         .operations = s.operations(),
+                         .operations = s.operations() / s.k * columns,
                          .bytes = out * s.taps(),
                          .working_set = image + out});
     }
@@ -17826,12 +17912,33 @@ PRIMSEL_INLINE void sandwich(Get const& get, Put const& put) {
     return round_up_floats(static_cast<std::size_t>(channels)) + 16;
 }
 
-/// Calls work(width, begin, end) for the channels that fill vectors of `vec`, and for the rest one by one.
+/// Calls work(width, begin, end) for the channels in vectors of `vec`. Where the last of these is not full it ends at
+/// the last channel, and so does some again, which must do no harm. Fewer channels than a vector take vectors of half
+/// as many, and fewer than four are taken one by one.
 template <int vec, class F>
 PRIMSEL_INLINE void for_channels(std::size_t channels, F const& work) {
-    const std::size_t whole = channels / vec * vec;
-    if (whole > 0) work(std::integral_constant<int, vec>{}, std::size_t{0}, whole);
-    if (whole < channels) work(std::integral_constant<int, 1>{}, whole, channels);
+    if (channels >= vec) {
+        constexpr std::integral_constant<int, vec> width;
+        work(width, std::size_t{0}, channels / vec * vec);
+        if (channels % vec != 0) work(width, channels - vec, channels);
+    } else if constexpr (vec > 1) {
+        for_channels<(vec > 4 ? vec / 2 : 1)>(channels, work);
+    }
+}
+
+/// The transforms of for_channels: `operations` for each of so many channels, those done again included.
+template <class Arch, int vec>
+[[nodiscard]] Phase transform_phase(int channels, double operations, double bytes, double working_set) {
+    if constexpr (vec > 1) {
+        if (channels < vec) {
+            return transform_phase<Arch, (vec > 4 ? vec / 2 : 1)>(channels, operations, bytes, working_set);
+        }
+    }
+    return {.rate = Rate::registers,
+            .operations = operations * ((channels + vec - 1) / vec * vec),
+            .narrow = std::max(1.0, static_cast<double>(lanes<Arch>) / vec),
+            .bytes = bytes,
+            .working_set = working_set};
 }
 
 /// What becomes of an output pixel of n channels: dst = clamp(value + bias + residual). A copy of what it needs, since
@@ -18129,22 +18236,14 @@ public:
         const double u = 4.0 * taps * s.c * columns, v = 4.0 * taps * tiles * s.c, y = 4.0 * taps * tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>((taps + 1) * slot_floats(s, blocks.tiles));
         // Each of the two passes of a transform makes about `size` operations an element.
-        const double passes = 2.0 * size, narrow = std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
+        const double passes = 2.0 * size;
         return Work{}
-            .add({.rate = Rate::registers,
-                  .operations = tiles * taps * s.c * passes,
-                  .narrow = narrow,
-                  .bytes = 2 * v,
-                  .working_set = in_cache})
+            .add(detail::transform_phase<Arch, vec>(s.c, tiles * taps * passes, 2 * v, in_cache))
             .add({.rate = Rate::gemm,
                   .operations = 2 * taps * tiles * s.c * columns,
                   .bytes = v + y + u * blocks.count,
                   .working_set = in_cache + u})
-            .add({.rate = Rate::registers,
-                  .operations = tiles * taps * s.k * passes,
-                  .narrow = narrow,
-                  .bytes = y + y / 2,
-                  .working_set = in_cache});
+            .add(detail::transform_phase<Arch, vec>(s.k, tiles * taps * passes, y + y / 2, in_cache));
     }
 
 private:
@@ -18443,22 +18542,14 @@ public:
         const double u = 4.0 * taps * depth * columns, v = 4.0 * taps * in_tiles * s.c,
                      y = 4.0 * taps * out_tiles * s.k;
         const double in_cache = 4.0 * static_cast<double>(block_floats(s, step));
-        const double passes = taps, narrow = std::max(1.0, static_cast<double>(lanes<Arch>) / vec);
+        const double passes = taps;
         return Work{}
-            .add({.rate = Rate::registers,
-                  .operations = in_tiles * taps * s.c * passes,
-                  .narrow = narrow,
-                  .bytes = 2 * v,
-                  .working_set = in_cache})
+            .add(detail::transform_phase<Arch, vec>(s.c, in_tiles * taps * passes, 2 * v, in_cache))
             .add({.rate = Rate::gemm,
                   .operations = 2 * taps * out_tiles * depth * columns,
                   .bytes = v * Tiles::lines + y + u * blocks,
                   .working_set = in_cache + u})
-            .add({.rate = Rate::registers,
-                  .operations = out_tiles * taps * s.k * passes,
-                  .narrow = narrow,
-                  .bytes = y + y / 2,
-                  .working_set = in_cache});
+            .add(detail::transform_phase<Arch, vec>(s.k, out_tiles * taps * passes, y + y / 2, in_cache));
     }
 
 private:
@@ -18618,6 +18709,8 @@ struct DefaultPolicies {
     /// The first is the one in which images come and results go.
     using layouts = AllLayouts;
     using cost_model = SemiEmpiricalCosts;
+    /// Where costs have the machine's speeds from.
+    using machine = MeasuredMachine;
     using solver = ExactPbqp;
     using executor = Sequential;
 };
@@ -18636,6 +18729,8 @@ concept HasLayouts = requires { typename P::layouts; };
 template <class P>
 concept HasCostModel = requires { typename P::cost_model; };
 template <class P>
+concept HasMachine = requires { typename P::machine; };
+template <class P>
 concept HasSolver = requires { typename P::solver; };
 template <class P>
 concept HasExecutor = requires { typename P::executor; };
@@ -18653,6 +18748,10 @@ concept ModelsCosts = requires { requires CostModel<typename P::cost_model>; };
 template <class P>
 concept MakesCostModel = requires { requires std::default_initializable<typename P::cost_model>; };
 template <class P>
+concept KnowsSpeeds = requires {
+    { P::machine::template speeds<typename P::arch>() } -> std::same_as<Machine const&>;
+};
+template <class P>
 concept Solves = requires { requires Solver<typename P::solver>; };
 template <class P>
 concept MakesSolver = requires { requires std::default_initializable<typename P::solver>; };
@@ -18662,12 +18761,13 @@ template <class P>
 concept MovesExecutor = requires { requires std::move_constructible<typename P::executor>; };
 
 template <class P>
-concept CompletePolicies =
-    HasArch<P> && HasPrimitives<P> && HasGemm<P> && HasLayouts<P> && HasCostModel<P> && HasSolver<P> && HasExecutor<P>;
+concept CompletePolicies = HasArch<P> && HasPrimitives<P> && HasGemm<P> && HasLayouts<P> && HasCostModel<P> &&
+                           HasMachine<P> && HasSolver<P> && HasExecutor<P>;
 template <class P>
-concept SoundPolicies = CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && Multiplies<P> &&
-                        ListsLayouts<P> && ModelsCosts<P> && Solves<P> && Executes<P> && MovesExecutor<P> &&
-                        (P::primitives::size > 0) && (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
+concept SoundPolicies =
+    CompletePolicies<P> && HasInstructionSet<P> && ListsPrimitives<P> && Multiplies<P> && ListsLayouts<P> &&
+    ModelsCosts<P> && KnowsSpeeds<P> && Solves<P> && Executes<P> && MovesExecutor<P> && (P::primitives::size > 0) &&
+    (P::layouts::size > 0) && SoundLayouts<typename P::layouts>;
 
 /// Says at the user's policies which of them is missing, or does not model its concept.
 template <class P>
@@ -18677,6 +18777,7 @@ struct CheckPolicies {
     static_assert(HasGemm<P>, "primsel: Policies::gemm is missing; see docs/engine/policies.md");
     static_assert(HasLayouts<P>, "primsel: Policies::layouts is missing; see docs/engine/policies.md");
     static_assert(HasCostModel<P>, "primsel: Policies::cost_model is missing; see docs/engine/policies.md");
+    static_assert(HasMachine<P>, "primsel: Policies::machine is missing; see docs/engine/policies.md");
     static_assert(HasSolver<P>, "primsel: Policies::solver is missing; see docs/engine/policies.md");
     static_assert(HasExecutor<P>, "primsel: Policies::executor is missing; see docs/engine/policies.md");
 
@@ -18690,6 +18791,9 @@ struct CheckPolicies {
                   "primsel: Policies::layouts is not a TypeList; see docs/tensor/layout.md");
     static_assert(!HasCostModel<P> || ModelsCosts<P>,
                   "primsel: Policies::cost_model is not a CostModel; see docs/cost/cost_model.md");
+    static_assert(!HasMachine<P> || !HasInstructionSet<P> || KnowsSpeeds<P>,
+                  "primsel: Policies::machine has no speeds<Arch>() that returns a Machine; see "
+                  "docs/engine/policies.md");
     static_assert(!HasSolver<P> || Solves<P>, "primsel: Policies::solver is not a Solver; see docs/pbqp/solver.md");
     static_assert(!HasExecutor<P> || Executes<P>,
                   "primsel: Policies::executor is not an Executor; see docs/core/executor.md");
@@ -18761,8 +18865,12 @@ struct ListWithGemm<SimdGemm, TypeList<P...>> {
 /// Everything that an engine with those policies may choose from; what is compiled of it, see KernelsFor.
 template <class Policies, class Compiled = CompileAll>
 [[nodiscard]] Kernels policy_kernels() {
-    return make_kernels<typename detail::ListWithGemm<typename Policies::gemm, typename Policies::primitives>::type,
-                        typename Policies::arch, typename Policies::layouts, Compiled>();
+    using Arch = typename Policies::arch;
+    Kernels kernels =
+        make_kernels<typename detail::ListWithGemm<typename Policies::gemm, typename Policies::primitives>::type, Arch,
+                     typename Policies::layouts, Compiled>();
+    kernels.machine = &Policies::machine::template speeds<Arch>;
+    return kernels;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -26458,11 +26566,8 @@ public:
         const double blocks = std::max(1.0, tiles / most);
         return Work{}
             .add({.rate = Rate::scalar, .operations = tiles * (taps + m * m), .bytes = 0, .working_set = 0})
-            .add({.rate = Rate::registers,
-                  .operations = (in + out) * passes,
-                  .narrow = std::max(1.0, lanes<Arch> / 16.0),
-                  .bytes = 8 * (in + out),
-                  .working_set = in_cache})
+            .add(detail::transform_phase<Arch, 16>(s.c, tiles * taps * passes, 8 * in, in_cache))
+            .add(detail::transform_phase<Arch, 16>(s.k, tiles * taps * passes, 8 * out, in_cache))
             .add({.rate = Rate::gemm,
                   .operations = 2 * tiles * sums,
                   .bytes = 4 * (in + out) + 8 * sums * blocks,
@@ -34252,6 +34357,262 @@ template <class Policies = DefaultForecast>
     archive(forecaster);
     archive.finish();
     return forecaster;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/forecast/measure_network.hpp
+
+// primsel/forecast/detail/child_process.hpp
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdio>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Of addresses that this process has, in bytes; 0 where the system does not say.
+[[nodiscard]] inline std::size_t address_bytes() {
+    std::FILE* const file = std::fopen("/proc/self/statm", "r");
+    if (file == nullptr) return 0;
+    std::array<char, 64> text{};
+    const std::size_t read = std::fread(text.data(), 1, text.size(), file);
+    std::fclose(file);
+    std::size_t pages = 0;
+    std::from_chars(text.data(), text.data() + read, pages);
+    return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+/// The most memory that this process ever had in use, in bytes.
+[[nodiscard]] inline std::size_t peak_resident_bytes() {
+    ::rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+}
+
+/// What work() returns in a process of its own, which may take most_bytes more than this one has; nothing where it
+/// threw, asked for more, or was killed. The process is a copy of this one: no other thread may hold a lock that work()
+/// needs. Throws error where the system makes no process.
+template <class Work, class Result = std::invoke_result_t<Work const&>>
+    requires std::is_trivially_copyable_v<Result>
+[[nodiscard]] std::optional<Result> in_child(Work const& work, std::size_t most_bytes) {
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) fail("forecast: the system makes no pipe");
+    const ::pid_t child = ::fork();
+    if (child < 0) {
+        ::close(ends[0]), ::close(ends[1]);
+        fail("forecast: the system makes no process");
+    }
+    if (child == 0) {
+        ::close(ends[0]);
+        const std::size_t now = address_bytes();
+        if (now > 0 && most_bytes < std::numeric_limits<std::size_t>::max() / 2) {
+            const ::rlimit bound{now + most_bytes, now + most_bytes};
+            ::setrlimit(RLIMIT_AS, &bound);
+        }
+        try {
+            const Result result = work();
+            const ::ssize_t written = ::write(ends[1], &result, sizeof(result));
+            ::_exit(written == static_cast<::ssize_t>(sizeof(result)) ? 0 : 1);
+        } catch (...) {
+            ::_exit(1);
+        }
+    }
+    ::close(ends[1]);
+    Result result{};
+    ::ssize_t read = 0;
+    do {
+        read = ::read(ends[0], &result, sizeof(result));  // less than a pipe takes at once
+    } while (read < 0 && errno == EINTR);
+    ::close(ends[0]);
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || read != static_cast<::ssize_t>(sizeof(result))) return {};
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+struct MeasureOptions {
+    /// A step of training with momentum, its update included; a run where false.
+    bool training = false;
+    /// Timed, behind one that warms up.
+    std::size_t runs = 5;
+    /// What is forecast to hold more is not tried, and the process that tries may take no more than a half above it.
+    std::size_t max_bytes = std::numeric_limits<std::size_t>::max();
+};
+
+/// What became of a network that was to be measured.
+struct NetworkMeasurement {
+    enum class Outcome { measured, too_large, failed };
+    Outcome outcome = Outcome::failed;
+    /// Forecast by the plan, and measured: the median.
+    double predicted_seconds = 0, seconds = 0;
+    /// Forecast by the plan; what engine or trainer say that they hold; and by how much the process grew at its
+    /// largest.
+    std::size_t forecast_bytes = 0, held_bytes = 0, resident_bytes = 0;
+};
+
+namespace detail {
+
+/// What comes back from the process that measures.
+struct MeasuredRun {
+    double seconds = 0;
+    std::size_t held = 0, resident = 0;
+};
+
+/// The median of timed calls, behind one that is not.
+[[nodiscard]] double median_seconds(std::size_t runs, auto const& run) {
+    run();
+    std::vector<double> seconds;
+    for (std::size_t i = 0; i < runs; ++i) {
+        const Timer timer;
+        run();
+        seconds.push_back(timer.seconds());
+    }
+    return median(std::move(seconds));
+}
+
+[[nodiscard]] inline MeasuredRun measure_inference(Graph const& graph, Weights const& weights,
+                                                   std::vector<float> const& images, std::size_t runs) {
+    const std::size_t before = peak_resident_bytes();
+    const Graph simple = simplify(graph);
+    const Kernels kernels = policy_kernels<DefaultPolicies>();
+    const Plan plan = Predict<>().plan<DefaultPolicies>(simple, kernels, 1);
+    Program program(simple, kernels, plan, weights, 1);
+    std::vector<float> result(program.out_floats(0));
+    Sequential here;
+    MeasuredRun of{.held = program.arena_bytes() + program.weight_bytes()};
+    of.seconds = median_seconds(runs, [&] { program.run(images.data(), result.data(), here); });
+    of.resident = peak_resident_bytes() - before;
+    return of;
+}
+
+[[nodiscard]] inline MeasuredRun measure_training(Graph const& graph, Weights const& weights,
+                                                  std::vector<float> const& images, std::size_t runs) {
+    const std::size_t before = peak_resident_bytes();
+    Trainer<Graph> trainer(graph, weights, {.batch = graph.batch()}, {.optimizer = {.momentum = 0.9}});
+    const std::vector<float> labels(static_cast<std::size_t>(graph.batch()), 0.0F);
+    MeasuredRun of{.held = trainer.memory_bytes()};
+    of.seconds = median_seconds(runs, [&] { (void)trainer.step(images, labels, 1e-4); });
+    of.resident = peak_resident_bytes() - before;
+    return of;
+}
+
+}  // namespace detail
+
+/// Runs the network, or steps of its training, on one thread with random weights and measures time and memory, in a
+/// process of its own. Throws error where it cannot be planned or differentiated.
+[[nodiscard]] inline NetworkMeasurement measure_network(Graph const& graph, MeasureOptions const& options = {}) {
+    if (options.runs < 1) fail("forecast: a measurement of no runs");
+    const EngineForecast forecast = options.training
+                                        ? forecast_training(graph, {.batch = graph.batch()}, {.momentum = 0.9})
+                                        : forecast_inference(graph);
+    NetworkMeasurement result{.predicted_seconds = forecast.seconds, .forecast_bytes = forecast.memory.total()};
+    if (result.forecast_bytes > options.max_bytes) {
+        result.outcome = NetworkMeasurement::Outcome::too_large;
+        return result;
+    }
+    // Made here: what the process inherits is not counted as its growth.
+    const Weights weights = random_weights(graph);
+    std::vector<float> images(static_cast<std::size_t>(graph.batch()) * graph[graph.input()].shape.size());
+    for (std::size_t i = 0; i < images.size(); ++i) images[i] = static_cast<float>(i * 31 % 97) / 97.0F - 0.5F;
+    const auto work = [&] {
+        return options.training ? detail::measure_training(graph, weights, images, options.runs)
+                                : detail::measure_inference(graph, weights, images, options.runs);
+    };
+    constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
+    const std::size_t most = options.max_bytes > unbounded / 2 ? unbounded : options.max_bytes / 2 * 3;
+    if (const std::optional<detail::MeasuredRun> of = detail::in_child(work, most)) {
+        result.outcome = NetworkMeasurement::Outcome::measured;
+        result.seconds = of->seconds, result.held_bytes = of->held, result.resident_bytes = of->resident;
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/forecast/thinned.hpp
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Where the filters of a network go from: drawn evenly in every layer (random), the smallest L1 norms of all layers
+/// (l1), more of them in early, middle or late layers, or another share in every layer, drawn (mixed). Rajagopal and
+/// Bouganis 2021, sections 5.1.1 and 6.2.
+inline constexpr std::array<std::string_view, 6> thinning_strategies{"random", "l1",   "early",
+                                                                     "middle", "late", "mixed"};
+
+/// How a network is made thinner for a profile.
+struct Thinning {
+    /// The share of the filters that go, 0 to less than 1.
+    double level = 0;
+    std::string strategy = "random";
+    /// Of what is drawn, and of the weights that L1 norms are of.
+    std::uint32_t seed = 1;
+    friend bool operator==(Thinning const&, Thinning const&) = default;
+};
+
+namespace detail {
+
+/// Of the layers that are pruned, the share that goes at a place from 0, the first, to 1, the last.
+[[nodiscard]] inline double thinning_share(Thinning const& how, double place, std::mt19937& bits) {
+    double share = how.level;
+    if (how.strategy == "early") share = 2 * how.level * (1 - place);
+    if (how.strategy == "middle") share = 2 * how.level * (1 - std::abs(2 * place - 1));
+    if (how.strategy == "late") share = 2 * how.level * place;
+    if (how.strategy == "mixed") share = 2 * how.level * static_cast<double>(bits()) * 0x1p-32;
+    return std::clamp(share, 0.0, 0.95);
+}
+
+}  // namespace detail
+
+/// The network without a share of its filters; at least one stays in each layer. The same for the same seed. Throws
+/// error for a level or strategy that there is not, and as Coupling does.
+[[nodiscard]] inline Graph thinned(Graph const& graph, Thinning const& how) {
+    if (!(how.level >= 0 && how.level < 1)) fail("forecast: impossible level ", how.level);
+    if (std::ranges::find(thinning_strategies, how.strategy) == thinning_strategies.end()) {
+        fail("forecast: there is no strategy ", how.strategy);
+    }
+    if (how.level == 0) return graph;
+    const Coupling coupling(graph);
+    const Weights weights = random_weights(graph, how.seed);
+    if (how.strategy == "l1") {
+        const std::vector<Ranking> rankings = rank_filters(graph, weights, coupling, L1Norm{});
+        return prune(graph, coupling, sparing(graph, coupling, choose(rankings, how.level)));
+    }
+    const std::vector<Ranking> rankings = rank_filters(graph, weights, coupling, RandomScore{how.seed});
+    std::mt19937 bits(how.seed);
+    Choice choice;
+    for (std::size_t i = 0; i < rankings.size(); ++i) {
+        const double place = (static_cast<double>(i) + 0.5) / static_cast<double>(rankings.size());
+        choice.merge(choose(rankings[i], detail::thinning_share(how, place, bits)));
+    }
+    return prune(graph, coupling, sparing(graph, coupling, std::move(choice)));
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
