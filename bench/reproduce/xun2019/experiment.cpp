@@ -1,17 +1,13 @@
 #include "experiment.hpp"
 
-#include <primsel/core/statistics.hpp>
-#include <primsel/core/timer.hpp>
 #include <primsel/io/checkpoint.hpp>
 #include <primsel/io/safetensors.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <utility>
 
 namespace reproduce {
@@ -43,13 +39,6 @@ Subject in_batches(Subject const& subject) {
         many.configurations.push_back(ps::configuration_of(many.graph, batched(each.graph)));
     }
     return many;
-}
-
-std::vector<float> image_of(ps::Shape shape) {
-    std::vector<float> image(shape.size());
-    ps::Random random(7);
-    for (float& value : image) value = static_cast<float>(random.uniform()) - 0.5F;
-    return image;
 }
 
 }  // namespace
@@ -162,68 +151,6 @@ std::vector<Judged> judge(Subject const& subject, Options const& options) {
         results.push_back(judged);
     }
     return results;
-}
-
-Timed time_of(Subject const& subject, Options const& options) {
-    const auto times = [&](std::size_t threads) {
-        ps::DynamicEngine<Threaded> engine(subject.graph, subject.weights, subject.configurations, ps::DynamicOptions{},
-                                           ps::ThreadPool(threads));
-        const std::vector<float> image = image_of(engine.in_shape());
-        std::vector<float> scores(engine.out_shape().size());
-        std::vector<std::vector<double>> seconds(static_cast<std::size_t>(engine.count()));
-        // In turns, so that what disturbs the machine disturbs all of them.
-        for (int run = 0; run < options.runs; ++run) {
-            for (int c = 1; c <= engine.count(); ++c) {
-                engine.use(c);
-                engine.run(image, scores);
-                const ps::Timer timer;
-                for (int i = 0; i < 5; ++i) engine.run(image, scores);
-                seconds[static_cast<std::size_t>(c) - 1].push_back(timer.seconds() / 5);
-            }
-        }
-        std::vector<double> medians;
-        for (auto& each : seconds) medians.push_back(ps::median(each));
-        return medians;
-    };
-    return {times(1), times(2)};
-}
-
-std::size_t bytes_of(ps::Weights const& weights) {
-    std::size_t bytes = 0;
-    for (auto const& [name, tensor] : weights) bytes += tensor.values.size() * sizeof(float);
-    return bytes;
-}
-
-Switching switching_of(Subject const& subject, std::size_t calls) {
-    ps::DynamicEngine<> engine(subject.graph, subject.weights, subject.configurations);
-    std::vector<float> nanoseconds(calls);
-    using clock = std::chrono::steady_clock;
-    const auto since = [](clock::time_point start) {
-        return std::chrono::duration<double, std::nano>(clock::now() - start).count();
-    };
-    for (std::size_t i = 0; i < calls; ++i) {
-        const auto start = clock::now();
-        engine.use(1 + static_cast<int>(i % static_cast<std::size_t>(engine.count())));
-        nanoseconds[i] = static_cast<float>(since(start));
-    }
-    Switching result;
-    std::vector<double> sorted(nanoseconds.begin(), nanoseconds.end());
-    result.worst = *std::ranges::max_element(sorted);
-    result.median = ps::median(sorted);
-    // The first run after a change, and one that follows a run of the same configuration.
-    const std::vector<float> image = image_of(engine.in_shape());
-    std::vector<float> scores(engine.out_shape().size());
-    std::vector<double> first, later;
-    for (int i = 0; i < 200; ++i) {
-        engine.use(1 + i % engine.count());
-        for (std::vector<double>* to : {&first, &later}) {
-            const auto start = clock::now();
-            engine.run(image, scores);
-            if (i % engine.count() == engine.count() - 1) to->push_back(since(start));
-        }
-    }
-    result.first_run = ps::median(first), result.later_run = ps::median(later);
-    return result;
 }
 
 }  // namespace reproduce

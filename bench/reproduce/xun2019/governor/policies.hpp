@@ -111,21 +111,20 @@ struct Chance {
 };
 
 template <class Policy>
-[[nodiscard]] std::vector<Image> spend_day(ps::SimulatedDescription const& description, Policy policy,
-                                           bool tells_load = true) {
-    ps::SimulatedPlatform platform(description);
+[[nodiscard]] std::vector<Image> spend_day(Day const& day, Policy policy, bool tells_load = true) {
+    ps::SimulatedPlatform platform(day.platform);
     std::vector<ps::CoreState> states(2), last(2);
     std::vector<Image> spent;
     for (std::size_t i = 0; i < images; ++i) {
         platform.idle_until(static_cast<double>(i) * period);
         platform.observe(states);
         Image image;
-        image.budget = budget_at(platform.seconds());
+        image.budget = day.budget_at(platform.seconds());
         const auto same = [](ps::CoreState const& a, ps::CoreState const& b) {
             return a.cores == b.cores && a.top == b.top && a.slowdown == b.slowdown;
         };
         image.after_change = i == 0 || !same(states[0], last[0]) || !same(states[1], last[1]) ||
-                             &budget_at(platform.seconds()) != &budget_at(spent.back().began);
+                             &day.budget_at(platform.seconds()) != &day.budget_at(spent.back().began);
         last = states;
         if (!tells_load) {
             for (ps::CoreState& state : states) state.slowdown = ps::OperatingPoint::unknown;

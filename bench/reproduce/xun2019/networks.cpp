@@ -1,0 +1,51 @@
+#include "networks.hpp"
+
+#include <primsel/prune.hpp>
+
+#include <utility>
+
+namespace reproduce {
+
+Subject in_groups(std::string name, ps::Graph const& graph, int groups) {
+    Subject subject{std::move(name), ps::grouped(graph, groups, {.round = true}), {}, {}};
+    subject.configurations = ps::configurations(subject.graph);
+    subject.weights = ps::random_weights(subject.graph, 1);
+    return subject;
+}
+
+Subject by_channels(std::string name) {
+    Subject subject{std::move(name), WholeAlexNet::graph(), {}, {}};
+    subject.configurations = ps::nested(subject.graph, 4);
+    subject.weights = ps::random_weights(subject.graph, 1);
+    return subject;
+}
+
+Subject named(Subject of, std::string name) {
+    of.name = std::move(name);
+    return of;
+}
+
+Subject only_last(Subject of) {
+    of.configurations.erase(of.configurations.begin(), of.configurations.end() - 1);
+    return of;
+}
+
+Subject pruned(Subject const& whole, double share) {
+    const ps::Coupling coupling(whole.graph);
+    ps::Choice choice;
+    for (ps::Ranking const& ranking : ps::rank_filters(whole.graph, whole.weights, coupling, ps::L1Norm{})) {
+        choice.merge(ps::choose(ranking, share));
+    }
+    ps::Pruned thin = ps::prune(whole.graph, whole.weights, coupling, choice);
+    Subject subject{"pruned", thin.graph, {}, thin.weights};
+    subject.configurations.push_back(ps::configuration_of(thin.graph, thin.graph));
+    return subject;
+}
+
+double kilobytes(Subject const& subject) {
+    std::size_t floats = 0;
+    for (auto const& [name, tensor] : subject.weights) floats += tensor.values.size();
+    return static_cast<double>(floats * sizeof(float)) / 1e3;
+}
+
+}  // namespace reproduce

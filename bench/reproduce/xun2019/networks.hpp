@@ -1,0 +1,35 @@
+// The networks that are compared.
+#pragma once
+
+#include "paper.hpp"
+
+#include <primsel/dynamic.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace reproduce {
+
+/// A network, its parts that run, and its weights.
+struct Subject {
+    std::string name;
+    ps::Graph graph;
+    std::vector<ps::Configuration> configurations;
+    ps::Weights weights;
+};
+
+/// Any network in groups, with random weights. Channels that they do not divide are rounded up.
+[[nodiscard]] Subject in_groups(std::string name, ps::Graph const& graph, int groups);
+/// Table II's network, nested by channels.
+[[nodiscard]] Subject by_channels(std::string name);
+[[nodiscard]] Subject named(Subject of, std::string name);
+/// As a network that only runs as a whole.
+[[nodiscard]] Subject only_last(Subject of);
+/// This share of the filters less, those with the least L1 norm, of the layers that have any which may go.
+[[nodiscard]] Subject pruned(Subject const& whole, double share);
+
+/// Of the weights as floats.
+[[nodiscard]] double kilobytes(Subject const& subject);
+
+}  // namespace reproduce
