@@ -281,7 +281,9 @@ void add_search(CLI::App& app) {
         ->type_name("FILE");
     command.add_option("--training-device", options->training_device, "The same of steps of training")
         ->type_name("FILE");
-    command.add_option("--seed", options->evolution.seed, "The same seed gives the same result (default 1)")
+    command
+        .add_option("--seed", options->evolution.seed,
+                    "With the same forecasts the same seed gives the same result (default 1)")
         ->type_name("S");
     command.add_option("--svg", options->svg, "Draw what was tried, and the front")->type_name("F.svg");
     command.add_option("--out", options->out, "The network that was found, with random weights")->type_name("F.onnx");

@@ -66,12 +66,26 @@ class Search(Cli):
         bound = self.json(*self.few, "--bound", f"training-memory={most}", "--svg", picture, "--out", network)
         self.assertLessEqual(bound["costs"]["training_bytes"], most)
         self.assertLess(bound["score"], free["score"])
-        again = self.json(*self.few, "--bound", f"training-memory={most}")
-        self.assertEqual((again["subnet"], again["kept"]), (bound["subnet"], bound["kept"]))
         self.assertTrue(xml.etree.ElementTree.fromstring(picture.read_text()).tag.endswith("svg"))
+        # Another process may plan otherwise, but it is such a network.
         step = self.json("forecast", network, "--batch", 4, "--training")
-        self.assertLessEqual(step["bytes"], 1.01 * most)
+        self.assertAlmostEqual(step["bytes"] / bound["costs"]["training_bytes"], 1, delta=0.3)
         self.assertIn("best: ", self.succeed(*self.few, "--bound", "time=1s", "--objective", "multiply-adds"))
+
+    def test_same_seed(self):
+        """By a device's forecasts, as plans may differ from one process to the next."""
+        table, model = self.folder / "t.csv", self.folder / "f.model"
+        self.succeed("forecast", NET, "--size", SIZE, "--training", "--profile", table, "--levels", "0,70", "--batches", "2,4",
+                     "--runs", 1)
+        self.succeed("forecast", "--training", "--fit", table, "--save", model)
+        arguments = [*self.few, "--training-device", model, "--seed", 3]
+        free = self.json(*arguments)
+        self.assertIsNone(free["costs"]["ms"])
+        most = int(0.8 * free["costs"]["training_bytes"])
+        first, second = [self.json(*arguments, "--bound", f"training-memory={most}") for _ in range(2)]
+        self.assertLessEqual(first["costs"]["training_bytes"], most)
+        for key in ("subnet", "asked", "kept", "score", "costs"):
+            self.assertEqual(first[key], second[key])
 
     def test_refusals(self):
         self.refuse(1, ["none keeps the bounds"], *self.few, "--bound", "memory=1K")

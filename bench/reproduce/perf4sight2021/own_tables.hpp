@@ -1,0 +1,13 @@
+// Tables of our own trainer and engine, from what reproduce_perf4sight2021_own measured.
+#pragma once
+
+#include "report.hpp"
+
+#include <string>
+
+namespace reproduce {
+
+/// Of the tables networks.csv, strategies.csv and subnets.csv in the folder, those that there are.
+void own_tables(Report& report, std::string const& folder);
+
+}  // namespace reproduce
