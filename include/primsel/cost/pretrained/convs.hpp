@@ -7,7 +7,7 @@
 namespace primsel::inline PRIMSEL_ABI::pretrained {
 
 /// A ConvModel.
-struct st_convs_new {
+struct convs {
     static constexpr ConvCoefficients convolutions[] = {
         {"conv-1x1-gemm-ab-ik", {1.006, 1.959, 0.9833, 1.395}},
         {"conv-1x1-gemm-ab-ki", {1.03, 1.076, 0.4004, 1.757}},
