@@ -142,6 +142,13 @@ private:
     int count_;
 };
 
+/// All lanes of a vector, where FirstLanes may stand too.
+template <class Arch>
+struct AllLanes {
+    [[nodiscard]] PRIMSEL_INLINE Floats<Arch> load(const float* src) const { return primsel::load<Arch>(src); }
+    PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) const { primsel::store<Arch>(dst, value); }
+};
+
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
     return Floats<Arch>(value);

@@ -128,7 +128,7 @@ struct DirectHwc {
         Work work;
         if (s.padded()) work.add({.rate = Rate::vector, .operations = 0, .bytes = 2 * in, .working_set = in});
         return work.add({.rate = Rate::gemm,
-                         .operations = 2 * pixels * columns * s.depth(),
+                         .operations = s.groups * detail::tile_operations<Arch>(pixels, s.group_k(), s.depth()),
                          .bytes = in + weights * std::max(1.0, blocks) + 2 * out,
                          .working_set = in + weights + out});
     }

@@ -32,7 +32,7 @@ struct SimdGemm {
         return Work{}
             .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * packed, .working_set = packed})
             .add({.rate = Rate::gemm,
-                  .operations = 2 * rows * columns * depth,
+                  .operations = detail::tile_operations<Arch>(rows, n, depth),
                   .bytes = a + packed + 2 * c,
                   .working_set = a + packed + c});
     }

@@ -79,12 +79,18 @@ public:
         const auto size = traits::sizes(s);
         const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
         const double patches = 4.0 * static_cast<double>(patch_floats(s));
-        return Work{}
-            .add({.rate = copy == PatchCopy::scan ? Rate::scalar : Rate::vector,
-                  .operations = copy == PatchCopy::scan ? elements : 0,
-                  .bytes = 8 * elements,
-                  .working_set = patches})
-            .append(G::template work<Arch>(size.m, size.n, size.k), s.groups);
+        Work work;
+        if constexpr (copy == PatchCopy::scan) {
+            work.add({.rate = Rate::scalar, .operations = elements, .bytes = 8 * elements, .working_set = patches});
+        } else {
+            // To copy a run takes as long as some eight elements one by one, and then its bytes.
+            const double runs = patch == Patch::row            ? static_cast<double>(s.out_pixels()) * s.taps()
+                                : copy == PatchCopy::copy_self ? 1.0 * s.out_h() * s.fw * s.c
+                                                               : 1.0 * s.out_h() * s.taps() * s.c;
+            work.add({.rate = Rate::scalar, .operations = 8 * runs, .bytes = 8 * runs, .working_set = patches})
+                .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = patches});
+        }
+        return work.append(G::template work<Arch>(size.m, size.n, size.k), s.groups);
     }
 
 private:

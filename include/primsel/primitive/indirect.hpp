@@ -81,7 +81,7 @@ struct Indirect {
                   .bytes = 8.0 * pixels * s.taps(),
                   .working_set = 8.0 * block_pixels * s.taps()})
             .add({.rate = Rate::gemm,
-                  .operations = 2 * pixels * columns * s.depth(),
+                  .operations = s.groups * detail::tile_operations<Arch>(pixels, s.group_k(), s.depth()),
                   .bytes = in + weights * std::max(1.0, pixels / block_pixels) + 2 * out,
                   .working_set = in + weights + out});
     }

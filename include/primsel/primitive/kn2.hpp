@@ -294,6 +294,8 @@ public:
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work one_row = G::template work<Arch>(s.k, s.out_w(), s.c);
+        // A call of a product, and what it finds out before it begins.
+        one_row.add({.rate = Rate::scalar, .operations = 100, .bytes = 8, .working_set = 8});
         for (Phase& phase : one_row.phases) {
             phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
         }

@@ -40,11 +40,10 @@ template <class Arch>
     const double lowered = 4.0 * static_cast<double>(lowered_floats);
     const double columns = static_cast<double>(s.groups) * padded_columns<Arch>(s.group_k());
     const double weights = 4.0 * s.depth() * columns, out = 4.0 * static_cast<double>(s.out_shape().size());
-    const double stall = std::max(1.0, 10.0 / (panel_vectors<Arch> * std::min(rows, tile_rows<Arch>)));
     return Work{}
         .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * lowered, .working_set = lowered})
         .add({.rate = Rate::gemm,
-              .operations = 2.0 * rows * products * columns * s.depth() * stall,
+              .operations = 1.0 * products * s.groups * tile_operations<Arch>(rows, s.group_k(), s.depth()),
               .bytes = lowered * s.fh + weights * products + 2 * out,
               .working_set = lowered + weights + out});
 }

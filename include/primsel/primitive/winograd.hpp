@@ -101,9 +101,13 @@ public:
         // Each of the two passes of a transform makes about `size` operations an element.
         const double passes = 2.0 * size;
         return Work{}
+            .add({.rate = Rate::scalar,
+                  .operations = tiles * (taps + m * m),
+                  .bytes = 8 * tiles * taps,
+                  .working_set = 8.0 * taps})
             .add(detail::transform_phase<Arch, vec>(s.c, tiles * taps * passes, 2 * v, in_cache))
             .add({.rate = Rate::gemm,
-                  .operations = 2 * taps * tiles * s.c * columns,
+                  .operations = taps * detail::tile_operations<Arch>(tiles, s.k, s.c),
                   .bytes = v + y + u * blocks.count,
                   .working_set = in_cache + u})
             .add(detail::transform_phase<Arch, vec>(s.k, tiles * taps * passes, y + y / 2, in_cache));

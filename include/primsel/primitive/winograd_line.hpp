@@ -99,9 +99,13 @@ public:
         const double in_cache = 4.0 * static_cast<double>(block_floats(s, step));
         const double passes = taps;
         return Work{}
+            .add({.rate = Rate::scalar,
+                  .operations = in_tiles * taps + out_tiles * m,
+                  .bytes = 8 * in_tiles * taps,
+                  .working_set = 8.0 * taps})
             .add(detail::transform_phase<Arch, vec>(s.c, in_tiles * taps * passes, 2 * v, in_cache))
             .add({.rate = Rate::gemm,
-                  .operations = 2 * taps * out_tiles * depth * columns,
+                  .operations = taps * detail::tile_operations<Arch>(out_tiles, s.k, depth),
                   .bytes = v * Tiles::lines + y + u * blocks,
                   .working_set = in_cache + u})
             .add(detail::transform_phase<Arch, vec>(s.k, out_tiles * taps * passes, y + y / 2, in_cache));

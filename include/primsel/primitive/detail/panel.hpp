@@ -32,6 +32,23 @@ template <class Arch>
     return static_cast<std::size_t>(k) * static_cast<std::size_t>(padded_columns<Arch>(n));
 }
 
+/// What a product of `rows` rows, n columns and that depth takes in the register tile, in operations at its best speed:
+/// two for each multiply-add, those with the padding of panels included; those that a tile of few sums could have made
+/// while it waits for one; and about fifty for what each tile does before and after.
+template <class Arch>
+[[nodiscard]] constexpr double tile_operations(double rows, int n, double depth) {
+    constexpr double in_flight = 8, around_a_tile = 50;
+    const auto of_panel = [&](int vectors) {
+        const int most = vectors == panel_vectors<Arch> ? most_rows<Arch, panel_vectors<Arch>> : most_rows<Arch, 1>;
+        const double tiles = static_cast<double>((static_cast<long long>(rows) + most - 1) / most);
+        return std::max(rows * vectors, tiles * in_flight) * depth + tiles * around_a_tile;
+    };
+    const int rest = n % panel_width<Arch>;
+    double sum = n / panel_width<Arch> * of_panel(panel_vectors<Arch>);
+    if (rest > 0) sum += of_panel((rest + lanes<Arch> - 1) / lanes<Arch>);
+    return 2 * lanes<Arch> * sum;
+}
+
 /// Packs `columns` columns of b, from column `first`, into a panel of `width`: dst[row][column], zeros beyond.
 inline void pack_panel(MatrixView const& b, int k, int first, int columns, int width, float* dst) noexcept {
     const auto rows = static_cast<std::size_t>(k), count = static_cast<std::size_t>(columns),
