@@ -7,6 +7,7 @@
 #include <primsel/learn/machine_about.hpp>
 #include <primsel/primitive/all.hpp>
 #include <primsel/primitive/primitive.hpp>
+#include <primsel/primitive/training.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -24,20 +25,25 @@ using Archs = ps::TypeList<xsimd::neon64>;
 using Archs = ps::TypeList<xsimd::avx512bw, xsimd::fma3<xsimd::avx2>, xsimd::sse4_2>;
 #endif
 
+using Profiled = ps::concatenate<ps::AllPrimitives, ps::GradientPrimitives>;
+
 template <class P, class Arch>
 void add_primitive(ps::Dataset const& data, ps::Machine const& machine, ProfileSamples& profile) {
     using Traits = ps::PrimitiveTraits<P, Arch>;
+    const int images = ps::images_about(profile.path, data.about);
+    const bool at_once = Traits::whole_batch();
     const std::size_t subject = data.find(P::id);
     if (subject == data.subjects.size()) return;
     for (std::size_t row = 0; row < data.rows(); ++row) {
         const ps::ConvShape shape = data.conv(row);
         if (!(data.time(row, subject) > 0) || !P::supports(shape)) continue;
         const std::size_t packed = ps::bytes_of_floats(Traits::packed_floats(shape));
-        profile.rows.push_back(row);
-        profile.samples.push_back(
-            {.primitive = std::string(std::string_view(P::id)),
-             .terms = ps::as_terms(ps::Analytical::terms(machine, Traits::work(shape), packed, shape)),
-             .seconds = data.time(row, subject)});
+        const ps::ConvTerms terms = ps::Analytical::together(machine, Traits::work(shape, at_once ? images : 1), packed,
+                                                             shape, images, at_once);
+        profile.rows.push_back(3 * row + static_cast<std::size_t>(Traits::pass()));
+        profile.samples.push_back({.primitive = std::string(std::string_view(P::id)),
+                                   .terms = ps::as_terms(terms),
+                                   .seconds = data.time(row, subject) / terms.times});
     }
 }
 
@@ -46,9 +52,7 @@ template <class Arch>
 bool add_profile(std::string_view arch, ps::Dataset const& data, ps::Machine const& machine, ProfileSamples& profile) {
     if constexpr (ps::InstructionSet<Arch>) {
         if (arch != Arch::name()) return false;
-        [&]<class... P>(ps::TypeList<P...>) {
-            (add_primitive<P, Arch>(data, machine, profile), ...);
-        }(ps::AllPrimitives{});
+        [&]<class... P>(ps::TypeList<P...>) { (add_primitive<P, Arch>(data, machine, profile), ...); }(Profiled{});
         return true;
     }
     return false;

@@ -10,7 +10,7 @@
 namespace cli {
 namespace ps = primsel;
 
-/// The times of a profile: rows[i] is the configuration that samples[i] is of.
+/// The times of a profile: rows[i] is the choice that samples[i] belongs to, a configuration and a pass.
 struct ProfileSamples {
     std::string path, cpu;
     std::vector<ps::ConvRegression::Sample> samples{};

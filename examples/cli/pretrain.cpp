@@ -14,12 +14,14 @@
 #include <primsel/learn/op_regression.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/profile/measured.hpp>
+#include <primsel/train/differentiate.hpp>
 #include <primsel/tune/op_sampler.hpp>
 #include <primsel/version.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
@@ -27,18 +29,29 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace cli {
 namespace {
 
 struct PretrainOptions {
-    std::string data, layouts, header, ops, convolutions;
+    std::string data, layouts, header, ops, training_ops, convolutions;
     std::vector<std::string> profiles;
     std::uint64_t seed = 1;
     std::size_t threads = 1, epochs = 200;
     bool leave_one_out = false, json = false;
 };
+
+/// A network whose steps of training show what their layers take.
+struct TrainedNetwork {
+    const char* name;
+    int size, batch;
+};
+constexpr std::array trained_networks{TrainedNetwork{"resnet18", 64, 32},     TrainedNetwork{"resnet18", 32, 8},
+                                      TrainedNetwork{"mobilenet_v2", 64, 32}, TrainedNetwork{"resnet56", 32, 32},
+                                      TrainedNetwork{"resnet56", 32, 128},    TrainedNetwork{"squeezenet1_1", 128, 16},
+                                      TrainedNetwork{"googlenet", 64, 8},     TrainedNetwork{"alexnet_cifar", 32, 32}};
 
 /// What the layers of all networks that are no convolutions take here.
 ps::OpRegression learn_ops(Progress& progress) {
@@ -47,6 +60,21 @@ ps::OpRegression learn_ops(Progress& progress) {
         ModelOptions options;
         options.net = network.name;
         sampler.add(ps::simplify(open_model(options).graph));
+        progress.tick();
+    }
+    return ps::OpRegression::fit(sampler.samples());
+}
+
+/// What the layers that only steps of training have take here, in steps of some networks.
+ps::OpRegression learn_training_ops(Progress& progress) {
+    ps::OpSampler sampler(training_kernels(), ps::Measured(15));
+    for (TrainedNetwork const& network : trained_networks) {
+        ModelOptions options;
+        options.net = network.name, options.batch = network.batch, options.size = Size{network.size, network.size};
+        const ps::Graph graph = graph_of(open_model(options));
+        sampler.add(ps::simplify(ps::differentiate(graph).graph), [](ps::AnyLayer const& layer) {
+            return std::visit([]<class P>(P const&) { return ps::trains<P>; }, layer);
+        });
         progress.tick();
     }
     return ps::OpRegression::fit(sampler.samples());
@@ -158,13 +186,15 @@ std::string name_of(const char* option, std::string const& path) {
 }
 
 void pretrain(PretrainOptions const& options) {
-    const bool header = !options.header.empty(), ops = !options.ops.empty(), convs = !options.convolutions.empty();
-    if (!header && !ops && !convs && !options.leave_one_out) {
-        ps::fail("pretrain: --header, --ops and --convolutions say what to learn");
+    const bool header = !options.header.empty(), ops = !options.ops.empty(), convs = !options.convolutions.empty(),
+               training = !options.training_ops.empty();
+    if (!header && !ops && !training && !convs && !options.leave_one_out) {
+        ps::fail("pretrain: --header, --ops, --training-ops and --convolutions say what to learn");
     }
     const std::string name = header ? name_of("--header", options.header) : "",
                       ops_name = ops ? name_of("--ops", options.ops) : "";
     if (header && name == ops_name) ps::fail("--ops ", options.ops, ": the model of --header is named ", name, ", too");
+    const std::string training_name = training ? name_of("--training-ops", options.training_ops) : "";
     const std::string convs_name = convs ? name_of("--convolutions", options.convolutions) : "";
     if (convs_name == "convolutions")
         ps::fail("--convolutions ", options.convolutions, ": its table is named so already");
@@ -177,7 +207,8 @@ void pretrain(PretrainOptions const& options) {
             distillations.emplace_back(*measured, kernels(), ps::DistillOptions{options.epochs, options.seed});
         }
     }
-    Progress progress("learning", (header ? 4 : 0) + (ops ? list_networks().size() : 0));
+    Progress progress("learning",
+                      (header ? 4 : 0) + (ops ? list_networks().size() : 0) + (training ? trained_networks.size() : 0));
     ps::Json::Object json;
     std::string text;
     if (header) {
@@ -208,6 +239,14 @@ void pretrain(PretrainOptions const& options) {
         json.emplace_back("ops_header", options.ops);
         json.emplace_back("ops", count);
         text += ps::join(options.ops, ": ", count, " ops in a layout each\n");
+    }
+    if (training) {
+        const ps::OpRegression learned = learn_training_ops(progress);
+        ps::write_file(options.training_ops, ops_header(training_name, learned));
+        const std::size_t count = learned.coefficients().size();
+        json.emplace_back("training_ops_header", options.training_ops);
+        json.emplace_back("training_ops", count);
+        text += ps::join(options.training_ops, ": ", count, " ops of training in a layout each\n");
     }
     if (convs) {
         const auto samples = samples_without(conv_samples(options.profiles), "");
@@ -241,6 +280,10 @@ void add_pretrain(CLI::App& app) {
     command
         .add_option("--ops", options->ops,
                     "A header of what other layers take, which are timed here, for SemiEmpirical")
+        ->type_name("NAME.hpp");
+    command
+        .add_option("--training-ops", options->training_ops,
+                    "A header of what the layers take that only steps of training have, timed here, for SemiEmpirical")
         ->type_name("NAME.hpp");
     CLI::Option* const profiles =
         command.add_option("--profiles", options->profiles, "Profiles of any machines and instruction sets");

@@ -25,6 +25,7 @@
 #include <csignal>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -38,7 +39,9 @@ struct ProfilingOptions {
     std::vector<std::string> networks, primitives;
     double budget = std::numeric_limits<double>::infinity();
     std::size_t count = std::numeric_limits<std::size_t>::max();
-    bool mixed = false, telling = false;
+    bool mixed = false, telling = false, training = false;
+    /// Of the images of networks by name, where it is not their own.
+    std::optional<Size> size;
     /// What the reference took for another profile; 0: measured.
     double reference_ns = 0;
     ps::SampleOptions sample;
@@ -60,7 +63,7 @@ double parse_seconds(std::string const& text) {
 }
 
 /// The convolutions of those networks; of all where none is named.
-std::vector<ps::ConvShape> convolutions_of(std::vector<std::string> names) {
+std::vector<ps::ConvShape> convolutions_of(std::vector<std::string> names, std::optional<Size> size) {
     if (names.empty() || names == std::vector<std::string>{"all"}) {
         names.clear();
         for (ListedNetwork const& network : list_networks()) names.push_back(network.name);
@@ -69,6 +72,7 @@ std::vector<ps::ConvShape> convolutions_of(std::vector<std::string> names) {
     for (std::string const& name : names) {
         ModelOptions options;
         options.net = name;
+        options.size = size;
         const ps::Graph graph = ps::simplify(graph_of(open_model(options)));
         for (std::size_t i = 0; i < graph.size(); ++i) {
             if (std::holds_alternative<ps::ConvParams>(graph[i].layer)) shapes.push_back(ps::conv_shape_of(graph, i));
@@ -78,8 +82,8 @@ std::vector<ps::ConvShape> convolutions_of(std::vector<std::string> names) {
 }
 
 /// Those of the primitives that are named, themselves or by their family; all where none is.
-std::vector<ps::PrimitiveEntry> chosen_primitives(std::vector<std::string> const& names) {
-    const auto all = kernels().primitives;
+std::vector<ps::PrimitiveEntry> chosen_primitives(ps::Kernels const& from, std::vector<std::string> const& names) {
+    const auto all = from.primitives;
     if (names.empty()) return {all.begin(), all.end()};
     const auto is_named = [](ps::PrimitiveEntry const& entry, std::string const& name) {
         return entry.id == name || to_string_view(entry.family) == name;
@@ -132,12 +136,13 @@ class Profiling {
 public:
     explicit Profiling(ProfilingOptions const& options)
         : options_(options),
-          primitives_(chosen_primitives(options.primitives)),
+          primitives_(chosen_primitives(options.training ? training_kernels() : kernels(), options.primitives)),
           profiler_(kernels_of(primitives_), options.measuring) {
         if (options.reference_ns > 0) profiler_.set_nominal(options.reference_ns * 1e-9);
         about_ = {{"arch", std::string(kernels().arch)},
                   {"compiler", compiler()},
                   {"cpu", ps::cpu_name()},
+                  {"images", std::to_string(options.measuring.images)},
                   {"reference_ns", std::to_string(std::llround(profiler_.nominal() * 1e9))},
                   {"version", std::string(ps::version)}};
         ps::add_about(about_, ps::this_machine<ps::default_arch>());  // as it is while this is measured
@@ -215,7 +220,7 @@ std::vector<ps::ConvConfiguration> most_telling_first(std::vector<ps::ConvConfig
 }
 
 std::vector<Part> append_all(Profiling& profiling, ProfilingOptions const& options) {
-    const std::vector<ps::ConvShape> shapes = convolutions_of(options.networks);
+    const std::vector<ps::ConvShape> shapes = convolutions_of(options.networks, options.size);
     std::vector<Part> parts;
     if (!options.layouts_out.empty()) {
         ps::Dataset header;
@@ -287,6 +292,16 @@ void add_profile(CLI::App& app) {
     command.add_option("--networks", options->networks, "Whose convolutions: names, or .onnx files (default all)")
         ->delimiter(',')
         ->type_name("NET,...");
+    command
+        .add_option_function<std::string>(
+            "--size", [options](std::string const& text) { options->size = parse_size(text); },
+            "Of the images of networks by name, where it is not their own")
+        ->type_name("HxW");
+    CLI::Option* const images =
+        command.add_option("--images", options->measuring.images, "That a time is of (default 1, --training 32)");
+    images->check(CLI::Range(1, 4096))->type_name("N");
+    command.add_flag("--training", options->training,
+                     "Time the primitives of a step of training, gradients among them, in a file of their own");
     command.add_option("--primitives", options->primitives, "Only these primitives and families (default all)")
         ->delimiter(',')
         ->type_name("ID,...");
@@ -319,7 +334,8 @@ void add_profile(CLI::App& app) {
         ->check(CLI::PositiveNumber)
         ->type_name("X");
     command.add_flag("--json", options->json, "Print one JSON object");
-    command.callback([options] {
+    command.callback([options, images] {
+        if (options->training && images->count() == 0) options->measuring.images = 32;
         options->sample.networks_first = !options->mixed;
         options->measuring.learn_seconds = 2;
         profile(*options);

@@ -5,6 +5,7 @@
 #include "session.hpp"
 #include "text.hpp"
 
+#include <primsel/core/text_table.hpp>
 #include <primsel/engine/trace.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/kernels/measure_machine.hpp>
@@ -13,7 +14,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cmath>
+#include <cstddef>
 #include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 namespace cli {
 namespace {
@@ -21,6 +28,56 @@ namespace {
 struct TraceOptions : Options {
     std::string out;
 };
+
+/// What a step of training takes for one of the three convolutions of its layers, or for all other layers.
+struct PassTime {
+    const char* name;
+    double seconds = 0, predicted = 0, operations = 0;
+};
+
+std::vector<PassTime> times_of_passes(ps::Trace const& trace, ps::Graph const& graph) {
+    std::vector<PassTime> passes{{"convolutions"}, {"their input gradients"}, {"their weight gradients"}, {"the rest"}};
+    for (ps::TracedStep const& step : trace.steps) {
+        ps::AnyLayer const& layer = graph[graph.find(step.layer)].layer;
+        const std::size_t pass = step.operations == 0                                          ? 3
+                                 : std::holds_alternative<ps::ConvInputGradientParams>(layer)  ? 1
+                                 : std::holds_alternative<ps::ConvWeightGradientParams>(layer) ? 2
+                                                                                               : 0;
+        passes[pass].seconds += step.seconds();
+        passes[pass].predicted += step.predicted;
+        passes[pass].operations += step.operations;
+    }
+    return passes;
+}
+/// Their share of what the cores can multiply and add, counting the operations of the direct algorithm.
+double share_of_peak(PassTime const& pass, double peak) {
+    return pass.seconds > 0 ? pass.operations / pass.seconds / peak : 0;
+}
+std::string text_of(std::vector<PassTime> const& passes, double peak) {
+    ps::TextTable table;
+    table.add({"", "measured ms", "predicted ms", "GFLOP/s", "of the FMA peak"});
+    for (PassTime const& pass : passes) {
+        std::vector<std::string> line{pass.name, ps::milliseconds(pass.seconds), ps::milliseconds(pass.predicted)};
+        if (pass.operations > 0) {
+            line.push_back(std::to_string(std::lround(pass.operations / pass.seconds * 1e-9)));
+            line.push_back(ps::join(std::lround(100 * share_of_peak(pass, peak)), " %"));
+        } else {
+            line.insert(line.end(), {"", ""});
+        }
+        table.add(std::move(line));
+    }
+    return table.text();
+}
+ps::Json json_of(std::vector<PassTime> const& passes, double peak) {
+    ps::Json::Array all;
+    for (PassTime const& pass : passes) {
+        all.push_back(ps::Json::Object{{"pass", pass.name},
+                                       {"measured_ms", pass.seconds * 1e3},
+                                       {"predicted_ms", pass.predicted * 1e3},
+                                       {"share_of_fma_peak", share_of_peak(pass, peak)}});
+    }
+    return all;
+}
 
 void trace(TraceOptions const& options) {
     const Model model = load_to_plan(options);
@@ -35,18 +92,23 @@ void trace(TraceOptions const& options) {
     ps::Machine const& machine = kernels().machine();
     const ps::Limits limits{cores * machine.gemm_flops, cores * machine.bandwidth.back()};
     ps::write_file(options.out, picture ? ps::to_svg(trace, limits) : ps::to_chrome_trace(trace));
+    std::vector<PassTime> passes;
+    if (!model.backward.empty()) passes = times_of_passes(trace, model.simplified);
     if (options.json) {
-        return print_json(ps::Json::Object{{"model", model.name},
-                                           {"threads", options.threads},
-                                           {"steps", trace.steps.size()},
-                                           {"blocks", trace.blocks.size()},
-                                           {"measured_ms", trace.seconds * 1e3},
-                                           {"predicted_ms", trace.predicted * 1e3},
-                                           {"file", options.out}});
+        ps::Json::Object json{{"model", model.name},
+                              {"threads", options.threads},
+                              {"steps", trace.steps.size()},
+                              {"blocks", trace.blocks.size()},
+                              {"measured_ms", trace.seconds * 1e3},
+                              {"predicted_ms", trace.predicted * 1e3},
+                              {"file", options.out}};
+        if (!passes.empty()) json.emplace_back("passes", json_of(passes, limits.operations));
+        return print_json(std::move(json));
     }
     print_line(trace.steps.size(), " steps in ", ps::milliseconds(trace.seconds), " ms, predicted ",
                ps::milliseconds(trace.predicted), " ms: ", options.out,
                picture ? "" : ", for chrome://tracing or ui.perfetto.dev");
+    if (!passes.empty()) print(text_of(passes, limits.operations));
 }
 
 }  // namespace

@@ -7,15 +7,18 @@
 #include <doctest/doctest.h>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/learn/op_regression.hpp>
+#include <primsel/primitive/training.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <initializer_list>
 #include <set>
 #include <span>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace ps = primsel;
@@ -148,6 +151,39 @@ TEST_CASE("coefficients weigh what Analytical knows of a convolution, for as man
     CHECK(laws::predict(model, all_kernels, of_groups) == laws::predict(analytical, all_kernels, of_groups));
 }
 
+TEST_CASE("images that go through a layer together come from where all of them are") {
+    // In steps, so that a level of memory shows: what an image's kilobytes are fed by, and what 32 of them.
+    ps::Machine machine;
+    machine.bandwidth = {1e12, 1e11, 1e10, 1e9, 1e8};
+    for (double* speed : {&machine.gemm_flops, &machine.half_flops, &machine.product_flops, &machine.vector_flops,
+                          &machine.scalar_flops}) {
+        *speed = 1e15;
+    }
+    ps::Analytical analytical(machine);
+    ps::SemiEmpirical<> same(machine);
+    const auto check = [&](auto queries, auto const& larger) {
+        const std::vector<double> apart = laws::predict(analytical, all_kernels, queries);
+        for (auto& query : queries) query.together = true;
+        const std::vector<double> together = laws::predict(analytical, all_kernels, queries);
+        CHECK(laws::predict(same, all_kernels, queries) == together);
+        std::size_t slower = 0;
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            CHECK(together[i] >= apart[i] * (1 - 1e-12));
+            slower += together[i] > apart[i] ? 1U : 0U;
+        }
+        CHECK(larger(slower, queries.size()));
+        for (auto& query : queries) query.batch = 1;
+        const std::vector<double> one = laws::predict(analytical, all_kernels, queries);
+        for (auto& query : queries) query.together = false;
+        CHECK(laws::predict(analytical, all_kernels, queries) == one);
+    };
+    const auto some = [](std::size_t slower, std::size_t) { return slower > 0; };
+    const std::vector<laws::Layer> pool{{ps::PoolParams{.window = 2, .stride = 2}, {{8, 16, 16}}, {8, 8, 8}}};
+    check(laws::ops(all_kernels, pool, 32), [](std::size_t slower, std::size_t all) { return slower == all; });
+    check(laws::transforms(all_kernels, {8, 16, 16}, 32), some);
+    check(laws::convs(all_kernels, {laws::conv(16, 8, 8, 3)}, 32), some);
+}
+
 TEST_CASE("coefficients weigh what Analytical knows of an op, and ops without any are left to it") {
     const ps::Analytical analytical;
     const ps::SemiEmpirical<Fitted> model;
@@ -199,9 +235,14 @@ TEST_CASE("what was fitted predicts what it was fitted to") {
     }
 }
 
+/// Whether only a step of training has such layers.
+bool trains(ps::AnyLayer const& layer) {
+    return std::visit([]<class P>(P const&) { return ps::trains<P>; }, layer);
+}
+
 /// Of every table that is shipped, whichever of them this program would use.
 template <ps::OpModel M>
-void check_shipped(std::string_view arch) {
+void check_shipped(std::string_view arch, bool of_training, std::initializer_list<std::string_view> expected) {
     CAPTURE(arch);
     CHECK(M::arch == arch);
     std::set<std::pair<std::string_view, std::string_view>> names;
@@ -216,34 +257,41 @@ void check_shipped(std::string_view arch) {
     std::set<std::string_view> ops;
     for (laws::Layer const& layer : laws::layers({.c = 12, .h = 9, .w = 9})) ops.insert(ps::kind(layer.params));
     for (auto const& [op, layout] : names) CHECK(ops.contains(op));
-    for (const std::string_view op : {"conv", "relu", "max_pool", "dense"}) {
+    for (const std::string_view op : expected) {
         CHECK(names.contains({op, "chw"}));
         CHECK(names.contains({op, "hwc"}));
     }
-    // The kernels of that Arch, and no others, are priced by it.
+    // The kernels of that Arch, and no others, are priced by it: what it knows.
     const ps::Analytical analytical;
-    const std::vector<laws::Layer> layers = laws::layers({.c = 64, .h = 28, .w = 28});
+    std::vector<laws::Layer> layers = laws::layers({.c = 64, .h = 28, .w = 28});
+    std::erase_if(layers, [&](laws::Layer const& layer) { return trains(layer.params) != of_training; });
     const auto queries = laws::ops(all_kernels, layers, 1);
     std::vector<double> seconds(queries.size());
     ps::predict_ops(M::ops, analytical, all_kernels, queries, seconds);
+    CHECK(seconds != laws::predict(analytical, all_kernels, queries));
     ps::SemiEmpiricalCosts costs;
     CHECK(laws::predict(costs, compiled_for(arch), queries) == seconds);
     CHECK(laws::predict(costs, compiled_for("elsewhere"), queries) == laws::predict(analytical, all_kernels, queries));
 }
 
 TEST_CASE("the coefficients that are shipped name what there is") {
-    check_shipped<ps::pretrained::ops_avx512>("avx512bw");
-    check_shipped<ps::pretrained::ops_avx2>("fma3+avx2");
-    check_shipped<ps::pretrained::ops_sse4_2>("sse4.2");
+    const std::initializer_list<std::string_view> usual{"conv", "relu", "max_pool", "dense"};
+    check_shipped<ps::pretrained::ops_avx512>("avx512bw", false, usual);
+    check_shipped<ps::pretrained::ops_avx2>("fma3+avx2", false, usual);
+    check_shipped<ps::pretrained::ops_sse4_2>("sse4.2", false, usual);
+    check_shipped<ps::pretrained::ops_training_avx512>(
+        "avx512bw", true, {"batch_statistics", "normalize", "normalize_sums", "normalize_gradient", "pool_gradient"});
 }
 
 TEST_CASE("every primitive has coefficients that are shipped, and no roofline is far off by them") {
     constexpr std::span<const ps::ConvCoefficients> shipped(ps::pretrained::convs::convolutions);
     std::size_t known = 0;
+    std::set<std::string_view> ids;
+    for (ps::PrimitiveEntry const& primitive : all_kernels.primitives) ids.insert(primitive.id);
+    [&]<class... P>(ps::TypeList<P...>) { (ids.insert(std::string_view(P::id)), ...); }(ps::GradientPrimitives{});
     for (ps::ConvCoefficients const& entry : shipped) {
         CAPTURE(entry.primitive);
-        known += static_cast<std::size_t>(
-            std::ranges::count(all_kernels.primitives, entry.primitive, &ps::PrimitiveEntry::id));
+        known += ids.count(entry.primitive);
         for (const double value : entry.values) CHECK((std::isfinite(value) && value >= 0));
         CHECK(entry.values[0] > 0.5);
         CHECK(entry.values[0] < 2);

@@ -106,6 +106,14 @@ TEST_CASE("dataset files: another machine's or another list's file is refused an
     other = columns();
     other.inputs = {"c", "k", "im"};
     refused(other, "its columns differ, first im where k is written");
+    // A file that says nothing of images has times of one.
+    other = columns();
+    other.about["images"] = "32";
+    CHECK(error_of([&] { const ps::DatasetFile file(path, other); }) ==
+          path + ": cannot append to it: its times are of 1 images, not of 32");
+    CHECK(content(path) == whole);
+    other.about["images"] = "1";
+    { const ps::DatasetFile same(path, other); }
     // What else is said about the machine may differ.
     other = columns();
     other.about["reference_ns"] = "31000";
@@ -179,6 +187,16 @@ TEST_CASE("profiles: primitives, with changes of layout or without; each file is
     CHECK_FALSE(ps::read_profile(primitives).layouts);
     CHECK(error_of([&] { (void)ps::read_profile(layouts); }) ==
           layouts + ": its configurations are not c, k, im, f, s");
+    scratch::write(primitives, "# images: 1\nc,k,im,f,s,kn2row\n3,8,14,3,1,500\n");
+    CHECK(ps::read_profile(primitives).primitives.data.rows() == 1);
+    for (auto const& [images, reason] : {std::pair{"32", "its times are of 32 images together, not of one"},
+                                         {"some", "its images are 'some', which is no number of them"},
+                                         {"0", "its images are '0', which is no number of them"},
+                                         {"1.5", "its images are '1.5', which is no number of them"}}) {
+        scratch::write(primitives, ps::join("# images: ", images, "\nc,k,im,f,s,kn2row\n3,8,14,3,1,500\n"));
+        CHECK(error_of([&] { (void)ps::read_profile(primitives); }) == ps::join(primitives, ": ", reason));
+    }
+    scratch::write(primitives, "c,k,im,f,s,kn2row\n3,8,14,3,1,500\n");
     CHECK(error_of([&] { (void)ps::read_profile(primitives, primitives); }) ==
           primitives + ": its configurations are not c, im");
 }

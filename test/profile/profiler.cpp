@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/primitive/all.hpp>
+#include <primsel/primitive/training.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -291,6 +292,20 @@ TEST_CASE("profiler: every primitive that supports a configuration takes time, o
     CHECK(profiler.runs() > 0);
     CHECK(profiler.quiet_share() >= 0);
     CHECK(profiler.quiet_share() <= 1);
+}
+
+TEST_CASE("profiler: the primitives of a step of training take time, all images together or one after another") {
+    using Some = ps::concatenate<ps::TypeList<ps::DirectHwc, ps::Indirect>, ps::GradientPrimitives>;
+    const ps::Kernels kernels = ps::make_kernels<Some, ps::default_arch, ps::AllLayouts>();
+    ps::Profiler<> profiler(kernels, {.runs = 3, .seconds = 0.01, .learn_seconds = 0.01, .images = 3});
+    for (ps::ConvConfiguration const& at : {ps::ConvConfiguration{3, 16, 12, 3, 2}, {16, 20, 8, 1, 1}}) {
+        const std::vector<double> seconds = profiler.convolution(at);
+        REQUIRE(seconds.size() == kernels.primitives.size());
+        for (std::size_t i = 0; i < seconds.size(); ++i) {
+            CAPTURE(kernels.primitives[i].id);
+            CHECK((seconds[i] > 0) == static_cast<bool>(kernels.primitives[i].supports(at.shape())));
+        }
+    }
 }
 
 TEST_CASE("profiler: every change of layout takes time unless nothing moves") {

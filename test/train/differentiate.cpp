@@ -6,6 +6,8 @@
 #include <primsel/network/zoo.hpp>
 #include <primsel/train/training_step.hpp>
 
+#include "squares.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -20,30 +22,10 @@ namespace {
 namespace ps = primsel;
 using namespace ps::layer;  // NOLINT(google-build-using-namespace): layers, as networks are written
 
+using squares::numbers, squares::Squares;
+
 struct Recipe : ps::DefaultTraining {};
 using Step = ps::TrainingStep<Recipe>;
-
-/// A smooth loss: half the sum of squares of what the result is beyond its target, over the batch.
-struct Squares {
-    double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
-                      int batch) const noexcept {
-        double sum = 0;
-        for (std::size_t i = 0; i < result.size(); ++i) {
-            const double apart = static_cast<double>(result[i]) - static_cast<double>(target[i]);
-            sum += 0.5 * apart * apart / batch;
-            gradient[i] = static_cast<float>(apart / batch);
-        }
-        return sum;
-    }
-};
-
-std::vector<float> numbers(std::size_t count, unsigned seed) {
-    std::mt19937 bits(seed);
-    std::normal_distribution<float> normal;
-    std::vector<float> values(count);
-    for (float& value : values) value = normal(bits);
-    return values;
-}
 
 bool all_weights(std::string_view) { return true; }
 

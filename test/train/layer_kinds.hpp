@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../op/reference.hpp"
+#include "squares.hpp"
 
 #include <primsel/network/graph.hpp>
 #include <primsel/network/prepare.hpp>
@@ -10,7 +11,6 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
-#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +21,7 @@
 namespace layer_kinds {
 
 namespace ps = primsel;
+using squares::numbers, squares::Squares;
 
 inline constexpr ps::Shape in_shape{3, 6, 5};
 
@@ -34,14 +35,6 @@ struct Example {
     double around = 0;
     std::vector<ps::Shape> shapes = {};
 };
-
-inline std::vector<float> numbers(std::size_t count, unsigned seed) {
-    std::mt19937 bits(seed);
-    std::normal_distribution<float> normal;
-    std::vector<float> values(count);
-    for (float& value : values) value = normal(bits);
-    return values;
-}
 
 /// The image, convolutions "a0", "a1", ..., the layer "tested", and a last convolution, but for dropout: its zeros are
 /// to be seen.
@@ -81,20 +74,6 @@ inline ps::Weights weights_of(ps::Graph const& graph, Example const& example) {
     }
     return weights;
 }
-
-/// Half the sum of squares of what the result is beyond its target, over the batch.
-struct Squares {
-    double operator()(std::span<const float> result, std::span<const float> target, std::span<float> gradient,
-                      int batch) const noexcept {
-        double sum = 0;
-        for (std::size_t i = 0; i < result.size(); ++i) {
-            const double apart = static_cast<double>(result[i]) - static_cast<double>(target[i]);
-            sum += 0.5 * apart * apart / batch;
-            gradient[i] = static_cast<float>(apart / batch);
-        }
-        return sum;
-    }
-};
 
 /// A network as it trains, in double precision.
 class Exactly {

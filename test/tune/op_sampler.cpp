@@ -2,6 +2,7 @@
 #include <primsel/kernels/extern_kernels.hpp>
 #include <primsel/network/network.hpp>
 #include <primsel/network/simplify.hpp>
+#include <primsel/train/differentiate.hpp>
 #include <primsel/tune/op_sampler.hpp>
 
 #include <doctest/doctest.h>
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <variant>
 
 namespace ps = primsel;
 
@@ -37,6 +39,20 @@ struct Counting {
     void predict(ps::Kernels const&, std::span<const Query>, std::span<double>) {
         FAIL("asked for what is no layer");
     }
+};
+
+/// A second for everything that is of a batch of six.
+struct OfBatch {
+    static constexpr std::string_view name = "of batch";
+    void predict(ps::Kernels const&, std::span<const ps::OpQuery> queries, std::span<double> seconds) {
+        for (std::size_t i = 0; i < queries.size(); ++i) {
+            seconds[i] = 1;
+            CHECK(queries[i].together);
+            CHECK(queries[i].batch == 6);
+        }
+    }
+    void predict(ps::Kernels const&, std::span<const ps::ConvQuery>, std::span<double>) {}
+    void predict(ps::Kernels const&, std::span<const ps::TransformQuery>, std::span<double>) {}
 };
 
 }  // namespace
@@ -66,6 +82,16 @@ TEST_CASE("every layer in every layout is timed once, however often it is met") 
     sampler.add(graph);
     CHECK(sampler.samples().size() == count);
     CHECK(asked == count);
+}
+
+TEST_CASE("the layers of a step of training are timed for its whole batch, those that are wanted") {
+    const ps::Graph step = ps::differentiate(SmallPools::graph(6)).graph;
+    ps::OpSampler all(default_kernels(), OfBatch{}), some(default_kernels(), OfBatch{});
+    all.add(step);
+    some.add(step, [](ps::AnyLayer const& layer) { return std::holds_alternative<ps::PoolGradientParams>(layer); });
+    CHECK(some.samples().size() < all.samples().size());
+    CHECK_FALSE(some.samples().empty());
+    for (ps::OpRegression::Sample const& sample : some.samples()) CHECK(sample.op == "pool_gradient");
 }
 
 TEST_CASE("layers are timed on this machine") {

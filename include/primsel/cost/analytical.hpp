@@ -45,7 +45,8 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             TransformQuery const& query = queries[i];
             double sum = overhead;
-            for (Phase const& phase : kernels.transform(query.from, query.to).work(query.shape)) {
+            for (Phase phase : kernels.transform(query.from, query.to).work(query.shape)) {
+                if (query.together) phase.working_set *= query.batch;
                 sum += phase_seconds(machine, phase);
             }
             seconds[i] = query.batch * sum;
@@ -78,6 +79,18 @@ public:
         }
         return result;
     }
+    /// Of a batch that goes through it together, by a primitive that does this work for what a run takes: all images,
+    /// or one of them, which then come from where the whole batch is.
+    [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
+                                            ConvShape const& shape, int batch, bool whole_batch) {
+        if (whole_batch) return terms(machine, work, packed_bytes, shape);
+        ConvTerms result = terms(machine, work, packed_bytes, shape, batch);
+        const double image = sizeof(float) * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
+        const double farther = batch * image / machine.bandwidth_for(batch * image),
+                     near = batch * image / machine.bandwidth_for(image);
+        result.rest += std::max(farther - near, 0.0) / result.times;
+        return result;
+    }
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
         return terms(machine_of(kernels), kernels, query);
     }
@@ -85,9 +98,10 @@ public:
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
         Machine const& machine = machine_of(kernels);
         const auto size = static_cast<double>(query.output.size());
+        const double fed = query.together ? query.batch : 1;  // images that one level of memory holds
         if (std::holds_alternative<ConvParams>(*query.layer)) {
             const double bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
-            return {.memory = bytes / machine.bandwidth_for(bytes), .arithmetic = size / machine.vector_flops};
+            return {.memory = bytes / machine.bandwidth_for(fed * bytes), .arithmetic = size / machine.vector_flops};
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);
         const double operations =
@@ -98,7 +112,7 @@ public:
         if (op.packed_bytes != nullptr) {
             weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
         }
-        return {.memory = bytes / machine.bandwidth_for(bytes),
+        return {.memory = bytes / machine.bandwidth_for(fed * bytes),
                 .arithmetic = operations / machine.vector_flops,
                 .weights = weights / machine.bandwidth_for(4 * weights)};
     }
@@ -108,8 +122,10 @@ private:
         auto const& primitive = kernels.primitives[query.primitive];
         const bool as_one = primitive.whole_batch && query.batch > 1;
         const std::size_t packed = primitive.packed_bytes(query.shape);
-        ConvTerms result = terms(machine, primitive.work(query.shape, as_one ? query.batch : 1), packed, query.shape,
-                                 as_one ? 1 : query.batch);
+        const Work work = primitive.work(query.shape, as_one ? query.batch : 1);
+        ConvTerms result = query.together
+                               ? together(machine, work, packed, query.shape, query.batch, primitive.whole_batch)
+                               : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch);
         if (query.packs) {
             const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()),
                          to = static_cast<double>(packed);

@@ -16,12 +16,16 @@ struct ConvQuery {
     int batch = 1;
     /// Whether packing the kernel counts, as it does where weights change between runs.
     bool packs = false;
+    /// Whether all images go through a layer before any goes through the next, as in a step of training: what the batch
+    /// is larger than no longer feeds it.
+    bool together = false;
 };
 /// What would changing a tensor from one layout to another take?
 struct TransformQuery {
     Shape shape;
     int batch;
     std::size_t from, to;
+    bool together = false;  ///< as in ConvQuery
 };
 /// What would this other layer take in this layout? A ConvParams layer stands for the pass that adds its bias and its
 /// residual, the second input where there is one, and clamps, after a primitive that does not.
@@ -31,6 +35,7 @@ struct OpQuery {
     Shape output;
     int batch;
     std::size_t layout;
+    bool together = false;  ///< as in ConvQuery
 };
 
 /// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite

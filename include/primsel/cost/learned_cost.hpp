@@ -71,10 +71,10 @@ public:
         const Trained<R>* layouts = layouts_ ? &*layouts_ : nullptr;
         Batch<Shape> batch(queries.size());
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            auto const& [shape, images, from, to] = queries[i];
+            TransformQuery const& query = queries[i];
             const std::size_t subject =
-                find(layouts, join(kernels.layouts[from].name, "-to-", kernels.layouts[to].name));
-            if (subject != none) batch.ask(i, subject, shape, images);
+                find(layouts, join(kernels.layouts[query.from].name, "-to-", kernels.layouts[query.to].name));
+            if (subject != none) batch.ask(i, subject, query.shape, query.batch);
         }
         answer(kernels, batch, layouts, queries, seconds);
     }

@@ -39,10 +39,9 @@ struct OpCoefficients {
     return {1, query.batch * parts.memory, query.batch * parts.arithmetic, parts.weights, query.batch * rows};
 }
 
-/// Ops in layouts that have no coefficients take what Analytical says.
-inline void predict_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical, Kernels const& kernels,
-                        std::span<const OpQuery> queries, std::span<double> seconds) {
-    analytical.predict(kernels, queries, seconds);
+/// Changes the times of the ops that have coefficients in their layouts.
+inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
+                               Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
         const std::string_view op = kind(*queries[i].layer), layout = kernels.layouts[queries[i].layout].name;
         const auto found = std::ranges::find_if(
@@ -55,6 +54,12 @@ inline void predict_ops(std::span<const OpCoefficients> fitted, Analytical const
         // Coefficients were learned from the layers of some networks: never far below what the machine can do.
         seconds[i] = std::max(sum, 0.1 * std::max(parts[1], parts[2]));
     }
+}
+/// Ops in layouts that have no coefficients take what Analytical says.
+inline void predict_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical, Kernels const& kernels,
+                        std::span<const OpQuery> queries, std::span<double> seconds) {
+    analytical.predict(kernels, queries, seconds);
+    predict_fitted_ops(fitted, analytical, kernels, queries, seconds);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -8,6 +8,7 @@
 #include <primsel/cost/pretrained/ops_avx2.hpp>
 #include <primsel/cost/pretrained/ops_avx512.hpp>
 #include <primsel/cost/pretrained/ops_sse4_2.hpp>
+#include <primsel/cost/pretrained/ops_training_avx512.hpp>
 #include <primsel/kernels/machine.hpp>
 
 #include <algorithm>
@@ -31,8 +32,8 @@ template <class M>
 concept ConvModel = requires { std::span<const ConvCoefficients>(M::convolutions); };
 
 /// The terms of Analytical, of this machine's speeds, with coefficients fitted to what was measured at the factory: for
-/// convolutions by the first of Models that has some, for other layers by the first that is of the kernels' Arch. What
-/// has none, and changes of layout, as Analytical says.
+/// convolutions by the first of Models that has some, for other layers by all that are of the kernels' Arch, the last
+/// of them where several know a layer. What has none, and changes of layout, as Analytical says.
 template <class... Models>
     requires((ConvModel<Models> || OpModel<Models>) && ...)
 class SemiEmpirical {
@@ -49,7 +50,8 @@ public:
         analytical_.predict(kernels, queries, seconds);
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
-        predict_ops(ops(kernels.arch), analytical_, kernels, queries, seconds);
+        analytical_.predict(kernels, queries, seconds);
+        (predict_fitted_ops(ops_of<Models>(kernels.arch), analytical_, kernels, queries, seconds), ...);
     }
 
 private:
@@ -67,23 +69,18 @@ private:
         return result;
     }
     template <class M>
-    [[nodiscard]] static std::span<const OpCoefficients> ops_of(std::string_view arch) {
+    [[nodiscard]] static std::span<const OpCoefficients> ops_of([[maybe_unused]] std::string_view arch) {
         if constexpr (OpModel<M>) {
             if (arch == M::arch) return M::ops;
         }
         return {};
-    }
-    [[nodiscard]] static std::span<const OpCoefficients> ops([[maybe_unused]] std::string_view arch) {
-        std::span<const OpCoefficients> result;
-        static_cast<void>(((result = ops_of<Models>(arch), !result.empty()) || ...));
-        return result;
     }
 
     Analytical analytical_;
 };
 
 /// With the coefficients that come with the library.
-using SemiEmpiricalCosts =
-    SemiEmpirical<pretrained::convs, pretrained::ops_avx512, pretrained::ops_avx2, pretrained::ops_sse4_2>;
+using SemiEmpiricalCosts = SemiEmpirical<pretrained::convs, pretrained::ops_avx512, pretrained::ops_avx2,
+                                         pretrained::ops_sse4_2, pretrained::ops_training_avx512>;
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -4,6 +4,7 @@
 #include <primsel/io/file.hpp>
 #include <primsel/io/line_file.hpp>
 #include <primsel/learn/dataset.hpp>
+#include <primsel/learn/machine_about.hpp>
 #include <primsel/learn/profile.hpp>
 
 #include <algorithm>
@@ -24,11 +25,14 @@ namespace primsel::inline PRIMSEL_ABI {
 }
 
 /// Times of primitives, by c, k, im, f, s, and of changes of layout, by c, im, from a CSV file each; the second path
-/// may be empty. Throws error, naming the file, also when its configurations are others.
+/// may be empty. Throws error, naming the file, also when its configurations are others or its times not of one image.
 [[nodiscard]] inline Profile read_profile(std::string const& primitives, std::string const& layouts = {}) {
     const auto read = [](std::string const& path, std::vector<std::string> const& inputs, const char* names) {
         NamedDataset result{path, read_dataset(path)};
         if (result.data.inputs != inputs) fail(path, ": its configurations are not ", names);
+        if (const int images = images_about(path, result.data.about); images != 1) {
+            fail(path, ": its times are of ", images, " images together, not of one");
+        }
         return result;
     };
     Profile profile{read(primitives, ConvConfiguration::inputs(), "c, k, im, f, s")};
@@ -102,6 +106,9 @@ private:
     }
 
     void require_same(Dataset const& header) const {
+        const int have = images_about(file_.path(), data_.about), want = images_about(file_.path(), header.about);
+        if (have != want)
+            fail(file_.path(), ": cannot append to it: its times are of ", have, " images, not of ", want);
         for (const std::string_view key : {"arch", "cpu", "version"}) {
             const auto wanted = header.about.find(std::string(key)), found = data_.about.find(std::string(key));
             if (wanted == header.about.end()) continue;

@@ -48,4 +48,16 @@ inline void add_about(std::map<std::string, std::string>& about, Machine const& 
     return machine;
 }
 
+/// How many images the times of the profile of that name are of: one where the lines about it do not say. Throws error
+/// when they say no such number.
+[[nodiscard]] inline int images_about(std::string const& name, std::map<std::string, std::string> const& about) {
+    const auto found = about.find("images");
+    if (found == about.end()) return 1;
+    double images = 0;
+    if (!read_number(found->second, images) || !(images >= 1 && images <= 1 << 20) || images != std::floor(images)) {
+        fail(name, ": its images are '", printable(found->second), "', which is no number of them");
+    }
+    return static_cast<int>(images);
+}
+
 }  // namespace primsel::inline PRIMSEL_ABI

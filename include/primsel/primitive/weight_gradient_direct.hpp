@@ -14,7 +14,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The gradient of the weights in hwc, read where images and gradient are: for each tap the sums, over the pixels for
 /// which it lies within the image, of the products of c channels there and the k of the gradient. Nothing is copied,
-/// and what would be multiplied with padding is left out.
+/// and what would be multiplied with padding is left out. Of few channels, those of a kernel row's taps are neighbours
+/// wherever all of them lie within the image, and are taken as one tap of so many channels.
 struct WeightGradientDirect {
     static constexpr FixedString id = "weight-gradient-direct";
     static constexpr Family family = Family::direct;
@@ -32,23 +33,31 @@ struct WeightGradientDirect {
         return workers * sums_of_part<Arch>(s, workers);
     }
 
-    /// Independent are panels of kernels and, of each, ranges of channels. A worker goes through all pixels, block
-    /// after block; the sums of its part stay in L2 until they are put in their order.
+    /// Independent are panels of kernels and, of each, ranges of channels, or of kernel rows where channels are few. A
+    /// worker goes through all pixels, block after block; the sums of its part stay in L2 until they are put in their
+    /// order.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         const int panels = panels_of<Arch>(s), ranges = ranges_of<Arch>(s, args.executor.concurrency());
         const std::size_t floats = sums_of_part<Arch>(s, args.executor.concurrency());
         args.executor.parallel_for(
             static_cast<std::size_t>(s.groups * panels * ranges), [=, &s, &args](std::size_t task, std::size_t worker) {
-                const int i = static_cast<int>(task), range = i % ranges, k = i / ranges % panels * width<Arch>;
-                const Part part{.group = i / (panels * ranges),
-                                .k = k,
-                                .kernels = std::min(s.group_k() - k, width<Arch>),
-                                .c = range * s.group_c() / ranges,
-                                .channels = (range + 1) * s.group_c() / ranges - range * s.group_c() / ranges};
+                const int i = static_cast<int>(task), k = i / ranges % panels * width<Arch>;
+                const int divided = by_rows(s) ? s.fh : s.group_c(), first = i % ranges * divided / ranges,
+                          count = (i % ranges + 1) * divided / ranges - first;
+                Part part{.group = i / (panels * ranges), .k = k, .kernels = std::min(s.group_k() - k, width<Arch>)};
+                if (by_rows(s)) {
+                    part.channels = s.c, part.row = first, part.rows = count;
+                } else {
+                    part.c = first, part.channels = count, part.rows = s.fh;
+                }
                 float* sums = args.scratch + worker * floats;
                 for_blocks(s, args.images, [&](Block const& block) {
-                    for (int tap = 0; tap < s.taps(); ++tap) add_tap<Arch>(s, args, part, block, tap, sums);
+                    float* of_row = sums;
+                    for (int row = part.row; row < part.row + part.rows; ++row) {
+                        add_kernel_row<Arch>(s, args, part, block, row, of_row);
+                        of_row += s.fw * part.channels * part.columns();
+                    }
                 });
                 put_in_order(s, part, sums, args.dst);
             });
@@ -88,25 +97,41 @@ private:
     [[nodiscard]] static constexpr int panels_of(ConvShape const& s) {
         return (s.group_k() + width<Arch> - 1) / width<Arch>;
     }
-    /// Ranges that a group's channels are divided into. Each reads all of its panel's gradient, so that there are as
-    /// few as the caches and the threads allow.
+    /// The columns of the result for which all taps of a kernel row lie within the image.
+    [[nodiscard]] static constexpr detail::Range inner_columns(ConvShape const& s) {
+        const detail::Range first = detail::tap_columns(s, 0), last = detail::tap_columns(s, s.fw - 1);
+        const int begin = std::max(first.begin, last.begin), end = std::min(first.end, last.end);
+        return {begin, std::max(begin, end)};
+    }
+    /// Whether channels are so few that a tap's fill few registers, and nearly all columns are inner ones: the others
+    /// are taken tap by tap, a few pixels at a time.
+    [[nodiscard]] static constexpr bool by_rows(ConvShape const& s) {
+        return s.groups == 1 && s.c < vector && s.dilation_w == 1 && s.fw > 1 &&
+               8 * inner_columns(s).size() >= 7 * s.out_w();
+    }
+    /// Ranges that a group's channels, or the kernel's rows, are divided into. Each reads all of its panel's gradient,
+    /// so that there are as few as the caches and the threads allow.
     template <class Arch>
     [[nodiscard]] static constexpr int ranges_of(ConvShape const& s, std::size_t workers) {
-        const int most = std::max(1, sums_at_once / (width<Arch> * s.taps()));
         const int tasks = workers == 1 ? 1 : 4 * static_cast<int>(workers);
+        if (by_rows(s)) return std::min(s.fh, std::max(1, tasks / panels_of<Arch>(s)));
+        const int most = std::max(1, sums_at_once / (width<Arch> * s.taps()));
         return std::min(s.group_c(),
                         std::max((s.group_c() + most - 1) / most, tasks / (panels_of<Arch>(s) * s.groups)));
     }
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t sums_of_part(ConvShape const& s, std::size_t workers) {
-        const int ranges = ranges_of<Arch>(s, workers), channels = (s.group_c() + ranges - 1) / ranges;
+        const int ranges = ranges_of<Arch>(s, workers);
+        const int rows = by_rows(s) ? (s.fh + ranges - 1) / ranges : s.fh,
+                  channels = by_rows(s) ? s.c : (s.group_c() + ranges - 1) / ranges;
         const int columns = std::min(width<Arch>, (s.group_k() + vector - 1) / vector * vector);
-        return round_up_floats(static_cast<std::size_t>(columns) * static_cast<std::size_t>(channels * s.taps()));
+        return round_up_floats(static_cast<std::size_t>(columns) * static_cast<std::size_t>(channels * rows * s.fw));
     }
 
-    /// Kernels from k on and channels from c on, of a group. Its sums: tap after tap, a row for each channel.
+    /// Kernels from k on, channels from c on and kernel rows from `row` on, of a group. Its sums: tap after tap, a row
+    /// for each channel.
     struct Part {
-        int group, k, kernels, c, channels;
+        int group = 0, k = 0, kernels = 0, c = 0, channels = 0, row = 0, rows = 0;
 
         /// A row has whole vectors: where the last kernels do not fill one, it takes some of those before once more.
         [[nodiscard]] int whole() const { return kernels / vector * vector; }
@@ -137,13 +162,33 @@ private:
     }
 
     template <class Arch>
-    static void add_tap(ConvShape const& s, ConvArgs const& args, Part const& part, Block const& block, int tap,
-                        float* sums) noexcept {
-        detail::PixelPairs p = pairs_of(s, args, part, block, tap);
-        sums += static_cast<std::size_t>(tap * part.channels * part.columns());
+    static void add_kernel_row(ConvShape const& s, ConvArgs const& args, Part const& part, Block const& block, int row,
+                               float* sums) noexcept {
+        const bool begun = block.image > 0 || block.row > 0;
+        const auto of_tap = [&](int fw) { return sums + fw * part.channels * part.columns(); };
+        if (!by_rows(s)) {
+            for (int fw = 0; fw < s.fw; ++fw) {
+                add<Arch>(part, part.channels, pairs_of(s, args, part, block, {row, fw, detail::tap_columns(s, fw)}),
+                          of_tap(fw), begun);
+            }
+            return;
+        }
+        const detail::Range inner = inner_columns(s);
+        add<Arch>(part, s.fw * s.c, pairs_of(s, args, part, block, {row, 0, inner}), sums, begun);
+        for (int fw = 0; fw < s.fw; ++fw) {
+            const detail::Range all = detail::tap_columns(s, fw);
+            for (detail::Range const& outer : {detail::Range{all.begin, std::min(all.end, inner.begin)},
+                                               detail::Range{std::max(all.begin, inner.end), all.end}}) {
+                if (outer.size() == 0) continue;
+                add<Arch>(part, s.c, pairs_of(s, args, part, block, {row, fw, outer}), of_tap(fw), true);
+            }
+        }
+    }
+    /// Of so many floats from where the pairs are on: a tap's channels, or those of several taps.
+    template <class Arch>
+    static void add(Part const& part, int channels, detail::PixelPairs p, float* sums, bool accumulate) noexcept {
         const auto sum = [&]<int vectors>(std::integral_constant<int, vectors>) {
-            const bool accumulate = block.image > 0 || block.row > 0;
-            detail::sum_pairs_of<Arch, vectors>(part.channels, p, sums, static_cast<std::size_t>(part.columns()),
+            detail::sum_pairs_of<Arch, vectors>(channels, p, sums, static_cast<std::size_t>(part.columns()),
                                                 accumulate);
             p.b += vectors * lanes<Arch>;
             sums += vectors * lanes<Arch>;
@@ -153,14 +198,18 @@ private:
         p.b -= part.twice();
         detail::with_powers<detail::most_pair_vectors<Arch>>(vector / lanes<Arch>, sum);
     }
-    /// The pixels of a block for which a tap lies within the image, and those of the gradient.
+    /// A tap, and columns of the result for which it lies within the image.
+    struct Tap {
+        int fh, fw;
+        detail::Range columns;
+    };
+    /// The pixels of a block where a tap's row lies within the image, and those of the gradient.
     [[nodiscard]] static detail::PixelPairs pairs_of(ConvShape const& s, ConvArgs const& args, Part const& part,
-                                                     Block const& block, int tap) noexcept {
-        const int fh = tap / s.fw, fw = tap % s.fw;
+                                                     Block const& block, Tap const& tap) noexcept {
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k),
                    w = static_cast<std::size_t>(s.w), out_w = static_cast<std::size_t>(s.out_w()),
                    image = static_cast<std::size_t>(block.image);
-        const detail::Range tap_rows = detail::tap_rows(s, fh), columns = detail::tap_columns(s, fw);
+        const detail::Range tap_rows = detail::tap_rows(s, tap.fh), columns = tap.columns;
         const detail::Range rows{std::max(tap_rows.begin, block.row), std::min(tap_rows.end, block.row + block.rows)};
         detail::PixelPairs p{.a = args.src + image * s.in_shape().size(),
                              .b = args.gradient + image * s.out_shape().size(),
@@ -173,8 +222,8 @@ private:
         p.a += part.group * s.group_c() + part.c;
         p.b += part.group * s.group_k() + part.k;
         if (p.columns == 0 || p.rows == 0) return p;
-        const int h = rows.begin * s.stride_h + detail::tap_offset_h(s, fh),
-                  first = columns.begin * s.stride_w + detail::tap_offset_w(s, fw);
+        const int h = rows.begin * s.stride_h + detail::tap_offset_h(s, tap.fh),
+                  first = columns.begin * s.stride_w + detail::tap_offset_w(s, tap.fw);
         p.a += static_cast<std::size_t>(h * s.w + first) * c;
         p.b += static_cast<std::size_t>(rows.begin * s.out_w() + columns.begin) * k;
         return p;
@@ -182,16 +231,16 @@ private:
 
     /// From (tap, channel, kernel) to (kernel, channel, tap).
     static void put_in_order(ConvShape const& s, Part const& part, const float* sums, float* dst) noexcept {
-        const auto taps = static_cast<std::size_t>(s.taps()), depth = static_cast<std::size_t>(s.depth()),
-                   columns = static_cast<std::size_t>(part.columns()), twice = static_cast<std::size_t>(part.twice()),
-                   channels = static_cast<std::size_t>(part.channels);
+        const auto taps = static_cast<std::size_t>(part.rows * s.fw), all = static_cast<std::size_t>(s.taps()),
+                   depth = static_cast<std::size_t>(s.depth()), columns = static_cast<std::size_t>(part.columns()),
+                   twice = static_cast<std::size_t>(part.twice()), channels = static_cast<std::size_t>(part.channels);
         dst += static_cast<std::size_t>(part.group * s.group_k() + part.k) * depth +
-               static_cast<std::size_t>(part.c) * taps;
+               static_cast<std::size_t>(part.c) * all + static_cast<std::size_t>(part.row * s.fw);
         for (std::size_t last = vector; last <= columns; last += vector) {
             // Columns are kernels, but for the last, which stand further behind.
             const std::size_t behind = last == columns ? twice : 0;
             for (std::size_t c = 0; c < channels; ++c) {
-                transpose_columns(sums + c * columns + behind, channels * columns, dst + c * taps, depth, taps,
+                transpose_columns(sums + c * columns + behind, channels * columns, dst + c * all, depth, taps,
                                   last - vector, last - behind);
             }
         }

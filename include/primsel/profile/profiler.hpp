@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <random>
 #include <string>
 #include <utility>
@@ -41,6 +42,8 @@ struct ProfileOptions {
     double learn_seconds = 0.2;
     /// Of the values that are convolved.
     std::uint64_t seed = 1;
+    /// That a convolution is timed for: all at once by primitives that take whole batches.
+    int images = 1;
 };
 
 namespace detail {
@@ -152,20 +155,25 @@ public:
         return names;
     }
 
-    /// Seconds of each primitive for c, k, im, f, s. 0 for those that do not support it or need more than max_bytes.
-    /// Throws std::bad_alloc.
+    /// Seconds of each primitive for c, k, im, f, s and all of options.images: of gradients for the convolution that
+    /// they belong to, of primitives that compute the result for that result. 0 for those that do not support it or
+    /// need more than max_bytes. Throws std::bad_alloc.
     [[nodiscard]] std::vector<double> convolution(ConvConfiguration const& configuration) {
         const ConvShape shape = configuration.shape();
         std::vector<double> seconds(kernels_.primitives.size());
-        double best = std::numeric_limits<double>::infinity();
+        std::map<Pass, double> fastest;
+        const auto best = [&](std::size_t i) -> double& {
+            return fastest.try_emplace(kernels_.primitives[i].pass, std::numeric_limits<double>::infinity())
+                .first->second;
+        };
         for (const std::size_t i : promising_first()) {
             if (!shape.valid() || !kernels_.primitives[i].supports(shape)) continue;
-            seconds[i] = time(kernels_.primitives[i], shape, best);
-            if (seconds[i] > 0) best = std::min(best, seconds[i]);
+            seconds[i] = time(kernels_.primitives[i], shape, best(i));
+            if (seconds[i] > 0) best(i) = std::min(best(i), seconds[i]);
         }
-        confirm(seconds, [&](std::size_t i) { return time(kernels_.primitives[i], shape, best); });
+        confirm(seconds, [&](std::size_t i) { return time(kernels_.primitives[i], shape, best(i)); });
         for (std::size_t i = 0; i < seconds.size(); ++i) {
-            if (seconds[i] > 0) slower_[i] += 0.1 * (std::log(seconds[i] / best) - slower_[i]);
+            if (seconds[i] > 0) slower_[i] += 0.1 * (std::log(seconds[i] / best(i)) - slower_[i]);
         }
         return seconds;
     }
@@ -184,7 +192,7 @@ public:
         return seconds;
     }
 
-    /// Seconds of one primitive, which must support the shape, for one image; 0 for what needs more than max_bytes.
+    /// Seconds of one primitive, which must support the shape; 0 for what needs more than max_bytes.
     /// Throws std::bad_alloc.
     [[nodiscard]] double convolution(ConvShape const& shape, std::size_t primitive) {
         return time(kernels_.primitives[primitive], shape, std::numeric_limits<double>::infinity());
@@ -260,27 +268,45 @@ private:
         return floats_for_bytes(kernels_.layouts[layout].image_bytes(shape));
     }
     [[nodiscard]] double time(PrimitiveEntry const& primitive, ConvShape const& shape, double best) {
+        const bool of_input = primitive.pass == Pass::input_gradient,
+                   of_weights = primitive.pass == Pass::weight_gradient;
+        const Shape in = of_input ? shape.out_shape() : shape.in_shape(),
+                    out = of_input ? shape.in_shape() : shape.out_shape();
+        const int at_once = primitive.whole_batch ? options_.images : 1;
+        const auto images = static_cast<std::size_t>(options_.images);
+        const std::size_t src_image = image_floats(primitive.in_layout, in),
+                          dst_image = of_weights ? 0 : image_floats(primitive.out_layout, out);
         const std::size_t kernel = shape.kernel_size(),
                           packed = round_up_floats(floats_for_bytes(primitive.packed_bytes(shape))),
-                          src = image_floats(primitive.in_layout, shape.in_shape()),
-                          dst = image_floats(primitive.out_layout, shape.out_shape()),
-                          scratch = floats_for_bytes(primitive.scratch_bytes(shape, 1, 1));
-        if (std::max(kernel, src) + packed + dst + scratch > options_.max_bytes / sizeof(float)) return 0;
+                          src = round_up_floats(images * src_image),
+                          gradient = of_weights ? images * image_floats(primitive.in_layout, shape.out_shape()) : 0,
+                          dst = of_weights ? kernel : images * dst_image,
+                          scratch = floats_for_bytes(primitive.scratch_bytes(shape, 1, at_once));
+        if (std::max(kernel, src + gradient) + packed + dst + scratch > options_.max_bytes / sizeof(float)) return 0;
         // Calls that count as one run have weights of their own: those of the one before would be in the caches.
         const std::size_t copies =
             packed == 0 ? most_copies : std::clamp<std::size_t>(most_copied / packed, 1, most_copies);
-        const float* const values = normal(std::max(kernel, src));
+        const float* const values = normal(std::max(kernel, src + gradient));
         float* const weights = weights_.of_size(copies * packed);
-        primitive.pack(shape, values, weights);
+        if (packed > 0) primitive.pack(shape, values, weights);
         for (std::size_t i = 1; i < copies; ++i) std::memcpy(weights + i * packed, weights, packed * sizeof(float));
-        ConvArgs args{
-            .src = values, .dst = dst_.of_size(dst), .scratch = scratch_.of_size(scratch), .executor = executor_};
+        float* const result = dst_.of_size(dst);
+        ConvArgs args{.src = values,
+                      .gradient = values + src,
+                      .images = at_once,
+                      .dst = result,
+                      .scratch = scratch_.of_size(scratch),
+                      .executor = executor_};
         return timer_
             .time(
                 [&](std::size_t calls) {
                     for (std::size_t i = 0; i < calls; ++i) {
                         args.weights = weights + i * packed;
-                        primitive.run(shape, args);
+                        for (int image = 0; image < options_.images; image += at_once) {
+                            args.src = values + static_cast<std::size_t>(image) * src_image;
+                            args.dst = result + static_cast<std::size_t>(image) * dst_image;
+                            primitive.run(shape, args);
+                        }
                     }
                 },
                 [&](std::size_t calls) { detail::evict(weights, calls * packed * sizeof(float)); }, best, copies)

@@ -74,6 +74,7 @@ public:
                 detail::KnownOrPredicted{parts_.plan}, std::move(run_on), options_.max_arena) {
         check_groups_fit(options_.groups, graph_);
         check_fixed(options_.fixed, graph_);
+        fixed_ = options_.fixed;
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);
@@ -151,14 +152,24 @@ public:
     /// From now on these values are zero, and stay so after each update: those of filters that are pruned. The best
     /// weights until now are forgotten where they were others. Between two updates; a checkpoint has the zeros, and
     /// whoever resumes it calls this again. Throws error when a weight is none of the network's, or is not as long.
-    void keep_zero(ZeroWeights zeros) {
+    void keep_zero(ZeroWeights const& zeros) {
         for (auto const& [name, places] : zeros) {
             const std::size_t size = (*parameters_)[name].size();
             const auto beyond = [&](std::size_t place) { return place >= size; };
             if (std::ranges::any_of(places, beyond)) fail("train: weight ", name, " has ", size, " values");
         }
-        zeros_ = std::move(zeros);
-        if (make_zero()) best_.reset(), epochs_since_best_ = 0;
+        fixed_ = options_.fixed;
+        bool changed = false;
+        for (auto const& [name, places] : zeros) {
+            const std::span<float> values = (*parameters_)[name];
+            std::vector<std::size_t>& fixed = fixed_[name];
+            for (const std::size_t place : places) {
+                changed = changed || values[place] != 0.0F;
+                values[place] = 0.0F;
+                fixed.push_back(place);
+            }
+        }
+        if (changed) best_.reset(), epochs_since_best_ = 0;
     }
 
     /// All that the training goes on from. Between two updates.
@@ -314,29 +325,15 @@ private:
                 scale_gradient(clipped_, factor);
                 by = clipped_;
             }
-            const auto fixed = options_.fixed.find(weight.name);
-            if (fixed != options_.fixed.end()) {
-                kept_.clear();
+            const auto fixed = fixed_.find(weight.name);
+            kept_.clear();
+            if (fixed != fixed_.end()) {
                 for (const std::size_t at : fixed->second) kept_.push_back(weight.values[at]);
             }
             parts_.optimizer.step(weight.values, by, state_[i], learning_rate * group.rate, next_batch_,
                                   group.weight_decay.value_or(options_.weight_decay));
-            if (fixed == options_.fixed.end()) continue;
             for (std::size_t n = 0; n < kept_.size(); ++n) weight.values[fixed->second[n]] = kept_[n];
         }
-        make_zero();
-    }
-    /// Returns whether that changed a value.
-    bool make_zero() {
-        bool changed = false;
-        for (auto const& [name, places] : zeros_) {
-            const std::span<float> values = (*parameters_)[name];
-            for (const std::size_t place : places) {
-                changed = changed || values[place] != 0.0F;
-                values[place] = 0.0F;
-            }
-        }
-        return changed;
     }
     [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
         auto facts = detail::facts_of(options_);
@@ -365,7 +362,8 @@ private:
     Step step_;
     std::vector<std::vector<float>> state_, sums_;
     std::vector<float> clipped_, kept_;
-    ZeroWeights zeros_;
+    /// The places of values that updates leave as they are: those of the options, and zeros.
+    std::map<std::string, std::vector<std::size_t>> fixed_;
     std::int64_t next_batch_ = 0, epoch_batches_ = 0;
     std::size_t images_ = 0;  // of an epoch; 0 until it is known
     double epoch_loss_ = 0;   // summed up

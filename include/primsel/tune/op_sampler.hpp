@@ -7,6 +7,7 @@
 #include <primsel/network/graph.hpp>
 #include <primsel/profile/measured.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <span>
@@ -17,6 +18,10 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
+struct AnyLayerAtAll {
+    [[nodiscard]] constexpr bool operator()(AnyLayer const&) const { return true; }
+};
+
 /// Times the layers of networks that are no convolutions, and the passes that add bias and activation after those that
 /// are: what OpRegression learns from. Works on this machine, on one thread.
 template <CostModel Model = Measured>
@@ -25,13 +30,18 @@ public:
     explicit OpSampler(Kernels kernels, Model timer = Model(15))
         : kernels_(std::move(kernels)), timer_(std::move(timer)) {}
 
-    /// The layers of a simplified graph, each for one image in each layout; those whose terms were seen before are not
-    /// timed again. Seconds to a minute for a network.
-    void add(Graph const& graph) {
+    /// The layers of a simplified graph for which wanted(layer) holds, each in each layout: for one image, of a step of
+    /// training for its batch. Those whose terms were seen before are not timed again. Seconds to a minute for a
+    /// network.
+    template <class Wanted = AnyLayerAtAll>
+    void add(Graph const& graph, Wanted const& wanted = {}) {
+        const bool together = std::ranges::any_of(graph.nodes(), [](Node const& node) { return of_batch(node.layer); });
         for (std::size_t node = 0; node < graph.size(); ++node) {
+            if (!wanted(graph[node].layer)) continue;
             const std::vector<Shape> inputs = graph.input_shapes(node);
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
-                const OpQuery query{&graph[node].layer, inputs, graph[node].shape, 1, layout};
+                const OpQuery query{&graph[node].layer,           inputs, graph[node].shape,
+                                    together ? graph.batch() : 1, layout, together};
                 OpRegression::Sample sample{.op = std::string(kind(graph[node].layer)),
                                             .layout = std::string(kernels_.layouts[layout].name),
                                             .terms = op_terms(analytical_, kernels_, query),

@@ -126,6 +126,8 @@ private:
     }
     void ask() {
         input_shapes_.reserve(graph_.size());
+        const bool together =
+            std::ranges::any_of(graph_.nodes(), [](Node const& node) { return of_batch(node.layer); });
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
             input_shapes_.push_back(graph_.input_shapes(i));
@@ -134,7 +136,7 @@ private:
                     if (kernels_.same_placement(node.shape, from, to)) continue;
                     const auto key = std::tuple{node.shape.c, node.shape.h, node.shape.w, from, to};
                     if (!transform_index_.emplace(key, transforms_.size()).second) continue;
-                    transforms_.push_back({node.shape, graph_.batch(), from, to});
+                    transforms_.push_back({node.shape, graph_.batch(), from, to, together});
                 }
             }
             if (const auto task = conv_task(graph_, i)) {
@@ -145,12 +147,14 @@ private:
                 for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     std::string reason = refusal(entry, node, *task, nearest);
-                    if (reason.empty()) convs_.push_back({shape_for(entry, *task), p, graph_.batch(), task->packs});
+                    if (reason.empty()) {
+                        convs_.push_back({shape_for(entry, *task), p, graph_.batch(), task->packs, together});
+                    }
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
-                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout});
+                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together});
             }
         }
     }
