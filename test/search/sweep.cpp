@@ -39,11 +39,13 @@ TEST_CASE("the published sweep reads, and more kinds of parameters") {
     const ps::Sweep more =
         parsed(R"({"method": "random", "metrics": [{"name": "ms"}, {"name": "top1", "goal": "maximize"}],
                  "constraints": [{"name": "top1", "at_least": 0.9}], "budget": {"trials": 7, "seconds": 60}, "seed": 3,
-                 "early_terminate": {"type": "successive_halving", "min_iter": 2, "eta": 4},
                  "parameters": {"n": {"min": 1, "max": 64}, "one": {"value": 5},
                                 "rate": {"min": 1e-5, "max": 1, "distribution": "log_uniform_values"}}})");
     CHECK(more.trials == 7);
-    CHECK(more.early_terminate->factor == 4);
+    CHECK_FALSE(more.early_terminate);
+    const ps::Sweep stopped = parsed(R"({"metric": {"name": "ms"}, "parameters": {"x": {"value": 1}},
+                 "early_terminate": {"type": "successive_halving", "min_iter": 2, "eta": 4}})");
+    CHECK(stopped.early_terminate->factor == 4);
     CHECK(more.space == ps::Space({ps::Parameter::integer("n", 1, 64), ps::Parameter::constant("one", 5),
                                    ps::Parameter::real("rate", 1e-5, 1, ps::Spacing::logarithmic)}));
     CHECK(ps::outcome_of(more, {{"ms", 2}, {"top1", 0.8}}).objectives == std::vector<double>{2, -0.8});
