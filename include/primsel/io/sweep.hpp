@@ -114,8 +114,8 @@ private:
         if (read_number(std::string_view(at.text()), real) && std::isfinite(real)) return real;
         return at.text();
     }
-    [[nodiscard]] static std::vector<Parameter> parameters(Settings const& at) {
-        std::vector<Parameter> parameters;
+    [[nodiscard]] static std::vector<primsel::Parameter> parameters(Settings const& at) {
+        std::vector<primsel::Parameter> parameters;
         for (auto const& [name, settings] : at.members()) {
             // Parameters name themselves in their errors; their place is put before.
             try {
@@ -129,18 +129,18 @@ private:
         if (parameters.empty()) at.fail("there are no parameters");
         return parameters;
     }
-    [[nodiscard]] static Parameter parameter(std::string name, Settings const& at) {
+    [[nodiscard]] static primsel::Parameter parameter(std::string name, Settings const& at) {
         at.allow({"min", "max", "values", "value", "distribution"});
         const auto *min = at.find("min"), *max = at.find("max"), *values = at.find("values"), *one = at.find("value");
         const int kinds = (min || max ? 1 : 0) + (values ? 1 : 0) + (one ? 1 : 0);
         if (kinds != 1) at.fail("'", name, "' needs one of: min and max, values, value");
         const auto* distribution = at.find("distribution");
         if (distribution && !min) distribution->fail("'distribution' goes with min and max");
-        if (one) return Parameter::constant(std::move(name), value(*one));
+        if (one) return primsel::Parameter::constant(std::move(name), value(*one));
         if (values) {
             std::vector<Value> all;
             for (Settings const& each : values->elements()) all.push_back(value(each));
-            return Parameter::values(std::move(name), std::move(all));
+            return primsel::Parameter::values(std::move(name), std::move(all));
         }
         Settings const &low = at.at("min"), &high = at.at("max");
         // Between integers lie integers, unless the file says otherwise.
@@ -154,9 +154,11 @@ private:
         }
         if (integers) {
             constexpr std::int64_t most = std::int64_t{1} << 52;
-            return Parameter::integer(std::move(name), low.integer(-most, most), high.integer(-most, most), spacing);
+            return primsel::Parameter::integer(std::move(name), low.integer(-most, most), high.integer(-most, most),
+                                               spacing);
         }
-        return Parameter::real(std::move(name), low.number(-largest, largest), high.number(-largest, largest), spacing);
+        return primsel::Parameter::real(std::move(name), low.number(-largest, largest), high.number(-largest, largest),
+                                        spacing);
     }
 };
 

@@ -42,7 +42,7 @@ namespace detail {
 
 [[nodiscard]] inline Point point_of(JsonCursor const& values, Space const& space) {
     Point point;
-    for (Parameter const& parameter : space.parameters()) {
+    for (primsel::Parameter const& parameter : space.parameters()) {
         const JsonCursor value = values[parameter.name()];
         Value read;
         if (value.value().get<std::string>() != nullptr) {

@@ -114,7 +114,7 @@ private:
 
     [[nodiscard]] std::string table_of(std::span<const std::size_t> rows) const {
         std::string text = "<div class=\"wide\"><table>\n<tr><th>trial</th>";
-        for (Parameter const& parameter : sweep_.space.parameters()) {
+        for (primsel::Parameter const& parameter : sweep_.space.parameters()) {
             text += join("<th>", xml_text(parameter.name()), "</th>");
         }
         for (std::string const& metric : metrics_) text += join("<th>", xml_text(metric), "</th>");
@@ -153,7 +153,7 @@ private:
         std::vector<std::vector<double>> shares;
         for (Trial const& trial : trials_) shares.push_back(sweep_.space.shares_of(trial.point));
         for (std::size_t i = 0; i < sweep_.space.parameters().size(); ++i) {
-            Parameter const& parameter = sweep_.space.parameters()[i];
+            primsel::Parameter const& parameter = sweep_.space.parameters()[i];
             if (parameter.count() == 1) continue;
             parameters.push_back(i);
             CoordinateAxis axis{.name = parameter.name(), .ticks = {}};
