@@ -19,11 +19,12 @@ set(PRIMSEL_BEHIND_openmp core/openmp)
 set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen learn/linear learn/mlp learn/regression learn/gaussian_process
                          learn/detail/covariance learn/transfer learn/any_regression learn/trained_model learn/fit_model
                          learn/transfer_model learn/distill learn/process_posterior
-                         search/bayes search/detail/acquire search/detail/warp search/searchers search/searcher_laws
+                         search/bayes search/detail/acquire search/detail/warp search/any_searcher search/searchers search/searcher_laws
                          io/model fuzz/model engine/compose tune/pairs)
 set(PRIMSEL_BEHIND_boost_graph network/boost_graph)
 set(PRIMSEL_BEHIND_onnx onnx/[a-z_]+ onnx/detail/[a-z_]+)
-set(PRIMSEL_BEHIND_yaml io/yaml)
+set(PRIMSEL_BEHIND_yaml io/yaml fuzz/yaml)
+set(PRIMSEL_BEHIND_redis search/redis_queue search/detail/redis_connection)
 
 # Takes from the list of files those whose door is missing.
 function(primsel_remove_closed files_variable)

@@ -1,5 +1,5 @@
-// Any text parses as a sweep or as a trial of one, or is refused with primsel::error; a trial that parsed reads back as
-// the same when written.
+// Any text parses as a sweep or as a trial or message of one, or is refused with primsel::error; what parsed reads back
+// as the same when written.
 #include <primsel/io/sweep.hpp>
 #include <primsel/io/trial_log.hpp>
 
@@ -21,7 +21,7 @@ void check_refusal(primsel::error const& error) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     try {
-        const primsel::Sweep sweep = primsel::parse_sweep("fuzz", text);
+        const primsel::Sweep sweep = primsel::parse_sweep(primsel::parse_json_settings("fuzz", text));
         const std::size_t parameters = sweep.space.parameters().size();
         if (!sweep.space.has(sweep.space.at(std::vector<double>(parameters, 0.5)))) std::abort();
     } catch (primsel::error const& error) {
@@ -32,6 +32,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const primsel::Trial trial = primsel::parse_trial("fuzz", text, space);
         const std::string line = primsel::line_of(space, trial);
         if (primsel::line_of(space, primsel::parse_trial("again", line, space)) != line) std::abort();
+    } catch (primsel::error const& error) {
+        check_refusal(error);
+    }
+    try {
+        const primsel::TrialTask task = primsel::parse_task("fuzz", text, space);
+        const std::string line = primsel::line_of(space, task);
+        if (primsel::line_of(space, primsel::parse_task("again", line, space)) != line) std::abort();
+    } catch (primsel::error const& error) {
+        check_refusal(error);
+    }
+    try {
+        if (const auto header = primsel::parse_log_header("fuzz", text)) {
+            if (primsel::parse_log_header("again", primsel::line_of(*header)) != header) std::abort();
+        }
     } catch (primsel::error const& error) {
         check_refusal(error);
     }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that the build needs, if any is missing: scripts/setup.sh [ci]
-# With `ci` also what .ci/run needs: clang and its sanitizers, the formatter and linter, the ARM cross compiler and its emulator.
+# With `ci` also what .ci/run needs: clang and its sanitizers, the formatter and linter, the ARM cross compiler and its emulator,
+# and a Redis server for the tests of queues.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build python3
@@ -10,7 +11,7 @@ packages=(g++ cmake ninja-build python3
           dataset-fashion-mnist)
 if [[ ${1:-} == ci ]]; then
     packages+=(clang-16 libclang-rt-16-dev libomp-16-dev clang-format-16 clang-tidy-16 g++-aarch64-linux-gnu qemu-user
-               python3-venv pkg-config)
+               python3-venv pkg-config libhiredis-dev redis-server)
 fi
 
 if ! command -v apt-get >/dev/null; then

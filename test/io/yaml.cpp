@@ -1,6 +1,7 @@
 // YAML and JSON say the same, and errors name their lines.
 #include <doctest/doctest.h>
 #include <primsel/io/schedule.hpp>
+#include <primsel/io/sweep.hpp>
 #include <primsel/io/yaml.hpp>
 
 #include <cstddef>
@@ -51,6 +52,49 @@ TEST_CASE("the schedule of Fay and Hunt 2021, figure 14") {
     REQUIRE(schedule.policies.size() == 2);
     CHECK(schedule.policies[0].epochs == std::vector<std::int64_t>{0});
     CHECK(schedule.policies[1].epochs.size() == 290);
+}
+
+constexpr std::string_view figure16 = R"(program: pipeline.py
+method: bayes
+metric:
+    goal: minimize
+    name: Latency
+parameters:
+    layer_1_conv_pruner_desired_sparsity:
+        max: 0.99
+        min: 0.01
+    layer_1_conv_pruner_group_type:
+        values: [Channels, Filters]
+    epochs:
+        value: 3
+)";
+
+TEST_CASE("the sweep of Fay and Hunt 2021, figure 16, is the same in JSON") {
+    const ps::Sweep yaml = ps::parse_sweep(ps::parse_yaml("s.yaml", figure16));
+    const ps::Sweep json = ps::parse_sweep(ps::parse_json_settings(
+        "s.json", R"({"program": "pipeline.py", "method": "bayes", "metric": {"goal": "minimize", "name": "Latency"},
+            "parameters": {"layer_1_conv_pruner_desired_sparsity": {"max": 0.99, "min": 0.01},
+            "layer_1_conv_pruner_group_type": {"values": ["Channels", "Filters"]}, "epochs": {"value": 3}}})"));
+    CHECK(yaml.space == json.space);
+    CHECK(yaml.space.parameters()[2] == ps::Parameter::constant("epochs", std::int64_t{3}));
+    CHECK(yaml.goals == json.goals);
+    CHECK(yaml.method == json.method);
+    for (std::size_t end = 0; end < figure16.size(); ++end) {  // throws error, or reads what is there
+        try {
+            (void)ps::parse_sweep(ps::parse_yaml("s.yaml", figure16.substr(0, end)));
+        } catch (ps::error const&) {
+        }
+    }
+    const auto refused = [](std::string_view old, std::string_view by, const char* why) {
+        std::string other(figure16);
+        other.replace(other.find(old), old.size(), by);
+        CAPTURE(by);
+        CHECK_THROWS_WITH_AS((void)ps::parse_sweep(ps::parse_yaml("s.yaml", other)), doctest::Contains(why), ps::error);
+    };
+    refused("method", "methd", "s.yaml:2: 'methd' is none of");
+    refused("bayes", "bayse", "s.yaml:2: 'bayse' is none of grid, random, bayes; did you mean bayes?");
+    refused("        min: 0.01", "        mim: 0.01", "s.yaml:9: 'mim' is none of");
+    refused("max: 0.99", "max: 0.001", "parameter layer_1_conv_pruner_desired_sparsity: no range from 0.01 to 0.001");
 }
 
 TEST_CASE("what is no such YAML is refused with its line") {

@@ -25,24 +25,27 @@ constexpr const char* published = R"({
   "parameters": {"layer_1_conv_pruner_desired_sparsity": {"min": 0.01, "max": 0.99},
                  "layer_1_conv_pruner_group_type": {"values": ["Channels", "Filters"]}}})";
 
+ps::Sweep parsed(std::string const& text) { return ps::parse_sweep(ps::parse_json_settings("f", text)); }
 std::string refusal(std::string const& text) {
-    return error_of([&] { (void)ps::parse_sweep("f", text); });
+    return error_of([&] { (void)parsed(text); });
 }
 
 TEST_CASE("the published sweep reads, and more kinds of parameters") {
-    const ps::Sweep sweep = ps::parse_sweep("f", published);
+    const ps::Sweep sweep = parsed(published);
     CHECK(sweep.method == ps::SweepMethod::bayes);
     CHECK(sweep.goals == std::vector<ps::Goal>{{"Latency", false}});
     CHECK(sweep.space == ps::Space({ps::Parameter::real("layer_1_conv_pruner_desired_sparsity", 0.01, 0.99),
                                     ps::Parameter::values("layer_1_conv_pruner_group_type", {"Channels", "Filters"})}));
     const ps::Sweep more =
-        ps::parse_sweep("f", R"({"method": "random", "metrics": [{"name": "ms"}, {"name": "top1", "goal": "maximize"}],
+        parsed(R"({"method": "random", "metrics": [{"name": "ms"}, {"name": "top1", "goal": "maximize"}],
                  "constraints": [{"name": "top1", "at_least": 0.9}], "budget": {"trials": 7, "seconds": 60}, "seed": 3,
-                 "early_terminate": {"type": "successive_halving", "min_iter": 2, "eta": 4},
                  "parameters": {"n": {"min": 1, "max": 64}, "one": {"value": 5},
                                 "rate": {"min": 1e-5, "max": 1, "distribution": "log_uniform_values"}}})");
     CHECK(more.trials == 7);
-    CHECK(more.early_terminate->factor == 4);
+    CHECK_FALSE(more.early_terminate);
+    const ps::Sweep stopped = parsed(R"({"metric": {"name": "ms"}, "parameters": {"x": {"value": 1}},
+                 "early_terminate": {"type": "successive_halving", "min_iter": 2, "eta": 4}})");
+    CHECK(stopped.early_terminate->factor == 4);
     CHECK(more.space == ps::Space({ps::Parameter::integer("n", 1, 64), ps::Parameter::constant("one", 5),
                                    ps::Parameter::real("rate", 1e-5, 1, ps::Spacing::logarithmic)}));
     CHECK(ps::outcome_of(more, {{"ms", 2}, {"top1", 0.8}}).objectives == std::vector<double>{2, -0.8});
@@ -51,18 +54,25 @@ TEST_CASE("the published sweep reads, and more kinds of parameters") {
     CHECK(ps::constraints_of(more) == 1);
 }
 
-TEST_CASE("what is not understood is refused with the way to it and the nearest key") {
-    const std::string rest = R"(, "metric": {"name": "ms"}, "parameters": {"x": {"min": 0, "max": 1}}})";
-    CHECK(refusal(R"({"methd": "grid")" + rest) == "f: methd: unknown key; did you mean method?");
-    CHECK(refusal(R"({"method": "bayse")" + rest) == "f: method: cannot be \"bayse\"; did you mean bayes?");
-    CHECK(refusal(R"({"metric": {"name": "ms"}, "parameters": {"x": {"mim": 0, "max": 1}}})") ==
-          "f: parameters.x.mim: unknown key; did you mean min?");
-    CHECK(refusal(R"({"metric": {"name": "ms"}, "parameters": {"x": {"min": 2, "max": 1}}})") ==
-          "f: parameters.x: parameter x: no range from 2 to 1");
-    CHECK(refusal(R"({"metric": {"name": "ms"}, "parameters": {"x": {"min": 2, "max": 3, "values": [1]}}})") ==
-          "f: parameters.x: needs one of: min and max, values, value");
-    CHECK(refusal(R"({"metric": {"name": "ms"}, "parameters": {}})") == "f: parameters: has no parameters");
-    CHECK(refusal(R"({"parameters": {"x": {"value": 1}}})") == "f: needs one metric or two, not 0");
+TEST_CASE("what is not understood is refused with its line and the nearest name") {
+    const std::string rest = ",\n\"metric\": {\"name\": \"ms\"},\n\"parameters\": {\"x\": {\"min\": 0, \"max\": 1}}}";
+    const auto of_x = [](std::string const& x) {
+        return refusal("{\"metric\": {\"name\": \"ms\"},\n\"parameters\": {\n\"x\": {" + x + "}}}");
+    };
+    CHECK(refusal("{\"methd\": \"grid\"" + rest) ==
+          "f:1: 'methd' is none of program, method, metric, metrics, constraints, parameters, budget, early_terminate, "
+          "seed, options; did you mean method?");
+    CHECK(refusal("{\n\"method\": \"bayse\"" + rest) ==
+          "f:2: 'bayse' is none of grid, random, bayes; did you mean bayes?");
+    CHECK(of_x("\"mim\": 0, \"max\": 1") ==
+          "f:3: 'mim' is none of min, max, values, value, distribution; did you mean min?");
+    CHECK(of_x("\"min\": 2, \"max\": 1") == "f:3: parameter x: no range from 2 to 1");
+    CHECK(of_x("\"min\": 2, \"max\": 3, \"values\": [1]") == "f:3: 'x' needs one of: min and max, values, value");
+    CHECK(of_x("\"min\": 2") == "f:3: 'max' is missing");
+    CHECK(refusal(R"({"metric": {"name": "ms"}, "parameters": {}})") == "f:1: there are no parameters");
+    CHECK(refusal(R"({"parameters": {"x": {"value": 1}}})") == "f:1: needs one metric or two, not 0");
+    CHECK(refusal(R"({"parameters": {"x": {"value": 1}}, "metrics": [{"name": "a"}, {"name": "b"}],
+                      "early_terminate": {"eta": 2}})") == "f:2: goes with one metric, not 2");
 }
 
 TEST_CASE("a log cut at any byte goes on without the trial that was cut, which is then written as before") {
@@ -81,8 +91,11 @@ TEST_CASE("a log cut at any byte goes on without the trial that was cut, which i
     }
     trials[1].metrics["top1"] = std::nan("");
     trials[1].failure = "no \"memory\"";
+    trials[2].rungs = {{1, 0.5}, {3, 0.25}};
+    trials[2].stopped = true;
+    const ps::TrialLogHeader header{.file = "s.json", .sweep = "{\n}", .about = {{"network", "n"}}};
     {
-        ps::TrialLog log(path, space);
+        ps::TrialLog log(path, space, header);
         for (ps::Trial const& trial : trials) log.add(trial);
         CHECK(error_of([&] { ps::TrialLog second(path, space); }) == path + ": another program appends to it");
     }
@@ -91,7 +104,7 @@ TEST_CASE("a log cut at any byte goes on without the trial that was cut, which i
     for (std::size_t bytes = 0; bytes <= text.size(); bytes += bytes + 20 < text.size() ? 7 : 1) {
         ps::write_file(path, std::string_view(text).substr(0, bytes));
         {
-            ps::TrialLog log(path, space);
+            ps::TrialLog log(path, space, header);
             REQUIRE(log.trials().size() <= 3);
             CHECK(log.warning().empty() == (bytes == 0 || text[bytes - 1] == '\n'));
             for (std::size_t i = 0; i < 3; ++i) {
@@ -102,7 +115,13 @@ TEST_CASE("a log cut at any byte goes on without the trial that was cut, which i
         const ps::SharedBytes again = ps::read_file(path);
         CHECK(again.text() == text);
     }
-    ps::write_file(path, text + text);
+    CHECK(ps::read_log_header(path) == header);
+    CHECK(ps::read_trials(path, space)[2].rungs == trials[2].rungs);
+    CHECK(error_of([&] {
+              ps::TrialLog log(path, space, {.file = {}, .sweep = {}, .about = {{"network", "m"}}});
+          }) == path + ": cannot go on with it: its network is n, here m");
+    const std::string lines = text.substr(text.find('\n') + 1);
+    ps::write_file(path, lines + lines);
     CHECK(error_of([&] { ps::TrialLog log(path, space); }) == path + ": line 4: a second trial 0");
     ps::write_file(path, "{\"trial\": 1}\n");
     CHECK(error_of([&] { ps::TrialLog log(path, space); }) == path + ": line 1: has no member \"parameters\"");

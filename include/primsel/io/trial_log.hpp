@@ -1,6 +1,8 @@
 #pragma once
 
+#include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/io/file.hpp>
 #include <primsel/io/json.hpp>
 #include <primsel/io/line_file.hpp>
 #include <primsel/search/sweep.hpp>
@@ -9,10 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -22,40 +27,71 @@ namespace detail {
 [[nodiscard]] inline Json json_of(Value const& value) {
     return std::visit([](auto const& held) { return Json(held); }, value);
 }
+[[nodiscard]] inline Json json_of(Space const& space, Point const& point) {
+    Json::Object parameters;
+    for (std::size_t i = 0; i < point.values.size(); ++i) {
+        parameters.emplace_back(space.parameters().at(i).name(), json_of(point.values[i]));
+    }
+    return parameters;
+}
+[[nodiscard]] inline Json json_of(std::map<std::size_t, double> const& steps) {
+    Json::Object object;
+    for (auto const& [step, value] : steps) object.emplace_back(std::to_string(step), value);
+    return object;
+}
+
+[[nodiscard]] inline Point point_of(JsonCursor const& values, Space const& space) {
+    Point point;
+    for (primsel::Parameter const& parameter : space.parameters()) {
+        const JsonCursor value = values[parameter.name()];
+        Value read;
+        if (value.value().get<std::string>() != nullptr) {
+            read = value.string();
+        } else if (const auto* integer = value.value().get<std::int64_t>()) {
+            read = *integer;
+        } else {
+            read = value.number();
+        }
+        if (!parameter.has(read)) value.fail("is no value of this parameter");
+        point.values.push_back(std::move(read));
+    }
+    if (values.members().size() != space.parameters().size()) values.fail("has parameters that the sweep has not");
+    return point;
+}
+[[nodiscard]] inline std::map<std::size_t, double> steps_of(JsonCursor const& object) {
+    std::map<std::size_t, double> steps;
+    for (JsonCursor::Member const& member : object.members()) {
+        std::size_t step = 0;
+        if (!read_number(member.key, step)) member.value.fail("is behind no number of steps");
+        steps[step] = member.value.number();
+    }
+    return steps;
+}
+inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
 
 }  // namespace detail
 
 /// A trial as one line of JSON, without its end. A metric that is not finite is null.
 [[nodiscard]] inline std::string line_of(Space const& space, Trial const& trial) {
-    Json::Object parameters, metrics;
-    for (std::size_t i = 0; i < trial.point.values.size(); ++i) {
-        parameters.emplace_back(space.parameters().at(i).name(), detail::json_of(trial.point.values[i]));
-    }
+    Json::Object metrics;
     for (auto const& [name, value] : trial.metrics) {
         metrics.emplace_back(name, std::isfinite(value) ? Json(value) : Json());
     }
-    Json::Object line{{"trial", trial.number},    {"parameters", std::move(parameters)},
+    Json::Object line{{"trial", trial.number},    {"parameters", detail::json_of(space, trial.point)},
                       {"seed", trial.seed},       {"metrics", std::move(metrics)},
                       {"seconds", trial.seconds}, {"plan", trial.plan},
                       {"version", trial.version}};
+    if (!trial.rungs.empty()) line.emplace_back("rungs", detail::json_of(trial.rungs));
+    if (trial.stopped) line.emplace_back("stopped", true);
     if (!trial.failure.empty()) line.emplace_back("failure", trial.failure);
     return to_string(Json(std::move(line)), 0, JsonStrings::any);
 }
 /// What line_of wrote; `name` is what errors call it. Throws error for anything else, and a point of another space.
 [[nodiscard]] inline Trial parse_trial(std::string_view name, std::string_view line, Space const& space) {
-    const JsonCursor at = parse_json(std::string(name), line, {.depth = 8, .values = 10'000});
+    const JsonCursor at = parse_json(std::string(name), line, detail::trial_limits);
     Trial trial;
     trial.number = static_cast<std::uint64_t>(at["trial"].integer(0));
-    const JsonCursor values = at["parameters"];
-    for (Parameter const& parameter : space.parameters()) {
-        const JsonCursor value = values[parameter.name()];
-        Value read = value.value().get<std::string>() != nullptr ? Value(value.string()) : Value(0.0);
-        if (const auto* integer = value.value().get<std::int64_t>()) read = *integer;
-        if (read == Value(0.0)) read = value.number();
-        if (!parameter.has(read)) value.fail("is no value of this parameter");
-        trial.point.values.push_back(std::move(read));
-    }
-    if (values.members().size() != space.parameters().size()) values.fail("has parameters that the sweep has not");
+    trial.point = detail::point_of(at["parameters"], space);
     for (JsonCursor::Member const& metric : at["metrics"].members()) {
         const bool none = metric.value.is_null();
         trial.metrics[std::string(metric.key)] =
@@ -65,31 +101,118 @@ namespace detail {
     trial.seconds = at["seconds"].number();
     trial.plan = at["plan"].string();
     trial.version = at["version"].string();
+    if (const auto rungs = at.find("rungs")) trial.rungs = detail::steps_of(*rungs);
+    if (const auto stopped = at.find("stopped")) trial.stopped = stopped->boolean();
     if (const auto failure = at.find("failure")) trial.failure = failure->string();
     return trial;
+}
+
+/// A trial that is to be done as a message, and back; errors as of parse_trial.
+[[nodiscard]] inline std::string line_of(Space const& space, TrialTask const& task) {
+    return to_string(Json(Json::Object{{"trial", task.number},
+                                       {"parameters", detail::json_of(space, task.point)},
+                                       {"seed", task.seed},
+                                       {"limits", detail::json_of(task.limits)}}),
+                     0, JsonStrings::any);
+}
+[[nodiscard]] inline TrialTask parse_task(std::string_view name, std::string_view line, Space const& space) {
+    const JsonCursor at = parse_json(std::string(name), line, detail::trial_limits);
+    return {.number = static_cast<std::uint64_t>(at["trial"].integer(0)),
+            .point = detail::point_of(at["parameters"], space),
+            .seed = static_cast<std::uint64_t>(at["seed"].integer(0)),
+            .limits = detail::steps_of(at["limits"])};
+}
+
+/// What a log may say first: the file of the sweep as it stood, and facts without which its trials are not comparable.
+struct TrialLogHeader {
+    std::string file{}, sweep{};
+    std::map<std::string, std::string> about{};
+    friend bool operator==(TrialLogHeader const&, TrialLogHeader const&) = default;
+};
+[[nodiscard]] inline std::string line_of(TrialLogHeader const& header) {
+    Json::Object about;
+    for (auto const& [key, value] : header.about) about.emplace_back(key, value);
+    return to_string(
+        Json(Json::Object{{"file", header.file}, {"sweep", header.sweep}, {"about", Json(std::move(about))}}), 0,
+        JsonStrings::any);
+}
+/// Nothing where the line is a trial. Throws error for what is neither.
+[[nodiscard]] inline std::optional<TrialLogHeader> parse_log_header(std::string_view name, std::string_view line) {
+    const JsonCursor at = parse_json(std::string(name), line, detail::trial_limits);
+    if (at.find("trial")) return std::nullopt;
+    TrialLogHeader header{.file = at["file"].string(), .sweep = at["sweep"].string()};
+    for (JsonCursor::Member const& fact : at["about"].members()) {
+        header.about.emplace(std::string(fact.key), fact.value.string());
+    }
+    return header;
+}
+
+namespace detail {
+
+/// The lines of a log, with what errors call each. Throws error where `each` does.
+template <class Each>
+void for_lines(std::string const& path, std::string_view whole, Each const& each) {
+    for (std::size_t number = 1; !whole.empty(); ++number) {
+        const std::size_t end = whole.find('\n');
+        each(join(path, ": line ", number), whole.substr(0, end), number);
+        whole.remove_prefix(end + 1);
+    }
+}
+
+/// Whole lines. Throws error, naming the line, for what is no trial of the space, or a second one of its number.
+[[nodiscard]] inline std::vector<Trial> trials_of(std::string const& path, std::string_view whole, Space const& space) {
+    std::vector<Trial> trials;
+    std::set<std::uint64_t> numbers;
+    for_lines(path, whole, [&](std::string const& name, std::string_view line, std::size_t number) {
+        if (number == 1 && parse_log_header(name, line)) return;
+        trials.push_back(parse_trial(name, line, space));
+        if (!numbers.insert(trials.back().number).second) fail(name, ": a second trial ", trials.back().number);
+    });
+    return trials;
+}
+
+}  // namespace detail
+
+/// What the log says of its sweep; throws error where it says nothing, or there is no whole line.
+[[nodiscard]] inline TrialLogHeader read_log_header(std::string const& path) {
+    const SharedBytes file = read_file(path);
+    const std::size_t end = file.text().find('\n');
+    if (end == std::string_view::npos) fail(path, ": has no whole line");
+    const auto header = parse_log_header(path + ": line 1", file.text().substr(0, end));
+    if (!header) fail(path, ": line 1: does not say of which sweep the trials are");
+    return *header;
+}
+/// The trials of a log, which somebody else may be writing: of a last line that is not whole nothing is said. Throws
+/// error as TrialLog does.
+[[nodiscard]] inline std::vector<Trial> read_trials(std::string const& path, Space const& space) {
+    const SharedBytes file = read_file(path);
+    return detail::trials_of(path, file.text().substr(0, file.text().rfind('\n') + 1), space);
 }
 
 /// The trials of a sweep, a line each, kept as they come: a sweep that was killed goes on from them.
 class TrialLog {
 public:
     /// Opens or creates the file. A last line that was cut short is dropped, and warning() says so. Throws error,
-    /// naming the line, for any other that is no trial of the space, or a second one of its number.
-    TrialLog(std::string const& path, Space space) : file_(path), space_(std::move(space)) {
+    /// naming the line, for any other that is no trial of the space, or a second one of its number; and where a log
+    /// that has a header says other facts than the one that is given.
+    TrialLog(std::string const& path, Space space, TrialLogHeader const& header = {})
+        : file_(path), space_(std::move(space)) {
         const std::string_view text = file_.text();
-        const std::size_t whole = file_.whole();
-        if (whole < text.size()) {
+        const std::string_view whole = text.substr(0, file_.whole());
+        if (whole.size() < text.size()) {
             warning_ = join(path, ": the last line was cut short and is dropped; its trial is done again");
-            file_.cut(whole);
+            file_.cut(whole.size());
         }
-        std::size_t number = 0;
-        for (std::string_view rest = text.substr(0, whole); !rest.empty();) {
-            const std::size_t end = rest.find('\n');
-            Trial trial = parse_trial(join(path, ": line ", ++number), rest.substr(0, end), space_);
-            for (Trial const& before : trials_) {
-                if (before.number == trial.number) fail(path, ": line ", number, ": a second trial ", trial.number);
+        trials_ = detail::trials_of(path, whole, space_);
+        if (header == TrialLogHeader{}) return;
+        if (whole.empty()) {
+            file_.append(line_of(header) + '\n');
+        } else if (const auto there = parse_log_header(path, whole.substr(0, whole.find('\n')))) {
+            for (auto const& [key, value] : header.about) {
+                const auto found = there->about.find(key);
+                const std::string other = found == there->about.end() ? "not known" : found->second;
+                if (other != value) fail(path, ": cannot go on with it: its ", key, " is ", other, ", here ", value);
             }
-            trials_.push_back(std::move(trial));
-            rest.remove_prefix(end + 1);
         }
     }
 

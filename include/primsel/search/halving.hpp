@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <vector>
 
@@ -43,6 +44,25 @@ public:
         const std::size_t stay = losses.size() / options_.factor;
         place->second.goes_on = stay == 0 || loss <= losses[stay - 1];
         return place->second.goes_on;
+    }
+    /// The greatest loss with which another trial would go on after so many steps.
+    [[nodiscard]] double limit(std::size_t steps) const {
+        const auto rung = rungs_.find(steps);
+        if (rung == rungs_.end()) return std::numeric_limits<double>::infinity();
+        std::vector<double> losses;
+        for (auto const& [number, entry] : rung->second) losses.push_back(entry.loss);
+        std::ranges::sort(losses);
+        const std::size_t stay = (losses.size() + 1) / options_.factor;
+        return stay == 0 ? std::numeric_limits<double>::infinity() : losses[stay - 1];
+    }
+    /// Those that are known, by the steps where they stop one.
+    [[nodiscard]] std::map<std::size_t, double> limits() const {
+        std::map<std::size_t, double> all;
+        for (auto const& [steps, rung] : rungs_) {
+            const double bound = limit(steps);
+            if (std::isfinite(bound)) all.emplace(steps, bound);
+        }
+        return all;
     }
     [[nodiscard]] bool is_rung(std::size_t steps) const {
         for (std::size_t rung = options_.least_steps; rung <= steps; rung *= options_.factor) {

@@ -5,6 +5,7 @@
 #include <primsel/learn/forest.hpp>
 #include <primsel/search/detail/draw.hpp>
 #include <primsel/search/space.hpp>
+#include <primsel/search/sweep.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include <limits>
 #include <numeric>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -111,6 +113,20 @@ struct Influence {
     }
     for (Influence& influence : result) influence.importance = sum > 0 ? influence.importance / sum : 0;
     return result;
+}
+
+/// The same of a sweep's trials; those that failed or have no such metric are left out.
+[[nodiscard]] inline std::vector<Influence> trial_influences(Space const& space, std::span<const Trial> trials,
+                                                             std::string const& metric, std::uint64_t seed = 1) {
+    std::vector<Point> points;
+    std::vector<double> values;
+    for (Trial const& trial : trials) {
+        const auto found = trial.metrics.find(metric);
+        if (!trial.failure.empty() || found == trial.metrics.end()) continue;
+        points.push_back(trial.point);
+        values.push_back(found->second);
+    }
+    return influences(space, points, values, seed);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -5,12 +5,14 @@
 #include <primsel/search/searcher.hpp>
 #include <primsel/search/space.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +47,17 @@ struct Sweep {
     std::uint64_t seed = 1;
     /// The script of a file that another program wrote; nothing is done with it.
     std::string program{};
+    /// What the file says to the program that runs the sweep, by name; nothing is done with it here.
+    std::vector<std::pair<std::string, std::vector<std::string>>> options{};
+};
+
+/// One trial that is to be done.
+struct TrialTask {
+    std::uint64_t number = 0;
+    Point point{};
+    std::uint64_t seed = 0;
+    /// After so many steps (epochs): a trial whose loss is greater is not worth its next ones.
+    std::map<std::size_t, double> limits{};
 };
 
 /// One trial, as it is logged.
@@ -57,6 +70,9 @@ struct Trial {
     /// The key of the plan that latency is of, and the version of the library.
     std::string plan{}, version{};
     double seconds = 0;
+    /// Its loss after so many steps, where trials are judged, and whether it was stopped there.
+    std::map<std::size_t, double> rungs{};
+    bool stopped = false;
     /// Why it failed; empty where it did not.
     std::string failure{};
 };
@@ -79,6 +95,39 @@ struct Trial {
     return outcome;
 }
 [[nodiscard]] inline std::size_t constraints_of(Sweep const& sweep) { return outcome_of(sweep, {}).constraints.size(); }
+/// Of one that failed whatever its metrics are.
+[[nodiscard]] inline Outcome outcome_of_trial(Sweep const& sweep, Trial const& trial) {
+    return trial.failure.empty() ? outcome_of(sweep, trial.metrics) : outcome_of(sweep, {});
+}
+
+/// What trials of a sweep of one goal are compared by before they are over, to be minimised: the goal, where the bounds
+/// are kept, and above all such values, by how much they are exceeded; NaN where a metric is missing.
+[[nodiscard]] inline double halving_loss(Sweep const& sweep, std::map<std::string, double> const& metrics) {
+    const Outcome outcome = outcome_of(sweep, metrics);
+    if (outcome.failed() || outcome.objectives.empty()) return std::numeric_limits<double>::quiet_NaN();
+    double beyond = 0;
+    for (const double constraint : outcome.constraints) beyond += std::max(constraint, 0.0);
+    const double value = outcome.objectives[0];
+    return beyond > 0 ? 1 + beyond / (1 + beyond) : value / (1 + std::abs(value));
+}
+
+/// Places of the trials that nobody surpasses and that keep the bounds: of one goal the best, of two the front, by the
+/// first of them.
+[[nodiscard]] inline std::vector<std::size_t> best_of(Sweep const& sweep, std::span<const Trial> trials) {
+    std::vector<std::size_t> order, best;
+    std::vector<Outcome> outcomes;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+        outcomes.push_back(outcome_of_trial(sweep, trials[i]));
+        if (outcomes[i].feasible()) order.push_back(i);
+    }
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) -> auto const& { return outcomes[i].objectives; });
+    for (const std::size_t i : order) {
+        const bool ahead =
+            best.empty() || (sweep.goals.size() > 1 && outcomes[i].objectives[1] < outcomes[best.back()].objectives[1]);
+        if (ahead) best.push_back(i);
+    }
+    return best;
+}
 
 /// Latency while accuracy is at least the threshold, and beyond any such latency where it is not, the more the farther
 /// below: to be minimised. `whole_latency`: of the network that was not pruned.

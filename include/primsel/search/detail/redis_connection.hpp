@@ -1,0 +1,164 @@
+#pragma once
+
+#include <primsel/core/csv.hpp>
+#include <primsel/core/error.hpp>
+
+#include <hiredis/hiredis.h>
+
+#include <signal.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// What a Redis server answers.
+struct RedisReply {
+    std::int64_t integer = 0;
+    std::string text;
+    std::vector<RedisReply> elements;
+};
+
+/// While it lives, writing to a server that went away is an error for this thread, and no signal.
+class NoPipeSignal {
+public:
+    NoPipeSignal() {
+        sigset_t pending;
+        sigpending(&pending);
+        was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+        sigemptyset(&pipe_);
+        sigaddset(&pipe_, SIGPIPE);
+        pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    }
+    NoPipeSignal(NoPipeSignal const&) = delete;
+    NoPipeSignal& operator=(NoPipeSignal const&) = delete;
+    ~NoPipeSignal() {
+        const timespec at_once{0, 0};
+        while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &at_once) == -1 && errno == EINTR) {
+        }
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+
+private:
+    sigset_t pipe_{}, before_{};
+    bool was_pending_ = false;
+};
+
+/// A connection that comes back: a call waits while the server is away, and is then made again.
+class RedisConnection {
+public:
+    /// `patience`: seconds that a call waits for a server that is away.
+    RedisConnection(std::string const& url, double patience) : url_(url), patience_(patience) {
+        constexpr std::string_view unix_scheme = "unix:", redis_scheme = "redis://";
+        if (url.starts_with(unix_scheme)) {
+            path_ = url.substr(unix_scheme.size());
+        } else if (url.starts_with(redis_scheme)) {
+            host_ = url.substr(redis_scheme.size());
+            const std::size_t colon = host_.rfind(':');
+            if (colon != std::string::npos) {
+                const std::string_view digits = std::string_view(host_).substr(colon + 1);
+                if (!read_number(digits, port_) || port_ < 1 || port_ > 65535)
+                    fail("queue ", url, ": no port ", digits);
+                host_.resize(colon);
+            }
+        }
+        if (path_.empty() && host_.empty()) {
+            fail("queue ", url, ": is none; redis://host:port or unix:/path/of/the/socket is needed");
+        }
+    }
+
+    void be_patient(double seconds) { patience_ = seconds; }
+    /// The command's words may hold any bytes. Throws error for what the server refuses, and where it stays away.
+    RedisReply call(std::vector<std::string> const& words) {
+        using Clock = std::chrono::steady_clock;
+        const NoPipeSignal no_signal;
+        const auto begin = Clock::now();
+        for (int pause = 5;; pause = std::min(2 * pause, 500)) {
+            std::string away = connect();
+            if (away.empty()) {
+                RedisReply reply;
+                away = send(words, reply);
+                if (away.empty()) return reply;
+                context_.reset();
+            }
+            if (std::chrono::duration<double>(Clock::now() - begin).count() > patience_)
+                fail("queue ", url_, ": ", away);
+            std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+        }
+    }
+
+private:
+    struct FreeContext {
+        void operator()(redisContext* context) const { redisFree(context); }
+    };
+    struct FreeReply {
+        void operator()(redisReply* reply) const { freeReplyObject(reply); }
+    };
+
+    /// Why there is no connection; empty where there is one.
+    [[nodiscard]] std::string connect() {
+        if (context_) return {};
+        const timeval timeout{5, 0};
+        context_.reset(path_.empty() ? redisConnectWithTimeout(host_.c_str(), port_, timeout)
+                                     : redisConnectUnixWithTimeout(path_.c_str(), timeout));
+        std::string why;
+        if (!context_) {
+            why = "there is no memory";
+        } else if (context_->err != 0) {
+            why = std::string(static_cast<const char*>(context_->errstr));
+        } else {
+            // A server that hangs is one that is away.
+            redisSetTimeout(context_.get(), timeval{30, 0});
+        }
+        if (!why.empty()) context_.reset();
+        return why;
+    }
+
+    /// Why the server is away; empty where it answered. Throws error for what it refuses.
+    [[nodiscard]] std::string send(std::vector<std::string> const& words, RedisReply& into) {
+        std::vector<const char*> texts;
+        std::vector<std::size_t> sizes;
+        for (std::string const& word : words) texts.push_back(word.data()), sizes.push_back(word.size());
+        const std::unique_ptr<redisReply, FreeReply> reply(static_cast<redisReply*>(
+            redisCommandArgv(context_.get(), static_cast<int>(texts.size()), texts.data(), sizes.data())));
+        if (!reply) return std::string(static_cast<const char*>(context_->errstr));
+        if (reply->type == REDIS_REPLY_ERROR) {
+            const std::string_view why(reply->str, reply->len);
+            // It starts, stops, or is busy with a script.
+            for (const char* soon : {"LOADING", "BUSY ", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"}) {
+                if (why.find(soon) != std::string_view::npos) return std::string(why);
+            }
+            fail("queue ", url_, ": ", why);
+        }
+        into = read(*reply);
+        return {};
+    }
+
+    [[nodiscard]] static RedisReply read(redisReply const& from) {
+        RedisReply reply;
+        if (from.type == REDIS_REPLY_INTEGER) reply.integer = from.integer;
+        if (from.type == REDIS_REPLY_STRING || from.type == REDIS_REPLY_STATUS) reply.text.assign(from.str, from.len);
+        if (from.type == REDIS_REPLY_ARRAY) {
+            for (std::size_t i = 0; i < from.elements; ++i) reply.elements.push_back(read(*from.element[i]));
+        }
+        return reply;
+    }
+
+    std::string url_, path_, host_;
+    int port_ = 6379;
+    double patience_;
+    std::unique_ptr<redisContext, FreeContext> context_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail

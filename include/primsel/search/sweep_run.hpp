@@ -1,0 +1,151 @@
+#pragma once
+
+#include <primsel/core/error.hpp>
+#include <primsel/core/statistics.hpp>
+#include <primsel/search/halving.hpp>
+#include <primsel/search/influence.hpp>
+#include <primsel/search/searcher.hpp>
+#include <primsel/search/sweep.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How far a sweep has come.
+struct SweepProgress {
+    std::size_t done = 0, failed = 0, under_way = 0;
+    /// Not begun yet; nothing where only the seconds are bounded.
+    std::optional<std::size_t> left{};
+    /// Of the trials until now, all together.
+    double seconds = 0;
+    /// Until the sweep ends, as many trials at once as are under way; NaN before the first is done.
+    double seconds_left = std::numeric_limits<double>::quiet_NaN();
+};
+
+/// A sweep while it runs: which trial is next, and what is known. It does nothing itself: somebody takes trials from
+/// it, has them done, here or elsewhere, in any order, and adds what came of them.
+///
+/// What it hands out follows from the sweep, the searcher and the trials that were added, in their order. So a sweep
+/// that was killed goes on from those that were kept, and where one trial is done after the other, it ends as if it had
+/// not been killed.
+template <Searcher S>
+class SweepRun {
+public:
+    /// `done`: trials of before, in their order. Throws error where two goals are to stop trials early, or the searcher
+    /// has another space.
+    SweepRun(Sweep sweep, S searcher, std::span<const Trial> done = {})
+        : sweep_(std::move(sweep)), searcher_(std::move(searcher)) {
+        if (!(searcher_.space() == sweep_.space)) fail("sweep: the searcher has another space");
+        if (sweep_.early_terminate) {
+            if (sweep_.goals.size() != 1) fail("sweep: early_terminate needs one metric, not ", sweep_.goals.size());
+            halving_.emplace(*sweep_.early_terminate);
+        }
+        for (Trial const& trial : done) {
+            if (!add(trial)) fail("sweep: a second trial ", trial.number);
+        }
+    }
+
+    [[nodiscard]] Sweep const& sweep() const { return sweep_; }
+    /// Those that are done, in the order in which they were added.
+    [[nodiscard]] std::vector<Trial> const& trials() const { return trials_; }
+    /// Those that were handed out and are not done, by their numbers.
+    [[nodiscard]] std::map<std::uint64_t, TrialTask> const& under_way() const { return under_way_; }
+
+    /// The next trial; nothing where the budget is used up or every point has been proposed.
+    [[nodiscard]] std::optional<TrialTask> next() {
+        if (trials_.size() + under_way_.size() >= sweep_.trials || seconds_ >= sweep_.seconds) return std::nullopt;
+        std::optional<Point> point;
+        if (again_.empty()) {
+            point = searcher_.ask();
+        } else {
+            point = std::move(again_.back());
+            again_.pop_back();
+        }
+        if (!point) return std::nullopt;
+        while (numbers_.contains(free_)) ++free_;
+        TrialTask task{.number = free_, .point = std::move(*point), .seed = seed_of(free_), .limits = {}};
+        if (halving_) task.limits = halving_->limits();
+        numbers_.insert(task.number);
+        return under_way_.emplace(task.number, task).first->second;
+    }
+
+    /// What came of a trial, which need not have been handed out here: it may be of before. False, and nothing is
+    /// changed, where one of its number is done. Throws error for a point of another space.
+    bool add(Trial trial) {
+        sweep_.space.check(trial.point);
+        const auto task = under_way_.find(trial.number);
+        if (task == under_way_.end()) {
+            if (!numbers_.insert(trial.number).second) return false;
+        } else {
+            // Somebody was still at another point with that number: this one is tried later.
+            if (task->second.point != trial.point) again_.push_back(task->second.point);
+            under_way_.erase(task);
+        }
+        searcher_.tell(trial.point, outcome_of_trial(sweep_, trial));
+        for (auto const& [steps, loss] : trial.rungs) {
+            if (halving_) (void)halving_->goes_on(trial.number, steps, loss);
+        }
+        seconds_ += std::max(trial.seconds, 0.0);
+        trials_.push_back(std::move(trial));
+        return true;
+    }
+
+    /// No trial gets this number any more: a queue knows it already.
+    void skip(std::uint64_t number) { numbers_.insert(number); }
+
+    /// Places in trials(): see best_of.
+    [[nodiscard]] std::vector<std::size_t> best() const { return best_of(sweep_, trials_); }
+
+    [[nodiscard]] SweepProgress progress() const {
+        SweepProgress progress{.done = trials_.size(), .under_way = under_way_.size(), .seconds = seconds_};
+        std::vector<double> seconds;
+        for (Trial const& trial : trials_) {
+            seconds.push_back(trial.seconds);
+            progress.failed += outcome_of_trial(sweep_, trial).failed() ? 1 : 0;
+        }
+        std::size_t most = sweep_.trials;
+        if (const std::size_t points = sweep_.space.count(); points != 0) most = std::min(most, points);
+        const std::size_t begun = trials_.size() + under_way_.size();
+        if (most < std::numeric_limits<std::size_t>::max()) progress.left = most - std::min(most, begun);
+        if (seconds.empty()) return progress;
+        double left = std::max(sweep_.seconds - seconds_, 0.0);
+        if (progress.left) {
+            left = std::min(left, median(seconds) * static_cast<double>(*progress.left + under_way_.size()));
+        }
+        progress.seconds_left = left / static_cast<double>(std::max<std::size_t>(under_way_.size(), 1));
+        return progress;
+    }
+
+    /// What each parameter has to do with a metric, by the trials until now.
+    [[nodiscard]] std::vector<Influence> influences(std::string const& metric) const {
+        return trial_influences(sweep_.space, trials_, metric, sweep_.seed);
+    }
+
+private:
+    [[nodiscard]] std::uint64_t seed_of(std::uint64_t number) const {
+        return (sweep_.seed + number) & std::uint64_t{std::numeric_limits<std::int64_t>::max()};
+    }
+
+    Sweep sweep_;
+    S searcher_;
+    std::optional<SuccessiveHalving> halving_;
+    std::vector<Trial> trials_;
+    std::map<std::uint64_t, TrialTask> under_way_;
+    std::set<std::uint64_t> numbers_;  // of both
+    std::vector<Point> again_;
+    std::uint64_t free_ = 0;
+    double seconds_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI

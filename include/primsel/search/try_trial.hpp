@@ -1,0 +1,42 @@
+#pragma once
+
+#include <primsel/core/timer.hpp>
+#include <primsel/search/halving.hpp>
+#include <primsel/search/sweep.hpp>
+#include <primsel/version.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <exception>
+#include <map>
+#include <string>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Has a trial done. function(trial, goes_on) finds number, point and seed there, and adds metrics and the key of the
+/// plan; after each step it may ask goes_on(steps, metrics), and ends where the answer is no. What it throws is why the
+/// trial failed.
+template <class Function>
+[[nodiscard]] Trial try_trial(Sweep const& sweep, TrialTask const& task, Function&& function) {
+    Trial trial{.number = task.number, .point = task.point, .seed = task.seed, .version = PRIMSEL_VERSION};
+    const SuccessiveHalving halving(sweep.early_terminate.value_or(HalvingOptions{}));
+    const auto goes_on = [&](std::size_t steps, std::map<std::string, double> const& metrics) {
+        if (!sweep.early_terminate || !halving.is_rung(steps)) return true;
+        const double loss = halving_loss(sweep, metrics);
+        const auto limit = task.limits.find(steps);
+        if (std::isfinite(loss)) trial.rungs[steps] = loss;
+        trial.stopped = !std::isfinite(loss) || (limit != task.limits.end() && loss > limit->second);
+        return !trial.stopped;
+    };
+    const Timer timer;
+    try {
+        function(trial, goes_on);
+    } catch (std::exception const& fault) {
+        trial.failure = fault.what();
+        if (trial.failure.empty()) trial.failure = "for no reason given";
+    }
+    trial.seconds = timer.seconds();
+    return trial;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI

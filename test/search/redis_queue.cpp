@@ -1,0 +1,198 @@
+// Queues in a Redis server that the tests start: the laws of queues, and sweeps whose workers are killed and whose
+// server is killed and started again.
+#include <primsel/io/run_sweep.hpp>
+#include <primsel/search/random_search.hpp>
+#include <primsel/search/redis_queue.hpp>
+
+#include "../error_of.hpp"
+#include "../io/scratch.hpp"
+#include "queue_laws.hpp"
+
+#include <doctest/doctest.h>
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace redis_queue {
+namespace {
+
+namespace ps = primsel;
+
+/// The program, or nothing.
+std::string server_program() {
+    const char* path = std::getenv("PATH");
+    std::string_view rest = path == nullptr ? "" : path;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find(':'), rest.size());
+        const std::string file = std::string(rest.substr(0, end)) + "/redis-server";
+        if (::access(file.c_str(), X_OK) == 0) return file;
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return {};
+}
+
+/// A server on a socket in a folder of its own, which keeps all that it is told.
+class Server {
+public:
+    explicit Server(std::string program) : program_(std::move(program)), socket_(folder_.file("s")) { start(); }
+    Server(Server const&) = delete;
+    Server& operator=(Server const&) = delete;
+    ~Server() { kill(); }
+
+    [[nodiscard]] std::string url() const { return "unix:" + socket_; }
+    void restart() {
+        kill();
+        start();
+    }
+
+private:
+    void start() {
+        const std::string folder = folder_.file("");
+        process_ = ::fork();
+        if (process_ != 0) return;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        const int none = ::open("/dev/null", O_RDWR);
+        ::dup2(none, 1);
+        ::dup2(none, 2);
+        ::execl(program_.c_str(), program_.c_str(), "--port", "0", "--unixsocket", socket_.c_str(), "--dir",
+                folder.c_str(), "--appendonly", "yes", "--appendfsync", "always", "--save", "",
+                static_cast<const char*>(nullptr));
+        ::_exit(127);
+    }
+    void kill() {
+        ::kill(process_, SIGKILL);
+        ::waitpid(process_, nullptr, 0);
+    }
+
+    std::string program_;
+    scratch::Folder folder_;
+    std::string socket_;
+    pid_t process_ = 0;
+};
+
+ps::Sweep sweep_of(std::size_t trials) {
+    return {.goals = {{"loss", false}},
+            .space = ps::Space({ps::Parameter::real("x", -1, 1), ps::Parameter::values("kind", {"a", "b"})}),
+            .trials = trials};
+}
+double loss_of(ps::Point const& point) { return 2 * std::get<double>(point.values[0]); }
+
+/// A process that works until it is killed; in the middle of its trial of that number it kills itself.
+pid_t start_worker(std::string const& url, ps::RedisQueueOptions const& options, std::string const& name,
+                   std::size_t fatal) {
+    const pid_t process = ::fork();
+    if (process != 0) return process;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+        ps::RedisQueue queue(url, options);
+        std::size_t trials = 0;
+        const auto function = [&](ps::Trial& trial, auto const&) {
+            if (++trials == fatal) ::raise(SIGKILL);
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            trial.metrics["loss"] = loss_of(trial.point);
+        };
+        (void)ps::work(sweep_of(1), queue, {.name = name}, function, [] { return false; });
+    } catch (ps::error const&) {
+    }
+    ::_exit(1);
+}
+
+TEST_CASE("a server that there is none of, and what is none") {
+    CHECK(tests::error_of([] {
+              ps::RedisQueue queue("unix:/none/s", {.first_patience = 0.01});
+          }).starts_with("queue unix:/none/s: "));
+    CHECK(tests::error_of([] { ps::RedisQueue queue("http://here"); }) ==
+          "queue http://here: is none; redis://host:port or unix:/path/of/the/socket is needed");
+    CHECK(tests::error_of([] { ps::RedisQueue queue("redis://here:x"); }) == "queue redis://here:x: no port x");
+}
+
+TEST_CASE("laws of queues: in a Redis server") {
+    const std::string program = server_program();
+    if (program.empty()) {
+        MESSAGE("skipped: there is no program redis-server");
+        return;
+    }
+    const Server server(program);
+    const auto options = [](std::string const& name, double lease) {
+        return ps::RedisQueueOptions{.name = name, .lease_seconds = lease, .patience = 20, .first_patience = 20};
+    };
+    ps::RedisQueue each(server.url(), options("each", 10)), ends(server.url(), options("ends", 0.15)),
+        aside(server.url(), options("aside", 10));
+    queue_laws::check_each_once(each);
+    queue_laws::check_lease_ends(ends);
+    queue_laws::check_set_aside(aside);
+    // Another object, of another program perhaps, sees all results again, and what others put there is set aside.
+    ps::RedisQueue other(server.url(), options("each", 10));
+    CHECK(queue_laws::results_of(other).size() == 5);
+    ps::detail::RedisConnection raw(server.url(), 20);
+    raw.call({"XADD", "each:todo", "*", "junk", std::string("\x00\xff", 2)});
+    raw.call({"XADD", "each:todo", "*", "number", "-1", "message", "m"});
+    raw.call({"XADD", "each:results", "*", "what", "is this"});
+    CHECK_FALSE(other.take("one", 0));
+    CHECK_FALSE(other.next_result(0));
+    REQUIRE(other.aside().size() == 2);
+    CHECK(other.aside()[0].reason == "is no trial: it has no number and message");
+    CHECK(other.aside()[0].message == std::string("junk \x00\xff ", 8));
+    CHECK(each.about() == "");
+    CHECK(each.keep_about("first") == "first");
+    CHECK(other.keep_about("second") == "first");
+    CHECK(tests::error_of([&] { raw.call({"NONSENSE"}); }).find("unknown command") != std::string::npos);
+}
+
+TEST_CASE("ten sweeps, of each a worker killed in mid-trial and the server killed and started again: none is lost") {
+    const std::string program = server_program();
+    if (program.empty()) {
+        MESSAGE("skipped: there is no program redis-server");
+        return;
+    }
+    Server server(program);
+    for (int round = 0; round < 10; ++round) {
+        CAPTURE(round);
+        const ps::Sweep sweep = sweep_of(12);
+        const ps::RedisQueueOptions options{
+            .name = "round" + std::to_string(round), .lease_seconds = 0.3, .patience = 20, .first_patience = 20};
+        const std::vector<pid_t> workers{start_worker(server.url(), options, "first", 2),
+                                         start_worker(server.url(), options, "second", 1000)};
+        const scratch::Folder folder;
+        ps::TrialLog log(folder.file("log"), sweep.space);
+        ps::SweepRun<ps::RandomSearch> run(sweep, ps::RandomSearch(sweep.space, 1));
+        ps::RedisQueue queue(server.url(), options);
+        ps::drive(run, log, queue, {.ahead = 3, .wait_seconds = 1}, [&](auto const& so_far) {
+            if (so_far.trials().size() == 4) server.restart();
+        });
+        std::set<std::uint64_t> numbers;
+        for (ps::Trial const& trial : ps::read_trials(folder.file("log"), sweep.space)) {
+            CHECK(numbers.insert(trial.number).second);
+            CHECK(trial.failure == "");
+            CHECK(trial.metrics.at("loss") == loss_of(trial.point));
+        }
+        CHECK(numbers.size() == 12);
+        // The driver that is started again reads what it knows once more, and adds nothing.
+        ps::SweepRun<ps::RandomSearch> again(sweep, ps::RandomSearch(sweep.space, 1), log.trials());
+        ps::RedisQueue later(server.url(), options);
+        ps::drive(again, log, later, {}, [](auto const&) {});
+        CHECK(log.trials().size() == 12);
+        int status = 0;
+        for (const pid_t worker : workers) {
+            ::kill(worker, SIGKILL);
+            ::waitpid(worker, &status, 0);
+            CHECK(WIFSIGNALED(status));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace redis_queue
