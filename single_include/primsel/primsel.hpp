@@ -3884,12 +3884,16 @@ struct ConvQuery {
     int batch = 1;
     /// Whether packing the kernel counts, as it does where weights change between runs.
     bool packs = false;
+    /// Whether all images go through a layer before any goes through the next, as in a step of training: what the batch
+    /// is larger than no longer feeds it.
+    bool together = false;
 };
 /// What would changing a tensor from one layout to another take?
 struct TransformQuery {
     Shape shape;
     int batch;
     std::size_t from, to;
+    bool together = false;  ///< as in ConvQuery
 };
 /// What would this other layer take in this layout? A ConvParams layer stands for the pass that adds its bias and its
 /// residual, the second input where there is one, and clamps, after a primitive that does not.
@@ -3899,6 +3903,7 @@ struct OpQuery {
     Shape output;
     int batch;
     std::size_t layout;
+    bool together = false;  ///< as in ConvQuery
 };
 
 /// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite
@@ -4441,6 +4446,8 @@ private:
     }
     void ask() {
         input_shapes_.reserve(graph_.size());
+        const bool together =
+            std::ranges::any_of(graph_.nodes(), [](Node const& node) { return of_batch(node.layer); });
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
             input_shapes_.push_back(graph_.input_shapes(i));
@@ -4449,7 +4456,7 @@ private:
                     if (kernels_.same_placement(node.shape, from, to)) continue;
                     const auto key = std::tuple{node.shape.c, node.shape.h, node.shape.w, from, to};
                     if (!transform_index_.emplace(key, transforms_.size()).second) continue;
-                    transforms_.push_back({node.shape, graph_.batch(), from, to});
+                    transforms_.push_back({node.shape, graph_.batch(), from, to, together});
                 }
             }
             if (const auto task = conv_task(graph_, i)) {
@@ -4460,12 +4467,14 @@ private:
                 for (std::size_t p = 0; p < kernels_.primitives.size(); ++p) {
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     std::string reason = refusal(entry, node, *task, nearest);
-                    if (reason.empty()) convs_.push_back({shape_for(entry, *task), p, graph_.batch(), task->packs});
+                    if (reason.empty()) {
+                        convs_.push_back({shape_for(entry, *task), p, graph_.batch(), task->packs, together});
+                    }
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
-                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout});
+                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together});
             }
         }
     }
@@ -8464,6 +8473,13 @@ private:
     int count_;
 };
 
+/// All lanes of a vector, where FirstLanes may stand too.
+template <class Arch>
+struct AllLanes {
+    [[nodiscard]] PRIMSEL_INLINE Floats<Arch> load(const float* src) const { return primsel::load<Arch>(src); }
+    PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) const { primsel::store<Arch>(dst, value); }
+};
+
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
     return Floats<Arch>(value);
@@ -8546,7 +8562,8 @@ public:
         for (std::size_t i = 0; i < queries.size(); ++i) {
             TransformQuery const& query = queries[i];
             double sum = overhead;
-            for (Phase const& phase : kernels.transform(query.from, query.to).work(query.shape)) {
+            for (Phase phase : kernels.transform(query.from, query.to).work(query.shape)) {
+                if (query.together) phase.working_set *= query.batch;
                 sum += phase_seconds(machine, phase);
             }
             seconds[i] = query.batch * sum;
@@ -8579,6 +8596,18 @@ public:
         }
         return result;
     }
+    /// Of a batch that goes through it together, by a primitive that does this work for what a run takes: all images,
+    /// or one of them, which then come from where the whole batch is.
+    [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
+                                            ConvShape const& shape, int batch, bool whole_batch) {
+        if (whole_batch) return terms(machine, work, packed_bytes, shape);
+        ConvTerms result = terms(machine, work, packed_bytes, shape, batch);
+        const double image = sizeof(float) * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
+        const double farther = batch * image / machine.bandwidth_for(batch * image),
+                     near = batch * image / machine.bandwidth_for(image);
+        result.rest += std::max(farther - near, 0.0) / result.times;
+        return result;
+    }
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
         return terms(machine_of(kernels), kernels, query);
     }
@@ -8586,9 +8615,10 @@ public:
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
         Machine const& machine = machine_of(kernels);
         const auto size = static_cast<double>(query.output.size());
+        const double fed = query.together ? query.batch : 1;  // images that one level of memory holds
         if (std::holds_alternative<ConvParams>(*query.layer)) {
             const double bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
-            return {.memory = bytes / machine.bandwidth_for(bytes), .arithmetic = size / machine.vector_flops};
+            return {.memory = bytes / machine.bandwidth_for(fed * bytes), .arithmetic = size / machine.vector_flops};
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);
         const double operations =
@@ -8599,7 +8629,7 @@ public:
         if (op.packed_bytes != nullptr) {
             weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
         }
-        return {.memory = bytes / machine.bandwidth_for(bytes),
+        return {.memory = bytes / machine.bandwidth_for(fed * bytes),
                 .arithmetic = operations / machine.vector_flops,
                 .weights = weights / machine.bandwidth_for(4 * weights)};
     }
@@ -8609,8 +8639,10 @@ private:
         auto const& primitive = kernels.primitives[query.primitive];
         const bool as_one = primitive.whole_batch && query.batch > 1;
         const std::size_t packed = primitive.packed_bytes(query.shape);
-        ConvTerms result = terms(machine, primitive.work(query.shape, as_one ? query.batch : 1), packed, query.shape,
-                                 as_one ? 1 : query.batch);
+        const Work work = primitive.work(query.shape, as_one ? query.batch : 1);
+        ConvTerms result = query.together
+                               ? together(machine, work, packed, query.shape, query.batch, primitive.whole_batch)
+                               : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch);
         if (query.packs) {
             const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()),
                          to = static_cast<double>(packed);
@@ -8736,10 +8768,9 @@ struct OpCoefficients {
     return {1, query.batch * parts.memory, query.batch * parts.arithmetic, parts.weights, query.batch * rows};
 }
 
-/// Ops in layouts that have no coefficients take what Analytical says.
-inline void predict_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical, Kernels const& kernels,
-                        std::span<const OpQuery> queries, std::span<double> seconds) {
-    analytical.predict(kernels, queries, seconds);
+/// Changes the times of the ops that have coefficients in their layouts.
+inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical,
+                               Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) {
     for (std::size_t i = 0; i < queries.size(); ++i) {
         const std::string_view op = kind(*queries[i].layer), layout = kernels.layouts[queries[i].layout].name;
         const auto found = std::ranges::find_if(
@@ -8753,6 +8784,12 @@ inline void predict_ops(std::span<const OpCoefficients> fitted, Analytical const
         seconds[i] = std::max(sum, 0.1 * std::max(parts[1], parts[2]));
     }
 }
+/// Ops in layouts that have no coefficients take what Analytical says.
+inline void predict_ops(std::span<const OpCoefficients> fitted, Analytical const& analytical, Kernels const& kernels,
+                        std::span<const OpQuery> queries, std::span<double> seconds) {
+    analytical.predict(kernels, queries, seconds);
+    predict_fitted_ops(fitted, analytical, kernels, queries, seconds);
+}
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/cost/pretrained/convs.hpp
@@ -8764,85 +8801,85 @@ namespace primsel::inline PRIMSEL_ABI::pretrained {
 /// A ConvModel.
 struct convs {
     static constexpr ConvCoefficients convolutions[] = {
-        {"conv-1x1-gemm-ab-ik", {1.03, 1.846, 0.8879, 1.645}},
-        {"conv-1x1-gemm-ab-ki", {1.044, 1.196, 0.35, 1.964}},
-        {"conv-1x1-gemm-abt-ik", {1.066, 1.326, 0.6265, 2.059}},
-        {"conv-1x1-gemm-abt-ki", {1.03, 1.688, 0.3621, 2.067}},
-        {"conv-1x1-gemm-atb-ik", {1.062, 1.781, 0.9105, 1.236}},
-        {"conv-1x1-gemm-atb-ki", {1.061, 1.045, 1.715, 1.523}},
-        {"conv-1x1-gemm-atbt-ik", {1.099, 1.643, 0.8101, 1.589}},
-        {"conv-1x1-gemm-atbt-ki", {1.04, 1.467, 1.793, 1.572}},
-        {"direct-hwc", {0.997, 1.108, 0.3073, 1.933}},
+        {"conv-1x1-gemm-ab-ik", {1.006, 1.959, 0.9833, 1.395}},
+        {"conv-1x1-gemm-ab-ki", {1.03, 1.076, 0.4004, 1.757}},
+        {"conv-1x1-gemm-abt-ik", {1.03, 1.462, 0.7053, 1.836}},
+        {"conv-1x1-gemm-abt-ki", {1.016, 1.565, 0.4232, 1.849}},
+        {"conv-1x1-gemm-atb-ik", {1.034, 1.885, 1.03, 1.083}},
+        {"conv-1x1-gemm-atb-ki", {1.031, 0.9643, 1.918, 1.284}},
+        {"conv-1x1-gemm-atbt-ik", {1.075, 1.744, 0.8798, 1.435}},
+        {"conv-1x1-gemm-atbt-ki", {1.015, 1.424, 1.97, 1.379}},
+        {"direct-hwc", {0.9856, 1.133, 0.3328, 1.662}},
         {"direct-sum2d", {1, 0.2958, 1.264, 1.572}},
-        {"im2col-copy-self-ab-ki", {1.127, 1.754, 1.498, 2.267}},
-        {"im2col-copy-self-atb-ik", {1.173, 2.09, 2.008, 1.923}},
-        {"im2col-copy-self-atb-ki", {1.159, 1.471, 3.386, 1.913}},
-        {"im2col-copy-self-atbt-ik", {1.178, 2.244, 2.004, 1.925}},
-        {"im2col-copy-short-ab-ki", {1.116, 2.215, 1.445, 2.258}},
-        {"im2col-copy-short-atb-ik", {1.157, 2.839, 1.932, 1.998}},
-        {"im2col-copy-short-atb-ki", {1.15, 1.859, 3.313, 1.919}},
-        {"im2col-copy-short-atbt-ik", {1.172, 2.897, 1.788, 2.029}},
-        {"im2col-scan-ab-ki", {1.044, 1.691, 0.7484, 1.836}},
-        {"im2col-scan-atb-ik", {1.146, 1.59, 1.263, 1.496}},
-        {"im2col-scan-atb-ki", {1.097, 1.595, 2.269, 1.466}},
-        {"im2col-scan-atbt-ik", {1.118, 1.713, 1.249, 1.572}},
-        {"im2row-copy-short-ab-ik", {1.046, 1.241, 1.141, 1.714}},
-        {"im2row-copy-short-abt-ik", {1.079, 1.283, 0.668, 2.187}},
-        {"im2row-copy-short-abt-ki", {1.029, 1.612, 0.3435, 2.233}},
-        {"im2row-copy-short-atbt-ki", {1.061, 1.411, 1.805, 1.674}},
-        {"im2row-scan-ab-ik", {1.187, 3.318, 0.7969, 1.669}},
-        {"im2row-scan-abt-ik", {1.166, 3.321, 0.7398, 1.706}},
-        {"im2row-scan-abt-ki", {1.137, 3.294, 0.7917, 1.765}},
-        {"im2row-scan-atbt-ki", {1.281, 3.026, 2.36, 1.593}},
+        {"im2col-copy-self-ab-ki", {1.024, 1.361, 0.9583, 1.758}},
+        {"im2col-copy-self-atb-ik", {1.063, 1.36, 1.739, 1.258}},
+        {"im2col-copy-self-atb-ki", {1.055, 1.181, 2.751, 1.4}},
+        {"im2col-copy-self-atbt-ik", {1.078, 1.488, 1.58, 1.371}},
+        {"im2col-copy-short-ab-ki", {1.02, 1.387, 0.8987, 1.726}},
+        {"im2col-copy-short-atb-ik", {1.057, 1.397, 1.623, 1.291}},
+        {"im2col-copy-short-atb-ki", {1.042, 1.296, 2.597, 1.356}},
+        {"im2col-copy-short-atbt-ik", {1.064, 1.611, 1.318, 1.381}},
+        {"im2col-scan-ab-ki", {1.03, 1.663, 0.8256, 1.73}},
+        {"im2col-scan-atb-ik", {1.126, 1.573, 1.369, 1.428}},
+        {"im2col-scan-atb-ki", {1.074, 1.583, 2.363, 1.384}},
+        {"im2col-scan-atbt-ik", {1.104, 1.695, 1.309, 1.502}},
+        {"im2row-copy-short-ab-ik", {1.052, 0.3606, 1.603, 1.466}},
+        {"im2row-copy-short-abt-ik", {1.084, 0.364, 1.066, 1.936}},
+        {"im2row-copy-short-abt-ki", {1.052, 0.7329, 0.4146, 2.15}},
+        {"im2row-copy-short-atbt-ki", {1.08, 0.5938, 1.958, 1.482}},
+        {"im2row-scan-ab-ik", {1.169, 3.277, 0.8657, 1.623}},
+        {"im2row-scan-abt-ik", {1.143, 3.286, 0.8007, 1.658}},
+        {"im2row-scan-abt-ki", {1.112, 3.238, 0.8941, 1.722}},
+        {"im2row-scan-atbt-ki", {1.266, 2.984, 2.43, 1.573}},
         {"im2win", {1.394, 1.515, 0.2573, 1.756}},
-        {"indirect", {0.9887, 2.732, 0.7988, 1.888}},
-        {"kn2col", {1.025, 1.177, 1.446, 1.276}},
-        {"kn2col-as", {1.023, 1.102, 1.548, 1.363}},
-        {"kn2row", {1.062, 1.664, 0.4886, 2.107}},
-        {"kn2row-aa-ab", {1.158, 2.716, 1.612, 2.175}},
-        {"kn2row-aa-abt", {1.121, 2.853, 1.558, 2.173}},
-        {"kn2row-aa-atb", {1.196, 2.326, 2.698, 2.121}},
-        {"kn2row-aa-atbt", {1.157, 2.469, 2.667, 2.116}},
-        {"kn2row-as", {1.044, 1.777, 0.4706, 1.997}},
-        {"mec-col", {1.307, 3.933, 1.224, 2.082}},
-        {"mec-row-partition", {1.012, 1.281, 0.8826, 1.876}},
-        {"winograd-2-3", {1.014, 0.8665, 0.2544, 1.517}},
-        {"winograd-2-3-vec-4", {1.048, 1.673, 0.2743, 1.602}},
-        {"winograd-2-3-vec-8", {1.082, 1.779, 0.2629, 1.62}},
-        {"winograd-2-5", {0.9531, 0.7322, 0.2181, 1.493}},
-        {"winograd-2-5-vec-4", {1.049, 1.256, 0.1876, 1.512}},
-        {"winograd-2-5-vec-8", {1.089, 1.157, 0.2214, 1.511}},
-        {"winograd-2x2-3x3", {1.03, 0.345, 0.3373, 1.537}},
-        {"winograd-2x2-3x3-vec-16", {0.9558, 1.243, 0.4034, 1.562}},
-        {"winograd-2x2-3x3-vec-4", {1.009, 0.6324, 0.267, 1.568}},
-        {"winograd-2x2-3x3-vec-8", {0.9781, 1.042, 0.294, 1.572}},
-        {"winograd-2x2-5x5", {1.052, 0.3507, 0.4934, 1.497}},
-        {"winograd-2x2-5x5-vec-16", {0.9855, 0.8306, 0.4177, 1.493}},
-        {"winograd-2x2-5x5-vec-4", {0.9913, 0.5459, 0.4338, 1.498}},
-        {"winograd-2x2-5x5-vec-8", {0.9592, 0.8167, 0.3211, 1.495}},
-        {"winograd-3-3", {1.017, 0.7521, 0.1842, 1.529}},
-        {"winograd-3-3-vec-4", {1.043, 1.494, 0.1529, 1.574}},
-        {"winograd-3-3-vec-8", {1.073, 1.742, 0.1749, 1.612}},
-        {"winograd-3-5", {0.9248, 0.7693, 0.1644, 1.49}},
-        {"winograd-3-5-vec-4", {1.034, 1.296, 0.147, 1.512}},
-        {"winograd-3-5-vec-8", {1.104, 1.198, 0.1644, 1.517}},
-        {"winograd-3x3-3x3", {1.064, 0.4087, 0.2466, 1.548}},
-        {"winograd-3x3-3x3-vec-16", {0.9469, 1.176, 0.4275, 1.586}},
-        {"winograd-3x3-3x3-vec-4", {0.9835, 0.6166, 0.3329, 1.593}},
-        {"winograd-3x3-3x3-vec-8", {0.97, 0.9576, 0.3582, 1.584}},
-        {"winograd-3x3-5x5", {1.104, 0.3385, 0.5406, 1.499}},
-        {"winograd-3x3-5x5-vec-16", {0.8869, 0.9225, 0.6022, 1.493}},
-        {"winograd-3x3-5x5-vec-4", {0.9638, 0.5729, 0.5608, 1.499}},
-        {"winograd-3x3-5x5-vec-8", {0.906, 0.9035, 0.5805, 1.501}},
-        {"winograd-4x4-3x3", {1.125, 0.4697, 0.484, 1.558}},
-        {"winograd-4x4-3x3-vec-16", {1.068, 1.31, 0.5476, 1.588}},
-        {"winograd-4x4-3x3-vec-4", {1.114, 0.6809, 0.4992, 1.573}},
-        {"winograd-4x4-3x3-vec-8", {1.065, 0.9183, 0.5082, 1.595}},
-        {"winograd-4x4-5x5", {1.203, 0.2761, 0.56, 1.504}},
-        {"winograd-4x4-5x5-vec-16", {0.8731, 0.9792, 0.5909, 1.51}},
-        {"winograd-4x4-5x5-vec-4", {1.033, 0.4999, 0.5644, 1.505}},
-        {"winograd-4x4-5x5-vec-8", {0.9492, 0.7834, 0.581, 1.506}},
-        {"winograd-6x6-3x3-vec-16", {0.9828, 1.133, 0.4676, 1.554}},
+        {"indirect", {0.9755, 2.591, 0.8292, 1.674}},
+        {"kn2col", {1.021, 1.071, 1.516, 1.273}},
+        {"kn2col-as", {1.019, 0.9993, 1.614, 1.349}},
+        {"kn2row", {1.058, 1.426, 0.5268, 2.048}},
+        {"kn2row-aa-ab", {1.115, 2.819, 1.75, 2.06}},
+        {"kn2row-aa-abt", {1.076, 2.931, 1.722, 2.037}},
+        {"kn2row-aa-atb", {1.14, 2.339, 2.903, 1.977}},
+        {"kn2row-aa-atbt", {1.105, 2.446, 2.862, 1.968}},
+        {"kn2row-as", {1.044, 1.519, 0.492, 1.979}},
+        {"mec-col", {1.273, 4.088, 1.201, 2.065}},
+        {"mec-row-partition", {0.9969, 1.167, 0.8831, 1.661}},
+        {"winograd-2-3", {1.014, 0.7997, 0.2744, 1.514}},
+        {"winograd-2-3-vec-4", {1.037, 1.522, 0.2846, 1.578}},
+        {"winograd-2-3-vec-8", {1.058, 1.802, 0.2643, 1.599}},
+        {"winograd-2-5", {0.9597, 0.677, 0.2279, 1.492}},
+        {"winograd-2-5-vec-4", {1.034, 1.25, 0.1885, 1.509}},
+        {"winograd-2-5-vec-8", {1.072, 1.184, 0.2211, 1.51}},
+        {"winograd-2x2-3x3", {1.023, 0.3171, 0.362, 1.535}},
+        {"winograd-2x2-3x3-vec-16", {0.97, 0.8967, 0.4145, 1.532}},
+        {"winograd-2x2-3x3-vec-4", {1.005, 0.5327, 0.2942, 1.57}},
+        {"winograd-2x2-3x3-vec-8", {0.9739, 0.8215, 0.3212, 1.556}},
+        {"winograd-2x2-5x5", {1.036, 0.3234, 0.4891, 1.496}},
+        {"winograd-2x2-5x5-vec-16", {0.9647, 0.6692, 0.4385, 1.493}},
+        {"winograd-2x2-5x5-vec-4", {1.014, 0.4408, 0.494, 1.495}},
+        {"winograd-2x2-5x5-vec-8", {0.9565, 0.6455, 0.3679, 1.491}},
+        {"winograd-3-3", {1.019, 0.6993, 0.1918, 1.521}},
+        {"winograd-3-3-vec-4", {1.037, 1.355, 0.1583, 1.548}},
+        {"winograd-3-3-vec-8", {1.051, 1.696, 0.1778, 1.578}},
+        {"winograd-3-5", {0.9353, 0.7109, 0.1716, 1.488}},
+        {"winograd-3-5-vec-4", {1.021, 1.242, 0.1497, 1.508}},
+        {"winograd-3-5-vec-8", {1.086, 1.232, 0.1643, 1.517}},
+        {"winograd-3x3-3x3", {1.056, 0.385, 0.258, 1.537}},
+        {"winograd-3x3-3x3-vec-16", {1.01, 0.7507, 0.3786, 1.527}},
+        {"winograd-3x3-3x3-vec-4", {0.9973, 0.4988, 0.3285, 1.582}},
+        {"winograd-3x3-3x3-vec-8", {0.9839, 0.7035, 0.3713, 1.547}},
+        {"winograd-3x3-5x5", {1.096, 0.3172, 0.5575, 1.496}},
+        {"winograd-3x3-5x5-vec-16", {0.9089, 0.7254, 0.5708, 1.489}},
+        {"winograd-3x3-5x5-vec-4", {0.9945, 0.4759, 0.5742, 1.497}},
+        {"winograd-3x3-5x5-vec-8", {0.9325, 0.6698, 0.5922, 1.493}},
+        {"winograd-4x4-3x3", {1.1, 0.4561, 0.493, 1.552}},
+        {"winograd-4x4-3x3-vec-16", {1.103, 0.9885, 0.5472, 1.572}},
+        {"winograd-4x4-3x3-vec-4", {1.084, 0.6118, 0.5147, 1.568}},
+        {"winograd-4x4-3x3-vec-8", {1.059, 0.7544, 0.5192, 1.591}},
+        {"winograd-4x4-5x5", {1.181, 0.2497, 0.5684, 1.503}},
+        {"winograd-4x4-5x5-vec-16", {0.8694, 0.8213, 0.5999, 1.508}},
+        {"winograd-4x4-5x5-vec-4", {1.04, 0.4305, 0.5774, 1.503}},
+        {"winograd-4x4-5x5-vec-8", {0.9231, 0.6757, 0.594, 1.505}},
+        {"winograd-6x6-3x3-vec-16", {1.03, 0.8648, 0.4542, 1.507}},
     };
 };
 
@@ -8994,6 +9031,46 @@ struct ops_sse4_2 {
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::pretrained
+// primsel/cost/pretrained/ops_training_avx512.hpp
+// Written by `primsel pretrain`; not to be edited.
+// clang-format off
+
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI::pretrained {
+
+/// An OpModel.
+struct ops_training_avx512 {
+    static constexpr std::string_view arch = "avx512bw";
+    static constexpr std::string_view compiler = "gcc 12.2.0";
+    static constexpr std::string_view cpu = "Intel(R) Xeon(R) Processor";
+    static constexpr std::string_view version = "0.1.0";
+    static constexpr OpCoefficients ops[] = {
+        {"activation_gradient", "chw", {0, 0.9528, 0, 0, 0}},
+        {"activation_gradient", "hcw", {0, 0.957, 0, 0, 0}},
+        {"activation_gradient", "hwc", {0, 0.9331, 0, 0, 4.402e-11}},
+        {"batch_statistics", "chw", {0, 0.5862, 0.5847, 0, 9.561e-10}},
+        {"batch_statistics", "hcw", {0, 0, 1.741, 0, 1.024e-09}},
+        {"batch_statistics", "hwc", {1.075e-06, 1.089, 0.6612, 0, 1.607e-09}},
+        {"channel_sum", "chw", {1.02e-06, 0.3121, 1.984, 0, 8.665e-11}},
+        {"channel_sum", "hcw", {1.663e-06, 0, 5, 0, 0}},
+        {"channel_sum", "hwc", {3.124e-07, 1.01, 0.2819, 0, 1.572e-09}},
+        {"normalize", "chw", {0, 0.839, 0, 0, 8.155e-10}},
+        {"normalize", "hcw", {0, 0, 2.115, 0, 9.924e-10}},
+        {"normalize", "hwc", {0, 0.9441, 0.292, 0, 7.535e-11}},
+        {"normalize_gradient", "chw", {0, 0.9285, 0, 0, 6.276e-10}},
+        {"normalize_gradient", "hcw", {0, 0, 1.496, 0, 4.202e-10}},
+        {"normalize_gradient", "hwc", {0, 0.8915, 0, 0, 1.47e-09}},
+        {"normalize_sums", "chw", {0, 0.882, 0.1061, 0, 5.967e-10}},
+        {"normalize_sums", "hcw", {0, 0.1708, 1.143, 0, 5.345e-10}},
+        {"normalize_sums", "hwc", {1.441e-07, 0.9107, 0.2088, 0, 2.412e-10}},
+        {"pool_gradient", "chw", {0.0001136, 0, 3.214, 0, 7.462e-09}},
+        {"pool_gradient", "hcw", {0.0001029, 0, 3.777, 0, 8.843e-09}},
+        {"pool_gradient", "hwc", {0, 0.6737, 0.8652, 0, 8.538e-10}},
+    };
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::pretrained
 
 #include <algorithm>
 #include <concepts>
@@ -9016,8 +9093,8 @@ template <class M>
 concept ConvModel = requires { std::span<const ConvCoefficients>(M::convolutions); };
 
 /// The terms of Analytical, of this machine's speeds, with coefficients fitted to what was measured at the factory: for
-/// convolutions by the first of Models that has some, for other layers by the first that is of the kernels' Arch. What
-/// has none, and changes of layout, as Analytical says.
+/// convolutions by the first of Models that has some, for other layers by all that are of the kernels' Arch, the last
+/// of them where several know a layer. What has none, and changes of layout, as Analytical says.
 template <class... Models>
     requires((ConvModel<Models> || OpModel<Models>) && ...)
 class SemiEmpirical {
@@ -9034,7 +9111,8 @@ public:
         analytical_.predict(kernels, queries, seconds);
     }
     void predict(Kernels const& kernels, std::span<const OpQuery> queries, std::span<double> seconds) const {
-        predict_ops(ops(kernels.arch), analytical_, kernels, queries, seconds);
+        analytical_.predict(kernels, queries, seconds);
+        (predict_fitted_ops(ops_of<Models>(kernels.arch), analytical_, kernels, queries, seconds), ...);
     }
 
 private:
@@ -9052,24 +9130,19 @@ private:
         return result;
     }
     template <class M>
-    [[nodiscard]] static std::span<const OpCoefficients> ops_of(std::string_view arch) {
+    [[nodiscard]] static std::span<const OpCoefficients> ops_of([[maybe_unused]] std::string_view arch) {
         if constexpr (OpModel<M>) {
             if (arch == M::arch) return M::ops;
         }
         return {};
-    }
-    [[nodiscard]] static std::span<const OpCoefficients> ops([[maybe_unused]] std::string_view arch) {
-        std::span<const OpCoefficients> result;
-        static_cast<void>(((result = ops_of<Models>(arch), !result.empty()) || ...));
-        return result;
     }
 
     Analytical analytical_;
 };
 
 /// With the coefficients that come with the library.
-using SemiEmpiricalCosts =
-    SemiEmpirical<pretrained::convs, pretrained::ops_avx512, pretrained::ops_avx2, pretrained::ops_sse4_2>;
+using SemiEmpiricalCosts = SemiEmpirical<pretrained::convs, pretrained::ops_avx512, pretrained::ops_avx2,
+                                         pretrained::ops_sse4_2, pretrained::ops_training_avx512>;
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/fwd.hpp
@@ -9577,6 +9650,23 @@ template <class Arch>
     return static_cast<std::size_t>(k) * static_cast<std::size_t>(padded_columns<Arch>(n));
 }
 
+/// What a product of `rows` rows, n columns and that depth takes in the register tile, in operations at its best speed:
+/// two for each multiply-add, those with the padding of panels included; those that a tile of few sums could have made
+/// while it waits for one; and about fifty for what each tile does before and after.
+template <class Arch>
+[[nodiscard]] constexpr double tile_operations(double rows, int n, double depth) {
+    constexpr double in_flight = 8, around_a_tile = 50;
+    const auto of_panel = [&](int vectors) {
+        const int most = vectors == panel_vectors<Arch> ? most_rows<Arch, panel_vectors<Arch>> : most_rows<Arch, 1>;
+        const double tiles = static_cast<double>((static_cast<long long>(rows) + most - 1) / most);
+        return std::max(rows * vectors, tiles * in_flight) * depth + tiles * around_a_tile;
+    };
+    const int rest = n % panel_width<Arch>;
+    double sum = n / panel_width<Arch> * of_panel(panel_vectors<Arch>);
+    if (rest > 0) sum += of_panel((rest + lanes<Arch> - 1) / lanes<Arch>);
+    return 2 * lanes<Arch> * sum;
+}
+
 /// Packs `columns` columns of b, from column `first`, into a panel of `width`: dst[row][column], zeros beyond.
 inline void pack_panel(MatrixView const& b, int k, int first, int columns, int width, float* dst) noexcept {
     const auto rows = static_cast<std::size_t>(k), count = static_cast<std::size_t>(columns),
@@ -9660,7 +9750,7 @@ struct SimdGemm {
         return Work{}
             .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * packed, .working_set = packed})
             .add({.rate = Rate::gemm,
-                  .operations = 2 * rows * columns * depth,
+                  .operations = detail::tile_operations<Arch>(rows, n, depth),
                   .bytes = a + packed + 2 * c,
                   .working_set = a + packed + c});
     }
@@ -15954,7 +16044,7 @@ struct DirectHwc {
         Work work;
         if (s.padded()) work.add({.rate = Rate::vector, .operations = 0, .bytes = 2 * in, .working_set = in});
         return work.add({.rate = Rate::gemm,
-                         .operations = 2 * pixels * columns * s.depth(),
+                         .operations = s.groups * detail::tile_operations<Arch>(pixels, s.group_k(), s.depth()),
                          .bytes = in + weights * std::max(1.0, blocks) + 2 * out,
                          .working_set = in + weights + out});
     }
@@ -16474,12 +16564,18 @@ public:
         const auto size = traits::sizes(s);
         const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
         const double patches = 4.0 * static_cast<double>(patch_floats(s));
-        return Work{}
-            .add({.rate = copy == PatchCopy::scan ? Rate::scalar : Rate::vector,
-                  .operations = copy == PatchCopy::scan ? elements : 0,
-                  .bytes = 8 * elements,
-                  .working_set = patches})
-            .append(G::template work<Arch>(size.m, size.n, size.k), s.groups);
+        Work work;
+        if constexpr (copy == PatchCopy::scan) {
+            work.add({.rate = Rate::scalar, .operations = elements, .bytes = 8 * elements, .working_set = patches});
+        } else {
+            // To copy a run takes as long as some eight elements one by one, and then its bytes.
+            const double runs = patch == Patch::row            ? static_cast<double>(s.out_pixels()) * s.taps()
+                                : copy == PatchCopy::copy_self ? 1.0 * s.out_h() * s.fw * s.c
+                                                               : 1.0 * s.out_h() * s.taps() * s.c;
+            work.add({.rate = Rate::scalar, .operations = 8 * runs, .bytes = 8 * runs, .working_set = patches})
+                .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = patches});
+        }
+        return work.append(G::template work<Arch>(size.m, size.n, size.k), s.groups);
     }
 
 private:
@@ -16869,7 +16965,7 @@ struct Indirect {
                   .bytes = 8.0 * pixels * s.taps(),
                   .working_set = 8.0 * block_pixels * s.taps()})
             .add({.rate = Rate::gemm,
-                  .operations = 2 * pixels * columns * s.depth(),
+                  .operations = s.groups * detail::tile_operations<Arch>(pixels, s.group_k(), s.depth()),
                   .bytes = in + weights * std::max(1.0, pixels / block_pixels) + 2 * out,
                   .working_set = in + weights + out});
     }
@@ -17228,6 +17324,8 @@ public:
     template <class Arch>
     [[nodiscard]] static Work work_of_group(ConvShape const& s) {
         Work one_row = G::template work<Arch>(s.k, s.out_w(), s.c);
+        // A call of a product, and what it finds out before it begins.
+        one_row.add({.rate = Rate::scalar, .operations = 100, .bytes = 8, .working_set = 8});
         for (Phase& phase : one_row.phases) {
             phase.working_set = 4.0 * (static_cast<double>(s.kernel_size()) + 1.0 * s.out_w() * (s.c + s.k));
         }
@@ -17305,11 +17403,10 @@ template <class Arch>
     const double lowered = 4.0 * static_cast<double>(lowered_floats);
     const double columns = static_cast<double>(s.groups) * padded_columns<Arch>(s.group_k());
     const double weights = 4.0 * s.depth() * columns, out = 4.0 * static_cast<double>(s.out_shape().size());
-    const double stall = std::max(1.0, 10.0 / (panel_vectors<Arch> * std::min(rows, tile_rows<Arch>)));
     return Work{}
         .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * lowered, .working_set = lowered})
         .add({.rate = Rate::gemm,
-              .operations = 2.0 * rows * products * columns * s.depth() * stall,
+              .operations = 1.0 * products * s.groups * tile_operations<Arch>(rows, s.group_k(), s.depth()),
               .bytes = lowered * s.fh + weights * products + 2 * out,
               .working_set = lowered + weights + out});
 }
@@ -18238,9 +18335,13 @@ public:
         // Each of the two passes of a transform makes about `size` operations an element.
         const double passes = 2.0 * size;
         return Work{}
+            .add({.rate = Rate::scalar,
+                  .operations = tiles * (taps + m * m),
+                  .bytes = 8 * tiles * taps,
+                  .working_set = 8.0 * taps})
             .add(detail::transform_phase<Arch, vec>(s.c, tiles * taps * passes, 2 * v, in_cache))
             .add({.rate = Rate::gemm,
-                  .operations = 2 * taps * tiles * s.c * columns,
+                  .operations = taps * detail::tile_operations<Arch>(tiles, s.k, s.c),
                   .bytes = v + y + u * blocks.count,
                   .working_set = in_cache + u})
             .add(detail::transform_phase<Arch, vec>(s.k, tiles * taps * passes, y + y / 2, in_cache));
@@ -18544,9 +18645,13 @@ public:
         const double in_cache = 4.0 * static_cast<double>(block_floats(s, step));
         const double passes = taps;
         return Work{}
+            .add({.rate = Rate::scalar,
+                  .operations = in_tiles * taps + out_tiles * m,
+                  .bytes = 8 * in_tiles * taps,
+                  .working_set = 8.0 * taps})
             .add(detail::transform_phase<Arch, vec>(s.c, in_tiles * taps * passes, 2 * v, in_cache))
             .add({.rate = Rate::gemm,
-                  .operations = 2 * taps * out_tiles * depth * columns,
+                  .operations = taps * detail::tile_operations<Arch>(out_tiles, s.k, depth),
                   .bytes = v * Tiles::lines + y + u * blocks,
                   .working_set = in_cache + u})
             .add(detail::transform_phase<Arch, vec>(s.k, out_tiles * taps * passes, y + y / 2, in_cache));
@@ -26307,7 +26412,8 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The gradient of the weights in hwc, read where images and gradient are: for each tap the sums, over the pixels for
 /// which it lies within the image, of the products of c channels there and the k of the gradient. Nothing is copied,
-/// and what would be multiplied with padding is left out.
+/// and what would be multiplied with padding is left out. Of few channels, those of a kernel row's taps are neighbours
+/// wherever all of them lie within the image, and are taken as one tap of so many channels.
 struct WeightGradientDirect {
     static constexpr FixedString id = "weight-gradient-direct";
     static constexpr Family family = Family::direct;
@@ -26325,23 +26431,31 @@ struct WeightGradientDirect {
         return workers * sums_of_part<Arch>(s, workers);
     }
 
-    /// Independent are panels of kernels and, of each, ranges of channels. A worker goes through all pixels, block
-    /// after block; the sums of its part stay in L2 until they are put in their order.
+    /// Independent are panels of kernels and, of each, ranges of channels, or of kernel rows where channels are few. A
+    /// worker goes through all pixels, block after block; the sums of its part stay in L2 until they are put in their
+    /// order.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
         const int panels = panels_of<Arch>(s), ranges = ranges_of<Arch>(s, args.executor.concurrency());
         const std::size_t floats = sums_of_part<Arch>(s, args.executor.concurrency());
         args.executor.parallel_for(
             static_cast<std::size_t>(s.groups * panels * ranges), [=, &s, &args](std::size_t task, std::size_t worker) {
-                const int i = static_cast<int>(task), range = i % ranges, k = i / ranges % panels * width<Arch>;
-                const Part part{.group = i / (panels * ranges),
-                                .k = k,
-                                .kernels = std::min(s.group_k() - k, width<Arch>),
-                                .c = range * s.group_c() / ranges,
-                                .channels = (range + 1) * s.group_c() / ranges - range * s.group_c() / ranges};
+                const int i = static_cast<int>(task), k = i / ranges % panels * width<Arch>;
+                const int divided = by_rows(s) ? s.fh : s.group_c(), first = i % ranges * divided / ranges,
+                          count = (i % ranges + 1) * divided / ranges - first;
+                Part part{.group = i / (panels * ranges), .k = k, .kernels = std::min(s.group_k() - k, width<Arch>)};
+                if (by_rows(s)) {
+                    part.channels = s.c, part.row = first, part.rows = count;
+                } else {
+                    part.c = first, part.channels = count, part.rows = s.fh;
+                }
                 float* sums = args.scratch + worker * floats;
                 for_blocks(s, args.images, [&](Block const& block) {
-                    for (int tap = 0; tap < s.taps(); ++tap) add_tap<Arch>(s, args, part, block, tap, sums);
+                    float* of_row = sums;
+                    for (int row = part.row; row < part.row + part.rows; ++row) {
+                        add_kernel_row<Arch>(s, args, part, block, row, of_row);
+                        of_row += s.fw * part.channels * part.columns();
+                    }
                 });
                 put_in_order(s, part, sums, args.dst);
             });
@@ -26381,25 +26495,41 @@ private:
     [[nodiscard]] static constexpr int panels_of(ConvShape const& s) {
         return (s.group_k() + width<Arch> - 1) / width<Arch>;
     }
-    /// Ranges that a group's channels are divided into. Each reads all of its panel's gradient, so that there are as
-    /// few as the caches and the threads allow.
+    /// The columns of the result for which all taps of a kernel row lie within the image.
+    [[nodiscard]] static constexpr detail::Range inner_columns(ConvShape const& s) {
+        const detail::Range first = detail::tap_columns(s, 0), last = detail::tap_columns(s, s.fw - 1);
+        const int begin = std::max(first.begin, last.begin), end = std::min(first.end, last.end);
+        return {begin, std::max(begin, end)};
+    }
+    /// Whether channels are so few that a tap's fill few registers, and nearly all columns are inner ones: the others
+    /// are taken tap by tap, a few pixels at a time.
+    [[nodiscard]] static constexpr bool by_rows(ConvShape const& s) {
+        return s.groups == 1 && s.c < vector && s.dilation_w == 1 && s.fw > 1 &&
+               8 * inner_columns(s).size() >= 7 * s.out_w();
+    }
+    /// Ranges that a group's channels, or the kernel's rows, are divided into. Each reads all of its panel's gradient,
+    /// so that there are as few as the caches and the threads allow.
     template <class Arch>
     [[nodiscard]] static constexpr int ranges_of(ConvShape const& s, std::size_t workers) {
-        const int most = std::max(1, sums_at_once / (width<Arch> * s.taps()));
         const int tasks = workers == 1 ? 1 : 4 * static_cast<int>(workers);
+        if (by_rows(s)) return std::min(s.fh, std::max(1, tasks / panels_of<Arch>(s)));
+        const int most = std::max(1, sums_at_once / (width<Arch> * s.taps()));
         return std::min(s.group_c(),
                         std::max((s.group_c() + most - 1) / most, tasks / (panels_of<Arch>(s) * s.groups)));
     }
     template <class Arch>
     [[nodiscard]] static constexpr std::size_t sums_of_part(ConvShape const& s, std::size_t workers) {
-        const int ranges = ranges_of<Arch>(s, workers), channels = (s.group_c() + ranges - 1) / ranges;
+        const int ranges = ranges_of<Arch>(s, workers);
+        const int rows = by_rows(s) ? (s.fh + ranges - 1) / ranges : s.fh,
+                  channels = by_rows(s) ? s.c : (s.group_c() + ranges - 1) / ranges;
         const int columns = std::min(width<Arch>, (s.group_k() + vector - 1) / vector * vector);
-        return round_up_floats(static_cast<std::size_t>(columns) * static_cast<std::size_t>(channels * s.taps()));
+        return round_up_floats(static_cast<std::size_t>(columns) * static_cast<std::size_t>(channels * rows * s.fw));
     }
 
-    /// Kernels from k on and channels from c on, of a group. Its sums: tap after tap, a row for each channel.
+    /// Kernels from k on, channels from c on and kernel rows from `row` on, of a group. Its sums: tap after tap, a row
+    /// for each channel.
     struct Part {
-        int group, k, kernels, c, channels;
+        int group = 0, k = 0, kernels = 0, c = 0, channels = 0, row = 0, rows = 0;
 
         /// A row has whole vectors: where the last kernels do not fill one, it takes some of those before once more.
         [[nodiscard]] int whole() const { return kernels / vector * vector; }
@@ -26430,13 +26560,33 @@ private:
     }
 
     template <class Arch>
-    static void add_tap(ConvShape const& s, ConvArgs const& args, Part const& part, Block const& block, int tap,
-                        float* sums) noexcept {
-        detail::PixelPairs p = pairs_of(s, args, part, block, tap);
-        sums += static_cast<std::size_t>(tap * part.channels * part.columns());
+    static void add_kernel_row(ConvShape const& s, ConvArgs const& args, Part const& part, Block const& block, int row,
+                               float* sums) noexcept {
+        const bool begun = block.image > 0 || block.row > 0;
+        const auto of_tap = [&](int fw) { return sums + fw * part.channels * part.columns(); };
+        if (!by_rows(s)) {
+            for (int fw = 0; fw < s.fw; ++fw) {
+                add<Arch>(part, part.channels, pairs_of(s, args, part, block, {row, fw, detail::tap_columns(s, fw)}),
+                          of_tap(fw), begun);
+            }
+            return;
+        }
+        const detail::Range inner = inner_columns(s);
+        add<Arch>(part, s.fw * s.c, pairs_of(s, args, part, block, {row, 0, inner}), sums, begun);
+        for (int fw = 0; fw < s.fw; ++fw) {
+            const detail::Range all = detail::tap_columns(s, fw);
+            for (detail::Range const& outer : {detail::Range{all.begin, std::min(all.end, inner.begin)},
+                                               detail::Range{std::max(all.begin, inner.end), all.end}}) {
+                if (outer.size() == 0) continue;
+                add<Arch>(part, s.c, pairs_of(s, args, part, block, {row, fw, outer}), of_tap(fw), true);
+            }
+        }
+    }
+    /// Of so many floats from where the pairs are on: a tap's channels, or those of several taps.
+    template <class Arch>
+    static void add(Part const& part, int channels, detail::PixelPairs p, float* sums, bool accumulate) noexcept {
         const auto sum = [&]<int vectors>(std::integral_constant<int, vectors>) {
-            const bool accumulate = block.image > 0 || block.row > 0;
-            detail::sum_pairs_of<Arch, vectors>(part.channels, p, sums, static_cast<std::size_t>(part.columns()),
+            detail::sum_pairs_of<Arch, vectors>(channels, p, sums, static_cast<std::size_t>(part.columns()),
                                                 accumulate);
             p.b += vectors * lanes<Arch>;
             sums += vectors * lanes<Arch>;
@@ -26446,14 +26596,18 @@ private:
         p.b -= part.twice();
         detail::with_powers<detail::most_pair_vectors<Arch>>(vector / lanes<Arch>, sum);
     }
-    /// The pixels of a block for which a tap lies within the image, and those of the gradient.
+    /// A tap, and columns of the result for which it lies within the image.
+    struct Tap {
+        int fh, fw;
+        detail::Range columns;
+    };
+    /// The pixels of a block where a tap's row lies within the image, and those of the gradient.
     [[nodiscard]] static detail::PixelPairs pairs_of(ConvShape const& s, ConvArgs const& args, Part const& part,
-                                                     Block const& block, int tap) noexcept {
-        const int fh = tap / s.fw, fw = tap % s.fw;
+                                                     Block const& block, Tap const& tap) noexcept {
         const auto c = static_cast<std::size_t>(s.c), k = static_cast<std::size_t>(s.k),
                    w = static_cast<std::size_t>(s.w), out_w = static_cast<std::size_t>(s.out_w()),
                    image = static_cast<std::size_t>(block.image);
-        const detail::Range tap_rows = detail::tap_rows(s, fh), columns = detail::tap_columns(s, fw);
+        const detail::Range tap_rows = detail::tap_rows(s, tap.fh), columns = tap.columns;
         const detail::Range rows{std::max(tap_rows.begin, block.row), std::min(tap_rows.end, block.row + block.rows)};
         detail::PixelPairs p{.a = args.src + image * s.in_shape().size(),
                              .b = args.gradient + image * s.out_shape().size(),
@@ -26466,8 +26620,8 @@ private:
         p.a += part.group * s.group_c() + part.c;
         p.b += part.group * s.group_k() + part.k;
         if (p.columns == 0 || p.rows == 0) return p;
-        const int h = rows.begin * s.stride_h + detail::tap_offset_h(s, fh),
-                  first = columns.begin * s.stride_w + detail::tap_offset_w(s, fw);
+        const int h = rows.begin * s.stride_h + detail::tap_offset_h(s, tap.fh),
+                  first = columns.begin * s.stride_w + detail::tap_offset_w(s, tap.fw);
         p.a += static_cast<std::size_t>(h * s.w + first) * c;
         p.b += static_cast<std::size_t>(rows.begin * s.out_w() + columns.begin) * k;
         return p;
@@ -26475,16 +26629,16 @@ private:
 
     /// From (tap, channel, kernel) to (kernel, channel, tap).
     static void put_in_order(ConvShape const& s, Part const& part, const float* sums, float* dst) noexcept {
-        const auto taps = static_cast<std::size_t>(s.taps()), depth = static_cast<std::size_t>(s.depth()),
-                   columns = static_cast<std::size_t>(part.columns()), twice = static_cast<std::size_t>(part.twice()),
-                   channels = static_cast<std::size_t>(part.channels);
+        const auto taps = static_cast<std::size_t>(part.rows * s.fw), all = static_cast<std::size_t>(s.taps()),
+                   depth = static_cast<std::size_t>(s.depth()), columns = static_cast<std::size_t>(part.columns()),
+                   twice = static_cast<std::size_t>(part.twice()), channels = static_cast<std::size_t>(part.channels);
         dst += static_cast<std::size_t>(part.group * s.group_k() + part.k) * depth +
-               static_cast<std::size_t>(part.c) * taps;
+               static_cast<std::size_t>(part.c) * all + static_cast<std::size_t>(part.row * s.fw);
         for (std::size_t last = vector; last <= columns; last += vector) {
             // Columns are kernels, but for the last, which stand further behind.
             const std::size_t behind = last == columns ? twice : 0;
             for (std::size_t c = 0; c < channels; ++c) {
-                transpose_columns(sums + c * columns + behind, channels * columns, dst + c * taps, depth, taps,
+                transpose_columns(sums + c * columns + behind, channels * columns, dst + c * all, depth, taps,
                                   last - vector, last - behind);
             }
         }
@@ -26869,6 +27023,7 @@ public:
                 detail::KnownOrPredicted{parts_.plan}, std::move(run_on), options_.max_arena) {
         check_groups_fit(options_.groups, graph_);
         check_fixed(options_.fixed, graph_);
+        fixed_ = options_.fixed;
         const std::size_t per_weight = parts_.optimizer.state_per_weight();
         for (TrainedWeight const& weight : step_.trained()) {
             state_.emplace_back(weight.values.size() * per_weight);
@@ -26946,14 +27101,24 @@ public:
     /// From now on these values are zero, and stay so after each update: those of filters that are pruned. The best
     /// weights until now are forgotten where they were others. Between two updates; a checkpoint has the zeros, and
     /// whoever resumes it calls this again. Throws error when a weight is none of the network's, or is not as long.
-    void keep_zero(ZeroWeights zeros) {
+    void keep_zero(ZeroWeights const& zeros) {
         for (auto const& [name, places] : zeros) {
             const std::size_t size = (*parameters_)[name].size();
             const auto beyond = [&](std::size_t place) { return place >= size; };
             if (std::ranges::any_of(places, beyond)) fail("train: weight ", name, " has ", size, " values");
         }
-        zeros_ = std::move(zeros);
-        if (make_zero()) best_.reset(), epochs_since_best_ = 0;
+        fixed_ = options_.fixed;
+        bool changed = false;
+        for (auto const& [name, places] : zeros) {
+            const std::span<float> values = (*parameters_)[name];
+            std::vector<std::size_t>& fixed = fixed_[name];
+            for (const std::size_t place : places) {
+                changed = changed || values[place] != 0.0F;
+                values[place] = 0.0F;
+                fixed.push_back(place);
+            }
+        }
+        if (changed) best_.reset(), epochs_since_best_ = 0;
     }
 
     /// All that the training goes on from. Between two updates.
@@ -27109,29 +27274,15 @@ private:
                 scale_gradient(clipped_, factor);
                 by = clipped_;
             }
-            const auto fixed = options_.fixed.find(weight.name);
-            if (fixed != options_.fixed.end()) {
-                kept_.clear();
+            const auto fixed = fixed_.find(weight.name);
+            kept_.clear();
+            if (fixed != fixed_.end()) {
                 for (const std::size_t at : fixed->second) kept_.push_back(weight.values[at]);
             }
             parts_.optimizer.step(weight.values, by, state_[i], learning_rate * group.rate, next_batch_,
                                   group.weight_decay.value_or(options_.weight_decay));
-            if (fixed == options_.fixed.end()) continue;
             for (std::size_t n = 0; n < kept_.size(); ++n) weight.values[fixed->second[n]] = kept_[n];
         }
-        make_zero();
-    }
-    /// Returns whether that changed a value.
-    bool make_zero() {
-        bool changed = false;
-        for (auto const& [name, places] : zeros_) {
-            const std::span<float> values = (*parameters_)[name];
-            for (const std::size_t place : places) {
-                changed = changed || values[place] != 0.0F;
-                values[place] = 0.0F;
-            }
-        }
-        return changed;
     }
     [[nodiscard]] std::map<std::string, std::string, std::less<>> facts() const {
         auto facts = detail::facts_of(options_);
@@ -27160,7 +27311,8 @@ private:
     Step step_;
     std::vector<std::vector<float>> state_, sums_;
     std::vector<float> clipped_, kept_;
-    ZeroWeights zeros_;
+    /// The places of values that updates leave as they are: those of the options, and zeros.
+    std::map<std::string, std::vector<std::size_t>> fixed_;
     std::int64_t next_batch_ = 0, epoch_batches_ = 0;
     std::size_t images_ = 0;  // of an epoch; 0 until it is known
     double epoch_loss_ = 0;   // summed up
