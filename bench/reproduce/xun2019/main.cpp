@@ -52,14 +52,14 @@ Trained train(Options options, std::uint64_t seed) {
 
 Compared compare(Options const& options) {
     const Subject whole = by_channels("whole");
-    Compared all{table_2("small-groups"), by_channels("channels"), whole, whole, {}, {}, {}, {}};
+    Compared all{table_2("small-groups"), by_channels("channels"), whole, whole, whole, {}, {}, {}, {}};
     if (options.compare) {
         train_incrementally(all.groups, options);
         train_incrementally(all.channels, options);
         train_at_once(all.whole, options);
     }
     all.whole = only_last(all.whole);
-    all.thin = pruned(all.whole, 0.2);
+    all.thin = pruned(all.whole, 0.2), all.thinner = pruned(all.whole, 0.25);
     if (options.compare) {
         all.of_groups = judge(all.groups, options), all.of_channels = judge(all.channels, options);
         all.of_whole = judge(all.whole, options), all.of_thin = judge(all.thin, options);

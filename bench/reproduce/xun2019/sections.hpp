@@ -19,6 +19,8 @@ struct Trained {
 /// What table III compares, trained by fewer images and epochs where there are weights.
 struct Compared {
     Subject groups, channels, whole, thin;
+    /// A quarter of the filters less: whole vectors are left.
+    Subject thinner;
     std::vector<Judged> of_groups, of_channels, of_whole, of_thin;
 };
 

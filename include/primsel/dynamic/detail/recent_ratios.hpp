@@ -39,7 +39,7 @@ public:
         follow_fall();
         return surprise;
     }
-    void clear() noexcept { count_ = 0, alarm_ = 0, since_alarm_ = rise_run; }
+    void clear() noexcept { count_ = 0, alarm_ = 0, since_alarm_ = rise_run, has_exception_ = false; }
 
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
     [[nodiscard]] double median() const noexcept { return count_ == 0 ? 1 : sorted_[count_ / 2]; }
@@ -64,14 +64,19 @@ private:
     static constexpr std::size_t capacity = 512, alarm_length = 8;
     static constexpr std::size_t rise_run = 4, shortest_fall_run = 8, longest_fall_run = 128;
     static constexpr double most_step = 0.4;
+    /// How many times the bound an exception is at least.
+    static constexpr double exceptional = 1.2;
 
     [[nodiscard]] double settled_bound() const noexcept {
         if (count_ == 0) return margin_;
         const double rank = std::ceil(static_cast<double>(count_ + 1) * share_);
-        if (rank <= static_cast<double>(count_)) return sorted_[static_cast<std::size_t>(rank) - 1];
+        const auto ranked = static_cast<std::size_t>(rank) - 1;
+        // Where few are known a single exception would be the bound until there are many.
+        const std::size_t largest = count_ - 1 - (has_exception_ && count_ > 1 ? 1 : 0);
+        if (ranked < count_) return sorted_[std::min(ranked, largest)];
         // So few have no such rank: the largest, and the less of the margin the more there are.
         const double missing = 1 - static_cast<double>(count_) * (1 - share_);
-        return sorted_[count_ - 1] * (1 + (margin_ - 1) * std::max(missing, 0.0));
+        return sorted_[largest] * (1 + (margin_ - 1) * std::max(missing, 0.0));
     }
     /// The one so many before the latest.
     [[nodiscard]] double before(std::size_t back) const noexcept {
@@ -94,6 +99,7 @@ private:
     }
     void keep_last(std::size_t count) noexcept {
         count_ = count;
+        has_exception_ = false;
         for (std::size_t i = 0; i < count; ++i) sorted_[i] = before(i);
         std::sort(sorted_.data(), sorted_.data() + count);
     }
@@ -102,7 +108,10 @@ private:
         if (since_alarm_ >= rise_run) return;
         ++since_alarm_;
         if (ratio > above_) ++high_;
-        if (since_alarm_ == rise_run && 4 * high_ >= 3 * rise_run && count_ > rise_run) keep_last(rise_run);
+        if (since_alarm_ < rise_run) return;
+        if (4 * high_ >= 3 * rise_run && count_ > rise_run) keep_last(rise_run);
+        // One in so many images may be beyond the bound; a second is none.
+        has_exception_ = high_ == 1 && !has_exception_ && alarmed_ > exceptional * above_ * spread();
     }
     /// Load that comes and goes soon is no fall: a surprise soon after one makes the next need a longer run.
     void follow_fall() noexcept {
@@ -129,6 +138,8 @@ private:
     /// The bound before the alarm, and how many since were above it.
     double above_ = 0;
     std::size_t since_alarm_ = rise_run, high_ = 0;
+    /// Whether the largest is an exception: far above the bound, and the next ones were not.
+    bool has_exception_ = false;
     std::size_t fall_run_ = shortest_fall_run, since_fall_ = capacity;
 };
 
