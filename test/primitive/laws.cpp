@@ -5,6 +5,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 using namespace laws;
 
@@ -264,6 +265,48 @@ TEST_CASE("what a primitive says of its work is finite, and never nothing") {
                 operations += phase.operations;
             }
             CHECK(operations > 0);
+        }
+    }
+}
+
+// Vectors and tiles that are filled in part cost as much as full ones, and fewer channels cannot cost more.
+TEST_CASE("a channel more is never less work, and what is no shortcut does all of it") {
+    const List list = all_primitives();
+    const auto operations = [](ps::PrimitiveEntry const& entry, ps::ConvShape const& shape) {
+        double sum = 0;
+        for (ps::Phase const& phase : entry.work(shape, 1)) sum += phase.operations;
+        return sum;
+    };
+    for (ps::PrimitiveEntry const& entry : list.primitives) {
+        CAPTURE(std::string(entry.id));
+        const bool shortcut = entry.id.starts_with("winograd");
+        for (const int taps : {1, 3, 5}) {
+            for (int channels = 1; channels < 70; ++channels) {
+                const int pad = taps / 2;
+                const ps::ConvShape shape{.c = channels,
+                                          .k = 5,
+                                          .h = 9,
+                                          .w = 11,
+                                          .fh = taps,
+                                          .fw = taps,
+                                          .pad_top = pad,
+                                          .pad_bottom = pad,
+                                          .pad_left = pad,
+                                          .pad_right = pad};
+                if (!entry.supports(shape)) continue;
+                CAPTURE(to_string(shape));
+                ps::ConvShape back = shape, more = shape, more_back = shape;
+                std::swap(back.c, back.k);
+                more.c += 1;
+                more_back = more;
+                std::swap(more_back.c, more_back.k);
+                if (!entry.supports(more)) continue;
+                CHECK(operations(entry, more) >= operations(entry, shape));
+                CHECK(operations(entry, more_back) >= operations(entry, back));
+                if (shortcut) continue;
+                CHECK(operations(entry, shape) >= shape.operations());
+                CHECK(operations(entry, back) >= back.operations());
+            }
         }
     }
 }

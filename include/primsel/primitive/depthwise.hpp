@@ -70,8 +70,9 @@ struct DepthwiseHwc {
                              .bytes = image + 2 * out,
                              .working_set = image + out});
         }
-        const double columns = s.k < lanes<Arch> ? s.k : (s.k + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
-        return work.add({.rate = s.k < lanes<Arch> ? Rate::scalar : Rate::vector,
+        // Parts of vectors, too, are read as whole ones.
+        const double columns = (s.k + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
+        return work.add({.rate = Rate::vector,
                          .operations = s.operations() / s.k * columns,
                          .bytes = out * s.taps(),
                          .working_set = image + out});

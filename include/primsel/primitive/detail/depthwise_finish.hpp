@@ -8,12 +8,13 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// dst = clamp(sum + bias + residual) for the vector or float at `at`; null for what there is not.
-template <class Arch>
-PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, Floats<Arch> sum, const float* bias, std::size_t at) {
-    if (bias != nullptr) sum += load<Arch>(bias);
-    if (args.residual != nullptr) sum += load<Arch>(args.residual + at);
-    store<Arch>(args.dst + at, clamp<Arch>(sum, broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high)));
+/// dst = clamp(sum + bias + residual) for the lanes, or the float, at `at`; null for what there is not.
+template <class Arch, class Part = AllLanes<Arch>>
+PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, Floats<Arch> sum, const float* bias, std::size_t at,
+                                     Part const& part = {}) {
+    if (bias != nullptr) sum += part.load(bias);
+    if (args.residual != nullptr) sum += part.load(args.residual + at);
+    part.store(args.dst + at, clamp<Arch>(sum, broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high)));
 }
 PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, float sum, float bias, std::size_t at) {
     sum += bias;

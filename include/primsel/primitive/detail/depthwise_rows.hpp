@@ -7,7 +7,6 @@
 #include <primsel/primitive/detail/tap.hpp>
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
@@ -20,13 +19,11 @@ struct DepthwiseRows {
         args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&s, &args, src](std::size_t row, std::size_t) {
             const int channels = s.k, width = lanes<Arch>;
             if (channels < width) {
-                for (int k = 0; k < channels; ++k) run_row<1, float, Arch>(s, args, src, static_cast<int>(row), k);
-                return;
+                return run_row<Arch>(s, args, src, static_cast<int>(row), 0, FirstLanes<Arch>(channels));
             }
             // The last vector overlaps its neighbour where the channels do not fill it.
             for (int k = 0; k < channels; k += width) {
-                run_row<pixels_at_once, Floats<Arch>, Arch>(s, args, src, static_cast<int>(row),
-                                                            std::min(k, channels - width));
+                run_row<Arch>(s, args, src, static_cast<int>(row), std::min(k, channels - width), AllLanes<Arch>{});
             }
         });
     }
@@ -34,10 +31,12 @@ struct DepthwiseRows {
 private:
     static constexpr int pixels_at_once = 8;
 
-    /// One output row of the channels from k on that V holds: the pixels whose taps all lie inside `pixels` at a time,
-    /// those at the borders one by one.
-    template <int pixels, class V, class Arch>
-    static void run_row(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int k) noexcept {
+    /// One output row of a part of a vector of channels, from k on: the pixels whose taps all lie inside some at a
+    /// time, those at the borders one by one.
+    template <class Arch, class Part>
+    static void run_row(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int k,
+                        Part const& part) noexcept {
+        constexpr int pixels = pixels_at_once;
         const Range first = tap_columns(s, 0), last = tap_columns(s, s.fw - 1);
         const int inner_begin = std::clamp(first.begin, 0, s.out_w()),
                   inner_end = std::clamp(std::min(first.end, last.end), inner_begin, s.out_w());
@@ -45,22 +44,23 @@ private:
         while (ow < s.out_w()) {
             const bool inner = ow >= inner_begin && ow < inner_end;
             if (inner && ow + pixels <= inner_end) {
-                run_pixels<pixels, V, Arch>(s, args, src, oh, ow, 0, s.fw, k);
+                run_pixels<pixels, Arch>(s, args, src, oh, ow, 0, s.fw, k, part);
                 ow += pixels;
                 continue;
             }
             int begin = 0, end = s.fw;
             while (begin < s.fw && ow * s.stride_w + tap_offset_w(s, begin) < 0) ++begin;
             while (end > begin && ow * s.stride_w + tap_offset_w(s, end - 1) >= s.w) --end;
-            run_pixels<1, V, Arch>(s, args, src, oh, ow, begin, end, k);
+            run_pixels<1, Arch>(s, args, src, oh, ow, begin, end, k, part);
             ++ow;
         }
     }
 
     /// `pixels` neighbouring outputs, over the kernel columns [begin, end).
-    template <int pixels, class V, class Arch>
+    template <int pixels, class Arch, class Part>
     PRIMSEL_INLINE static void run_pixels(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int ow,
-                                          int begin, int end, int k) noexcept {
+                                          int begin, int end, int k, Part const& part) noexcept {
+        using V = Floats<Arch>;
         const auto channels = static_cast<std::size_t>(s.k), at = static_cast<std::size_t>(k);
         const std::size_t step = static_cast<std::size_t>(s.stride_w) * channels;
         V sums[pixels];
@@ -73,26 +73,18 @@ private:
                 const int w = ow * s.stride_w + tap_offset_w(s, fw);
                 const float* pixel = src + static_cast<std::size_t>(h * s.w + w) * channels + at;
                 const float* weight = args.weights + static_cast<std::size_t>(fh * s.fw + fw) * channels + at;
-                if constexpr (std::same_as<V, float>) {
-                    sums[0] += *weight * *pixel;
-                } else {
-                    const V factor = load<Arch>(weight);
-                    PRIMSEL_UNROLL
-                    for (int p = 0; p < pixels; ++p) {
-                        sums[p] = fma<Arch>(factor, load<Arch>(pixel + static_cast<std::size_t>(p) * step), sums[p]);
-                    }
+                const V factor = part.load(weight);
+                PRIMSEL_UNROLL
+                for (int p = 0; p < pixels; ++p) {
+                    sums[p] = fma<Arch>(factor, part.load(pixel + static_cast<std::size_t>(p) * step), sums[p]);
                 }
             }
         }
         const std::size_t out = static_cast<std::size_t>(oh * s.out_w() + ow) * channels + at;
-        if constexpr (std::same_as<V, float>) {
-            finish_depthwise(args, sums[0], args.bias == nullptr ? 0.0F : args.bias[at], out);
-        } else {
-            const float* bias = args.bias == nullptr ? nullptr : args.bias + at;
-            PRIMSEL_UNROLL
-            for (int p = 0; p < pixels; ++p) {
-                finish_depthwise<Arch>(args, sums[p], bias, out + static_cast<std::size_t>(p) * channels);
-            }
+        const float* bias = args.bias == nullptr ? nullptr : args.bias + at;
+        PRIMSEL_UNROLL
+        for (int p = 0; p < pixels; ++p) {
+            finish_depthwise<Arch>(args, sums[p], bias, out + static_cast<std::size_t>(p) * channels, part);
         }
     }
 };
