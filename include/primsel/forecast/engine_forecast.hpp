@@ -37,6 +37,8 @@ struct MemoryForecast {
 struct EngineForecast {
     double seconds = 0;
     MemoryForecast memory;
+    /// Of the seconds, those of the optimiser's update: the bytes that it moves, at the machine's bandwidth.
+    double update_seconds = 0;
 };
 
 namespace detail {
@@ -86,8 +88,8 @@ template <class Policies = DefaultPolicies>
             {.arena = place(schedule.lifetimes).bytes, .packed = detail::packed_bytes(simple, kernels, schedule)}};
 }
 
-/// Of a step of a Trainer with these options. Throws error as the trainer would. What the loss and the optimiser take
-/// of the time, a few passes over weights and results, is not in it.
+/// Of a step of a Trainer with these options. Throws error as the trainer would. What the loss takes of the time, a few
+/// passes over the results, is not in it.
 template <class Policies = DefaultTraining>
 [[nodiscard]] EngineForecast forecast_training(Graph const& graph, TrainingOptions const& options,
                                                typename Policies::optimizer const& optimizer = {},
@@ -119,12 +121,17 @@ template <class Policies = DefaultTraining>
     }
     results += images * kernels.layouts[0].size(planned.graph[planned.graph.inputs()[1]].shape);
     const std::size_t sums = options.parts() > 1 ? trained : 0;
-    return {planned.plan.total_seconds * options.parts(),
+    // The gradient is read, weights and what is remembered of each are read and written.
+    const auto floats = static_cast<double>(trained), states = static_cast<double>(optimizer.state_per_weight());
+    const double update = floats * sizeof(float) * (3 + 2 * states) /
+                          kernels.machine().bandwidth_for(floats * sizeof(float) * (2 + states));
+    return {planned.plan.total_seconds * options.parts() + update,
             {.arena = place(schedule.lifetimes).bytes,
              .packed = detail::packed_bytes(planned.graph, kernels, schedule),
              .weights = weights * sizeof(float),
              .results = results * sizeof(float),
-             .optimizer = (trained * optimizer.state_per_weight() + sums) * sizeof(float)}};
+             .optimizer = (trained * optimizer.state_per_weight() + sums) * sizeof(float)},
+            update};
 }
 
 /// A forecast of seconds, corrected by a few real runs: their median. The deviation is that of the median, from the

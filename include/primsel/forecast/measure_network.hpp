@@ -7,7 +7,10 @@
 #include <primsel/forecast/engine_forecast.hpp>
 #include <primsel/network/prepare.hpp>
 
-#include <algorithm>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -103,6 +106,9 @@ struct MeasuredRun {
         return options.training ? detail::measure_training(graph, weights, images, options.runs)
                                 : detail::measure_inference(graph, weights, images, options.runs);
     };
+#if defined(__GLIBC__)
+    ::malloc_trim(0);  // what was freed and kept, the process would use again without growing
+#endif
     constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
     const std::size_t most = options.max_bytes > unbounded / 2 ? unbounded : options.max_bytes / 2 * 3;
     if (const std::optional<detail::MeasuredRun> of = detail::in_child(work, most)) {
