@@ -15458,12 +15458,13 @@ private:
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// dst = clamp(sum + bias + residual) for the vector or float at `at`; null for what there is not.
-template <class Arch>
-PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, Floats<Arch> sum, const float* bias, std::size_t at) {
-    if (bias != nullptr) sum += load<Arch>(bias);
-    if (args.residual != nullptr) sum += load<Arch>(args.residual + at);
-    store<Arch>(args.dst + at, clamp<Arch>(sum, broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high)));
+/// dst = clamp(sum + bias + residual) for the lanes, or the float, at `at`; null for what there is not.
+template <class Arch, class Part = AllLanes<Arch>>
+PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, Floats<Arch> sum, const float* bias, std::size_t at,
+                                     Part const& part = {}) {
+    if (bias != nullptr) sum += part.load(bias);
+    if (args.residual != nullptr) sum += part.load(args.residual + at);
+    part.store(args.dst + at, clamp<Arch>(sum, broadcast<Arch>(args.clamp.low), broadcast<Arch>(args.clamp.high)));
 }
 PRIMSEL_INLINE void finish_depthwise(ConvArgs const& args, float sum, float bias, std::size_t at) {
     sum += bias;
@@ -15635,7 +15636,6 @@ struct Range {
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
@@ -15648,13 +15648,11 @@ struct DepthwiseRows {
         args.executor.parallel_for(static_cast<std::size_t>(s.out_h()), [&s, &args, src](std::size_t row, std::size_t) {
             const int channels = s.k, width = lanes<Arch>;
             if (channels < width) {
-                for (int k = 0; k < channels; ++k) run_row<1, float, Arch>(s, args, src, static_cast<int>(row), k);
-                return;
+                return run_row<Arch>(s, args, src, static_cast<int>(row), 0, FirstLanes<Arch>(channels));
             }
             // The last vector overlaps its neighbour where the channels do not fill it.
             for (int k = 0; k < channels; k += width) {
-                run_row<pixels_at_once, Floats<Arch>, Arch>(s, args, src, static_cast<int>(row),
-                                                            std::min(k, channels - width));
+                run_row<Arch>(s, args, src, static_cast<int>(row), std::min(k, channels - width), AllLanes<Arch>{});
             }
         });
     }
@@ -15662,10 +15660,12 @@ struct DepthwiseRows {
 private:
     static constexpr int pixels_at_once = 8;
 
-    /// One output row of the channels from k on that V holds: the pixels whose taps all lie inside `pixels` at a time,
-    /// those at the borders one by one.
-    template <int pixels, class V, class Arch>
-    static void run_row(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int k) noexcept {
+    /// One output row of a part of a vector of channels, from k on: the pixels whose taps all lie inside some at a
+    /// time, those at the borders one by one.
+    template <class Arch, class Part>
+    static void run_row(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int k,
+                        Part const& part) noexcept {
+        constexpr int pixels = pixels_at_once;
         const Range first = tap_columns(s, 0), last = tap_columns(s, s.fw - 1);
         const int inner_begin = std::clamp(first.begin, 0, s.out_w()),
                   inner_end = std::clamp(std::min(first.end, last.end), inner_begin, s.out_w());
@@ -15673,22 +15673,23 @@ private:
         while (ow < s.out_w()) {
             const bool inner = ow >= inner_begin && ow < inner_end;
             if (inner && ow + pixels <= inner_end) {
-                run_pixels<pixels, V, Arch>(s, args, src, oh, ow, 0, s.fw, k);
+                run_pixels<pixels, Arch>(s, args, src, oh, ow, 0, s.fw, k, part);
                 ow += pixels;
                 continue;
             }
             int begin = 0, end = s.fw;
             while (begin < s.fw && ow * s.stride_w + tap_offset_w(s, begin) < 0) ++begin;
             while (end > begin && ow * s.stride_w + tap_offset_w(s, end - 1) >= s.w) --end;
-            run_pixels<1, V, Arch>(s, args, src, oh, ow, begin, end, k);
+            run_pixels<1, Arch>(s, args, src, oh, ow, begin, end, k, part);
             ++ow;
         }
     }
 
     /// `pixels` neighbouring outputs, over the kernel columns [begin, end).
-    template <int pixels, class V, class Arch>
+    template <int pixels, class Arch, class Part>
     PRIMSEL_INLINE static void run_pixels(ConvShape const& s, ConvArgs const& args, const float* src, int oh, int ow,
-                                          int begin, int end, int k) noexcept {
+                                          int begin, int end, int k, Part const& part) noexcept {
+        using V = Floats<Arch>;
         const auto channels = static_cast<std::size_t>(s.k), at = static_cast<std::size_t>(k);
         const std::size_t step = static_cast<std::size_t>(s.stride_w) * channels;
         V sums[pixels];
@@ -15701,26 +15702,18 @@ private:
                 const int w = ow * s.stride_w + tap_offset_w(s, fw);
                 const float* pixel = src + static_cast<std::size_t>(h * s.w + w) * channels + at;
                 const float* weight = args.weights + static_cast<std::size_t>(fh * s.fw + fw) * channels + at;
-                if constexpr (std::same_as<V, float>) {
-                    sums[0] += *weight * *pixel;
-                } else {
-                    const V factor = load<Arch>(weight);
-                    PRIMSEL_UNROLL
-                    for (int p = 0; p < pixels; ++p) {
-                        sums[p] = fma<Arch>(factor, load<Arch>(pixel + static_cast<std::size_t>(p) * step), sums[p]);
-                    }
+                const V factor = part.load(weight);
+                PRIMSEL_UNROLL
+                for (int p = 0; p < pixels; ++p) {
+                    sums[p] = fma<Arch>(factor, part.load(pixel + static_cast<std::size_t>(p) * step), sums[p]);
                 }
             }
         }
         const std::size_t out = static_cast<std::size_t>(oh * s.out_w() + ow) * channels + at;
-        if constexpr (std::same_as<V, float>) {
-            finish_depthwise(args, sums[0], args.bias == nullptr ? 0.0F : args.bias[at], out);
-        } else {
-            const float* bias = args.bias == nullptr ? nullptr : args.bias + at;
-            PRIMSEL_UNROLL
-            for (int p = 0; p < pixels; ++p) {
-                finish_depthwise<Arch>(args, sums[p], bias, out + static_cast<std::size_t>(p) * channels);
-            }
+        const float* bias = args.bias == nullptr ? nullptr : args.bias + at;
+        PRIMSEL_UNROLL
+        for (int p = 0; p < pixels; ++p) {
+            finish_depthwise<Arch>(args, sums[p], bias, out + static_cast<std::size_t>(p) * channels, part);
         }
     }
 };
@@ -15791,8 +15784,9 @@ struct DepthwiseHwc {
                              .bytes = image + 2 * out,
                              .working_set = image + out});
         }
-        const double columns = s.k < lanes<Arch> ? s.k : (s.k + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
-        return work.add({.rate = s.k < lanes<Arch> ? Rate::scalar : Rate::vector,
+        // Parts of vectors, too, are read as whole ones.
+        const double columns = (s.k + lanes<Arch> - 1) / lanes<Arch> * lanes<Arch>;
+        return work.add({.rate = Rate::vector,
                          .operations = s.operations() / s.k * columns,
                          .bytes = out * s.taps(),
                          .working_set = image + out});
@@ -30408,7 +30402,7 @@ public:
         follow_fall();
         return surprise;
     }
-    void clear() noexcept { count_ = 0, alarm_ = 0, since_alarm_ = rise_run; }
+    void clear() noexcept { count_ = 0, alarm_ = 0, since_alarm_ = rise_run, has_exception_ = false; }
 
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
     [[nodiscard]] double median() const noexcept { return count_ == 0 ? 1 : sorted_[count_ / 2]; }
@@ -30433,14 +30427,19 @@ private:
     static constexpr std::size_t capacity = 512, alarm_length = 8;
     static constexpr std::size_t rise_run = 4, shortest_fall_run = 8, longest_fall_run = 128;
     static constexpr double most_step = 0.4;
+    /// How many times the bound an exception is at least.
+    static constexpr double exceptional = 1.2;
 
     [[nodiscard]] double settled_bound() const noexcept {
         if (count_ == 0) return margin_;
         const double rank = std::ceil(static_cast<double>(count_ + 1) * share_);
-        if (rank <= static_cast<double>(count_)) return sorted_[static_cast<std::size_t>(rank) - 1];
+        const auto ranked = static_cast<std::size_t>(rank) - 1;
+        // Where few are known a single exception would be the bound until there are many.
+        const std::size_t largest = count_ - 1 - (has_exception_ && count_ > 1 ? 1 : 0);
+        if (ranked < count_) return sorted_[std::min(ranked, largest)];
         // So few have no such rank: the largest, and the less of the margin the more there are.
         const double missing = 1 - static_cast<double>(count_) * (1 - share_);
-        return sorted_[count_ - 1] * (1 + (margin_ - 1) * std::max(missing, 0.0));
+        return sorted_[largest] * (1 + (margin_ - 1) * std::max(missing, 0.0));
     }
     /// The one so many before the latest.
     [[nodiscard]] double before(std::size_t back) const noexcept {
@@ -30463,6 +30462,7 @@ private:
     }
     void keep_last(std::size_t count) noexcept {
         count_ = count;
+        has_exception_ = false;
         for (std::size_t i = 0; i < count; ++i) sorted_[i] = before(i);
         std::sort(sorted_.data(), sorted_.data() + count);
     }
@@ -30471,7 +30471,10 @@ private:
         if (since_alarm_ >= rise_run) return;
         ++since_alarm_;
         if (ratio > above_) ++high_;
-        if (since_alarm_ == rise_run && 4 * high_ >= 3 * rise_run && count_ > rise_run) keep_last(rise_run);
+        if (since_alarm_ < rise_run) return;
+        if (4 * high_ >= 3 * rise_run && count_ > rise_run) keep_last(rise_run);
+        // One in so many images may be beyond the bound; a second is none.
+        has_exception_ = high_ == 1 && !has_exception_ && alarmed_ > exceptional * above_ * spread();
     }
     /// Load that comes and goes soon is no fall: a surprise soon after one makes the next need a longer run.
     void follow_fall() noexcept {
@@ -30498,6 +30501,8 @@ private:
     /// The bound before the alarm, and how many since were above it.
     double above_ = 0;
     std::size_t since_alarm_ = rise_run, high_ = 0;
+    /// Whether the largest is an exception: far above the bound, and the next ones were not.
+    bool has_exception_ = false;
     std::size_t fall_run_ = shortest_fall_run, since_fall_ = capacity;
 };
 
@@ -33737,6 +33742,8 @@ struct MemoryForecast {
 struct EngineForecast {
     double seconds = 0;
     MemoryForecast memory;
+    /// Of the seconds, those of the optimiser's update: the bytes that it moves, at the machine's bandwidth.
+    double update_seconds = 0;
 };
 
 namespace detail {
@@ -33786,8 +33793,8 @@ template <class Policies = DefaultPolicies>
             {.arena = place(schedule.lifetimes).bytes, .packed = detail::packed_bytes(simple, kernels, schedule)}};
 }
 
-/// Of a step of a Trainer with these options. Throws error as the trainer would. What the loss and the optimiser take
-/// of the time, a few passes over weights and results, is not in it.
+/// Of a step of a Trainer with these options. Throws error as the trainer would. What the loss takes of the time, a few
+/// passes over the results, is not in it.
 template <class Policies = DefaultTraining>
 [[nodiscard]] EngineForecast forecast_training(Graph const& graph, TrainingOptions const& options,
                                                typename Policies::optimizer const& optimizer = {},
@@ -33819,12 +33826,17 @@ template <class Policies = DefaultTraining>
     }
     results += images * kernels.layouts[0].size(planned.graph[planned.graph.inputs()[1]].shape);
     const std::size_t sums = options.parts() > 1 ? trained : 0;
-    return {planned.plan.total_seconds * options.parts(),
+    // The gradient is read, weights and what is remembered of each are read and written.
+    const auto floats = static_cast<double>(trained), states = static_cast<double>(optimizer.state_per_weight());
+    const double update = floats * sizeof(float) * (3 + 2 * states) /
+                          kernels.machine().bandwidth_for(floats * sizeof(float) * (2 + states));
+    return {planned.plan.total_seconds * options.parts() + update,
             {.arena = place(schedule.lifetimes).bytes,
              .packed = detail::packed_bytes(planned.graph, kernels, schedule),
              .weights = weights * sizeof(float),
              .results = results * sizeof(float),
-             .optimizer = (trained * optimizer.state_per_weight() + sums) * sizeof(float)}};
+             .optimizer = (trained * optimizer.state_per_weight() + sums) * sizeof(float)},
+            update};
 }
 
 /// A forecast of seconds, corrected by a few real runs: their median. The deviation is that of the median, from the
@@ -34593,7 +34605,10 @@ template <class Work, class Result = std::invoke_result_t<Work const&>>
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 
-#include <algorithm>
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -34689,6 +34704,9 @@ struct MeasuredRun {
         return options.training ? detail::measure_training(graph, weights, images, options.runs)
                                 : detail::measure_inference(graph, weights, images, options.runs);
     };
+#if defined(__GLIBC__)
+    ::malloc_trim(0);  // what was freed and kept, the process would use again without growing
+#endif
     constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
     const std::size_t most = options.max_bytes > unbounded / 2 ? unbounded : options.max_bytes / 2 * 3;
     if (const std::optional<detail::MeasuredRun> of = detail::in_child(work, most)) {
