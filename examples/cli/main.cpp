@@ -100,6 +100,9 @@ int main(int argc, char** argv) {
         cli::add_accuracy(app);
         cli::add_prune(app);
         cli::add_sensitivity(app);
+        cli::add_sweep(app);
+        cli::add_worker(app);
+        cli::add_report(app);
         cli::add_dynamic(app);
         cli::add_forecast(app);
         cli::add_search(app);

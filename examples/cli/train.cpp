@@ -4,6 +4,7 @@
 #include "model.hpp"
 #include "options.hpp"
 #include "recipe.hpp"
+#include "retraining.hpp"
 #include "session.hpp"
 #include "settings_file.hpp"
 #include "text.hpp"
@@ -316,6 +317,22 @@ void add_groups(CLI::App& command, TrainCommand& options) {
 }
 
 }  // namespace
+
+ps::Weights retrain(ps::Pruned const& network, Retraining const& how, AnyImages const& images,
+                    AnyImages const& validation, ps::Normalise const& normalise,
+                    std::function<bool(std::int64_t, double)> const& goes_on) {
+    const ps::TrainingOptions training{
+        .batch = network.graph.batch(), .epochs = how.epochs, .learning_rate = how.learning_rate, .seed = how.seed};
+    AnyOptimizer optimizer;
+    optimizer.sgd.momentum = 0.9F;
+    ps::Trainer<ps::Graph, CommandRecipe> trainer(network.graph, network.weights, training,
+                                                  {.optimizer = optimizer, .loss = {}, .learning_rate = {}, .plan = {}},
+                                                  ps::ThreadPool(how.threads));
+    trainer.fit(images, normalise, ps::Augment{}, validation, [&](ps::EpochReport const& epoch) {
+        return goes_on(epoch.epoch, epoch.validation ? epoch.validation->accuracy() : 0);
+    });
+    return trainer.weights();
+}
 
 ps::Kernels training_kernels() { return ps::policy_kernels<CommandRecipe, ps::CompileTraining>(); }
 

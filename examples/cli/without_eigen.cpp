@@ -10,6 +10,7 @@ void add_fit(CLI::App&) {}
 void add_transfer(CLI::App&) {}
 void add_pretrain(CLI::App&) {}
 void add_evaluate(CLI::App&) {}
+void add_sweep(CLI::App&) {}
 
 struct LearnedCosts::Model {};
 LearnedCosts::LearnedCosts(std::string const& path) {

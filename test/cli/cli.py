@@ -26,6 +26,7 @@ from profiles import Profile
 from pruning import Prune, Pruning, Sensitivity
 from runs import Run
 from shells import Completion, Manual
+from sweeps import Sweeps
 from training import Train
 from transfers import Transfer
 

@@ -1,0 +1,238 @@
+// primsel sweep FILE: which filters a network can do without, by trials that a file describes.
+#include "commands.hpp"
+#include "progress.hpp"
+#include "remote_queue.hpp"
+#include "sweep_trials.hpp"
+#include "text.hpp"
+
+#include <primsel/core/text_table.hpp>
+#include <primsel/io/run_sweep.hpp>
+#include <primsel/io/safetensors.hpp>
+#include <primsel/io/sensitivity.hpp>
+#include <primsel/onnx/export.hpp>
+#include <primsel/search/any_searcher.hpp>
+#include <primsel/show/sweep_report.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace cli {
+namespace {
+
+/// What need not be learned from trials.
+struct KnownMetrics {
+    PruningTrials const* trials;
+    ps::Sweep sweep;
+    bool any = false;
+
+    KnownMetrics(PruningTrials const& of, ps::Sweep its_sweep) : trials(&of), sweep(std::move(its_sweep)) {
+        const Metrics metrics =
+            trials->known(sweep.space.at(std::vector<double>(sweep.space.parameters().size(), 0.5)));
+        for (ps::Goal const& goal : sweep.goals) any = any || metrics.contains(goal.metric);
+        for (ps::Bound const& bound : sweep.bounds) any = any || metrics.contains(bound.metric);
+    }
+    ps::Outcome operator()(ps::Point const& point) const {
+        return any ? ps::outcome_of(sweep, trials->known(point)) : ps::Outcome{};
+    }
+};
+
+std::string short_text(double value) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.4g", value);
+    return text;
+}
+
+/// "12 of 40 trials, the best 1.23 ms, mostly by x (0.61); 3 min left"
+template <class Run>
+std::string text_of_progress(Run const& run) {
+    const ps::SweepProgress progress = run.progress();
+    std::string text = ps::join("sweep: ", progress.done);
+    if (progress.left) text += ps::join(" of ", progress.done + progress.under_way + *progress.left);
+    text += " trials";
+    if (progress.failed > 0) text += ps::join(", ", progress.failed, " failed");
+    ps::Goal const& goal = run.sweep().goals[0];
+    const std::vector<std::size_t> best = run.best();
+    if (!best.empty()) {
+        text += ps::join(", the best ", goal.metric, ' ', short_text(run.trials()[best[0]].metrics.at(goal.metric)));
+    }
+    const std::vector<ps::Influence> influences = run.influences(goal.metric);
+    const auto most = std::ranges::max_element(influences, {}, &ps::Influence::importance);
+    if (most != influences.end() && most->importance > 0) {
+        const auto place = static_cast<std::size_t>(most - influences.begin());
+        text += ps::join(", mostly by ", run.sweep().space.parameters()[place].name(), " (",
+                         short_text(most->importance), ')');
+    }
+    if (std::isfinite(progress.seconds_left)) text += "; " + duration(progress.seconds_left) + " left";
+    return text;
+}
+
+ps::Json to_json(ps::Sweep const& sweep, ps::Trial const& trial) {
+    ps::Json::Object parameters, metrics;
+    for (std::size_t i = 0; i < trial.point.values.size(); ++i) {
+        parameters.emplace_back(sweep.space.parameters()[i].name(),
+                                std::visit([](auto const& held) { return ps::Json(held); }, trial.point.values[i]));
+    }
+    for (auto const& [name, value] : trial.metrics) {
+        metrics.emplace_back(name, std::isfinite(value) ? ps::Json(value) : ps::Json());
+    }
+    return ps::Json::Object{
+        {"trial", trial.number}, {"parameters", std::move(parameters)}, {"metrics", std::move(metrics)}};
+}
+
+void print_best(ps::Sweep const& sweep, std::vector<ps::Trial> const& trials, std::vector<std::size_t> const& best) {
+    if (best.empty()) return print("no trial keeps the bounds\n");
+    ps::TextTable table;
+    std::vector<std::string> heading{"trial"};
+    for (ps::Parameter const& parameter : sweep.space.parameters()) heading.push_back(parameter.name());
+    for (auto const& [name, value] : trials[best[0]].metrics) heading.push_back(name);
+    table.add(heading);
+    for (const std::size_t place : best) {
+        ps::Trial const& trial = trials[place];
+        std::vector<std::string> row{std::to_string(trial.number)};
+        for (ps::Value const& value : trial.point.values) {
+            const auto* real = std::get_if<double>(&value);
+            row.push_back(real != nullptr ? short_text(*real) : ps::text_of(value));
+        }
+        for (std::size_t i = row.size(); i < heading.size(); ++i) {
+            const auto found = trial.metrics.find(heading[i]);
+            row.push_back(found == trial.metrics.end() ? "" : short_text(found->second));
+        }
+        table.add(row);
+    }
+    print(table.text());
+}
+
+void write_network(SweepCommand const& options, PruningTrials const& trials, ps::Trial const& trial) {
+    const ps::Pruned network = trials.network(trial.point, trial.seed);
+    if (options.out.ends_with(".onnx")) {
+        ps::write_file(options.out,
+                       ps::to_onnx(network.graph, network.weights, {.open_batch = options.model.batch == 0}));
+    } else {
+        ps::write_safetensors(options.out, network.weights, metadata_of(trials.normalise()));
+    }
+}
+
+/// Of a log that is there: what accuracy hybrid was to have.
+std::optional<double> logged_threshold(std::string const& log) {
+    std::error_code none;
+    if (std::filesystem::file_size(log, none) == 0 || none) return std::nullopt;
+    const ps::TrialLogHeader header = ps::read_log_header(log);
+    const auto found = header.about.find("threshold");
+    double threshold = 0;
+    if (found == header.about.end() || !ps::read_number(std::string_view(found->second), threshold))
+        return std::nullopt;
+    return threshold;
+}
+
+/// Workers do the trials; what they need to know is kept in the queue.
+template <class Searcher, class Report>
+ps::SweepRun<Searcher> hand_out(CLI::App const& command, SweepCommand const& options, SweepFile const& file,
+                                PruningTrials const& trials, Searcher searcher, ps::TrialLog& log,
+                                Report const& report) {
+    ps::Json::Object given;
+    for (auto const& [name, values] : given_options(command)) {
+        constexpr std::array own{"file",  "log",        "report", "sensitivity", "out",
+                                 "queue", "queue-name", "lease",  "ahead",       "json"};
+        if (std::ranges::find(own, name) != own.end()) continue;
+        given.emplace_back(name, ps::Json::Array(values.begin(), values.end()));
+    }
+    const std::string about = ps::to_string(ps::Json(ps::Json::Object{{"file", file.name},
+                                                                      {"sweep", file.text},
+                                                                      {"options", std::move(given)},
+                                                                      {"threshold", trials.threshold()}}),
+                                            0, ps::JsonStrings::any);
+    RemoteQueue queue(options.queue, options.queue_name, options.lease);
+    if (queue.keep_about(about) != about) {
+        ps::fail(options.queue, ": another sweep, or this one with other options, is handed out under the name ",
+                 options.queue_name, "; use another --queue-name");
+    }
+    ps::SweepRun<Searcher> run(file.sweep, std::move(searcher), log.trials());
+    ps::drive(run, log, queue, {.ahead = options.ahead}, report);
+    return run;
+}
+
+void sweep(CLI::App& command, SweepCommand& options) {
+    const ps::SharedBytes text = ps::read_file(options.file);
+    const SweepFile file = read_sweep(command, options.file, std::string(text.text()));
+    if (options.model.net.empty()) ps::fail(options.file, ": no network is named, by NET or in its options as net");
+    if (!options.out.empty() && file.sweep.goals.size() > 1) ps::fail("--out: needs one metric; there is a front");
+    if (options.log.empty()) options.log = std::filesystem::path(options.file).replace_extension(".jsonl").string();
+    const PruningTrials trials(options, file, logged_threshold(options.log));
+    const ps::TrialLogHeader header{.file = file.name, .sweep = file.text, .about = trials.about()};
+    ps::TrialLog log(options.log, file.sweep.space, header);
+    if (!log.warning().empty()) std::fprintf(stderr, "primsel: %s\n", ps::printable(log.warning()).c_str());
+
+    const KnownMetrics known(trials, file.sweep);
+    const ps::BayesOptions effort = known.any ? ps::BayesOptions{.candidates = 64, .rounds = 8} : ps::BayesOptions{};
+    ps::AnySearcher<KnownMetrics> searcher(file.sweep, effort, known);
+    ProgressLine line;
+    const auto report = [&](auto const& run) { line.show(text_of_progress(run)); };
+    const auto try_one = [&](ps::Trial& trial, auto const& goes_on) { trials(trial, goes_on); };
+    const auto run = options.queue.empty() ? ps::run_sweep(file.sweep, std::move(searcher), log, 1, try_one, report)
+                                           : hand_out(command, options, file, trials, std::move(searcher), log, report);
+    line.clear();
+
+    const std::vector<std::size_t> best = run.best();
+    if (!options.report.empty()) {
+        std::vector<ps::SensitivityPoint> points;
+        std::map<std::string, std::string> about;
+        if (!options.sensitivity.empty()) {
+            const ps::SharedBytes table = ps::read_file(options.sensitivity);
+            points = ps::parse_sensitivity(options.sensitivity, table.text(), about);
+        }
+        ps::write_file(options.report, ps::to_html(file.sweep, run.trials(), {options.file, header.about, points}));
+    }
+    if (!options.out.empty() && !best.empty()) write_network(options, trials, run.trials()[best[0]]);
+    if (options.json) {
+        ps::Json::Array chosen;
+        for (const std::size_t place : best) chosen.push_back(to_json(file.sweep, run.trials()[place]));
+        return print_json(ps::Json::Object{{"trials", run.trials().size()},
+                                           {"failed", run.progress().failed},
+                                           {"best", std::move(chosen)},
+                                           {"log", options.log}});
+    }
+    print(
+        ps::join(run.trials().size(), " trials, ", run.progress().failed, " failed; they are in ", options.log, '\n'));
+    for (ps::Trial const& trial : run.trials()) {
+        if (trial.failure.empty()) continue;
+        print_line("trial ", trial.number, " failed: ", trial.failure);
+        break;
+    }
+    print_best(file.sweep, run.trials(), best);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app) {
+    const auto options = std::make_shared<SweepCommand>();
+    CLI::App& command =
+        *app.add_subcommand("sweep", "Try what a file describes: which filters a network can do without");
+    add_sweep_options(command, *options);
+    command.add_option("--log", options->log, "Where trials are kept, and gone on from (default: FILE's name, .jsonl)")
+        ->type_name("F.jsonl");
+    command.add_option("--report", options->report, "A page that shows all trials")->type_name("F.html");
+    command
+        .add_option("--sensitivity", options->sensitivity, "Show this in the report, from primsel sensitivity --out")
+        ->type_name("F.csv");
+    command.add_option("--out", options->out, "The best network, retrained as its trial was")
+        ->check([](std::string const& file) {
+            const bool known = file.ends_with(".onnx") || file.ends_with(".safetensors");
+            return known ? "" : file + ": neither .onnx nor .safetensors";
+        })
+        ->type_name("F.onnx|F.safetensors");
+    add_queue_options(command, options->queue, options->queue_name, options->lease);
+    command.add_option("--ahead", options->ahead, "Trials that wait or are done at once, with --queue (default 4)")
+        ->check(CLI::Range(1, 1'000'000))
+        ->type_name("N");
+    command.callback([options, &command] { sweep(command, *options); });
+}
+
+}  // namespace cli

@@ -1,0 +1,124 @@
+// The trials of `primsel sweep`: a network without some of its filters, retrained or not, and what it is then.
+#pragma once
+
+#include "labelled_images.hpp"
+#include "model.hpp"
+#include "options.hpp"
+#include "pruning.hpp"
+
+#include <primsel/io/settings.hpp>
+#include <primsel/prune/coupling.hpp>
+#include <primsel/prune/schedule.hpp>
+#include <primsel/prune/surgery.hpp>
+#include <primsel/search/sweep.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace cli {
+
+struct SweepCommand : Options {
+    /// What is looked for, and how a network is pruned: files, or empty.
+    std::string file, schedule;
+    /// Its images are those that judge.
+    RankingOptions ranking;
+    ImageFiles training;
+    std::vector<float> mean, std;
+    std::int64_t epochs = 0;
+    double learning_rate = 0.01;
+    int training_batch = 64;
+    /// Of the metric hybrid; below 0: one point less than the whole network's accuracy.
+    double threshold = -1;
+    std::string log, report, sensitivity, out;
+    std::string queue, queue_name = "primsel";
+    std::size_t ahead = 4;
+    double lease = 60;
+};
+
+/// All options of `primsel sweep`.
+void add_sweep_options(CLI::App& command, SweepCommand& options);
+/// --queue, --queue-name and --lease.
+void add_queue_options(CLI::App& command, std::string& queue, std::string& name, double& lease);
+/// The options that were given, by their names.
+[[nodiscard]] std::map<std::string, std::vector<std::string>> given_options(CLI::App const& command);
+/// Sets the option unless it was given. Throws error, beginning with `where`, where there is none or it is refused.
+void set_option(CLI::App& command, std::string const& where, std::string const& name,
+                std::vector<std::string> const& values);
+
+/// A sweep of the command line: the file's text is kept for the log.
+struct SweepFile {
+    std::string name, text;
+    ps::Sweep sweep;
+};
+/// Reads it, and sets the command's options that it says and that were not given.
+[[nodiscard]] SweepFile read_sweep(CLI::App& command, std::string const& name, std::string text);
+
+using Metrics = std::map<std::string, double>;
+using GoesOn = std::function<bool(std::size_t, Metrics const&)>;
+
+class PruningTrials {
+public:
+    /// Loads the network and the images. `threshold`: of the metric hybrid, where it is known from before. Throws
+    /// error, naming what is near, for parameters and metrics that there are not.
+    PruningTrials(SweepCommand const& options, SweepFile const& file, std::optional<double> threshold);
+
+    /// Metrics that are computed without a trial, milliseconds and others.
+    [[nodiscard]] Metrics known(ps::Point const& point) const;
+    /// Has a trial done.
+    void operator()(ps::Trial& trial, GoesOn const& goes_on) const;
+    /// The network of a trial, for one image or as many as --batch says.
+    [[nodiscard]] ps::Pruned network(ps::Point const& point, std::uint64_t seed) const;
+
+    /// What accuracy the metric hybrid bears.
+    [[nodiscard]] double threshold() const { return threshold_; }
+    /// Without which trials are not comparable.
+    [[nodiscard]] std::map<std::string, std::string> about() const;
+    [[nodiscard]] ps::Normalise const& normalise() const { return normalise_; }
+
+private:
+    struct Pruner {
+        std::string name, criterion;
+        std::vector<std::string> patterns;
+        std::string sparsity, type;  // parameters; empty: fixed
+        double fixed_sparsity = 0;
+        std::string fixed_type;
+        bool together = false;
+    };
+    void bind_schedule(ps::PruningSchedule const& schedule);
+    void bind_patterns();
+    void bind_metrics(ps::Sweep const& sweep);
+    void find_threshold(std::optional<double> threshold);
+    [[nodiscard]] std::vector<ps::Ranking> const& rankings(std::string const& criterion, std::string const& type) const;
+    [[nodiscard]] ps::Choice choice(ps::Point const& point) const;
+    [[nodiscard]] double accuracy(ps::Pruned const& network) const;
+    [[nodiscard]] ps::Pruned retrained(ps::Pruned thin, std::uint64_t seed,
+                                       std::function<bool(std::int64_t, double)> const& goes_on) const;
+    void add(Metrics& metrics, std::string const& name, double value) const;
+    void add_accuracy(Metrics& metrics, double accuracy) const;
+
+    SweepCommand options_;
+    ps::Space space_;
+    Model model_;
+    ps::Coupling coupling_;
+    std::vector<Pruner> pruners_;
+    std::map<std::string, std::string> names_;  // of metrics, as the file spells them
+    std::optional<AnyImages> images_, training_;
+    ps::Normalise normalise_;
+    double whole_latency_ = 0, threshold_ = 0;
+    bool needs_accuracy_ = false, needs_hybrid_ = false;
+    mutable std::mutex mutex_;
+    mutable std::map<std::string, Metrics> known_;
+    mutable std::map<std::string, std::vector<ps::Ranking>> rankings_;
+};
+
+}  // namespace cli

@@ -1,0 +1,31 @@
+#include "remote_queue.hpp"
+
+#include <primsel/search/redis_queue.hpp>
+
+namespace cli {
+
+struct RemoteQueue::Held {
+    ps::RedisQueue queue;
+};
+
+RemoteQueue::RemoteQueue(std::string const& url, std::string const& name, double lease_seconds)
+    : held_(new Held{ps::RedisQueue(url, {.name = name, .lease_seconds = lease_seconds})}) {}
+RemoteQueue::~RemoteQueue() = default;
+
+void RemoteQueue::put(std::uint64_t number, std::string const& message) { held_->queue.put(number, message); }
+std::optional<ps::Lease> RemoteQueue::take(std::string const& worker, double seconds) {
+    return held_->queue.take(worker, seconds);
+}
+bool RemoteQueue::renew(ps::Lease const& lease) { return held_->queue.renew(lease); }
+bool RemoteQueue::finish(ps::Lease const& lease, std::string const& result) {
+    return held_->queue.finish(lease, result);
+}
+void RemoteQueue::set_aside(ps::Lease const& lease, std::string const& reason) {
+    held_->queue.set_aside(lease, reason);
+}
+std::optional<ps::QueuedResult> RemoteQueue::next_result(double seconds) { return held_->queue.next_result(seconds); }
+std::vector<ps::SetAside> RemoteQueue::aside() { return held_->queue.aside(); }
+std::string RemoteQueue::keep_about(std::string const& text) { return held_->queue.keep_about(text); }
+std::string RemoteQueue::about() { return held_->queue.about(); }
+
+}  // namespace cli

@@ -1,0 +1,24 @@
+#include "remote_queue.hpp"
+
+#include <primsel/core/error.hpp>
+
+namespace cli {
+
+struct RemoteQueue::Held {};
+
+RemoteQueue::RemoteQueue(std::string const& url, std::string const&, double) {
+    ps::fail("--queue ", url, ": this program was built without hiredis");
+}
+RemoteQueue::~RemoteQueue() = default;
+
+void RemoteQueue::put(std::uint64_t, std::string const&) {}
+std::optional<ps::Lease> RemoteQueue::take(std::string const&, double) { return std::nullopt; }
+bool RemoteQueue::renew(ps::Lease const&) { return false; }
+bool RemoteQueue::finish(ps::Lease const&, std::string const&) { return false; }
+void RemoteQueue::set_aside(ps::Lease const&, std::string const&) {}
+std::optional<ps::QueuedResult> RemoteQueue::next_result(double) { return std::nullopt; }
+std::vector<ps::SetAside> RemoteQueue::aside() { return {}; }
+std::string RemoteQueue::keep_about(std::string const&) { return {}; }
+std::string RemoteQueue::about() { return {}; }
+
+}  // namespace cli

@@ -1,0 +1,93 @@
+// primsel worker --queue URL: does trials of a sweep that another program hands out.
+#include "commands.hpp"
+#include "remote_queue.hpp"
+#include "sweep_trials.hpp"
+#include "text.hpp"
+
+#include <primsel/io/run_sweep.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+
+#include <memory>
+
+namespace cli {
+namespace {
+
+struct WorkerCommand {
+    std::string queue, queue_name = "primsel", name;
+    double lease = 60, patience = 60;
+    bool json = false;
+};
+
+/// The sweep that the queue is for, with its options.
+SweepFile described(std::string const& about, CLI::App& command, SweepCommand& options) {
+    const ps::JsonCursor at = ps::parse_json("the queue's sweep", about);
+    add_sweep_options(command, options);
+    options.file = at["file"].string();
+    for (ps::JsonCursor::Member const& option : at["options"].members()) {
+        std::vector<std::string> values;
+        for (ps::JsonCursor const& value : option.value.elements()) values.push_back(value.string());
+        set_option(command, "the queue's sweep", std::string(option.key), values);
+    }
+    return read_sweep(command, options.file, at["sweep"].string());
+}
+
+void work(WorkerCommand& options) {
+    RemoteQueue queue(options.queue, options.queue_name, options.lease);
+    std::string about = queue.about();
+    for (double waited = 0; about.empty() && waited < options.patience; waited += 0.2) {
+        ::usleep(200'000);
+        about = queue.about();
+    }
+    if (about.empty()) {
+        ps::fail(options.queue, ": no sweep is handed out under the name ", options.queue_name,
+                 "; see primsel sweep --queue");
+    }
+    CLI::App command;
+    SweepCommand sweep;
+    const SweepFile file = described(about, command, sweep);
+    const ps::JsonCursor at = ps::parse_json("the queue's sweep", about);
+    std::optional<double> threshold;
+    if (const auto number = at.find("threshold")) threshold = number->number();
+    const PruningTrials trials(sweep, file, threshold);
+    if (options.name.empty()) {
+        char host[256] = "worker";
+        ::gethostname(host, sizeof(host) - 1);
+        options.name = ps::join(std::string(static_cast<const char*>(host)), '-', ::getpid());
+    }
+    const auto try_one = [&](ps::Trial& trial, auto const& goes_on) { trials(trial, goes_on); };
+    const std::size_t counted = ps::work(
+        file.sweep, queue, {.name = options.name, .renew_seconds = options.lease / 3, .patience = options.patience},
+        try_one, [] { return false; });
+    if (options.json) return print_json(ps::Json::Object{{"worker", options.name}, {"trials", counted}});
+    print_line(options.name, ": ", counted, " trials");
+}
+
+}  // namespace
+
+void add_queue_options(CLI::App& command, std::string& queue, std::string& name, double& lease) {
+    command.add_option("--queue", queue, "A Redis server through which trials go to workers and back")
+        ->type_name("redis://HOST:PORT|unix:SOCKET");
+    command.add_option("--queue-name", name, "Of the sweep there (default primsel)")->type_name("NAME");
+    command.add_option("--lease", lease, "A worker that is silent so long has its trial handed out again (default 60)")
+        ->check(CLI::Range(0.1, 1e6))
+        ->type_name("SECONDS");
+}
+
+void add_worker(CLI::App& app) {
+    const auto options = std::make_shared<WorkerCommand>();
+    CLI::App& command = *app.add_subcommand("worker", "Do trials that primsel sweep --queue hands out");
+    add_queue_options(command, options->queue, options->queue_name, options->lease);
+    command.get_option("--queue")->required();
+    command.add_option("--name", options->name, "What the worker is called (default: host and process)")
+        ->type_name("NAME");
+    command.add_option("--patience", options->patience, "Ends after so long without a trial (default 60)")
+        ->check(CLI::Range(0.0, 1e9))
+        ->type_name("SECONDS");
+    command.add_flag("--json", options->json, "Print one JSON object");
+    command.callback([options] { work(*options); });
+}
+
+}  // namespace cli

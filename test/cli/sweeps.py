@@ -1,0 +1,153 @@
+"""primsel sweep and primsel report"""
+import json
+import random
+import shutil
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree
+
+from command import NET, Cli, write_npy
+
+
+class Sweeps(Cli):
+    SWEEP = {"method": "bayes", "metric": {"name": "hybrid"}, "budget": {"trials": 7}, "seed": 3,
+             "parameters": {"features.*.squeeze": {"min": 0.0, "max": 0.9},
+                            "features.12.expand1x1": {"values": [0, 0.5]}}}
+
+    def data(self, prefix="", count=6):
+        numbers = random.Random(3)
+        images, labels = self.folder / f"{prefix}x.npy", self.folder / f"{prefix}y.npy"
+        write_npy(images, [count, 3, 32, 32], [numbers.random() for _ in range(count * 3 * 32 * 32)])
+        write_npy(labels, [count], [i % 3 for i in range(count)], "<i8")
+        return [f"--{prefix}images", images, f"--{prefix}labels", labels]
+
+    def file(self, **changes):
+        path = self.folder / "sweep.json"
+        path.write_text(json.dumps(self.SWEEP | changes, indent=1))
+        return path
+
+    def test_sweep_log_and_report(self):
+        log, page, out = self.folder / "sweep.jsonl", self.folder / "p.html", self.folder / "best.onnx"
+        options = {"net": NET, "size": 32, "images": str(self.data()[1]), "labels": str(self.data()[3])}
+        arguments = ["sweep", self.file(options=options)]  # two arguments are enough
+        result = self.json(*arguments, "--report", page, "--out", out)
+        self.assertEqual(list(result), ["trials", "failed", "best", "log"])
+        self.assertEqual((result["trials"], result["failed"], result["log"]), (7, 0, str(log)))
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        self.assertEqual(list(lines[0]), ["file", "sweep", "about"])
+        self.assertEqual([line["trial"] for line in lines[1:]], list(range(7)))
+        hybrids = [line["metrics"]["hybrid"] for line in lines[1:]]
+        self.assertEqual(result["best"][0]["metrics"]["hybrid"], min(hybrids))
+        self.assertAlmostEqual(self.json("plan", out)["predicted_ms"] / result["best"][0]["metrics"]["latency"], 1, delta=0.3)
+        self.succeed("run", out)
+        # It is over: nothing is tried again. Cut in the middle, it goes on to the same end.
+        before = log.read_text()
+        self.assertIn("7 trials, 0 failed", self.succeed(*arguments))
+        self.assertEqual(log.read_text(), before)
+        log.write_text(before[:len(before) * 2 // 3])
+        self.json(*arguments)
+        again = [json.loads(line) for line in log.read_text().splitlines()]
+        self.assertEqual([line.get("parameters") for line in again], [line.get("parameters") for line in lines])
+        self.refuse(1, ["cannot go on with it: its network is"], *arguments, "--size", 64)
+        for path in (page, self.folder / "sweep.html"):
+            self.succeed("report", log)
+            text = path.read_text().removeprefix("<!DOCTYPE html>\n")
+            self.assertTrue(xml.etree.ElementTree.fromstring(text).tag.endswith("html"))
+            self.assertNotIn("href", text)
+
+    def test_killed(self):
+        log = self.folder / "sweep.jsonl"
+        arguments = ["sweep", self.file(method="random", metric={"name": "latency"}, budget={"trials": 40}), NET, "--size", 32]
+        for _ in range(3):
+            process = subprocess.Popen([self.PRIMSEL, *map(str, arguments)], stdout=subprocess.DEVNULL)
+            lines = log.read_text().count("\n") if log.exists() else 0
+            while process.poll() is None and not (log.exists() and log.read_text().count("\n") > lines + 3):
+                time.sleep(0.01)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        self.assertEqual(self.json(*arguments)["trials"], 40)
+        numbers = [json.loads(line)["trial"] for line in log.read_text().splitlines()[1:]]
+        self.assertEqual(numbers, list(range(40)))
+
+    def test_front_with_retraining_by_a_schedule(self):
+        schedule = self.folder / "s.json"
+        schedule.write_text(json.dumps({
+            "pruners": {"squeeze": {"class": "L2RankedStructureParameterPruner", "group_type": "Filters",
+                                    "desired_sparsity": 0.5, "weights": ["module.features.*.squeeze.weight"]}},
+            "policies": [{"pruner": {"instance_name": "squeeze", "epochs": [0]}}]}))
+        file = self.file(metric=None, metrics=[{"name": "Latency"}, {"name": "Top-1", "goal": "maximize"}],
+                         budget={"trials": 4}, parameters={"squeeze_desired_sparsity": {"min": 0.0, "max": 0.9},
+                                                           "squeeze_group_type": {"values": ["Filters", "Channels"]}})
+        file.write_text(json.dumps({key: value for key, value in json.loads(file.read_text()).items() if value}))
+        arguments = ["sweep", file, NET, "--size", 32, *self.data(), *self.data("training-"), "--epochs", 1,
+                     "--training-batch", 3, "--pruning", schedule]
+        result = self.json(*arguments)
+        self.assertEqual((result["trials"], result["failed"]), (4, 0))
+        best = [trial["metrics"] for trial in result["best"]]
+        self.assertEqual(best, sorted(best, key=lambda metrics: metrics["Latency"]))
+        self.assertEqual(set(best[0]), {"Latency", "Top-1", "operations", "parameters"})
+        self.refuse(2, ["--out"], *arguments, "--out", "w.pt")
+        self.refuse(1, ["--out: needs one metric"], *arguments, "--out", "w.onnx")
+        file.write_text(file.read_text().replace("squeeze_desired", "squeze_desired"))
+        self.refuse(1, ["sets nothing in", "did you mean squeeze_desired_sparsity?"], *arguments)
+
+    def test_workers_by_redis(self):
+        """Two workers, of which one is killed in a trial, and a server that is killed and started again."""
+        program = shutil.which("redis-server")
+        if program is None or "without hiredis" in self.call("worker", "--queue", "none").stderr:
+            self.skipTest("there is no redis-server, or the program was built without hiredis")
+        socket, log = self.folder / "s", self.folder / "sweep.jsonl"
+
+        def start_server():
+            return subprocess.Popen([program, "--port", "0", "--unixsocket", socket, "--dir", self.folder, "--save", "",
+                                     "--appendonly", "yes", "--appendfsync", "always"], stdout=subprocess.DEVNULL)
+
+        def start(*arguments):
+            process = subprocess.Popen([self.PRIMSEL, *map(str, arguments), "--queue", f"unix:{socket}", "--lease", "2"],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(process.kill)
+            return process
+
+        def wait_for(trials):
+            while not log.exists() or log.read_text().count("\n") <= trials:
+                self.assertIsNone(sweep.poll(), sweep.stderr.read() if sweep.poll() is not None else "")
+                time.sleep(0.02)
+
+        server = start_server()
+        arguments = ["sweep", self.file(budget={"trials": 14}, method="random"), NET, "--size", 32, *self.data()]
+        sweep = start(*arguments, "--log", log)
+        workers = [start("worker", "--patience", 5), start("worker", "--patience", 5)]
+        try:
+            wait_for(3)
+            workers[0].send_signal(signal.SIGKILL)
+            wait_for(6)
+            server.kill()
+            server.wait()
+            server = start_server()
+            self.assertEqual(sweep.wait(120), 0, sweep.stderr.read())
+            self.assertEqual(workers[1].wait(60), 0, workers[1].stderr.read())
+            numbers = sorted(json.loads(line)["trial"] for line in log.read_text().splitlines()[1:])
+            self.assertEqual(numbers, list(range(14)))
+            self.assertEqual(start(*arguments, "--threads", 2).wait(60), 1)  # another sweep of this name
+        finally:
+            server.kill()
+            server.wait()
+            for process in (*workers, sweep):
+                process.kill()
+                process.communicate()
+
+    def test_refusals(self):
+        self.refuse(1, ["sweep.json:2: 'bayse' is none of", "did you mean bayes?"], "sweep", self.file(method="bayse"), NET)
+        self.refuse(1, ["there is no metric latencie; did you mean latency?"], "sweep", self.file(metric={"name": "latencie"}), NET)
+        self.refuse(1, ["need images"], "sweep", self.file(), NET)
+        self.refuse(1, ["no network is named"], "sweep", self.file())
+        self.refuse(1, ["'wieghts' is no option of sweep; did you mean weights?"], "sweep", self.file(options={"wieghts": "w"}), NET)
+        self.refuse(1, ["no layer that can be pruned", "did you mean features.3.squeeze?"], "sweep",
+                    self.file(metric={"name": "latency"}, parameters={"features.3.squeze": {"min": 0.0, "max": 0.5}}), NET)
+        self.refuse(1, ["does not say of which sweep"], "report", self.write("none.jsonl", '{"trial": 1}\n'))
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
