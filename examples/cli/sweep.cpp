@@ -74,7 +74,7 @@ std::string text_of_progress(Run const& run) {
     return text;
 }
 
-ps::Json to_json(ps::Sweep const& sweep, ps::Trial const& trial) {
+ps::Json json_of(ps::Sweep const& sweep, ps::Trial const& trial) {
     ps::Json::Object parameters, metrics;
     for (std::size_t i = 0; i < trial.point.values.size(); ++i) {
         parameters.emplace_back(sweep.space.parameters()[i].name(),
@@ -193,7 +193,7 @@ void sweep(CLI::App& command, SweepCommand& options) {
     if (!options.out.empty() && !best.empty()) write_network(options, trials, run.trials()[best[0]]);
     if (options.json) {
         ps::Json::Array chosen;
-        for (const std::size_t place : best) chosen.push_back(to_json(file.sweep, run.trials()[place]));
+        for (const std::size_t place : best) chosen.push_back(json_of(file.sweep, run.trials()[place]));
         return print_json(ps::Json::Object{{"trials", run.trials().size()},
                                            {"failed", run.progress().failed},
                                            {"best", std::move(chosen)},
