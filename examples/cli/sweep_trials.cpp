@@ -70,7 +70,7 @@ void add_sweep_options(CLI::App& command, SweepCommand& options) {
         ->required()
         ->type_name("FILE");
     add_options(command, options, SavedPlan::refused);
-    command.get_option("net")->required(false);  // the file may say it
+    command.get_option("NET")->required(false);  // the file may say it
     add_ranking_options(command, options.ranking, false);
     add_images(command, "", options.ranking.data, "Images to judge by");
     add_images(command, "training-", options.training, "Images to retrain with");
@@ -110,7 +110,7 @@ std::map<std::string, std::vector<std::string>> given_options(CLI::App const& co
     std::map<std::string, std::vector<std::string>> given;
     for (CLI::Option const* option : command.get_options()) {
         if (!option->empty() && option->get_name() != "--help")
-            given.emplace(option->get_single_name(), option->results());
+            given.emplace(CLI::detail::to_lower(option->get_single_name()), option->results());
     }
     return given;
 }
@@ -121,7 +121,7 @@ void set_option(CLI::App& command, std::string const& where, std::string const& 
     CLI::Option* found = nullptr;
     for (CLI::Option* option : command.get_options()) {
         if (option->get_single_name() == "help" || option->get_single_name() == "file") continue;
-        names.push_back(option->get_single_name());
+        names.push_back(CLI::detail::to_lower(option->get_single_name()));  // NET, in a file: net
         if (names.back() == name) found = option;
     }
     if (found == nullptr) {

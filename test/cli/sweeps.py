@@ -46,7 +46,9 @@ class Sweeps(Cli):
         self.assertIn("7 trials, 0 failed", self.succeed(*arguments))
         self.assertEqual(log.read_text(), before)
         log.write_text(before[:len(before) * 2 // 3])
-        self.json(*arguments)
+        result = self.call(*arguments)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("the last line was cut short and is dropped", result.stderr)
         again = [json.loads(line) for line in log.read_text().splitlines()]
         self.assertEqual([line.get("parameters") for line in again], [line.get("parameters") for line in lines])
         self.refuse(1, ["cannot go on with it: its network is"], *arguments, "--size", 64)
