@@ -6,7 +6,6 @@
 #include <primsel/io/file.hpp>
 
 #include <rapidjson/error/en.h>
-#include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 
 #include <algorithm>
@@ -131,7 +130,7 @@ inline constexpr std::size_t settings_depth = 16, settings_values = 100'000;
 /// Builds settings from RapidJSON's events, whose names are RapidJSON's.
 class SettingsBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, SettingsBuilder> {
 public:
-    SettingsBuilder(std::shared_ptr<const std::string> file, std::string_view text, rapidjson::MemoryStream const& at)
+    SettingsBuilder(std::shared_ptr<const std::string> file, std::string_view text, rapidjson::InsituStringStream& at)
         : file_(std::move(file)), text_(text), at_(at), open_{Settings(file_, 1, Settings::Kind::list)}, keys_{{}} {}
 
     [[nodiscard]] Settings const& root() const { return open_[0].elements().at(0); }
@@ -185,7 +184,7 @@ private:
 
     std::shared_ptr<const std::string> file_;
     std::string_view text_;
-    rapidjson::MemoryStream const& at_;
+    rapidjson::InsituStringStream& at_;
     std::vector<Settings> open_;
     std::vector<std::string> keys_;
     std::size_t line_ = 1, values_ = 0;
@@ -196,13 +195,21 @@ private:
 
 /// A JSON text. Throws error, naming the file and the line, for what is none.
 [[nodiscard]] inline Settings parse_json_settings(std::string const& name, std::string_view text) {
-    rapidjson::MemoryStream stream(text.data(), text.size());
+    const auto refuse = [&](std::size_t offset, std::string_view reason) {
+        const std::string_view before = text.substr(0, offset);
+        fail(name, ':', 1 + std::count(before.begin(), before.end(), '\n'), ": ", reason);
+    };
+    if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) refuse(zero, "a zero byte");
+    // In place, as parse_json does and for its reasons; the limit of depth bounds the recursion.
+    std::vector<char> copy(text.size() + 16);
+    std::copy(text.begin(), text.end(), copy.begin());
+    rapidjson::InsituStringStream stream(copy.data());
     detail::SettingsBuilder builder(std::make_shared<const std::string>(name), text, stream);
     rapidjson::Reader reader;
     constexpr unsigned flags =
-        rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag;
+        rapidjson::kParseInsituFlag | rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseValidateEncodingFlag;
     const rapidjson::ParseResult result = reader.Parse<flags>(stream, builder);
-    if (result.IsError()) fail(name, ':', builder.line(), ": ", rapidjson::GetParseError_En(result.Code()));
+    if (result.IsError()) refuse(result.Offset(), rapidjson::GetParseError_En(result.Code()));
     return builder.root();
 }
 [[nodiscard]] inline Settings read_json_settings(std::string const& path) {
