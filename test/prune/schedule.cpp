@@ -195,7 +195,9 @@ TEST_CASE("a training that loses filters ends thinned, and killed and resumed in
         const ps::Checkpoint again = train(1000, half, after);
         CHECK(after.choice() == whole.choice());
         CHECK(again.facts == end.facts);
-        for (auto const& [name, tensor] : end.tensors) {
+        for (auto const& entry : end.tensors) {
+            auto const& name = entry.first;
+            auto const& tensor = entry.second;
             CAPTURE(name);
             CHECK(std::ranges::equal(tensor.values, again.tensors.at(name).values));
         }

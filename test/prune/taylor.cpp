@@ -54,7 +54,9 @@ TEST_CASE("a filter's score is how the loss changes with it") {
     const ps::LabelledImages images = images_of({2, 6, 6}, 6);
     const ps::Taylor measured = ps::taylor(graph, weights, images);
     CHECK(measured.of_layers.size() == 3);
-    for (auto const& [layer, judged] : {std::pair{"a", "n"}, {"b", "b"}, {"c", "c"}}) {
+    for (auto const& pair : {std::pair{"a", "n"}, {"b", "b"}, {"c", "c"}}) {
+        const char* const layer = pair.first;
+        const char* const judged = pair.second;
         std::vector<double> const& scores = measured.of_layers.find(layer)->second;
         for (std::size_t k = 0; k < scores.size(); ++k) {
             CAPTURE(layer);
