@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include "safetensors_file.hpp"
+
 #include <primsel/io/checkpoint.hpp>
 #include <span>
 #include <string>
@@ -33,12 +35,7 @@ std::optional<primsel::Checkpoint> parse(std::span<const std::byte> bytes) {
 std::string write(primsel::Checkpoint const& checkpoint) {
     primsel::SafetensorsMetadata facts(checkpoint.facts.begin(), checkpoint.facts.end());
     if (checkpoint.plan) facts.emplace_back("plan", primsel::to_string(primsel::to_json(*checkpoint.plan)));
-    std::string file = primsel::detail::safetensors_header("fuzz", checkpoint.tensors, facts);
-    for (auto const& [name, tensor] : checkpoint.tensors) {
-        const auto bytes = tensor.values.bytes();
-        file.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    }
-    return file;
+    return safetensors_file(checkpoint.tensors, facts);
 }
 
 void check(std::span<const std::byte> bytes) {
@@ -64,12 +61,6 @@ void check(std::span<const std::byte> bytes) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    check(std::as_bytes(std::span(data, size)));
-    if (size == 0) return 0;
-    // Few changes keep a header's size right: so once more as a header, after a byte with the size of the data.
-    const std::uint64_t header_bytes = size - 1;
-    std::string file(reinterpret_cast<const char*>(&header_bytes), sizeof(header_bytes));
-    file.append(reinterpret_cast<const char*>(data + 1), size - 1).append(data[0], '\x7e');
-    check(std::as_bytes(std::span(file)));
+    check_as_file_and_header(data, size, check);
     return 0;
 }

@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         std::map<std::string, std::string> about;
         for (primsel::ProfileRow const& row : primsel::parse_network_profile("fuzz", bytes, about)) {
             const std::string line =
-                primsel::join(primsel::detail::network_profile_columns, '\n', primsel::detail::profile_line(row));
+                primsel::join(primsel::NetworkProfileFormat::columns, '\n', primsel::NetworkProfileFormat::line(row));
             std::map<std::string, std::string> nothing;
             const auto again = primsel::parse_network_profile("fuzz", line, nothing);
             if (again.size() != 1 || !(again[0].key == row.key)) std::abort();

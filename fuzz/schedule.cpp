@@ -1,5 +1,7 @@
 // Any text parses as a schedule of pruning in JSON, or as the table of a sensitivity analysis, or is refused with
 // primsel::error that names the file.
+#include "refusal.hpp"
+
 #include <primsel/io/schedule.hpp>
 #include <primsel/io/sensitivity.hpp>
 
@@ -9,14 +11,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-
-namespace {
-
-void check_refusal(primsel::error const& error) {
-    if (!std::string_view(error.what()).starts_with("fuzz:")) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,5 +1,7 @@
 // Any text parses as a sweep or as a trial or message of one, or is refused with primsel::error; what parsed reads back
 // as the same when written.
+#include "refusal.hpp"
+
 #include <primsel/io/sweep.hpp>
 #include <primsel/io/trial_log.hpp>
 
@@ -9,14 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace {
-
-void check_refusal(primsel::error const& error) {
-    if (!std::string_view(error.what()).starts_with("fuzz")) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);

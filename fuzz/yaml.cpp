@@ -1,4 +1,6 @@
 // Any text parses as a sweep or a schedule of pruning in YAML, or is refused with primsel::error that names the file.
+#include "refusal.hpp"
+
 #include <primsel/io/schedule.hpp>
 #include <primsel/io/sweep.hpp>
 #include <primsel/io/yaml.hpp>
@@ -8,14 +10,6 @@
 #include <cstdlib>
 #include <string_view>
 #include <vector>
-
-namespace {
-
-void check_refusal(primsel::error const& error) {
-    if (!std::string_view(error.what()).starts_with("fuzz:")) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -160,7 +160,7 @@ void profile(ForecastCommand const& options) {
                 progress.tick();
                 const ps::Thinning thinning{level / 100, strategy, options.model.seed};
                 const ps::ProfileKey key = key_of(options, graph[graph.input()].shape, thinning, batch);
-                if (file.has(key)) continue;
+                if (ps::has_row(file.rows(), key)) continue;
                 file.append({key, ps::measure_network(ps::thinned(graph, thinning),
                                                       {.training = options.training,
                                                        .runs = options.runs == 0 ? 5 : options.runs,
@@ -188,7 +188,7 @@ void fit(ForecastCommand const& options) {
             continue;
         ps::ProfileKey network = key;
         network.batch = 1;
-        std::vector<ps::ConvSizes>& sizes = known[ps::detail::profile_line({network, {}})];
+        std::vector<ps::ConvSizes>& sizes = known[ps::NetworkProfileFormat::line({network, {}})];
         if (sizes.empty()) {
             ModelOptions of;
             of.net = key.network, of.batch = 1, of.size = Size{key.height, key.width};

@@ -106,7 +106,7 @@ void sensitivity(SensitivityCommand& options) {
     const auto keep = [&](ps::SensitivityPoint const& point) {
         if (file) file->append(point);
     };
-    const std::vector<ps::SensitivityPoint> known = file ? file->points() : std::vector<ps::SensitivityPoint>{};
+    const std::vector<ps::SensitivityPoint> known = file ? file->rows() : std::vector<ps::SensitivityPoint>{};
     const std::vector<ps::SensitivityPoint> points =
         ps::sensitivity(model.graph, model.weights, coupling, std::span<const ps::Ranking>(rankings),
                         options.sparsities, judge, predict, known, keep);

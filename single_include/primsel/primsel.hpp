@@ -25184,6 +25184,99 @@ template <class Make>
 
 // primsel/train/checkpoint.hpp
 
+// primsel/core/csv.hpp
+// The one reader of text in lines of cells between commas: datasets and samples are such.
+
+#include <charconv>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Cuts a text at each separator, whose last piece has none behind it.
+class Pieces {
+public:
+    Pieces(std::string_view text, char separator) : rest_(text), separator_(separator) {}
+    [[nodiscard]] bool next(std::string_view& piece) {
+        if (done_) return false;
+        const std::size_t end = rest_.find(separator_);
+        piece = rest_.substr(0, end);
+        done_ = end == std::string_view::npos;
+        rest_.remove_prefix(done_ ? rest_.size() : end + 1);
+        return true;
+    }
+
+private:
+    std::string_view rest_;
+    char separator_;
+    bool done_ = false;
+};
+
+/// The lines of a CSV text that have cells. Of those that begin with '#', what they say ("# key: value") is added to
+/// `about`; empty ones are passed over. No cell is quoted.
+class CsvLines {
+public:
+    CsvLines(std::string_view text, std::map<std::string, std::string>& about)
+        : end_(text.data() + text.size()), lines_(text, '\n'), about_(about) {}
+
+    [[nodiscard]] bool next(std::string_view& line) {
+        while (lines_.next(line)) {
+            ++number_;
+            whole_ = line.data() + line.size() < end_;
+            while (line.ends_with('\r')) line.remove_suffix(1);
+            if (line.empty()) continue;
+            if (!line.starts_with('#')) return true;
+            const std::size_t colon = line.find(": ");
+            if (colon != std::string_view::npos && colon > 2) {
+                about_.emplace(line.substr(2, colon - 2), line.substr(colon + 2));
+            }
+        }
+        return false;
+    }
+    /// Of the last line, from 1 on.
+    [[nodiscard]] std::size_t number() const { return number_; }
+    /// Whether it ends with a newline, and so was not cut short.
+    [[nodiscard]] bool whole() const { return whole_; }
+
+private:
+    const char* end_;
+    Pieces lines_;
+    std::size_t number_ = 0;
+    bool whole_ = false;
+    std::map<std::string, std::string>& about_;
+};
+
+[[nodiscard]] inline std::vector<std::string> cells_of(std::string_view line) {
+    std::vector<std::string> cells;
+    Pieces pieces(line, ',');
+    for (std::string_view cell; pieces.next(cell);) cells.emplace_back(cell);
+    return cells;
+}
+
+/// A number in the fewest digits that read back as the same.
+template <class Number>
+[[nodiscard]] std::string exact_text(Number number) {
+    char text[40];
+    return {std::begin(text), std::to_chars(std::begin(text), std::end(text), number).ptr};
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Whether the text is a number from end to end.
+template <class T>
+[[nodiscard]] bool read_number(std::string_view text, T& value) {
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return fault == std::errc{} && end == text.data() + text.size();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/train/training_options.hpp
 
 #include <algorithm>
@@ -25345,14 +25438,6 @@ struct Checkpoint {
 };
 
 namespace detail {
-
-/// Read back, it is the same number.
-template <class Number>
-[[nodiscard]] std::string exact_text(Number number) {
-    char text[40];
-    const auto end = std::to_chars(text, text + sizeof(text), number).ptr;
-    return {text, end};
-}
 
 /// What the options make of the bits. The patience is left out, and how many epochs there are counts for the schedule.
 [[nodiscard]] inline std::map<std::string, std::string, std::less<>> facts_of(TrainingOptions const& options) {
@@ -28623,91 +28708,6 @@ template <CostModel Model, Solver S>
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/prune/pruning_run.hpp
 
-// primsel/core/csv.hpp
-// The one reader of text in lines of cells between commas: datasets and samples are such.
-
-#include <charconv>
-#include <cstddef>
-#include <map>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI::detail {
-
-/// Cuts a text at each separator, whose last piece has none behind it.
-class Pieces {
-public:
-    Pieces(std::string_view text, char separator) : rest_(text), separator_(separator) {}
-    [[nodiscard]] bool next(std::string_view& piece) {
-        if (done_) return false;
-        const std::size_t end = rest_.find(separator_);
-        piece = rest_.substr(0, end);
-        done_ = end == std::string_view::npos;
-        rest_.remove_prefix(done_ ? rest_.size() : end + 1);
-        return true;
-    }
-
-private:
-    std::string_view rest_;
-    char separator_;
-    bool done_ = false;
-};
-
-/// The lines of a CSV text that have cells. Of those that begin with '#', what they say ("# key: value") is added to
-/// `about`; empty ones are passed over. No cell is quoted.
-class CsvLines {
-public:
-    CsvLines(std::string_view text, std::map<std::string, std::string>& about)
-        : end_(text.data() + text.size()), lines_(text, '\n'), about_(about) {}
-
-    [[nodiscard]] bool next(std::string_view& line) {
-        while (lines_.next(line)) {
-            ++number_;
-            whole_ = line.data() + line.size() < end_;
-            while (line.ends_with('\r')) line.remove_suffix(1);
-            if (line.empty()) continue;
-            if (!line.starts_with('#')) return true;
-            const std::size_t colon = line.find(": ");
-            if (colon != std::string_view::npos && colon > 2) {
-                about_.emplace(line.substr(2, colon - 2), line.substr(colon + 2));
-            }
-        }
-        return false;
-    }
-    /// Of the last line, from 1 on.
-    [[nodiscard]] std::size_t number() const { return number_; }
-    /// Whether it ends with a newline, and so was not cut short.
-    [[nodiscard]] bool whole() const { return whole_; }
-
-private:
-    const char* end_;
-    Pieces lines_;
-    std::size_t number_ = 0;
-    bool whole_ = false;
-    std::map<std::string, std::string>& about_;
-};
-
-[[nodiscard]] inline std::vector<std::string> cells_of(std::string_view line) {
-    std::vector<std::string> cells;
-    Pieces pieces(line, ',');
-    for (std::string_view cell; pieces.next(cell);) cells.emplace_back(cell);
-    return cells;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI::detail
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Whether the text is a number from end to end.
-template <class T>
-[[nodiscard]] bool read_number(std::string_view text, T& value) {
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return fault == std::errc{} && end == text.data() + text.size();
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/prune/schedule.hpp
 
 // primsel/core/nearest.hpp

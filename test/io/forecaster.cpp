@@ -94,7 +94,7 @@ TEST_CASE("a table of measured networks keeps every row, and goes on where it wa
         ps::write_file(path, std::string_view(whole).substr(0, size));
         ps::NetworkProfileFile file(path, about);
         for (ps::ProfileRow const& row : rows()) {
-            if (!file.has(row.key)) file.append(row);
+            if (!ps::has_row(file.rows(), row.key)) file.append(row);
         }
         CHECK(content(path) == whole);
     }
@@ -111,8 +111,8 @@ TEST_CASE("a table of measured networks keeps every row, and goes on where it wa
 
 TEST_CASE("what is no table of measured networks is refused, with the line") {
     std::map<std::string, std::string> about;
-    const std::string columns(ps::detail::network_profile_columns);
-    const std::string line = ps::detail::profile_line(rows()[0]);
+    const std::string columns(ps::NetworkProfileFormat::columns);
+    const std::string line = ps::NetworkProfileFormat::line(rows()[0]);
     const auto fault = [&](std::string const& text) {
         return error_of([&] { (void)ps::parse_network_profile("t", text, about); });
     };

@@ -102,16 +102,16 @@ TEST_CASE("a file of points that grows, and belongs to one network") {
     {
         ps::SensitivityFile file(path, about);
         for (ps::SensitivityPoint const& point : points) file.append(point);
-        CHECK_THROWS_WITH_AS(file.append({.layer = "a,b"}), doctest::Contains("a name that no cell"), ps::error);
+        CHECK_THROWS_WITH_AS(file.append({.layer = "a,b"}), doctest::Contains("would not read back"), ps::error);
     }
-    CHECK(ps::SensitivityFile(path, about).points() == points);
+    CHECK(ps::SensitivityFile(path, about).rows() == points);
     const ps::SharedBytes bytes_of_file = ps::read_file(path);
     const std::string whole(bytes_of_file.text());
     for (std::size_t bytes = 0; bytes <= whole.size(); ++bytes) {  // killed while it was written
         ps::write_file(path, whole.substr(0, bytes));
         ps::SensitivityFile file(path, about);
-        for (std::size_t i = file.points().size(); i < points.size(); ++i) file.append(points[i]);
-        REQUIRE(file.points() == points);
+        for (std::size_t i = file.rows().size(); i < points.size(); ++i) file.append(points[i]);
+        REQUIRE(file.rows() == points);
     }
     const ps::SharedBytes again = ps::read_file(path);
     CHECK(again.text() == whole);

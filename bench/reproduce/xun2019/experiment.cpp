@@ -26,6 +26,16 @@ ps::TrainingOptions training_of(Options const& options) {
 std::string file_of(Subject const& subject, Options const& options, const char* kind) {
     return options.out + '/' + subject.name + '-' + std::to_string(options.seed) + kind;
 }
+/// What is trained with, in two parts, which refer to it.
+struct TrainingSet {
+    explicit TrainingSet(Options const& options)
+        : images(options.data, "train", options.images),
+          parts(ps::split(images, held_back, options.seed)),
+          normalise(ps::normalisation(parts.train)) {}
+    PaddedImages images;
+    ps::TrainValidation<PaddedImages> parts;
+    ps::Normalise normalise;
+};
 /// The graph of a batch of them, with the same configurations.
 Subject in_batches(Subject const& subject) {
     const auto batched = [](ps::Graph const& graph) {
@@ -49,9 +59,7 @@ void train_incrementally(Subject& subject, Options const& options) {
         subject.weights = ps::read_safetensors(done);
         return;
     }
-    const PaddedImages all(options.data, "train", options.images);
-    const auto parts = ps::split(all, held_back, options.seed);
-    const ps::Normalise normalise = ps::normalisation(parts.train);
+    const TrainingSet set(options);
     Subject many = in_batches(subject);
     ps::IncrementalTrainer<TrainingRecipe> trainer(many.graph, many.configurations, many.weights,
                                                    {.training = training_of(options),
@@ -63,7 +71,7 @@ void train_incrementally(Subject& subject, Options const& options) {
     if (std::filesystem::exists(checkpoint)) trainer.resume(ps::read_checkpoint(checkpoint));
     bool ended = false;
     trainer.fit(
-        parts.train, parts.validation, normalise, ps::Augment{.flip = true},
+        set.parts.train, set.parts.validation, set.normalise, ps::Augment{.flip = true},
         [&](ps::IncrementalEpoch const& now) {
             std::printf("%s: configuration %d, attempt %d, epoch %lld: loss %.4f, accuracy %.2f %%, %.0f images/s\n",
                         subject.name.c_str(), now.configuration, now.attempt, static_cast<long long>(now.epoch.epoch),
@@ -87,9 +95,7 @@ void train_at_once(Subject& subject, Options const& options) {
         subject.weights = ps::read_safetensors(done);
         return;
     }
-    const PaddedImages all(options.data, "train", options.images);
-    const auto parts = ps::split(all, held_back, options.seed);
-    const ps::Normalise normalise = ps::normalisation(parts.train);
+    const TrainingSet set(options);
     const Subject many = in_batches(subject);
     ps::TrainingOptions training = training_of(options);
     training.epochs = options.epochs_at_once > 0
@@ -102,7 +108,7 @@ void train_at_once(Subject& subject, Options const& options) {
         many.graph, many.weights, training, {.optimizer = {.momentum = 0.9}, .plan = from ? from->plan : std::nullopt});
     if (from) trainer.resume(*from);
     trainer.fit(
-        parts.train, normalise, ps::Augment{.flip = true}, parts.validation,
+        set.parts.train, set.normalise, ps::Augment{.flip = true}, set.parts.validation,
         [&](ps::EpochReport const& epoch) {
             std::printf("%s: epoch %lld: loss %.4f, accuracy %.2f %%, %.0f images/s\n", subject.name.c_str(),
                         static_cast<long long>(epoch.epoch), epoch.loss, 100 * epoch.validation->accuracy(),
@@ -119,9 +125,8 @@ void train_at_once(Subject& subject, Options const& options) {
 }
 
 std::vector<Judged> judge(Subject const& subject, Options const& options) {
-    const PaddedImages train(options.data, "train", options.images), test(options.data, "t10k", options.test_images);
-    const auto parts = ps::split(train, held_back, options.seed);
-    const ps::Normalise normalise = ps::normalisation(parts.train);
+    const TrainingSet set(options);
+    const PaddedImages test(options.data, "t10k", options.test_images);
     const Subject many = in_batches(subject);
     ps::DynamicEngine<> engine(many.graph, subject.weights, many.configurations);
     std::vector<Judged> results;
@@ -130,7 +135,7 @@ std::vector<Judged> judge(Subject const& subject, Options const& options) {
         engine.use(c);
         ps::Metrics metrics(test.classes());
         Judged judged;
-        ps::Batches<PaddedImages> batches(test, ps::evaluation_batches(batch), normalise);
+        ps::Batches<PaddedImages> batches(test, ps::evaluation_batches(batch), set.normalise);
         for (ps::Batch next = batches.next(); next.count > 0; next = batches.next()) {
             engine.run(next.images, scores);
             metrics.add(scores, next.labels);

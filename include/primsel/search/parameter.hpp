@@ -1,13 +1,12 @@
 #pragma once
 
+#include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <variant>
@@ -22,8 +21,7 @@ using Value = std::variant<std::int64_t, double, std::string>;
 [[nodiscard]] inline std::string text_of(Value const& value) {
     if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
     if (const auto* text = std::get_if<std::string>(&value)) return *text;
-    char digits[32];
-    return {std::begin(digits), std::to_chars(std::begin(digits), std::end(digits), std::get<double>(value)).ptr};
+    return detail::exact_text(std::get<double>(value));
 }
 /// Of an integer or a real number; NaN of a text.
 [[nodiscard]] inline double number_of(Value const& value) {

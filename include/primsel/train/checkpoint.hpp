@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
 #include <primsel/engine/predict.hpp>
 #include <primsel/network/weights.hpp>
@@ -34,14 +35,6 @@ struct Checkpoint {
 };
 
 namespace detail {
-
-/// Read back, it is the same number.
-template <class Number>
-[[nodiscard]] std::string exact_text(Number number) {
-    char text[40];
-    const auto end = std::to_chars(text, text + sizeof(text), number).ptr;
-    return {text, end};
-}
 
 /// What the options make of the bits. The patience is left out, and how many epochs there are counts for the schedule.
 [[nodiscard]] inline std::map<std::string, std::string, std::less<>> facts_of(TrainingOptions const& options) {

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <primsel/core/csv.hpp>
+#include <primsel/core/error.hpp>
+#include <primsel/io/line_file.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How a CSV table holds rows: its columns' names, the cells of a row as a line of text, and whether a line's cells are
+/// a row, which it then is.
+template <class Format>
+concept TableFormat = requires(typename Format::Row row, std::vector<std::string> const& cells) {
+    { Format::columns } -> std::convertible_to<std::string_view>;
+    { Format::line(std::as_const(row)) } -> std::convertible_to<std::string>;
+    { Format::read(cells, row) } -> std::same_as<bool>;
+};
+
+/// The rows of a CSV text, whose lines that begin with # are added to `about`. Throws error, naming the file and the
+/// line, for anything else.
+template <TableFormat Format>
+[[nodiscard]] std::vector<typename Format::Row> parse_table(std::string const& name, std::string_view text,
+                                                            std::map<std::string, std::string>& about) {
+    detail::CsvLines lines(text, about);
+    std::string_view line;
+    if (!lines.next(line)) return {};
+    if (line != Format::columns) fail(name, ":", lines.number(), ": expected the columns ", Format::columns);
+    std::vector<typename Format::Row> rows;
+    while (lines.next(line)) {
+        typename Format::Row row;
+        if (!Format::read(detail::cells_of(line), row))
+            fail(name, ":", lines.number(), ": is no line of ", Format::columns);
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+/// A table that grows: a row is kept at once, and known when the file is opened again.
+template <TableFormat Format>
+class TableFile {
+public:
+    using Row = typename Format::Row;
+    using About = std::map<std::string, std::string>;
+
+    /// Opens or creates the file. `about` says what its rows are of. Throws error where the file is of something else,
+    /// or cannot be written.
+    TableFile(std::string const& path, About const& about) : file_(path) {
+        const std::string_view whole = std::string_view(file_.text()).substr(0, file_.whole());
+        About found;
+        rows_ = parse_table<Format>(path, whole, found);
+        // Of a file that ends within its first lines nothing is known.
+        if (whole.find(Format::columns) == std::string_view::npos) {
+            if (!std::ranges::includes(about, found)) fail(path, ": cannot append to it: it is of something else");
+            file_.cut(0);
+            std::string header;
+            for (auto const& [key, value] : about) header += join("# ", key, ": ", value, '\n');
+            file_.append(join(header, Format::columns, '\n'));
+            return;
+        }
+        for (auto const& [key, value] : about) {
+            const auto other = found.find(key);
+            const std::string there = other == found.end() ? "not known" : other->second;
+            if (there != value) fail(path, ": cannot append to it: its ", key, " is ", there, ", here ", value);
+        }
+        file_.cut(whole.size());
+    }
+
+    /// What was in the file when it was opened, and every row since.
+    [[nodiscard]] std::vector<Row> const& rows() const { return rows_; }
+    /// Throws error where a name would not read back, or the line cannot be written.
+    void append(Row const& row) {
+        const std::string line = Format::line(row);
+        Row again;
+        if (line.find_first_of("\n\r#") != std::string::npos || !Format::read(detail::cells_of(line), again)) {
+            fail(file_.path(), ": ", line, " would not read back as a line of ", Format::columns);
+        }
+        file_.append(line + '\n');
+        rows_.push_back(row);
+    }
+
+private:
+    LineFile file_;
+    std::vector<Row> rows_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
