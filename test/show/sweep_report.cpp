@@ -42,7 +42,7 @@ std::vector<ps::Trial> trials_of(std::size_t count) {
 
 TEST_CASE("a page is one well-formed document that names every trial and needs nothing else") {
     for (const std::size_t goals : {std::size_t{1}, std::size_t{2}}) {
-        for (const std::size_t count : {0, 1, 2, 40}) {
+        for (const std::size_t count : {0U, 1U, 2U, 40U}) {
             const ps::Sweep sweep = sweep_of(goals);
             const std::vector<ps::Trial> trials = trials_of(count);
             const std::vector<ps::SensitivityPoint> points{{"", 0, 0, 0, 0.9, 1e-3}, {"c<1>", 0.5, 8, 4, 0.8, 5e-4}};
