@@ -1,4 +1,9 @@
 // All kernels, compiled once for our own programs.
 #include <primsel/engine/instantiate.hpp>
+#include <primsel/train/policies.hpp>
 
 template primsel::Kernels primsel::make_kernels<primsel::AllPrimitives, primsel::default_arch, primsel::AllLayouts>();
+template primsel::Kernels primsel::make_kernels<primsel::TrainingPrimitives, primsel::default_arch, primsel::AllLayouts,
+                                                primsel::CompileTraining>();
+template primsel::Kernels
+primsel::make_kernels<primsel::TrainingPrimitives, primsel::default_arch, primsel::AllLayouts>();

@@ -20,4 +20,10 @@ struct DefaultTraining : DefaultPolicies {
     using learning_rate = Cosine;
 };
 
+#ifdef PRIMSEL_EXTERN_KERNELS
+// Programs that train instantiate both beside engine/instantiate.hpp: for steps, and for what judges them.
+extern template Kernels make_kernels<TrainingPrimitives, default_arch, AllLayouts, CompileTraining>();
+extern template Kernels make_kernels<TrainingPrimitives, default_arch, AllLayouts>();
+#endif
+
 }  // namespace primsel::inline PRIMSEL_ABI
