@@ -1,28 +1,33 @@
 #!/usr/bin/env python3
-"""Training beside PyTorch, on this machine.
+"""Training beside PyTorch, TensorFlow and JAX, on this machine.
 
     training.py [--net NAME ...] [--batch N ...] [--threads N] [--rounds N] [--out FILE]
     training.py --check [--net NAME ...]
 
-Run it by an interpreter that has torch and torchvision (Debian: python3-torch, python3-torchvision). A step is forward pass, loss,
-gradients and the update of SGD with momentum. Each library runs in a process of its own, one step at a time in turns; the figure is
-the median. PyTorch runs as it is fastest: channels first or last, compiled where it can be. Rows are written to FILE as they are measured and not measured again.
+Run it by an interpreter that has torch and torchvision (Debian: python3-torch, python3-torchvision); tensorflow and jax take part
+where it has them too. A step is forward pass, loss, gradients and the update of SGD with momentum. Each library runs in a process of
+its own, one step at a time in turns; the figure is the median. Each runs as it is fastest: PyTorch with channels first or last and
+compiled where it can be, TensorFlow with and without XLA. Rows are written to FILE as they are measured and not measured again.
 
 --check: the losses of 20 steps on the same weights and batches, without dropout, beside those of PyTorch in double precision: of
 the first steps, where 1e-4 is allowed or what PyTorch errs by in single precision, and of all, where rounding has grown: three times
 PyTorch's own. Ends with an error where it is more.
 """
 import argparse
+import importlib.util
 import json
 import math
+import os
 import pathlib
 import statistics
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 import prepare
+import training_nets
 
 # Sizes of images.
 NETS = {"resnet18": 64, "mobilenet_v2": 64, "resnet56": 32, "alexnet_cifar": 32, "squeezenet1_1": 128, "googlenet-bn": 64}
@@ -107,18 +112,8 @@ def torch_step(net, images, labels, rate=0.01):
     return step
 
 
-def torch_worker(name, size, batch, threads, form):
-    """What primsel_training_worker does, for PyTorch."""
-    import time
-    import torch
-    torch.set_num_threads(threads)
-    torch.manual_seed(1)
-    layout = torch.contiguous_format if form == "channels-first" else torch.channels_last
-    net = make(name).to(memory_format=layout)
-    if form == "compiled":
-        net = torch.compile(net)
-    step = torch_step(net, torch.randn(batch, 3, size, size).contiguous(memory_format=layout),
-                      torch.arange(batch) % 10)
+def worker(step):
+    """What primsel_training_worker does, for another library."""
     step()
     print("ready {}", flush=True)
     for _ in sys.stdin:
@@ -127,10 +122,23 @@ def torch_worker(name, size, batch, threads, form):
         print(time.perf_counter() - begin, flush=True)
 
 
-def forms():
-    """How PyTorch may run; compiled, where it can, is channels last."""
+def timed_torch_step(name, size, batch, threads, form):
     import torch
-    return ["channels-first", "channels-last"] + (["compiled"] if hasattr(torch, "compile") else [])
+    torch.set_num_threads(threads)
+    torch.manual_seed(1)
+    layout = torch.contiguous_format if form == "channels-first" else torch.channels_last
+    net = make(name).to(memory_format=layout)
+    if form == "compiled":
+        net = torch.compile(net)
+    return torch_step(net, torch.randn(batch, 3, size, size).contiguous(memory_format=layout), torch.arange(batch) % 10)
+
+
+def forms():
+    """Each library and how it may run; compiled, where PyTorch can be, is channels last."""
+    import torch
+    torch_forms = ["channels-first", "channels-last"] + (["compiled"] if hasattr(torch, "compile") else [])
+    return [("pytorch", form) for form in torch_forms] + [
+        (library, form) for library, (_, forms) in training_nets.STEPS.items() if importlib.util.find_spec(library) for form in forms]
 
 
 class Worker:
@@ -159,8 +167,8 @@ def measure(program, name, batch, options):
     """A row: images a second, peak memory in MiB."""
     arguments = name, NETS[name], batch, options.threads
     workers = {"primsel": Worker(program, *arguments)}
-    for form in forms():
-        workers[f"pytorch {form}"] = Worker(sys.executable, __file__, "--worker", *arguments, form)
+    for library, form in forms():
+        workers[f"{library} {form}"] = Worker(sys.executable, __file__, "--worker", *arguments, library, form)
     for _ in range(options.rounds):
         for worker in workers.values():
             worker.step()
@@ -176,14 +184,14 @@ def measure(program, name, batch, options):
 
 def show(rows):
     ratios = []
-    print(f"{'':16}{'batch':>6}{'threads':>8}{'primsel':>10}{'PyTorch':>10}{'ratio':>7}{'MiB':>7}{'MiB':>7}{'ratio':>7}")
+    print(f"{'':16}{'batch':>6}{'threads':>8}{'primsel':>10}{'best other':>11}{'ratio':>7}{'MiB':>7}{'MiB':>7}{'ratio':>7}")
     for row in rows:
         speed, peak = row["images_per_second"], row["peak_mb"]
         best = max((value, key) for key, value in speed.items() if key != "primsel")
         ratios.append(speed["primsel"] / best[0])
         least = min(value for key, value in peak.items() if key != "primsel")
-        print(f"{row['net']:16}{row['batch']:6}{row['threads']:8}{speed['primsel']:10.1f}{best[0]:10.1f}{ratios[-1]:7.2f}"
-              f"{peak['primsel']:7.0f}{least:7.0f}{peak['primsel'] / least:7.2f}")
+        print(f"{row['net']:16}{row['batch']:6}{row['threads']:8}{speed['primsel']:10.1f}{best[0]:11.1f}{ratios[-1]:7.2f}"
+              f"{peak['primsel']:7.0f}{least:7.0f}{peak['primsel'] / least:7.2f}  {best[1]}")
     for row in rows:
         if "known_mb" in row:
             print(f"{row['net']:16}{row['batch']:6} known before the first step {row['known_mb']:7.1f} MiB, then held "
@@ -240,8 +248,11 @@ def check(program, name, steps=20, batch=16):
 
 def main():
     if sys.argv[1:2] == ["--worker"]:
-        name, size, batch, threads, form = sys.argv[2:]
-        return torch_worker(name, int(size), int(batch), int(threads), form)
+        name, *numbers, library, form = sys.argv[2:]
+        size, batch, threads = map(int, numbers)
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+        make_step = timed_torch_step if library == "pytorch" else training_nets.STEPS[library][0]
+        return worker(make_step(name, size, batch, threads, form))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--net", nargs="+", choices=NETS, help="(default: all for --check, without googlenet-bn for times)")
     parser.add_argument("--batch", nargs="+", type=int, default=[8, 32, 128])

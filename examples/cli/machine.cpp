@@ -54,11 +54,12 @@ void machine(bool json, bool renew) {
     table.add({"the same, of cached matrices", giga(here.product_flops, "GFLOP/s")});
     table.add({"vector operations in L1", giga(here.vector_flops, "GFLOP/s")});
     table.add({"scalar operations", giga(here.scalar_flops, "GFLOP/s")});
-    for (std::size_t i = 0; i < here.bandwidth.size(); ++i) {
+    for (std::size_t i = 0; i + 1 < here.bandwidth.size(); ++i) {
         char what[64];
         std::snprintf(what, sizeof(what), "copies within %.0f kB", ps::Machine::working_sets[i] * 1e-3);
         table.add({what, giga(here.bandwidth[i], "GB/s")});
     }
+    table.add({"copies from memory to memory", giga(here.bandwidth.back(), "GB/s")});
     if (file.read()) table.add({"kept in", file.path()});
     print(table.text());
 }

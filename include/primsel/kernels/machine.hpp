@@ -22,7 +22,8 @@ struct Machine {
     double vector_flops = 5e9;   ///< vector operations on cached data per second
     double scalar_flops = 1e9;   ///< scalar operations per second
     static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 96e6};
-    /// Bytes read and written per second, for each working set in bytes.
+    /// Bytes read and written per second, for each working set in bytes; the last is of memory itself, which no cache
+    /// holds for a network of so many bytes.
     std::array<double, 5> bandwidth{5e10, 4e10, 3e10, 2e10, 1e10};
 
     /// Interpolated between the measured working sets, on a logarithmic scale.

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/evict.hpp>
 #include <primsel/core/simd.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/kernels/machine.hpp>
 #include <primsel/primitive/gemm_simd.hpp>
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -142,6 +141,7 @@ inline double measure_scalar() {
     });
 }
 
+/// Of copies within a working set that stays in the caches.
 inline double measure_bandwidth(double working_set, float* src, float* dst) {
     const auto bytes = static_cast<std::size_t>(working_set / 2);
     return best_rate(0.0007, 2.0 * static_cast<double>(bytes), [&] {
@@ -151,20 +151,26 @@ inline double measure_bandwidth(double working_set, float* src, float* dst) {
     });
 }
 
-/// Bytes that are copied within to learn the speed beyond the caches. The largest working set is not touched in full: a
-/// window is enough that no cache holds; and of a last cache that holds this one too, one that the others do not hold.
-inline std::size_t largest_window() {
-    constexpr std::size_t mebibyte = std::size_t{1} << 20, beyond_all = 48 * mebibyte, beyond_l2 = 16 * mebibyte;
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-    const long last = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (last > 0 && static_cast<std::size_t>(last) > beyond_all) return beyond_l2;
-#endif
-    return beyond_all;
+/// Of a copy from memory to memory: what is evicted first is in no cache, however large the caches are.
+inline double measure_memory(float* src, float* dst) {
+    constexpr std::size_t bytes = std::size_t{1} << 20;
+    double best = 0;
+    for (int done = 0; done < 3; ++done) {
+        evict(src, bytes);
+        evict(dst, bytes);
+        const Timer timer;
+        std::memcpy(dst, src, bytes);
+        volatile float used = dst[bytes / sizeof(float) / 2];
+        (void)used;
+        best = std::max(best, 2.0 * bytes / timer.seconds());
+    }
+    return best;
 }
 
 template <class Arch>
 Machine measure_machine() {
-    const std::size_t floats = largest_window() / 2 / sizeof(float);
+    constexpr std::size_t levels = Machine::working_sets.size();
+    const auto floats = static_cast<std::size_t>(Machine::working_sets[levels - 2]) / 2 / sizeof(float);
     AlignedBuffer src(floats), dst(floats);
     // Pages that were never written would all be the one page of zeros.
     std::memset(src.data(), 1, floats * sizeof(float));
@@ -179,10 +185,10 @@ Machine measure_machine() {
         raise(machine.product_flops, measure_product<Arch>());
         raise(machine.vector_flops, measure_vector<Arch>());
         raise(machine.scalar_flops, measure_scalar());
-        for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
-            const double window = std::min(Machine::working_sets[i], 2.0 * static_cast<double>(floats * sizeof(float)));
-            raise(machine.bandwidth[i], measure_bandwidth(window, src.data(), dst.data()));
+        for (std::size_t i = 0; i + 1 < levels; ++i) {
+            raise(machine.bandwidth[i], measure_bandwidth(Machine::working_sets[i], src.data(), dst.data()));
         }
+        raise(machine.bandwidth.back(), measure_memory(src.data(), dst.data()));
     }
     for (std::size_t i = 1; i < machine.bandwidth.size(); ++i) {
         machine.bandwidth[i] = std::min(machine.bandwidth[i], machine.bandwidth[i - 1]);

@@ -2,6 +2,7 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/cache_sizes.hpp>
+#include <primsel/core/evict.hpp>
 #include <primsel/core/statistics.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/cost/cost_model.hpp>
@@ -78,17 +79,12 @@ private:
         }
     }
     /// Whether other layers push these weights out of the caches.
-    [[nodiscard]] static bool is_large(AlignedBuffer const& weights) { return weights.size() > l2_floats / 4; }
-    /// Reads and writes more than the last-level cache holds.
-    void flush() {
-        if (flush_.size() == 0) flush_ = AlignedBuffer((std::size_t{48} << 20) / sizeof(float)), fill(flush_.span());
-        for (std::size_t i = 0; i < flush_.size(); i += 16) flush_.data()[i] += 1.0F;
-    }
+    [[nodiscard]] static bool is_large(std::span<const float> weights) { return weights.size() > l2_floats / 4; }
     /// The median of the runs; one run is enough for what cannot be chosen.
     template <class Run>
-    double time(bool cold, double hopeless, Run const& run) {
+    double time(std::span<const float> weights, double hopeless, Run const& run) {
         const auto once = [&] {
-            if (cold) flush();
+            if (is_large(weights)) detail::evict(weights.data(), weights.size_bytes());
             const Timer timer;
             run();
             return timer.seconds();
@@ -124,8 +120,7 @@ private:
                             .scratch = scratch.data(),
                             .executor = executor_};
         double& best = best_.try_emplace(std::tuple{image, query.batch, primitive.pass}, 1e9).first->second;
-        const bool cold = is_large(packed);
-        const double seconds = time(cold, 4 * best, [&] {
+        const double seconds = time(packed.span(), 4 * best, [&] {
             if (query.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
             for (int i = 0; i < query.batch; i += at_once) primitive.run(image, args);
         });
@@ -138,7 +133,7 @@ private:
             dst(floats_for_bytes(kernels.layouts[query.to].image_bytes(query.shape)));
         fill(src.span());
         fill(dst.span());
-        return time(false, 1e9, [&] {
+        return time({}, 1e9, [&] {
             for (int i = 0; i < query.batch; ++i) {
                 kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_);
             }
@@ -156,7 +151,7 @@ private:
             fill(bias.span());
             fill(residual.span());
             const float* added = query.inputs.size() > 1 ? residual.data() : nullptr;
-            return time(false, 1e9, [&] {
+            return time({}, 1e9, [&] {
                 epilogue(query.output, query.batch, dst.data(), bias.data(), added, relu_clamp, executor_);
             });
         }
@@ -178,12 +173,11 @@ private:
                           .batch = query.batch,
                           .weights = weights.data(),
                           .executor = executor_};
-        return time(is_large(weights), 1e9, [&] { op.run(*query.layer, args); });
+        return time(weights.span(), 1e9, [&] { op.run(*query.layer, args); });
     }
 
     std::size_t runs_;
     Sequential executor_;
-    AlignedBuffer flush_;
     std::map<std::tuple<ConvShape, int, std::string_view, std::string_view>, double> convs_;
     std::map<std::tuple<ConvShape, int, Pass>, double> best_;
     std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/core/evict.hpp>
 #include <primsel/core/executor.hpp>
 #include <primsel/core/statistics.hpp>
 #include <primsel/kernels/kernels.hpp>
@@ -21,10 +22,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -47,19 +44,6 @@ struct ProfileOptions {
 };
 
 namespace detail {
-
-/// Writes these bytes back to memory and out of every cache.
-inline void evict([[maybe_unused]] const void* bytes, [[maybe_unused]] std::size_t count) {
-#if defined(__x86_64__)
-    const char* const line = static_cast<const char*>(bytes);
-    for (std::size_t at = 0; at < count; at += alignment) _mm_clflush(line + at);
-    _mm_mfence();
-#elif defined(__aarch64__)
-    const char* const line = static_cast<const char*>(bytes);
-    for (std::size_t at = 0; at < count; at += alignment) asm volatile("dc civac, %0" : : "r"(line + at) : "memory");
-    asm volatile("dsb sy" : : : "memory");
-#endif
-}
 
 /// A buffer that only grows, and whose pages are there: what was just allocated would time the system's work.
 /// Each starts so many lines behind a page, lest loads of one collide with stores to another in the low bits of their
