@@ -20,8 +20,9 @@ class PrimselRecipe(ConanFile):
         "with_eigen": [True, False],
         "with_boost_graph": [True, False],
         "with_onnx": [True, False],
+        "with_yaml": [True, False],
     }
-    default_options = {"system": False, "with_eigen": False, "with_boost_graph": False, "with_onnx": False}
+    default_options = {"system": False, "with_eigen": False, "with_boost_graph": False, "with_onnx": False, "with_yaml": False}
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*"
     no_copy_source = True
 
@@ -40,6 +41,8 @@ class PrimselRecipe(ConanFile):
             self.requires("boost/[>=1.71 <2]", options={"header_only": True})
         if self.options.with_onnx:
             self.requires("protozero/[>=1.7 <2]")
+        if self.options.with_yaml:
+            self.requires("yaml-cpp/[>=0.7 <1]")
 
     def validate(self):
         check_min_cppstd(self, 20)

@@ -1,7 +1,9 @@
-// Any text parses as a sweep or as a trial or message of one, or is refused with primsel::error; what parsed reads back
-// as the same when written.
+// Any text parses as a sweep or as a trial or message of one or of a profile, or is refused with primsel::error; what
+// parsed reads back as the same when written.
 #include "refusal.hpp"
 
+#include <primsel/io/measure_trials.hpp>
+#include <primsel/io/profile_parts.hpp>
 #include <primsel/io/sweep.hpp>
 #include <primsel/io/trial_log.hpp>
 
@@ -40,6 +42,36 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (const auto header = primsel::parse_log_header("fuzz", text)) {
             if (primsel::parse_log_header("again", primsel::line_of(*header)) != header) std::abort();
         }
+    } catch (primsel::error const& error) {
+        check_refusal(error);
+    }
+    try {
+        const primsel::TrialMeasurement measured = primsel::parse_measurement("fuzz", text, 1);
+        const std::string line = primsel::line_of(1, measured);
+        if (primsel::line_of(1, primsel::parse_measurement("again", line, 1)) != line) std::abort();
+    } catch (primsel::error const& error) {
+        check_refusal(error);
+    }
+    try {
+        (void)primsel::parse_profile_work("fuzz", text);
+    } catch (primsel::error const& error) {
+        check_refusal(error);
+    }
+    static const std::vector<primsel::ProfiledTable> tables{
+        {"convolutions", primsel::ConvConfiguration::inputs(), {"one", "other"}, 1e-5},
+        {"layouts", primsel::TensorConfiguration::inputs(), {"one"}, 1e-5}};
+    try {
+        const primsel::ProfilePart part = primsel::parse_part("fuzz", text, tables);
+        const std::string line = primsel::line_of(part);
+        if (primsel::line_of(primsel::parse_part("again", line, tables)) != line) std::abort();
+    } catch (primsel::error const& error) {
+        check_refusal(error);
+    }
+    try {
+        const primsel::ProfilePart part{.number = 1, .table = "layouts", .rows = {{1, 2}}};
+        const primsel::ProfiledRows rows = primsel::parse_rows("fuzz", text, part, 1);
+        const std::string line = primsel::line_of(part, rows);
+        if (primsel::line_of(part, primsel::parse_rows("again", line, part, 1)) != line) std::abort();
     } catch (primsel::error const& error) {
         check_refusal(error);
     }

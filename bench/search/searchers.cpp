@@ -2,6 +2,7 @@
 //
 //   bench_search_searchers table FILE              the table: three sparsities of ResNet-56, predicted ms, what is left
 //   bench_search_searchers run SEEDS TRIALS [FILE]  a line "function,searcher,seed,best after trial 1,..."
+//   bench_search_searchers times                    what a proposal of Bayes takes after so many trials
 //   bench_search_searchers value FUNCTION X...      what a function is at a point of the unit cube
 //
 // bench/search/against_optuna.py runs Optuna's samplers beside them. A trial of the table costs its predicted latency
@@ -9,6 +10,7 @@
 // metric.
 #include "functions.hpp"
 
+#include <primsel/core/timer.hpp>
 #include <primsel/engine/engine.hpp>
 #include <primsel/network/zoo/resnet.hpp>
 #include <primsel/prune.hpp>
@@ -167,11 +169,52 @@ void run_all(std::string_view function, ps::Space const& space, std::uint64_t se
     }
 }
 
+/// Mean seconds of a proposal of Bayes between so many trials and eight more, with so many parameters and objectives.
+double proposal_seconds(std::size_t parameters, std::size_t objectives, std::size_t trials) {
+    constexpr std::size_t proposals = 8;
+    std::vector<ps::Parameter> all;
+    for (std::size_t i = 0; i < parameters; ++i) {
+        all.push_back(ps::Parameter::real("x" + std::to_string(i), 0, 1));
+    }
+    const ps::Space space(all);
+    ps::Bayes<> bayes(space, {.objectives = objectives, .seed = 1});
+    const auto tell = [&](ps::Point const& point) {
+        const std::vector<double> x = space.shares_of(point);
+        double sum = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) sum += std::cos(3 * x[i] + static_cast<double>(i));
+        std::vector<double> values{sum, x[0] * x[0] - sum / 2};
+        values.resize(objectives);
+        bayes.tell(point, {values});
+    };
+    ps::RandomSearch random(space, 2);
+    for (std::size_t i = 0; i < trials; ++i) tell(random.ask().value());
+    double seconds = 0;
+    for (std::size_t i = 0; i < proposals; ++i) {
+        const ps::Timer timer;
+        const std::optional<ps::Point> point = bayes.ask();
+        seconds += timer.seconds() / proposals;
+        tell(point.value());
+    }
+    return seconds;
+}
+void print_times() {
+    std::printf("ms a proposal\n%10s %10s %10s %10s\n", "trials", "3, 1 goal", "8, 1 goal", "8, 2 goals");
+    for (const std::size_t trials : {10U, 20U, 40U, 80U, 160U}) {
+        std::printf("%10zu %10.1f %10.1f %10.1f\n", trials, proposal_seconds(3, 1, trials) * 1e3,
+                    proposal_seconds(8, 1, trials) * 1e3, proposal_seconds(8, 2, trials) * 1e3);
+        std::fflush(stdout);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     if (argc == 3 && std::string_view(argv[1]) == "table") {
         write_table(argv[2]);
+        return 0;
+    }
+    if (argc == 2 && std::string_view(argv[1]) == "times") {
+        print_times();
         return 0;
     }
     for (functions::Function const& function : functions::all) {
@@ -183,7 +226,7 @@ int main(int argc, char** argv) {
         return 0;
     }
     if (argc < 4 || std::string_view(argv[1]) != "run") {
-        std::cerr << "searchers table FILE | searchers run SEEDS TRIALS [FILE]\n";
+        std::cerr << "searchers table FILE | searchers times | searchers run SEEDS TRIALS [FILE]\n";
         return 2;
     }
     const std::uint64_t seeds = std::strtoull(argv[2], nullptr, 10);

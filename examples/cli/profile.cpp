@@ -1,53 +1,27 @@
 // primsel profile --out profile.csv [--layouts-out layouts.csv]: times every primitive on the convolutions of the
-// networks, row by row, and goes on where it was stopped.
+// networks, row by row, and goes on where it was stopped; or has them timed, through a queue.
 #include "commands.hpp"
+#include "profiling.hpp"
 #include "progress.hpp"
 #include "session.hpp"
+#include "sweep_trials.hpp"
 #include "text.hpp"
 
-#include <primsel/cost/features.hpp>
-#include <primsel/io/dataset.hpp>
-#include <primsel/kernels/extern_kernels.hpp>
-#include <primsel/learn/machine_about.hpp>
-#include <primsel/learn/tables.hpp>
-#include <primsel/network/simplify.hpp>
-#include <primsel/plan/conv_shape_of.hpp>
-#include <primsel/profile/profiler.hpp>
-#include <primsel/tune/choose_rows.hpp>
-#include <primsel/version.hpp>
+#include <primsel/core/timer.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <csignal>
-#include <limits>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 namespace cli {
 namespace {
-
-struct ProfilingOptions {
-    std::string out, layouts_out;
-    std::vector<std::string> networks, primitives;
-    double budget = std::numeric_limits<double>::infinity();
-    std::size_t count = std::numeric_limits<std::size_t>::max();
-    bool mixed = false, telling = false, training = false;
-    /// Of the images of networks by name, where it is not their own.
-    std::optional<Size> size;
-    /// What the reference took for another profile; 0: measured.
-    double reference_ns = 0;
-    ps::SampleOptions sample;
-    ps::ProfileOptions measuring;
-    bool json = false;
-};
 
 /// "90", "60s", "30m", "2h". Throws CLI::ValidationError for anything else.
 double parse_seconds(std::string const& text) {
@@ -60,45 +34,6 @@ double parse_seconds(std::string const& text) {
         throw CLI::ValidationError("--budget", "expected a time, as 90, 60s, 30m or 2h, not " + text);
     }
     return value * seconds;
-}
-
-/// The convolutions of those networks; of all where none is named.
-std::vector<ps::ConvShape> convolutions_of(std::vector<std::string> names, std::optional<Size> size) {
-    if (names.empty() || names == std::vector<std::string>{"all"}) {
-        names.clear();
-        for (ListedNetwork const& network : list_networks()) names.push_back(network.name);
-    }
-    std::vector<ps::ConvShape> shapes;
-    for (std::string const& name : names) {
-        ModelOptions options;
-        options.net = name;
-        options.size = size;
-        const ps::Graph graph = ps::simplify(graph_of(open_model(options)));
-        for (std::size_t i = 0; i < graph.size(); ++i) {
-            if (std::holds_alternative<ps::ConvParams>(graph[i].layer)) shapes.push_back(ps::conv_shape_of(graph, i));
-        }
-    }
-    return shapes;
-}
-
-/// Those of the primitives that are named, themselves or by their family; all where none is.
-std::vector<ps::PrimitiveEntry> chosen_primitives(ps::Kernels const& from, std::vector<std::string> const& names) {
-    const auto all = from.primitives;
-    if (names.empty()) return {all.begin(), all.end()};
-    const auto is_named = [](ps::PrimitiveEntry const& entry, std::string const& name) {
-        return entry.id == name || to_string_view(entry.family) == name;
-    };
-    for (std::string const& name : names) {
-        if (std::ranges::none_of(all, [&](auto const& entry) { return is_named(entry, name); })) {
-            ps::fail("--primitives ", name, ": no family or primitive is named so; see primsel list primitives");
-        }
-    }
-    std::vector<ps::PrimitiveEntry> chosen;
-    for (ps::PrimitiveEntry const& entry : all) {
-        if (std::ranges::any_of(names, [&](auto const& name) { return is_named(entry, name); }))
-            chosen.push_back(entry);
-    }
-    return chosen;
 }
 
 volatile std::sig_atomic_t stop_asked = 0;
@@ -126,157 +61,82 @@ private:
 
 int percent(double share) { return static_cast<int>(std::lround(100 * share)); }
 
-/// A file and how far it has come.
-struct Part {
-    std::string what, path;
-    std::size_t total = 0, done = 0, now = 0;
-};
+bool is_stopped() { return stop_asked != 0; }
 
-class Profiling {
-public:
-    explicit Profiling(ProfilingOptions const& options)
-        : options_(options),
-          primitives_(chosen_primitives(options.training ? training_kernels() : kernels(), options.primitives)),
-          profiler_(kernels_of(primitives_), options.measuring) {
-        if (options.reference_ns > 0) profiler_.set_nominal(options.reference_ns * 1e-9);
-        about_ = {{"arch", std::string(kernels().arch)},
-                  {"compiler", compiler()},
-                  {"cpu", ps::cpu_name()},
-                  {"images", std::to_string(options.measuring.images)},
-                  {"reference_ns", std::to_string(std::llround(profiler_.nominal() * 1e9))},
-                  {"version", std::string(ps::version)}};
-        ps::add_about(about_, ps::this_machine<ps::default_arch>());  // as it is while this is measured
+/// Rows of the table that its file does not have yet, until the time is over or a signal comes.
+void append(Profiling& profiling, ProfilingTable& table, ProfilingOptions const& options, ps::Timer const& whole,
+            ProgressLine& progress) {
+    ps::DatasetFile file(table.path, table.header);
+    if (const double known = reference_ns_of(table.path, file, options); known > 0) {
+        profiling.profiler().set_nominal(known * 1e-9);
     }
-
-    /// Rows of `sample` that the file does not have yet, until the time is over or a signal comes.
-    template <class Configuration, class Measure>
-    Part append(std::string what, std::string const& path, ps::Dataset header, std::vector<Configuration> sample,
-                Measure const& measure) {
-        header.about = about_;
-        ps::DatasetFile file(path, header);
-        auto const& about = file.data().about;
-        if (const auto known = about.find("reference_ns"); known != about.end()) {
-            if (options_.reference_ns > 0 && known->second != about_.at("reference_ns")) {
-                ps::fail(path, ": its times are for --reference-ns ", known->second, ", not ",
-                         about_.at("reference_ns"));
-            }
-            profiler_.set_nominal(std::strtod(known->second.c_str(), nullptr) * 1e-9);
-        }
-        sample.resize(std::min(sample.size(), options_.count));
-        Part part{.what = std::move(what), .path = path, .total = sample.size()};
-        for (Configuration const& at : sample) part.done += file.contains(at.row()) ? 1U : 0U;
-        const ps::Timer timer;
-        for (Configuration const& at : sample) {
-            if (stop_asked != 0 || whole_.seconds() > options_.budget) break;
-            if (file.contains(at.row())) continue;
-            file.append(at.row(), measure(at));
-            ++part.done;
-            ++part.now;
-            const double left =
-                timer.seconds() / static_cast<double>(part.now) * static_cast<double>(part.total - part.done);
-            progress_.show(ps::join(part.what, ": ", part.done, " of ", part.total, ", ",
-                                    percent(profiler_.quiet_share()), " % of runs undisturbed, ",
-                                    duration(std::min(left, options_.budget - whole_.seconds())), " left"));
-        }
-        return part;
+    for (auto const& row : table.rows) table.done += file.contains(row) ? 1U : 0U;
+    const ps::Timer timer;
+    for (auto const& row : table.rows) {
+        if (is_stopped() || whole.seconds() > options.budget) break;
+        if (file.contains(row)) continue;
+        file.append(row, profiling.measure(row));
+        ++table.done;
+        ++table.now;
+        const double left =
+            timer.seconds() / static_cast<double>(table.now) * static_cast<double>(table.rows.size() - table.done);
+        progress.show(ps::join(table.what, ": ", table.done, " of ", table.rows.size(), ", ",
+                               percent(profiling.profiler().quiet_share()), " % of runs undisturbed, ",
+                               duration(std::min(left, options.budget - whole.seconds())), " left"));
     }
-
-    [[nodiscard]] ps::Profiler<>& profiler() { return profiler_; }
-    [[nodiscard]] double seconds() const { return whole_.seconds(); }
-
-private:
-    static ps::Kernels kernels_of(std::span<const ps::PrimitiveEntry> primitives) {
-        ps::Kernels some = kernels();
-        some.primitives = primitives;
-        return some;
-    }
-
-    ps::Timer whole_;
-    ProfilingOptions const& options_;
-    std::vector<ps::PrimitiveEntry> primitives_;
-    ps::Profiler<> profiler_;
-    std::map<std::string, std::string> about_;
-    ProgressLine progress_;
-};
-
-/// Those first that tell most of the networks' own layers: as many as anyone takes to another machine.
-std::vector<ps::ConvConfiguration> most_telling_first(std::vector<ps::ConvConfiguration> sample,
-                                                      std::span<const ps::ConvShape> layers) {
-    constexpr std::size_t most = 200;
-    ps::Dataset candidates;
-    candidates.inputs = ps::ConvConfiguration::inputs();
-    for (ps::ConvConfiguration const& at : sample) candidates.add(at.row(), {});
-    std::set<std::array<float, ps::ConvFeatures::count>> distinct;
-    for (ps::ConvShape const& layer : layers) distinct.insert(ps::ConvFeatures::of(layer));
-    ps::Table targets(0, ps::ConvFeatures::count);
-    for (auto const& row : distinct) targets.values.insert(targets.values.end(), row.begin(), row.end());
-    const std::vector<std::size_t> chosen = ps::choose_rows(ps::features_of(candidates), targets, most);
-    std::vector<ps::ConvConfiguration> ordered;
-    for (const std::size_t row : chosen) ordered.push_back(sample[row]);
-    for (std::size_t row = 0; row < sample.size(); ++row) {
-        if (std::ranges::find(chosen, row) == chosen.end()) ordered.push_back(sample[row]);
-    }
-    return ordered;
-}
-
-std::vector<Part> append_all(Profiling& profiling, ProfilingOptions const& options) {
-    const std::vector<ps::ConvShape> shapes = convolutions_of(options.networks, options.size);
-    std::vector<Part> parts;
-    if (!options.layouts_out.empty()) {
-        ps::Dataset header;
-        header.inputs = ps::TensorConfiguration::inputs();
-        header.subjects = profiling.profiler().layout_pairs();
-        parts.push_back(profiling.append("layouts", options.layouts_out, header,
-                                         ps::sample_tensors(shapes, options.sample.seed),
-                                         [&](auto const& at) { return profiling.profiler().transforms(at); }));
-    }
-    ps::Dataset header;
-    header.inputs = ps::ConvConfiguration::inputs();
-    header.subjects = profiling.profiler().primitives();
-    std::vector<ps::ConvConfiguration> sample = ps::sample_convolutions(shapes, options.sample);
-    if (options.telling) sample = most_telling_first(std::move(sample), shapes);
-    parts.push_back(profiling.append("convolutions", options.out, header, std::move(sample),
-                                     [&](auto const& at) { return profiling.profiler().convolution(at); }));
-    return parts;
 }
 
 void profile(ProfilingOptions const& options) {
     const StopSignals signals;
-    std::vector<Part> parts;
-    double seconds = 0, quiet = 0;
+    const ps::Timer whole;
+    std::vector<ProfilingTable> tables;
+    std::set<std::string> workers;
+    double quiet = 0;
     std::size_t runs = 0;
     {
-        Profiling profiling(options);
-        parts = append_all(profiling, options);
-        seconds = profiling.seconds();
+        Profiling profiling(chosen_primitives(options.training, options.primitives), options.measuring);
+        if (options.reference_ns > 0) profiling.profiler().set_nominal(options.reference_ns * 1e-9);
+        tables = tables_of(options, profiling);
+        ProgressLine progress;
+        for (ProfilingTable& table : tables) {
+            if (options.queue.empty()) append(profiling, table, options, whole, progress);
+        }
         quiet = profiling.profiler().quiet_share();
         runs = profiling.profiler().runs();
     }
-    const bool complete = std::ranges::all_of(parts, [](Part const& part) { return part.done == part.total; });
-    if (stop_asked != 0 && !complete) {
-        ps::fail("stopped with ", parts.back().done, " of ", parts.back().total, ' ', parts.back().what, " in ",
-                 parts.back().path, "; the same command goes on from there");
+    if (!options.queue.empty()) workers = hand_out(options, tables, is_stopped);
+    const bool complete =
+        std::ranges::all_of(tables, [](ProfilingTable const& table) { return table.done == table.rows.size(); });
+    if (is_stopped() && !complete) {
+        ps::fail("stopped with ", tables.back().done, " of ", tables.back().rows.size(), ' ', tables.back().what,
+                 " in ", tables.back().path, "; the same command goes on from there");
     }
     if (options.json) {
         ps::Json::Array files;
-        for (Part const& part : parts) {
-            files.push_back(ps::Json::Object{{"what", part.what},
-                                             {"file", part.path},
-                                             {"total", part.total},
-                                             {"done", part.done},
-                                             {"now", part.now}});
+        for (ProfilingTable const& table : tables) {
+            files.push_back(ps::Json::Object{{"what", table.what},
+                                             {"file", table.path},
+                                             {"total", table.rows.size()},
+                                             {"done", table.done},
+                                             {"now", table.now}});
         }
-        return print_json(ps::Json::Object{{"complete", complete},
-                                           {"seconds", seconds},
-                                           {"runs", runs},
-                                           {"undisturbed", quiet},
-                                           {"files", std::move(files)}});
+        ps::Json::Object json{{"complete", complete}, {"seconds", whole.seconds()}};
+        if (options.queue.empty()) {
+            json.emplace_back("runs", runs);
+            json.emplace_back("undisturbed", quiet);
+        } else {
+            json.emplace_back("workers", ps::Json::Array(workers.begin(), workers.end()));
+        }
+        json.emplace_back("files", std::move(files));
+        return print_json(std::move(json));
     }
-    for (Part const& part : parts) {
-        print_line(part.path, ": ", part.done, " of ", part.total, ' ', part.what, ", ", part.now, " of them now");
+    for (ProfilingTable const& table : tables) {
+        print_line(table.path, ": ", table.done, " of ", table.rows.size(), ' ', table.what, ", ", table.now,
+                   " of them now");
     }
-    print(ps::join(duration(seconds), ", ", runs, " runs, ", percent(quiet), " % of them undisturbed",
-                   complete ? "\n" : "; the same command goes on from there\n"));
+    std::string how = ps::join(runs, " runs, ", percent(quiet), " % of them undisturbed");
+    if (!options.queue.empty()) how = ps::join("by ", workers.size(), " workers");
+    print(ps::join(duration(whole.seconds()), ", ", how, complete ? "\n" : "; the same command goes on from there\n"));
 }
 
 }  // namespace
@@ -332,6 +192,19 @@ void add_profile(CLI::App& app) {
         .add_option("--reference-ns", options->reference_ns,
                     "Times are for the speed at which the reference takes so long, as another profile's header says")
         ->check(CLI::PositiveNumber)
+        ->type_name("X");
+    add_queue_options(command, options->queue, options->queue_name, options->lease);
+    CLI::Option* const queue = command.get_option("--queue");
+    queue->excludes(command.get_option("--budget"));
+    command.add_option("--ahead", options->ahead, "Configurations that wait or are measured at once (default 64)")
+        ->check(CLI::Range(1, 1'000'000))
+        ->needs(queue)
+        ->type_name("N");
+    command
+        .add_option("--tolerance", options->tolerance,
+                    "The share by which reference and FMA peak of a worker's machine may differ (default 0.05)")
+        ->check(CLI::Range(0.0, 10.0))
+        ->needs(queue)
         ->type_name("X");
     command.add_flag("--json", options->json, "Print one JSON object");
     command.callback([options, images] {

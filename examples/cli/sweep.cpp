@@ -22,6 +22,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace cli {
@@ -83,8 +84,14 @@ ps::Json json_of(ps::Sweep const& sweep, ps::Trial const& trial) {
     for (auto const& [name, value] : trial.metrics) {
         metrics.emplace_back(name, std::isfinite(value) ? ps::Json(value) : ps::Json());
     }
-    return ps::Json::Object{
+    ps::Json::Object json{
         {"trial", trial.number}, {"parameters", std::move(parameters)}, {"metrics", std::move(metrics)}};
+    if (trial.measured && trial.measured->failure.empty()) {
+        json.emplace_back("measured", ps::Json::Object{{"latency", trial.measured->milliseconds},
+                                                       {"predicted", trial.measured->predicted},
+                                                       {"throughput", trial.measured->images_per_second}});
+    }
+    return json;
 }
 
 void print_best(ps::Sweep const& sweep, std::vector<ps::Trial> const& trials, std::vector<std::size_t> const& best) {
@@ -93,6 +100,9 @@ void print_best(ps::Sweep const& sweep, std::vector<ps::Trial> const& trials, st
     std::vector<std::string> heading{"trial"};
     for (ps::Parameter const& parameter : sweep.space.parameters()) heading.push_back(parameter.name());
     for (auto const& [name, value] : trials[best[0]].metrics) heading.push_back(name);
+    const std::size_t metrics = heading.size();
+    const bool any = std::ranges::any_of(best, [&](std::size_t place) { return trials[place].measured.has_value(); });
+    if (any) heading.insert(heading.end(), {"measured ms", "predicted ms", "images/s"});
     table.add(heading);
     for (const std::size_t place : best) {
         ps::Trial const& trial = trials[place];
@@ -101,9 +111,16 @@ void print_best(ps::Sweep const& sweep, std::vector<ps::Trial> const& trials, st
             const auto* real = std::get_if<double>(&value);
             row.push_back(real != nullptr ? short_text(*real) : ps::text_of(value));
         }
-        for (std::size_t i = row.size(); i < heading.size(); ++i) {
+        for (std::size_t i = row.size(); i < metrics; ++i) {
             const auto found = trial.metrics.find(heading[i]);
             row.push_back(found == trial.metrics.end() ? "" : short_text(found->second));
+        }
+        if (any && trial.measured && trial.measured->failure.empty()) {
+            row.push_back(short_text(trial.measured->milliseconds));
+            row.push_back(short_text(trial.measured->predicted));
+            row.push_back(short_text(trial.measured->images_per_second));
+        } else if (any) {
+            row.insert(row.end(), {trial.measured ? trial.measured->failure : "", "", ""});
         }
         table.add(row);
     }
@@ -132,6 +149,29 @@ std::optional<double> logged_threshold(std::string const& log) {
     return threshold;
 }
 
+/// Removes the networks of trials that others surpassed.
+class KeptNetworks {
+public:
+    explicit KeptNetworks(std::string folder) : folder_(std::move(folder)) {}
+
+    template <class Run>
+    void update(Run const& run) {
+        if (folder_.empty()) return;
+        std::set<std::uint64_t> best;
+        for (const std::size_t place : run.best()) best.insert(run.trials()[place].number);
+        kept_.insert(run.trials().back().number);
+        for (const std::uint64_t number : kept_) {
+            std::error_code ignored;
+            if (!best.contains(number)) std::filesystem::remove(network_file(folder_, number), ignored);
+        }
+        kept_ = std::move(best);
+    }
+
+private:
+    std::string folder_;
+    std::set<std::uint64_t> kept_;
+};
+
 /// Workers do the trials; what they need to know is kept in the queue.
 template <class Searcher, class Report>
 ps::SweepRun<Searcher> hand_out(CLI::App const& command, SweepCommand const& options, SweepFile const& file,
@@ -155,7 +195,12 @@ ps::SweepRun<Searcher> hand_out(CLI::App const& command, SweepCommand const& opt
                  options.queue_name, "; use another --queue-name");
     }
     ps::SweepRun<Searcher> run(file.sweep, std::move(searcher), log.trials());
-    ps::drive(run, log, queue, {.ahead = options.ahead}, report);
+    if (options.measure.empty()) {
+        ps::drive(run, log, queue, {.ahead = options.ahead}, report);
+    } else {
+        RemoteQueue measuring(options.queue, measuring_queue(options.queue_name), options.lease);
+        ps::drive(run, log, queue, {.ahead = options.ahead}, report, ps::MeasuredElsewhere<RemoteQueue>(measuring));
+    }
     return run;
 }
 
@@ -174,10 +219,23 @@ void sweep(CLI::App& command, SweepCommand& options) {
     const ps::BayesOptions effort = known.any ? ps::BayesOptions{.candidates = 64, .rounds = 8} : ps::BayesOptions{};
     ps::AnySearcher<KnownMetrics> searcher(file.sweep, effort, known);
     ProgressLine line;
-    const auto report = [&](auto const& run) { line.show(text_of_progress(run)); };
+    KeptNetworks networks(options.measure);
+    const auto report = [&](auto const& run) {
+        line.show(text_of_progress(run));
+        networks.update(run);
+    };
+    const auto measure = [&](ps::Trial const& trial) -> std::optional<ps::TrialMeasurement> {
+        if (options.measure.empty()) return std::nullopt;
+        try {
+            return measure_network(network_file(options.measure, trial.number), options);
+        } catch (std::exception const& fault) {
+            return ps::TrialMeasurement{.failure = fault.what()};
+        }
+    };
     const auto try_one = [&](ps::Trial& trial, auto const& goes_on) { trials(trial, goes_on); };
-    const auto run = options.queue.empty() ? ps::run_sweep(file.sweep, std::move(searcher), log, 1, try_one, report)
-                                           : hand_out(command, options, file, trials, std::move(searcher), log, report);
+    const auto run = options.queue.empty()
+                         ? ps::run_sweep(file.sweep, std::move(searcher), log, 1, try_one, report, measure)
+                         : hand_out(command, options, file, trials, std::move(searcher), log, report);
     line.clear();
 
     const std::vector<std::size_t> best = run.best();
@@ -188,12 +246,12 @@ void sweep(CLI::App& command, SweepCommand& options) {
             const ps::SharedBytes table = ps::read_file(options.sensitivity);
             points = ps::parse_sensitivity(options.sensitivity, table.text(), about);
         }
-        ps::write_file(options.report, ps::to_html(file.sweep, run.trials(), {options.file, header.about, points}));
+        ps::write_file(options.report, ps::to_html(file.sweep, log.trials(), {options.file, header.about, points}));
     }
     if (!options.out.empty() && !best.empty()) write_network(options, trials, run.trials()[best[0]]);
     if (options.json) {
         ps::Json::Array chosen;
-        for (const std::size_t place : best) chosen.push_back(json_of(file.sweep, run.trials()[place]));
+        for (const std::size_t place : best) chosen.push_back(json_of(file.sweep, log.trials()[place]));
         return print_json(ps::Json::Object{{"trials", run.trials().size()},
                                            {"failed", run.progress().failed},
                                            {"best", std::move(chosen)},
@@ -206,7 +264,7 @@ void sweep(CLI::App& command, SweepCommand& options) {
         print_line("trial ", trial.number, " failed: ", trial.failure);
         break;
     }
-    print_best(file.sweep, run.trials(), best);
+    print_best(file.sweep, log.trials(), best);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <primsel/io/schedule.hpp>
 #include <primsel/io/sweep.hpp>
 #include <primsel/network/fingerprint.hpp>
+#include <primsel/onnx/export.hpp>
 #include <primsel/prune/choose.hpp>
 #include <primsel/prune/prune_to.hpp>
 #include <primsel/train/judge.hpp>
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <span>
 #include <utility>
@@ -99,6 +101,10 @@ void add_sweep_options(CLI::App& command, SweepCommand& options) {
     command.add_option("--training-batch", options.training_batch, "Images an update is made by (default 64)")
         ->check(CLI::Range(1, 1 << 20))
         ->type_name("N");
+    command
+        .add_option("--measure", options.measure,
+                    "Export each trial's network there, and measure those that are best when they are done")
+        ->type_name("FOLDER");
     command
         .add_option("--threshold", options.threshold,
                     "The least accuracy that the metric hybrid bears (default: the whole network's less 0.01)")
@@ -328,12 +334,20 @@ void PruningTrials::operator()(ps::Trial& trial, GoesOn const& goes_on) const {
     trial.metrics = known(trial.point);
     ps::Pruned thin = ps::prune(model_.graph, model_.weights, coupling_, choice(trial.point));
     trial.plan = ps::structure(thin.graph);
-    if (!images_) return;
-    if (options_.epochs == 0) return add_accuracy(trial.metrics, accuracy(thin));
-    (void)retrained(std::move(thin), trial.seed, [&](std::int64_t epoch, double accuracy) {
-        add_accuracy(trial.metrics, accuracy);
-        return goes_on(static_cast<std::size_t>(epoch), trial.metrics);
-    });
+    if (images_ && options_.epochs == 0) add_accuracy(trial.metrics, accuracy(thin));
+    if (images_ && options_.epochs > 0) {
+        thin = retrained(std::move(thin), trial.seed, [&](std::int64_t epoch, double accuracy) {
+            add_accuracy(trial.metrics, accuracy);
+            return goes_on(static_cast<std::size_t>(epoch), trial.metrics);
+        });
+    }
+    if (!options_.measure.empty() && !trial.stopped) export_network(trial, thin);
+}
+
+void PruningTrials::export_network(ps::Trial const& trial, ps::Pruned const& network) const {
+    std::filesystem::create_directories(options_.measure);
+    ps::write_file(network_file(options_.measure, trial.number),
+                   ps::to_onnx(network.graph, network.weights, {.open_batch = options_.model.batch == 0}));
 }
 
 ps::Pruned PruningTrials::network(ps::Point const& point, std::uint64_t seed) const {

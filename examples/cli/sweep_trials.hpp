@@ -40,6 +40,8 @@ struct SweepCommand : Options {
     /// Of the metric hybrid; below 0: one point less than the whole network's accuracy.
     double threshold = -1;
     std::string log, report, sensitivity, out;
+    /// A folder for the networks of trials, of which those that are kept are measured; or empty.
+    std::string measure;
     std::string queue, queue_name = "primsel";
     std::size_t ahead = 4;
     double lease = 60;
@@ -49,6 +51,8 @@ struct SweepCommand : Options {
 void add_sweep_options(CLI::App& command, SweepCommand& options);
 /// --queue, --queue-name and --lease.
 void add_queue_options(CLI::App& command, std::string& queue, std::string& name, double& lease);
+/// The name of the queue of trials that are to be measured.
+[[nodiscard]] inline std::string measuring_queue(std::string const& name) { return name + "-measure"; }
 /// The options that were given, by their names.
 [[nodiscard]] std::map<std::string, std::vector<std::string>> given_options(CLI::App const& command);
 /// Sets the option unless it was given. Throws error, beginning with `where`, where there is none or it is refused.
@@ -65,6 +69,11 @@ struct SweepFile {
 
 using Metrics = std::map<std::string, double>;
 using GoesOn = std::function<bool(std::size_t, Metrics const&)>;
+
+/// Where the network of a trial is, until it is measured.
+[[nodiscard]] std::string network_file(std::string const& folder, std::uint64_t trial);
+/// Runs the network of the file and nothing beside. Throws error.
+[[nodiscard]] ps::TrialMeasurement measure_network(std::string const& file, Options const& options);
 
 class PruningTrials {
 public:
@@ -103,6 +112,7 @@ private:
     [[nodiscard]] double accuracy(ps::Pruned const& network) const;
     [[nodiscard]] ps::Pruned retrained(ps::Pruned thin, std::uint64_t seed,
                                        std::function<bool(std::int64_t, double)> const& goes_on) const;
+    void export_network(ps::Trial const& trial, ps::Pruned const& network) const;
     void add(Metrics& metrics, std::string const& name, double value) const;
     void add_accuracy(Metrics& metrics, double accuracy) const;
 

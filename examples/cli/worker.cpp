@@ -1,5 +1,6 @@
-// primsel worker --queue URL: does trials of a sweep that another program hands out.
+// primsel worker --queue URL: does trials of a sweep, or measures parts of a profile, that another program hands out.
 #include "commands.hpp"
+#include "profiling.hpp"
 #include "remote_queue.hpp"
 #include "sweep_trials.hpp"
 #include "text.hpp"
@@ -18,6 +19,8 @@ namespace {
 struct WorkerCommand {
     std::string queue, queue_name = "primsel", name;
     double lease = 60, patience = 60;
+    int cpu = -1;
+    bool measure = false;
     bool json = false;
 };
 
@@ -34,6 +37,31 @@ SweepFile described(std::string const& about, CLI::App& command, SweepCommand& o
     return read_sweep(command, options.file, at["sweep"].string());
 }
 
+std::size_t work_on_sweep(std::string const& about, RemoteQueue& queue, ps::WorkOptions const& options) {
+    CLI::App command;
+    SweepCommand sweep;
+    const SweepFile file = described(about, command, sweep);
+    const ps::JsonCursor at = ps::parse_json("the queue's sweep", about);
+    std::optional<double> threshold;
+    if (const auto number = at.find("threshold")) threshold = number->number();
+    const PruningTrials trials(sweep, file, threshold);
+    const auto try_one = [&](ps::Trial& trial, auto const& goes_on) { trials(trial, goes_on); };
+    return ps::work(file.sweep, queue, options, try_one, [] { return false; });
+}
+
+/// Measures the trials that the sweep keeps, and does none.
+std::size_t measure_trials(std::string const& about, WorkerCommand const& options, ps::WorkOptions const& how) {
+    CLI::App command;
+    SweepCommand sweep;
+    (void)described(about, command, sweep);
+    if (sweep.measure.empty()) ps::fail("--measure: the sweep has none measured; see primsel sweep --measure");
+    RemoteQueue queue(options.queue, measuring_queue(options.queue_name), options.lease);
+    const auto measure = [&](std::uint64_t trial) {
+        return measure_network(network_file(sweep.measure, trial), sweep);
+    };
+    return ps::work_on_measurements(queue, how, measure, [] { return false; });
+}
+
 void work(WorkerCommand& options) {
     RemoteQueue queue(options.queue, options.queue_name, options.lease);
     std::string about = queue.about();
@@ -42,50 +70,52 @@ void work(WorkerCommand& options) {
         about = queue.about();
     }
     if (about.empty()) {
-        ps::fail(options.queue, ": no sweep is handed out under the name ", options.queue_name,
-                 "; see primsel sweep --queue");
+        ps::fail(options.queue, ": nothing is handed out under the name ", options.queue_name,
+                 "; see primsel sweep --queue and primsel profile --queue");
     }
-    CLI::App command;
-    SweepCommand sweep;
-    const SweepFile file = described(about, command, sweep);
-    const ps::JsonCursor at = ps::parse_json("the queue's sweep", about);
-    std::optional<double> threshold;
-    if (const auto number = at.find("threshold")) threshold = number->number();
-    const PruningTrials trials(sweep, file, threshold);
     if (options.name.empty()) {
         char host[256] = "worker";
         ::gethostname(host, sizeof(host) - 1);
         options.name = ps::join(std::string(static_cast<const char*>(host)), '-', ::getpid());
     }
-    const auto try_one = [&](ps::Trial& trial, auto const& goes_on) { trials(trial, goes_on); };
-    const std::size_t counted = ps::work(
-        file.sweep, queue, {.name = options.name, .renew_seconds = options.lease / 3, .patience = options.patience},
-        try_one, [] { return false; });
-    if (options.json) return print_json(ps::Json::Object{{"worker", options.name}, {"trials", counted}});
-    print_line(options.name, ": ", counted, " trials");
+    const bool profiles = is_profile(about);
+    const ps::WorkOptions how{.name = options.name, .renew_seconds = options.lease / 3, .patience = options.patience};
+    if (profiles && options.measure) ps::fail("--measure: a profile is handed out there, and no sweep");
+    const std::size_t counted = profiles          ? work_on_profile(about, queue, how, options.cpu)
+                                : options.measure ? measure_trials(about, options, how)
+                                                  : work_on_sweep(about, queue, how);
+    const char* const what = profiles ? "parts" : "trials";
+    if (options.json) return print_json(ps::Json::Object{{"worker", options.name}, {what, counted}});
+    print_line(options.name, ": ", counted, ' ', what);
 }
 
 }  // namespace
 
 void add_queue_options(CLI::App& command, std::string& queue, std::string& name, double& lease) {
-    command.add_option("--queue", queue, "A Redis server through which trials go to workers and back")
+    command.add_option("--queue", queue, "A Redis server through which work goes to workers and back")
         ->type_name("redis://HOST:PORT|unix:SOCKET");
-    command.add_option("--queue-name", name, "Of the sweep there (default primsel)")->type_name("NAME");
-    command.add_option("--lease", lease, "A worker that is silent so long has its trial handed out again (default 60)")
+    command.add_option("--queue-name", name, "Of the work there (default primsel)")->type_name("NAME");
+    command.add_option("--lease", lease, "What a worker has that is silent so long is handed out again (default 60)")
         ->check(CLI::Range(0.1, 1e6))
         ->type_name("SECONDS");
 }
 
 void add_worker(CLI::App& app) {
     const auto options = std::make_shared<WorkerCommand>();
-    CLI::App& command = *app.add_subcommand("worker", "Do trials that primsel sweep --queue hands out");
+    CLI::App& command =
+        *app.add_subcommand("worker", "Do what primsel sweep --queue or primsel profile --queue hands out");
     add_queue_options(command, options->queue, options->queue_name, options->lease);
     command.get_option("--queue")->required();
     command.add_option("--name", options->name, "What the worker is called (default: host and process)")
         ->type_name("NAME");
-    command.add_option("--patience", options->patience, "Ends after so long without a trial (default 60)")
+    command.add_option("--patience", options->patience, "Ends after so long with nothing to do (default 60)")
         ->check(CLI::Range(0.0, 1e9))
         ->type_name("SECONDS");
+    command.add_flag("--measure", options->measure,
+                     "Do no trials: measure the networks that a sweep keeps; nothing else should run there");
+    command.add_option("--cpu", options->cpu, "The processor to measure a profile on (default the current one)")
+        ->check(CLI::Range(0, 4095))
+        ->type_name("N");
     command.add_flag("--json", options->json, "Print one JSON object");
     command.callback([options] { work(*options); });
 }

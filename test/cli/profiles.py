@@ -1,4 +1,5 @@
 """primsel profile"""
+import json
 import os
 import random
 import signal
@@ -6,6 +7,7 @@ import subprocess
 import time
 
 from command import Cli
+from redis_server import RedisServer
 
 
 class Profile(Cli):
@@ -114,6 +116,76 @@ class Profile(Cli):
             self.assertIn("the same command goes on", errors)
         result = self.json("profile", "--out", out, "--budget", "1s")
         self.assertFalse(result["complete"])
+
+    def test_by_workers(self):
+        """Of two, one is killed in a part; so are the server and the one who hands out; junk is in the queue."""
+        server, out, layouts = RedisServer(self), self.folder / "p.csv", self.folder / "l.csv"
+
+        def start(*arguments):
+            process = subprocess.Popen([self.PRIMSEL, *map(str, arguments), "--queue", server.url, "--lease", "2"],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(process.communicate)
+            self.addCleanup(process.kill)
+            return process
+
+        def wait_for(rows, process):
+            while not out.exists() or sum(line[0].isdigit() for line in out.read_text().splitlines() if line) < rows:
+                self.assertIsNone(process.poll(), process.stderr.read() if process.poll() is not None else "")
+                time.sleep(0.01)
+
+        # What this machine's speeds are is another matter: others use it too.
+        profile = ["profile", "--out", out, "--layouts-out", layouts, *self.QUICK[:-1], 30, "--tolerance", 9, "--ahead", 3]
+        server.call("XADD", "primsel:todo", "*", "junk", b"\xff")
+        driver = start(*profile)
+        workers = [start("worker", "--patience", 20), start("worker", "--patience", 4, "--json", "--name", "two")]
+        wait_for(2, driver)
+        workers[0].send_signal(signal.SIGKILL)
+        server.restart()
+        wait_for(4, driver)
+        driver.send_signal(signal.SIGKILL)
+        driver.wait()
+        kept = out.read_bytes()
+        kept = kept[:kept.rfind(b"\n") + 1]
+        again = start(*profile, "--json")
+        output, errors = again.communicate(timeout=300)
+        self.assertEqual((again.returncode, errors), (0, ""))
+        result = json.loads(output)
+        self.assertEqual(list(result), ["complete", "seconds", "workers", "files"])
+        self.assertTrue(result["complete"])
+        self.assertIn("two", result["workers"])
+        self.assertTrue(out.read_bytes().startswith(kept))
+        output, errors = workers[1].communicate(timeout=60)
+        self.assertEqual((workers[1].returncode, errors), (0, ""))
+        self.assertGreater(json.loads(output)["parts"], 0)
+        # The same files as of one machine alone, but for the order of rows and the times.
+        alone = self.folder / "alone.csv", self.folder / "alone-layouts.csv"
+        self.json("profile", "--out", alone[0], "--layouts-out", alone[1], *self.QUICK[:-1], 30)
+        for ours, theirs, inputs in ((out, alone[0], 5), (layouts, alone[1], 2)):
+            about, header, rows = self.rows(ours)
+            other_about, other_header, other_rows = self.rows(theirs)
+            self.assertEqual([line.split(":")[0] for line in about], [line.split(":")[0] for line in other_about])
+            self.assertEqual(header, other_header)
+            self.assertEqual(sorted(row[:inputs] for row in rows), sorted(row[:inputs] for row in other_rows))
+            zeros = {tuple(row[:inputs]): [value == 0 for value in row] for row in rows}
+            self.assertEqual(zeros, {tuple(row[:inputs]): [value == 0 for value in row] for row in other_rows})
+        self.assertIn("0 of them now", self.succeed("profile", "--out", out, "--layouts-out", layouts, *self.QUICK[:-1], 30))
+        self.refuse(1, ["other work", "use another --queue-name"], "profile", "--out", self.folder / "o.csv", *self.QUICK,
+                    "--queue", server.url)
+
+    def test_refused_machine(self):
+        server, out = RedisServer(self), self.folder / "p.csv"
+        with subprocess.Popen([self.PRIMSEL, "profile", "--out", out, *map(str, self.QUICK), "--queue", server.url,
+                               "--reference-ns", "1000", "--tolerance", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as driver:
+            result = self.call("worker", "--queue", server.url, "--patience", 60)
+            self.assertEqual((result.returncode, result.stdout), (1, ""))
+            self.assertRegex(result.stderr, r"cannot take part in the profile: its reference's time is \d+\.\d+ us, and "
+                                            r"1\.000 us of the machine that is profiled; at most 200 % are borne")
+            driver.send_signal(signal.SIGTERM)
+            output, errors = driver.communicate(timeout=60)
+            self.assertEqual((driver.returncode, output), (1, ""))
+            self.assertIn("the same command goes on", errors)
+        self.assertEqual(self.rows(out)[2], [])
 
     def test_refusals(self):
         out = self.folder / "p.csv"

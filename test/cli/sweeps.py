@@ -1,13 +1,13 @@
 """primsel sweep and primsel report"""
 import json
 import random
-import shutil
 import signal
 import subprocess
 import time
 import xml.etree.ElementTree
 
 from command import NET, Cli, write_npy
+from redis_server import RedisServer
 
 
 class Sweeps(Cli):
@@ -72,6 +72,69 @@ class Sweeps(Cli):
         numbers = [json.loads(line)["trial"] for line in log.read_text().splitlines()[1:]]
         self.assertEqual(numbers, list(range(40)))
 
+    def check_measured(self, trials, goal):
+        """Those that were best until then, and no others."""
+        best = float("inf")
+        for trial in trials:
+            value = trial["metrics"][goal]
+            self.assertEqual("measured" in trial, value < best, trial["trial"])
+            best = min(best, value)
+            if "measured" not in trial:
+                continue
+            measured = trial["measured"]
+            self.assertEqual(list(measured), ["latency", "predicted", "throughput", "layers"])
+            self.assertGreater(min(measured["latency"], measured["predicted"], measured["throughput"]), 0)
+            self.assertIn("features.0", measured["layers"])
+            self.assertGreater(sum(measured["layers"].values()), 0)
+
+    def test_measured(self):
+        networks, page = self.folder / "networks", self.folder / "p.html"
+        arguments = ["sweep", self.file(method="random", metric={"name": "latency"}), NET, "--size", 32, "--measure", networks]
+        result = self.json(*arguments, "--report", page)
+        trials = [json.loads(line) for line in (self.folder / "sweep.jsonl").read_text().splitlines()[1:]]
+        self.check_measured(trials, "latency")
+        (best,) = result["best"]
+        self.assertEqual(list(best), ["trial", "parameters", "metrics", "measured"])
+        # Of the networks the one that is best is left, and it is what was measured.
+        self.assertEqual([path.name for path in networks.iterdir()], [f"trial-{best['trial']}.onnx"])
+        self.succeed("run", next(networks.iterdir()), "--batch", 1)
+        self.assertIn("<h2>Measured</h2>", page.read_text())
+        self.assertIn("measured ms", self.succeed(*arguments))
+        self.succeed("report", self.folder / "sweep.jsonl", "--out", page)
+        self.assertIn("<h2>Measured</h2>", page.read_text())
+
+    def test_measured_by_a_consumer(self):
+        """Two producers, of which one is killed, and one consumer, which is killed and started again."""
+        server, log, networks = RedisServer(self), self.folder / "sweep.jsonl", self.folder / "networks"
+
+        def start(*arguments):
+            process = subprocess.Popen([self.PRIMSEL, *map(str, arguments), "--queue", server.url, "--lease", "2"],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(process.communicate)
+            self.addCleanup(process.kill)
+            return process
+
+        def wait_for(trials):
+            while not log.exists() or log.read_text().count("\n") <= trials:
+                self.assertIsNone(sweep.poll(), sweep.stderr.read() if sweep.poll() is not None else "")
+                time.sleep(0.02)
+
+        sweep = start("sweep", self.file(budget={"trials": 10}, method="random", metric={"name": "latency"}), NET, "--size",
+                      32, "--log", log, "--measure", networks)
+        producers = [start("worker", "--patience", 10), start("worker", "--patience", 10)]
+        consumer = start("worker", "--measure")
+        wait_for(1)
+        producers[0].send_signal(signal.SIGKILL)
+        consumer.send_signal(signal.SIGKILL)
+        consumer = start("worker", "--measure", "--patience", 10, "--json")
+        self.assertEqual(sweep.wait(300), 0, sweep.stderr.read())
+        trials = [json.loads(line) for line in log.read_text().splitlines()[1:]]
+        self.assertEqual(sorted(trial["trial"] for trial in trials), list(range(10)))
+        self.check_measured(trials, "latency")
+        output, errors = consumer.communicate(timeout=60)
+        self.assertEqual((consumer.returncode, errors), (0, ""))
+        self.assertLessEqual(json.loads(output)["trials"], sum("measured" in trial for trial in trials))
+
     def test_front_with_retraining_by_a_schedule(self):
         schedule = self.folder / "s.json"
         schedule.write_text(json.dumps({
@@ -96,18 +159,12 @@ class Sweeps(Cli):
 
     def test_workers_by_redis(self):
         """Two workers, of which one is killed in a trial, and a server that is killed and started again."""
-        program = shutil.which("redis-server")
-        if program is None or "without hiredis" in self.call("worker", "--queue", "none").stderr:
-            self.skipTest("there is no redis-server, or the program was built without hiredis")
-        socket, log = self.folder / "s", self.folder / "sweep.jsonl"
-
-        def start_server():
-            return subprocess.Popen([program, "--port", "0", "--unixsocket", socket, "--dir", self.folder, "--save", "",
-                                     "--appendonly", "yes", "--appendfsync", "always"], stdout=subprocess.DEVNULL)
+        server, log = RedisServer(self), self.folder / "sweep.jsonl"
 
         def start(*arguments):
-            process = subprocess.Popen([self.PRIMSEL, *map(str, arguments), "--queue", f"unix:{socket}", "--lease", "2"],
+            process = subprocess.Popen([self.PRIMSEL, *map(str, arguments), "--queue", server.url, "--lease", "2"],
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(process.communicate)
             self.addCleanup(process.kill)
             return process
 
@@ -116,7 +173,6 @@ class Sweeps(Cli):
                 self.assertIsNone(sweep.poll(), sweep.stderr.read() if sweep.poll() is not None else "")
                 time.sleep(0.02)
 
-        server = start_server()
         arguments = ["sweep", self.file(budget={"trials": 14}, method="random"), NET, "--size", 32, *self.data()]
         sweep = start(*arguments, "--log", log)
         workers = [start("worker", "--patience", 5), start("worker", "--patience", 5)]
@@ -124,17 +180,13 @@ class Sweeps(Cli):
             wait_for(3)
             workers[0].send_signal(signal.SIGKILL)
             wait_for(6)
-            server.kill()
-            server.wait()
-            server = start_server()
+            server.restart()
             self.assertEqual(sweep.wait(120), 0, sweep.stderr.read())
             self.assertEqual(workers[1].wait(60), 0, workers[1].stderr.read())
             numbers = sorted(json.loads(line)["trial"] for line in log.read_text().splitlines()[1:])
             self.assertEqual(numbers, list(range(14)))
             self.assertEqual(start(*arguments, "--threads", 2).wait(60), 1)  # another sweep of this name
         finally:
-            server.kill()
-            server.wait()
             for process in (*workers, sweep):
                 process.kill()
                 process.communicate()

@@ -1,11 +1,13 @@
 // Queues in a Redis server that the tests start: the laws of queues, and sweeps whose workers are killed and whose
 // server is killed and started again.
+#include <primsel/io/run_profile.hpp>
 #include <primsel/io/run_sweep.hpp>
 #include <primsel/search/random_search.hpp>
 #include <primsel/search/redis_queue.hpp>
 
 #include "../error_of.hpp"
 #include "../io/scratch.hpp"
+#include "profiled.hpp"
 #include "queue_laws.hpp"
 
 #include <doctest/doctest.h>
@@ -146,6 +148,7 @@ TEST_CASE("laws of queues: in a Redis server") {
     REQUIRE(other.aside().size() == 2);
     CHECK(other.aside()[0].reason == "is no trial: it has no number and message");
     CHECK(other.aside()[0].message == std::string("junk \x00\xff ", 8));
+    CHECK_FALSE(other.aside()[0].number);  // and no trial failed because of it
     CHECK(each.about() == "");
     CHECK(each.keep_about("first") == "first");
     CHECK(other.keep_about("second") == "first");
@@ -185,6 +188,62 @@ TEST_CASE("ten sweeps, of each a worker killed in mid-trial and the server kille
         ps::RedisQueue later(server.url(), options);
         ps::drive(again, log, later, {}, [](auto const&) {});
         CHECK(log.trials().size() == 12);
+        int status = 0;
+        for (const pid_t worker : workers) {
+            ::kill(worker, SIGKILL);
+            ::waitpid(worker, &status, 0);
+            CHECK(WIFSIGNALED(status));
+        }
+    }
+}
+
+/// As start_worker, of a profile.
+pid_t start_profiler(std::string const& url, ps::RedisQueueOptions const& options, std::size_t fatal) {
+    const pid_t process = ::fork();
+    if (process != 0) return process;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+        ps::RedisQueue queue(url, options);
+        std::size_t rows = 0;
+        const auto measure = [&](ps::ProfiledTable const& table, std::vector<int> const& row) {
+            if (++rows == fatal) ::raise(SIGKILL);
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            return profiled::times_of(row, table.subjects.size());
+        };
+        (void)ps::work(profiled::work_of(), queue, {}, measure, [] { return false; });
+    } catch (ps::error const&) {
+    }
+    ::_exit(1);
+}
+
+TEST_CASE("three profiles, of each a worker killed in mid-part, the server too, and junk in the queue: none is lost") {
+    const std::string program = server_program();
+    if (program.empty()) {
+        MESSAGE("skipped: there is no program redis-server");
+        return;
+    }
+    Server server(program);
+    for (int round = 0; round < 3; ++round) {
+        CAPTURE(round);
+        const ps::RedisQueueOptions options{
+            .name = "profile" + std::to_string(round), .lease_seconds = 0.3, .patience = 20, .first_patience = 20};
+        ps::RedisQueue queue(server.url(), options);
+        ps::detail::RedisConnection raw(server.url(), 20);
+        raw.call({"XADD", options.name + ":todo", "*", "junk", "here"});
+        queue.put(1, "no part");
+        const std::vector<pid_t> workers{start_profiler(server.url(), options, 3),
+                                         start_profiler(server.url(), options, 1000)};
+        const scratch::Folder folder;
+        profiled::Files files(folder.file(""));
+        ps::ProfileRun run = files.run(12, 1);
+        const auto report = [&](ps::ProfileRun const& so_far) {
+            if (so_far.progress().now == 6) server.restart();
+        };
+        ps::drive(run, queue, {.ahead = 4, .wait_seconds = 0.5}, report, [] { return false; });
+        profiled::check_whole(files.convolutions.data(), profiled::rows_of(12, false));
+        profiled::check_whole(files.layouts.data(), profiled::rows_of(6, true));
+        CHECK(run.progress().refused == 1);
+        CHECK(queue.aside().size() == 2);
         int status = 0;
         for (const pid_t worker : workers) {
             ::kill(worker, SIGKILL);

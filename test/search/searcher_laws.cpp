@@ -1,5 +1,6 @@
 // Laws of searchers, over all of them: what they propose lies in the space, is new, and follows from seed and history;
 // they find the best point of a small space.
+#include <primsel/search/any_searcher.hpp>
 #include <primsel/search/bayes.hpp>
 #include <primsel/search/grid.hpp>
 #include <primsel/search/random_search.hpp>
@@ -104,6 +105,54 @@ TEST_CASE_TEMPLATE("points of another space are refused, by any searcher", Make,
     CHECK(error_of([&] {
               searcher.tell({{std::int64_t{9}, "a", 0.5}}, {{1}});
           }) == "the point count=9 kind=a size=0.5 is not in the space");
+}
+
+/// Whether both propose the same, told the same, until the second has nothing left or so often.
+template <class One, class Other>
+bool same_proposals(One one, Other other, std::size_t times) {
+    for (std::size_t i = 0; i < times; ++i) {
+        const std::optional<ps::Point> point = other.ask();
+        if (one.ask() != point) return false;
+        if (!point) return true;
+        const ps::Outcome outcome{{loss_of(other.space(), *point)}, {0.5 - other.space().shares_of(*point)[0]}};
+        one.tell(*point, outcome), other.tell(*point, outcome);
+    }
+    return true;
+}
+
+TEST_CASE("AnySearcher is the searcher that the sweep names, with the sweep's goals, bounds, budget and seed") {
+    static_assert(ps::Searcher<ps::AnySearcher<>>);
+    ps::Sweep sweep{.goals = {{"loss", false}},
+                    .bounds = {{.metric = "size", .at_least = 0.5}},
+                    .space = spaces::mixed(),
+                    .trials = 40,
+                    .seed = 7};
+    const ps::BayesOptions effort{.first = 4, .candidates = 64, .rounds = 4};
+    const auto any = [&](ps::SweepMethod method) {
+        sweep.method = method;
+        return ps::AnySearcher<>(sweep, effort);
+    };
+    CHECK(any(ps::SweepMethod::bayes).space() == sweep.space);
+    CHECK(same_proposals(any(ps::SweepMethod::random), ps::RandomSearch(sweep.space, 7), 40));
+    CHECK_FALSE(same_proposals(any(ps::SweepMethod::random), ps::RandomSearch(sweep.space, 8), 40));
+    ps::BayesOptions whole = effort;
+    whole.objectives = 1, whole.constraints = 1, whole.seed = 7;
+    CHECK(same_proposals(any(ps::SweepMethod::bayes), ps::Bayes<>(sweep.space, whole), 12));
+    CHECK_FALSE(same_proposals(any(ps::SweepMethod::bayes), ps::RandomSearch(sweep.space, 7), 12));
+    // A grid of as many levels as the budget allows, two at least.
+    for (const std::size_t trials : {1U, 8U, 30U, 64U, 1000U}) {
+        CAPTURE(trials);
+        sweep.space = ps::Space({ps::Parameter::real("x", 0, 1), ps::Parameter::real("y", 0, 1),
+                                 ps::Parameter::real("z", 0, 1), ps::Parameter::constant("c", 1)});
+        sweep.trials = trials;
+        ps::AnySearcher<> grid = any(ps::SweepMethod::grid);
+        std::size_t points = 0;
+        while (grid.ask()) ++points;
+        const double levels = std::cbrt(static_cast<double>(points));
+        CHECK(points >= 8);
+        CHECK((points <= trials || points == 8));
+        CHECK(std::pow(std::round(levels) + 1, 3) > static_cast<double>(trials));
+    }
 }
 
 /// The least loss after so many trials.

@@ -62,6 +62,23 @@ TEST_CASE("a page is one well-formed document that names every trial and needs n
     }
 }
 
+TEST_CASE("what was measured stands beside what was predicted") {
+    const ps::Sweep sweep = sweep_of(1);
+    std::vector<ps::Trial> trials = trials_of(3);
+    const auto page = [&] { return ps::to_html(sweep, trials, {.title = "t", .about = {}, .sensitivity = {}}); };
+    CHECK(page().find("Measured") == std::string::npos);
+    trials[0].measured = ps::TrialMeasurement{.milliseconds = 3,
+                                              .predicted = 2,
+                                              .images_per_second = 411,
+                                              .layers = {{"a<", 0.25}, {"b", 0.75}, {"c", 0.125}, {"d", 0.5}}};
+    trials[1].measured = ps::TrialMeasurement{.failure = "no & file"};
+    const std::string text = page();
+    CHECK(text.find("<td>2</td><td>3</td><td>1.5</td><td>411</td><td>b 0.75, d 0.5, a&lt; 0.25</td>") !=
+          std::string::npos);
+    CHECK(text.find("no &amp; file") != std::string::npos);
+    CHECK(xml_fault(std::string_view(text).substr(16)) == "");
+}
+
 TEST_CASE("what is no sweep or no line is refused") {
     ps::Sweep sweep = sweep_of(0);
     CHECK(tests::error_of([&] { (void)ps::to_html(sweep, {}, {}); }) == "sweep report: there is no goal");

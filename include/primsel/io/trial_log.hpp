@@ -40,6 +40,30 @@ namespace detail {
     return object;
 }
 
+[[nodiscard]] inline Json json_of(TrialMeasurement const& measured) {
+    if (!measured.failure.empty()) return Json::Object{{"failure", measured.failure}};
+    Json::Object layers;
+    for (auto const& [name, milliseconds] : measured.layers) layers.emplace_back(name, milliseconds);
+    return Json::Object{{"latency", measured.milliseconds},
+                        {"predicted", measured.predicted},
+                        {"throughput", measured.images_per_second},
+                        {"layers", std::move(layers)}};
+}
+[[nodiscard]] inline TrialMeasurement measurement_of(JsonCursor const& at) {
+    TrialMeasurement measured;
+    if (const auto failure = at.find("failure")) {
+        measured.failure = failure->string();
+        return measured;
+    }
+    measured.milliseconds = at["latency"].number();
+    measured.predicted = at["predicted"].number();
+    measured.images_per_second = at["throughput"].number();
+    for (JsonCursor::Member const& layer : at["layers"].members()) {
+        measured.layers.emplace_back(std::string(layer.key), layer.value.number());
+    }
+    return measured;
+}
+
 [[nodiscard]] inline Point point_of(JsonCursor const& values, Space const& space) {
     Point point;
     for (primsel::Parameter const& parameter : space.parameters()) {
@@ -83,6 +107,7 @@ inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
                       {"version", trial.version}};
     if (!trial.rungs.empty()) line.emplace_back("rungs", detail::json_of(trial.rungs));
     if (trial.stopped) line.emplace_back("stopped", true);
+    if (trial.measured) line.emplace_back("measured", detail::json_of(*trial.measured));
     if (!trial.failure.empty()) line.emplace_back("failure", trial.failure);
     return to_string(Json(std::move(line)), 0, JsonStrings::any);
 }
@@ -103,6 +128,7 @@ inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
     trial.version = at["version"].string();
     if (const auto rungs = at.find("rungs")) trial.rungs = detail::steps_of(*rungs);
     if (const auto stopped = at.find("stopped")) trial.stopped = stopped->boolean();
+    if (const auto measured = at.find("measured")) trial.measured = detail::measurement_of(*measured);
     if (const auto failure = at.find("failure")) trial.failure = failure->string();
     return trial;
 }

@@ -28,15 +28,15 @@ struct QueuedResult {
     std::uint64_t number = 0;
     std::string message;
 };
-/// A message that was no trial, and why.
+/// A message that was no trial, and why; without a number where nobody gave it one.
 struct SetAside {
-    std::uint64_t number = 0;
+    std::optional<std::uint64_t> number{};
     std::string message, reason;
 };
 
-/// Trials handed out to workers, and results taken back: nothing is lost, nothing counted twice. A worker that is not
-/// heard of for as long as a lease lasts has its trial handed out again. Messages are texts that the queue does not
-/// read.
+/// Trials, or parts of other work, handed out to workers, and results taken back: nothing is lost, nothing counted
+/// twice. A worker that is not heard of for as long as a lease lasts has its trial handed out again. Messages are texts
+/// that the queue does not read.
 ///
 ///     put(number, message)         hands a trial in; again with the same number, it does nothing
 ///     take(worker, seconds)        a trial, waiting for one so long; nothing where none comes

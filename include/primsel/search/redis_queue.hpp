@@ -100,7 +100,7 @@ public:
         std::vector<SetAside> all;
         for (detail::RedisReply const& each : script("return redis.call('XRANGE', KEYS[5], '-', '+')", {}).elements) {
             const Entry entry = entry_from(each);
-            all.push_back({entry.number.value_or(0), entry.message, entry.reason});
+            all.push_back({entry.number, entry.message, entry.reason});
         }
         return all;
     }

@@ -60,6 +60,19 @@ struct TrialTask {
     std::map<std::size_t, double> limits{};
 };
 
+/// What a network took, measured alone on a machine.
+struct TrialMeasurement {
+    /// From the image to the result, and what was predicted for that.
+    double milliseconds = 0, predicted = 0;
+    /// Of several together.
+    double images_per_second = 0;
+    /// Milliseconds of each layer, in the order in which they run.
+    std::vector<std::pair<std::string, double>> layers{};
+    /// Why it could not be measured; empty where it was.
+    std::string failure{};
+    friend bool operator==(TrialMeasurement const&, TrialMeasurement const&) = default;
+};
+
 /// One trial, as it is logged.
 struct Trial {
     std::uint64_t number = 0;
@@ -73,6 +86,8 @@ struct Trial {
     /// Its loss after so many steps, where trials are judged, and whether it was stopped there.
     std::map<std::size_t, double> rungs{};
     bool stopped = false;
+    /// Of those that were kept, where somebody measures.
+    std::optional<TrialMeasurement> measured{};
     /// Why it failed; empty where it did not.
     std::string failure{};
 };

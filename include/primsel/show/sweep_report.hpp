@@ -60,8 +60,8 @@ public:
             "border-bottom: 1px solid #e4e7ea; }\ntd:first-child, th:first-child { text-align: left; }\n"
             ".wide { overflow-x: auto; } .chosen { font-weight: bold; } .failed { color: #a33; }\n"
             "</style>\n</head>\n<body>\n<h1>",
-            xml_text(report_.title), "</h1>\n", facts(), chosen(), coordinates(), over_time(), front(), influence(),
-            sensitivity(), everything(), "</body>\n</html>\n");
+            xml_text(report_.title), "</h1>\n", facts(), chosen(), measured(), coordinates(), over_time(), front(),
+            influence(), sensitivity(), everything(), "</body>\n</html>\n");
     }
 
 private:
@@ -139,6 +139,34 @@ private:
         const std::string heading = sweep_.goals.size() > 1 ? "<h2>The front</h2>\n" : "<h2>The best trial</h2>\n";
         if (best_.empty()) return heading + "<p>No trial keeps the bounds.</p>\n";
         return heading + table_of(best_);
+    }
+    /// Predicted beside measured, of the trials that were.
+    [[nodiscard]] std::string measured() const {
+        constexpr std::size_t most_layers = 3;
+        std::string rows;
+        for (Trial const& trial : trials_) {
+            if (!trial.measured) continue;
+            TrialMeasurement const& was = *trial.measured;
+            rows += join("<tr><td>", trial.number, "</td>");
+            if (!was.failure.empty()) {
+                rows += join("<td class=\"failed\" colspan=\"5\">", xml_text(was.failure), "</td></tr>\n");
+                continue;
+            }
+            auto layers = was.layers;
+            std::ranges::stable_sort(layers, {}, [](auto const& layer) { return -layer.second; });
+            std::string longest;
+            for (std::size_t i = 0; i < std::min(most_layers, layers.size()); ++i) {
+                longest += join(i == 0 ? "" : ", ", layers[i].first, ' ', number(layers[i].second));
+            }
+            rows += join("<td>", number(was.predicted), "</td><td>", number(was.milliseconds), "</td><td>",
+                         number(was.milliseconds / was.predicted), "</td><td>", number(was.images_per_second),
+                         "</td><td>", xml_text(longest), "</td></tr>\n");
+        }
+        if (rows.empty()) return {};
+        return join(
+            "<h2>Measured</h2>\n<div class=\"wide\"><table>\n<tr><th>trial</th><th>predicted ms</th><th>measured "
+            "ms</th><th>measured / predicted</th><th>images/s</th><th>longest layers, ms</th></tr>\n",
+            rows, "</table></div>\n");
     }
     [[nodiscard]] std::string everything() const {
         std::vector<std::size_t> all(trials_.size());
