@@ -714,7 +714,8 @@ struct Machine {
     double vector_flops = 5e9;   ///< vector operations on cached data per second
     double scalar_flops = 1e9;   ///< scalar operations per second
     static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 96e6};
-    /// Bytes read and written per second, for each working set in bytes.
+    /// Bytes read and written per second, for each working set in bytes; the last is of memory itself, which no cache
+    /// holds for a network of so many bytes.
     std::array<double, 5> bandwidth{5e10, 4e10, 3e10, 2e10, 1e10};
 
     /// Interpolated between the measured working sets, on a logarithmic scale.
@@ -8801,85 +8802,90 @@ namespace primsel::inline PRIMSEL_ABI::pretrained {
 /// A ConvModel.
 struct convs {
     static constexpr ConvCoefficients convolutions[] = {
-        {"conv-1x1-gemm-ab-ik", {1.006, 1.959, 0.9833, 1.395}},
-        {"conv-1x1-gemm-ab-ki", {1.03, 1.076, 0.4004, 1.757}},
-        {"conv-1x1-gemm-abt-ik", {1.03, 1.462, 0.7053, 1.836}},
-        {"conv-1x1-gemm-abt-ki", {1.016, 1.565, 0.4232, 1.849}},
-        {"conv-1x1-gemm-atb-ik", {1.034, 1.885, 1.03, 1.083}},
-        {"conv-1x1-gemm-atb-ki", {1.031, 0.9643, 1.918, 1.284}},
-        {"conv-1x1-gemm-atbt-ik", {1.075, 1.744, 0.8798, 1.435}},
-        {"conv-1x1-gemm-atbt-ki", {1.015, 1.424, 1.97, 1.379}},
-        {"direct-hwc", {0.9856, 1.133, 0.3328, 1.662}},
-        {"direct-sum2d", {1, 0.2958, 1.264, 1.572}},
-        {"im2col-copy-self-ab-ki", {1.024, 1.361, 0.9583, 1.758}},
-        {"im2col-copy-self-atb-ik", {1.063, 1.36, 1.739, 1.258}},
-        {"im2col-copy-self-atb-ki", {1.055, 1.181, 2.751, 1.4}},
-        {"im2col-copy-self-atbt-ik", {1.078, 1.488, 1.58, 1.371}},
-        {"im2col-copy-short-ab-ki", {1.02, 1.387, 0.8987, 1.726}},
-        {"im2col-copy-short-atb-ik", {1.057, 1.397, 1.623, 1.291}},
-        {"im2col-copy-short-atb-ki", {1.042, 1.296, 2.597, 1.356}},
-        {"im2col-copy-short-atbt-ik", {1.064, 1.611, 1.318, 1.381}},
-        {"im2col-scan-ab-ki", {1.03, 1.663, 0.8256, 1.73}},
-        {"im2col-scan-atb-ik", {1.126, 1.573, 1.369, 1.428}},
-        {"im2col-scan-atb-ki", {1.074, 1.583, 2.363, 1.384}},
-        {"im2col-scan-atbt-ik", {1.104, 1.695, 1.309, 1.502}},
-        {"im2row-copy-short-ab-ik", {1.052, 0.3606, 1.603, 1.466}},
-        {"im2row-copy-short-abt-ik", {1.084, 0.364, 1.066, 1.936}},
-        {"im2row-copy-short-abt-ki", {1.052, 0.7329, 0.4146, 2.15}},
-        {"im2row-copy-short-atbt-ki", {1.08, 0.5938, 1.958, 1.482}},
-        {"im2row-scan-ab-ik", {1.169, 3.277, 0.8657, 1.623}},
-        {"im2row-scan-abt-ik", {1.143, 3.286, 0.8007, 1.658}},
-        {"im2row-scan-abt-ki", {1.112, 3.238, 0.8941, 1.722}},
-        {"im2row-scan-atbt-ki", {1.266, 2.984, 2.43, 1.573}},
-        {"im2win", {1.394, 1.515, 0.2573, 1.756}},
-        {"indirect", {0.9755, 2.591, 0.8292, 1.674}},
-        {"kn2col", {1.021, 1.071, 1.516, 1.273}},
-        {"kn2col-as", {1.019, 0.9993, 1.614, 1.349}},
-        {"kn2row", {1.058, 1.426, 0.5268, 2.048}},
-        {"kn2row-aa-ab", {1.115, 2.819, 1.75, 2.06}},
-        {"kn2row-aa-abt", {1.076, 2.931, 1.722, 2.037}},
-        {"kn2row-aa-atb", {1.14, 2.339, 2.903, 1.977}},
-        {"kn2row-aa-atbt", {1.105, 2.446, 2.862, 1.968}},
-        {"kn2row-as", {1.044, 1.519, 0.492, 1.979}},
-        {"mec-col", {1.273, 4.088, 1.201, 2.065}},
-        {"mec-row-partition", {0.9969, 1.167, 0.8831, 1.661}},
-        {"winograd-2-3", {1.014, 0.7997, 0.2744, 1.514}},
-        {"winograd-2-3-vec-4", {1.037, 1.522, 0.2846, 1.578}},
-        {"winograd-2-3-vec-8", {1.058, 1.802, 0.2643, 1.599}},
-        {"winograd-2-5", {0.9597, 0.677, 0.2279, 1.492}},
-        {"winograd-2-5-vec-4", {1.034, 1.25, 0.1885, 1.509}},
-        {"winograd-2-5-vec-8", {1.072, 1.184, 0.2211, 1.51}},
-        {"winograd-2x2-3x3", {1.023, 0.3171, 0.362, 1.535}},
-        {"winograd-2x2-3x3-vec-16", {0.97, 0.8967, 0.4145, 1.532}},
-        {"winograd-2x2-3x3-vec-4", {1.005, 0.5327, 0.2942, 1.57}},
-        {"winograd-2x2-3x3-vec-8", {0.9739, 0.8215, 0.3212, 1.556}},
-        {"winograd-2x2-5x5", {1.036, 0.3234, 0.4891, 1.496}},
-        {"winograd-2x2-5x5-vec-16", {0.9647, 0.6692, 0.4385, 1.493}},
-        {"winograd-2x2-5x5-vec-4", {1.014, 0.4408, 0.494, 1.495}},
-        {"winograd-2x2-5x5-vec-8", {0.9565, 0.6455, 0.3679, 1.491}},
-        {"winograd-3-3", {1.019, 0.6993, 0.1918, 1.521}},
-        {"winograd-3-3-vec-4", {1.037, 1.355, 0.1583, 1.548}},
-        {"winograd-3-3-vec-8", {1.051, 1.696, 0.1778, 1.578}},
-        {"winograd-3-5", {0.9353, 0.7109, 0.1716, 1.488}},
-        {"winograd-3-5-vec-4", {1.021, 1.242, 0.1497, 1.508}},
-        {"winograd-3-5-vec-8", {1.086, 1.232, 0.1643, 1.517}},
-        {"winograd-3x3-3x3", {1.056, 0.385, 0.258, 1.537}},
-        {"winograd-3x3-3x3-vec-16", {1.01, 0.7507, 0.3786, 1.527}},
-        {"winograd-3x3-3x3-vec-4", {0.9973, 0.4988, 0.3285, 1.582}},
-        {"winograd-3x3-3x3-vec-8", {0.9839, 0.7035, 0.3713, 1.547}},
-        {"winograd-3x3-5x5", {1.096, 0.3172, 0.5575, 1.496}},
-        {"winograd-3x3-5x5-vec-16", {0.9089, 0.7254, 0.5708, 1.489}},
-        {"winograd-3x3-5x5-vec-4", {0.9945, 0.4759, 0.5742, 1.497}},
-        {"winograd-3x3-5x5-vec-8", {0.9325, 0.6698, 0.5922, 1.493}},
-        {"winograd-4x4-3x3", {1.1, 0.4561, 0.493, 1.552}},
-        {"winograd-4x4-3x3-vec-16", {1.103, 0.9885, 0.5472, 1.572}},
-        {"winograd-4x4-3x3-vec-4", {1.084, 0.6118, 0.5147, 1.568}},
-        {"winograd-4x4-3x3-vec-8", {1.059, 0.7544, 0.5192, 1.591}},
-        {"winograd-4x4-5x5", {1.181, 0.2497, 0.5684, 1.503}},
-        {"winograd-4x4-5x5-vec-16", {0.8694, 0.8213, 0.5999, 1.508}},
-        {"winograd-4x4-5x5-vec-4", {1.04, 0.4305, 0.5774, 1.503}},
-        {"winograd-4x4-5x5-vec-8", {0.9231, 0.6757, 0.594, 1.505}},
-        {"winograd-6x6-3x3-vec-16", {1.03, 0.8648, 0.4542, 1.507}},
+        {"conv-1x1-gemm-ab-ik", {1.001, 1.557, 1.286, 1.013}},
+        {"conv-1x1-gemm-ab-ki", {1.033, 1.03, 0.3826, 1.576}},
+        {"conv-1x1-gemm-abt-ik", {1.022, 1.111, 0.963, 1.364}},
+        {"conv-1x1-gemm-abt-ki", {1.014, 1.639, 0.4292, 1.78}},
+        {"conv-1x1-gemm-atb-ik", {1.028, 1.547, 1.309, 0.584}},
+        {"conv-1x1-gemm-atb-ki", {1.03, 0.9676, 2.03, 1.066}},
+        {"conv-1x1-gemm-atbt-ik", {1.069, 1.39, 1.152, 0.8924}},
+        {"conv-1x1-gemm-atbt-ki", {1.008, 1.558, 2.094, 1.267}},
+        {"direct-hwc", {0.9887, 1.401, 0.2987, 1.37}},
+        {"direct-sum2d", {1, 0.8265, 1.066, 1.456}},
+        {"im2col-copy-self-ab-ki", {1.027, 1.357, 0.8767, 1.946}},
+        {"im2col-copy-self-atb-ik", {1.059, 1.372, 1.826, 1.221}},
+        {"im2col-copy-self-atb-ki", {1.053, 1.195, 2.853, 1.556}},
+        {"im2col-copy-self-atbt-ik", {1.073, 1.532, 1.531, 1.227}},
+        {"im2col-copy-short-ab-ki", {1.021, 1.378, 0.8916, 1.749}},
+        {"im2col-copy-short-atb-ik", {1.053, 1.395, 1.748, 1.152}},
+        {"im2col-copy-short-atb-ki", {1.042, 1.294, 2.728, 1.39}},
+        {"im2col-copy-short-atbt-ik", {1.057, 1.622, 1.439, 1.153}},
+        {"im2col-scan-ab-ki", {1.031, 1.704, 0.7387, 1.723}},
+        {"im2col-scan-atb-ik", {1.113, 1.614, 1.457, 1.36}},
+        {"im2col-scan-atb-ki", {1.07, 1.62, 2.427, 1.367}},
+        {"im2col-scan-atbt-ik", {1.091, 1.75, 1.352, 1.388}},
+        {"im2row-copy-short-ab-ik", {1.046, 0.3201, 1.811, 1.269}},
+        {"im2row-copy-short-abt-ik", {1.077, 0.3067, 1.237, 1.724}},
+        {"im2row-copy-short-abt-ki", {1.065, 0.6183, 0.348, 2.135}},
+        {"im2row-copy-short-atbt-ki", {1.085, 0.5677, 2.031, 1.48}},
+        {"im2row-scan-ab-ik", {1.17, 3.257, 0.8274, 1.68}},
+        {"im2row-scan-abt-ik", {1.148, 3.278, 0.4415, 1.729}},
+        {"im2row-scan-abt-ki", {1.118, 3.22, 0.7726, 1.77}},
+        {"im2row-scan-atbt-ki", {1.28, 2.965, 2.348, 1.615}},
+        {"im2win", {1.367, 1.721, 0.4415, 1.757}},
+        {"indirect", {0.9746, 3.017, 0.8983, 1.702}},
+        {"input-gradient-indirect", {1.168, 2.368, 0.7585, 1.585}},
+        {"kn2col", {1.007, 1.101, 1.755, 1.094}},
+        {"kn2col-as", {1.007, 1.021, 1.832, 1.186}},
+        {"kn2row", {1.054, 1.443, 0.5501, 2.041}},
+        {"kn2row-aa-ab", {1.119, 2.693, 1.775, 1.987}},
+        {"kn2row-aa-abt", {1.081, 2.883, 1.711, 1.966}},
+        {"kn2row-aa-atb", {1.15, 2.191, 2.926, 1.886}},
+        {"kn2row-aa-atbt", {1.113, 2.401, 2.897, 1.929}},
+        {"kn2row-as", {1.052, 1.363, 0.4782, 1.923}},
+        {"mec-col", {1.261, 4.413, 1.243, 2.359}},
+        {"mec-row-partition", {0.9944, 1.239, 0.9446, 1.797}},
+        {"weight-gradient-direct", {1.286, 1.809, 0.7, 1.581}},
+        {"weight-gradient-im2col", {2.099, 0.5594, 0.7, 1.549}},
+        {"weight-gradient-im2row", {1.294, 1.57, 0.7, 1.52}},
+        {"weight-gradient-winograd-4x4-3x3-vec-16", {1.572, 0.799, 0.7, 1.509}},
+        {"winograd-2-3", {1.009, 0.7956, 0.3041, 1.509}},
+        {"winograd-2-3-vec-4", {1.029, 1.545, 0.2791, 1.546}},
+        {"winograd-2-3-vec-8", {1.05, 1.845, 0.2621, 1.583}},
+        {"winograd-2-5", {0.9473, 0.683, 0.3282, 1.49}},
+        {"winograd-2-5-vec-4", {1.025, 1.286, 0.3117, 1.518}},
+        {"winograd-2-5-vec-8", {1.079, 1.302, 0.3046, 1.537}},
+        {"winograd-2x2-3x3", {0.9967, 0.3313, 0.3946, 1.535}},
+        {"winograd-2x2-3x3-vec-16", {0.9673, 0.9179, 0.4504, 1.512}},
+        {"winograd-2x2-3x3-vec-4", {0.9938, 0.5338, 0.3628, 1.565}},
+        {"winograd-2x2-3x3-vec-8", {0.9691, 0.8231, 0.3841, 1.553}},
+        {"winograd-2x2-5x5", {1.072, 0.3022, 0.6852, 1.49}},
+        {"winograd-2x2-5x5-vec-16", {0.9098, 0.8253, 0.5367, 1.512}},
+        {"winograd-2x2-5x5-vec-4", {0.9679, 0.4682, 0.6607, 1.506}},
+        {"winograd-2x2-5x5-vec-8", {0.9469, 0.6459, 0.5737, 1.51}},
+        {"winograd-3-3", {1.017, 0.7036, 0.2402, 1.511}},
+        {"winograd-3-3-vec-4", {1.041, 1.351, 0.1222, 1.53}},
+        {"winograd-3-3-vec-8", {1.054, 1.689, 0.141, 1.576}},
+        {"winograd-3-5", {0.9269, 0.7209, 0.1479, 1.504}},
+        {"winograd-3-5-vec-4", {1.013, 1.304, 0.1029, 1.528}},
+        {"winograd-3-5-vec-8", {1.088, 1.307, 0.143, 1.541}},
+        {"winograd-3x3-3x3", {1.057, 0.3626, 0.3086, 1.55}},
+        {"winograd-3x3-3x3-vec-16", {1.024, 0.7364, 0.4263, 1.538}},
+        {"winograd-3x3-3x3-vec-4", {1, 0.4769, 0.3578, 1.601}},
+        {"winograd-3x3-3x3-vec-8", {0.999, 0.6605, 0.3836, 1.561}},
+        {"winograd-3x3-5x5", {1.081, 0.3145, 0.607, 1.507}},
+        {"winograd-3x3-5x5-vec-16", {0.9215, 0.7468, 0.4805, 1.516}},
+        {"winograd-3x3-5x5-vec-4", {0.9982, 0.4684, 0.4799, 1.517}},
+        {"winograd-3x3-5x5-vec-8", {0.9518, 0.6573, 0.5054, 1.516}},
+        {"winograd-4x4-3x3", {1.088, 0.441, 0.5221, 1.566}},
+        {"winograd-4x4-3x3-vec-16", {1.109, 0.9586, 0.5752, 1.567}},
+        {"winograd-4x4-3x3-vec-4", {1.102, 0.5593, 0.5184, 1.603}},
+        {"winograd-4x4-3x3-vec-8", {1.061, 0.7325, 0.5631, 1.588}},
+        {"winograd-4x4-5x5", {1.167, 0.2493, 0.6043, 1.51}},
+        {"winograd-4x4-5x5-vec-16", {0.8357, 0.9018, 0.6607, 1.532}},
+        {"winograd-4x4-5x5-vec-4", {1.014, 0.4326, 0.6813, 1.516}},
+        {"winograd-4x4-5x5-vec-8", {0.9121, 0.6674, 0.7017, 1.521}},
+        {"winograd-6x6-3x3-vec-16", {1.08, 0.7805, 0.4901, 1.51}},
     };
 };
 
@@ -9174,6 +9180,31 @@ class Engine;
 
 // primsel/kernels/measure_machine.hpp
 
+// primsel/core/evict.hpp
+
+#include <cstddef>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Writes these bytes back to memory and out of every cache, however large: what is read next comes from memory. Some
+/// 0.1 ms a megabyte.
+inline void evict([[maybe_unused]] const void* bytes, [[maybe_unused]] std::size_t count) {
+#if defined(__x86_64__)
+    const char* const line = static_cast<const char*>(bytes);
+    for (std::size_t at = 0; at < count; at += alignment) _mm_clflush(line + at);
+    _mm_mfence();
+#elif defined(__aarch64__)
+    const char* const line = static_cast<const char*>(bytes);
+    for (std::size_t at = 0; at < count; at += alignment) asm volatile("dc civac, %0" : : "r"(line + at) : "memory");
+    asm volatile("dsb sy" : : : "memory");
+#endif
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/primitive/gemm_simd.hpp
 
 // primsel/primitive/detail/panel.hpp
@@ -9831,8 +9862,6 @@ private:
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -9967,6 +9996,7 @@ inline double measure_scalar() {
     });
 }
 
+/// Of copies within a working set that stays in the caches.
 inline double measure_bandwidth(double working_set, float* src, float* dst) {
     const auto bytes = static_cast<std::size_t>(working_set / 2);
     return best_rate(0.0007, 2.0 * static_cast<double>(bytes), [&] {
@@ -9976,20 +10006,26 @@ inline double measure_bandwidth(double working_set, float* src, float* dst) {
     });
 }
 
-/// Bytes that are copied within to learn the speed beyond the caches. The largest working set is not touched in full: a
-/// window is enough that no cache holds; and of a last cache that holds this one too, one that the others do not hold.
-inline std::size_t largest_window() {
-    constexpr std::size_t mebibyte = std::size_t{1} << 20, beyond_all = 48 * mebibyte, beyond_l2 = 16 * mebibyte;
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-    const long last = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (last > 0 && static_cast<std::size_t>(last) > beyond_all) return beyond_l2;
-#endif
-    return beyond_all;
+/// Of a copy from memory to memory: what is evicted first is in no cache, however large the caches are.
+inline double measure_memory(float* src, float* dst) {
+    constexpr std::size_t bytes = std::size_t{1} << 20;
+    double best = 0;
+    for (int done = 0; done < 3; ++done) {
+        evict(src, bytes);
+        evict(dst, bytes);
+        const Timer timer;
+        std::memcpy(dst, src, bytes);
+        volatile float used = dst[bytes / sizeof(float) / 2];
+        (void)used;
+        best = std::max(best, 2.0 * bytes / timer.seconds());
+    }
+    return best;
 }
 
 template <class Arch>
 Machine measure_machine() {
-    const std::size_t floats = largest_window() / 2 / sizeof(float);
+    constexpr std::size_t levels = Machine::working_sets.size();
+    const auto floats = static_cast<std::size_t>(Machine::working_sets[levels - 2]) / 2 / sizeof(float);
     AlignedBuffer src(floats), dst(floats);
     // Pages that were never written would all be the one page of zeros.
     std::memset(src.data(), 1, floats * sizeof(float));
@@ -10004,10 +10040,10 @@ Machine measure_machine() {
         raise(machine.product_flops, measure_product<Arch>());
         raise(machine.vector_flops, measure_vector<Arch>());
         raise(machine.scalar_flops, measure_scalar());
-        for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
-            const double window = std::min(Machine::working_sets[i], 2.0 * static_cast<double>(floats * sizeof(float)));
-            raise(machine.bandwidth[i], measure_bandwidth(window, src.data(), dst.data()));
+        for (std::size_t i = 0; i + 1 < levels; ++i) {
+            raise(machine.bandwidth[i], measure_bandwidth(Machine::working_sets[i], src.data(), dst.data()));
         }
+        raise(machine.bandwidth.back(), measure_memory(src.data(), dst.data()));
     }
     for (std::size_t i = 1; i < machine.bandwidth.size(); ++i) {
         machine.bandwidth[i] = std::min(machine.bandwidth[i], machine.bandwidth[i - 1]);
@@ -15951,11 +15987,17 @@ struct DirectSum2d {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
+        // Some 5 ns a row and tap to start the loop, on each machine in bench/profiles/; of strided ones, the compiler
+        // gathers what it can.
         const double plane = 4.0 * static_cast<double>(s.in_pixels() + s.out_pixels());
-        return Work{}.add({.rate = s.stride_w == 1 && s.out_w() >= 2 * lanes<Arch> ? Rate::vector : Rate::scalar,
-                           .operations = s.operations(),
-                           .bytes = 3 * 4.0 * static_cast<double>(s.out_pixels()) * s.k * s.depth(),
-                           .working_set = plane});
+        const double rows = static_cast<double>(s.out_h()) * s.k * s.depth();
+        const bool dense = s.stride_w == 1;
+        return Work{}
+            .add({.rate = Rate::scalar, .operations = 8 * rows, .bytes = 0, .working_set = plane})
+            .add({.rate = dense ? Rate::vector : Rate::scalar,
+                  .operations = dense ? s.operations() : s.operations() / 4,
+                  .bytes = 3 * 4.0 * s.out_w() * rows,
+                  .working_set = plane});
     }
 
 private:
@@ -21623,17 +21665,12 @@ private:
         }
     }
     /// Whether other layers push these weights out of the caches.
-    [[nodiscard]] static bool is_large(AlignedBuffer const& weights) { return weights.size() > l2_floats / 4; }
-    /// Reads and writes more than the last-level cache holds.
-    void flush() {
-        if (flush_.size() == 0) flush_ = AlignedBuffer((std::size_t{48} << 20) / sizeof(float)), fill(flush_.span());
-        for (std::size_t i = 0; i < flush_.size(); i += 16) flush_.data()[i] += 1.0F;
-    }
+    [[nodiscard]] static bool is_large(std::span<const float> weights) { return weights.size() > l2_floats / 4; }
     /// The median of the runs; one run is enough for what cannot be chosen.
     template <class Run>
-    double time(bool cold, double hopeless, Run const& run) {
+    double time(std::span<const float> weights, double hopeless, Run const& run) {
         const auto once = [&] {
-            if (cold) flush();
+            if (is_large(weights)) detail::evict(weights.data(), weights.size_bytes());
             const Timer timer;
             run();
             return timer.seconds();
@@ -21669,8 +21706,7 @@ private:
                             .scratch = scratch.data(),
                             .executor = executor_};
         double& best = best_.try_emplace(std::tuple{image, query.batch, primitive.pass}, 1e9).first->second;
-        const bool cold = is_large(packed);
-        const double seconds = time(cold, 4 * best, [&] {
+        const double seconds = time(packed.span(), 4 * best, [&] {
             if (query.packs) primitive.repack(image, {kernel.data()}, packed.data(), executor_);
             for (int i = 0; i < query.batch; i += at_once) primitive.run(image, args);
         });
@@ -21683,7 +21719,7 @@ private:
             dst(floats_for_bytes(kernels.layouts[query.to].image_bytes(query.shape)));
         fill(src.span());
         fill(dst.span());
-        return time(false, 1e9, [&] {
+        return time({}, 1e9, [&] {
             for (int i = 0; i < query.batch; ++i) {
                 kernels.transform(query.from, query.to).run(query.shape, src.data(), dst.data(), executor_);
             }
@@ -21701,7 +21737,7 @@ private:
             fill(bias.span());
             fill(residual.span());
             const float* added = query.inputs.size() > 1 ? residual.data() : nullptr;
-            return time(false, 1e9, [&] {
+            return time({}, 1e9, [&] {
                 epilogue(query.output, query.batch, dst.data(), bias.data(), added, relu_clamp, executor_);
             });
         }
@@ -21723,12 +21759,11 @@ private:
                           .batch = query.batch,
                           .weights = weights.data(),
                           .executor = executor_};
-        return time(is_large(weights), 1e9, [&] { op.run(*query.layer, args); });
+        return time(weights.span(), 1e9, [&] { op.run(*query.layer, args); });
     }
 
     std::size_t runs_;
     Sequential executor_;
-    AlignedBuffer flush_;
     std::map<std::tuple<ConvShape, int, std::string_view, std::string_view>, double> convs_;
     std::map<std::tuple<ConvShape, int, Pass>, double> best_;
     std::map<std::tuple<int, int, int, int, std::string_view, std::string_view>, double> transforms_;
