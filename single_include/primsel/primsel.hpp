@@ -8834,7 +8834,6 @@ struct convs {
         {"im2row-scan-atbt-ki", {1.28, 2.965, 2.348, 1.615}},
         {"im2win", {1.367, 1.721, 0.4415, 1.757}},
         {"indirect", {0.9746, 3.017, 0.8983, 1.702}},
-        {"input-gradient-indirect", {1.168, 2.368, 0.7585, 1.585}},
         {"kn2col", {1.007, 1.101, 1.755, 1.094}},
         {"kn2col-as", {1.007, 1.021, 1.832, 1.186}},
         {"kn2row", {1.054, 1.443, 0.5501, 2.041}},
@@ -8845,10 +8844,6 @@ struct convs {
         {"kn2row-as", {1.052, 1.363, 0.4782, 1.923}},
         {"mec-col", {1.261, 4.413, 1.243, 2.359}},
         {"mec-row-partition", {0.9944, 1.239, 0.9446, 1.797}},
-        {"weight-gradient-direct", {1.286, 1.809, 0.7, 1.581}},
-        {"weight-gradient-im2col", {2.099, 0.5594, 0.7, 1.549}},
-        {"weight-gradient-im2row", {1.294, 1.57, 0.7, 1.52}},
-        {"weight-gradient-winograd-4x4-3x3-vec-16", {1.572, 0.799, 0.7, 1.509}},
         {"winograd-2-3", {1.009, 0.7956, 0.3041, 1.509}},
         {"winograd-2-3-vec-4", {1.029, 1.545, 0.2791, 1.546}},
         {"winograd-2-3-vec-8", {1.05, 1.845, 0.2621, 1.583}},
@@ -15993,7 +15988,7 @@ struct DirectSum2d {
         const double rows = static_cast<double>(s.out_h()) * s.k * s.depth();
         const bool dense = s.stride_w == 1;
         return Work{}
-            .add({.rate = Rate::scalar, .operations = 8 * rows, .bytes = 0, .working_set = plane})
+            .add({.rate = Rate::scalar, .operations = 8 * rows, .bytes = 4 * rows, .working_set = plane})
             .add({.rate = dense ? Rate::vector : Rate::scalar,
                   .operations = dense ? s.operations() : s.operations() / 4,
                   .bytes = 3 * 4.0 * s.out_w() * rows,

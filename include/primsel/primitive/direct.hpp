@@ -47,7 +47,7 @@ struct DirectSum2d {
         const double rows = static_cast<double>(s.out_h()) * s.k * s.depth();
         const bool dense = s.stride_w == 1;
         return Work{}
-            .add({.rate = Rate::scalar, .operations = 8 * rows, .bytes = 0, .working_set = plane})
+            .add({.rate = Rate::scalar, .operations = 8 * rows, .bytes = 4 * rows, .working_set = plane})
             .add({.rate = dense ? Rate::vector : Rate::scalar,
                   .operations = dense ? s.operations() : s.operations() / 4,
                   .bytes = 3 * 4.0 * s.out_w() * rows,
