@@ -97,11 +97,11 @@ def make(name):
     return ResNet56()
 
 
-def torch_step(net, images, labels, rate=0.01):
+def torch_step(net, images, labels, rate=training_nets.RATE):
     """A function that takes a step and returns its loss."""
     import torch
     net.train()
-    optimizer = torch.optim.SGD(net.parameters(), rate, momentum=0.9, weight_decay=5e-4)
+    optimizer = torch.optim.SGD(net.parameters(), rate, momentum=training_nets.MOMENTUM, weight_decay=training_nets.DECAY)
 
     def step(x=images, y=labels):
         optimizer.zero_grad()

@@ -121,13 +121,6 @@ class Profile(Cli):
         """Of two, one is killed in a part; so are the server and the one who hands out; junk is in the queue."""
         server, out, layouts = RedisServer(self), self.folder / "p.csv", self.folder / "l.csv"
 
-        def start(*arguments):
-            process = subprocess.Popen([self.PRIMSEL, *map(str, arguments), "--queue", server.url, "--lease", "2"],
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            self.addCleanup(process.communicate)
-            self.addCleanup(process.kill)
-            return process
-
         def wait_for(rows, process):
             while not out.exists() or sum(line[0].isdigit() for line in out.read_text().splitlines() if line) < rows:
                 self.assertIsNone(process.poll(), process.stderr.read() if process.poll() is not None else "")
@@ -136,8 +129,8 @@ class Profile(Cli):
         # What this machine's speeds are is another matter: others use it too.
         profile = ["profile", "--out", out, "--layouts-out", layouts, *self.QUICK[:-1], 30, "--tolerance", 9, "--ahead", 3]
         server.call("XADD", "primsel:todo", "*", "junk", b"\xff")
-        driver = start(*profile)
-        workers = [start("worker", "--patience", 20), start("worker", "--patience", 4, "--json", "--name", "two")]
+        driver = server.primsel(*profile)
+        workers = [server.primsel("worker", "--patience", 20), server.primsel("worker", "--patience", 4, "--json", "--name", "two")]
         wait_for(2, driver)
         workers[0].send_signal(signal.SIGKILL)
         server.restart()
@@ -146,7 +139,7 @@ class Profile(Cli):
         driver.wait()
         kept = out.read_bytes()
         kept = kept[:kept.rfind(b"\n") + 1]
-        again = start(*profile, "--json")
+        again = server.primsel(*profile, "--json")
         output, errors = again.communicate(timeout=300)
         self.assertEqual((again.returncode, errors), (0, ""))
         result = json.loads(output)

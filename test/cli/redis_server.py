@@ -11,7 +11,7 @@ class RedisServer:
     def __init__(self, test):
         if PROGRAM is None or "without hiredis" in test.call("worker", "--queue", "none").stderr:
             test.skipTest("there is no redis-server, or the program was built without hiredis")
-        self.folder, self.socket = test.folder, test.folder / "s"
+        self.test, self.folder, self.socket = test, test.folder, test.folder / "s"
         self.url = f"unix:{self.socket}"
         self.start()
         test.addCleanup(self.kill)
@@ -28,6 +28,14 @@ class RedisServer:
     def restart(self):
         self.kill()
         self.start()
+
+    def primsel(self, *arguments):
+        """A program that takes part in the queue, which ends with the test."""
+        process = subprocess.Popen([self.test.PRIMSEL, *map(str, arguments), "--queue", self.url, "--lease", "2"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.test.addCleanup(process.communicate)
+        self.test.addCleanup(process.kill)
+        return process
 
     def call(self, *words):
         """What the server answers, as it stands on the wire."""

@@ -103,30 +103,24 @@ class Sweeps(Cli):
         self.succeed("report", self.folder / "sweep.jsonl", "--out", page)
         self.assertIn("<h2>Measured</h2>", page.read_text())
 
+    def wait_for(self, sweep, log, trials):
+        """Until the log has more than so many trials."""
+        while not log.exists() or log.read_text().count("\n") <= trials:
+            self.assertIsNone(sweep.poll(), sweep.stderr.read() if sweep.poll() is not None else "")
+            time.sleep(0.02)
+
     def test_measured_by_a_consumer(self):
         """Two producers, of which one is killed, and one consumer, which is killed and started again."""
         server, log, networks = RedisServer(self), self.folder / "sweep.jsonl", self.folder / "networks"
 
-        def start(*arguments):
-            process = subprocess.Popen([self.PRIMSEL, *map(str, arguments), "--queue", server.url, "--lease", "2"],
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            self.addCleanup(process.communicate)
-            self.addCleanup(process.kill)
-            return process
-
-        def wait_for(trials):
-            while not log.exists() or log.read_text().count("\n") <= trials:
-                self.assertIsNone(sweep.poll(), sweep.stderr.read() if sweep.poll() is not None else "")
-                time.sleep(0.02)
-
-        sweep = start("sweep", self.file(budget={"trials": 10}, method="random", metric={"name": "latency"}), NET, "--size",
+        sweep = server.primsel("sweep", self.file(budget={"trials": 10}, method="random", metric={"name": "latency"}), NET, "--size",
                       32, "--log", log, "--measure", networks)
-        producers = [start("worker", "--patience", 10), start("worker", "--patience", 10)]
-        consumer = start("worker", "--measure")
-        wait_for(1)
+        producers = [server.primsel("worker", "--patience", 10), server.primsel("worker", "--patience", 10)]
+        consumer = server.primsel("worker", "--measure")
+        self.wait_for(sweep, log, 1)
         producers[0].send_signal(signal.SIGKILL)
         consumer.send_signal(signal.SIGKILL)
-        consumer = start("worker", "--measure", "--patience", 10, "--json")
+        consumer = server.primsel("worker", "--measure", "--patience", 10, "--json")
         self.assertEqual(sweep.wait(300), 0, sweep.stderr.read())
         trials = [json.loads(line) for line in log.read_text().splitlines()[1:]]
         self.assertEqual(sorted(trial["trial"] for trial in trials), list(range(10)))
@@ -161,31 +155,19 @@ class Sweeps(Cli):
         """Two workers, of which one is killed in a trial, and a server that is killed and started again."""
         server, log = RedisServer(self), self.folder / "sweep.jsonl"
 
-        def start(*arguments):
-            process = subprocess.Popen([self.PRIMSEL, *map(str, arguments), "--queue", server.url, "--lease", "2"],
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            self.addCleanup(process.communicate)
-            self.addCleanup(process.kill)
-            return process
-
-        def wait_for(trials):
-            while not log.exists() or log.read_text().count("\n") <= trials:
-                self.assertIsNone(sweep.poll(), sweep.stderr.read() if sweep.poll() is not None else "")
-                time.sleep(0.02)
-
         arguments = ["sweep", self.file(budget={"trials": 14}, method="random"), NET, "--size", 32, *self.data()]
-        sweep = start(*arguments, "--log", log)
-        workers = [start("worker", "--patience", 5), start("worker", "--patience", 5)]
+        sweep = server.primsel(*arguments, "--log", log)
+        workers = [server.primsel("worker", "--patience", 5), server.primsel("worker", "--patience", 5)]
         try:
-            wait_for(3)
+            self.wait_for(sweep, log, 3)
             workers[0].send_signal(signal.SIGKILL)
-            wait_for(6)
+            self.wait_for(sweep, log, 6)
             server.restart()
             self.assertEqual(sweep.wait(120), 0, sweep.stderr.read())
             self.assertEqual(workers[1].wait(60), 0, workers[1].stderr.read())
             numbers = sorted(json.loads(line)["trial"] for line in log.read_text().splitlines()[1:])
             self.assertEqual(numbers, list(range(14)))
-            self.assertEqual(start(*arguments, "--threads", 2).wait(60), 1)  # another sweep of this name
+            self.assertEqual(server.primsel(*arguments, "--threads", 2).wait(60), 1)  # another sweep of this name
         finally:
             for process in (*workers, sweep):
                 process.kill()
