@@ -24,16 +24,16 @@ ps::TrainingOptions training_of(Options const& options) {
             .seed = options.seed};
 }
 std::string file_of(Subject const& subject, Options const& options, const char* kind) {
-    return options.out + '/' + subject.name + '-' + std::to_string(options.seed) + kind;
+    return ps::join(options.out, '/', options.cifar.empty() ? "" : "cifar-", subject.name, '-', options.seed, kind);
 }
 /// What is trained with, in two parts, which refer to it.
 struct TrainingSet {
     explicit TrainingSet(Options const& options)
-        : images(options.data, "train", options.images),
+        : images(options.data, options.cifar, Images::Part::train, options.images),
           parts(ps::split(images, held_back, options.seed)),
           normalise(ps::normalisation(parts.train)) {}
-    PaddedImages images;
-    ps::TrainValidation<PaddedImages> parts;
+    Images images;
+    ps::TrainValidation<Images> parts;
     ps::Normalise normalise;
 };
 /// The graph of a batch of them, with the same configurations.
@@ -126,7 +126,7 @@ void train_at_once(Subject& subject, Options const& options) {
 
 std::vector<Judged> judge(Subject const& subject, Options const& options) {
     const TrainingSet set(options);
-    const PaddedImages test(options.data, "t10k", options.test_images);
+    const Images test(options.data, options.cifar, Images::Part::test, options.test_images);
     const Subject many = in_batches(subject);
     ps::DynamicEngine<> engine(many.graph, subject.weights, many.configurations);
     std::vector<Judged> results;
@@ -135,7 +135,7 @@ std::vector<Judged> judge(Subject const& subject, Options const& options) {
         engine.use(c);
         ps::Metrics metrics(test.classes());
         Judged judged;
-        ps::Batches<PaddedImages> batches(test, ps::evaluation_batches(batch), set.normalise);
+        ps::Batches<Images> batches(test, ps::evaluation_batches(batch), set.normalise);
         for (ps::Batch next = batches.next(); next.count > 0; next = batches.next()) {
             engine.run(next.images, scores);
             metrics.add(scores, next.labels);

@@ -1,15 +1,18 @@
-// Fashion-MNIST, as Debian's package dataset-fashion-mnist has it, padded to images of 3 x 32 x 32.
+// Images of 3 x 32 x 32: Fashion-MNIST, as Debian's package dataset-fashion-mnist has it, padded; or CIFAR-10's files.
 #pragma once
 
 #include "../../../examples/fashion_mnist/idx.hpp"
 
 #include <primsel/core/error.hpp>
+#include <primsel/io/cifar.hpp>
 #include <primsel/tensor/shape.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace reproduce {
 
@@ -43,6 +46,48 @@ private:
     static constexpr std::size_t side = 28;
     fashion::Bytes images_, labels_;
     std::size_t count_ = 0;
+};
+
+/// What networks are trained with, or judged by.
+class Images {
+public:
+    enum class Part { train, test };
+
+    /// Of CIFAR-10's binary version where its folder is given, otherwise of Fashion-MNIST's; the first so many, 0: all.
+    /// Throws error for other files.
+    Images(std::string const& fashion, std::string const& cifar, Part part, std::size_t count)
+        : images_(cifar.empty() ? Either(PaddedImages(fashion, part == Part::train ? "train" : "t10k", count))
+                                : Either(of_cifar(cifar, part, count))) {}
+    [[nodiscard]] std::size_t size() const {
+        return std::visit([](auto const& images) { return images.size(); }, images_);
+    }
+    [[nodiscard]] primsel::Shape shape() const { return {3, 32, 32}; }
+    [[nodiscard]] int classes() const { return 10; }
+    [[nodiscard]] int label(std::size_t i) const {
+        return std::visit([i](auto const& images) { return images.label(i); }, images_);
+    }
+    void read(std::size_t i, float* dst) const {
+        std::visit([=](auto const& images) { images.read(i, dst); }, images_);
+    }
+
+private:
+    using Either = std::variant<PaddedImages, primsel::LabelledImages>;
+
+    [[nodiscard]] static primsel::LabelledImages of_cifar(std::string const& folder, Part part, std::size_t count) {
+        std::vector<std::string> files;
+        if (part == Part::test) files.push_back(folder + "/test_batch.bin");
+        for (int i = 1; part == Part::train && i <= 5; ++i) {
+            files.push_back(primsel::join(folder, "/data_batch_", i, ".bin"));
+        }
+        primsel::LabelledImages images = primsel::read_cifar10(files);
+        if (count > 0 && count < images.size()) {
+            images.labels.resize(count);
+            images.bytes.resize(count * images.image.size());
+        }
+        return images;
+    }
+
+    Either images_;
 };
 
 }  // namespace reproduce

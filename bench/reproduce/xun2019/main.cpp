@@ -105,6 +105,9 @@ int main(int argc, char** argv) {
     reproduce::Options options;
     CLI::App app("Figures 2 to 5 and tables II and III of Xun et al. 2019", "reproduce_xun2019");
     app.add_option("--data", options.data, "The folder of Fashion-MNIST's files");
+    app.add_option("--cifar", options.cifar,
+                   "The folder of CIFAR-10's binary version (data_batch_1.bin to 5, test_batch.bin), to train with "
+                   "instead");
     app.add_option("--out", options.out, "Where the report and the trained weights go; trainings go on from there");
     app.add_option("--epochs", options.epochs, "Of each step (default 2)");
     app.add_option("--epochs-at-once", options.epochs_at_once,

@@ -7,39 +7,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 namespace reproduce {
 namespace {
 
 struct Threaded : ps::DefaultPolicies {
     using executor = ps::ThreadPool;
-};
-
-/// Two engines that each run half of the groups, on a thread each.
-class Halves {
-public:
-    explicit Halves(Subject const& subject)
-        : pool_(2),
-          first_(subject.graph, subject.weights, subject.configurations),
-          second_(subject.graph, subject.weights, subject.configurations),
-          first_scores_(first_.out_shape().size()),
-          second_scores_(first_scores_) {
-        first_.use(first_.count() / 2), second_.use(first_.count() / 2);
-    }
-    void run(std::vector<float> const& image) {
-        pool_.parallel_for(2, [&](std::size_t block, std::size_t) {
-            if (block == 0)
-                first_.run(image, first_scores_);
-            else
-                second_.run(image, second_scores_);
-        });
-    }
-
-private:
-    ps::ThreadPool pool_;
-    ps::DynamicEngine<> first_, second_;
-    std::vector<float> first_scores_, second_scores_;
 };
 
 }  // namespace
@@ -53,36 +26,41 @@ std::vector<float> image_of(ps::Shape shape) {
 
 Timed time_of(Subject const& subject, int runs) {
     ps::DynamicEngine<> alone(subject.graph, subject.weights, subject.configurations);
-    ps::DynamicEngine<Threaded> together(subject.graph, subject.weights, subject.configurations, ps::DynamicOptions{},
-                                         ps::ThreadPool(2));
-    const int count = alone.count();
-    const bool has_halves = ps::group_number(subject.graph[1].name) > 0 && count % 2 == 0;
-    std::optional<Halves> halves;
-    if (has_halves) halves.emplace(subject);
+    const auto threaded = [&](ps::GroupThreads threads) {
+        return ps::DynamicEngine<Threaded>(subject.graph, subject.weights, subject.configurations,
+                                           ps::DynamicOptions{.threads = threads}, ps::ThreadPool(2));
+    };
+    ps::DynamicEngine<Threaded> layers = threaded(ps::GroupThreads::share_layers),
+                                groups = threaded(ps::GroupThreads::take_groups),
+                                faster = threaded(ps::GroupThreads::faster);
     const std::vector<float> image = image_of(alone.in_shape());
     std::vector<float> scores(alone.out_shape().size());
-    std::vector<std::vector<double>> one(static_cast<std::size_t>(count)), two = one;
-    std::vector<double> of_halves;
-    const auto time = [](std::vector<double>& seconds, auto const& run) {
+    using Samples = std::vector<std::vector<double>>;
+    const auto count = static_cast<std::size_t>(alone.count());
+    Samples of_one(count), of_layers(count), of_groups(count), of_faster(count);
+    const auto time = [&](Samples& samples, auto& engine, std::size_t place) {
         constexpr int times = 5;
-        run();
+        engine.use(static_cast<int>(place) + 1);
+        engine.run(image, scores);
         const ps::Timer timer;
-        for (int i = 0; i < times; ++i) run();
-        seconds.push_back(timer.seconds() / times);
+        for (int i = 0; i < times; ++i) engine.run(image, scores);
+        samples[place].push_back(timer.seconds() / times);
     };
     for (int i = 0; i < runs; ++i) {
-        for (int c = 1; c <= count; ++c) {
-            const auto place = static_cast<std::size_t>(c) - 1;
-            alone.use(c), together.use(c);
-            time(one[place], [&] { alone.run(image, scores); });
-            time(two[place], [&] { together.run(image, scores); });
+        for (std::size_t place = 0; place < count; ++place) {
+            time(of_one, alone, place);
+            time(of_layers, layers, place);
+            time(of_groups, groups, place);
+            time(of_faster, faster, place);
         }
-        if (halves) time(of_halves, [&] { halves->run(image); });
     }
-    Timed result;
-    for (std::vector<double>& seconds : one) result.one_thread.push_back(ps::median(seconds));
-    for (std::vector<double>& seconds : two) result.two_threads.push_back(ps::median(seconds));
-    if (halves) result.halves = ps::median(of_halves);
+    const auto medians = [](Samples& samples) {
+        std::vector<double> all;
+        for (std::vector<double>& seconds : samples) all.push_back(ps::median(seconds));
+        return all;
+    };
+    Timed result{medians(of_one), medians(of_layers), medians(of_groups), medians(of_faster), {}};
+    for (int c = 1; c <= faster.count(); ++c) result.side_by_side.push_back(faster.side_by_side(c));
     return result;
 }
 

@@ -8,11 +8,12 @@
 
 namespace reproduce {
 
-/// Median seconds of an image in each configuration, and of all groups where each of two threads has half of them: two
-/// engines at once, and so without what waiting for each other would cost. 0 where there are no halves.
+/// Median seconds of an image in each configuration: on one thread; on two that share each layer, that take groups
+/// each, and that do whatever was measured to be faster when the engine was made.
 struct Timed {
-    std::vector<double> one_thread, two_threads;
-    double halves = 0;
+    std::vector<double> one_thread, by_layers, by_groups, two_threads;
+    /// Of the last: how many threads take groups in each configuration; 0: they share each layer.
+    std::vector<std::size_t> side_by_side;
 
     [[nodiscard]] double range() const { return one_thread.back() / one_thread.front(); }
 };

@@ -3,6 +3,7 @@
 #include <primsel/core/error.hpp>
 #include <primsel/dynamic/configuration_weights.hpp>
 #include <primsel/dynamic/dynamic_plan.hpp>
+#include <primsel/dynamic/group_threads.hpp>
 #include <primsel/engine/fit.hpp>
 #include <primsel/engine/policies.hpp>
 #include <primsel/engine/program.hpp>
@@ -48,36 +49,41 @@ public:
     DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
                   DynamicOptions const& options = {}, executor run_on = {})
         : DynamicEngine(graph, weights, configurations, plan_configurations<Chosen>(configurations, options),
-                        std::move(run_on)) {
-        if (memory_.arena > options.plan.max_arena) {
-            fail("dynamic: the arena has ", memory_.arena, " bytes, more than the ", options.plan.max_arena,
-                 " allowed");
-        }
-    }
-    /// With plans that were made before.
+                        std::move(run_on), options.threads, options.plan.max_arena) {}
+    /// With plans that were made before. Throws error for an arena of more bytes.
     DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
-                  JointPlans plans, executor run_on = {})
+                  JointPlans plans, executor run_on = {}, GroupThreads threads = GroupThreads::faster,
+                  std::size_t max_arena = PlanOptions{}.max_arena)
         : executor_(std::move(run_on)), plans_(std::move(plans)) {
         check_weights(graph, weights);
         check(configurations);
         const Kernels kernels = policy_kernels<Chosen>();
-        std::size_t arena = 0;
+        const std::size_t workers = executor_.concurrency();
+        std::vector<std::vector<Arrangement>> ways;
         for (std::size_t c = 0; c < configurations.size(); ++c) {
             graphs_.push_back(simplify(configurations[c].graph));
-            arena = std::max(arena, arena_bytes(graphs_[c], kernels, plans_.plans[c], executor_.concurrency()));
+            const Schedule schedule = make_schedule(graphs_[c], kernels, plans_.plans[c], workers);
+            ways.push_back(detail::arrangements(graphs_[c], schedule, workers, max_arena));
+            if (threads == GroupThreads::share_layers) ways[c].resize(1);
         }
-        room_ = make_room(arena);
+        room_ = make_room(largest(ways));
         programs_.resize(configurations.size());
         // Those with the most weights first: others may have the beginning of theirs in common with them.
         for (std::size_t c = configurations.size(); c-- > 0;) {
             const Weights part = configuration_weights(graph, weights, configurations[c]);
-            programs_[c] = std::make_unique<Program>(graphs_[c], kernels, plans_.plans[c], part,
-                                                     executor_.concurrency(), ExecutorRef(executor_), room_.get());
-            memory_.separate_arenas += programs_[c]->arena_bytes();
-            memory_.separate_weights += programs_[c]->weight_bytes();
+            programs_[c] = std::make_unique<Program>(graphs_[c], kernels, plans_.plans[c], part, workers,
+                                                     ExecutorRef(executor_), room_.get());
+        }
+        choose(ways, threads);
+        for (auto const& program : programs_) {
+            memory_.separate_arenas += program->arena_bytes();
+            memory_.separate_weights += program->weight_bytes();
         }
         memory_.arena = room_->arena_bytes();
         memory_.weights = room_->weight_bytes();
+        if (memory_.arena > max_arena) {
+            fail("dynamic: the arena has ", memory_.arena, " bytes, more than the ", max_arena, " allowed");
+        }
         in_use_ = programs_.back().get();
         number_ = static_cast<int>(programs_.size());
     }
@@ -112,6 +118,8 @@ public:
     [[nodiscard]] Graph const& graph(int configuration) const { return graphs_.at(place(configuration)); }
     [[nodiscard]] Program const& program(int configuration) const { return *programs_.at(place(configuration)); }
     [[nodiscard]] DynamicMemory const& memory() const { return memory_; }
+    /// How many threads take groups each in a configuration; 0: all share each layer.
+    [[nodiscard]] std::size_t side_by_side(int configuration) const { return program(configuration).lanes(); }
     /// Packed, of a layer in all configurations.
     [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const { return room_->weight_bytes(layer); }
 
@@ -130,10 +138,36 @@ private:
             }
         }
     }
+    /// Leaves one way to each configuration, and the arena as large as these need.
+    void choose(std::vector<std::vector<Arrangement>>& ways, GroupThreads threads) {
+        for (std::size_t c = 0; c < ways.size(); ++c) {
+            const std::size_t chosen = threads == GroupThreads::faster
+                                           ? detail::fastest(*programs_[c], ways[c], ExecutorRef(executor_))
+                                           : std::min<std::size_t>(ways[c].size(), 2) - 1;
+            ways[c] = {std::move(ways[c][chosen])};
+        }
+        const std::size_t bytes = largest(ways);
+        try {
+            room_->replace_arena(bytes);
+        } catch (std::bad_alloc const&) {
+            no_memory(bytes);
+        }
+        for (std::size_t c = 0; c < ways.size(); ++c) programs_[c]->rearrange(ways[c][0]);
+    }
+    [[nodiscard]] static std::size_t largest(std::vector<std::vector<Arrangement>> const& ways) {
+        std::size_t most = 0;
+        for (std::vector<Arrangement> const& each : ways) {
+            for (Arrangement const& way : each) most = std::max(most, way.layout.bytes);
+        }
+        return most;
+    }
+    [[noreturn]] static void no_memory(std::size_t bytes) {
+        fail("dynamic: no memory for the arena, ", bytes, " bytes");
+    }
     [[nodiscard]] static std::unique_ptr<SharedRoom> make_room(std::size_t bytes) try {
         return std::make_unique<SharedRoom>(bytes);
     } catch (std::bad_alloc const&) {
-        fail("dynamic: no memory for the arena, ", bytes, " bytes");
+        no_memory(bytes);
     }
     static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
         if (given == wanted) [[likely]]

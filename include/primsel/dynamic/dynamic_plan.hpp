@@ -3,6 +3,7 @@
 #include <primsel/core/error.hpp>
 #include <primsel/dynamic/configuration.hpp>
 #include <primsel/dynamic/detail/weight_block.hpp>
+#include <primsel/dynamic/group_threads.hpp>
 #include <primsel/engine/predict.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/plan/make_plans.hpp>
@@ -17,6 +18,7 @@ struct DynamicOptions {
     /// How often each configuration is expected to run; empty: all alike.
     std::vector<double> uses = {};
     PlanOptions plan = {};
+    GroupThreads threads = GroupThreads::faster;
 };
 
 namespace detail {

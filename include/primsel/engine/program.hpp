@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/aligned_buffer.hpp>
+#include <primsel/engine/arrangement.hpp>
 #include <primsel/engine/schedule.hpp>
 #include <primsel/engine/shared_room.hpp>
 #include <primsel/network/prepare.hpp>
@@ -39,17 +40,16 @@ public:
         }
 
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
-        const ArenaLayout layout = place(schedule.lifetimes);
-        arena_bytes_ = layout.bytes;
-        if (room_ == nullptr) arena_ = allocate(layout.bytes, "the arena");
-        if (room_ != nullptr && room_->arena_bytes() < layout.bytes) {
-            fail("engine: the shared arena has ", room_->arena_bytes(), " bytes, the plan needs ", layout.bytes);
-        }
-        float* const arena = room_ == nullptr ? arena_.data() : room_->arena();
+        const Arrangement arrangement = arrange(schedule);
+        if (room_ == nullptr) arena_ = allocate(arrangement.layout.bytes, "the arena");
         single_ = schedule.single;
         image_bytes_ = schedule.image_bytes;
-        tensors_.assign(schedule.callers(), nullptr);
-        for (const std::size_t offset : layout.offsets) tensors_.push_back(further(arena, offset));
+        tensors_.assign(schedule.tensors(), nullptr);
+        in_arena_.assign(schedule.tensors(), true);
+        std::fill_n(in_arena_.begin(), schedule.callers(), false);
+        for (StoredConstant const& constant : schedule.constants) in_arena_[constant.tensor] = false;
+        for (SharedParameter const& parameter : schedule.parameters) in_arena_[parameter.tensor] = false;
+        rearrange(arrangement);
         for (StoredConstant const& constant : schedule.constants) {
             tensors_[constant.tensor] = store(graph[constant.node], kernels.layouts[constant.layout], weights);
         }
@@ -68,11 +68,34 @@ public:
     void run(std::span<const float* const> srcs, std::span<float* const> dsts, ExecutorRef executor) noexcept {
         const RunScope scope(executor);
         bind(srcs, dsts);
-        for (std::size_t step = 0; step < steps(); ++step) run_step(step, executor);
+        if (lanes_.empty()) return run_steps(0, steps(), executor);
+        run_steps(0, lanes_.front(), executor);
+        executor.parallel_for(lanes_.size() - 1, [this](std::size_t lane, std::size_t) {
+            Sequential here;
+            run_steps(lanes_[lane], lanes_[lane + 1], here);
+        });
+        run_steps(lanes_.back(), steps(), executor);
     }
     /// For a network of one input and one result.
     void run(const float* src, float* dst, ExecutorRef executor) noexcept {
         run(std::span(&src, 1), std::span(&dst, 1), executor);
+    }
+
+    /// The same steps in another arrangement of the schedule that the program was made of; results stay the same, bit
+    /// for bit. Also after the room's arena was allocated anew. Throws error where the arena has not so many bytes.
+    void rearrange(Arrangement const& arrangement) {
+        const std::size_t room = room_ == nullptr ? arena_.size() * sizeof(float) : room_->arena_bytes();
+        if (room < arrangement.layout.bytes) {
+            fail("engine: the ", room_ == nullptr ? "" : "shared ", "arena has ", room, " bytes, the plan needs ",
+                 arrangement.layout.bytes);
+        }
+        float* const arena = room_ == nullptr ? arena_.data() : room_->arena();
+        const std::size_t callers = tensors_.size() - arrangement.layout.offsets.size();
+        for (std::size_t i = callers; i < tensors_.size(); ++i) {
+            if (in_arena_[i]) tensors_[i] = further(arena, arrangement.layout.offsets[i - callers]);
+        }
+        order_ = arrangement.order, lanes_ = arrangement.lanes;
+        arena_bytes_ = arrangement.layout.bytes;
     }
 
     [[nodiscard]] int batch() const { return batch_; }
@@ -87,11 +110,16 @@ public:
     /// Steps of a run: those that take one image count once for each image of a batch.
     [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
 
+    /// Parts of a run that are computed at the same time, each by one worker; 0: each step is shared by all workers.
+    [[nodiscard]] std::size_t lanes() const { return lanes_.empty() ? 0 : lanes_.size() - 1; }
+
     /// What each step computes: a layer's name, or that of the layer whose result changes its layout.
     [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[position(step)]; }
     [[nodiscard]] Step::Kind step_kind(std::size_t step) const { return steps_[position(step)].step.kind; }
     /// Runs one step alone, for a profiler; all steps in order are a run.
     void run_step(std::size_t step, ExecutorRef executor) noexcept {
+        Sequential here;
+        if (!lanes_.empty() && lanes_.front() <= step && step < lanes_.back()) executor = here;
         const bool one_image = step < singles();
         run(steps_[position(step)], one_image ? step / single_ : 0, one_image ? 1 : batch_, executor);
     }
@@ -118,7 +146,10 @@ private:
     /// Steps of a run that take one image, of all images.
     [[nodiscard]] std::size_t singles() const { return single_ * static_cast<std::size_t>(batch_); }
     [[nodiscard]] std::size_t position(std::size_t step) const {
-        return step < singles() ? step % single_ : step - singles() + single_;
+        return order_[step < singles() ? step % single_ : step - singles() + single_];
+    }
+    void run_steps(std::size_t first, std::size_t last, ExecutorRef executor) noexcept {
+        for (std::size_t step = first; step < last; ++step) run_step(step, executor);
     }
 
     static void check_key(PlanKey const& plan, PlanKey const& here) {
@@ -307,7 +338,9 @@ private:
     std::vector<std::size_t> in_floats_, out_floats_;
     std::vector<PackedStep> steps_;
     std::vector<std::string> names_;
+    std::vector<std::size_t> order_, lanes_;  // as in Arrangement
     std::vector<float*> tensors_;
+    std::vector<bool> in_arena_;
     std::vector<std::size_t> image_bytes_;
     std::size_t single_ = 0;
     SharedRoom* room_ = nullptr;

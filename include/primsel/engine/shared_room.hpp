@@ -21,6 +21,12 @@ public:
     [[nodiscard]] float* arena() noexcept { return arena_.data(); }
     [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
 
+    /// Another arena instead, when programs no longer need as much: they must be rearranged. Throws std::bad_alloc.
+    void replace_arena(std::size_t bytes) {
+        arena_ = AlignedBuffer();
+        arena_ = AlignedBuffer(floats_for_bytes(bytes));
+    }
+
     /// Keeps what was packed of a layer's weights, or, where it has something of the same layer that begins with the
     /// same bytes, gives that. Those who pack the most come first.
     [[nodiscard]] const float* keep(std::string const& layer, AlignedBuffer packed) {
