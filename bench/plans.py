@@ -5,13 +5,15 @@
              [--out FILE]
 
 PRIMSEL is the command line program. Each row is one network: the median time of each plan over that of the plan from
---costs (measured unless given: every candidate timed here). With --out, networks that are in the file already are
-read from it, and the others appended.
+--costs (measured unless given: every candidate timed here), and behind it the time that its costs predicted over the
+time it took. The machine is measured anew for each network, as the clock of a virtual one moves. With --out, networks
+that are in the file already are read from it, and the others appended.
 """
 import argparse
 import json
 import math
 import os
+import statistics
 import subprocess
 import sys
 
@@ -20,7 +22,7 @@ def compare(arguments, network):
     command = [arguments.primsel, "compare", network, "--costs", arguments.costs, "--rounds", str(arguments.rounds), "--json"]
     for other in arguments.against:
         command += ["--against", other]
-    run = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    run = subprocess.run(command, stdout=subprocess.PIPE, check=True, env={**os.environ, "PRIMSEL_MACHINE": "renew"})
     return json.loads(run.stdout)
 
 
@@ -29,6 +31,16 @@ def known(path):
         return {}
     with open(path, encoding="utf-8") as lines:
         return {row["model"]: row for row in map(json.loads, lines)}
+
+
+def geometric_mean(ratios):
+    good = [math.log(ratio) for ratio in ratios if not math.isnan(ratio)]
+    return math.exp(sum(good) / max(1, len(good)))
+
+
+def median_error(predictions):
+    good = [abs(ratio - 1) for ratio in predictions if not math.isnan(ratio)]
+    return statistics.median(good) if good else math.nan
 
 
 def main():
@@ -45,8 +57,10 @@ def main():
     names = [entry["name"] for entry in json.loads(listed.stdout)["networks"]]
     names = arguments.networks.split(",") if arguments.networks else names
     rows = known(arguments.out)
-    print(f"{'network':<22}{arguments.costs + ' ms':>14}" + "".join(f"{name:>16}" for name in arguments.against))
+    print(f"{'network':<22}{arguments.costs + ' ms':>14}{'predicted':>11}" +
+          "".join(f"{name:>16}{'predicted':>11}" for name in arguments.against))
     ratios = {name: [] for name in arguments.against}
+    predictions = {name: [] for name in ["plan", *arguments.against]}
     for name in names:
         row = rows.get(name)
         if row is None:
@@ -56,16 +70,20 @@ def main():
                 with open(arguments.out, "a", encoding="utf-8") as out:
                     out.write(json.dumps(row) + "\n")
         plans = {plan["name"]: plan for plan in row["plans"]}
-        line = f"{name:<22}{plans['plan']['median_ms']:>14.2f}"
+        for other, seen in predictions.items():
+            seen.append(plans[other]["predicted_ms"] / plans[other]["median_ms"] if other in plans else math.nan)
+        line = f"{name:<22}{plans['plan']['median_ms']:>14.2f}{predictions['plan'][-1]:>11.3f}"
         for other in arguments.against:
-            ratio = plans[other]["ratio"] if other in plans else math.nan
-            ratios[other].append(ratio)
-            line += f"{ratio:>16.3f}"
+            ratios[other].append(plans[other]["ratio"] if other in plans else math.nan)
+            line += f"{ratios[other][-1]:>16.3f}{predictions[other][-1]:>11.3f}"
         print(line, flush=True)
-    line = f"{'geometric mean':<36}"
+    line = f"{'geometric means':<36}{geometric_mean(predictions['plan']):>11.3f}"
     for other in arguments.against:
-        good = [ratio for ratio in ratios[other] if not math.isnan(ratio)]
-        line += f"{math.exp(sum(map(math.log, good)) / max(1, len(good))):>16.3f}"
+        line += f"{geometric_mean(ratios[other]):>16.3f}{geometric_mean(predictions[other]):>11.3f}"
+    print(line)
+    line = f"{'median error of predictions':<36}{median_error(predictions['plan']):>11.3f}"
+    for other in arguments.against:
+        line += f"{'':>16}{median_error(predictions[other]):>11.3f}"
     print(line)
 
 

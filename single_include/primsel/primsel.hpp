@@ -567,6 +567,8 @@ private:
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/engine/arrangement.hpp
+
 // primsel/engine/schedule.hpp
 
 // primsel/engine/step.hpp
@@ -5523,6 +5525,206 @@ private:
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// In which order a schedule's steps run, which of them at the same time, and where its tensors lie.
+///
+/// Lanes are parts of a network that have nothing to do with each other, such as groups of channels. Each runs on one
+/// worker, step by step; the steps before and behind them are shared by all workers. A lane's tensors lie in a room of
+/// its own, so that it does not matter how far the others are.
+struct Arrangement {
+    /// Positions in the schedule.
+    std::vector<std::size_t> order;
+    /// Where each lane begins in the order, and where the last one ends; empty without lanes.
+    std::vector<std::size_t> lanes;
+    ArenaLayout layout;
+
+    [[nodiscard]] std::size_t lane_count() const { return lanes.empty() ? 0 : lanes.size() - 1; }
+};
+
+/// One step after the other.
+[[nodiscard]] inline Arrangement arrange(Schedule const& schedule) {
+    Arrangement result{std::vector<std::size_t>(schedule.steps.size()), {}, place(schedule.lifetimes)};
+    std::iota(result.order.begin(), result.order.end(), std::size_t{0});
+    return result;
+}
+
+namespace detail {
+
+/// Which steps read and write each tensor.
+class TensorUses {
+public:
+    struct Use {
+        std::size_t step;
+        bool writes;
+        bool part;  // of a concatenation: other steps write the rest
+    };
+
+    explicit TensorUses(Schedule const& schedule) : of_(schedule.tensors()) {
+        for (std::size_t i = 0; i < schedule.steps.size(); ++i) {
+            Step const& step = schedule.steps[i];
+            for (const std::size_t src : step.src) add(src, {i, false, false});
+            add(step.residual, {i, false, false});
+            add(step.dst, {i, true, step.dst_stride != 0});
+            add(step.scratch, {i, true, false});
+            add(step.packed, {i, true, false});
+        }
+    }
+    [[nodiscard]] std::vector<Use> const& operator[](std::size_t tensor) const { return of_[tensor]; }
+    [[nodiscard]] std::size_t size() const { return of_.size(); }
+
+private:
+    void add(std::size_t tensor, Use use) {
+        if (tensor != Step::none) of_[tensor].push_back(use);
+    }
+    std::vector<std::vector<Use>> of_;
+};
+
+/// Makes the arrangement of a schedule whose nodes belong to lanes, from 1 on, or to none, 0.
+class LaneArranger {
+public:
+    LaneArranger(Schedule const& schedule, std::span<const std::size_t> lane_of_node)
+        : schedule_(schedule), uses_(schedule), phase_(schedule.steps.size(), 0) {
+        for (const std::size_t lane : lane_of_node) lanes_ = std::max(lanes_, lane);
+        for (std::size_t i = 0; i < phase_.size(); ++i) phase_[i] = lane_of_node[schedule.steps[i].node];
+        for (std::size_t i = 0; i < phase_.size(); ++i) {
+            if (phase_[i] == 0 && follows_lanes(i)) phase_[i] = behind();
+        }
+    }
+
+    [[nodiscard]] std::optional<Arrangement> arrangement() const {
+        if (lanes_ == 0 || !keeps_order()) return std::nullopt;
+        Arrangement result{std::vector<std::size_t>(phase_.size()), {}, {}};
+        std::iota(result.order.begin(), result.order.end(), std::size_t{0});
+        std::ranges::stable_sort(result.order, {}, [this](std::size_t step) { return phase_[step]; });
+        for (std::size_t lane = 1; lane <= behind(); ++lane) {
+            const auto first =
+                std::ranges::find_if(result.order, [&](std::size_t step) { return phase_[step] >= lane; });
+            result.lanes.push_back(static_cast<std::size_t>(first - result.order.begin()));
+        }
+        result.layout = layout(result);
+        return result;
+    }
+
+private:
+    using Use = TensorUses::Use;
+
+    /// The phases are 0, before the lanes; each lane's number; and this.
+    [[nodiscard]] std::size_t behind() const { return lanes_ + 1; }
+    [[nodiscard]] static bool meet(Use const& one, Use const& other) {
+        return (one.writes || other.writes) && !(one.part && other.part);
+    }
+    /// Whether a step of no lane must wait for one that is in a lane, or behind them.
+    [[nodiscard]] bool follows_lanes(std::size_t step) const {
+        for (std::size_t tensor = 0; tensor < uses_.size(); ++tensor) {
+            for (Use const& own : uses_[tensor]) {
+                if (own.step != step) continue;
+                for (Use const& other : uses_[tensor]) {
+                    if (other.step < step && phase_[other.step] > 0 && meet(other, own)) return true;
+                }
+            }
+        }
+        return false;
+    }
+    /// Whether all that depend on each other still follow each other.
+    [[nodiscard]] bool keeps_order() const {
+        for (std::size_t tensor = 0; tensor < uses_.size(); ++tensor) {
+            for (Use const& one : uses_[tensor]) {
+                for (Use const& other : uses_[tensor]) {
+                    if (one.step >= other.step || !meet(one, other)) continue;
+                    const std::size_t first = phase_[one.step], second = phase_[other.step];
+                    const bool apart = first > 0 && second < behind() && first != second;
+                    if (first > second || apart) return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    /// The lane that has a tensor for itself; 0: none.
+    [[nodiscard]] std::size_t owner(std::size_t tensor) const {
+        if (uses_[tensor].empty()) return 0;
+        const std::size_t lane = phase_[uses_[tensor][0].step];
+        const bool all = std::ranges::all_of(uses_[tensor], [&](Use const& use) { return phase_[use.step] == lane; });
+        return all && lane < behind() ? lane : 0;
+    }
+    /// From the first to the last of a tensor's steps, in a time that maps a position in the order to.
+    template <class Time>
+    [[nodiscard]] Lifetime lifetime(std::size_t tensor, std::vector<std::size_t> const& position,
+                                    Time const& time) const {
+        Lifetime result{bytes(tensor), Step::none, 0};
+        for (Use const& use : uses_[tensor]) {
+            const std::size_t now = time(position[use.step]);
+            result.first = std::min(result.first, now), result.last = std::max(result.last, now);
+        }
+        if (uses_[tensor].empty()) result.first = 0;
+        return result;
+    }
+    /// Scratch of a lane is for one worker.
+    [[nodiscard]] std::size_t bytes(std::size_t tensor) const {
+        if (owner(tensor) > 0) {
+            Step const& step = schedule_.steps[uses_[tensor][0].step];
+            if (step.scratch == tensor) return step.primitive->scratch_bytes(step.shape, 1, 1);
+        }
+        return schedule_.lifetimes[tensor - schedule_.callers()].bytes;
+    }
+    /// A room for each lane, in which its tensors lie by its own steps; for the rest all lanes are one step.
+    [[nodiscard]] ArenaLayout layout(Arrangement const& arranged) const {
+        std::vector<std::size_t> position(arranged.order.size());
+        for (std::size_t i = 0; i < position.size(); ++i) position[arranged.order[i]] = i;
+        const std::size_t begin = arranged.lanes.front(), end = arranged.lanes.back();
+        const auto outside = [&](std::size_t at) { return at < begin ? at : at < end ? begin : at - end + begin + 1; };
+        std::vector<Lifetime> common;
+        std::vector<std::vector<Lifetime>> own(lanes_ + 1);
+        std::vector<std::size_t> place_of(schedule_.lifetimes.size());
+        for (std::size_t i = 0; i < place_of.size(); ++i) {
+            const std::size_t tensor = schedule_.callers() + i, lane = owner(tensor);
+            std::vector<Lifetime>& list = lane == 0 ? common : own[lane];
+            place_of[i] = list.size();
+            list.push_back(lane == 0 ? lifetime(tensor, position, outside)
+                                     : lifetime(tensor, position, [](std::size_t at) { return at; }));
+        }
+        const std::size_t rooms = common.size();
+        std::vector<ArenaLayout> inside{{}};
+        for (std::size_t lane = 1; lane <= lanes_; ++lane) {
+            inside.push_back(place(own[lane]));
+            common.push_back({inside.back().bytes, begin, begin});
+        }
+        const ArenaLayout outer = place(common);
+        ArenaLayout result{{}, outer.bytes};
+        for (std::size_t i = 0; i < place_of.size(); ++i) {
+            const std::size_t lane = owner(schedule_.callers() + i);
+            result.offsets.push_back(lane == 0 ? outer.offsets[place_of[i]]
+                                               : outer.offsets[rooms + lane - 1] + inside[lane].offsets[place_of[i]]);
+        }
+        return result;
+    }
+
+    Schedule const& schedule_;
+    TensorUses uses_;
+    std::vector<std::size_t> phase_;
+    std::size_t lanes_ = 0;
+};
+
+}  // namespace detail
+
+/// With the nodes of the graph in these lanes, which are numbered from 1 on; 0: in none. Of a schedule of one image.
+/// Nothing where lanes need each other, or write where another one reads.
+[[nodiscard]] inline std::optional<Arrangement> arrange(Schedule const& schedule,
+                                                        std::span<const std::size_t> lane_of_node) {
+    return detail::LaneArranger(schedule, lane_of_node).arrangement();
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/engine/shared_room.hpp
 
 #include <cstddef>
@@ -5543,6 +5745,12 @@ public:
 
     [[nodiscard]] float* arena() noexcept { return arena_.data(); }
     [[nodiscard]] std::size_t arena_bytes() const { return arena_.size() * sizeof(float); }
+
+    /// Another arena instead, when programs no longer need as much: they must be rearranged. Throws std::bad_alloc.
+    void replace_arena(std::size_t bytes) {
+        arena_ = AlignedBuffer();
+        arena_ = AlignedBuffer(floats_for_bytes(bytes));
+    }
 
     /// Keeps what was packed of a layer's weights, or, where it has something of the same layer that begins with the
     /// same bytes, gives that. Those who pack the most come first.
@@ -5610,17 +5818,16 @@ public:
         }
 
         Schedule schedule = make_schedule(graph, kernels, plan, workers);
-        const ArenaLayout layout = place(schedule.lifetimes);
-        arena_bytes_ = layout.bytes;
-        if (room_ == nullptr) arena_ = allocate(layout.bytes, "the arena");
-        if (room_ != nullptr && room_->arena_bytes() < layout.bytes) {
-            fail("engine: the shared arena has ", room_->arena_bytes(), " bytes, the plan needs ", layout.bytes);
-        }
-        float* const arena = room_ == nullptr ? arena_.data() : room_->arena();
+        const Arrangement arrangement = arrange(schedule);
+        if (room_ == nullptr) arena_ = allocate(arrangement.layout.bytes, "the arena");
         single_ = schedule.single;
         image_bytes_ = schedule.image_bytes;
-        tensors_.assign(schedule.callers(), nullptr);
-        for (const std::size_t offset : layout.offsets) tensors_.push_back(further(arena, offset));
+        tensors_.assign(schedule.tensors(), nullptr);
+        in_arena_.assign(schedule.tensors(), true);
+        std::fill_n(in_arena_.begin(), schedule.callers(), false);
+        for (StoredConstant const& constant : schedule.constants) in_arena_[constant.tensor] = false;
+        for (SharedParameter const& parameter : schedule.parameters) in_arena_[parameter.tensor] = false;
+        rearrange(arrangement);
         for (StoredConstant const& constant : schedule.constants) {
             tensors_[constant.tensor] = store(graph[constant.node], kernels.layouts[constant.layout], weights);
         }
@@ -5639,11 +5846,34 @@ public:
     void run(std::span<const float* const> srcs, std::span<float* const> dsts, ExecutorRef executor) noexcept {
         const RunScope scope(executor);
         bind(srcs, dsts);
-        for (std::size_t step = 0; step < steps(); ++step) run_step(step, executor);
+        if (lanes_.empty()) return run_steps(0, steps(), executor);
+        run_steps(0, lanes_.front(), executor);
+        executor.parallel_for(lanes_.size() - 1, [this](std::size_t lane, std::size_t) {
+            Sequential here;
+            run_steps(lanes_[lane], lanes_[lane + 1], here);
+        });
+        run_steps(lanes_.back(), steps(), executor);
     }
     /// For a network of one input and one result.
     void run(const float* src, float* dst, ExecutorRef executor) noexcept {
         run(std::span(&src, 1), std::span(&dst, 1), executor);
+    }
+
+    /// The same steps in another arrangement of the schedule that the program was made of; results stay the same, bit
+    /// for bit. Also after the room's arena was allocated anew. Throws error where the arena has not so many bytes.
+    void rearrange(Arrangement const& arrangement) {
+        const std::size_t room = room_ == nullptr ? arena_.size() * sizeof(float) : room_->arena_bytes();
+        if (room < arrangement.layout.bytes) {
+            fail("engine: the ", room_ == nullptr ? "" : "shared ", "arena has ", room, " bytes, the plan needs ",
+                 arrangement.layout.bytes);
+        }
+        float* const arena = room_ == nullptr ? arena_.data() : room_->arena();
+        const std::size_t callers = tensors_.size() - arrangement.layout.offsets.size();
+        for (std::size_t i = callers; i < tensors_.size(); ++i) {
+            if (in_arena_[i]) tensors_[i] = further(arena, arrangement.layout.offsets[i - callers]);
+        }
+        order_ = arrangement.order, lanes_ = arrangement.lanes;
+        arena_bytes_ = arrangement.layout.bytes;
     }
 
     [[nodiscard]] int batch() const { return batch_; }
@@ -5658,11 +5888,16 @@ public:
     /// Steps of a run: those that take one image count once for each image of a batch.
     [[nodiscard]] std::size_t steps() const { return steps_.size() + single_ * (static_cast<std::size_t>(batch_) - 1); }
 
+    /// Parts of a run that are computed at the same time, each by one worker; 0: each step is shared by all workers.
+    [[nodiscard]] std::size_t lanes() const { return lanes_.empty() ? 0 : lanes_.size() - 1; }
+
     /// What each step computes: a layer's name, or that of the layer whose result changes its layout.
     [[nodiscard]] std::string const& step_name(std::size_t step) const { return names_[position(step)]; }
     [[nodiscard]] Step::Kind step_kind(std::size_t step) const { return steps_[position(step)].step.kind; }
     /// Runs one step alone, for a profiler; all steps in order are a run.
     void run_step(std::size_t step, ExecutorRef executor) noexcept {
+        Sequential here;
+        if (!lanes_.empty() && lanes_.front() <= step && step < lanes_.back()) executor = here;
         const bool one_image = step < singles();
         run(steps_[position(step)], one_image ? step / single_ : 0, one_image ? 1 : batch_, executor);
     }
@@ -5689,7 +5924,10 @@ private:
     /// Steps of a run that take one image, of all images.
     [[nodiscard]] std::size_t singles() const { return single_ * static_cast<std::size_t>(batch_); }
     [[nodiscard]] std::size_t position(std::size_t step) const {
-        return step < singles() ? step % single_ : step - singles() + single_;
+        return order_[step < singles() ? step % single_ : step - singles() + single_];
+    }
+    void run_steps(std::size_t first, std::size_t last, ExecutorRef executor) noexcept {
+        for (std::size_t step = first; step < last; ++step) run_step(step, executor);
     }
 
     static void check_key(PlanKey const& plan, PlanKey const& here) {
@@ -5878,7 +6116,9 @@ private:
     std::vector<std::size_t> in_floats_, out_floats_;
     std::vector<PackedStep> steps_;
     std::vector<std::string> names_;
+    std::vector<std::size_t> order_, lanes_;  // as in Arrangement
     std::vector<float*> tensors_;
+    std::vector<bool> in_arena_;
     std::vector<std::size_t> image_bytes_;
     std::size_t single_ = 0;
     SharedRoom* room_ = nullptr;
@@ -26354,7 +26594,7 @@ private:
 };
 
 /// The gradient of the weights in chw: the product of the gradient of the result, k x pixels, with the transposed patch
-/// matrix, of one image after another.
+/// matrix, of one image after another, some hundred pixels at a time.
 struct WeightGradientCol {
     static constexpr FixedString id = "weight-gradient-im2col";
     static constexpr Family family = Family::im2;
@@ -26367,7 +26607,7 @@ struct WeightGradientCol {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return patch_floats(s) + SimdGemm::scratch_floats<Arch>(s.group_k(), s.depth(), pixels(s), workers);
+        return patch_floats(s) + SimdGemm::scratch_floats<Arch>(s.group_k(), s.depth(), pixels_at_once(s), workers);
     }
 
     template <class Arch>
@@ -26384,16 +26624,18 @@ struct WeightGradientCol {
                                         args.scratch + i * s.out_pixels());
                 });
                 const std::size_t first_k = static_cast<std::size_t>(group * s.group_k());
-                SimdGemm::run<Arch>({.m = s.group_k(),
-                                     .n = s.depth(),
-                                     .k = pixels(s),
-                                     .a = row_major(gradient + first_k * s.out_pixels(), s.out_pixels()),
-                                     .b = transposed(args.scratch, s.out_pixels()),
-                                     .c = args.dst + first_k * static_cast<std::size_t>(s.depth()),
-                                     .c_stride = static_cast<std::size_t>(s.depth()),
-                                     .accumulate = image > 0,
-                                     .scratch = args.scratch + patch_floats(s),
-                                     .executor = args.executor});
+                for (std::size_t first = 0; first < s.out_pixels(); first += block_pixels) {
+                    SimdGemm::run<Arch>({.m = s.group_k(),
+                                         .n = s.depth(),
+                                         .k = static_cast<int>(std::min(block_pixels, s.out_pixels() - first)),
+                                         .a = row_major(gradient + first_k * s.out_pixels() + first, s.out_pixels()),
+                                         .b = transposed(args.scratch + first, s.out_pixels()),
+                                         .c = args.dst + first_k * static_cast<std::size_t>(s.depth()),
+                                         .c_stride = static_cast<std::size_t>(s.depth()),
+                                         .accumulate = image > 0 || first > 0,
+                                         .scratch = args.scratch + patch_floats(s),
+                                         .executor = args.executor});
+                }
             }
         }
     }
@@ -26403,11 +26645,16 @@ struct WeightGradientCol {
         const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
         return Work{}
             .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = 4.0 * elements})
-            .append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels(s)), s.groups);
+            .append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels_at_once(s)),
+                    s.groups * static_cast<double>(s.out_pixels()) / pixels_at_once(s));
     }
 
 private:
-    [[nodiscard]] static int pixels(ConvShape const& s) { return static_cast<int>(s.out_pixels()); }
+    /// Packed panels of so many pixels stay in the caches; the sums are read and written once for each.
+    static constexpr std::size_t block_pixels = 256;
+    [[nodiscard]] static int pixels_at_once(ConvShape const& s) {
+        return static_cast<int>(std::min(block_pixels, s.out_pixels()));
+    }
     [[nodiscard]] static std::size_t patch_floats(ConvShape const& s) {
         return round_up_floats(s.out_pixels() * static_cast<std::size_t>(s.depth()));
     }
@@ -27078,6 +27325,7 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -27165,7 +27413,8 @@ public:
 
     /// Trains for the epochs of the options, from the batch that is next; after each epoch calls
     /// report(EpochReport const&), and after each update, at an epoch's end after the report, updated(updates()); both
-    /// return whether to go on. validation is another DataSource to judge by, or NoValidation.
+    /// return whether to go on. validation is another DataSource to judge by, or NoValidation. Throws error for images
+    /// or labels that do not fit the network, and when a loss is infinite or not a number.
     template <DataSource Source, Augmentation Augments = NoAugment, class Validation = NoValidation,
               class Report = IgnoreReports, class Updated = IgnoreUpdates>
     void fit(Source const& source, Normalise const& normalise = {}, Augments augment = {},
@@ -27192,7 +27441,9 @@ public:
         for (Batch batch = batches.next(); batch.count > 0; batch = batches.next()) {
             EpochReport epoch{.learning_rate =
                                   parts_.learning_rate(options_.learning_rate, next_batch_, total, per_epoch)};
-            epoch_loss_ += step(batch.images, batch.labels, epoch.learning_rate);
+            const double loss = step(batch.images, batch.labels, epoch.learning_rate);
+            if (!std::isfinite(loss)) diverged(loss, epoch.learning_rate);
+            epoch_loss_ += loss;
             ++epoch_batches_, ++batches_here;
             bool on = true;
             if (next_batch_ % per_epoch == 0) {
@@ -27349,6 +27600,10 @@ private:
                  " images at once");
         }
         return options;
+    }
+    [[noreturn]] void diverged(double loss, double learning_rate) const {
+        fail("train: update ", next_batch_, " has a loss of ", loss, ": with a learning rate of ", learning_rate,
+             " the training diverges");
     }
     [[nodiscard]] std::size_t results_of_an_image() const {
         return step_.result().size() / static_cast<std::size_t>(graph_.batch());
@@ -30000,6 +30255,79 @@ namespace primsel::inline PRIMSEL_ABI {
 
 // primsel/dynamic/dynamic_plan.hpp
 
+// primsel/dynamic/group_threads.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// How threads divide a network in groups: they share each layer, they take groups each, layer after layer, or
+/// whichever is faster in each configuration, measured when the engine is made. Results are the same, bit for bit.
+enum class GroupThreads { faster, share_layers, take_groups };
+
+namespace detail {
+
+/// Which lane each node is in, of `groups` groups in as many lanes: each has groups in a row. Of others in none.
+[[nodiscard]] inline std::vector<std::size_t> lanes_of_groups(Graph const& graph, std::size_t groups,
+                                                              std::size_t lanes) {
+    std::vector<std::size_t> lane(graph.size(), 0);
+    for (std::size_t i = 0; i < lane.size(); ++i) {
+        const auto group = static_cast<std::size_t>(group_number(graph[i].name));
+        if (group >= 1 && group <= groups) lane[i] = (group - 1) * lanes / groups + 1;
+    }
+    return lane;
+}
+
+/// The arrangements of a configuration that workers can choose from. The first has no lanes. In the second all groups
+/// are in lanes, in the third as many as the workers can take equally often, while they share the layers of the rest.
+/// Arenas of more than so many bytes, and batches, have the first only.
+[[nodiscard]] inline std::vector<Arrangement> arrangements(Graph const& graph, Schedule const& schedule,
+                                                           std::size_t workers, std::size_t max_arena) {
+    std::vector<Arrangement> result{arrange(schedule)};
+    std::size_t groups = 0;
+    for (Node const& node : graph.nodes()) {
+        groups = std::max(groups, static_cast<std::size_t>(group_number(node.name)));
+    }
+    if (workers < 2 || groups < 2 || graph.batch() > 1) return result;
+    const auto add = [&](std::size_t some) {
+        auto next = arrange(schedule, lanes_of_groups(graph, some, std::min(workers, some)));
+        if (next && next->layout.bytes <= max_arena) result.push_back(std::move(*next));
+    };
+    add(groups);
+    if (groups > workers && groups % workers > 0) add(groups - groups % workers);
+    return result;
+}
+
+/// The fastest of them, each run a few times in turns.
+[[nodiscard]] inline std::size_t fastest(Program& program, std::span<const Arrangement> arrangements,
+                                         ExecutorRef executor) {
+    if (arrangements.size() == 1) return 0;
+    constexpr int turns = 5, runs = 3;
+    const std::vector<float> image(program.in_floats(), 0.5F);
+    std::vector<float> result(program.out_floats());
+    std::vector<double> least(arrangements.size(), std::numeric_limits<double>::infinity());
+    for (int turn = 0; turn < turns; ++turn) {
+        for (std::size_t i = 0; i < arrangements.size(); ++i) {
+            program.rearrange(arrangements[i]);
+            program.run(image.data(), result.data(), executor);
+            for (int run = 0; run < runs; ++run) {
+                const Timer timer;
+                program.run(image.data(), result.data(), executor);
+                least[i] = std::min(least[i], timer.seconds());
+            }
+        }
+    }
+    return static_cast<std::size_t>(std::ranges::min_element(least) - least.begin());
+}
+
+}  // namespace detail
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/plan/make_plans.hpp
 
 // primsel/plan/detail/joint_problem.hpp
@@ -30190,6 +30518,7 @@ struct DynamicOptions {
     /// How often each configuration is expected to run; empty: all alike.
     std::vector<double> uses = {};
     PlanOptions plan = {};
+    GroupThreads threads = GroupThreads::faster;
 };
 
 namespace detail {
@@ -30288,36 +30617,41 @@ public:
     DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
                   DynamicOptions const& options = {}, executor run_on = {})
         : DynamicEngine(graph, weights, configurations, plan_configurations<Chosen>(configurations, options),
-                        std::move(run_on)) {
-        if (memory_.arena > options.plan.max_arena) {
-            fail("dynamic: the arena has ", memory_.arena, " bytes, more than the ", options.plan.max_arena,
-                 " allowed");
-        }
-    }
-    /// With plans that were made before.
+                        std::move(run_on), options.threads, options.plan.max_arena) {}
+    /// With plans that were made before. Throws error for an arena of more bytes.
     DynamicEngine(Graph const& graph, Weights const& weights, std::vector<Configuration> const& configurations,
-                  JointPlans plans, executor run_on = {})
+                  JointPlans plans, executor run_on = {}, GroupThreads threads = GroupThreads::faster,
+                  std::size_t max_arena = PlanOptions{}.max_arena)
         : executor_(std::move(run_on)), plans_(std::move(plans)) {
         check_weights(graph, weights);
         check(configurations);
         const Kernels kernels = policy_kernels<Chosen>();
-        std::size_t arena = 0;
+        const std::size_t workers = executor_.concurrency();
+        std::vector<std::vector<Arrangement>> ways;
         for (std::size_t c = 0; c < configurations.size(); ++c) {
             graphs_.push_back(simplify(configurations[c].graph));
-            arena = std::max(arena, arena_bytes(graphs_[c], kernels, plans_.plans[c], executor_.concurrency()));
+            const Schedule schedule = make_schedule(graphs_[c], kernels, plans_.plans[c], workers);
+            ways.push_back(detail::arrangements(graphs_[c], schedule, workers, max_arena));
+            if (threads == GroupThreads::share_layers) ways[c].resize(1);
         }
-        room_ = make_room(arena);
+        room_ = make_room(largest(ways));
         programs_.resize(configurations.size());
         // Those with the most weights first: others may have the beginning of theirs in common with them.
         for (std::size_t c = configurations.size(); c-- > 0;) {
             const Weights part = configuration_weights(graph, weights, configurations[c]);
-            programs_[c] = std::make_unique<Program>(graphs_[c], kernels, plans_.plans[c], part,
-                                                     executor_.concurrency(), ExecutorRef(executor_), room_.get());
-            memory_.separate_arenas += programs_[c]->arena_bytes();
-            memory_.separate_weights += programs_[c]->weight_bytes();
+            programs_[c] = std::make_unique<Program>(graphs_[c], kernels, plans_.plans[c], part, workers,
+                                                     ExecutorRef(executor_), room_.get());
+        }
+        choose(ways, threads);
+        for (auto const& program : programs_) {
+            memory_.separate_arenas += program->arena_bytes();
+            memory_.separate_weights += program->weight_bytes();
         }
         memory_.arena = room_->arena_bytes();
         memory_.weights = room_->weight_bytes();
+        if (memory_.arena > max_arena) {
+            fail("dynamic: the arena has ", memory_.arena, " bytes, more than the ", max_arena, " allowed");
+        }
         in_use_ = programs_.back().get();
         number_ = static_cast<int>(programs_.size());
     }
@@ -30352,6 +30686,8 @@ public:
     [[nodiscard]] Graph const& graph(int configuration) const { return graphs_.at(place(configuration)); }
     [[nodiscard]] Program const& program(int configuration) const { return *programs_.at(place(configuration)); }
     [[nodiscard]] DynamicMemory const& memory() const { return memory_; }
+    /// How many threads take groups each in a configuration; 0: all share each layer.
+    [[nodiscard]] std::size_t side_by_side(int configuration) const { return program(configuration).lanes(); }
     /// Packed, of a layer in all configurations.
     [[nodiscard]] std::size_t weight_bytes(std::string const& layer) const { return room_->weight_bytes(layer); }
 
@@ -30370,10 +30706,36 @@ private:
             }
         }
     }
+    /// Leaves one way to each configuration, and the arena as large as these need.
+    void choose(std::vector<std::vector<Arrangement>>& ways, GroupThreads threads) {
+        for (std::size_t c = 0; c < ways.size(); ++c) {
+            const std::size_t chosen = threads == GroupThreads::faster
+                                           ? detail::fastest(*programs_[c], ways[c], ExecutorRef(executor_))
+                                           : std::min<std::size_t>(ways[c].size(), 2) - 1;
+            ways[c] = {std::move(ways[c][chosen])};
+        }
+        const std::size_t bytes = largest(ways);
+        try {
+            room_->replace_arena(bytes);
+        } catch (std::bad_alloc const&) {
+            no_memory(bytes);
+        }
+        for (std::size_t c = 0; c < ways.size(); ++c) programs_[c]->rearrange(ways[c][0]);
+    }
+    [[nodiscard]] static std::size_t largest(std::vector<std::vector<Arrangement>> const& ways) {
+        std::size_t most = 0;
+        for (std::vector<Arrangement> const& each : ways) {
+            for (Arrangement const& way : each) most = std::max(most, way.layout.bytes);
+        }
+        return most;
+    }
+    [[noreturn]] static void no_memory(std::size_t bytes) {
+        fail("dynamic: no memory for the arena, ", bytes, " bytes");
+    }
     [[nodiscard]] static std::unique_ptr<SharedRoom> make_room(std::size_t bytes) try {
         return std::make_unique<SharedRoom>(bytes);
     } catch (std::bad_alloc const&) {
-        fail("dynamic: no memory for the arena, ", bytes, " bytes");
+        no_memory(bytes);
     }
     static void check_count(const char* what, std::size_t given, std::size_t wanted) noexcept {
         if (given == wanted) [[likely]]

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -134,6 +135,16 @@ TEST_CASE("training ends early where validation gets no better") {
     trainer.fit(bars, {}, ps::NoAugment{}, bars, [&](ps::EpochReport const&) { return ++epochs < 100; });
     CHECK(epochs == 3);
     CHECK(all_values(trainer.best_weights()) == all_values(ps::random_weights(Plain::graph(), 3)));
+}
+
+TEST_CASE("a training that diverges ends with an error, before its weights are kept") {
+    ps::Trainer<Plain, Recipe> trainer(ps::random_weights(Plain::graph(), 3),
+                                       {.batch = 24, .epochs = 50, .learning_rate = 1e30});
+    std::int64_t kept = 0;
+    const auto keep = [&](std::int64_t updates) { return (kept = updates) > 0; };
+    CHECK_THROWS_WITH_AS(trainer.fit(Bars{}, {}, ps::NoAugment{}, ps::NoValidation{}, ps::IgnoreReports{}, keep),
+                         doctest::Contains("the training diverges"), ps::error);
+    CHECK(trainer.updates() == kept + 1);
 }
 
 TEST_CASE("impossible options and images are refused") {

@@ -14,6 +14,7 @@
 #include <primsel/train/training_step.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -101,7 +102,8 @@ public:
 
     /// Trains for the epochs of the options, from the batch that is next; after each epoch calls
     /// report(EpochReport const&), and after each update, at an epoch's end after the report, updated(updates()); both
-    /// return whether to go on. validation is another DataSource to judge by, or NoValidation.
+    /// return whether to go on. validation is another DataSource to judge by, or NoValidation. Throws error for images
+    /// or labels that do not fit the network, and when a loss is infinite or not a number.
     template <DataSource Source, Augmentation Augments = NoAugment, class Validation = NoValidation,
               class Report = IgnoreReports, class Updated = IgnoreUpdates>
     void fit(Source const& source, Normalise const& normalise = {}, Augments augment = {},
@@ -128,7 +130,9 @@ public:
         for (Batch batch = batches.next(); batch.count > 0; batch = batches.next()) {
             EpochReport epoch{.learning_rate =
                                   parts_.learning_rate(options_.learning_rate, next_batch_, total, per_epoch)};
-            epoch_loss_ += step(batch.images, batch.labels, epoch.learning_rate);
+            const double loss = step(batch.images, batch.labels, epoch.learning_rate);
+            if (!std::isfinite(loss)) diverged(loss, epoch.learning_rate);
+            epoch_loss_ += loss;
             ++epoch_batches_, ++batches_here;
             bool on = true;
             if (next_batch_ % per_epoch == 0) {
@@ -285,6 +289,10 @@ private:
                  " images at once");
         }
         return options;
+    }
+    [[noreturn]] void diverged(double loss, double learning_rate) const {
+        fail("train: update ", next_batch_, " has a loss of ", loss, ": with a learning rate of ", learning_rate,
+             " the training diverges");
     }
     [[nodiscard]] std::size_t results_of_an_image() const {
         return step_.result().size() / static_cast<std::size_t>(graph_.batch());
