@@ -26594,7 +26594,7 @@ private:
 };
 
 /// The gradient of the weights in chw: the product of the gradient of the result, k x pixels, with the transposed patch
-/// matrix, of one image after another, some hundred pixels at a time.
+/// matrix, of one image after another.
 struct WeightGradientCol {
     static constexpr FixedString id = "weight-gradient-im2col";
     static constexpr Family family = Family::im2;
@@ -26607,7 +26607,7 @@ struct WeightGradientCol {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        return patch_floats(s) + SimdGemm::scratch_floats<Arch>(s.group_k(), s.depth(), pixels_at_once(s), workers);
+        return patch_floats(s) + SimdGemm::scratch_floats<Arch>(s.group_k(), s.depth(), pixels(s), workers);
     }
 
     template <class Arch>
@@ -26624,18 +26624,16 @@ struct WeightGradientCol {
                                         args.scratch + i * s.out_pixels());
                 });
                 const std::size_t first_k = static_cast<std::size_t>(group * s.group_k());
-                for (std::size_t first = 0; first < s.out_pixels(); first += block_pixels) {
-                    SimdGemm::run<Arch>({.m = s.group_k(),
-                                         .n = s.depth(),
-                                         .k = static_cast<int>(std::min(block_pixels, s.out_pixels() - first)),
-                                         .a = row_major(gradient + first_k * s.out_pixels() + first, s.out_pixels()),
-                                         .b = transposed(args.scratch + first, s.out_pixels()),
-                                         .c = args.dst + first_k * static_cast<std::size_t>(s.depth()),
-                                         .c_stride = static_cast<std::size_t>(s.depth()),
-                                         .accumulate = image > 0 || first > 0,
-                                         .scratch = args.scratch + patch_floats(s),
-                                         .executor = args.executor});
-                }
+                SimdGemm::run<Arch>({.m = s.group_k(),
+                                     .n = s.depth(),
+                                     .k = pixels(s),
+                                     .a = row_major(gradient + first_k * s.out_pixels(), s.out_pixels()),
+                                     .b = transposed(args.scratch, s.out_pixels()),
+                                     .c = args.dst + first_k * static_cast<std::size_t>(s.depth()),
+                                     .c_stride = static_cast<std::size_t>(s.depth()),
+                                     .accumulate = image > 0,
+                                     .scratch = args.scratch + patch_floats(s),
+                                     .executor = args.executor});
             }
         }
     }
@@ -26645,16 +26643,11 @@ struct WeightGradientCol {
         const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
         return Work{}
             .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = 4.0 * elements})
-            .append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels_at_once(s)),
-                    s.groups * static_cast<double>(s.out_pixels()) / pixels_at_once(s));
+            .append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels(s)), s.groups);
     }
 
 private:
-    /// Packed panels of so many pixels stay in the caches; the sums are read and written once for each.
-    static constexpr std::size_t block_pixels = 256;
-    [[nodiscard]] static int pixels_at_once(ConvShape const& s) {
-        return static_cast<int>(std::min(block_pixels, s.out_pixels()));
-    }
+    [[nodiscard]] static int pixels(ConvShape const& s) { return static_cast<int>(s.out_pixels()); }
     [[nodiscard]] static std::size_t patch_floats(ConvShape const& s) {
         return round_up_floats(s.out_pixels() * static_cast<std::size_t>(s.depth()));
     }
