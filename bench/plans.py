@@ -22,7 +22,7 @@ def compare(arguments, network):
     command = [arguments.primsel, "compare", network, "--costs", arguments.costs, "--rounds", str(arguments.rounds), "--json"]
     for other in arguments.against:
         command += ["--against", other]
-    run = subprocess.run(command, stdout=subprocess.PIPE, check=True, env={**os.environ, "PRIMSEL_MACHINE": "renew"})
+    run = subprocess.run(command, stdout=subprocess.PIPE, check=True, env={**os.environ, "PRIMSEL_MACHINE": "measure"})
     return json.loads(run.stdout)
 
 
