@@ -35,13 +35,18 @@ struct DynamicCommand {
     ModelOptions model;
     ImageFiles data;
     int groups = 4;
-    std::size_t count = 1000;
+    std::size_t count = 1000, threads = 1;
     ps::Budget budget;
     double every = 0;
     std::vector<double> accuracies;
     std::string out;
     bool set_frequency = false, json = false;
 };
+
+struct DynamicPolicies : ps::DefaultPolicies {
+    using executor = ps::ThreadPool;
+};
+using DynamicEngine = ps::DynamicEngine<DynamicPolicies>;
 
 /// "8ms" of a unit "s" is 0.008.
 double parse_amount(std::string const& text, std::string const& unit) {
@@ -121,9 +126,9 @@ private:
     int label_ = 0;
 };
 
-/// Every configuration timed on every core set at every frequency. Accuracies: those given, or of labelled images; else
-/// the share of the groups, which only says that more is better.
-std::vector<ps::OperatingPoint> measured_points(ps::DynamicEngine<>& engine, ps::LinuxPlatform& platform,
+/// Every configuration timed at every frequency of every core set that has a core for each thread. Accuracies: those
+/// given, or of labelled images; else the share of the groups, which only says that more is better.
+std::vector<ps::OperatingPoint> measured_points(DynamicEngine& engine, ps::LinuxPlatform& platform, std::size_t threads,
                                                 ImageStream& stream, std::vector<double> accuracies) {
     constexpr std::size_t judged = 500, timed = 15;
     const auto count = static_cast<std::size_t>(engine.count());
@@ -144,9 +149,10 @@ std::vector<ps::OperatingPoint> measured_points(ps::DynamicEngine<>& engine, ps:
     std::vector<ps::OperatingPoint> points;
     const std::span<const ps::CoreSet> sets = platform.core_sets();
     for (std::size_t set = 0; set < sets.size(); ++set) {
+        if (sets[set].cores.size() < threads) continue;
         for (std::size_t level = 0; level < sets[set].hertz.size(); ++level) {
             for (std::size_t c = 0; c < count; ++c) {
-                ps::OperatingPoint point{.configuration = c, .core_set = set, .level = level};
+                ps::OperatingPoint point{.configuration = c, .core_set = set, .level = level, .threads = threads};
                 platform.apply(point);
                 engine.use(static_cast<int>(c) + 1);
                 const std::span<const float> image = stream.next();
@@ -165,6 +171,7 @@ std::vector<ps::OperatingPoint> measured_points(ps::DynamicEngine<>& engine, ps:
             }
         }
     }
+    if (points.empty()) ps::fail("--threads ", threads, ": no set of cores has so many");
     return points;
 }
 
@@ -249,10 +256,14 @@ void run_dynamic(DynamicCommand const& options) {
     if (!has_groups) graph = ps::grouped(graph, options.groups);
     const ps::Weights weights = options.model.weights.empty() ? ps::random_weights(graph, options.model.seed)
                                                               : ps::read_state_dict(options.model.weights, graph);
-    ps::DynamicEngine<> engine(graph, weights);
+    ps::ThreadPool threads(options.threads);
+    const auto handles = threads.native_handles();
+    DynamicEngine engine(graph, weights, {}, std::move(threads));
     ImageStream stream(options, engine.in_shape());
     ps::LinuxPlatform platform({.set_frequency = options.set_frequency});
-    ps::Governor governor(measured_points(engine, platform, stream, options.accuracies), options.budget);
+    platform.take_along(handles);
+    ps::Governor governor(measured_points(engine, platform, options.threads, stream, options.accuracies),
+                          options.budget);
     ps::Governed governed(platform, governor);
     std::vector<float> scores(engine.out_shape().size());
     StreamResult result;
@@ -314,6 +325,9 @@ void add_dynamic(CLI::App& app) {
         ->delimiter(',')
         ->check(CLI::Range(0.0, 1.0))
         ->type_name("A,B,...");
+    command.add_option("--threads", options->threads, "Threads to run on, each on a core of its own (default 1)")
+        ->check(CLI::Range(1, 1024))
+        ->type_name("N");
     command.add_flag("--set-frequency", options->set_frequency, "Choose frequencies too, where the system permits");
     command.add_option("--out", options->out, "The trace: a line an image, or a picture")->type_name("F.csv|F.svg");
     command.add_flag("--json", options->json, "Print one JSON object");

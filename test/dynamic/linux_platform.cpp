@@ -294,4 +294,26 @@ TEST_CASE("On this machine a governed loop runs, allocates nothing, and leaves t
     CHECK(CPU_EQUAL(&before, &after));
 }
 
+TEST_CASE("Threads that are taken along move as the caller's does, and come back") {
+    const auto cores_of = [](pthread_t thread) {
+        cpu_set_t cores;
+        REQUIRE(::pthread_getaffinity_np(thread, sizeof(cores), &cores) == 0);
+        return cores;
+    };
+    ps::ThreadPool pool(2);
+    const auto handles = pool.native_handles();
+    REQUIRE(handles.size() == 1);
+    const cpu_set_t before = cores_of(handles[0]);
+    {
+        ps::LinuxPlatform platform;
+        platform.take_along(handles);
+        REQUIRE(platform.apply({.core_set = 0, .threads = 1}));
+        const cpu_set_t own = cores_of(::pthread_self()), other = cores_of(handles[0]);
+        CHECK(CPU_COUNT(&own) == 1);
+        CHECK(CPU_EQUAL(&own, &other));
+    }
+    const cpu_set_t after = cores_of(handles[0]);
+    CHECK(CPU_EQUAL(&before, &after));
+}
+
 }  // namespace on_linux

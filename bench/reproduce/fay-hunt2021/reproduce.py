@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """ResNet-56 pruned in the groups of Fay and Hunt 2021, table 2, by three sweeps: for latency, for accuracy, for both.
 
-    reproduce.py <primsel> <folder> [--epochs N] [--training N] [--trials N] [--retraining N] [--threads N]
+    reproduce.py <primsel> <folder> [--epochs N] [--training N] [--trials N] [--retraining N] [--epochs-after N] [--rate R] [--threads N]
 
 The images are Fashion-MNIST (Debian: dataset-fashion-mnist), padded to 3x32x32: CIFAR-10 is not in Debian. The network is trained
 here; trials are judged by 2,000 images that were not trained on, the figures at the end are of the 10,000 test images. Latency is
@@ -103,8 +103,8 @@ class Reproduction:
             "method": "bayes", "metric": {"name": metric, "goal": GOALS[metric]}, "budget": {"trials": trials},
             "parameters": {f"{name}_desired_sparsity": {"min": 0.01, "max": 0.99} for name in GROUPS}}, indent=1))
         judged = ["--images", self.judging[0], "--labels", self.judging[1]]
-        retrained = ["--training-images", self.retraining[0], "--training-labels", self.retraining[1], "--epochs", 1,
-                     "--learning-rate", 0.02]
+        retrained = ["--training-images", self.retraining[0], "--training-labels", self.retraining[1], "--epochs",
+                     self.options.epochs_after, "--learning-rate", self.options.rate]
         out = ["--out", self.folder / "winner.onnx"] if metric == "hybrid" else []
         self.json("sweep", file, "resnet56", "--weights", self.weights, "--pruning", self.schedule, "--log", log, "--threads",
                   self.options.threads, *judged, *([] if metric == "latency" else retrained), *out)
@@ -169,9 +169,11 @@ def main():
     parser.add_argument("primsel")
     parser.add_argument("folder", type=pathlib.Path)
     for name, default, what in (("epochs", 2, "of training"), ("training", 20000, "images to train with"),
-                                ("trials", 24, "of each sweep"), ("retraining", 1000, "images to retrain with"),
+                                ("trials", 24, "of each sweep"), ("retraining", 10000, "images to retrain with"),
+                                ("epochs-after", 1, "of retraining"),
                                 ("threads", 1, "to train and judge on")):
         parser.add_argument(f"--{name}", type=int, default=default, help=f"{what} (default {default})")
+    parser.add_argument("--rate", type=float, default=0.05, help="the learning rate of retraining (default 0.05)")
     options = parser.parse_args()
     reproduction = Reproduction(options)
     reproduction.train()

@@ -60,6 +60,12 @@ public:
     }
 
     [[nodiscard]] std::size_t concurrency() const noexcept { return state_->shares.size(); }
+    /// Of its own threads, all workers but the first, for what the system lets a program do with them, such as pinning.
+    [[nodiscard]] std::vector<std::thread::native_handle_type> native_handles() const {
+        std::vector<std::thread::native_handle_type> handles;
+        for (std::thread& thread : state_->threads) handles.push_back(thread.native_handle());
+        return handles;
+    }
     void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
         if (concurrency() == 1 || blocks <= 1 || blocks > Share::most) {
             return Sequential{}.parallel_for(blocks, function);

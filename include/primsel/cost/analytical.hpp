@@ -18,9 +18,10 @@ struct OpTerms {
 };
 
 /// What the time of a convolution is made of, in seconds: its matrix products, its other steps, its weights' way from
-/// memory, its calls; all of it so many times.
+/// memory, its calls; all of it so many times. And how much longer the way of its images is than that of a batch which
+/// alone uses the caches.
 struct ConvTerms {
-    double products = 0, rest = 0, weights = 0, calls = 0, times = 1;
+    double products = 0, rest = 0, weights = 0, calls = 0, times = 1, way = 0;
 };
 
 /// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
@@ -62,7 +63,7 @@ public:
     /// Fetching the weights ahead hides about half of the shorter of reading and computing.
     [[nodiscard]] static double seconds(ConvTerms const& of) {
         const double compute = of.products + of.rest + of.calls;
-        return of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights));
+        return of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights)) + of.way;
     }
     /// Of a primitive that does this work for an image and reads packed weights of so many bytes, on such a machine.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
@@ -80,15 +81,17 @@ public:
         return result;
     }
     /// Of a batch that goes through it together, by a primitive that does this work for what a run takes: all images,
-    /// or one of them, which then come from where the whole batch is.
+    /// or one of them, which then come from where the whole batch is; or from farther, where so many bytes went by.
     [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
-                                            ConvShape const& shape, int batch, bool whole_batch) {
-        if (whole_batch) return terms(machine, work, packed_bytes, shape);
-        ConvTerms result = terms(machine, work, packed_bytes, shape, batch);
+                                            ConvShape const& shape, int batch, bool whole_batch, double apart = 0) {
+        ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch);
         const double image = sizeof(float) * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
-        const double farther = batch * image / machine.bandwidth_for(batch * image),
-                     near = batch * image / machine.bandwidth_for(image);
-        result.rest += std::max(farther - near, 0.0) / result.times;
+        const double all = batch * image;
+        const auto longer = [&](double from, double than) {
+            return std::max(all / machine.bandwidth_for(from) - all / machine.bandwidth_for(than), 0.0);
+        };
+        if (!whole_batch) result.rest += longer(all, image) / result.times;
+        result.way = longer(std::max(apart, all), all);
         return result;
     }
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
@@ -101,7 +104,8 @@ public:
         const double fed = query.together ? query.batch : 1;  // images that one level of memory holds
         if (std::holds_alternative<ConvParams>(*query.layer)) {
             const double bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
-            return {.memory = bytes / machine.bandwidth_for(fed * bytes), .arithmetic = size / machine.vector_flops};
+            return {.memory = bytes / machine.bandwidth_for(std::max(fed * bytes, query.apart)),
+                    .arithmetic = size / machine.vector_flops};
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);
         const double operations =
@@ -112,7 +116,7 @@ public:
         if (op.packed_bytes != nullptr) {
             weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
         }
-        return {.memory = bytes / machine.bandwidth_for(fed * bytes),
+        return {.memory = bytes / machine.bandwidth_for(std::max(fed * bytes, query.apart)),
                 .arithmetic = operations / machine.vector_flops,
                 .weights = weights / machine.bandwidth_for(4 * weights)};
     }
@@ -123,9 +127,9 @@ private:
         const bool as_one = primitive.whole_batch && query.batch > 1;
         const std::size_t packed = primitive.packed_bytes(query.shape);
         const Work work = primitive.work(query.shape, as_one ? query.batch : 1);
-        ConvTerms result = query.together
-                               ? together(machine, work, packed, query.shape, query.batch, primitive.whole_batch)
-                               : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch);
+        ConvTerms result = query.together ? together(machine, work, packed, query.shape, query.batch,
+                                                     primitive.whole_batch, query.apart)
+                                          : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch);
         if (query.packs) {
             const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()),
                          to = static_cast<double>(packed);

@@ -19,6 +19,9 @@ struct ConvQuery {
     /// Whether all images go through a layer before any goes through the next, as in a step of training: what the batch
     /// is larger than no longer feeds it.
     bool together = false;
+    /// Then the bytes that go by between the last use of what the layer reads and writes and this one; 0: no more than
+    /// its own.
+    double apart = 0;
 };
 /// What would changing a tensor from one layout to another take?
 struct TransformQuery {
@@ -36,6 +39,7 @@ struct OpQuery {
     int batch;
     std::size_t layout;
     bool together = false;  ///< as in ConvQuery
+    double apart = 0;       ///< as in ConvQuery
 };
 
 /// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite

@@ -8,6 +8,7 @@
 #include <primsel/dynamic/operating_point.hpp>
 #include <primsel/dynamic/platform.hpp>
 
+#include <pthread.h>
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,9 +39,10 @@ struct LinuxOptions {
     std::vector<std::vector<std::size_t>> core_sets = {};
 };
 
-/// A Platform on this machine: sched_setaffinity moves the thread that calls apply(); cpufreq, thermal zones, powercap
-/// and hwmon are read in sysfs, load in /proc/stat. What is missing or not permitted is told by limits() and left out.
-/// The frequencies that were allowed before, and the thread's cores, come back at the end.
+/// A Platform on this machine: sched_setaffinity moves the thread that calls apply(), and those that follow it;
+/// cpufreq, thermal zones, powercap and hwmon are read in sysfs, load in /proc/stat. What is missing or not permitted
+/// is told by limits() and left out. The frequencies that were allowed before, and the threads' cores, come back at the
+/// end.
 class LinuxPlatform {
 public:
     /// Throws error where the options name a core that is not there, or none.
@@ -67,8 +70,11 @@ public:
             (void)frequency.least.write(frequency.least_before);
             (void)frequency.most.write(frequency.most_before);
         }
-        if (moved_) (void)::sched_setaffinity(0, sizeof(affinity_), &affinity_);
+        if (moved_) (void)pin(affinity_);
     }
+
+    /// These threads, such as those of a ThreadPool, move with the one that calls apply(). They must outlive this.
+    void take_along(std::vector<std::thread::native_handle_type> threads) { followers_ = std::move(threads); }
 
     // Platform.
     [[nodiscard]] std::span<const CoreSet> core_sets() const noexcept { return sets_; }
@@ -297,8 +303,17 @@ private:
         for (std::size_t i = 0; i < std::min(threads, sets_[set].cores.size()); ++i) {
             CPU_SET(sets_[set].cores[i], &cores);
         }
-        moved_ = moved_ || ::sched_setaffinity(0, sizeof(cores), &cores) == 0;
-        return ::sched_setaffinity(0, sizeof(cores), &cores) == 0;
+        const bool moved = pin(cores);
+        moved_ = moved_ || moved;
+        return moved;
+    }
+    /// The caller's thread and its followers may run on these cores alone.
+    [[nodiscard]] bool pin(cpu_set_t const& cores) const noexcept {
+        bool done = ::sched_setaffinity(0, sizeof(cores), &cores) == 0;
+        for (const std::thread::native_handle_type thread : followers_) {
+            done = ::pthread_setaffinity_np(thread, sizeof(cores), &cores) == 0 && done;
+        }
+        return done;
     }
     bool set_frequency(std::size_t set, std::size_t level) noexcept {
         Frequency& frequency = frequencies_[set];
@@ -314,6 +329,7 @@ private:
     detail::CoreBits permitted_;
     cpu_set_t affinity_{};
     bool can_move_ = false, moved_ = false;
+    std::vector<std::thread::native_handle_type> followers_;
     detail::SystemFile online_;
     std::vector<CoreSet> sets_;
     std::vector<Frequency> frequencies_;

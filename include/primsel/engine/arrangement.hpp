@@ -72,8 +72,12 @@ public:
         : schedule_(schedule), uses_(schedule), phase_(schedule.steps.size(), 0) {
         for (const std::size_t lane : lane_of_node) lanes_ = std::max(lanes_, lane);
         for (std::size_t i = 0; i < phase_.size(); ++i) phase_[i] = lane_of_node[schedule.steps[i].node];
+        std::vector<std::vector<std::size_t>> tensors(phase_.size());  // of each step
+        for (std::size_t tensor = 0; tensor < uses_.size(); ++tensor) {
+            for (Use const& use : uses_[tensor]) tensors[use.step].push_back(tensor);
+        }
         for (std::size_t i = 0; i < phase_.size(); ++i) {
-            if (phase_[i] == 0 && follows_lanes(i)) phase_[i] = behind();
+            if (phase_[i] == 0 && follows_lanes(i, tensors[i])) phase_[i] = behind();
         }
     }
 
@@ -99,9 +103,9 @@ private:
     [[nodiscard]] static bool meet(Use const& one, Use const& other) {
         return (one.writes || other.writes) && !(one.part && other.part);
     }
-    /// Whether a step of no lane must wait for one that is in a lane, or behind them.
-    [[nodiscard]] bool follows_lanes(std::size_t step) const {
-        for (std::size_t tensor = 0; tensor < uses_.size(); ++tensor) {
+    /// Whether a step of no lane, which uses these tensors, must wait for one that is in a lane, or behind them.
+    [[nodiscard]] bool follows_lanes(std::size_t step, std::span<const std::size_t> tensors) const {
+        for (const std::size_t tensor : tensors) {
             for (Use const& own : uses_[tensor]) {
                 if (own.step != step) continue;
                 for (Use const& other : uses_[tensor]) {

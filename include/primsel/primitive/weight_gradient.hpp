@@ -206,17 +206,20 @@ struct WeightGradientCol {
             const float* gradient = args.gradient + static_cast<std::size_t>(image) * s.out_shape().size();
             for (int group = 0; group < s.groups; ++group) {
                 const float* of_group = src + static_cast<std::size_t>(group) * channels * s.in_pixels();
-                args.executor.parallel_for(channels * taps, [=, &s, &args](std::size_t i, std::size_t) {
-                    const int tap = static_cast<int>(i % taps);
-                    detail::copy_column(s, of_group + i / taps * s.in_pixels(), tap / s.fw, tap % s.fw,
-                                        args.scratch + i * s.out_pixels());
-                });
+                const float* patches = of_group;
+                if (!is_own_patches(s)) {
+                    patches = args.scratch;
+                    args.executor.parallel_for(channels, [=, &s, &args](std::size_t channel, std::size_t) {
+                        detail::copy_self(s, of_group + channel * s.in_pixels(),
+                                          args.scratch + channel * taps * s.out_pixels());
+                    });
+                }
                 const std::size_t first_k = static_cast<std::size_t>(group * s.group_k());
                 SimdGemm::run<Arch>({.m = s.group_k(),
                                      .n = s.depth(),
                                      .k = pixels(s),
                                      .a = row_major(gradient + first_k * s.out_pixels(), s.out_pixels()),
-                                     .b = transposed(args.scratch, s.out_pixels()),
+                                     .b = transposed(patches, s.out_pixels()),
                                      .c = args.dst + first_k * static_cast<std::size_t>(s.depth()),
                                      .c_stride = static_cast<std::size_t>(s.depth()),
                                      .accumulate = image > 0,
@@ -228,15 +231,30 @@ struct WeightGradientCol {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
-        return Work{}
-            .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = 4.0 * elements})
-            .append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels(s)), s.groups);
+        Work work;
+        if (!is_own_patches(s)) {
+            const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
+            // As of im2col-copy-self; and where a stride parts the elements of a run, they are copied one by one.
+            const double runs = 1.0 * s.out_h() * s.fw * s.c;
+            const double copied = std::min(s.fh, s.stride_h) * std::min(s.fw, s.stride_w);
+            const double parted = s.stride_w == 1 ? 0 : elements * copied / s.taps();
+            work.add({.rate = Rate::scalar,
+                      .operations = 8 * runs + parted,
+                      .bytes = 8 * runs,
+                      .working_set = 4 * elements})
+                .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = 4 * elements});
+        }
+        return work.append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels(s)), s.groups);
     }
 
 private:
+    /// A channel is already the row of patches that a 1x1 kernel needs.
+    [[nodiscard]] static bool is_own_patches(ConvShape const& s) {
+        return s.taps() == 1 && !s.strided() && !s.padded();
+    }
     [[nodiscard]] static int pixels(ConvShape const& s) { return static_cast<int>(s.out_pixels()); }
     [[nodiscard]] static std::size_t patch_floats(ConvShape const& s) {
+        if (is_own_patches(s)) return 0;
         return round_up_floats(s.out_pixels() * static_cast<std::size_t>(s.depth()));
     }
 };

@@ -4,6 +4,7 @@
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
+#include <primsel/plan/detail/bytes_apart.hpp>
 #include <primsel/plan/plan.hpp>
 #include <primsel/plan/plan_options.hpp>
 
@@ -128,6 +129,7 @@ private:
         input_shapes_.reserve(graph_.size());
         const bool together =
             std::ranges::any_of(graph_.nodes(), [](Node const& node) { return of_batch(node.layer); });
+        const std::vector<double> apart = together ? bytes_apart(graph_) : std::vector<double>(graph_.size(), 0);
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
             input_shapes_.push_back(graph_.input_shapes(i));
@@ -148,13 +150,13 @@ private:
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     std::string reason = refusal(entry, node, *task, nearest);
                     if (reason.empty()) {
-                        convs_.push_back({shape_for(entry, *task), p, graph_.batch(), task->packs, together});
+                        convs_.push_back({shape_for(entry, *task), p, graph_.batch(), task->packs, together, apart[i]});
                     }
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
-                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together});
+                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i]});
             }
         }
     }
