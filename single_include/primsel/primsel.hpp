@@ -305,6 +305,12 @@ public:
     }
 
     [[nodiscard]] std::size_t concurrency() const noexcept { return state_->shares.size(); }
+    /// Of its own threads, all workers but the first, for what the system lets a program do with them, such as pinning.
+    [[nodiscard]] std::vector<std::thread::native_handle_type> native_handles() const {
+        std::vector<std::thread::native_handle_type> handles;
+        for (std::thread& thread : state_->threads) handles.push_back(thread.native_handle());
+        return handles;
+    }
     void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
         if (concurrency() == 1 || blocks <= 1 || blocks > Share::most) {
             return Sequential{}.parallel_for(blocks, function);
@@ -3890,6 +3896,9 @@ struct ConvQuery {
     /// Whether all images go through a layer before any goes through the next, as in a step of training: what the batch
     /// is larger than no longer feeds it.
     bool together = false;
+    /// Then the bytes that go by between the last use of what the layer reads and writes and this one; 0: no more than
+    /// its own.
+    double apart = 0;
 };
 /// What would changing a tensor from one layout to another take?
 struct TransformQuery {
@@ -3907,6 +3916,7 @@ struct OpQuery {
     int batch;
     std::size_t layout;
     bool together = false;  ///< as in ConvQuery
+    double apart = 0;       ///< as in ConvQuery
 };
 
 /// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite
@@ -4213,6 +4223,49 @@ struct ConvTask {
 
 // primsel/plan/detail/pricing.hpp
 
+// primsel/plan/detail/bytes_apart.hpp
+// How far what a layer reads and writes is from the caches, where all images of a batch go through layer by layer.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// For each layer the bytes that a run reads and writes between the last use of a tensor and this one: the geometric
+/// mean over what the layer reads and writes. The result of one for which in_place(layer) holds is where its first
+/// input is; that of another takes the place of what was used a whole run ago.
+template <class InPlace>
+[[nodiscard]] std::vector<double> bytes_apart(Graph const& graph, InPlace const& in_place) {
+    const auto bytes = [&](std::size_t node) {
+        const bool stored = std::holds_alternative<ConstantParams>(graph[node].layer) ||
+                            std::holds_alternative<ParameterParams>(graph[node].layer);
+        return stored ? 0.0 : 4.0 * graph.batch() * static_cast<double>(graph[node].shape.size());
+    };
+    std::vector<double> touched(graph.size(), 0), result(graph.size(), 0), traffic(graph.size(), 0);
+    double whole = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        traffic[i] = bytes(i);
+        for (const std::size_t from : graph[i].inputs) traffic[i] += bytes(from);
+        whole += traffic[i];
+    }
+    double passed = whole;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        const auto since = [&](std::size_t tensor) { return std::log(std::max(passed - touched[tensor], 1.0)); };
+        const bool stays = !graph[i].inputs.empty() && in_place(graph[i].layer);
+        double logarithms = bytes(i) * (stays ? since(graph[i].inputs[0]) : std::log(std::max(whole, 1.0)));
+        for (const std::size_t from : graph[i].inputs) logarithms += bytes(from) * since(from);
+        passed += traffic[i];
+        touched[i] = passed - bytes(i);
+        for (const std::size_t from : graph[i].inputs) touched[from] = passed - traffic[i];
+        if (traffic[i] > 0) result[i] = std::exp(logarithms / traffic[i]);
+    }
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/plan/plan.hpp
 
 #include <cstddef>
@@ -4451,6 +4504,9 @@ private:
         input_shapes_.reserve(graph_.size());
         const bool together =
             std::ranges::any_of(graph_.nodes(), [](Node const& node) { return of_batch(node.layer); });
+        const auto in_place = [this](AnyLayer const& layer) { return kernels_.op(layer, 0).in_place; };
+        const std::vector<double> apart =
+            together ? bytes_apart(graph_, in_place) : std::vector<double>(graph_.size(), 0);
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
             input_shapes_.push_back(graph_.input_shapes(i));
@@ -4471,13 +4527,13 @@ private:
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     std::string reason = refusal(entry, node, *task, nearest);
                     if (reason.empty()) {
-                        convs_.push_back({shape_for(entry, *task), p, graph_.batch(), task->packs, together});
+                        convs_.push_back({shape_for(entry, *task), p, graph_.batch(), task->packs, together, apart[i]});
                     }
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
-                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together});
+                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i]});
             }
         }
     }
@@ -5596,8 +5652,12 @@ public:
         : schedule_(schedule), uses_(schedule), phase_(schedule.steps.size(), 0) {
         for (const std::size_t lane : lane_of_node) lanes_ = std::max(lanes_, lane);
         for (std::size_t i = 0; i < phase_.size(); ++i) phase_[i] = lane_of_node[schedule.steps[i].node];
+        std::vector<std::vector<std::size_t>> tensors(phase_.size());  // of each step
+        for (std::size_t tensor = 0; tensor < uses_.size(); ++tensor) {
+            for (Use const& use : uses_[tensor]) tensors[use.step].push_back(tensor);
+        }
         for (std::size_t i = 0; i < phase_.size(); ++i) {
-            if (phase_[i] == 0 && follows_lanes(i)) phase_[i] = behind();
+            if (phase_[i] == 0 && follows_lanes(i, tensors[i])) phase_[i] = behind();
         }
     }
 
@@ -5623,9 +5683,9 @@ private:
     [[nodiscard]] static bool meet(Use const& one, Use const& other) {
         return (one.writes || other.writes) && !(one.part && other.part);
     }
-    /// Whether a step of no lane must wait for one that is in a lane, or behind them.
-    [[nodiscard]] bool follows_lanes(std::size_t step) const {
-        for (std::size_t tensor = 0; tensor < uses_.size(); ++tensor) {
+    /// Whether a step of no lane, which uses these tensors, must wait for one that is in a lane, or behind them.
+    [[nodiscard]] bool follows_lanes(std::size_t step, std::span<const std::size_t> tensors) const {
+        for (const std::size_t tensor : tensors) {
             for (Use const& own : uses_[tensor]) {
                 if (own.step != step) continue;
                 for (Use const& other : uses_[tensor]) {
@@ -8776,9 +8836,10 @@ struct OpTerms {
 };
 
 /// What the time of a convolution is made of, in seconds: its matrix products, its other steps, its weights' way from
-/// memory, its calls; all of it so many times.
+/// memory, its calls; all of it so many times. Besides, in a step of training: packing a kernel that changes, and how
+/// much longer the way of its images is than that of a batch which has the caches to itself.
 struct ConvTerms {
-    double products = 0, rest = 0, weights = 0, calls = 0, times = 1;
+    double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0;
 };
 
 /// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
@@ -8820,7 +8881,7 @@ public:
     /// Fetching the weights ahead hides about half of the shorter of reading and computing.
     [[nodiscard]] static double seconds(ConvTerms const& of) {
         const double compute = of.products + of.rest + of.calls;
-        return of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights));
+        return of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights)) + of.besides;
     }
     /// Of a primitive that does this work for an image and reads packed weights of so many bytes, on such a machine.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
@@ -8838,15 +8899,17 @@ public:
         return result;
     }
     /// Of a batch that goes through it together, by a primitive that does this work for what a run takes: all images,
-    /// or one of them, which then come from where the whole batch is.
+    /// or one of them, which then come from where the whole batch is; or from farther, where so many bytes went by.
     [[nodiscard]] static ConvTerms together(Machine const& machine, Work const& work, std::size_t packed_bytes,
-                                            ConvShape const& shape, int batch, bool whole_batch) {
-        if (whole_batch) return terms(machine, work, packed_bytes, shape);
-        ConvTerms result = terms(machine, work, packed_bytes, shape, batch);
+                                            ConvShape const& shape, int batch, bool whole_batch, double apart = 0) {
+        ConvTerms result = terms(machine, work, packed_bytes, shape, whole_batch ? 1 : batch);
         const double image = sizeof(float) * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
-        const double farther = batch * image / machine.bandwidth_for(batch * image),
-                     near = batch * image / machine.bandwidth_for(image);
-        result.rest += std::max(farther - near, 0.0) / result.times;
+        const double all = batch * image;
+        const auto longer = [&](double from, double than) {
+            return std::max(all / machine.bandwidth_for(from) - all / machine.bandwidth_for(than), 0.0);
+        };
+        if (!whole_batch) result.rest += longer(all, image) / result.times;
+        result.besides = longer(std::max(apart, all), all);
         return result;
     }
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
@@ -8859,7 +8922,8 @@ public:
         const double fed = query.together ? query.batch : 1;  // images that one level of memory holds
         if (std::holds_alternative<ConvParams>(*query.layer)) {
             const double bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
-            return {.memory = bytes / machine.bandwidth_for(fed * bytes), .arithmetic = size / machine.vector_flops};
+            return {.memory = bytes / machine.bandwidth_for(std::max(fed * bytes, query.apart)),
+                    .arithmetic = size / machine.vector_flops};
         }
         OpEntry const& op = kernels.op(*query.layer, query.layout);
         const double operations =
@@ -8870,9 +8934,9 @@ public:
         if (op.packed_bytes != nullptr) {
             weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
         }
-        return {.memory = bytes / machine.bandwidth_for(fed * bytes),
+        return {.memory = bytes / machine.bandwidth_for(std::max(fed * bytes, query.apart)),
                 .arithmetic = operations / machine.vector_flops,
-                .weights = weights / machine.bandwidth_for(4 * weights)};
+                .weights = weights / machine.bandwidth.back()};
     }
 
 private:
@@ -8881,13 +8945,13 @@ private:
         const bool as_one = primitive.whole_batch && query.batch > 1;
         const std::size_t packed = primitive.packed_bytes(query.shape);
         const Work work = primitive.work(query.shape, as_one ? query.batch : 1);
-        ConvTerms result = query.together
-                               ? together(machine, work, packed, query.shape, query.batch, primitive.whole_batch)
-                               : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch);
+        ConvTerms result = query.together ? together(machine, work, packed, query.shape, query.batch,
+                                                     primitive.whole_batch, query.apart)
+                                          : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch);
         if (query.packs) {
             const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()),
                          to = static_cast<double>(packed);
-            result.weights += kernel / machine.bandwidth.back() + 2 * to / machine.bandwidth_for(to);
+            result.besides += kernel / machine.bandwidth.back() + 2 * to / machine.bandwidth_for(to);
         }
         return result;
     }
@@ -8967,7 +9031,7 @@ inline void predict_convolutions(std::span<const ConvCoefficients> coefficients,
         const ConvCoefficients::Terms terms = as_terms(of);
         double sum = 0;
         for (std::size_t j = 0; j < terms.size(); ++j) sum += found->values[j] * terms[j];
-        seconds[i] = of.times * sum;
+        seconds[i] = of.times * sum + of.besides;
     }
 }
 
@@ -9074,6 +9138,7 @@ struct convs {
         {"im2row-scan-atbt-ki", {1.28, 2.965, 2.348, 1.615}},
         {"im2win", {1.367, 1.721, 0.4415, 1.757}},
         {"indirect", {0.9746, 3.017, 0.8983, 1.702}},
+        {"input-gradient-indirect", {1.168, 2.368, 0.7585, 1.585}},
         {"kn2col", {1.007, 1.101, 1.755, 1.094}},
         {"kn2col-as", {1.007, 1.021, 1.832, 1.186}},
         {"kn2row", {1.054, 1.443, 0.5501, 2.041}},
@@ -9084,6 +9149,10 @@ struct convs {
         {"kn2row-as", {1.052, 1.363, 0.4782, 1.923}},
         {"mec-col", {1.261, 4.413, 1.243, 2.359}},
         {"mec-row-partition", {0.9944, 1.239, 0.9446, 1.797}},
+        {"weight-gradient-direct", {1.286, 1.809, 0.7, 1.581}},
+        {"weight-gradient-im2col", {1.437, 0.3597, 0.7, 1.596}},
+        {"weight-gradient-im2row", {1.294, 1.57, 0.7, 1.52}},
+        {"weight-gradient-winograd-4x4-3x3-vec-16", {1.572, 0.799, 0.7, 1.509}},
         {"winograd-2-3", {1.009, 0.7956, 0.3041, 1.509}},
         {"winograd-2-3-vec-4", {1.029, 1.545, 0.2791, 1.546}},
         {"winograd-2-3-vec-8", {1.05, 1.845, 0.2621, 1.583}},
@@ -26618,17 +26687,20 @@ struct WeightGradientCol {
             const float* gradient = args.gradient + static_cast<std::size_t>(image) * s.out_shape().size();
             for (int group = 0; group < s.groups; ++group) {
                 const float* of_group = src + static_cast<std::size_t>(group) * channels * s.in_pixels();
-                args.executor.parallel_for(channels * taps, [=, &s, &args](std::size_t i, std::size_t) {
-                    const int tap = static_cast<int>(i % taps);
-                    detail::copy_column(s, of_group + i / taps * s.in_pixels(), tap / s.fw, tap % s.fw,
-                                        args.scratch + i * s.out_pixels());
-                });
+                const float* patches = of_group;
+                if (!is_own_patches(s)) {
+                    patches = args.scratch;
+                    args.executor.parallel_for(channels, [=, &s, &args](std::size_t channel, std::size_t) {
+                        detail::copy_self(s, of_group + channel * s.in_pixels(),
+                                          args.scratch + channel * taps * s.out_pixels());
+                    });
+                }
                 const std::size_t first_k = static_cast<std::size_t>(group * s.group_k());
                 SimdGemm::run<Arch>({.m = s.group_k(),
                                      .n = s.depth(),
                                      .k = pixels(s),
                                      .a = row_major(gradient + first_k * s.out_pixels(), s.out_pixels()),
-                                     .b = transposed(args.scratch, s.out_pixels()),
+                                     .b = transposed(patches, s.out_pixels()),
                                      .c = args.dst + first_k * static_cast<std::size_t>(s.depth()),
                                      .c_stride = static_cast<std::size_t>(s.depth()),
                                      .accumulate = image > 0,
@@ -26640,15 +26712,30 @@ struct WeightGradientCol {
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
-        const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
-        return Work{}
-            .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = 4.0 * elements})
-            .append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels(s)), s.groups);
+        Work work;
+        if (!is_own_patches(s)) {
+            const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
+            // As of im2col-copy-self; and where a stride parts the elements of a run, they are copied one by one.
+            const double runs = 1.0 * s.out_h() * s.fw * s.c;
+            const double copied = std::min(s.fh, s.stride_h) * std::min(s.fw, s.stride_w);
+            const double parted = s.stride_w == 1 ? 0 : elements * copied / s.taps();
+            work.add({.rate = Rate::scalar,
+                      .operations = 8 * runs + parted,
+                      .bytes = 8 * runs,
+                      .working_set = 4 * elements})
+                .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = 4 * elements});
+        }
+        return work.append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels(s)), s.groups);
     }
 
 private:
+    /// A channel is already the row of patches that a 1x1 kernel needs.
+    [[nodiscard]] static bool is_own_patches(ConvShape const& s) {
+        return s.taps() == 1 && !s.strided() && !s.padded();
+    }
     [[nodiscard]] static int pixels(ConvShape const& s) { return static_cast<int>(s.out_pixels()); }
     [[nodiscard]] static std::size_t patch_floats(ConvShape const& s) {
+        if (is_own_patches(s)) return 0;
         return round_up_floats(s.out_pixels() * static_cast<std::size_t>(s.depth()));
     }
 };
@@ -30296,22 +30383,24 @@ namespace detail {
     return result;
 }
 
-/// The fastest of them, each run a few times in turns, of which the first counts however long it takes, and others
-/// follow within 20 ms.
+/// The fastest of them, run in turns for 20 ms, or once each where that takes longer; before, the one with the largest
+/// arena, whose pages the system then has made.
 [[nodiscard]] inline std::size_t fastest(Program& program, std::span<const Arrangement> arrangements,
                                          ExecutorRef executor) {
     if (arrangements.size() == 1) return 0;
-    constexpr int turns = 5, runs = 3;
+    constexpr int turns = 5, runs = 4;
     constexpr double enough = 0.02;
-    const Timer since;
     const std::vector<float> image(program.in_floats(), 0.5F);
     std::vector<float> result(program.out_floats());
     std::vector<double> least(arrangements.size(), std::numeric_limits<double>::infinity());
+    program.rearrange(*std::ranges::max_element(arrangements, {}, [](Arrangement const& a) { return a.layout.bytes; }));
+    program.run(image.data(), result.data(), executor);
+    const Timer since;
     for (int turn = 0; turn < turns && (turn == 0 || since.seconds() < enough); ++turn) {
         for (std::size_t i = 0; i < arrangements.size(); ++i) {
             program.rearrange(arrangements[i]);
-            program.run(image.data(), result.data(), executor);
-            for (int run = 0; run < runs; ++run) {
+            const Timer own;
+            for (int run = 0; run < runs && (run == 0 || own.seconds() < enough / runs); ++run) {
                 const Timer timer;
                 program.run(image.data(), result.data(), executor);
                 least[i] = std::min(least[i], timer.seconds());
@@ -32295,6 +32384,7 @@ private:
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 
+#include <pthread.h>
 #include <sched.h>
 #include <time.h>
 #include <unistd.h>
@@ -32309,6 +32399,7 @@ private:
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -32324,9 +32415,10 @@ struct LinuxOptions {
     std::vector<std::vector<std::size_t>> core_sets = {};
 };
 
-/// A Platform on this machine: sched_setaffinity moves the thread that calls apply(); cpufreq, thermal zones, powercap
-/// and hwmon are read in sysfs, load in /proc/stat. What is missing or not permitted is told by limits() and left out.
-/// The frequencies that were allowed before, and the thread's cores, come back at the end.
+/// A Platform on this machine: sched_setaffinity moves the thread that calls apply(), and those that follow it;
+/// cpufreq, thermal zones, powercap and hwmon are read in sysfs, load in /proc/stat. What is missing or not permitted
+/// is told by limits() and left out. The frequencies that were allowed before, and the threads' cores, come back at the
+/// end.
 class LinuxPlatform {
 public:
     /// Throws error where the options name a core that is not there, or none.
@@ -32354,8 +32446,11 @@ public:
             (void)frequency.least.write(frequency.least_before);
             (void)frequency.most.write(frequency.most_before);
         }
-        if (moved_) (void)::sched_setaffinity(0, sizeof(affinity_), &affinity_);
+        if (moved_) (void)pin(affinity_);
     }
+
+    /// These threads, such as those of a ThreadPool, move with the one that calls apply(). They must outlive this.
+    void take_along(std::vector<std::thread::native_handle_type> threads) { followers_ = std::move(threads); }
 
     // Platform.
     [[nodiscard]] std::span<const CoreSet> core_sets() const noexcept { return sets_; }
@@ -32584,8 +32679,17 @@ private:
         for (std::size_t i = 0; i < std::min(threads, sets_[set].cores.size()); ++i) {
             CPU_SET(sets_[set].cores[i], &cores);
         }
-        moved_ = moved_ || ::sched_setaffinity(0, sizeof(cores), &cores) == 0;
-        return ::sched_setaffinity(0, sizeof(cores), &cores) == 0;
+        const bool moved = pin(cores);
+        moved_ = moved_ || moved;
+        return moved;
+    }
+    /// The caller's thread and its followers may run on these cores alone.
+    [[nodiscard]] bool pin(cpu_set_t const& cores) const noexcept {
+        bool done = ::sched_setaffinity(0, sizeof(cores), &cores) == 0;
+        for (const std::thread::native_handle_type thread : followers_) {
+            done = ::pthread_setaffinity_np(thread, sizeof(cores), &cores) == 0 && done;
+        }
+        return done;
     }
     bool set_frequency(std::size_t set, std::size_t level) noexcept {
         Frequency& frequency = frequencies_[set];
@@ -32601,6 +32705,7 @@ private:
     detail::CoreBits permitted_;
     cpu_set_t affinity_{};
     bool can_move_ = false, moved_ = false;
+    std::vector<std::thread::native_handle_type> followers_;
     detail::SystemFile online_;
     std::vector<CoreSet> sets_;
     std::vector<Frequency> frequencies_;

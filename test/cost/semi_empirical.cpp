@@ -182,6 +182,23 @@ TEST_CASE("images that go through a layer together come from where all of them a
     check(laws::ops(all_kernels, pool, 32), [](std::size_t slower, std::size_t all) { return slower == all; });
     check(laws::transforms(all_kernels, {8, 16, 16}, 32), some);
     check(laws::convs(all_kernels, {laws::conv(16, 8, 8, 3)}, 32), some);
+
+    // And from farther where more bytes went by, by as much for every primitive; those of the batch itself change
+    // nothing.
+    const auto seconds = [&](auto queries, double apart) {
+        for (auto& query : queries) query.together = true, query.apart = apart;
+        return laws::predict(analytical, all_kernels, queries);
+    };
+    const ps::ConvShape shape = laws::conv(16, 8, 8, 3);
+    const double bytes = 4.0 * 32 * static_cast<double>(shape.in_shape().size() + shape.out_shape().size());
+    const auto convs = laws::convs(all_kernels, {shape}, 32);
+    const auto ops = laws::ops(all_kernels, pool, 32);
+    CHECK(seconds(convs, bytes) == seconds(convs, 0));
+    const std::vector<double> near = seconds(convs, 0), far = seconds(convs, 1e9), pool_near = seconds(ops, 0),
+                              pool_far = seconds(ops, 1e9);
+    const double longer = bytes / machine.bandwidth_for(1e9) - bytes / machine.bandwidth_for(bytes);
+    for (std::size_t i = 0; i < near.size(); ++i) CHECK(far[i] - near[i] == doctest::Approx(longer));
+    for (std::size_t i = 0; i < pool_near.size(); ++i) CHECK(pool_far[i] > pool_near[i]);
 }
 
 TEST_CASE("coefficients weigh what Analytical knows of an op, and ops without any are left to it") {

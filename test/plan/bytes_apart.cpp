@@ -14,6 +14,9 @@ namespace ps = primsel;
 
 namespace {
 
+/// The layers that are computed in place here.
+bool is_sum(ps::AnyLayer const& layer) { return std::holds_alternative<ps::AddParams>(layer); }
+
 double bytes(ps::Graph const& graph, std::size_t tensor) {
     if (std::holds_alternative<ps::ConstantParams>(graph[tensor].layer)) return 0;
     return 4.0 * graph.batch() * static_cast<double>(graph[tensor].shape.size());
@@ -29,8 +32,10 @@ double traffic(ps::Graph const& graph, std::size_t layer) {
 double by_looking_back(ps::Graph const& graph, std::size_t layer) {
     double run = 0;
     for (std::size_t i = 0; i < graph.size(); ++i) run += traffic(graph, i);
-    double logarithms = bytes(graph, layer) * std::log(run);
-    for (const std::size_t tensor : graph[layer].inputs) {
+    double logarithms = is_sum(graph[layer].layer) ? 0 : bytes(graph, layer) * std::log(run);
+    std::vector<std::size_t> tensors = graph[layer].inputs;
+    if (is_sum(graph[layer].layer)) tensors.push_back(tensors[0]);
+    for (const std::size_t tensor : tensors) {
         if (bytes(graph, tensor) == 0) continue;
         double passed = 0;
         for (std::size_t before = layer; before-- > 0;) {
@@ -51,7 +56,7 @@ TEST_CASE("bytes apart are those that go by between two uses of a tensor") {
     for (unsigned seed = 0; seed < 50; ++seed) {
         CAPTURE(seed);
         const ps::Graph graph = random_graphs::Maker(seed).make(10, 1 + static_cast<int>(seed % 3));
-        const std::vector<double> apart = ps::detail::bytes_apart(graph);
+        const std::vector<double> apart = ps::detail::bytes_apart(graph, is_sum);
         for (std::size_t i = 0; i < graph.size(); ++i) {
             if (bytes(graph, i) > 0) CHECK(apart[i] == doctest::Approx(by_looking_back(graph, i)));
         }
@@ -64,7 +69,7 @@ TEST_CASE("a chain's input is as far as its own bytes, its result as far as a ru
     const ps::AnyLayer layer = ps::ActivationParams{};
     const std::size_t first = graph.add("a", layer, {input}), second = graph.add("b", layer, {first});
     const double tensor = 4.0 * 2 * 256, run = 5 * tensor;
-    const std::vector<double> apart = ps::detail::bytes_apart(graph);
+    const std::vector<double> apart = ps::detail::bytes_apart(graph, is_sum);
     CHECK(apart[first] == doctest::Approx(std::sqrt(tensor * run)));
     CHECK(apart[second] == doctest::Approx(std::sqrt(tensor * run)));
 }

@@ -18,10 +18,10 @@ struct OpTerms {
 };
 
 /// What the time of a convolution is made of, in seconds: its matrix products, its other steps, its weights' way from
-/// memory, its calls; all of it so many times. And how much longer the way of its images is than that of a batch which
-/// alone uses the caches.
+/// memory, its calls; all of it so many times. Besides, in a step of training: packing a kernel that changes, and how
+/// much longer the way of its images is than that of a batch which has the caches to itself.
 struct ConvTerms {
-    double products = 0, rest = 0, weights = 0, calls = 0, times = 1, way = 0;
+    double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0;
 };
 
 /// The roofline (Williams et al. 2009) of each step of each primitive: the larger of its arithmetic at the speed that
@@ -63,7 +63,7 @@ public:
     /// Fetching the weights ahead hides about half of the shorter of reading and computing.
     [[nodiscard]] static double seconds(ConvTerms const& of) {
         const double compute = of.products + of.rest + of.calls;
-        return of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights)) + of.way;
+        return of.times * (compute + of.weights - 0.5 * std::min(compute, of.weights)) + of.besides;
     }
     /// Of a primitive that does this work for an image and reads packed weights of so many bytes, on such a machine.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
@@ -91,7 +91,7 @@ public:
             return std::max(all / machine.bandwidth_for(from) - all / machine.bandwidth_for(than), 0.0);
         };
         if (!whole_batch) result.rest += longer(all, image) / result.times;
-        result.way = longer(std::max(apart, all), all);
+        result.besides = longer(std::max(apart, all), all);
         return result;
     }
     [[nodiscard]] ConvTerms terms(Kernels const& kernels, ConvQuery const& query) const {
@@ -118,7 +118,7 @@ public:
         }
         return {.memory = bytes / machine.bandwidth_for(std::max(fed * bytes, query.apart)),
                 .arithmetic = operations / machine.vector_flops,
-                .weights = weights / machine.bandwidth_for(4 * weights)};
+                .weights = weights / machine.bandwidth.back()};
     }
 
 private:
@@ -133,7 +133,7 @@ private:
         if (query.packs) {
             const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()),
                          to = static_cast<double>(packed);
-            result.weights += kernel / machine.bandwidth.back() + 2 * to / machine.bandwidth_for(to);
+            result.besides += kernel / machine.bandwidth.back() + 2 * to / machine.bandwidth_for(to);
         }
         return result;
     }

@@ -44,7 +44,7 @@ inline void predict_convolutions(std::span<const ConvCoefficients> coefficients,
         const ConvCoefficients::Terms terms = as_terms(of);
         double sum = 0;
         for (std::size_t j = 0; j < terms.size(); ++j) sum += found->values[j] * terms[j];
-        seconds[i] = of.times * sum + of.way;
+        seconds[i] = of.times * sum + of.besides;
     }
 }
 

@@ -12,8 +12,10 @@
 namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// For each layer the bytes that a run reads and writes between the last use of a tensor and this one: the geometric
-/// mean over what the layer reads and writes. Its result takes the place of what was used a whole run ago.
-[[nodiscard]] inline std::vector<double> bytes_apart(Graph const& graph) {
+/// mean over what the layer reads and writes. The result of one for which in_place(layer) holds is where its first
+/// input is; that of another takes the place of what was used a whole run ago.
+template <class InPlace>
+[[nodiscard]] std::vector<double> bytes_apart(Graph const& graph, InPlace const& in_place) {
     const auto bytes = [&](std::size_t node) {
         const bool stored = std::holds_alternative<ConstantParams>(graph[node].layer) ||
                             std::holds_alternative<ParameterParams>(graph[node].layer);
@@ -28,10 +30,10 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     }
     double passed = whole;
     for (std::size_t i = 0; i < graph.size(); ++i) {
-        double logarithms = bytes(i) * std::log(std::max(whole, 1.0));
-        for (const std::size_t from : graph[i].inputs) {
-            logarithms += bytes(from) * std::log(std::max(passed - touched[from], 1.0));
-        }
+        const auto since = [&](std::size_t tensor) { return std::log(std::max(passed - touched[tensor], 1.0)); };
+        const bool stays = !graph[i].inputs.empty() && in_place(graph[i].layer);
+        double logarithms = bytes(i) * (stays ? since(graph[i].inputs[0]) : std::log(std::max(whole, 1.0)));
+        for (const std::size_t from : graph[i].inputs) logarithms += bytes(from) * since(from);
         passed += traffic[i];
         touched[i] = passed - bytes(i);
         for (const std::size_t from : graph[i].inputs) touched[from] = passed - traffic[i];

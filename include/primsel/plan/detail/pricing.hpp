@@ -129,7 +129,9 @@ private:
         input_shapes_.reserve(graph_.size());
         const bool together =
             std::ranges::any_of(graph_.nodes(), [](Node const& node) { return of_batch(node.layer); });
-        const std::vector<double> apart = together ? bytes_apart(graph_) : std::vector<double>(graph_.size(), 0);
+        const auto in_place = [this](AnyLayer const& layer) { return kernels_.op(layer, 0).in_place; };
+        const std::vector<double> apart =
+            together ? bytes_apart(graph_, in_place) : std::vector<double>(graph_.size(), 0);
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
             input_shapes_.push_back(graph_.input_shapes(i));
