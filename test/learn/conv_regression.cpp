@@ -36,7 +36,7 @@ TEST_CASE("a primitive's coefficients that made the times are found again, thoug
          {ps::ConvRegression::Terms{1.1, 0.5, 1.5, 2}, ps::ConvRegression::Terms{0.9, 3, 0, 1}}) {
         auto samples = conv_times_by(coefficients, 200, "direct");
         for (std::size_t i = 0; i < samples.size(); i += 10) samples[i].seconds *= 3;
-        const ps::ConvRegression model = ps::ConvRegression::fit(samples);
+        const ps::ConvRegression model = ps::ConvRegression::fit(samples, {0.1, 0.1, 0.1, 0.1});
         const std::vector<ps::ConvCoefficients> found = model.coefficients();
         REQUIRE(found.size() == 1);
         CHECK(found[0].primitive == "direct");
@@ -66,6 +66,18 @@ TEST_CASE("what a primitive's samples do not show stays usual, and none of it is
     CHECK(found[1].values[0] == doctest::Approx(2).epsilon(0.02));
     CHECK(found[1].values[2] == doctest::Approx(ps::ConvCoefficients::usual[2]));
     for (const double value : found[0].values) CHECK(value >= 0);
+}
+
+TEST_CASE("what weights cost is drawn towards the usual, the less the more samples there are") {
+    const auto weights_by = [](std::size_t count) {
+        const auto samples = conv_times_by({1, 1, 0, 1.5}, count, "direct");
+        return ps::ConvRegression::fit(samples).coefficients()[0].values[2];
+    };
+    const double few = weights_by(3), more = weights_by(100), many = weights_by(10'000);
+    CHECK(few < ps::ConvCoefficients::usual[2]);
+    CHECK(more < few);
+    CHECK(many < more);
+    CHECK(many == doctest::Approx(0).epsilon(0.02).scale(1));
 }
 
 TEST_CASE("coefficients of primitives are written as initializers") {

@@ -28,10 +28,13 @@ public:
         double seconds = 0;
     };
 
-    /// The coefficients, none of them negative, with the least relative errors. They are drawn towards the usual ones
-    /// as if so many samples of each term had said so: what a primitive's own samples do not show, such as what its
-    /// weights cost where all of them were small, must not become free.
-    [[nodiscard]] static ConvRegression fit(std::span<const Sample> samples, double usual = 0.1) {
+    /// As if so many samples had said that a term's coefficient is the usual one: what a primitive's own samples do not
+    /// show must not become free. How much of their way from memory weights wait for is more a machine's property than
+    /// a primitive's, and few shapes show it.
+    static constexpr Terms usual_samples{0.1, 0.1, 4, 0.1};
+
+    /// The coefficients, none of them negative, with the least relative errors, drawn towards the usual ones.
+    [[nodiscard]] static ConvRegression fit(std::span<const Sample> samples, Terms const& usual = usual_samples) {
         std::map<std::string, std::vector<Sample const*>> grouped;
         for (Sample const& sample : samples) {
             if (sample.seconds > 0) grouped[sample.primitive].push_back(&sample);
@@ -63,7 +66,7 @@ private:
     };
 
     /// Least absolute relative errors, by squares that are weighed anew; what is within 3 % counts as right.
-    [[nodiscard]] static Terms weigh(std::span<Sample const* const> samples, double usual) {
+    [[nodiscard]] static Terms weigh(std::span<Sample const* const> samples, Terms const& usual) {
         constexpr double right = 0.03;
         Terms result = ConvCoefficients::usual;
         for (int round = 0; round < 30; ++round) {
@@ -83,8 +86,8 @@ private:
                 }
             }
             for (std::size_t i = 0; i < terms; ++i) {
-                products[i][i] += usual;
-                targets[i] += usual * ConvCoefficients::usual[i];
+                products[i][i] += usual[i];
+                targets[i] += usual[i] * ConvCoefficients::usual[i];
             }
             result = solve(products, targets, result);
         }
