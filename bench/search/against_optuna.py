@@ -151,12 +151,14 @@ def main():
                         csv.writer(file).writerow([*key, *map(repr, kept[key])])
     kept.update(our_curves(arguments.program, arguments))
 
-    kinds = ["bayes", "optuna-gp", "optuna-tpe", "random", "grid"]
+    kinds = ["bayes", "optuna-gp", "optuna-tpe", "random", "grid", "bayes-known"]
     print(f"{'area under the best so far':28}" + "".join(f"{kind:>12}" for kind in kinds))
     for name in names:
         least, typical = scale_of(name, table)
         cells = ""
         for kind in kinds:
+            if (name, kind, "1") not in kept:  # nothing is known of a function
+                continue
             areas = [statistics.mean((v - least) / (typical - least) for v in kept[name, kind, str(seed)])
                      for seed in range(1, arguments.seeds + 1)]
             cells += f"{statistics.mean(areas):12.4f}"
