@@ -9,6 +9,7 @@
 #include <primsel/core/csv.hpp>
 #include <primsel/core/statistics.hpp>
 #include <primsel/core/text_table.hpp>
+#include <primsel/core/thread_pool.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/dynamic/dynamic_engine.hpp>
 #include <primsel/dynamic/governed.hpp>
@@ -27,6 +28,7 @@
 #include <optional>
 #include <random>
 #include <thread>
+#include <utility>
 
 namespace cli {
 namespace {
@@ -171,7 +173,6 @@ std::vector<ps::OperatingPoint> measured_points(DynamicEngine& engine, ps::Linux
             }
         }
     }
-    if (points.empty()) ps::fail("--threads ", threads, ": no set of cores has so many");
     return points;
 }
 
@@ -247,7 +248,15 @@ void print_result(DynamicCommand const& options, ps::LinuxPlatform const& platfo
     for (std::string const& limit : platform.limits()) print_line(limit);
 }
 
+void check_threads(std::size_t threads) {
+    const ps::LinuxPlatform platform({.set_frequency = false});
+    const std::size_t most =
+        std::ranges::max(platform.core_sets(), {}, [](auto const& set) { return set.cores.size(); }).cores.size();
+    if (threads > most) ps::fail("--threads ", threads, ": no set of cores has more than ", most);
+}
+
 void run_dynamic(DynamicCommand const& options) {
+    check_threads(options.threads);
     ModelOptions named = options.model;
     named.weights.clear();
     ps::Graph graph = graph_of(open_model(named));

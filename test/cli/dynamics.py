@@ -1,5 +1,6 @@
 """primsel dynamic"""
 import csv
+import os
 import random
 import xml.etree.ElementTree
 
@@ -48,12 +49,16 @@ class Dynamic(Cli):
         result = self.json("dynamic", "resnet56", "--groups", 2, "--budget", "time=1s,accuracy=50%", "--count", 3, "--every", 0.001)
         self.assertEqual((result["images"], len(result["configurations"])), (3, 2))
         self.assertNotIn("accuracy", result)
+        if len(os.sched_getaffinity(0)) > 1:
+            result = self.json("dynamic", "resnet56", "--groups", 2, "--budget", "time=1s", "--count", 3, "--threads", 2)
+            self.assertEqual(result["images"], 3)
 
     def test_refusals(self):
         self.refuse(2, ["--budget"], *self.NETWORK)
         self.refuse(2, ["expected a number of s"], *self.NETWORK, "--budget", "time=8kg")
         self.refuse(2, ["expected time=, energy=, power= or accuracy="], *self.NETWORK, "--budget", "colour=8")
         self.refuse(1, ["3 for 4 configurations"], *self.NETWORK, "--budget", "time=1s", "--accuracies", "0.1,0.2,0.3")
+        self.refuse(1, ["--threads 1000", "no set of cores has more than"], *self.NETWORK, "--budget", "time=1s", "--threads", 1000)
         images = self.folder / "small.npy"
         write_npy(images, [1, 3, 8, 8], [0.0] * 192)
         labels = self.folder / "one.npy"

@@ -1,9 +1,11 @@
 // On a made-up system: what is there is used and put back, what is missing, malformed or unreadable is told and left
 // out. On this machine: whatever it has, it runs.
 #include <doctest/doctest.h>
+#include <primsel/core/thread_pool.hpp>
 #include <primsel/dynamic/governed.hpp>
 #include <primsel/dynamic/linux_platform.hpp>
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <cmath>
@@ -307,9 +309,9 @@ TEST_CASE("Threads that are taken along move as the caller's does, and come back
     {
         ps::LinuxPlatform platform;
         platform.take_along(handles);
-        REQUIRE(platform.apply({.core_set = 0, .threads = 1}));
+        const bool moved = platform.apply({.core_set = 0, .threads = 1});
         const cpu_set_t own = cores_of(::pthread_self()), other = cores_of(handles[0]);
-        CHECK(CPU_COUNT(&own) == 1);
+        if (moved) CHECK(CPU_COUNT(&own) == 1);
         CHECK(CPU_EQUAL(&own, &other));
     }
     const cpu_set_t after = cores_of(handles[0]);
