@@ -7114,7 +7114,8 @@ template <CostModel Model>
     return plans;
 }
 
-/// Runs every plan once to warm up, then `rounds` times in turns, and stores each one's median.
+/// Runs the plans in turns, `rounds` times each, and stores each one's median. Of two runs one after the other the
+/// second counts: the first finds the caches as another plan left them.
 inline void time_plans(std::vector<ComparedPlan>& plans, Graph const& simplified, Kernels const& kernels,
                        Weights const& weights, ExecutorRef executor, std::size_t rounds) {
     std::vector<std::unique_ptr<Program>> programs;
@@ -7124,11 +7125,12 @@ inline void time_plans(std::vector<ComparedPlan>& plans, Graph const& simplified
     std::vector<float> src(programs[0]->in_floats()), dst(programs[0]->out_floats());
     for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>((i * 2654435761U >> 16) & 255U) / 255.0F;
     std::vector<std::vector<double>> seconds(plans.size());
-    for (std::size_t round = 0; round <= rounds; ++round) {
+    for (std::size_t round = 0; round < rounds; ++round) {
         for (std::size_t i = 0; i < plans.size(); ++i) {
+            programs[i]->run(src.data(), dst.data(), executor);
             const Timer timer;
             programs[i]->run(src.data(), dst.data(), executor);
-            if (round > 0) seconds[i].push_back(timer.seconds());
+            seconds[i].push_back(timer.seconds());
         }
     }
     for (std::size_t i = 0; i < plans.size(); ++i) plans[i].seconds = median(std::move(seconds[i]));
