@@ -6,8 +6,9 @@
 
 PRIMSEL is the command line program. Each row is one network: the median time of each plan over that of the plan from
 --costs (measured unless given: every candidate timed here), and behind it the time that its costs predicted over the
-time it took. The machine is measured anew for each network, as the clock of a virtual one moves. With --out, networks
-that are in the file already are read from it, and the others appended.
+time it took at the clock they were predicted for: that of a virtual machine moves by a fifth within seconds, so it is
+measured before and after each run, as the machine's speeds are for each network. With --out, networks that are in the
+file already are read from it, and the others appended.
 """
 import argparse
 import json
@@ -71,7 +72,7 @@ def main():
                     out.write(json.dumps(row) + "\n")
         plans = {plan["name"]: plan for plan in row["plans"]}
         for other, seen in predictions.items():
-            seen.append(plans[other]["predicted_ms"] / plans[other]["median_ms"] if other in plans else math.nan)
+            seen.append(plans[other]["predicted_ms"] / plans[other]["at_clock_ms"] if other in plans else math.nan)
         line = f"{name:<22}{plans['plan']['median_ms']:>14.2f}{predictions['plan'][-1]:>11.3f}"
         for other in arguments.against:
             ratios[other].append(plans[other]["ratio"] if other in plans else math.nan)

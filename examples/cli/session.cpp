@@ -216,6 +216,7 @@ ps::Kernels kernels() {
     all.machine = &ps::KeptMachine::speeds<ps::default_arch>;
     return all;
 }
+double relative_clock() { return ps::relative_clock<ps::default_arch>(kernels().machine()); }
 std::string compiler() {
 #if defined(__clang__)
     return "clang " __clang_version__;

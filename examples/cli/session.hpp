@@ -23,6 +23,8 @@ namespace cli {
 [[nodiscard]] ps::Kernels training_kernels();
 /// Those for the model: a network, or a step of training.
 [[nodiscard]] ps::Kernels kernels_of(Model const& model);
+/// This core's clock at the moment over the one that costs predict for.
+[[nodiscard]] double relative_clock();
 /// What compiled them: its name and version.
 [[nodiscard]] std::string compiler();
 

@@ -3899,6 +3899,9 @@ struct ConvQuery {
     /// Then the bytes that go by between the last use of what the layer reads and writes and this one; 0: no more than
     /// its own.
     double apart = 0;
+    /// Bytes that a run of the whole network reads before it reads these weights again, which then come from the cache
+    /// that holds so many; 0: from memory.
+    double run_bytes = 0;
 };
 /// What would changing a tensor from one layout to another take?
 struct TransformQuery {
@@ -3917,6 +3920,7 @@ struct OpQuery {
     std::size_t layout;
     bool together = false;  ///< as in ConvQuery
     double apart = 0;       ///< as in ConvQuery
+    double run_bytes = 0;   ///< as in ConvQuery
 };
 
 /// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite
@@ -4500,6 +4504,23 @@ private:
         }
         return distance(entry) > nearest ? "not asked for" : "";
     }
+    /// Of all weights, and of the images that the largest layer reads and writes.
+    [[nodiscard]] double bytes_of_run() const {
+        double weights = 0, images = 0;
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            Node const& node = graph_[i];
+            const std::vector<Shape> inputs = graph_.input_shapes(i);
+            std::size_t floats = node.shape.size();
+            for (Shape const& shape : inputs) floats += shape.size();
+            images = std::max(images, 4.0 * graph_.batch() * static_cast<double>(floats));
+            if (const auto task = conv_task(graph_, i)) {
+                weights += 4.0 * static_cast<double>(task->shape.kernel_size());
+            } else if (const auto bytes = kernels_.op(node.layer, 0).packed_bytes) {
+                weights += static_cast<double>(bytes(node.layer, inputs[0]));
+            }
+        }
+        return weights + images;
+    }
     void ask() {
         input_shapes_.reserve(graph_.size());
         const bool together =
@@ -4507,6 +4528,7 @@ private:
         const auto in_place = [this](AnyLayer const& layer) { return kernels_.op(layer, 0).in_place; };
         const std::vector<double> apart =
             together ? bytes_apart(graph_, in_place) : std::vector<double>(graph_.size(), 0);
+        const double run_bytes = together ? 0 : bytes_of_run();
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
             input_shapes_.push_back(graph_.input_shapes(i));
@@ -4527,13 +4549,15 @@ private:
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     std::string reason = refusal(entry, node, *task, nearest);
                     if (reason.empty()) {
-                        convs_.push_back({shape_for(entry, *task), p, graph_.batch(), task->packs, together, apart[i]});
+                        convs_.push_back(
+                            {shape_for(entry, *task), p, graph_.batch(), task->packs, together, apart[i], run_bytes});
                     }
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
-                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i]});
+                ops_.push_back(
+                    {&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i], run_bytes});
             }
         }
     }
@@ -8825,6 +8849,7 @@ PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, Fo
 // primsel/cost/analytical.hpp
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -8887,12 +8912,12 @@ public:
     }
     /// Of a primitive that does this work for an image and reads packed weights of so many bytes, on such a machine.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
-                                         ConvShape const& shape, int batch = 1) {
-        // The other layers of a network have pushed the weights out of the caches. Of a batch, a network takes all
-        // images at once (see Schedule) where weights are larger than images, and then reads the weights once.
+                                         ConvShape const& shape, int batch = 1, double run_bytes = 0) {
+        // Of a batch, a network takes all images at once (see Schedule) where weights are larger than images, and then
+        // reads the weights once.
         const std::size_t images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
         const double together = packed_bytes < images ? 1 : batch;
-        ConvTerms result{.weights = static_cast<double>(packed_bytes) / machine.bandwidth.back(),
+        ConvTerms result{.weights = static_cast<double>(packed_bytes) / bandwidth_of_weights(machine, run_bytes),
                          .calls = together * overhead,
                          .times = batch / together};
         for (Phase const& phase : work) {
@@ -8938,21 +8963,27 @@ public:
         }
         return {.memory = bytes / machine.bandwidth_for(std::max(fed * bytes, query.apart)),
                 .arithmetic = operations / machine.vector_flops,
-                .weights = weights / machine.bandwidth.back()};
+                .weights = weights / bandwidth_of_weights(machine, query.run_bytes)};
     }
 
 private:
+    /// The other layers of a network have pushed a layer's weights out of the caches that all of them do not fit in.
+    [[nodiscard]] static double bandwidth_of_weights(Machine const& machine, double run_bytes) {
+        return run_bytes > 0 ? machine.bandwidth_for(run_bytes) : machine.bandwidth.back();
+    }
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
         auto const& primitive = kernels.primitives[query.primitive];
         const bool as_one = primitive.whole_batch && query.batch > 1;
         const std::size_t packed = primitive.packed_bytes(query.shape);
         const Work work = primitive.work(query.shape, as_one ? query.batch : 1);
-        ConvTerms result = query.together ? together(machine, work, packed, query.shape, query.batch,
-                                                     primitive.whole_batch, query.apart)
-                                          : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch);
+        const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()), to = static_cast<double>(packed);
+        // Packed weights are up to several times larger, Winograd's. Of the other layers' it is not known: halfway.
+        const double run_bytes = query.run_bytes * std::sqrt(std::max(1.0, to / kernel));
+        ConvTerms result =
+            query.together
+                ? together(machine, work, packed, query.shape, query.batch, primitive.whole_batch, query.apart)
+                : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch, run_bytes);
         if (query.packs) {
-            const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()),
-                         to = static_cast<double>(packed);
             result.besides += kernel / machine.bandwidth.back() + 2 * to / machine.bandwidth_for(to);
         }
         return result;
@@ -10370,6 +10401,14 @@ template <class Arch = default_arch>
 template <class Arch = default_arch>
 [[nodiscard]] double measured_peak() {
     return detail::measure_fma<Arch>(0.0005);
+}
+
+/// This core's clock at the moment over the one that `machine` was measured at, within half a millisecond. That of a
+/// virtual machine moves by a fifth within seconds. A time multiplied by it is the time at the machine's clock, which
+/// costs predict; of what waits for memory, less.
+template <class Arch = default_arch>
+[[nodiscard]] double relative_clock(Machine const& machine) {
+    return measured_peak<Arch>() / machine.gemm_flops;
 }
 
 /// A policy for engines: each program measures the machine itself. KeptMachine (io/machine_file.hpp) remembers it.
@@ -35130,7 +35169,7 @@ struct MeasureOptions {
 struct NetworkMeasurement {
     enum class Outcome { measured, too_large, failed };
     Outcome outcome = Outcome::failed;
-    /// Forecast by the plan, and measured: the median.
+    /// Forecast by the plan, and measured: the median, at the clock for which the plan predicts (relative_clock).
     double predicted_seconds = 0, seconds = 0;
     /// Forecast by the plan; what engine or trainer say that they hold; and by how much the process grew at its
     /// largest.
@@ -35145,14 +35184,18 @@ struct MeasuredRun {
     std::size_t held = 0, resident = 0;
 };
 
-/// The median of timed calls, behind one that is not.
+/// The median of timed calls, behind one that is not: what they take at the clock at which the machine was measured.
 [[nodiscard]] double median_seconds(std::size_t runs, auto const& run) {
+    Machine const& machine = this_machine<>();
     run();
     std::vector<double> seconds;
+    double before = relative_clock<>(machine);
     for (std::size_t i = 0; i < runs; ++i) {
         const Timer timer;
         run();
-        seconds.push_back(timer.seconds());
+        const double taken = timer.seconds(), after = relative_clock<>(machine);
+        seconds.push_back(taken * (before + after) / 2);
+        before = after;
     }
     return median(std::move(seconds));
 }

@@ -123,7 +123,7 @@ class Compare(Cli):
         self.assertIn("uniform:wino5", [refused["name"] for refused in result["refused"]])
         first = result["plans"][0]
         for plan in result["plans"]:
-            self.assertEqual(list(plan), ["name", "predicted_ms", "median_ms", "min_ms", "ratio"])
+            self.assertEqual(list(plan), ["name", "predicted_ms", "median_ms", "at_clock_ms", "min_ms", "ratio"])
             self.assertGreaterEqual(plan["predicted_ms"], first["predicted_ms"] * (1 - 1e-9))
             self.assertAlmostEqual(plan["ratio"], plan["median_ms"] / first["median_ms"])
             self.assertGreaterEqual(plan["median_ms"], plan["min_ms"])

@@ -68,6 +68,24 @@ TEST_CASE("analytical: a larger image, more channels or more kernels cost every 
     }
 }
 
+TEST_CASE("analytical: the weights of a small network come from caches, unknown ones from memory") {
+    for (ps::Analytical& model : models()) {
+        const ps::ConvShape shape = conv(8, 64, 64, 3);
+        for (std::size_t p = 0; p < all_kernels.primitives.size(); ++p) {
+            if (!all_kernels.primitives[p].supports(shape)) continue;
+            CAPTURE(all_kernels.primitives[p].id);
+            std::vector<ps::ConvQuery> queries;
+            for (const double run_bytes : {1e5, 1e6, 5e6, 5e7, 1e9, 0.0}) {
+                queries.push_back({.shape = shape, .primitive = p, .run_bytes = run_bytes});
+            }
+            const std::vector<double> seconds = laws::predict(model, all_kernels, queries);
+            CHECK(std::ranges::is_sorted(seconds));
+            CHECK(seconds.front() < seconds.back());
+            CHECK(seconds.back() == seconds[seconds.size() - 2]);
+        }
+    }
+}
+
 TEST_CASE("analytical: every image takes as long as another, but large weights come from memory once for all") {
     for (ps::Analytical& model : models()) {
         for (const ps::ConvShape& shape : {conv(14, 32, 64, 3), conv(56, 16, 16, 1), conv(9, 50, 70, 5)}) {

@@ -5,6 +5,7 @@
 #include <primsel/kernels/machine.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -67,12 +68,12 @@ public:
     }
     /// Of a primitive that does this work for an image and reads packed weights of so many bytes, on such a machine.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
-                                         ConvShape const& shape, int batch = 1) {
-        // The other layers of a network have pushed the weights out of the caches. Of a batch, a network takes all
-        // images at once (see Schedule) where weights are larger than images, and then reads the weights once.
+                                         ConvShape const& shape, int batch = 1, double run_bytes = 0) {
+        // Of a batch, a network takes all images at once (see Schedule) where weights are larger than images, and then
+        // reads the weights once.
         const std::size_t images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
         const double together = packed_bytes < images ? 1 : batch;
-        ConvTerms result{.weights = static_cast<double>(packed_bytes) / machine.bandwidth.back(),
+        ConvTerms result{.weights = static_cast<double>(packed_bytes) / bandwidth_of_weights(machine, run_bytes),
                          .calls = together * overhead,
                          .times = batch / together};
         for (Phase const& phase : work) {
@@ -118,21 +119,27 @@ public:
         }
         return {.memory = bytes / machine.bandwidth_for(std::max(fed * bytes, query.apart)),
                 .arithmetic = operations / machine.vector_flops,
-                .weights = weights / machine.bandwidth.back()};
+                .weights = weights / bandwidth_of_weights(machine, query.run_bytes)};
     }
 
 private:
+    /// The other layers of a network have pushed a layer's weights out of the caches that all of them do not fit in.
+    [[nodiscard]] static double bandwidth_of_weights(Machine const& machine, double run_bytes) {
+        return run_bytes > 0 ? machine.bandwidth_for(run_bytes) : machine.bandwidth.back();
+    }
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
         auto const& primitive = kernels.primitives[query.primitive];
         const bool as_one = primitive.whole_batch && query.batch > 1;
         const std::size_t packed = primitive.packed_bytes(query.shape);
         const Work work = primitive.work(query.shape, as_one ? query.batch : 1);
-        ConvTerms result = query.together ? together(machine, work, packed, query.shape, query.batch,
-                                                     primitive.whole_batch, query.apart)
-                                          : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch);
+        const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()), to = static_cast<double>(packed);
+        // Packed weights are up to several times larger, Winograd's. Of the other layers' it is not known: halfway.
+        const double run_bytes = query.run_bytes * std::sqrt(std::max(1.0, to / kernel));
+        ConvTerms result =
+            query.together
+                ? together(machine, work, packed, query.shape, query.batch, primitive.whole_batch, query.apart)
+                : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch, run_bytes);
         if (query.packs) {
-            const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()),
-                         to = static_cast<double>(packed);
             result.besides += kernel / machine.bandwidth.back() + 2 * to / machine.bandwidth_for(to);
         }
         return result;

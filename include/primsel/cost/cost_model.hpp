@@ -22,6 +22,9 @@ struct ConvQuery {
     /// Then the bytes that go by between the last use of what the layer reads and writes and this one; 0: no more than
     /// its own.
     double apart = 0;
+    /// Bytes that a run of the whole network reads before it reads these weights again, which then come from the cache
+    /// that holds so many; 0: from memory.
+    double run_bytes = 0;
 };
 /// What would changing a tensor from one layout to another take?
 struct TransformQuery {
@@ -40,6 +43,7 @@ struct OpQuery {
     std::size_t layout;
     bool together = false;  ///< as in ConvQuery
     double apart = 0;       ///< as in ConvQuery
+    double run_bytes = 0;   ///< as in ConvQuery
 };
 
 /// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite

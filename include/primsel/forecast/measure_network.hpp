@@ -5,6 +5,7 @@
 #include <primsel/engine/program.hpp>
 #include <primsel/forecast/detail/child_process.hpp>
 #include <primsel/forecast/engine_forecast.hpp>
+#include <primsel/kernels/measure_machine.hpp>
 #include <primsel/network/prepare.hpp>
 
 #if defined(__GLIBC__)
@@ -31,7 +32,7 @@ struct MeasureOptions {
 struct NetworkMeasurement {
     enum class Outcome { measured, too_large, failed };
     Outcome outcome = Outcome::failed;
-    /// Forecast by the plan, and measured: the median.
+    /// Forecast by the plan, and measured: the median, at the clock for which the plan predicts (relative_clock).
     double predicted_seconds = 0, seconds = 0;
     /// Forecast by the plan; what engine or trainer say that they hold; and by how much the process grew at its
     /// largest.
@@ -46,14 +47,18 @@ struct MeasuredRun {
     std::size_t held = 0, resident = 0;
 };
 
-/// The median of timed calls, behind one that is not.
+/// The median of timed calls, behind one that is not: what they take at the clock at which the machine was measured.
 [[nodiscard]] double median_seconds(std::size_t runs, auto const& run) {
+    Machine const& machine = this_machine<>();
     run();
     std::vector<double> seconds;
+    double before = relative_clock<>(machine);
     for (std::size_t i = 0; i < runs; ++i) {
         const Timer timer;
         run();
-        seconds.push_back(timer.seconds());
+        const double taken = timer.seconds(), after = relative_clock<>(machine);
+        seconds.push_back(taken * (before + after) / 2);
+        before = after;
     }
     return median(std::move(seconds));
 }

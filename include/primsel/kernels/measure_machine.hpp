@@ -211,6 +211,14 @@ template <class Arch = default_arch>
     return detail::measure_fma<Arch>(0.0005);
 }
 
+/// This core's clock at the moment over the one that `machine` was measured at, within half a millisecond. That of a
+/// virtual machine moves by a fifth within seconds. A time multiplied by it is the time at the machine's clock, which
+/// costs predict; of what waits for memory, less.
+template <class Arch = default_arch>
+[[nodiscard]] double relative_clock(Machine const& machine) {
+    return measured_peak<Arch>() / machine.gemm_flops;
+}
+
 /// A policy for engines: each program measures the machine itself. KeptMachine (io/machine_file.hpp) remembers it.
 struct MeasuredMachine {
     template <class Arch>

@@ -125,6 +125,23 @@ private:
         }
         return distance(entry) > nearest ? "not asked for" : "";
     }
+    /// Of all weights, and of the images that the largest layer reads and writes.
+    [[nodiscard]] double bytes_of_run() const {
+        double weights = 0, images = 0;
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            Node const& node = graph_[i];
+            const std::vector<Shape> inputs = graph_.input_shapes(i);
+            std::size_t floats = node.shape.size();
+            for (Shape const& shape : inputs) floats += shape.size();
+            images = std::max(images, 4.0 * graph_.batch() * static_cast<double>(floats));
+            if (const auto task = conv_task(graph_, i)) {
+                weights += 4.0 * static_cast<double>(task->shape.kernel_size());
+            } else if (const auto bytes = kernels_.op(node.layer, 0).packed_bytes) {
+                weights += static_cast<double>(bytes(node.layer, inputs[0]));
+            }
+        }
+        return weights + images;
+    }
     void ask() {
         input_shapes_.reserve(graph_.size());
         const bool together =
@@ -132,6 +149,7 @@ private:
         const auto in_place = [this](AnyLayer const& layer) { return kernels_.op(layer, 0).in_place; };
         const std::vector<double> apart =
             together ? bytes_apart(graph_, in_place) : std::vector<double>(graph_.size(), 0);
+        const double run_bytes = together ? 0 : bytes_of_run();
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
             input_shapes_.push_back(graph_.input_shapes(i));
@@ -152,13 +170,15 @@ private:
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     std::string reason = refusal(entry, node, *task, nearest);
                     if (reason.empty()) {
-                        convs_.push_back({shape_for(entry, *task), p, graph_.batch(), task->packs, together, apart[i]});
+                        convs_.push_back(
+                            {shape_for(entry, *task), p, graph_.batch(), task->packs, together, apart[i], run_bytes});
                     }
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
-                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i]});
+                ops_.push_back(
+                    {&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i], run_bytes});
             }
         }
     }
