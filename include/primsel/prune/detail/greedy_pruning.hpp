@@ -128,14 +128,15 @@ private:
         for (const std::size_t i : touched_[r]) sum += price_of(i);
         return sum;
     }
-    /// The best of taking the least that goes at once, or more.
+    /// The best of taking the least that goes at once, or twice, four times, ... as much: the price of some layers
+    /// stays until half of their channels or more are gone.
     [[nodiscard]] Move best_move(std::size_t r) {
         State const& state = states_[r];
         Ranking const& ranking = rankings_[r];
         const double before = price_of_touched(r);
         Move best;
-        for (const std::size_t more : {std::size_t{0}, std::size_t{1}, std::size_t{3}}) {
-            const std::size_t groups = (state.gone == 0 ? state.first : state.each) + more * state.each;
+        for (std::size_t times = 1;; times *= 2) {
+            const std::size_t groups = (state.gone == 0 ? state.first : state.each) + (times - 1) * state.each;
             if (state.gone + groups > state.most) break;
             change(r, groups, -1);
             const bool empty = std::ranges::any_of(touched_[r], [&](std::size_t i) { return counts_[i] < 1; });
