@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Pruned by filters, by multiply-adds, and by predicted milliseconds: what accuracy is left at the same latency?
 
-    by_what.py PRIMSEL FOLDER [--shares 0.8,0.65,0.5] [--epochs N] [--rate R] [--threads N]
+    by_what.py PRIMSEL FOLDER [--shares 0.8,0.65,0.5] [--seeds 1,2,3] [--epochs N] [--rate R] [--threads N]
 
 FOLDER is one of bench/reproduce/fay-hunt2021/reproduce.py, with its trained ResNet-56 and images. Filters are ranked by L1 and taken
 from any layer by `primsel prune --filters | --flops | --latency`, as much of each as leaves the same share of the predicted time.
-The networks are retrained alike and judged by the 10,000 test images; at the end, the predicted time of each at the accuracies that
+The networks are retrained alike, once for each seed, and judged by the 10,000 test images; at the end, the predicted time of each at the accuracies that
 all three reach, between the points on a straight line. What was done is in FOLDER/by_what.jsonl and not done again.
 """
 import argparse
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 
@@ -45,28 +46,30 @@ class Pruning:
                 low = middle
         return low
 
-    def retrained(self, network):
+    def retrained(self, network, seed):
         images = self.training[-1]
         lines = self.json("train", network, "--images", images, "--labels", str(images).replace("_x", "_y"), "--validation-images",
                           self.folder / "test_x.npy", "--validation-labels", self.folder / "test_y.npy", "--epochs",
                           self.options.epochs, "--learning-rate", self.options.rate, "--momentum", 0.9, "--weight-decay", 1e-4,
-                          "--threads", self.options.threads)
+                          "--seed", seed, "--threads", self.options.threads)
         return lines[-1]["accuracy"]
 
     def run(self):
         known = [json.loads(line) for line in self.log.read_text().splitlines()] if self.log.exists() else []
-        for wanted in map(float, self.options.shares.split(",")):
-            for method in METHODS:
-                if any(row["wanted"] == wanted and row["method"] == method for row in known):
-                    continue
-                thin = self.folder / f"by_{method}.onnx"
-                found = self.prune(method, wanted if method == "latency" else self.share_for(method, wanted), "--out", thin)
-                row = {"wanted": wanted, "method": method, "whole": found["whole"], "thinned": found["thinned"],
-                       "accuracy": self.retrained(thin)}
-                known.append(row)
-                with open(self.log, "a", encoding="utf-8") as log:
-                    log.write(json.dumps(row) + "\n")
-                self.print(row)
+        for seed in map(int, self.options.seeds.split(",")):
+            for wanted in map(float, self.options.shares.split(",")):
+                for method in METHODS:
+                    if any((row["wanted"], row["method"], row["seed"]) == (wanted, method, seed) for row in known):
+                        continue
+                    thin = self.folder / f"by_{method}.onnx"
+                    share = wanted if method == "latency" else self.share_for(method, wanted)
+                    found = self.prune(method, share, "--out", thin)
+                    row = {"wanted": wanted, "method": method, "seed": seed, "whole": found["whole"], "thinned": found["thinned"],
+                           "accuracy": self.retrained(thin, seed)}
+                    known.append(row)
+                    with open(self.log, "a", encoding="utf-8") as log:
+                        log.write(json.dumps(row) + "\n")
+                    self.print(row)
         return known
 
     @staticmethod
@@ -92,6 +95,7 @@ def main():
     parser.add_argument("primsel")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--shares", default="0.8,0.65,0.5", help="of the predicted time that are left")
+    parser.add_argument("--seeds", default="1", help="of retraining")
     parser.add_argument("--epochs", type=int, default=2, help="of retraining")
     parser.add_argument("--rate", type=float, default=0.05)
     parser.add_argument("--threads", type=int, default=1)
@@ -100,8 +104,13 @@ def main():
     print()
     for row in rows:
         pruning.print(row)
-    curves = {method: sorted(((row["accuracy"], pruning.left(row, "predicted_ms")) for row in rows if row["method"] == method),
-                             key=lambda point: point[1]) for method in METHODS}
+    curves = {}
+    for method in METHODS:
+        points = []
+        for wanted in {row["wanted"] for row in rows}:
+            of = [row for row in rows if row["method"] == method and row["wanted"] == wanted]
+            points.append((statistics.mean(row["accuracy"] for row in of), pruning.left(of[0], "predicted_ms")))
+        curves[method] = sorted(points, key=lambda point: point[1])
     least = max(min(accuracy for accuracy, _ in curve) for curve in curves.values())
     most = min(max(accuracy for accuracy, _ in curve) for curve in curves.values())
     print(f"\n{'accuracy':>10}" + "".join(f"{method:>10}" for method in METHODS))

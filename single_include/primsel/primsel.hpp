@@ -4416,12 +4416,44 @@ struct Alternative {
     return conv != nullptr && (conv->bias || node.epilogue != Epilogue{}) && !entry.fuses_epilogue;
 }
 
+/// Whether all images of a batch go through a layer before any goes through the next.
+[[nodiscard]] inline bool goes_together(Graph const& graph) {
+    return std::ranges::any_of(graph.nodes(), [](Node const& node) { return of_batch(node.layer); });
+}
+/// ConvQuery::run_bytes: of all weights, and of the images that the largest layer reads and writes; 0 where the images
+/// go together.
+[[nodiscard]] inline double bytes_of_run(Graph const& graph, Kernels const& kernels) {
+    if (goes_together(graph)) return 0;
+    double weights = 0, images = 0;
+    for (std::size_t i = 0; i < graph.size(); ++i) {
+        Node const& node = graph[i];
+        const std::vector<Shape> inputs = graph.input_shapes(i);
+        std::size_t floats = node.shape.size();
+        for (Shape const& shape : inputs) floats += shape.size();
+        images = std::max(images, 4.0 * graph.batch() * static_cast<double>(floats));
+        if (const auto task = conv_task(graph, i)) {
+            weights += 4.0 * static_cast<double>(task->shape.kernel_size());
+        } else if (const auto bytes = kernels.op(node.layer, 0).packed_bytes) {
+            weights += static_cast<double>(bytes(node.layer, inputs[0]));
+        }
+    }
+    return weights + images;
+}
+
 /// The questions to a cost model and its answers, all of a kind at once.
 template <CostModel Model>
 class Pricing {
 public:
     Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
-        : graph_(graph), kernels_(kernels), options_(options), alternatives(graph.size()), candidates(graph.size()) {
+        : Pricing(graph, kernels, model, options, bytes_of_run(graph, kernels)) {}
+    /// Of a graph that shares its weights with larger ones, which then say how many bytes a run reads.
+    Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options, double run_bytes)
+        : graph_(graph),
+          kernels_(kernels),
+          options_(options),
+          run_bytes_(run_bytes),
+          alternatives(graph.size()),
+          candidates(graph.size()) {
         check_options();
         check_refused();
         ask();
@@ -4445,6 +4477,7 @@ private:
     Graph const& graph_;
     Kernels const& kernels_;
     PlanOptions const& options_;
+    double run_bytes_;
 
 public:
     /// The ways to run each node that are worth considering: of those with the same layouts only the cheapest.
@@ -4504,31 +4537,12 @@ private:
         }
         return distance(entry) > nearest ? "not asked for" : "";
     }
-    /// Of all weights, and of the images that the largest layer reads and writes.
-    [[nodiscard]] double bytes_of_run() const {
-        double weights = 0, images = 0;
-        for (std::size_t i = 0; i < graph_.size(); ++i) {
-            Node const& node = graph_[i];
-            const std::vector<Shape> inputs = graph_.input_shapes(i);
-            std::size_t floats = node.shape.size();
-            for (Shape const& shape : inputs) floats += shape.size();
-            images = std::max(images, 4.0 * graph_.batch() * static_cast<double>(floats));
-            if (const auto task = conv_task(graph_, i)) {
-                weights += 4.0 * static_cast<double>(task->shape.kernel_size());
-            } else if (const auto bytes = kernels_.op(node.layer, 0).packed_bytes) {
-                weights += static_cast<double>(bytes(node.layer, inputs[0]));
-            }
-        }
-        return weights + images;
-    }
     void ask() {
         input_shapes_.reserve(graph_.size());
-        const bool together =
-            std::ranges::any_of(graph_.nodes(), [](Node const& node) { return of_batch(node.layer); });
+        const bool together = goes_together(graph_);
         const auto in_place = [this](AnyLayer const& layer) { return kernels_.op(layer, 0).in_place; };
         const std::vector<double> apart =
             together ? bytes_apart(graph_, in_place) : std::vector<double>(graph_.size(), 0);
-        const double run_bytes = together ? 0 : bytes_of_run();
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             Node const& node = graph_[i];
             input_shapes_.push_back(graph_.input_shapes(i));
@@ -4550,14 +4564,14 @@ private:
                     std::string reason = refusal(entry, node, *task, nearest);
                     if (reason.empty()) {
                         convs_.push_back(
-                            {shape_for(entry, *task), p, graph_.batch(), task->packs, together, apart[i], run_bytes});
+                            {shape_for(entry, *task), p, graph_.batch(), task->packs, together, apart[i], run_bytes_});
                     }
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
-                ops_.push_back(
-                    {&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i], run_bytes});
+                ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i],
+                                run_bytes_});
             }
         }
     }
@@ -30475,8 +30489,8 @@ struct PricedGraph {
     Pricing<Model> prices;
     Formulation<Pricing<Model>> formulation;
 
-    PricedGraph(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
-        : prices(graph, kernels, model, options), formulation(graph, prices) {}
+    PricedGraph(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options, double run_bytes)
+        : prices(graph, kernels, model, options, run_bytes), formulation(graph, prices) {}
     PricedGraph(PricedGraph const&) = delete;  // the formulation refers to the prices
     PricedGraph& operator=(PricedGraph const&) = delete;
 };
@@ -30556,6 +30570,7 @@ private:
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -30595,14 +30610,15 @@ template <CostModel Model, Solver S>
                                     S const& solver, PlanOptions const& options = {}) {
     Timer timer;
     std::vector<std::unique_ptr<detail::PricedGraph<Model>>> priced;
-    double uses = 0;
+    double uses = 0, run_bytes = 0;
     for (PlannedGraph const& each : graphs) {
+        run_bytes = std::max(run_bytes, detail::bytes_of_run(each.graph, kernels));
         if (!(each.use > 0)) fail("plan: a graph that is used ", each.use, " times; it must be a positive number");
         uses += each.use;
     }
     detail::JointProblem joint;
     for (PlannedGraph const& each : graphs) {
-        priced.push_back(std::make_unique<detail::PricedGraph<Model>>(each.graph, kernels, model, options));
+        priced.push_back(std::make_unique<detail::PricedGraph<Model>>(each.graph, kernels, model, options, run_bytes));
         joint.add(each.graph, priced.back()->formulation.problem, priced.back()->prices.alternatives, each.agrees,
                   each.use / uses);
     }

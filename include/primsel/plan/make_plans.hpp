@@ -5,6 +5,7 @@
 #include <primsel/plan/detail/joint_problem.hpp>
 #include <primsel/plan/make_plan.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -44,14 +45,15 @@ template <CostModel Model, Solver S>
                                     S const& solver, PlanOptions const& options = {}) {
     Timer timer;
     std::vector<std::unique_ptr<detail::PricedGraph<Model>>> priced;
-    double uses = 0;
+    double uses = 0, run_bytes = 0;
     for (PlannedGraph const& each : graphs) {
+        run_bytes = std::max(run_bytes, detail::bytes_of_run(each.graph, kernels));
         if (!(each.use > 0)) fail("plan: a graph that is used ", each.use, " times; it must be a positive number");
         uses += each.use;
     }
     detail::JointProblem joint;
     for (PlannedGraph const& each : graphs) {
-        priced.push_back(std::make_unique<detail::PricedGraph<Model>>(each.graph, kernels, model, options));
+        priced.push_back(std::make_unique<detail::PricedGraph<Model>>(each.graph, kernels, model, options, run_bytes));
         joint.add(each.graph, priced.back()->formulation.problem, priced.back()->prices.alternatives, each.agrees,
                   each.use / uses);
     }

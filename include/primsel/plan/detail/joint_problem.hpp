@@ -22,8 +22,8 @@ struct PricedGraph {
     Pricing<Model> prices;
     Formulation<Pricing<Model>> formulation;
 
-    PricedGraph(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
-        : prices(graph, kernels, model, options), formulation(graph, prices) {}
+    PricedGraph(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options, double run_bytes)
+        : prices(graph, kernels, model, options, run_bytes), formulation(graph, prices) {}
     PricedGraph(PricedGraph const&) = delete;  // the formulation refers to the prices
     PricedGraph& operator=(PricedGraph const&) = delete;
 };
