@@ -5,8 +5,9 @@
 
 FOLDER is one of bench/reproduce/fay-hunt2021/reproduce.py, with its trained ResNet-56 and images. Filters are ranked by L1 and taken
 from any layer by `primsel prune --filters | --flops | --latency`, as much of each as leaves the same share of the predicted time.
-The networks are retrained alike, once for each seed, and judged by the 10,000 test images; at the end, the predicted time of each at the accuracies that
-all three reach, between the points on a straight line. What was done is in FOLDER/by_what.jsonl and not done again.
+The networks are retrained alike, once for each seed, and judged by the 10,000 test images. At the end: means over the seeds, and the
+predicted time of each at accuracies that all three reach, between the points on a straight line. What was done is in
+FOLDER/by_what.jsonl and not done again.
 """
 import argparse
 import json
@@ -97,19 +98,18 @@ def main():
     parser.add_argument("--shares", default="0.8,0.65,0.5", help="of the predicted time that are left")
     parser.add_argument("--seeds", default="1", help="of retraining")
     parser.add_argument("--epochs", type=int, default=2, help="of retraining")
-    parser.add_argument("--rate", type=float, default=0.05)
+    parser.add_argument("--rate", type=float, default=0.05, help="the learning rate of retraining")
     parser.add_argument("--threads", type=int, default=1)
     pruning = Pruning(parser.parse_args())
     rows = pruning.run()
-    print()
-    for row in rows:
-        pruning.print(row)
+    print(f"\n{'method':8}{'time left':>10}{'accuracy':>10}{'seeds':>7}")
     curves = {}
     for method in METHODS:
         points = []
-        for wanted in {row["wanted"] for row in rows}:
+        for wanted in sorted({row["wanted"] for row in rows}):
             of = [row for row in rows if row["method"] == method and row["wanted"] == wanted]
             points.append((statistics.mean(row["accuracy"] for row in of), pruning.left(of[0], "predicted_ms")))
+            print(f"{method:8}{points[-1][1]:>10.1%}{points[-1][0]:>10.2%}{len(of):>7}")
         curves[method] = sorted(points, key=lambda point: point[1])
     least = max(min(accuracy for accuracy, _ in curve) for curve in curves.values())
     most = min(max(accuracy for accuracy, _ in curve) for curve in curves.values())

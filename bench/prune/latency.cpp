@@ -43,7 +43,7 @@ Measured measured_seconds(ps::Engine<ps::Graph>& engine) {
     const ps::Timer all;
     engine.run(image, result);
     double before = ps::relative_clock<>(machine);
-    while (runs.size() < 9 || (all.seconds() < 0.4 && runs.size() < 400)) {
+    while (runs.size() < 9 || (all.seconds() < 0.15 && runs.size() < 200)) {
         const ps::Timer timer;
         engine.run(image, result);
         runs.push_back(timer.seconds());

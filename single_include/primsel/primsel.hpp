@@ -3212,6 +3212,7 @@ namespace detail {
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <iosfwd>
@@ -3382,6 +3383,11 @@ private:
     std::unordered_map<std::string, std::size_t> positions_;
     std::set<std::string, std::less<>> changing_;
 };
+
+/// Whether all images of a batch go through a layer before any goes through the next, as in a step of training.
+[[nodiscard]] inline bool goes_together(Graph const& graph) {
+    return std::ranges::any_of(graph.nodes(), [](Node const& node) { return of_batch(node.layer); });
+}
 
 /// A line a layer: name, kind, inputs, output shape.
 inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
@@ -4416,10 +4422,6 @@ struct Alternative {
     return conv != nullptr && (conv->bias || node.epilogue != Epilogue{}) && !entry.fuses_epilogue;
 }
 
-/// Whether all images of a batch go through a layer before any goes through the next.
-[[nodiscard]] inline bool goes_together(Graph const& graph) {
-    return std::ranges::any_of(graph.nodes(), [](Node const& node) { return of_batch(node.layer); });
-}
 /// ConvQuery::run_bytes: of all weights, and of the images that the largest layer reads and writes; 0 where the images
 /// go together.
 [[nodiscard]] inline double bytes_of_run(Graph const& graph, Kernels const& kernels) {
@@ -5565,7 +5567,7 @@ private:
     void divide_batch() {
         const auto batch = static_cast<std::size_t>(graph_.batch());
         if (batch == 1) return;
-        const bool whole = std::ranges::any_of(graph_.nodes(), [](Node const& node) { return of_batch(node.layer); });
+        const bool whole = goes_together(graph_);
         std::size_t again = 0;
         for (Step const& step : result_.steps) again += activations(step);
         for (std::size_t i = 0, least = again; i < result_.steps.size() && !whole; ++i) {
@@ -10418,8 +10420,8 @@ template <class Arch = default_arch>
 }
 
 /// This core's clock at the moment over the one that `machine` was measured at, within half a millisecond. That of a
-/// virtual machine moves by a fifth within seconds. A time multiplied by it is the time at the machine's clock, which
-/// costs predict; of what waits for memory, less.
+/// virtual machine moves by a fifth within seconds. A time multiplied by it is the time at the machine's clock, for
+/// which costs predict, except for the part that waits for memory.
 template <class Arch = default_arch>
 [[nodiscard]] double relative_clock(Machine const& machine) {
     return measured_peak<Arch>() / machine.gemm_flops;

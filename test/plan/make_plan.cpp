@@ -1,4 +1,5 @@
 #include <primsel/plan/make_plan.hpp>
+#include <primsel/plan/make_plans.hpp>
 
 #include "fakes.hpp"
 #include "random_graphs.hpp"
@@ -11,7 +12,9 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ps = primsel;
@@ -393,4 +396,43 @@ TEST_CASE("options that mean nothing are refused") {
     CHECK(error_of(graph, kernels, {.refused = {{"the-layer", "plane", ""}}})
               .starts_with("kernels: no primitive is named plane; there are plain, "));
     CHECK(error_of(graph, kernels, {.refused = {{"layer", "plain", ""}}}) == "graph: no layer is named layer");
+}
+
+namespace {
+
+/// Notes how many bytes a run is said to read.
+struct NotedRuns {
+    static constexpr std::string_view name = "noted";
+    std::set<double> run_bytes = {};
+
+    void predict(ps::Kernels const&, std::span<const ps::ConvQuery> queries, std::span<double> seconds) {
+        for (ps::ConvQuery const& query : queries) run_bytes.insert(query.run_bytes);
+        std::ranges::fill(seconds, 1.0);
+    }
+    void predict(ps::Kernels const&, std::span<const ps::OpQuery> queries, std::span<double> seconds) {
+        for (ps::OpQuery const& query : queries) run_bytes.insert(query.run_bytes);
+        std::ranges::fill(seconds, 1.0);
+    }
+    void predict(ps::Kernels const&, std::span<const ps::TransformQuery>, std::span<double> seconds) {
+        std::ranges::fill(seconds, 1.0);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a run's bytes are those of all weights and the largest layer's images; of graphs together, the largest's") {
+    const auto made = [](int channels) {
+        ps::Graph graph(2);
+        graph.add("image", ps::InputParams{{16, 8, 8}}, {});
+        graph.add("conv", ps::ConvParams{.k = channels, .kernel = {3, 3}, .padding = {1, 1, 1, 1}}, {0});
+        return graph;
+    };
+    const ps::Graph small = made(4), large = made(16);
+    const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+    const auto by_hand = [](double channels) { return 4 * (channels * 16 * 9 + 2 * 64 * (16 + channels)); };
+    NotedRuns alone, together;
+    (void)ps::make_plan(small, kernels, alone, ps::ExactPbqp{});
+    CHECK(alone.run_bytes == std::set{by_hand(4)});
+    (void)ps::make_plans(std::vector<ps::PlannedGraph>{{small}, {large}}, kernels, together, ps::ExactPbqp{});
+    CHECK(together.run_bytes == std::set{by_hand(16)});
 }

@@ -302,7 +302,7 @@ private:
     void divide_batch() {
         const auto batch = static_cast<std::size_t>(graph_.batch());
         if (batch == 1) return;
-        const bool whole = std::ranges::any_of(graph_.nodes(), [](Node const& node) { return of_batch(node.layer); });
+        const bool whole = goes_together(graph_);
         std::size_t again = 0;
         for (Step const& step : result_.steps) again += activations(step);
         for (std::size_t i = 0, least = again; i < result_.steps.size() && !whole; ++i) {

@@ -212,8 +212,8 @@ template <class Arch = default_arch>
 }
 
 /// This core's clock at the moment over the one that `machine` was measured at, within half a millisecond. That of a
-/// virtual machine moves by a fifth within seconds. A time multiplied by it is the time at the machine's clock, which
-/// costs predict; of what waits for memory, less.
+/// virtual machine moves by a fifth within seconds. A time multiplied by it is the time at the machine's clock, for
+/// which costs predict, except for the part that waits for memory.
 template <class Arch = default_arch>
 [[nodiscard]] double relative_clock(Machine const& machine) {
     return measured_peak<Arch>() / machine.gemm_flops;

@@ -4,6 +4,7 @@
 #include <primsel/layer/all.hpp>
 #include <primsel/network/epilogue.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <iosfwd>
@@ -174,6 +175,11 @@ private:
     std::unordered_map<std::string, std::size_t> positions_;
     std::set<std::string, std::less<>> changing_;
 };
+
+/// Whether all images of a batch go through a layer before any goes through the next, as in a step of training.
+[[nodiscard]] inline bool goes_together(Graph const& graph) {
+    return std::ranges::any_of(graph.nodes(), [](Node const& node) { return of_batch(node.layer); });
+}
 
 /// A line a layer: name, kind, inputs, output shape.
 inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {

@@ -35,7 +35,7 @@ public:
     /// network.
     template <class Wanted = AnyLayerAtAll>
     void add(Graph const& graph, Wanted const& wanted = {}) {
-        const bool together = std::ranges::any_of(graph.nodes(), [](Node const& node) { return of_batch(node.layer); });
+        const bool together = goes_together(graph);
         for (std::size_t node = 0; node < graph.size(); ++node) {
             if (!wanted(graph[node].layer)) continue;
             const std::vector<Shape> inputs = graph.input_shapes(node);

@@ -37,10 +37,6 @@ struct Alternative {
     return conv != nullptr && (conv->bias || node.epilogue != Epilogue{}) && !entry.fuses_epilogue;
 }
 
-/// Whether all images of a batch go through a layer before any goes through the next.
-[[nodiscard]] inline bool goes_together(Graph const& graph) {
-    return std::ranges::any_of(graph.nodes(), [](Node const& node) { return of_batch(node.layer); });
-}
 /// ConvQuery::run_bytes: of all weights, and of the images that the largest layer reads and writes; 0 where the images
 /// go together.
 [[nodiscard]] inline double bytes_of_run(Graph const& graph, Kernels const& kernels) {
