@@ -1,4 +1,4 @@
-// peers/primsel_worker MODEL.onnx INPUT.npy THREADS [--costs analytical|measured] [--plan FILE] [--max-error E]
+// peers/primsel_worker MODEL.onnx INPUT.npy THREADS [--costs default|measured] [--plan FILE] [--max-error E]
 //
 // primsel among the engines that engines.py compares: loads the model, plans, and runs it once on the processors 0 to
 // THREADS - 1; says so in the line `ready {...}`; and then answers the lines of the standard input as engine_worker.py
@@ -34,7 +34,7 @@ namespace {
 namespace ps = primsel;
 
 struct Options {
-    std::string model, input, costs = "analytical", plan;
+    std::string model, input, costs = "default", plan;
     std::size_t threads = 1;
     ps::PlanOptions planning;
 };
@@ -57,7 +57,7 @@ Options parse(int argc, char** argv) {
         else
             ps::fail(option, ": no such option");
     }
-    if (options.costs != "analytical" && options.costs != "measured") ps::fail("--costs ", options.costs, "?");
+    if (options.costs != "default" && options.costs != "measured") ps::fail("--costs ", options.costs, "?");
     return options;
 }
 

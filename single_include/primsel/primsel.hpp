@@ -8872,6 +8872,13 @@ PRIMSEL_INLINE void transpose(FourFloats& r0, FourFloats& r1, FourFloats& r2, Fo
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// What an op does, on whatever machine: the bytes that an image moves and those of the memory level that they come
+/// from, its operations, the bytes of its packed weights and those that a run of the network reads (0: more than any
+/// cache).
+struct OpWork {
+    double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0;
+};
+
 /// What the time of an op is made of, in seconds: the traffic and the arithmetic of an image, of which the longer
 /// bounds it, and the traffic of its weights.
 struct OpTerms {
@@ -8960,26 +8967,33 @@ public:
     }
     /// Of an op; of a convolution, of the pass that adds its bias and what comes after.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
-        Machine const& machine = machine_of(kernels);
+        return terms(machine_of(kernels), work(kernels, query));
+    }
+    [[nodiscard]] static OpTerms terms(Machine const& machine, OpWork const& work) {
+        return {.memory = work.bytes / machine.bandwidth_for(work.working_set),
+                .arithmetic = work.operations / machine.vector_flops,
+                .weights = work.weights / bandwidth_of_weights(machine, work.run_bytes)};
+    }
+    [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
         const auto size = static_cast<double>(query.output.size());
-        const double fed = query.together ? query.batch : 1;  // images that one level of memory holds
+        OpWork result{.operations = size, .run_bytes = query.run_bytes};
         if (std::holds_alternative<ConvParams>(*query.layer)) {
-            const double bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
-            return {.memory = bytes / machine.bandwidth_for(std::max(fed * bytes, query.apart)),
-                    .arithmetic = size / machine.vector_flops};
+            result.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
+        } else {
+            OpEntry const& op = kernels.op(*query.layer, query.layout);
+            if (op.operations != nullptr) {
+                result.operations = op.operations(*query.layer, query.inputs, query.output);
+            }
+            if (op.in_place && result.operations == 0) return {};  // the same elements under another name or shape
+            result.bytes = 4 * size;
+            for (Shape const& shape : query.inputs) result.bytes += 4 * static_cast<double>(shape.size());
+            if (op.packed_bytes != nullptr) {
+                result.weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
+            }
         }
-        OpEntry const& op = kernels.op(*query.layer, query.layout);
-        const double operations =
-            op.operations != nullptr ? op.operations(*query.layer, query.inputs, query.output) : size;
-        if (op.in_place && operations == 0) return {};  // the same elements under another name or shape
-        double bytes = 4 * size, weights = 0;
-        for (Shape const& shape : query.inputs) bytes += 4 * static_cast<double>(shape.size());
-        if (op.packed_bytes != nullptr) {
-            weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
-        }
-        return {.memory = bytes / machine.bandwidth_for(std::max(fed * bytes, query.apart)),
-                .arithmetic = operations / machine.vector_flops,
-                .weights = weights / bandwidth_of_weights(machine, query.run_bytes)};
+        const double fed = query.together ? query.batch : 1;  // images that one level of memory holds
+        result.working_set = std::max(fed * result.bytes, query.apart);
+        return result;
     }
 
 private:
@@ -9091,6 +9105,7 @@ inline void predict_convolutions(std::span<const ConvCoefficients> coefficients,
 #include <array>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -9108,18 +9123,28 @@ struct OpCoefficients {
     Terms values{};  // none negative
 };
 
-[[nodiscard]] inline OpCoefficients::Terms op_terms(Analytical const& analytical, Kernels const& kernels,
-                                                    OpQuery const& query) {
-    const OpTerms parts = analytical.terms(kernels, query);
+/// What took so long: all that an op does in a layout, whatever the machine.
+struct OpTime {
+    std::string op, layout;
+    int batch = 1;
+    OpWork work{};
+    /// Of values that follow each other, in an image.
+    double rows = 0;
+    double seconds = 0;
+};
+
+[[nodiscard]] inline OpCoefficients::Terms op_terms(OpTerms const& of, int batch, double rows) {
+    return {1, batch * of.memory, batch * of.arithmetic, of.weights, batch * rows};
+}
+[[nodiscard]] inline double op_rows(Kernels const& kernels, OpQuery const& query) {
     const bool pass = std::holds_alternative<ConvParams>(*query.layer),
                by_pixel = kernels.layouts[query.layout].name == hwc::name;
     const auto rows_of = [&](Shape const& shape) {
         return static_cast<double>(by_pixel ? shape.pixels()
                                             : static_cast<std::size_t>(shape.c) * static_cast<std::size_t>(shape.h));
     };
-    double rows = rows_of(query.output);
-    if (!pass && !query.inputs.empty()) rows = std::max(rows, rows_of(query.inputs[0]));
-    return {1, query.batch * parts.memory, query.batch * parts.arithmetic, parts.weights, query.batch * rows};
+    const double rows = rows_of(query.output);
+    return pass || query.inputs.empty() ? rows : std::max(rows, rows_of(query.inputs[0]));
 }
 
 /// Changes the times of the ops that have coefficients in their layouts.
@@ -9130,7 +9155,8 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
         const auto found = std::ranges::find_if(
             fitted, [&](OpCoefficients const& entry) { return entry.op == op && entry.layout == layout; });
         if (found == fitted.end()) continue;
-        const OpCoefficients::Terms parts = op_terms(analytical, kernels, queries[i]);
+        const OpCoefficients::Terms parts =
+            op_terms(analytical.terms(kernels, queries[i]), queries[i].batch, op_rows(kernels, queries[i]));
         if (parts[1] + parts[2] + parts[3] == 0) continue;  // nothing is done
         double sum = 0;
         for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];
@@ -9307,11 +9333,11 @@ struct ops_avx512 {
     static constexpr std::string_view cpu = "Intel Xeon";
     static constexpr std::string_view version = "0.1.0";
     static constexpr OpCoefficients ops[] = {
-        {"average_pool", "chw", {0, 0.01001, 1.894, 0, 6.073e-09}},
-        {"average_pool", "hcw", {0, 0.1971, 1.912, 0, 5.016e-09}},
-        {"average_pool", "hwc", {0, 0.6754, 0.3676, 0, 8.681e-10}},
-        {"batch_norm", "chw", {0, 1.135, 0.183, 0, 1.894e-10}},
-        {"batch_norm", "hcw", {2.408e-06, 1.027, 0.2859, 145.8, 3.283e-11}},
+        {"average_pool", "chw", {0, 0.01001, 4.546, 0, 6.073e-09}},
+        {"average_pool", "hcw", {0, 0.1971, 4.589, 0, 5.016e-09}},
+        {"average_pool", "hwc", {0, 0.6754, 0.8822, 0, 8.681e-10}},
+        {"batch_norm", "chw", {0, 1.135, 0.4392, 0, 1.894e-10}},
+        {"batch_norm", "hcw", {2.408e-06, 1.027, 0.6862, 145.8, 3.283e-11}},
         {"batch_norm", "hwc", {3.368e-07, 1.211, 0, 2.324, 0}},
         {"channel_shuffle", "chw", {1.113e-07, 0.7554, 0, 0, 7.123e-10}},
         {"channel_shuffle", "hcw", {3.15e-07, 1.086, 0, 0, 8.597e-10}},
@@ -9319,18 +9345,18 @@ struct ops_avx512 {
         {"concat", "chw", {7.98e-08, 1.224, 0, 0, 2.012e-11}},
         {"concat", "hcw", {0, 1.128, 0, 0, 0}},
         {"concat", "hwc", {0, 1.112, 0, 0, 1.925e-09}},
-        {"conv", "chw", {2.075e-07, 0.4246, 0.4422, 0, 9.336e-10}},
+        {"conv", "chw", {2.075e-07, 0.4246, 1.061, 0, 9.336e-10}},
         {"conv", "hcw", {0, 0.2047, 0, 0, 1.038e-08}},
-        {"conv", "hwc", {2.656e-07, 0.3067, 1.451, 0, 1.198e-10}},
+        {"conv", "hwc", {2.656e-07, 0.3067, 3.482, 0, 1.198e-10}},
         {"dense", "chw", {1.207e-07, 24.07, 0, 1.276, 0}},
         {"dense", "hcw", {7.344e-08, 32.49, 0, 1.072, 0}},
         {"dense", "hwc", {7.101e-08, 0, 0, 1.021, 3.728e-08}},
         {"global_average_pool", "chw", {0, 0, 0, 0, 4.56e-09}},
         {"global_average_pool", "hcw", {0, 0, 0, 0, 5.504e-09}},
         {"global_average_pool", "hwc", {0, 0.7232, 0, 0, 6.376e-09}},
-        {"max_pool", "chw", {0, 0.6253, 0.9445, 0, 5.575e-09}},
-        {"max_pool", "hcw", {2.606e-08, 0.6062, 1.002, 0, 4.874e-09}},
-        {"max_pool", "hwc", {0, 0.6607, 0.4207, 0, 1.645e-09}},
+        {"max_pool", "chw", {0, 0.6253, 2.267, 0, 5.575e-09}},
+        {"max_pool", "hcw", {2.606e-08, 0.6062, 2.405, 0, 4.874e-09}},
+        {"max_pool", "hwc", {0, 0.6607, 1.01, 0, 1.645e-09}},
         {"relu", "chw", {4.889e-08, 1.186, 0, 0, 2.915e-11}},
         {"relu", "hcw", {9.078e-08, 1.189, 0, 0, 1.74e-11}},
         {"relu", "hwc", {2.323e-07, 1.18, 0, 0, 0}},
@@ -9408,24 +9434,24 @@ struct ops_training_avx512 {
         {"activation_gradient", "chw", {0, 0.9528, 0, 0, 0}},
         {"activation_gradient", "hcw", {0, 0.957, 0, 0, 0}},
         {"activation_gradient", "hwc", {0, 0.9331, 0, 0, 4.402e-11}},
-        {"batch_statistics", "chw", {0, 0.5862, 0.5847, 0, 9.561e-10}},
-        {"batch_statistics", "hcw", {0, 0, 1.741, 0, 1.024e-09}},
-        {"batch_statistics", "hwc", {1.075e-06, 1.089, 0.6612, 0, 1.607e-09}},
-        {"channel_sum", "chw", {1.02e-06, 0.3121, 1.984, 0, 8.665e-11}},
-        {"channel_sum", "hcw", {1.663e-06, 0, 5, 0, 0}},
-        {"channel_sum", "hwc", {3.124e-07, 1.01, 0.2819, 0, 1.572e-09}},
+        {"batch_statistics", "chw", {0, 0.5862, 1.637, 0, 9.561e-10}},
+        {"batch_statistics", "hcw", {0, 0, 4.875, 0, 1.024e-09}},
+        {"batch_statistics", "hwc", {1.075e-06, 1.089, 1.851, 0, 1.607e-09}},
+        {"channel_sum", "chw", {1.02e-06, 0.3121, 5.555, 0, 8.665e-11}},
+        {"channel_sum", "hcw", {1.663e-06, 0, 14, 0, 0}},
+        {"channel_sum", "hwc", {3.124e-07, 1.01, 0.7893, 0, 1.572e-09}},
         {"normalize", "chw", {0, 0.839, 0, 0, 8.155e-10}},
-        {"normalize", "hcw", {0, 0, 2.115, 0, 9.924e-10}},
-        {"normalize", "hwc", {0, 0.9441, 0.292, 0, 7.535e-11}},
+        {"normalize", "hcw", {0, 0, 5.922, 0, 9.924e-10}},
+        {"normalize", "hwc", {0, 0.9441, 0.8176, 0, 7.535e-11}},
         {"normalize_gradient", "chw", {0, 0.9285, 0, 0, 6.276e-10}},
-        {"normalize_gradient", "hcw", {0, 0, 1.496, 0, 4.202e-10}},
+        {"normalize_gradient", "hcw", {0, 0, 4.189, 0, 4.202e-10}},
         {"normalize_gradient", "hwc", {0, 0.8915, 0, 0, 1.47e-09}},
-        {"normalize_sums", "chw", {0, 0.882, 0.1061, 0, 5.967e-10}},
-        {"normalize_sums", "hcw", {0, 0.1708, 1.143, 0, 5.345e-10}},
-        {"normalize_sums", "hwc", {1.441e-07, 0.9107, 0.2088, 0, 2.412e-10}},
-        {"pool_gradient", "chw", {0.0001136, 0, 3.214, 0, 7.462e-09}},
-        {"pool_gradient", "hcw", {0.0001029, 0, 3.777, 0, 8.843e-09}},
-        {"pool_gradient", "hwc", {0, 0.6737, 0.8652, 0, 8.538e-10}},
+        {"normalize_sums", "chw", {0, 0.882, 0.2971, 0, 5.967e-10}},
+        {"normalize_sums", "hcw", {0, 0.1708, 3.2, 0, 5.345e-10}},
+        {"normalize_sums", "hwc", {1.441e-07, 0.9107, 0.5846, 0, 2.412e-10}},
+        {"pool_gradient", "chw", {0.0001136, 0, 8.999, 0, 7.462e-09}},
+        {"pool_gradient", "hcw", {0.0001029, 0, 10.58, 0, 8.843e-09}},
+        {"pool_gradient", "hwc", {0, 0.6737, 2.423, 0, 8.538e-10}},
     };
 };
 
@@ -10318,17 +10344,22 @@ double measure_product() {
     });
 }
 
+/// Not inlined, and its pointers in registers: stores of vectors may change any pointer that lies in memory, which
+/// would be read again for each.
+template <class Arch>
+[[gnu::noinline]] void multiply_add_in_l1(const float* a, float* b, std::size_t count) {
+    for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
+        store<Arch>(b + i, fma<Arch>(load<Arch>(a + i), broadcast<Arch>(0.5F), load<Arch>(b + i)));
+    }
+}
 template <class Arch>
 double measure_vector() {
-    constexpr std::size_t count = 2048;
+    constexpr std::size_t count = 2048, passes = 8;
     AlignedBuffer a(count), b(count);
     std::fill_n(a.data(), count, 1.0F);
     std::fill_n(b.data(), count, 0.5F);
-    return best_rate(0.0005, 2.0 * count, [&] {
-        for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(lanes<Arch>)) {
-            store<Arch>(b.data() + i,
-                        fma<Arch>(load<Arch>(a.data() + i), broadcast<Arch>(0.5F), load<Arch>(b.data() + i)));
-        }
+    return best_rate(0.0005, 2.0 * count * passes, [&] {
+        for (std::size_t pass = 0; pass < passes; ++pass) multiply_add_in_l1<Arch>(a.data(), b.data(), count);
     });
 }
 
@@ -10541,6 +10572,18 @@ PRIMSEL_INLINE Floats<Arch> load_around(const float* row, std::ptrdiff_t at, std
     if constexpr (width == 16) {
         const auto mask = static_cast<__mmask16>(((1U << inside) - 1) << before);
         return Floats<Arch>(_mm512_mask_expandloadu_ps(_mm512_set1_ps(fill), mask, row));
+    }
+#endif
+#if defined(__AVX__)
+    if constexpr (width == 8) {
+        // Nothing is read where the mask is 0.
+        static constexpr int ones[24] = {0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1};
+        const auto lanes_at = [](std::ptrdiff_t first) {
+            return _mm256_loadu_ps(reinterpret_cast<const float*>(ones + first));
+        };
+        const __m256 mask = _mm256_and_ps(lanes_at(8 - before), lanes_at(16 - before - inside));
+        const __m256 read = _mm256_maskload_ps(row - before, _mm256_castps_si256(mask));
+        return Floats<Arch>(_mm256_blendv_ps(_mm256_set1_ps(fill), read, mask));
     }
 #endif
     alignas(64) float padded[width];
@@ -12185,8 +12228,8 @@ private:
 namespace primsel::inline PRIMSEL_ABI {
 
 /// Packed: panels of 32 outputs (16 in the last, where those are enough), each the biases, then for each element of the
-/// image in its layout's order the weights of the panel's outputs. One image streams them once; several share what is
-/// loaded. Every sum runs over blocks of the image in the same order, whatever the batch.
+/// image in its layout's order the weights of the panel's outputs. One image streams several panels at once; several
+/// images share what is loaded. Every sum runs over blocks of the image in the same order, whatever the batch.
 template <>
 struct Op<DenseParams> {
     static constexpr bool in_place = false;
@@ -12255,16 +12298,44 @@ private:
     template <class Arch>
     static void panels(DenseParams const& params, OpArgs const& args) noexcept {
         const auto k = static_cast<std::size_t>(params.k);
-        const std::size_t count = (k + panel - 1) / panel;
-        args.executor.parallel_for(count, [&params, &args, k](std::size_t i, std::size_t) {
-            const std::size_t begin = i * panel, width = panel_width(k - begin);
-            const float* weights = args.weights + begin * (args.src_shape[0].size() + 1);
-            if (width == panel) {
-                one_panel<Arch, panel>(params, args, begin, weights);
-            } else {
-                one_panel<Arch, half>(params, args, begin, weights);
-            }
-        });
+        constexpr std::size_t together = streams<Arch>;
+        const std::size_t count = (k + panel - 1) / panel, groups = args.batch == 1 ? k / (panel * together) : 0;
+        args.executor.parallel_for(
+            groups + count - groups * together, [&params, &args, k, groups](std::size_t i, std::size_t) {
+                if (i < groups) return side_by_side<Arch>(params, args, i * together * panel);
+                const std::size_t begin = (i + groups * (together - 1)) * panel, width = panel_width(k - begin);
+                const float* weights = args.weights + begin * (args.src_shape[0].size() + 1);
+                if (width == panel) {
+                    one_panel<Arch, panel>(params, args, begin, weights);
+                } else {
+                    one_panel<Arch, half>(params, args, begin, weights);
+                }
+            });
+    }
+
+    /// Panels that one image reads at the same time: several streams come faster from memory than one, on a Zen 3 by
+    /// 1.4. As many as have their sums in the registers.
+    template <class Arch>
+    static constexpr std::size_t streams =
+        std::clamp<std::size_t>((registers<Arch> - 3) / (panel / static_cast<std::size_t>(lanes<Arch>)), 1, 4);
+
+    template <class Arch>
+    static void side_by_side(DenseParams const& params, OpArgs const& args, std::size_t begin) noexcept {
+        const std::size_t depth = args.src_shape[0].size(), apart = panel * (depth + 1);
+        const float* const first = args.weights + begin * (depth + 1);
+        for (std::size_t from = 0; from < depth; from += block) {
+            const std::size_t count = std::min(block, depth - from);
+            add_block<Arch>({.src = args.src[0] + from,
+                             .depth = depth,
+                             .count = count,
+                             .weights = first + panel + from * panel,
+                             .bias = from == 0 ? first : nullptr,
+                             .dst = args.dst + begin,
+                             .k = static_cast<std::size_t>(params.k),
+                             .outputs = panel,
+                             .clamp = from + count == depth ? args.clamp : Clamp{}},
+                            apart);
+        }
     }
 
     template <class Arch, std::size_t width>
@@ -12329,18 +12400,52 @@ private:
                 for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = fma<Arch>(x, row[v], sum[n][v]);
             }
         }
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < images; ++n) finish<Arch>(block, sum[n], block.bias, dst + n * block.k);
+    }
+
+    /// The block of one image and of as many whole panels as are `streams`, each so many floats after the one before.
+    template <class Arch>
+    static void add_block(Block const& block, std::size_t apart) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t vectors = panel / lanes<Arch>;
+        V sum[streams<Arch>][vectors];
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < streams<Arch>; ++n) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = V(0.0F);
+        }
+        const float* weights = block.weights;
+        for (std::size_t i = 0; i < block.count; ++i, weights += panel) {
+            const V x(block.src[i]);
+            PRIMSEL_UNROLL
+            for (std::size_t n = 0; n < streams<Arch>; ++n) {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) {
+                    sum[n][v] = fma<Arch>(x, load<Arch>(weights + n * apart + v * lanes<Arch>), sum[n][v]);
+                }
+            }
+        }
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < streams<Arch>; ++n) {
+            finish<Arch>(block, sum[n], block.bias == nullptr ? nullptr : block.bias + n * apart,
+                         block.dst + n * panel);
+        }
+    }
+
+    /// Adds a panel's sums to its biases, or to what is in dst.
+    template <class Arch, std::size_t vectors>
+    PRIMSEL_INLINE static void finish(Block const& block, Floats<Arch> const (&sum)[vectors], const float* bias,
+                                      float* dst) noexcept {
+        using V = Floats<Arch>;
         const V low(block.clamp.low), high(block.clamp.high);
         PRIMSEL_UNROLL
-        for (std::size_t n = 0; n < images; ++n) {
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) {
-                const std::size_t at = v * lanes<Arch>;
-                if (at >= block.outputs) break;
-                float* to = dst + n * block.k + at;
-                const V before = block.bias != nullptr ? load<Arch>(block.bias + at)
-                                                       : detail::load_up_to<Arch>(to, block.outputs - at);
-                detail::store_up_to<Arch>(to, clamp<Arch>(before + sum[n][v], low, high), block.outputs - at);
-            }
+        for (std::size_t v = 0; v < vectors; ++v) {
+            const std::size_t at = v * lanes<Arch>;
+            if (at >= block.outputs) break;
+            const V before =
+                bias != nullptr ? load<Arch>(bias + at) : detail::load_up_to<Arch>(dst + at, block.outputs - at);
+            detail::store_up_to<Arch>(dst + at, clamp<Arch>(before + sum[v], low, high), block.outputs - at);
         }
     }
 };
@@ -15719,57 +15824,70 @@ struct DepthwiseBlocks {
         const bool square = s.fh == 3 && s.fw == 3 && s.stride_h == s.stride_w && s.stride_w <= 2 && !s.dilated();
         const bool narrow =
             s.pad_left <= 1 && s.pad_top <= 1 && (s.out_w() - 1) * s.stride_w + s.fw - 1 - s.pad_left <= s.w;
-        return square && narrow && s.k >= lanes<Arch> && s.out_w() >= block_columns<Arch>;
+        return square && narrow && s.k >= lanes<Arch> && s.out_w() >= least_columns<Arch>;
     }
 
     /// Two for each multiply-add, those of the last blocks and channels that overlap their neighbours included.
     template <class Arch>
     [[nodiscard]] static double operations(ConvShape const& s) {
-        constexpr int columns = block_columns<Arch>, width = lanes<Arch>;
+        constexpr int width = lanes<Arch>;
+        const int columns = s.out_w() < block_columns<Arch> ? least_columns<Arch> : block_columns<Arch>;
         return 2.0 * s.taps() * s.out_h() * ((s.out_w() + columns - 1) / columns * columns) *
                ((s.k + width - 1) / width * width);
     }
 
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
-        if (s.stride_w == 1) {
-            run_blocks<Arch, 1>(s, args, src);
+        if (s.out_w() < block_columns<Arch>) {
+            run_blocks<Arch, least_columns<Arch>>(s, args, src);
         } else {
-            run_blocks<Arch, 2>(s, args, src);
+            run_blocks<Arch, block_columns<Arch>>(s, args, src);
         }
     }
 
 private:
-    /// Outputs of a block of the 3x3 kernel: its sums, the nine weights and an input fit the registers. Each input is
-    /// loaded once for all the outputs that it goes into.
+    /// Outputs of a block of the 3x3 kernel: its sums, the weights of as many kernel rows as meet an input row, and an
+    /// input fit the registers. Each input is loaded once for all the outputs that it goes into.
     template <class Arch>
     static constexpr int block_rows = registers<Arch> == 32 ? 2 : 1;
     template <class Arch>
-    static constexpr int block_columns = registers<Arch> == 32 ? 7 : 4;
+    static constexpr int block_columns = 7;
+    /// Of narrower images.
+    template <class Arch>
+    static constexpr int least_columns = registers<Arch> == 32 ? 7 : 4;
 
-    template <class Arch, int stride>
+    template <class Arch, int columns>
     static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
-        // Parts of eight vectors of channels; the last has at least one, and the rest.
-        constexpr int rows = block_rows<Arch>, channels = 8 * lanes<Arch>;
+        if (s.stride_w == 1) {
+            run_blocks<Arch, columns, 1>(s, args, src);
+        } else {
+            run_blocks<Arch, columns, 2>(s, args, src);
+        }
+    }
+
+    template <class Arch, int columns, int stride>
+    static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
+        // Parts of so many channels; the last has a vector at least, and the rest.
+        constexpr int rows = block_rows<Arch>, channels = registers<Arch> == 32 ? 8 * lanes<Arch> : 32 * lanes<Arch>;
         const int parts = std::max(1, (s.k + channels - lanes<Arch>) / channels);
         const auto items = static_cast<std::size_t>((s.out_h() + rows - 1) / rows * parts);
         args.executor.parallel_for(items, [&s, &args, src, parts](std::size_t item, std::size_t) {
             const int first = static_cast<int>(item) / parts * rows, part = static_cast<int>(item) % parts,
                       begin = part * channels, end = part + 1 == parts ? s.k : begin + channels;
             if (first + rows <= s.out_h()) {
-                run_block_row<Arch, rows, stride>(s, args, src, first, begin, end);
+                run_block_row<Arch, rows, columns, stride>(s, args, src, first, begin, end);
             } else {
-                run_block_row<Arch, 1, stride>(s, args, src, first, begin, end);
+                run_block_row<Arch, 1, columns, stride>(s, args, src, first, begin, end);
             }
         });
     }
 
     /// `rows` output rows of channels [begin, end), a vector at least; the last block and the last channels overlap
     /// their neighbours where they do not fill theirs.
-    template <class Arch, int rows, int stride>
+    template <class Arch, int rows, int columns, int stride>
     static void run_block_row(ConvShape const& s, ConvArgs const& args, const float* src, int first, int begin,
                               int end) noexcept {
-        constexpr int columns = block_columns<Arch>, in_rows = (rows - 1) * stride + 3;
+        constexpr int in_rows = (rows - 1) * stride + 3;
         const auto channels = static_cast<std::size_t>(s.k);
         const float* lines[in_rows];
         for (int i = 0; i < in_rows; ++i) {
@@ -15779,25 +15897,22 @@ private:
         for (int column = 0; column < s.out_w(); column += columns) {
             const int ow = std::min(column, s.out_w() - columns);
             for (int k = begin; k < end; k += lanes<Arch>) {
-                run_block<Arch, rows, stride>(s, args, lines, first, ow,
-                                              static_cast<std::size_t>(std::min(k, end - lanes<Arch>)));
+                run_block<Arch, rows, columns, stride>(s, args, lines, first, ow,
+                                                       static_cast<std::size_t>(std::min(k, end - lanes<Arch>)));
             }
         }
     }
 
-    template <class Arch, int rows, int stride>
+    template <class Arch, int rows, int columns, int stride>
     PRIMSEL_INLINE static void run_block(ConvShape const& s, ConvArgs const& args, const float* const* lines, int oh,
                                          int ow, std::size_t at) noexcept {
-        constexpr int columns = block_columns<Arch>, in_rows = (rows - 1) * stride + 3,
-                      in_columns = (columns - 1) * stride + 3;
+        constexpr int in_rows = (rows - 1) * stride + 3, in_columns = (columns - 1) * stride + 3;
         const auto channels = static_cast<std::ptrdiff_t>(s.k);
         const int first = ow * stride - s.pad_left;
         const bool skip_first = first<0, skip_last = first + in_columns> s.w;
         const std::size_t to = static_cast<std::size_t>(oh * s.out_w() + ow) * static_cast<std::size_t>(s.k) + at,
                           row = static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
         Floats<Arch> weights[9];
-        PRIMSEL_UNROLL
-        for (std::ptrdiff_t tap = 0; tap < 9; ++tap) weights[tap] = load<Arch>(args.weights + tap * channels + at);
         const Floats<Arch> bias = args.bias == nullptr ? broadcast<Arch>(0.0F) : load<Arch>(args.bias + at);
         Floats<Arch> sums[rows][columns];
         PRIMSEL_UNROLL
@@ -15807,6 +15922,12 @@ private:
         }
         PRIMSEL_UNROLL
         for (int i = 0; i < in_rows; ++i) {
+            if (i < 3) {
+                PRIMSEL_UNROLL
+                for (std::ptrdiff_t tap = 3 * i; tap < 3 * i + 3; ++tap) {
+                    weights[tap] = load<Arch>(args.weights + tap * channels + at);
+                }
+            }
             if (lines[i] == nullptr) continue;
             auto pixel = first * channels + static_cast<std::ptrdiff_t>(at);  // before the line where it is skipped
             PRIMSEL_UNROLL
@@ -18755,9 +18876,11 @@ private:
     [[nodiscard]] static constexpr std::size_t zeros(ConvShape const& s) {
         return round_up_floats(static_cast<std::size_t>(s.c));
     }
-    /// A tap of a block of tiles: the tiles transformed, or their products.
+    /// A tap of a block of tiles: the tiles transformed, or their products. An odd number of cache lines, so that those
+    /// which a tile has in its taps spread over the cache's sets.
     [[nodiscard]] static constexpr std::size_t slot_floats(ConvShape const& s, int tiles) {
-        return static_cast<std::size_t>(tiles) * detail::tile_stride(std::max(s.c, s.k));
+        constexpr std::size_t line = alignment / sizeof(float);
+        return (static_cast<std::size_t>(tiles) * detail::tile_stride(std::max(s.c, s.k)) / line | 1) * line;
     }
     /// The transformed tiles of a block stay in L2 beside a panel of the kernels, unless the kernels are so large that
     /// reading them once a block costs more than that.

@@ -8,7 +8,7 @@ namespace ps = primsel;
 
 TEST_CASE("dense agrees with the reference in every layout, batch and number of outputs") {
     laws::Random random(3);
-    for (const int k : {1, 7, 10, 16, 17, 31, 32, 33, 48, 49, 100}) {
+    for (const int k : {1, 7, 10, 16, 17, 31, 32, 33, 48, 49, 100, 150}) {
         for (ps::Shape const& shape : {ps::Shape{1, 1, 1}, ps::Shape{5, 1, 1}, ps::Shape{3, 4, 7}, ps::Shape{2, 1, 5},
                                        ps::Shape{512, 1, 1}, ps::Shape{513, 1, 1}, ps::Shape{37, 6, 5}}) {
             const float range = 1.0F / std::sqrt(static_cast<float>(shape.size()));
@@ -25,8 +25,9 @@ TEST_CASE("dense agrees with the reference in every layout, batch and number of 
 TEST_CASE("an image's result is the same alone and in any place of a batch") {
     laws::Random random(4);
     const ps::Shape shape{19, 9, 7};
-    const ps::DenseParams params{.k = 53};
-    const std::vector<float> kernel = random.floats(53 * shape.size()), bias = random.floats(53);
+    constexpr int k = 165;  // panels side by side, alone, and a half
+    const ps::DenseParams params{.k = k};
+    const std::vector<float> kernel = random.floats(k * shape.size()), bias = random.floats(k);
     laws::Images batch;
     for (int i = 0; i < 13; ++i) batch.push_back(random.image(shape));
     ps::Sequential sequential;
@@ -35,7 +36,7 @@ TEST_CASE("an image's result is the same alone and in any place of a batch") {
     for (std::size_t i = 0; i < batch.size(); ++i) {
         const std::vector<float> alone =
             laws::run<ps::hwc>(params, {{batch[i]}}, {kernel, bias}, sequential, false, ps::relu_clamp);
-        CHECK(std::equal(alone.begin(), alone.end(), together.begin() + static_cast<std::ptrdiff_t>(i * 53)));
+        CHECK(std::equal(alone.begin(), alone.end(), together.begin() + static_cast<std::ptrdiff_t>(i * k)));
     }
 }
 

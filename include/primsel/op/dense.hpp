@@ -10,8 +10,8 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// Packed: panels of 32 outputs (16 in the last, where those are enough), each the biases, then for each element of the
-/// image in its layout's order the weights of the panel's outputs. One image streams them once; several share what is
-/// loaded. Every sum runs over blocks of the image in the same order, whatever the batch.
+/// image in its layout's order the weights of the panel's outputs. One image streams several panels at once; several
+/// images share what is loaded. Every sum runs over blocks of the image in the same order, whatever the batch.
 template <>
 struct Op<DenseParams> {
     static constexpr bool in_place = false;
@@ -80,16 +80,44 @@ private:
     template <class Arch>
     static void panels(DenseParams const& params, OpArgs const& args) noexcept {
         const auto k = static_cast<std::size_t>(params.k);
-        const std::size_t count = (k + panel - 1) / panel;
-        args.executor.parallel_for(count, [&params, &args, k](std::size_t i, std::size_t) {
-            const std::size_t begin = i * panel, width = panel_width(k - begin);
-            const float* weights = args.weights + begin * (args.src_shape[0].size() + 1);
-            if (width == panel) {
-                one_panel<Arch, panel>(params, args, begin, weights);
-            } else {
-                one_panel<Arch, half>(params, args, begin, weights);
-            }
-        });
+        constexpr std::size_t together = streams<Arch>;
+        const std::size_t count = (k + panel - 1) / panel, groups = args.batch == 1 ? k / (panel * together) : 0;
+        args.executor.parallel_for(
+            groups + count - groups * together, [&params, &args, k, groups](std::size_t i, std::size_t) {
+                if (i < groups) return side_by_side<Arch>(params, args, i * together * panel);
+                const std::size_t begin = (i + groups * (together - 1)) * panel, width = panel_width(k - begin);
+                const float* weights = args.weights + begin * (args.src_shape[0].size() + 1);
+                if (width == panel) {
+                    one_panel<Arch, panel>(params, args, begin, weights);
+                } else {
+                    one_panel<Arch, half>(params, args, begin, weights);
+                }
+            });
+    }
+
+    /// Panels that one image reads at the same time: several streams come faster from memory than one, on a Zen 3 by
+    /// 1.4. As many as have their sums in the registers.
+    template <class Arch>
+    static constexpr std::size_t streams =
+        std::clamp<std::size_t>((registers<Arch> - 3) / (panel / static_cast<std::size_t>(lanes<Arch>)), 1, 4);
+
+    template <class Arch>
+    static void side_by_side(DenseParams const& params, OpArgs const& args, std::size_t begin) noexcept {
+        const std::size_t depth = args.src_shape[0].size(), apart = panel * (depth + 1);
+        const float* const first = args.weights + begin * (depth + 1);
+        for (std::size_t from = 0; from < depth; from += block) {
+            const std::size_t count = std::min(block, depth - from);
+            add_block<Arch>({.src = args.src[0] + from,
+                             .depth = depth,
+                             .count = count,
+                             .weights = first + panel + from * panel,
+                             .bias = from == 0 ? first : nullptr,
+                             .dst = args.dst + begin,
+                             .k = static_cast<std::size_t>(params.k),
+                             .outputs = panel,
+                             .clamp = from + count == depth ? args.clamp : Clamp{}},
+                            apart);
+        }
     }
 
     template <class Arch, std::size_t width>
@@ -154,18 +182,52 @@ private:
                 for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = fma<Arch>(x, row[v], sum[n][v]);
             }
         }
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < images; ++n) finish<Arch>(block, sum[n], block.bias, dst + n * block.k);
+    }
+
+    /// The block of one image and of as many whole panels as are `streams`, each so many floats after the one before.
+    template <class Arch>
+    static void add_block(Block const& block, std::size_t apart) noexcept {
+        using V = Floats<Arch>;
+        constexpr std::size_t vectors = panel / lanes<Arch>;
+        V sum[streams<Arch>][vectors];
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < streams<Arch>; ++n) {
+            PRIMSEL_UNROLL
+            for (std::size_t v = 0; v < vectors; ++v) sum[n][v] = V(0.0F);
+        }
+        const float* weights = block.weights;
+        for (std::size_t i = 0; i < block.count; ++i, weights += panel) {
+            const V x(block.src[i]);
+            PRIMSEL_UNROLL
+            for (std::size_t n = 0; n < streams<Arch>; ++n) {
+                PRIMSEL_UNROLL
+                for (std::size_t v = 0; v < vectors; ++v) {
+                    sum[n][v] = fma<Arch>(x, load<Arch>(weights + n * apart + v * lanes<Arch>), sum[n][v]);
+                }
+            }
+        }
+        PRIMSEL_UNROLL
+        for (std::size_t n = 0; n < streams<Arch>; ++n) {
+            finish<Arch>(block, sum[n], block.bias == nullptr ? nullptr : block.bias + n * apart,
+                         block.dst + n * panel);
+        }
+    }
+
+    /// Adds a panel's sums to its biases, or to what is in dst.
+    template <class Arch, std::size_t vectors>
+    PRIMSEL_INLINE static void finish(Block const& block, Floats<Arch> const (&sum)[vectors], const float* bias,
+                                      float* dst) noexcept {
+        using V = Floats<Arch>;
         const V low(block.clamp.low), high(block.clamp.high);
         PRIMSEL_UNROLL
-        for (std::size_t n = 0; n < images; ++n) {
-            PRIMSEL_UNROLL
-            for (std::size_t v = 0; v < vectors; ++v) {
-                const std::size_t at = v * lanes<Arch>;
-                if (at >= block.outputs) break;
-                float* to = dst + n * block.k + at;
-                const V before = block.bias != nullptr ? load<Arch>(block.bias + at)
-                                                       : detail::load_up_to<Arch>(to, block.outputs - at);
-                detail::store_up_to<Arch>(to, clamp<Arch>(before + sum[n][v], low, high), block.outputs - at);
-            }
+        for (std::size_t v = 0; v < vectors; ++v) {
+            const std::size_t at = v * lanes<Arch>;
+            if (at >= block.outputs) break;
+            const V before =
+                bias != nullptr ? load<Arch>(bias + at) : detail::load_up_to<Arch>(dst + at, block.outputs - at);
+            detail::store_up_to<Arch>(dst + at, clamp<Arch>(before + sum[v], low, high), block.outputs - at);
         }
     }
 };

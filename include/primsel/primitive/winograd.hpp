@@ -124,9 +124,11 @@ private:
     [[nodiscard]] static constexpr std::size_t zeros(ConvShape const& s) {
         return round_up_floats(static_cast<std::size_t>(s.c));
     }
-    /// A tap of a block of tiles: the tiles transformed, or their products.
+    /// A tap of a block of tiles: the tiles transformed, or their products. An odd number of cache lines, so that those
+    /// which a tile has in its taps spread over the cache's sets.
     [[nodiscard]] static constexpr std::size_t slot_floats(ConvShape const& s, int tiles) {
-        return static_cast<std::size_t>(tiles) * detail::tile_stride(std::max(s.c, s.k));
+        constexpr std::size_t line = alignment / sizeof(float);
+        return (static_cast<std::size_t>(tiles) * detail::tile_stride(std::max(s.c, s.k)) / line | 1) * line;
     }
     /// The transformed tiles of a block stay in L2 beside a panel of the kernels, unless the kernels are so large that
     /// reading them once a block costs more than that.

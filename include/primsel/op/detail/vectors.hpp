@@ -70,6 +70,18 @@ PRIMSEL_INLINE Floats<Arch> load_around(const float* row, std::ptrdiff_t at, std
         return Floats<Arch>(_mm512_mask_expandloadu_ps(_mm512_set1_ps(fill), mask, row));
     }
 #endif
+#if defined(__AVX__)
+    if constexpr (width == 8) {
+        // Nothing is read where the mask is 0.
+        static constexpr int ones[24] = {0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -1, -1, -1, -1};
+        const auto lanes_at = [](std::ptrdiff_t first) {
+            return _mm256_loadu_ps(reinterpret_cast<const float*>(ones + first));
+        };
+        const __m256 mask = _mm256_and_ps(lanes_at(8 - before), lanes_at(16 - before - inside));
+        const __m256 read = _mm256_maskload_ps(row - before, _mm256_castps_si256(mask));
+        return Floats<Arch>(_mm256_blendv_ps(_mm256_set1_ps(fill), read, mask));
+    }
+#endif
     alignas(64) float padded[width];
     for (std::ptrdiff_t i = 0; i < width; ++i) padded[i] = i >= before && i < before + inside ? row[i - before] : fill;
     return load<Arch>(padded);

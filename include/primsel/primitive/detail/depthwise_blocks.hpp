@@ -18,57 +18,70 @@ struct DepthwiseBlocks {
         const bool square = s.fh == 3 && s.fw == 3 && s.stride_h == s.stride_w && s.stride_w <= 2 && !s.dilated();
         const bool narrow =
             s.pad_left <= 1 && s.pad_top <= 1 && (s.out_w() - 1) * s.stride_w + s.fw - 1 - s.pad_left <= s.w;
-        return square && narrow && s.k >= lanes<Arch> && s.out_w() >= block_columns<Arch>;
+        return square && narrow && s.k >= lanes<Arch> && s.out_w() >= least_columns<Arch>;
     }
 
     /// Two for each multiply-add, those of the last blocks and channels that overlap their neighbours included.
     template <class Arch>
     [[nodiscard]] static double operations(ConvShape const& s) {
-        constexpr int columns = block_columns<Arch>, width = lanes<Arch>;
+        constexpr int width = lanes<Arch>;
+        const int columns = s.out_w() < block_columns<Arch> ? least_columns<Arch> : block_columns<Arch>;
         return 2.0 * s.taps() * s.out_h() * ((s.out_w() + columns - 1) / columns * columns) *
                ((s.k + width - 1) / width * width);
     }
 
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
-        if (s.stride_w == 1) {
-            run_blocks<Arch, 1>(s, args, src);
+        if (s.out_w() < block_columns<Arch>) {
+            run_blocks<Arch, least_columns<Arch>>(s, args, src);
         } else {
-            run_blocks<Arch, 2>(s, args, src);
+            run_blocks<Arch, block_columns<Arch>>(s, args, src);
         }
     }
 
 private:
-    /// Outputs of a block of the 3x3 kernel: its sums, the nine weights and an input fit the registers. Each input is
-    /// loaded once for all the outputs that it goes into.
+    /// Outputs of a block of the 3x3 kernel: its sums, the weights of as many kernel rows as meet an input row, and an
+    /// input fit the registers. Each input is loaded once for all the outputs that it goes into.
     template <class Arch>
     static constexpr int block_rows = registers<Arch> == 32 ? 2 : 1;
     template <class Arch>
-    static constexpr int block_columns = registers<Arch> == 32 ? 7 : 4;
+    static constexpr int block_columns = 7;
+    /// Of narrower images.
+    template <class Arch>
+    static constexpr int least_columns = registers<Arch> == 32 ? 7 : 4;
 
-    template <class Arch, int stride>
+    template <class Arch, int columns>
     static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
-        // Parts of eight vectors of channels; the last has at least one, and the rest.
-        constexpr int rows = block_rows<Arch>, channels = 8 * lanes<Arch>;
+        if (s.stride_w == 1) {
+            run_blocks<Arch, columns, 1>(s, args, src);
+        } else {
+            run_blocks<Arch, columns, 2>(s, args, src);
+        }
+    }
+
+    template <class Arch, int columns, int stride>
+    static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
+        // Parts of so many channels; the last has a vector at least, and the rest.
+        constexpr int rows = block_rows<Arch>, channels = registers<Arch> == 32 ? 8 * lanes<Arch> : 32 * lanes<Arch>;
         const int parts = std::max(1, (s.k + channels - lanes<Arch>) / channels);
         const auto items = static_cast<std::size_t>((s.out_h() + rows - 1) / rows * parts);
         args.executor.parallel_for(items, [&s, &args, src, parts](std::size_t item, std::size_t) {
             const int first = static_cast<int>(item) / parts * rows, part = static_cast<int>(item) % parts,
                       begin = part * channels, end = part + 1 == parts ? s.k : begin + channels;
             if (first + rows <= s.out_h()) {
-                run_block_row<Arch, rows, stride>(s, args, src, first, begin, end);
+                run_block_row<Arch, rows, columns, stride>(s, args, src, first, begin, end);
             } else {
-                run_block_row<Arch, 1, stride>(s, args, src, first, begin, end);
+                run_block_row<Arch, 1, columns, stride>(s, args, src, first, begin, end);
             }
         });
     }
 
     /// `rows` output rows of channels [begin, end), a vector at least; the last block and the last channels overlap
     /// their neighbours where they do not fill theirs.
-    template <class Arch, int rows, int stride>
+    template <class Arch, int rows, int columns, int stride>
     static void run_block_row(ConvShape const& s, ConvArgs const& args, const float* src, int first, int begin,
                               int end) noexcept {
-        constexpr int columns = block_columns<Arch>, in_rows = (rows - 1) * stride + 3;
+        constexpr int in_rows = (rows - 1) * stride + 3;
         const auto channels = static_cast<std::size_t>(s.k);
         const float* lines[in_rows];
         for (int i = 0; i < in_rows; ++i) {
@@ -78,25 +91,22 @@ private:
         for (int column = 0; column < s.out_w(); column += columns) {
             const int ow = std::min(column, s.out_w() - columns);
             for (int k = begin; k < end; k += lanes<Arch>) {
-                run_block<Arch, rows, stride>(s, args, lines, first, ow,
-                                              static_cast<std::size_t>(std::min(k, end - lanes<Arch>)));
+                run_block<Arch, rows, columns, stride>(s, args, lines, first, ow,
+                                                       static_cast<std::size_t>(std::min(k, end - lanes<Arch>)));
             }
         }
     }
 
-    template <class Arch, int rows, int stride>
+    template <class Arch, int rows, int columns, int stride>
     PRIMSEL_INLINE static void run_block(ConvShape const& s, ConvArgs const& args, const float* const* lines, int oh,
                                          int ow, std::size_t at) noexcept {
-        constexpr int columns = block_columns<Arch>, in_rows = (rows - 1) * stride + 3,
-                      in_columns = (columns - 1) * stride + 3;
+        constexpr int in_rows = (rows - 1) * stride + 3, in_columns = (columns - 1) * stride + 3;
         const auto channels = static_cast<std::ptrdiff_t>(s.k);
         const int first = ow * stride - s.pad_left;
         const bool skip_first = first<0, skip_last = first + in_columns> s.w;
         const std::size_t to = static_cast<std::size_t>(oh * s.out_w() + ow) * static_cast<std::size_t>(s.k) + at,
                           row = static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
         Floats<Arch> weights[9];
-        PRIMSEL_UNROLL
-        for (std::ptrdiff_t tap = 0; tap < 9; ++tap) weights[tap] = load<Arch>(args.weights + tap * channels + at);
         const Floats<Arch> bias = args.bias == nullptr ? broadcast<Arch>(0.0F) : load<Arch>(args.bias + at);
         Floats<Arch> sums[rows][columns];
         PRIMSEL_UNROLL
@@ -106,6 +116,12 @@ private:
         }
         PRIMSEL_UNROLL
         for (int i = 0; i < in_rows; ++i) {
+            if (i < 3) {
+                PRIMSEL_UNROLL
+                for (std::ptrdiff_t tap = 3 * i; tap < 3 * i + 3; ++tap) {
+                    weights[tap] = load<Arch>(args.weights + tap * channels + at);
+                }
+            }
             if (lines[i] == nullptr) continue;
             auto pixel = first * channels + static_cast<std::ptrdiff_t>(at);  // before the line where it is skipped
             PRIMSEL_UNROLL
