@@ -4,6 +4,7 @@
 #include <primsel/core/statistics.hpp>
 #include <primsel/cost/analytical.hpp>
 #include <primsel/io/dataset.hpp>
+#include <primsel/io/op_times.hpp>
 #include <primsel/learn/machine_about.hpp>
 #include <primsel/primitive/all.hpp>
 #include <primsel/primitive/primitive.hpp>
@@ -50,15 +51,12 @@ void add_primitive(ps::Dataset const& data, ps::Machine const& machine, ProfileS
     }
 }
 
-/// Whether the profile is of this instruction set.
+/// Whether the profile is of this instruction set; what primitives do in it can be reckoned wherever this program runs.
 template <class Arch>
 bool add_profile(std::string_view arch, ps::Dataset const& data, ps::Machine const& machine, ProfileSamples& profile) {
-    if constexpr (ps::InstructionSet<Arch>) {
-        if (arch != Arch::name()) return false;
-        [&]<class... P>(ps::TypeList<P...>) { (add_primitive<P, Arch>(data, machine, profile), ...); }(Profiled{});
-        return true;
-    }
-    return false;
+    if (arch != Arch::name()) return false;
+    [&]<class... P>(ps::TypeList<P...>) { (add_primitive<P, Arch>(data, machine, profile), ...); }(Profiled{});
+    return true;
 }
 
 /// `seconds(sample)` predicts.
@@ -87,7 +85,9 @@ Choices judge_by(ProfileSamples const& profile, Seconds const& seconds) {
 std::vector<ProfileSamples> conv_samples(std::vector<std::string> const& paths) {
     std::vector<ProfileSamples> profiles;
     for (std::string const& path : paths) {
-        const ps::Dataset data = ps::read_dataset(path);
+        const ps::SharedBytes file = ps::read_file(path);
+        if (ps::is_op_times(file.text())) continue;
+        const ps::Dataset data = ps::parse_dataset(path, file.text());
         if (data.of_layouts()) continue;
         const ps::Machine machine = ps::machine_about(path, data.about);
         const auto about = [&](const char* key) {

@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "conv_samples.hpp"
 #include "evaluation.hpp"
+#include "op_times.hpp"
 #include "progress.hpp"
 #include "session.hpp"
 
@@ -53,16 +54,10 @@ constexpr std::array trained_networks{TrainedNetwork{"resnet18", 64, 32},     Tr
                                       TrainedNetwork{"resnet56", 32, 128},    TrainedNetwork{"squeezenet1_1", 128, 16},
                                       TrainedNetwork{"googlenet", 64, 8},     TrainedNetwork{"alexnet_cifar", 32, 32}};
 
-/// What the layers of all networks that are no convolutions take here.
-ps::OpRegression learn_ops(Progress& progress) {
-    ps::OpSampler sampler(kernels(), ps::Measured(15));
-    for (ListedNetwork const& network : list_networks()) {
-        ModelOptions options;
-        options.net = network.name;
-        sampler.add(ps::simplify(open_model(options).graph));
-        progress.tick();
-    }
-    return ps::OpRegression::fit(sampler.samples());
+ps::OpRegression fit_ops(std::vector<ps::OpTime> const& times) {
+    std::vector<ps::OpRegression::Sample> samples;
+    for (ps::OpTime const& time : times) samples.push_back(ps::OpRegression::sample(kernels().machine(), time));
+    return ps::OpRegression::fit(samples);
 }
 
 /// What the layers that only steps of training have take here, in steps of some networks.
@@ -77,7 +72,7 @@ ps::OpRegression learn_training_ops(Progress& progress) {
         });
         progress.tick();
     }
-    return ps::OpRegression::fit(sampler.samples());
+    return fit_ops(sampler.times());
 }
 
 using About = std::map<std::string, std::string>;
@@ -123,14 +118,10 @@ std::string primitives_header(std::string const& name, About const& about, ps::D
                            text_of("layouts_model", layouts.model.text()));
 }
 
-std::string ops_header(std::string const& name, ps::OpRegression const& ops) {
+std::string ops_header(std::string const& name, About const& about, ps::OpRegression const& ops) {
     std::string table = "    static constexpr OpCoefficients ops[] = {\n";
     for (std::string const& line : ops.lines()) table += "        " + line + ",\n";
-    const About here{{"arch", std::string(kernels().arch)},
-                     {"compiler", compiler()},
-                     {"cpu", ps::cpu_name()},
-                     {"version", std::string(ps::version)}};
-    return header_text("", "primsel/cost/op_coefficients.hpp", "An OpModel.", name, here, table + "    };\n");
+    return header_text("", "primsel/cost/op_coefficients.hpp", "An OpModel.", name, about, table + "    };\n");
 }
 
 std::string convolutions_header(std::string const& name, std::vector<std::string> const& lines) {
@@ -207,8 +198,8 @@ void pretrain(PretrainOptions const& options) {
             distillations.emplace_back(*measured, kernels(), ps::DistillOptions{options.epochs, options.seed});
         }
     }
-    Progress progress("learning",
-                      (header ? 4 : 0) + (ops ? list_networks().size() : 0) + (training ? trained_networks.size() : 0));
+    Progress progress("learning", (header ? 4 : 0) + (ops && options.profiles.empty() ? list_networks().size() : 0) +
+                                      (training ? trained_networks.size() : 0));
     ps::Json::Object json;
     std::string text;
     if (header) {
@@ -233,8 +224,11 @@ void pretrain(PretrainOptions const& options) {
         text += ps::join(options.header, ": ", written.size() / 1024, " KB\n");
     }
     if (ops) {
-        const ps::OpRegression learned = learn_ops(progress);
-        ps::write_file(options.ops, ops_header(ops_name, learned));
+        const bool timed_here = options.profiles.empty();
+        const OpSamples of = timed_here ? OpSamples{about_here(), {}} : op_samples_of(options.profiles, kernels().arch);
+        const ps::OpRegression learned =
+            timed_here ? fit_ops(time_ops(networks_of({}), progress)) : ps::OpRegression::fit(of.samples);
+        ps::write_file(options.ops, ops_header(ops_name, of.about, learned));
         const std::size_t count = learned.coefficients().size();
         json.emplace_back("ops_header", options.ops);
         json.emplace_back("ops", count);
@@ -242,7 +236,7 @@ void pretrain(PretrainOptions const& options) {
     }
     if (training) {
         const ps::OpRegression learned = learn_training_ops(progress);
-        ps::write_file(options.training_ops, ops_header(training_name, learned));
+        ps::write_file(options.training_ops, ops_header(training_name, about_here(), learned));
         const std::size_t count = learned.coefficients().size();
         json.emplace_back("training_ops_header", options.training_ops);
         json.emplace_back("training_ops", count);
@@ -278,8 +272,10 @@ void add_pretrain(CLI::App& app) {
     layouts->type_name("F.csv")->needs(header);
     header->type_name("NAME.hpp")->needs(data)->needs(layouts);
     command
-        .add_option("--ops", options->ops,
-                    "A header of what other layers take, which are timed here, for SemiEmpirical")
+        .add_option(
+            "--ops", options->ops,
+            "A header of what other layers take by the profiles of this instruction set, or as timed here where "
+            "none are named, for SemiEmpirical")
         ->type_name("NAME.hpp");
     command
         .add_option("--training-ops", options->training_ops,

@@ -1,6 +1,7 @@
 // primsel profile --out profile.csv [--layouts-out layouts.csv]: times every primitive on the convolutions of the
 // networks, row by row, and goes on where it was stopped; or has them timed, through a queue.
 #include "commands.hpp"
+#include "op_times.hpp"
 #include "profiling.hpp"
 #include "progress.hpp"
 #include "session.hpp"
@@ -93,6 +94,7 @@ void profile(ProfilingOptions const& options) {
     std::set<std::string> workers;
     double quiet = 0;
     std::size_t runs = 0;
+    if (!options.ops_out.empty()) write_op_times(options.ops_out, networks_of(options.networks));
     {
         Profiling profiling(chosen_primitives(options.training, options.primitives), options.measuring);
         if (options.reference_ns > 0) profiling.profiler().set_nominal(options.reference_ns * 1e-9);
@@ -149,6 +151,10 @@ void add_profile(CLI::App& app) {
         ->required()
         ->type_name("F.csv");
     command.add_option("--layouts-out", options->layouts_out, "Times of changes of layout")->type_name("F.csv");
+    command
+        .add_option("--ops-out", options->ops_out,
+                    "Times of the networks' other layers, which are taken first; not where the file is there")
+        ->type_name("F.csv");
     command.add_option("--networks", options->networks, "Whose convolutions: names, or .onnx files (default all)")
         ->delimiter(',')
         ->type_name("NET,...");

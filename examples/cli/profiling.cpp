@@ -1,5 +1,6 @@
 #include "profiling.hpp"
 
+#include "op_times.hpp"
 #include "session.hpp"
 #include "text.hpp"
 
@@ -29,12 +30,8 @@ ps::Kernels kernels_with(std::span<const ps::PrimitiveEntry> primitives) {
 
 /// The convolutions of those networks; of all where none is named.
 std::vector<ps::ConvShape> convolutions_of(std::vector<std::string> names, std::optional<Size> size) {
-    if (names.empty() || names == std::vector<std::string>{"all"}) {
-        names.clear();
-        for (ListedNetwork const& network : list_networks()) names.push_back(network.name);
-    }
     std::vector<ps::ConvShape> shapes;
-    for (std::string const& name : names) {
+    for (std::string const& name : networks_of(std::move(names))) {
         ModelOptions options;
         options.net = name;
         options.size = size;

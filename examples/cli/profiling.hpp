@@ -21,7 +21,7 @@
 namespace cli {
 
 struct ProfilingOptions {
-    std::string out, layouts_out;
+    std::string out, layouts_out, ops_out;
     std::vector<std::string> networks, primitives;
     double budget = std::numeric_limits<double>::infinity();
     std::size_t count = std::numeric_limits<std::size_t>::max();

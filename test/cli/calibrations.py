@@ -97,6 +97,24 @@ class Pretrain(Profiles):
             self.assertIn((op, "chw"), rows)
         self.assertIn(f'arch = "{dict(self.here())["arch"]}"', text)
 
+    def test_ops_of_profiles(self):
+        out, ops, header = self.folder / "p.csv", self.folder / "p-ops.csv", self.folder / "mine_ops.hpp"
+        profile = ["profile", "--out", out, "--ops-out", ops, "--networks", "googlenet", "--count", 1, "--primitives", "direct-hwc"]
+        self.json(*profile)
+        text = ops.read_text()
+        self.assertIn(f'# arch: {dict(self.here())["arch"]}', text)
+        self.assertIn("# bandwidth_4: ", text)
+        self.json(*profile)
+        self.assertEqual(ops.read_text(), text)
+        result = self.json("pretrain", "--profiles", out, ops, "--ops", header, "--convolutions", self.folder / "convs.hpp")
+        self.assertIn(f'arch = "{dict(self.here())["arch"]}"', header.read_text())
+        self.assertEqual(header.read_text().count('{"'), result["ops"])
+        self.assertIn('{"max_pool", "hwc", ', header.read_text())
+        ops.write_text(re.sub(r"(?<=# arch: ).*", "abacus", text))
+        self.refuse(1, ["no times of other layers"], "pretrain", "--profiles", out, ops, "--ops", header)
+        ops.write_text(text.rsplit(",", 1)[0] + "\n")
+        self.refuse(1, [str(ops), "is no line of"], "pretrain", "--profiles", out, ops, "--ops", header)
+
     def test_convolutions(self):
         """Times that are three times the coefficients of one profile, of which a second one says the same."""
         paths = [self.folder / "p.csv", self.folder / "q.csv"]

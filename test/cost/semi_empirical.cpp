@@ -238,8 +238,9 @@ TEST_CASE("what was fitted predicts what it was fitted to") {
     const auto queries = laws::ops(all_kernels, sizes, 1);
     std::vector<ps::OpRegression::Sample> samples;
     for (ps::OpQuery const& query : queries) {
-        ps::OpRegression::Sample sample{"relu", std::string(all_kernels.layouts[query.layout].name),
-                                        ps::op_terms(analytical, all_kernels, query), 1e-5};
+        ps::OpRegression::Sample sample{
+            "relu", std::string(all_kernels.layouts[query.layout].name),
+            ps::op_terms(analytical.terms(all_kernels, query), query.batch, ps::op_rows(all_kernels, query)), 1e-5};
         sample.seconds += 3 * sample.terms[1];
         samples.push_back(sample);
     }

@@ -29,7 +29,7 @@ std::vector<Sample> made_by(ps::OpRegression::Terms const& coefficients, std::si
 
 }  // namespace
 
-TEST_CASE("coefficients that made the times are found again") {
+TEST_CASE("coefficients that made the times are found again, and so predict others") {
     for (ps::OpRegression::Terms const& coefficients :
          {ps::OpRegression::Terms{1e-6, 1, 0.5, 2, 3e-9}, ps::OpRegression::Terms{0, 0.2, 0, 0, 1e-8}}) {
         const ps::OpRegression model = ps::OpRegression::fit(made_by(coefficients, 60, "relu"));
@@ -37,11 +37,28 @@ TEST_CASE("coefficients that made the times are found again") {
         REQUIRE(found.size() == 1);
         CHECK(found[0].op == "relu");
         CHECK(found[0].layout == "chw");
-        for (std::size_t i = 0; i < coefficients.size(); ++i) {
-            CHECK(found[0].values[i] ==
-                  doctest::Approx(coefficients[i]).epsilon(0.01).scale(i == 0 || i == 4 ? 1e-6 : 1));
+        for (std::size_t j = 1; j < 4; ++j) {
+            CHECK(found[0].values[j] == doctest::Approx(coefficients[j]).epsilon(0.01).scale(1));
+        }
+        const std::vector<Sample> all = made_by(coefficients, 90, "relu");
+        for (std::size_t i = 60; i < all.size(); ++i) {
+            double predicted = 0;
+            for (std::size_t j = 0; j < coefficients.size(); ++j) predicted += found[0].values[j] * all[i].terms[j];
+            CHECK(predicted == doctest::Approx(all[i].seconds).epsilon(0.01));
         }
     }
+}
+
+TEST_CASE("what only weights or arithmetic can explain is the way of the weights") {
+    std::vector<Sample> samples;
+    for (int i = 1; i <= 20; ++i) {
+        const double weights = 1e-4 * i;
+        samples.push_back({"dense", "chw", {1, 1e-8, 0.3 * weights, weights, 1}, 0.9 * weights});
+    }
+    const ps::OpRegression model = ps::OpRegression::fit(samples);
+    const ps::OpRegression::Terms found = model.coefficients()[0].values;
+    CHECK(found[3] > 0.8);
+    CHECK(found[3] + 0.3 * found[2] == doctest::Approx(0.9).epsilon(0.01));
 }
 
 TEST_CASE("few samples teach nothing, and an op in a layout is an entry of its own") {

@@ -1,5 +1,6 @@
 // What is timed of a network for OpRegression: every layer in every layout, once.
 #include <primsel/kernels/extern_kernels.hpp>
+#include <primsel/learn/op_regression.hpp>
 #include <primsel/network/network.hpp>
 #include <primsel/network/simplify.hpp>
 #include <primsel/train/differentiate.hpp>
@@ -60,17 +61,18 @@ struct OfBatch {
 TEST_CASE("every layer in every layout is timed once, however often it is met") {
     std::size_t asked = 0;
     ps::OpSampler sampler(default_kernels(), Counting{&asked});
-    CHECK(sampler.samples().empty());
+    CHECK(sampler.times().empty());
     const ps::Graph graph = ps::simplify(SmallPools::graph());
     sampler.add(graph);
-    const std::size_t count = sampler.samples().size();
+    const std::size_t count = sampler.times().size();
     CHECK(count == asked);
     CHECK(count <= graph.size() * default_kernels().layouts.size());
-    std::set<std::tuple<std::string, std::string, ps::OpRegression::Terms>> distinct;
+    std::set<std::tuple<std::string, std::string, double, double, double>> distinct;
     std::set<std::string> ops, layouts;
     for (std::size_t i = 0; i < count; ++i) {
-        ps::OpRegression::Sample const& sample = sampler.samples()[i];
-        CHECK(distinct.emplace(sample.op, sample.layout, sample.terms).second);
+        ps::OpTime const& sample = sampler.times()[i];
+        CHECK(
+            distinct.emplace(sample.op, sample.layout, sample.work.bytes, sample.work.operations, sample.rows).second);
         CHECK(sample.seconds == doctest::Approx(1e-6 * static_cast<double>(i + 1)));
         ops.insert(sample.op);
         layouts.insert(sample.layout);
@@ -80,7 +82,7 @@ TEST_CASE("every layer in every layout is timed once, however often it is met") 
     }
     CHECK(layouts.size() == default_kernels().layouts.size());
     sampler.add(graph);
-    CHECK(sampler.samples().size() == count);
+    CHECK(sampler.times().size() == count);
     CHECK(asked == count);
 }
 
@@ -89,14 +91,18 @@ TEST_CASE("the layers of a step of training are timed for its whole batch, those
     ps::OpSampler all(default_kernels(), OfBatch{}), some(default_kernels(), OfBatch{});
     all.add(step);
     some.add(step, [](ps::AnyLayer const& layer) { return std::holds_alternative<ps::PoolGradientParams>(layer); });
-    CHECK(some.samples().size() < all.samples().size());
-    CHECK_FALSE(some.samples().empty());
-    for (ps::OpRegression::Sample const& sample : some.samples()) CHECK(sample.op == "pool_gradient");
+    CHECK(some.times().size() < all.times().size());
+    CHECK_FALSE(some.times().empty());
+    for (ps::OpTime const& sample : some.times()) CHECK(sample.op == "pool_gradient");
 }
 
 TEST_CASE("layers are timed on this machine") {
     ps::OpSampler sampler(default_kernels(), ps::Measured(1));
     sampler.add(ps::simplify(SmallPools::graph()));
-    for (ps::OpRegression::Sample const& sample : sampler.samples()) CHECK(sample.seconds >= 0);
-    CHECK_FALSE(ps::OpRegression::fit(sampler.samples(), 1).coefficients().empty());
+    std::vector<ps::OpRegression::Sample> samples;
+    for (ps::OpTime const& time : sampler.times()) {
+        CHECK(time.seconds >= 0);
+        samples.push_back(ps::OpRegression::sample(ps::this_machine(), time));
+    }
+    CHECK_FALSE(ps::OpRegression::fit(samples, 1).coefficients().empty());
 }

@@ -36,8 +36,9 @@ concept InstructionSet = requires {
 template <class Arch>
 using Floats = xsimd::batch<float, Arch>;
 
+/// How many floats a vector of the Arch holds, also where this translation unit may not use it.
 template <class Arch>
-inline constexpr int lanes = static_cast<int>(Floats<Arch>::size);
+inline constexpr int lanes = static_cast<int>(Arch::alignment() / sizeof(float));
 
 /// How many vector registers the Arch has.
 template <class Arch>

@@ -12,6 +12,13 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
+/// What an op does, on whatever machine: the bytes that an image moves and those of the memory level that they come
+/// from, its operations, the bytes of its packed weights and those that a run of the network reads (0: more than any
+/// cache).
+struct OpWork {
+    double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0;
+};
+
 /// What the time of an op is made of, in seconds: the traffic and the arithmetic of an image, of which the longer
 /// bounds it, and the traffic of its weights.
 struct OpTerms {
@@ -100,26 +107,33 @@ public:
     }
     /// Of an op; of a convolution, of the pass that adds its bias and what comes after.
     [[nodiscard]] OpTerms terms(Kernels const& kernels, OpQuery const& query) const {
-        Machine const& machine = machine_of(kernels);
+        return terms(machine_of(kernels), work(kernels, query));
+    }
+    [[nodiscard]] static OpTerms terms(Machine const& machine, OpWork const& work) {
+        return {.memory = work.bytes / machine.bandwidth_for(work.working_set),
+                .arithmetic = work.operations / machine.vector_flops,
+                .weights = work.weights / bandwidth_of_weights(machine, work.run_bytes)};
+    }
+    [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
         const auto size = static_cast<double>(query.output.size());
-        const double fed = query.together ? query.batch : 1;  // images that one level of memory holds
+        OpWork result{.operations = size, .run_bytes = query.run_bytes};
         if (std::holds_alternative<ConvParams>(*query.layer)) {
-            const double bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
-            return {.memory = bytes / machine.bandwidth_for(std::max(fed * bytes, query.apart)),
-                    .arithmetic = size / machine.vector_flops};
+            result.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
+        } else {
+            OpEntry const& op = kernels.op(*query.layer, query.layout);
+            if (op.operations != nullptr) {
+                result.operations = op.operations(*query.layer, query.inputs, query.output);
+            }
+            if (op.in_place && result.operations == 0) return {};  // the same elements under another name or shape
+            result.bytes = 4 * size;
+            for (Shape const& shape : query.inputs) result.bytes += 4 * static_cast<double>(shape.size());
+            if (op.packed_bytes != nullptr) {
+                result.weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
+            }
         }
-        OpEntry const& op = kernels.op(*query.layer, query.layout);
-        const double operations =
-            op.operations != nullptr ? op.operations(*query.layer, query.inputs, query.output) : size;
-        if (op.in_place && operations == 0) return {};  // the same elements under another name or shape
-        double bytes = 4 * size, weights = 0;
-        for (Shape const& shape : query.inputs) bytes += 4 * static_cast<double>(shape.size());
-        if (op.packed_bytes != nullptr) {
-            weights = static_cast<double>(op.packed_bytes(*query.layer, query.inputs[0]));
-        }
-        return {.memory = bytes / machine.bandwidth_for(std::max(fed * bytes, query.apart)),
-                .arithmetic = operations / machine.vector_flops,
-                .weights = weights / bandwidth_of_weights(machine, query.run_bytes)};
+        const double fed = query.together ? query.batch : 1;  // images that one level of memory holds
+        result.working_set = std::max(fed * result.bytes, query.apart);
+        return result;
     }
 
 private:

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -25,18 +26,28 @@ struct OpCoefficients {
     Terms values{};  // none negative
 };
 
-[[nodiscard]] inline OpCoefficients::Terms op_terms(Analytical const& analytical, Kernels const& kernels,
-                                                    OpQuery const& query) {
-    const OpTerms parts = analytical.terms(kernels, query);
+/// What took so long: all that an op does in a layout, whatever the machine.
+struct OpTime {
+    std::string op, layout;
+    int batch = 1;
+    OpWork work{};
+    /// Of values that follow each other, in an image.
+    double rows = 0;
+    double seconds = 0;
+};
+
+[[nodiscard]] inline OpCoefficients::Terms op_terms(OpTerms const& of, int batch, double rows) {
+    return {1, batch * of.memory, batch * of.arithmetic, of.weights, batch * rows};
+}
+[[nodiscard]] inline double op_rows(Kernels const& kernels, OpQuery const& query) {
     const bool pass = std::holds_alternative<ConvParams>(*query.layer),
                by_pixel = kernels.layouts[query.layout].name == hwc::name;
     const auto rows_of = [&](Shape const& shape) {
         return static_cast<double>(by_pixel ? shape.pixels()
                                             : static_cast<std::size_t>(shape.c) * static_cast<std::size_t>(shape.h));
     };
-    double rows = rows_of(query.output);
-    if (!pass && !query.inputs.empty()) rows = std::max(rows, rows_of(query.inputs[0]));
-    return {1, query.batch * parts.memory, query.batch * parts.arithmetic, parts.weights, query.batch * rows};
+    const double rows = rows_of(query.output);
+    return pass || query.inputs.empty() ? rows : std::max(rows, rows_of(query.inputs[0]));
 }
 
 /// Changes the times of the ops that have coefficients in their layouts.
@@ -47,7 +58,8 @@ inline void predict_fitted_ops(std::span<const OpCoefficients> fitted, Analytica
         const auto found = std::ranges::find_if(
             fitted, [&](OpCoefficients const& entry) { return entry.op == op && entry.layout == layout; });
         if (found == fitted.end()) continue;
-        const OpCoefficients::Terms parts = op_terms(analytical, kernels, queries[i]);
+        const OpCoefficients::Terms parts =
+            op_terms(analytical.terms(kernels, queries[i]), queries[i].batch, op_rows(kernels, queries[i]));
         if (parts[1] + parts[2] + parts[3] == 0) continue;  // nothing is done
         double sum = 0;
         for (std::size_t j = 0; j < OpCoefficients::terms; ++j) sum += found->values[j] * parts[j];

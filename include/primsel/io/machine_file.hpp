@@ -31,7 +31,7 @@ public:
         : about_{{"arch", std::string(arch)},
                  {"cores", std::to_string(::sysconf(_SC_NPROCESSORS_ONLN))},
                  {"cpu", cpu_name()},
-                 {"method", "2"},  // raised where speeds are measured in another way
+                 {"method", "3"},  // raised where speeds are measured in another way
                  {"version", std::string(version)}} {
         if (!directory.empty()) path_ = join(directory, "/machine-", fingerprint_of(about_), ".txt");
     }

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <primsel/core/statistics.hpp>
 #include <primsel/cost/conv_coefficients.hpp>
 #include <primsel/learn/detail/initializers.hpp>
+#include <primsel/learn/detail/relative_fit.hpp>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -65,50 +62,13 @@ private:
         Terms values{};
     };
 
-    /// Least absolute relative errors, by squares that are weighed anew; what is within 3 % counts as right.
     [[nodiscard]] static Terms weigh(std::span<Sample const* const> samples, Terms const& usual) {
-        constexpr double right = 0.03;
-        Terms result = ConvCoefficients::usual;
-        for (int round = 0; round < 30; ++round) {
-            std::array<Terms, terms> products{};
-            Terms targets{};
-            for (Sample const* sample : samples) {
-                Terms row = sample->terms;
-                double predicted = 0;
-                for (std::size_t j = 0; j < terms; ++j) {
-                    row[j] /= sample->seconds;
-                    predicted += result[j] * row[j];
-                }
-                const double weight = right / std::max(std::abs(predicted - 1), right);
-                for (std::size_t i = 0; i < terms; ++i) {
-                    targets[i] += weight * row[i];
-                    for (std::size_t j = 0; j < terms; ++j) products[i][j] += weight * row[i] * row[j];
-                }
-            }
-            for (std::size_t i = 0; i < terms; ++i) {
-                products[i][i] += usual[i];
-                targets[i] += usual[i] * ConvCoefficients::usual[i];
-            }
-            result = solve(products, targets, result);
+        std::vector<detail::RelativeRow<terms>> rows;
+        for (Sample const* sample : samples) {
+            detail::RelativeRow<terms>& row = rows.emplace_back();
+            for (std::size_t j = 0; j < terms; ++j) row.terms[j] = sample->terms[j] / sample->seconds;
         }
-        return result;
-    }
-    /// The x >= 0 with the least x' A x / 2 - b' x, by coordinate descent from a first guess.
-    [[nodiscard]] static Terms solve(std::array<Terms, terms> const& a, Terms const& b, Terms x) {
-        for (int round = 0; round < 2000; ++round) {
-            double moved = 0;
-            for (std::size_t i = 0; i < terms; ++i) {
-                double rest = b[i];
-                for (std::size_t j = 0; j < terms; ++j) {
-                    if (j != i) rest -= a[i][j] * x[j];
-                }
-                const double next = std::max(rest / a[i][i], 0.0);
-                moved = std::max(moved, std::abs(next - x[i]));
-                x[i] = next;
-            }
-            if (moved < 1e-9) break;
-        }
-        return x;
+        return detail::relative_fit<terms>(rows, ConvCoefficients::usual, usual);
     }
 
     std::vector<Entry> entries_;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <primsel/cost/analytical.hpp>
 #include <primsel/cost/op_coefficients.hpp>
+#include <primsel/kernels/machine.hpp>
 #include <primsel/learn/detail/initializers.hpp>
+#include <primsel/learn/detail/relative_fit.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -26,8 +28,13 @@ public:
         Terms terms{};
         double seconds = 0;
     };
+    /// Of a time that was taken on such a machine.
+    [[nodiscard]] static Sample sample(Machine const& machine, OpTime const& time) {
+        return {time.op, time.layout, op_terms(Analytical::terms(machine, time.work), time.batch, time.rows),
+                time.seconds};
+    }
 
-    /// The coefficients, none of them negative, with the least relative squared errors; ops with fewer samples in a
+    /// The coefficients, none of them negative, with the least absolute relative errors; ops with fewer samples in a
     /// layout than `least` have none.
     [[nodiscard]] static OpRegression fit(std::span<const Sample> samples, std::size_t least = 8) {
         std::map<std::pair<std::string, std::string>, std::vector<Sample const*>> grouped;
@@ -63,30 +70,24 @@ private:
         Terms values{};
     };
 
-    /// By coordinate descent. What takes less than a few microseconds need not be known to the percent.
+    /// What takes less than a few microseconds need not be known to the percent. Many weights and their arithmetic grow
+    /// together: where samples do not tell which of them bounds the time, it is the way of the weights, as on another
+    /// machine.
     [[nodiscard]] static Terms weigh(std::span<Sample const* const> samples) {
-        constexpr double coarse = 2e-6;
-        Terms coefficients{}, squares{};
-        std::vector<Terms> rows;
-        std::vector<double> left;
+        constexpr double coarse = 2e-6, share = 0.005;
+        constexpr Terms usual{0, 1, 0, 1, 0};
+        std::vector<detail::RelativeRow<terms>> rows;
+        Terms usual_samples{};
         for (Sample const* sample : samples) {
-            Terms row = sample->terms;
-            for (double& value : row) value /= sample->seconds + coarse;
-            for (std::size_t j = 0; j < terms; ++j) squares[j] += row[j] * row[j];
-            rows.push_back(row);
-            left.push_back(sample->seconds / (sample->seconds + coarse));
-        }
-        for (int round = 0; round < 3000; ++round) {
-            for (std::size_t j = 0; j < terms; ++j) {
-                if (!(squares[j] > 0)) continue;
-                double along = 0;
-                for (std::size_t i = 0; i < rows.size(); ++i) along += rows[i][j] * left[i];
-                const double step = std::max(along / squares[j], -coefficients[j]);
-                coefficients[j] += step;
-                for (std::size_t i = 0; i < rows.size(); ++i) left[i] -= step * rows[i][j];
+            detail::RelativeRow<terms>& row = rows.emplace_back();
+            row.target = sample->seconds / (sample->seconds + coarse);
+            for (std::size_t j = 0; j < terms; ++j) row.terms[j] = sample->terms[j] / (sample->seconds + coarse);
+            if (!(sample->terms[3] > sample->terms[1])) continue;
+            for (const std::size_t j : {2, 3}) {
+                usual_samples[j] += share * std::min(row.terms[j] * row.terms[j], 1.0);
             }
         }
-        return coefficients;
+        return detail::relative_fit<terms>(rows, usual, usual_samples);
     }
 
     std::vector<Entry> entries_;

@@ -3,11 +3,11 @@
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/cost/op_coefficients.hpp>
-#include <primsel/learn/op_regression.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/profile/measured.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <set>
 #include <span>
@@ -31,7 +31,7 @@ public:
         : kernels_(std::move(kernels)), timer_(std::move(timer)) {}
 
     /// The layers of a simplified graph for which wanted(layer) holds, each in each layout: for one image, of a step of
-    /// training for its batch. Those whose terms were seen before are not timed again. Seconds to a minute for a
+    /// training for its batch. What does the same as one before is not timed again. Seconds to a minute for a
     /// network.
     template <class Wanted = AnyLayerAtAll>
     void add(Graph const& graph, Wanted const& wanted = {}) {
@@ -42,26 +42,30 @@ public:
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
                 const OpQuery query{&graph[node].layer,           inputs, graph[node].shape,
                                     together ? graph.batch() : 1, layout, together};
-                OpRegression::Sample sample{.op = std::string(kind(graph[node].layer)),
-                                            .layout = std::string(kernels_.layouts[layout].name),
-                                            .terms = op_terms(analytical_, kernels_, query),
-                                            .seconds = 0};
-                if (!seen_.emplace(sample.op, sample.layout, sample.terms).second) continue;
-                timer_.predict(kernels_, std::span(&query, 1), std::span(&sample.seconds, 1));
-                samples_.push_back(std::move(sample));
+                OpTime time{.op = std::string(kind(graph[node].layer)),
+                            .layout = std::string(kernels_.layouts[layout].name),
+                            .batch = query.batch,
+                            .work = Analytical::work(kernels_, query),
+                            .rows = op_rows(kernels_, query)};
+                const Amounts amounts{time.work.bytes, time.work.working_set, time.work.operations, time.work.weights,
+                                      time.rows * query.batch};
+                if (!seen_.emplace(time.op, time.layout, amounts).second) continue;
+                timer_.predict(kernels_, std::span(&query, 1), std::span(&time.seconds, 1));
+                times_.push_back(std::move(time));
             }
         }
     }
 
     /// What was timed so far.
-    [[nodiscard]] std::vector<OpRegression::Sample> const& samples() const { return samples_; }
+    [[nodiscard]] std::vector<OpTime> const& times() const { return times_; }
 
 private:
+    using Amounts = std::array<double, 5>;
+
     Kernels kernels_;
     Model timer_;
-    Analytical analytical_;
-    std::vector<OpRegression::Sample> samples_;
-    std::set<std::tuple<std::string, std::string, OpRegression::Terms>> seen_;
+    std::vector<OpTime> times_;
+    std::set<std::tuple<std::string, std::string, Amounts>> seen_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <primsel/core/csv.hpp>
+#include <primsel/core/error.hpp>
+#include <primsel/cost/op_coefficients.hpp>
+#include <primsel/io/table_file.hpp>
+#include <primsel/learn/machine_about.hpp>
+#include <primsel/learn/op_regression.hpp>
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A TableFormat.
+struct OpTimesFormat {
+    using Row = OpTime;
+    static constexpr std::string_view columns = "op,layout,images,bytes,working_set,operations,weights,rows,ns";
+
+    [[nodiscard]] static std::string line(OpTime const& time) {
+        using detail::exact_text;
+        OpWork const& work = time.work;
+        return join(time.op, ',', time.layout, ',', time.batch, ',', exact_text(work.bytes), ',',
+                    exact_text(work.working_set), ',', exact_text(work.operations), ',', exact_text(work.weights), ',',
+                    exact_text(time.rows), ',', std::llround(time.seconds * 1e9));
+    }
+    [[nodiscard]] static bool read(std::vector<std::string> const& cells, OpTime& time) {
+        if (cells.size() != 9) return false;
+        time.op = cells[0];
+        time.layout = cells[1];
+        double* const numbers[] = {&time.work.bytes, &time.work.working_set, &time.work.operations, &time.work.weights,
+                                   &time.rows,       &time.seconds};
+        if (!read_number(cells[2], time.batch) || time.batch < 1) return false;
+        for (std::size_t i = 0; i < std::size(numbers); ++i) {
+            if (!read_number(cells[3 + i], *numbers[i]) || !(*numbers[i] >= 0 && std::isfinite(*numbers[i])))
+                return false;
+        }
+        time.seconds *= 1e-9;
+        return true;
+    }
+};
+
+/// Whether the text is a table of what ops took.
+[[nodiscard]] inline bool is_op_times(std::string_view text) {
+    return text.find(OpTimesFormat::columns) != std::string_view::npos;
+}
+
+/// What OpRegression learns from such a table, whose lines about it give the machine's speeds. Throws error, naming the
+/// file and, where it is at fault, the line.
+[[nodiscard]] inline std::vector<OpRegression::Sample> op_samples(std::string const& name, std::string_view text,
+                                                                  std::map<std::string, std::string>& about) {
+    const std::vector<OpTime> times = parse_table<OpTimesFormat>(name, text, about);
+    const Machine machine = machine_about(name, about);
+    std::vector<OpRegression::Sample> samples;
+    for (OpTime const& time : times) samples.push_back(OpRegression::sample(machine, time));
+    return samples;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
