@@ -2,7 +2,7 @@
 """Pruned by filters, by multiply-adds, and by predicted milliseconds: what accuracy is left at the same latency?
 
     by_what.py PRIMSEL FOLDER [--network resnet56|mobilenet_v2|...] [--shares 0.8,0.65,0.5,0.4] [--seeds 1,2,3] [--sensitivity]
-               [--training N] [--training-epochs N] [--retraining N] [--epochs N] [--rate R] [--layers] [--threads N]
+               [--judging N] [--training N] [--training-epochs N] [--retraining N] [--epochs N] [--rate R] [--layers] [--threads N]
 
 The images are Fashion-MNIST (Debian: dataset-fashion-mnist), padded to 3x32x32. The network is trained first. Filters are ranked by
 L1 and taken from any layer by `primsel prune --filters | --flops | --latency`, as much of each as leaves the same share of the predicted
@@ -22,7 +22,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "reprodu
 from reproduce import read_idx, write_set  # noqa: E402
 
 METHODS = ("filters", "flops", "latency")
-HELD_BACK = 1000  # images that sensitivity is judged by
 
 
 class Pruning:
@@ -33,7 +32,7 @@ class Pruning:
         first = lambda count: (images[:count * 784], labels[:count])
         self.training = write_set(self.folder, f"train{options.training}", *first(options.training))
         self.retraining = write_set(self.folder, f"retrain{options.retraining}", *first(options.retraining))
-        self.judging = write_set(self.folder, f"judge{HELD_BACK}", images[-HELD_BACK * 784:], labels[-HELD_BACK:])
+        self.judging = write_set(self.folder, f"judge{options.judging}", images[-options.judging * 784:], labels[-options.judging:])
         self.test = write_set(self.folder, "test", read_idx("t10k-images-idx3-ubyte"), read_idx("t10k-labels-idx1-ubyte"))
         name = self.network + ("-sensitivity" if options.sensitivity else "")
         self.log = self.folder / f"by_what-{name}.jsonl"
@@ -187,6 +186,7 @@ def main():
     parser.add_argument("--shares", default="0.8,0.65,0.5,0.4", help="of the predicted time that are left")
     parser.add_argument("--seeds", default="1", help="of retraining")
     parser.add_argument("--sensitivity", action="store_true", help="judge what is lost by measured sensitivity")
+    parser.add_argument("--judging", type=int, default=1000, help="images that sensitivity is judged by, none of them trained with")
     parser.add_argument("--training", type=int, default=20000, help="images to train with")
     parser.add_argument("--training-epochs", type=int, default=2)
     parser.add_argument("--training-rate", type=float, default=0.1)

@@ -62,7 +62,7 @@ TEST_CASE("nothing is lost with nothing, and never less with more") {
 }
 
 TEST_CASE("a measured loss goes through what was measured") {
-    const ps::MeasuredLoss loss(points_of("a", 8, {0.9, 0.95, 0.6}));
+    const ps::MeasuredLoss loss(points_of("a", 8, {0.9, 0.95, 0.6}), 0);
     const ps::Ranking ranking = ranking_of("a", std::vector<double>(8, 1.0));
     CHECK(loss(ranking, 1) == doctest::Approx(std::log(1 / 0.9) / 2));
     CHECK(loss(ranking, 2) == doctest::Approx(std::log(1 / 0.9)));
@@ -70,12 +70,14 @@ TEST_CASE("a measured loss goes through what was measured") {
     CHECK(loss(ranking, 6) == doctest::Approx(std::log(1 / 0.6)));
     const double slope = (loss(ranking, 6) - loss(ranking, 4)) / 2;
     CHECK(loss(ranking, 7) == doctest::Approx(loss(ranking, 6) + slope));
+    const ps::MeasuredLoss both(points_of("a", 8, {0.9, 0.95, 0.6}), 0.5);
+    CHECK(both(ranking, 6) == doctest::Approx(loss(ranking, 6) + 0.5 * ps::LogarithmicLoss{}(ranking, 6)));
     CHECK_THROWS_WITH_AS((void)loss(ranking_of("b", {1, 1}), 1), "sensitivity: nothing is known of layer b", ps::error);
     CHECK_THROWS_WITH_AS((void)ps::MeasuredLoss({}), doctest::Contains("nothing is known of the whole network"),
                          ps::error);
     // Few channels: two sparsities that leave as many.
     std::vector<ps::SensitivityPoint> few = points_of("a", 2, {1, 0.5, 0.4});
-    CHECK(ps::MeasuredLoss(few)(ranking_of("a", {1, 1}), 1) == doctest::Approx(std::log(2)));
+    CHECK(ps::MeasuredLoss(few, 0)(ranking_of("a", {1, 1}), 1) == doctest::Approx(std::log(2)));
 }
 
 }  // namespace

@@ -18,11 +18,13 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 /// The logarithm of how much accuracy is left, as sensitivity() measured it of each ranking: a line from point to point
-/// that never falls, as steep behind the last as it rose to there. Throws error where nothing is known of the whole
-/// network, or of a ranking, or where that network is never right.
+/// that never falls, as steep behind the last as it rose to there. Without retraining a layer seems worth nothing that
+/// others make up for at first; so a part of the logarithmic loss comes on top. Throws error where nothing is known of
+/// the whole network, or of a ranking, or where that network is never right.
 class MeasuredLoss {
 public:
-    explicit MeasuredLoss(std::span<const SensitivityPoint> points) {
+    /// importance: how much the logarithm of importance counts beside that of accuracy.
+    explicit MeasuredLoss(std::span<const SensitivityPoint> points, double importance = 0.2) : importance_(importance) {
         const auto* whole = detail::find_point(points, "", 0);
         if (whole == nullptr) fail("sensitivity: nothing is known of the whole network");
         if (!(whole->accuracy > 0)) fail("sensitivity: the whole network has no accuracy to lose");
@@ -53,12 +55,13 @@ public:
                                                 : behind,
                    from = to - 1;
         const double slope = (to->second - from->second) / (to->first - from->first);
-        return from->second + slope * (share - from->first);
+        return from->second + slope * (share - from->first) + importance_ * LogarithmicLoss{}(ranking, gone);
     }
 
 private:
     using Curve = std::vector<std::pair<double, double>>;  // share that is gone, loss
     std::map<std::string, Curve, std::less<>> curves_;
+    double importance_;
 };
 static_assert(PruningLoss<MeasuredLoss>);
 
