@@ -78,8 +78,8 @@ template <CostModel Model, Solver S>
 /// The groups that go until the target is reached: those next that lose least for what they save, of what the loss
 /// says; then what others can pay for with less loss is put back. What is saved is the difference of the cheapest way
 /// to run each layer, by the cost model, and where that depends on multiples of channels, several filters are taken at
-/// once. A plan of the thinned network has the last word. Nothing is executed: that takes milliseconds. Throws error
-/// where the target cannot be reached.
+/// once. A plan of the thinned network has the last word. Nothing is executed: that takes milliseconds, of the deepest
+/// networks seconds. Throws error where the target cannot be reached.
 template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
 [[nodiscard]] PrunedTo prune_to(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings,
                                 Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {},
