@@ -7,8 +7,9 @@
 The images are Fashion-MNIST (Debian: dataset-fashion-mnist), padded to 3x32x32. The network is trained first. Filters are ranked by
 L1 and taken from any layer by `primsel prune --filters | --flops | --latency`, as much of each as leaves the same share of the predicted
 time; with --sensitivity all three are told what `primsel sensitivity` finds. The networks are retrained alike, once for each seed, and
-judged by the 10,000 test images. At the end: means over the seeds with their standard errors, and the predicted time of each at
-accuracies that all three reach, between the points on a straight line. All of it is kept in FOLDER and not done again.
+judged by the 10,000 test images. At the end: means over the seeds with their standard errors, how far predicted time is ahead of the
+others with the same seeds, and the predicted time of each at accuracies that all three reach, between the points on a straight line.
+All of it is kept in FOLDER and not done again.
 """
 import argparse
 import json
@@ -159,15 +160,32 @@ def time_with_error(rows, accuracy):
     return time, math.sqrt((len(seeds) - 1) * statistics.pvariance(without))
 
 
+def mean_and_error(values):
+    """In percent, with the standard error of the mean."""
+    error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+    return f"{100 * statistics.mean(values):>11.2f} +-{100 * error:5.2f}"
+
+
+def print_ahead(rows):
+    """By how much the accuracy by predicted time is ahead of the others', of the same seeds."""
+    accuracy = {(row["method"], row["wanted"], row["seed"]): row["accuracy"] for row in rows}
+    print(f"\n{'time left':>9}" + "".join(f"{'ahead of ' + method:>18}" for method in METHODS[:2]) + "   (accuracy by predicted time)")
+    for wanted in sorted({row["wanted"] for row in rows}, reverse=True):
+        seeds = [seed for method, at, seed in accuracy if (method, at) == ("latency", wanted)]
+        apart = [[accuracy["latency", wanted, seed] - accuracy[method, wanted, seed] for seed in seeds] for method in METHODS[:2]]
+        if seeds:
+            print(f"{wanted:>9.0%}" + "".join(mean_and_error(each) for each in apart))
+
+
 def report(rows):
     print(f"\n{'time left':>9}" + "".join(f"{method:>18}" for method in METHODS))
     for wanted in sorted({row["wanted"] for row in rows}, reverse=True):
         line = f"{wanted:>9.0%}"
         for method in METHODS:
             of = [row["accuracy"] for row in rows if (row["method"], row["wanted"]) == (method, wanted)]
-            error = statistics.stdev(of) / math.sqrt(len(of)) if len(of) > 1 else math.nan
-            line += f"{100 * statistics.mean(of):>11.2f} +-{error * 100:5.2f}" if of else f"{'':18}"
+            line += mean_and_error(of) if of else f"{'':18}"
         print(line)
+    print_ahead(rows)
     of_method = {method: [row for row in rows if row["method"] == method] for method in METHODS}
     curves = [curve_of(of) for of in of_method.values()]
     least = max(min(accuracy for accuracy, _ in curve) for curve in curves)
