@@ -7,7 +7,10 @@
 
 #include <primsel/core/csv.hpp>
 #include <primsel/core/text_table.hpp>
+#include <primsel/io/file.hpp>
 #include <primsel/io/safetensors.hpp>
+#include <primsel/io/sensitivity.hpp>
+#include <primsel/network/fingerprint.hpp>
 #include <primsel/onnx/export.hpp>
 #include <primsel/prune/choose.hpp>
 #include <primsel/prune/coupled_layers.hpp>
@@ -17,6 +20,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -29,7 +33,7 @@ struct PruneCommand : Options {
     std::vector<std::pair<std::string, double>> groups;
     std::size_t multiple = 1;
     bool global = false, coupling = false;
-    std::string out, dot;
+    std::string sensitivity, out, dot;
 };
 
 std::pair<std::string, double> parse_share(std::string const& text) {
@@ -64,6 +68,20 @@ ps::Choice choice_by_share(PruneCommand const& options, std::vector<ps::Ranking>
     return choice;
 }
 
+/// What `primsel sensitivity` found; nothing where it is not given. Throws error where that is of other filters.
+std::vector<ps::SensitivityPoint> sensitivity_of(PruneCommand const& options, Model const& model) {
+    if (options.sensitivity.empty()) return {};
+    const ps::SharedBytes file = ps::read_file(options.sensitivity);
+    std::map<std::string, std::string> about;
+    std::vector<ps::SensitivityPoint> points = ps::parse_sensitivity(options.sensitivity, file.text(), about);
+    for (auto const& [key, here] : std::map<std::string, std::string>{{"network", ps::structure(model.graph)},
+                                                                      {"criterion", options.ranking.criterion},
+                                                                      {"type", options.ranking.type}}) {
+        if (about[key] != here) ps::fail(options.sensitivity, ": its ", key, " is ", about[key], ", here ", here);
+    }
+    return points;
+}
+
 ps::Choice choice_of(PruneCommand const& options, Model const& model, ps::Coupling const& coupling,
                      std::vector<ps::Ranking> const& rankings, std::size_t multiple) {
     if (options.sparsity > 0 || !options.groups.empty()) {
@@ -73,7 +91,7 @@ ps::Choice choice_of(PruneCommand const& options, Model const& model, ps::Coupli
     if (options.operations > 0) target.measure = ps::Measure::operations, target.share = options.operations;
     if (options.filters > 0) target.measure = ps::Measure::filters, target.share = options.filters;
     if (target.share == 0) target.share = 0.5;
-    return prune_to(model.graph, coupling, rankings, options.planning, target).choice;
+    return prune_to(model.graph, coupling, rankings, options.planning, target, sensitivity_of(options, model)).choice;
 }
 
 /// What the table says of a network in all.
@@ -216,6 +234,12 @@ void add_prune(CLI::App& app) {
                 "Of layers whose names fit, this share goes in place of --sparsity; * stands for any characters")
             ->type_name("PATTERN=X")
             ->allow_extra_args(false);
+    command
+        .add_option("--sensitivity", options->sensitivity,
+                    "What `primsel sensitivity --out` found says what is lost, and not the importance of what goes")
+        ->excludes(sparsity)
+        ->excludes(groups)
+        ->type_name("F.csv");
     for (CLI::Option* const target : {latency, operations, filters}) {
         for (CLI::Option* const other : {sparsity, latency, operations, filters, groups}) {
             if (other != target) target->excludes(other);

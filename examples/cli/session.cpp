@@ -16,6 +16,7 @@
 #include <primsel/pbqp/exact.hpp>
 #include <primsel/pbqp/greedy.hpp>
 #include <primsel/profile/measured.hpp>
+#include <primsel/prune/measured_loss.hpp>
 #include <primsel/train/differentiate.hpp>
 #include <primsel/train/parameters.hpp>
 #include <primsel/train/recompute.hpp>
@@ -288,10 +289,14 @@ std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options,
 }
 
 ps::PrunedTo prune_to(ps::Graph const& graph, ps::Coupling const& coupling, std::vector<ps::Ranking> const& rankings,
-                      PlanningOptions const& options, ps::PruneTarget const& target) {
+                      PlanningOptions const& options, ps::PruneTarget const& target,
+                      std::span<const ps::SensitivityPoint> sensitivity) {
     if (options.solver.starts_with("uniform:")) ps::fail("--solver ", options.solver, ": is none to prune by");
     Costs costs(options.costs);
-    return ps::prune_to(graph, coupling, rankings, kernels(), costs, AnySolver{options.solver}, target);
+    const auto by = [&](auto const& loss) {
+        return ps::prune_to(graph, coupling, rankings, kernels(), costs, AnySolver{options.solver}, target, loss);
+    };
+    return sensitivity.empty() ? by(ps::LogarithmicLoss{}) : by(ps::MeasuredLoss(sensitivity));
 }
 double predicted_seconds(ps::Graph const& graph, PlanningOptions const& options) {
     if (options.solver.starts_with("uniform:")) ps::fail("--solver ", options.solver, ": is none to prune by");

@@ -8,6 +8,7 @@
 #include <primsel/engine/program.hpp>
 #include <primsel/plan/plan.hpp>
 #include <primsel/prune/prune_to.hpp>
+#include <primsel/prune/sensitivity.hpp>
 #include <primsel/tune/calibrate.hpp>
 
 #include <cstddef>
@@ -51,10 +52,12 @@ struct Rival {
 [[nodiscard]] std::vector<Rival> rivals_of(Model const& model, PlanningOptions const& options, std::size_t threads,
                                            std::vector<std::string> const& against);
 
-/// Filters that go, by what the costs predict; the solver is one that solves. Throws error as ps::prune_to does.
+/// Filters that go, by what the costs predict and, where it was measured, by the sensitivity; the solver is one that
+/// solves. Throws error as ps::prune_to and ps::MeasuredLoss do.
 [[nodiscard]] ps::PrunedTo prune_to(ps::Graph const& graph, ps::Coupling const& coupling,
                                     std::vector<ps::Ranking> const& rankings, PlanningOptions const& options,
-                                    ps::PruneTarget const& target);
+                                    ps::PruneTarget const& target,
+                                    std::span<const ps::SensitivityPoint> sensitivity = {});
 /// What a run of the network is predicted to take.
 [[nodiscard]] double predicted_seconds(ps::Graph const& graph, PlanningOptions const& options);
 

@@ -5,6 +5,8 @@
 #include <primsel/prune/coupled_layers.hpp>
 #include <primsel/prune/coupling.hpp>
 #include <primsel/prune/criterion.hpp>
+#include <primsel/prune/loss.hpp>
+#include <primsel/prune/measured_loss.hpp>
 #include <primsel/prune/prune_to.hpp>
 #include <primsel/prune/pruning_run.hpp>
 #include <primsel/prune/ranking.hpp>

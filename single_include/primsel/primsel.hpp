@@ -27820,7 +27820,7 @@ public:
         const Plan plan = Predict(Analytical(Machine{})).template plan<Policies>(simple, kernels, run_on.concurrency());
         Program program(simple, kernels, plan, weights(), run_on.concurrency());
         std::vector<float> results(program.out_floats(0)), unused(results.size());
-        Metrics metrics(source.classes());
+        Metrics metrics(static_cast<int>(results_of_an_image()));
         Batches<Source> batches(source, evaluation_batches(graph_.batch()), normalise);
         for (Batch batch = batches.next(); batch.count > 0; batch = batches.next()) {
             program.run(batch.images.data(), results.data(), run_on);
@@ -28893,6 +28893,236 @@ struct CoupledLayers {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/loss.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <numeric>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What is lost when the first so many groups of a ranking go: 0 where none does, and never less for more. The losses
+/// of several rankings add up.
+///
+/// A minimal model:
+///     struct ShareGone {
+///         double operator()(primsel::Ranking const& ranking, std::size_t gone) const {
+///             return static_cast<double>(gone) / static_cast<double>(ranking.count);
+///         }
+///     };
+template <class L>
+concept PruningLoss = requires(L const& loss, Ranking const& ranking, std::size_t gone) {
+    { loss(ranking, gone) } -> std::convertible_to<double>;
+};
+
+/// The logarithm of how much of the ranking's importance is left, for each of its layers: no layer bleeds to death.
+struct LogarithmicLoss {
+    [[nodiscard]] double operator()(Ranking const& ranking, std::size_t gone) const {
+        const auto kept = ranking.scores.begin() + static_cast<std::ptrdiff_t>(gone);
+        const double all = std::accumulate(ranking.scores.begin(), ranking.scores.end(), 0.0);
+        if (!(all > 0)) return static_cast<double>(gone);
+        const double left = std::max(std::accumulate(kept, ranking.scores.end(), 0.0), 1e-9 * all);
+        return static_cast<double>(ranking.layers.size()) * std::log(all / left);
+    }
+};
+static_assert(PruningLoss<LogarithmicLoss>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/prune/measured_loss.hpp
+
+// primsel/prune/sensitivity.hpp
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A network with one ranking thinned and all else whole.
+struct SensitivityPoint {
+    /// The first layer of the ranking; empty for the whole network.
+    std::string layer = {};
+    /// The share of its channels that was to go; how many there are, and are left.
+    double sparsity = 0;
+    std::size_t channels = 0, left = 0;
+    /// Without retraining; and the predicted seconds of a run.
+    double accuracy = 0, seconds = 0;
+    friend bool operator==(SensitivityPoint const&, SensitivityPoint const&) = default;
+};
+
+namespace detail {
+[[nodiscard]] inline const SensitivityPoint* find_point(std::span<const SensitivityPoint> points,
+                                                        std::string_view layer, double sparsity) {
+    const auto found = std::ranges::find_if(points, [&](SensitivityPoint const& point) {
+        return point.layer == layer && std::abs(point.sparsity - sparsity) < 1e-9;
+    });
+    return found == points.end() ? nullptr : &*found;
+}
+}  // namespace detail
+
+/// How much each ranking can lose: the whole network first, then each ranking at each of the sparsities.
+/// judge(graph, weights) is the accuracy of a network, predict(graph) its seconds. Points that are `known` are not
+/// computed again; of the others, each is given to keep(point) at once. The whole network is judged in any case: throws
+/// error where that is not what is known, for the points are then of other weights or images.
+template <class Judge, class Predict, class Keep>
+[[nodiscard]] std::vector<SensitivityPoint> sensitivity(Graph const& graph, Weights const& weights,
+                                                        Coupling const& coupling, std::span<const Ranking> rankings,
+                                                        std::span<const double> sparsities, Judge const& judge,
+                                                        Predict const& predict, std::span<const SensitivityPoint> known,
+                                                        Keep&& keep) {
+    std::vector<SensitivityPoint> points;
+    SensitivityPoint whole{.accuracy = judge(graph, weights), .seconds = predict(graph)};
+    if (const auto* before = detail::find_point(known, "", 0)) {
+        // Another plan may round otherwise, which few images notice.
+        if (std::abs(before->accuracy - whole.accuracy) > 0.01) {
+            fail("sensitivity: the network's accuracy was ", before->accuracy, ", and is ", whole.accuracy,
+                 ": it was judged with other weights or images");
+        }
+        whole = *before;
+    } else {
+        keep(std::as_const(whole));
+    }
+    points.push_back(whole);
+    for (Ranking const& ranking : rankings) {
+        for (const double sparsity : sparsities) {
+            if (const auto* before = detail::find_point(known, ranking.layers[0], sparsity)) {
+                points.push_back(*before);
+                continue;
+            }
+            const Choice choice = sparing(graph, coupling, choose(ranking, sparsity));
+            const Pruned thin = prune(graph, weights, coupling, choice);
+            points.push_back({ranking.layers[0], sparsity, ranking.count, ranking.count - choice.size(),
+                              judge(thin.graph, thin.weights), predict(thin.graph)});
+            keep(std::as_const(points.back()));
+        }
+    }
+    return points;
+}
+
+/// Layers that bear pruning alike: those whose accuracies, over the sparsities that all have, are on average within
+/// `apart` of each other are put together, the most alike first (average linkage). The least sensitive group comes
+/// first. Throws error where there are no points of the whole network.
+[[nodiscard]] inline std::vector<std::vector<std::string>> similar_groups(std::span<const SensitivityPoint> points,
+                                                                          double apart = 0.05) {
+    const auto* whole = detail::find_point(points, "", 0);
+    if (whole == nullptr) fail("sensitivity: nothing is known of the whole network");
+    struct Group {
+        std::vector<std::string> layers;
+        std::vector<double> drops;  // mean over its layers
+    };
+    std::vector<Group> groups;
+    for (SensitivityPoint const& point : points) {
+        if (point.layer.empty()) continue;
+        const auto own = std::ranges::find_if(groups, [&](Group const& each) { return each.layers[0] == point.layer; });
+        Group& group = own == groups.end() ? groups.emplace_back(Group{{point.layer}, {}}) : *own;
+        group.drops.push_back(whole->accuracy - point.accuracy);
+    }
+    const auto distance = [](Group const& a, Group const& b) {
+        const std::size_t count = std::min(a.drops.size(), b.drops.size());
+        double sum = 0;
+        for (std::size_t i = 0; i < count; ++i) sum += std::abs(a.drops[i] - b.drops[i]);
+        return sum / static_cast<double>(count);
+    };
+    for (;;) {
+        double nearest = apart;
+        std::size_t first = 0, second = 0;
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            for (std::size_t j = i + 1; j < groups.size(); ++j) {
+                const double between = distance(groups[i], groups[j]);
+                if (between < nearest) nearest = between, first = i, second = j;
+            }
+        }
+        if (second == 0) break;
+        Group &into = groups[first], &from = groups[second];
+        const auto a = static_cast<double>(into.layers.size()), b = static_cast<double>(from.layers.size());
+        into.drops.resize(std::min(into.drops.size(), from.drops.size()));
+        for (std::size_t i = 0; i < into.drops.size(); ++i) {
+            into.drops[i] = (a * into.drops[i] + b * from.drops[i]) / (a + b);
+        }
+        into.layers.insert(into.layers.end(), from.layers.begin(), from.layers.end());
+        groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(second));
+    }
+    const auto mean = [](Group const& group) {
+        double sum = 0;
+        for (const double drop : group.drops) sum += drop;
+        return sum / static_cast<double>(group.drops.size());
+    };
+    std::ranges::stable_sort(groups, {}, mean);
+    std::vector<std::vector<std::string>> result;
+    for (Group& group : groups) result.push_back(std::move(group.layers));
+    return result;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The logarithm of how much accuracy is left, as sensitivity() measured it of each ranking: a line from point to point
+/// that never falls, as steep behind the last as it rose to there. Without retraining a layer seems worth nothing that
+/// others make up for at first; so a part of the logarithmic loss comes on top. Throws error where nothing is known of
+/// the whole network, or of a ranking, or where that network is never right.
+class MeasuredLoss {
+public:
+    /// importance: how much the logarithm of importance counts beside that of accuracy.
+    explicit MeasuredLoss(std::span<const SensitivityPoint> points, double importance = 0.2) : importance_(importance) {
+        const auto* whole = detail::find_point(points, "", 0);
+        if (whole == nullptr) fail("sensitivity: nothing is known of the whole network");
+        if (!(whole->accuracy > 0)) fail("sensitivity: the whole network has no accuracy to lose");
+        for (SensitivityPoint const& point : points) {
+            if (point.layer.empty() || point.left >= point.channels) continue;
+            const double gone = 1 - static_cast<double>(point.left) / static_cast<double>(point.channels);
+            // One image of a thousand is as little as there can be a logarithm of.
+            const double loss = std::log(whole->accuracy / std::max(point.accuracy, 1e-3 * whole->accuracy));
+            curves_.try_emplace(point.layer, Curve{{0.0, 0.0}}).first->second.emplace_back(gone, loss);
+        }
+        for (auto& [layer, curve] : curves_) {
+            std::ranges::sort(curve);
+            const auto same = std::ranges::unique(curve, {}, &Curve::value_type::first);
+            curve.erase(same.begin(), same.end());
+            for (std::size_t i = 1; i < curve.size(); ++i)
+                curve[i].second = std::max(curve[i].second, curve[i - 1].second);
+        }
+    }
+
+    [[nodiscard]] double operator()(Ranking const& ranking, std::size_t gone) const {
+        const auto found = curves_.find(ranking.layers.at(0));
+        if (found == curves_.end()) fail("sensitivity: nothing is known of layer ", ranking.layers.at(0));
+        Curve const& curve = found->second;
+        const double share = static_cast<double>(gone) / static_cast<double>(ranking.count);
+        const auto behind = std::ranges::lower_bound(curve, share, {}, &Curve::value_type::first);
+        const auto to = behind == curve.begin() ? behind + 1
+                        : behind == curve.end() ? behind - 1
+                                                : behind,
+                   from = to - 1;
+        const double slope = (to->second - from->second) / (to->first - from->first);
+        return from->second + slope * (share - from->first) + importance_ * LogarithmicLoss{}(ranking, gone);
+    }
+
+private:
+    using Curve = std::vector<std::pair<double, double>>;  // share that is gone, loss
+    std::map<std::string, Curve, std::less<>> curves_;
+    double importance_;
+};
+static_assert(PruningLoss<MeasuredLoss>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/prune/prune_to.hpp
 
 // primsel/prune/detail/greedy_pruning.hpp
@@ -28997,10 +29227,11 @@ private:
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -29022,125 +29253,163 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return runs;
 }
 
-/// Takes from rankings, step by step, what loses the least importance for what it saves of the sum of all layers'
-/// prices. Price: (layer, channels left of each layer's result) -> what it costs.
+/// How many of a ranking's groups may be gone, none first: so that what stays is a multiple of `multiple` and of a
+/// power of two, in sixteen to thirty-two steps or so from all to nothing, which are as fine as predictions are.
+[[nodiscard]] inline std::vector<std::size_t> stops_of(Ranking const& ranking, std::size_t multiple, double most) {
+    const auto may = static_cast<std::size_t>(std::floor(most * static_cast<double>(ranking.count) + 1e-9));
+    const std::size_t goes = std::min({may, ranking.count - 1, ranking.groups.size()});
+    const std::size_t coarse = std::bit_floor(std::max<std::size_t>(1, ranking.count / 16));
+    const std::size_t each = (coarse + multiple - 1) / multiple * multiple;
+    std::vector<std::size_t> stops{0};
+    for (std::size_t left = (ranking.count - 1) / each * each; left > 0 && ranking.count - left <= goes; left -= each) {
+        stops.push_back(ranking.count - left);
+    }
+    return stops;
+}
+
+/// Takes from rankings, step by step, what loses least for what it saves of the sum of all layers' prices. Price:
+/// (layer, channels left of each layer's result) -> what it costs; Loss: a PruningLoss.
 template <class Price>
 class GreedyPruning {
 public:
     /// runs: whether a layer has a price at all. All but the price must outlive it.
+    template <class Loss>
     GreedyPruning(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings, std::size_t multiple,
-                  double most, std::vector<bool> runs, Price price)
-        : coupling_(coupling), rankings_(rankings), runs_(std::move(runs)), price_(price), counts_(channels_of(graph)) {
+                  double most, std::vector<bool> runs, Price price, Loss const& loss)
+        : coupling_(coupling), rankings_(rankings), runs_(std::move(runs)), price_(price) {
+        now_.counts = channels_of(graph);
+        now_.at.resize(rankings.size());
         std::vector<std::vector<std::size_t>> readers(graph.size());
         for (std::size_t i = 0; i < graph.size(); ++i) {
             for (const std::size_t input : graph[i].inputs) readers[input].push_back(i);
         }
-        for (std::size_t i = 0; i < graph.size(); ++i) total_ += price_of(i);
-        for (Ranking const& ranking : rankings) states_.push_back(state_of(ranking, multiple, most));
+        for (std::size_t i = 0; i < graph.size(); ++i) now_.total += price_of(i);
         touched_.resize(rankings.size());
         for (std::size_t r = 0; r < rankings.size(); ++r) {
+            Ladder& ladder = ladders_.emplace_back();
+            ladder.gone = stops_of(rankings[r], multiple, most);
+            for (const std::size_t gone : ladder.gone) ladder.losses.push_back(loss(rankings[r], gone));
             for (const std::size_t group : rankings[r].groups) {
                 for (Channel const& channel : coupling.groups()[group].channels) touched_[r].insert(channel.node);
             }
             const std::set<std::size_t> holders = touched_[r];
             for (const std::size_t holder : holders) touched_[r].insert(readers[holder].begin(), readers[holder].end());
-            best_.push_back(best_move(r));
+        }
+        neighbours_.resize(rankings.size());
+        for (std::size_t r = 0; r < rankings.size(); ++r) {
+            for (std::size_t other = 0; other < rankings.size(); ++other) {
+                const auto both = [&](std::size_t i) { return touched_[other].contains(i); };
+                if (std::ranges::any_of(touched_[r], both)) neighbours_[r].push_back(other);
+            }
+            now_.best.push_back(best_move(r));
         }
     }
 
     /// The sum of all layers' prices.
-    [[nodiscard]] double total() const { return total_; }
+    [[nodiscard]] double total() const { return now_.total; }
+    /// Of all rankings.
+    [[nodiscard]] double loss() const {
+        double sum = 0;
+        for (std::size_t r = 0; r < ladders_.size(); ++r) sum += ladders_[r].losses[now_.at[r]];
+        return sum;
+    }
     /// What is gone.
     [[nodiscard]] std::set<std::size_t> choice() const {
         std::set<std::size_t> gone;
-        for (std::size_t r = 0; r < states_.size(); ++r) {
+        for (std::size_t r = 0; r < ladders_.size(); ++r) {
             auto const& groups = rankings_[r].groups;
-            gone.insert(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(states_[r].gone));
+            gone.insert(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(ladders_[r].gone[now_.at[r]]));
         }
         return gone;
     }
-    /// Returns whether there was something to take.
-    bool step() {
-        const auto best = std::ranges::min_element(best_, {}, &Move::loss_per_saving);
-        if (best == best_.end() || best->groups == 0) return false;
-        const auto r = static_cast<std::size_t>(best - best_.begin());
-        const Move move = *best;
-        change(r, move.groups, -1);
-        total_ -= move.saving;
-        states_[r].left -= move.importance;
-        states_[r].gone += move.groups;
-        for (std::size_t other = 0; other < best_.size(); ++other) {
-            const bool both =
-                std::ranges::any_of(touched_[r], [&](std::size_t i) { return touched_[other].contains(i); });
-            if (both) best_[other] = best_move(other);
+    /// Takes what is best next, but of the ranking that is held. Returns whether there was something to take.
+    bool step(std::optional<std::size_t> held = {}) {
+        std::size_t best = rankings_.size();
+        for (std::size_t r = 0; r < rankings_.size(); ++r) {
+            if (r == held || now_.best[r].steps == 0) continue;
+            if (best == rankings_.size() || now_.best[r].loss_per_saving < now_.best[best].loss_per_saving) best = r;
         }
+        if (best == rankings_.size()) return false;
+        move(best, now_.at[best] + now_.best[best].steps);
         return true;
+    }
+    /// Puts back what others can pay for with less loss, as long as there is such: the total stays within the bound.
+    void improve(double most_total) {
+        for (bool better = true; better;) {
+            better = false;
+            for (std::size_t r = 0; r < rankings_.size(); ++r) {
+                for (std::size_t steps = 1; steps <= now_.at[r]; steps *= 2) {
+                    const Now before = now_;
+                    const double loss_before = loss();
+                    move(r, now_.at[r] - steps);
+                    while (now_.total > most_total && loss() < loss_before && step(r)) {
+                    }
+                    if (now_.total <= most_total && loss() < loss_before - 1e-9 * std::abs(loss_before)) {
+                        better = true;
+                    } else {
+                        now_ = before;
+                    }
+                }
+            }
+        }
     }
 
 private:
-    /// Of a ranking: how many groups are gone, and may be; how many go at least at once; the importance that is left.
-    struct State {
-        std::size_t gone = 0, most = 0, first = 1, each = 1;
-        double left = 0;
+    /// Of a ranking: how many groups may be gone, and what is then lost.
+    struct Ladder {
+        std::vector<std::size_t> gone;
+        std::vector<double> losses;
     };
     struct Move {
         double loss_per_saving = std::numeric_limits<double>::infinity();
-        std::size_t groups = 0;
-        double saving = 0, importance = 0;
+        std::size_t steps = 0;
+    };
+    struct Now {
+        std::vector<std::size_t> at;  // of each ranking: where on its ladder
+        std::vector<int> counts;
+        double total = 0;
+        std::vector<Move> best;
     };
 
-    [[nodiscard]] static State state_of(Ranking const& ranking, std::size_t multiple, double most) {
-        State state;
-        const auto may = static_cast<std::size_t>(std::floor(most * static_cast<double>(ranking.count) + 1e-9));
-        const std::size_t left = std::max<std::size_t>(ranking.count - may, 1);
-        const std::size_t kept = std::min(ranking.count, (left + multiple - 1) / multiple * multiple);
-        state.most = std::min(ranking.count - kept, ranking.groups.size());
-        state.left = std::accumulate(ranking.scores.begin(), ranking.scores.end(), 0.0);
-        // Sixteen steps or so from all to nothing are as fine as predictions are.
-        const std::size_t coarse = std::max<std::size_t>(1, ranking.count / 16);
-        state.each = (coarse + multiple - 1) / multiple * multiple;
-        // Those beyond the greatest multiple go first.
-        state.first = ranking.count % multiple == 0 ? state.each : ranking.count % multiple;
-        return state;
-    }
-    [[nodiscard]] double price_of(std::size_t i) { return runs_[i] ? price_(i, counts_) : 0; }
-    /// Takes so many of the ranking's next groups away, or puts them back.
-    void change(std::size_t r, std::size_t groups, int by) {
-        for (std::size_t at = states_[r].gone; at < states_[r].gone + groups; ++at) {
+    [[nodiscard]] double price_of(std::size_t i) { return runs_[i] ? price_(i, now_.counts) : 0; }
+    /// Goes to a place of the ranking's ladder, where only the counts change.
+    void set(std::size_t r, std::size_t to) {
+        const std::size_t from = ladders_[r].gone[now_.at[r]], until = ladders_[r].gone[to];
+        for (std::size_t at = std::min(from, until); at < std::max(from, until); ++at) {
             for (Channel const& channel : coupling_.groups()[rankings_[r].groups[at]].channels) {
-                counts_[channel.node] += by;
+                now_.counts[channel.node] += until > from ? -1 : 1;
             }
         }
+        now_.at[r] = to;
+    }
+    void move(std::size_t r, std::size_t to) {
+        const double before = price_of_touched(r);
+        set(r, to);
+        now_.total += price_of_touched(r) - before;
+        for (const std::size_t other : neighbours_[r]) now_.best[other] = best_move(other);
     }
     [[nodiscard]] double price_of_touched(std::size_t r) {
         double sum = 0;
         for (const std::size_t i : touched_[r]) sum += price_of(i);
         return sum;
     }
-    /// The best of taking the least that goes at once, or twice, four times, ... as much: the price of some layers
-    /// stays until half of their channels or more are gone.
+    /// The best of one step down the ladder, or two, four, ...: the price of some layers stays until half of their
+    /// channels or more are gone.
     [[nodiscard]] Move best_move(std::size_t r) {
-        State const& state = states_[r];
-        Ranking const& ranking = rankings_[r];
+        Ladder const& ladder = ladders_[r];
+        const std::size_t at = now_.at[r];
         const double before = price_of_touched(r);
         Move best;
-        for (std::size_t times = 1;; times *= 2) {
-            const std::size_t groups = (state.gone == 0 ? state.first : state.each) + (times - 1) * state.each;
-            if (state.gone + groups > state.most) break;
-            change(r, groups, -1);
-            const bool empty = std::ranges::any_of(touched_[r], [&](std::size_t i) { return counts_[i] < 1; });
+        for (std::size_t steps = 1; at + steps < ladder.gone.size(); steps *= 2) {
+            set(r, at + steps);
+            const bool empty = std::ranges::any_of(touched_[r], [&](std::size_t i) { return now_.counts[i] < 1; });
             const double saving = empty ? 0 : before - price_of_touched(r);
-            change(r, groups, 1);
+            set(r, at);
             if (empty) break;
-            Move move{.groups = groups, .saving = saving};
-            for (std::size_t at = state.gone; at < state.gone + groups; ++at) move.importance += ranking.scores[at];
-            const double left = std::max(state.left - move.importance, 1e-9 * state.left);
-            const double loss = state.left > 0
-                                    ? static_cast<double>(ranking.layers.size()) * std::log(state.left / left)
-                                    : static_cast<double>(groups);
+            const double loss = ladder.losses[at + steps] - ladder.losses[at];
             // What saves nothing comes last, that which loses least first.
-            move.loss_per_saving = saving > 0 ? loss / saving : worst * (1 + loss);
-            if (move.loss_per_saving < best.loss_per_saving) best = move;
+            const double loss_per_saving = saving > 0 ? loss / saving : worst * (1 + loss);
+            if (loss_per_saving < best.loss_per_saving) best = {loss_per_saving, steps};
         }
         return best;
     }
@@ -29151,15 +29420,15 @@ private:
     std::span<const Ranking> rankings_;
     std::vector<bool> runs_;
     Price price_;
-    std::vector<int> counts_;
-    double total_ = 0;
-    std::vector<State> states_;
+    std::vector<Ladder> ladders_;
     std::vector<std::set<std::size_t>> touched_;
-    std::vector<Move> best_;
+    std::vector<std::vector<std::size_t>> neighbours_;  // those whose savings change with it, itself too
+    Now now_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -29195,6 +29464,8 @@ struct PrunedTo {
     Choice choice;
     /// In the measure, of the whole network and of the thinned one.
     double before = 0, after = 0;
+    /// Of all rankings.
+    double loss = 0;
 };
 
 /// Multiply-adds of a network's convolutions and dense layers, for one image.
@@ -29218,14 +29489,15 @@ template <CostModel Model, Solver S>
     return make_plan(simplify(graph), kernels, model, solver).total_seconds;
 }
 
-/// The groups that go until the target is reached: those next that lose the least importance for what they save. What a
-/// ranking loses is the logarithm of how much of its importance is left, so that no layer bleeds to death; what is
-/// saved is the difference of the cheapest way to run each layer, by the cost model, and where that depends on
-/// multiples of channels, several filters are taken at once. A plan of the thinned network has the last word. Nothing
-/// is executed: that takes milliseconds. Throws error where the target cannot be reached.
-template <CostModel Model, Solver S>
+/// The groups that go until the target is reached: those next that lose least for what they save, of what the loss
+/// says; then what others can pay for with less loss is put back. What is saved is the difference of the cheapest way
+/// to run each layer, by the cost model, and where that depends on multiples of channels, several filters are taken at
+/// once. A plan of the thinned network has the last word. Nothing is executed: that takes milliseconds, of the deepest
+/// networks seconds. Throws error where the target cannot be reached.
+template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
 [[nodiscard]] PrunedTo prune_to(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings,
-                                Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {}) {
+                                Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {},
+                                L const& loss = {}) {
     if (!(target.share > 0 && target.share <= 1)) fail("prune: impossible share ", target.share);
     detail::check_share(target.most, target.multiple);
     detail::LayerPrices<Model> prices(graph, kernels, model);
@@ -29235,26 +29507,29 @@ template <CostModel Model, Solver S>
         return detail::makes_channels(graph, i) ? counts[i] : 0;
     };
     detail::GreedyPruning greedy(graph, coupling, rankings, target.multiple, target.most,
-                                 detail::layers_that_run(graph), price);
+                                 detail::layers_that_run(graph), price, loss);
     const bool planned = target.measure == Measure::seconds;
     PrunedTo result;
     result.before = result.after = planned ? predicted_seconds(graph, kernels, model, solver) : greedy.total();
     // The sum over layers is in proportion to the plan's total, which has changes of layout besides.
     double of_sum = greedy.total() > 0 ? result.before / greedy.total() : 1;
     const double wanted = target.share * result.before;
+    double within = wanted / of_sum;
     for (;;) {
-        if (of_sum * greedy.total() <= wanted) {
-            result.choice = sparing(graph, coupling, greedy.choice());
-            result.after = planned ? predicted_seconds(prune(graph, coupling, result.choice), kernels, model, solver)
-                                   : greedy.total();
-            if (result.after <= wanted) return result;
-            of_sum = result.after / greedy.total();
-        }
-        if (!greedy.step()) {
+        while (greedy.total() > within) {
+            if (greedy.step()) continue;
             fail("prune: ", 100 * target.share, " % of the ", to_string_view(target.measure),
                  " cannot be reached: with all that may go gone, ", 100 * of_sum * greedy.total() / result.before,
                  " % are left");
         }
+        greedy.improve(within);
+        result.choice = sparing(graph, coupling, greedy.choice());
+        result.loss = greedy.loss();
+        result.after =
+            planned ? predicted_seconds(prune(graph, coupling, result.choice), kernels, model, solver) : greedy.total();
+        if (result.after <= wanted) return result;
+        of_sum = result.after / greedy.total();
+        within = std::min(wanted / of_sum, 0.999 * greedy.total());
     }
 }
 
@@ -29562,135 +29837,6 @@ private:
     Coupling coupling_;
     Choice choice_;
 };
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/prune/sensitivity.hpp
-
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A network with one ranking thinned and all else whole.
-struct SensitivityPoint {
-    /// The first layer of the ranking; empty for the whole network.
-    std::string layer = {};
-    /// The share of its channels that was to go; how many there are, and are left.
-    double sparsity = 0;
-    std::size_t channels = 0, left = 0;
-    /// Without retraining; and the predicted seconds of a run.
-    double accuracy = 0, seconds = 0;
-    friend bool operator==(SensitivityPoint const&, SensitivityPoint const&) = default;
-};
-
-namespace detail {
-[[nodiscard]] inline const SensitivityPoint* find_point(std::span<const SensitivityPoint> points,
-                                                        std::string_view layer, double sparsity) {
-    const auto found = std::ranges::find_if(points, [&](SensitivityPoint const& point) {
-        return point.layer == layer && std::abs(point.sparsity - sparsity) < 1e-9;
-    });
-    return found == points.end() ? nullptr : &*found;
-}
-}  // namespace detail
-
-/// How much each ranking can lose: the whole network first, then each ranking at each of the sparsities.
-/// judge(graph, weights) is the accuracy of a network, predict(graph) its seconds. Points that are `known` are not
-/// computed again; of the others, each is given to keep(point) at once. The whole network is judged in any case: throws
-/// error where that is not what is known, for the points are then of other weights or images.
-template <class Judge, class Predict, class Keep>
-[[nodiscard]] std::vector<SensitivityPoint> sensitivity(Graph const& graph, Weights const& weights,
-                                                        Coupling const& coupling, std::span<const Ranking> rankings,
-                                                        std::span<const double> sparsities, Judge const& judge,
-                                                        Predict const& predict, std::span<const SensitivityPoint> known,
-                                                        Keep&& keep) {
-    std::vector<SensitivityPoint> points;
-    SensitivityPoint whole{.accuracy = judge(graph, weights), .seconds = predict(graph)};
-    if (const auto* before = detail::find_point(known, "", 0)) {
-        // Another plan may round otherwise, which few images notice.
-        if (std::abs(before->accuracy - whole.accuracy) > 0.01) {
-            fail("sensitivity: the network's accuracy was ", before->accuracy, ", and is ", whole.accuracy,
-                 ": it was judged with other weights or images");
-        }
-        whole = *before;
-    } else {
-        keep(std::as_const(whole));
-    }
-    points.push_back(whole);
-    for (Ranking const& ranking : rankings) {
-        for (const double sparsity : sparsities) {
-            if (const auto* before = detail::find_point(known, ranking.layers[0], sparsity)) {
-                points.push_back(*before);
-                continue;
-            }
-            const Choice choice = sparing(graph, coupling, choose(ranking, sparsity));
-            const Pruned thin = prune(graph, weights, coupling, choice);
-            points.push_back({ranking.layers[0], sparsity, ranking.count, ranking.count - choice.size(),
-                              judge(thin.graph, thin.weights), predict(thin.graph)});
-            keep(std::as_const(points.back()));
-        }
-    }
-    return points;
-}
-
-/// Layers that bear pruning alike: those whose accuracies, over the sparsities that all have, are on average within
-/// `apart` of each other are put together, the most alike first (average linkage). The least sensitive group comes
-/// first. Throws error where there are no points of the whole network.
-[[nodiscard]] inline std::vector<std::vector<std::string>> similar_groups(std::span<const SensitivityPoint> points,
-                                                                          double apart = 0.05) {
-    const auto* whole = detail::find_point(points, "", 0);
-    if (whole == nullptr) fail("sensitivity: nothing is known of the whole network");
-    struct Group {
-        std::vector<std::string> layers;
-        std::vector<double> drops;  // mean over its layers
-    };
-    std::vector<Group> groups;
-    for (SensitivityPoint const& point : points) {
-        if (point.layer.empty()) continue;
-        const auto own = std::ranges::find_if(groups, [&](Group const& each) { return each.layers[0] == point.layer; });
-        Group& group = own == groups.end() ? groups.emplace_back(Group{{point.layer}, {}}) : *own;
-        group.drops.push_back(whole->accuracy - point.accuracy);
-    }
-    const auto distance = [](Group const& a, Group const& b) {
-        const std::size_t count = std::min(a.drops.size(), b.drops.size());
-        double sum = 0;
-        for (std::size_t i = 0; i < count; ++i) sum += std::abs(a.drops[i] - b.drops[i]);
-        return sum / static_cast<double>(count);
-    };
-    for (;;) {
-        double nearest = apart;
-        std::size_t first = 0, second = 0;
-        for (std::size_t i = 0; i < groups.size(); ++i) {
-            for (std::size_t j = i + 1; j < groups.size(); ++j) {
-                const double between = distance(groups[i], groups[j]);
-                if (between < nearest) nearest = between, first = i, second = j;
-            }
-        }
-        if (second == 0) break;
-        Group &into = groups[first], &from = groups[second];
-        const auto a = static_cast<double>(into.layers.size()), b = static_cast<double>(from.layers.size());
-        into.drops.resize(std::min(into.drops.size(), from.drops.size()));
-        for (std::size_t i = 0; i < into.drops.size(); ++i) {
-            into.drops[i] = (a * into.drops[i] + b * from.drops[i]) / (a + b);
-        }
-        into.layers.insert(into.layers.end(), from.layers.begin(), from.layers.end());
-        groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(second));
-    }
-    const auto mean = [](Group const& group) {
-        double sum = 0;
-        for (const double drop : group.drops) sum += drop;
-        return sum / static_cast<double>(group.drops.size());
-    };
-    std::ranges::stable_sort(groups, {}, mean);
-    std::vector<std::vector<std::string>> result;
-    for (Group& group : groups) result.push_back(std::move(group.layers));
-    return result;
-}
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/prune/taylor.hpp

@@ -88,6 +88,25 @@ class Sensitivity(Cli):
         self.assertIn("groups that bear pruning alike", self.succeed(*arguments))
         self.refuse(1, ["its criterion is l1, here l2"], *arguments, "--criterion", "l2")
 
+    def test_prune_by_it(self):
+        out = self.folder / "s.csv"
+        self.succeed("sensitivity", NET, "--size", 32, *self.data(), "--sparsities", 0.5, "--out", out)
+        lines = []
+        for line in out.read_text().splitlines():
+            cells = line.split(",")
+            if len(cells) == 6 and cells[0] != "layer":
+                cells[4] = "0.1" if cells[0].endswith("squeeze") else "0.8" if cells[0] else "0.9"
+            lines.append(",".join(cells) + "\n")
+        out.write_text("".join(lines))
+        result = self.json("prune", NET, "--size", 32, "--latency", 0.7, "--sensitivity", out)
+        gone = {True: 0, False: 0}
+        for layer in result["layers"]:
+            gone[layer["name"].endswith("squeeze")] += layer["filters"] - layer["left"]
+        self.assertEqual(gone[True], 0, result["layers"])
+        self.assertGreater(gone[False], 0)
+        self.refuse(1, ["its criterion is l1, here l2"], "prune", NET, "--size", 32, "--sensitivity", out, "--criterion", "l2")
+        self.refuse(2, [], "prune", NET, "--sparsity", 0.5, "--sensitivity", out)
+
     def test_refusals(self):
         self.refuse(2, ["--images and --labels, --cifar or --folder"], "sensitivity", NET)
         self.refuse(1, ["no layer that can be pruned"], "sensitivity", NET, "--size", 32, *self.data(), "--layers", "none")

@@ -81,6 +81,64 @@ TEST_CASE("milliseconds are saved where they are: what costs little keeps its fi
     CHECK(thin[thin.find("big")].shape.c < thin[thin.find("small")].shape.c);
 }
 
+TEST_CASE("by predicted seconds no more is lost than by another measure that leaves as many") {
+    const ps::Kernels kernels = ps::Engine<ps::Graph>::kernels();
+    ps::SemiEmpiricalCosts model;
+    const ps::ExactPbqp solver;
+    for (ps::Graph const& graph :
+         {ps::resized(ps::zoo::MobileNetV2::graph(), {3, 32, 32}),
+          ps::resized(ps::zoo::SqueezeNet11::graph(), {3, 64, 64}), ps::zoo::ResNet56::graph()}) {
+        const ps::Coupling coupling(graph);
+        const auto rankings = ps::rank_filters(graph, ps::random_weights(graph, 7), coupling, ps::L1Norm{});
+        const auto to = [&](ps::Measure measure, double share) {
+            return ps::prune_to(graph, coupling, rankings, kernels, model, solver,
+                                {.measure = measure, .share = share});
+        };
+        for (const ps::Measure measure : {ps::Measure::operations, ps::Measure::filters}) {
+            CAPTURE(ps::to_string_view(measure));
+            const ps::PrunedTo other = to(measure, 0.6);
+            const double seconds =
+                ps::predicted_seconds(ps::prune(graph, coupling, other.choice), kernels, model, solver);
+            const double whole = ps::predicted_seconds(graph, kernels, model, solver);
+            CHECK(to(ps::Measure::seconds, seconds / whole).loss <= 1.02 * other.loss);
+        }
+    }
+}
+
+TEST_CASE("nothing that goes would fit back, and what is lost less goes first") {
+    const ps::Graph graph = graph_of<Input<3, 8, 8>, Named<"a", Conv<12, 3>>, Named<"b", Conv<9, 3>>,
+                                     Named<"c", Conv<16, 3, Stride<2>>>, Named<"end", Conv<4, 1>>>();
+    const ps::Coupling coupling(graph);
+    const auto rankings = ps::rank_filters(graph, ps::random_weights(graph, 3), coupling, ps::L1Norm{});
+    ps::Analytical model;
+    const auto check = [&](auto const& loss) {
+        const ps::PruneTarget target{.measure = ps::Measure::operations, .share = 0.2};
+        const ps::PrunedTo reached = ps::prune_to(graph, coupling, rankings, ps::Engine<ps::Graph>::kernels(), model,
+                                                  ps::ExactPbqp{}, target, loss);
+        double sum = 0;
+        std::vector<std::size_t> all_gone;
+        for (ps::Ranking const& ranking : rankings) {
+            const auto goes = [&](std::size_t group) { return reached.choice.contains(group); };
+            const auto gone = static_cast<std::size_t>(std::ranges::count_if(ranking.groups, goes));
+            all_gone.push_back(gone);
+            sum += loss(ranking, gone);
+            if (gone == 0) continue;
+            ps::Choice choice = reached.choice;
+            choice.erase(ranking.groups[gone - 1]);
+            CHECK(ps::multiply_adds(ps::prune(graph, coupling, choice)) > 0.2 * reached.before);
+        }
+        CHECK(reached.loss == doctest::Approx(sum));
+        return all_gone;
+    };
+    (void)check(ps::LogarithmicLoss{});
+    // With b next to nothing is lost.
+    const auto gone = check([](ps::Ranking const& ranking, std::size_t count) {
+        return static_cast<double>(count) * (ranking.layers[0] == "b" ? 1e-3 : 1);
+    });
+    REQUIRE(gone.size() == 3);
+    CHECK(gone[1] == 8);
+}
+
 TEST_CASE("a target that cannot be reached is refused, and how far it goes is said") {
     const ps::Graph graph = graph_of<Input<3, 8, 8>, Named<"a", Conv<8, 3>>, Named<"b", Conv<8, 3>>>();
     const ps::Coupling coupling(graph);

@@ -60,6 +60,17 @@ TEST_CASE("a network learns what can be learned, and runs as it was trained") {
     CHECK(trainer.updates() == 240);
 }
 
+TEST_CASE("a network with more results than there are classes is judged by all of them") {
+    struct More : ps::Network<Input<1, 8, 8>, Named<"a", Conv<8, 3, NoBias>>, Named<"n", BatchNorm>, Relu,
+                              GlobalAvgPool, Named<"fc", Dense<7>>> {};
+    const Bars bars;
+    ps::Trainer<More, Recipe> trainer(ps::random_weights(More::graph(), 3),
+                                      {.batch = 24, .epochs = 30, .learning_rate = 0.1},
+                                      {.optimizer = {.momentum = 0.9}});
+    trainer.fit(bars);
+    CHECK(trainer.evaluate(bars).accuracy() > 0.95);
+}
+
 TEST_CASE("the same bits for any number of threads") {
     const ps::TrainingOptions options{.batch = 16, .epochs = 1, .learning_rate = 0.05};
     CHECK(after_training_on<Normalised>(options, 3) == after_training_on<Normalised>(options, 1));

@@ -10,9 +10,11 @@
 #include <primsel/prune/choose.hpp>
 #include <primsel/prune/coupling.hpp>
 #include <primsel/prune/detail/greedy_pruning.hpp>
+#include <primsel/prune/loss.hpp>
 #include <primsel/prune/ranking.hpp>
 #include <primsel/prune/surgery.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -48,6 +50,8 @@ struct PrunedTo {
     Choice choice;
     /// In the measure, of the whole network and of the thinned one.
     double before = 0, after = 0;
+    /// Of all rankings.
+    double loss = 0;
 };
 
 /// Multiply-adds of a network's convolutions and dense layers, for one image.
@@ -71,14 +75,15 @@ template <CostModel Model, Solver S>
     return make_plan(simplify(graph), kernels, model, solver).total_seconds;
 }
 
-/// The groups that go until the target is reached: those next that lose the least importance for what they save. What a
-/// ranking loses is the logarithm of how much of its importance is left, so that no layer bleeds to death; what is
-/// saved is the difference of the cheapest way to run each layer, by the cost model, and where that depends on
-/// multiples of channels, several filters are taken at once. A plan of the thinned network has the last word. Nothing
-/// is executed: that takes milliseconds. Throws error where the target cannot be reached.
-template <CostModel Model, Solver S>
+/// The groups that go until the target is reached: those next that lose least for what they save, of what the loss
+/// says; then what others can pay for with less loss is put back. What is saved is the difference of the cheapest way
+/// to run each layer, by the cost model, and where that depends on multiples of channels, several filters are taken at
+/// once. A plan of the thinned network has the last word. Nothing is executed: that takes milliseconds, of the deepest
+/// networks seconds. Throws error where the target cannot be reached.
+template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
 [[nodiscard]] PrunedTo prune_to(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings,
-                                Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {}) {
+                                Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {},
+                                L const& loss = {}) {
     if (!(target.share > 0 && target.share <= 1)) fail("prune: impossible share ", target.share);
     detail::check_share(target.most, target.multiple);
     detail::LayerPrices<Model> prices(graph, kernels, model);
@@ -88,26 +93,29 @@ template <CostModel Model, Solver S>
         return detail::makes_channels(graph, i) ? counts[i] : 0;
     };
     detail::GreedyPruning greedy(graph, coupling, rankings, target.multiple, target.most,
-                                 detail::layers_that_run(graph), price);
+                                 detail::layers_that_run(graph), price, loss);
     const bool planned = target.measure == Measure::seconds;
     PrunedTo result;
     result.before = result.after = planned ? predicted_seconds(graph, kernels, model, solver) : greedy.total();
     // The sum over layers is in proportion to the plan's total, which has changes of layout besides.
     double of_sum = greedy.total() > 0 ? result.before / greedy.total() : 1;
     const double wanted = target.share * result.before;
+    double within = wanted / of_sum;
     for (;;) {
-        if (of_sum * greedy.total() <= wanted) {
-            result.choice = sparing(graph, coupling, greedy.choice());
-            result.after = planned ? predicted_seconds(prune(graph, coupling, result.choice), kernels, model, solver)
-                                   : greedy.total();
-            if (result.after <= wanted) return result;
-            of_sum = result.after / greedy.total();
-        }
-        if (!greedy.step()) {
+        while (greedy.total() > within) {
+            if (greedy.step()) continue;
             fail("prune: ", 100 * target.share, " % of the ", to_string_view(target.measure),
                  " cannot be reached: with all that may go gone, ", 100 * of_sum * greedy.total() / result.before,
                  " % are left");
         }
+        greedy.improve(within);
+        result.choice = sparing(graph, coupling, greedy.choice());
+        result.loss = greedy.loss();
+        result.after =
+            planned ? predicted_seconds(prune(graph, coupling, result.choice), kernels, model, solver) : greedy.total();
+        if (result.after <= wanted) return result;
+        of_sum = result.after / greedy.total();
+        within = std::min(wanted / of_sum, 0.999 * greedy.total());
     }
 }
 

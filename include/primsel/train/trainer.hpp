@@ -248,7 +248,7 @@ public:
         const Plan plan = Predict(Analytical(Machine{})).template plan<Policies>(simple, kernels, run_on.concurrency());
         Program program(simple, kernels, plan, weights(), run_on.concurrency());
         std::vector<float> results(program.out_floats(0)), unused(results.size());
-        Metrics metrics(source.classes());
+        Metrics metrics(static_cast<int>(results_of_an_image()));
         Batches<Source> batches(source, evaluation_batches(graph_.batch()), normalise);
         for (Batch batch = batches.next(); batch.count > 0; batch = batches.next()) {
             program.run(batch.images.data(), results.data(), run_on);

@@ -8,10 +8,11 @@
 #include <primsel/prune/ranking.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -33,125 +34,163 @@ namespace primsel::inline PRIMSEL_ABI::detail {
     return runs;
 }
 
-/// Takes from rankings, step by step, what loses the least importance for what it saves of the sum of all layers'
-/// prices. Price: (layer, channels left of each layer's result) -> what it costs.
+/// How many of a ranking's groups may be gone, none first: so that what stays is a multiple of `multiple` and of a
+/// power of two, in sixteen to thirty-two steps or so from all to nothing, which are as fine as predictions are.
+[[nodiscard]] inline std::vector<std::size_t> stops_of(Ranking const& ranking, std::size_t multiple, double most) {
+    const auto may = static_cast<std::size_t>(std::floor(most * static_cast<double>(ranking.count) + 1e-9));
+    const std::size_t goes = std::min({may, ranking.count - 1, ranking.groups.size()});
+    const std::size_t coarse = std::bit_floor(std::max<std::size_t>(1, ranking.count / 16));
+    const std::size_t each = (coarse + multiple - 1) / multiple * multiple;
+    std::vector<std::size_t> stops{0};
+    for (std::size_t left = (ranking.count - 1) / each * each; left > 0 && ranking.count - left <= goes; left -= each) {
+        stops.push_back(ranking.count - left);
+    }
+    return stops;
+}
+
+/// Takes from rankings, step by step, what loses least for what it saves of the sum of all layers' prices. Price:
+/// (layer, channels left of each layer's result) -> what it costs; Loss: a PruningLoss.
 template <class Price>
 class GreedyPruning {
 public:
     /// runs: whether a layer has a price at all. All but the price must outlive it.
+    template <class Loss>
     GreedyPruning(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings, std::size_t multiple,
-                  double most, std::vector<bool> runs, Price price)
-        : coupling_(coupling), rankings_(rankings), runs_(std::move(runs)), price_(price), counts_(channels_of(graph)) {
+                  double most, std::vector<bool> runs, Price price, Loss const& loss)
+        : coupling_(coupling), rankings_(rankings), runs_(std::move(runs)), price_(price) {
+        now_.counts = channels_of(graph);
+        now_.at.resize(rankings.size());
         std::vector<std::vector<std::size_t>> readers(graph.size());
         for (std::size_t i = 0; i < graph.size(); ++i) {
             for (const std::size_t input : graph[i].inputs) readers[input].push_back(i);
         }
-        for (std::size_t i = 0; i < graph.size(); ++i) total_ += price_of(i);
-        for (Ranking const& ranking : rankings) states_.push_back(state_of(ranking, multiple, most));
+        for (std::size_t i = 0; i < graph.size(); ++i) now_.total += price_of(i);
         touched_.resize(rankings.size());
         for (std::size_t r = 0; r < rankings.size(); ++r) {
+            Ladder& ladder = ladders_.emplace_back();
+            ladder.gone = stops_of(rankings[r], multiple, most);
+            for (const std::size_t gone : ladder.gone) ladder.losses.push_back(loss(rankings[r], gone));
             for (const std::size_t group : rankings[r].groups) {
                 for (Channel const& channel : coupling.groups()[group].channels) touched_[r].insert(channel.node);
             }
             const std::set<std::size_t> holders = touched_[r];
             for (const std::size_t holder : holders) touched_[r].insert(readers[holder].begin(), readers[holder].end());
-            best_.push_back(best_move(r));
+        }
+        neighbours_.resize(rankings.size());
+        for (std::size_t r = 0; r < rankings.size(); ++r) {
+            for (std::size_t other = 0; other < rankings.size(); ++other) {
+                const auto both = [&](std::size_t i) { return touched_[other].contains(i); };
+                if (std::ranges::any_of(touched_[r], both)) neighbours_[r].push_back(other);
+            }
+            now_.best.push_back(best_move(r));
         }
     }
 
     /// The sum of all layers' prices.
-    [[nodiscard]] double total() const { return total_; }
+    [[nodiscard]] double total() const { return now_.total; }
+    /// Of all rankings.
+    [[nodiscard]] double loss() const {
+        double sum = 0;
+        for (std::size_t r = 0; r < ladders_.size(); ++r) sum += ladders_[r].losses[now_.at[r]];
+        return sum;
+    }
     /// What is gone.
     [[nodiscard]] std::set<std::size_t> choice() const {
         std::set<std::size_t> gone;
-        for (std::size_t r = 0; r < states_.size(); ++r) {
+        for (std::size_t r = 0; r < ladders_.size(); ++r) {
             auto const& groups = rankings_[r].groups;
-            gone.insert(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(states_[r].gone));
+            gone.insert(groups.begin(), groups.begin() + static_cast<std::ptrdiff_t>(ladders_[r].gone[now_.at[r]]));
         }
         return gone;
     }
-    /// Returns whether there was something to take.
-    bool step() {
-        const auto best = std::ranges::min_element(best_, {}, &Move::loss_per_saving);
-        if (best == best_.end() || best->groups == 0) return false;
-        const auto r = static_cast<std::size_t>(best - best_.begin());
-        const Move move = *best;
-        change(r, move.groups, -1);
-        total_ -= move.saving;
-        states_[r].left -= move.importance;
-        states_[r].gone += move.groups;
-        for (std::size_t other = 0; other < best_.size(); ++other) {
-            const bool both =
-                std::ranges::any_of(touched_[r], [&](std::size_t i) { return touched_[other].contains(i); });
-            if (both) best_[other] = best_move(other);
+    /// Takes what is best next, but of the ranking that is held. Returns whether there was something to take.
+    bool step(std::optional<std::size_t> held = {}) {
+        std::size_t best = rankings_.size();
+        for (std::size_t r = 0; r < rankings_.size(); ++r) {
+            if (r == held || now_.best[r].steps == 0) continue;
+            if (best == rankings_.size() || now_.best[r].loss_per_saving < now_.best[best].loss_per_saving) best = r;
         }
+        if (best == rankings_.size()) return false;
+        move(best, now_.at[best] + now_.best[best].steps);
         return true;
+    }
+    /// Puts back what others can pay for with less loss, as long as there is such: the total stays within the bound.
+    void improve(double most_total) {
+        for (bool better = true; better;) {
+            better = false;
+            for (std::size_t r = 0; r < rankings_.size(); ++r) {
+                for (std::size_t steps = 1; steps <= now_.at[r]; steps *= 2) {
+                    const Now before = now_;
+                    const double loss_before = loss();
+                    move(r, now_.at[r] - steps);
+                    while (now_.total > most_total && loss() < loss_before && step(r)) {
+                    }
+                    if (now_.total <= most_total && loss() < loss_before - 1e-9 * std::abs(loss_before)) {
+                        better = true;
+                    } else {
+                        now_ = before;
+                    }
+                }
+            }
+        }
     }
 
 private:
-    /// Of a ranking: how many groups are gone, and may be; how many go at least at once; the importance that is left.
-    struct State {
-        std::size_t gone = 0, most = 0, first = 1, each = 1;
-        double left = 0;
+    /// Of a ranking: how many groups may be gone, and what is then lost.
+    struct Ladder {
+        std::vector<std::size_t> gone;
+        std::vector<double> losses;
     };
     struct Move {
         double loss_per_saving = std::numeric_limits<double>::infinity();
-        std::size_t groups = 0;
-        double saving = 0, importance = 0;
+        std::size_t steps = 0;
+    };
+    struct Now {
+        std::vector<std::size_t> at;  // of each ranking: where on its ladder
+        std::vector<int> counts;
+        double total = 0;
+        std::vector<Move> best;
     };
 
-    [[nodiscard]] static State state_of(Ranking const& ranking, std::size_t multiple, double most) {
-        State state;
-        const auto may = static_cast<std::size_t>(std::floor(most * static_cast<double>(ranking.count) + 1e-9));
-        const std::size_t left = std::max<std::size_t>(ranking.count - may, 1);
-        const std::size_t kept = std::min(ranking.count, (left + multiple - 1) / multiple * multiple);
-        state.most = std::min(ranking.count - kept, ranking.groups.size());
-        state.left = std::accumulate(ranking.scores.begin(), ranking.scores.end(), 0.0);
-        // Sixteen steps or so from all to nothing are as fine as predictions are.
-        const std::size_t coarse = std::max<std::size_t>(1, ranking.count / 16);
-        state.each = (coarse + multiple - 1) / multiple * multiple;
-        // Those beyond the greatest multiple go first.
-        state.first = ranking.count % multiple == 0 ? state.each : ranking.count % multiple;
-        return state;
-    }
-    [[nodiscard]] double price_of(std::size_t i) { return runs_[i] ? price_(i, counts_) : 0; }
-    /// Takes so many of the ranking's next groups away, or puts them back.
-    void change(std::size_t r, std::size_t groups, int by) {
-        for (std::size_t at = states_[r].gone; at < states_[r].gone + groups; ++at) {
+    [[nodiscard]] double price_of(std::size_t i) { return runs_[i] ? price_(i, now_.counts) : 0; }
+    /// Goes to a place of the ranking's ladder, where only the counts change.
+    void set(std::size_t r, std::size_t to) {
+        const std::size_t from = ladders_[r].gone[now_.at[r]], until = ladders_[r].gone[to];
+        for (std::size_t at = std::min(from, until); at < std::max(from, until); ++at) {
             for (Channel const& channel : coupling_.groups()[rankings_[r].groups[at]].channels) {
-                counts_[channel.node] += by;
+                now_.counts[channel.node] += until > from ? -1 : 1;
             }
         }
+        now_.at[r] = to;
+    }
+    void move(std::size_t r, std::size_t to) {
+        const double before = price_of_touched(r);
+        set(r, to);
+        now_.total += price_of_touched(r) - before;
+        for (const std::size_t other : neighbours_[r]) now_.best[other] = best_move(other);
     }
     [[nodiscard]] double price_of_touched(std::size_t r) {
         double sum = 0;
         for (const std::size_t i : touched_[r]) sum += price_of(i);
         return sum;
     }
-    /// The best of taking the least that goes at once, or twice, four times, ... as much: the price of some layers
-    /// stays until half of their channels or more are gone.
+    /// The best of one step down the ladder, or two, four, ...: the price of some layers stays until half of their
+    /// channels or more are gone.
     [[nodiscard]] Move best_move(std::size_t r) {
-        State const& state = states_[r];
-        Ranking const& ranking = rankings_[r];
+        Ladder const& ladder = ladders_[r];
+        const std::size_t at = now_.at[r];
         const double before = price_of_touched(r);
         Move best;
-        for (std::size_t times = 1;; times *= 2) {
-            const std::size_t groups = (state.gone == 0 ? state.first : state.each) + (times - 1) * state.each;
-            if (state.gone + groups > state.most) break;
-            change(r, groups, -1);
-            const bool empty = std::ranges::any_of(touched_[r], [&](std::size_t i) { return counts_[i] < 1; });
+        for (std::size_t steps = 1; at + steps < ladder.gone.size(); steps *= 2) {
+            set(r, at + steps);
+            const bool empty = std::ranges::any_of(touched_[r], [&](std::size_t i) { return now_.counts[i] < 1; });
             const double saving = empty ? 0 : before - price_of_touched(r);
-            change(r, groups, 1);
+            set(r, at);
             if (empty) break;
-            Move move{.groups = groups, .saving = saving};
-            for (std::size_t at = state.gone; at < state.gone + groups; ++at) move.importance += ranking.scores[at];
-            const double left = std::max(state.left - move.importance, 1e-9 * state.left);
-            const double loss = state.left > 0
-                                    ? static_cast<double>(ranking.layers.size()) * std::log(state.left / left)
-                                    : static_cast<double>(groups);
+            const double loss = ladder.losses[at + steps] - ladder.losses[at];
             // What saves nothing comes last, that which loses least first.
-            move.loss_per_saving = saving > 0 ? loss / saving : worst * (1 + loss);
-            if (move.loss_per_saving < best.loss_per_saving) best = move;
+            const double loss_per_saving = saving > 0 ? loss / saving : worst * (1 + loss);
+            if (loss_per_saving < best.loss_per_saving) best = {loss_per_saving, steps};
         }
         return best;
     }
@@ -162,11 +201,10 @@ private:
     std::span<const Ranking> rankings_;
     std::vector<bool> runs_;
     Price price_;
-    std::vector<int> counts_;
-    double total_ = 0;
-    std::vector<State> states_;
+    std::vector<Ladder> ladders_;
     std::vector<std::set<std::size_t>> touched_;
-    std::vector<Move> best_;
+    std::vector<std::vector<std::size_t>> neighbours_;  // those whose savings change with it, itself too
+    Now now_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <primsel/prune/ranking.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <numeric>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What is lost when the first so many groups of a ranking go: 0 where none does, and never less for more. The losses
+/// of several rankings add up.
+///
+/// A minimal model:
+///     struct ShareGone {
+///         double operator()(primsel::Ranking const& ranking, std::size_t gone) const {
+///             return static_cast<double>(gone) / static_cast<double>(ranking.count);
+///         }
+///     };
+template <class L>
+concept PruningLoss = requires(L const& loss, Ranking const& ranking, std::size_t gone) {
+    { loss(ranking, gone) } -> std::convertible_to<double>;
+};
+
+/// The logarithm of how much of the ranking's importance is left, for each of its layers: no layer bleeds to death.
+struct LogarithmicLoss {
+    [[nodiscard]] double operator()(Ranking const& ranking, std::size_t gone) const {
+        const auto kept = ranking.scores.begin() + static_cast<std::ptrdiff_t>(gone);
+        const double all = std::accumulate(ranking.scores.begin(), ranking.scores.end(), 0.0);
+        if (!(all > 0)) return static_cast<double>(gone);
+        const double left = std::max(std::accumulate(kept, ranking.scores.end(), 0.0), 1e-9 * all);
+        return static_cast<double>(ranking.layers.size()) * std::log(all / left);
+    }
+};
+static_assert(PruningLoss<LogarithmicLoss>);
+
+}  // namespace primsel::inline PRIMSEL_ABI
