@@ -83,7 +83,7 @@ private:
             row.target = sample->seconds / (sample->seconds + coarse);
             for (std::size_t j = 0; j < terms; ++j) row.terms[j] = sample->terms[j] / (sample->seconds + coarse);
             if (!(sample->terms[3] > sample->terms[1])) continue;
-            for (const std::size_t j : {2, 3}) {
+            for (const std::size_t j : {std::size_t{2}, std::size_t{3}}) {
                 usual_samples[j] += share * std::min(row.terms[j] * row.terms[j], 1.0);
             }
         }
