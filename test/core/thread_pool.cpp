@@ -178,7 +178,7 @@ TEST_CASE("ThreadPool: threads sleep after a run and not within one") {
             const ps::RunScope inner(pool);
             pool.parallel_for(2, nothing);
         }
-        CHECK(eventually([&] { return used() > 0.02; }));
+        CHECK(eventually([&] { return used() > 0.01; }));  // a fifth, where others want the processor too
     }
     CHECK(eventually([&] { return used() < 0.005; }));
 }
