@@ -1,5 +1,7 @@
 #pragma once
 
+#include <primsel/core/config.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
