@@ -2,6 +2,7 @@
 // and writes nothing but its output.
 #pragma once
 
+#include "../quick.hpp"
 #include "../threads.hpp"
 #include "reference.hpp"
 
@@ -28,6 +29,8 @@ using reference::Images;
 
 /// 1-pixel images, one channel, primes, channels and columns around the width of vectors, and one of several blocks.
 inline std::vector<ps::Shape> odd_shapes() {
+    if (quick())
+        return {{1, 1, 1}, {67, 1, 1}, {1, 5, 37}, {7, 11, 13}, {17, 5, 8}, {33, 4, 3}, {130, 2, 3}, {24, 13, 17}};
     return {{1, 1, 1},  {3, 1, 1},   {67, 1, 1},  {1, 1, 7},  {1, 13, 1},  {2, 3, 1},  {3, 7, 5},   {1, 5, 37},
             {4, 6, 33}, {7, 11, 13}, {16, 8, 16}, {17, 5, 8}, {31, 3, 17}, {33, 4, 3}, {130, 2, 3}, {24, 29, 31}};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "../quick.hpp"
 #include "../threads.hpp"
 
 #include <primsel/kernels/extern_kernels.hpp>
@@ -9,7 +10,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -22,12 +22,6 @@
 namespace laws {
 
 namespace ps = primsel;
-
-/// Whether PRIMSEL_QUICK asks for fewer shapes, as an emulator needs.
-[[nodiscard]] inline bool quick() {
-    const char* value = std::getenv("PRIMSEL_QUICK");
-    return value != nullptr && std::string_view(value) != "0";
-}
 
 struct LayoutFacts {
     std::string_view name;

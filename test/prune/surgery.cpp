@@ -1,5 +1,6 @@
 // A thinned network computes what the whole one does with the same filters masked, whatever the network, the criterion
 // and the choice; what must stay is refused by name.
+#include "../quick.hpp"
 #include "thinned.hpp"
 
 #include <doctest/doctest.h>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,11 +34,9 @@ std::size_t floats_of(ps::Weights const& weights) {
 
 /// A network of each family of the zoo, on small images where it takes them; a few where an emulator runs them.
 std::vector<ps::Graph> networks() {
-    const char* quick = std::getenv("PRIMSEL_QUICK");
-    const bool few = quick != nullptr && std::string_view(quick) != "0";
     namespace zoo = ps::zoo;
     std::vector<ps::Graph> graphs{zoo::MobileNetV2::graph(), zoo::ShuffleNetV2X05::graph(), zoo::SqueezeNet11::graph()};
-    if (!few) {
+    if (!quick()) {
         for (ps::Graph& graph :
              std::vector{zoo::DenseNet121::graph(), zoo::GoogLeNet::graph(), zoo::GoogLeNetBn::graph(),
                          zoo::InceptionV3::graph(), zoo::MnasNet05::graph(), zoo::MobileNetV1::graph(),
