@@ -335,7 +335,7 @@ void section_6_1(Report& report, Rows const& rows) {
         const double memory = sparse_error(rows, Attribute::memory, set, {}),
                      time = sparse_error(rows, Attribute::time, set, {});
         lines.push_back({text(set), known(memory), known(time)});
-        for (std::size_t i : {0, 1}) {
+        for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
             curve.series[i].x.push_back(static_cast<double>(set.size()));
             curve.series[i].y.push_back(i == 0 ? memory : time);
         }
