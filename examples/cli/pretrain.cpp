@@ -68,7 +68,7 @@ ps::OpRegression learn_training_ops(Progress& progress) {
         options.net = network.name, options.batch = network.batch, options.size = Size{network.size, network.size};
         const ps::Graph graph = graph_of(open_model(options));
         sampler.add(ps::simplify(ps::differentiate(graph).graph), [](ps::AnyLayer const& layer) {
-            return ps::visit_layer([]<class P>(P const&) { return ps::trains<P>; }, layer);
+            return std::visit([]<class P>(P const&) { return ps::trains<P>; }, layer);
         });
         progress.tick();
     }

@@ -2670,8 +2670,6 @@ struct RandomDropoutParams {
 
 }  // namespace primsel::inline PRIMSEL_ABI
 
-#include <algorithm>
-#include <cstddef>
 #include <string_view>
 #include <variant>
 
@@ -2688,49 +2686,8 @@ using AnyLayer =
                  NormalizeParams, NormalizeSumsParams, NormalizeGradientParams, ChannelSumParams, SoftmaxGradientParams,
                  RandomDropoutParams, ConvInputGradientParams, ConvWeightGradientParams>;
 
-namespace detail {
-
-template <class Result, std::size_t first, class Function>
-constexpr Result visit_from(Function& function, AnyLayer const& layer) {
-    constexpr std::size_t count = std::variant_size_v<AnyLayer>;
-    constexpr auto at = [](std::size_t i) { return std::min(first + i, count - 1); };
-    switch (layer.index() - first) {
-        case 0:
-            return function(*std::get_if<at(0)>(&layer));
-        case 1:
-            return function(*std::get_if<at(1)>(&layer));
-        case 2:
-            return function(*std::get_if<at(2)>(&layer));
-        case 3:
-            return function(*std::get_if<at(3)>(&layer));
-        case 4:
-            return function(*std::get_if<at(4)>(&layer));
-        case 5:
-            return function(*std::get_if<at(5)>(&layer));
-        case 6:
-            return function(*std::get_if<at(6)>(&layer));
-        case 7:
-            return function(*std::get_if<at(7)>(&layer));
-        default:
-            if constexpr (first + 8 < count) {
-                return visit_from<Result, first + 8>(function, layer);
-            } else {
-                throw std::bad_variant_access();
-            }
-    }
-}
-
-}  // namespace detail
-
-/// As std::visit, which takes compilers a fifth of a second a call for so many kinds of layers.
-template <class Function>
-constexpr decltype(auto) visit_layer(Function&& function, AnyLayer const& layer) {
-    using Result = decltype(function(*std::get_if<0>(&layer)));
-    return detail::visit_from<Result, 0>(function, layer);
-}
-
 [[nodiscard]] constexpr std::string_view kind(AnyLayer const& layer) {
-    return visit_layer([](auto const& params) { return std::string_view(params.name()); }, layer);
+    return std::visit([](auto const& params) { return std::string_view(params.name()); }, layer);
 }
 
 /// Whether only a training step has such layers.
@@ -2739,7 +2696,7 @@ inline constexpr bool trains = requires { Params::training; };
 
 /// Whether the layer's result belongs to the whole batch: it is computed once, from all images, and there is one of it.
 [[nodiscard]] constexpr bool of_batch(AnyLayer const& layer) {
-    return visit_layer([]<class Params>(Params const&) { return requires { Params::of_batch; }; }, layer);
+    return std::visit([]<class Params>(Params const&) { return requires { Params::of_batch; }; }, layer);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -3272,14 +3229,14 @@ namespace detail {
 namespace primsel::inline PRIMSEL_ABI {
 
 [[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
-    return visit_layer([&](auto const& params) { return params.check(inputs); }, layer);
+    return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
 }
 /// What a fault means for the layer: of an impossible parameter, which one it is; and the shape that the layer asks
 /// for.
 [[nodiscard]] inline std::string message(AnyLayer const& layer, Fault fault) {
     std::string text(message(fault));
     if (fault != Fault::impossible_parameter && fault != Fault::too_large) return text;
-    visit_layer(
+    std::visit(
         [&]<class Params>([[maybe_unused]] Params const& params) {
             if constexpr (requires { params.impossible(); }) {
                 if (fault == Fault::impossible_parameter) text = params.impossible();
@@ -3290,7 +3247,7 @@ namespace primsel::inline PRIMSEL_ABI {
     return text;
 }
 [[nodiscard]] inline Shape output(AnyLayer const& layer, std::span<const Shape> inputs) {
-    return visit_layer([&](auto const& params) { return params.output(inputs); }, layer);
+    return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
 }
 
 /// A layer in its place: its name (which is also that of its weights), its inputs and its output shape.
@@ -3757,7 +3714,7 @@ using AffineLayer = decltype(Folded::layer);
     };
     for (Node const& node : graph.nodes()) {
         const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
-        visit_layer([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
+        std::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
         for (Folded const& folded : node.epilogue.folded) {
             std::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
         }
@@ -4988,7 +4945,7 @@ private:
     for (Node const& node : graph.nodes()) {
         print.add(node.name);
         print.add(node.layer.index());
-        visit_layer([&](auto const& params) { print.add(params); }, node.layer);
+        std::visit([&](auto const& params) { print.add(params); }, node.layer);
         print.add(node.inputs.size());
         for (const std::size_t input : node.inputs) print.add(input);
         print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
@@ -5014,7 +4971,7 @@ namespace detail {
     if (auto* conv = std::get_if<ConvParams>(&layer)) conv->bias |= !node.epilogue.folded.empty();
     if (auto* dense = std::get_if<DenseParams>(&layer)) dense->bias |= !node.epilogue.folded.empty();
     print.add(layer.index());
-    visit_layer([&](auto const& params) { print.add(params); }, layer);
+    std::visit([&](auto const& params) { print.add(params); }, layer);
     print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
     print.add(node.shape);
     for (const std::uint64_t input : inputs) print.add(input);
@@ -24748,7 +24705,7 @@ private:
         for (std::size_t place = 0; place < node.inputs.size(); ++place) {
             if (!needs_[node.inputs[place]]) continue;
             const std::size_t gradient =
-                visit_layer([&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
+                std::visit([&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
             contribute(node.inputs[place], gradient);
         }
     }
@@ -28220,7 +28177,7 @@ public:
                 fail("prune: layer ", node.name, " has others fused into it; prune first, and simplify then");
             }
             detail::PassesChannels pass{graph, i, of_, sets};
-            of_.push_back(visit_layer(pass, node.layer));
+            of_.push_back(std::visit(pass, node.layer));
         }
         for (const std::size_t output : graph.outputs()) {
             for (const std::size_t channel : of_[output]) sets.fix(channel, "they are the network's result");
@@ -28660,7 +28617,7 @@ void each_weight(Graph const& graph, auto const& visit) {
         const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
             visit(i, WeightSpec{weight_name(node.name, weight), dims, values});
         };
-        visit_layer(
+        std::visit(
             [&](auto const& layer) {
                 if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
             },
@@ -28711,7 +28668,7 @@ namespace detail {
     for (std::size_t i = 0; i < graph.size(); ++i) {
         Node const& node = graph[i];
         if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
-        result.add(node.name, visit_layer(KeptLayer{graph, i, kept}, node.layer), node.inputs);
+        result.add(node.name, std::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs);
     }
     result.set_outputs(graph.outputs());
     return result;
@@ -30248,7 +30205,7 @@ public:
     }
 
     [[nodiscard]] AnyLayer operator()(std::size_t layer) const {
-        return visit_layer([&](auto const& params) { return divide(layer, params); }, graph_[layer].layer);
+        return std::visit([&](auto const& params) { return divide(layer, params); }, graph_[layer].layer);
     }
 
 private:
@@ -30483,7 +30440,7 @@ struct Configuration {
     std::vector<std::vector<std::size_t>> channels;
     for (std::size_t i = 0; i < part.size(); ++i) {
         detail::PartChannels of{whole, part, whole.find(part[i].name), i, channels};
-        channels.push_back(visit_layer(of, part[i].layer));
+        channels.push_back(std::visit(of, part[i].layer));
     }
     return {std::move(part), std::move(channels)};
 }
@@ -30583,7 +30540,7 @@ void each_weight_of(Graph const& graph, std::size_t i, auto const& visit) {
     const auto add = [&](std::string_view weight, WeightDims dims, WeightValues) {
         visit(weight_name(node.name, weight), std::vector<std::int64_t>(dims));
     };
-    visit_layer(
+    std::visit(
         [&](auto const& layer) {
             if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
         },
@@ -33197,7 +33154,7 @@ namespace detail {
                          " groups, of which there is no first part");
                 }
             }
-            edit.replace(i, visit_layer(detail::SeveralParts{graph[i].layer, part}, divided(i)));
+            edit.replace(i, std::visit(detail::SeveralParts{graph[i].layer, part}, divided(i)));
         }
         all.push_back(configuration_of(graph, edit.graph()));
     }
@@ -34634,7 +34591,7 @@ namespace detail {
         } else if (step.kind == Step::Kind::conv && step.primitive->pass != Pass::weight_gradient) {
             const bool shared = !graph.changing().empty() && node.epilogue.folded.empty();
             if (!shared || step.packed == Step::none) bytes += step.primitive->packed_bytes(step.shape);
-            const bool own = visit_layer(
+            const bool own = std::visit(
                 [](auto const& layer) {
                     if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
                     return false;

@@ -45,7 +45,7 @@ inline std::vector<Layer> layers(ps::Shape shape) {
     std::vector<Layer> result;
     const auto add_on = [&](ps::AnyLayer params, std::vector<ps::Shape> inputs) {
         Layer layer{std::move(params), std::move(inputs), {}};
-        ps::visit_layer(
+        std::visit(
             [&](auto const& p) {
                 const bool conv = std::holds_alternative<ps::ConvParams>(layer.params);
                 const std::span own = std::span(layer.inputs).first(conv ? 1 : layer.inputs.size());

@@ -55,7 +55,7 @@ template <class Model>
 double predict(Model const& model, ps::Kernels const& of, ps::AnyLayer const& layer, ps::Shape shape, int batch,
                std::size_t layout) {
     const std::array inputs{shape};
-    const ps::Shape output = ps::visit_layer([&](auto const& params) { return params.output(inputs); }, layer);
+    const ps::Shape output = std::visit([&](auto const& params) { return params.output(inputs); }, layer);
     const ps::OpQuery query{&layer, inputs, output, batch, layout};
     double seconds = -1;
     model.predict(of, std::span(&query, 1), std::span(&seconds, 1));
@@ -255,7 +255,7 @@ TEST_CASE("what was fitted predicts what it was fitted to") {
 
 /// Whether only a step of training has such layers.
 bool trains(ps::AnyLayer const& layer) {
-    return ps::visit_layer([]<class P>(P const&) { return ps::trains<P>; }, layer);
+    return std::visit([]<class P>(P const&) { return ps::trains<P>; }, layer);
 }
 
 /// Of every table that is shipped, whichever of them this program would use.

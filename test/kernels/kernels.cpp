@@ -147,7 +147,7 @@ TEST_CASE("kernels: every kind of layer has its op in every strided layout, or i
                                            ps::MaxPoolIndicesParams, ps::ConvTransposeParams, ps::TopKParams,
                                            ps::NonMaxSuppressionParams, ps::GatherParams>{});
                 const bool trains =
-                    ps::visit_layer([]<class Params>(Params const&) { return ps::trains<Params>; }, layer.params);
+                    std::visit([]<class Params>(Params const&) { return ps::trains<Params>; }, layer.params);
                 const bool runs = strided && !trains && (!chw_only || kernels.layouts[layout].name == "chw") &&
                                   !is_one_of(ps::TypeList<ps::InputParams, ps::ConstantParams, ps::ConvParams>{});
                 const bool weighs = std::holds_alternative<ps::DenseParams>(layer.params) ||

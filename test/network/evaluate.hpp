@@ -59,7 +59,7 @@ inline Image affine(std::string const& name, const ps::BatchNormParams* batch_no
 
 /// One layer. Folded layers, the residual and the clamp come in this order.
 inline Image layer(ps::Node const& node, Images const& inputs, ps::Weights const& weights) {
-    return ps::visit_layer(
+    return std::visit(
         [&](auto const& params) {
             using Params = std::remove_cvref_t<decltype(params)>;
             if constexpr (std::is_same_v<Params, ps::ConvParams> || std::is_same_v<Params, ps::DenseParams>) {

@@ -93,8 +93,7 @@ public:
     [[nodiscard]] double loss() const {
         std::vector<Images> results;
         for (std::size_t i = 0; i < graph_.size(); ++i) {
-            results.push_back(
-                ps::visit_layer([&](auto const& layer) { return run(i, layer, results); }, graph_[i].layer));
+            results.push_back(std::visit([&](auto const& layer) { return run(i, layer, results); }, graph_[i].layer));
         }
         double sum = 0;
         std::size_t at = 0;

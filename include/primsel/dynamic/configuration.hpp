@@ -27,7 +27,7 @@ struct Configuration {
     std::vector<std::vector<std::size_t>> channels;
     for (std::size_t i = 0; i < part.size(); ++i) {
         detail::PartChannels of{whole, part, whole.find(part[i].name), i, channels};
-        channels.push_back(visit_layer(of, part[i].layer));
+        channels.push_back(std::visit(of, part[i].layer));
     }
     return {std::move(part), std::move(channels)};
 }

@@ -61,7 +61,7 @@ namespace detail {
                          " groups, of which there is no first part");
                 }
             }
-            edit.replace(i, visit_layer(detail::SeveralParts{graph[i].layer, part}, divided(i)));
+            edit.replace(i, std::visit(detail::SeveralParts{graph[i].layer, part}, divided(i)));
         }
         all.push_back(configuration_of(graph, edit.graph()));
     }

@@ -57,7 +57,7 @@ namespace detail {
         } else if (step.kind == Step::Kind::conv && step.primitive->pass != Pass::weight_gradient) {
             const bool shared = !graph.changing().empty() && node.epilogue.folded.empty();
             if (!shared || step.packed == Step::none) bytes += step.primitive->packed_bytes(step.shape);
-            const bool own = visit_layer(
+            const bool own = std::visit(
                 [](auto const& layer) {
                     if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
                     return false;

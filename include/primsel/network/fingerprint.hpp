@@ -74,7 +74,7 @@ private:
     for (Node const& node : graph.nodes()) {
         print.add(node.name);
         print.add(node.layer.index());
-        visit_layer([&](auto const& params) { print.add(params); }, node.layer);
+        std::visit([&](auto const& params) { print.add(params); }, node.layer);
         print.add(node.inputs.size());
         for (const std::size_t input : node.inputs) print.add(input);
         print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
@@ -100,7 +100,7 @@ namespace detail {
     if (auto* conv = std::get_if<ConvParams>(&layer)) conv->bias |= !node.epilogue.folded.empty();
     if (auto* dense = std::get_if<DenseParams>(&layer)) dense->bias |= !node.epilogue.folded.empty();
     print.add(layer.index());
-    visit_layer([&](auto const& params) { print.add(params); }, layer);
+    std::visit([&](auto const& params) { print.add(params); }, layer);
     print.add(node.epilogue.residual), print.add(node.epilogue.clamp);
     print.add(node.shape);
     for (const std::uint64_t input : inputs) print.add(input);

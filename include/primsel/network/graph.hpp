@@ -21,14 +21,14 @@
 namespace primsel::inline PRIMSEL_ABI {
 
 [[nodiscard]] inline Fault check(AnyLayer const& layer, std::span<const Shape> inputs) {
-    return visit_layer([&](auto const& params) { return params.check(inputs); }, layer);
+    return std::visit([&](auto const& params) { return params.check(inputs); }, layer);
 }
 /// What a fault means for the layer: of an impossible parameter, which one it is; and the shape that the layer asks
 /// for.
 [[nodiscard]] inline std::string message(AnyLayer const& layer, Fault fault) {
     std::string text(message(fault));
     if (fault != Fault::impossible_parameter && fault != Fault::too_large) return text;
-    visit_layer(
+    std::visit(
         [&]<class Params>([[maybe_unused]] Params const& params) {
             if constexpr (requires { params.impossible(); }) {
                 if (fault == Fault::impossible_parameter) text = params.impossible();
@@ -39,7 +39,7 @@ namespace primsel::inline PRIMSEL_ABI {
     return text;
 }
 [[nodiscard]] inline Shape output(AnyLayer const& layer, std::span<const Shape> inputs) {
-    return visit_layer([&](auto const& params) { return params.output(inputs); }, layer);
+    return std::visit([&](auto const& params) { return params.output(inputs); }, layer);
 }
 
 /// A layer in its place: its name (which is also that of its weights), its inputs and its output shape.

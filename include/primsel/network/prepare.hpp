@@ -104,7 +104,7 @@ using AffineLayer = decltype(Folded::layer);
     };
     for (Node const& node : graph.nodes()) {
         const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
-        visit_layer([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
+        std::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
         for (Folded const& folded : node.epilogue.folded) {
             std::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
         }

@@ -40,7 +40,7 @@ public:
                 fail("prune: layer ", node.name, " has others fused into it; prune first, and simplify then");
             }
             detail::PassesChannels pass{graph, i, of_, sets};
-            of_.push_back(visit_layer(pass, node.layer));
+            of_.push_back(std::visit(pass, node.layer));
         }
         for (const std::size_t output : graph.outputs()) {
             for (const std::size_t channel : of_[output]) sets.fix(channel, "they are the network's result");

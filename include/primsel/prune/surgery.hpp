@@ -49,7 +49,7 @@ namespace detail {
     for (std::size_t i = 0; i < graph.size(); ++i) {
         Node const& node = graph[i];
         if (kept.of(i).empty()) fail("prune: no channel would be left of layer ", node.name);
-        result.add(node.name, visit_layer(KeptLayer{graph, i, kept}, node.layer), node.inputs);
+        result.add(node.name, std::visit(KeptLayer{graph, i, kept}, node.layer), node.inputs);
     }
     result.set_outputs(graph.outputs());
     return result;

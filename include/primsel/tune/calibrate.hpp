@@ -66,7 +66,7 @@ void learn(Corrected<Model>& model, Kernels const& kernels, std::vector<Sample> 
 [[nodiscard]] inline std::string name_of(Kernels const& kernels, OpQuery const& query) {
     Fingerprint print;
     print.add(query.layer->index());
-    visit_layer([&](auto const& params) { print.add(params); }, *query.layer);
+    std::visit([&](auto const& params) { print.add(params); }, *query.layer);
     for (Shape const& shape : query.inputs) print.add(shape);
     return join(kind(*query.layer), ' ', print.text(), " x ", query.batch, ' ', kernels.layouts[query.layout].name);
 }

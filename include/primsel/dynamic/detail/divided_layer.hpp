@@ -29,7 +29,7 @@ public:
     }
 
     [[nodiscard]] AnyLayer operator()(std::size_t layer) const {
-        return visit_layer([&](auto const& params) { return divide(layer, params); }, graph_[layer].layer);
+        return std::visit([&](auto const& params) { return divide(layer, params); }, graph_[layer].layer);
     }
 
 private:

@@ -56,7 +56,7 @@ void each_weight_of(Graph const& graph, std::size_t i, auto const& visit) {
     const auto add = [&](std::string_view weight, WeightDims dims, WeightValues) {
         visit(weight_name(node.name, weight), std::vector<std::int64_t>(dims));
     };
-    visit_layer(
+    std::visit(
         [&](auto const& layer) {
             if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
         },

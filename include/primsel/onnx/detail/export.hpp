@@ -32,7 +32,7 @@ void write_layer(LayerWriter& layer, Params const&) {
     LayerWriter layer(graph, weights, options);
     for (std::size_t i = 0; i < graph.size(); ++i) {
         layer.begin(i);
-        visit_layer([&](auto const& params) { write_layer(layer, params); }, graph[i].layer);
+        std::visit([&](auto const& params) { write_layer(layer, params); }, graph[i].layer);
         layer.end();
     }
     return layer.finish();

@@ -143,7 +143,7 @@ void each_weight(Graph const& graph, auto const& visit) {
         const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
             visit(i, WeightSpec{weight_name(node.name, weight), dims, values});
         };
-        visit_layer(
+        std::visit(
             [&](auto const& layer) {
                 if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
             },

@@ -158,7 +158,7 @@ private:
         for (std::size_t place = 0; place < node.inputs.size(); ++place) {
             if (!needs_[node.inputs[place]]) continue;
             const std::size_t gradient =
-                visit_layer([&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
+                std::visit([&](auto const& layer) { return gradient_of_input(i, place, layer, dy); }, node.layer);
             contribute(node.inputs[place], gradient);
         }
     }
