@@ -21,6 +21,7 @@ import tempfile
 from check_includes import includes_of
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
+AHEAD = 14  # headers compiled ahead, each 20 (clang) to 100 (g++) megabytes
 
 
 def reaches_of(include, headers):
@@ -40,9 +41,6 @@ def reaches_of(include, headers):
     return reaches
 
 
-AHEAD = 14  # compiled ahead, each for some seconds and some hundred megabytes
-
-
 def weight(reach):
     """About how much there is to parse, in headers of our own."""
     return sum(30 if "Eigen/" in header or "xsimd/" in header else 1 for header in reach)
@@ -52,7 +50,10 @@ def grouped(headers, reaches, ahead=AHEAD):
     """The headers by the one to compile ahead of them, "" for none: each time the one that spares most parsing."""
     start = dict.fromkeys(headers, "")
     size = {header: weight(reaches[header]) for header in headers} | {"": 0}
-    spared = lambda header, first: size[first] - size[start[header]]
+
+    def spared(header, first):
+        return size[first] - size[start[header]]
+
     covered = {first: [header for header in headers if header != first and first in reaches[header]] for first in headers}
     for _ in range(ahead):
         worth = {first: sum(max(spared(header, first), 0) for header in covered[first]) - size[first] for first in headers}
