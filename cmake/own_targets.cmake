@@ -63,11 +63,13 @@ function(primsel_own_for_any_arch target)
     primsel_link_doors(${target})
 endfunction()
 
+set(PRIMSEL_KERNELS_FLAGS "" CACHE STRING "More flags for the kernels of our own programs, e.g. -O2 where all else is not optimised")
+
 # The kernels of our own programs: compiled once and not once a program.
 set(PRIMSEL_KERNELS_SOURCE ${CMAKE_CURRENT_LIST_DIR}/kernels.cpp)
 add_library(primsel_kernels STATIC EXCLUDE_FROM_ALL ${PRIMSEL_KERNELS_SOURCE})
 primsel_own_for_any_arch(primsel_kernels)
-target_compile_options(primsel_kernels PRIVATE ${primsel_march_${PRIMSEL_ARCH}})
+target_compile_options(primsel_kernels PRIVATE ${primsel_march_${PRIMSEL_ARCH}} ${PRIMSEL_KERNELS_FLAGS})
 
 # A program of ours.
 function(primsel_own target)
