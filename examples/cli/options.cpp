@@ -108,13 +108,16 @@ void add_options(CLI::App& command, Options& options, SavedPlan saved) {
             "--max-arena", [&planning](std::string const& text) { planning.max_arena = parse_bytes(text); },
             "The most memory for tensors between layers; K, M and G stand for powers of 1024")
         ->type_name("BYTES");
+    command.add_flag_callback(
+        "--no-strips", [&planning] { planning.strips = false; },
+        "Every layer by itself: no convolutions together in strips of rows");
     if (saved != SavedPlan::refused) {
         CLI::Option* const plan =
             command
                 .add_option("--plan", planning.plan, "A plan that `primsel plan --save` wrote, in place of a new one")
                 ->type_name("P.json");
         plan->excludes(command.get_option("--calibrate"));
-        for (const char* name : {"--costs", "--solver", "--max-error", "--max-arena"}) {
+        for (const char* name : {"--costs", "--solver", "--max-error", "--max-arena", "--no-strips"}) {
             if (saved == SavedPlan::instead) plan->excludes(command.get_option(name));
         }
     }

@@ -42,6 +42,8 @@ struct PlanningOptions {
     std::string solver = "exact";
     double max_error = std::numeric_limits<double>::infinity();
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
+    /// Whether convolutions may be computed together in strips of rows.
+    bool strips = true;
     /// A plan that was saved, in place of predicting and solving; or empty.
     std::string plan;
 };

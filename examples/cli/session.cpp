@@ -116,6 +116,7 @@ ps::CalibratedPlan solve(Model const& model, Costs& costs, std::string const& so
     ps::PlanOptions options;
     options.max_error = bounds.max_error;
     options.max_arena = bounds.max_arena;
+    options.strips = bounds.strips;
     constexpr std::string_view uniform = "uniform:";
     if (solver.starts_with(uniform)) make_uniform(solver.substr(uniform.size()), options);
     const AnySolver any{solver.starts_with(uniform) ? ps::ExactPbqp::name : std::string_view(solver)};

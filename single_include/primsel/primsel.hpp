@@ -2977,7 +2977,7 @@ struct PrimitiveEntry {
     std::size_t in_layout, out_layout;
     Pass pass;
     bool whole_batch;
-    bool fuses_epilogue, strided_output;
+    bool fuses_epilogue, strided_output, by_rows;
     double error_bound;
     Support (*supports)(ConvShape const&);
     // Null where supports says no to every shape.
@@ -3097,10 +3097,10 @@ struct Kernels {
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// One call of a kernel. Tensors are known by their positions in the Schedule.
+/// One call of a kernel, or of several in strips. Tensors are known by their positions in the Schedule.
 struct Step {
     static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-    enum class Kind { conv, epilogue, op, transform };
+    enum class Kind { conv, epilogue, op, transform, strips };
 
     Kind kind = Kind::op;
     /// The node whose result it computes, or changes the layout of.
@@ -3125,6 +3125,10 @@ struct Step {
     std::size_t dst_offset = 0, dst_stride = 0;
     bool bias = false;
     Clamp clamp{};
+    /// Of strips: the convolutions, of whose tensors only the image of the first, the residuals and the result of the
+    /// last are whole, and as how many rows of the result a strip makes.
+    std::vector<Step> parts{};
+    int rows = 0;
 };
 
 /// A constant of the network in the layout in which it is read.
@@ -3156,8 +3160,21 @@ struct Schedule {
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/network/prepare.hpp
+// primsel/engine/strips.hpp
+// Convolutions that are computed together, some rows at a time.
 
+// primsel/plan/strips.hpp
+// Which convolutions of a plan may be computed together in strips of rows (PlannedStrips), and as how many rows.
+
+// primsel/core/cache_sizes.hpp
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What the library takes L2 to hold, in floats: a megabyte. Whatever is cut to stay there takes a part of it, found by
+/// measurements; blocks, and with them the bits of results, must not depend on the processor.
+inline constexpr int l2_floats = 256 << 10;
+
+}  // namespace primsel::inline PRIMSEL_ABI
 // primsel/network/graph.hpp
 
 // primsel/network/epilogue.hpp
@@ -3404,6 +3421,10 @@ inline std::ostream& operator<<(std::ostream& out, Graph const& graph) {
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/conv_shape_of.hpp
+
+// primsel/network/prepare.hpp
+
 // primsel/network/weights.hpp
 
 // primsel/network/stored_floats.hpp
@@ -3881,6 +3902,719 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/turned.hpp
+
+#include <algorithm>
+#include <cstddef>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Whether the gradient of the input is a convolution of the result's gradient: that with the kernel turned by half a
+/// circle, its channels and kernels exchanged.
+[[nodiscard]] constexpr Support turns(ConvShape const& s) {
+    if (s.strided()) return Support::no("needs stride 1");
+    const bool within =
+        s.pad_top < s.span_h() && s.pad_bottom < s.span_h() && s.pad_left < s.span_w() && s.pad_right < s.span_w();
+    return within ? Support::yes() : Support::no("needs a padding smaller than the kernel");
+}
+
+/// The convolution that takes the gradient of the result to that of the input, of a shape that turns.
+[[nodiscard]] constexpr ConvShape turned(ConvShape const& s) {
+    ConvShape t = s;
+    t.c = s.k, t.k = s.c;
+    t.h = s.out_h(), t.w = s.out_w();
+    t.pad_top = s.span_h() - 1 - s.pad_top, t.pad_bottom = s.span_h() - 1 - s.pad_bottom;
+    t.pad_left = s.span_w() - 1 - s.pad_left, t.pad_right = s.span_w() - 1 - s.pad_right;
+    return t;
+}
+
+/// The kernel of the turned convolution, c x k/groups x fh x fw, from the kernel of s; dst has kernel_size() floats.
+inline void turn_kernel(ConvShape const& s, const float* kernel, float* dst) noexcept {
+    const auto taps = static_cast<std::size_t>(s.taps()), kernels = static_cast<std::size_t>(s.group_k()),
+               channels = static_cast<std::size_t>(s.group_c());
+    // In blocks: whole lines are read and written.
+    constexpr std::size_t block = 16;
+    for (int group = 0; group < s.groups;
+         ++group, kernel += kernels * channels * taps, dst += kernels * channels * taps) {
+        for (std::size_t first_c = 0; first_c < channels; first_c += block) {
+            for (std::size_t first_k = 0; first_k < kernels; first_k += block) {
+                for (std::size_t c = first_c; c < std::min(first_c + block, channels); ++c) {
+                    for (std::size_t k = first_k; k < std::min(first_k + block, kernels); ++k) {
+                        const float* from = kernel + (k * channels + c) * taps;
+                        std::reverse_copy(from, from + taps, dst + (c * kernels + k) * taps);
+                    }
+                }
+            }
+        }
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A convolution layer on an input, as primitives know it.
+[[nodiscard]] constexpr ConvShape conv_shape_of(ConvParams const& conv, Shape input) {
+    return {.c = input.c,
+            .k = conv.k,
+            .h = input.h,
+            .w = input.w,
+            .fh = conv.kernel.h,
+            .fw = conv.kernel.w,
+            .stride_h = conv.stride.h,
+            .stride_w = conv.stride.w,
+            .pad_top = conv.padding.top,
+            .pad_bottom = conv.padding.bottom,
+            .pad_left = conv.padding.left,
+            .pad_right = conv.padding.right,
+            .dilation_h = conv.dilation.h,
+            .dilation_w = conv.dilation.w,
+            .groups = conv.groups};
+}
+/// That of a layer of a graph, which must be a convolution.
+[[nodiscard]] inline ConvShape conv_shape_of(Graph const& graph, std::size_t conv) {
+    return conv_shape_of(std::get<ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape);
+}
+
+/// What a layer asks of primitives: one of the three convolutions of a layer of this (forward) shape.
+struct ConvTask {
+    Pass pass = Pass::forward;
+    ConvShape shape{};
+    /// Whose kernel it is, and whether that changes between runs: it is then packed at each.
+    std::string kernel{};
+    bool packs = false;
+};
+/// That of a layer of a graph; nothing where it needs no primitive.
+[[nodiscard]] inline std::optional<ConvTask> conv_task(Graph const& graph, std::size_t layer) {
+    Node const& node = graph[layer];
+    if (std::holds_alternative<ConvParams>(node.layer)) {
+        std::string kernel = detail::weight_name(node.name, "weight");
+        // What is folded in does not change, nor does the layer it is folded into.
+        const bool packs = node.epilogue.folded.empty() && graph.changing().contains(kernel);
+        return ConvTask{Pass::forward, conv_shape_of(graph, layer), std::move(kernel), packs};
+    }
+    if (const auto* input = std::get_if<ConvInputGradientParams>(&node.layer)) {
+        std::string const& kernel = graph[node.inputs[1]].name;
+        return ConvTask{Pass::input_gradient, conv_shape_of(input->conv, input->input), kernel,
+                        graph.changing().contains(kernel)};
+    }
+    if (const auto* weight = std::get_if<ConvWeightGradientParams>(&node.layer)) {
+        return ConvTask{Pass::weight_gradient, conv_shape_of(weight->conv, graph[node.inputs[0]].shape)};
+    }
+    return std::nullopt;
+}
+
+/// Whether a forward primitive stands for the gradient of the input, with a turned kernel.
+[[nodiscard]] inline bool turns_kernel(PrimitiveEntry const& entry, ConvTask const& task) {
+    return task.pass == Pass::input_gradient && entry.pass == Pass::forward;
+}
+/// Whether the primitive can do the task, or why not.
+[[nodiscard]] inline Support supports(PrimitiveEntry const& entry, ConvTask const& task) {
+    if (turns_kernel(entry, task)) {
+        const Support turning = turns(task.shape);
+        return turning ? entry.supports(turned(task.shape)) : turning;
+    }
+    if (entry.pass != task.pass) return Support::no("computes another pass");
+    return entry.supports(task.shape);
+}
+/// The shape by which the primitive does the task.
+[[nodiscard]] inline ConvShape shape_for(PrimitiveEntry const& entry, ConvTask const& task) {
+    return turns_kernel(entry, task) ? turned(task.shape) : task.shape;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/plan/plan.hpp
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// What a plan was made for. A plan is good for nothing else: other weights are fine, another network, primitive list,
+/// library or processor is not.
+struct PlanKey {
+    std::string network;     ///< fingerprint of the simplified graph
+    std::string primitives;  ///< fingerprint of the primitives and layouts
+    std::string version;     ///< of the library
+    std::string arch;        ///< instruction set
+    std::string cpu;         ///< the processor's name
+    friend bool operator==(PlanKey const&, PlanKey const&) = default;
+};
+
+/// One way to compute a convolution: its predicted seconds, or the reason why it is not one.
+struct Candidate {
+    std::string primitive;
+    double seconds = 0;
+    std::string refusal;
+    friend bool operator==(Candidate const&, Candidate const&) = default;
+};
+
+/// A layer of the plan.
+struct PlannedLayer {
+    std::string name;
+    std::string kind;
+    /// Input and output extents, and for a convolution all that its cost depends on.
+    std::string shape;
+    /// Empty for a layer that is not a convolution.
+    std::string primitive;
+    std::string in_layout, out_layout;
+    double seconds = 0;
+    /// The cheapest first, then the refused; empty for a layer that is not a convolution.
+    std::vector<Candidate> candidates;
+    friend bool operator==(PlannedLayer const&, PlannedLayer const&) = default;
+};
+
+/// A change of layout between two layers; `reader` is empty for the network's result.
+struct PlannedTransform {
+    std::string writer, reader;
+    std::string shape;
+    std::string from, to;
+    double seconds = 0;
+    friend bool operator==(PlannedTransform const&, PlannedTransform const&) = default;
+};
+
+/// Convolutions, each of which reads the one before it, that are computed together: some rows of the last one's result
+/// at a time, with those of the others that they need, so that what lies between them stays in the caches.
+struct PlannedStrips {
+    std::vector<std::string> layers;
+    int rows = 0;
+    /// In place of the layers' own.
+    double seconds = 0;
+    friend bool operator==(PlannedStrips const&, PlannedStrips const&) = default;
+};
+
+/// Which primitive and layout each layer uses, and why. A plain value: print it, explain it, save it.
+class Plan {
+public:
+    PlanKey key;
+    std::string cost_model, solver;
+    std::vector<PlannedLayer> layers;
+    std::vector<PlannedTransform> transforms;
+    std::vector<PlannedStrips> strips;
+    /// Predicted, for one run.
+    double total_seconds = 0;
+    /// Whether no cheaper assignment exists, as far as the predictions are right.
+    bool optimal = false;
+    /// No assignment is predicted to take less; 0 where nothing is known of that.
+    double bound_seconds = 0;
+    /// Spent making it.
+    double predict_seconds = 0, solve_seconds = 0;
+
+    /// Throws error when no layer has the name, and says which have.
+    [[nodiscard]] PlannedLayer const& layer(std::string_view name) const {
+        std::string names;
+        for (PlannedLayer const& layer : layers) {
+            if (layer.name == name) return layer;
+            names += (names.empty() ? "" : ", ") + layer.name;
+        }
+        fail("plan: no layer is named ", name, "; there are ", names);
+    }
+    /// What is known of how good the solution is, in words: "proven optimal", "within 0.9 % of optimal", ...
+    [[nodiscard]] std::string optimality() const;
+    /// Every candidate of a layer with its predicted cost or refusal, as a table. Throws error as layer does.
+    [[nodiscard]] std::string explain(std::string_view name) const;
+
+    friend bool operator==(Plan const&, Plan const&) = default;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/primitive/rows_of.hpp
+// A convolution of which some rows are computed at a time.
+
+#include <algorithm>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Rows [begin, end) of an image.
+struct Rows {
+    int begin = 0, end = 0;
+    [[nodiscard]] constexpr int count() const { return end - begin; }
+    friend constexpr bool operator==(Rows const&, Rows const&) = default;
+};
+
+/// Whether every row of the result reads a row of the image, and not padding alone.
+[[nodiscard]] constexpr bool rows_read_image(ConvShape const& s) {
+    return s.pad_top < s.span_h() && s.pad_bottom < s.span_h();
+}
+
+/// The rows of the image that these rows of the result, one at least, are computed from. rows_read_image must hold.
+[[nodiscard]] constexpr Rows rows_under(ConvShape const& s, Rows out) {
+    return {std::max(0, out.begin * s.stride_h - s.pad_top),
+            std::min(s.h, (out.end - 1) * s.stride_h + s.span_h() - s.pad_top)};
+}
+
+/// The convolution that computes these rows of the result from those under them.
+[[nodiscard]] constexpr ConvShape rows_of(ConvShape const& s, Rows out) {
+    ConvShape part = s;
+    part.h = rows_under(s, out).count();
+    part.pad_top = std::max(0, s.pad_top - out.begin * s.stride_h);
+    part.pad_bottom = std::max(0, (out.end - 1) * s.stride_h + s.span_h() - s.pad_top - s.h);
+    return part;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+// primsel/tensor/layout.hpp
+
+// primsel/core/type_list.hpp
+
+#include <cstddef>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A list of types, as a value of its own: `with` appends, `without` removes, `index_of` finds.
+template <class... Ts>
+struct TypeList {
+    static constexpr std::size_t size = sizeof...(Ts);
+
+    template <class... More>
+    using with = TypeList<Ts..., More...>;
+
+    template <class T>
+    static constexpr bool contains = (std::is_same_v<T, Ts> || ...);
+
+    /// Position of the first T; size when there is none.
+    template <class T>
+    static constexpr std::size_t index_of = [] {
+        std::size_t index = 0;
+        (void)((std::is_same_v<T, Ts> || (++index, false)) || ...);
+        return index;
+    }();
+
+    template <template <class...> class To>
+    using apply = To<Ts...>;
+
+private:
+    template <class... Kept>
+    struct Filter {
+        template <class T, bool keep>
+        using add = std::conditional_t<keep, Filter<Kept..., T>, Filter>;
+        using list = TypeList<Kept...>;
+    };
+    template <class Kept, class Removed, class... Rest>
+    struct Without {
+        using type = Kept;
+    };
+    template <class Kept, class Removed, class First, class... Rest>
+    struct Without<Kept, Removed, First, Rest...>
+        : Without<typename Kept::template add<First, !Removed::template contains<First>>, Removed, Rest...> {};
+
+public:
+    template <class... Removed>
+    using without = typename Without<Filter<>, TypeList<Removed...>, Ts...>::type::list;
+};
+
+template <class T>
+inline constexpr bool is_type_list = false;
+template <class... Ts>
+inline constexpr bool is_type_list<TypeList<Ts...>> = true;
+
+/// The lists, one after the other.
+template <class... Lists>
+struct Concatenate;
+template <class... Ts>
+struct Concatenate<TypeList<Ts...>> {
+    using type = TypeList<Ts...>;
+};
+template <class... Ts, class... Us, class... Rest>
+struct Concatenate<TypeList<Ts...>, TypeList<Us...>, Rest...> : Concatenate<TypeList<Ts..., Us...>, Rest...> {};
+template <class... Lists>
+using concatenate = typename Concatenate<Lists...>::type;
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// Where the element (c, h, w) of an image of a Shape lies. A layout is an empty type:
+/// - name: constexpr, and unique among the layouts used together;
+/// - size(shape): elements that an image occupies, padding included;
+/// - offset(shape, coord): injective into [0, size(shape)).
+/// It may have a type `element`; without one, elements are floats.
+///
+/// chw, hcw and hwc below model it; so may a blocked layout of the user's (docs/tensor/layout.md).
+template <class L>
+concept Layout = requires(Shape shape, Coord coord) {
+    { L::name } -> std::convertible_to<std::string_view>;
+    { L::size(shape) } -> std::same_as<std::size_t>;
+    { L::offset(shape, coord) } -> std::same_as<std::size_t>;
+};
+
+namespace detail {
+
+template <class L>
+struct ElementOf {
+    using type = float;
+};
+template <class L>
+    requires requires { typename L::element; }
+struct ElementOf<L> {
+    using type = typename L::element;
+};
+
+}  // namespace detail
+
+/// What images in a layout consist of.
+template <class L>
+using element_of = typename detail::ElementOf<L>::type;
+
+namespace detail {
+
+template <class List>
+inline constexpr bool distinct_names = true;
+template <class First, class... Rest>
+inline constexpr bool distinct_names<TypeList<First, Rest...>> =
+    ((std::string_view(First::name) != std::string_view(Rest::name)) && ...) && distinct_names<TypeList<Rest...>>;
+
+template <class List>
+inline constexpr bool all_layouts = false;
+template <class... L>
+inline constexpr bool all_layouts<TypeList<L...>> = (Layout<L> && ...);
+template <class List>
+inline constexpr bool floats_first = true;
+template <class First, class... Rest>
+inline constexpr bool floats_first<TypeList<First, Rest...>> = std::same_as<element_of<First>, float>;
+template <class List>
+concept NamedLayouts = all_layouts<List> && distinct_names<List>;
+template <class List>
+concept SoundLayouts = NamedLayouts<List> && floats_first<List>;
+
+/// Says where layouts are listed that a type is none, that two have one name, or that the first is not of floats.
+template <class List>
+struct CheckLayouts {
+    static_assert(all_layouts<List>, "primsel: a type among the layouts is not a Layout; see docs/tensor/layout.md");
+    static_assert(!all_layouts<List> || NamedLayouts<List>,
+                  "primsel: two of the layouts have the same name; see docs/tensor/layout.md");
+    static_assert(floats_first<List>,
+                  "primsel: images come and results go in the first of the layouts, which must be of floats");
+    static constexpr bool value = true;
+};
+
+}  // namespace detail
+
+/// Floats between neighbours along each axis.
+struct Strides {
+    std::size_t c = 0, h = 0, w = 0;
+    friend constexpr bool operator==(Strides const&, Strides const&) = default;
+};
+
+/// A layout of floats without padding whose offset is linear in c, h and w. The non-convolution layers run in these.
+template <class L>
+concept StridedLayout = Layout<L> && std::same_as<element_of<L>, float> && requires(Shape shape) {
+    { L::strides(shape) } -> std::same_as<Strides>;
+};
+
+namespace detail {
+template <class L>
+struct Strided {
+    [[nodiscard]] static constexpr std::size_t size(Shape shape) { return shape.size(); }
+    [[nodiscard]] static constexpr std::size_t offset(Shape shape, Coord at) {
+        const Strides s = L::strides(shape);
+        return static_cast<std::size_t>(at.c) * s.c + static_cast<std::size_t>(at.h) * s.h +
+               static_cast<std::size_t>(at.w) * s.w;
+    }
+};
+}  // namespace detail
+
+/// Channels, then rows, then columns: PyTorch's contiguous format.
+struct chw : detail::Strided<chw> {
+    static constexpr std::string_view name = "chw";
+    [[nodiscard]] static constexpr Strides strides(Shape shape) {
+        return {shape.pixels(), static_cast<std::size_t>(shape.w), 1};
+    }
+};
+
+/// Rows of channels of columns.
+struct hcw : detail::Strided<hcw> {
+    static constexpr std::string_view name = "hcw";
+    [[nodiscard]] static constexpr Strides strides(Shape shape) {
+        const auto w = static_cast<std::size_t>(shape.w);
+        return {w, w * static_cast<std::size_t>(shape.c), 1};
+    }
+};
+
+/// Pixels of channels: PyTorch's channels-last format.
+struct hwc : detail::Strided<hwc> {
+    static constexpr std::string_view name = "hwc";
+    [[nodiscard]] static constexpr Strides strides(Shape shape) {
+        const auto c = static_cast<std::size_t>(shape.c);
+        return {1, c * static_cast<std::size_t>(shape.w), c};
+    }
+};
+
+using AllLayouts = TypeList<chw, hcw, hwc>;
+
+/// Whether layout L says itself how images come to it from another: `L::transform_from(Other{}, shape, src, dst,
+/// executor)`, which may assume nothing of dst and must zero its padding.
+template <class L, class Other>
+concept TransformsFrom = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
+    { L::transform_from(Other{}, shape, src, dst, executor) } noexcept;
+};
+/// Whether it says how images leave it: `L::transform_to(Other{}, shape, src, dst, executor)`.
+template <class L, class Other>
+concept TransformsTo = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
+    { L::transform_to(Other{}, shape, src, dst, executor) } noexcept;
+};
+
+/// Whether two layouts place every element of the shape alike, as all do for 1x1 images: changing from one to the other
+/// is then free.
+template <Layout From, Layout To>
+[[nodiscard]] constexpr bool same_placement(Shape shape) {
+    if constexpr (std::same_as<From, To>) return true;
+    if constexpr (StridedLayout<From> && StridedLayout<To>) {
+        const Strides a = From::strides(shape), b = To::strides(shape);
+        return (shape.c == 1 || a.c == b.c) && (shape.h == 1 || a.h == b.h) && (shape.w == 1 || a.w == b.w);
+    }
+    return false;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// The most convolutions that are computed together.
+inline constexpr std::size_t most_strip_layers = 4;
+
+/// A convolution as one of those that are computed together.
+struct StripLayer {
+    ConvShape shape{};
+    std::size_t primitive = 0;
+    double seconds = 0;  ///< of its own
+};
+
+/// A layer of a plan, if it can be one: a convolution in hwc, whose kernel does not change, by a primitive that
+/// computes rows by themselves.
+[[nodiscard]] inline std::optional<StripLayer> strip_layer(Graph const& graph, Kernels const& kernels,
+                                                           PlannedLayer const& planned, std::size_t node) {
+    if (!std::holds_alternative<ConvParams>(graph[node].layer)) return std::nullopt;
+    const auto task = conv_task(graph, node);
+    const auto primitive = kernels.find_if_any(planned.primitive);
+    if (task->packs || !primitive || planned.in_layout != hwc::name || planned.out_layout != hwc::name) {
+        return std::nullopt;
+    }
+    PrimitiveEntry const& entry = kernels.primitives[*primitive];
+    if (!entry.by_rows || !entry.fuses_epilogue || !rows_read_image(task->shape)) return std::nullopt;
+    return StripLayer{task->shape, *primitive, planned.seconds};
+}
+
+/// Whether the node behind this one is the only reader of its result, as its image.
+[[nodiscard]] inline bool read_by_next(Graph const& graph, std::size_t node, std::vector<std::size_t> const& readers) {
+    const std::vector<std::size_t> outputs = graph.outputs();
+    return node + 1 < graph.size() && readers[node] == 1 && !graph[node + 1].inputs.empty() &&
+           graph[node + 1].inputs[0] == node && std::ranges::find(outputs, node) == outputs.end();
+}
+/// How often each node's result is read.
+[[nodiscard]] inline std::vector<std::size_t> count_readers(Graph const& graph) {
+    std::vector<std::size_t> readers(graph.size(), 0);
+    for (Node const& node : graph.nodes()) {
+        for (const std::size_t input : node.inputs) ++readers[input];
+    }
+    return readers;
+}
+
+/// For each layer, the most rows of its result that are there at once when the last layer makes so many: those of the
+/// last layer itself, and of the others what the next one reads.
+[[nodiscard]] inline std::vector<int> strip_rows(std::span<const StripLayer> layers, int rows) {
+    std::vector<int> result(layers.size(), rows);
+    for (std::size_t i = layers.size() - 1; i > 0; --i) {
+        ConvShape const& next = layers[i].shape;
+        result[i - 1] = std::min(next.h, (result[i] - 1) * next.stride_h + next.span_h());
+    }
+    return result;
+}
+/// Floats of the rows of all layers but the last.
+[[nodiscard]] inline std::size_t strip_floats(std::span<const StripLayer> layers, int rows) {
+    const std::vector<int> held = strip_rows(layers, rows);
+    std::size_t floats = 0;
+    for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
+        ConvShape const& s = layers[i].shape;
+        floats +=
+            static_cast<std::size_t>(held[i]) * static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
+    }
+    return floats;
+}
+/// As many rows of the last layer's result as leave those between the layers in L2, about as many in each strip; 0: not
+/// one does, or all do.
+[[nodiscard]] inline int best_strip_rows(std::span<const StripLayer> layers) {
+    constexpr std::size_t room = l2_floats / 8 * 3;
+    const int all = layers.back().shape.out_h();
+    int rows = 0;
+    while (rows < all && strip_floats(layers, rows + 1) <= room) ++rows;
+    if (rows == 0 || rows == all) return 0;
+    const int strips = (all + rows - 1) / rows;
+    return (all + strips - 1) / strips;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// One of them: in hwc, by a primitive that computes rows by themselves.
+struct StripPart {
+    PrimitiveEntry const* primitive = nullptr;
+    ConvShape shape{};
+    Clamp clamp{};
+    const float* weights = nullptr;
+    const float* bias = nullptr;
+    /// Laid out as the result, whole; null for none.
+    const float* residual = nullptr;
+};
+
+/// Each of which reads the one before it. A worker makes the rows of a band of the last one's result, strip by strip,
+/// from above to below. What a strip needs of the other results is made as it is needed, and kept as long as rows
+/// below need it, in a room of its own; rows at the border of two bands are made in both.
+class Strips {
+public:
+    /// Its parts have no weights yet.
+    Strips(std::vector<StripPart> parts, int rows) : parts_(std::move(parts)), rows_(rows) {
+        std::vector<StripLayer> layers;
+        for (StripPart const& part : parts_) layers.push_back({.shape = part.shape});
+        held_ = strip_rows(layers, rows);
+        for (std::size_t i = 0; i + 1 < parts_.size(); ++i) {
+            at_[i] = worker_floats_;
+            worker_floats_ += round_up_floats(static_cast<std::size_t>(held_[i]) * row_floats(i));
+        }
+        scratch_at_ = worker_floats_;
+        std::size_t scratch = 0;
+        for (std::size_t i = 0; i < parts_.size(); ++i) scratch = std::max(scratch, scratch_bytes(i));
+        worker_floats_ += floats_for_bytes(scratch);
+    }
+
+    /// Of the room for so many workers.
+    [[nodiscard]] std::size_t bytes(std::size_t workers) const { return bytes_of_floats(workers * worker_floats_); }
+    [[nodiscard]] std::vector<StripPart>& parts() { return parts_; }
+
+    /// One image. dst: the last one's result, with so many floats from pixel to pixel, 0: its channels; room: of
+    /// executor.concurrency() workers.
+    void run(const float* src, float* dst, std::size_t dst_stride, float* room, ExecutorRef executor) const noexcept {
+        const int height = parts_.back().shape.out_h();
+        // Some for each worker, lest all wait for one that was interrupted.
+        const std::size_t workers = executor.concurrency(), wanted = workers == 1 ? 1 : bands_each * workers,
+                          bands = std::min(wanted, static_cast<std::size_t>((height + rows_ - 1) / rows_));
+        executor.parallel_for(bands, [&](std::size_t band, std::size_t worker) {
+            const auto border = [&](std::size_t i) {
+                return static_cast<int>(i * static_cast<std::size_t>(height) / bands);
+            };
+            run_band({border(band), border(band + 1)}, src, dst, dst_stride, room + worker * worker_floats_);
+        });
+    }
+
+private:
+    static constexpr std::size_t bands_each = 3;
+
+    [[nodiscard]] std::size_t row_floats(std::size_t i) const {
+        return static_cast<std::size_t>(parts_[i].shape.out_w()) * static_cast<std::size_t>(parts_[i].shape.k);
+    }
+    /// The most that any rows of a part take, at the border of the image or not.
+    [[nodiscard]] std::size_t scratch_bytes(std::size_t i) const {
+        ConvShape const& s = parts_[i].shape;
+        std::size_t most = 0;
+        for (int count = 1; count <= held_[i]; ++count) {
+            const int last = s.out_h() - count, inside = std::min((s.pad_top + s.stride_h - 1) / s.stride_h, last);
+            for (const int first : {0, inside, last}) {
+                most = std::max(most, parts_[i].primitive->scratch_bytes(rows_of(s, {first, first + count}), 1, 1));
+            }
+        }
+        return most;
+    }
+
+    void run_band(Rows band, const float* src, float* dst, std::size_t dst_stride, float* room) const noexcept {
+        const std::size_t last = parts_.size() - 1;
+        // Of each part, the rows that are in its room.
+        std::array<Rows, most_strip_layers> kept{};
+        kept[last] = {band.begin, band.begin};
+        for (std::size_t i = last; i > 0; --i) {
+            const int first = std::max(0, kept[i].begin * parts_[i].shape.stride_h - parts_[i].shape.pad_top);
+            kept[i - 1] = {first, first};
+        }
+        while (kept[last].end < band.end) {
+            std::array<int, most_strip_layers> until{};
+            until[last] = std::min(kept[last].end + rows_, band.end);
+            for (std::size_t i = last; i > 0; --i) {
+                const Rows under = rows_under(parts_[i].shape, {kept[i].end, until[i]});
+                until[i - 1] = under.end;
+                forget(i - 1, under.begin, kept[i - 1], room);
+            }
+            for (std::size_t i = 0; i <= last; ++i) {
+                if (until[i] <= kept[i].end) continue;
+                const Rows made{kept[i].end, until[i]}, under = rows_under(parts_[i].shape, made);
+                float* to = dst + static_cast<std::size_t>(made.begin * parts_[i].shape.out_w()) * pixel(i, dst_stride);
+                if (i < last) to = in_room(i, made.begin, kept[i], room);
+                const float* from = i == 0 ? src + static_cast<std::size_t>(under.begin) * in_row_floats()
+                                           : in_room(i - 1, under.begin, kept[i - 1], room);
+                make(i, made, from, to, i == last ? dst_stride : 0, room);
+                kept[i].end = made.end;
+            }
+        }
+    }
+    [[nodiscard]] std::size_t in_row_floats() const {
+        return static_cast<std::size_t>(parts_[0].shape.w) * static_cast<std::size_t>(parts_[0].shape.c);
+    }
+    [[nodiscard]] float* in_room(std::size_t i, int row, Rows const& kept, float* room) const {
+        return room + at_[i] + static_cast<std::size_t>(row - kept.begin) * row_floats(i);
+    }
+    [[nodiscard]] std::size_t pixel(std::size_t i, std::size_t dst_stride) const {
+        return dst_stride != 0 ? dst_stride : static_cast<std::size_t>(parts_[i].shape.k);
+    }
+    /// Moves the rows from `first` on to where the room begins.
+    void forget(std::size_t i, int first, Rows& kept, float* room) const noexcept {
+        if (first <= kept.begin) return;
+        float* rows = room + at_[i];
+        if (first < kept.end) {
+            std::memmove(rows, rows + static_cast<std::size_t>(first - kept.begin) * row_floats(i),
+                         static_cast<std::size_t>(kept.end - first) * row_floats(i) * sizeof(float));
+        }
+        kept = {first, std::max(first, kept.end)};
+    }
+    void make(std::size_t i, Rows rows, const float* from, float* to, std::size_t stride, float* room) const noexcept {
+        StripPart const& part = parts_[i];
+        Sequential here;
+        part.primitive->run(rows_of(part.shape, rows),
+                            {.src = from,
+                             .weights = part.weights,
+                             .bias = part.bias,
+                             .residual = part.residual == nullptr
+                                             ? nullptr
+                                             : part.residual + static_cast<std::size_t>(rows.begin) * row_floats(i),
+                             .clamp = part.clamp,
+                             .dst = to,
+                             .dst_stride = stride,
+                             .scratch = room + scratch_at_,
+                             .executor = here});
+    }
+
+    std::vector<StripPart> parts_;
+    int rows_;
+    std::vector<int> held_;  // rows of each part that its room has
+    std::array<std::size_t, most_strip_layers> at_{};
+    std::size_t scratch_at_ = 0, worker_floats_ = 0;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/plan/make_plan.hpp
 
 // primsel/cost/cost_model.hpp
@@ -4100,135 +4834,197 @@ concept Solver = requires(S const& solver, PbqpProblem const& problem) {
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
-// primsel/plan/conv_shape_of.hpp
+// primsel/plan/detail/choose_strips.hpp
+// What convolutions take in strips of rows, and which of a plan's are cheaper so.
 
-// primsel/primitive/turned.hpp
+// primsel/plan/plan_options.hpp
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+/// A primitive that a layer must not use, and why.
+struct Refused {
+    std::string layer, primitive, reason;
+};
+
+/// What a plan may use.
+struct PlanOptions {
+    /// A uniform plan: only primitives of this family; where none of them can compute the layer, im2, which can compute
+    /// any.
+    std::optional<Family> family = std::nullopt;
+    /// The same with a single primitive.
+    std::string primitive = {};
+    /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
+    double max_error = std::numeric_limits<double>::infinity();
+    /// The largest arena in bytes: whoever packs and books sees to it (engine/fit.hpp).
+    std::size_t max_arena = std::numeric_limits<std::size_t>::max();
+    std::vector<Refused> refused = {};
+    /// Whether convolutions may be computed together in strips of rows (see PlannedStrips).
+    bool strips = true;
+    /// Threads that run the plan, which costs are not predicted for.
+    std::size_t workers = 1;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
 
-namespace primsel::inline PRIMSEL_ABI {
+namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// Whether the gradient of the input is a convolution of the result's gradient: that with the kernel turned by half a
-/// circle, its channels and kernels exchanged.
-[[nodiscard]] constexpr Support turns(ConvShape const& s) {
-    if (s.strided()) return Support::no("needs stride 1");
-    const bool within =
-        s.pad_top < s.span_h() && s.pad_bottom < s.span_h() && s.pad_left < s.span_w() && s.pad_right < s.span_w();
-    return within ? Support::yes() : Support::no("needs a padding smaller than the kernel");
-}
-
-/// The convolution that takes the gradient of the result to that of the input, of a shape that turns.
-[[nodiscard]] constexpr ConvShape turned(ConvShape const& s) {
-    ConvShape t = s;
-    t.c = s.k, t.k = s.c;
-    t.h = s.out_h(), t.w = s.out_w();
-    t.pad_top = s.span_h() - 1 - s.pad_top, t.pad_bottom = s.span_h() - 1 - s.pad_bottom;
-    t.pad_left = s.span_w() - 1 - s.pad_left, t.pad_right = s.span_w() - 1 - s.pad_right;
-    return t;
-}
-
-/// The kernel of the turned convolution, c x k/groups x fh x fw, from the kernel of s; dst has kernel_size() floats.
-inline void turn_kernel(ConvShape const& s, const float* kernel, float* dst) noexcept {
-    const auto taps = static_cast<std::size_t>(s.taps()), kernels = static_cast<std::size_t>(s.group_k()),
-               channels = static_cast<std::size_t>(s.group_c());
-    // In blocks: whole lines are read and written.
-    constexpr std::size_t block = 16;
-    for (int group = 0; group < s.groups;
-         ++group, kernel += kernels * channels * taps, dst += kernels * channels * taps) {
-        for (std::size_t first_c = 0; first_c < channels; first_c += block) {
-            for (std::size_t first_k = 0; first_k < kernels; first_k += block) {
-                for (std::size_t c = first_c; c < std::min(first_c + block, channels); ++c) {
-                    for (std::size_t k = first_k; k < std::min(first_k + block, kernels); ++k) {
-                        const float* from = kernel + (k * channels + c) * taps;
-                        std::reverse_copy(from, from + taps, dst + (c * kernels + k) * taps);
-                    }
-                }
-            }
+/// What a model says that convolutions take in strips of so many rows, of a network whose run reads so many bytes.
+///
+/// Each strip is a convolution of its own, whose weights lie near but for the first strip. It reads and writes what is
+/// near; but the image of the first layer and the result of the last are where they would be otherwise, and keep their
+/// share of what the whole layer takes longer. What models of convolutions hardly see is how far it is to a tensor that
+/// L2 does not hold: half of what a change of its layout takes longer than one of its strips, as kernels fetch ahead.
+template <CostModel Model>
+[[nodiscard]] double strip_seconds(Kernels const& kernels, Model& model, std::span<const StripLayer> layers, int rows,
+                                   int batch, double run_bytes) {
+    const std::size_t count = layers.size(), layout = *kernels.find_layout_if_any(hwc::name);
+    double near_bytes = 4.0 * static_cast<double>(strip_floats(layers, rows));
+    std::vector<Rows> out(count);
+    std::vector<double> strips(count);
+    for (std::size_t i = count, made = static_cast<std::size_t>(rows); i-- > 0;) {
+        ConvShape const& s = layers[i].shape;
+        const int here = std::min(static_cast<int>(made), s.out_h()), first = (s.out_h() - here) / 2;
+        out[i] = {first, first + here};
+        strips[i] = static_cast<double>(batch) * s.out_h() / here;
+        made = static_cast<std::size_t>(here * s.stride_h);
+        near_bytes += 4.0 * static_cast<double>(s.kernel_size());
+    }
+    std::vector<ConvQuery> convs;
+    std::vector<TransformQuery> moves;
+    for (std::size_t i = 0; i < count; ++i) {
+        const ConvShape part = rows_of(layers[i].shape, out[i]);
+        for (const double bytes : {near_bytes, run_bytes}) {
+            convs.push_back({.shape = part, .primitive = layers[i].primitive, .run_bytes = bytes});
+        }
+        if (i + 1 == count || layout == 0) continue;
+        moves.push_back({layers[i].shape.out_shape(), 1, layout, 0});
+        moves.push_back({part.out_shape(), 1, layout, 0});
+    }
+    std::vector<double> conv_seconds(convs.size()), move_seconds(moves.size());
+    model.predict(kernels, std::span<const ConvQuery>(convs), std::span(conv_seconds));
+    model.predict(kernels, std::span<const TransformQuery>(moves), std::span(move_seconds));
+    double sum = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const double near = conv_seconds[2 * i], far = conv_seconds[2 * i + 1];
+        double seconds = (strips[i] - 1) * near + far;
+        const auto in = static_cast<double>(layers[i].shape.in_shape().size()),
+                   result = 2.0 * static_cast<double>(layers[i].shape.out_shape().size());
+        const double share = (i == 0 ? in : 0.0) + (i + 1 == count ? result : 0.0);
+        seconds += std::max(0.0, layers[i].seconds - seconds) * share / (in + result);
+        sum += seconds;
+        if (2 * i + 1 < moves.size()) {
+            sum -= 0.5 * std::max(0.0, batch * move_seconds[2 * i] - strips[i] * move_seconds[2 * i + 1]);
         }
     }
+    return std::max(sum, 0.0);
 }
 
-}  // namespace primsel::inline PRIMSEL_ABI
+/// Finds the convolutions of a plan that are cheaper together, and writes them into it.
+template <CostModel Model>
+class StripChooser {
+public:
+    /// Strips are taken where they take at most so much of the time of the layers by themselves.
+    StripChooser(Plan& plan, Graph const& graph, Kernels const& kernels, Model& model, double run_bytes,
+                 double worthwhile)
+        : plan_(plan),
+          graph_(graph),
+          kernels_(kernels),
+          model_(model),
+          run_bytes_(run_bytes),
+          worthwhile_(worthwhile) {}
 
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <utility>
-#include <variant>
+    void choose() {
+        const std::vector<std::size_t> readers = count_readers(graph_);
+        std::vector<StripLayer> chain;
+        for (std::size_t i = 0; i < graph_.size(); ++i) {
+            const auto layer = strip_layer(graph_, kernels_, plan_.layers[i], i);
+            if (layer) chain.push_back(*layer);
+            if (layer && read_by_next(graph_, i, readers)) continue;
+            divide(chain, (layer ? i + 1 : i) - chain.size());
+            chain.clear();
+        }
+    }
 
-namespace primsel::inline PRIMSEL_ABI {
+private:
+    struct Part {
+        std::size_t first = 0;                                     ///< of the chain
+        int rows = 0;                                              ///< 0: a layer by itself
+        double seconds = std::numeric_limits<double>::infinity();  ///< of it and of all before
+        double own = 0;
+    };
 
-/// A convolution layer on an input, as primitives know it.
-[[nodiscard]] constexpr ConvShape conv_shape_of(ConvParams const& conv, Shape input) {
-    return {.c = input.c,
-            .k = conv.k,
-            .h = input.h,
-            .w = input.w,
-            .fh = conv.kernel.h,
-            .fw = conv.kernel.w,
-            .stride_h = conv.stride.h,
-            .stride_w = conv.stride.w,
-            .pad_top = conv.padding.top,
-            .pad_bottom = conv.padding.bottom,
-            .pad_left = conv.padding.left,
-            .pad_right = conv.padding.right,
-            .dilation_h = conv.dilation.h,
-            .dilation_w = conv.dilation.w,
-            .groups = conv.groups};
-}
-/// That of a layer of a graph, which must be a convolution.
-[[nodiscard]] inline ConvShape conv_shape_of(Graph const& graph, std::size_t conv) {
-    return conv_shape_of(std::get<ConvParams>(graph[conv].layer), graph[graph[conv].inputs[0]].shape);
-}
+    /// The cheapest division of a chain, which begins at this node, into layers by themselves and strips.
+    void divide(std::span<const StripLayer> chain, std::size_t node) {
+        if (chain.size() < 2) return;
+        std::vector<Part> upto(chain.size() + 1);
+        upto[0].seconds = 0;
+        for (std::size_t end = 1; end <= chain.size(); ++end) {
+            consider(upto, end, {end - 1, 0, 0, chain[end - 1].seconds});
+            for (std::size_t count = 2; count <= std::min(end, most_strip_layers); ++count) {
+                // What is between two layers of strips is too large for L2 to hold it beside other things.
+                ConvShape const& joint = chain[end - count].shape;
+                if (joint.out_shape().size() < l2_floats / 2) break;
+                const std::span<const StripLayer> layers = chain.subspan(end - count, count);
+                const int rows = best_strip_rows(layers);
+                if (rows == 0) continue;
+                const double seconds = strip_seconds(kernels_, model_, layers, rows, graph_.batch(), run_bytes_);
+                double apart = 0;
+                for (StripLayer const& layer : layers) apart += layer.seconds;
+                if (seconds < worthwhile_ * apart) consider(upto, end, {end - count, rows, 0, seconds});
+            }
+        }
+        write(upto, chain.size(), node);
+    }
+    static void consider(std::vector<Part>& upto, std::size_t end, Part part) {
+        part.seconds = upto[part.first].seconds + part.own;
+        if (part.seconds < upto[end].seconds) upto[end] = part;
+    }
+    void write(std::vector<Part> const& upto, std::size_t end, std::size_t node) {
+        if (end == 0) return;
+        Part const& part = upto[end];
+        write(upto, part.first, node);
+        if (part.rows == 0) return;
+        PlannedStrips& strips = plan_.strips.emplace_back();
+        strips.rows = part.rows, strips.seconds = part.own;
+        for (std::size_t i = node + part.first; i < node + end; ++i) {
+            strips.layers.push_back(plan_.layers[i].name);
+            plan_.total_seconds -= plan_.layers[i].seconds;
+        }
+        plan_.total_seconds += part.own;
+    }
 
-/// What a layer asks of primitives: one of the three convolutions of a layer of this (forward) shape.
-struct ConvTask {
-    Pass pass = Pass::forward;
-    ConvShape shape{};
-    /// Whose kernel it is, and whether that changes between runs: it is then packed at each.
-    std::string kernel{};
-    bool packs = false;
+    Plan& plan_;
+    Graph const& graph_;
+    Kernels const& kernels_;
+    Model& model_;
+    double run_bytes_, worthwhile_;
 };
-/// That of a layer of a graph; nothing where it needs no primitive.
-[[nodiscard]] inline std::optional<ConvTask> conv_task(Graph const& graph, std::size_t layer) {
-    Node const& node = graph[layer];
-    if (std::holds_alternative<ConvParams>(node.layer)) {
-        std::string kernel = detail::weight_name(node.name, "weight");
-        // What is folded in does not change, nor does the layer it is folded into.
-        const bool packs = node.epilogue.folded.empty() && graph.changing().contains(kernel);
-        return ConvTask{Pass::forward, conv_shape_of(graph, layer), std::move(kernel), packs};
-    }
-    if (const auto* input = std::get_if<ConvInputGradientParams>(&node.layer)) {
-        std::string const& kernel = graph[node.inputs[1]].name;
-        return ConvTask{Pass::input_gradient, conv_shape_of(input->conv, input->input), kernel,
-                        graph.changing().contains(kernel)};
-    }
-    if (const auto* weight = std::get_if<ConvWeightGradientParams>(&node.layer)) {
-        return ConvTask{Pass::weight_gradient, conv_shape_of(weight->conv, graph[node.inputs[0]].shape)};
-    }
-    return std::nullopt;
+
+/// Unless the options forbid it, or the images of the graph go together, as in a step of training, which reads again
+/// what lies between.
+template <CostModel Model>
+void choose_strips(Plan& plan, Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options,
+                   double run_bytes) {
+    if (!options.strips || goes_together(graph) || !kernels.find_layout_if_any(hwc::name)) return;
+    // No prediction is better than some per cent; and threads make rows at the borders of their bands twice, and share
+    // out whole layers more evenly.
+    const double worthwhile = options.workers == 1 ? 0.97 : 0.9;
+    StripChooser<Model>(plan, graph, kernels, model, run_bytes, worthwhile).choose();
 }
 
-/// Whether a forward primitive stands for the gradient of the input, with a turned kernel.
-[[nodiscard]] inline bool turns_kernel(PrimitiveEntry const& entry, ConvTask const& task) {
-    return task.pass == Pass::input_gradient && entry.pass == Pass::forward;
-}
-/// Whether the primitive can do the task, or why not.
-[[nodiscard]] inline Support supports(PrimitiveEntry const& entry, ConvTask const& task) {
-    if (turns_kernel(entry, task)) {
-        const Support turning = turns(task.shape);
-        return turning ? entry.supports(turned(task.shape)) : turning;
-    }
-    if (entry.pass != task.pass) return Support::no("computes another pass");
-    return entry.supports(task.shape);
-}
-/// The shape by which the primitive does the task.
-[[nodiscard]] inline ConvShape shape_for(PrimitiveEntry const& entry, ConvTask const& task) {
-    return turns_kernel(entry, task) ? turned(task.shape) : task.shape;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/plan/detail/formulation.hpp
 
 // primsel/plan/detail/pricing.hpp
@@ -4276,122 +5072,6 @@ template <class InPlace>
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
-// primsel/plan/plan.hpp
-
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// What a plan was made for. A plan is good for nothing else: other weights are fine, another network, primitive list,
-/// library or processor is not.
-struct PlanKey {
-    std::string network;     ///< fingerprint of the simplified graph
-    std::string primitives;  ///< fingerprint of the primitives and layouts
-    std::string version;     ///< of the library
-    std::string arch;        ///< instruction set
-    std::string cpu;         ///< the processor's name
-    friend bool operator==(PlanKey const&, PlanKey const&) = default;
-};
-
-/// One way to compute a convolution: its predicted seconds, or the reason why it is not one.
-struct Candidate {
-    std::string primitive;
-    double seconds = 0;
-    std::string refusal;
-    friend bool operator==(Candidate const&, Candidate const&) = default;
-};
-
-/// A layer of the plan.
-struct PlannedLayer {
-    std::string name;
-    std::string kind;
-    /// Input and output extents, and for a convolution all that its cost depends on.
-    std::string shape;
-    /// Empty for a layer that is not a convolution.
-    std::string primitive;
-    std::string in_layout, out_layout;
-    double seconds = 0;
-    /// The cheapest first, then the refused; empty for a layer that is not a convolution.
-    std::vector<Candidate> candidates;
-    friend bool operator==(PlannedLayer const&, PlannedLayer const&) = default;
-};
-
-/// A change of layout between two layers; `reader` is empty for the network's result.
-struct PlannedTransform {
-    std::string writer, reader;
-    std::string shape;
-    std::string from, to;
-    double seconds = 0;
-    friend bool operator==(PlannedTransform const&, PlannedTransform const&) = default;
-};
-
-/// Which primitive and layout each layer uses, and why. A plain value: print it, explain it, save it.
-class Plan {
-public:
-    PlanKey key;
-    std::string cost_model, solver;
-    std::vector<PlannedLayer> layers;
-    std::vector<PlannedTransform> transforms;
-    /// Predicted, for one run.
-    double total_seconds = 0;
-    /// Whether no cheaper assignment exists, as far as the predictions are right.
-    bool optimal = false;
-    /// No assignment is predicted to take less; 0 where nothing is known of that.
-    double bound_seconds = 0;
-    /// Spent making it.
-    double predict_seconds = 0, solve_seconds = 0;
-
-    /// Throws error when no layer has the name, and says which have.
-    [[nodiscard]] PlannedLayer const& layer(std::string_view name) const {
-        std::string names;
-        for (PlannedLayer const& layer : layers) {
-            if (layer.name == name) return layer;
-            names += (names.empty() ? "" : ", ") + layer.name;
-        }
-        fail("plan: no layer is named ", name, "; there are ", names);
-    }
-    /// What is known of how good the solution is, in words: "proven optimal", "within 0.9 % of optimal", ...
-    [[nodiscard]] std::string optimality() const;
-    /// Every candidate of a layer with its predicted cost or refusal, as a table. Throws error as layer does.
-    [[nodiscard]] std::string explain(std::string_view name) const;
-
-    friend bool operator==(Plan const&, Plan const&) = default;
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/plan/plan_options.hpp
-
-#include <cstddef>
-#include <limits>
-#include <optional>
-#include <string>
-#include <vector>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A primitive that a layer must not use, and why.
-struct Refused {
-    std::string layer, primitive, reason;
-};
-
-/// What a plan may use.
-struct PlanOptions {
-    /// A uniform plan: only primitives of this family; where none of them can compute the layer, im2, which can compute
-    /// any.
-    std::optional<Family> family = std::nullopt;
-    /// The same with a single primitive.
-    std::string primitive = {};
-    /// The largest error bound (relative to the RMS of a layer's output) that a primitive may have.
-    double max_error = std::numeric_limits<double>::infinity();
-    /// The largest arena in bytes: whoever packs and books sees to it (engine/fit.hpp).
-    std::size_t max_arena = std::numeric_limits<std::size_t>::max();
-    std::vector<Refused> refused = {};
-};
-
-}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
 #include <cstddef>
@@ -5024,9 +5704,10 @@ namespace primsel::inline PRIMSEL_ABI {
 }
 
 /// Prices every way to run every layer of a (simplified) graph and solves for the cheapest whole, changes of layout
-/// included. Images come and results go in the kernels' first layout. Throws error when a layer cannot be computed at
-/// all, with each primitive's reason; when the options name a layer or primitive that is not there or bound the error
-/// by what is no bound; when the model's answer is no cost; and when the solver's is no choice, or a forbidden one.
+/// included; then looks which of the convolutions are cheaper together, in strips of rows. Images come and results go
+/// in the kernels' first layout. Throws error when a layer cannot be computed at all, with each primitive's reason;
+/// when the options name a layer or primitive that is not there or bound the error by what is no bound; when the
+/// model's answer is no cost; and when the solver's is no choice, or a forbidden one.
 template <CostModel Model, Solver S>
 [[nodiscard]] Plan make_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                              PlanOptions const& options = {}) {
@@ -5046,226 +5727,10 @@ template <CostModel Model, Solver S>
     plan.bound_seconds = solution.bound;
 
     detail::write_choice(plan, graph, kernels, prices, solution.choice);
+    timer.restart();
+    detail::choose_strips(plan, graph, kernels, model, options, detail::bytes_of_run(graph, kernels));
+    plan.predict_seconds += timer.seconds();
     return plan;
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI
-// primsel/tensor/layout.hpp
-
-// primsel/core/type_list.hpp
-
-#include <cstddef>
-#include <type_traits>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// A list of types, as a value of its own: `with` appends, `without` removes, `index_of` finds.
-template <class... Ts>
-struct TypeList {
-    static constexpr std::size_t size = sizeof...(Ts);
-
-    template <class... More>
-    using with = TypeList<Ts..., More...>;
-
-    template <class T>
-    static constexpr bool contains = (std::is_same_v<T, Ts> || ...);
-
-    /// Position of the first T; size when there is none.
-    template <class T>
-    static constexpr std::size_t index_of = [] {
-        std::size_t index = 0;
-        (void)((std::is_same_v<T, Ts> || (++index, false)) || ...);
-        return index;
-    }();
-
-    template <template <class...> class To>
-    using apply = To<Ts...>;
-
-private:
-    template <class... Kept>
-    struct Filter {
-        template <class T, bool keep>
-        using add = std::conditional_t<keep, Filter<Kept..., T>, Filter>;
-        using list = TypeList<Kept...>;
-    };
-    template <class Kept, class Removed, class... Rest>
-    struct Without {
-        using type = Kept;
-    };
-    template <class Kept, class Removed, class First, class... Rest>
-    struct Without<Kept, Removed, First, Rest...>
-        : Without<typename Kept::template add<First, !Removed::template contains<First>>, Removed, Rest...> {};
-
-public:
-    template <class... Removed>
-    using without = typename Without<Filter<>, TypeList<Removed...>, Ts...>::type::list;
-};
-
-template <class T>
-inline constexpr bool is_type_list = false;
-template <class... Ts>
-inline constexpr bool is_type_list<TypeList<Ts...>> = true;
-
-/// The lists, one after the other.
-template <class... Lists>
-struct Concatenate;
-template <class... Ts>
-struct Concatenate<TypeList<Ts...>> {
-    using type = TypeList<Ts...>;
-};
-template <class... Ts, class... Us, class... Rest>
-struct Concatenate<TypeList<Ts...>, TypeList<Us...>, Rest...> : Concatenate<TypeList<Ts..., Us...>, Rest...> {};
-template <class... Lists>
-using concatenate = typename Concatenate<Lists...>::type;
-
-}  // namespace primsel::inline PRIMSEL_ABI
-
-#include <concepts>
-#include <cstddef>
-#include <string_view>
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Where the element (c, h, w) of an image of a Shape lies. A layout is an empty type:
-/// - name: constexpr, and unique among the layouts used together;
-/// - size(shape): elements that an image occupies, padding included;
-/// - offset(shape, coord): injective into [0, size(shape)).
-/// It may have a type `element`; without one, elements are floats.
-///
-/// chw, hcw and hwc below model it; so may a blocked layout of the user's (docs/tensor/layout.md).
-template <class L>
-concept Layout = requires(Shape shape, Coord coord) {
-    { L::name } -> std::convertible_to<std::string_view>;
-    { L::size(shape) } -> std::same_as<std::size_t>;
-    { L::offset(shape, coord) } -> std::same_as<std::size_t>;
-};
-
-namespace detail {
-
-template <class L>
-struct ElementOf {
-    using type = float;
-};
-template <class L>
-    requires requires { typename L::element; }
-struct ElementOf<L> {
-    using type = typename L::element;
-};
-
-}  // namespace detail
-
-/// What images in a layout consist of.
-template <class L>
-using element_of = typename detail::ElementOf<L>::type;
-
-namespace detail {
-
-template <class List>
-inline constexpr bool distinct_names = true;
-template <class First, class... Rest>
-inline constexpr bool distinct_names<TypeList<First, Rest...>> =
-    ((std::string_view(First::name) != std::string_view(Rest::name)) && ...) && distinct_names<TypeList<Rest...>>;
-
-template <class List>
-inline constexpr bool all_layouts = false;
-template <class... L>
-inline constexpr bool all_layouts<TypeList<L...>> = (Layout<L> && ...);
-template <class List>
-inline constexpr bool floats_first = true;
-template <class First, class... Rest>
-inline constexpr bool floats_first<TypeList<First, Rest...>> = std::same_as<element_of<First>, float>;
-template <class List>
-concept NamedLayouts = all_layouts<List> && distinct_names<List>;
-template <class List>
-concept SoundLayouts = NamedLayouts<List> && floats_first<List>;
-
-/// Says where layouts are listed that a type is none, that two have one name, or that the first is not of floats.
-template <class List>
-struct CheckLayouts {
-    static_assert(all_layouts<List>, "primsel: a type among the layouts is not a Layout; see docs/tensor/layout.md");
-    static_assert(!all_layouts<List> || NamedLayouts<List>,
-                  "primsel: two of the layouts have the same name; see docs/tensor/layout.md");
-    static_assert(floats_first<List>,
-                  "primsel: images come and results go in the first of the layouts, which must be of floats");
-    static constexpr bool value = true;
-};
-
-}  // namespace detail
-
-/// Floats between neighbours along each axis.
-struct Strides {
-    std::size_t c = 0, h = 0, w = 0;
-    friend constexpr bool operator==(Strides const&, Strides const&) = default;
-};
-
-/// A layout of floats without padding whose offset is linear in c, h and w. The non-convolution layers run in these.
-template <class L>
-concept StridedLayout = Layout<L> && std::same_as<element_of<L>, float> && requires(Shape shape) {
-    { L::strides(shape) } -> std::same_as<Strides>;
-};
-
-namespace detail {
-template <class L>
-struct Strided {
-    [[nodiscard]] static constexpr std::size_t size(Shape shape) { return shape.size(); }
-    [[nodiscard]] static constexpr std::size_t offset(Shape shape, Coord at) {
-        const Strides s = L::strides(shape);
-        return static_cast<std::size_t>(at.c) * s.c + static_cast<std::size_t>(at.h) * s.h +
-               static_cast<std::size_t>(at.w) * s.w;
-    }
-};
-}  // namespace detail
-
-/// Channels, then rows, then columns: PyTorch's contiguous format.
-struct chw : detail::Strided<chw> {
-    static constexpr std::string_view name = "chw";
-    [[nodiscard]] static constexpr Strides strides(Shape shape) {
-        return {shape.pixels(), static_cast<std::size_t>(shape.w), 1};
-    }
-};
-
-/// Rows of channels of columns.
-struct hcw : detail::Strided<hcw> {
-    static constexpr std::string_view name = "hcw";
-    [[nodiscard]] static constexpr Strides strides(Shape shape) {
-        const auto w = static_cast<std::size_t>(shape.w);
-        return {w, w * static_cast<std::size_t>(shape.c), 1};
-    }
-};
-
-/// Pixels of channels: PyTorch's channels-last format.
-struct hwc : detail::Strided<hwc> {
-    static constexpr std::string_view name = "hwc";
-    [[nodiscard]] static constexpr Strides strides(Shape shape) {
-        const auto c = static_cast<std::size_t>(shape.c);
-        return {1, c * static_cast<std::size_t>(shape.w), c};
-    }
-};
-
-using AllLayouts = TypeList<chw, hcw, hwc>;
-
-/// Whether layout L says itself how images come to it from another: `L::transform_from(Other{}, shape, src, dst,
-/// executor)`, which may assume nothing of dst and must zero its padding.
-template <class L, class Other>
-concept TransformsFrom = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
-    { L::transform_from(Other{}, shape, src, dst, executor) } noexcept;
-};
-/// Whether it says how images leave it: `L::transform_to(Other{}, shape, src, dst, executor)`.
-template <class L, class Other>
-concept TransformsTo = requires(Shape shape, const float* src, float* dst, ExecutorRef executor) {
-    { L::transform_to(Other{}, shape, src, dst, executor) } noexcept;
-};
-
-/// Whether two layouts place every element of the shape alike, as all do for 1x1 images: changing from one to the other
-/// is then free.
-template <Layout From, Layout To>
-[[nodiscard]] constexpr bool same_placement(Shape shape) {
-    if constexpr (std::same_as<From, To>) return true;
-    if constexpr (StridedLayout<From> && StridedLayout<To>) {
-        const Strides a = From::strides(shape), b = To::strides(shape);
-        return (shape.c == 1 || a.c == b.c) && (shape.h == 1 || a.h == b.h) && (shape.w == 1 || a.w == b.w);
-    }
-    return false;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -5290,9 +5755,26 @@ namespace detail {
 }
 /// Bytes of its weights.
 [[nodiscard]] inline std::size_t weights(Step const& step) {
+    std::size_t of_parts = 0;
+    for (Step const& part : step.parts) of_parts += weights(part);
+    if (step.kind == Step::Kind::strips) return of_parts;
     if (step.kind == Step::Kind::conv) return step.primitive->packed_bytes(step.shape);
     const bool has_weights = step.kind == Step::Kind::op && step.op->packed_bytes != nullptr;
     return has_weights ? step.op->packed_bytes(step.layer, step.src_shapes[0]) : 0;
+}
+
+/// The convolutions of a step of strips, without their weights.
+[[nodiscard]] inline Strips strips_of(Step const& step) {
+    std::vector<StripPart> parts;
+    for (Step const& part : step.parts) {
+        parts.push_back({.primitive = part.primitive, .shape = part.shape, .clamp = part.clamp});
+    }
+    return Strips(std::move(parts), step.rows);
+}
+/// Of a step of one image.
+[[nodiscard]] inline std::size_t scratch_bytes(Step const& step, std::size_t workers) {
+    return step.kind == Step::Kind::strips ? strips_of(step).bytes(workers)
+                                           : step.primitive->scratch_bytes(step.shape, workers, 1);
 }
 
 class Scheduler {
@@ -5307,11 +5789,8 @@ public:
           in_layout_(graph.size()),
           out_layout_(graph.size()),
           last_reader_(last_readers(graph)),
-          readers_(graph.size()) {
-        for (Node const& node : graph.nodes()) {
-            for (const std::size_t input : node.inputs) ++readers_[input];
-        }
-    }
+          readers_(count_readers(graph)),
+          strips_(graph.size(), nullptr) {}
 
     [[nodiscard]] Schedule schedule() {
         if (plan_.layers.size() != graph_.size())
@@ -5324,6 +5803,7 @@ public:
         }
         for (std::size_t i = 0; i < graph_.size(); ++i) read_plan(i);
         for (std::size_t i = 0; i < graph_.size(); ++i) find_parts(i);
+        for (PlannedStrips const& strips : plan_.strips) read_strips(strips);
         std::size_t inputs = 0;
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             if (std::holds_alternative<InputParams>(graph_[i].layer)) {
@@ -5338,6 +5818,8 @@ public:
             } else if (std::holds_alternative<ParameterParams>(graph_[i].layer)) {
                 tensor_[i] = book(0);
                 result_.parameters.push_back({tensor_[i], i});
+            } else if (strips_[i] != nullptr) {
+                if (strips_[i]->layers.back() == graph_[i].name) add_strips(i);
             } else if (tensor_[i] == Step::none) {
                 add_layer(i);
             }
@@ -5354,6 +5836,29 @@ private:
         if (planned.name != node.name) fail("plan: layer ", planned.name, " stands where the graph has ", node.name);
         in_layout_[i] = find_layout(planned.in_layout, node.name);
         out_layout_[i] = find_layout(planned.out_layout, node.name);
+    }
+    void read_strips(PlannedStrips const& strips) {
+        const auto refuse = [&](std::string const& why) {
+            fail("plan: layers ", strips.layers.empty() ? "" : strips.layers.front(), " to ",
+                 strips.layers.empty() ? "" : strips.layers.back(), " cannot be computed in strips: ", why);
+        };
+        const std::size_t count = strips.layers.size();
+        if (count < 2 || count > most_strip_layers) refuse(join("they are ", count));
+        std::size_t node = 0;
+        while (node < graph_.size() && graph_[node].name != strips.layers[0]) ++node;
+        if (node + count > graph_.size()) refuse("they are not there");
+        for (std::size_t i = 0; i < count; ++i, ++node) {
+            if (graph_[node].name != strips.layers[i] || (i > 0 && !read_by_next(graph_, node - 1, readers_))) {
+                refuse("they do not follow each other");
+            }
+            if (!strip_layer(graph_, kernels_, plan_.layers[node], node)) {
+                refuse(join(graph_[node].name, " by ", plan_.layers[node].primitive, " makes no rows by themselves"));
+            }
+            if (strips_[node] != nullptr) refuse(join(graph_[node].name, " is in others"));
+            strips_[node] = &strips;
+        }
+        const int height = graph_[node - 1].shape.h;
+        if (strips.rows < 1 || strips.rows > height) refuse(join(strips.rows, " rows of ", height));
     }
     /// A concatenation of channels in hwc is no step of its own where all of its inputs are convolutions that nobody
     /// else reads and whose primitives can write their channels where they belong.
@@ -5440,15 +5945,20 @@ private:
         return found->second;
     }
 
+    /// Without its tensors.
+    [[nodiscard]] Step describe(std::size_t i) const {
+        Node const& node = graph_[i];
+        return Step{.node = i,
+                    .layout = &kernels_.layouts[out_layout_[i]],
+                    .layer = node.layer,
+                    .src_shapes = graph_.input_shapes(i),
+                    .dst_shape = node.shape,
+                    .dst_image = bytes(i, out_layout_[i]),
+                    .clamp = node.epilogue.clamp};
+    }
     void add_layer(std::size_t i) {
         Node const& node = graph_[i];
-        Step step{.node = i,
-                  .layout = &kernels_.layouts[out_layout_[i]],
-                  .layer = node.layer,
-                  .src_shapes = graph_.input_shapes(i),
-                  .dst_shape = node.shape,
-                  .dst_image = bytes(i, out_layout_[i]),
-                  .clamp = node.epilogue.clamp};
+        Step step = describe(i);
         for (std::size_t position = 0; position < node.inputs.size(); ++position) {
             const std::size_t from =
                 read(node.inputs[position], read_layout(node, position, in_layout_[i], out_layout_[i]));
@@ -5472,7 +5982,7 @@ private:
         return book(step);
     }
 
-    void add_conv(Step step, ConvTask const& task) {
+    void describe_conv(Step& step, ConvTask const& task) const {
         Node const& node = graph_[step.node];
         const auto* conv = std::get_if<ConvParams>(&node.layer);
         PlannedLayer const& planned = plan_.layers[step.node];
@@ -5482,10 +5992,6 @@ private:
         step.shape = shape_for(primitive, task);
         step.turned = turns_kernel(primitive, task);
         step.kernel = task.kernel;
-        if (task.pass == Pass::input_gradient) {  // its kernel is no tensor of the arena, but packed
-            step.src.pop_back();
-            step.src_shapes.pop_back();
-        }
         step.bias = conv != nullptr && (conv->bias || !node.epilogue.folded.empty());
         const bool layouts_fit = kernels_.layouts[primitive.in_layout].name == planned.in_layout &&
                                  kernels_.layouts[primitive.out_layout].name == planned.out_layout;
@@ -5493,6 +5999,9 @@ private:
             fail("plan: layer ", node.name, ": ", primitive.id, " cannot compute ", to_string(step.shape), " ",
                  planned.in_layout, " -> ", planned.out_layout, ": ", support ? "wrong layouts" : support.reason());
         }
+    }
+    /// Where a convolution's result goes.
+    void place_result(Step& step) {
         if (const auto part = parts_.find(step.node); part != parts_.end()) {
             auto const& [concat, first] = part->second;
             step.dst_image = bytes(concat, out_layout_[concat]);
@@ -5503,6 +6012,16 @@ private:
         } else {
             step.dst = tensor_[step.node] = destination(step);
         }
+    }
+    void add_conv(Step step, ConvTask const& task) {
+        describe_conv(step, task);
+        if (task.pass == Pass::input_gradient) {  // its kernel is no tensor of the arena, but packed
+            step.src.pop_back();
+            step.src_shapes.pop_back();
+        }
+        place_result(step);
+        Node const& node = graph_[step.node];
+        PrimitiveEntry const& primitive = *step.primitive;
         const std::size_t scratch =
             primitive.scratch_bytes(step.shape, workers_, primitive.whole_batch ? graph_.batch() : 1);
         if (scratch > most_elements * sizeof(float)) {
@@ -5522,10 +6041,35 @@ private:
         add(std::move(step));
         if (epilogue.bias || epilogue.residual != Step::none || epilogue.clamp != Clamp{}) {
             if (epilogue.layout->epilogue == nullptr) {
-                fail("plan: layer ", node.name, ": no bias and activation in layout ", planned.out_layout);
+                fail("plan: layer ", node.name, ": no bias and activation in layout ",
+                     plan_.layers[step.node].out_layout);
             }
             add(std::move(epilogue));
         }
+    }
+
+    /// Convolutions in strips, of which this node is the last.
+    void add_strips(std::size_t last) {
+        PlannedStrips const& planned = *strips_[last];
+        Step step = describe(last);
+        step.kind = Step::Kind::strips;
+        step.rows = planned.rows;
+        step.src_shapes.clear();
+        for (std::size_t i = last + 1 - planned.layers.size(); i <= last; ++i) {
+            Node const& node = graph_[i];
+            Step& part = step.parts.emplace_back(describe(i));
+            describe_conv(part, *conv_task(graph_, i));
+            const auto reads = [&](std::size_t input) {
+                step.src.push_back(read(node.inputs[input], in_layout_[i]));
+                step.src_shapes.push_back(graph_[node.inputs[input]].shape);
+                return step.src.back();
+            };
+            if (step.parts.size() == 1) part.src = {reads(0)};
+            if (node.epilogue.residual) part.residual = reads(node.inputs.size() - 1);
+        }
+        place_result(step);
+        step.scratch = book(scratch_bytes(step, workers_));
+        add(std::move(step));
     }
 
     void add_op(Step step) {
@@ -5604,6 +6148,7 @@ private:
     std::size_t workers_;
     std::vector<std::size_t> outputs_;
     std::vector<std::size_t> tensor_, in_layout_, out_layout_, last_reader_, readers_;
+    std::vector<PlannedStrips const*> strips_;  // that each node is in
     struct Part {
         std::size_t concat, first;
     };
@@ -5773,7 +6318,7 @@ private:
     [[nodiscard]] std::size_t bytes(std::size_t tensor) const {
         if (owner(tensor) > 0) {
             Step const& step = schedule_.steps[uses_[tensor][0].step];
-            if (step.scratch == tensor) return step.primitive->scratch_bytes(step.shape, 1, 1);
+            if (step.scratch == tensor) return scratch_bytes(step, 1);
         }
         return schedule_.lifetimes[tensor - schedule_.callers()].bytes;
     }
@@ -5888,6 +6433,7 @@ private:
 #include <atomic>
 #include <cstddef>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -6019,6 +6565,7 @@ private:
         const float* weights = nullptr;  // packed, unless each run packs them
         const float* bias = nullptr;
         std::vector<const float*> src_data{};  // filled in at each run
+        std::optional<detail::Strips> strips{};
     };
 
     /// Steps of a run that take one image, of all images.
@@ -6085,6 +6632,15 @@ private:
         Step const& packed = result.step;
         result.src_data.resize(packed.src.size());
         Node const& node = graph[packed.node];
+        if (packed.kind == Step::Kind::strips) {
+            result.strips = detail::strips_of(packed);
+            for (std::size_t i = 0; i < packed.parts.size(); ++i) {
+                const PackedStep part = pack(packed.parts[i], graph, weights, last_bias, packing);
+                result.strips->parts()[i].weights = part.weights;
+                result.strips->parts()[i].bias = part.bias;
+            }
+            return result;
+        }
         if (packed.kind == Step::Kind::conv) {
             if (packed.primitive->pass == Pass::weight_gradient) return result;
             if (!graph.changing().empty() && node.epilogue.folded.empty()) {
@@ -6170,7 +6726,16 @@ private:
         const std::size_t end = first + static_cast<std::size_t>(images);
         float* dst = at(step.dst, first);
         const float* residual = step.residual == Step::none ? nullptr : at(step.residual, first);
-        if (step.kind == Step::Kind::conv) {
+        if (step.kind == Step::Kind::strips) {
+            for (std::size_t image = first; image < end; ++image) {
+                for (std::size_t i = 0; i < step.parts.size(); ++i) {
+                    const std::size_t from = step.parts[i].residual;
+                    packed.strips->parts()[i].residual = from == Step::none ? nullptr : at(from, image);
+                }
+                packed.strips->run(at(step.src[0], image), at(step.dst, image) + step.dst_offset, step.dst_stride,
+                                   tensors_[step.scratch], executor);
+            }
+        } else if (step.kind == Step::Kind::conv) {
             const std::size_t at_once = step.primitive->whole_batch ? static_cast<std::size_t>(images) : 1;
             const float* weights = packed.weights;
             if (step.packed != Step::none) {
@@ -9592,16 +10157,6 @@ inline void evict([[maybe_unused]] const void* bytes, [[maybe_unused]] std::size
 
 // primsel/primitive/detail/tile.hpp
 // The register tile: what every fast multiplication in this room comes down to.
-
-// primsel/core/cache_sizes.hpp
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// What the library takes L2 to hold, in floats: a megabyte. Whatever is cut to stay there takes a part of it, found by
-/// measurements; blocks, and with them the bits of results, must not depend on the processor.
-inline constexpr int l2_floats = 256 << 10;
-
-}  // namespace primsel::inline PRIMSEL_ABI
 
 #include <algorithm>
 #include <array>
@@ -15378,6 +15933,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
 ///   applies them);
 /// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
+/// - by_rows = true, in hwc: some rows of the result, computed as a shape of their own (rows_of), have the same bits as
+///   in the whole, and packed weights are the same for all heights;
 /// - scratch_floats<Arch>(shape, workers): room that run needs, for an executor of so many workers;
 /// - packed_floats<Arch>(shape) and pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged
 ///   once; or pack<Arch>(shape, kernel_view, dst, executor), noexcept and without allocation, for weights that change;
@@ -15418,6 +15975,10 @@ struct PrimitiveTraits {
     }
     [[nodiscard]] static constexpr bool strided_output() {
         if constexpr (requires { P::strided_output; }) return P::strided_output;
+        return false;
+    }
+    [[nodiscard]] static constexpr bool by_rows() {
+        if constexpr (requires { P::by_rows; }) return P::by_rows;
         return false;
     }
     [[nodiscard]] static constexpr double error_bound() {
@@ -15505,6 +16066,7 @@ constexpr PrimitiveEntry make_entry() {
                              .whole_batch = Traits::whole_batch(),
                              .fuses_epilogue = Traits::fuses_epilogue(),
                              .strided_output = Traits::strided_output(),
+                             .by_rows = Traits::by_rows(),
                              .error_bound = Traits::error_bound(),
                              .supports = &supports_nothing<P>};
         if constexpr (compiled) {
@@ -16259,7 +16821,7 @@ struct DepthwiseHwc {
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, by_rows = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::depthwise_supports(s); }
 
@@ -16507,7 +17069,7 @@ struct DirectHwc {
     static constexpr Family family = Family::direct;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, strided_output = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true, by_rows = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -16711,7 +17273,7 @@ struct GroupedHwc {
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, by_rows = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         const int size = s.group_c();
@@ -17423,7 +17985,7 @@ struct Indirect {
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, whole_batch = true;
+    static constexpr bool fuses_epilogue = true, whole_batch = true, by_rows = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -19570,6 +20132,7 @@ namespace detail {
 template <CostModel Model, Solver S>
 [[nodiscard]] Plan make_fitting_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                                      PlanOptions options, std::size_t workers) {
+    options.workers = workers;
     Plan plan = make_plan(graph, kernels, model, solver, options);
     if (options.max_arena == PlanOptions{}.max_arena) return plan;
     std::size_t smallest = PlanOptions{}.max_arena;
@@ -19818,6 +20381,7 @@ private:
 
 #include <cstdio>
 #include <ostream>
+#include <string>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -19858,6 +20422,11 @@ inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
         table.add({layer.name, layer.shape, layer.primitive.empty() ? layer.kind : layer.primitive,
                    one_layout ? layer.in_layout : layer.in_layout + " -> " + layer.out_layout,
                    milliseconds(layer.seconds)});
+        for (PlannedStrips const& strips : plan.strips) {
+            if (strips.layers.back() != layer.name) continue;
+            table.add({"  (from " + strips.layers.front() + " on)", "",
+                       "strips of " + std::to_string(strips.rows) + " rows", "together", milliseconds(strips.seconds)});
+        }
     }
     for (PlannedTransform const& transform : plan.transforms) {
         if (!transform.reader.empty()) continue;
@@ -22368,8 +22937,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// A step of a run. Times in seconds; begin and end count from the start of the run.
 struct TracedStep {
     std::string layer;  ///< of a change of layout: the layer whose result changes its layout
-    /// A primitive's id, a kind of layer, "epilogue" for the bias and activation after a primitive that does not fuse
-    /// them, or a change of layout, "chw -> hwc".
+    /// A primitive's id, those of layers in strips, a kind of layer, "epilogue" for the bias and activation after a
+    /// primitive that does not fuse them, or a change of layout, "chw -> hwc".
     std::string computed_by;
     /// By the plan. A convolution's prediction includes its epilogue, which has none of its own.
     double predicted = 0;
@@ -22473,7 +23042,16 @@ namespace detail {
         next.layer = graph[step.node].name;
         const double images = described.size() <= schedule.single ? 1 : graph.batch();
         next.bytes = images * static_cast<double>(activations(step)) + static_cast<double>(weights(step));
-        if (step.kind == Step::Kind::conv) {
+        if (step.kind == Step::Kind::strips) {
+            for (Step const& part : step.parts) {
+                next.operations += images * part.shape.operations();
+                next.computed_by += (next.computed_by.empty() ? "" : ", ") + std::string(part.primitive->id);
+            }
+            next.computed_by = join("strips of ", step.rows, " rows: ", next.computed_by);
+            for (PlannedStrips const& strips : plan.strips) {
+                if (strips.layers.back() == next.layer) next.predicted = strips.seconds;
+            }
+        } else if (step.kind == Step::Kind::conv) {
             next.operations = images * step.shape.operations();
             next.computed_by = step.primitive->id;
             next.predicted = plan.layers[step.node].seconds;
@@ -22967,7 +23545,7 @@ inline void write_npy(std::string const& path, std::vector<std::int64_t> const& 
 // Plans as JSON:
 //     {
 //       "format": "primsel plan",
-//       "format_version": 1,
+//       "format_version": 3,
 //       "key": { "network": "...", "primitives": "...", "version": "...", "arch": "...", "cpu": "..." },
 //       "cost_model": "...", "solver": "...",
 //       "totals": { "seconds": ..., "optimal": ..., "predict_seconds": ..., "solve_seconds": ... },
@@ -22976,10 +23554,12 @@ inline void write_npy(std::string const& path, std::vector<std::int64_t> const& 
 //                     "candidates": [ ["<primitive>", <seconds>], ["<primitive>", <seconds>, "<refusal>"], ... ] }, ...
 //                     ],
 //       "transforms": [ { "writer": "...", "reader": "...", "shape": "...", "from": "...", "to": "...",
-//                         "seconds": ... }, ... ]
+//                         "seconds": ... }, ... ],
+//       "strips": [ { "layers": [ "...", ... ], "rows": ..., "seconds": ... }, ... ]
 //     }
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22990,7 +23570,7 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace detail {
 
 inline constexpr std::string_view plan_format = "primsel plan";
-inline constexpr std::int64_t plan_format_version = 2;
+inline constexpr std::int64_t plan_format_version = 3;
 
 [[nodiscard]] inline Json to_json(Candidate const& candidate) {
     Json::Array values{candidate.primitive, candidate.seconds};
@@ -23008,6 +23588,11 @@ inline constexpr std::int64_t plan_format_version = 2;
 [[nodiscard]] inline Json to_json(PlannedTransform const& transform) {
     return Json::Object{{"writer", transform.writer}, {"reader", transform.reader}, {"shape", transform.shape},
                         {"from", transform.from},     {"to", transform.to},         {"seconds", transform.seconds}};
+}
+[[nodiscard]] inline Json to_json(PlannedStrips const& strips) {
+    Json::Array layers;
+    for (std::string const& layer : strips.layers) layers.emplace_back(layer);
+    return Json::Object{{"layers", std::move(layers)}, {"rows", strips.rows}, {"seconds", strips.seconds}};
 }
 
 [[nodiscard]] inline double read_seconds(JsonCursor const& at) {
@@ -23038,14 +23623,22 @@ inline constexpr std::int64_t plan_format_version = 2;
     return {at["writer"].string(), at["reader"].string(), at["shape"].string(),
             at["from"].string(),   at["to"].string(),     read_seconds(at["seconds"])};
 }
+[[nodiscard]] inline PlannedStrips read_planned_strips(JsonCursor const& at) {
+    PlannedStrips strips{.layers = {},
+                         .rows = static_cast<int>(at["rows"].integer(1, std::numeric_limits<int>::max())),
+                         .seconds = read_seconds(at["seconds"])};
+    for (JsonCursor const& layer : at["layers"].elements()) strips.layers.push_back(layer.string());
+    return strips;
+}
 
 }  // namespace detail
 
 /// The plan as a JSON value, from which parse_plan reads the same plan back, every bit of its seconds included.
 [[nodiscard]] inline Json to_json(Plan const& plan) {
-    Json::Array layers, transforms;
+    Json::Array layers, transforms, strips;
     for (PlannedLayer const& layer : plan.layers) layers.push_back(detail::to_json(layer));
     for (PlannedTransform const& transform : plan.transforms) transforms.push_back(detail::to_json(transform));
+    for (PlannedStrips const& each : plan.strips) strips.push_back(detail::to_json(each));
     return Json::Object{{"format", detail::plan_format},
                         {"format_version", detail::plan_format_version},
                         {"key", Json::Object{{"network", plan.key.network},
@@ -23061,7 +23654,8 @@ inline constexpr std::int64_t plan_format_version = 2;
                                                 {"predict_seconds", plan.predict_seconds},
                                                 {"solve_seconds", plan.solve_seconds}}},
                         {"layers", std::move(layers)},
-                        {"transforms", std::move(transforms)}};
+                        {"transforms", std::move(transforms)},
+                        {"strips", std::move(strips)}};
 }
 
 /// Writes a plan as JSON, as write_file does: whole or not at all. Throws error, naming the file, when it cannot be
@@ -23105,6 +23699,9 @@ inline void write_plan(std::string const& path, Plan const& plan) {
     }
     for (JsonCursor const& transform : root["transforms"].elements()) {
         plan.transforms.push_back(detail::read_planned_transform(transform));
+    }
+    for (JsonCursor const& strips : root["strips"].elements()) {
+        plan.strips.push_back(detail::read_planned_strips(strips));
     }
     return plan;
 }
@@ -30910,6 +31507,7 @@ template <CostModel Model, Solver S>
         PbqpSolution part{.choice = joint.choice_of(g, solution.choice)};
         own.formulation.check(part, S::name);
         detail::write_choice(plan, graphs[g].graph, kernels, own.prices, part.choice);
+        detail::choose_strips(plan, graphs[g].graph, kernels, model, options, run_bytes);
         const PbqpSolution alone = solver.solve(own.formulation.problem);
         own.formulation.check(alone, S::name);
         plan.optimal = solution.optimal;
@@ -34577,6 +35175,27 @@ struct EngineForecast {
 
 namespace detail {
 
+/// What a Program packs of a step.
+[[nodiscard]] inline std::size_t packed_bytes(Graph const& graph, Step const& step) {
+    std::size_t bytes = 0;
+    for (Step const& part : step.parts) bytes += packed_bytes(graph, part);
+    Node const& node = graph[step.node];
+    if (step.kind == Step::Kind::op) {
+        if (step.op->packed_bytes != nullptr) bytes += step.op->packed_bytes(node.layer, step.src_shapes[0]);
+    } else if (step.kind == Step::Kind::conv && step.primitive->pass != Pass::weight_gradient) {
+        const bool shared = !graph.changing().empty() && node.epilogue.folded.empty();
+        if (!shared || step.packed == Step::none) bytes += step.primitive->packed_bytes(step.shape);
+        const bool own = std::visit(
+            [](auto const& layer) {
+                if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
+                return false;
+            },
+            node.layer);
+        const bool bias = own || !node.epilogue.folded.empty();
+        if (!shared && bias) bytes += static_cast<std::size_t>(node.shape.c) * sizeof(float);
+    }
+    return bytes;
+}
 /// What a Program packs, and constants in the layout in which they are read.
 [[nodiscard]] inline std::size_t packed_bytes(Graph const& graph, Kernels const& kernels, Schedule const& schedule) {
     std::size_t bytes = 0;
@@ -34584,23 +35203,7 @@ namespace detail {
         bytes += static_cast<std::size_t>(graph.batch()) *
                  kernels.layouts[constant.layout].image_bytes(graph[constant.node].shape);
     }
-    for (Step const& step : schedule.steps) {
-        Node const& node = graph[step.node];
-        if (step.kind == Step::Kind::op) {
-            if (step.op->packed_bytes != nullptr) bytes += step.op->packed_bytes(node.layer, step.src_shapes[0]);
-        } else if (step.kind == Step::Kind::conv && step.primitive->pass != Pass::weight_gradient) {
-            const bool shared = !graph.changing().empty() && node.epilogue.folded.empty();
-            if (!shared || step.packed == Step::none) bytes += step.primitive->packed_bytes(step.shape);
-            const bool own = std::visit(
-                [](auto const& layer) {
-                    if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
-                    return false;
-                },
-                node.layer);
-            const bool bias = own || !node.epilogue.folded.empty();
-            if (!shared && bias) bytes += static_cast<std::size_t>(node.shape.c) * sizeof(float);
-        }
-    }
+    for (Step const& step : schedule.steps) bytes += packed_bytes(graph, step);
     return bytes;
 }
 [[nodiscard]] inline std::size_t floats_of(WeightSpec const& spec) {

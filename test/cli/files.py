@@ -143,6 +143,7 @@ class Conflicts(Cli):
                               ("--calibrate", 1)):
             for command, *more in (["plan"], ["explain", "features.0"], ["run"], ["trace", "--out", "t.json"]):
                 self.refuse(2, ["--plan", option], command, NET, *more, "--plan", "p.json", option, value)
+        self.refuse(2, ["--plan", "--no-strips"], "plan", NET, "--plan", "p.json", "--no-strips")
         # There costs and bounds are those of the others.
         for option, value in (("--calibrate", 1), ("--solver", "greedy")):
             self.refuse(2, ["--plan", option], "compare", NET, "--plan", "p.json", option, value)

@@ -54,6 +54,8 @@ class Plan(Cli):
                 self.assertLessEqual(bounds[layer["primitive"]], 3e-5)
         self.refuse(1, ["no primitive can compute layer", "error bound"], "plan", NET, "--max-error", 1e-12)
 
+        self.assertEqual(self.json("plan", "mobilenet_v2", "--no-strips")["strips"], [])
+
         # Patches take the most memory.
         arena = lambda *more: self.json("run", "resnet56", "--repeat", 1, *more)["arena_bytes"]
         plain = arena("--solver", "uniform:im2")

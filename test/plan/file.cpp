@@ -36,6 +36,7 @@ ps::Plan small_plan() {
                     0.0125,
                     {{"pixels", 0.0125, ""}, {"plain", 0.5, ""}, {"short", 0, "needs a 1x1 kernel"}}}};
     plan.transforms = {{"input", "conv1", "3x8x8", "chw", "hwc", 2e-6}};
+    plan.strips = {{{"conv1", "conv2"}, 4, 0.25}};
     plan.total_seconds = 0.012502, plan.bound_seconds = 0.012, plan.predict_seconds = 0.0015, plan.solve_seconds = 1e-4;
     return plan;
 }
@@ -63,7 +64,7 @@ double any_seconds(std::mt19937_64& bits) {
 TEST_CASE("a plan's file can be read by people") {
     CHECK(text_of(small_plan()) == R"({
   "format": "primsel plan",
-  "format_version": 2,
+  "format_version": 3,
   "key": {
     "network": "0123456789abcdef",
     "primitives": "fedcba9876543210",
@@ -115,6 +116,13 @@ TEST_CASE("a plan's file can be read by people") {
       "to": "hwc",
       "seconds": 2e-06
     }
+  ],
+  "strips": [
+    {
+      "layers": ["conv1", "conv2"],
+      "rows": 4,
+      "seconds": 0.25
+    }
   ]
 })");
 }
@@ -134,7 +142,7 @@ TEST_CASE("a plan reads back as it was written, to the last bit") {
     odd.layers[1].candidates.push_back({"priced and refused", 0.25, "no"});
     odd.layers[1].candidates.push_back(odd.layers[1].candidates[0]);
     odd.optimal = false, odd.bound_seconds = 0.0125;
-    odd.transforms.clear();
+    odd.transforms.clear(), odd.strips.clear();
     check(odd);
 
     const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
@@ -217,7 +225,7 @@ TEST_CASE("whatever is missing from a plan or of another type is an error that s
         };
     check(
         ps::to_json(small_plan()), [](ps::Json const& whole) { return ps::to_string(whole); }, "");
-    CHECK(places == 54);
+    CHECK(places == 61);
 }
 
 TEST_CASE("impossible seconds, another format and another version of it are errors") {
@@ -236,8 +244,12 @@ TEST_CASE("impossible seconds, another format and another version of it are erro
     CHECK(error_with("[\"plain\", 0.5]", "[\"plain\", 1, \"a\", \"b\"]").find("expected [primitive") !=
           std::string::npos);
     CHECK(error_with("primsel plan", "other plan") == "p.json: format: expected \"primsel plan\", not \"other plan\"");
-    CHECK(error_with("\"format_version\": 2", "\"format_version\": 1") ==
-          "p.json: format_version: this version of the library reads format version 2, not 1");
+    CHECK(error_with("\"format_version\": 3", "\"format_version\": 2") ==
+          "p.json: format_version: this version of the library reads format version 3, not 2");
+    CHECK(error_with("\"rows\": 4", "\"rows\": 0").starts_with("p.json: strips[0].rows: "));
+    CHECK(error_with("\"rows\": 4", "\"rows\": 1.5").starts_with("p.json: strips[0].rows: "));
+    CHECK(error_with("0.25", "-0.25") == "p.json: strips[0].seconds: expected seconds of at least 0, not -0.250000");
+    CHECK(error_with("[\"conv1\", \"conv2\"]", "[\"conv1\", 2]").starts_with("p.json: strips[0].layers[1]: "));
     // An integer is a number too, and zero may have a sign.
     CHECK(error_with("0.012502", "1").empty());
     CHECK(error_with("0.012502", "-0.0").empty());

@@ -62,6 +62,11 @@ TEST_CASE("a plan prints as a table with the changes of layout where they happen
     out << other;
     CHECK(out.str().find("pixels     hwc -> chw  12.500\n") != std::string::npos);
     CHECK(out.str().find(", not proven optimal by exact;") != std::string::npos);
+    other.strips = {{{"conv1", "relu1"}, 4, 0.0005}};
+    out.str("");
+    out << other;
+    CHECK(out.str().find("  (from conv1 on)                              strips of 4 rows  together    0.500\n") !=
+          std::string::npos);
     other.bound_seconds = other.total_seconds / 1.009;
     CHECK(other.optimality() == "within 0.9 % of optimal");
 }

@@ -153,7 +153,7 @@ private:
     [[nodiscard]] std::size_t bytes(std::size_t tensor) const {
         if (owner(tensor) > 0) {
             Step const& step = schedule_.steps[uses_[tensor][0].step];
-            if (step.scratch == tensor) return step.primitive->scratch_bytes(step.shape, 1, 1);
+            if (step.scratch == tensor) return scratch_bytes(step, 1);
         }
         return schedule_.lifetimes[tensor - schedule_.callers()].bytes;
     }

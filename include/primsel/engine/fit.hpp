@@ -68,6 +68,7 @@ namespace detail {
 template <CostModel Model, Solver S>
 [[nodiscard]] Plan make_fitting_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                                      PlanOptions options, std::size_t workers) {
+    options.workers = workers;
     Plan plan = make_plan(graph, kernels, model, solver, options);
     if (options.max_arena == PlanOptions{}.max_arena) return plan;
     std::size_t smallest = PlanOptions{}.max_arena;

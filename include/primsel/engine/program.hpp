@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -141,6 +142,7 @@ private:
         const float* weights = nullptr;  // packed, unless each run packs them
         const float* bias = nullptr;
         std::vector<const float*> src_data{};  // filled in at each run
+        std::optional<detail::Strips> strips{};
     };
 
     /// Steps of a run that take one image, of all images.
@@ -207,6 +209,15 @@ private:
         Step const& packed = result.step;
         result.src_data.resize(packed.src.size());
         Node const& node = graph[packed.node];
+        if (packed.kind == Step::Kind::strips) {
+            result.strips = detail::strips_of(packed);
+            for (std::size_t i = 0; i < packed.parts.size(); ++i) {
+                const PackedStep part = pack(packed.parts[i], graph, weights, last_bias, packing);
+                result.strips->parts()[i].weights = part.weights;
+                result.strips->parts()[i].bias = part.bias;
+            }
+            return result;
+        }
         if (packed.kind == Step::Kind::conv) {
             if (packed.primitive->pass == Pass::weight_gradient) return result;
             if (!graph.changing().empty() && node.epilogue.folded.empty()) {
@@ -292,7 +303,16 @@ private:
         const std::size_t end = first + static_cast<std::size_t>(images);
         float* dst = at(step.dst, first);
         const float* residual = step.residual == Step::none ? nullptr : at(step.residual, first);
-        if (step.kind == Step::Kind::conv) {
+        if (step.kind == Step::Kind::strips) {
+            for (std::size_t image = first; image < end; ++image) {
+                for (std::size_t i = 0; i < step.parts.size(); ++i) {
+                    const std::size_t from = step.parts[i].residual;
+                    packed.strips->parts()[i].residual = from == Step::none ? nullptr : at(from, image);
+                }
+                packed.strips->run(at(step.src[0], image), at(step.dst, image) + step.dst_offset, step.dst_stride,
+                                   tensors_[step.scratch], executor);
+            }
+        } else if (step.kind == Step::Kind::conv) {
             const std::size_t at_once = step.primitive->whole_batch ? static_cast<std::size_t>(images) : 1;
             const float* weights = packed.weights;
             if (step.packed != Step::none) {

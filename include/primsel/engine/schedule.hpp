@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/engine/step.hpp>
+#include <primsel/engine/strips.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/plan/make_plan.hpp>
 #include <primsel/tensor/layout.hpp>
@@ -25,9 +26,26 @@ namespace detail {
 }
 /// Bytes of its weights.
 [[nodiscard]] inline std::size_t weights(Step const& step) {
+    std::size_t of_parts = 0;
+    for (Step const& part : step.parts) of_parts += weights(part);
+    if (step.kind == Step::Kind::strips) return of_parts;
     if (step.kind == Step::Kind::conv) return step.primitive->packed_bytes(step.shape);
     const bool has_weights = step.kind == Step::Kind::op && step.op->packed_bytes != nullptr;
     return has_weights ? step.op->packed_bytes(step.layer, step.src_shapes[0]) : 0;
+}
+
+/// The convolutions of a step of strips, without their weights.
+[[nodiscard]] inline Strips strips_of(Step const& step) {
+    std::vector<StripPart> parts;
+    for (Step const& part : step.parts) {
+        parts.push_back({.primitive = part.primitive, .shape = part.shape, .clamp = part.clamp});
+    }
+    return Strips(std::move(parts), step.rows);
+}
+/// Of a step of one image.
+[[nodiscard]] inline std::size_t scratch_bytes(Step const& step, std::size_t workers) {
+    return step.kind == Step::Kind::strips ? strips_of(step).bytes(workers)
+                                           : step.primitive->scratch_bytes(step.shape, workers, 1);
 }
 
 class Scheduler {
@@ -42,11 +60,8 @@ public:
           in_layout_(graph.size()),
           out_layout_(graph.size()),
           last_reader_(last_readers(graph)),
-          readers_(graph.size()) {
-        for (Node const& node : graph.nodes()) {
-            for (const std::size_t input : node.inputs) ++readers_[input];
-        }
-    }
+          readers_(count_readers(graph)),
+          strips_(graph.size(), nullptr) {}
 
     [[nodiscard]] Schedule schedule() {
         if (plan_.layers.size() != graph_.size())
@@ -59,6 +74,7 @@ public:
         }
         for (std::size_t i = 0; i < graph_.size(); ++i) read_plan(i);
         for (std::size_t i = 0; i < graph_.size(); ++i) find_parts(i);
+        for (PlannedStrips const& strips : plan_.strips) read_strips(strips);
         std::size_t inputs = 0;
         for (std::size_t i = 0; i < graph_.size(); ++i) {
             if (std::holds_alternative<InputParams>(graph_[i].layer)) {
@@ -73,6 +89,8 @@ public:
             } else if (std::holds_alternative<ParameterParams>(graph_[i].layer)) {
                 tensor_[i] = book(0);
                 result_.parameters.push_back({tensor_[i], i});
+            } else if (strips_[i] != nullptr) {
+                if (strips_[i]->layers.back() == graph_[i].name) add_strips(i);
             } else if (tensor_[i] == Step::none) {
                 add_layer(i);
             }
@@ -89,6 +107,29 @@ private:
         if (planned.name != node.name) fail("plan: layer ", planned.name, " stands where the graph has ", node.name);
         in_layout_[i] = find_layout(planned.in_layout, node.name);
         out_layout_[i] = find_layout(planned.out_layout, node.name);
+    }
+    void read_strips(PlannedStrips const& strips) {
+        const auto refuse = [&](std::string const& why) {
+            fail("plan: layers ", strips.layers.empty() ? "" : strips.layers.front(), " to ",
+                 strips.layers.empty() ? "" : strips.layers.back(), " cannot be computed in strips: ", why);
+        };
+        const std::size_t count = strips.layers.size();
+        if (count < 2 || count > most_strip_layers) refuse(join("they are ", count));
+        std::size_t node = 0;
+        while (node < graph_.size() && graph_[node].name != strips.layers[0]) ++node;
+        if (node + count > graph_.size()) refuse("they are not there");
+        for (std::size_t i = 0; i < count; ++i, ++node) {
+            if (graph_[node].name != strips.layers[i] || (i > 0 && !read_by_next(graph_, node - 1, readers_))) {
+                refuse("they do not follow each other");
+            }
+            if (!strip_layer(graph_, kernels_, plan_.layers[node], node)) {
+                refuse(join(graph_[node].name, " by ", plan_.layers[node].primitive, " makes no rows by themselves"));
+            }
+            if (strips_[node] != nullptr) refuse(join(graph_[node].name, " is in others"));
+            strips_[node] = &strips;
+        }
+        const int height = graph_[node - 1].shape.h;
+        if (strips.rows < 1 || strips.rows > height) refuse(join(strips.rows, " rows of ", height));
     }
     /// A concatenation of channels in hwc is no step of its own where all of its inputs are convolutions that nobody
     /// else reads and whose primitives can write their channels where they belong.
@@ -175,15 +216,20 @@ private:
         return found->second;
     }
 
+    /// Without its tensors.
+    [[nodiscard]] Step describe(std::size_t i) const {
+        Node const& node = graph_[i];
+        return Step{.node = i,
+                    .layout = &kernels_.layouts[out_layout_[i]],
+                    .layer = node.layer,
+                    .src_shapes = graph_.input_shapes(i),
+                    .dst_shape = node.shape,
+                    .dst_image = bytes(i, out_layout_[i]),
+                    .clamp = node.epilogue.clamp};
+    }
     void add_layer(std::size_t i) {
         Node const& node = graph_[i];
-        Step step{.node = i,
-                  .layout = &kernels_.layouts[out_layout_[i]],
-                  .layer = node.layer,
-                  .src_shapes = graph_.input_shapes(i),
-                  .dst_shape = node.shape,
-                  .dst_image = bytes(i, out_layout_[i]),
-                  .clamp = node.epilogue.clamp};
+        Step step = describe(i);
         for (std::size_t position = 0; position < node.inputs.size(); ++position) {
             const std::size_t from =
                 read(node.inputs[position], read_layout(node, position, in_layout_[i], out_layout_[i]));
@@ -207,7 +253,7 @@ private:
         return book(step);
     }
 
-    void add_conv(Step step, ConvTask const& task) {
+    void describe_conv(Step& step, ConvTask const& task) const {
         Node const& node = graph_[step.node];
         const auto* conv = std::get_if<ConvParams>(&node.layer);
         PlannedLayer const& planned = plan_.layers[step.node];
@@ -217,10 +263,6 @@ private:
         step.shape = shape_for(primitive, task);
         step.turned = turns_kernel(primitive, task);
         step.kernel = task.kernel;
-        if (task.pass == Pass::input_gradient) {  // its kernel is no tensor of the arena, but packed
-            step.src.pop_back();
-            step.src_shapes.pop_back();
-        }
         step.bias = conv != nullptr && (conv->bias || !node.epilogue.folded.empty());
         const bool layouts_fit = kernels_.layouts[primitive.in_layout].name == planned.in_layout &&
                                  kernels_.layouts[primitive.out_layout].name == planned.out_layout;
@@ -228,6 +270,9 @@ private:
             fail("plan: layer ", node.name, ": ", primitive.id, " cannot compute ", to_string(step.shape), " ",
                  planned.in_layout, " -> ", planned.out_layout, ": ", support ? "wrong layouts" : support.reason());
         }
+    }
+    /// Where a convolution's result goes.
+    void place_result(Step& step) {
         if (const auto part = parts_.find(step.node); part != parts_.end()) {
             auto const& [concat, first] = part->second;
             step.dst_image = bytes(concat, out_layout_[concat]);
@@ -238,6 +283,16 @@ private:
         } else {
             step.dst = tensor_[step.node] = destination(step);
         }
+    }
+    void add_conv(Step step, ConvTask const& task) {
+        describe_conv(step, task);
+        if (task.pass == Pass::input_gradient) {  // its kernel is no tensor of the arena, but packed
+            step.src.pop_back();
+            step.src_shapes.pop_back();
+        }
+        place_result(step);
+        Node const& node = graph_[step.node];
+        PrimitiveEntry const& primitive = *step.primitive;
         const std::size_t scratch =
             primitive.scratch_bytes(step.shape, workers_, primitive.whole_batch ? graph_.batch() : 1);
         if (scratch > most_elements * sizeof(float)) {
@@ -257,10 +312,35 @@ private:
         add(std::move(step));
         if (epilogue.bias || epilogue.residual != Step::none || epilogue.clamp != Clamp{}) {
             if (epilogue.layout->epilogue == nullptr) {
-                fail("plan: layer ", node.name, ": no bias and activation in layout ", planned.out_layout);
+                fail("plan: layer ", node.name, ": no bias and activation in layout ",
+                     plan_.layers[step.node].out_layout);
             }
             add(std::move(epilogue));
         }
+    }
+
+    /// Convolutions in strips, of which this node is the last.
+    void add_strips(std::size_t last) {
+        PlannedStrips const& planned = *strips_[last];
+        Step step = describe(last);
+        step.kind = Step::Kind::strips;
+        step.rows = planned.rows;
+        step.src_shapes.clear();
+        for (std::size_t i = last + 1 - planned.layers.size(); i <= last; ++i) {
+            Node const& node = graph_[i];
+            Step& part = step.parts.emplace_back(describe(i));
+            describe_conv(part, *conv_task(graph_, i));
+            const auto reads = [&](std::size_t input) {
+                step.src.push_back(read(node.inputs[input], in_layout_[i]));
+                step.src_shapes.push_back(graph_[node.inputs[input]].shape);
+                return step.src.back();
+            };
+            if (step.parts.size() == 1) part.src = {reads(0)};
+            if (node.epilogue.residual) part.residual = reads(node.inputs.size() - 1);
+        }
+        place_result(step);
+        step.scratch = book(scratch_bytes(step, workers_));
+        add(std::move(step));
     }
 
     void add_op(Step step) {
@@ -339,6 +419,7 @@ private:
     std::size_t workers_;
     std::vector<std::size_t> outputs_;
     std::vector<std::size_t> tensor_, in_layout_, out_layout_, last_reader_, readers_;
+    std::vector<PlannedStrips const*> strips_;  // that each node is in
     struct Part {
         std::size_t concat, first;
     };

@@ -13,10 +13,10 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// One call of a kernel. Tensors are known by their positions in the Schedule.
+/// One call of a kernel, or of several in strips. Tensors are known by their positions in the Schedule.
 struct Step {
     static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-    enum class Kind { conv, epilogue, op, transform };
+    enum class Kind { conv, epilogue, op, transform, strips };
 
     Kind kind = Kind::op;
     /// The node whose result it computes, or changes the layout of.
@@ -41,6 +41,10 @@ struct Step {
     std::size_t dst_offset = 0, dst_stride = 0;
     bool bias = false;
     Clamp clamp{};
+    /// Of strips: the convolutions, of whose tensors only the image of the first, the residuals and the result of the
+    /// last are whole, and as how many rows of the result a strip makes.
+    std::vector<Step> parts{};
+    int rows = 0;
 };
 
 /// A constant of the network in the layout in which it is read.

@@ -16,8 +16,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// A step of a run. Times in seconds; begin and end count from the start of the run.
 struct TracedStep {
     std::string layer;  ///< of a change of layout: the layer whose result changes its layout
-    /// A primitive's id, a kind of layer, "epilogue" for the bias and activation after a primitive that does not fuse
-    /// them, or a change of layout, "chw -> hwc".
+    /// A primitive's id, those of layers in strips, a kind of layer, "epilogue" for the bias and activation after a
+    /// primitive that does not fuse them, or a change of layout, "chw -> hwc".
     std::string computed_by;
     /// By the plan. A convolution's prediction includes its epilogue, which has none of its own.
     double predicted = 0;
@@ -121,7 +121,16 @@ namespace detail {
         next.layer = graph[step.node].name;
         const double images = described.size() <= schedule.single ? 1 : graph.batch();
         next.bytes = images * static_cast<double>(activations(step)) + static_cast<double>(weights(step));
-        if (step.kind == Step::Kind::conv) {
+        if (step.kind == Step::Kind::strips) {
+            for (Step const& part : step.parts) {
+                next.operations += images * part.shape.operations();
+                next.computed_by += (next.computed_by.empty() ? "" : ", ") + std::string(part.primitive->id);
+            }
+            next.computed_by = join("strips of ", step.rows, " rows: ", next.computed_by);
+            for (PlannedStrips const& strips : plan.strips) {
+                if (strips.layers.back() == next.layer) next.predicted = strips.seconds;
+            }
+        } else if (step.kind == Step::Kind::conv) {
             next.operations = images * step.shape.operations();
             next.computed_by = step.primitive->id;
             next.predicted = plan.layers[step.node].seconds;

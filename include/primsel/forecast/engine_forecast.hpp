@@ -43,6 +43,27 @@ struct EngineForecast {
 
 namespace detail {
 
+/// What a Program packs of a step.
+[[nodiscard]] inline std::size_t packed_bytes(Graph const& graph, Step const& step) {
+    std::size_t bytes = 0;
+    for (Step const& part : step.parts) bytes += packed_bytes(graph, part);
+    Node const& node = graph[step.node];
+    if (step.kind == Step::Kind::op) {
+        if (step.op->packed_bytes != nullptr) bytes += step.op->packed_bytes(node.layer, step.src_shapes[0]);
+    } else if (step.kind == Step::Kind::conv && step.primitive->pass != Pass::weight_gradient) {
+        const bool shared = !graph.changing().empty() && node.epilogue.folded.empty();
+        if (!shared || step.packed == Step::none) bytes += step.primitive->packed_bytes(step.shape);
+        const bool own = std::visit(
+            [](auto const& layer) {
+                if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
+                return false;
+            },
+            node.layer);
+        const bool bias = own || !node.epilogue.folded.empty();
+        if (!shared && bias) bytes += static_cast<std::size_t>(node.shape.c) * sizeof(float);
+    }
+    return bytes;
+}
 /// What a Program packs, and constants in the layout in which they are read.
 [[nodiscard]] inline std::size_t packed_bytes(Graph const& graph, Kernels const& kernels, Schedule const& schedule) {
     std::size_t bytes = 0;
@@ -50,23 +71,7 @@ namespace detail {
         bytes += static_cast<std::size_t>(graph.batch()) *
                  kernels.layouts[constant.layout].image_bytes(graph[constant.node].shape);
     }
-    for (Step const& step : schedule.steps) {
-        Node const& node = graph[step.node];
-        if (step.kind == Step::Kind::op) {
-            if (step.op->packed_bytes != nullptr) bytes += step.op->packed_bytes(node.layer, step.src_shapes[0]);
-        } else if (step.kind == Step::Kind::conv && step.primitive->pass != Pass::weight_gradient) {
-            const bool shared = !graph.changing().empty() && node.epilogue.folded.empty();
-            if (!shared || step.packed == Step::none) bytes += step.primitive->packed_bytes(step.shape);
-            const bool own = std::visit(
-                [](auto const& layer) {
-                    if constexpr (requires { layer.bias; }) return static_cast<bool>(layer.bias);
-                    return false;
-                },
-                node.layer);
-            const bool bias = own || !node.epilogue.folded.empty();
-            if (!shared && bias) bytes += static_cast<std::size_t>(node.shape.c) * sizeof(float);
-        }
-    }
+    for (Step const& step : schedule.steps) bytes += packed_bytes(graph, step);
     return bytes;
 }
 [[nodiscard]] inline std::size_t floats_of(WeightSpec const& spec) {

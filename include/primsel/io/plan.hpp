@@ -1,7 +1,7 @@
 // Plans as JSON:
 //     {
 //       "format": "primsel plan",
-//       "format_version": 1,
+//       "format_version": 3,
 //       "key": { "network": "...", "primitives": "...", "version": "...", "arch": "...", "cpu": "..." },
 //       "cost_model": "...", "solver": "...",
 //       "totals": { "seconds": ..., "optimal": ..., "predict_seconds": ..., "solve_seconds": ... },
@@ -10,7 +10,8 @@
 //                     "candidates": [ ["<primitive>", <seconds>], ["<primitive>", <seconds>, "<refusal>"], ... ] }, ...
 //                     ],
 //       "transforms": [ { "writer": "...", "reader": "...", "shape": "...", "from": "...", "to": "...",
-//                         "seconds": ... }, ... ]
+//                         "seconds": ... }, ... ],
+//       "strips": [ { "layers": [ "...", ... ], "rows": ..., "seconds": ... }, ... ]
 //     }
 #pragma once
 
@@ -18,6 +19,7 @@
 #include <primsel/plan/plan.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,7 +30,7 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace detail {
 
 inline constexpr std::string_view plan_format = "primsel plan";
-inline constexpr std::int64_t plan_format_version = 2;
+inline constexpr std::int64_t plan_format_version = 3;
 
 [[nodiscard]] inline Json to_json(Candidate const& candidate) {
     Json::Array values{candidate.primitive, candidate.seconds};
@@ -46,6 +48,11 @@ inline constexpr std::int64_t plan_format_version = 2;
 [[nodiscard]] inline Json to_json(PlannedTransform const& transform) {
     return Json::Object{{"writer", transform.writer}, {"reader", transform.reader}, {"shape", transform.shape},
                         {"from", transform.from},     {"to", transform.to},         {"seconds", transform.seconds}};
+}
+[[nodiscard]] inline Json to_json(PlannedStrips const& strips) {
+    Json::Array layers;
+    for (std::string const& layer : strips.layers) layers.emplace_back(layer);
+    return Json::Object{{"layers", std::move(layers)}, {"rows", strips.rows}, {"seconds", strips.seconds}};
 }
 
 [[nodiscard]] inline double read_seconds(JsonCursor const& at) {
@@ -76,14 +83,22 @@ inline constexpr std::int64_t plan_format_version = 2;
     return {at["writer"].string(), at["reader"].string(), at["shape"].string(),
             at["from"].string(),   at["to"].string(),     read_seconds(at["seconds"])};
 }
+[[nodiscard]] inline PlannedStrips read_planned_strips(JsonCursor const& at) {
+    PlannedStrips strips{.layers = {},
+                         .rows = static_cast<int>(at["rows"].integer(1, std::numeric_limits<int>::max())),
+                         .seconds = read_seconds(at["seconds"])};
+    for (JsonCursor const& layer : at["layers"].elements()) strips.layers.push_back(layer.string());
+    return strips;
+}
 
 }  // namespace detail
 
 /// The plan as a JSON value, from which parse_plan reads the same plan back, every bit of its seconds included.
 [[nodiscard]] inline Json to_json(Plan const& plan) {
-    Json::Array layers, transforms;
+    Json::Array layers, transforms, strips;
     for (PlannedLayer const& layer : plan.layers) layers.push_back(detail::to_json(layer));
     for (PlannedTransform const& transform : plan.transforms) transforms.push_back(detail::to_json(transform));
+    for (PlannedStrips const& each : plan.strips) strips.push_back(detail::to_json(each));
     return Json::Object{{"format", detail::plan_format},
                         {"format_version", detail::plan_format_version},
                         {"key", Json::Object{{"network", plan.key.network},
@@ -99,7 +114,8 @@ inline constexpr std::int64_t plan_format_version = 2;
                                                 {"predict_seconds", plan.predict_seconds},
                                                 {"solve_seconds", plan.solve_seconds}}},
                         {"layers", std::move(layers)},
-                        {"transforms", std::move(transforms)}};
+                        {"transforms", std::move(transforms)},
+                        {"strips", std::move(strips)}};
 }
 
 /// Writes a plan as JSON, as write_file does: whole or not at all. Throws error, naming the file, when it cannot be
@@ -143,6 +159,9 @@ inline void write_plan(std::string const& path, Plan const& plan) {
     }
     for (JsonCursor const& transform : root["transforms"].elements()) {
         plan.transforms.push_back(detail::read_planned_transform(transform));
+    }
+    for (JsonCursor const& strips : root["strips"].elements()) {
+        plan.strips.push_back(detail::read_planned_strips(strips));
     }
     return plan;
 }

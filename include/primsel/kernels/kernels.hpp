@@ -30,7 +30,7 @@ struct PrimitiveEntry {
     std::size_t in_layout, out_layout;
     Pass pass;
     bool whole_batch;
-    bool fuses_epilogue, strided_output;
+    bool fuses_epilogue, strided_output, by_rows;
     double error_bound;
     Support (*supports)(ConvShape const&);
     // Null where supports says no to every shape.

@@ -38,6 +38,7 @@ constexpr PrimitiveEntry make_entry() {
                              .whole_batch = Traits::whole_batch(),
                              .fuses_epilogue = Traits::fuses_epilogue(),
                              .strided_output = Traits::strided_output(),
+                             .by_rows = Traits::by_rows(),
                              .error_bound = Traits::error_bound(),
                              .supports = &supports_nothing<P>};
         if constexpr (compiled) {

@@ -4,6 +4,7 @@
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/pbqp/solver.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
+#include <primsel/plan/detail/choose_strips.hpp>
 #include <primsel/plan/detail/formulation.hpp>
 #include <primsel/plan/detail/pricing.hpp>
 #include <primsel/plan/detail/write_choice.hpp>
@@ -20,9 +21,10 @@ namespace primsel::inline PRIMSEL_ABI {
 }
 
 /// Prices every way to run every layer of a (simplified) graph and solves for the cheapest whole, changes of layout
-/// included. Images come and results go in the kernels' first layout. Throws error when a layer cannot be computed at
-/// all, with each primitive's reason; when the options name a layer or primitive that is not there or bound the error
-/// by what is no bound; when the model's answer is no cost; and when the solver's is no choice, or a forbidden one.
+/// included; then looks which of the convolutions are cheaper together, in strips of rows. Images come and results go
+/// in the kernels' first layout. Throws error when a layer cannot be computed at all, with each primitive's reason;
+/// when the options name a layer or primitive that is not there or bound the error by what is no bound; when the
+/// model's answer is no cost; and when the solver's is no choice, or a forbidden one.
 template <CostModel Model, Solver S>
 [[nodiscard]] Plan make_plan(Graph const& graph, Kernels const& kernels, Model& model, S const& solver,
                              PlanOptions const& options = {}) {
@@ -42,6 +44,9 @@ template <CostModel Model, Solver S>
     plan.bound_seconds = solution.bound;
 
     detail::write_choice(plan, graph, kernels, prices, solution.choice);
+    timer.restart();
+    detail::choose_strips(plan, graph, kernels, model, options, detail::bytes_of_run(graph, kernels));
+    plan.predict_seconds += timer.seconds();
     return plan;
 }
 

@@ -73,6 +73,7 @@ template <CostModel Model, Solver S>
         PbqpSolution part{.choice = joint.choice_of(g, solution.choice)};
         own.formulation.check(part, S::name);
         detail::write_choice(plan, graphs[g].graph, kernels, own.prices, part.choice);
+        detail::choose_strips(plan, graphs[g].graph, kernels, model, options, run_bytes);
         const PbqpSolution alone = solver.solve(own.formulation.problem);
         own.formulation.check(alone, S::name);
         plan.optimal = solution.optimal;

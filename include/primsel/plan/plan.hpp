@@ -53,6 +53,16 @@ struct PlannedTransform {
     friend bool operator==(PlannedTransform const&, PlannedTransform const&) = default;
 };
 
+/// Convolutions, each of which reads the one before it, that are computed together: some rows of the last one's result
+/// at a time, with those of the others that they need, so that what lies between them stays in the caches.
+struct PlannedStrips {
+    std::vector<std::string> layers;
+    int rows = 0;
+    /// In place of the layers' own.
+    double seconds = 0;
+    friend bool operator==(PlannedStrips const&, PlannedStrips const&) = default;
+};
+
 /// Which primitive and layout each layer uses, and why. A plain value: print it, explain it, save it.
 class Plan {
 public:
@@ -60,6 +70,7 @@ public:
     std::string cost_model, solver;
     std::vector<PlannedLayer> layers;
     std::vector<PlannedTransform> transforms;
+    std::vector<PlannedStrips> strips;
     /// Predicted, for one run.
     double total_seconds = 0;
     /// Whether no cheaper assignment exists, as far as the predictions are right.

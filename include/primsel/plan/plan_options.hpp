@@ -27,6 +27,10 @@ struct PlanOptions {
     /// The largest arena in bytes: whoever packs and books sees to it (engine/fit.hpp).
     std::size_t max_arena = std::numeric_limits<std::size_t>::max();
     std::vector<Refused> refused = {};
+    /// Whether convolutions may be computed together in strips of rows (see PlannedStrips).
+    bool strips = true;
+    /// Threads that run the plan, which costs are not predicted for.
+    std::size_t workers = 1;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

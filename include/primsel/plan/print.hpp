@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <ostream>
+#include <string>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -46,6 +47,11 @@ inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
         table.add({layer.name, layer.shape, layer.primitive.empty() ? layer.kind : layer.primitive,
                    one_layout ? layer.in_layout : layer.in_layout + " -> " + layer.out_layout,
                    milliseconds(layer.seconds)});
+        for (PlannedStrips const& strips : plan.strips) {
+            if (strips.layers.back() != layer.name) continue;
+            table.add({"  (from " + strips.layers.front() + " on)", "",
+                       "strips of " + std::to_string(strips.rows) + " rows", "together", milliseconds(strips.seconds)});
+        }
     }
     for (PlannedTransform const& transform : plan.transforms) {
         if (!transform.reader.empty()) continue;

@@ -3,6 +3,8 @@
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/plan/make_plan.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -23,6 +25,28 @@ namespace detail {
 [[nodiscard]] inline std::string describe(Kernels const& kernels, TransformQuery const& query) {
     return join("changing ", query.shape, " from layout ", kernels.layouts[query.from].name, " to ",
                 kernels.layouts[query.to].name);
+}
+/// What a model says that computing some layers together adds to what they take by themselves, usually less than
+/// nothing; 0 where it has no price for strips.
+template <CostModel Model>
+[[nodiscard]] double added_by_strips(PlannedStrips const& strips, Plan const& plan, Graph const& graph,
+                                     Kernels const& kernels, Model& model, std::span<const double> conv_seconds) {
+    std::vector<StripLayer> layers;
+    double apart = 0;
+    for (std::size_t i = 0, conv = 0; i < graph.size(); ++i) {
+        if (!conv_task(graph, i)) continue;
+        const double own = conv_seconds[conv++];
+        if (std::ranges::find(strips.layers, graph[i].name) == strips.layers.end()) continue;
+        auto layer = strip_layer(graph, kernels, plan.layers[i], i);
+        if (!layer) fail("plan: layer ", graph[i].name, " cannot be computed in strips");
+        layer->seconds = own;
+        apart += own;
+        layers.push_back(*layer);
+    }
+    if (layers.size() < 2 || layers.size() != strips.layers.size()) fail("plan: strips of layers that are not there");
+    const double together = strip_seconds(kernels, model, std::span<const StripLayer>(layers), strips.rows,
+                                          graph.batch(), bytes_of_run(graph, kernels));
+    return std::isfinite(together) ? together - apart : 0;
 }
 }  // namespace detail
 
@@ -78,10 +102,14 @@ template <CostModel Model>
             }
             total += seconds[i];
         }
+        return seconds;
     };
-    add(convs);
+    const std::vector<double> conv_seconds = add(convs);
     add(ops);
     add(transforms);
+    for (PlannedStrips const& strips : plan.strips) {
+        total += detail::added_by_strips(strips, plan, graph, kernels, model, conv_seconds);
+    }
     return total;
 }
 

@@ -26,7 +26,7 @@ struct DepthwiseHwc {
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true;
+    static constexpr bool fuses_epilogue = true, by_rows = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) { return detail::depthwise_supports(s); }
 

@@ -20,7 +20,7 @@ struct Indirect {
     static constexpr Family family = Family::other;
     using in_layout = hwc;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, whole_batch = true;
+    static constexpr bool fuses_epilogue = true, whole_batch = true, by_rows = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 

@@ -29,6 +29,8 @@ namespace primsel::inline PRIMSEL_ABI {
 /// - fuses_epilogue = true: run applies bias, residual and clamp itself (otherwise they are null, and a pass of its own
 ///   applies them);
 /// - strided_output = true: run heeds dst_stride, so that a concatenation of channels needs no copy;
+/// - by_rows = true, in hwc: some rows of the result, computed as a shape of their own (rows_of), have the same bits as
+///   in the whole, and packed weights are the same for all heights;
 /// - scratch_floats<Arch>(shape, workers): room that run needs, for an executor of so many workers;
 /// - packed_floats<Arch>(shape) and pack<Arch>(shape, kernel, dst): the kernel, k x c/groups x fh x fw, rearranged
 ///   once; or pack<Arch>(shape, kernel_view, dst, executor), noexcept and without allocation, for weights that change;
@@ -69,6 +71,10 @@ struct PrimitiveTraits {
     }
     [[nodiscard]] static constexpr bool strided_output() {
         if constexpr (requires { P::strided_output; }) return P::strided_output;
+        return false;
+    }
+    [[nodiscard]] static constexpr bool by_rows() {
+        if constexpr (requires { P::by_rows; }) return P::by_rows;
         return false;
     }
     [[nodiscard]] static constexpr double error_bound() {
