@@ -4469,6 +4469,7 @@ struct StripLayer {
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
@@ -4562,11 +4563,14 @@ private:
             for (std::size_t i = 0; i <= last; ++i) {
                 if (until[i] <= kept[i].end) continue;
                 const Rows made{kept[i].end, until[i]}, under = rows_under(parts_[i].shape, made);
-                float* to = dst + static_cast<std::size_t>(made.begin * parts_[i].shape.out_w()) * pixel(i, dst_stride);
-                if (i < last) to = in_room(i, made.begin, kept[i], room);
                 const float* from = i == 0 ? src + static_cast<std::size_t>(under.begin) * in_row_floats()
                                            : in_room(i - 1, under.begin, kept[i - 1], room);
-                make(i, made, from, to, i == last ? dst_stride : 0, room);
+                if (i < last) {
+                    make(i, made, from, in_room(i, made.begin, kept[i], room), 0, room);
+                } else {
+                    make(i, made, from, dst + static_cast<std::size_t>(made.begin) * out_row_floats(dst_stride),
+                         dst_stride, room);
+                }
                 kept[i].end = made.end;
             }
         }
@@ -4574,11 +4578,13 @@ private:
     [[nodiscard]] std::size_t in_row_floats() const {
         return static_cast<std::size_t>(parts_[0].shape.w) * static_cast<std::size_t>(parts_[0].shape.c);
     }
+    [[nodiscard]] std::size_t out_row_floats(std::size_t dst_stride) const {
+        ConvShape const& last = parts_.back().shape;
+        return static_cast<std::size_t>(last.out_w()) *
+               (dst_stride != 0 ? dst_stride : static_cast<std::size_t>(last.k));
+    }
     [[nodiscard]] float* in_room(std::size_t i, int row, Rows const& kept, float* room) const {
         return room + at_[i] + static_cast<std::size_t>(row - kept.begin) * row_floats(i);
-    }
-    [[nodiscard]] std::size_t pixel(std::size_t i, std::size_t dst_stride) const {
-        return dst_stride != 0 ? dst_stride : static_cast<std::size_t>(parts_[i].shape.k);
     }
     /// Moves the rows from `first` on to where the room begins.
     void forget(std::size_t i, int first, Rows& kept, float* room) const noexcept {
@@ -4893,12 +4899,14 @@ template <CostModel Model>
     double near_bytes = 4.0 * static_cast<double>(strip_floats(layers, rows));
     std::vector<Rows> out(count);
     std::vector<double> strips(count);
-    for (std::size_t i = count, made = static_cast<std::size_t>(rows); i-- > 0;) {
+    int made = rows;
+    for (std::size_t i = count; i-- > 0;) {
         ConvShape const& s = layers[i].shape;
-        const int here = std::min(static_cast<int>(made), s.out_h()), first = (s.out_h() - here) / 2;
-        out[i] = {first, first + here};
-        strips[i] = static_cast<double>(batch) * s.out_h() / here;
-        made = static_cast<std::size_t>(here * s.stride_h);
+        made = std::min(made, s.out_h());
+        const int first = (s.out_h() - made) / 2;
+        out[i] = {first, first + made};
+        strips[i] = static_cast<double>(batch) * s.out_h() / made;
+        made *= s.stride_h;
         near_bytes += 4.0 * static_cast<double>(s.kernel_size());
     }
     std::vector<ConvQuery> convs;

@@ -30,12 +30,14 @@ template <CostModel Model>
     double near_bytes = 4.0 * static_cast<double>(strip_floats(layers, rows));
     std::vector<Rows> out(count);
     std::vector<double> strips(count);
-    for (std::size_t i = count, made = static_cast<std::size_t>(rows); i-- > 0;) {
+    int made = rows;
+    for (std::size_t i = count; i-- > 0;) {
         ConvShape const& s = layers[i].shape;
-        const int here = std::min(static_cast<int>(made), s.out_h()), first = (s.out_h() - here) / 2;
-        out[i] = {first, first + here};
-        strips[i] = static_cast<double>(batch) * s.out_h() / here;
-        made = static_cast<std::size_t>(here * s.stride_h);
+        made = std::min(made, s.out_h());
+        const int first = (s.out_h() - made) / 2;
+        out[i] = {first, first + made};
+        strips[i] = static_cast<double>(batch) * s.out_h() / made;
+        made *= s.stride_h;
         near_bytes += 4.0 * static_cast<double>(s.kernel_size());
     }
     std::vector<ConvQuery> convs;
