@@ -48,7 +48,7 @@ std::string text_of_passes(Passes const& passes) {
 }
 
 ps::Json to_json(Model const& model, ps::Plan const& plan, std::size_t arena) {
-    ps::Json::Array layers, transforms;
+    ps::Json::Array layers, transforms, strips;
     for (ps::PlannedLayer const& layer : plan.layers) {
         layers.push_back(ps::Json::Object{
             {"name", layer.name},
@@ -69,6 +69,12 @@ ps::Json to_json(Model const& model, ps::Plan const& plan, std::size_t arena) {
             {"predicted_ms", transform.seconds * 1e3},
         });
     }
+    for (ps::PlannedStrips const& each : plan.strips) {
+        ps::Json::Array names;
+        for (std::string const& layer : each.layers) names.emplace_back(layer);
+        strips.push_back(
+            ps::Json::Object{{"layers", std::move(names)}, {"rows", each.rows}, {"predicted_ms", each.seconds * 1e3}});
+    }
     ps::Json passes;
     if (!model.backward.empty()) {
         const Passes of = passes_of(model, plan);
@@ -86,7 +92,8 @@ ps::Json to_json(Model const& model, ps::Plan const& plan, std::size_t arena) {
                             {"arena_bytes", arena},
                             {"passes", std::move(passes)},
                             {"layers", std::move(layers)},
-                            {"transforms", std::move(transforms)}};
+                            {"transforms", std::move(transforms)},
+                            {"strips", std::move(strips)}};
 }
 
 void plan(PlanCommand const& options) {
