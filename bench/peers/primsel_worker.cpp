@@ -25,6 +25,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,24 +89,28 @@ struct Network {
     ps::ThreadPool executor;
     ps::Plan plan;
     ps::Program program;
-    std::vector<float> logits;
+    std::vector<std::vector<float>> results;
 
-    static Network load(Options const& options, int size) {
-        const ps::OnnxModel file =
-            ps::load_onnx(options.model, {.batch = 1, .image = {size, size}, .dims = {}, .values = {}});
+    /// Of a file that leaves the image's extents open, for this image.
+    static Network load(Options const& options, ps::Extent image) {
+        const ps::OnnxModel file = ps::load_onnx(options.model, {.batch = 1, .image = image, .dims = {}, .values = {}});
         const ps::Graph graph = ps::simplify(file.graph);
         ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
         kernels.machine = &ps::KeptMachine::speeds<ps::default_arch>;
         ps::Plan plan = make_plan(graph, kernels, options);
         ps::ThreadPool executor(options.threads);
         ps::Program program(graph, kernels, plan, file.weights, options.threads, executor);
-        std::vector<float> logits(program.out_floats());
-        return {std::move(executor), std::move(plan), std::move(program), std::move(logits)};
+        std::vector<std::vector<float>> results;
+        for (std::size_t i = 0; i < program.out_shapes().size(); ++i) results.emplace_back(program.out_floats(i));
+        return {std::move(executor), std::move(plan), std::move(program), std::move(results)};
     }
     /// Milliseconds.
     double run(std::vector<float> const& image) {
+        const float* const src = image.data();
+        std::vector<float*> dsts;
+        for (std::vector<float>& result : results) dsts.push_back(result.data());
         const ps::Timer timer;
-        program.run(image.data(), logits.data(), executor);
+        program.run(std::span(&src, 1), dsts, executor);
         return timer.seconds() * 1e3;
     }
 };
@@ -117,8 +122,9 @@ void serve(Network& network, std::vector<float> const& image) {
             for (int i = 0; i < runs; ++i) std::printf("%s%.6f", i == 0 ? "" : " ", network.run(image));
             std::printf("\n");
         } else if (line.starts_with("output ")) {
-            const std::vector<std::int64_t> dims{1, static_cast<std::int64_t>(network.logits.size())};
-            ps::write_npy(line.substr(7), dims, network.logits, ps::NpyType::float32);
+            std::vector<float> const& first = network.results[0];
+            const std::vector<std::int64_t> dims{1, static_cast<std::int64_t>(first.size())};
+            ps::write_npy(line.substr(7), dims, first, ps::NpyType::float32);
             std::printf("ok\n");
         } else if (line == "memory") {
             std::printf("{\"peak_kib\": %ld, \"held_kib\": %ld}\n", status_kib("VmHWM"), status_kib("RssAnon"));
@@ -136,11 +142,11 @@ void work(Options const& options) {
     if (sched_setaffinity(0, sizeof(cpus), &cpus) != 0) ps::fail("may not run on ", options.threads, " processors");
 
     const ps::NpyArray image = ps::read_npy(options.input);
-    const auto size = static_cast<int>(image.dims.back());
+    const auto extent = [&](std::size_t from_last) { return static_cast<int>(image.dims.rbegin()[from_last]); };
     reset_peak();
     const long before = status_kib("VmRSS"), before_anon = status_kib("RssAnon");
     const double start = now();
-    Network network = Network::load(options, size);
+    Network network = Network::load(options, {extent(1), extent(0)});
     const double loaded = now(), first = network.run(image.values);
     std::printf(
         "ready {\"version\": \"%s\", \"import_end\": %.6f, \"answered\": %.6f, \"load_ms\": %.3f, "
