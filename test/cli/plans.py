@@ -9,9 +9,11 @@ class Plan(Cli):
     def test_keys_and_totals(self):
         plan = self.json("plan", NET, "--size", SIZE)
         self.assertEqual(list(plan), ["model", "costs", "solver", "predicted_ms", "optimal", "bound_ms", "predict_ms", "solve_ms",
-                                      "arena_bytes", "passes", "layers", "transforms"])
+                                      "arena_bytes", "passes", "layers", "transforms", "strips"])
         self.assertTrue(plan["optimal"])
-        total = sum(part["predicted_ms"] for part in plan["layers"] + plan["transforms"])
+        together = {layer for strips in plan["strips"] for layer in strips["layers"]}
+        alone = [layer for layer in plan["layers"] if layer["name"] not in together]
+        total = sum(part["predicted_ms"] for part in alone + plan["transforms"] + plan["strips"])
         self.assertAlmostEqual(plan["predicted_ms"], total, places=6)
         for layer in plan["layers"]:
             self.assertEqual(list(layer), ["name", "kind", "shape", "primitive", "layouts", "predicted_ms"])
