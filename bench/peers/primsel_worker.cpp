@@ -142,6 +142,7 @@ void work(Options const& options) {
     if (sched_setaffinity(0, sizeof(cpus), &cpus) != 0) ps::fail("may not run on ", options.threads, " processors");
 
     const ps::NpyArray image = ps::read_npy(options.input);
+    if (image.dims.size() < 2) ps::fail(options.input, ": no image, but ", image.dims.size(), " dimensions");
     const auto extent = [&](std::size_t from_last) { return static_cast<int>(image.dims.rbegin()[from_last]); };
     reset_peak();
     const long before = status_kib("VmRSS"), before_anon = status_kib("RssAnon");

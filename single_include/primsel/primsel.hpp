@@ -20431,7 +20431,7 @@ inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
                    one_layout ? layer.in_layout : layer.in_layout + " -> " + layer.out_layout,
                    milliseconds(layer.seconds)});
         for (PlannedStrips const& strips : plan.strips) {
-            if (strips.layers.back() != layer.name) continue;
+            if (strips.layers.empty() || strips.layers.back() != layer.name) continue;
             table.add({"  (from " + strips.layers.front() + " on)", "",
                        "strips of " + std::to_string(strips.rows) + " rows", "together", milliseconds(strips.seconds)});
         }
@@ -23636,6 +23636,7 @@ inline constexpr std::int64_t plan_format_version = 3;
                          .rows = static_cast<int>(at["rows"].integer(1, std::numeric_limits<int>::max())),
                          .seconds = read_seconds(at["seconds"])};
     for (JsonCursor const& layer : at["layers"].elements()) strips.layers.push_back(layer.string());
+    if (strips.layers.size() < 2) at["layers"].fail("expected two layers or more, not ", strips.layers.size());
     return strips;
 }
 

@@ -1,4 +1,5 @@
 // Convolutions that are computed together in strips, against the same by themselves.
+#include "../io/allocations.hpp"
 #include "../threads.hpp"
 
 #include <primsel/kernels/extern_kernels.hpp>
@@ -93,7 +94,10 @@ std::vector<float> result_of(ps::Graph const& graph, ps::Plan const& plan, ps::W
     for (std::size_t i = 0; i < src.size(); ++i) src[i] = static_cast<float>(i * 7919 % 23) / 11 - 1;
     ps::CallerPool pool(workers, laws::Threads{});
     program.run(src.data(), dst.data(), pool);
-    program.run(src.data(), again.data(), pool);
+    ps::Sequential here;
+    const std::size_t before = scratch::allocations;
+    program.run(src.data(), again.data(), here);
+    CHECK(scratch::allocations == before);
     CHECK(dst == again);
     return dst;
 }

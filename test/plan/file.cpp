@@ -249,6 +249,8 @@ TEST_CASE("impossible seconds, another format and another version of it are erro
     CHECK(error_with("\"rows\": 4", "\"rows\": 0").starts_with("p.json: strips[0].rows: "));
     CHECK(error_with("\"rows\": 4", "\"rows\": 1.5").starts_with("p.json: strips[0].rows: "));
     CHECK(error_with("0.25", "-0.25") == "p.json: strips[0].seconds: expected seconds of at least 0, not -0.250000");
+    CHECK(error_with("[\"conv1\", \"conv2\"]", "[\"conv1\"]") ==
+          "p.json: strips[0].layers: expected two layers or more, not 1");
     CHECK(error_with("[\"conv1\", \"conv2\"]", "[\"conv1\", 2]").starts_with("p.json: strips[0].layers[1]: "));
     // An integer is a number too, and zero may have a sign.
     CHECK(error_with("0.012502", "1").empty());

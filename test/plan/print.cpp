@@ -67,6 +67,8 @@ TEST_CASE("a plan prints as a table with the changes of layout where they happen
     out << other;
     CHECK(out.str().find("  (from conv1 on)                              strips of 4 rows  together    0.500\n") !=
           std::string::npos);
+    other.strips.push_back({});  // of no layers: nothing to print
+    CHECK_NOTHROW(out << other);
     other.bound_seconds = other.total_seconds / 1.009;
     CHECK(other.optimality() == "within 0.9 % of optimal");
 }

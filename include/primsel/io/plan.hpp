@@ -88,6 +88,7 @@ inline constexpr std::int64_t plan_format_version = 3;
                          .rows = static_cast<int>(at["rows"].integer(1, std::numeric_limits<int>::max())),
                          .seconds = read_seconds(at["seconds"])};
     for (JsonCursor const& layer : at["layers"].elements()) strips.layers.push_back(layer.string());
+    if (strips.layers.size() < 2) at["layers"].fail("expected two layers or more, not ", strips.layers.size());
     return strips;
 }
 

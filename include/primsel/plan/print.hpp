@@ -48,7 +48,7 @@ inline std::ostream& operator<<(std::ostream& out, Plan const& plan) {
                    one_layout ? layer.in_layout : layer.in_layout + " -> " + layer.out_layout,
                    milliseconds(layer.seconds)});
         for (PlannedStrips const& strips : plan.strips) {
-            if (strips.layers.back() != layer.name) continue;
+            if (strips.layers.empty() || strips.layers.back() != layer.name) continue;
             table.add({"  (from " + strips.layers.front() + " on)", "",
                        "strips of " + std::to_string(strips.rows) + " rows", "together", milliseconds(strips.seconds)});
         }
