@@ -37,7 +37,8 @@ def precompile(headers, folder, command):
         output.parent.mkdir(parents=True, exist_ok=True)
         source = output.with_suffix(".source.hpp")
         source.write_text(f"#include <{header}>\n", encoding="utf-8")
-        result = subprocess.run([*command, "-x", "c++-header", str(source), "-o", str(output)], capture_output=True, text=True,
+        instantiated = ["-fpch-instantiate-templates"] if is_clang(command) else []
+        result = subprocess.run([*command, *instantiated, "-x", "c++-header", str(source), "-o", str(output)], capture_output=True, text=True,
                                 check=False)
         if result.returncode != 0:
             return f"{header} does not compile:\n{result.stderr}"

@@ -11,7 +11,7 @@ number of lines, `...` within a line for any characters. The programs of one pag
 which also shows the repository's own files and folders.
 
 `--first` is a header that every snippet includes before all else. For those that include primsel/primsel.hpp, it is compiled
-ahead together with that.
+ahead together with that; by clang with its functions, too, which are then in an object of their own.
 """
 import concurrent.futures
 import dataclasses
@@ -87,18 +87,27 @@ def matches(output, expected):
 
 
 def precompile(folder, first, command):
-    """A header of `first` and the whole library, precompiled."""
+    """A header of `first` and the whole library, precompiled, and the objects that its users link."""
     header = folder / "precompiled" / "whole.hpp"
     header.parent.mkdir(parents=True)
     header.write_text(f"#include <{first}>\n{WHOLE}\n", encoding="utf-8")
-    subprocess.run([*command, "-x", "c++-header", header, "-o", header.with_suffix(".hpp.gch")], check=True)
-    return header
+    precompiled = header.with_suffix(".hpp.gch")
+    if "clang" not in pathlib.Path(command[0]).name:
+        subprocess.run([*command, "-x", "c++-header", header, "-o", precompiled], check=True)
+        return header, []
+    subprocess.run([*command, "-fpch-codegen", "-x", "c++-header", header, "-o", precompiled], check=True)
+    functions = header.with_suffix(".o")
+    subprocess.run([*command, "-c", precompiled, "-o", functions], check=True)
+    return header, [functions]
 
 
 def compile_snippet(snippet, command, libraries, first=None, whole=None):
     """The compiler's message if it fails, or None."""
-    if first:
-        command = [*command, "-include", whole if WHOLE in snippet.text else first]
+    if first and WHOLE in snippet.text:
+        header, objects = whole
+        command, libraries = [*command, "-include", header], [*objects, *libraries]
+    elif first:
+        command = [*command, "-include", first]
     source = snippet.folder / snippet.name
     result = [*libraries, "-o", source.with_suffix("")] if snippet.has_main() else ["-fsyntax-only"]
     done = subprocess.run([*command, f"-I{snippet.folder}", source, *result], capture_output=True, text=True, check=False)

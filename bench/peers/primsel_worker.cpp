@@ -143,7 +143,7 @@ void work(Options const& options) {
 
     const ps::NpyArray image = ps::read_npy(options.input);
     if (image.dims.size() < 2) ps::fail(options.input, ": no image, but ", image.dims.size(), " dimensions");
-    const auto extent = [&](std::size_t from_last) { return static_cast<int>(image.dims.rbegin()[from_last]); };
+    const auto extent = [&](std::ptrdiff_t from_last) { return static_cast<int>(image.dims.rbegin()[from_last]); };
     reset_peak();
     const long before = status_kib("VmRSS"), before_anon = status_kib("RssAnon");
     const double start = now();

@@ -40,7 +40,7 @@ struct DrawnCosts {
 };
 
 /// Without the primitives whose errors come near what is taken for a wrong result.
-constexpr ps::PlanOptions planning{.max_error = 3e-5};
+const ps::PlanOptions planning{.max_error = 3e-5};
 
 ps::Plan plan_for(ps::Graph const& graph, ps::Kernels const& kernels, unsigned seed) {
     const auto plan = [&](auto costs) { return ps::make_plan(graph, kernels, costs, ps::ExactPbqp{}, planning); };

@@ -109,7 +109,10 @@ class Machine(Cli):
         self.assertIn(speeds["cpu"], self.succeed("machine"))
 
     def test_speeds_are_kept(self):
-        first = self.json("machine", "--renew")
+        for _ in range(10):  # speeds that other programs disturbed are not kept
+            first = self.json("machine", "--renew")
+            if first["file"]:
+                break
         path = pathlib.Path(first["file"])
         self.assertIn(self.folder, path.parents)
         kept = path.read_bytes()

@@ -4,6 +4,8 @@
 
 #include <tuple>
 
+namespace type_lists {
+
 namespace {
 
 namespace ps = primsel;
@@ -44,3 +46,5 @@ TEST_CASE("apply and concatenate") {
 }
 
 }  // namespace
+
+}  // namespace type_lists

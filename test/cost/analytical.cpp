@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <vector>
 
+namespace cost_analytical {
+
 namespace ps = primsel;
 using laws::conv;
 
@@ -207,3 +209,5 @@ TEST_CASE("analytical: kernels put together by hand have no machine, which is sa
     CHECK_THROWS_WITH_AS(model.predict(ps::Kernels{}, std::span(&query, 1), std::span(&seconds, 1)),
                          doctest::Contains("these kernels have no machine"), ps::error);
 }
+
+}  // namespace cost_analytical

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace cost_compact_mlp {
+
 namespace ps = primsel;
 
 namespace {
@@ -66,3 +68,5 @@ TEST_CASE("a damaged text is refused or is another model, whatever character was
         CHECK_THROWS_AS((void)ps::CompactMlp::parse("text", std::string_view(text).substr(0, i)), ps::error);
     }
 }
+
+}  // namespace cost_compact_mlp

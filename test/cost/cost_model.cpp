@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+namespace cost_cost_model {
+
 namespace ps = primsel;
 
 namespace {
@@ -99,3 +101,5 @@ TEST_CASE_TEMPLATE("cost model: a finite answer to every question, whatever the 
         }
     }
 }
+
+}  // namespace cost_cost_model

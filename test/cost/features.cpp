@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstddef>
 
+namespace cost_features {
+
 namespace ps = primsel;
 using Kind = ps::ConvFeatures::Kind;
 
@@ -31,3 +33,5 @@ TEST_CASE("features: waste is a factor up to the block, a power of two divides")
     CHECK(ps::ConvFeatures::kind_of(0) == Kind::image);
     CHECK(ps::ConvFeatures::kind_of(ps::ConvFeatures::raw - 1) == Kind::kernel);
 }
+
+}  // namespace cost_features

@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+namespace cost_for_convolutions {
+
 namespace ps = primsel;
 
 namespace {
@@ -40,3 +42,5 @@ TEST_CASE("ForConvolutions: convolutions by the model, all else as Analytical sa
     }
     CHECK(laws::predict(model, all_kernels, moves) == laws::predict(analytical, all_kernels, moves));
 }
+
+}  // namespace cost_for_convolutions

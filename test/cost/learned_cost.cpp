@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+namespace cost_learned_cost {
+
 namespace ps = primsel;
 
 namespace {
@@ -166,3 +168,5 @@ TEST_CASE("records are looked up; what was not measured is beyond reach") {
     CHECK(seconds[2] == doctest::Approx(9e-3 * 90 * 110 / 1e4));
     CHECK(seconds[3] == ps::Recorded::beyond);
 }
+
+}  // namespace cost_learned_cost

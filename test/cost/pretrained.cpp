@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+namespace cost_pretrained {
+
 namespace ps = primsel;
 
 namespace {
@@ -137,3 +139,5 @@ TEST_CASE("the models that are shipped can be read and name what there is") {
     check_shipped<ps::pretrained::avx2>("fma3+avx2");
     check_shipped<ps::pretrained::sse4_2>("sse4.2");
 }
+
+}  // namespace cost_pretrained

@@ -21,6 +21,8 @@
 #include <variant>
 #include <vector>
 
+namespace cost_semi_empirical {
+
 namespace ps = primsel;
 
 namespace {
@@ -323,3 +325,5 @@ TEST_CASE("every primitive has coefficients that are shipped, and no roofline is
         CHECK(std::ranges::count(shipped, primitive.id, &ps::ConvCoefficients::primitive) == (profiled ? 1 : 0));
     }
 }
+
+}  // namespace cost_semi_empirical

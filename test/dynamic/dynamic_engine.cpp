@@ -1,6 +1,6 @@
 // A dynamic engine: each configuration gives the bits of an engine for it alone; changing it allocates nothing; weights
 // are packed once; what agreeing costs is what the plans say.
-#include "../io/allocations.hpp"
+#include "../allocations.hpp"
 #include "../threads.hpp"
 #include "networks.hpp"
 

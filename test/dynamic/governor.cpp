@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "../allocations.hpp"
 #include "../error_of.hpp"
-#include "../io/allocations.hpp"
 
 namespace governing {
 namespace {

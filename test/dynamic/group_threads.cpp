@@ -1,6 +1,6 @@
 // Threads that take groups each: the same bits as one thread, whatever the configuration and the number of threads;
 // what runs at the same time shares no bytes of the arena; parts that need each other are never taken apart.
-#include "../io/allocations.hpp"
+#include "../allocations.hpp"
 #include "../threads.hpp"
 #include "networks.hpp"
 

@@ -19,8 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "../allocations.hpp"
 #include "../error_of.hpp"
-#include "../io/allocations.hpp"
 
 namespace on_linux {
 namespace {

@@ -1,6 +1,6 @@
 // What every engine obeys, on small versions of every network of the zoo: the definition's result, the same bits
 // whatever the threads, no allocation in run().
-#include "../io/allocations.hpp"
+#include "../allocations.hpp"
 #include "../network/evaluate.hpp"
 #include "../threads.hpp"
 

@@ -1,5 +1,5 @@
 // Convolutions that are computed together in strips, against the same by themselves.
-#include "../io/allocations.hpp"
+#include "../allocations.hpp"
 #include "../threads.hpp"
 
 #include <primsel/kernels/extern_kernels.hpp>

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "allocations.hpp"
+#include "../allocations.hpp"
 #include "labelled.hpp"
 #include "scratch.hpp"
 

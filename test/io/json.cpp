@@ -9,6 +9,8 @@
 
 #include "scratch.hpp"
 
+namespace io_json {
+
 namespace ps = primsel;
 using ps::Json;
 using scratch::error_of;
@@ -313,3 +315,5 @@ TEST_CASE("a text cut short or with flipped bits parses or is refused, never any
     CHECK(parsed > 100);
     CHECK(refused > 100);
 }
+
+}  // namespace io_json

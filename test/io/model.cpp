@@ -18,6 +18,8 @@
 
 #include "scratch.hpp"
 
+namespace io_model {
+
 namespace ps = primsel;
 using scratch::content;
 using scratch::error_of;
@@ -288,3 +290,5 @@ TEST_CASE("model files: what is not finite is neither written nor read") {
     std::memcpy(good.data() + good.size() - sizeof(float), &infinity, sizeof(float));
     CHECK(reason(with_header(good)) == ps::join("m: a value that is not finite before byte ", good.size()));
 }
+
+}  // namespace io_model

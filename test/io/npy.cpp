@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "allocations.hpp"
+#include "../allocations.hpp"
 #include "scratch.hpp"
+
+namespace io_npy {
 
 namespace ps = primsel;
 using scratch::allocated_by;
@@ -250,3 +252,5 @@ TEST_CASE("a file that cannot be written stays what it was") {
     CHECK(folder.entries() == 1);
     CHECK(error_of([&] { (void)ps::read_npy(folder.file("none")); }).starts_with(folder.file("none: cannot read")));
 }
+
+}  // namespace io_npy

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+namespace io_op_times {
+
 namespace {
 
 namespace ps = primsel;
@@ -80,3 +82,5 @@ TEST_CASE("a table of what ops took that is none is refused, with the file and t
 }
 
 }  // namespace
+
+}  // namespace io_op_times

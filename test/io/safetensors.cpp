@@ -9,8 +9,10 @@
 #include <primsel/io/safetensors.hpp>
 #include <random>
 
-#include "allocations.hpp"
+#include "../allocations.hpp"
 #include "scratch.hpp"
+
+namespace io_safetensors {
 
 namespace ps = primsel;
 using scratch::allocated_by;
@@ -409,3 +411,5 @@ TEST_CASE("an error in writing names the file and keeps what was there") {
               (void)ps::read_safetensors(path);
           }).starts_with(path + ": not a safetensors file: a header of "));
 }
+
+}  // namespace io_safetensors

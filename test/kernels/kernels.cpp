@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+namespace kernels_kernels {
+
 namespace ps = primsel;
 
 namespace {
@@ -190,3 +192,5 @@ TEST_CASE("kernels: an op is that of its layer and layout") {
         CHECK(by_hwc[i] == doctest::Approx(expected_hwc[i]).epsilon(1e-5));
     }
 }
+
+}  // namespace kernels_kernels

@@ -10,6 +10,8 @@
 
 #include "machines.hpp"
 
+namespace distilling {
+
 namespace ps = primsel;
 
 namespace {
@@ -74,3 +76,5 @@ TEST_CASE("a profile of a machine that is not known, of other kernels or of few 
     measured.data.subjects[0] = "sundial";
     CHECK(error(measured) == "d.csv: this program has no sundial");
 }
+
+}  // namespace distilling

@@ -13,6 +13,8 @@
 
 #include "machines.hpp"
 
+namespace evaluating_models {
+
 namespace ps = primsel;
 
 namespace {
@@ -101,3 +103,5 @@ TEST_CASE("what was learned is judged by its subjects wherever they stand") {
         CHECK_FALSE(machines::error_of([&] { (void)ps::evaluate(measured, ps::Trained<Told>{}); }).empty());
     }
 }
+
+}  // namespace evaluating_models

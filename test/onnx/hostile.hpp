@@ -1,7 +1,7 @@
 // What becomes of files that are broken, or made to break their reader.
 #pragma once
 
-#include "../io/allocations.hpp"
+#include "../allocations.hpp"
 #include "models.hpp"
 
 #include <doctest/doctest.h>

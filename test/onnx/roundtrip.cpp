@@ -14,6 +14,8 @@
 #include "../network/evaluate.hpp"
 #include "random_graph.hpp"
 
+namespace onnx_roundtrip {
+
 namespace ps = primsel;
 using evaluate::Image;
 using evaluate::Images;
@@ -189,3 +191,5 @@ TEST_CASE("a scale that leads to a size after rounding comes back as it was") {
         CHECK(simple_structure(again(graph, {}).graph) == simple_structure(graph));
     }
 }
+
+}  // namespace onnx_roundtrip

@@ -2,6 +2,8 @@
 
 #include <primsel/op/activation.hpp>
 
+namespace op_activation {
+
 namespace {
 
 namespace ps = primsel;
@@ -203,3 +205,5 @@ TEST_CASE("functions of halves, infinities and NaN") {
 }
 
 }  // namespace
+
+}  // namespace op_activation

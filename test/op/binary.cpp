@@ -2,6 +2,8 @@
 
 #include <primsel/op/binary.hpp>
 
+namespace op_binary {
+
 namespace {
 
 namespace ps = primsel;
@@ -103,3 +105,5 @@ TEST_CASE("bounds keep NaN; a choice hides what is not chosen; rests have a sign
 }
 
 }  // namespace
+
+}  // namespace op_binary

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+namespace op_non_max_suppression {
+
 namespace {
 
 namespace ps = primsel;
@@ -87,3 +89,5 @@ TEST_CASE("a score that is NaN keeps no box, and a box of NaN overlaps none") {
 }
 
 }  // namespace
+
+}  // namespace op_non_max_suppression

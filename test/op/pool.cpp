@@ -2,6 +2,8 @@
 
 #include <primsel/op/pool.hpp>
 
+namespace op_pool {
+
 namespace {
 
 namespace ps = primsel;
@@ -316,3 +318,5 @@ TEST_CASE("a window may exceed the image in ceil mode") {
 }
 
 }  // namespace
+
+}  // namespace op_pool

@@ -2,6 +2,8 @@
 
 #include <primsel/op/softmax.hpp>
 
+namespace op_softmax {
+
 namespace {
 
 namespace ps = primsel;
@@ -60,3 +62,5 @@ TEST_CASE("softmax of extreme values") {
 }
 
 }  // namespace
+
+}  // namespace op_softmax

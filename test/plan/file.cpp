@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+namespace plan_file {
+
 namespace ps = primsel;
 using scratch::error_of;
 
@@ -256,3 +258,5 @@ TEST_CASE("impossible seconds, another format and another version of it are erro
     CHECK(error_with("0.012502", "1").empty());
     CHECK(error_with("0.012502", "-0.0").empty());
 }
+
+}  // namespace plan_file

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+namespace plan_laws {
+
 namespace ps = primsel;
 
 namespace {
@@ -205,3 +207,5 @@ TEST_CASE("a bound on the error leaves out what exceeds it, Winograd's large til
     CHECK(large_tiles(ps::make_plan(graph, kernels, roofline, ps::ExactPbqp{})) > 0);
     CHECK(large_tiles(ps::make_plan(graph, kernels, roofline, ps::ExactPbqp{}, {.max_error = 5e-5})) == 0);
 }
+
+}  // namespace plan_laws

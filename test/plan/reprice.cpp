@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+namespace repricing {
+
 namespace ps = primsel;
 using fakes::chw, fakes::hwc;
 
@@ -51,3 +53,5 @@ TEST_CASE("a plan of another network or of other kernels is refused") {
     CHECK_THROWS_WITH_AS((void)ps::reprice(plan, graph, fewer, costs),
                          doctest::Contains("uses there, which is not among the kernels"), ps::error);
 }
+
+}  // namespace repricing

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+namespace profile_measured {
+
 namespace ps = primsel;
 using laws::conv;
 
@@ -138,3 +140,5 @@ TEST_CASE("measured: what is hopeless is not run again") {
     (void)ask(measured, kernels_of<Fast, Slow>(), {{conv(5, 2, 2, 3), 1}});
     CHECK(Slow::runs == 6);
 }
+
+}  // namespace profile_measured

@@ -18,6 +18,8 @@
 #include <string_view>
 #include <vector>
 
+namespace show_svg {
+
 namespace ps = primsel;
 
 namespace {
@@ -166,3 +168,5 @@ TEST_CASE("a chain runs straight down, and the branches of a module stand around
     CHECK(x("inception3a.concat") == doctest::Approx(x("max_pool2")).epsilon(0.01).scale(100));
     CHECK(x("inception3a.branch2.1") == doctest::Approx(branches[1]).epsilon(0.01).scale(100));
 }
+
+}  // namespace show_svg

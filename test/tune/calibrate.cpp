@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+namespace calibrating {
+
 namespace ps = primsel;
 namespace fs = std::filesystem;
 using namespace ps::layer;
@@ -153,3 +155,5 @@ TEST_CASE("an engine calibrates only when it is asked to, and computes the same"
         CHECK(found[i] == doctest::Approx(wanted[i]).scale(1).epsilon(1e-4));
     }
 }
+
+}  // namespace calibrating

@@ -1,7 +1,7 @@
 // For programs of many translation units. Define PRIMSEL_EXTERN_KERNELS for the whole program, as an option of the
-// compiler, and include this header in exactly one translation unit: it compiles the default kernels, and what engines
-// of DefaultPolicies have in common, for all others. Without the definition each engine compiles what its network
-// needs.
+// compiler, and include this header in exactly one translation unit: it compiles for all others the default kernels,
+// what engines of DefaultPolicies have in common, and zoo::graph(). Without the definition each engine compiles what
+// its network needs.
 #pragma once
 
 #ifndef PRIMSEL_EXTERN_KERNELS
@@ -10,6 +10,7 @@
 
 #include <primsel/engine/engine.hpp>
 #include <primsel/kernels/make_kernels.hpp>
+#include <primsel/network/zoo/by_name.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -21,5 +22,7 @@ template double measured_peak<default_arch>();
 template Kernels make_kernels<DefaultPrimitives, default_arch, AllLayouts>();
 template detail::EngineOf<DefaultPolicies, CompileAll>::EngineOf(Graph const&, Weights const&, PlanOptions const&,
                                                                  Sequential);
+template Graph zoo::graph<zoo::detail::AllNetworks>(std::string_view, int);
+template Graph zoo::Entry::graph<zoo::detail::Table4>(int) const;
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -96,4 +96,10 @@ struct Entry {
 inline constexpr std::array entries{Entry{"alexnet"},   Entry{"vgg11"},    Entry{"vgg19"},
                                     Entry{"googlenet"}, Entry{"resnet18"}, Entry{"resnet34"}};
 
+#ifdef PRIMSEL_EXTERN_KERNELS
+// Compiled by engine/instantiate.hpp: all networks take longer than what most programs do with them.
+extern template Graph graph<detail::AllNetworks>(std::string_view, int);
+extern template Graph Entry::graph<detail::Table4>(int) const;
+#endif
+
 }  // namespace primsel::inline PRIMSEL_ABI::zoo

@@ -1,4 +1,4 @@
-// Counts what a test program allocates that has allocations.cpp among its units. The counting operators are in a unit
+// Counts what a test program allocates. The counting operators are in a unit
 // of their own: a compiler that inlines them takes them for a mismatch.
 #pragma once
 

@@ -1,2 +1,0 @@
-// This program too counts what it allocates.
-#include "../io/allocations.cpp"
