@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <set>
+#include <span>
 #include <utility>
 
 namespace reproduce {
@@ -124,19 +126,40 @@ std::vector<std::size_t> first_of(std::vector<std::size_t> rows, std::size_t cou
     return rows;
 }
 
-/// As many of the training rows, those that tell most of all rows or of a network's layers.
-Samples choose_samples(Sources const& sources, Method method, int fraction) {
+/// Those of the rows whose configuration none of the networks has.
+std::vector<std::size_t> without_layers(World const& world, std::vector<std::size_t> rows) {
+    std::set<std::vector<float>> layers;
+    for (Network const& network : world.networks) {
+        const ps::Table features = features_of_layers(world, network.name);
+        for (std::size_t i = 0; i < features.rows(); ++i)
+            layers.emplace(features.row(i).begin(), features.row(i).end());
+    }
+    std::erase_if(rows, [&](std::size_t row) {
+        const std::span<const float> features = world.target.features.row(row);
+        return layers.contains({features.begin(), features.end()});
+    });
+    return rows;
+}
+
+/// As many of the training rows, those that tell most of all rows or of a network's layers. Each subset may choose
+/// among another four fifths of the rows: how much depends on what happens to be there.
+Samples choose_samples(Sources const& sources, Method method, int fraction, std::size_t subset) {
     Platform const& target = sources.world().target;
     const ps::Split split = ps::split_rows(target.primitives.rows(), sources.effort().seed);
-    const ps::Table candidates = target.features.select(split.train);
+    std::vector<std::size_t> rows;
+    for (const std::size_t i : first_of(ps::shuffled(split.train.size(), sources.effort().seed * 1'000'003 + subset),
+                                        split.train.size() * 4 / 5)) {
+        rows.push_back(split.train[i]);
+    }
+    if (chooses_others(method)) rows = without_layers(sources.world(), std::move(rows));
+    const ps::Table candidates = target.features.select(rows);
     constexpr std::size_t sample = 500;  // of all rows, to stand for them
-    const ps::Table aims =
-        method == Method::chosen_for_network
-            ? features_of_layers(sources.world(), judged_network)
-            : candidates.select(first_of(ps::shuffled(candidates.rows(), sources.effort().seed), sample));
+    const bool for_network = method == Method::chosen_for_network || method == Method::others_for_network;
+    const ps::Table aims = for_network ? features_of_layers(sources.world(), judged_network)
+                                       : target.features.select(first_of(rows, sample));
     ps::Split chosen{.train = {}, .validation = {split.validation.front()}, .test = {}};
-    for (const std::size_t row : ps::choose_rows(candidates, aims, share_of(candidates.rows(), fraction))) {
-        chosen.train.push_back(split.train[row]);
+    for (const std::size_t row : ps::choose_rows(candidates, aims, share_of(split.train.size(), fraction))) {
+        chosen.train.push_back(rows[row]);
     }
     return primitive_samples(target, chosen);
 }
@@ -186,26 +209,43 @@ double typical_seconds(Method method, int fraction, bool quick) {
         case Method::scratch_ours:
             return 1 + 200 * share;
         case Method::transferred:
+            return 2 + 200 * share;
+        case Method::trusted:
         case Method::chosen_for_all:
         case Method::chosen_for_network:
+        case Method::others_for_all:
+        case Method::others_for_network:
             break;
     }
-    return 2 + 200 * share;
+    return 2 + 300 * share;
 }
 
 }  // namespace
 
 std::string_view to_string_view(Method method) {
-    constexpr std::array<std::string_view, methods.size()> names{
-        "NN2 from scratch", "NN2 fine-tuned",   "NN2 x factor",      "ours from scratch",
-        "ours x factor",    "ours transferred", "ours, rows chosen", "ours, chosen for GoogLeNet"};
+    constexpr std::array<std::string_view, methods.size()> names{"NN2 from scratch",
+                                                                 "NN2 fine-tuned",
+                                                                 "NN2 x factor",
+                                                                 "ours from scratch",
+                                                                 "ours x factor",
+                                                                 "ours transferred",
+                                                                 "ours, as far as trusted",
+                                                                 "trusted, rows chosen",
+                                                                 "trusted, rows chosen for GoogLeNet",
+                                                                 "trusted, other rows chosen",
+                                                                 "trusted, other rows chosen for GoogLeNet"};
     return names[static_cast<std::size_t>(method)];
 }
 
 std::vector<int> fractions(Effort const& effort) {
     return effort.quick ? std::vector<int>{1, 10, 25} : std::vector<int>{1, 10, 25, 50, 100, 250};
 }
-std::size_t subsets(Effort const& effort) { return effort.quick ? 5 : 25; }
+std::size_t subsets(Effort const& effort) { return effort.quick ? 3 : 25; }
+std::size_t subsets(Effort const& effort, Method method, int fraction) {
+    if (effort.quick) return chooses(method) ? 1 : subsets(effort);
+    if (chooses(method) || fraction > 50) return 5;
+    return fraction > 10 ? 10 : subsets(effort);
+}
 
 std::string model_experiment(Kind kind, std::string_view platform, std::uint64_t seed) {
     return ps::join("model ", to_string_view(kind), " of ", platform, ", seed ", seed);
@@ -252,7 +292,7 @@ std::vector<Experiment> list_experiments(World const& world, Effort const& effor
     const auto add_subset = [&](Method method, int fraction, std::size_t subset) {
         list.push_back({subset_experiment(method, fraction, subset), typical_seconds(method, fraction, effort.quick),
                         [sources, method, fraction, subset] {
-                            const Samples samples = chooses(method) ? choose_samples(*sources, method, fraction)
+                            const Samples samples = chooses(method) ? choose_samples(*sources, method, fraction, subset)
                                                                     : draw_samples(*sources, fraction, subset);
                             return try_on_target(*sources, learn_by(method, *sources, samples));
                         }});
@@ -275,7 +315,7 @@ std::vector<Experiment> list_experiments(World const& world, Effort const& effor
     for (std::size_t subset = 0; subset < subsets(effort); ++subset) {
         for (const int fraction : fractions(effort)) {
             for (const Method method : methods) {
-                if (!chooses(method) || subset == 0) add_subset(method, fraction, subset);
+                if (subset < subsets(effort, method, fraction)) add_subset(method, fraction, subset);
             }
         }
     }

@@ -31,23 +31,30 @@ enum class Method {
     scratch_ours,
     factor_ours,
     transferred,
+    trusted,
     chosen_for_all,
-    chosen_for_network
+    chosen_for_network,
+    others_for_all,
+    others_for_network
 };
 inline constexpr std::array methods{Method::scratch_nn2,    Method::tuned_nn2,         Method::factor_nn2,
                                     Method::scratch_ours,   Method::factor_ours,       Method::transferred,
-                                    Method::chosen_for_all, Method::chosen_for_network};
+                                    Method::trusted,        Method::chosen_for_all,    Method::chosen_for_network,
+                                    Method::others_for_all, Method::others_for_network};
 /// The network whose plans are judged, and for which rows are chosen.
 inline constexpr std::string_view judged_network = "googlenet";
 /// Whether the rows are chosen, and are not the subsets that are drawn.
-[[nodiscard]] constexpr bool chooses(Method method) {
-    return method == Method::chosen_for_all || method == Method::chosen_for_network;
-}
+[[nodiscard]] constexpr bool chooses(Method method) { return method >= Method::chosen_for_all; }
+/// Whether none of the six networks' layers may be among them: what is predicted of those was then never looked up.
+[[nodiscard]] constexpr bool chooses_others(Method method) { return method >= Method::others_for_all; }
 [[nodiscard]] std::string_view to_string_view(Method method);
 
 /// Of the training rows, in tenths of a percent.
 [[nodiscard]] std::vector<int> fractions(Effort const& effort);
+/// The most subsets that any of them is drawn or chosen in.
 [[nodiscard]] std::size_t subsets(Effort const& effort);
+/// Large ones differ little and take long.
+[[nodiscard]] std::size_t subsets(Effort const& effort, Method method, int fraction);
 /// Measurements that are chosen for a network: no more than so many, in the end as many as seem to pay.
 inline constexpr std::array<std::size_t, 7> refine_counts{0, 8, 16, 32, 64, 128, 100'000};
 inline constexpr std::array<std::string_view, 7> families{"direct", "im2", "kn2", "wino3", "wino5", "conv-1x1", "mec"};

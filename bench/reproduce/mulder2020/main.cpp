@@ -43,6 +43,8 @@ void add_options(CLI::App& app, reproduce::Options& options) {
         ->check(CLI::Range(1, 1024))
         ->type_name("N");
     app.add_option("--seed", options.seed, "Draws splits, subsets and weights (default 1)")->type_name("S");
+    app.add_option("--only", options.only, "Of the experiments, those whose name has TEXT; the others stay open")
+        ->type_name("TEXT");
     app.add_flag("--json", options.json, "Print one JSON object");
     app.footer("For example:\n  reproduce_mulder2020 --data data --out report --quick");
 }

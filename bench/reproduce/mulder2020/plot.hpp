@@ -11,8 +11,9 @@
 namespace reproduce {
 
 /// A colour for each series, readable on white.
-inline constexpr std::array<std::string_view, 9> colours{"#9aa3ab", "#e3953b", "#d9b526", "#5a9bc9", "#8d81cf",
-                                                         "#c0392b", "#2e8b6f", "#3d4f9e", "#b0509a"};
+inline constexpr std::array<std::string_view, 12> colours{"#9aa3ab", "#e3953b", "#d9b526", "#5a9bc9",
+                                                          "#8d81cf", "#c0392b", "#2e8b6f", "#3d4f9e",
+                                                          "#b0509a", "#4d8f6f", "#b0577f", "#56606a"};
 
 struct Axis {
     std::string title;

@@ -73,14 +73,18 @@ private:
 /// Runs experiments one after another, on each of the threads.
 class Schedule {
 public:
-    Schedule(std::vector<Experiment> list, Journal& journal, Output const& output)
+    /// Those whose name has `only`.
+    Schedule(std::vector<Experiment> list, std::string_view only, Journal& journal, Output const& output)
         : journal_(journal), output_(output), total_(list.size()) {
         for (Experiment& one : list) {
-            if (journal.find(one.name)) continue;
+            if (journal.find(one.name)) {
+                ++done_;
+                continue;
+            }
+            if (one.name.find(only) == std::string::npos) continue;
             left_seconds_ += one.seconds;
             open_.push_back(std::move(one));
         }
-        done_ = total_ - open_.size();
     }
 
     /// Throws what an experiment throws, once those that run have ended.
@@ -151,7 +155,7 @@ void run(Options const& options) {
     const Output output(world, effort, journal, options.out);
     std::size_t done = 0, total = 0;
     {
-        Schedule schedule(list_experiments(world, effort), journal, output);
+        Schedule schedule(list_experiments(world, effort), options.only, journal, output);
         schedule.run(options.threads);
         done = schedule.done();
         total = schedule.total();
@@ -160,13 +164,13 @@ void run(Options const& options) {
     if (options.json) {
         return cli::print_json(ps::Json::Object{{"report", output.page()},
                                                 {"quick", effort.quick},
-                                                {"experiments", total},
+                                                {"experiments", done},
                                                 {"seconds", journal.seconds()},
                                                 {"tables", report.tables()}});
     }
     if (effort.quick) print("QUICK: rough models from a third of the data; no reproduction\n\n");
     print(report.summary());
-    cli::print_line(output.page(), " and ", output.numbers(), ": ", total, " experiments, ",
+    cli::print_line(output.page(), " and ", output.numbers(), ": ", done, " of ", total, " experiments, ",
                     duration(journal.seconds()));
 }
 

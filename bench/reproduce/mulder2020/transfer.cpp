@@ -1,6 +1,7 @@
 #include "transfer.hpp"
 
 #include <primsel/cost/features.hpp>
+#include <primsel/learn/chosen_correction.hpp>
 #include <primsel/learn/gaussian_process.hpp>
 #include <primsel/learn/transfer.hpp>
 
@@ -46,12 +47,17 @@ AnyModel learn_by(Method method, Sources& sources, Samples const& samples) {
         case Method::factor_ours:
             return factor(sources, Kind::ours, samples);
         case Method::transferred:
+            return shared(ps::transfer<ps::DeviationCorrection>(sources.regression(Kind::ours), samples.features,
+                                                                samples.targets, labels, executor));
+        case Method::trusted:
         case Method::chosen_for_all:
         case Method::chosen_for_network:
+        case Method::others_for_all:
+        case Method::others_for_network:
             break;
     }
-    return shared(ps::transfer<ps::DeviationCorrection>(sources.regression(Kind::ours), samples.features,
-                                                        samples.targets, labels, executor));
+    return shared(ps::transfer<ps::ChosenCorrection>(sources.regression(Kind::ours), samples.features, samples.targets,
+                                                     labels, executor));
 }
 
 }  // namespace reproduce
