@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether every source of a build folder compiles, in a third of the time that objects and programs would take.
+"""Whether every source of a build folder compiles; neither objects nor programs are made.
 
     check_syntax.py <build folder> [<jobs>]
 

@@ -1,5 +1,5 @@
-// Counts what a test program allocates. The counting operators are in a unit
-// of their own: a compiler that inlines them takes them for a mismatch.
+// Counts what a test program allocates. The counting operators are in a unit of their own: a compiler that inlines them
+// takes them for a mismatch.
 #pragma once
 
 #include <atomic>

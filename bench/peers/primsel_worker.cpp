@@ -20,6 +20,7 @@
 #include <primsel/version.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -22602,7 +22602,7 @@ struct Entry {
     std::string_view name;
     template <class Networks = detail::Table4>
     [[nodiscard]] Graph graph(int batch = 1) const {
-        return detail::ByName<Networks>::graph(name, batch);
+        return zoo::graph<Networks>(name, batch);
     }
 };
 
@@ -22613,7 +22613,7 @@ inline constexpr std::array entries{Entry{"alexnet"},   Entry{"vgg11"},    Entry
 #ifdef PRIMSEL_EXTERN_KERNELS
 // Compiled by engine/instantiate.hpp: all networks take longer than what most programs do with them.
 extern template Graph graph<detail::AllNetworks>(std::string_view, int);
-extern template Graph Entry::graph<detail::Table4>(int) const;
+extern template Graph graph<detail::Table4>(std::string_view, int);
 #endif
 
 }  // namespace primsel::inline PRIMSEL_ABI::zoo

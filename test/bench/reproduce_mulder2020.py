@@ -101,6 +101,8 @@ class Reproduce(Cli):
         if self.DATA:
             self.refuse(1, ["cannot make the folder"], "--data", self.DATA, "--out",
                         self.folder / "none" / "report")
+            self.refuse(1, ["--only nothing", "no experiment"], "--data", self.DATA, "--out", self.folder / "report",
+                        "--only", "nothing")
 
     def test_help_and_version(self):
         self.assertIn("--machines", self.succeed("--help"))

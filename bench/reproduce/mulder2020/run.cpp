@@ -76,15 +76,18 @@ public:
     /// Those whose name has `only`.
     Schedule(std::vector<Experiment> list, std::string_view only, Journal& journal, Output const& output)
         : journal_(journal), output_(output), total_(list.size()) {
+        bool found = false;
         for (Experiment& one : list) {
+            const bool asked = one.name.find(only) != std::string::npos;
+            found |= asked;
             if (journal.find(one.name)) {
                 ++done_;
-                continue;
+            } else if (asked) {
+                left_seconds_ += one.seconds;
+                open_.push_back(std::move(one));
             }
-            if (one.name.find(only) == std::string::npos) continue;
-            left_seconds_ += one.seconds;
-            open_.push_back(std::move(one));
         }
+        if (!found) ps::fail("--only ", only, ": no experiment has that in its name");
     }
 
     /// Throws what an experiment throws, once those that run have ended.

@@ -86,17 +86,20 @@ void figures_9_and_10(Findings const& found, Report& report) {
             for (const int fraction : fractions(found.effort)) {
                 const std::vector<double> values = found.of_subsets(method, fraction, path);
                 spreads.back().values.push_back(values);
+                const double low = chooses(method) ? 0 : 0.25;
                 row.emplace_back(values.empty()       ? Cell(Value())
                                  : values.size() == 1 ? Cell(fixed(values[0], 2))
                                                       : Cell(ps::join(fixed(ps::quantile(values, 0.5), 2), " (",
-                                                                      fixed(ps::quantile(values, 0.25), 2), " to ",
-                                                                      fixed(ps::quantile(values, 0.75), 2), ')')));
+                                                                      fixed(ps::quantile(values, low), 2), " to ",
+                                                                      fixed(ps::quantile(values, 1 - low), 2), ')')));
             }
             rows.push_back(std::move(row));
         }
         std::vector<std::string> columns{"model"};
         columns.insert(columns.end(), groups.begin(), groups.end());
-        report.table(id, ps::join(found.target(), ", ", title, " in percent: median (quartiles) over the subsets"),
+        report.table(id,
+                     ps::join(found.target(), ", ", title,
+                              " in percent: median over the subsets (quartiles; of chosen rows least and most)"),
                      columns, rows, true);
         std::vector<Line> lines;
         for (const Kind kind : {Kind::nn2, Kind::ours}) {

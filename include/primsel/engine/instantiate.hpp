@@ -23,6 +23,6 @@ template Kernels make_kernels<DefaultPrimitives, default_arch, AllLayouts>();
 template detail::EngineOf<DefaultPolicies, CompileAll>::EngineOf(Graph const&, Weights const&, PlanOptions const&,
                                                                  Sequential);
 template Graph zoo::graph<zoo::detail::AllNetworks>(std::string_view, int);
-template Graph zoo::Entry::graph<zoo::detail::Table4>(int) const;
+template Graph zoo::graph<zoo::detail::Table4>(std::string_view, int);
 
 }  // namespace primsel::inline PRIMSEL_ABI
