@@ -96,6 +96,16 @@ template <class Arch>
 PRIMSEL_INLINE Floats<Arch> load(const float* src) {
     return Floats<Arch>::load_unaligned(src);
 }
+/// The same in a register of its own: g++ reads what several multiply-adds need anew for each of them, as their operand
+/// in memory, and then waits for loads.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> load_once(const float* src) {
+    typename Floats<Arch>::register_type value = load<Arch>(src);
+#if defined(__x86_64__)
+    asm("" : "+v"(value));
+#endif
+    return Floats<Arch>(value);
+}
 template <class Arch>
 PRIMSEL_INLINE void store(float* dst, Floats<Arch> const& value) {
     value.store_unaligned(dst);

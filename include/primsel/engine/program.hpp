@@ -31,7 +31,7 @@ public:
         : batch_(graph.batch()), room_(room) {
         check_key(plan.key, make_key(graph, kernels));
         const bool constant = graph.changing().empty();
-        if (constant) check_weights(graph, weights);
+        if (constant) check_weights(graph, weights, WeightCheck::shapes);
         for (const std::size_t input : graph.inputs()) in_shapes_.push_back(graph[input].shape);
         for (const std::size_t output : graph.outputs()) out_shapes_.push_back(graph[output].shape);
         for (Shape const& shape : in_shapes_) in_floats_.push_back(batch_floats(kernels.layouts[0], shape));
@@ -51,7 +51,10 @@ public:
         for (StoredConstant const& constant : schedule.constants) in_arena_[constant.tensor] = false;
         for (SharedParameter const& parameter : schedule.parameters) in_arena_[parameter.tensor] = false;
         rearrange(arrangement);
+        // Values are checked just before they are packed, so that a file's bytes are read once.
+        std::vector<bool> unchecked(graph.size(), constant);
         for (StoredConstant const& constant : schedule.constants) {
+            check_values_once(unchecked, constant.node, graph, weights);
             tensors_[constant.tensor] = store(graph[constant.node], kernels.layouts[constant.layout], weights);
         }
         for (SharedParameter const& parameter : schedule.parameters) {
@@ -60,8 +63,11 @@ public:
         const float* bias = nullptr;
         for (Step& step : schedule.steps) {
             names_.push_back(graph[step.node].name);
+            for (Step const& part : step.parts) check_values_once(unchecked, part.node, graph, weights);
+            check_values_once(unchecked, step.node, graph, weights);
             steps_.push_back(pack(std::move(step), graph, weights, bias, packing));
         }
+        for (std::size_t node = 0; node < graph.size(); ++node) check_values_once(unchecked, node, graph, weights);
         if (constant) weights.check_unchanged();
     }
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
@@ -154,6 +160,11 @@ private:
         for (std::size_t step = first; step < last; ++step) run_step(step, executor);
     }
 
+    static void check_values_once(std::vector<bool>& unchecked, std::size_t node, Graph const& graph,
+                                  Weights const& weights) {
+        if (unchecked[node]) check_values(graph, graph[node], weights);
+        unchecked[node] = false;
+    }
     static void check_key(PlanKey const& plan, PlanKey const& here) {
         const auto compare = [](std::string_view what, std::string const& its, std::string const& ours) {
             if (its != ours) fail("plan: made for another ", what, ": ", its, ", here ", ours);

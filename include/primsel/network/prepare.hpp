@@ -93,8 +93,8 @@ using AffineLayer = decltype(Folded::layer);
     return detail::weight_name(node.name, std::get<ConstantParams>(node.layer).weight_name());
 }
 
-/// All weights that the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
-[[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph) {
+/// The weights that a node of the graph needs, by name and in PyTorch's dimensions; layers folded by simplify included.
+[[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph, Node const& node) {
     std::vector<WeightSpec> specs;
     const auto add_weights_of = [&](std::string const& name, Shape const& input, auto const& layer) {
         const auto add = [&](std::string_view weight, WeightDims dims, WeightValues values) {
@@ -102,12 +102,19 @@ using AffineLayer = decltype(Folded::layer);
         };
         if constexpr (requires { layer.each_weight(input, add); }) layer.each_weight(input, add);
     };
+    const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
+    std::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
+    for (Folded const& folded : node.epilogue.folded) {
+        std::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
+    }
+    return specs;
+}
+
+/// Those of all its nodes.
+[[nodiscard]] inline std::vector<WeightSpec> weight_specs(Graph const& graph) {
+    std::vector<WeightSpec> specs;
     for (Node const& node : graph.nodes()) {
-        const Shape input = node.inputs.empty() ? Shape{} : graph[node.inputs[0]].shape;
-        std::visit([&](auto const& layer) { add_weights_of(node.name, input, layer); }, node.layer);
-        for (Folded const& folded : node.epilogue.folded) {
-            std::visit([&](auto const& layer) { add_weights_of(folded.name, node.shape, layer); }, folded.layer);
-        }
+        for (WeightSpec& spec : weight_specs(graph, node)) specs.push_back(std::move(spec));
     }
     return specs;
 }
@@ -123,10 +130,13 @@ namespace detail {
 }
 }  // namespace detail
 
+/// What check_weights looks at: names and dimensions, or values, too.
+enum class WeightCheck { shapes, values };
+
 /// Throws error when a weight is missing or misshapen, when one of its values would make every result NaN or infinite
 /// (see WeightValues), or when there are weights that the graph does not know: all of them in one message, which names
 /// the weights' source.
-inline void check_weights(Graph const& graph, Weights const& weights) {
+inline void check_weights(Graph const& graph, Weights const& weights, WeightCheck check = WeightCheck::values) {
     std::string faults;
     std::size_t known = 0;
     std::map<std::string, bool> names;
@@ -135,21 +145,31 @@ inline void check_weights(Graph const& graph, Weights const& weights) {
         const WeightTensor* tensor = weights.find(spec.name);
         if (tensor == nullptr) {
             faults += "\n  missing: " + spec.name + " (" + to_string(spec.dims) + ")";
-        } else if (!detail::same_extents(tensor->dims, spec.dims)) {
-            faults += "\n  wrong shape: " + spec.name + " is " + to_string(tensor->dims) + ", the layer needs " +
-                      to_string(spec.dims);
-        } else if (const std::string fault = detail::value_fault(spec, tensor->values); !fault.empty()) {
-            faults += fault;
-        } else {
-            ++known;
+            continue;
         }
-        // Whoever packs them reads them again, one weight after the other.
-        if (tensor != nullptr) weights.release(tensor->values.bytes());
+        std::string fault;
+        if (!detail::same_extents(tensor->dims, spec.dims)) {
+            fault = "\n  wrong shape: " + spec.name + " is " + to_string(tensor->dims) + ", the layer needs " +
+                    to_string(spec.dims);
+        } else if (check == WeightCheck::values) {
+            fault = detail::value_fault(spec, tensor->values);
+            weights.release(tensor->values.bytes());  // whoever packs them reads them again
+        }
+        known += fault.empty() ? 1 : 0;
+        faults += fault;
     }
     for (auto const& [name, tensor] : weights) {
         if (!names.contains(name)) faults += "\n  not in the network: " + name + " (" + to_string(tensor.dims) + ")";
     }
     if (!faults.empty()) fail(weights.source(), ": ", known, " of ", names.size(), " weights fit the network", faults);
+}
+
+/// Checks the values of one node's weights, whose names and dimensions are known to be right: for who is about to read
+/// them anyway. Throws what check_weights would throw of all.
+inline void check_values(Graph const& graph, Node const& node, Weights const& weights) {
+    for (WeightSpec const& spec : weight_specs(graph, node)) {
+        if (!detail::value_fault(spec, weights.at(spec.name).values).empty()) check_weights(graph, weights);
+    }
 }
 
 /// The kernel and bias of a layer, with whatever simplify folded into it multiplied in; bias is empty when there is

@@ -40,8 +40,8 @@ struct Op<AsStridedParams> {
                               const float* from = src + at[0];
                               float* to = dst + row * floats;
                               if (step == 1) return detail::copy_part<Arch>(from, to, floats, part);
-                              const std::size_t last = floats * (part.index + 1) / part.count;
-                              for (std::size_t i = floats * part.index / part.count; i < last; ++i) {
+                              const auto [first, last] = part.of(floats);
+                              for (std::size_t i = first; i < last; ++i) {
                                   to[i] = from[static_cast<std::ptrdiff_t>(i) * step];
                               }
                           });
@@ -67,11 +67,15 @@ private:
         }
         add(columns);
         const std::size_t count = walk.row_floats(), src_step = static_cast<std::size_t>(axes.step(last)[0]);
+        // Of few columns, such as the colours of an image, the parts are of rows.
+        const bool few = count < 4;
         walk.for_each_row(
             executor,
             [=, step = dst_step[columns]](std::size_t, auto const& at, detail::Part part) {
-                transpose_columns(src + at[0], src_step, dst + at[1], step, rows, count * part.index / part.count,
-                                  count * (part.index + 1) / part.count);
+                const auto [begin, end] = part.of(few ? rows : count);
+                const std::size_t first = few ? begin : 0, some = few ? end - begin : rows;
+                transpose_columns(src + at[0] + first * src_step, src_step, dst + at[1] + first, step, some,
+                                  few ? 0 : begin, few ? count : end);
             },
             rows);
     }

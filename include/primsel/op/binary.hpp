@@ -152,8 +152,7 @@ private:
         const float *src_a = args.src[0], *src_b = args.src[1];
         axes.for_each_row(
             args.executor, [=, dst = args.dst](std::size_t row, Axes::Offsets const& at, detail::Part part) {
-                const std::size_t first = floats * part.index / part.count;
-                const std::size_t n = floats * (part.index + 1) / part.count - first;
+                const std::size_t first = part.of(floats).first, n = part.of(floats).last - first;
                 const float* a = src_a + at[0] + (one_a ? 0 : first);
                 const float* b = src_b + at[1] + (one_b ? 0 : first);
                 float* to = dst + row * floats + first;

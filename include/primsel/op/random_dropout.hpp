@@ -85,8 +85,8 @@ private:
                 // Copies of one's own, for the compiler's vectors.
                 const std::uint32_t apart = static_cast<std::uint32_t>(step), limit = dropped;
                 const float factor = kept;
-                const std::size_t last = floats * (part.index + 1) / part.count;
-                for (std::size_t at = floats * part.index / part.count; at < last; at += some) {
+                const std::size_t last = part.of(floats).last;
+                for (std::size_t at = part.of(floats).first; at < last; at += some) {
                     alignas(64) float factors[some];
                     const std::uint32_t first = number + static_cast<std::uint32_t>(at) * apart;
                     for (std::uint32_t i = 0; i < some; ++i) {

@@ -96,7 +96,7 @@ struct GroupedHwc {
 private:
     /// Output pixels whose sums stay in registers, with the weights of a tap beside them.
     template <class Arch>
-    static constexpr int block_pixels = registers<Arch> == 32 ? 12 : 6;
+    static constexpr int block_pixels = registers<Arch> == 32 ? 12 : 8;
 
     template <class Arch>
     struct Block {
@@ -185,16 +185,19 @@ private:
         ConvArgs const& args = of.args;
         const auto bias = args.bias != nullptr ? load<Arch>(args.bias + first) : broadcast<Arch>(0.0F);
         const auto low = broadcast<Arch>(args.clamp.low), high = broadcast<Arch>(args.clamp.high);
-        PRIMSEL_UNROLL
-        for (int p = 0; p < block_pixels<Arch>; ++p) {
-            const std::size_t at = static_cast<std::size_t>(of.first + p) * static_cast<std::size_t>(of.s.k) +
-                                   static_cast<std::size_t>(first);
-            if (p < of.count) {
-                Floats<Arch> sum = sums[p] + bias;
-                if (args.residual != nullptr) sum += load<Arch>(args.residual + at);
-                store<Arch>(args.dst + at, clamp<Arch>(sum, low, high));
+        const auto pixel = static_cast<std::size_t>(of.s.k);
+        const std::size_t at = static_cast<std::size_t>(of.first) * pixel + static_cast<std::size_t>(first);
+        auto each = [&, count = of.count, dst = args.dst + at](auto const& with_residual) mutable {
+            PRIMSEL_UNROLL
+            for (int p = 0; p < block_pixels<Arch>; ++p, dst += pixel) {
+                if (p == count) break;
+                store<Arch>(dst, clamp<Arch>(with_residual(sums[p] + bias, p), low, high));
             }
-        }
+        };
+        if (args.residual == nullptr) return each([](Floats<Arch> const& sum, int) { return sum; });
+        each([residual = args.residual + at, pixel](Floats<Arch> const& sum, int p) {
+            return sum + load<Arch>(residual + static_cast<std::size_t>(p) * pixel);
+        });
     }
 };
 

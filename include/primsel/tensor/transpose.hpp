@@ -28,11 +28,31 @@ inline void interleave_three(const float* PRIMSEL_RESTRICT src, std::size_t src_
     }
 }
 
+/// The other way round: the planes of rows of three, four rows at a time, each load's fourth float the next row's
+/// first.
+inline void separate_three(const float* PRIMSEL_RESTRICT src, float* PRIMSEL_RESTRICT dst, std::size_t dst_stride,
+                           std::size_t rows) {
+    std::size_t row = 0;
+    for (; row + 4 < rows; row += 4) {
+        const float* const s = src + 3 * row;
+        FourFloats r0 = FourFloats::load_unaligned(s), r1 = FourFloats::load_unaligned(s + 3),
+                   r2 = FourFloats::load_unaligned(s + 6), r3 = FourFloats::load_unaligned(s + 9);
+        transpose(r0, r1, r2, r3);
+        r0.store_unaligned(dst + row);
+        r1.store_unaligned(dst + dst_stride + row);
+        r2.store_unaligned(dst + 2 * dst_stride + row);
+    }
+    for (; row < rows; ++row) {
+        for (std::size_t column = 0; column < 3; ++column) dst[column * dst_stride + row] = src[3 * row + column];
+    }
+}
+
 /// dst[column][row] = src[row][column] for columns [first, last): a matrix of `rows` rows, src_stride and dst_stride
 /// floats apart. Four by four in registers; blocks of 16 columns, so that the lines of dst being written stay in L1.
 inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
                               std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
     if (rows == 3 && dst_stride == 3) return interleave_three(src, src_stride, dst, first, last);
+    if (src_stride == 3 && first == 0 && last == 3) return separate_three(src, dst, dst_stride, rows);
     constexpr std::size_t block = 16;
     for (std::size_t begin = first; begin < last; begin += block) {
         const std::size_t end = std::min(begin + block, last);

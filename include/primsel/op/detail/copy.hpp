@@ -11,6 +11,15 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 /// The index-th of `count` equal parts of something.
 struct Part {
     std::size_t index, count;
+
+    struct Range {
+        std::size_t first, last;
+    };
+    /// Its share of so many elements.
+    [[nodiscard]] Range of(std::size_t elements) const {
+        if (count == 1) return {0, elements};
+        return {elements * index / count, elements * (index + 1) / count};
+    }
 };
 
 /// dst[i] = src[i]: rows are often too short for the call of memcpy.
@@ -24,8 +33,7 @@ PRIMSEL_INLINE void copy_floats(const float* src, float* dst, std::size_t floats
 /// The part of src[0, floats).
 template <class Arch>
 PRIMSEL_INLINE void copy_part(const float* src, float* dst, std::size_t floats, Part part) {
-    const std::size_t first = part.count == 1 ? 0 : floats * part.index / part.count;
-    const std::size_t last = part.count == 1 ? floats : floats * (part.index + 1) / part.count;
+    const auto [first, last] = part.of(floats);
     copy_floats<Arch>(src + first, dst + first, last - first);
 }
 

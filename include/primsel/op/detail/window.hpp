@@ -4,9 +4,11 @@
 #include <primsel/op/detail/vectors.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <type_traits>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
@@ -189,13 +191,61 @@ void pool_columns(PoolAxis const& axis, std::span<const OutputRow> all, std::ptr
     }
 }
 
+/// Windows of so many taps, none of them outside the image, where channels are neighbours: those of `outputs` pixels,
+/// each tap `step` floats and each result `pixel` floats after that of the one before.
+template <class Arch, class Reduction, std::size_t taps>
+void pool_whole(std::array<const float*, taps> at, std::size_t step, float* to, std::size_t pixel, std::size_t channels,
+                std::ptrdiff_t outputs, float divide_by) noexcept {
+    using V = Floats<Arch>;
+    constexpr std::size_t width = lanes<Arch>;
+    const V divisor(divide_by);
+    const auto reduce = [&](auto const& load_at, std::size_t c) {
+        V sum = load_at(at[0] + c);
+        PRIMSEL_UNROLL
+        for (std::size_t tap = 1; tap < taps; ++tap) {
+            sum = Reduction::template apply<Arch>(sum, load_at(at[tap] + c));
+        }
+        if constexpr (Reduction::averages) sum = sum / divisor;
+        return sum;
+    };
+    for (; outputs > 0; --outputs, to += pixel) {
+        std::size_t c = 0;
+        for (; c + width <= channels; c += width) {
+            store<Arch>(to + c, reduce([](const float* from) { return load<Arch>(from); }, c));
+        }
+        if (const std::size_t rest = channels - c; rest > 0) {
+            store_up_to<Arch>(to + c, reduce([rest](const float* from) { return load_up_to<Arch>(from, rest); }, c),
+                              rest);
+        }
+        for (const float*& tap : at) tap += step;
+    }
+}
+
 /// One row of outputs where channels are neighbours, and pixels `pixel` floats apart in src and dst.
 template <class Arch, class Reduction>
 void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, std::size_t channels,
                  std::ptrdiff_t outputs) noexcept {
     using V = Floats<Arch>;
     constexpr std::size_t width = lanes<Arch>, several = 4;
+    // Those in the middle whose windows are 2x2 or 3x3.
+    const auto whole = [&]<std::size_t size>(std::ptrdiff_t out, std::integral_constant<std::size_t, size>) {
+        std::ptrdiff_t count = 0;
+        while (out + count < outputs && axis.begin(out + count) + axis.size <= axis.in) ++count;
+        std::array<const float*, size * size> at;
+        for (std::size_t tap = 0; tap < at.size(); ++tap) {
+            at[tap] = row.window[tap / size] + (static_cast<std::size_t>(axis.begin(out)) + tap % size) * pixel;
+        }
+        pool_whole<Arch, Reduction>(at, static_cast<std::size_t>(axis.step) * pixel,
+                                    row.dst + static_cast<std::size_t>(out) * pixel, pixel, channels, count,
+                                    row.counted * static_cast<float>(axis.counted(out)));
+        return count;
+    };
     for (std::ptrdiff_t out = 0; out < outputs; ++out) {
+        if (axis.begin(out) >= 0 && static_cast<std::size_t>(axis.size) == row.window.count && axis.size <= 3) {
+            if (axis.size == 2) out += whole(out, std::integral_constant<std::size_t, 2>{});
+            if (axis.size == 3) out += whole(out, std::integral_constant<std::size_t, 3>{});
+            if (out >= outputs) break;
+        }
         const auto first = static_cast<std::size_t>(axis.first(out)), last = static_cast<std::size_t>(axis.last(out));
         float* to = row.dst + static_cast<std::size_t>(out) * pixel;
         const V divisor(row.counted * static_cast<float>(axis.counted(out)));

@@ -9,38 +9,41 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// Depthwise convolution in hwc by a 3x3 kernel of stride 1 or 2: a block of neighbouring outputs, of a vector of
-/// channels, at a time.
+/// Depthwise convolution in hwc by a 3x3 or 5x5 kernel of stride 1 or 2: a block of neighbouring outputs, of a vector
+/// of channels, at a time.
 struct DepthwiseBlocks {
     /// Whether the layer is one of those.
     template <class Arch>
     [[nodiscard]] static bool supports(ConvShape const& s) {
-        const bool square = s.fh == 3 && s.fw == 3 && s.stride_h == s.stride_w && s.stride_w <= 2 && !s.dilated();
-        const bool narrow =
-            s.pad_left <= 1 && s.pad_top <= 1 && (s.out_w() - 1) * s.stride_w + s.fw - 1 - s.pad_left <= s.w;
+        const bool square =
+            s.fh == s.fw && (s.fw == 3 || s.fw == 5) && s.stride_h == s.stride_w && s.stride_w <= 2 && !s.dilated();
+        const int beside = s.fw / 2, last = (s.out_w() - 1) * s.stride_w + s.fw - 1 - s.pad_left;
+        const bool narrow = s.pad_left <= beside && s.pad_top <= beside && last < s.w + beside;
         return square && narrow && s.k >= lanes<Arch> && s.out_w() >= least_columns<Arch>;
     }
 
-    /// Two for each multiply-add, those of the last blocks and channels that overlap their neighbours included.
+    /// What the blocks take, in operations at the multiply-adds' best speed: two for each multiply-add, those of the
+    /// last blocks and channels that overlap their neighbours included, and as many as five taps have for what each
+    /// block does before and after.
     template <class Arch>
     [[nodiscard]] static double operations(ConvShape const& s) {
         constexpr int width = lanes<Arch>;
         const int columns = s.out_w() < block_columns<Arch> ? least_columns<Arch> : block_columns<Arch>;
-        return 2.0 * s.taps() * s.out_h() * ((s.out_w() + columns - 1) / columns * columns) *
+        return 2.0 * (s.taps() + 5) * s.out_h() * ((s.out_w() + columns - 1) / columns * columns) *
                ((s.k + width - 1) / width * width);
     }
 
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
-        if (s.out_w() < block_columns<Arch>) {
-            run_blocks<Arch, least_columns<Arch>>(s, args, src);
+        if (s.fw == 3) {
+            run_blocks<Arch, 3>(s, args, src);
         } else {
-            run_blocks<Arch, block_columns<Arch>>(s, args, src);
+            run_blocks<Arch, 5>(s, args, src);
         }
     }
 
 private:
-    /// Outputs of a block of the 3x3 kernel: its sums, the weights of as many kernel rows as meet an input row, and an
+    /// Outputs of a block: its sums, the weights of as many kernel rows as meet an input row, and an
     /// input fit the registers. Each input is loaded once for all the outputs that it goes into.
     template <class Arch>
     static constexpr int block_rows = registers<Arch> == 32 ? 2 : 1;
@@ -50,16 +53,24 @@ private:
     template <class Arch>
     static constexpr int least_columns = registers<Arch> == 32 ? 7 : 4;
 
-    template <class Arch, int columns>
+    template <class Arch, int size>
+    static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
+        if (s.out_w() < block_columns<Arch>) {
+            run_blocks<Arch, size, least_columns<Arch>>(s, args, src);
+        } else {
+            run_blocks<Arch, size, block_columns<Arch>>(s, args, src);
+        }
+    }
+    template <class Arch, int size, int columns>
     static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
         if (s.stride_w == 1) {
-            run_blocks<Arch, columns, 1>(s, args, src);
+            run_blocks<Arch, size, columns, 1>(s, args, src);
         } else {
-            run_blocks<Arch, columns, 2>(s, args, src);
+            run_blocks<Arch, size, columns, 2>(s, args, src);
         }
     }
 
-    template <class Arch, int columns, int stride>
+    template <class Arch, int size, int columns, int stride>
     static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
         // Parts of so many channels; the last has a vector at least, and the rest.
         constexpr int rows = block_rows<Arch>, channels = registers<Arch> == 32 ? 8 * lanes<Arch> : 32 * lanes<Arch>;
@@ -69,44 +80,48 @@ private:
             const int first = static_cast<int>(item) / parts * rows, part = static_cast<int>(item) % parts,
                       begin = part * channels, end = part + 1 == parts ? s.k : begin + channels;
             if (first + rows <= s.out_h()) {
-                run_block_row<Arch, rows, columns, stride>(s, args, src, first, begin, end);
+                run_block_row<Arch, size, rows, columns, stride>(s, args, src, first, begin, end);
             } else {
-                run_block_row<Arch, 1, columns, stride>(s, args, src, first, begin, end);
+                run_block_row<Arch, size, 1, columns, stride>(s, args, src, first, begin, end);
             }
         });
     }
 
     /// `rows` output rows of channels [begin, end), a vector at least; the last block and the last channels overlap
     /// their neighbours where they do not fill theirs.
-    template <class Arch, int rows, int columns, int stride>
+    template <class Arch, int size, int rows, int columns, int stride>
     static void run_block_row(ConvShape const& s, ConvArgs const& args, const float* src, int first, int begin,
                               int end) noexcept {
-        constexpr int in_rows = (rows - 1) * stride + 3;
+        constexpr int in_rows = (rows - 1) * stride + size;
         const auto channels = static_cast<std::size_t>(s.k);
         const float* lines[in_rows];
         for (int i = 0; i < in_rows; ++i) {
             const int h = first * stride - s.pad_top + i;
             lines[i] = h >= 0 && h < s.h ? src + static_cast<std::size_t>(h * s.w) * channels : nullptr;
         }
-        for (int column = 0; column < s.out_w(); column += columns) {
-            const int ow = std::min(column, s.out_w() - columns);
+        const int out_w = s.out_w();  // a division
+        const std::size_t row = static_cast<std::size_t>(out_w) * channels;
+        for (int column = 0; column < out_w; column += columns) {
+            const int ow = std::min(column, out_w - columns), left = ow * stride - s.pad_left;
+            const std::size_t to = static_cast<std::size_t>(first) * row + static_cast<std::size_t>(ow) * channels;
             for (int k = begin; k < end; k += lanes<Arch>) {
-                run_block<Arch, rows, columns, stride>(s, args, lines, first, ow,
-                                                       static_cast<std::size_t>(std::min(k, end - lanes<Arch>)));
+                const auto at = static_cast<std::size_t>(std::min(k, end - lanes<Arch>));
+                run_block<Arch, size, rows, columns, stride>(s, args, lines, left, at, to + at, row);
             }
         }
     }
 
-    template <class Arch, int rows, int columns, int stride>
-    PRIMSEL_INLINE static void run_block(ConvShape const& s, ConvArgs const& args, const float* const* lines, int oh,
-                                         int ow, std::size_t at) noexcept {
-        constexpr int in_rows = (rows - 1) * stride + 3, in_columns = (columns - 1) * stride + 3;
+    /// From column `first` of the image, and of the vector of channels at `at`; the first result goes to `to`, the next
+    /// row's `row` floats further on.
+    template <class Arch, int size, int rows, int columns, int stride>
+    PRIMSEL_INLINE static void run_block(ConvShape const& s, ConvArgs const& args, const float* const* lines, int first,
+                                         std::size_t at, std::size_t to, std::size_t row) noexcept {
+        constexpr int in_rows = (rows - 1) * stride + size, in_columns = (columns - 1) * stride + size,
+                      beside = size / 2;
         const auto channels = static_cast<std::ptrdiff_t>(s.k);
-        const int first = ow * stride - s.pad_left;
-        const bool skip_first = first<0, skip_last = first + in_columns> s.w;
-        const std::size_t to = static_cast<std::size_t>(oh * s.out_w() + ow) * static_cast<std::size_t>(s.k) + at,
-                          row = static_cast<std::size_t>(s.out_w()) * static_cast<std::size_t>(s.k);
-        Floats<Arch> weights[9];
+        // Columns of padding on both sides, at most `beside`.
+        const int left = -first, right = first + in_columns - s.w;
+        Floats<Arch> weights[size * size];
         const Floats<Arch> bias = args.bias == nullptr ? broadcast<Arch>(0.0F) : load<Arch>(args.bias + at);
         Floats<Arch> sums[rows][columns];
         PRIMSEL_UNROLL
@@ -116,9 +131,9 @@ private:
         }
         PRIMSEL_UNROLL
         for (int i = 0; i < in_rows; ++i) {
-            if (i < 3) {
+            if (i < size) {
                 PRIMSEL_UNROLL
-                for (std::ptrdiff_t tap = 3 * i; tap < 3 * i + 3; ++tap) {
+                for (std::ptrdiff_t tap = size * i; tap < size * (i + 1); ++tap) {
                     weights[tap] = load<Arch>(args.weights + tap * channels + at);
                 }
             }
@@ -126,15 +141,15 @@ private:
             auto pixel = first * channels + static_cast<std::ptrdiff_t>(at);  // before the line where it is skipped
             PRIMSEL_UNROLL
             for (int j = 0; j < in_columns; ++j, pixel += channels) {
-                if ((j == 0 && skip_first) || (j == in_columns - 1 && skip_last)) continue;
-                const Floats<Arch> x = load<Arch>(lines[i] + pixel);
+                if ((j < beside && j < left) || (in_columns - j <= beside && in_columns - j <= right)) continue;
+                const Floats<Arch> x = load_once<Arch>(lines[i] + pixel);
                 PRIMSEL_UNROLL
                 for (int r = 0; r < rows; ++r) {
                     PRIMSEL_UNROLL
                     for (int c = 0; c < columns; ++c) {
                         const int fh = i - r * stride, fw = j - c * stride;
-                        if (fh < 0 || fh > 2 || fw < 0 || fw > 2) continue;
-                        sums[r][c] = fma<Arch>(weights[fh * 3 + fw], x, sums[r][c]);
+                        if (fh < 0 || fh >= size || fw < 0 || fw >= size) continue;
+                        sums[r][c] = fma<Arch>(weights[fh * size + fw], x, sums[r][c]);
                     }
                 }
             }

@@ -34,10 +34,10 @@ template <class Arch>
 
 /// What a product of `rows` rows, n columns and that depth takes in the register tile, in operations at its best speed:
 /// two for each multiply-add, those with the padding of panels included; those that a tile of few sums could have made
-/// while it waits for one; and about fifty for what each tile does before and after.
+/// while it waits for one; and about twenty for what each tile does before and after.
 template <class Arch>
 [[nodiscard]] constexpr double tile_operations(double rows, int n, double depth) {
-    constexpr double in_flight = 8, around_a_tile = 50;
+    constexpr double in_flight = 8, around_a_tile = 20;
     const auto of_panel = [&](int vectors) {
         const int most = vectors == panel_vectors<Arch> ? most_rows<Arch, panel_vectors<Arch>> : most_rows<Arch, 1>;
         const double tiles = static_cast<double>((static_cast<long long>(rows) + most - 1) / most);

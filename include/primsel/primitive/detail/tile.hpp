@@ -30,6 +30,8 @@ struct TileArgs {
     std::size_t row_step = 0;
     int outer = 1, inner = 1, run = 0;
     std::size_t outer_step = 0, inner_step = 0;
+    /// Null, or how far from the beginning of a row of A each step of the depth reads.
+    const std::ptrdiff_t* places = nullptr;
     const float* b = nullptr;
     /// The end of the memory behind b that later products will read, prefetched into L2 during this one. Null: none.
     const float* fetch_end = nullptr;
@@ -95,31 +97,47 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
         }
         finish_edge<Arch>(t, buffer, rows, whole * lanes<Arch>);
     }
-    // One pass over the tile for each part that there is: a test within the passes would multiply the code.
-    const auto each = [&](auto const& change) {
+    // One pass over the tile for each part that there is: a test within the passes would multiply the code. Their
+    // pointers walk: places computed anew take longer than a pass.
+    using V = Floats<Arch>;
+    const auto each = [&sums, whole, stride = t.c_stride](auto* data, auto const& change) {
         PRIMSEL_UNROLL
         for (int v = 0; v < vectors; ++v) {
             if (v >= whole) break;
+            auto* at = data + v * lanes<Arch>;
             PRIMSEL_UNROLL
-            for (int row = 0; row < rows; ++row) {
-                change(sums[row][v], row, static_cast<std::size_t>(row) * t.c_stride, v * lanes<Arch>);
-            }
+            for (int row = 0; row < rows; ++row, at += stride) change(sums[row][v], at);
         }
     };
-    using V = Floats<Arch>;
-    if (t.accumulate) each([&](V& sum, int, std::size_t offset, int at) { sum += load<Arch>(t.c + offset + at); });
-    if (t.row_bias != nullptr)
-        each([&](V& sum, int row, std::size_t, int) { sum += broadcast<Arch>(t.row_bias[row]); });
-    if (t.column_bias != nullptr)
-        each([&](V& sum, int, std::size_t, int at) { sum += load<Arch>(t.column_bias + at); });
-    if (t.residual != nullptr) {
-        each([&](V& sum, int, std::size_t offset, int at) { sum += load<Arch>(t.residual + offset + at); });
+    const auto add = [](V& sum, const float* at) { sum += load<Arch>(at); };
+    if (t.accumulate) each(t.c, add);
+    if (t.row_bias != nullptr) {
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            const V bias = broadcast<Arch>(t.row_bias[row]);
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sums[row][v] += bias;
+        }
     }
+    if (t.column_bias != nullptr) {
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+            if (v >= whole) break;
+            const V bias = load<Arch>(t.column_bias + v * lanes<Arch>);
+            PRIMSEL_UNROLL
+            for (int row = 0; row < rows; ++row) sums[row][v] += bias;
+        }
+    }
+    if (t.residual != nullptr) each(t.residual, add);
     if (t.clamp.bounded()) {
         const auto low = broadcast<Arch>(t.clamp.low), high = broadcast<Arch>(t.clamp.high);
-        each([&](V& sum, int, std::size_t, int) { sum = clamp<Arch>(sum, low, high); });
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sums[row][v] = clamp<Arch>(sums[row][v], low, high);
+        }
     }
-    each([&](V& sum, int, std::size_t offset, int at) { store<Arch>(t.c + offset + at, sum); });
+    each(t.c, [](V const& sum, float* at) { store<Arch>(at, sum); });
 }
 
 /// Memory to fetch into L2, so many floats a step of the depth.
@@ -128,38 +146,62 @@ struct Fetch {
     std::size_t step;
 };
 
-/// A's columns are neighbours; its rows begin at rows_of_a.
+/// Adds the products of so many columns of A, next(step) the place of each in its rows, with as many rows of B.
+template <class Arch, int rows, int vectors, class Next>
+PRIMSEL_INLINE void add_products(Floats<Arch> (&sums)[rows][vectors], const float* const (&a)[rows], const float* b,
+                                 std::ptrdiff_t steps, Next next) noexcept {
+    PRIMSEL_UNROLL_TWICE
+    for (std::ptrdiff_t step = 0; step < steps; ++step) {
+        Floats<Arch> row_of_b[vectors];
+        PRIMSEL_UNROLL
+        for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
+        b += vectors * lanes<Arch>;
+        const std::ptrdiff_t at = next(step);
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) {
+            const auto element = broadcast<Arch>(a[row][at]);
+            PRIMSEL_UNROLL
+            for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
+        }
+    }
+}
+
+/// A's columns are neighbours; its rows begin at rows_of_a. A single run, which 1x1 convolutions are, and runs so short
+/// that they have places have paths of their own: setting the loops up takes as long as a third of their products.
 template <class Arch, int rows, int vectors>
 void tile(TileArgs const& t, const float* const* rows_of_a, Fetch fetch) noexcept {
-    constexpr int width = vectors * lanes<Arch>;
     Floats<Arch> sums[rows][vectors];
     PRIMSEL_UNROLL
     for (int row = 0; row < rows; ++row) {
         PRIMSEL_UNROLL
         for (int v = 0; v < vectors; ++v) sums[row][v] = broadcast<Arch>(0.0F);
     }
-    const float* b = t.b;
-    for (int outer = 0; outer < t.outer; ++outer) {
-        for (int inner = 0; inner < t.inner; ++inner) {
-            const std::size_t offset =
-                static_cast<std::size_t>(outer) * t.outer_step + static_cast<std::size_t>(inner) * t.inner_step;
-            const float* a[rows];
-            PRIMSEL_UNROLL
-            for (int row = 0; row < rows; ++row) a[row] = rows_of_a[row] + offset;
-            PRIMSEL_UNROLL_TWICE
-            for (std::ptrdiff_t step = 0; step < t.run; ++step) {
-                Floats<Arch> row_of_b[vectors];
-                PRIMSEL_UNROLL
-                for (int v = 0; v < vectors; ++v) row_of_b[v] = load<Arch>(b + v * lanes<Arch>);
-                b += width;
-                __builtin_prefetch(fetch.at, 0, 2);
-                fetch.at += fetch.step;
-                PRIMSEL_UNROLL
-                for (int row = 0; row < rows; ++row) {
-                    const auto element = broadcast<Arch>(a[row][step]);
-                    PRIMSEL_UNROLL
-                    for (int v = 0; v < vectors; ++v) sums[row][v] = fma<Arch>(element, row_of_b[v], sums[row][v]);
-                }
+    const float* a[rows];
+    const auto begin_rows = [&](std::size_t offset) {
+        PRIMSEL_UNROLL
+        for (int row = 0; row < rows; ++row) a[row] = rows_of_a[row] + offset;
+    };
+    const auto neighbour = [&fetch](std::ptrdiff_t step) {
+        __builtin_prefetch(fetch.at, 0, 2);
+        fetch.at += fetch.step;
+        return step;
+    };
+    if (t.places != nullptr) {
+        begin_rows(0);
+        add_products<Arch>(sums, a, t.b, t.outer * t.inner * t.run,
+                           [place = t.places](std::ptrdiff_t) mutable { return *place++; });
+    } else if (t.outer == 1 && t.inner == 1) {
+        begin_rows(0);
+        add_products<Arch>(sums, a, t.b, t.run, neighbour);
+    } else {
+        const std::ptrdiff_t run = t.run;
+        const float* b = t.b;
+        for (int outer = 0; outer < t.outer; ++outer) {
+            for (int inner = 0; inner < t.inner; ++inner) {
+                begin_rows(static_cast<std::size_t>(outer) * t.outer_step +
+                           static_cast<std::size_t>(inner) * t.inner_step);
+                add_products<Arch>(sums, a, b, run, neighbour);
+                b += run * (vectors * lanes<Arch>);
             }
         }
     }
@@ -213,6 +255,30 @@ PRIMSEL_INLINE void with_vectors(int width, Work const& work) {
     }
 }
 
+/// The places of a walk of short runs, such as the taps of three colours.
+class Places {
+public:
+    /// Whether the walk is one that gains, if a few tiles share the places.
+    [[nodiscard]] static bool pay(TileArgs const& t, int tiles) {
+        return t.outer * t.inner > 1 && t.run < 32 && t.outer * t.inner * t.run <= most && tiles >= 4;
+    }
+    [[nodiscard]] const std::ptrdiff_t* of(TileArgs const& t) {
+        std::ptrdiff_t* to = places_;
+        for (int outer = 0; outer < t.outer; ++outer) {
+            for (int inner = 0; inner < t.inner; ++inner) {
+                const auto first = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(outer) * t.outer_step +
+                                                               static_cast<std::size_t>(inner) * t.inner_step);
+                for (int i = 0; i < t.run; ++i) *to++ = first + i;
+            }
+        }
+        return places_;
+    }
+
+private:
+    static constexpr int most = 192;
+    std::ptrdiff_t places_[most];
+};
+
 /// Rows [first, last) of A times one panel, in tiles as even as they can be: an image of 49 rows is 4 x 6 + 5 x 5, not
 /// 8 x 6 + 1.
 template <class Arch, int vectors>
@@ -235,6 +301,8 @@ void multiply_rows(TileArgs t, int first, int last) noexcept {
                                            static_cast<std::size_t>(vectors * lanes<Arch>));
         fetch = {end, width / static_cast<std::size_t>(tiles)};
     }
+    Places places;
+    if (Places::pay(t, tiles)) t.places = places.of(t);
     for (int i = 0; i < tiles; ++i) {
         const int count = rows / tiles + (i < rows % tiles ? 1 : 0);
         for (int row = 0; row < count; ++row) {
