@@ -10304,7 +10304,7 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
     const auto each = [&sums, whole, stride = t.c_stride](auto* data, auto const& change) {
         PRIMSEL_UNROLL
         for (int v = 0; v < vectors; ++v) {
-            if (v >= whole) break;
+            if (v >= whole) continue;
             auto* at = data + v * lanes<Arch>;
             PRIMSEL_UNROLL
             for (int row = 0; row < rows; ++row, at += stride) change(sums[row][v], at);
@@ -10323,7 +10323,7 @@ PRIMSEL_INLINE void finish(TileArgs const& t, Floats<Arch> (&sums)[rows][vectors
     if (t.column_bias != nullptr) {
         PRIMSEL_UNROLL
         for (int v = 0; v < vectors; ++v) {
-            if (v >= whole) break;
+            if (v >= whole) continue;
             const V bias = load<Arch>(t.column_bias + v * lanes<Arch>);
             PRIMSEL_UNROLL
             for (int row = 0; row < rows; ++row) sums[row][v] += bias;
