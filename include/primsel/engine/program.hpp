@@ -160,10 +160,13 @@ private:
         for (std::size_t step = first; step < last; ++step) run_step(step, executor);
     }
 
-    static void check_values_once(std::vector<bool>& unchecked, std::size_t node, Graph const& graph,
+    /// Of a dense layer's weights all but the largest, whose parts are checked as they are packed.
+    static void check_values_once(std::vector<bool>& unchecked, std::size_t at, Graph const& graph,
                                   Weights const& weights) {
-        if (unchecked[node]) check_values(graph, graph[node], weights);
-        unchecked[node] = false;
+        Node const& node = graph[at];
+        const bool in_parts = std::holds_alternative<DenseParams>(node.layer);
+        if (unchecked[at]) check_values(graph, node, weights, in_parts ? node.name + ".weight" : "");
+        unchecked[at] = false;
     }
     static void check_key(PlanKey const& plan, PlanKey const& here) {
         const auto compare = [](std::string_view what, std::string const& its, std::string const& ours) {
@@ -254,7 +257,7 @@ private:
         } else if (packed.kind == Step::Kind::op && packed.op->packed_bytes != nullptr) {
             float* kernel = keep(packed.op->packed_bytes(node.layer, packed.src_shapes[0]), node);
             if (packed.op->outputs_apart != 0) {
-                pack_parts(packed, node, weights, kernel, packing);
+                pack_parts(packed, graph, weights, kernel, packing);
             } else {
                 const PreparedWeights prepared = prepare_weights(node, weights);
                 packed.op->pack(node.layer, packed.src_shapes[0], {prepared.kernel, prepared.bias}, kernel);
@@ -266,19 +269,21 @@ private:
     }
 
     /// The weights of a dense layer, some outputs at a time: so that the file's bytes can go as their panels come, and
-    /// what must be copied first stays in the cache.
-    static void pack_parts(Step const& step, Node const& node, Weights const& weights, float* dst,
+    /// what is checked and must be copied first stays in the cache.
+    static void pack_parts(Step const& step, Graph const& graph, Weights const& weights, float* dst,
                            ExecutorRef packing) {
+        Node const& node = graph[step.node];
         auto const& dense = std::get<DenseParams>(node.layer);
         const Shape input = step.src_shapes[0];
         const std::size_t k = static_cast<std::size_t>(dense.k), width = step.op->outputs_apart,
                           packed = width * (input.size() + 1);
         const std::span<const std::byte> all = weights.at(node.name + ".weight").values.bytes();
         const std::size_t row = all.size() / k;
-        std::atomic<bool> failed = false;
+        std::atomic<bool> failed = false, faulty = false;
         packing.parallel_for((k + width - 1) / width, [&](std::size_t part, std::size_t) {
             try {
                 const std::size_t first = part * width, count = std::min(width, k - first);
+                if (!detail::all_finite(all.subspan(first * row, count * row))) faulty = true;
                 DenseParams some = dense;
                 some.k = static_cast<int>(count);
                 const PreparedWeights prepared = prepare_weights(node, weights, first, count);
@@ -289,6 +294,7 @@ private:
             }
         });
         if (failed) fail("engine: no memory to pack the weights of layer ", node.name);
+        if (faulty && graph.changing().empty()) check_weights(graph, weights);
         weights.release(all);
     }
 

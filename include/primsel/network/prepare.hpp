@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 #include <span>
 #include <string>
@@ -29,20 +30,20 @@ struct WeightSpec {
 namespace detail {
 using AffineLayer = decltype(Folded::layer);
 
-/// Whether no value is NaN or infinite: in one pass that compilers vectorise, for at start-up it reads all weights.
-[[nodiscard]] inline bool all_finite(StoredFloats const& values) {
+/// Whether no float is NaN or infinite: in one pass that compilers vectorise, for at start-up it reads all weights.
+[[nodiscard]] inline bool all_finite(std::span<const std::byte> floats) {
     constexpr std::size_t lanes = 16;
     constexpr std::uint32_t magnitude = 0x7fffffff, infinite = 0x7f800000;
     std::array<std::uint32_t, lanes> largest{}, bits{};
-    const std::size_t whole = values.size() / lanes * lanes;
+    const std::size_t count = floats.size() / sizeof(float), whole = count / lanes * lanes;
     for (std::size_t i = 0; i < whole; i += lanes) {
-        std::memcpy(bits.data(), values.bytes().data() + i * sizeof(float), sizeof(bits));
+        std::memcpy(bits.data(), floats.data() + i * sizeof(float), sizeof(bits));
         for (std::size_t lane = 0; lane < lanes; ++lane) {
             largest[lane] = std::max(largest[lane], bits[lane] & magnitude);
         }
     }
-    for (std::size_t i = whole; i < values.size(); ++i) {
-        std::memcpy(bits.data(), values.bytes().data() + i * sizeof(float), sizeof(float));
+    for (std::size_t i = whole; i < count; ++i) {
+        std::memcpy(bits.data(), floats.data() + i * sizeof(float), sizeof(float));
         largest[0] = std::max(largest[0], bits[0] & magnitude);
     }
     return *std::max_element(largest.begin(), largest.end()) < infinite;
@@ -73,7 +74,7 @@ using AffineLayer = decltype(Folded::layer);
 /// Of the first value that the weight may not have: a line, or nothing.
 [[nodiscard]] inline std::string value_fault(WeightSpec const& spec, StoredFloats const& values) {
     const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
-    if (spec.values == WeightValues::any || (!variance && all_finite(values))) return "";
+    if (spec.values == WeightValues::any || (!variance && all_finite(values.bytes()))) return "";
     for (std::size_t i = 0; i < values.size(); ++i) {
         const std::string_view fault = fault_of(values[i], spec.values);
         if (!fault.empty()) return join("\n  ", fault, ": ", spec.name, place_of(i, spec.dims), " is ", values[i]);
@@ -164,11 +165,12 @@ inline void check_weights(Graph const& graph, Weights const& weights, WeightChec
     if (!faults.empty()) fail(weights.source(), ": ", known, " of ", names.size(), " weights fit the network", faults);
 }
 
-/// Checks the values of one node's weights, whose names and dimensions are known to be right: for who is about to read
-/// them anyway. Throws what check_weights would throw of all.
-inline void check_values(Graph const& graph, Node const& node, Weights const& weights) {
+/// Checks the values of one node's weights, whose names and dimensions are known to be right, but for that of this
+/// name: for who is about to read them anyway. Throws what check_weights would throw of all.
+inline void check_values(Graph const& graph, Node const& node, Weights const& weights, std::string_view but_for = "") {
     for (WeightSpec const& spec : weight_specs(graph, node)) {
-        if (!detail::value_fault(spec, weights.at(spec.name).values).empty()) check_weights(graph, weights);
+        if (spec.name != but_for && !detail::value_fault(spec, weights.at(spec.name).values).empty())
+            check_weights(graph, weights);
     }
 }
 
@@ -180,15 +182,16 @@ public:
 
     PreparedWeights(std::span<const float> the_kernel, std::span<const float> the_bias)
         : kernel(the_kernel), bias(the_bias) {}
-    PreparedWeights(std::vector<float> the_kernel, std::vector<float> the_bias)
-        : kernel_(std::move(the_kernel)), bias_(std::move(the_bias)) {
-        kernel = kernel_, bias = bias_;
+    PreparedWeights(std::unique_ptr<float[]> the_kernel, std::size_t size, std::vector<float> the_bias)
+        : kernel(the_kernel.get(), size), kernel_(std::move(the_kernel)), bias_(std::move(the_bias)) {
+        bias = bias_;
     }
     PreparedWeights(PreparedWeights&&) = default;
     PreparedWeights& operator=(PreparedWeights&&) = default;
 
 private:
-    std::vector<float> kernel_, bias_;
+    std::unique_ptr<float[]> kernel_;
+    std::vector<float> bias_;
 };
 
 namespace detail {
@@ -224,8 +227,9 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     const auto k = static_cast<std::size_t>(node.shape.c);
     const auto alone = [&](detail::AffineLayer const& layer) {
         detail::affine(node.name, layer, k, weights, factor, shift);
-        return PreparedWeights{std::vector<float>(factor.begin(), factor.end()),
-                               std::vector<float>(shift.begin(), shift.end())};
+        auto factors = std::make_unique_for_overwrite<float[]>(k);
+        for (std::size_t i = 0; i < k; ++i) factors[i] = static_cast<float>(factor[i]);
+        return PreparedWeights{std::move(factors), k, std::vector<float>(shift.begin(), shift.end())};
     };
     if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) return alone(*batch_norm);
     if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) return alone(*scale);
@@ -242,10 +246,11 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     if (node.epilogue.folded.empty() && kernel.is_aligned()) {
         return {std::span<const float>(kernel).subspan(first * depth, count * depth), part_of_bias};
     }
-    std::vector<float> scaled(count * depth);
-    kernel.read(first * depth, scaled);
+    const std::size_t size = count * depth;
+    auto scaled = std::make_unique_for_overwrite<float[]>(size);
+    kernel.read(first * depth, {scaled.get(), size});
     if (node.epilogue.folded.empty()) {
-        return {std::move(scaled), std::vector<float>(part_of_bias.begin(), part_of_bias.end())};
+        return {std::move(scaled), size, std::vector<float>(part_of_bias.begin(), part_of_bias.end())};
     }
     std::vector<double> factors(k, 1.0), shifts(bias.begin(), bias.end());
     shifts.resize(k, 0.0);
@@ -262,7 +267,7 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
         }
     }
     const double* const begin = shifts.data() + first;
-    return {std::move(scaled), std::vector<float>(begin, begin + count)};
+    return {std::move(scaled), size, std::vector<float>(begin, begin + count)};
 }
 
 /// Seeded weights for every layer of the graph: normal kernels that keep the variance of their input (He et al. 2015),
