@@ -370,6 +370,37 @@ TEST_CASE("weights of a file are released once packed, and refused if the file w
     CHECK_THROWS_WITH_AS(ps::Engine<ps::Graph>(graph, weights), "f.safetensors: was changed", ps::error);
 }
 
+TEST_CASE("an engine refuses whatever check_weights does, though it checks values as it packs them") {
+    ps::Graph graph;
+    std::size_t at = graph.add("image", ps::InputParams{{3, 6, 5}}, {});
+    at = graph.add("conv", ps::ConvParams{.k = 4, .kernel = 3, .padding = 1, .bias = false}, {at});
+    at = graph.add("norm", ps::BatchNormParams{}, {at});
+    at = graph.add("relu", ps::ActivationParams{}, {at});
+    at = graph.add("pool", ps::PoolParams{.window = 2, .stride = 2}, {at});
+    at = graph.add("scale", ps::ScaleParams{}, {at});
+    graph.add("dense", ps::DenseParams{70}, {at});  // three parts, the last of six outputs
+    const ps::Weights good = ps::random_weights(graph);
+    const ps::Engine<ps::Graph> engine(graph, good);
+    for (auto const& [name, tensor] : good) {
+        for (const std::size_t place : {std::size_t{0}, tensor.values.size() - 1}) {
+            ps::Weights bad("w");
+            for (auto const& [other, kept] : good) {
+                std::vector<float> values(kept.values.begin(), kept.values.end());
+                if (other == name) values[place] = std::nanf("");
+                bad.add(other, kept.dims, std::move(values));
+            }
+            std::string expected;
+            try {
+                ps::check_weights(ps::simplify(graph), bad);
+            } catch (ps::error const& fault) {
+                expected = fault.what();
+            }
+            CHECK(expected.find(name) != std::string::npos);
+            CHECK_THROWS_WITH_AS(ps::Engine<ps::Graph>(graph, bad), expected.c_str(), ps::error);
+        }
+    }
+}
+
 namespace {
 /// The same weights, their bytes at addresses with this remainder modulo 4.
 ps::Weights moved(ps::Weights const& weights, std::size_t remainder) {
