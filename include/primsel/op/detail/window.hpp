@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <limits>
 #include <span>
-#include <type_traits>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
@@ -228,7 +227,7 @@ void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, 
     using V = Floats<Arch>;
     constexpr std::size_t width = lanes<Arch>, several = 4;
     // Those in the middle whose windows are 2x2 or 3x3.
-    const auto whole = [&]<std::size_t size>(std::ptrdiff_t out, std::integral_constant<std::size_t, size>) {
+    const auto whole = [&]<std::size_t size>(std::ptrdiff_t out) {
         std::ptrdiff_t count = 0;
         while (out + count < outputs && axis.begin(out + count) + axis.size <= axis.in) ++count;
         std::array<const float*, size * size> at;
@@ -241,9 +240,9 @@ void pool_pixels(PoolAxis const& axis, OutputRow const& row, std::size_t pixel, 
         return count;
     };
     for (std::ptrdiff_t out = 0; out < outputs; ++out) {
-        if (axis.begin(out) >= 0 && static_cast<std::size_t>(axis.size) == row.window.count && axis.size <= 3) {
-            if (axis.size == 2) out += whole(out, std::integral_constant<std::size_t, 2>{});
-            if (axis.size == 3) out += whole(out, std::integral_constant<std::size_t, 3>{});
+        if (axis.begin(out) >= 0 && static_cast<std::size_t>(axis.size) == row.window.count) {
+            if (axis.size == 2) out += whole.template operator()<2>(out);
+            if (axis.size == 3) out += whole.template operator()<3>(out);
             if (out >= outputs) break;
         }
         const auto first = static_cast<std::size_t>(axis.first(out)), last = static_cast<std::size_t>(axis.last(out));

@@ -43,8 +43,8 @@ struct DepthwiseBlocks {
     }
 
 private:
-    /// Outputs of a block: its sums, the weights of as many kernel rows as meet an input row, and an
-    /// input fit the registers. Each input is loaded once for all the outputs that it goes into.
+    /// Outputs of a block: its sums, the weights of as many kernel rows as meet an input row, and an input fit the
+    /// registers. Each input is loaded once for all the outputs that it goes into.
     template <class Arch>
     static constexpr int block_rows = registers<Arch> == 32 ? 2 : 1;
     template <class Arch>
