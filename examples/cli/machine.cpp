@@ -44,6 +44,7 @@ void machine(bool json, bool renew) {
                                            {"vector_flops", here.vector_flops},
                                            {"scalar_flops", here.scalar_flops},
                                            {"bandwidth", std::move(bandwidth)},
+                                           {"idle_bandwidth", here.idle_bandwidth},
                                            {"file", file.read() ? file.path() : std::string()}});
     }
     ps::TextTable table;
@@ -59,6 +60,7 @@ void machine(bool json, bool renew) {
         std::snprintf(what, sizeof(what), "copies within %.0f kB", ps::Machine::working_sets[i] * 1e-3);
         table.add({what, giga(here.bandwidth[i], "GB/s")});
     }
+    table.add({"the same, after 2 ms without use", giga(here.idle_bandwidth, "GB/s")});
     table.add({"copies from memory to memory", giga(here.bandwidth.back(), "GB/s")});
     if (file.read()) table.add({"kept in", file.path()});
     print(table.text());

@@ -702,6 +702,7 @@ using Weight = std::pair<std::size_t, std::size_t>;
 
 // primsel/kernels/machine.hpp
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -721,10 +722,14 @@ struct Machine {
     double product_flops = 9e9;  ///< the same of a product of cached matrices (SimdGemm)
     double vector_flops = 5e9;   ///< vector operations on cached data per second
     double scalar_flops = 1e9;   ///< scalar operations per second
-    static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 96e6};
+    static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 32e6};
     /// Bytes read and written per second, for each working set in bytes; the last is of memory itself, which no cache
     /// holds for a network of so many bytes.
     std::array<double, 5> bandwidth{5e10, 4e10, 3e10, 2e10, 1e10};
+    static constexpr double idle_seconds = 2e-3;
+    /// As bandwidth[3], of bytes that nobody used for idle_seconds: others push them out of a cache that is shared. 0:
+    /// not known, as if nobody did.
+    double idle_bandwidth = 0;
 
     /// Interpolated between the measured working sets, on a logarithmic scale.
     [[nodiscard]] double bandwidth_for(double bytes) const {
@@ -735,6 +740,15 @@ struct Machine {
             return bandwidth[i - 1] + at * (bandwidth[i] - bandwidth[i - 1]);
         }
         return bandwidth.back();
+    }
+    /// Of bytes that were last used so many seconds ago. Whoever shares the caches pushes out the same share of what is
+    /// left in each millisecond.
+    [[nodiscard]] double bandwidth_after(double seconds, double bytes) const {
+        const double near = bandwidth_for(bytes), memory = bandwidth.back();
+        if (!(idle_bandwidth > 0) || !(bandwidth[3] > memory)) return near;
+        const double kept = (1 / memory - 1 / idle_bandwidth) / (1 / memory - 1 / bandwidth[3]),
+                     left = std::pow(std::clamp(kept, 0.0, 1.0), seconds / idle_seconds);
+        return 1 / (left / near + (1 - left) / memory);
     }
 };
 
@@ -4673,6 +4687,9 @@ struct ConvQuery {
     /// Bytes that a run of the whole network reads before it reads these weights again, which then come from the cache
     /// that holds so many; 0: from memory.
     double run_bytes = 0;
+    /// Operations of that run's convolutions, which say about how long weights lie idle: whoever shares the caches
+    /// pushes them out.
+    double run_operations = 0;
 };
 /// What would changing a tensor from one layout to another take?
 struct TransformQuery {
@@ -4689,9 +4706,9 @@ struct OpQuery {
     Shape output;
     int batch;
     std::size_t layout;
-    bool together = false;  ///< as in ConvQuery
-    double apart = 0;       ///< as in ConvQuery
-    double run_bytes = 0;   ///< as in ConvQuery
+    bool together = false;                     ///< as in ConvQuery
+    double apart = 0;                          ///< as in ConvQuery
+    double run_bytes = 0, run_operations = 0;  ///< as in ConvQuery
 };
 
 /// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite
@@ -4868,6 +4885,64 @@ concept Solver = requires(S const& solver, PbqpProblem const& problem) {
 // primsel/plan/detail/choose_strips.hpp
 // What convolutions take in strips of rows, and which of a plan's are cheaper so.
 
+// primsel/plan/detail/run_size.hpp
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <tuple>
+#include <vector>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// What a run of a network reads and computes before it reads the same weights again.
+class RunSize {
+public:
+    RunSize() = default;
+    /// Nothing where the images go together.
+    RunSize(Graph const& graph, Kernels const& kernels) {
+        if (goes_together(graph)) return;
+        double weights = 0, images = 0;
+        for (std::size_t i = 0; i < graph.size(); ++i) {
+            Node const& node = graph[i];
+            const std::vector<Shape> inputs = graph.input_shapes(i);
+            std::size_t floats = node.shape.size();
+            for (Shape const& shape : inputs) floats += shape.size();
+            images = std::max(images, 4.0 * graph.batch() * static_cast<double>(floats));
+            if (const auto task = conv_task(graph, i)) {
+                weights += kernel_bytes(task->shape);
+                alike_[key(task->shape)] += kernel_bytes(task->shape);
+                operations_ += graph.batch() * task->shape.operations();
+            } else if (const auto bytes = kernels.op(node.layer, 0).packed_bytes) {
+                weights += static_cast<double>(bytes(node.layer, inputs[0]));
+            }
+        }
+        stored_ = weights + images;
+    }
+
+    /// All weights as they are stored, and the images that the largest layer reads and writes.
+    [[nodiscard]] double stored() const { return stored_; }
+    /// Of all convolutions.
+    [[nodiscard]] double operations() const { return operations_; }
+    /// ConvQuery::run_bytes where this convolution's kernel is packed into so many bytes: kernels of the same extents
+    /// and strides are then taken to grow as it does.
+    [[nodiscard]] double packed(ConvShape const& shape, std::size_t bytes) const {
+        const auto alike = alike_.find(key(shape));
+        if (alike == alike_.end()) return stored_;
+        return stored_ + alike->second * std::max(0.0, static_cast<double>(bytes) / kernel_bytes(shape) - 1);
+    }
+
+private:
+    using Key = std::tuple<int, int, int, int>;
+
+    [[nodiscard]] static Key key(ConvShape const& s) { return {s.fh, s.fw, s.stride_h, s.stride_w}; }
+    [[nodiscard]] static double kernel_bytes(ConvShape const& s) { return 4.0 * static_cast<double>(s.kernel_size()); }
+
+    double stored_ = 0, operations_ = 0;
+    std::map<Key, double> alike_;
+};
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
 // primsel/plan/plan_options.hpp
 
 #include <cstddef>
@@ -4911,7 +4986,7 @@ struct PlanOptions {
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// What a model says that convolutions take in strips of so many rows, of a network whose run reads so many bytes.
+/// What a model says that convolutions take in strips of so many rows, of a network whose run is of that size.
 ///
 /// Each strip is a convolution of its own, whose weights lie near but for the first strip. It reads and writes what is
 /// near; but the image of the first layer and the result of the last are where they would be otherwise, and keep their
@@ -4919,7 +4994,7 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 /// L2 does not hold: half of what a change of its layout takes longer than one of its strips, as kernels fetch ahead.
 template <CostModel Model>
 [[nodiscard]] double strip_seconds(Kernels const& kernels, Model& model, std::span<const StripLayer> layers, int rows,
-                                   int batch, double run_bytes) {
+                                   int batch, RunSize const& run) {
     const std::size_t count = layers.size(), layout = *kernels.find_layout_if_any(hwc::name);
     double near_bytes = 4.0 * static_cast<double>(strip_floats(layers, rows));
     std::vector<Rows> out(count);
@@ -4938,9 +5013,11 @@ template <CostModel Model>
     std::vector<TransformQuery> moves;
     for (std::size_t i = 0; i < count; ++i) {
         const ConvShape part = rows_of(layers[i].shape, out[i]);
-        for (const double bytes : {near_bytes, run_bytes}) {
-            convs.push_back({.shape = part, .primitive = layers[i].primitive, .run_bytes = bytes});
-        }
+        convs.push_back({.shape = part, .primitive = layers[i].primitive, .run_bytes = near_bytes});
+        convs.push_back({.shape = part,
+                         .primitive = layers[i].primitive,
+                         .run_bytes = run.stored(),
+                         .run_operations = run.operations()});
         if (i + 1 == count || layout == 0) continue;
         moves.push_back({layers[i].shape.out_shape(), 1, layout, 0});
         moves.push_back({part.out_shape(), 1, layout, 0});
@@ -4969,14 +5046,9 @@ template <CostModel Model>
 class StripChooser {
 public:
     /// Strips are taken where they take at most so much of the time of the layers by themselves.
-    StripChooser(Plan& plan, Graph const& graph, Kernels const& kernels, Model& model, double run_bytes,
+    StripChooser(Plan& plan, Graph const& graph, Kernels const& kernels, Model& model, RunSize const& run,
                  double worthwhile)
-        : plan_(plan),
-          graph_(graph),
-          kernels_(kernels),
-          model_(model),
-          run_bytes_(run_bytes),
-          worthwhile_(worthwhile) {}
+        : plan_(plan), graph_(graph), kernels_(kernels), model_(model), run_(run), worthwhile_(worthwhile) {}
 
     void choose() {
         const std::vector<std::size_t> readers = count_readers(graph_);
@@ -5012,7 +5084,7 @@ private:
                 const std::span<const StripLayer> layers = chain.subspan(end - count, count);
                 const int rows = best_strip_rows(layers);
                 if (rows == 0) continue;
-                const double seconds = strip_seconds(kernels_, model_, layers, rows, graph_.batch(), run_bytes_);
+                const double seconds = strip_seconds(kernels_, model_, layers, rows, graph_.batch(), run_);
                 double apart = 0;
                 for (StripLayer const& layer : layers) apart += layer.seconds;
                 if (seconds < worthwhile_ * apart) consider(upto, end, {end - count, rows, 0, seconds});
@@ -5042,19 +5114,20 @@ private:
     Graph const& graph_;
     Kernels const& kernels_;
     Model& model_;
-    double run_bytes_, worthwhile_;
+    RunSize const& run_;
+    double worthwhile_;
 };
 
 /// Unless the options forbid it, or the images of the graph go together, as in a step of training, which reads again
 /// what lies between.
 template <CostModel Model>
 void choose_strips(Plan& plan, Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options,
-                   double run_bytes) {
+                   RunSize const& run) {
     if (!options.strips || goes_together(graph) || !kernels.find_layout_if_any(hwc::name)) return;
     // No prediction is better than some per cent; and threads make rows at the borders of their bands twice, and share
     // out whole layers more evenly.
     const double worthwhile = options.workers == 1 ? 0.97 : 0.9;
-    StripChooser<Model>(plan, graph, kernels, model, run_bytes, worthwhile).choose();
+    StripChooser<Model>(plan, graph, kernels, model, run, worthwhile).choose();
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
@@ -5135,38 +5208,18 @@ struct Alternative {
     return conv != nullptr && (conv->bias || node.epilogue != Epilogue{}) && !entry.fuses_epilogue;
 }
 
-/// ConvQuery::run_bytes: of all weights, and of the images that the largest layer reads and writes; 0 where the images
-/// go together.
-[[nodiscard]] inline double bytes_of_run(Graph const& graph, Kernels const& kernels) {
-    if (goes_together(graph)) return 0;
-    double weights = 0, images = 0;
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        Node const& node = graph[i];
-        const std::vector<Shape> inputs = graph.input_shapes(i);
-        std::size_t floats = node.shape.size();
-        for (Shape const& shape : inputs) floats += shape.size();
-        images = std::max(images, 4.0 * graph.batch() * static_cast<double>(floats));
-        if (const auto task = conv_task(graph, i)) {
-            weights += 4.0 * static_cast<double>(task->shape.kernel_size());
-        } else if (const auto bytes = kernels.op(node.layer, 0).packed_bytes) {
-            weights += static_cast<double>(bytes(node.layer, inputs[0]));
-        }
-    }
-    return weights + images;
-}
-
 /// The questions to a cost model and its answers, all of a kind at once.
 template <CostModel Model>
 class Pricing {
 public:
     Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
-        : Pricing(graph, kernels, model, options, bytes_of_run(graph, kernels)) {}
-    /// Of a graph that shares its weights with larger ones, which then say how many bytes a run reads.
-    Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options, double run_bytes)
+        : Pricing(graph, kernels, model, options, RunSize(graph, kernels)) {}
+    /// Of a graph that shares its weights with larger ones, which then say what a run reads.
+    Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options, RunSize const& run)
         : graph_(graph),
           kernels_(kernels),
           options_(options),
-          run_bytes_(run_bytes),
+          run_(run),
           alternatives(graph.size()),
           candidates(graph.size()) {
         check_options();
@@ -5192,7 +5245,7 @@ private:
     Graph const& graph_;
     Kernels const& kernels_;
     PlanOptions const& options_;
-    double run_bytes_;
+    RunSize run_;
 
 public:
     /// The ways to run each node that are worth considering: of those with the same layouts only the cheapest.
@@ -5278,15 +5331,16 @@ private:
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     std::string reason = refusal(entry, node, *task, nearest);
                     if (reason.empty()) {
-                        convs_.push_back(
-                            {shape_for(entry, *task), p, graph_.batch(), task->packs, together, apart[i], run_bytes_});
+                        const ConvShape shape = shape_for(entry, *task);
+                        convs_.push_back({shape, p, graph_.batch(), task->packs, together, apart[i],
+                                          run_.packed(shape, entry.packed_bytes(shape)), run_.operations()});
                     }
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
                 ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i],
-                                run_bytes_});
+                                run_.stored(), run_.operations()});
             }
         }
     }
@@ -5761,7 +5815,7 @@ template <CostModel Model, Solver S>
 
     detail::write_choice(plan, graph, kernels, prices, solution.choice);
     timer.restart();
-    detail::choose_strips(plan, graph, kernels, model, options, detail::bytes_of_run(graph, kernels));
+    detail::choose_strips(plan, graph, kernels, model, options, detail::RunSize(graph, kernels));
     plan.predict_seconds += timer.seconds();
     return plan;
 }
@@ -9500,9 +9554,9 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// What an op does, on whatever machine: the bytes that an image moves and those of the memory level that they come
 /// from, its operations, the bytes of its packed weights and those that a run of the network reads (0: more than any
-/// cache).
+/// cache), and that run's operations.
 struct OpWork {
-    double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0;
+    double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0, run_operations = 0;
 };
 
 /// What the time of an op is made of, in seconds: the traffic and the arithmetic of an image, of which the longer
@@ -9561,14 +9615,16 @@ public:
     }
     /// Of a primitive that does this work for an image and reads packed weights of so many bytes, on such a machine.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
-                                         ConvShape const& shape, int batch = 1, double run_bytes = 0) {
+                                         ConvShape const& shape, int batch = 1, double run_bytes = 0,
+                                         double run_operations = 0) {
         // Of a batch, a network takes all images at once (see Schedule) where weights are larger than images, and then
         // reads the weights once.
         const std::size_t images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
         const double together = packed_bytes < images ? 1 : batch;
-        ConvTerms result{.weights = static_cast<double>(packed_bytes) / bandwidth_of_weights(machine, run_bytes),
-                         .calls = together * overhead,
-                         .times = batch / together};
+        ConvTerms result{
+            .weights = static_cast<double>(packed_bytes) / bandwidth_of_weights(machine, run_bytes, run_operations),
+            .calls = together * overhead,
+            .times = batch / together};
         for (Phase const& phase : work) {
             (phase.rate == Rate::gemm ? result.products : result.rest) += together * phase_seconds(machine, phase);
         }
@@ -9598,11 +9654,11 @@ public:
     [[nodiscard]] static OpTerms terms(Machine const& machine, OpWork const& work) {
         return {.memory = work.bytes / machine.bandwidth_for(work.working_set),
                 .arithmetic = work.operations / machine.vector_flops,
-                .weights = work.weights / bandwidth_of_weights(machine, work.run_bytes)};
+                .weights = work.weights / bandwidth_of_weights(machine, work.run_bytes, work.run_operations)};
     }
     [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
         const auto size = static_cast<double>(query.output.size());
-        OpWork result{.operations = size, .run_bytes = query.run_bytes};
+        OpWork result{.operations = size, .run_bytes = query.run_bytes, .run_operations = query.run_operations};
         if (std::holds_alternative<ConvParams>(*query.layer)) {
             result.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
         } else {
@@ -9624,8 +9680,9 @@ public:
 
 private:
     /// The other layers of a network have pushed a layer's weights out of the caches that all of them do not fit in.
-    [[nodiscard]] static double bandwidth_of_weights(Machine const& machine, double run_bytes) {
-        return run_bytes > 0 ? machine.bandwidth_for(run_bytes) : machine.bandwidth.back();
+    [[nodiscard]] static double bandwidth_of_weights(Machine const& machine, double run_bytes, double run_operations) {
+        if (!(run_bytes > 0)) return machine.bandwidth.back();
+        return machine.bandwidth_after(run_operations / machine.product_flops, run_bytes);
     }
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
         auto const& primitive = kernels.primitives[query.primitive];
@@ -9633,12 +9690,10 @@ private:
         const std::size_t packed = primitive.packed_bytes(query.shape);
         const Work work = primitive.work(query.shape, as_one ? query.batch : 1);
         const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()), to = static_cast<double>(packed);
-        // Packed weights are up to several times larger, Winograd's. Of the other layers' it is not known: halfway.
-        const double run_bytes = query.run_bytes * std::sqrt(std::max(1.0, to / kernel));
-        ConvTerms result =
-            query.together
-                ? together(machine, work, packed, query.shape, query.batch, primitive.whole_batch, query.apart)
-                : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch, run_bytes);
+        ConvTerms result = query.together ? together(machine, work, packed, query.shape, query.batch,
+                                                     primitive.whole_batch, query.apart)
+                                          : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch,
+                                                  query.run_bytes, query.run_operations);
         if (query.packs) {
             result.besides += kernel / machine.bandwidth.back() + 2 * to / machine.bandwidth_for(to);
         }
@@ -9807,90 +9862,90 @@ namespace primsel::inline PRIMSEL_ABI::pretrained {
 /// A ConvModel.
 struct convs {
     static constexpr ConvCoefficients convolutions[] = {
-        {"conv-1x1-gemm-ab-ik", {1.008, 2.433, 0.7637, 0.9153}},
-        {"conv-1x1-gemm-ab-ki", {1.018, 1.164, 0.6134, 1.493}},
-        {"conv-1x1-gemm-abt-ik", {1.02, 1.482, 0.7376, 1.283}},
-        {"conv-1x1-gemm-abt-ki", {1.001, 1.688, 0.6218, 1.622}},
-        {"conv-1x1-gemm-atb-ik", {1.037, 2.484, 0.769, 0.3615}},
-        {"conv-1x1-gemm-atb-ki", {1.095, 0.8126, 0.8825, 1.074}},
-        {"conv-1x1-gemm-atbt-ik", {1.068, 2.078, 0.7466, 0.6229}},
-        {"conv-1x1-gemm-atbt-ki", {1.075, 1.316, 0.9084, 1.256}},
-        {"direct-hwc", {0.9801, 1.331, 0.474, 1.278}},
-        {"direct-sum2d", {1, 0.8736, 0.7091, 1.391}},
-        {"im2col-copy-self-ab-ki", {1.033, 1.371, 0.7348, 2.041}},
-        {"im2col-copy-self-atb-ik", {1.074, 1.6, 0.9066, 1.025}},
-        {"im2col-copy-self-atb-ki", {1.119, 1.295, 0.9234, 1.635}},
-        {"im2col-copy-self-atbt-ik", {1.069, 1.712, 0.8292, 1.011}},
-        {"im2col-copy-short-ab-ki", {1.028, 1.398, 0.739, 1.723}},
-        {"im2col-copy-short-atb-ik", {1.063, 1.653, 0.8739, 0.8285}},
-        {"im2col-copy-short-atb-ki", {1.111, 1.35, 0.8971, 1.403}},
-        {"im2col-copy-short-atbt-ik", {1.056, 1.784, 0.8066, 0.8748}},
-        {"im2col-scan-ab-ki", {1.038, 1.713, 0.6967, 1.739}},
-        {"im2col-scan-atb-ik", {1.148, 1.711, 0.8328, 1.257}},
-        {"im2col-scan-atb-ki", {1.179, 1.577, 0.8379, 1.47}},
-        {"im2col-scan-atbt-ik", {1.107, 1.848, 0.7909, 1.293}},
-        {"im2row-copy-short-ab-ik", {1.081, 0.2852, 1.004, 1.486}},
-        {"im2row-copy-short-abt-ik", {1.089, 0.2671, 0.8766, 1.739}},
-        {"im2row-copy-short-abt-ki", {1.051, 0.5242, 0.5933, 2.028}},
-        {"im2row-copy-short-atbt-ki", {1.154, 0.4063, 0.8738, 1.561}},
-        {"im2row-scan-ab-ik", {1.163, 3.222, 0.7291, 1.665}},
-        {"im2row-scan-abt-ik", {1.096, 3.255, 0.6836, 1.74}},
-        {"im2row-scan-abt-ki", {1.103, 3.162, 0.7212, 1.811}},
-        {"im2row-scan-atbt-ki", {1.36, 2.862, 0.8063, 1.649}},
-        {"im2win", {1.318, 2.222, 0.6918, 1.915}},
-        {"indirect", {0.9807, 3.035, 0.736, 1.629}},
-        {"input-gradient-indirect", {1.172, 2.367, 0.7035, 1.586}},
-        {"kn2col", {1.064, 1.077, 0.9183, 1.058}},
-        {"kn2col-as", {1.063, 0.9683, 0.9339, 1.186}},
-        {"kn2row", {1.041, 1.463, 0.6788, 2.105}},
-        {"kn2row-aa-ab", {1.144, 2.633, 0.7902, 1.964}},
-        {"kn2row-aa-abt", {1.107, 2.84, 0.7897, 1.944}},
-        {"kn2row-aa-atb", {1.206, 2.078, 0.8113, 1.907}},
-        {"kn2row-aa-atbt", {1.171, 2.239, 0.8059, 1.945}},
-        {"kn2row-as", {1.041, 1.416, 0.6548, 1.958}},
-        {"mec-col", {1.25, 4.937, 0.785, 2.671}},
-        {"mec-row-partition", {1.001, 1.238, 0.7583, 1.938}},
-        {"weight-gradient-direct", {1.286, 1.809, 0.7, 1.581}},
-        {"weight-gradient-im2col", {1.437, 0.3596, 0.7, 1.596}},
-        {"weight-gradient-im2row", {1.294, 1.57, 0.7, 1.52}},
-        {"weight-gradient-winograd-4x4-3x3-vec-16", {1.572, 0.7995, 0.7, 1.509}},
-        {"winograd-2-3", {0.9952, 0.8133, 0.6548, 1.464}},
-        {"winograd-2-3-vec-4", {1.01, 1.653, 0.6448, 1.492}},
-        {"winograd-2-3-vec-8", {1.024, 1.968, 0.6476, 1.523}},
-        {"winograd-2-5", {0.9632, 0.6691, 0.6908, 1.502}},
-        {"winograd-2-5-vec-4", {1.031, 1.245, 0.6892, 1.517}},
-        {"winograd-2-5-vec-8", {1.082, 1.326, 0.688, 1.545}},
-        {"winograd-2x2-3x3", {0.9752, 0.3334, 0.6595, 1.486}},
-        {"winograd-2x2-3x3-vec-16", {0.9472, 0.9216, 0.6465, 1.433}},
-        {"winograd-2x2-3x3-vec-4", {0.9657, 0.5562, 0.6445, 1.496}},
-        {"winograd-2x2-3x3-vec-8", {0.9476, 0.8266, 0.6416, 1.473}},
-        {"winograd-2x2-5x5", {1.048, 0.3077, 0.6998, 1.493}},
-        {"winograd-2x2-5x5-vec-16", {0.9154, 0.7578, 0.6959, 1.513}},
-        {"winograd-2x2-5x5-vec-4", {0.9876, 0.4624, 0.6978, 1.513}},
-        {"winograd-2x2-5x5-vec-8", {0.9341, 0.6516, 0.6967, 1.514}},
-        {"winograd-3-3", {0.9946, 0.7102, 0.6255, 1.428}},
-        {"winograd-3-3-vec-4", {1.004, 1.405, 0.6081, 1.393}},
-        {"winograd-3-3-vec-8", {1.017, 1.747, 0.6126, 1.433}},
-        {"winograd-3-5", {0.9438, 0.7037, 0.6815, 1.513}},
-        {"winograd-3-5-vec-4", {1.012, 1.272, 0.6805, 1.534}},
-        {"winograd-3-5-vec-8", {1.057, 1.345, 0.6806, 1.547}},
-        {"winograd-3x3-3x3", {0.9753, 0.3724, 0.6067, 1.488}},
-        {"winograd-3x3-3x3-vec-16", {0.9875, 0.7382, 0.6051, 1.45}},
-        {"winograd-3x3-3x3-vec-4", {0.961, 0.4874, 0.5781, 1.5}},
-        {"winograd-3x3-3x3-vec-8", {0.9522, 0.6959, 0.5886, 1.475}},
-        {"winograd-3x3-5x5", {1.077, 0.3152, 0.6878, 1.511}},
-        {"winograd-3x3-5x5-vec-16", {0.8792, 0.7815, 0.6861, 1.52}},
-        {"winograd-3x3-5x5-vec-4", {1.02, 0.458, 0.693, 1.53}},
-        {"winograd-3x3-5x5-vec-8", {0.9305, 0.6684, 0.692, 1.529}},
-        {"winograd-4x4-3x3", {1.002, 0.4592, 0.6369, 1.548}},
-        {"winograd-4x4-3x3-vec-16", {1.045, 0.951, 0.6512, 1.525}},
-        {"winograd-4x4-3x3-vec-4", {1.048, 0.6066, 0.6258, 1.564}},
-        {"winograd-4x4-3x3-vec-8", {1.026, 0.7387, 0.631, 1.532}},
-        {"winograd-4x4-5x5", {1.188, 0.2497, 0.69, 1.516}},
-        {"winograd-4x4-5x5-vec-16", {0.9227, 0.8588, 0.6956, 1.533}},
-        {"winograd-4x4-5x5-vec-4", {1.05, 0.4251, 0.6928, 1.528}},
-        {"winograd-4x4-5x5-vec-8", {0.9408, 0.6609, 0.6987, 1.528}},
-        {"winograd-6x6-3x3-vec-16", {1.04, 0.7562, 0.5986, 1.455}},
+        {"conv-1x1-gemm-ab-ik", {1.024, 2.224, 0.7578, 1.292}},
+        {"conv-1x1-gemm-ab-ki", {1.028, 1.18, 0.5993, 1.67}},
+        {"conv-1x1-gemm-abt-ik", {1.042, 1.334, 0.7268, 1.523}},
+        {"conv-1x1-gemm-abt-ki", {1.009, 1.756, 0.6, 1.833}},
+        {"conv-1x1-gemm-atb-ik", {1.053, 2.305, 0.7632, 0.7193}},
+        {"conv-1x1-gemm-atb-ki", {1.108, 0.9049, 0.864, 1.181}},
+        {"conv-1x1-gemm-atbt-ik", {1.081, 1.966, 0.7444, 0.9372}},
+        {"conv-1x1-gemm-atbt-ki", {1.086, 1.374, 0.8955, 1.319}},
+        {"direct-hwc", {0.9876, 1.313, 0.4584, 1.436}},
+        {"direct-sum2d", {1, 0.868, 0.7096, 1.378}},
+        {"im2col-copy-self-ab-ki", {1.043, 1.38, 0.7184, 2.214}},
+        {"im2col-copy-self-atb-ik", {1.087, 1.612, 0.8936, 1.106}},
+        {"im2col-copy-self-atb-ki", {1.132, 1.295, 0.9193, 1.825}},
+        {"im2col-copy-self-atbt-ik", {1.082, 1.719, 0.8211, 1.094}},
+        {"im2col-copy-short-ab-ki", {1.037, 1.404, 0.7247, 1.977}},
+        {"im2col-copy-short-atb-ik", {1.076, 1.643, 0.868, 0.9842}},
+        {"im2col-copy-short-atb-ki", {1.123, 1.344, 0.8936, 1.508}},
+        {"im2col-copy-short-atbt-ik", {1.066, 1.797, 0.7983, 0.9863}},
+        {"im2col-scan-ab-ki", {1.045, 1.734, 0.6861, 1.854}},
+        {"im2col-scan-atb-ik", {1.156, 1.734, 0.8188, 1.365}},
+        {"im2col-scan-atb-ki", {1.184, 1.614, 0.8318, 1.591}},
+        {"im2col-scan-atbt-ik", {1.119, 1.847, 0.785, 1.428}},
+        {"im2row-copy-short-ab-ik", {1.094, 0.2697, 0.9948, 1.622}},
+        {"im2row-copy-short-abt-ik", {1.104, 0.2654, 0.8578, 1.888}},
+        {"im2row-copy-short-abt-ki", {1.062, 0.5343, 0.5745, 2.193}},
+        {"im2row-copy-short-atbt-ki", {1.164, 0.4114, 0.8649, 1.678}},
+        {"im2row-scan-ab-ik", {1.175, 3.225, 0.7247, 1.74}},
+        {"im2row-scan-abt-ik", {1.118, 3.237, 0.6785, 1.812}},
+        {"im2row-scan-abt-ki", {1.119, 3.152, 0.7098, 1.862}},
+        {"im2row-scan-atbt-ki", {1.382, 2.86, 0.8046, 1.691}},
+        {"im2win", {1.326, 2.273, 0.6875, 1.96}},
+        {"indirect", {0.9913, 3.01, 0.7266, 1.72}},
+        {"input-gradient-indirect", {1.172, 2.328, 0.7039, 1.586}},
+        {"kn2col", {1.064, 1.164, 0.9051, 0.9936}},
+        {"kn2col-as", {1.065, 1.055, 0.9223, 1.105}},
+        {"kn2row", {1.046, 1.598, 0.6703, 2.078}},
+        {"kn2row-aa-ab", {1.153, 2.914, 0.7923, 2.024}},
+        {"kn2row-aa-abt", {1.119, 2.993, 0.7918, 1.97}},
+        {"kn2row-aa-atb", {1.219, 2.365, 0.8047, 1.939}},
+        {"kn2row-aa-atbt", {1.183, 2.443, 0.8023, 1.975}},
+        {"kn2row-as", {1.046, 1.524, 0.6514, 2.028}},
+        {"mec-col", {1.271, 4.899, 0.7839, 2.809}},
+        {"mec-row-partition", {1.009, 1.297, 0.7488, 2.037}},
+        {"weight-gradient-direct", {1.286, 1.765, 0.7, 1.581}},
+        {"weight-gradient-im2col", {1.449, 0.2635, 0.7, 1.595}},
+        {"weight-gradient-im2row", {1.297, 1.55, 0.7, 1.52}},
+        {"weight-gradient-winograd-4x4-3x3-vec-16", {1.57, 0.7843, 0.7, 1.51}},
+        {"winograd-2-3", {0.9885, 0.8669, 0.6526, 1.484}},
+        {"winograd-2-3-vec-4", {1.01, 1.789, 0.6396, 1.508}},
+        {"winograd-2-3-vec-8", {1.027, 2.124, 0.641, 1.539}},
+        {"winograd-2-5", {0.9696, 0.6751, 0.6904, 1.491}},
+        {"winograd-2-5-vec-4", {1.039, 1.251, 0.6892, 1.512}},
+        {"winograd-2-5-vec-8", {1.081, 1.344, 0.6882, 1.547}},
+        {"winograd-2x2-3x3", {0.9675, 0.3558, 0.6518, 1.509}},
+        {"winograd-2x2-3x3-vec-16", {0.9474, 1.064, 0.6422, 1.463}},
+        {"winograd-2x2-3x3-vec-4", {0.9669, 0.6104, 0.6377, 1.524}},
+        {"winograd-2x2-3x3-vec-8", {0.9531, 0.9273, 0.6401, 1.512}},
+        {"winograd-2x2-5x5", {1.086, 0.3231, 0.6998, 1.495}},
+        {"winograd-2x2-5x5-vec-16", {0.9307, 0.8538, 0.6958, 1.513}},
+        {"winograd-2x2-5x5-vec-4", {0.999, 0.4957, 0.6976, 1.51}},
+        {"winograd-2x2-5x5-vec-8", {0.965, 0.6854, 0.6964, 1.504}},
+        {"winograd-3-3", {0.9882, 0.748, 0.6236, 1.441}},
+        {"winograd-3-3-vec-4", {1.003, 1.515, 0.61, 1.427}},
+        {"winograd-3-3-vec-8", {1.02, 1.878, 0.6118, 1.469}},
+        {"winograd-3-5", {0.9387, 0.713, 0.6808, 1.501}},
+        {"winograd-3-5-vec-4", {1.019, 1.251, 0.6799, 1.518}},
+        {"winograd-3-5-vec-8", {1.066, 1.312, 0.6802, 1.529}},
+        {"winograd-3x3-3x3", {0.9817, 0.3829, 0.6006, 1.503}},
+        {"winograd-3x3-3x3-vec-16", {0.9884, 0.8532, 0.598, 1.501}},
+        {"winograd-3x3-3x3-vec-4", {0.965, 0.5391, 0.5752, 1.556}},
+        {"winograd-3x3-3x3-vec-8", {0.9672, 0.7614, 0.5822, 1.533}},
+        {"winograd-3x3-5x5", {1.077, 0.3288, 0.6872, 1.512}},
+        {"winograd-3x3-5x5-vec-16", {0.8964, 0.8451, 0.6838, 1.501}},
+        {"winograd-3x3-5x5-vec-4", {1.015, 0.4919, 0.6918, 1.518}},
+        {"winograd-3x3-5x5-vec-8", {0.9341, 0.7495, 0.6897, 1.512}},
+        {"winograd-4x4-3x3", {0.9815, 0.4824, 0.6294, 1.558}},
+        {"winograd-4x4-3x3-vec-16", {1.042, 1.041, 0.641, 1.565}},
+        {"winograd-4x4-3x3-vec-4", {1.02, 0.6868, 0.61, 1.592}},
+        {"winograd-4x4-3x3-vec-8", {1.026, 0.8184, 0.615, 1.571}},
+        {"winograd-4x4-5x5", {1.189, 0.2633, 0.6896, 1.512}},
+        {"winograd-4x4-5x5-vec-16", {0.9375, 0.9017, 0.6973, 1.514}},
+        {"winograd-4x4-5x5-vec-4", {1.078, 0.445, 0.6934, 1.515}},
+        {"winograd-4x4-5x5-vec-8", {0.9746, 0.6956, 0.6983, 1.506}},
+        {"winograd-6x6-3x3-vec-16", {0.9999, 0.8726, 0.596, 1.48}},
     };
 };
 
@@ -9910,36 +9965,36 @@ struct ops_avx2 {
     static constexpr std::string_view cpu = "AMD EPYC";
     static constexpr std::string_view version = "0.1.0";
     static constexpr OpCoefficients ops[] = {
-        {"average_pool", "chw", {9.192e-06, 1.464, 1.382, 1, 1.284e-08}},
-        {"average_pool", "hcw", {8.433e-06, 1.75, 1.288, 1, 1.045e-08}},
-        {"average_pool", "hwc", {3.119e-06, 0.445, 0.7915, 1, 0}},
-        {"batch_norm", "chw", {3.933e-07, 0.08258, 2.111, 15.42, 3.531e-10}},
-        {"batch_norm", "hcw", {0, 0, 2.118, 0, 8.353e-09}},
-        {"batch_norm", "hwc", {3.716e-07, 0.003732, 3.492, 0, 0}},
-        {"channel_shuffle", "chw", {2.805e-07, 0.5754, 0, 1, 8.537e-10}},
-        {"channel_shuffle", "hcw", {1.221e-06, 0.3697, 0, 1, 5.423e-09}},
-        {"channel_shuffle", "hwc", {4.031e-06, 2.12, 0, 1, 3.571e-09}},
-        {"concat", "chw", {7.514e-07, 0.5235, 0, 1, 7.402e-10}},
-        {"concat", "hcw", {1.013e-06, 0.5193, 0, 1, 6.996e-10}},
-        {"concat", "hwc", {5.8e-06, 0.6927, 0, 1, 1.233e-09}},
-        {"conv", "chw", {2.003e-07, 0.1108, 2.744, 1, 9.662e-10}},
-        {"conv", "hcw", {3.655e-07, 0, 3.079, 1, 5.943e-09}},
-        {"conv", "hwc", {3.117e-07, 0.07608, 3.884, 1, 3.921e-10}},
-        {"dense", "chw", {0, 0, 0.5339, 0.7837, 0}},
-        {"dense", "hcw", {0, 0, 0.5198, 0.779, 0}},
-        {"dense", "hwc", {0, 0, 0.5475, 0.7844, 0}},
-        {"global_average_pool", "chw", {0, 0, 0, 1, 4.02e-09}},
-        {"global_average_pool", "hcw", {0, 0, 0, 1, 4.981e-09}},
-        {"global_average_pool", "hwc", {0, 1.074, 0.1922, 1, 0}},
-        {"max_pool", "chw", {0, 0.5153, 2.906, 1, 1.083e-08}},
-        {"max_pool", "hcw", {0, 0.5378, 3.014, 1, 8.706e-09}},
-        {"max_pool", "hwc", {8.509e-07, 0.1131, 1.674, 1, 8.56e-10}},
-        {"relu", "chw", {3.75e-07, 0.06633, 4.198, 1, 8.203e-11}},
-        {"relu", "hcw", {5.334e-07, 0.03233, 4.547, 1, 1.163e-11}},
-        {"relu", "hwc", {2.605e-07, 0, 4.779, 1, 0}},
-        {"slice", "chw", {2.126e-07, 0.4571, 0, 1, 7.996e-11}},
-        {"slice", "hcw", {3.695e-07, 0.4646, 0, 1, 5.028e-11}},
-        {"slice", "hwc", {1.614e-07, 0.6635, 0, 1, 2.072e-09}},
+        {"average_pool", "chw", {1.293e-08, 4.081, 1.598, 1, 7.964e-09}},
+        {"average_pool", "hcw", {1.3e-08, 5.161, 1.514, 1, 1.876e-09}},
+        {"average_pool", "hwc", {0, 0.9114, 0.4152, 1, 3.031e-09}},
+        {"batch_norm", "chw", {1.408e-07, 0, 2.222, 10.59, 0}},
+        {"batch_norm", "hcw", {4.534e-08, 0, 2.269, 8.152, 4.661e-09}},
+        {"batch_norm", "hwc", {1.272e-07, 0, 2.593, 1.203, 1.2e-08}},
+        {"channel_shuffle", "chw", {0, 0.837, 0, 1, 9.435e-10}},
+        {"channel_shuffle", "hcw", {2.244e-07, 0.6131, 0, 1, 5.828e-09}},
+        {"channel_shuffle", "hwc", {5.382e-07, 3.757, 0, 1, 1.512e-09}},
+        {"concat", "chw", {0, 1.075, 0, 1, 0}},
+        {"concat", "hcw", {2.113e-08, 1.061, 0, 1, 0}},
+        {"concat", "hwc", {0, 0.9687, 0, 1, 1.117e-08}},
+        {"conv", "chw", {9.316e-08, 0.1845, 2.964, 1, 7.624e-10}},
+        {"conv", "hcw", {2.783e-08, 0, 3.196, 1, 6.063e-09}},
+        {"conv", "hwc", {1.302e-07, 0.1957, 3.592, 1, 2.791e-10}},
+        {"dense", "chw", {0, 0, 0.4878, 0.7977, 0}},
+        {"dense", "hcw", {0, 0, 0.4632, 0.7997, 0}},
+        {"dense", "hwc", {0, 0, 0.5211, 0.8162, 0}},
+        {"global_average_pool", "chw", {0, 0, 0, 1, 3.983e-09}},
+        {"global_average_pool", "hcw", {0, 0, 0, 1, 4.862e-09}},
+        {"global_average_pool", "hwc", {0, 1.117, 0.01247, 1, 1.403e-09}},
+        {"max_pool", "chw", {2.065e-08, 1.024, 2.093, 1, 6.649e-09}},
+        {"max_pool", "hcw", {5.783e-08, 1.35, 1.843, 1, 5.06e-09}},
+        {"max_pool", "hwc", {1.467e-07, 0.744, 0.825, 1, 6.436e-10}},
+        {"relu", "chw", {0, 1.053, 0, 1, 0}},
+        {"relu", "hcw", {0, 1.052, 0, 1, 0}},
+        {"relu", "hwc", {0, 0.986, 0, 1, 5.719e-09}},
+        {"slice", "chw", {3.292e-08, 0.5511, 0, 1, 1.651e-10}},
+        {"slice", "hcw", {1.435e-07, 0.5983, 0, 1, 1.219e-10}},
+        {"slice", "hwc", {6.203e-09, 0.9901, 0, 1, 1.469e-09}},
     };
 };
 
@@ -11024,7 +11079,8 @@ double measure_half(double seconds, double full) {
     }
 }
 
-/// What the matrix product of a mid-sized layer reaches: 196 pixels, 192 channels to 192, all within L2.
+/// What the matrix product of a mid-sized layer reaches: 196 pixels, 192 channels to 192, in L2 where that holds 600
+/// kB; L3 takes a dozen runs to hold the rest.
 template <class Arch>
 double measure_product() {
     constexpr int m = 196, n = 192, k = 192;
@@ -11033,7 +11089,7 @@ double measure_product() {
     std::fill_n(a.data(), a.size(), 0.5F);
     std::fill_n(b.data(), b.size(), 0.25F);
     Sequential executor;
-    return best_rate(0.001, 2.0 * m * n * k, [&] {
+    return best_rate(0.003, 2.0 * m * n * k, [&] {
         SimdGemm::run<Arch>({.m = m,
                              .n = n,
                              .k = k,
@@ -11084,14 +11140,25 @@ inline double measure_scalar() {
     });
 }
 
-/// Of copies within a working set that stays in the caches.
-inline double measure_bandwidth(double working_set, float* src, float* dst) {
+/// Of a copy within a working set.
+inline double copy_once(double working_set, float* src, float* dst) {
     const auto bytes = static_cast<std::size_t>(working_set / 2);
-    return best_rate(0.0007, 2.0 * static_cast<double>(bytes), [&] {
+    const auto copy = [&] {
         std::memcpy(dst, src, bytes);
         volatile float used = dst[bytes / sizeof(float) / 2];
         (void)used;
-    });
+    };
+    return best_rate(0, 2.0 * static_cast<double>(bytes), copy);
+}
+/// Of copies within a working set that stays in the caches, which may need several passes to fill.
+inline double measure_bandwidth(double working_set, float* src, float* dst) {
+    constexpr int passes = 6;
+    double best = 0;
+    const Timer whole;
+    for (int done = 0; done < passes || whole.seconds() < 0.0007; ++done) {
+        best = std::max(best, copy_once(working_set, src, dst));
+    }
+    return best;
 }
 
 /// Of a copy from memory to memory: what is evicted first is in no cache, however large the caches are.
@@ -11119,23 +11186,33 @@ Machine measure_machine() {
     std::memset(src.data(), 1, floats * sizeof(float));
     // In rounds, of which the best counts: what shares this core's units disturbs for milliseconds on end, and so all
     // of one measurement but rarely the same one three times.
-    Machine machine{
-        .gemm_flops = 0, .half_flops = 0, .product_flops = 0, .vector_flops = 0, .scalar_flops = 0, .bandwidth = {}};
+    Machine machine{.gemm_flops = 0,
+                    .half_flops = 0,
+                    .product_flops = 0,
+                    .vector_flops = 0,
+                    .scalar_flops = 0,
+                    .bandwidth = {},
+                    .idle_bandwidth = 0};
     const auto raise = [](double& best, double rate) { best = std::max(best, rate); };
-    for (int round = 0; round < 3; ++round) {
-        raise(machine.gemm_flops, measure_fma<Arch>(0.001));
-        raise(machine.half_flops, measure_half<Arch>(0.0003, machine.gemm_flops));
-        raise(machine.product_flops, measure_product<Arch>());
-        raise(machine.vector_flops, measure_vector<Arch>());
-        raise(machine.scalar_flops, measure_scalar());
+    std::array<double, 3> idle{};
+    for (std::size_t round = 0; round < idle.size(); ++round) {
         for (std::size_t i = 0; i + 1 < levels; ++i) {
             raise(machine.bandwidth[i], measure_bandwidth(Machine::working_sets[i], src.data(), dst.data()));
         }
+        // Some Machine::idle_seconds in registers and L1.
+        raise(machine.gemm_flops, measure_fma<Arch>(0.001));
+        raise(machine.half_flops, measure_half<Arch>(0.0003, machine.gemm_flops));
+        raise(machine.vector_flops, measure_vector<Arch>());
+        raise(machine.scalar_flops, measure_scalar());
+        idle[round] = copy_once(Machine::working_sets[levels - 2], src.data(), dst.data());
+        raise(machine.product_flops, measure_product<Arch>());
         raise(machine.bandwidth.back(), measure_memory(src.data(), dst.data()));
     }
     for (std::size_t i = 1; i < machine.bandwidth.size(); ++i) {
         machine.bandwidth[i] = std::min(machine.bandwidth[i], machine.bandwidth[i - 1]);
     }
+    std::ranges::sort(idle);
+    machine.idle_bandwidth = std::clamp(idle[1], machine.bandwidth.back(), machine.bandwidth[levels - 2]);
     return machine;
 }
 
@@ -17221,6 +17298,7 @@ void pack_depth_panels(ConvShape const& s, KernelView kernel, DepthIndex const& 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
 
 #include <algorithm>
+#include <concepts>
 #include <cstring>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -17283,15 +17361,17 @@ private:
     }
 };
 
-/// Direct convolution in hwc on the register tile: a row of output pixels is a matrix whose rows overlap in the image,
-/// so that no patch matrix is needed. An unpadded image is read in place; of a padded one a copy is made, strip by
-/// strip where it is large.
-struct DirectHwc {
-    static constexpr FixedString id = "direct-hwc";
+namespace detail {
+
+/// Direct convolution to hwc on the register tile: a row of output pixels is a matrix whose rows overlap in the image,
+/// so that no patch matrix is needed. An unpadded image in hwc is read in place; of another a copy is made, in hwc and
+/// with its padding, strip by strip where it is large.
+template <StridedLayout From>
+struct DirectFrom {
     static constexpr Family family = Family::direct;
-    using in_layout = hwc;
+    using in_layout = From;
     using out_layout = hwc;
-    static constexpr bool fuses_epilogue = true, strided_output = true, by_rows = true;
+    static constexpr bool fuses_epilogue = true, strided_output = true;
 
     [[nodiscard]] static constexpr Support supports(ConvShape const&) { return Support::yes(); }
 
@@ -17308,16 +17388,16 @@ struct DirectHwc {
 
     template <class Arch>
     [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
-        if (!s.padded()) return 0;
+        if (!copies(s)) return 0;
         return in_strips(s) ? workers * copy_floats(s, rows_per_block(s)) : copy_floats(s, s.out_h());
     }
 
     /// Independent are the strips, or blocks of pixels times panels of output channels.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        if (s.padded() && in_strips(s)) return run_strips<Arch>(s, args);
+        if (copies(s) && in_strips(s)) return run_strips<Arch>(s, args);
         const float* image = args.src;
-        if (s.padded()) {
+        if (copies(s)) {
             args.executor.parallel_for(
                 static_cast<std::size_t>(copy_rows(s, s.out_h())), [&s, &args](std::size_t row, std::size_t) {
                     copy_row(s, args.src, static_cast<int>(row) - s.pad_top, args.scratch + row * row_floats(s));
@@ -17345,7 +17425,9 @@ struct DirectHwc {
         const double weights = 4.0 * s.depth() * columns, blocks = static_cast<double>(s.out_h()) / rows_per_block(s);
         const double in = 4.0 * static_cast<double>(s.in_shape().size()), out = 4.0 * pixels * s.k;
         Work work;
-        if (s.padded()) work.add({.rate = Rate::vector, .operations = 0, .bytes = 2 * in, .working_set = in});
+        // A transpose writes four floats at a time: half the speed of a copy.
+        const double copied = (from_planes ? 4 : 2) * in;
+        if (copies(s)) work.add({.rate = Rate::vector, .operations = 0, .bytes = copied, .working_set = in});
         return work.add({.rate = Rate::gemm,
                          .operations = s.groups * detail::tile_operations<Arch>(pixels, s.group_k(), s.depth()),
                          .bytes = in + weights * std::max(1.0, blocks) + 2 * out,
@@ -17353,6 +17435,9 @@ struct DirectHwc {
     }
 
 private:
+    static constexpr bool from_planes = std::same_as<From, chw>;
+
+    [[nodiscard]] static constexpr bool copies(ConvShape const& s) { return from_planes || s.padded(); }
     /// Floats of a row of the padded image.
     [[nodiscard]] static constexpr std::size_t row_floats(ConvShape const& s) {
         return static_cast<std::size_t>(s.padded_w()) * static_cast<std::size_t>(s.c);
@@ -17385,7 +17470,12 @@ private:
         const std::size_t left = static_cast<std::size_t>(s.pad_left) * c, row = static_cast<std::size_t>(s.w) * c,
                           right = static_cast<std::size_t>(s.pad_right) * c;
         std::fill_n(dst, left, 0.0F);
-        std::memcpy(dst + left, src + static_cast<std::size_t>(h) * row, row * sizeof(float));
+        if constexpr (from_planes) {
+            transpose_columns(src + static_cast<std::size_t>(h) * static_cast<std::size_t>(s.w), s.in_pixels(),
+                              dst + left, c, c, 0, static_cast<std::size_t>(s.w));
+        } else {
+            std::memcpy(dst + left, src + static_cast<std::size_t>(h) * row, row * sizeof(float));
+        }
         std::fill_n(dst + left + row, right, 0.0F);
     }
 
@@ -17441,6 +17531,18 @@ private:
             }
         });
     }
+};
+
+}  // namespace detail
+
+/// Of an image in hwc.
+struct DirectHwc : detail::DirectFrom<hwc> {
+    static constexpr FixedString id = "direct-hwc";
+    static constexpr bool by_rows = true;
+};
+/// Of an image in chw, as most networks' own is: its change of layout is in the copy.
+struct DirectChwHwc : detail::DirectFrom<chw> {
+    static constexpr FixedString id = "direct-chw-hwc";
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI
@@ -20065,7 +20167,7 @@ using PublishedPrimitives = concatenate<DirectPrimitives, Im2Primitives, Kn2Prim
                                         Wino5Primitives, Conv1x1Primitives, MecPrimitives>;
 /// Primitives that the papers did not measure.
 using OtherPrimitives =
-    TypeList<DirectHwc, DepthwiseChw, DepthwiseHwc, GroupedHwc, Indirect, Im2Win, Winograd<6, 3, 16>,
+    TypeList<DirectHwc, DirectChwHwc, DepthwiseChw, DepthwiseHwc, GroupedHwc, Indirect, Im2Win, Winograd<6, 3, 16>,
              WinogradLine<4, 3, 16, KernelForm::row>, WinogradLine<4, 3, 16, KernelForm::column>,
              WinogradLine<2, 7, 16, KernelForm::row>, WinogradLine<2, 7, 16, KernelForm::column>>;
 
@@ -20074,7 +20176,7 @@ using AllPrimitives = concatenate<PublishedPrimitives, OtherPrimitives>;
 /// What an engine considers unless told otherwise: of every family those that win a layer somewhere. They are
 /// compiled sooner than all.
 using DefaultPrimitives =
-    TypeList<DirectSum2d, DirectHwc, DepthwiseChw, DepthwiseHwc, GroupedHwc,  //
+    TypeList<DirectSum2d, DirectHwc, DirectChwHwc, DepthwiseChw, DepthwiseHwc, GroupedHwc,  //
              Im2<Patch::row, PatchCopy::copy_short, GemmForm::ab, GemmOut::ik>,
              Im2<Patch::row, PatchCopy::copy_short, GemmForm::abt, GemmOut::ki>,
              Im2<Patch::col, PatchCopy::copy_short, GemmForm::ab, GemmOut::ki>,
@@ -31590,8 +31692,9 @@ struct PricedGraph {
     Pricing<Model> prices;
     Formulation<Pricing<Model>> formulation;
 
-    PricedGraph(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options, double run_bytes)
-        : prices(graph, kernels, model, options, run_bytes), formulation(graph, prices) {}
+    PricedGraph(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options,
+                RunSize const& run)
+        : prices(graph, kernels, model, options, run), formulation(graph, prices) {}
     PricedGraph(PricedGraph const&) = delete;  // the formulation refers to the prices
     PricedGraph& operator=(PricedGraph const&) = delete;
 };
@@ -31676,6 +31779,7 @@ private:
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -31711,15 +31815,16 @@ template <CostModel Model, Solver S>
                                     S const& solver, PlanOptions const& options = {}) {
     Timer timer;
     std::vector<std::unique_ptr<detail::PricedGraph<Model>>> priced;
-    double uses = 0, run_bytes = 0;
+    double uses = 0;
+    detail::RunSize run;
     for (PlannedGraph const& each : graphs) {
-        run_bytes = std::max(run_bytes, detail::bytes_of_run(each.graph, kernels));
+        if (detail::RunSize its(each.graph, kernels); its.stored() > run.stored()) run = std::move(its);
         if (!(each.use > 0)) fail("plan: a graph that is used ", each.use, " times; it must be a positive number");
         uses += each.use;
     }
     detail::JointProblem joint;
     for (PlannedGraph const& each : graphs) {
-        priced.push_back(std::make_unique<detail::PricedGraph<Model>>(each.graph, kernels, model, options, run_bytes));
+        priced.push_back(std::make_unique<detail::PricedGraph<Model>>(each.graph, kernels, model, options, run));
         joint.add(each.graph, priced.back()->formulation.problem, priced.back()->prices.alternatives, each.agrees,
                   each.use / uses);
     }
@@ -31739,7 +31844,7 @@ template <CostModel Model, Solver S>
         PbqpSolution part{.choice = joint.choice_of(g, solution.choice)};
         own.formulation.check(part, S::name);
         detail::write_choice(plan, graphs[g].graph, kernels, own.prices, part.choice);
-        detail::choose_strips(plan, graphs[g].graph, kernels, model, options, run_bytes);
+        detail::choose_strips(plan, graphs[g].graph, kernels, model, options, run);
         const PbqpSolution alone = solver.solve(own.formulation.problem);
         own.formulation.check(alone, S::name);
         plan.optimal = solution.optimal;

@@ -102,7 +102,8 @@ class List(Cli):
 class Machine(Cli):
     def test_speeds(self):
         speeds = self.json("machine")
-        self.assertEqual(list(speeds), ["cpu", "arch", "version", "gemm_flops", "half_flops", "product_flops", "vector_flops", "scalar_flops", "bandwidth", "file"])
+        self.assertEqual(list(speeds), ["cpu", "arch", "version", "gemm_flops", "half_flops", "product_flops", "vector_flops", "scalar_flops", "bandwidth",
+                                        "idle_bandwidth", "file"])
         self.assertGreater(speeds["gemm_flops"], 1e8)
         rates = [entry["bytes_per_second"] for entry in speeds["bandwidth"]]
         self.assertEqual(rates, sorted(rates, reverse=True))
@@ -117,7 +118,7 @@ class Machine(Cli):
         self.assertIn(self.folder, path.parents)
         kept = path.read_bytes()
         second = self.json("machine")
-        for speed in ("gemm_flops", "half_flops", "product_flops", "vector_flops", "scalar_flops"):
+        for speed in ("gemm_flops", "half_flops", "product_flops", "vector_flops", "scalar_flops", "idle_bandwidth"):
             self.assertAlmostEqual(second[speed] / first[speed], 1, places=6)
         self.assertEqual(path.read_bytes(), kept)
         path.write_bytes(kept[:-3])

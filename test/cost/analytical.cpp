@@ -88,6 +88,23 @@ TEST_CASE("analytical: the weights of a small network come from caches, unknown 
     }
 }
 
+TEST_CASE("analytical: the longer a run lasts, the fewer of its weights still come from a cache that is shared") {
+    ps::Machine machine;
+    machine.idle_bandwidth = 0.5 * (machine.bandwidth[3] + machine.bandwidth[4]);
+    ps::Analytical shared(machine);
+    const ps::ConvShape shape = conv(8, 64, 64, 3);
+    std::vector<ps::ConvQuery> queries;
+    for (const double operations : {0.0, 1e6, 1e8, 1e12}) {
+        queries.push_back({.shape = shape, .primitive = 0, .run_bytes = 5e6, .run_operations = operations});
+    }
+    queries.push_back({.shape = shape, .primitive = 0});
+    const std::vector<double> seconds = laws::predict(shared, all_kernels, queries);
+    CHECK(std::ranges::is_sorted(seconds));
+    CHECK(seconds[0] < seconds[1]);
+    CHECK(seconds[1] < seconds[2]);
+    CHECK(seconds[3] == doctest::Approx(seconds[4]));
+}
+
 TEST_CASE("analytical: every image takes as long as another, but large weights come from memory once for all") {
     for (ps::Analytical& model : models()) {
         for (const ps::ConvShape& shape : {conv(14, 32, 64, 3), conv(56, 16, 16, 1), conv(9, 50, 70, 5)}) {

@@ -20,11 +20,13 @@ const ps::Machine some_machine{.gemm_flops = 2.4e11,
                                .product_flops = 1.9e11,
                                .vector_flops = 3.7e10,
                                .scalar_flops = 2.2e9,
-                               .bandwidth = {2.9e11, 1.2e11, 1.1e11, 3.5e10, 2.9e10}};
+                               .bandwidth = {2.9e11, 1.2e11, 1.1e11, 3.5e10, 2.9e10},
+                               .idle_bandwidth = 3.1e10};
 
 bool same_speeds(ps::Machine const& a, ps::Machine const& b) {
     return a.gemm_flops == b.gemm_flops && a.half_flops == b.half_flops && a.product_flops == b.product_flops &&
-           a.vector_flops == b.vector_flops && a.scalar_flops == b.scalar_flops && a.bandwidth == b.bandwidth;
+           a.vector_flops == b.vector_flops && a.scalar_flops == b.scalar_flops && a.bandwidth == b.bandwidth &&
+           a.idle_bandwidth == b.idle_bandwidth;
 }
 
 /// What kept_or_measured answers on a machine that runs at `peak` and measures `measured`, and how often it measured.

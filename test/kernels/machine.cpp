@@ -38,6 +38,28 @@ TEST_CASE("machine: this one's figures are those of a computer") {
     }
     // Beyond the caches it is slower than in the first.
     CHECK(machine.bandwidth.back() < machine.bandwidth.front());
+    CHECK(machine.idle_bandwidth >= machine.bandwidth.back());
+    CHECK(machine.idle_bandwidth <= machine.bandwidth[3]);
+}
+
+TEST_CASE("machine: bytes that lie idle are pushed out of the caches, in each millisecond the same share") {
+    ps::Machine machine;
+    machine.bandwidth = {50, 40, 30, 20, 10};
+    const double within = ps::Machine::working_sets[3], once = ps::Machine::idle_seconds;
+    CHECK(machine.bandwidth_after(1, within) == 20);  // not known
+    machine.idle_bandwidth = 1 / (0.25 / 20 + 0.75 / 10);
+    CHECK(machine.bandwidth_after(0, within) == doctest::Approx(20));
+    CHECK(machine.bandwidth_after(once, within) == doctest::Approx(machine.idle_bandwidth));
+    CHECK(machine.bandwidth_after(once / 2, within) == doctest::Approx(1 / (0.5 / 20 + 0.5 / 10)));
+    CHECK(machine.bandwidth_after(once / 2, 1) == doctest::Approx(1 / (0.5 / 50 + 0.5 / 10)));
+    CHECK(machine.bandwidth_after(100 * once, within) == doctest::Approx(10));
+    CHECK(machine.bandwidth_after(once, 1e12) == doctest::Approx(10));
+    machine.idle_bandwidth = 20;  // nobody pushes
+    CHECK(machine.bandwidth_after(1, within) == doctest::Approx(20));
+    machine.idle_bandwidth = 10;  // nothing is left
+    CHECK(machine.bandwidth_after(once, within) == doctest::Approx(10));
+    machine.bandwidth[3] = 10;  // there is no such cache
+    CHECK(machine.bandwidth_after(once, within) == 10);
 }
 
 TEST_CASE("machine: bandwidth between the measured working sets") {

@@ -15,7 +15,8 @@ TEST_CASE("a machine's speeds are read as they were written") {
                         .product_flops = 1.125e11,
                         .vector_flops = 3e10,
                         .scalar_flops = 2e9,
-                        .bandwidth = {5e11, 4e11, 3e11, 2e11, 1e10}};
+                        .bandwidth = {5e11, 4e11, 3e11, 2e11, 1e10},
+                        .idle_bandwidth = 5e10};
     std::map<std::string, std::string> about{{"cpu", "abacus"}};
     ps::add_about(about, machine);
     CHECK(about.at("cpu") == "abacus");
@@ -27,6 +28,12 @@ TEST_CASE("a machine's speeds are read as they were written") {
     CHECK(read.vector_flops == machine.vector_flops);
     CHECK(read.scalar_flops == machine.scalar_flops);
     CHECK(read.bandwidth == machine.bandwidth);
+    CHECK(read.idle_bandwidth == machine.idle_bandwidth);
+    about.erase("idle_bandwidth");  // older profiles do not say it
+    CHECK(ps::machine_about("abacus.csv", about).idle_bandwidth == 0);
+    about["idle_bandwidth"] = "idle";
+    CHECK_THROWS_WITH_AS(static_cast<void>(ps::machine_about("abacus.csv", about)),
+                         "abacus.csv: its idle_bandwidth is 'idle', which is no speed", ps::error);
 }
 
 TEST_CASE("a profile without its machine's speeds, or with none that can be, is refused by name") {

@@ -404,9 +404,10 @@ namespace {
 struct NotedRuns {
     static constexpr std::string_view name = "noted";
     std::set<double> run_bytes = {};
+    std::vector<ps::ConvQuery> convs = {};
 
     void predict(ps::Kernels const&, std::span<const ps::ConvQuery> queries, std::span<double> seconds) {
-        for (ps::ConvQuery const& query : queries) run_bytes.insert(query.run_bytes);
+        convs.insert(convs.end(), queries.begin(), queries.end());
         std::ranges::fill(seconds, 1.0);
     }
     void predict(ps::Kernels const&, std::span<const ps::OpQuery> queries, std::span<double> seconds) {
@@ -435,4 +436,25 @@ TEST_CASE("a run's bytes are those of all weights and the largest layer's images
     CHECK(alone.run_bytes == std::set{by_hand(4)});
     (void)ps::make_plans(std::vector<ps::PlannedGraph>{{small}, {large}}, kernels, together, ps::ExactPbqp{});
     CHECK(together.run_bytes == std::set{by_hand(16)});
+}
+
+TEST_CASE("a run's bytes, where kernels grow as they are packed, are those of all kernels that are alike") {
+    ps::Graph graph;
+    graph.add("image", ps::InputParams{{16, 8, 8}}, {});
+    graph.add("conv", ps::ConvParams{.k = 24, .kernel = 3, .padding = 1}, {0});
+    graph.add("alike", ps::ConvParams{.k = 16, .kernel = 3, .padding = 1}, {1});
+    graph.add("pointwise", ps::ConvParams{.k = 8}, {2});
+    const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
+    NotedRuns noted;
+    (void)ps::make_plan(graph, kernels, noted, ps::ExactPbqp{});
+    const double three = 4 * (16 * 24 + 24 * 16) * 9, one = 4 * 16 * 8, images = 4 * 64 * (16 + 24);
+    double most = 0;
+    for (ps::ConvQuery const& query : noted.convs) {
+        const auto packed = static_cast<double>(kernels.primitives[query.primitive].packed_bytes(query.shape));
+        const double growth = std::max(1.0, packed / (4.0 * static_cast<double>(query.shape.kernel_size())));
+        CHECK(query.run_bytes ==
+              doctest::Approx((query.shape.fh == 3 ? growth * three + one : three + growth * one) + images));
+        if (kernels.primitives[query.primitive].id == "winograd-2x2-3x3") most = std::max(most, growth);
+    }
+    CHECK(most == doctest::Approx(16.0 / 9));
 }

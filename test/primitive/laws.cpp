@@ -164,7 +164,6 @@ TEST_CASE("channels that are a part of more channels: the same bits, and nothing
             if (!entry.strided_output || !entry.supports(shape)) continue;
             CAPTURE(std::string(entry.id));
             CAPTURE(to_string(shape));
-            REQUIRE(list.layouts[entry.in_layout].name == ps::hwc::name);
             REQUIRE(list.layouts[entry.out_layout].name == ps::hwc::name);
             const Epilogue epilogue{.bias = true, .residual = false, .clamp = ps::relu_clamp};
             const Outcome dense = run(list, entry, problem, epilogue, sequential, Watch::zones);

@@ -14,9 +14,9 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// What an op does, on whatever machine: the bytes that an image moves and those of the memory level that they come
 /// from, its operations, the bytes of its packed weights and those that a run of the network reads (0: more than any
-/// cache).
+/// cache), and that run's operations.
 struct OpWork {
-    double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0;
+    double bytes = 0, working_set = 0, operations = 0, weights = 0, run_bytes = 0, run_operations = 0;
 };
 
 /// What the time of an op is made of, in seconds: the traffic and the arithmetic of an image, of which the longer
@@ -75,14 +75,16 @@ public:
     }
     /// Of a primitive that does this work for an image and reads packed weights of so many bytes, on such a machine.
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Work const& work, std::size_t packed_bytes,
-                                         ConvShape const& shape, int batch = 1, double run_bytes = 0) {
+                                         ConvShape const& shape, int batch = 1, double run_bytes = 0,
+                                         double run_operations = 0) {
         // Of a batch, a network takes all images at once (see Schedule) where weights are larger than images, and then
         // reads the weights once.
         const std::size_t images = sizeof(float) * (shape.in_shape().size() + shape.out_shape().size());
         const double together = packed_bytes < images ? 1 : batch;
-        ConvTerms result{.weights = static_cast<double>(packed_bytes) / bandwidth_of_weights(machine, run_bytes),
-                         .calls = together * overhead,
-                         .times = batch / together};
+        ConvTerms result{
+            .weights = static_cast<double>(packed_bytes) / bandwidth_of_weights(machine, run_bytes, run_operations),
+            .calls = together * overhead,
+            .times = batch / together};
         for (Phase const& phase : work) {
             (phase.rate == Rate::gemm ? result.products : result.rest) += together * phase_seconds(machine, phase);
         }
@@ -112,11 +114,11 @@ public:
     [[nodiscard]] static OpTerms terms(Machine const& machine, OpWork const& work) {
         return {.memory = work.bytes / machine.bandwidth_for(work.working_set),
                 .arithmetic = work.operations / machine.vector_flops,
-                .weights = work.weights / bandwidth_of_weights(machine, work.run_bytes)};
+                .weights = work.weights / bandwidth_of_weights(machine, work.run_bytes, work.run_operations)};
     }
     [[nodiscard]] static OpWork work(Kernels const& kernels, OpQuery const& query) {
         const auto size = static_cast<double>(query.output.size());
-        OpWork result{.operations = size, .run_bytes = query.run_bytes};
+        OpWork result{.operations = size, .run_bytes = query.run_bytes, .run_operations = query.run_operations};
         if (std::holds_alternative<ConvParams>(*query.layer)) {
             result.bytes = 4 * (query.inputs.size() > 1 ? 3 : 2) * size;
         } else {
@@ -138,8 +140,9 @@ public:
 
 private:
     /// The other layers of a network have pushed a layer's weights out of the caches that all of them do not fit in.
-    [[nodiscard]] static double bandwidth_of_weights(Machine const& machine, double run_bytes) {
-        return run_bytes > 0 ? machine.bandwidth_for(run_bytes) : machine.bandwidth.back();
+    [[nodiscard]] static double bandwidth_of_weights(Machine const& machine, double run_bytes, double run_operations) {
+        if (!(run_bytes > 0)) return machine.bandwidth.back();
+        return machine.bandwidth_after(run_operations / machine.product_flops, run_bytes);
     }
     [[nodiscard]] static ConvTerms terms(Machine const& machine, Kernels const& kernels, ConvQuery const& query) {
         auto const& primitive = kernels.primitives[query.primitive];
@@ -147,12 +150,10 @@ private:
         const std::size_t packed = primitive.packed_bytes(query.shape);
         const Work work = primitive.work(query.shape, as_one ? query.batch : 1);
         const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()), to = static_cast<double>(packed);
-        // Packed weights are up to several times larger, Winograd's. Of the other layers' it is not known: halfway.
-        const double run_bytes = query.run_bytes * std::sqrt(std::max(1.0, to / kernel));
-        ConvTerms result =
-            query.together
-                ? together(machine, work, packed, query.shape, query.batch, primitive.whole_batch, query.apart)
-                : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch, run_bytes);
+        ConvTerms result = query.together ? together(machine, work, packed, query.shape, query.batch,
+                                                     primitive.whole_batch, query.apart)
+                                          : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch,
+                                                  query.run_bytes, query.run_operations);
         if (query.packs) {
             result.besides += kernel / machine.bandwidth.back() + 2 * to / machine.bandwidth_for(to);
         }

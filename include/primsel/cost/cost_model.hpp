@@ -25,6 +25,9 @@ struct ConvQuery {
     /// Bytes that a run of the whole network reads before it reads these weights again, which then come from the cache
     /// that holds so many; 0: from memory.
     double run_bytes = 0;
+    /// Operations of that run's convolutions, which say about how long weights lie idle: whoever shares the caches
+    /// pushes them out.
+    double run_operations = 0;
 };
 /// What would changing a tensor from one layout to another take?
 struct TransformQuery {
@@ -41,9 +44,9 @@ struct OpQuery {
     Shape output;
     int batch;
     std::size_t layout;
-    bool together = false;  ///< as in ConvQuery
-    double apart = 0;       ///< as in ConvQuery
-    double run_bytes = 0;   ///< as in ConvQuery
+    bool together = false;                     ///< as in ConvQuery
+    double apart = 0;                          ///< as in ConvQuery
+    double run_bytes = 0, run_operations = 0;  ///< as in ConvQuery
 };
 
 /// Predicts seconds. Each call answers a batch of questions of one kind, seconds[i] for queries[i]: >= 0, or infinite

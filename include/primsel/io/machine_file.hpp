@@ -31,7 +31,7 @@ public:
         : about_{{"arch", std::string(arch)},
                  {"cores", std::to_string(::sysconf(_SC_NPROCESSORS_ONLN))},
                  {"cpu", cpu_name()},
-                 {"method", "3"},  // raised where speeds are measured in another way
+                 {"method", "4"},  // raised where speeds are measured in another way
                  {"version", std::string(version)}} {
         if (!directory.empty()) path_ = join(directory, "/machine-", fingerprint_of(about_), ".txt");
     }
@@ -83,7 +83,7 @@ private:
         if (machine.product_flops < machine.gemm_flops / 2) return false;
         return is_rate(machine.gemm_flops) && is_rate(machine.half_flops) && is_rate(machine.product_flops) &&
                is_rate(machine.vector_flops) && is_rate(machine.scalar_flops) &&
-               std::ranges::all_of(machine.bandwidth, is_rate) &&
+               std::ranges::all_of(machine.bandwidth, is_rate) && is_rate(machine.idle_bandwidth) &&
                std::ranges::is_sorted(machine.bandwidth.rbegin(), machine.bandwidth.rend());
     }
 

@@ -2,6 +2,7 @@
 
 #include <primsel/core/config.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -21,10 +22,14 @@ struct Machine {
     double product_flops = 9e9;  ///< the same of a product of cached matrices (SimdGemm)
     double vector_flops = 5e9;   ///< vector operations on cached data per second
     double scalar_flops = 1e9;   ///< scalar operations per second
-    static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 96e6};
+    static constexpr std::array<double, 5> working_sets{16e3, 128e3, 768e3, 6e6, 32e6};
     /// Bytes read and written per second, for each working set in bytes; the last is of memory itself, which no cache
     /// holds for a network of so many bytes.
     std::array<double, 5> bandwidth{5e10, 4e10, 3e10, 2e10, 1e10};
+    static constexpr double idle_seconds = 2e-3;
+    /// As bandwidth[3], of bytes that nobody used for idle_seconds: others push them out of a cache that is shared. 0:
+    /// not known, as if nobody did.
+    double idle_bandwidth = 0;
 
     /// Interpolated between the measured working sets, on a logarithmic scale.
     [[nodiscard]] double bandwidth_for(double bytes) const {
@@ -35,6 +40,15 @@ struct Machine {
             return bandwidth[i - 1] + at * (bandwidth[i] - bandwidth[i - 1]);
         }
         return bandwidth.back();
+    }
+    /// Of bytes that were last used so many seconds ago. Whoever shares the caches pushes out the same share of what is
+    /// left in each millisecond.
+    [[nodiscard]] double bandwidth_after(double seconds, double bytes) const {
+        const double near = bandwidth_for(bytes), memory = bandwidth.back();
+        if (!(idle_bandwidth > 0) || !(bandwidth[3] > memory)) return near;
+        const double kept = (1 / memory - 1 / idle_bandwidth) / (1 / memory - 1 / bandwidth[3]),
+                     left = std::pow(std::clamp(kept, 0.0, 1.0), seconds / idle_seconds);
+        return 1 / (left / near + (1 - left) / memory);
     }
 };
 

@@ -27,19 +27,24 @@ void each_speed(M& machine, Visit const& visit) {
     for (std::size_t i = 0; i < machine.bandwidth.size(); ++i) {
         visit("bandwidth_" + std::to_string(i), machine.bandwidth[i]);
     }
+    visit("idle_bandwidth", machine.idle_bandwidth);
 }
+/// What older profiles do not say, and 0 stands for.
+[[nodiscard]] inline bool may_be_unknown(std::string_view speed) { return speed == "idle_bandwidth"; }
 }  // namespace detail
 
 /// The machine's speeds as lines about a profile, so that it can be learned from elsewhere.
 inline void add_about(std::map<std::string, std::string>& about, Machine const& machine) {
-    detail::each_speed(
-        machine, [&](std::string const& name, double speed) { about[name] = std::to_string(std::llround(speed)); });
+    detail::each_speed(machine, [&](std::string const& name, double speed) {
+        if (speed > 0 || !detail::may_be_unknown(name)) about[name] = std::to_string(std::llround(speed));
+    });
 }
 /// The speeds that lines about the profile of that name give. Throws error when one is missing or no speed.
 [[nodiscard]] inline Machine machine_about(std::string const& name, std::map<std::string, std::string> const& about) {
     Machine machine;
     detail::each_speed(machine, [&](std::string const& key, double& speed) {
         const auto found = about.find(key);
+        if (found == about.end() && detail::may_be_unknown(key)) return;
         if (found == about.end()) fail(name, ": it does not say the machine's ", key);
         if (!read_number(found->second, speed) || !(speed > 0)) {
             fail(name, ": its ", key, " is '", printable(found->second), "', which is no speed");

@@ -72,7 +72,7 @@ private:
 
     /// What takes less than a few microseconds need not be known to the percent. Many weights and their arithmetic grow
     /// together: where samples do not tell which of them bounds the time, it is the way of the weights, as on another
-    /// machine.
+    /// machine. And a call takes microseconds, however well a hundred of them would explain samples that are all long.
     [[nodiscard]] static Terms weigh(std::span<Sample const* const> samples) {
         constexpr double coarse = 2e-6, share = 0.005;
         constexpr Terms usual{0, 1, 0, 1, 0};
@@ -82,6 +82,7 @@ private:
             detail::RelativeRow<terms>& row = rows.emplace_back();
             row.target = sample->seconds / (sample->seconds + coarse);
             for (std::size_t j = 0; j < terms; ++j) row.terms[j] = sample->terms[j] / (sample->seconds + coarse);
+            usual_samples[0] += share / (coarse * coarse);
             if (!(sample->terms[3] > sample->terms[1])) continue;
             for (const std::size_t j : {std::size_t{2}, std::size_t{3}}) {
                 usual_samples[j] += share * std::min(row.terms[j] * row.terms[j], 1.0);

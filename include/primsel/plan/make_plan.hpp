@@ -7,6 +7,7 @@
 #include <primsel/plan/detail/choose_strips.hpp>
 #include <primsel/plan/detail/formulation.hpp>
 #include <primsel/plan/detail/pricing.hpp>
+#include <primsel/plan/detail/run_size.hpp>
 #include <primsel/plan/detail/write_choice.hpp>
 #include <primsel/plan/fingerprint.hpp>
 #include <primsel/plan/plan.hpp>
@@ -45,7 +46,7 @@ template <CostModel Model, Solver S>
 
     detail::write_choice(plan, graph, kernels, prices, solution.choice);
     timer.restart();
-    detail::choose_strips(plan, graph, kernels, model, options, detail::bytes_of_run(graph, kernels));
+    detail::choose_strips(plan, graph, kernels, model, options, detail::RunSize(graph, kernels));
     plan.predict_seconds += timer.seconds();
     return plan;
 }

@@ -3,6 +3,7 @@
 #include <primsel/core/error.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/plan/detail/joint_problem.hpp>
+#include <primsel/plan/detail/run_size.hpp>
 #include <primsel/plan/make_plan.hpp>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -45,15 +47,16 @@ template <CostModel Model, Solver S>
                                     S const& solver, PlanOptions const& options = {}) {
     Timer timer;
     std::vector<std::unique_ptr<detail::PricedGraph<Model>>> priced;
-    double uses = 0, run_bytes = 0;
+    double uses = 0;
+    detail::RunSize run;
     for (PlannedGraph const& each : graphs) {
-        run_bytes = std::max(run_bytes, detail::bytes_of_run(each.graph, kernels));
+        if (detail::RunSize its(each.graph, kernels); its.stored() > run.stored()) run = std::move(its);
         if (!(each.use > 0)) fail("plan: a graph that is used ", each.use, " times; it must be a positive number");
         uses += each.use;
     }
     detail::JointProblem joint;
     for (PlannedGraph const& each : graphs) {
-        priced.push_back(std::make_unique<detail::PricedGraph<Model>>(each.graph, kernels, model, options, run_bytes));
+        priced.push_back(std::make_unique<detail::PricedGraph<Model>>(each.graph, kernels, model, options, run));
         joint.add(each.graph, priced.back()->formulation.problem, priced.back()->prices.alternatives, each.agrees,
                   each.use / uses);
     }
@@ -73,7 +76,7 @@ template <CostModel Model, Solver S>
         PbqpSolution part{.choice = joint.choice_of(g, solution.choice)};
         own.formulation.check(part, S::name);
         detail::write_choice(plan, graphs[g].graph, kernels, own.prices, part.choice);
-        detail::choose_strips(plan, graphs[g].graph, kernels, model, options, run_bytes);
+        detail::choose_strips(plan, graphs[g].graph, kernels, model, options, run);
         const PbqpSolution alone = solver.solve(own.formulation.problem);
         own.formulation.check(alone, S::name);
         plan.optimal = solution.optimal;

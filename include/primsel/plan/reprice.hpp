@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/cost/cost_model.hpp>
+#include <primsel/plan/detail/run_size.hpp>
 #include <primsel/plan/make_plan.hpp>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ template <CostModel Model>
     }
     if (layers.size() < 2 || layers.size() != strips.layers.size()) fail("plan: strips of layers that are not there");
     const double together = strip_seconds(kernels, model, std::span<const StripLayer>(layers), strips.rows,
-                                          graph.batch(), bytes_of_run(graph, kernels));
+                                          graph.batch(), RunSize(graph, kernels));
     return std::isfinite(together) ? together - apart : 0;
 }
 }  // namespace detail

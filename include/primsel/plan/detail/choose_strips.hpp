@@ -3,6 +3,7 @@
 
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/network/graph.hpp>
+#include <primsel/plan/detail/run_size.hpp>
 #include <primsel/plan/plan.hpp>
 #include <primsel/plan/plan_options.hpp>
 #include <primsel/plan/strips.hpp>
@@ -17,7 +18,7 @@
 
 namespace primsel::inline PRIMSEL_ABI::detail {
 
-/// What a model says that convolutions take in strips of so many rows, of a network whose run reads so many bytes.
+/// What a model says that convolutions take in strips of so many rows, of a network whose run is of that size.
 ///
 /// Each strip is a convolution of its own, whose weights lie near but for the first strip. It reads and writes what is
 /// near; but the image of the first layer and the result of the last are where they would be otherwise, and keep their
@@ -25,7 +26,7 @@ namespace primsel::inline PRIMSEL_ABI::detail {
 /// L2 does not hold: half of what a change of its layout takes longer than one of its strips, as kernels fetch ahead.
 template <CostModel Model>
 [[nodiscard]] double strip_seconds(Kernels const& kernels, Model& model, std::span<const StripLayer> layers, int rows,
-                                   int batch, double run_bytes) {
+                                   int batch, RunSize const& run) {
     const std::size_t count = layers.size(), layout = *kernels.find_layout_if_any(hwc::name);
     double near_bytes = 4.0 * static_cast<double>(strip_floats(layers, rows));
     std::vector<Rows> out(count);
@@ -44,9 +45,11 @@ template <CostModel Model>
     std::vector<TransformQuery> moves;
     for (std::size_t i = 0; i < count; ++i) {
         const ConvShape part = rows_of(layers[i].shape, out[i]);
-        for (const double bytes : {near_bytes, run_bytes}) {
-            convs.push_back({.shape = part, .primitive = layers[i].primitive, .run_bytes = bytes});
-        }
+        convs.push_back({.shape = part, .primitive = layers[i].primitive, .run_bytes = near_bytes});
+        convs.push_back({.shape = part,
+                         .primitive = layers[i].primitive,
+                         .run_bytes = run.stored(),
+                         .run_operations = run.operations()});
         if (i + 1 == count || layout == 0) continue;
         moves.push_back({layers[i].shape.out_shape(), 1, layout, 0});
         moves.push_back({part.out_shape(), 1, layout, 0});
@@ -75,14 +78,9 @@ template <CostModel Model>
 class StripChooser {
 public:
     /// Strips are taken where they take at most so much of the time of the layers by themselves.
-    StripChooser(Plan& plan, Graph const& graph, Kernels const& kernels, Model& model, double run_bytes,
+    StripChooser(Plan& plan, Graph const& graph, Kernels const& kernels, Model& model, RunSize const& run,
                  double worthwhile)
-        : plan_(plan),
-          graph_(graph),
-          kernels_(kernels),
-          model_(model),
-          run_bytes_(run_bytes),
-          worthwhile_(worthwhile) {}
+        : plan_(plan), graph_(graph), kernels_(kernels), model_(model), run_(run), worthwhile_(worthwhile) {}
 
     void choose() {
         const std::vector<std::size_t> readers = count_readers(graph_);
@@ -118,7 +116,7 @@ private:
                 const std::span<const StripLayer> layers = chain.subspan(end - count, count);
                 const int rows = best_strip_rows(layers);
                 if (rows == 0) continue;
-                const double seconds = strip_seconds(kernels_, model_, layers, rows, graph_.batch(), run_bytes_);
+                const double seconds = strip_seconds(kernels_, model_, layers, rows, graph_.batch(), run_);
                 double apart = 0;
                 for (StripLayer const& layer : layers) apart += layer.seconds;
                 if (seconds < worthwhile_ * apart) consider(upto, end, {end - count, rows, 0, seconds});
@@ -148,19 +146,20 @@ private:
     Graph const& graph_;
     Kernels const& kernels_;
     Model& model_;
-    double run_bytes_, worthwhile_;
+    RunSize const& run_;
+    double worthwhile_;
 };
 
 /// Unless the options forbid it, or the images of the graph go together, as in a step of training, which reads again
 /// what lies between.
 template <CostModel Model>
 void choose_strips(Plan& plan, Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options,
-                   double run_bytes) {
+                   RunSize const& run) {
     if (!options.strips || goes_together(graph) || !kernels.find_layout_if_any(hwc::name)) return;
     // No prediction is better than some per cent; and threads make rows at the borders of their bands twice, and share
     // out whole layers more evenly.
     const double worthwhile = options.workers == 1 ? 0.97 : 0.9;
-    StripChooser<Model>(plan, graph, kernels, model, run_bytes, worthwhile).choose();
+    StripChooser<Model>(plan, graph, kernels, model, run, worthwhile).choose();
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail

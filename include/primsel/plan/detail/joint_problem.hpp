@@ -5,6 +5,7 @@
 #include <primsel/pbqp/problem.hpp>
 #include <primsel/plan/detail/formulation.hpp>
 #include <primsel/plan/detail/pricing.hpp>
+#include <primsel/plan/detail/run_size.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,8 +23,9 @@ struct PricedGraph {
     Pricing<Model> prices;
     Formulation<Pricing<Model>> formulation;
 
-    PricedGraph(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options, double run_bytes)
-        : prices(graph, kernels, model, options, run_bytes), formulation(graph, prices) {}
+    PricedGraph(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options,
+                RunSize const& run)
+        : prices(graph, kernels, model, options, run), formulation(graph, prices) {}
     PricedGraph(PricedGraph const&) = delete;  // the formulation refers to the prices
     PricedGraph& operator=(PricedGraph const&) = delete;
 };

@@ -5,6 +5,7 @@
 #include <primsel/network/graph.hpp>
 #include <primsel/plan/conv_shape_of.hpp>
 #include <primsel/plan/detail/bytes_apart.hpp>
+#include <primsel/plan/detail/run_size.hpp>
 #include <primsel/plan/plan.hpp>
 #include <primsel/plan/plan_options.hpp>
 
@@ -37,38 +38,18 @@ struct Alternative {
     return conv != nullptr && (conv->bias || node.epilogue != Epilogue{}) && !entry.fuses_epilogue;
 }
 
-/// ConvQuery::run_bytes: of all weights, and of the images that the largest layer reads and writes; 0 where the images
-/// go together.
-[[nodiscard]] inline double bytes_of_run(Graph const& graph, Kernels const& kernels) {
-    if (goes_together(graph)) return 0;
-    double weights = 0, images = 0;
-    for (std::size_t i = 0; i < graph.size(); ++i) {
-        Node const& node = graph[i];
-        const std::vector<Shape> inputs = graph.input_shapes(i);
-        std::size_t floats = node.shape.size();
-        for (Shape const& shape : inputs) floats += shape.size();
-        images = std::max(images, 4.0 * graph.batch() * static_cast<double>(floats));
-        if (const auto task = conv_task(graph, i)) {
-            weights += 4.0 * static_cast<double>(task->shape.kernel_size());
-        } else if (const auto bytes = kernels.op(node.layer, 0).packed_bytes) {
-            weights += static_cast<double>(bytes(node.layer, inputs[0]));
-        }
-    }
-    return weights + images;
-}
-
 /// The questions to a cost model and its answers, all of a kind at once.
 template <CostModel Model>
 class Pricing {
 public:
     Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options)
-        : Pricing(graph, kernels, model, options, bytes_of_run(graph, kernels)) {}
-    /// Of a graph that shares its weights with larger ones, which then say how many bytes a run reads.
-    Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options, double run_bytes)
+        : Pricing(graph, kernels, model, options, RunSize(graph, kernels)) {}
+    /// Of a graph that shares its weights with larger ones, which then say what a run reads.
+    Pricing(Graph const& graph, Kernels const& kernels, Model& model, PlanOptions const& options, RunSize const& run)
         : graph_(graph),
           kernels_(kernels),
           options_(options),
-          run_bytes_(run_bytes),
+          run_(run),
           alternatives(graph.size()),
           candidates(graph.size()) {
         check_options();
@@ -94,7 +75,7 @@ private:
     Graph const& graph_;
     Kernels const& kernels_;
     PlanOptions const& options_;
-    double run_bytes_;
+    RunSize run_;
 
 public:
     /// The ways to run each node that are worth considering: of those with the same layouts only the cheapest.
@@ -180,15 +161,16 @@ private:
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     std::string reason = refusal(entry, node, *task, nearest);
                     if (reason.empty()) {
-                        convs_.push_back(
-                            {shape_for(entry, *task), p, graph_.batch(), task->packs, together, apart[i], run_bytes_});
+                        const ConvShape shape = shape_for(entry, *task);
+                        convs_.push_back({shape, p, graph_.batch(), task->packs, together, apart[i],
+                                          run_.packed(shape, entry.packed_bytes(shape)), run_.operations()});
                     }
                     candidates[i].push_back({std::string(kernels_.primitives[p].id), 0, std::move(reason)});
                 }
             }
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
                 ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i],
-                                run_bytes_});
+                                run_.stored(), run_.operations()});
             }
         }
     }
