@@ -70,7 +70,7 @@ double least(ps::Plan const& plan, ps::Graph const& graph, ps::Kernels const& ke
         const int rows = ps::best_strip_rows(layers);
         if (layers.size() > 1 && rows > 0) {
             const double together = ps::detail::strip_seconds(kernels, costs, std::span<const ps::StripLayer>(layers),
-                                                              rows, graph.batch(), 0);
+                                                              rows, graph.batch(), {});
             if (together < worthwhile * apart) {
                 best = std::min(best, together + least(plan, graph, kernels, costs, worthwhile, i + 1));
             }
