@@ -32,6 +32,7 @@ struct Options {
 };
 inline ps::PrimitiveEntry primitive(std::string_view id, std::size_t in, std::size_t out, Options const& options = {}) {
     ps::PrimitiveEntry entry{};
+    entry.packed_bytes = [](ps::ConvShape const& shape) { return sizeof(float) * shape.kernel_size(); };
     entry.id = id, entry.in_layout = in, entry.out_layout = out;
     entry.supports = options.supports, entry.family = options.family;
     entry.fuses_epilogue = options.fuses_epilogue, entry.error_bound = options.error_bound;
