@@ -56,8 +56,10 @@ TEST_CASE("machine: bytes that lie idle are pushed out of the caches, in each mi
     CHECK(machine.bandwidth_after(once, 1e12) == doctest::Approx(10));
     machine.idle_bandwidth = 20;  // nobody pushes
     CHECK(machine.bandwidth_after(1, within) == doctest::Approx(20));
-    machine.idle_bandwidth = 10;  // nothing is left
-    CHECK(machine.bandwidth_after(once, within) == doctest::Approx(10));
+    machine.idle_bandwidth = 10;  // nothing is left, as far as can be told; but not at once
+    CHECK(machine.bandwidth_after(once, within) == doctest::Approx(1 / (0.02 / 20 + 0.98 / 10)));
+    CHECK(machine.bandwidth_after(once / 100, within) > 19);
+    CHECK(machine.bandwidth_after(10 * once, within) == doctest::Approx(10));
     machine.bandwidth[3] = 10;  // there is no such cache
     CHECK(machine.bandwidth_after(once, within) == 10);
 }

@@ -433,9 +433,15 @@ TEST_CASE("a run's bytes are those of all weights and the largest layer's images
     const auto by_hand = [](double channels) { return 4 * (channels * 16 * 9 + 2 * 64 * (16 + channels)); };
     NotedRuns alone, together;
     (void)ps::make_plan(small, kernels, alone, ps::ExactPbqp{});
+    const auto least = [](NotedRuns const& noted) {
+        return std::ranges::min(noted.convs, {}, &ps::ConvQuery::run_bytes).run_bytes;
+    };
     CHECK(alone.run_bytes == std::set{by_hand(4)});
+    CHECK(least(alone) == by_hand(4));
     (void)ps::make_plans(std::vector<ps::PlannedGraph>{{small}, {large}}, kernels, together, ps::ExactPbqp{});
     CHECK(together.run_bytes == std::set{by_hand(16)});
+    CHECK(least(together) == by_hand(16));
+    for (ps::ConvQuery const& query : together.convs) CHECK(query.run_operations == 2 * 2.0 * 64 * 16 * 16 * 9);
 }
 
 TEST_CASE("a run's bytes, where kernels grow as they are packed, are those of all kernels that are alike") {

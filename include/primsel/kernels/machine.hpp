@@ -44,10 +44,11 @@ struct Machine {
     /// Of bytes that were last used so many seconds ago. Whoever shares the caches pushes out the same share of what is
     /// left in each millisecond.
     [[nodiscard]] double bandwidth_after(double seconds, double bytes) const {
+        constexpr double least_kept = 0.02;  // less cannot be told from nothing, but takes its time to be pushed out
         const double near = bandwidth_for(bytes), memory = bandwidth.back();
         if (!(idle_bandwidth > 0) || !(bandwidth[3] > memory)) return near;
         const double kept = (1 / memory - 1 / idle_bandwidth) / (1 / memory - 1 / bandwidth[3]),
-                     left = std::pow(std::clamp(kept, 0.0, 1.0), seconds / idle_seconds);
+                     left = std::pow(std::clamp(kept, least_kept, 1.0), seconds / idle_seconds);
         return 1 / (left / near + (1 - left) / memory);
     }
 };

@@ -39,7 +39,8 @@ inline void add_about(std::map<std::string, std::string>& about, Machine const& 
         if (speed > 0 || !detail::may_be_unknown(name)) about[name] = std::to_string(std::llround(speed));
     });
 }
-/// The speeds that lines about the profile of that name give. Throws error when one is missing or no speed.
+/// The speeds that lines about the profile of that name give. Throws error when one is missing that
+/// every profile says, or is no speed.
 [[nodiscard]] inline Machine machine_about(std::string const& name, std::map<std::string, std::string> const& about) {
     Machine machine;
     detail::each_speed(machine, [&](std::string const& key, double& speed) {

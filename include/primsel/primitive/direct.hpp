@@ -89,12 +89,12 @@ struct DirectFrom {
 
     template <class Arch>
     [[nodiscard]] static std::size_t packed_floats(ConvShape const& s) {
-        return detail::depth_panels_size<Arch>(s);
+        return depth_panels_size<Arch>(s);
     }
     /// The depth is ordered fh, fw, c: as the image is.
     template <class Arch>
     static void pack(ConvShape const& s, KernelView kernel, float* dst, ExecutorRef executor) {
-        detail::pack_depth_panels<Arch>(
+        pack_depth_panels<Arch>(
             s, kernel, [&s](int c, int fh, int fw) { return (fh * s.fw + fw) * s.group_c() + c; }, dst, executor);
     }
 
@@ -116,24 +116,24 @@ struct DirectFrom {
                 });
             image = args.scratch;
         }
-        const auto pixels = s.out_pixels(), most = static_cast<std::size_t>(detail::block_rows<Arch>);
+        const auto pixels = s.out_pixels(), most = static_cast<std::size_t>(block_rows<Arch>);
         const std::size_t blocks = (pixels + most - 1) / most;
-        const int panels = detail::panel_count<Arch>(s.group_k());
+        const int panels = panel_count<Arch>(s.group_k());
         const auto parts = static_cast<std::size_t>(s.groups * panels);
         args.executor.parallel_for(blocks * parts, [=, &s, &args](std::size_t i, std::size_t) {
             const std::size_t block = i / parts;
             const int part = static_cast<int>(i % parts), group = part / panels;
-            detail::multiply_one_panel<Arch>(product<Arch>(s, args, image, 0, group, block == 0),
-                                             static_cast<int>(block * pixels / blocks),
-                                             static_cast<int>((block + 1) * pixels / blocks), s.group_k(),
-                                             weights_of<Arch>(s, args, group), part % panels);
+            multiply_one_panel<Arch>(product<Arch>(s, args, image, 0, group, block == 0),
+                                     static_cast<int>(block * pixels / blocks),
+                                     static_cast<int>((block + 1) * pixels / blocks), s.group_k(),
+                                     weights_of<Arch>(s, args, group), part % panels);
         });
     }
 
     template <class Arch>
     [[nodiscard]] static Work work(ConvShape const& s) {
         const double pixels = static_cast<double>(s.out_pixels());
-        const double columns = static_cast<double>(s.groups) * detail::padded_columns<Arch>(s.group_k());
+        const double columns = static_cast<double>(s.groups) * padded_columns<Arch>(s.group_k());
         const double weights = 4.0 * s.depth() * columns, blocks = static_cast<double>(s.out_h()) / rows_per_block(s);
         const double in = 4.0 * static_cast<double>(s.in_shape().size()), out = 4.0 * pixels * s.k;
         Work work;
@@ -141,7 +141,7 @@ struct DirectFrom {
         const double copied = (from_planes ? 4 : 2) * in;
         if (copies(s)) work.add({.rate = Rate::vector, .operations = 0, .bytes = copied, .working_set = in});
         return work.add({.rate = Rate::gemm,
-                         .operations = s.groups * detail::tile_operations<Arch>(pixels, s.group_k(), s.depth()),
+                         .operations = s.groups * tile_operations<Arch>(pixels, s.group_k(), s.depth()),
                          .bytes = in + weights * std::max(1.0, blocks) + 2 * out,
                          .working_set = in + weights + out});
     }
@@ -193,14 +193,14 @@ private:
 
     template <class Arch>
     [[nodiscard]] static const float* weights_of(ConvShape const& s, ConvArgs const& args, int group) {
-        return args.weights + static_cast<std::size_t>(group) * detail::packed_size<Arch>(s.depth(), s.group_k());
+        return args.weights + static_cast<std::size_t>(group) * packed_size<Arch>(s.depth(), s.group_k());
     }
 
     /// A group's product for the output rows from `first` on, whose image with its padding begins at `image`. Weights
     /// that are not in L2 are fetched: all of them when they are read first, those that do not stay there always.
     template <class Arch>
-    [[nodiscard]] static detail::TileArgs product(ConvShape const& s, ConvArgs const& args, const float* image,
-                                                  int first, int group, bool read_first) {
+    [[nodiscard]] static TileArgs product(ConvShape const& s, ConvArgs const& args, const float* image, int first,
+                                          int group, bool read_first) {
         const std::size_t weights = packed_floats<Arch>(s);
         const auto c = static_cast<std::size_t>(s.c);
         const std::size_t pixel = args.pixel_stride(s);
@@ -237,9 +237,8 @@ private:
                          copy + static_cast<std::size_t>(i) * row_floats(s));
             }
             for (int group = 0; group < s.groups; ++group) {
-                detail::multiply_panels<Arch>(product<Arch>(s, args, copy, first, group, block == 0), 0,
-                                              (last - first) * s.out_w(), s.group_k(),
-                                              weights_of<Arch>(s, args, group));
+                multiply_panels<Arch>(product<Arch>(s, args, copy, first, group, block == 0), 0,
+                                      (last - first) * s.out_w(), s.group_k(), weights_of<Arch>(s, args, group));
             }
         });
     }
