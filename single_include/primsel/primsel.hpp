@@ -9567,8 +9567,9 @@ struct OpTerms {
 };
 
 /// What the time of a convolution is made of, in seconds: its matrix products, its other steps, its weights' way from
-/// memory, its calls; all of it so many times. Besides, in a step of training: packing a kernel that changes, and how
-/// much longer the way of its images is than that of a batch which has the caches to itself.
+/// memory, its calls; all of it so many times. Besides, in a step of training: packing a kernel that changes, writing
+/// the gradient of one, and how much longer the way of its images is than that of a batch which has the caches to
+/// itself.
 struct ConvTerms {
     double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0;
 };
@@ -9690,19 +9691,25 @@ private:
         const bool as_one = primitive.whole_batch && query.batch > 1;
         const std::size_t packed = primitive.packed_bytes(query.shape);
         const Work work = primitive.work(query.shape, as_one ? query.batch : 1);
-        const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()), to = static_cast<double>(packed);
+        const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size());
         ConvTerms result = query.together ? together(machine, work, packed, query.shape, query.batch,
                                                      primitive.whole_batch, query.apart)
                                           : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch,
                                                   query.run_bytes, query.run_operations);
+        // Gradients of weights lie apart until the update.
+        if (query.together && primitive.pass == Pass::weight_gradient)
+            result.besides += kernel / machine.bandwidth.back();
         if (query.packs) {
-            result.besides += kernel / machine.bandwidth.back() + 2 * to / machine.bandwidth_for(to);
+            result.besides +=
+                kernel / machine.bandwidth.back() + packing * kernel / sizeof(float) / machine.vector_flops;
         }
         return result;
     }
 
     /// Calling a kernel and starting its loops.
     static constexpr double overhead = 1e-6;
+    /// Of a weight that each step of training packs anew, in vector operations: fitted to steps of six networks.
+    static constexpr double packing = 20;
 
     [[nodiscard]] Machine const& machine_of(Kernels const& kernels) const {
         if (machine_) return *machine_;
@@ -9896,7 +9903,7 @@ struct convs {
         {"im2row-scan-atbt-ki", {1.382, 2.86, 0.8046, 1.691}},
         {"im2win", {1.326, 2.273, 0.6875, 1.96}},
         {"indirect", {0.9913, 3.01, 0.7266, 1.72}},
-        {"input-gradient-indirect", {1.172, 2.328, 0.7039, 1.586}},
+        {"input-gradient-indirect", {1.026, 3.024, 0.7195, 1.704}},
         {"kn2col", {1.064, 1.164, 0.9051, 0.9936}},
         {"kn2col-as", {1.065, 1.055, 0.9223, 1.105}},
         {"kn2row", {1.046, 1.598, 0.6703, 2.078}},
@@ -9907,10 +9914,10 @@ struct convs {
         {"kn2row-as", {1.046, 1.524, 0.6514, 2.028}},
         {"mec-col", {1.271, 4.899, 0.7839, 2.809}},
         {"mec-row-partition", {1.009, 1.297, 0.7488, 2.037}},
-        {"weight-gradient-direct", {1.286, 1.765, 0.7, 1.581}},
-        {"weight-gradient-im2col", {1.449, 0.2635, 0.7, 1.595}},
-        {"weight-gradient-im2row", {1.297, 1.55, 0.7, 1.52}},
-        {"weight-gradient-winograd-4x4-3x3-vec-16", {1.57, 0.7843, 0.7, 1.51}},
+        {"weight-gradient-direct", {1.148, 2.174, 0.7, 1.538}},
+        {"weight-gradient-im2col", {1.158, 1.464, 0.7, 1.614}},
+        {"weight-gradient-im2row", {1.039, 2.006, 0.7, 1.656}},
+        {"weight-gradient-winograd-4x4-3x3-vec-16", {1.197, 0.5923, 0.7, 1.502}},
         {"winograd-2-3", {0.9885, 0.8669, 0.6526, 1.484}},
         {"winograd-2-3-vec-4", {1.01, 1.789, 0.6396, 1.508}},
         {"winograd-2-3-vec-8", {1.027, 2.124, 0.641, 1.539}},
@@ -10757,7 +10764,9 @@ inline void separate_three(const float* PRIMSEL_RESTRICT src, float* PRIMSEL_RES
 }
 
 /// dst[column][row] = src[row][column] for columns [first, last): a matrix of `rows` rows, src_stride and dst_stride
-/// floats apart. Four by four in registers; blocks of 16 columns, so that the lines of dst being written stay in L1.
+/// floats apart. Four by four in registers; blocks of 16 columns, so that the lines of dst being written stay in L1. As
+/// many streams as there are rows are more than processors fetch ahead by themselves: what is read two blocks later is
+/// asked for, which halves the time to pack weights that come from memory.
 inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
                               std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
     if (rows == 3 && dst_stride == 3) return interleave_three(src, src_stride, dst, first, last);
@@ -10768,6 +10777,7 @@ inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src
         std::size_t row = 0;
         for (; row + 4 <= rows; row += 4) {
             const float* s = src + row * src_stride;
+            for (std::size_t i = 0; i < 4; ++i) __builtin_prefetch(s + i * src_stride + begin + 2 * block, 0, 2);
             std::size_t column = begin;
             for (; column + 4 <= end; column += 4) {
                 FourFloats r0 = FourFloats::load_unaligned(s + column);
@@ -17249,6 +17259,12 @@ template <class Arch>
     return static_cast<std::size_t>(s.groups) * packed_size<Arch>(s.depth(), s.group_k());
 }
 
+/// Asks for lines that are read soon: into L1 (3) or L2 (2).
+template <int locality>
+PRIMSEL_INLINE void fetch_lines(const float* begin, int floats) noexcept {
+    for (int at = 0; at < floats; at += 16) __builtin_prefetch(begin + at, 0, locality);
+}
+
 /// Kernels of a group, from `first` on, that one panel takes, laid side by side: some channels at a time, so that both
 /// sides are read and written in whole lines. Calls visit(c, place, count, rows): so many places of channel c's taps
 /// from `place` on, each a row as wide as a full panel, with zeros in the place of kernels that there are none of.
@@ -17260,8 +17276,14 @@ void for_kernel_rows(ConvShape const& s, KernelView kernel, int group, int first
     if (kernels < width) std::fill_n(rows, most * width, 0.0F);
     // Channels whose taps follow one another.
     const int together = kernel.turned ? 1 : std::max(1, most / taps);
+    // A turned kernel's channels are apart, and processors do not find the next ones by themselves.
+    const int ahead = taps == 1 ? 16 : 1;
     for (int c = 0; c < s.group_c(); c += together) {
         const int channels = std::min(together, s.group_c() - c);
+        if (kernel.turned && c + ahead < s.group_c()) {
+            const float* const later = kernel.taps(s, group, first, c + ahead);
+            taps == 1 ? fetch_lines<3>(later, kernels) : fetch_lines<2>(later, kernels * taps);
+        }
         for (int begin = 0; begin < taps; begin += most) {
             const int count = std::min(most, taps - begin);
             const float* src = kernel.taps(s, group, first, c) + begin;
@@ -26247,8 +26269,6 @@ static_assert(Loss<SoftmaxCrossEntropy> && Loss<MeanSquaredError> && Loss<Binary
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/train/optimizer.hpp
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -26279,6 +26299,22 @@ concept Optimizer = requires(O const& optimizer, std::span<float> values, std::s
     { optimizer.step(values, gradient, values, learning_rate, step_number, weight_decay) } noexcept;
 };
 
+namespace detail {
+
+using Vector = Floats<default_arch>;
+
+/// Calls visit(at, part) for each vector of so many floats, where `part` loads and stores what there is of it. Written
+/// out, as few compilers vectorise at -O2, and an update moves as many bytes as anything in a step.
+template <class Visit>
+PRIMSEL_INLINE void for_vectors(std::size_t count, Visit const& visit) noexcept {
+    constexpr auto width = static_cast<std::size_t>(lanes<default_arch>);
+    std::size_t at = 0;
+    for (; at + width <= count; at += width) visit(at, AllLanes<default_arch>{});
+    if (at < count) visit(at, FirstLanes<default_arch>(static_cast<int>(count - at)));
+}
+
+}  // namespace detail
+
 /// Gradient descent with momentum (Sutskever et al., On the importance of initialization and momentum in deep learning,
 /// 2013). The arithmetic is that of PyTorch's SGD: weight decay is added to the gradient, and the learning rate
 /// multiplies what the momentum gives.
@@ -26291,22 +26327,27 @@ struct Sgd {
     [[nodiscard]] constexpr std::size_t state_per_weight() const noexcept { return momentum != 0 ? 1 : 0; }
     void step(std::span<float> weights, std::span<const float> gradient, std::span<float> state, double learning_rate,
               std::int64_t step_number, double weight_decay) const noexcept {
-        float* PRIMSEL_RESTRICT w = weights.data();
-        const float* PRIMSEL_RESTRICT g = gradient.data();
-        const auto rate = static_cast<float>(learning_rate), decay = static_cast<float>(weight_decay);
+        using V = detail::Vector;
+        float* const w = weights.data();
+        const float* const g = gradient.data();
+        const V rate(static_cast<float>(learning_rate)), decay(static_cast<float>(weight_decay));
         if (state_per_weight() == 0) {
-            for (std::size_t i = 0; i < weights.size(); ++i) w[i] -= rate * (g[i] + decay * w[i]);
+            detail::for_vectors(weights.size(), [&](std::size_t at, auto part) {
+                const V old = part.load(w + at);
+                part.store(w + at, old - rate * (part.load(g + at) + decay * old));
+            });
             return;
         }
-        float* PRIMSEL_RESTRICT velocity = state.data();
-        const auto keep = static_cast<float>(momentum), take = static_cast<float>(step_number == 1 ? 1 : 1 - dampening);
+        float* const velocities = state.data();
+        const V keep(static_cast<float>(momentum)), take(static_cast<float>(step_number == 1 ? 1 : 1 - dampening));
         // Nesterov's looks one step of the momentum ahead.
-        const float ahead = nesterov ? 1.0F : 0.0F, along = nesterov ? keep : 1.0F;
-        for (std::size_t i = 0; i < weights.size(); ++i) {
-            const float slope = g[i] + decay * w[i];
-            velocity[i] = keep * velocity[i] + take * slope;
-            w[i] -= rate * (ahead * slope + along * velocity[i]);
-        }
+        const V ahead(nesterov ? 1.0F : 0.0F), along = nesterov ? keep : V(1.0F);
+        detail::for_vectors(weights.size(), [&](std::size_t at, auto part) {
+            const V old = part.load(w + at), slope = part.load(g + at) + decay * old;
+            const V velocity = keep * part.load(velocities + at) + take * slope;
+            part.store(velocities + at, velocity);
+            part.store(w + at, old - rate * (ahead * slope + along * velocity));
+        });
     }
 };
 
@@ -26320,30 +26361,23 @@ struct AdamStep {
     void operator()(std::span<float> weights, std::span<const float> gradient, std::span<float> state,
                     double learning_rate, std::int64_t step_number, float in_gradient, float shrink) const noexcept {
         const auto count = static_cast<double>(step_number);
-        const auto size = static_cast<float>(learning_rate / (1 - std::pow(beta1, count)));
-        const auto scale = static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, count)));
-        const auto take1 = static_cast<float>(1 - beta1), keep2 = static_cast<float>(beta2),
-                   take2 = static_cast<float>(1 - beta2), small = static_cast<float>(epsilon);
-        // std::sqrt may set errno, which keeps a loop from being vectorised: it has one of its own.
-        constexpr std::size_t block = 256;
-        std::array<float, block> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
-        float* PRIMSEL_RESTRICT roots = buffer.data();
-        for (std::size_t begin = 0; begin < weights.size(); begin += block) {
-            const std::size_t length = std::min(block, weights.size() - begin);
-            float* PRIMSEL_RESTRICT w = weights.data() + begin;
-            const float* PRIMSEL_RESTRICT g = gradient.data() + begin;
-            float* PRIMSEL_RESTRICT mean = state.data() + begin;
-            float* PRIMSEL_RESTRICT square = state.data() + weights.size() + begin;
-            for (std::size_t i = 0; i < length; ++i) {
-                const float slope = g[i] + in_gradient * w[i];
-                mean[i] += take1 * (slope - mean[i]);
-                square[i] = keep2 * square[i] + take2 * slope * slope;
-            }
-            for (std::size_t i = 0; i < length; ++i) roots[i] = std::sqrt(square[i]);
-            for (std::size_t i = 0; i < length; ++i) {
-                w[i] = shrink * w[i] - size * (mean[i] / (roots[i] * scale + small));
-            }
-        }
+        const Vector size(static_cast<float>(learning_rate / (1 - std::pow(beta1, count)))),
+            scale(static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, count)))), take1(static_cast<float>(1 - beta1)),
+            keep2(static_cast<float>(beta2)), take2(static_cast<float>(1 - beta2)), small(static_cast<float>(epsilon)),
+            decay(in_gradient), keep(shrink);
+        float* const w = weights.data();
+        const float* const g = gradient.data();
+        float* const means = state.data();
+        float* const squares = means + weights.size();
+        for_vectors(weights.size(), [&](std::size_t at, auto part) {
+            const Vector old = part.load(w + at), slope = part.load(g + at) + decay * old;
+            Vector mean = part.load(means + at);
+            mean = mean + take1 * (slope - mean);
+            const Vector square = keep2 * part.load(squares + at) + take2 * slope * slope;
+            part.store(means + at, mean);
+            part.store(squares + at, square);
+            part.store(w + at, keep * old - size * (mean / (xsimd::sqrt(square) * scale + small)));
+        });
     }
 };
 
@@ -27121,9 +27155,10 @@ struct DepthwiseInputGradient {
         const auto rows = static_cast<std::size_t>(args.images) * static_cast<std::size_t>(s.h);
         args.executor.parallel_for(rows, [&s, &args](std::size_t i, std::size_t) {
             const auto h = static_cast<std::size_t>(s.h), row = static_cast<std::size_t>(s.w * s.c);
-            const float* gradient = args.src + i / h * s.out_shape().size();
+            const Rows rows =
+                find_rows(s, args.src + i / h * s.out_shape().size(), args.weights, static_cast<int>(i % h));
             for (int w = 0; w < s.w; ++w) {
-                const Taps taps = find_taps(s, gradient, args.weights, static_cast<int>(i % h), w);
+                const Taps taps = find_taps(s, rows, w);
                 float* dst = args.dst + i * row + static_cast<std::size_t>(w * s.c);
                 if (s.c < lanes<Arch>) {
                     for (int c = 0; c < s.c; ++c) gather<float, Arch>(taps, c, dst);
@@ -27149,30 +27184,46 @@ struct DepthwiseInputGradient {
 
 private:
     static constexpr int most_taps = 81;
-    /// The pixels of the result that a pixel went into, and the weights by which.
+    /// Pixels of the result that a pixel went into, or of each such row the first one, and the weights by which.
     struct Taps {
         int count = 0;
         const float* gradient[most_taps];
         const float* weights[most_taps];
     };
+    using Rows = Taps;
 
-    /// What the pixel of an axis went into by a tap: a place of the result, or -1.
+    /// What the pixel of an axis went into by a tap: a place of the result, or -1. Divides only where it must: that
+    /// takes as long as ten multiply-adds.
     [[nodiscard]] static constexpr int result_of(int at, int offset, int stride, int results) {
-        const int from = at - offset;
-        return from < 0 || from % stride != 0 || from / stride >= results ? -1 : from / stride;
+        int from = at - offset;
+        if (from < 0) return -1;
+        if (stride > 1) {
+            if (from % stride != 0) return -1;
+            from /= stride;
+        }
+        return from < results ? from : -1;
     }
-    [[nodiscard]] static Taps find_taps(ConvShape const& s, const float* gradient, const float* weights, int h,
-                                        int w) noexcept {
-        const int out_h = s.out_h(), out_w = s.out_w();
+    [[nodiscard]] static Rows find_rows(ConvShape const& s, const float* gradient, const float* weights,
+                                        int h) noexcept {
         const auto channels = static_cast<std::size_t>(s.c);
-        Taps taps;
+        Rows rows;
         for (int fh = 0; fh < s.fh; ++fh) {
-            const int oh = result_of(h, detail::tap_offset_h(s, fh), s.stride_h, out_h);
-            for (int fw = 0; fw < s.fw && oh >= 0; ++fw) {
-                const int ow = result_of(w, detail::tap_offset_w(s, fw), s.stride_w, out_w);
-                if (ow < 0) continue;
-                taps.gradient[taps.count] = gradient + static_cast<std::size_t>(oh * out_w + ow) * channels;
-                taps.weights[taps.count++] = weights + static_cast<std::size_t>(fh * s.fw + fw) * channels;
+            const int oh = result_of(h, detail::tap_offset_h(s, fh), s.stride_h, s.out_h());
+            if (oh < 0) continue;
+            rows.gradient[rows.count] = gradient + static_cast<std::size_t>(oh * s.out_w()) * channels;
+            rows.weights[rows.count++] = weights + static_cast<std::size_t>(fh * s.fw) * channels;
+        }
+        return rows;
+    }
+    [[nodiscard]] static Taps find_taps(ConvShape const& s, Rows const& rows, int w) noexcept {
+        const auto channels = static_cast<std::size_t>(s.c);
+        const int out_w = s.out_w();
+        Taps taps;
+        for (int fw = 0; fw < s.fw; ++fw) {
+            const int ow = result_of(w, detail::tap_offset_w(s, fw), s.stride_w, out_w);
+            for (int row = 0; row < rows.count && ow >= 0; ++row) {
+                taps.gradient[taps.count] = rows.gradient[row] + static_cast<std::size_t>(ow) * channels;
+                taps.weights[taps.count++] = rows.weights[row] + static_cast<std::size_t>(fw) * channels;
             }
         }
         return taps;
@@ -27194,8 +27245,8 @@ private:
     }
 };
 
-/// The gradient of the weights of a depthwise convolution in hwc: some vectors of channels at a time, a few
-/// neighbouring taps of a kernel row in registers while all pixels go by.
+/// The gradient of the weights of a depthwise convolution in hwc: some rows of pixels at a time, so that they are read
+/// as they lie; of each vector of channels as many neighbouring taps as registers hold.
 struct DepthwiseWeightGradient {
     static constexpr FixedString id = "weight-gradient-depthwise";
     static constexpr Family family = Family::other;
@@ -27207,19 +27258,23 @@ struct DepthwiseWeightGradient {
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         return detail::depthwise_gradient_supports(s);
     }
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return workers * sums_floats<Arch>(s);
+    }
 
+    /// Independent are parts of the channels.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        constexpr int width = lanes<Arch>;
-        const int at_once = s.c < width ? 1 : width;
-        const auto blocks = static_cast<std::size_t>((s.c + at_once - 1) / at_once);
-        args.executor.parallel_for(blocks, [&s, &args, at_once](std::size_t block, std::size_t) {
-            // The last vector overlaps its neighbour where the channels do not fill it: both write the same.
-            const int c = std::min(static_cast<int>(block) * at_once, s.c - at_once);
-            if (at_once == 1) {
-                sum_taps<float, Arch>(s, args, c);
+        const int most = s.c < lanes<Arch> ? s.c : most_vectors * lanes<Arch>;
+        const auto parts = static_cast<std::size_t>((s.c + most - 1) / most);
+        args.executor.parallel_for(parts, [&s, &args, most](std::size_t part, std::size_t worker) {
+            const int first = static_cast<int>(part) * most, channels = std::min(most, s.c - first);
+            float* sums = args.scratch + worker * sums_floats<Arch>(s);
+            if (s.c < lanes<Arch>) {
+                sum_part<float, Arch>(s, args, first, channels, sums);
             } else {
-                sum_taps<Floats<Arch>, Arch>(s, args, c);
+                sum_part<Floats<Arch>, Arch>(s, args, first, channels, sums);
             }
         });
     }
@@ -27230,18 +27285,61 @@ struct DepthwiseWeightGradient {
                      out = 4.0 * static_cast<double>(s.out_shape().size());
         return Work{}.add({.rate = s.c < lanes<Arch> ? Rate::scalar : Rate::vector,
                            .operations = s.operations(),
-                           .bytes = out * (s.taps() + s.fh),
+                           .bytes = out * (s.taps() + 1),
                            .working_set = in + out});
     }
 
 private:
+    static constexpr int most_vectors = 8;
+    /// Pixels of the result that a vector of a part goes through before the next one does.
+    static constexpr int block_pixels = 64;
+    /// A vector of sums for each tap of each vector of a part.
+    template <class Arch>
+    [[nodiscard]] static std::size_t sums_floats(ConvShape const& s) {
+        return static_cast<std::size_t>(most_vectors * lanes<Arch> * s.taps());
+    }
+
+    /// What a vector of channels, from c on, sums up in rows [begin, end) of all images' results.
+    struct Block {
+        int c, begin, end;
+        float* sums;  // tap after tap
+    };
+
     template <class V, class Arch>
-    static void sum_taps(ConvShape const& s, ConvArgs const& args, int c) noexcept {
-        for (int fh = 0; fh < s.fh; ++fh) {
-            int fw = 0;
-            for (; fw + 3 <= s.fw; fw += 3) sum<3, V, Arch>(s, args, c, fh, fw);
-            for (; fw < s.fw; ++fw) sum<1, V, Arch>(s, args, c, fh, fw);
+    static void sum_part(ConvShape const& s, ConvArgs const& args, int first, int channels, float* sums) noexcept {
+        constexpr int width = std::same_as<V, float> ? 1 : lanes<Arch>;
+        const int vectors = (channels + width - 1) / width, all = args.images * s.out_h(),
+                  at_once = std::max(1, block_pixels / s.out_w());
+        // The last vector overlaps its neighbour where the channels do not fill it: both write the same.
+        const auto channel = [&](int vector) { return std::min(first + vector * width, s.c - width); };
+        std::fill_n(sums, vectors * s.taps() * width, 0.0F);
+        for (int begin = 0; begin < all; begin += at_once) {
+            for (int vector = 0; vector < vectors; ++vector) {
+                sum_taps<V, Arch>(
+                    s, args,
+                    {channel(vector), begin, std::min(begin + at_once, all), sums + vector * s.taps() * width});
+            }
         }
+        for (int vector = 0; vector < vectors; ++vector) {
+            float* dst = args.dst + channel(vector) * s.taps();
+            for (int tap = 0; tap < s.taps(); ++tap) {
+                for (int i = 0; i < width; ++i) dst[i * s.taps() + tap] = *sums++;
+            }
+        }
+    }
+    template <class V, class Arch>
+    static void sum_taps(ConvShape const& s, ConvArgs const& args, Block const& block) noexcept {
+        int fw = 0;
+        for (; fw + 5 <= s.fw; fw += 5) sum_columns<registers<Arch> == 32 ? 5 : 2, 5, V, Arch>(s, args, block, fw);
+        for (; fw + 3 <= s.fw; fw += 3) sum_columns<3, 3, V, Arch>(s, args, block, fw);
+        for (; fw < s.fw; ++fw) sum_columns<3, 1, V, Arch>(s, args, block, fw);
+    }
+    /// Taps fw to fw + taps - 1 of all kernel rows, some rows at a time.
+    template <int rows, int taps, class V, class Arch>
+    static void sum_columns(ConvShape const& s, ConvArgs const& args, Block const& block, int fw) noexcept {
+        int fh = 0;
+        for (; fh + rows <= s.fh; fh += rows) sum<rows, taps, V, Arch>(s, args, block, fh, fw);
+        for (; fh < s.fh; ++fh) sum<1, taps, V, Arch>(s, args, block, fh, fw);
     }
 
     template <class V, class Arch>
@@ -27258,60 +27356,82 @@ private:
         else
             return load<Arch>(src);
     }
+    template <class V, class Arch>
+    PRIMSEL_INLINE static void store_at(float* dst, V const& value) noexcept {
+        if constexpr (std::same_as<V, float>)
+            *dst = value;
+        else
+            store<Arch>(dst, value);
+    }
 
-    /// Taps (fh, fw) to (fh, fw + taps - 1) of the channels from c on that V holds.
-    template <int taps, class V, class Arch>
-    static void sum(ConvShape const& s, ConvArgs const& args, int c, int fh, int fw) noexcept {
-        const auto channels = static_cast<std::size_t>(s.c), at = static_cast<std::size_t>(c);
-        V sums[taps];
-        detail::Range columns[taps], all{0, s.out_w()};  // where each tap is inside, and all of them
-        for (int tap = 0; tap < taps; ++tap) {
-            sums[tap] = V(0.0F);
-            columns[tap] = detail::tap_columns(s, fw + tap);
-            all.begin = std::max(all.begin, columns[tap].begin), all.end = std::min(all.end, columns[tap].end);
+    /// The lines of a row of the result and of the image that lie so many rows of the result farther on: a line of each
+    /// pixel is no stream that processors find by themselves. Inline, as g++ drops calls of what only asks.
+    PRIMSEL_INLINE static void ask_for_later(ConvShape const& s, const float* gradient, const float* src,
+                                             std::ptrdiff_t rows) noexcept {
+        const std::ptrdiff_t pixel = s.c, of_row = s.stride_h * s.w;
+        gradient += rows * s.out_w() * pixel, src += rows * of_row * pixel;
+        for (std::ptrdiff_t i = 0; i < s.out_w(); ++i) __builtin_prefetch(gradient + i * pixel, 0, 2);
+        for (std::ptrdiff_t i = 0; i < of_row; ++i) __builtin_prefetch(src + i * pixel, 0, 2);
+    }
+
+    /// Taps (fh, fw) to (fh + height - 1, fw + width - 1).
+    template <int height, int width, class V, class Arch>
+    static void sum(ConvShape const& s, ConvArgs const& args, Block const& block, int fh, int fw) noexcept {
+        constexpr int step = std::same_as<V, float> ? 1 : lanes<Arch>;
+        const auto sum_at = [&](int i, int j) { return block.sums + ((fh + i) * s.fw + fw + j) * step; };
+        V sums[height][width];
+        detail::Range rows[height], columns[width], all{0, s.out_w()};  // where each tap is inside, and all of them
+        for (int i = 0; i < height; ++i) {
+            rows[i] = detail::tap_rows(s, fh + i);
+            for (int j = 0; j < width; ++j) sums[i][j] = load_at<V, Arch>(sum_at(i, j));
         }
-        const detail::Range rows = detail::tap_rows(s, fh);
-        const std::ptrdiff_t pixel = s.c, offset = detail::tap_offset_w(s, fw) * pixel, step = s.stride_w * pixel,
-                             next = s.dilation_w * pixel;
-        for (int image = 0; image < args.images; ++image) {
-            const auto number = static_cast<std::size_t>(image);
-            for (int oh = rows.begin; oh < rows.end; ++oh) {
-                const int h = oh * s.stride_h + detail::tap_offset_h(s, fh);
-                const float* gradient = args.gradient + number * s.out_shape().size() +
-                                        static_cast<std::size_t>(oh * s.out_w()) * channels + at;
-                const float* src =
-                    args.src + number * s.in_shape().size() + static_cast<std::size_t>(h * s.w) * channels + at;
-                const auto edge = [&](int ow) {
-                    const V of = load_at<V, Arch>(gradient + ow * pixel);
-                    for (int tap = 0; tap < taps; ++tap) {
-                        if (ow < columns[tap].begin || ow >= columns[tap].end) continue;
-                        add_product<V, Arch>(src + (ow * step + offset + tap * next), of, sums[tap]);
-                    }
-                };
-                int ow = 0;
-                for (; ow < std::min(all.begin, s.out_w()); ++ow) edge(ow);
-                for (; ow < all.end; ++ow) {
-                    const V of = load_at<V, Arch>(gradient + ow * pixel);
+        for (int j = 0; j < width; ++j) {
+            columns[j] = detail::tap_columns(s, fw + j);
+            all.begin = std::max(all.begin, columns[j].begin), all.end = std::min(all.end, columns[j].end);
+        }
+        all.begin = std::min(all.begin, s.out_w());
+        const std::ptrdiff_t pixel = s.c, right = s.dilation_w * pixel, down = s.dilation_h * s.w * pixel;
+        for (int row = block.begin; row < block.end; ++row) {
+            const int image = row / s.out_h(), oh = row % s.out_h();
+            const float* const gradient = args.gradient + row * s.out_w() * pixel + block.c;
+            const float* const of_image = args.src + image * static_cast<std::ptrdiff_t>(s.in_shape().size()) + block.c;
+            // Of the first tap, which may be beside the image.
+            const std::ptrdiff_t first =
+                ((oh * s.stride_h + detail::tap_offset_h(s, fh)) * s.w + detail::tap_offset_w(s, fw)) * pixel;
+            ask_for_later(s, gradient, of_image + oh * s.stride_h * s.w * pixel, block.end - block.begin);
+            bool inside[height], whole = true;
+            for (int i = 0; i < height; ++i) {
+                inside[i] = oh >= rows[i].begin && oh < rows[i].end;
+                whole = whole && inside[i];
+            }
+            const auto add = [&](int ow, auto is_row, auto is_column) {
+                const V of = load_at<V, Arch>(gradient + ow * pixel);
+                const std::ptrdiff_t at = first + ow * s.stride_w * pixel;
+                PRIMSEL_UNROLL
+                for (int i = 0; i < height; ++i) {
+                    if (!is_row(i)) continue;
                     PRIMSEL_UNROLL
-                    for (int tap = 0; tap < taps; ++tap) {
-                        add_product<V, Arch>(src + (ow * step + offset + tap * next), of, sums[tap]);
+                    for (int j = 0; j < width; ++j) {
+                        if (!is_column(ow, j)) continue;
+                        add_product<V, Arch>(of_image + (at + i * down + j * right), of, sums[i][j]);
                     }
                 }
-                for (; ow < s.out_w(); ++ow) edge(ow);
-            }
-        }
-        for (int tap = 0; tap < taps; ++tap) {
-            alignas(alignment) float values[static_cast<std::size_t>(lanes<Arch>)];
-            int count = 1;
-            if constexpr (std::same_as<V, float>) {
-                values[0] = sums[tap];
+            };
+            const auto some_rows = [&](int i) { return inside[i]; };
+            const auto some_columns = [&](int ow, int j) { return ow >= columns[j].begin && ow < columns[j].end; };
+            constexpr auto every_row = [](int) { return true; };
+            constexpr auto every_column = [](int, int) { return true; };
+            int ow = 0;
+            for (; ow < all.begin; ++ow) add(ow, some_rows, some_columns);
+            if (whole) {
+                for (; ow < all.end; ++ow) add(ow, every_row, every_column);
             } else {
-                store<Arch>(values, sums[tap]);
-                count = lanes<Arch>;
+                for (; ow < all.end; ++ow) add(ow, some_rows, every_column);
             }
-            for (int i = 0; i < count; ++i) {
-                args.dst[(c + i) * s.taps() + fh * s.fw + fw + tap] = values[i];
-            }
+            for (; ow < s.out_w(); ++ow) add(ow, some_rows, some_columns);
+        }
+        for (int i = 0; i < height; ++i) {
+            for (int j = 0; j < width; ++j) store_at<V, Arch>(sum_at(i, j), sums[i][j]);
         }
     }
 };
@@ -27420,17 +27540,21 @@ struct IndirectInputGradient {
         const std::size_t taps = static_cast<std::size_t>(s.taps());
         // Tap after tap, of some kernels at a time.
         constexpr std::size_t most = 16;
-        std::vector<float> by_taps(most * c * taps);
+        std::vector<float> by_taps(taps == 1 ? 0 : most * c * taps);
         for (int group = 0; group < s.groups; ++group) {
             const float* of_group = kernel + static_cast<std::size_t>(group) * k * c * taps;
             for (std::size_t first = 0; first < k; first += most) {
                 const std::size_t some = std::min(most, k - first);
-                transpose_columns(of_group + first * c * taps, taps, by_taps.data(), some * c, some * c, 0, taps);
+                const float* ordered = of_group + first * c * taps;
+                if (taps > 1) {
+                    transpose_columns(ordered, taps, by_taps.data(), some * c, some * c, 0, taps);
+                    ordered = by_taps.data();
+                }
                 detail::for_phases(s, [&](detail::GradientPhase const& phase) {
                     std::size_t before = 0;  // taps of the phase
                     detail::for_taps(s, phase, [&](int fh, int fw) {
                         const std::size_t tap = static_cast<std::size_t>(fh * s.fw + fw), depth = before++ * k + first;
-                        pack_rows<Arch>(by_taps.data() + tap * some * c, some, c, depth,
+                        pack_rows<Arch>(ordered + tap * some * c, some, c, depth,
                                         static_cast<std::size_t>(phase.taps()) * k, dst + phase_offset<Arch>(s, phase));
                     });
                 });
@@ -27614,9 +27738,7 @@ namespace detail {
 inline void taps_last(const float* src, int kernels, int taps, int c, float* dst) noexcept {
     const auto channels = static_cast<std::size_t>(c), count = static_cast<std::size_t>(taps);
     for (int k = 0; k < kernels; ++k, src += count * channels, dst += count * channels) {
-        for (std::size_t at = 0; at < channels; ++at) {
-            for (std::size_t tap = 0; tap < count; ++tap) dst[at * count + tap] = src[tap * channels + at];
-        }
+        transpose_columns(src, channels, dst, count, count, 0, channels);
     }
 }
 
@@ -27666,13 +27788,18 @@ struct WeightGradientRow {
         const int panels = detail::panel_count<Arch>(s.depth());
         const double depth = static_cast<double>(s.groups) * detail::padded_columns<Arch>(s.depth());
         const double patches = 4.0 * pixels * depth * kernel_parts(s, panels), result = 4.0 * pixels * s.k;
-        const double in = 4.0 * static_cast<double>(s.in_shape().size());
+        const double in = 4.0 * static_cast<double>(s.in_shape().size()),
+                     kernel = 4.0 * static_cast<double>(s.kernel_size());
         return Work{}
             .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * patches, .working_set = in})
             .add({.rate = Rate::gemm,
                   .operations = 2 * pixels * depth * s.group_k(),
                   .bytes = patches + result * panels,
-                  .working_set = result});
+                  .working_set = result})
+            .add({.rate = Rate::vector,
+                  .operations = 0,
+                  .bytes = (s.taps() == 1 ? 1 : 4) * kernel,
+                  .working_set = kernel});
     }
 
 private:
@@ -27824,21 +27951,23 @@ struct WeightGradientCol {
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
-        Work work;
+    [[nodiscard]] static Work work(ConvShape const& s, int images) {
+        Work image;
         if (!is_own_patches(s)) {
             const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
             // As of im2col-copy-self; and where a stride parts the elements of a run, they are copied one by one.
             const double runs = 1.0 * s.out_h() * s.fw * s.c;
             const double copied = std::min(s.fh, s.stride_h) * std::min(s.fw, s.stride_w);
             const double parted = s.stride_w == 1 ? 0 : elements * copied / s.taps();
-            work.add({.rate = Rate::scalar,
+            image
+                .add({.rate = Rate::scalar,
                       .operations = 8 * runs + parted,
                       .bytes = 8 * runs,
                       .working_set = 4 * elements})
                 .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = 4 * elements});
         }
-        return work.append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels(s)), s.groups);
+        image.append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels(s)), s.groups);
+        return Work{}.append(image, images);
     }
 
 private:
@@ -28278,7 +28407,12 @@ public:
             .add({.rate = Rate::registers,
                   .operations = sums * passes,
                   .bytes = 4 * sums + 8.0 * static_cast<double>(s.kernel_size()),
-                  .working_set = 4 * sums});
+                  .working_set = 4 * sums})
+            // The gradients of a vector of kernels are stored one by one.
+            .add({.rate = Rate::scalar,
+                  .operations = static_cast<double>(s.kernel_size()),
+                  .bytes = 0,
+                  .working_set = 0});
     }
 
 private:

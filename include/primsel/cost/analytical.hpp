@@ -26,8 +26,9 @@ struct OpTerms {
 };
 
 /// What the time of a convolution is made of, in seconds: its matrix products, its other steps, its weights' way from
-/// memory, its calls; all of it so many times. Besides, in a step of training: packing a kernel that changes, and how
-/// much longer the way of its images is than that of a batch which has the caches to itself.
+/// memory, its calls; all of it so many times. Besides, in a step of training: packing a kernel that changes, writing
+/// the gradient of one, and how much longer the way of its images is than that of a batch which has the caches to
+/// itself.
 struct ConvTerms {
     double products = 0, rest = 0, weights = 0, calls = 0, times = 1, besides = 0;
 };
@@ -149,19 +150,25 @@ private:
         const bool as_one = primitive.whole_batch && query.batch > 1;
         const std::size_t packed = primitive.packed_bytes(query.shape);
         const Work work = primitive.work(query.shape, as_one ? query.batch : 1);
-        const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()), to = static_cast<double>(packed);
+        const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size());
         ConvTerms result = query.together ? together(machine, work, packed, query.shape, query.batch,
                                                      primitive.whole_batch, query.apart)
                                           : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch,
                                                   query.run_bytes, query.run_operations);
+        // Gradients of weights lie apart until the update.
+        if (query.together && primitive.pass == Pass::weight_gradient)
+            result.besides += kernel / machine.bandwidth.back();
         if (query.packs) {
-            result.besides += kernel / machine.bandwidth.back() + 2 * to / machine.bandwidth_for(to);
+            result.besides +=
+                kernel / machine.bandwidth.back() + packing * kernel / sizeof(float) / machine.vector_flops;
         }
         return result;
     }
 
     /// Calling a kernel and starting its loops.
     static constexpr double overhead = 1e-6;
+    /// Of a weight that each step of training packs anew, in vector operations: fitted to steps of six networks.
+    static constexpr double packing = 20;
 
     [[nodiscard]] Machine const& machine_of(Kernels const& kernels) const {
         if (machine_) return *machine_;

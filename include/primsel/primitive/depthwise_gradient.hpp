@@ -47,9 +47,10 @@ struct DepthwiseInputGradient {
         const auto rows = static_cast<std::size_t>(args.images) * static_cast<std::size_t>(s.h);
         args.executor.parallel_for(rows, [&s, &args](std::size_t i, std::size_t) {
             const auto h = static_cast<std::size_t>(s.h), row = static_cast<std::size_t>(s.w * s.c);
-            const float* gradient = args.src + i / h * s.out_shape().size();
+            const Rows rows =
+                find_rows(s, args.src + i / h * s.out_shape().size(), args.weights, static_cast<int>(i % h));
             for (int w = 0; w < s.w; ++w) {
-                const Taps taps = find_taps(s, gradient, args.weights, static_cast<int>(i % h), w);
+                const Taps taps = find_taps(s, rows, w);
                 float* dst = args.dst + i * row + static_cast<std::size_t>(w * s.c);
                 if (s.c < lanes<Arch>) {
                     for (int c = 0; c < s.c; ++c) gather<float, Arch>(taps, c, dst);
@@ -75,30 +76,46 @@ struct DepthwiseInputGradient {
 
 private:
     static constexpr int most_taps = 81;
-    /// The pixels of the result that a pixel went into, and the weights by which.
+    /// Pixels of the result that a pixel went into, or of each such row the first one, and the weights by which.
     struct Taps {
         int count = 0;
         const float* gradient[most_taps];
         const float* weights[most_taps];
     };
+    using Rows = Taps;
 
-    /// What the pixel of an axis went into by a tap: a place of the result, or -1.
+    /// What the pixel of an axis went into by a tap: a place of the result, or -1. Divides only where it must: that
+    /// takes as long as ten multiply-adds.
     [[nodiscard]] static constexpr int result_of(int at, int offset, int stride, int results) {
-        const int from = at - offset;
-        return from < 0 || from % stride != 0 || from / stride >= results ? -1 : from / stride;
+        int from = at - offset;
+        if (from < 0) return -1;
+        if (stride > 1) {
+            if (from % stride != 0) return -1;
+            from /= stride;
+        }
+        return from < results ? from : -1;
     }
-    [[nodiscard]] static Taps find_taps(ConvShape const& s, const float* gradient, const float* weights, int h,
-                                        int w) noexcept {
-        const int out_h = s.out_h(), out_w = s.out_w();
+    [[nodiscard]] static Rows find_rows(ConvShape const& s, const float* gradient, const float* weights,
+                                        int h) noexcept {
         const auto channels = static_cast<std::size_t>(s.c);
-        Taps taps;
+        Rows rows;
         for (int fh = 0; fh < s.fh; ++fh) {
-            const int oh = result_of(h, detail::tap_offset_h(s, fh), s.stride_h, out_h);
-            for (int fw = 0; fw < s.fw && oh >= 0; ++fw) {
-                const int ow = result_of(w, detail::tap_offset_w(s, fw), s.stride_w, out_w);
-                if (ow < 0) continue;
-                taps.gradient[taps.count] = gradient + static_cast<std::size_t>(oh * out_w + ow) * channels;
-                taps.weights[taps.count++] = weights + static_cast<std::size_t>(fh * s.fw + fw) * channels;
+            const int oh = result_of(h, detail::tap_offset_h(s, fh), s.stride_h, s.out_h());
+            if (oh < 0) continue;
+            rows.gradient[rows.count] = gradient + static_cast<std::size_t>(oh * s.out_w()) * channels;
+            rows.weights[rows.count++] = weights + static_cast<std::size_t>(fh * s.fw) * channels;
+        }
+        return rows;
+    }
+    [[nodiscard]] static Taps find_taps(ConvShape const& s, Rows const& rows, int w) noexcept {
+        const auto channels = static_cast<std::size_t>(s.c);
+        const int out_w = s.out_w();
+        Taps taps;
+        for (int fw = 0; fw < s.fw; ++fw) {
+            const int ow = result_of(w, detail::tap_offset_w(s, fw), s.stride_w, out_w);
+            for (int row = 0; row < rows.count && ow >= 0; ++row) {
+                taps.gradient[taps.count] = rows.gradient[row] + static_cast<std::size_t>(ow) * channels;
+                taps.weights[taps.count++] = rows.weights[row] + static_cast<std::size_t>(fw) * channels;
             }
         }
         return taps;
@@ -120,8 +137,8 @@ private:
     }
 };
 
-/// The gradient of the weights of a depthwise convolution in hwc: some vectors of channels at a time, a few
-/// neighbouring taps of a kernel row in registers while all pixels go by.
+/// The gradient of the weights of a depthwise convolution in hwc: some rows of pixels at a time, so that they are read
+/// as they lie; of each vector of channels as many neighbouring taps as registers hold.
 struct DepthwiseWeightGradient {
     static constexpr FixedString id = "weight-gradient-depthwise";
     static constexpr Family family = Family::other;
@@ -133,19 +150,23 @@ struct DepthwiseWeightGradient {
     [[nodiscard]] static constexpr Support supports(ConvShape const& s) {
         return detail::depthwise_gradient_supports(s);
     }
+    template <class Arch>
+    [[nodiscard]] static std::size_t scratch_floats(ConvShape const& s, std::size_t workers) {
+        return workers * sums_floats<Arch>(s);
+    }
 
+    /// Independent are parts of the channels.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        constexpr int width = lanes<Arch>;
-        const int at_once = s.c < width ? 1 : width;
-        const auto blocks = static_cast<std::size_t>((s.c + at_once - 1) / at_once);
-        args.executor.parallel_for(blocks, [&s, &args, at_once](std::size_t block, std::size_t) {
-            // The last vector overlaps its neighbour where the channels do not fill it: both write the same.
-            const int c = std::min(static_cast<int>(block) * at_once, s.c - at_once);
-            if (at_once == 1) {
-                sum_taps<float, Arch>(s, args, c);
+        const int most = s.c < lanes<Arch> ? s.c : most_vectors * lanes<Arch>;
+        const auto parts = static_cast<std::size_t>((s.c + most - 1) / most);
+        args.executor.parallel_for(parts, [&s, &args, most](std::size_t part, std::size_t worker) {
+            const int first = static_cast<int>(part) * most, channels = std::min(most, s.c - first);
+            float* sums = args.scratch + worker * sums_floats<Arch>(s);
+            if (s.c < lanes<Arch>) {
+                sum_part<float, Arch>(s, args, first, channels, sums);
             } else {
-                sum_taps<Floats<Arch>, Arch>(s, args, c);
+                sum_part<Floats<Arch>, Arch>(s, args, first, channels, sums);
             }
         });
     }
@@ -156,18 +177,61 @@ struct DepthwiseWeightGradient {
                      out = 4.0 * static_cast<double>(s.out_shape().size());
         return Work{}.add({.rate = s.c < lanes<Arch> ? Rate::scalar : Rate::vector,
                            .operations = s.operations(),
-                           .bytes = out * (s.taps() + s.fh),
+                           .bytes = out * (s.taps() + 1),
                            .working_set = in + out});
     }
 
 private:
+    static constexpr int most_vectors = 8;
+    /// Pixels of the result that a vector of a part goes through before the next one does.
+    static constexpr int block_pixels = 64;
+    /// A vector of sums for each tap of each vector of a part.
+    template <class Arch>
+    [[nodiscard]] static std::size_t sums_floats(ConvShape const& s) {
+        return static_cast<std::size_t>(most_vectors * lanes<Arch> * s.taps());
+    }
+
+    /// What a vector of channels, from c on, sums up in rows [begin, end) of all images' results.
+    struct Block {
+        int c, begin, end;
+        float* sums;  // tap after tap
+    };
+
     template <class V, class Arch>
-    static void sum_taps(ConvShape const& s, ConvArgs const& args, int c) noexcept {
-        for (int fh = 0; fh < s.fh; ++fh) {
-            int fw = 0;
-            for (; fw + 3 <= s.fw; fw += 3) sum<3, V, Arch>(s, args, c, fh, fw);
-            for (; fw < s.fw; ++fw) sum<1, V, Arch>(s, args, c, fh, fw);
+    static void sum_part(ConvShape const& s, ConvArgs const& args, int first, int channels, float* sums) noexcept {
+        constexpr int width = std::same_as<V, float> ? 1 : lanes<Arch>;
+        const int vectors = (channels + width - 1) / width, all = args.images * s.out_h(),
+                  at_once = std::max(1, block_pixels / s.out_w());
+        // The last vector overlaps its neighbour where the channels do not fill it: both write the same.
+        const auto channel = [&](int vector) { return std::min(first + vector * width, s.c - width); };
+        std::fill_n(sums, vectors * s.taps() * width, 0.0F);
+        for (int begin = 0; begin < all; begin += at_once) {
+            for (int vector = 0; vector < vectors; ++vector) {
+                sum_taps<V, Arch>(
+                    s, args,
+                    {channel(vector), begin, std::min(begin + at_once, all), sums + vector * s.taps() * width});
+            }
         }
+        for (int vector = 0; vector < vectors; ++vector) {
+            float* dst = args.dst + channel(vector) * s.taps();
+            for (int tap = 0; tap < s.taps(); ++tap) {
+                for (int i = 0; i < width; ++i) dst[i * s.taps() + tap] = *sums++;
+            }
+        }
+    }
+    template <class V, class Arch>
+    static void sum_taps(ConvShape const& s, ConvArgs const& args, Block const& block) noexcept {
+        int fw = 0;
+        for (; fw + 5 <= s.fw; fw += 5) sum_columns<registers<Arch> == 32 ? 5 : 2, 5, V, Arch>(s, args, block, fw);
+        for (; fw + 3 <= s.fw; fw += 3) sum_columns<3, 3, V, Arch>(s, args, block, fw);
+        for (; fw < s.fw; ++fw) sum_columns<3, 1, V, Arch>(s, args, block, fw);
+    }
+    /// Taps fw to fw + taps - 1 of all kernel rows, some rows at a time.
+    template <int rows, int taps, class V, class Arch>
+    static void sum_columns(ConvShape const& s, ConvArgs const& args, Block const& block, int fw) noexcept {
+        int fh = 0;
+        for (; fh + rows <= s.fh; fh += rows) sum<rows, taps, V, Arch>(s, args, block, fh, fw);
+        for (; fh < s.fh; ++fh) sum<1, taps, V, Arch>(s, args, block, fh, fw);
     }
 
     template <class V, class Arch>
@@ -184,60 +248,82 @@ private:
         else
             return load<Arch>(src);
     }
+    template <class V, class Arch>
+    PRIMSEL_INLINE static void store_at(float* dst, V const& value) noexcept {
+        if constexpr (std::same_as<V, float>)
+            *dst = value;
+        else
+            store<Arch>(dst, value);
+    }
 
-    /// Taps (fh, fw) to (fh, fw + taps - 1) of the channels from c on that V holds.
-    template <int taps, class V, class Arch>
-    static void sum(ConvShape const& s, ConvArgs const& args, int c, int fh, int fw) noexcept {
-        const auto channels = static_cast<std::size_t>(s.c), at = static_cast<std::size_t>(c);
-        V sums[taps];
-        detail::Range columns[taps], all{0, s.out_w()};  // where each tap is inside, and all of them
-        for (int tap = 0; tap < taps; ++tap) {
-            sums[tap] = V(0.0F);
-            columns[tap] = detail::tap_columns(s, fw + tap);
-            all.begin = std::max(all.begin, columns[tap].begin), all.end = std::min(all.end, columns[tap].end);
+    /// The lines of a row of the result and of the image that lie so many rows of the result farther on: a line of each
+    /// pixel is no stream that processors find by themselves. Inline, as g++ drops calls of what only asks.
+    PRIMSEL_INLINE static void ask_for_later(ConvShape const& s, const float* gradient, const float* src,
+                                             std::ptrdiff_t rows) noexcept {
+        const std::ptrdiff_t pixel = s.c, of_row = s.stride_h * s.w;
+        gradient += rows * s.out_w() * pixel, src += rows * of_row * pixel;
+        for (std::ptrdiff_t i = 0; i < s.out_w(); ++i) __builtin_prefetch(gradient + i * pixel, 0, 2);
+        for (std::ptrdiff_t i = 0; i < of_row; ++i) __builtin_prefetch(src + i * pixel, 0, 2);
+    }
+
+    /// Taps (fh, fw) to (fh + height - 1, fw + width - 1).
+    template <int height, int width, class V, class Arch>
+    static void sum(ConvShape const& s, ConvArgs const& args, Block const& block, int fh, int fw) noexcept {
+        constexpr int step = std::same_as<V, float> ? 1 : lanes<Arch>;
+        const auto sum_at = [&](int i, int j) { return block.sums + ((fh + i) * s.fw + fw + j) * step; };
+        V sums[height][width];
+        detail::Range rows[height], columns[width], all{0, s.out_w()};  // where each tap is inside, and all of them
+        for (int i = 0; i < height; ++i) {
+            rows[i] = detail::tap_rows(s, fh + i);
+            for (int j = 0; j < width; ++j) sums[i][j] = load_at<V, Arch>(sum_at(i, j));
         }
-        const detail::Range rows = detail::tap_rows(s, fh);
-        const std::ptrdiff_t pixel = s.c, offset = detail::tap_offset_w(s, fw) * pixel, step = s.stride_w * pixel,
-                             next = s.dilation_w * pixel;
-        for (int image = 0; image < args.images; ++image) {
-            const auto number = static_cast<std::size_t>(image);
-            for (int oh = rows.begin; oh < rows.end; ++oh) {
-                const int h = oh * s.stride_h + detail::tap_offset_h(s, fh);
-                const float* gradient = args.gradient + number * s.out_shape().size() +
-                                        static_cast<std::size_t>(oh * s.out_w()) * channels + at;
-                const float* src =
-                    args.src + number * s.in_shape().size() + static_cast<std::size_t>(h * s.w) * channels + at;
-                const auto edge = [&](int ow) {
-                    const V of = load_at<V, Arch>(gradient + ow * pixel);
-                    for (int tap = 0; tap < taps; ++tap) {
-                        if (ow < columns[tap].begin || ow >= columns[tap].end) continue;
-                        add_product<V, Arch>(src + (ow * step + offset + tap * next), of, sums[tap]);
-                    }
-                };
-                int ow = 0;
-                for (; ow < std::min(all.begin, s.out_w()); ++ow) edge(ow);
-                for (; ow < all.end; ++ow) {
-                    const V of = load_at<V, Arch>(gradient + ow * pixel);
+        for (int j = 0; j < width; ++j) {
+            columns[j] = detail::tap_columns(s, fw + j);
+            all.begin = std::max(all.begin, columns[j].begin), all.end = std::min(all.end, columns[j].end);
+        }
+        all.begin = std::min(all.begin, s.out_w());
+        const std::ptrdiff_t pixel = s.c, right = s.dilation_w * pixel, down = s.dilation_h * s.w * pixel;
+        for (int row = block.begin; row < block.end; ++row) {
+            const int image = row / s.out_h(), oh = row % s.out_h();
+            const float* const gradient = args.gradient + row * s.out_w() * pixel + block.c;
+            const float* const of_image = args.src + image * static_cast<std::ptrdiff_t>(s.in_shape().size()) + block.c;
+            // Of the first tap, which may be beside the image.
+            const std::ptrdiff_t first =
+                ((oh * s.stride_h + detail::tap_offset_h(s, fh)) * s.w + detail::tap_offset_w(s, fw)) * pixel;
+            ask_for_later(s, gradient, of_image + oh * s.stride_h * s.w * pixel, block.end - block.begin);
+            bool inside[height], whole = true;
+            for (int i = 0; i < height; ++i) {
+                inside[i] = oh >= rows[i].begin && oh < rows[i].end;
+                whole = whole && inside[i];
+            }
+            const auto add = [&](int ow, auto is_row, auto is_column) {
+                const V of = load_at<V, Arch>(gradient + ow * pixel);
+                const std::ptrdiff_t at = first + ow * s.stride_w * pixel;
+                PRIMSEL_UNROLL
+                for (int i = 0; i < height; ++i) {
+                    if (!is_row(i)) continue;
                     PRIMSEL_UNROLL
-                    for (int tap = 0; tap < taps; ++tap) {
-                        add_product<V, Arch>(src + (ow * step + offset + tap * next), of, sums[tap]);
+                    for (int j = 0; j < width; ++j) {
+                        if (!is_column(ow, j)) continue;
+                        add_product<V, Arch>(of_image + (at + i * down + j * right), of, sums[i][j]);
                     }
                 }
-                for (; ow < s.out_w(); ++ow) edge(ow);
-            }
-        }
-        for (int tap = 0; tap < taps; ++tap) {
-            alignas(alignment) float values[static_cast<std::size_t>(lanes<Arch>)];
-            int count = 1;
-            if constexpr (std::same_as<V, float>) {
-                values[0] = sums[tap];
+            };
+            const auto some_rows = [&](int i) { return inside[i]; };
+            const auto some_columns = [&](int ow, int j) { return ow >= columns[j].begin && ow < columns[j].end; };
+            constexpr auto every_row = [](int) { return true; };
+            constexpr auto every_column = [](int, int) { return true; };
+            int ow = 0;
+            for (; ow < all.begin; ++ow) add(ow, some_rows, some_columns);
+            if (whole) {
+                for (; ow < all.end; ++ow) add(ow, every_row, every_column);
             } else {
-                store<Arch>(values, sums[tap]);
-                count = lanes<Arch>;
+                for (; ow < all.end; ++ow) add(ow, some_rows, every_column);
             }
-            for (int i = 0; i < count; ++i) {
-                args.dst[(c + i) * s.taps() + fh * s.fw + fw + tap] = values[i];
-            }
+            for (; ow < s.out_w(); ++ow) add(ow, some_rows, some_columns);
+        }
+        for (int i = 0; i < height; ++i) {
+            for (int j = 0; j < width; ++j) store_at<V, Arch>(sum_at(i, j), sums[i][j]);
         }
     }
 };

@@ -110,17 +110,21 @@ struct IndirectInputGradient {
         const std::size_t taps = static_cast<std::size_t>(s.taps());
         // Tap after tap, of some kernels at a time.
         constexpr std::size_t most = 16;
-        std::vector<float> by_taps(most * c * taps);
+        std::vector<float> by_taps(taps == 1 ? 0 : most * c * taps);
         for (int group = 0; group < s.groups; ++group) {
             const float* of_group = kernel + static_cast<std::size_t>(group) * k * c * taps;
             for (std::size_t first = 0; first < k; first += most) {
                 const std::size_t some = std::min(most, k - first);
-                transpose_columns(of_group + first * c * taps, taps, by_taps.data(), some * c, some * c, 0, taps);
+                const float* ordered = of_group + first * c * taps;
+                if (taps > 1) {
+                    transpose_columns(ordered, taps, by_taps.data(), some * c, some * c, 0, taps);
+                    ordered = by_taps.data();
+                }
                 detail::for_phases(s, [&](detail::GradientPhase const& phase) {
                     std::size_t before = 0;  // taps of the phase
                     detail::for_taps(s, phase, [&](int fh, int fw) {
                         const std::size_t tap = static_cast<std::size_t>(fh * s.fw + fw), depth = before++ * k + first;
-                        pack_rows<Arch>(by_taps.data() + tap * some * c, some, c, depth,
+                        pack_rows<Arch>(ordered + tap * some * c, some, c, depth,
                                         static_cast<std::size_t>(phase.taps()) * k, dst + phase_offset<Arch>(s, phase));
                     });
                 });

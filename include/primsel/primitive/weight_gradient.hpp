@@ -8,6 +8,7 @@
 #include <primsel/primitive/gemm_simd.hpp>
 #include <primsel/primitive/primitive.hpp>
 #include <primsel/tensor/layout.hpp>
+#include <primsel/tensor/transpose.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -20,9 +21,7 @@ namespace detail {
 inline void taps_last(const float* src, int kernels, int taps, int c, float* dst) noexcept {
     const auto channels = static_cast<std::size_t>(c), count = static_cast<std::size_t>(taps);
     for (int k = 0; k < kernels; ++k, src += count * channels, dst += count * channels) {
-        for (std::size_t at = 0; at < channels; ++at) {
-            for (std::size_t tap = 0; tap < count; ++tap) dst[at * count + tap] = src[tap * channels + at];
-        }
+        transpose_columns(src, channels, dst, count, count, 0, channels);
     }
 }
 
@@ -72,13 +71,18 @@ struct WeightGradientRow {
         const int panels = detail::panel_count<Arch>(s.depth());
         const double depth = static_cast<double>(s.groups) * detail::padded_columns<Arch>(s.depth());
         const double patches = 4.0 * pixels * depth * kernel_parts(s, panels), result = 4.0 * pixels * s.k;
-        const double in = 4.0 * static_cast<double>(s.in_shape().size());
+        const double in = 4.0 * static_cast<double>(s.in_shape().size()),
+                     kernel = 4.0 * static_cast<double>(s.kernel_size());
         return Work{}
             .add({.rate = Rate::vector, .operations = 0, .bytes = 2 * patches, .working_set = in})
             .add({.rate = Rate::gemm,
                   .operations = 2 * pixels * depth * s.group_k(),
                   .bytes = patches + result * panels,
-                  .working_set = result});
+                  .working_set = result})
+            .add({.rate = Rate::vector,
+                  .operations = 0,
+                  .bytes = (s.taps() == 1 ? 1 : 4) * kernel,
+                  .working_set = kernel});
     }
 
 private:
@@ -230,21 +234,23 @@ struct WeightGradientCol {
     }
 
     template <class Arch>
-    [[nodiscard]] static Work work(ConvShape const& s) {
-        Work work;
+    [[nodiscard]] static Work work(ConvShape const& s, int images) {
+        Work image;
         if (!is_own_patches(s)) {
             const double elements = static_cast<double>(s.out_pixels()) * s.depth() * s.groups;
             // As of im2col-copy-self; and where a stride parts the elements of a run, they are copied one by one.
             const double runs = 1.0 * s.out_h() * s.fw * s.c;
             const double copied = std::min(s.fh, s.stride_h) * std::min(s.fw, s.stride_w);
             const double parted = s.stride_w == 1 ? 0 : elements * copied / s.taps();
-            work.add({.rate = Rate::scalar,
+            image
+                .add({.rate = Rate::scalar,
                       .operations = 8 * runs + parted,
                       .bytes = 8 * runs,
                       .working_set = 4 * elements})
                 .add({.rate = Rate::vector, .operations = 0, .bytes = 8 * elements, .working_set = 4 * elements});
         }
-        return work.append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels(s)), s.groups);
+        image.append(SimdGemm::work<Arch>(s.group_k(), s.depth(), pixels(s)), s.groups);
+        return Work{}.append(image, images);
     }
 
 private:

@@ -90,7 +90,12 @@ public:
             .add({.rate = Rate::registers,
                   .operations = sums * passes,
                   .bytes = 4 * sums + 8.0 * static_cast<double>(s.kernel_size()),
-                  .working_set = 4 * sums});
+                  .working_set = 4 * sums})
+            // The gradients of a vector of kernels are stored one by one.
+            .add({.rate = Rate::scalar,
+                  .operations = static_cast<double>(s.kernel_size()),
+                  .bytes = 0,
+                  .working_set = 0});
     }
 
 private:

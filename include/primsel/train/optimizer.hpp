@@ -1,9 +1,7 @@
 #pragma once
 
-#include <primsel/core/config.hpp>
+#include <primsel/core/simd.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -34,6 +32,22 @@ concept Optimizer = requires(O const& optimizer, std::span<float> values, std::s
     { optimizer.step(values, gradient, values, learning_rate, step_number, weight_decay) } noexcept;
 };
 
+namespace detail {
+
+using Vector = Floats<default_arch>;
+
+/// Calls visit(at, part) for each vector of so many floats, where `part` loads and stores what there is of it. Written
+/// out, as few compilers vectorise at -O2, and an update moves as many bytes as anything in a step.
+template <class Visit>
+PRIMSEL_INLINE void for_vectors(std::size_t count, Visit const& visit) noexcept {
+    constexpr auto width = static_cast<std::size_t>(lanes<default_arch>);
+    std::size_t at = 0;
+    for (; at + width <= count; at += width) visit(at, AllLanes<default_arch>{});
+    if (at < count) visit(at, FirstLanes<default_arch>(static_cast<int>(count - at)));
+}
+
+}  // namespace detail
+
 /// Gradient descent with momentum (Sutskever et al., On the importance of initialization and momentum in deep learning,
 /// 2013). The arithmetic is that of PyTorch's SGD: weight decay is added to the gradient, and the learning rate
 /// multiplies what the momentum gives.
@@ -46,22 +60,27 @@ struct Sgd {
     [[nodiscard]] constexpr std::size_t state_per_weight() const noexcept { return momentum != 0 ? 1 : 0; }
     void step(std::span<float> weights, std::span<const float> gradient, std::span<float> state, double learning_rate,
               std::int64_t step_number, double weight_decay) const noexcept {
-        float* PRIMSEL_RESTRICT w = weights.data();
-        const float* PRIMSEL_RESTRICT g = gradient.data();
-        const auto rate = static_cast<float>(learning_rate), decay = static_cast<float>(weight_decay);
+        using V = detail::Vector;
+        float* const w = weights.data();
+        const float* const g = gradient.data();
+        const V rate(static_cast<float>(learning_rate)), decay(static_cast<float>(weight_decay));
         if (state_per_weight() == 0) {
-            for (std::size_t i = 0; i < weights.size(); ++i) w[i] -= rate * (g[i] + decay * w[i]);
+            detail::for_vectors(weights.size(), [&](std::size_t at, auto part) {
+                const V old = part.load(w + at);
+                part.store(w + at, old - rate * (part.load(g + at) + decay * old));
+            });
             return;
         }
-        float* PRIMSEL_RESTRICT velocity = state.data();
-        const auto keep = static_cast<float>(momentum), take = static_cast<float>(step_number == 1 ? 1 : 1 - dampening);
+        float* const velocities = state.data();
+        const V keep(static_cast<float>(momentum)), take(static_cast<float>(step_number == 1 ? 1 : 1 - dampening));
         // Nesterov's looks one step of the momentum ahead.
-        const float ahead = nesterov ? 1.0F : 0.0F, along = nesterov ? keep : 1.0F;
-        for (std::size_t i = 0; i < weights.size(); ++i) {
-            const float slope = g[i] + decay * w[i];
-            velocity[i] = keep * velocity[i] + take * slope;
-            w[i] -= rate * (ahead * slope + along * velocity[i]);
-        }
+        const V ahead(nesterov ? 1.0F : 0.0F), along = nesterov ? keep : V(1.0F);
+        detail::for_vectors(weights.size(), [&](std::size_t at, auto part) {
+            const V old = part.load(w + at), slope = part.load(g + at) + decay * old;
+            const V velocity = keep * part.load(velocities + at) + take * slope;
+            part.store(velocities + at, velocity);
+            part.store(w + at, old - rate * (ahead * slope + along * velocity));
+        });
     }
 };
 
@@ -75,30 +94,23 @@ struct AdamStep {
     void operator()(std::span<float> weights, std::span<const float> gradient, std::span<float> state,
                     double learning_rate, std::int64_t step_number, float in_gradient, float shrink) const noexcept {
         const auto count = static_cast<double>(step_number);
-        const auto size = static_cast<float>(learning_rate / (1 - std::pow(beta1, count)));
-        const auto scale = static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, count)));
-        const auto take1 = static_cast<float>(1 - beta1), keep2 = static_cast<float>(beta2),
-                   take2 = static_cast<float>(1 - beta2), small = static_cast<float>(epsilon);
-        // std::sqrt may set errno, which keeps a loop from being vectorised: it has one of its own.
-        constexpr std::size_t block = 256;
-        std::array<float, block> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init): written before it is read
-        float* PRIMSEL_RESTRICT roots = buffer.data();
-        for (std::size_t begin = 0; begin < weights.size(); begin += block) {
-            const std::size_t length = std::min(block, weights.size() - begin);
-            float* PRIMSEL_RESTRICT w = weights.data() + begin;
-            const float* PRIMSEL_RESTRICT g = gradient.data() + begin;
-            float* PRIMSEL_RESTRICT mean = state.data() + begin;
-            float* PRIMSEL_RESTRICT square = state.data() + weights.size() + begin;
-            for (std::size_t i = 0; i < length; ++i) {
-                const float slope = g[i] + in_gradient * w[i];
-                mean[i] += take1 * (slope - mean[i]);
-                square[i] = keep2 * square[i] + take2 * slope * slope;
-            }
-            for (std::size_t i = 0; i < length; ++i) roots[i] = std::sqrt(square[i]);
-            for (std::size_t i = 0; i < length; ++i) {
-                w[i] = shrink * w[i] - size * (mean[i] / (roots[i] * scale + small));
-            }
-        }
+        const Vector size(static_cast<float>(learning_rate / (1 - std::pow(beta1, count)))),
+            scale(static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, count)))), take1(static_cast<float>(1 - beta1)),
+            keep2(static_cast<float>(beta2)), take2(static_cast<float>(1 - beta2)), small(static_cast<float>(epsilon)),
+            decay(in_gradient), keep(shrink);
+        float* const w = weights.data();
+        const float* const g = gradient.data();
+        float* const means = state.data();
+        float* const squares = means + weights.size();
+        for_vectors(weights.size(), [&](std::size_t at, auto part) {
+            const Vector old = part.load(w + at), slope = part.load(g + at) + decay * old;
+            Vector mean = part.load(means + at);
+            mean = mean + take1 * (slope - mean);
+            const Vector square = keep2 * part.load(squares + at) + take2 * slope * slope;
+            part.store(means + at, mean);
+            part.store(squares + at, square);
+            part.store(w + at, keep * old - size * (mean / (xsimd::sqrt(square) * scale + small)));
+        });
     }
 };
 

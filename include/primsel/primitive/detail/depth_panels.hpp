@@ -18,6 +18,12 @@ template <class Arch>
     return static_cast<std::size_t>(s.groups) * packed_size<Arch>(s.depth(), s.group_k());
 }
 
+/// Asks for lines that are read soon: into L1 (3) or L2 (2).
+template <int locality>
+PRIMSEL_INLINE void fetch_lines(const float* begin, int floats) noexcept {
+    for (int at = 0; at < floats; at += 16) __builtin_prefetch(begin + at, 0, locality);
+}
+
 /// Kernels of a group, from `first` on, that one panel takes, laid side by side: some channels at a time, so that both
 /// sides are read and written in whole lines. Calls visit(c, place, count, rows): so many places of channel c's taps
 /// from `place` on, each a row as wide as a full panel, with zeros in the place of kernels that there are none of.
@@ -29,8 +35,14 @@ void for_kernel_rows(ConvShape const& s, KernelView kernel, int group, int first
     if (kernels < width) std::fill_n(rows, most * width, 0.0F);
     // Channels whose taps follow one another.
     const int together = kernel.turned ? 1 : std::max(1, most / taps);
+    // A turned kernel's channels are apart, and processors do not find the next ones by themselves.
+    const int ahead = taps == 1 ? 16 : 1;
     for (int c = 0; c < s.group_c(); c += together) {
         const int channels = std::min(together, s.group_c() - c);
+        if (kernel.turned && c + ahead < s.group_c()) {
+            const float* const later = kernel.taps(s, group, first, c + ahead);
+            taps == 1 ? fetch_lines<3>(later, kernels) : fetch_lines<2>(later, kernels * taps);
+        }
         for (int begin = 0; begin < taps; begin += most) {
             const int count = std::min(most, taps - begin);
             const float* src = kernel.taps(s, group, first, c) + begin;
