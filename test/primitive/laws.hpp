@@ -299,13 +299,13 @@ inline Outcome run(List const& list, ps::PrimitiveEntry const& entry, Problem co
     }
     // A channel a group: blocks of pixels, with any padding on either side.
     for (const int f : {3, 5}) {
-        for (const int w : {6, 9, 16}) {
+        for (const int w : {2, 3, 4, 6, 9, 16}) {
             for (int pad = 0; pad <= f / 2; ++pad) {
                 for (const int stride : {1, 2}) {
                     ps::ConvShape s = same_shape(19, 19, 6, w, f);
                     s.groups = 19, s.pad_left = pad, s.pad_top = f / 2 - pad;
                     s.stride_h = s.stride_w = stride;
-                    shapes.push_back(s);
+                    if (s.valid()) shapes.push_back(s);
                 }
             }
         }

@@ -150,7 +150,7 @@ private:
         const bool as_one = primitive.whole_batch && query.batch > 1;
         const std::size_t packed = primitive.packed_bytes(query.shape);
         const Work work = primitive.work(query.shape, as_one ? query.batch : 1);
-        const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size());
+        const double kernel = 4.0 * static_cast<double>(query.shape.kernel_size()), to = static_cast<double>(packed);
         ConvTerms result = query.together ? together(machine, work, packed, query.shape, query.batch,
                                                      primitive.whole_batch, query.apart)
                                           : terms(machine, work, packed, query.shape, as_one ? 1 : query.batch,
@@ -159,8 +159,8 @@ private:
         if (query.together && primitive.pass == Pass::weight_gradient)
             result.besides += kernel / machine.bandwidth.back();
         if (query.packs) {
-            result.besides +=
-                kernel / machine.bandwidth.back() + packing * kernel / sizeof(float) / machine.vector_flops;
+            result.besides += kernel / machine.bandwidth.back() +
+                              packing * kernel / sizeof(float) / machine.vector_flops + to / machine.bandwidth_for(to);
         }
         return result;
     }
@@ -168,7 +168,7 @@ private:
     /// Calling a kernel and starting its loops.
     static constexpr double overhead = 1e-6;
     /// Of a weight that each step of training packs anew, in vector operations: fitted to steps of six networks.
-    static constexpr double packing = 20;
+    static constexpr double packing = 17;
 
     [[nodiscard]] Machine const& machine_of(Kernels const& kernels) const {
         if (machine_) return *machine_;

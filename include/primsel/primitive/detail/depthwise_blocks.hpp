@@ -19,7 +19,7 @@ struct DepthwiseBlocks {
             s.fh == s.fw && (s.fw == 3 || s.fw == 5) && s.stride_h == s.stride_w && s.stride_w <= 2 && !s.dilated();
         const int beside = s.fw / 2, last = (s.out_w() - 1) * s.stride_w + s.fw - 1 - s.pad_left;
         const bool narrow = s.pad_left <= beside && s.pad_top <= beside && last < s.w + beside;
-        return square && narrow && s.k >= lanes<Arch> && s.out_w() >= least_columns<Arch>;
+        return square && narrow && s.k >= lanes<Arch> && s.out_w() >= 2;
     }
 
     /// What the blocks take, in operations at the multiply-adds' best speed: two for each multiply-add, those of the
@@ -28,7 +28,7 @@ struct DepthwiseBlocks {
     template <class Arch>
     [[nodiscard]] static double operations(ConvShape const& s) {
         constexpr int width = lanes<Arch>;
-        const int columns = s.out_w() < block_columns<Arch> ? least_columns<Arch> : block_columns<Arch>;
+        const int columns = columns_of(s);
         return 2.0 * (s.taps() + 5) * s.out_h() * ((s.out_w() + columns - 1) / columns * columns) *
                ((s.k + width - 1) / width * width);
     }
@@ -47,18 +47,20 @@ private:
     /// registers. Each input is loaded once for all the outputs that it goes into.
     template <class Arch>
     static constexpr int block_rows = registers<Arch> == 32 ? 2 : 1;
-    template <class Arch>
-    static constexpr int block_columns = 7;
-    /// Of narrower images.
-    template <class Arch>
-    static constexpr int least_columns = registers<Arch> == 32 ? 7 : 4;
+    /// Seven columns, or of narrower images four or two.
+    [[nodiscard]] static constexpr int columns_of(ConvShape const& s) {
+        return s.out_w() >= 7 ? 7 : s.out_w() >= 4 ? 4 : 2;
+    }
 
     template <class Arch, int size>
     static void run_blocks(ConvShape const& s, ConvArgs const& args, const float* src) noexcept {
-        if (s.out_w() < block_columns<Arch>) {
-            run_blocks<Arch, size, least_columns<Arch>>(s, args, src);
-        } else {
-            run_blocks<Arch, size, block_columns<Arch>>(s, args, src);
+        switch (columns_of(s)) {
+            case 7:
+                return run_blocks<Arch, size, 7>(s, args, src);
+            case 4:
+                return run_blocks<Arch, size, 4>(s, args, src);
+            default:
+                return run_blocks<Arch, size, 2>(s, args, src);
         }
     }
     template <class Arch, int size, int columns>
