@@ -155,13 +155,17 @@ struct DepthwiseWeightGradient {
         return workers * sums_floats<Arch>(s);
     }
 
-    /// Independent are parts of the channels.
+    /// Independent are parts of the channels, as many as there are threads and more. Their sums are the same in any
+    /// part.
     template <class Arch>
     static void run(ConvShape const& s, ConvArgs const& args) noexcept {
-        const int most = s.c < lanes<Arch> ? s.c : most_vectors * lanes<Arch>;
-        const auto parts = static_cast<std::size_t>((s.c + most - 1) / most);
-        args.executor.parallel_for(parts, [&s, &args, most](std::size_t part, std::size_t worker) {
-            const int first = static_cast<int>(part) * most, channels = std::min(most, s.c - first);
+        const int threads = static_cast<int>(args.executor.concurrency()),
+                  most = std::clamp(s.c / lanes<Arch> / threads, 1, most_vectors) * lanes<Arch>;
+        // The last part has a vector at least, and the rest.
+        const int parts = std::max(1, (s.c + most - lanes<Arch>) / most);
+        args.executor.parallel_for(static_cast<std::size_t>(parts), [=, &s, &args](std::size_t i, std::size_t worker) {
+            const int part = static_cast<int>(i), first = part * most,
+                      channels = part + 1 == parts ? s.c - first : most;
             float* sums = args.scratch + worker * sums_floats<Arch>(s);
             if (s.c < lanes<Arch>) {
                 sum_part<float, Arch>(s, args, first, channels, sums);
@@ -185,10 +189,10 @@ private:
     static constexpr int most_vectors = 8;
     /// Pixels of the result that a vector of a part goes through before the next one does.
     static constexpr int block_pixels = 64;
-    /// A vector of sums for each tap of each vector of a part.
+    /// A vector of sums for each tap of each vector of a part, of which the last may have one more.
     template <class Arch>
     [[nodiscard]] static std::size_t sums_floats(ConvShape const& s) {
-        return static_cast<std::size_t>(most_vectors * lanes<Arch> * s.taps());
+        return static_cast<std::size_t>((most_vectors + 1) * lanes<Arch> * s.taps());
     }
 
     /// What a vector of channels, from c on, sums up in rows [begin, end) of all images' results.
