@@ -10,6 +10,7 @@
 #include "session.hpp"
 
 #include <primsel/core/thread_pool.hpp>
+#include <primsel/cost/semi_empirical.hpp>
 #include <primsel/io/dataset.hpp>
 #include <primsel/learn/distill.hpp>
 #include <primsel/learn/op_regression.hpp>
@@ -28,7 +29,9 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -41,7 +44,7 @@ struct PretrainOptions {
     std::vector<std::string> profiles;
     std::uint64_t seed = 1;
     std::size_t threads = 1, epochs = 200;
-    bool leave_one_out = false, json = false;
+    bool mean_with_shipped = false, leave_one_out = false, json = false;
 };
 
 /// A network whose steps of training show what their layers take.
@@ -73,6 +76,21 @@ ps::OpRegression learn_training_ops(Progress& progress) {
         progress.tick();
     }
     return fit_ops(sampler.times());
+}
+
+/// What the library comes with of other layers for an instruction set, and where it was learned.
+struct ShippedOps {
+    std::span<const ps::OpCoefficients> ops;
+    std::string_view cpu;
+};
+ShippedOps shipped_ops(std::string_view arch) {
+    ShippedOps shipped;
+    const auto take = [&]<class Model>(Model) {
+        if (arch == Model::arch) shipped = {Model::ops, Model::cpu};
+    };
+    take(ps::pretrained::ops_avx512{}), take(ps::pretrained::ops_avx2{}), take(ps::pretrained::ops_sse4_2{});
+    if (shipped.ops.empty()) ps::fail("--mean-with-shipped: there are none for the instruction set ", arch);
+    return shipped;
 }
 
 using About = std::map<std::string, std::string>;
@@ -225,9 +243,14 @@ void pretrain(PretrainOptions const& options) {
     }
     if (ops) {
         const bool timed_here = options.profiles.empty();
-        const OpSamples of = timed_here ? OpSamples{about_here(), {}} : op_samples_of(options.profiles, kernels().arch);
-        const ps::OpRegression learned =
+        OpSamples of = timed_here ? OpSamples{about_here(), {}} : op_samples_of(options.profiles, kernels().arch);
+        ps::OpRegression learned =
             timed_here ? fit_ops(time_ops(networks_of({}), progress)) : ps::OpRegression::fit(of.samples);
+        if (options.mean_with_shipped) {
+            const ShippedOps shipped = shipped_ops(kernels().arch);
+            learned = learned.mean_with(shipped.ops);
+            of.about["cpu"] = ps::join(shipped.cpu, ", ", of.about["cpu"]);
+        }
         ps::write_file(options.ops, ops_header(ops_name, of.about, learned));
         const std::size_t count = learned.coefficients().size();
         json.emplace_back("ops_header", options.ops);
@@ -277,6 +300,11 @@ void add_pretrain(CLI::App& app) {
             "A header of what other layers take by the profiles of this instruction set, or as timed here where "
             "none are named, for SemiEmpirical")
         ->type_name("NAME.hpp");
+    command
+        .add_flag("--mean-with-shipped", options->mean_with_shipped,
+                  "Of --ops: halfway to the coefficients that the library comes with, of machines whose times were not "
+                  "kept")
+        ->needs("--ops");
     command
         .add_option("--training-ops", options->training_ops,
                     "A header of what the layers take that only steps of training have, timed here, for SemiEmpirical")
