@@ -447,13 +447,13 @@ TEST_CASE("a run's bytes are those of all weights and the largest layer's images
 TEST_CASE("a run's bytes, where kernels grow as they are packed, are those of all kernels that are alike") {
     ps::Graph graph;
     graph.add("image", ps::InputParams{{16, 8, 8}}, {});
-    graph.add("conv", ps::ConvParams{.k = 24, .kernel = 3, .padding = 1}, {0});
+    graph.add("conv", ps::ConvParams{.k = 32, .kernel = 3, .padding = 1}, {0});  // fills vectors
     graph.add("alike", ps::ConvParams{.k = 16, .kernel = 3, .padding = 1}, {1});
     graph.add("pointwise", ps::ConvParams{.k = 8}, {2});
     const ps::Kernels kernels = ps::make_kernels<ps::AllPrimitives, ps::default_arch, ps::AllLayouts>();
     NotedRuns noted;
     (void)ps::make_plan(graph, kernels, noted, ps::ExactPbqp{});
-    const double three = 4 * (16 * 24 + 24 * 16) * 9, one = 4 * 16 * 8, images = 4 * 64 * (16 + 24);
+    const double three = 4 * (16 * 32 + 32 * 16) * 9, one = 4 * 16 * 8, images = 4 * 64 * (16 + 32);
     double most = 0;
     for (ps::ConvQuery const& query : noted.convs) {
         const auto packed = static_cast<double>(kernels.primitives[query.primitive].packed_bytes(query.shape));

@@ -215,8 +215,9 @@ Machine measure_machine() {
         raise(machine.product_flops, measure_product<Arch>());
         raise(machine.bandwidth.back(), measure_memory(src.data(), dst.data()));
     }
-    for (std::size_t i = 1; i < machine.bandwidth.size(); ++i) {
-        machine.bandwidth[i] = std::min(machine.bandwidth[i], machine.bandwidth[i - 1]);
+    // What disturbs makes slower, and pages that lie badly in L2 do: a smaller working set is no slower than a larger.
+    for (std::size_t i = machine.bandwidth.size() - 1; i > 0; --i) {
+        machine.bandwidth[i - 1] = std::max(machine.bandwidth[i - 1], machine.bandwidth[i]);
     }
     std::ranges::sort(idle);
     machine.idle_bandwidth = std::clamp(idle[1], machine.bandwidth.back(), machine.bandwidth[levels - 2]);
