@@ -11364,8 +11364,9 @@ PRIMSEL_INLINE Floats<Arch> load_around(const float* row, std::ptrdiff_t at, std
     const std::ptrdiff_t before = std::min(-at, width), inside = std::min(n, width - before);
 #if defined(__AVX512F__)
     if constexpr (width == 16) {
+        // Nothing is read where the mask is 0.
         const auto mask = static_cast<__mmask16>(((1U << inside) - 1) << before);
-        return Floats<Arch>(_mm512_mask_expandloadu_ps(_mm512_set1_ps(fill), mask, row));
+        return Floats<Arch>(_mm512_mask_loadu_ps(_mm512_set1_ps(fill), mask, row - before));
     }
 #endif
 #if defined(__AVX__)
