@@ -1,5 +1,7 @@
 // What is forecast of our own engines is what they then hold, to the byte where they say so, and what the system gives
 // the process for a training.
+#include "../instrumented.hpp"
+
 #include <doctest/doctest.h>
 #include <primsel/engine/program.hpp>
 #include <primsel/forecast/engine_forecast.hpp>
@@ -77,7 +79,12 @@ TEST_CASE("a training takes the memory that was forecast, within 1 % and 5 MiB")
     const std::size_t taken = resident_bytes() - before;
     CAPTURE(expected);
     CAPTURE(taken);
+    // A sanitizer's allocator keeps what was freed, and room around what was not.
+#ifdef PRIMSEL_TEST_INSTRUMENTED
+    CHECK(apart(expected, taken) <= expected / 4);
+#else
     CHECK(apart(expected, taken) <= expected / 100 + (std::size_t{5} << 20U));
+#endif
 }
 
 TEST_CASE("the memory of an engine is forecast to the byte") {
