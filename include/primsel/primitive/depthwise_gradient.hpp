@@ -84,8 +84,7 @@ private:
     };
     using Rows = Taps;
 
-    /// What the pixel of an axis went into by a tap: a place of the result, or -1. Divides only where it must: that
-    /// takes as long as ten multiply-adds.
+    /// What the pixel of an axis went into by a tap: a place of the result, or -1. Divides only where it must.
     [[nodiscard]] static constexpr int result_of(int at, int offset, int stride, int results) {
         int from = at - offset;
         if (from < 0) return -1;
@@ -289,7 +288,7 @@ private:
         const std::ptrdiff_t pixel = s.c, right = s.dilation_w * pixel, down = s.dilation_h * s.w * pixel;
         for (int row = block.begin; row < block.end; ++row) {
             const int image = row / s.out_h(), oh = row % s.out_h();
-            const float* const gradient = args.gradient + row * s.out_w() * pixel + block.c;
+            const float* const gradient = args.gradient + row * (s.out_w() * pixel) + block.c;
             const float* const of_image = args.src + image * static_cast<std::ptrdiff_t>(s.in_shape().size()) + block.c;
             // Of the first tap, which may be beside the image.
             const std::ptrdiff_t first =

@@ -50,7 +50,7 @@ inline void separate_three(const float* PRIMSEL_RESTRICT src, float* PRIMSEL_RES
 /// dst[column][row] = src[row][column] for columns [first, last): a matrix of `rows` rows, src_stride and dst_stride
 /// floats apart. Four by four in registers; blocks of 16 columns, so that the lines of dst being written stay in L1. As
 /// many streams as there are rows are more than processors fetch ahead by themselves: what is read two blocks later is
-/// asked for, which halves the time to pack weights that come from memory.
+/// asked for, as weights that are packed come from memory.
 inline void transpose_columns(const float* PRIMSEL_RESTRICT src, std::size_t src_stride, float* PRIMSEL_RESTRICT dst,
                               std::size_t dst_stride, std::size_t rows, std::size_t first, std::size_t last) {
     if (rows == 3 && dst_stride == 3) return interleave_three(src, src_stride, dst, first, last);

@@ -41,7 +41,10 @@ void for_kernel_rows(ConvShape const& s, KernelView kernel, int group, int first
         const int channels = std::min(together, s.group_c() - c);
         if (kernel.turned && c + ahead < s.group_c()) {
             const float* const later = kernel.taps(s, group, first, c + ahead);
-            taps == 1 ? fetch_lines<3>(later, kernels) : fetch_lines<2>(later, kernels * taps);
+            if (taps == 1)
+                fetch_lines<3>(later, kernels);
+            else
+                fetch_lines<2>(later, kernels * taps);
         }
         for (int begin = 0; begin < taps; begin += most) {
             const int count = std::min(most, taps - begin);
