@@ -531,8 +531,29 @@ inline constexpr std::size_t alignment = 64;
     return bytes / sizeof(float) + (bytes % sizeof(float) != 0 ? 1 : 0);
 }
 
+namespace detail {
+
+inline constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// Asks for huge pages: kernels walk buffers with long strides, and a TLB miss costs as much as ten FMAs. Not where the
+/// first one is slow to come, as it is in a virtual machine whose host has to find the memory first: small pages are
+/// then more often such as the host has at hand, and an engine starts in half the time.
+inline void ask_for_huge_pages([[maybe_unused]] float* data, [[maybe_unused]] std::size_t pages) {
+#if defined(__linux__)
+    constexpr double slow = 1e-3;  // seconds; 2 MiB are cleared in a tenth of that
+    madvise(data, huge_page, MADV_HUGEPAGE);
+    const Timer timer;
+    *static_cast<volatile float*>(data) = 0;
+    if (timer.seconds() < slow && pages > 1) {
+        madvise(data + huge_page / sizeof(float), (pages - 1) * huge_page, MADV_HUGEPAGE);
+    }
+#endif
+}
+
+}  // namespace detail
+
 /// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page and ask
-/// the kernel for huge pages: the kernels walk them with long strides, and a TLB miss costs as much as ten FMAs.
+/// the kernel for huge pages.
 class AlignedBuffer {
 public:
     AlignedBuffer() = default;
@@ -540,13 +561,10 @@ public:
     explicit AlignedBuffer(std::size_t floats) : floats_(floats), align_(alignment) {
         if (floats == 0) return;
         if (floats > std::numeric_limits<std::size_t>::max() / (2 * sizeof(float))) throw std::bad_alloc();
-        constexpr std::size_t huge_page = std::size_t{2} << 20;
         const std::size_t bytes = round_up_floats(floats) * sizeof(float);
-        if (bytes >= huge_page) align_ = huge_page;
+        if (bytes >= detail::huge_page) align_ = detail::huge_page;
         data_ = static_cast<float*>(::operator new(bytes, std::align_val_t{align_}));
-#if defined(__linux__)
-        if (bytes >= huge_page) madvise(data_, bytes / huge_page * huge_page, MADV_HUGEPAGE);
-#endif
+        if (bytes >= detail::huge_page) detail::ask_for_huge_pages(data_, bytes / detail::huge_page);
     }
     AlignedBuffer(AlignedBuffer&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), floats_(std::exchange(other.floats_, 0)), align_(other.align_) {}
@@ -9871,91 +9889,91 @@ namespace primsel::inline PRIMSEL_ABI::pretrained {
 /// A ConvModel.
 struct convs {
     static constexpr ConvCoefficients convolutions[] = {
-        {"conv-1x1-gemm-ab-ik", {1.024, 2.224, 0.7578, 1.292}},
-        {"conv-1x1-gemm-ab-ki", {1.028, 1.18, 0.5993, 1.67}},
-        {"conv-1x1-gemm-abt-ik", {1.042, 1.334, 0.7268, 1.523}},
-        {"conv-1x1-gemm-abt-ki", {1.009, 1.756, 0.6, 1.833}},
-        {"conv-1x1-gemm-atb-ik", {1.053, 2.305, 0.7632, 0.7193}},
-        {"conv-1x1-gemm-atb-ki", {1.108, 0.9049, 0.864, 1.181}},
-        {"conv-1x1-gemm-atbt-ik", {1.081, 1.966, 0.7444, 0.9372}},
-        {"conv-1x1-gemm-atbt-ki", {1.086, 1.374, 0.8955, 1.319}},
-        {"direct-chw-hwc", {0.999, 1.059, 0.5602, 1.027}},
-        {"direct-hwc", {0.9876, 1.313, 0.4584, 1.436}},
-        {"direct-sum2d", {1, 0.868, 0.7096, 1.378}},
-        {"im2col-copy-self-ab-ki", {1.043, 1.38, 0.7184, 2.214}},
-        {"im2col-copy-self-atb-ik", {1.087, 1.612, 0.8936, 1.106}},
-        {"im2col-copy-self-atb-ki", {1.132, 1.295, 0.9193, 1.825}},
-        {"im2col-copy-self-atbt-ik", {1.082, 1.719, 0.8211, 1.094}},
-        {"im2col-copy-short-ab-ki", {1.037, 1.404, 0.7247, 1.977}},
-        {"im2col-copy-short-atb-ik", {1.076, 1.643, 0.868, 0.9842}},
-        {"im2col-copy-short-atb-ki", {1.123, 1.344, 0.8936, 1.508}},
-        {"im2col-copy-short-atbt-ik", {1.066, 1.797, 0.7983, 0.9863}},
-        {"im2col-scan-ab-ki", {1.045, 1.734, 0.6861, 1.854}},
-        {"im2col-scan-atb-ik", {1.156, 1.734, 0.8188, 1.365}},
-        {"im2col-scan-atb-ki", {1.184, 1.614, 0.8318, 1.591}},
-        {"im2col-scan-atbt-ik", {1.119, 1.847, 0.785, 1.428}},
-        {"im2row-copy-short-ab-ik", {1.094, 0.2697, 0.9948, 1.622}},
-        {"im2row-copy-short-abt-ik", {1.104, 0.2654, 0.8578, 1.888}},
-        {"im2row-copy-short-abt-ki", {1.062, 0.5343, 0.5745, 2.193}},
-        {"im2row-copy-short-atbt-ki", {1.164, 0.4114, 0.8649, 1.678}},
-        {"im2row-scan-ab-ik", {1.175, 3.225, 0.7247, 1.74}},
-        {"im2row-scan-abt-ik", {1.118, 3.237, 0.6785, 1.812}},
-        {"im2row-scan-abt-ki", {1.119, 3.152, 0.7098, 1.862}},
-        {"im2row-scan-atbt-ki", {1.382, 2.86, 0.8046, 1.691}},
-        {"im2win", {1.326, 2.273, 0.6875, 1.96}},
-        {"indirect", {0.9913, 3.01, 0.7266, 1.72}},
+        {"conv-1x1-gemm-ab-ik", {1.013, 2.584, 0.8084, 0.8017}},
+        {"conv-1x1-gemm-ab-ki", {1.024, 1.353, 0.5428, 1.237}},
+        {"conv-1x1-gemm-abt-ik", {1.022, 1.619, 0.7578, 1.084}},
+        {"conv-1x1-gemm-abt-ki", {1.011, 1.932, 0.5617, 1.554}},
+        {"conv-1x1-gemm-atb-ik", {1.031, 2.752, 0.818, 0.2774}},
+        {"conv-1x1-gemm-atb-ki", {1.118, 0.9368, 0.955, 0.8441}},
+        {"conv-1x1-gemm-atbt-ik", {1.048, 2.178, 0.7663, 0.4463}},
+        {"conv-1x1-gemm-atbt-ki", {1.097, 1.542, 0.9764, 1.091}},
+        {"direct-chw-hwc", {0.9889, 1.634, 0.4916, 0.9059}},
+        {"direct-hwc", {0.9878, 1.515, 0.3989, 0.9171}},
+        {"direct-sum2d", {1, 0.8678, 0.7128, 1.367}},
+        {"im2col-copy-self-ab-ki", {1.026, 1.54, 0.8166, 2.158}},
+        {"im2col-copy-self-atb-ik", {1.054, 1.834, 1.026, 0.8432}},
+        {"im2col-copy-self-atb-ki", {1.132, 1.463, 1.12, 1.628}},
+        {"im2col-copy-self-atbt-ik", {1.041, 1.902, 0.9355, 0.955}},
+        {"im2col-copy-short-ab-ki", {1.026, 1.578, 0.7422, 1.769}},
+        {"im2col-copy-short-atb-ik", {1.039, 1.898, 0.9152, 0.5541}},
+        {"im2col-copy-short-atb-ki", {1.111, 1.544, 0.9693, 1.243}},
+        {"im2col-copy-short-atbt-ik", {1.024, 1.992, 0.8562, 0.7156}},
+        {"im2col-scan-ab-ki", {1.032, 1.793, 0.7124, 1.756}},
+        {"im2col-scan-atb-ik", {1.12, 1.78, 0.9243, 1.083}},
+        {"im2col-scan-atb-ki", {1.179, 1.691, 0.9208, 1.4}},
+        {"im2col-scan-atbt-ik", {1.093, 1.86, 0.8645, 1.249}},
+        {"im2row-copy-short-ab-ik", {1.083, 0.2937, 1.256, 1.353}},
+        {"im2row-copy-short-abt-ik", {1.074, 0.2938, 1.078, 1.768}},
+        {"im2row-copy-short-abt-ki", {1.063, 0.5657, 0.5868, 2.144}},
+        {"im2row-copy-short-atbt-ki", {1.185, 0.4069, 1.072, 1.69}},
+        {"im2row-scan-ab-ik", {1.139, 3.332, 0.7711, 2.151}},
+        {"im2row-scan-abt-ik", {1.075, 3.372, 0.7155, 2.285}},
+        {"im2row-scan-abt-ki", {1.09, 3.217, 0.7545, 2.406}},
+        {"im2row-scan-atbt-ki", {1.352, 2.958, 0.8661, 2.093}},
+        {"im2win", {1.313, 3.335, 0.6923, 2.685}},
+        {"indirect", {0.992, 3.179, 0.7241, 1.38}},
         {"input-gradient-indirect", {1.026, 3.024, 0.7195, 1.704}},
-        {"kn2col", {1.064, 1.164, 0.9051, 0.9936}},
-        {"kn2col-as", {1.065, 1.055, 0.9223, 1.105}},
-        {"kn2row", {1.046, 1.598, 0.6703, 2.078}},
-        {"kn2row-aa-ab", {1.153, 2.914, 0.7923, 2.024}},
-        {"kn2row-aa-abt", {1.119, 2.993, 0.7918, 1.97}},
-        {"kn2row-aa-atb", {1.219, 2.365, 0.8047, 1.939}},
-        {"kn2row-aa-atbt", {1.183, 2.443, 0.8023, 1.975}},
-        {"kn2row-as", {1.046, 1.524, 0.6514, 2.028}},
-        {"mec-col", {1.271, 4.899, 0.7839, 2.809}},
-        {"mec-row-partition", {1.009, 1.297, 0.7488, 2.037}},
+        {"kn2col", {1.065, 1.198, 0.994, 0.4686}},
+        {"kn2col-as", {1.062, 1.072, 1.023, 0.8075}},
+        {"kn2row", {1.046, 1.568, 0.6646, 2.807}},
+        {"kn2row-aa-ab", {1.159, 2.539, 0.8851, 2.372}},
+        {"kn2row-aa-abt", {1.123, 2.83, 0.8797, 2.42}},
+        {"kn2row-aa-atb", {1.218, 2.081, 0.9004, 2.173}},
+        {"kn2row-aa-atbt", {1.18, 2.371, 0.8951, 2.297}},
+        {"kn2row-as", {1.049, 1.609, 0.6321, 2.333}},
+        {"mec-col", {1.212, 6.437, 0.7912, 3.306}},
+        {"mec-row-partition", {1.01, 1.356, 0.7929, 1.622}},
         {"weight-gradient-direct", {1.148, 2.174, 0.7, 1.538}},
         {"weight-gradient-im2col", {1.158, 1.464, 0.7, 1.614}},
         {"weight-gradient-im2row", {1.039, 2.006, 0.7, 1.656}},
         {"weight-gradient-winograd-4x4-3x3-vec-16", {1.197, 0.5923, 0.7, 1.502}},
-        {"winograd-2-3", {0.9885, 0.8669, 0.6526, 1.484}},
-        {"winograd-2-3-vec-4", {1.01, 1.789, 0.6396, 1.508}},
-        {"winograd-2-3-vec-8", {1.027, 2.124, 0.641, 1.539}},
-        {"winograd-2-5", {0.9696, 0.6751, 0.6904, 1.491}},
-        {"winograd-2-5-vec-4", {1.039, 1.251, 0.6892, 1.512}},
-        {"winograd-2-5-vec-8", {1.081, 1.344, 0.6882, 1.547}},
-        {"winograd-2x2-3x3", {0.9675, 0.3558, 0.6518, 1.509}},
-        {"winograd-2x2-3x3-vec-16", {0.9474, 1.064, 0.6422, 1.463}},
-        {"winograd-2x2-3x3-vec-4", {0.9669, 0.6104, 0.6377, 1.524}},
-        {"winograd-2x2-3x3-vec-8", {0.9531, 0.9273, 0.6401, 1.512}},
-        {"winograd-2x2-5x5", {1.086, 0.3231, 0.6998, 1.495}},
-        {"winograd-2x2-5x5-vec-16", {0.9307, 0.8538, 0.6958, 1.513}},
-        {"winograd-2x2-5x5-vec-4", {0.999, 0.4957, 0.6976, 1.51}},
-        {"winograd-2x2-5x5-vec-8", {0.965, 0.6854, 0.6964, 1.504}},
-        {"winograd-3-3", {0.9882, 0.748, 0.6236, 1.441}},
-        {"winograd-3-3-vec-4", {1.003, 1.515, 0.61, 1.427}},
-        {"winograd-3-3-vec-8", {1.02, 1.878, 0.6118, 1.469}},
-        {"winograd-3-5", {0.9387, 0.713, 0.6808, 1.501}},
-        {"winograd-3-5-vec-4", {1.019, 1.251, 0.6799, 1.518}},
-        {"winograd-3-5-vec-8", {1.066, 1.312, 0.6802, 1.529}},
-        {"winograd-3x3-3x3", {0.9817, 0.3829, 0.6006, 1.503}},
-        {"winograd-3x3-3x3-vec-16", {0.9884, 0.8532, 0.598, 1.501}},
-        {"winograd-3x3-3x3-vec-4", {0.965, 0.5391, 0.5752, 1.556}},
-        {"winograd-3x3-3x3-vec-8", {0.9672, 0.7614, 0.5822, 1.533}},
-        {"winograd-3x3-5x5", {1.077, 0.3288, 0.6872, 1.512}},
-        {"winograd-3x3-5x5-vec-16", {0.8964, 0.8451, 0.6838, 1.501}},
-        {"winograd-3x3-5x5-vec-4", {1.015, 0.4919, 0.6918, 1.518}},
-        {"winograd-3x3-5x5-vec-8", {0.9341, 0.7495, 0.6897, 1.512}},
-        {"winograd-4x4-3x3", {0.9815, 0.4824, 0.6294, 1.558}},
-        {"winograd-4x4-3x3-vec-16", {1.042, 1.041, 0.641, 1.565}},
-        {"winograd-4x4-3x3-vec-4", {1.02, 0.6868, 0.61, 1.592}},
-        {"winograd-4x4-3x3-vec-8", {1.026, 0.8184, 0.615, 1.571}},
-        {"winograd-4x4-5x5", {1.189, 0.2633, 0.6896, 1.512}},
-        {"winograd-4x4-5x5-vec-16", {0.9375, 0.9017, 0.6973, 1.514}},
-        {"winograd-4x4-5x5-vec-4", {1.078, 0.445, 0.6934, 1.515}},
-        {"winograd-4x4-5x5-vec-8", {0.9746, 0.6956, 0.6983, 1.506}},
-        {"winograd-6x6-3x3-vec-16", {0.9999, 0.8726, 0.596, 1.48}},
+        {"winograd-2-3", {0.9971, 0.6953, 0.6191, 1.416}},
+        {"winograd-2-3-vec-4", {1.004, 1.334, 0.6118, 1.426}},
+        {"winograd-2-3-vec-8", {1.005, 1.826, 0.6118, 1.392}},
+        {"winograd-2-5", {1.026, 0.3925, 0.6797, 1.552}},
+        {"winograd-2-5-vec-4", {1.02, 0.7765, 0.6757, 1.551}},
+        {"winograd-2-5-vec-8", {1.016, 1.111, 0.6748, 1.556}},
+        {"winograd-2x2-3x3", {1.013, 0.2717, 0.6431, 1.478}},
+        {"winograd-2x2-3x3-vec-16", {0.9753, 0.8602, 0.624, 1.379}},
+        {"winograd-2x2-3x3-vec-4", {1, 0.4198, 0.6056, 1.463}},
+        {"winograd-2x2-3x3-vec-8", {0.9853, 0.6284, 0.6207, 1.403}},
+        {"winograd-2x2-5x5", {1.047, 0.2609, 0.6875, 1.491}},
+        {"winograd-2x2-5x5-vec-16", {0.9627, 0.7115, 0.6838, 1.504}},
+        {"winograd-2x2-5x5-vec-4", {1.045, 0.2839, 0.6855, 1.519}},
+        {"winograd-2x2-5x5-vec-8", {0.9862, 0.4444, 0.6807, 1.509}},
+        {"winograd-3-3", {1.01, 0.5893, 0.585, 1.397}},
+        {"winograd-3-3-vec-4", {1.009, 1.1, 0.57, 1.353}},
+        {"winograd-3-3-vec-8", {1.008, 1.554, 0.5675, 1.306}},
+        {"winograd-3-5", {1.012, 0.4496, 0.6573, 1.507}},
+        {"winograd-3-5-vec-4", {0.9954, 0.7665, 0.6535, 1.517}},
+        {"winograd-3-5-vec-8", {0.998, 1.098, 0.6548, 1.525}},
+        {"winograd-3x3-3x3", {0.9935, 0.3316, 0.5795, 1.513}},
+        {"winograd-3x3-3x3-vec-16", {0.9656, 0.8006, 0.5625, 1.345}},
+        {"winograd-3x3-3x3-vec-4", {0.9897, 0.4356, 0.5378, 1.492}},
+        {"winograd-3x3-3x3-vec-8", {0.9704, 0.6384, 0.5431, 1.394}},
+        {"winograd-3x3-5x5", {0.9807, 0.3078, 0.6866, 1.499}},
+        {"winograd-3x3-5x5-vec-16", {0.9094, 0.6557, 0.6582, 1.443}},
+        {"winograd-3x3-5x5-vec-4", {1.011, 0.3651, 0.6667, 1.479}},
+        {"winograd-3x3-5x5-vec-8", {0.9841, 0.4354, 0.6613, 1.457}},
+        {"winograd-4x4-3x3", {1.035, 0.3844, 0.6031, 1.497}},
+        {"winograd-4x4-3x3-vec-16", {1.023, 0.8769, 0.6423, 1.479}},
+        {"winograd-4x4-3x3-vec-4", {1.036, 0.5413, 0.5842, 1.547}},
+        {"winograd-4x4-3x3-vec-8", {1.011, 0.7352, 0.6097, 1.522}},
+        {"winograd-4x4-5x5", {1.036, 0.2263, 0.6878, 1.496}},
+        {"winograd-4x4-5x5-vec-16", {0.9479, 0.6243, 0.7015, 1.514}},
+        {"winograd-4x4-5x5-vec-4", {1.039, 0.3131, 0.6954, 1.536}},
+        {"winograd-4x4-5x5-vec-8", {0.9809, 0.4495, 0.6961, 1.523}},
+        {"winograd-6x6-3x3-vec-16", {0.9026, 0.8923, 0.6139, 1.384}},
     };
 };
 
@@ -11986,6 +12004,18 @@ void run_affine(AxisView view, OpArgs const& args) noexcept {
                                   });
 }
 
+/// The same of all channels, however few elements each of them has.
+template <class Arch>
+void run_known_affine(float factor, float shift, OpArgs const& args) noexcept {
+    const float* src = args.src[0];
+    float* dst = args.dst;
+    const Floats<Arch> factors(factor), shifts(shift);
+    for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
+                       [=](std::size_t at, std::size_t n) {
+                           store_up_to<Arch>(dst + at, fma<Arch>(load_up_to<Arch>(src + at, n), factors, shifts), n);
+                       });
+}
+
 /// x * factor + shift, per channel. Packed: the factors of all channels, then the shifts.
 template <class Params>
 struct AffineOp {
@@ -12020,7 +12050,15 @@ template <>
 struct Op<BatchNormParams> : detail::AffineOp<BatchNormParams> {};
 
 template <>
-struct Op<ScaleParams> : detail::AffineOp<ScaleParams> {};
+struct Op<ScaleParams> : detail::AffineOp<ScaleParams> {
+    template <class Arch, StridedLayout L>
+    static void run(ScaleParams const& params, OpArgs const& args) noexcept {
+        if (params.known)
+            detail::run_known_affine<Arch>(params.factor, params.shift, args);
+        else
+            detail::AffineOp<ScaleParams>::run<Arch, L>(params, args);
+    }
+};
 
 }  // namespace primsel::inline PRIMSEL_ABI
 // primsel/op/as_strided.hpp
@@ -12052,6 +12090,18 @@ PRIMSEL_INLINE void copy_floats(const float* src, float* dst, std::size_t floats
     for (std::size_t i = 0; i < floats; i += lanes<Arch>) {
         store_up_to<Arch>(dst + i, load_up_to<Arch>(src + i, floats - i), floats - i);
     }
+}
+
+/// Copies rows that follow each other to where a row begins every `step` floats.
+template <class Arch>
+PRIMSEL_INLINE void copy_rows(const float* src, std::size_t floats, float* dst, std::size_t step, std::size_t rows) {
+    if (floats <= lanes<Arch>) {
+        for (std::size_t row = 0; row < rows; ++row) {
+            store_up_to<Arch>(dst + row * step, load_up_to<Arch>(src + row * floats, floats), floats);
+        }
+        return;
+    }
+    for (std::size_t row = 0; row < rows; ++row) copy_floats<Arch>(src + row * floats, dst + row * step, floats);
 }
 
 /// The part of src[0, floats).
@@ -12790,16 +12840,29 @@ private:
     template <class Arch>
     static void concat(Axis axis, detail::AxisView view, OpArgs const& args) noexcept {
         const std::size_t row = view.count * view.inner;
-        detail::for_row_parts(args.executor, view.outer, row,
-                              [&args, axis, view, row](std::size_t i, detail::Part part) {
-                                  float* dst = args.dst + i * row;
-                                  for (std::size_t input = 0; input < args.src.size(); ++input) {
-                                      const std::size_t floats =
-                                          static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
-                                      detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
-                                      dst += floats;
-                                  }
-                              });
+        const auto floats_of = [&args, axis, view](std::size_t input) {
+            return static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
+        };
+        // Of short rows one input after the other: what is the same for all of an input's rows is then known.
+        if (row <= 4 * lanes<Arch>) {
+            detail::for_ranges(args.executor, view.outer, row, [&](std::size_t first, std::size_t last) {
+                float* dst = args.dst + first * row;
+                for (std::size_t input = 0; input < args.src.size(); ++input) {
+                    const std::size_t floats = floats_of(input);
+                    detail::copy_rows<Arch>(args.src[input] + first * floats, floats, dst, row, last - first);
+                    dst += floats;
+                }
+            });
+            return;
+        }
+        detail::for_row_parts(args.executor, view.outer, row, [&](std::size_t i, detail::Part part) {
+            float* dst = args.dst + i * row;
+            for (std::size_t input = 0; input < args.src.size(); ++input) {
+                const std::size_t floats = floats_of(input);
+                detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
+                dst += floats;
+            }
+        });
     }
 };
 
@@ -35181,7 +35244,8 @@ inline void check_samples(std::span<const NetworkLoad> loads, std::span<const do
 namespace primsel::inline PRIMSEL_ABI::detail {
 
 /// The factor U of a positive definite matrix A = U' U. For some hundred rows, where a model that comes with every
-/// engine must not need a library of its own; all inner loops run along rows.
+/// engine must not need a library of its own; all inner loops run along rows, in vectors
+/// however the unit is optimised.
 class Cholesky {
 public:
     Cholesky() = default;
@@ -35206,12 +35270,18 @@ public:
     }
     /// Solves U' Z = B in place; B has size() rows of so many columns.
     void solve_lower(std::span<double> b, std::size_t columns) const {
-        for (std::size_t k = 0; k < size_; ++k) {
-            double* const pivot = b.data() + k * columns;
-            const double divisor = row(k)[k];
-            for (std::size_t j = 0; j < columns; ++j) pivot[j] /= divisor;
-            for (std::size_t i = k + 1; i < size_; ++i) {
-                subtract(pivot, row(k)[i], b.data() + i * columns, columns);
+        for (std::size_t first = 0; first < size_; first += pivots) {
+            const std::size_t last = std::min(first + pivots, size_);
+            for (std::size_t k = first; k < last; ++k) {
+                double* const pivot = b.data() + k * columns;
+                const double divisor = row(k)[k];
+                for (std::size_t j = 0; j < columns; ++j) pivot[j] /= divisor;
+                for (std::size_t i = k + 1; i < last; ++i) {
+                    subtract(pivot, row(k)[i], b.data() + i * columns, columns);
+                }
+            }
+            for (std::size_t i = last; i < size_; ++i) {
+                subtract_all(b.data() + first * columns, first, i, b.data() + i * columns, columns);
             }
         }
     }
@@ -35227,11 +35297,38 @@ public:
     }
 
 private:
+    using Doubles = xsimd::batch<double, default_arch>;
+
     [[nodiscard]] double* row(std::size_t i) { return u_.data() + i * size_; }
     [[nodiscard]] const double* row(std::size_t i) const { return u_.data() + i * size_; }
     /// to -= factor * from.
     static void subtract(const double* from, double factor, double* to, std::size_t count) {
-        for (std::size_t j = 0; j < count; ++j) to[j] -= factor * from[j];
+        const Doubles factors(factor);
+        std::size_t j = 0;
+        for (; j + Doubles::size <= count; j += Doubles::size) {
+            xsimd::fnma(factors, Doubles::load_unaligned(from + j), Doubles::load_unaligned(to + j))
+                .store_unaligned(to + j);
+        }
+        for (; j < count; ++j) to[j] -= factor * from[j];
+    }
+
+    /// So many rows at a time are subtracted from each of the others, which are then read and written once for all.
+    static constexpr std::size_t pivots = 4;
+    /// to -= U' from, of the pivots from the first on, which precede i.
+    void subtract_all(const double* from, std::size_t first, std::size_t i, double* to, std::size_t columns) const {
+        Doubles factors[pivots];
+        for (std::size_t k = 0; k < pivots; ++k) factors[k] = Doubles(row(first + k)[i]);
+        std::size_t j = 0;
+        for (; j + Doubles::size <= columns; j += Doubles::size) {
+            Doubles left = Doubles::load_unaligned(to + j);
+            for (std::size_t k = 0; k < pivots; ++k) {
+                left = xsimd::fnma(factors[k], Doubles::load_unaligned(from + k * columns + j), left);
+            }
+            left.store_unaligned(to + j);
+        }
+        for (; j < columns; ++j) {
+            for (std::size_t k = 0; k < pivots; ++k) to[j] -= row(first + k)[i] * from[k * columns + j];
+        }
     }
 
     std::vector<double> u_;

@@ -23,6 +23,12 @@ std::array<float, ps::ConvFeatures::count> features_of(int c, int k, int im, int
     shape.pad_top = shape.pad_bottom = shape.pad_left = shape.pad_right = f / 2;
     return ps::ConvFeatures::of(shape);
 }
+/// The first so many, each as fast as the fastest.
+std::vector<ps::PredictedPrimitive> first(std::size_t count) {
+    std::vector<ps::PredictedPrimitive> result(count);
+    for (std::size_t p = 0; p < count; ++p) result[p].primitive = p;
+    return result;
+}
 
 }  // namespace
 
@@ -63,7 +69,7 @@ TEST_CASE("a factored matrix solves what it was made from") {
 
 TEST_CASE("a multitask process believes in the prediction until something is observed") {
     ps::MultitaskProcess process({0, 0, 1});
-    const std::array<std::size_t, 3> all{0, 1, 2};
+    const auto all = first(3);
     std::array<ps::Belief, 3> before{}, after{};
     process.predict(features_of(64, 64, 28, 3), all, before);
     for (ps::Belief const& belief : before) {
@@ -109,7 +115,7 @@ TEST_CASE("a multitask process finds what a machine, a family, a primitive and a
     }
     process.tune();
     process.fit();
-    const std::array<std::size_t, 4> all{0, 1, 2, 3};
+    const auto all = first(4);
     std::array<ps::Belief, 4> beliefs{};
     process.predict(features_of(128, 64, 40, 3), all, beliefs);
     for (std::size_t p = 0; p < 4; ++p) {
@@ -119,16 +125,60 @@ TEST_CASE("a multitask process finds what a machine, a family, a primitive and a
     }
 }
 
+TEST_CASE("what slow primitives lose less than fast ones, a multitask process expects of others, too") {
+    // 1.2 less 0.4 of slowness, whatever the primitive and its family. Of nine primitives, two are not observed.
+    const auto deviation = [](double slowness) { return 1.2 - 0.4 * slowness; };
+    ps::MultitaskPrior prior = ps::MultitaskProcess::usual();
+    prior.mean[0] = 0, prior.slopes = {0.15, 0.05};
+    ps::MultitaskProcess process({0, 1, 2, 3, 4, 5, 6, 7, 8}, prior);
+    for (const int im : {7, 14, 28, 56}) {
+        const std::size_t row = process.add_row(features_of(64, 64, im, 3));
+        for (std::size_t p = 0; p < 7; ++p) {
+            const double slowness = 0.2 * static_cast<double>(p);
+            process.observe(row, {p, slowness}, deviation(slowness));
+        }
+    }
+    process.fit();
+    const std::array<ps::PredictedPrimitive, 2> asked{{{7, 0.0}, {8, 2.0}}};
+    std::array<ps::Belief, 2> beliefs{};
+    process.predict(features_of(128, 64, 20, 3), asked, beliefs);
+    CHECK(beliefs[0].mean == doctest::Approx(deviation(0)).epsilon(0.1));
+    CHECK(beliefs[1].mean == doctest::Approx(deviation(2)).epsilon(0.3));
+    CHECK(beliefs[1].variance > beliefs[0].variance);  // a slope is known the less, the further it goes
+}
+
+TEST_CASE("a multitask process whose observations lie further away than it believes is less sure in proportion") {
+    const auto scale_of = [&](std::size_t count, double times) {
+        // Noise of 0.3 alone, and observations so many times as far from each other.
+        ps::MultitaskPrior prior = ps::MultitaskProcess::usual();
+        for (std::size_t i = 0; i < ps::MultitaskPrior::variances; ++i) prior.mean[i] = -30;
+        prior.mean[6] = 2 * std::log(0.3);
+        ps::MultitaskProcess process({0, 0, 1}, prior);
+        const std::size_t row = process.add_row(features_of(64, 64, 28, 3));
+        for (std::size_t i = 0; i < count; ++i) process.observe(row, i % 3, (i % 2 == 0 ? 0.3 : -0.3) * times);
+        process.fit();
+        return process.scale();
+    };
+    CHECK(scale_of(0, 1) == 1);
+    for (const std::size_t count : {2U, 6U, 60U}) {
+        CAPTURE(count);
+        CHECK(scale_of(count, 1) == doctest::Approx(1));
+        const double all = static_cast<double>(count);  // as if 8 more had been as expected
+        CHECK(scale_of(count, 3) == doctest::Approx((8 + 9 * all) / (8 + all)));
+        CHECK(scale_of(count, 0.5) == doctest::Approx((8 + all / 4) / (8 + all)));
+    }
+}
+
 namespace {
 
-const std::array<std::size_t, 3> three{0, 1, 2};
+const std::vector<ps::PredictedPrimitive> three = first(3);
 
 /// Of 3 primitives, observed 2 x 3 times.
 ps::MultitaskProcess observed() {
     ps::MultitaskProcess process({0, 0, 1});
     for (const int im : {14, 56}) {
         const std::size_t row = process.add_row(features_of(64, 32, im, 3));
-        for (const std::size_t p : three) process.observe(row, p, 0.3 + 0.1 * static_cast<double>(p) + 0.01 * im);
+        for (std::size_t p = 0; p < 3; ++p) process.observe(row, p, 0.3 + 0.1 * static_cast<double>(p) + 0.01 * im);
     }
     process.tune();
     process.fit();
@@ -165,7 +215,7 @@ TEST_CASE("the means alone are those of what is believed") {
     std::array<ps::Belief, 3> beliefs{};
     process.predict(features_of(96, 48, 28, 3), three, beliefs);
     const std::vector<double> means = process.predict_means(features_of(96, 48, 28, 3), three);
-    for (const std::size_t p : three) CHECK(means[p] == beliefs[p].mean);
+    for (std::size_t p = 0; p < 3; ++p) CHECK(means[p] == beliefs[p].mean);
 }
 
 TEST_CASE("a multitask process that was read says the same, and learns on") {
@@ -187,10 +237,17 @@ TEST_CASE("a multitask process that was read says the same, and learns on") {
     }
     process.predict(asked, three, beliefs);
     read.predict(asked, three, again);
-    for (const std::size_t p : three) {
+    for (std::size_t p = 0; p < 3; ++p) {
         CHECK(again[p].mean == beliefs[p].mean);
         CHECK(again[p].variance == beliefs[p].variance);
     }
+}
+
+TEST_CASE("a multitask process to which slowness matters is not written") {
+    ps::MultitaskPrior prior = ps::MultitaskProcess::usual();
+    prior.slopes = {0.1, 0};
+    ps::MultitaskProcess process({0, 0, 1}, prior);
+    CHECK_THROWS_WITH_AS(bytes_of(process), "multitask process: files do not keep slowness", ps::error);
 }
 
 TEST_CASE("a multitask process of damaged bytes is refused with its reason") {

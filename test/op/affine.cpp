@@ -17,6 +17,9 @@ TEST_CASE("batch norm and scale agree with the reference in every layout") {
         laws::check(ps::BatchNormParams{}, shape, 1e-6, {.kernel = factor, .bias = shift});
         laws::check(ps::ScaleParams{}, shape, 1e-6, {.kernel = factor, .bias = shift});
         laws::check(ps::ScaleParams{}, shape, 1e-6, {.kernel = factor, .bias = {}});
+        const std::vector<float> factors(factor.size(), 1.7F), shifts(factor.size(), -0.3F);
+        laws::check(ps::ScaleParams{.known = true, .factor = 1.7F, .shift = -0.3F}, shape, 1e-6,
+                    {.kernel = factors, .bias = shifts});
     }
 }
 

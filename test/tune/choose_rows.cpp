@@ -46,7 +46,7 @@ double unknown(std::vector<Features> const& measured, std::vector<Features> cons
     process.fit();
     double sum = 0;
     for (Features const& target : targets) {
-        const std::size_t primitive = 0;
+        const ps::PredictedPrimitive primitive;
         ps::Belief belief;
         process.predict(target, std::span(&primitive, 1), std::span(&belief, 1));
         sum += belief.variance;

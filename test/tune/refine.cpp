@@ -135,27 +135,55 @@ TEST_CASE("what the cheaper of two saves is that of many draws") {
                     const double middle = 0.5 * (low + high);
                     (0.5 * std::erfc(-middle / std::sqrt(2.0)) < share ? low : high) = middle;
                 }
-                sum += saving(low, deviation), far += saving(low, ps::detail::outlying * deviation);
+                sum += saving(low, deviation), far += saving(low, ps::BeliefTails::outlying * deviation);
             }
-            const double usual = 1 - ps::detail::outliers;
+            const double usual = 1 - ps::BeliefTails::outliers;
             CHECK(ps::detail::expected_saving(1, second, deviation) ==
-                  doctest::Approx((usual * sum + ps::detail::outliers * far) / draws).epsilon(2e-3));
+                  doctest::Approx((usual * sum + ps::BeliefTails::outliers * far) / draws).epsilon(2e-3));
         }
     }
     CHECK(ps::detail::expected_saving(3, 2, 0) == 1);
     CHECK(ps::detail::expected_saving(2, 3, 0) == 0);
 }
 
-TEST_CASE("a surprise about a primitive shakes the beliefs of its family, and less so all others") {
-    ps::Surprise surprise;
-    CHECK(surprise.factor(1) == 1);
-    for (int i = 0; i < 4; ++i) surprise.add(1, {.mean = 0.5, .variance = 0.01}, 0.5 + (i % 2 == 0 ? 0.3 : -0.3));
-    CHECK(surprise.factor(1) > 1.5);
-    CHECK(surprise.factor(2) > 1);
-    CHECK(surprise.factor(2) < surprise.factor(1));
-    CHECK(surprise.factor(1) <= 3);  // never more than what was seen
-    for (int i = 0; i < 100; ++i) surprise.add(1, {.mean = 0, .variance = 1}, i % 2 == 0 ? 1 : -1);
-    CHECK(surprise.factor(1) < 1.2);
-    for (int i = 0; i < 100; ++i) surprise.add(3, {.mean = 0, .variance = 1}, 0);
-    CHECK(surprise.factor(3) == 1);
+TEST_CASE("of what is believed, 95 % lies within as many deviations as it says") {
+    const auto beyond = [](double deviations) { return std::erfc(deviations / std::sqrt(2.0)); };
+    const double all = (1 - ps::BeliefTails::outliers) * beyond(ps::BeliefTails::within_95) +
+                       ps::BeliefTails::outliers * beyond(ps::BeliefTails::within_95 / ps::BeliefTails::outlying);
+    CHECK(all == doctest::Approx(0.05).epsilon(0.01));
+}
+
+TEST_CASE("what is measured makes all beliefs surer, and what lies far from all belief makes them less sure") {
+    const auto query = [](int im, std::size_t primitive) {
+        return ps::ConvQuery{{.c = 32,
+                              .k = 32,
+                              .h = im,
+                              .w = im,
+                              .fh = 3,
+                              .fw = 3,
+                              .pad_top = 1,
+                              .pad_bottom = 1,
+                              .pad_left = 1,
+                              .pad_right = 1},
+                             primitive};
+    };
+    fakes::HashedCosts costs(3, 0.3);
+    const auto doubt_after = [&](double spread) {
+        ps::Corrected model(fake_kernels, costs);
+        const double before = model.deviation(fake_kernels, query(20, 1));
+        CHECK(before > 0);
+        for (const int im : {7, 14, 28, 56, 112}) {
+            double predicted = 0;
+            const ps::ConvQuery one = query(im, 0);
+            costs.predict(fake_kernels, std::span(&one, 1), std::span(&predicted, 1));
+            model.learn(fake_kernels, one, predicted * std::exp(im == 14 || im == 56 ? spread : -spread));
+            model.update();
+            CHECK(model.measured(fake_kernels, one));
+            CHECK(model.deviation(fake_kernels, one) == 0);
+        }
+        return model.deviation(fake_kernels, query(20, 1)) / before;
+    };
+    const double near = doubt_after(0.01), far = doubt_after(2);
+    CHECK(near < 0.9);
+    CHECK(far > 1.5 * near);
 }

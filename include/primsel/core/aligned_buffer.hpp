@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
+#include <primsel/core/timer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -39,8 +40,29 @@ inline constexpr std::size_t alignment = 64;
     return bytes / sizeof(float) + (bytes % sizeof(float) != 0 ? 1 : 0);
 }
 
+namespace detail {
+
+inline constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// Asks for huge pages: kernels walk buffers with long strides, and a TLB miss costs as much as ten FMAs. Not where the
+/// first one is slow to come, as it is in a virtual machine whose host has to find the memory first: small pages are
+/// then more often such as the host has at hand, and an engine starts in half the time.
+inline void ask_for_huge_pages([[maybe_unused]] float* data, [[maybe_unused]] std::size_t pages) {
+#if defined(__linux__)
+    constexpr double slow = 1e-3;  // seconds; 2 MiB are cleared in a tenth of that
+    madvise(data, huge_page, MADV_HUGEPAGE);
+    const Timer timer;
+    *static_cast<volatile float*>(data) = 0;
+    if (timer.seconds() < slow && pages > 1) {
+        madvise(data + huge_page / sizeof(float), (pages - 1) * huge_page, MADV_HUGEPAGE);
+    }
+#endif
+}
+
+}  // namespace detail
+
 /// Owns uninitialised floats, aligned to a cache line. Buffers of 2 MiB and more are aligned to a huge page and ask
-/// the kernel for huge pages: the kernels walk them with long strides, and a TLB miss costs as much as ten FMAs.
+/// the kernel for huge pages.
 class AlignedBuffer {
 public:
     AlignedBuffer() = default;
@@ -48,13 +70,10 @@ public:
     explicit AlignedBuffer(std::size_t floats) : floats_(floats), align_(alignment) {
         if (floats == 0) return;
         if (floats > std::numeric_limits<std::size_t>::max() / (2 * sizeof(float))) throw std::bad_alloc();
-        constexpr std::size_t huge_page = std::size_t{2} << 20;
         const std::size_t bytes = round_up_floats(floats) * sizeof(float);
-        if (bytes >= huge_page) align_ = huge_page;
+        if (bytes >= detail::huge_page) align_ = detail::huge_page;
         data_ = static_cast<float*>(::operator new(bytes, std::align_val_t{align_}));
-#if defined(__linux__)
-        if (bytes >= huge_page) madvise(data_, bytes / huge_page * huge_page, MADV_HUGEPAGE);
-#endif
+        if (bytes >= detail::huge_page) detail::ask_for_huge_pages(data_, bytes / detail::huge_page);
     }
     AlignedBuffer(AlignedBuffer&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), floats_(std::exchange(other.floats_, 0)), align_(other.align_) {}

@@ -131,8 +131,8 @@ public:
 
     void correct(Table const& features, Table& predicted) const {
         if (many_) return many_->correct(features, predicted);
-        std::vector<std::size_t> targets(predicted.columns);
-        for (std::size_t i = 0; i < targets.size(); ++i) targets[i] = i;
+        std::vector<PredictedPrimitive> targets(predicted.columns);
+        for (std::size_t i = 0; i < targets.size(); ++i) targets[i].primitive = i;
         for (std::size_t row = 0; row < predicted.rows(); ++row) {
             const std::vector<double> means = few_.predict_means(features_at(features, row), targets);
             for (std::size_t i = 0; i < targets.size(); ++i) predicted(row, i) += static_cast<float>(means[i]);

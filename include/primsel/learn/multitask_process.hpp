@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,12 +30,34 @@ struct Belief {
 struct MultitaskPrior {
     static constexpr std::size_t variances = 7, parameters = variances + ConvFeatures::kinds;
     std::array<double, parameters> mean{}, deviation{};
+    /// Variances of the slope over slowness: the machine's, a family's. 0: slowness says nothing.
+    std::array<double, 2> slopes{};
 };
+
+/// A primitive for a convolution, and its slowness: the logarithm of its predicted time over that of the fastest there.
+/// On a machine that computes slower, but reads memory as fast, fast primitives lose more than slow ones.
+struct PredictedPrimitive {
+    std::size_t primitive = 0;
+    double slowness = 0;
+};
+/// All of a convolution, of the logarithms of their predicted times; not finite where there is no prediction. None is
+/// more than 20 times as slow as the fastest: that no plan takes it is all there is to know.
+[[nodiscard]] inline std::vector<PredictedPrimitive> predicted_primitives(std::span<const double> log_seconds) {
+    const double slowest = std::log(20.0);
+    double fastest = std::numeric_limits<double>::infinity();
+    for (const double one : log_seconds) fastest = std::isfinite(one) ? std::min(fastest, one) : fastest;
+    std::vector<PredictedPrimitive> result(log_seconds.size());
+    for (std::size_t i = 0; i < result.size(); ++i) {
+        result[i] = {i, std::isfinite(log_seconds[i]) ? std::min(slowest, log_seconds[i] - fastest) : 0};
+    }
+    return result;
+}
 
 /// How far a few measurements lie from predictions, and what that says of all others: a Gaussian process over
 /// configurations and primitives at once (Bonilla et al. 2008). A deviation, the logarithm of measured over predicted,
-/// is a constant of the machine, of a family and of a primitive, and of each a part that changes with the configuration
-/// (Matern 5/2). Answers from nothing at all on, and takes n^3 operations for n observations: some thousand at most.
+/// is a constant of the machine, of a family and of a primitive, of each a part that changes with the configuration
+/// (Matern 5/2), and a slope over slowness of the machine and of a family. Answers from nothing at all on, and takes
+/// n^3 operations for n observations: some thousand at most.
 class MultitaskProcess {
 public:
     /// The label (family) of each primitive.
@@ -42,7 +65,8 @@ public:
         : labels_(std::move(labels)), prior_(prior), parameters_(prior.mean) {
         set_scales();
     }
-    /// What machines usually differ by: fitted to pairs of machines by `bench_tune_pairs --usual`.
+    /// What machines usually differ by, as samples that were drawn at random show it to tune(): fitted to pairs of
+    /// machines by `bench_tune_usual --samples`.
     [[nodiscard]] static constexpr MultitaskPrior usual() {
         return {.mean = {-5, -2.6, -3.5, -2.5, -2.0, -2.1, -6.3, -0.8, -1.2, -0.9, -2, -1.8},
                 .deviation = {1, 1.6, 1.2, 1.2, 1.6, 1.1, 1.4, 0.7, 0.9, 0.8, 0.8, 0.9}};
@@ -56,13 +80,14 @@ public:
         return rows_.size() - 1;
     }
     /// Once all there is to know has been observed, or more of it: fit() makes use of it.
-    void observe(std::size_t row, std::size_t primitive, double deviation) {
-        observed_.push_back({row, primitive});
+    void observe(std::size_t row, PredictedPrimitive primitive, double deviation) {
+        observed_.push_back({row, primitive.primitive, primitive.slowness});
         values_.push_back(deviation);
     }
+    void observe(std::size_t row, std::size_t primitive, double deviation) { observe(row, {primitive, 0}, deviation); }
     /// Of the deviations of a primitive at two rows, and of what measuring one adds to it, before anything is observed.
     [[nodiscard]] double covariance_of_rows(std::size_t primitive, std::size_t a, std::size_t b) const {
-        return covariance(primitive, primitive, near(rows_[a], rows_[b]));
+        return covariance({primitive, 0}, {primitive, 0}, near(rows_[a], rows_[b]));
     }
     [[nodiscard]] double noise_variance() const { return variance_[noise]; }
     [[nodiscard]] std::size_t primitives() const { return labels_.size(); }
@@ -95,8 +120,14 @@ public:
         factorize(all);
     }
 
+    /// How many times as large variances are as those believed before anything was observed: as the observations show
+    /// it, and eight more that were as expected (the scale of a Student's t process, Shah et al. 2014).
+    [[nodiscard]] double scale() const {
+        constexpr double before = 8;
+        return (before + squares_) / (before + static_cast<double>(fitted_));
+    }
     /// What to believe of the deviations of some primitives at a configuration, as of the last fit().
-    void predict(std::array<float, ConvFeatures::count> const& features, std::span<const std::size_t> primitives,
+    void predict(std::array<float, ConvFeatures::count> const& features, std::span<const PredictedPrimitive> primitives,
                  std::span<Belief> beliefs) const {
         if (factors_.size() != fitted_) fail("multitask process: it was read, and tells variances only after fit()");
         const std::size_t columns = primitives.size();
@@ -114,13 +145,14 @@ public:
     }
     /// The means of that alone, which take n operations for each and not n^2.
     [[nodiscard]] std::vector<double> predict_means(std::array<float, ConvFeatures::count> const& features,
-                                                    std::span<const std::size_t> primitives) const {
+                                                    std::span<const PredictedPrimitive> primitives) const {
         return means_of(covariance_of_fitted(features, primitives), primitives.size());
     }
 
     /// Of so many primitives. All but the factors, n^2 numbers: what was read tells means at once, and variances after
-    /// fit().
+    /// fit(). Throws error where slowness matters: it is not kept.
     void archive(Archive& archive, std::size_t primitives) {
+        if (prior_.slopes != std::array<double, 2>{}) fail("multitask process: files do not keep slowness");
         archive(labels_, parameters_, rows_, observed_, values_, weights_, mean_);
         archive.require(labels_.size() == primitives, "a multitask process of ", labels_.size(),
                         " primitives where there are ", primitives);
@@ -154,7 +186,9 @@ private:
     using Features = std::array<double, ConvFeatures::count>;
     struct Observed {
         std::size_t row = 0, primitive = 0;
+        double slowness = 0;
 
+        [[nodiscard]] PredictedPrimitive what() const { return {primitive, slowness}; }
         void archive(Archive& archive) { archive(row, primitive); }
     };
 
@@ -189,21 +223,24 @@ private:
         return result;
     }
     /// Of two primitives at configurations that are so near.
-    [[nodiscard]] double covariance(std::size_t a, std::size_t b, double near) const {
-        double sum = variance_[constant] + near * variance_[shape];
-        if (labels_[a] == labels_[b]) sum += variance_[family_constant] + near * variance_[family_shape];
-        if (a == b) sum += variance_[primitive_constant] + near * variance_[primitive_shape];
+    [[nodiscard]] double covariance(PredictedPrimitive const& a, PredictedPrimitive const& b, double near) const {
+        const double slow = a.slowness * b.slowness;
+        double sum = variance_[constant] + near * variance_[shape] + slow * prior_.slopes[0];
+        if (labels_[a.primitive] == labels_[b.primitive]) {
+            sum += variance_[family_constant] + near * variance_[family_shape] + slow * prior_.slopes[1];
+        }
+        if (a.primitive == b.primitive) sum += variance_[primitive_constant] + near * variance_[primitive_shape];
         return sum;
     }
     /// Of what was fitted with those primitives at a configuration, a row an observation.
     [[nodiscard]] std::vector<double> covariance_of_fitted(std::array<float, ConvFeatures::count> const& features,
-                                                           std::span<const std::size_t> primitives) const {
+                                                           std::span<const PredictedPrimitive> primitives) const {
         const std::vector<double> near = covariance_of_rows(scaled(features));
         std::vector<double> result;
         result.reserve(fitted_ * primitives.size());
         for (std::size_t j = 0; j < fitted_; ++j) {
-            for (const std::size_t primitive : primitives) {
-                result.push_back(covariance(observed_[j].primitive, primitive, near[observed_[j].row]));
+            for (PredictedPrimitive const& primitive : primitives) {
+                result.push_back(covariance(observed_[j].what(), primitive, near[observed_[j].row]));
             }
         }
         return result;
@@ -233,15 +270,16 @@ private:
             y[i] = values_[which[i]] - mean_;
             for (std::size_t j = i; j < count; ++j) {
                 auto const& b = observed_[which[j]];
-                all[i * count + j] = covariance(a.primitive, b.primitive, near[a.row][b.row]);
+                all[i * count + j] = covariance(a.what(), b.what(), near[a.row][b.row]);
             }
             all[i * count + i] += variance_[noise];
         }
         factors_ = detail::Cholesky(std::move(all), count);
         weights_ = factors_.solve(y);
         fitted_ = count;
-        likelihood_ = factors_.half_log_determinant();
-        for (std::size_t i = 0; i < count; ++i) likelihood_ += 0.5 * y[i] * weights_[i];
+        squares_ = 0;
+        for (std::size_t i = 0; i < count; ++i) squares_ += y[i] * weights_[i];
+        likelihood_ = factors_.half_log_determinant() + 0.5 * squares_;
     }
     /// Less the logarithm of how likely those observations and the hyperparameters are.
     [[nodiscard]] double surprise(std::span<const std::size_t> which) {
@@ -264,7 +302,7 @@ private:
     std::vector<double> values_;
     detail::Cholesky factors_;
     std::vector<double> weights_;
-    double mean_ = 0, likelihood_ = 0;
+    double mean_ = 0, likelihood_ = 0, squares_ = 0;
     std::size_t fitted_ = 0;
 };
 

@@ -21,6 +21,18 @@ void run_affine(AxisView view, OpArgs const& args) noexcept {
                                   });
 }
 
+/// The same of all channels, however few elements each of them has.
+template <class Arch>
+void run_known_affine(float factor, float shift, OpArgs const& args) noexcept {
+    const float* src = args.src[0];
+    float* dst = args.dst;
+    const Floats<Arch> factors(factor), shifts(shift);
+    for_elements<Arch>(args.executor, args.dst_shape.size() * static_cast<std::size_t>(args.batch),
+                       [=](std::size_t at, std::size_t n) {
+                           store_up_to<Arch>(dst + at, fma<Arch>(load_up_to<Arch>(src + at, n), factors, shifts), n);
+                       });
+}
+
 /// x * factor + shift, per channel. Packed: the factors of all channels, then the shifts.
 template <class Params>
 struct AffineOp {
@@ -55,6 +67,14 @@ template <>
 struct Op<BatchNormParams> : detail::AffineOp<BatchNormParams> {};
 
 template <>
-struct Op<ScaleParams> : detail::AffineOp<ScaleParams> {};
+struct Op<ScaleParams> : detail::AffineOp<ScaleParams> {
+    template <class Arch, StridedLayout L>
+    static void run(ScaleParams const& params, OpArgs const& args) noexcept {
+        if (params.known)
+            detail::run_known_affine<Arch>(params.factor, params.shift, args);
+        else
+            detail::AffineOp<ScaleParams>::run<Arch, L>(params, args);
+    }
+};
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -53,16 +53,29 @@ private:
     template <class Arch>
     static void concat(Axis axis, detail::AxisView view, OpArgs const& args) noexcept {
         const std::size_t row = view.count * view.inner;
-        detail::for_row_parts(args.executor, view.outer, row,
-                              [&args, axis, view, row](std::size_t i, detail::Part part) {
-                                  float* dst = args.dst + i * row;
-                                  for (std::size_t input = 0; input < args.src.size(); ++input) {
-                                      const std::size_t floats =
-                                          static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
-                                      detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
-                                      dst += floats;
-                                  }
-                              });
+        const auto floats_of = [&args, axis, view](std::size_t input) {
+            return static_cast<std::size_t>(extent(args.src_shape[input], axis)) * view.inner;
+        };
+        // Of short rows one input after the other: what is the same for all of an input's rows is then known.
+        if (row <= 4 * lanes<Arch>) {
+            detail::for_ranges(args.executor, view.outer, row, [&](std::size_t first, std::size_t last) {
+                float* dst = args.dst + first * row;
+                for (std::size_t input = 0; input < args.src.size(); ++input) {
+                    const std::size_t floats = floats_of(input);
+                    detail::copy_rows<Arch>(args.src[input] + first * floats, floats, dst, row, last - first);
+                    dst += floats;
+                }
+            });
+            return;
+        }
+        detail::for_row_parts(args.executor, view.outer, row, [&](std::size_t i, detail::Part part) {
+            float* dst = args.dst + i * row;
+            for (std::size_t input = 0; input < args.src.size(); ++input) {
+                const std::size_t floats = floats_of(input);
+                detail::copy_part<Arch>(args.src[input] + i * floats, dst, floats, part);
+                dst += floats;
+            }
+        });
     }
 };
 

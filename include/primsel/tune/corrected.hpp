@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -14,37 +15,20 @@
 
 namespace primsel::inline PRIMSEL_ABI {
 
-/// How far measurements lay from what was believed just before. Beliefs that were too sure of a family are less sure of
-/// all of its primitives, and a little of all others.
-class Surprise {
-public:
-    /// A measured deviation, and what was believed of it.
-    void add(std::size_t family, Belief const& believed, double deviation) {
-        constexpr double most = 16;  // one outlier is no rule
-        const double away = deviation - believed.mean;
-        const double squared = std::min(away * away / std::max(believed.variance, 1e-12), most);
-        all_.add(squared);
-        families_[family].add(squared);
-    }
-    /// By how much standard deviations are too small, at least 1.
-    [[nodiscard]] double factor(std::size_t family) const {
-        const double usual = all_.mean(1);
-        const auto found = families_.find(family);
-        return std::sqrt(std::max(1.0, found == families_.end() ? usual : found->second.mean(usual)));
-    }
-
-private:
-    struct Squares {
-        double sum = 0, count = 0;
-
-        void add(double squared) { sum += squared, ++count; }
-        /// As if four more had been `usual`.
-        [[nodiscard]] double mean(double usual) const { return (sum + 4 * usual) / (count + 4); }
-    };
-
-    Squares all_;
-    std::map<std::size_t, Squares> families_;
+/// How beliefs are distributed: other machines have surprises that no normal distribution has.
+struct BeliefTails {
+    /// The share of beliefs whose deviation is really `outlying` times as large.
+    static constexpr double outliers = 0.1, outlying = 3;
+    /// So many deviations on either side of the mean are where 95 % of all times lie.
+    static constexpr double within_95 = 2.53;
 };
+
+/// What machines usually differ by, as measurements of what plans would take show it: by which the times of primitives
+/// that were not measured are the most likely, over all pairs of machines of `bench_tune_usual`.
+inline constexpr MultitaskPrior usual_of_plans{
+    .mean = {0, -4.0, -4.9, -2.1, -3.4, -3.5, -6.9, -0.6, -1.0, -0.5, -1.4, -0.8},
+    .deviation = {},
+    .slopes = {0.1, 0.1}};
 
 /// Another cost model, corrected by measurements of this machine. A measured question is answered by its measurement.
 /// Any other prediction is corrected by the deviations that were seen (MultitaskProcess). Only for the kernels that it
@@ -54,7 +38,8 @@ class Corrected {
 public:
     static constexpr std::string_view name = "corrected";
 
-    Corrected(Kernels const& kernels, Model& model) : model_(&model), labels_(families(kernels)), process_(labels_) {}
+    Corrected(Kernels const& kernels, Model& model, MultitaskPrior const& prior = usual_of_plans)
+        : model_(&model), process_(families(kernels), prior) {}
 
     /// What one image of each of these convolutions takes with these primitives. Believed at once; what that says of
     /// others comes with update().
@@ -64,44 +49,39 @@ public:
         std::vector<double> predicted(ones.size());
         model_->predict(kernels, std::span<const ConvQuery>(ones), std::span(predicted));
         for (std::size_t i = 0; i < ones.size(); ++i) {
-            if (fitted_ && predicted[i] > 0 && seconds[i] > 0) {
-                surprise_.add(process_label(ones[i]), belief(ones[i]), std::log(seconds[i] / predicted[i]));
-            }
-            Known& known = at(ones[i].shape);
+            Known& known = at(kernels, ones[i].shape);
             if (!known.row) known.row = process_.add_row(ConvFeatures::of(ones[i].shape));
             known.measured[ones[i].primitive] = seconds[i];
             if (predicted[i] > 0 && seconds[i] > 0) {
-                process_.observe(*known.row, ones[i].primitive, std::log(seconds[i] / predicted[i]));
+                process_.observe(*known.row, known.all[ones[i].primitive], std::log(seconds[i] / predicted[i]));
             }
         }
     }
     void learn(Kernels const& kernels, ConvQuery const& query, double seconds) {
         learn(kernels, std::span(&query, 1), std::span(&seconds, 1));
     }
-    [[nodiscard]] bool measured(ConvQuery const& query) { return at(query.shape).measured.contains(query.primitive); }
-    /// Draws conclusions from what was learned; from time to time how far to trust the model, too.
+    [[nodiscard]] bool measured(Kernels const& kernels, ConvQuery const& query) {
+        return at(kernels, query.shape).measured.contains(query.primitive);
+    }
+    /// Draws conclusions from what was learned.
     void update() {
-        if (process_.observations() >= tune_at_) {
-            process_.tune(3);
-            tune_at_ = 2 * process_.observations();
-        }
         process_.fit();
-        fitted_ = process_.observations() > 0;
+        scale_ = process_.scale();
         for (auto& [shape, known] : shapes_) known.beliefs.clear();
     }
-    /// The standard deviation of the logarithm of its time; 0 for what was measured.
-    [[nodiscard]] double deviation(ConvQuery const& query) {
-        if (measured(query)) return 0;
-        return surprise_.factor(process_label(query)) * std::sqrt(belief(query).variance);
+    /// The standard deviation of the logarithm of its time, outliers apart; 0 for what was measured.
+    [[nodiscard]] double deviation(Kernels const& kernels, ConvQuery const& query) {
+        if (measured(kernels, query)) return 0;
+        return std::sqrt(scale_ * belief(kernels, query).variance);
     }
 
     void predict(Kernels const& kernels, std::span<const ConvQuery> queries, std::span<double> seconds) {
         model_->predict(kernels, queries, seconds);
         for (std::size_t i = 0; i < queries.size(); ++i) {
-            Known const& known = at(queries[i].shape);
+            Known const& known = at(kernels, queries[i].shape);
             const auto found = known.measured.find(queries[i].primitive);
             seconds[i] = found != known.measured.end() ? queries[i].batch * found->second
-                                                       : seconds[i] * std::exp(belief(queries[i]).mean);
+                                                       : seconds[i] * std::exp(belief(kernels, queries[i]).mean);
         }
     }
     void predict(Kernels const& kernels, std::span<const TransformQuery> queries, std::span<double> seconds) {
@@ -114,6 +94,7 @@ public:
 private:
     /// Of a configuration.
     struct Known {
+        std::vector<PredictedPrimitive> all;
         std::optional<std::size_t> row;
         std::map<std::size_t, double> measured;
         std::vector<Belief> beliefs;  // of all primitives, or none yet
@@ -125,34 +106,39 @@ private:
         }
         return result;
     }
-    [[nodiscard]] Known& at(ConvShape const& shape) {
+    [[nodiscard]] Known& at(Kernels const& kernels, ConvShape const& shape) {
         // A network asks for all primitives of a layer in turn.
         if (last_ < shapes_.size() && shapes_[last_].first == shape) return shapes_[last_].second;
         const auto found = std::ranges::find(shapes_, shape, &std::pair<ConvShape, Known>::first);
         last_ = static_cast<std::size_t>(found - shapes_.begin());
-        return found != shapes_.end() ? found->second : shapes_.emplace_back(shape, Known{}).second;
+        if (found == shapes_.end()) shapes_.emplace_back(shape, Known{predicted(kernels, shape), {}, {}, {}});
+        return shapes_[last_].second;
     }
-    [[nodiscard]] Belief belief(ConvQuery const& query) {
-        Known& known = at(query.shape);
+    [[nodiscard]] std::vector<PredictedPrimitive> predicted(Kernels const& kernels, ConvShape const& shape) {
+        std::vector<ConvQuery> queries;
+        for (std::size_t p = 0; p < kernels.primitives.size(); ++p) {
+            if (kernels.primitives[p].supports(shape)) queries.push_back({shape, p});
+        }
+        std::vector<double> seconds(queries.size());
+        model_->predict(kernels, std::span<const ConvQuery>(queries), std::span(seconds));
+        std::vector<double> logarithms(kernels.primitives.size(), std::numeric_limits<double>::infinity());
+        for (std::size_t i = 0; i < queries.size(); ++i) logarithms[queries[i].primitive] = std::log(seconds[i]);
+        return predicted_primitives(logarithms);
+    }
+    [[nodiscard]] Belief belief(Kernels const& kernels, ConvQuery const& query) {
+        Known& known = at(kernels, query.shape);
         if (known.beliefs.empty()) {
-            std::vector<std::size_t> all(process_.primitives());
-            for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-            known.beliefs.resize(all.size());
-            process_.predict(ConvFeatures::of(query.shape), all, known.beliefs);
+            known.beliefs.resize(known.all.size());
+            process_.predict(ConvFeatures::of(query.shape), known.all, known.beliefs);
         }
         return known.beliefs[query.primitive];
     }
 
-    [[nodiscard]] std::size_t process_label(ConvQuery const& query) const { return labels_[query.primitive]; }
-
     Model* model_;
-    std::vector<std::size_t> labels_;  // the family of each primitive
     MultitaskProcess process_;
-    Surprise surprise_;
-    bool fitted_ = false;
+    double scale_ = 1;
     std::vector<std::pair<ConvShape, Known>> shapes_;
     std::size_t last_ = 0;  // of shapes_, who was asked for
-    std::size_t tune_at_ = 8;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -27,8 +27,8 @@ struct RefineOptions {
     double seconds = 1;
     /// No more measurements than that.
     std::size_t most = std::numeric_limits<std::size_t>::max();
-    /// Stops when the best measurement promises less than this share of the plan's time.
-    double worthwhile = 1e-4;
+    /// Stops when all that is left to measure promises less than this share of the plan's time.
+    double worthwhile = 5e-3;
     /// Measurements between two plans.
     std::size_t at_once = 8;
 };
@@ -60,10 +60,6 @@ struct Candidature {
     [[nodiscard]] double urgency() const { return gain / (seconds + 1e-4); }
 };
 
-/// Of how many beliefs in a hundred the deviation is really so many times as large: other machines have surprises that
-/// no normal distribution has.
-inline constexpr double outliers = 0.05, outlying = 3;
-
 /// What choosing the cheaper of two saves over taking the first: both are log-normal, with those means, and their
 /// logarithms differ with that standard deviation (Margrabe 1978), or by far more where the belief is an outlier.
 [[nodiscard]] inline double expected_saving(double first, double second, double deviation) {
@@ -73,7 +69,8 @@ inline constexpr double outliers = 0.05, outlying = 3;
         const double z = std::log(first / second) / spread;
         return first * normal(z + 0.5 * spread) - second * normal(z - 0.5 * spread);
     };
-    return (1 - outliers) * saving(deviation) + outliers * saving(outlying * deviation);
+    return (1 - BeliefTails::outliers) * saving(deviation) +
+           BeliefTails::outliers * saving(BeliefTails::outlying * deviation);
 }
 
 /// What the cheapest assignment costs in which a node takes that alternative.
@@ -110,7 +107,7 @@ template <CostModel Model, Solver S>
         if (!std::holds_alternative<ConvParams>(graph[i].layer)) continue;
         const ConvShape shape = conv_shape_of(graph, i);
         Alternative const& chosen = prices.alternatives[i][solution.choice[i]];
-        const double chosen_doubt = model.deviation({shape, chosen.primitive});
+        const double chosen_doubt = model.deviation(kernels, {shape, chosen.primitive});
         // Of each pair of layouts: what the plan costs more with it, without the layer itself.
         std::vector<double> around(prices.alternatives[i].size(), -1);
         double saving = 0;
@@ -118,8 +115,8 @@ template <CostModel Model, Solver S>
             if (!candidate.refusal.empty()) break;
             const std::size_t p = kernels.find(candidate.primitive);
             if (p == chosen.primitive) continue;
-            const double doubt = std::hypot(model.deviation({shape, p}), chosen_doubt);
-            if (candidate.seconds > chosen.seconds * std::exp(2 * outlying * doubt)) continue;
+            const double doubt = std::hypot(model.deviation(kernels, {shape, p}), chosen_doubt);
+            if (candidate.seconds > chosen.seconds * std::exp(2 * BeliefTails::outlying * doubt)) continue;
             std::size_t pair = 0;
             while (prices.alternatives[i][pair].in_layout != kernels.primitives[p].in_layout ||
                    prices.alternatives[i][pair].out_layout != kernels.primitives[p].out_layout) {
@@ -132,10 +129,10 @@ template <CostModel Model, Solver S>
                                                        (prices.alternatives[i][pair].seconds - chosen.seconds));
             }
             const double gain = expected_saving(chosen.seconds, candidate.seconds + around[pair], doubt);
-            if (!model.measured({shape, p})) add({shape, p}, candidate.seconds, gain);
+            if (!model.measured(kernels, {shape, p})) add({shape, p}, candidate.seconds, gain);
             saving = std::max(saving, gain);
         }
-        if (!model.measured({shape, chosen.primitive})) {
+        if (!model.measured(kernels, {shape, chosen.primitive})) {
             add({shape, chosen.primitive}, chosen.seconds, saving, chosen.seconds > heavy_share * solution.cost);
         }
     }
@@ -170,10 +167,13 @@ template <CostModel Model, Solver S, class Measure>
     plan();
     while (!result.settled && spent() < options.seconds && measurements < options.most) {
         const auto promising = detail::candidatures(graph, kernels, model, solver, plan_options);
+        double left = 0;
+        for (detail::Candidature const& next : promising) left += next.gain;
+        const bool worthwhile = left > options.worthwhile * result.plan.total_seconds;
         std::size_t done = 0;
         result.settled = true;
         for (detail::Candidature const& next : promising) {
-            if (!next.heavy && next.gain < options.worthwhile * result.plan.total_seconds) continue;
+            if (!next.heavy && !(worthwhile && next.gain > 0)) continue;
             result.settled = false;
             if (done == options.at_once || spent() >= options.seconds || measurements == options.most) break;
             ConvQuery const& one = next.query;

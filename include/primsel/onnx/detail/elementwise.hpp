@@ -3,6 +3,7 @@
 
 #include <primsel/onnx/detail/call.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -93,12 +94,18 @@ inline Operand emit_binary(Builder& build, BinaryKind kind, Operand a, Operand b
     std::vector<float> values = detail::per_channel(build, x.dims, constant);
     if (values.empty()) return std::nullopt;
     const auto c = static_cast<std::int64_t>(values.size());
-    const std::size_t input = build.view(x), node = build.emit(ScaleParams{}, {input});
     const bool is_factor = kind == BinaryKind::multiply || kind == BinaryKind::divide;
     for (float& value : values) {
         if (kind == BinaryKind::divide) value = 1.0F / value;
         if (kind == BinaryKind::subtract) value = -value;
     }
+    const std::size_t input = build.view(x);
+    if (std::isfinite(values[0]) && std::ranges::count(values, values[0]) == c) {
+        ScaleParams all{.known = true};
+        (is_factor ? all.factor : all.shift) = values[0];
+        return Operand{x.dims, build.emit(all, {input}), {}};
+    }
+    const std::size_t node = build.emit(ScaleParams{}, {input});
     OnnxTensor own = own_elements({c}, OnnxType::float32, std::move(values));
     OnnxTensor other = build.constants.splat({c}, OnnxType::float32, is_factor ? 0.0F : 1.0F);
     build.add_weight(node, ".weight", {c}, is_factor ? own : other);

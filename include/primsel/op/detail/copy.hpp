@@ -30,6 +30,18 @@ PRIMSEL_INLINE void copy_floats(const float* src, float* dst, std::size_t floats
     }
 }
 
+/// Copies rows that follow each other to where a row begins every `step` floats.
+template <class Arch>
+PRIMSEL_INLINE void copy_rows(const float* src, std::size_t floats, float* dst, std::size_t step, std::size_t rows) {
+    if (floats <= lanes<Arch>) {
+        for (std::size_t row = 0; row < rows; ++row) {
+            store_up_to<Arch>(dst + row * step, load_up_to<Arch>(src + row * floats, floats), floats);
+        }
+        return;
+    }
+    for (std::size_t row = 0; row < rows; ++row) copy_floats<Arch>(src + row * floats, dst + row * step, floats);
+}
+
 /// The part of src[0, floats).
 template <class Arch>
 PRIMSEL_INLINE void copy_part(const float* src, float* dst, std::size_t floats, Part part) {
