@@ -20,7 +20,7 @@ set(PRIMSEL_BEHIND_eigen primitive/gemm_eigen learn/linear learn/mlp learn/regre
                          learn/detail/covariance learn/transfer learn/any_regression learn/trained_model learn/fit_model
                          learn/transfer_model learn/distill learn/process_posterior
                          search/bayes search/detail/acquire search/detail/warp search/any_searcher search/searchers search/searcher_laws
-                         io/model fuzz/model engine/compose tune/pairs tune/usual tune/machines)
+                         io/model fuzz/model engine/compose tune/pairs tune/usual)
 set(PRIMSEL_BEHIND_boost_graph network/boost_graph)
 set(PRIMSEL_BEHIND_onnx onnx/[a-z_]+ onnx/detail/[a-z_]+)
 set(PRIMSEL_BEHIND_yaml io/yaml fuzz/yaml)
