@@ -92,7 +92,8 @@ struct Pair {
     std::string to;
     std::vector<std::size_t> labels;
     std::vector<std::array<float, ps::ConvFeatures::count>> rows;
-    std::vector<One> measured, others;  // in the order in which they were measured
+    std::vector<One> measured;  // in that order
+    std::vector<One> others;
 
     Pair(Machine const& from, Machine const& machine) : to(machine.name) {
         std::vector<ps::PrimitiveEntry> entries;
@@ -121,8 +122,10 @@ struct Pair {
             const auto found = std::ranges::find_if(others, [&](One const& one) {
                 return shapes[one.row] == query.shape && one.what.primitive == query.primitive;
             });
-            measured.push_back(*found);
-            others.erase(found);
+            if (found != others.end()) {
+                measured.push_back(*found);
+                others.erase(found);
+            }
             return ps::Measurement{.seconds = seconds, .spent = 0};
         };
         (void)ps::refine(graph, kernels, model, ps::ExactPbqp{}, measure,
@@ -143,6 +146,7 @@ struct Pair {
         process.fit();
         std::vector<One> left = others;
         left.insert(left.end(), measured.begin() + static_cast<std::ptrdiff_t>(count), measured.end());
+        if (left.empty()) return;
         std::ranges::stable_sort(left, {}, &One::row);
         double surprise = 0;
         for (std::size_t first = 0; first < left.size();) {
