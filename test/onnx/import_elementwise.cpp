@@ -94,6 +94,22 @@ TEST_CASE("elementwise constants: a value a channel is a scale, which folds into
     CHECK(is_close(run(model, x), expected));
 }
 
+TEST_CASE("elementwise constants of one value are scales without weights") {
+    const auto scale = [](const char* kind, std::vector<float> const& values) {
+        const ps::OnnxModel model = parse(Model({2, 3, 4, 5})
+                                              .floats("k", {static_cast<std::int64_t>(values.size()), 1, 1}, values)
+                                              .node(kind, {"x", "k"}, {"y"})
+                                              .bytes());
+        return std::get<ps::ScaleParams>(model.graph.nodes().back().layer);
+    };
+    CHECK(scale("Mul", {2}) == ps::ScaleParams{.known = true, .factor = 2});
+    CHECK(scale("Mul", {2, 2, 2}) == ps::ScaleParams{.known = true, .factor = 2});
+    CHECK(scale("Div", {4}) == ps::ScaleParams{.known = true, .factor = 0.25F});
+    CHECK(scale("Add", {3}) == ps::ScaleParams{.known = true, .shift = 3});
+    CHECK(scale("Sub", {3, 3, 3}) == ps::ScaleParams{.known = true, .shift = -3});
+    CHECK(scale("Mul", {2, 2, 1}) == ps::ScaleParams{});
+}
+
 TEST_CASE("broadcasting of every pattern of five axes") {
     // Each axis is 2 long in both, or 1 in one of them.
     const std::vector<float> values = numbers(32), others = numbers(32, 9);
