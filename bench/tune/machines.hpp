@@ -17,8 +17,10 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace ps = primsel;
@@ -185,12 +187,14 @@ inline ps::Graph convolutions_of(ps::Profile const& profile, std::size_t most) {
     return graph;
 }
 
-/// Refines a guess by records, until it settles or so many have been looked up.
-inline ps::Refinement refine_by(Records const& truth, ps::Graph const& graph, ps::Kernels const& kernels,
-                                ps::Corrected<Guess>& model, std::size_t most) {
+/// Refines a guess by records, until it settles or so many have been looked up; calls each(query) for each of them.
+template <class Each>
+ps::Refinement refine_by(Records const& truth, ps::Graph const& graph, ps::Kernels const& kernels,
+                         ps::Corrected<Guess>& model, std::size_t most, Each&& each) {
     const auto measure = [&](ps::ConvQuery const& query) {
         double seconds = 0;
         truth.predict(kernels, std::span(&query, 1), std::span(&seconds, 1));
+        each(query);
         return ps::Measurement{.seconds = seconds, .spent = 0};
     };
     return ps::refine(graph, kernels, model, ps::ExactPbqp{}, measure,

@@ -53,7 +53,7 @@ void judge(ps::Graph const& graph, Machine const& from, Machine const& to, Line&
     ps::Corrected<machines::Guess> model(kernels, guess);
     std::size_t measured = 0;
     const auto refine = [&](std::size_t most) {
-        ps::Refinement refined = machines::refine_by(truth, graph, kernels, model, most);
+        ps::Refinement refined = machines::refine_by(truth, graph, kernels, model, most, [](auto const&) {});
         measured += refined.steps.back().measurements;
         return refined;
     };

@@ -1,9 +1,9 @@
 // bench_tune_usual [--samples] A.csv B.csv ...: what machines usually differ by, from all ordered pairs of profiles (as
 // bench_tune_pairs reads them). Prints usual_of_plans (tune/corrected.hpp): the hyperparameters by which the times of
-// forty convolutions are the most likely, of which a refinement has measured 16, then 64; then the same without the
-// pairs that refine on one machine, and how many of its times then lie within the 95 % that were believed to.
-// --samples: those that fit 250 times of each pair, drawn at random, and their means and deviations:
-// MultitaskProcess::usual().
+// sixteen convolutions are the most likely, of which a refinement has measured 16, then 64, in the order of
+// MultitaskPrior, slopes last; then the same without the pairs that refine on one processor (a profile's name up to the
+// first -), and how many of its times then lie within the 95 % that were believed to. --samples: those that fit 250
+// times of each pair, drawn at random, and their means and deviations: MultitaskProcess::usual().
 #include "machines.hpp"
 
 #include <primsel/core/thread_pool.hpp>
@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <exception>
 #include <map>
-#include <numeric>
+#include <memory>
 
 namespace {
 
@@ -116,20 +116,14 @@ struct Pair {
                                      others.push_back({rows.size() - 1, {query.primitive, 0}, deviation});
                                  });
         for (One& one : others) one.what = ps::predicted_primitives(guessed[one.row])[one.what.primitive];
-        const auto measure = [&](ps::ConvQuery const& query) {
-            double seconds = 0;
-            truth.predict(kernels, std::span(&query, 1), std::span(&seconds, 1));
+        (void)machines::refine_by(truth, graph, kernels, model, most, [&](ps::ConvQuery const& query) {
             const auto found = std::ranges::find_if(others, [&](One const& one) {
                 return shapes[one.row] == query.shape && one.what.primitive == query.primitive;
             });
-            if (found != others.end()) {
-                measured.push_back(*found);
-                others.erase(found);
-            }
-            return ps::Measurement{.seconds = seconds, .spent = 0};
-        };
-        (void)ps::refine(graph, kernels, model, ps::ExactPbqp{}, measure,
-                         {.seconds = std::numeric_limits<double>::infinity(), .most = most});
+            if (found == others.end()) return;
+            measured.push_back(*found);
+            others.erase(found);
+        });
     }
 
     struct Judgement {
