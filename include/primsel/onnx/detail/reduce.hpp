@@ -145,6 +145,8 @@ void accumulate(Reduction reduction, T& sum, T value) {
         case Reduction::l1:
             return sum(emit_unary(build, ActivationKind::abs, x));
         case Reduction::l2:
+            // The root of one square.
+            if (axes.empty()) return emit_unary(build, ActivationKind::abs, x);
             return emit_unary(build, ActivationKind::sqrt, sum(square()));
         case Reduction::sum_square:
             return sum(square());
@@ -154,6 +156,12 @@ void accumulate(Reduction reduction, T& sum, T value) {
             return emit_log_sum_exp(build, x, axes);
     }
     return x;
+}
+
+/// Whether the reduction of a single element is that element.
+[[nodiscard]] inline bool keeps_one(Reduction reduction) {
+    return reduction != Reduction::l1 && reduction != Reduction::l2 && reduction != Reduction::sum_square &&
+           reduction != Reduction::log_sum;
 }
 
 /// Without the axes of one element that a reduction leaves, unless they are wanted.
@@ -172,12 +180,12 @@ inline void translate_reduce(Call& call, Reduction reduction, std::int64_t axes_
     Sizes axes;
     if (as_input && call.has(1)) axes = call.integers(1, "axes");
     if (!as_input) axes = call.integers("axes", {});
-    if (axes.empty()) {
-        if (as_input && call.integer("noop_with_empty_axes", 0) != 0) return call.pass();
+    if (axes.empty() && !(as_input && call.integer("noop_with_empty_axes", 0) != 0)) {
         axes.resize(rank);
         std::iota(axes.begin(), axes.end(), 0);
     }
     std::vector<std::size_t> indices = axis_indices(axes, rank);
+    if (indices.empty() && keeps_one(reduction)) return call.pass();
     if (const OnnxTensor* known = call.known(0)) {
         OnnxTensor result = fold_reduce(call.build, reduction, *known, indices);
         Sizes dims = kept_dims(result.dims, indices, keeps);
