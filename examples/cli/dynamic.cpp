@@ -154,9 +154,10 @@ std::vector<ps::OperatingPoint> measured_points(DynamicEngine& engine, ps::Linux
         if (sets[set].cores.size() < threads) continue;
         for (std::size_t level = 0; level < sets[set].hertz.size(); ++level) {
             for (std::size_t c = 0; c < count; ++c) {
-                ps::OperatingPoint point{.configuration = c, .core_set = set, .level = level, .threads = threads};
+                ps::OperatingPoint point{
+                    .configuration = static_cast<int>(c) + 1, .core_set = set, .level = level, .threads = threads};
                 platform.apply(point);
-                engine.use(static_cast<int>(c) + 1);
+                engine.use(point.configuration);
                 const std::span<const float> image = stream.next();
                 std::vector<double> seconds;
                 engine.run(image, scores);
@@ -180,7 +181,7 @@ std::string trace_text(std::vector<ps::GovernedImage> const& images) {
     std::string text = "image,began_s,configuration,core_set,level,ms,budget_ms,late,switched\n";
     for (std::size_t i = 0; i < images.size(); ++i) {
         ps::GovernedImage const& image = images[i];
-        text += ps::join(i, ',', image.began - images[0].began, ',', image.point.configuration + 1, ',',
+        text += ps::join(i, ',', image.began - images[0].began, ',', image.point.configuration, ',',
                          image.point.core_set, ',', image.point.level, ',', image.seconds * 1e3, ',',
                          image.budget.seconds * 1e3, ',', image.missed ? 1 : 0, ',', image.switched ? 1 : 0, '\n');
     }
@@ -198,7 +199,7 @@ std::string trace_picture(std::vector<ps::GovernedImage> const& images) {
         const double when = slowest->began - images[0].began;
         taken.x.push_back(when), taken.y.push_back(1e3 * slowest->seconds);
         budget.x.push_back(when), budget.y.push_back(1e3 * slowest->budget.seconds);
-        groups.x.push_back(when), groups.y.push_back(static_cast<double>(slowest->point.configuration + 1));
+        groups.x.push_back(when), groups.y.push_back(static_cast<double>(slowest->point.configuration));
     }
     const std::vector<ps::Chart> charts{{"Milliseconds of an image", "seconds", {taken, budget}},
                                         {"Configuration", "seconds", {groups}}};
@@ -218,15 +219,16 @@ void print_result(DynamicCommand const& options, ps::LinuxPlatform const& platfo
     std::vector<std::vector<double>> times(static_cast<std::size_t>(stream.configurations));
     for (ps::GovernedImage const& image : stream.images) {
         late += image.missed ? 1 : 0;
-        times[image.point.configuration].push_back(image.seconds);
+        times[static_cast<std::size_t>(image.point.configuration) - 1].push_back(image.seconds);
     }
     const std::size_t count = stream.images.size();
     if (options.json) {
         ps::Json::Array limits, configurations;
         for (std::string const& limit : platform.limits()) limits.push_back(ps::Json(limit));
-        for (std::vector<double> const& seconds : times) {
-            const ps::Json median = seconds.empty() ? ps::Json() : ps::Json(1e3 * ps::median(seconds));
-            configurations.push_back(ps::Json::Object{{"images", seconds.size()}, {"median_ms", median}});
+        for (std::size_t c = 0; c < times.size(); ++c) {
+            const ps::Json median = times[c].empty() ? ps::Json() : ps::Json(1e3 * ps::median(times[c]));
+            configurations.push_back(
+                ps::Json::Object{{"configuration", c + 1}, {"images", times[c].size()}, {"median_ms", median}});
         }
         ps::Json::Object result{{"images", count}, {"late", late}, {"switches", stream.switches}};
         if (stream.right) {
@@ -286,13 +288,13 @@ void run_dynamic(DynamicCommand const& options) {
     for (std::size_t i = 0; i < options.count; ++i) {
         std::this_thread::sleep_until(began + std::chrono::duration<double>(options.every * static_cast<double>(i)));
         const std::span<const float> image = stream.next();
-        images.push_back(governed.run([&](std::size_t c) noexcept { engine.use(static_cast<int>(c) + 1); },
-                                      [&]() noexcept { engine.run(image, scores); }));
+        images.push_back(
+            governed.run([&](int c) noexcept { engine.use(c); }, [&]() noexcept { engine.run(image, scores); }));
         if (result.right && stream.is_right(scores)) ++*result.right;
         if (shown.seconds() < 0.1) continue;
         shown = ps::Timer();
         ps::CoreSet const& set = platform.core_sets()[images.back().point.core_set];
-        line.show(ps::join("image ", i + 1, ": configuration ", images.back().point.configuration + 1, " of ",
+        line.show(ps::join("image ", i + 1, ": configuration ", images.back().point.configuration, " of ",
                            engine.count(), " on ", set.name, ", ", ps::milliseconds(images.back().seconds), " ms of ",
                            ps::milliseconds(options.budget.seconds), ", ", governor.misses(), " late"));
     }

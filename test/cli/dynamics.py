@@ -29,6 +29,7 @@ class Dynamic(Cli):
             self.assertEqual(list(result), ["images", "late", "switches", "accuracy", "configurations", "limits", "file"])
             counts = [each["images"] for each in result["configurations"]]
             self.assertEqual((sum(counts), len(counts)), (30, 4))
+            self.assertEqual([each["configuration"] for each in result["configurations"]], [1, 2, 3, 4])
             self.assertEqual(result["late"], 0 if configuration == 4 else 30)
             with open(trace, encoding="utf-8") as file:
                 lines = list(csv.DictReader(file))

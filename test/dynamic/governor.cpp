@@ -47,8 +47,7 @@ Outcome govern(ps::SimulatedPlatform platform, ps::Governor<O> governor, std::si
     Outcome outcome;
     for (std::size_t i = 0; i < images; ++i) {
         platform.idle_until(static_cast<double>(i));
-        const ps::GovernedImage image =
-            governed.run([](std::size_t) {}, [&] { platform.execute(governed.configuration()); });
+        const ps::GovernedImage image = governed.run([](int) {}, [&] { platform.execute(governed.configuration()); });
         outcome.accuracy += image.missed ? 0 : image.point.accuracy;
         outcome.late_misses += image.missed && i >= images / 4 ? 1 : 0;
     }
@@ -198,7 +197,7 @@ TEST_CASE("An oracle holds at least the accuracy of the governor, and that more 
     for (int i = 0; i < 500; ++i) {
         platform.idle_until(i), drawn.idle_until(i);
         best += oracle(platform, points, 0.15);
-        platform.execute(0);
+        platform.execute(1);
         ps::OperatingPoint const& point = points[bits() % points.size()];
         drawn.apply(point);
         const double began = drawn.seconds();
@@ -233,6 +232,8 @@ TEST_CASE("Impossible points, budgets and options are refused") {
     };
     CHECK(refusal({}, {}, {}) == "governor: there are no operating points");
     CHECK(refusal({{.seconds = 1}, {}}, {}, {}).starts_with("governor: operating point 1 has a time of"));
+    CHECK(refusal({{.configuration = 0, .seconds = 1}}, {}, {}) ==
+          "governor: operating point 0 has configuration 0; the first is 1");
     CHECK(refusal({{.seconds = 1}}, {.seconds = -1}, {}) == "governor: a budget is not positive");
     CHECK(refusal({{.seconds = 1}}, {}, {.share = 1}).starts_with("governor: impossible share"));
     CHECK(refusal({{.seconds = 1}}, {}, {.margin = 0.5}).starts_with("governor: impossible margin"));
@@ -253,7 +254,7 @@ TEST_CASE("Decisions, measurements and virtual time allocate nothing") {
     const std::size_t before = scratch::allocations;
     for (int i = 0; i < 1500; ++i) {
         platform.idle_until(0.2 * i);
-        governed.run([](std::size_t) {}, [&] { platform.execute(governed.configuration()); });
+        governed.run([](int) {}, [&] { platform.execute(governed.configuration()); });
         if (i % 100 == 0) governor.set_budget({.seconds = 0.1 + 0.001 * i});
     }
     CHECK(scratch::allocations == before);

@@ -279,18 +279,18 @@ TEST_CASE("On this machine a governed loop runs, allocates nothing, and leaves t
     REQUIRE(::sched_getaffinity(0, sizeof(before), &before) == 0);
     {
         ps::LinuxPlatform platform;
-        ps::Governor governor({{.configuration = 0, .seconds = 1e-6, .accuracy = 0.5},
-                               {.configuration = 1, .seconds = 2e-6, .accuracy = 0.6}},
+        ps::Governor governor({{.configuration = 1, .seconds = 1e-6, .accuracy = 0.5},
+                               {.configuration = 2, .seconds = 2e-6, .accuracy = 0.6}},
                               {.seconds = 10});
         ps::Governed governed(platform, governor);
         const std::size_t allocated = scratch::allocations;
         for (int i = 0; i < 200; ++i) {
-            const ps::GovernedImage image = governed.run([](std::size_t) {}, [] {});
+            const ps::GovernedImage image = governed.run([](int) {}, [] {});
             if (image.seconds < 0 || image.missed) FAIL("time goes back");
         }
         CHECK(scratch::allocations == allocated);
         CHECK(governor.images() == 200);
-        CHECK(governed.configuration() == 1);
+        CHECK(governed.configuration() == 2);
     }
     REQUIRE(::sched_getaffinity(0, sizeof(after), &after) == 0);
     CHECK(CPU_EQUAL(&before, &after));

@@ -23,7 +23,7 @@ double seconds_of(ps::SimulatedDescription const& description, std::size_t core_
     const auto level = static_cast<std::size_t>(std::ranges::lower_bound(set.hertz, hertz * 0.999) - set.hertz.begin());
     REQUIRE(platform.apply({.core_set = core_set, .level = level}));
     const double began = platform.seconds();
-    platform.execute(3);
+    platform.execute(4);
     return platform.seconds() - began;
 }
 
@@ -71,6 +71,22 @@ TEST_CASE("The platforms take the times of table I, and the Odroid has the range
     CHECK(range(&ps::OperatingPoint::joules, 2) == doctest::Approx(15.73).epsilon(0.005));
 }
 
+TEST_CASE("Configurations are numbered from 1, the smallest, as those of an engine") {
+    const ps::SimulatedPlatform platform(ps::odroid_xu3());
+    ps::SimulatedCores const& a15 = platform.description().cores[0];
+    std::vector<int> numbers;
+    for (ps::OperatingPoint const& point : platform.points({})) {
+        if (point.core_set != 0 || point.level != 0) continue;
+        numbers.push_back(point.configuration);
+        CHECK(point.seconds == a15.seconds(point.configuration, 0, 1));
+    }
+    CHECK(numbers == std::vector<int>{1, 2, 3, 4});
+    CHECK(a15.seconds(1, 0, 1) < a15.seconds(4, 0, 1));
+    CHECK(tests::error_of([&] { return a15.seconds(0, 0, 1); }) ==
+          "simulated cores: configuration 0 of 4; the first is 1");
+    CHECK(tests::error_of([&] { return a15.seconds(5, 0, 1); }).ends_with("configuration 5 of 4; the first is 1"));
+}
+
 TEST_CASE("Points tell what an undisturbed image takes") {
     for (ps::SimulatedDescription description : {ps::odroid_xu3(), ps::jetson_nano()}) {
         for (ps::SimulatedCores& cores : description.cores) cores.parallel = 0.8;
@@ -95,7 +111,7 @@ TEST_CASE("Virtual time never goes back and energy is the integral of power") {
         while (platform.seconds() < 32) {
             platform.apply(points[bits() % points.size()]);
             const double began = platform.seconds(), own = platform.joules(), total = platform.total_joules();
-            platform.execute(bits() % 4);
+            platform.execute(1 + static_cast<int>(bits() % 4));
             CHECK(platform.seconds() > began);
             CHECK(platform.joules() > own);
             CHECK(platform.joules() - own <= (platform.total_joules() - total) * (1 + 1e-12));
@@ -120,7 +136,7 @@ TEST_CASE("Load, caps and cores that go slow an image from their moment on") {
         odroid.events = std::move(events);
         ps::SimulatedPlatform platform(odroid);
         platform.apply({.level = 16});
-        platform.execute(3);
+        platform.execute(4);
         return platform.seconds();
     };
     CHECK(taken({}) == doctest::Approx(0.117));
@@ -136,7 +152,7 @@ TEST_CASE("Heat caps the frequency, and lets it rise once it has gone") {
     ps::SimulatedPlatform platform(odroid);
     platform.apply({.level = 16});
     double hottest = 0;
-    for (int i = 0; i < 200; ++i) platform.execute(3), hottest = std::max(hottest, platform.celsius());
+    for (int i = 0; i < 200; ++i) platform.execute(4), hottest = std::max(hottest, platform.celsius());
     std::vector<ps::CoreState> states(2);
     platform.observe(states);
     CHECK(states[0].top < 16);

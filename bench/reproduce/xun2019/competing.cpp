@@ -102,7 +102,7 @@ std::vector<ps::OperatingPoint> points_of(ps::DynamicEngine<>& engine, ps::Linux
     std::vector<ps::OperatingPoint> points;
     for (std::size_t set = 0; set < platform.core_sets().size(); ++set) {
         for (int c = 1; c <= engine.count(); ++c) {
-            ps::OperatingPoint point{.configuration = static_cast<std::size_t>(c) - 1, .core_set = set};
+            ps::OperatingPoint point{.configuration = c, .core_set = set};
             platform.apply(point);
             engine.use(c);
             std::vector<double> seconds;
@@ -150,8 +150,7 @@ ContestResult compete(Subject const& subject, Contest const& contest) {
     {
         const Competitor other(first_cores(contest));
         images = run_for(contest.seconds, [&] {
-            return governed.run([&](std::size_t c) noexcept { engine.use(static_cast<int>(c) + 1); },
-                                [&]() noexcept { engine.run(image, scores); });
+            return governed.run([&](int c) noexcept { engine.use(c); }, [&]() noexcept { engine.run(image, scores); });
         });
         changes = other.changes();
     }

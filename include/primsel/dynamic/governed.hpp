@@ -54,14 +54,14 @@ public:
         return image;
     }
 
-    /// Of the last image.
-    [[nodiscard]] std::size_t configuration() const noexcept { return configuration_; }
+    /// The last image's.
+    [[nodiscard]] int configuration() const noexcept { return configuration_; }
 
 private:
     P& platform_;
     Governor<O>& governor_;
     std::vector<CoreState> states_;
-    std::size_t configuration_ = 0;
+    int configuration_ = 1;
     bool any_ = false;
 };
 

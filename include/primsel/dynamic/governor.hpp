@@ -48,6 +48,9 @@ public:
         std::size_t core_sets = 0;
         for (std::size_t i = 0; i < points_.size(); ++i) {
             OperatingPoint& point = points_[i];
+            if (point.configuration < 1) {
+                fail("governor: operating point ", i, " has configuration ", point.configuration, "; the first is 1");
+            }
             if (!(point.seconds > 0 && std::isfinite(point.seconds))) {
                 fail("governor: operating point ", i, " has a time of ", point.seconds, " seconds");
             }

@@ -16,11 +16,11 @@ namespace primsel::inline PRIMSEL_ABI {
 struct OperatingPoint {
     static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-    /// Of the network: 0 is the smallest.
-    std::size_t configuration = 0;
-    /// Of the platform's core sets.
+    /// The network's, by the numbers of DynamicEngine::use(): 1 is the smallest.
+    int configuration = 1;
+    /// The place in the platform's core sets.
     std::size_t core_set = 0;
-    /// Of the core set's frequencies: 0 is the lowest.
+    /// The place in the core set's frequencies: 0 is the lowest.
     std::size_t level = 0;
     std::size_t threads = 1;
 

@@ -31,10 +31,14 @@ struct SimulatedCores {
     /// How long a change of frequency, or a move to here, takes.
     double change_seconds = 0;
 
-    /// For a configuration at a level, undisturbed.
-    [[nodiscard]] double seconds(std::size_t configuration, std::size_t level, std::size_t threads) const {
+    /// The time of a configuration (1 is the smallest) at a level, undisturbed. Throws error if there is no such
+    /// configuration.
+    [[nodiscard]] double seconds(int configuration, std::size_t level, std::size_t threads) const {
+        if (configuration < 1 || static_cast<std::size_t>(configuration) > shares.size()) {
+            fail("simulated cores: configuration ", configuration, " of ", shares.size(), "; the first is 1");
+        }
         const double divided = 1 - parallel + parallel / static_cast<double>(std::max<std::size_t>(threads, 1));
-        return shares[configuration] * (fixed_seconds + cycles / hertz[level] * divided);
+        return shares[static_cast<std::size_t>(configuration) - 1] * (fixed_seconds + cycles / hertz[level] * divided);
     }
     /// What a busy core takes at a level.
     [[nodiscard]] double watts_of_core(std::size_t level) const {

@@ -128,9 +128,9 @@ public:
     /// What the network used: its cores, and what its cluster takes anyway, while it runs.
     [[nodiscard]] double joules() const noexcept { return own_joules_; }
 
-    /// Runs an image. Where the core set has lost its cores, the network moves to the first that has some, as an
-    /// operating system does.
-    void execute(std::size_t configuration) noexcept {
+    /// Runs an image in a configuration, 1 or larger. Where the core set has lost its cores, the network moves to the
+    /// first that has some, as an operating system does.
+    void execute(int configuration) noexcept {
         const double factor = fixed_->told.noise(image_++);
         double left = 1;
         while (left > 0) {
@@ -187,13 +187,13 @@ public:
             for (std::size_t threads = 1; threads <= std::min(std::max<std::size_t>(most_threads, 1), model.count);
                  ++threads) {
                 for (std::size_t level = 0; level < model.hertz.size(); ++level) {
-                    for (std::size_t configuration = 0; configuration < model.shares.size(); ++configuration) {
-                        OperatingPoint point{configuration, set, level, threads};
-                        point.seconds = model.seconds(configuration, level, threads);
+                    for (std::size_t c = 0; c < model.shares.size(); ++c) {
+                        OperatingPoint point{static_cast<int>(c) + 1, set, level, threads};
+                        point.seconds = model.seconds(point.configuration, level, threads);
                         point.watts = model.watts(level, static_cast<double>(threads));
                         point.joules = point.watts * point.seconds;
-                        if (configuration < accuracies.size()) point.accuracy = accuracies[configuration];
-                        if (configuration < confidences.size()) point.confidence = confidences[configuration];
+                        if (c < accuracies.size()) point.accuracy = accuracies[c];
+                        if (c < confidences.size()) point.confidence = confidences[c];
                         all.push_back(point);
                     }
                 }

@@ -30,8 +30,8 @@ double range_of(std::vector<ps::OperatingPoint> const& points, double ps::Operat
 std::vector<ps::Chart> figure5(std::vector<ps::OperatingPoint> const& points) {
     std::vector<ps::Chart> charts{{"(a) energy (J) of an image", "seconds", {}}, {"(b) power (W)", "seconds", {}}};
     for (std::size_t set = 0; set < 2; ++set) {
-        for (std::size_t configuration = 4; configuration-- > 0;) {
-            const std::string name = ps::join(set == 0 ? "A15, " : "A7, ", 25 * (configuration + 1), " %");
+        for (int configuration = 4; configuration > 0; --configuration) {
+            const std::string name = ps::join(set == 0 ? "A15, " : "A7, ", 25 * configuration, " %");
             ps::Series energy{name, {}, {}, false}, power{name, {}, {}, false};
             for (ps::OperatingPoint const& point : points) {
                 if (point.core_set != set || point.configuration != configuration) continue;
@@ -117,7 +117,8 @@ std::vector<Row> compare(std::vector<Day> const& days, std::vector<double> const
         reactive.add(spend_day(day, Reactive{platform.core_sets()[0].hertz, accuracies}), best);
         chance.add(spend_day(day, Chance{points}), best);
         for (std::size_t c = 0; c < 4; ++c) {
-            fixed[c].add(spend_day(day, Fixed{{.configuration = c, .accuracy = accuracies[c]}}), best);
+            fixed[c].add(spend_day(day, Fixed{{.configuration = static_cast<int>(c) + 1, .accuracy = accuracies[c]}}),
+                         best);
         }
     }
     std::vector<Row> rows{governor.row("governor"), untold.row("governor, load untold"), oracle.row("oracle"),

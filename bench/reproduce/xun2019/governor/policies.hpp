@@ -45,23 +45,26 @@ struct Fixed {
 struct Reactive {
     std::vector<double> hertz;
     std::vector<double> accuracies;
-    std::size_t configuration = 3, quick = 0;
+    int configuration = 4;
+    std::size_t quick = 0;
     double wanted = 1e12;
 
     ps::OperatingPoint next(ps::SimulatedPlatform const&, States states, ps::Budget const&) {
         const auto place = std::ranges::lower_bound(hertz, wanted) - hertz.begin();
         const std::size_t level = std::min<std::size_t>(static_cast<std::size_t>(place), states[0].top);
-        return {.configuration = configuration, .level = level, .accuracy = accuracies[configuration]};
+        return {.configuration = configuration,
+                .level = level,
+                .accuracy = accuracies[static_cast<std::size_t>(configuration) - 1]};
     }
     void measured(Image const& image) {
         const double used = image.seconds / image.budget.seconds;
         wanted = 1.25 * hertz[image.point.level] * std::min(used, 4.0);
         if (image.late()) {
-            if (configuration > 0) --configuration;
+            if (configuration > 1) --configuration;
             quick = 0;
         } else if (used > 0.7) {
             quick = 0;
-        } else if (++quick >= 8 && configuration < 3) {
+        } else if (++quick >= 8 && configuration < 4) {
             ++configuration, quick = 0;
         }
     }
