@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -15,7 +16,9 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 namespace {
 
@@ -217,6 +220,67 @@ TEST_CASE("ThreadPool: made, moved and destroyed in any state") {
     moved = ps::ThreadPool(2);
     CHECK(moved.concurrency() == 2);
     CHECK(wrong_blocks(moved, 100) == 0);
+}
+
+/// How a child of fork ends in which work() returns its exit status; one that hangs is ended by SIGALRM.
+template <class Work>
+int status_of_child(Work const& work) {
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(300);
+        _exit(work());
+    }
+    int status = -1;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    return status;
+}
+
+TEST_CASE("ThreadPool: a child of fork runs all blocks on its own thread, and destroys its copy") {
+    for (const std::size_t threads : {1U, 2U, 4U, 8U, 16U}) {
+        for (const bool awake : {false, true}) {
+            CAPTURE(threads);
+            CAPTURE(awake);
+            std::optional<ps::ThreadPool> pool(threads);
+            if (awake) pool->begin_run();
+            CHECK(wrong_blocks(*pool, 20) == 0);
+            const int status = status_of_child([&] {
+                bool right = wrong_blocks(*pool, 100) == 0 && pool->native_handles().empty();
+                {
+                    const ps::RunScope scope(*pool);
+                    right = right && wrong_blocks(*pool, 100) == 0;
+                }
+                if (awake) pool->end_run();
+                pool.reset();
+                ps::ThreadPool fresh(threads);
+                right = right && wrong_blocks(fresh, 100) == 0 && fresh.native_handles().size() == threads - 1;
+                return right ? 0 : 1;
+            });
+            CHECK(status == 0);
+            CHECK(wrong_blocks(*pool, 20) == 0);
+        }
+    }
+}
+
+TEST_CASE("ThreadPool: a child that another thread forks during a run") {
+    ps::ThreadPool pool(4);
+    std::atomic<int> begun = 0;
+    std::atomic<bool> forked = false;
+    std::thread caller([&] {
+        pool.parallel_for(4, [&](std::size_t, std::size_t) {
+            ++begun;
+            eventually([&] { return forked.load(); });
+        });
+    });
+    CHECK(eventually([&] { return begun > 0; }));
+    const int status = status_of_child([&] {
+        const bool right = wrong_blocks(pool, 100) == 0;
+        const ps::ThreadPool gone = std::move(pool);
+        return right ? 0 : 1;
+    });
+    forked = true;
+    caller.join();
+    CHECK(status == 0);
+    CHECK(wrong_blocks(pool, 20) == 0);
 }
 
 TEST_CASE("ThreadPool: threads - 1 threads, none for one") {

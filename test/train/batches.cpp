@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "values.hpp"
 
@@ -159,6 +163,25 @@ TEST_CASE("batches end at any time") {
     }
     images.bad = 0;
     const ps::Batches unseen(images, {.batch = 5, .shuffle = false});
+}
+
+TEST_CASE("batches in a child of fork, which does not have their thread, are refused and destroyed") {
+    const batched::Source images{values::numbered(100), 1000, true};
+    for (int taken = 0; taken < 5; ++taken) {
+        auto batches = std::make_optional<ps::Batches<batched::Source>>(images, ps::BatchOptions{.batch = 5});
+        for (int i = 0; i < taken; ++i) (void)batches->next();
+        const pid_t child = fork();
+        if (child == 0) {
+            alarm(300);
+            const bool refused = values::error_of([&] { (void)batches->next(); }).starts_with("batches: the thread");
+            batches.reset();
+            _exit(refused ? 0 : 1);
+        }
+        int status = -1;
+        REQUIRE(waitpid(child, &status, 0) == child);
+        CHECK(status == 0);
+        CHECK(batches->next().count == 5);
+    }
 }
 
 TEST_CASE("impossible batches are refused") {

@@ -4,6 +4,7 @@
 
 #include <primsel/core/error.hpp>
 #include <primsel/core/executor.hpp>
+#include <primsel/core/own_process.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -48,7 +49,8 @@ bool spin_until(Condition const& condition) noexcept {
 /// Every worker has a share of the blocks, the same part of them in every call, so that it finds in its cache what it
 /// wrote before; who is done takes over blocks of the others. Nobody waits for a thread that has not woken up yet.
 ///
-/// One caller at a time, and no parallel_for within a block.
+/// One caller at a time, and no parallel_for within a block. In a child of fork, which has none of the threads, the
+/// caller's runs all blocks.
 class ThreadPool {
 public:
     /// As many as the machine runs at a time.
@@ -63,11 +65,12 @@ public:
     /// Of its own threads, all workers but the first, for what the system lets a program do with them, such as pinning.
     [[nodiscard]] std::vector<std::thread::native_handle_type> native_handles() const {
         std::vector<std::thread::native_handle_type> handles;
+        if (!state_->process.is_this()) return handles;
         for (std::thread& thread : state_->threads) handles.push_back(thread.native_handle());
         return handles;
     }
     void parallel_for(std::size_t blocks, BlockFunction function) noexcept {
-        if (concurrency() == 1 || blocks <= 1 || blocks > Share::most) {
+        if (concurrency() == 1 || blocks <= 1 || blocks > Share::most || !state_->process.is_this()) {
             return Sequential{}.parallel_for(blocks, function);
         }
         begin_run();
@@ -126,6 +129,10 @@ private:
         State(State const&) = delete;
         State& operator=(State const&) = delete;
         ~State() {
+            if (!process.is_this()) {
+                for (std::thread& thread : threads) detail::forget(thread);
+                return;
+            }
             phase.store(Phase::stopped);
             phase.notify_all();
             for (std::thread& thread : threads) thread.join();
@@ -141,7 +148,7 @@ private:
         }
 
         void begin_run() noexcept {
-            if (depth++ > 0 || threads.empty()) return;
+            if (depth++ > 0 || threads.empty() || !process.is_this()) return;
             phase.store(Phase::running);
             phase.notify_all();
         }
@@ -186,6 +193,7 @@ private:
 
         std::vector<Share> shares;
         std::vector<std::thread> threads;
+        detail::OwnProcess process;
         // The caller's alone: open runs, and how many blocks others ran or are running since the beginning.
         alignas(apart) std::size_t depth = 0;
         std::size_t elsewhere = 0;

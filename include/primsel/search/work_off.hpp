@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/own_process.hpp>
 #include <primsel/search/queue.hpp>
 
 #include <chrono>
@@ -51,6 +52,10 @@ public:
     LeaseKeeper(LeaseKeeper const&) = delete;
     LeaseKeeper& operator=(LeaseKeeper const&) = delete;
     ~LeaseKeeper() {
+        if (!process_.is_this()) {
+            forget(mutex_), forget(over_), forget(thread_);
+            return;
+        }
         {
             const std::scoped_lock lock(mutex_);
             is_over_ = true;
@@ -63,6 +68,7 @@ private:
     std::mutex mutex_;
     std::condition_variable over_;
     bool is_over_ = false;
+    OwnProcess process_;
     std::thread thread_;
 };
 

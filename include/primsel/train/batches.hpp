@@ -2,6 +2,7 @@
 
 #include <primsel/core/aligned_buffer.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/core/own_process.hpp>
 #include <primsel/train/augment.hpp>
 #include <primsel/train/data.hpp>
 #include <primsel/train/random.hpp>
@@ -90,6 +91,10 @@ public:
     Batches(Batches const&) = delete;
     Batches& operator=(Batches const&) = delete;
     ~Batches() {
+        if (!process_.is_this()) {
+            detail::forget(mutex_), detail::forget(changed_), detail::forget(thread_);
+            return;
+        }
         {
             const std::scoped_lock lock(mutex_);
             stopped_ = true;
@@ -101,8 +106,10 @@ public:
     [[nodiscard]] std::int64_t batches_per_epoch() const { return per_epoch_; }
 
     /// The next batch, valid until the next call; one of count 0 after the last. Waits where the source is slower.
-    /// Rethrows what the source threw, each time from then on.
+    /// Rethrows what the source threw, each time from then on. Throws error in a child of fork, which does not have the
+    /// thread.
     [[nodiscard]] Batch next() {
+        if (!process_.is_this()) fail("batches: the thread that makes them is not in this process, a child of fork");
         std::unique_lock lock(mutex_);
         released_ = taken_;
         changed_.notify_all();
@@ -206,6 +213,7 @@ private:
     std::int64_t made_ = 0, taken_ = 0, released_ = 0;
     bool stopped_ = false, ended_ = false;
     std::exception_ptr error_;
+    detail::OwnProcess process_;
     std::thread thread_;
 };
 

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <primsel/core/config.hpp>
+
+#include <pthread.h>
+
+#include <atomic>
+#include <memory>
+#include <new>
+
+namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// The number of forks between the first process of the program and this one, counted from the first OwnProcess on.
+inline constinit std::atomic<unsigned> process_forks = 0;
+
+/// The process that an object was made in. A child of fork has a copy of every object, but only the thread that forked:
+/// what waits for another thread there waits forever.
+class OwnProcess {
+public:
+    OwnProcess() {
+        static const int registered =
+            ::pthread_atfork(nullptr, nullptr, [] { process_forks.fetch_add(1, std::memory_order_relaxed); });
+        (void)registered;
+    }
+    /// Whether the caller is in that process, not in a child of it.
+    [[nodiscard]] bool is_this() const noexcept { return forks_ == process_forks.load(std::memory_order_relaxed); }
+
+private:
+    unsigned forks_ = process_forks.load(std::memory_order_relaxed);
+};
+
+/// Puts a new object in the place of one whose destructor would wait for a thread that this process does not have.
+template <class T>
+void forget(T& object) {
+    ::new (static_cast<void*>(std::addressof(object))) T;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI::detail
