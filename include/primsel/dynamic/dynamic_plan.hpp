@@ -24,7 +24,7 @@ struct DynamicOptions {
 namespace detail {
 
 /// "0-15" or each number.
-[[nodiscard]] inline std::string text_of(std::vector<std::size_t> const& channels) {
+[[nodiscard]] inline std::string channels_text(std::vector<std::size_t> const& channels) {
     const bool in_a_row = !channels.empty() && channels.back() - channels.front() + 1 == channels.size();
     if (in_a_row) return join(channels.front(), '-', channels.back());
     std::string text;
@@ -44,8 +44,8 @@ namespace detail {
         if (!has_weights || node.inputs.empty()) continue;
         const std::size_t own = configuration.graph.find(node.name);
         const std::size_t input = configuration.graph[own].inputs[0];
-        names[i] = join(node.name, ": ", text_of(configuration.channels[input]), " of ",
-                        to_string(simplified[node.inputs[0]].shape), " -> ", text_of(configuration.channels[own]),
+        names[i] = join(node.name, ": ", channels_text(configuration.channels[input]), " of ",
+                        to_string(simplified[node.inputs[0]].shape), " -> ", channels_text(configuration.channels[own]),
                         " of ", to_string(node.shape));
     }
     return names;
