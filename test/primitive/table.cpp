@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -23,7 +25,9 @@ TEST_CASE("ids are unique, families filled, and every entry is complete") {
     std::map<ps::Family, int> families;
     const List list = all_primitives();
     CHECK(list.primitives.size() == ps::AllPrimitives::size);
-    CHECK(list.primitives.size() == 87);  // as README.md and docs/primitive/families.md say
+    std::ifstream file("README.md");
+    const std::string page(std::istreambuf_iterator<char>(file), {});
+    CHECK(page.find(ps::join("can be computed in ", list.primitives.size(), " ways")) != std::string::npos);
     for (ps::PrimitiveEntry const& entry : list.primitives) {
         CAPTURE(std::string(entry.id));
         CHECK(ids.insert(entry.id).second);

@@ -226,7 +226,7 @@ Machine measure_machine() {
 
 }  // namespace detail
 
-/// This machine, measured when first asked for (in some 40 ms) and then remembered for as long as the program runs.
+/// This machine, measured when first asked for (in 25 to 90 ms) and then remembered for as long as the program runs.
 template <class Arch = default_arch>
 [[nodiscard]] Machine const& this_machine() {
     static const Machine machine = detail::measure_machine<Arch>();
