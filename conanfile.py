@@ -33,7 +33,7 @@ class PrimselRecipe(ConanFile):
     def requirements(self):
         if self.options.system:
             return
-        self.requires("xsimd/[>=8.1 <14]")
+        self.requires("xsimd/[>=8.1 <15]")
         self.requires("rapidjson/[>=cci.20220822]")
         if self.options.with_eigen:
             self.requires("eigen/[>=3.4 <4]")

@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace {
@@ -36,11 +39,85 @@ TEST_CASE("clamp holds values between the bounds and keeps NaN, in vectors and a
     CHECK(std::isnan(value_of(ps::clamp<Arch>(V(nan), V(-infinity), V(infinity)))));
 }
 
-TEST_CASE("max and min are NaN where their second operand is") {
-    CHECK(value_of(ps::max<Arch>(V(1.0F), V(2.0F))) == 2.0F);
-    CHECK(value_of(ps::min<Arch>(V(1.0F), V(2.0F))) == 1.0F);
-    CHECK(std::isnan(value_of(ps::max<Arch>(V(1.0F), V(nan)))));
-    CHECK(std::isnan(value_of(ps::min<Arch>(V(1.0F), V(nan)))));
+/// What functions of floats must not mix up: both zeros, both infinities, NaN, halves, the ends of the range.
+const float special[] = {0.0F, -0.0F, 1.0F,          -1.0F,    0.5F,      -0.5F,      1.5F,
+                         2.5F, -2.5F, 0.49999997F,   1e-40F,   -1e-40F,   8388609.0F, -8388607.5F,
+                         4e9F, -4e9F, 3.4028235e38F, infinity, -infinity, nan};
+
+bool same_bits(float a, float b) {
+    return std::isnan(a) ? std::isnan(b) : std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
+
+bool same_value(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// Not !=, which nothing uses: xsimd 8.1 takes NaN for equal to everything with AVX-512.
+TEST_CASE("max, min, clamp and comparisons choose as scalars do, with NaN and zeros of either sign") {
+    for (const float a : special) {
+        for (const float b : special) {
+            CAPTURE(a);
+            CAPTURE(b);
+            CHECK(same_bits(value_of(ps::max<Arch>(V(a), V(b))), a > b ? a : b));
+            CHECK(same_bits(value_of(ps::min<Arch>(V(a), V(b))), a < b ? a : b));
+            const auto chosen = [](auto const& mask) { return value_of(xsimd::select(mask, V(1.0F), V(0.0F))) != 0; };
+            CHECK(chosen(V(a) < V(b)) == (a < b));
+            CHECK(chosen(V(a) <= V(b)) == (a <= b));
+            CHECK(chosen(V(a) > V(b)) == (a > b));
+            CHECK(chosen(V(a) >= V(b)) == (a >= b));
+            CHECK(chosen(V(a) == V(b)) == (a == b));
+            if (a <= b) {
+                for (const float x : special) {
+                    CHECK(same_bits(value_of(ps::clamp<Arch>(V(x), V(a), V(b))), ps::clamp(x, a, b)));
+                }
+            }
+        }
+    }
+}
+
+// Without SSE4.1 xsimd rounds in several steps, which lose the sign of zero; with AVX-512 it subtracts from 0 to
+// negate.
+TEST_CASE("roots, absolute values and roundings are the library's for every kind of float") {
+    for (const float x : special) {
+        CAPTURE(x);
+        CHECK(same_bits(value_of(xsimd::abs(V(x))), std::abs(x)));
+        CHECK(same_value(value_of(-V(x)), -x));
+        CHECK(same_value(value_of(xsimd::floor(V(x))), std::floor(x)));
+        CHECK(same_value(value_of(xsimd::ceil(V(x))), std::ceil(x)));
+        CHECK(same_value(value_of(xsimd::trunc(V(x))), std::trunc(x)));
+        CHECK(same_value(value_of(xsimd::nearbyint(V(x))), std::nearbyint(x)));
+        CHECK(same_bits(value_of(ps::square_root<Arch>(V(x))), std::sqrt(x)));
+    }
+}
+
+/// Every `step`th float of either sign, the infinities and NaN among them.
+template <class F>
+void for_floats(std::uint32_t step, F const& f) {
+    for (std::uint64_t bits = 0; bits <= 0xffffffffU; bits += step)
+        f(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    for (const float x : special) f(x);
+    for (const float border : {-104.0F, -87.33654F, 88.3763F, 88.7228394F}) {
+        for (int i = -20; i <= 20; ++i) {
+            f(std::bit_cast<float>(std::bit_cast<std::uint32_t>(border) + static_cast<std::uint32_t>(i)));
+        }
+    }
+}
+
+TEST_CASE("exp is within a few roundings over all floats") {
+    float worst = 0;
+    for_floats(4001, [&worst](float x) {
+        const double want = std::exp(static_cast<double>(x));
+        const float got = value_of(ps::exp<Arch>(V(x))), nearest = static_cast<float>(want);
+        if (std::isnan(x) || std::isinf(nearest) || std::isinf(got) || want == 0) {
+            if (!same_bits(got, nearest)) FAIL_CHECK(x, ": ", got, " instead of ", nearest);
+            return;
+        }
+        if (got == 0 && want < 0x1p-126) return;
+        const double ulp = std::ldexp(1.0, std::max(std::ilogb(want) - 23, -149));
+        worst = std::max(worst, static_cast<float>(std::abs(got - want) / ulp));
+    });
+    CHECK(worst <= 1.5F);
+    for (const float x : {88.3763F, 88.7F, 88.7228F, 88.72283F}) CHECK(value_of(ps::exp<Arch>(V(x))) < infinity);
+    CHECK(value_of(ps::exp<Arch>(V(88.7229F))) == infinity);
+    CHECK(value_of(ps::exp<Arch>(V(-87.3365F))) == doctest::Approx(std::exp(-87.3365F)).epsilon(1e-6));
 }
 
 TEST_CASE("fma multiplies and adds, with one rounding where there is an instruction for it") {

@@ -2,6 +2,9 @@
 
 #include <primsel/op/activation.hpp>
 
+#include <bit>
+#include <cstdint>
+
 namespace op_activation {
 
 namespace {
@@ -174,6 +177,46 @@ TEST_CASE("functions are exact to a few units in the last place") {
         const auto exact = static_cast<double>(x);
         if (x != 1.0F) CHECK(error({log}, x, std::log(exact)) < 1e-6);
         CHECK(error({power, 2.5F}, x, std::pow(exact, 2.5)) < 1e-6);
+    }
+}
+
+// Over all floats: infinity only where the nearest float is, 0 only where the result is no normal number (a run flushes
+// what is smaller), and NaN where the function has no value.
+TEST_CASE("functions with exponentials in them are right over the whole range of floats") {
+    using enum ActivationKind;
+    struct Function {
+        ActivationParams params;
+        double (*exact)(double);
+    };
+    const Function functions[] = {
+        {{exp}, [](double x) { return std::exp(x); }},
+        {{sigmoid}, [](double x) { return 1 / (1 + std::exp(-x)); }},
+        {{tanh}, [](double x) { return std::tanh(x); }},
+        {{erf}, [](double x) { return std::erf(x); }},
+        {{softplus}, [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }},
+        {{elu, 1.0F}, [](double x) { return x < 0 ? std::expm1(x) : x; }},
+        {{log}, [](double x) { return std::log(x); }},
+    };
+    std::vector<float> all;
+    for (std::uint64_t bits = 0; bits <= 0xffffffffU; bits += 50021) {
+        all.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    }
+    for (int i = -10500; i <= 10500; ++i) all.push_back(static_cast<float>(i) * 0.01F);
+    for (const float x : {-infinity, infinity, std::nanf(""), 0.0F, -0.0F}) all.push_back(x);
+    for (Function const& function : functions) {
+        CAPTURE(function.params.name());
+        const std::vector<float> got =
+            laws::run_one<ps::chw>(function.params, {1, 1, static_cast<int>(all.size())}, all);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const double want = function.exact(all[i]);
+            const auto nearest = static_cast<float>(want);
+            if (got[i] == 0 && std::abs(want) < 0x1p-126) continue;
+            const bool equal =
+                std::isfinite(nearest)
+                    ? std::isfinite(got[i]) && std::abs(got[i] - want) <= 5e-7 * std::abs(want) + 0x1p-149
+                    : got[i] == nearest || (std::isnan(got[i]) && std::isnan(nearest));
+            if (!equal) FAIL_CHECK(all[i], ": ", got[i], " instead of ", want);
+        }
     }
 }
 

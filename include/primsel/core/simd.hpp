@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -59,22 +60,47 @@ PRIMSEL_INLINE Floats<Arch> fma(Floats<Arch> const& a, Floats<Arch> const& b, Fl
     return xsimd::fma(a, b, c);
 }
 
-/// The larger of the two; b where one is NaN.
+/// a where it is larger than b, else b: b where one is NaN, and where both are zeros. The instructions are named here
+/// because xsimd leaves open which operand wins, and its versions differ.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> max(Floats<Arch> const& a, Floats<Arch> const& b) {
 #if defined(__AVX512F__)
     // The unmasked intrinsics make g++ 12 warn of an uninitialised value at every use.
     if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_max_ps(0xffff, a, b));
 #endif
-    return xsimd::max(a, b);
+#if defined(__AVX__)
+    if constexpr (lanes<Arch> == 8) return Floats<Arch>(_mm256_max_ps(a, b));
+#endif
+#if defined(__x86_64__)
+    if constexpr (lanes<Arch> == 4) return Floats<Arch>(_mm_max_ps(a, b));
+#else
+    return xsimd::select(a > b, a, b);
+#endif
 }
-/// The smaller of the two; b where one is NaN.
+/// a where it is smaller than b, else b: b where one is NaN, and where both are zeros.
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> min(Floats<Arch> const& a, Floats<Arch> const& b) {
 #if defined(__AVX512F__)
     if constexpr (lanes<Arch> == 16) return Floats<Arch>(_mm512_maskz_min_ps(0xffff, a, b));
 #endif
-    return xsimd::min(a, b);
+#if defined(__AVX__)
+    if constexpr (lanes<Arch> == 8) return Floats<Arch>(_mm256_min_ps(a, b));
+#endif
+#if defined(__x86_64__)
+    if constexpr (lanes<Arch> == 4) return Floats<Arch>(_mm_min_ps(a, b));
+#else
+    return xsimd::select(a < b, a, b);
+#endif
+}
+
+/// sqrt(x), rounded correctly.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> square_root(Floats<Arch> const& x) {
+#if defined(__aarch64__)
+    return Floats<Arch>(vsqrtq_f32(x));  // xsimd 8.1 multiplies by an estimate of 1 / sqrt(x), which fails at infinity
+#else
+    return xsimd::sqrt(x);
+#endif
 }
 
 /// The natural logarithm.
@@ -90,6 +116,48 @@ PRIMSEL_INLINE Floats<Arch> log(Floats<Arch> const& x) {
     } else {
         return xsimd::log(x);
     }
+}
+
+/// value held between low and high; NaN stays NaN.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> clamp(Floats<Arch> const& value, Floats<Arch> const& low, Floats<Arch> const& high) {
+    return min<Arch>(high, max<Arch>(low, value));
+}
+PRIMSEL_INLINE float clamp(float value, float low, float high) {
+    const float raised = value < low ? low : value;
+    return raised > high ? high : raised;
+}
+
+/// e^x, within 1.5 ulps where it is a normal number: infinity only where the nearest float is. Below the normal numbers
+/// it is 0, but with AVX-512 the nearest subnormal one, unless the processor flushes those.
+template <class Arch>
+PRIMSEL_INLINE Floats<Arch> exp(Floats<Arch> const& x) {
+    using V = Floats<Arch>;
+    // e^x = 2^k e^r with |r| <= ln(2) / 2, where ln(2) is subtracted in two parts; the polynomial is that of
+    // Boost.SIMD.
+    const auto e_to_r = [](V const& from, V const& k) {
+        const V r = fma<Arch>(k, V(2.12194440e-4F), fma<Arch>(k, V(-0.693359375F), from));
+        V series = fma<Arch>(r, V(0x1.6ef19ep-10F), V(0x1.131b16p-7F));
+        series = fma<Arch>(r, series, V(0x1.5552aep-5F));
+        series = fma<Arch>(r, series, V(0x1.55534ap-3F));
+        series = fma<Arch>(r, series, V(0.5F));
+        return fma<Arch>(series, r * r, r) + V(1.0F);
+    };
+    const V log2_of_e(1.44269504F);
+#if defined(__AVX512F__)
+    if constexpr (lanes<Arch> == 16) {
+        const V held = clamp<Arch>(x, V(-104.0F), V(89.0F)), k = xsimd::nearbyint(held * log2_of_e);
+        return V(_mm512_maskz_scalef_ps(0xffff, e_to_r(held, k), k));
+    }
+#endif
+    using Register = typename V::register_type;
+    using Integers [[gnu::vector_size(sizeof(Register))]] = int;
+    const V k = xsimd::nearbyint(x * log2_of_e);
+    // k is added to the exponent's bits. It can be any number where x is NaN or out of range, and the sum is not taken.
+    const Integers scale = __builtin_convertvector(static_cast<Register>(k), Integers) << 23;
+    const V scaled(reinterpret_cast<Register>(reinterpret_cast<Integers>(static_cast<Register>(e_to_r(x, k))) + scale));
+    const V finite = xsimd::select(x < V(88.7228394F), scaled, x * V(std::numeric_limits<float>::infinity()));
+    return xsimd::select(x < V(-87.33654F), V(0.0F), finite);  // below ln(2^-126)
 }
 
 template <class Arch>
@@ -163,16 +231,6 @@ struct AllLanes {
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> broadcast(float value) {
     return Floats<Arch>(value);
-}
-
-/// value held between low and high; NaN stays NaN.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> clamp(Floats<Arch> const& value, Floats<Arch> const& low, Floats<Arch> const& high) {
-    return min<Arch>(high, max<Arch>(low, value));
-}
-PRIMSEL_INLINE float clamp(float value, float low, float high) {
-    const float raised = value < low ? low : value;
-    return raised > high ? high : raised;
 }
 
 /// Of each run of `size` lanes, which divides their number, the one at position `at` in all of them.

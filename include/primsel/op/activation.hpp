@@ -82,7 +82,7 @@ private:
             case ActivationKind::leaky_relu:
                 return each([slope = V(params.alpha)](V const& x) { return xsimd::select(x < V(0.0F), x * slope, x); });
             case ActivationKind::sigmoid:
-                return each([](V const& x) { return V(1.0F) / (V(1.0F) + xsimd::exp(-x)); });
+                return each([](V const& x) { return V(1.0F) / (V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::elu:
                 return each([alpha = V(params.alpha)](V const& x) {
                     return xsimd::select(x < V(0.0F), alpha * xsimd::expm1(x), x);
@@ -96,11 +96,11 @@ private:
             case ActivationKind::clip:
                 return held({params.alpha, params.beta});
             case ActivationKind::sqrt:
-                return each([](V const& x) { return detail::square_root<Arch>(x); });
+                return each([](V const& x) { return square_root<Arch>(x); });
             case ActivationKind::hard_swish:
                 return each([](V const& x) { return x * clamp<Arch>(x + V(3.0F), V(0.0F), V(6.0F)) * V(1.0F / 6.0F); });
             case ActivationKind::exp:
-                return each([](V const& x) { return xsimd::exp(x); });
+                return each([](V const& x) { return exp<Arch>(x); });
             case ActivationKind::log:
                 return each([](V const& x) { return log<Arch>(x); });
             case ActivationKind::abs:
@@ -122,8 +122,7 @@ private:
                 return each([](V const& x) { return xsimd::erf(x); });
             case ActivationKind::softplus:
                 // Neither exp overflows nor is 1 lost beside it.
-                return each(
-                    [](V const& x) { return max<Arch>(V(0.0F), x) + xsimd::log1p(xsimd::exp(-xsimd::abs(x))); });
+                return each([](V const& x) { return max<Arch>(V(0.0F), x) + xsimd::log1p(exp<Arch>(-xsimd::abs(x))); });
             case ActivationKind::power:
                 if (params.alpha == 2.0F) return each([](V const& x) { return x * x; });
                 if (params.alpha == 3.0F) return each([](V const& x) { return x * x * x; });

@@ -60,7 +60,7 @@ private:
             case ActivationKind::elu:
                 if (!ActivationGradientParams::from_result(params)) {
                     return each([alpha = V(params.alpha)](V const& x, V const& dy) {
-                        return xsimd::select(x > V(0.0F), dy, dy * alpha * xsimd::exp(x));
+                        return xsimd::select(x > V(0.0F), dy, dy * alpha * exp<Arch>(x));
                     });
                 }
                 return each([alpha = V(params.alpha)](V const& y, V const& dy) {
@@ -98,21 +98,21 @@ private:
                     return xsimd::select(x > V(0.0F), dy, xsimd::select(x < V(0.0F), -dy, V(0.0F)));
                 });
             case ActivationKind::erf:  // 2 / sqrt(pi) * exp(-x^2)
-                return each([](V const& x, V const& dy) { return dy * V(1.128379167F) * xsimd::exp(-(x * x)); });
+                return each([](V const& x, V const& dy) { return dy * V(1.128379167F) * exp<Arch>(-(x * x)); });
             case ActivationKind::softplus:
-                return each([](V const& x, V const& dy) { return dy / (V(1.0F) + xsimd::exp(-x)); });
+                return each([](V const& x, V const& dy) { return dy / (V(1.0F) + exp<Arch>(-x)); });
             case ActivationKind::atan:
                 return each([](V const& x, V const& dy) { return dy / (V(1.0F) + x * x); });
             case ActivationKind::atanh:
                 return each([](V const& x, V const& dy) { return dy / (V(1.0F) - x * x); });
             case ActivationKind::asin:
-                return each([](V const& x, V const& dy) { return dy / detail::square_root<Arch>(V(1.0F) - x * x); });
+                return each([](V const& x, V const& dy) { return dy / square_root<Arch>(V(1.0F) - x * x); });
             case ActivationKind::acos:
-                return each([](V const& x, V const& dy) { return -dy / detail::square_root<Arch>(V(1.0F) - x * x); });
+                return each([](V const& x, V const& dy) { return -dy / square_root<Arch>(V(1.0F) - x * x); });
             case ActivationKind::asinh:
-                return each([](V const& x, V const& dy) { return dy / detail::square_root<Arch>(x * x + V(1.0F)); });
+                return each([](V const& x, V const& dy) { return dy / square_root<Arch>(x * x + V(1.0F)); });
             case ActivationKind::acosh:
-                return each([](V const& x, V const& dy) { return dy / detail::square_root<Arch>(x * x - V(1.0F)); });
+                return each([](V const& x, V const& dy) { return dy / square_root<Arch>(x * x - V(1.0F)); });
             case ActivationKind::power:
                 if (params.alpha == 2.0F) return each([](V const& x, V const& dy) { return dy * (x + x); });
                 if (params.alpha == 3.0F) return each([](V const& x, V const& dy) { return dy * (V(3.0F) * x * x); });

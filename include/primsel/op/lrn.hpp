@@ -28,7 +28,7 @@ public:
             const V root = reciprocal_sqrt<Arch>(base);
             return x * root * (root * reciprocal_sqrt<Arch>(root));
         } else {
-            return x * xsimd::exp(minus_beta_ * log<Arch>(base));
+            return x * exp<Arch>(minus_beta_ * log<Arch>(base));
         }
     }
 

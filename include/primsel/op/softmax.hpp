@@ -67,7 +67,7 @@ private:
         top = V(detail::fold_lanes<Arch>(top, [](float a, float b) { return a > b ? a : b; }));
         V sum(0.0F);
         for (std::size_t c = 0; c < count; c += width) {
-            const V power = xsimd::exp(detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
+            const V power = exp<Arch>(detail::load_up_to<Arch>(src + c, count - c, lowest) - top);
             detail::store_up_to<Arch>(dst + c, power, count - c);
             sum += power;
         }
@@ -120,7 +120,7 @@ private:
         for (std::size_t c = 0; c < count; ++c) {
             for (std::size_t i = 0; i < lines; i += width) {
                 const V power =
-                    xsimd::exp(detail::load_up_to<Arch>(src + c * inner + i, lines - i) - load<Arch>(top + i));
+                    exp<Arch>(detail::load_up_to<Arch>(src + c * inner + i, lines - i) - load<Arch>(top + i));
                 detail::store_up_to<Arch>(dst + c * inner + i, power, lines - i);
                 store<Arch>(sum + i, load<Arch>(sum + i) + power);
             }
@@ -143,7 +143,7 @@ private:
             top = max<Arch>(top, detail::load_up_to<Arch>(src + i * inner, lines));
         }
         for (std::size_t i = 0; i < count; ++i) {
-            const V power = xsimd::exp(detail::load_up_to<Arch>(src + i * inner, lines) - top);
+            const V power = exp<Arch>(detail::load_up_to<Arch>(src + i * inner, lines) - top);
             detail::store_up_to<Arch>(dst + i * inner, power, lines);
             sum += power;
         }

@@ -109,7 +109,7 @@ struct AdamStep {
             const Vector square = keep2 * part.load(squares + at) + take2 * slope * slope;
             part.store(means + at, mean);
             part.store(squares + at, square);
-            part.store(w + at, keep * old - size * (mean / (xsimd::sqrt(square) * scale + small)));
+            part.store(w + at, keep * old - size * (mean / (square_root<default_arch>(square) * scale + small)));
         });
     }
 };

@@ -119,16 +119,6 @@ Floats<Arch> lane_by_lane(Floats<Arch> const& a, Floats<Arch> const& b, F const&
     return load<Arch>(left);
 }
 
-/// sqrt(x), rounded correctly.
-template <class Arch>
-PRIMSEL_INLINE Floats<Arch> square_root(Floats<Arch> const& x) {
-#if defined(__aarch64__)
-    return Floats<Arch>(vsqrtq_f32(x));  // xsimd 8.1 multiplies by an estimate of 1 / sqrt(x), which fails at infinity
-#else
-    return xsimd::sqrt(x);
-#endif
-}
-
 /// 1 / sqrt(x) but for the last two bits, for finite x above the subnormals: the hardware's estimate and Newton's
 /// steps.
 template <class Arch>
@@ -237,7 +227,7 @@ PRIMSEL_INLINE Floats<Arch> pick(const float* src, const int* index, int begin, 
 template <class Arch>
 PRIMSEL_INLINE Floats<Arch> max_or_nan(Floats<Arch> const& a, Floats<Arch> const& b) {
 #if defined(__aarch64__)
-    return max<Arch>(a, b);
+    return Floats<Arch>(vmaxq_f32(a, b));
 #else
     // x86's max returns its second operand if either is NaN.
 #if defined(__AVX512F__)

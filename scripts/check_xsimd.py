@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Tests core/simd.hpp and the activations with other versions of xsimd than the installed one, for every instruction set
+of this processor: check_xsimd.py <work folder> <compiler> [<include folder of an xsimd>...]. Without folders it takes the
+headers that releases of pythran carry (xsimd 13.0 and 14.1) from PyPI, and ends with 77 where pip cannot."""
+import pathlib
+import subprocess
+import sys
+import zipfile
+
+top = pathlib.Path(__file__).resolve().parent.parent
+releases = ("0.18.0", "0.19.0")  # of pythran, with xsimd 13.0.0 and 14.1.0
+flags = {"sse2": [], "sse4_2": ["-march=x86-64-v2"], "avx2": ["-march=x86-64-v3"], "avx512f": ["-march=x86-64-v4"]}
+
+
+def from_pypi(folder: pathlib.Path) -> list[pathlib.Path]:
+    result = []
+    for release in releases:
+        headers = folder / f"pythran-{release}"
+        if not (headers / "pythran/xsimd/xsimd.hpp").exists():
+            command = [sys.executable, "-m", "pip", "download", f"pythran=={release}", "--no-deps", "--only-binary=:all:",
+                       "-q", "-d", str(folder)]
+            if subprocess.run(command, check=False, capture_output=True).returncode != 0:
+                print(f"no pythran {release} to be had by pip: skipped")
+                sys.exit(77)
+            (wheel,) = folder.glob(f"pythran-{release}-*.whl")
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(headers, [name for name in archive.namelist() if name.startswith("pythran/xsimd/")])
+        result.append(headers / "pythran")
+    return result
+
+
+def main() -> None:
+    folder, compiler, *includes = sys.argv[1:]
+    work = pathlib.Path(folder)
+    work.mkdir(parents=True, exist_ok=True)
+    has = set(pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").split())
+    for include in [pathlib.Path(path) for path in includes] or from_pypi(work):
+        version = (include / "xsimd/config/xsimd_config.hpp").read_text(encoding="utf-8")
+        parts = [line.split()[2] for line in version.splitlines() if line.startswith("#define XSIMD_VERSION_M")]
+        for arch, arch_flags in flags.items():
+            if arch not in has:
+                continue
+            program = work / "simd"
+            sources = ["test/core/simd.cpp", "test/op/activation.cpp", "test/main.cpp", "test/allocations.cpp"]
+            subprocess.run([compiler, "-std=c++20", "-O1", *arch_flags, "-I", "include", "-I", "test", "-isystem",
+                            str(include.resolve()), *sources, "-o", str(program.resolve()), "-pthread"], check=True, cwd=top)
+            subprocess.run([str(program.resolve())], check=True, cwd=top)
+            print(f"xsimd {'.'.join(parts)}, {arch}: passed")
+
+
+main()
