@@ -21,6 +21,7 @@ from files import Conflicts, Full, Images, Names, SavedPlans, Types
 from forecasts import Forecast, Search
 from models import Models
 from onnx_files import Onnx
+from pages import Pages
 from plans import Compare, Explain, Plan
 from profiles import Profile
 from pruning import Prune, Pruning, Sensitivity
