@@ -100,11 +100,12 @@ Image seed_of(double first, double second) {
 Images dropped(ps::RandomDropoutParams const& params, Images const& x, Image const& seed, std::size_t first = 0) {
     const laws::Step step{{x, {seed}}, static_cast<int>(x.size())};
     const Images y = laws::run_step<ps::chw>(params, step, false, {}, first);
-    for (Images const& other : {laws::run_step<ps::hcw>(params, step, false, {}, first),
-                                laws::run_step<ps::hwc>(params, step, false, {}, first),
-                                laws::run_step<ps::hwc>(params, step, true, {}, first)}) {
-        for (std::size_t n = 0; n < y.size(); ++n) CHECK(other[n].data == y[n].data);
-    }
+    for_each_order([&]<class L>(L) {
+        for (const bool in_place : {false, true}) {
+            const Images other = laws::run_step<L>(params, step, in_place, {}, first);
+            for (std::size_t n = 0; n < y.size(); ++n) CHECK(other[n].data == y[n].data);
+        }
+    });
     return y;
 }
 Images ones(ps::Shape shape, std::size_t count) {

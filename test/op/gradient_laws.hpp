@@ -96,15 +96,12 @@ void check_step(Params const& params, Step const& step, Images const& expected, 
     CAPTURE(params.name());
     CAPTURE(ps::to_string(step.inputs[0][0].shape));
     CAPTURE(step.batch);
-    const auto check_layout = [&]<class L>(L) {
+    for_each_order([&]<class L>(L) {
         CAPTURE(L::name);
         check_images(run_step<L>(params, step, false, clamp), expected, tolerance);
         if constexpr (ps::Op<Params>::in_place)
             check_images(run_step<L>(params, step, true, clamp), expected, tolerance);
-    };
-    check_layout(ps::chw{});
-    check_layout(ps::hcw{});
-    check_layout(ps::hwc{});
+    });
 }
 
 /// dL/dx of a function of a batch for L = sum of dy * function(x), by central differences.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../quick.hpp"
+#include "../tensor/orders.hpp"
 #include "../threads.hpp"
 #include "reference.hpp"
 
@@ -179,18 +180,12 @@ void check(Params const& params, std::vector<Images> const& inputs, ps::OpWeight
     CAPTURE(params.name());
     CAPTURE(ps::to_string(inputs[0][0].shape));
     CAPTURE(inputs[0].size());
-    {
-        INFO("chw");
-        check_layout<ps::chw>(params, inputs, weights, tolerance, clamp);
-    }
-    if constexpr (ps::runs_in<Params, ps::default_arch, ps::hcw>) {
-        {
-            INFO("hcw");
-            check_layout<ps::hcw>(params, inputs, weights, tolerance, clamp);
+    for_each_order([&]<class L>(L) {
+        if constexpr (std::same_as<L, ps::chw> || ps::runs_in<Params, ps::default_arch, L>) {
+            CAPTURE(L::name);
+            check_layout<L>(params, inputs, weights, tolerance, clamp);
         }
-        INFO("hwc");
-        check_layout<ps::hwc>(params, inputs, weights, tolerance, clamp);
-    }
+    });
 }
 
 /// The law on random inputs of one shape, for batches of 1 and 3.

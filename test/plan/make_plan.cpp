@@ -227,7 +227,8 @@ TEST_CASE("a layout in which an op or a convolution's bias does not run is none 
     const auto candidate = [&](ps::Plan const& of, std::string_view id) {
         return *std::ranges::find(of.layer("the-layer").candidates, id, &ps::Candidate::primitive);
     };
-    CHECK(candidate(plan, "plain").refusal == "its layout has no bias and activation");
+    CHECK(candidate(plan, "plain").refusal ==
+          "it must add bias and activation itself, as elements of its layout are no floats");
     CHECK(candidate(plan, "plain").seconds == 0);
     CHECK(candidate(plan, "plain-again").refusal.empty());
     const ps::Graph bare = one_conv({.k = 2, .stride = 2, .bias = false});

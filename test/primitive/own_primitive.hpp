@@ -1,16 +1,17 @@
-// A layout and a primitive of a user's own.
+// Primitives of a user's own, in layouts of a user's own.
 #pragma once
 
 #include "../tensor/chw8c.hpp"
+#include "../tensor/orders.hpp"
 
 #include <primsel/primitive/primitive.hpp>
 
-/// The least that a primitive must have: from the blocked layout to chw, one output element after the other.
-struct Own {
-    static constexpr std::string_view id = "own";
+/// The least that a primitive must have but for its id: one output element after the other, from a layout to another.
+template <class In, class Out>
+struct OwnConvolution {
     static constexpr primsel::Family family = primsel::Family::other;
-    using in_layout = chw8c;
-    using out_layout = primsel::chw;
+    using in_layout = In;
+    using out_layout = Out;
 
     [[nodiscard]] static primsel::Support supports(primsel::ConvShape const& s) {
         return s.groups == 1 ? primsel::Support::yes() : primsel::Support::no("needs one group");
@@ -44,4 +45,17 @@ private:
         }
         return sum;
     }
+};
+
+/// From the blocked layout to chw.
+struct Own : OwnConvolution<chw8c, primsel::chw> {
+    static constexpr std::string_view id = "own";
+};
+/// In the blocked layout, which is not strided.
+struct OwnBlocked : OwnConvolution<chw8c, chw8c> {
+    static constexpr std::string_view id = "own-blocked";
+};
+/// In a strided one.
+struct OwnColumns : OwnConvolution<wch, wch> {
+    static constexpr std::string_view id = "own-columns";
 };

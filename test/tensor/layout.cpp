@@ -1,8 +1,10 @@
 #include "chw8c.hpp"
+#include "orders.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 namespace {
@@ -53,9 +55,7 @@ void check_bijection() {
 }
 
 TEST_CASE("a layout puts every element somewhere else inside its size") {
-    check_bijection<ps::chw>();
-    check_bijection<ps::hcw>();
-    check_bijection<ps::hwc>();
+    for_each_order([]<class L>(L) { check_bijection<L>(); });
     check_bijection<chw8c>();
 }
 
@@ -70,6 +70,35 @@ TEST_CASE("the axes of a layout's name, from the slowest to the fastest") {
     CHECK(ps::chw::name == "chw");
     CHECK(ps::hcw::name == "hcw");
     CHECK(ps::hwc::name == "hwc");
+}
+
+/// chw but for a gap behind each row, or with strides of no use along axes of one element.
+struct WithGaps : ps::chw {
+    static constexpr ps::Strides strides(ps::Shape shape) {
+        const auto w = static_cast<std::size_t>(shape.w) + 1;
+        return {static_cast<std::size_t>(shape.h) * w, w, 1};
+    }
+};
+struct WithZeros : ps::chw {
+    static constexpr ps::Strides strides(ps::Shape shape) {
+        ps::Strides strides = ps::chw::strides(shape);
+        if (shape.h == 1) strides.h = 0;
+        return strides;
+    }
+};
+
+TEST_CASE("the axes of a strided layout in their order, without gaps") {
+    for_each_order([]<class L>(L) {
+        CAPTURE(L::name);
+        std::string order;
+        for (const ps::Axis axis : ps::axis_order<L>())
+            order += axis == ps::Axis::c ? 'c' : axis == ps::Axis::h ? 'h' : 'w';
+        CHECK(order == L::name);
+        for (ps::Shape const& shape : shapes) CHECK(ps::is_dense<L>(shape));
+    });
+    CHECK_FALSE(ps::is_dense<WithGaps>({3, 2, 4}));
+    CHECK(ps::is_dense<WithZeros>({3, 2, 4}));
+    CHECK_FALSE(ps::is_dense<WithZeros>({3, 1, 4}));
 }
 
 template <class From, class To>
@@ -89,13 +118,7 @@ void check_same_placement() {
 }
 
 TEST_CASE("same_placement is true exactly where no element moves") {
-    check_same_placement<ps::chw, ps::chw>();
-    check_same_placement<ps::chw, ps::hcw>();
-    check_same_placement<ps::chw, ps::hwc>();
-    check_same_placement<ps::hcw, ps::chw>();
-    check_same_placement<ps::hcw, ps::hwc>();
-    check_same_placement<ps::hwc, ps::chw>();
-    check_same_placement<ps::hwc, ps::hcw>();
+    for_each_order([]<class From>(From) { for_each_order([]<class To>(To) { check_same_placement<From, To>(); }); });
     // Nothing is known of other layouts but that they are themselves.
     CHECK(ps::same_placement<chw8c, chw8c>({9, 2, 2}));
     CHECK_FALSE(ps::same_placement<chw8c, ps::hwc>({9, 2, 2}));

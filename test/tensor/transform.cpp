@@ -1,5 +1,6 @@
 #include "../threads.hpp"
 #include "chw8c.hpp"
+#include "orders.hpp"
 
 #include <primsel/tensor/transform.hpp>
 
@@ -60,9 +61,7 @@ void check_pair() {
 
 template <class From>
 void check_from() {
-    check_pair<From, ps::chw>();
-    check_pair<From, ps::hcw>();
-    check_pair<From, ps::hwc>();
+    for_each_order([]<class To>(To) { check_pair<From, To>(); });
     check_pair<From, chw8c>();
 }
 
@@ -101,9 +100,7 @@ TEST_CASE("a layout's own ways to and from another are taken, the others element
 }
 
 TEST_CASE("every transform moves each element to its place, and back, on any executor") {
-    check_from<ps::chw>();
-    check_from<ps::hcw>();
-    check_from<ps::hwc>();
+    for_each_order([]<class From>(From) { check_from<From>(); });
     check_from<chw8c>();
 }
 

@@ -170,6 +170,7 @@ private:
             fail("plan: layout ", entry.name, " keeps ", shape, ", the result of layer ", graph_[node].name, ", in ",
                  elements, " elements");
         }
+        entry.check_strides(shape, graph_[node].name);
         return elements * entry.element_bytes;
     }
     /// No layout and no primitive needs more (see max_floats); a size that wrapped around is nearly always beyond it.
@@ -312,8 +313,9 @@ private:
         add(std::move(step));
         if (epilogue.bias || epilogue.residual != Step::none || epilogue.clamp != Clamp{}) {
             if (epilogue.layout->epilogue == nullptr) {
-                fail("plan: layer ", node.name, ": no bias and activation in layout ",
-                     plan_.layers[step.node].out_layout);
+                fail("plan: layer ", node.name, ": primitive ", primitive.id,
+                     " must add bias and activation itself, as elements of layout ", plan_.layers[step.node].out_layout,
+                     " are no floats");
             }
             add(std::move(epilogue));
         }

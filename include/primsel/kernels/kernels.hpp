@@ -69,11 +69,21 @@ struct LayoutEntry {
     OpTable const& (*ops)();
     /// Stores values that come in chw order.
     void (*from_chw)(Shape, const float* src, float* dst, ExecutorRef) noexcept;
-    /// What follows a convolution that fuses nothing; null in a layout that is not strided.
+    /// What follows a convolution that fuses nothing; null in a layout of other elements than floats.
     void (*epilogue)(Shape, int batch, float* data, const float* bias, const float* residual, Clamp,
                      ExecutorRef) noexcept;
 
+    /// is_dense of a strided layout; true of any other.
+    bool (*dense)(Shape);
+
     [[nodiscard]] std::size_t image_bytes(Shape shape) const { return size(shape) * element_bytes; }
+    /// Throws error where the ops could not go by the strides of a layer's result.
+    void check_strides(Shape shape, std::string_view layer) const {
+        if (!dense(shape)) {
+            fail("plan: the strides of layout ", name, " leave gaps in ", shape, ", the result of layer ", layer,
+                 ", or order its axes otherwise than those of 2x3x5; see docs/tensor/layout.md");
+        }
+    }
 };
 
 /// The change from one layout to another.

@@ -11,6 +11,7 @@
 #include <primsel/tensor/transform.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
@@ -31,8 +32,10 @@ constexpr LayoutEntry make_layout_entry() {
                       .size = [](Shape shape) { return L::size(shape); },
                       .ops = &ops_in<Arch, L, Compiled>,
                       .from_chw = &primsel::transform<chw, L>,
-                      .epilogue = nullptr};
-    if constexpr (StridedLayout<L>) entry.epilogue = &apply_epilogue<Arch, L>;
+                      .epilogue = nullptr,
+                      .dense = [](Shape) { return true; }};
+    if constexpr (StridedLayout<L>) entry.dense = &is_dense<L>;
+    if constexpr (std::same_as<element_of<L>, float>) entry.epilogue = &apply_epilogue<Arch, L>;
     return entry;
 }
 

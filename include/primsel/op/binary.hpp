@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cmath>
-#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -29,36 +28,28 @@ struct Op<BinaryParams> {
 
     template <class Arch, StridedLayout L>
     static void run(BinaryParams const& params, OpArgs const& args) noexcept {
-        binary<Arch>(
-            params.kind, args,
-            axes(args, L::strides(args.dst_shape), L::strides(args.src_shape[0]), L::strides(args.src_shape[1])),
-            detail::channel_view<L>(args.dst_shape, 1));
+        binary<Arch>(params.kind, args,
+                     axes(args, axis_order<L>(), L::strides(args.src_shape[0]), L::strides(args.src_shape[1])),
+                     detail::channel_view<L>(args.dst_shape, 1));
     }
 
 private:
     using Axes = detail::Walk<2, 4>;
 
-    static Axes axes(OpArgs const& args, Strides const& dst, Strides const& a, Strides const& b) {
-        struct One {
-            int extent;
-            std::size_t dst, a, b;
-        };
-        const Shape out = args.dst_shape, of_a = args.src_shape[0], of_b = args.src_shape[1];
-        const auto step = [](int extent, std::size_t stride) { return extent == 1 ? 0 : stride; };
-        std::array<One, 3> order{{{out.c, dst.c, step(of_a.c, a.c), step(of_b.c, b.c)},
-                                  {out.h, dst.h, step(of_a.h, a.h), step(of_b.h, b.h)},
-                                  {out.w, dst.w, step(of_a.w, a.w), step(of_b.w, b.w)}}};
-        const auto outer_first = [&order](std::size_t i, std::size_t j) {
-            if (order[i].dst < order[j].dst) std::swap(order[i], order[j]);
-        };
-        outer_first(0, 1), outer_first(1, 2), outer_first(0, 1);
+    static Axes axes(OpArgs const& args, std::array<Axis, 3> const& order, Strides const& a, Strides const& b) {
+        const Shape of_a = args.src_shape[0], of_b = args.src_shape[1];
         Axes result;
         const auto add = [&result](int extent, std::size_t a_step, std::size_t b_step) {
             result.add(static_cast<std::size_t>(extent),
                        {static_cast<std::ptrdiff_t>(a_step), static_cast<std::ptrdiff_t>(b_step)});
         };
         add(args.batch, of_a.size(), of_b.size());
-        for (One const& axis : order) add(axis.extent, axis.a, axis.b);
+        for (const Axis axis : order) {
+            const auto step = [axis](Shape const& shape, Strides const& strides) {
+                return extent(shape, axis) == 1 ? 0 : stride(strides, axis);
+            };
+            add(extent(args.dst_shape, axis), step(of_a, a), step(of_b, b));
+        }
         return result;
     }
 

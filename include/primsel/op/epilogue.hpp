@@ -4,6 +4,9 @@
 #include <primsel/op/detail/elements.hpp>
 #include <primsel/op/op.hpp>
 
+#include <concepts>
+#include <cstddef>
+
 namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
@@ -26,20 +29,44 @@ void add_and_clamp(AxisView view, float* data, const float* bias, const float* r
     }
 }
 
+/// The same element by element, in a layout that need not be strided. Padding stays as it is.
+template <Layout L>
+void add_and_clamp_anywhere(Shape shape, int batch, float* data, const float* bias, const float* residual, Clamp bounds,
+                            ExecutorRef executor) noexcept {
+    const auto rows = static_cast<std::size_t>(shape.h);
+    const std::size_t floats = static_cast<std::size_t>(shape.c) * static_cast<std::size_t>(shape.w);
+    for_ranges(executor, static_cast<std::size_t>(batch) * rows, floats, [=](std::size_t first, std::size_t last) {
+        for (std::size_t item = first; item < last; ++item) {
+            const std::size_t image = item / rows * L::size(shape);
+            for (int c = 0; c < shape.c; ++c) {
+                for (int w = 0; w < shape.w; ++w) {
+                    const std::size_t at = image + L::offset(shape, {c, static_cast<int>(item % rows), w});
+                    float sum = data[at];
+                    if (bias != nullptr) sum += bias[c];
+                    if (residual != nullptr) sum += residual[at];
+                    data[at] = clamp(sum, bounds.low, bounds.high);
+                }
+            }
+        }
+    });
+}
+
 }  // namespace detail
 
 /// What follows a convolution that fuses nothing: data = clamp(data + bias[c] + residual), for a batch of images of the
 /// shape in layout L. bias has c values; residual lies as data does; either may be null. The same bits whatever the
 /// executor.
-template <class Arch, StridedLayout L>
+template <class Arch, Layout L>
+    requires std::same_as<element_of<L>, float>
 void apply_epilogue(Shape shape, int batch, float* data, const float* bias, const float* residual, Clamp clamp,
                     ExecutorRef executor) noexcept {
-    const auto view = detail::channel_view<L>(shape, batch);
     if (bias == nullptr && residual == nullptr && clamp == Clamp{}) return;
-    if (residual != nullptr) {
-        detail::add_and_clamp<Arch, true>(view, data, bias, residual, clamp, executor);
+    if constexpr (!StridedLayout<L>) {
+        detail::add_and_clamp_anywhere<L>(shape, batch, data, bias, residual, clamp, executor);
+    } else if (residual != nullptr) {
+        detail::add_and_clamp<Arch, true>(detail::channel_view<L>(shape, batch), data, bias, residual, clamp, executor);
     } else {
-        detail::add_and_clamp<Arch, false>(view, data, bias, residual, clamp, executor);
+        detail::add_and_clamp<Arch, false>(detail::channel_view<L>(shape, batch), data, bias, nullptr, clamp, executor);
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <primsel/layer/pool.hpp>
 #include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/detail/rows.hpp>
 #include <primsel/op/detail/window.hpp>
 #include <primsel/op/op.hpp>
 
@@ -11,6 +12,7 @@ namespace primsel::inline PRIMSEL_ABI {
 
 namespace detail {
 
+/// In chw, hcw or hwc.
 template <class Arch, class Reduction>
 void global_pool(OpArgs const& args, Strides from) noexcept {
     const Shape in = args.src_shape[0];
@@ -58,7 +60,12 @@ struct Op<GlobalPoolParams> {
 
     template <class Arch, StridedLayout L>
     static void run(GlobalPoolParams const& params, OpArgs const& args) noexcept {
-        const Strides from = L::strides(args.src_shape[0]);
+        detail::with_rows_outside<L>(params, params, args, &pool<Arch>);
+    }
+
+private:
+    template <class Arch>
+    static void pool(GlobalPoolParams const& params, OpArgs const& args, Strides from, Strides) noexcept {
         if (params.kind == PoolKind::max) {
             detail::global_pool<Arch, detail::Maximum>(args, from);
         } else {

@@ -17,7 +17,9 @@ struct Op<PadParams> {
 
     template <class Arch, StridedLayout L>
     static void run(PadParams const& params, OpArgs const& args) noexcept {
-        pad<Arch>(params, args, L::strides(args.src_shape[0]), L::strides(args.dst_shape));
+        PadParams other = params;
+        other.padding = detail::exchanged(params.padding);
+        detail::with_rows_outside<L>(params, other, args, &pad<Arch>);
     }
 
 private:

@@ -121,6 +121,21 @@ void pool_any(PoolParams const& params, OpArgs const& args, Strides from, Stride
     }
 }
 
+template <class Arch>
+void pool_of_kind(PoolParams const& params, OpArgs const& args, Strides from, Strides to) noexcept {
+    if (params.kind == PoolKind::max) {
+        pool_any<Arch, Maximum>(params, args, from, to);
+    } else {
+        pool_any<Arch, Average>(params, args, from, to);
+    }
+}
+
+[[nodiscard]] constexpr PoolParams exchanged(PoolParams params) {
+    params.window = exchanged(params.window), params.stride = exchanged(params.stride);
+    params.padding = exchanged(params.padding), params.dilation = exchanged(params.dilation);
+    return params;
+}
+
 }  // namespace detail
 
 /// A NaN in the window wins over every maximum, as in PyTorch.
@@ -134,12 +149,7 @@ struct Op<PoolParams> {
 
     template <class Arch, StridedLayout L>
     static void run(PoolParams const& params, OpArgs const& args) noexcept {
-        const Strides from = L::strides(args.src_shape[0]), to = L::strides(args.dst_shape);
-        if (params.kind == PoolKind::max) {
-            detail::pool_any<Arch, detail::Maximum>(params, args, from, to);
-        } else {
-            detail::pool_any<Arch, detail::Average>(params, args, from, to);
-        }
+        detail::with_rows_outside<L>(params, detail::exchanged(params), args, &detail::pool_of_kind<Arch>);
     }
 };
 

@@ -44,14 +44,17 @@ private:
             .dy = dy,
             .dx = dx,
             .in_row = in.h,
+            .in_pixel = in.w,
             .out_row = out.h,
+            .out_pixel = out.w,
             .out_h = output.h,
             .out_w = output.w,
             .down = {input.h, pool.window.h, pool.stride.h, pool.dilation.h, pool.padding.top, pool.padding.bottom},
             .across = {input.w, pool.window.w, pool.stride.w, pool.dilation.w, pool.padding.left, pool.padding.right},
             .count_pad = pool.count_include_pad};
         const auto channels = static_cast<std::size_t>(input.c), images = static_cast<std::size_t>(args.batch);
-        const std::size_t together = in.w == 1 ? 1 : 128;  // neighbouring channels, as far as rows of them stay in L2
+        const bool columns = in.w == 1 && out.w == 1, neighbours = !columns && in.c == 1 && out.c == 1;
+        const std::size_t together = neighbours ? 128 : 1;  // channels, as far as rows of them stay in L2
         const std::size_t groups = (channels + together - 1) / together;
         detail::for_ranges(
             args.executor, images * groups, together * input.pixels(), [=](std::size_t first, std::size_t last) {
@@ -61,8 +64,8 @@ private:
                     detail::PoolPlane plane = all;
                     if constexpr (max) plane.x += from, plane.y += to;
                     plane.dx += from, plane.dy += to;
-                    if (together > 1) {
-                        detail::pool_gradient_pixels<Arch, max>(plane, channels, std::min(together, channels - c));
+                    if (!columns) {
+                        detail::pool_gradient_pixels<Arch, max>(plane, std::min(together, channels - c));
                     } else if (plane.across.step == 1) {
                         detail::pool_gradient_columns<Arch, max, 1>(plane);
                     } else if (plane.across.step == 2) {
@@ -111,7 +114,9 @@ private:
     static void maximum(Strides strides, OpArgs const& args) noexcept {
         const Shape shape = args.dst_shape;
         const auto channels = static_cast<std::size_t>(shape.c), images = static_cast<std::size_t>(args.batch);
-        const std::size_t together = strides.w == 1 ? 1 : 32, groups = (channels + together - 1) / together;
+        const bool columns = strides.w == 1;
+        const bool by_pixel = !columns && strides == hwc::strides(shape);
+        const std::size_t together = by_pixel ? 32 : 1, groups = (channels + together - 1) / together;
         const float *x = args.src[0], *y = args.src[1], *dy = args.src[2];
         float* dx = args.dst;
         detail::for_ranges(
@@ -119,15 +124,18 @@ private:
                 for (std::size_t item = first; item < last; ++item) {
                     const std::size_t image = item / groups, c = item % groups * together, n = image * channels + c;
                     const std::size_t from = image * shape.size() + c * strides.c;
-                    if (together == 1) {
+                    if (columns) {
                         one_channel(shape, strides.h, x + from, y[n], dy[n], dx + from);
-                    } else {
+                    } else if (by_pixel) {
                         pixels<Arch>(shape.pixels(), channels, std::min(together, channels - c), x + from, y + n,
                                      dy + n, dx + from);
+                    } else {
+                        one_channel_anywhere(shape, strides, x + from, y[n], dy[n], dx + from);
                     }
                 }
             });
     }
+    /// Its columns are neighbours.
     static void one_channel(Shape shape, std::size_t row, const float* x, float y, float dy, float* dx) noexcept {
         bool found = false;
         for (std::size_t h = 0; h < static_cast<std::size_t>(shape.h); ++h, x += row, dx += row) {
@@ -136,6 +144,17 @@ private:
             const float* at = std::find_if(x, x + shape.w, [y](float value) { return !(value < y); });
             found = at != x + shape.w;
             if (found) dx[at - x] = dy;
+        }
+    }
+    static void one_channel_anywhere(Shape shape, Strides strides, const float* x, float y, float dy,
+                                     float* dx) noexcept {
+        for (std::size_t h = 0; h < static_cast<std::size_t>(shape.h); ++h) {
+            for (std::size_t w = 0; w < static_cast<std::size_t>(shape.w); ++w) {
+                const std::size_t at = h * strides.h + w * strides.w;
+                const bool less = x[at] < y;
+                dx[at] = less ? 0.0F : dy;
+                if (!less) dy = 0;
+            }
         }
     }
     /// Up to a group of neighbouring channels.

@@ -53,18 +53,16 @@ struct Op<RandomDropoutParams> {
     static void run(RandomDropoutParams const& params, OpArgs const& args) noexcept {
         // The elements as rows of neighbours, whose numbers are `step` apart: a whole image where it is in chw order.
         const Shape shape = args.dst_shape;
-        const Strides strides = L::strides(shape), numbers = chw::strides(shape);
-        if (strides == numbers) {
-            drop<Arch>(params, args, 1, shape.size(), 1, [](std::size_t) { return std::size_t{0}; });
-        } else if (strides.w == 1) {
-            const auto channels = static_cast<std::size_t>(shape.c), w = static_cast<std::size_t>(shape.w);
-            drop<Arch>(params, args, shape.size() / w, w, 1, [channels, w, numbers](std::size_t row) {
-                return row % channels * numbers.c + row / channels * w;
-            });
-        } else {
-            drop<Arch>(params, args, shape.pixels(), static_cast<std::size_t>(shape.c), numbers.c,
-                       [](std::size_t row) { return row; });
+        const Strides numbers = chw::strides(shape);
+        if (L::strides(shape) == numbers) {
+            return drop<Arch>(params, args, 1, shape.size(), 1, [](std::size_t) { return std::size_t{0}; });
         }
+        const auto [outer, middle, inner] = axis_order<L>();
+        const auto floats = static_cast<std::size_t>(extent(shape, inner));
+        drop<Arch>(
+            params, args, shape.size() / floats, floats, stride(numbers, inner),
+            [count = static_cast<std::size_t>(extent(shape, middle)), around = stride(numbers, outer),
+             step = stride(numbers, middle)](std::size_t row) { return row / count * around + row % count * step; });
     }
 
 private:

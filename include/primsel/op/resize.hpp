@@ -3,6 +3,7 @@
 #include <primsel/layer/reshape.hpp>
 #include <primsel/op/detail/blocks.hpp>
 #include <primsel/op/detail/copy.hpp>
+#include <primsel/op/detail/rows.hpp>
 #include <primsel/op/detail/vectors.hpp>
 #include <primsel/op/op.hpp>
 
@@ -80,7 +81,10 @@ struct Op<ResizeParams> {
 
     template <class Arch, StridedLayout L>
     static void run(ResizeParams const& params, OpArgs const& args) noexcept {
-        resize<Arch>(params, args, L::strides(args.src_shape[0]), L::strides(args.dst_shape));
+        ResizeParams other = params;
+        other.size = detail::exchanged(params.size);
+        other.scale_h = params.scale_w, other.scale_w = params.scale_h;
+        detail::with_rows_outside<L>(params, other, args, &resize<Arch>);
     }
 
 private:

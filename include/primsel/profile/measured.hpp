@@ -142,7 +142,7 @@ private:
 
     double time_op(Kernels const& kernels, OpQuery const& query) {
         const auto batch = static_cast<std::size_t>(query.batch);
-        AlignedBuffer dst(batch * query.output.size());
+        AlignedBuffer dst(batch * kernels.layouts[query.layout].size(query.output));
         fill(dst.span());
         if (std::holds_alternative<ConvParams>(*query.layer)) {
             const auto epilogue = kernels.layouts[query.layout].epilogue;

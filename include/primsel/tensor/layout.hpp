@@ -4,9 +4,11 @@
 #include <primsel/core/type_list.hpp>
 #include <primsel/tensor/shape.hpp>
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -82,11 +84,42 @@ struct Strides {
     friend constexpr bool operator==(Strides const&, Strides const&) = default;
 };
 
-/// A layout of floats without padding whose offset is linear in c, h and w. The non-convolution layers run in these.
+/// A layout of floats without padding whose offset is linear in c, h and w: the axes lie inside each other, in the same
+/// order for every shape (see is_dense). The non-convolution layers run in these.
 template <class L>
 concept StridedLayout = Layout<L> && std::same_as<element_of<L>, float> && requires(Shape shape) {
     { L::strides(shape) } -> std::same_as<Strides>;
 };
+
+/// The distance between neighbours along an axis.
+[[nodiscard]] constexpr std::size_t stride(Strides const& strides, Axis axis) {
+    return axis == Axis::c ? strides.c : axis == Axis::h ? strides.h : strides.w;
+}
+
+/// The axes of images in a layout, from the outermost to that of neighbours.
+template <StridedLayout L>
+[[nodiscard]] constexpr std::array<Axis, 3> axis_order() {
+    const Strides strides = L::strides(Shape{.c = 2, .h = 3, .w = 5});  // which tells the axes apart
+    std::array<Axis, 3> order{Axis::c, Axis::h, Axis::w};
+    const auto outer_first = [&](Axis& one, Axis& other) {
+        if (stride(strides, one) < stride(strides, other)) std::swap(one, other);
+    };
+    outer_first(order[0], order[1]), outer_first(order[1], order[2]), outer_first(order[0], order[1]);
+    return order;
+}
+
+/// Whether the strides of a shape leave no gap: along each axis, those of one element too, neighbours are as far apart
+/// as the axes inside it have elements. The ops rely on it.
+template <StridedLayout L>
+[[nodiscard]] constexpr bool is_dense(Shape shape) {
+    const std::array<Axis, 3> order = axis_order<L>();
+    std::size_t inside = 1;
+    for (std::size_t i = order.size(); i-- > 0;) {
+        if (stride(L::strides(shape), order[i]) != inside) return false;
+        inside *= static_cast<std::size_t>(extent(shape, order[i]));
+    }
+    return L::size(shape) == inside;
+}
 
 namespace detail {
 template <class L>

@@ -33,8 +33,8 @@ struct GradientAxis {
 struct PoolPlane {
     const float *x, *y, *dy;  // x and y of a maximum only
     float* dx;
-    /// Floats from row to row of x and dx, and of y and dy.
-    std::size_t in_row, out_row;
+    /// Floats from row to row and from pixel to pixel of x and dx, and of y and dy.
+    std::size_t in_row, in_pixel, out_row, out_pixel;
     std::ptrdiff_t out_h, out_w;
     GradientAxis down, across;
     bool count_pad;
@@ -55,9 +55,9 @@ PRIMSEL_INLINE void give(const float* x, float* dx, Floats<Arch> const& y, Float
     }
 }
 
-/// Up to a group of channels that are neighbours, their pixels `pixel` floats apart.
+/// One channel, or up to a group of channels that are neighbours, wherever their pixels lie.
 template <class Arch, bool max>
-void pool_gradient_pixels(PoolPlane const& plane, std::size_t pixel, std::size_t channels) noexcept {
+void pool_gradient_pixels(PoolPlane const& plane, std::size_t channels) noexcept {
     using V = Floats<Arch>;
     constexpr std::size_t width = lanes<Arch>;
     const GradientAxis &down = plane.down, &across = plane.across;
@@ -65,7 +65,7 @@ void pool_gradient_pixels(PoolPlane const& plane, std::size_t pixel, std::size_t
     const auto clear = [&](std::ptrdiff_t rows) {
         for (; cleared < rows; ++cleared) {
             float* row = plane.dx + static_cast<std::size_t>(cleared) * plane.in_row;
-            for (std::ptrdiff_t w = 0; w < across.in; ++w, row += pixel) {
+            for (std::ptrdiff_t w = 0; w < across.in; ++w, row += plane.in_pixel) {
                 for (std::size_t c = 0; c < channels; c += width) store_up_to<Arch>(row + c, V(0.0F), channels - c);
             }
         }
@@ -74,7 +74,8 @@ void pool_gradient_pixels(PoolPlane const& plane, std::size_t pixel, std::size_t
         clear(std::min(down.at(oh, down.size - 1) + 1, down.in));
         const auto rows = static_cast<float>(max ? 1 : down.counted(oh, plane.count_pad));
         for (std::ptrdiff_t ow = 0; ow < plane.out_w; ++ow) {
-            const std::size_t out = static_cast<std::size_t>(oh) * plane.out_row + static_cast<std::size_t>(ow) * pixel;
+            const std::size_t out =
+                static_cast<std::size_t>(oh) * plane.out_row + static_cast<std::size_t>(ow) * plane.out_pixel;
             const auto counted = rows * static_cast<float>(max ? 1 : across.counted(ow, plane.count_pad));
             for (std::size_t c = 0; c < channels; c += width) {
                 const std::size_t n = channels - c;
@@ -90,8 +91,8 @@ void pool_gradient_pixels(PoolPlane const& plane, std::size_t pixel, std::size_t
                     for (std::ptrdiff_t j = 0; j < across.size; ++j) {
                         const std::ptrdiff_t w = across.at(ow, j);
                         if (!across.inside(w)) continue;
-                        const std::size_t in =
-                            static_cast<std::size_t>(h) * plane.in_row + static_cast<std::size_t>(w) * pixel + c;
+                        const std::size_t in = static_cast<std::size_t>(h) * plane.in_row +
+                                               static_cast<std::size_t>(w) * plane.in_pixel + c;
                         give<Arch, max>(max ? plane.x + in : nullptr, plane.dx + in, y, left, n);
                     }
                 }
@@ -167,7 +168,7 @@ void pool_gradient_columns(PoolPlane const& plane) noexcept {
     constexpr std::ptrdiff_t width = lanes<Arch>, room = 1024;
     const GradientAxis &down = plane.down, &across = plane.across;
     const std::ptrdiff_t span = across.span();
-    if (span > room / 2) return pool_gradient_pixels<Arch, max>(plane, 1, 1);
+    if (span > room / 2) return pool_gradient_pixels<Arch, max>(plane, 1);
     // A run more than there are places, and for two runs a vector behind each.
     alignas(64) float x[2 * room + 4 * width], dx[2 * room + 4 * width], left[room + width], columns[room];
     std::ptrdiff_t cleared = 0;

@@ -1,12 +1,45 @@
-// What is the same for all layouts, seen from the rows of an image.
+// What is the same for all layouts, seen from the rows of an image. A layout is one of chw, hcw and hwc, or one of
+// these with rows and columns in each other's place.
 #pragma once
 
+#include <primsel/layer/layer.hpp>
 #include <primsel/op/detail/blocks.hpp>
+#include <primsel/op/op_args.hpp>
 #include <primsel/tensor/layout.hpp>
 
 #include <cstddef>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
+
+/// Whether rows and columns are in each other's place: the elements of a column are closer than those of a row.
+template <StridedLayout L>
+[[nodiscard]] constexpr bool is_transposed() {
+    for (const Axis axis : axis_order<L>()) {
+        if (axis != Axis::c) return axis == Axis::w;
+    }
+    return false;
+}
+
+[[nodiscard]] constexpr Shape exchanged(Shape shape) { return {.c = shape.c, .h = shape.w, .w = shape.h}; }
+[[nodiscard]] constexpr Extent exchanged(Extent extent) { return {extent.w, extent.h}; }
+[[nodiscard]] constexpr Padding exchanged(Padding padding) {
+    return {padding.left, padding.right, padding.top, padding.bottom};
+}
+[[nodiscard]] constexpr Strides exchanged(Strides strides) { return {.c = strides.c, .h = strides.w, .w = strides.h}; }
+
+/// Calls f(params, args, strides of the input, strides of the result) for an op of one input that treats rows as it
+/// does columns. In a transposed layout f gets `other`, and shapes and strides, with rows and columns exchanged:
+/// it meets no layouts but chw, hcw and hwc.
+template <StridedLayout L, class Params, class F>
+void with_rows_outside(Params const& params, Params const& other, OpArgs const& args, F const& f) noexcept {
+    const Strides from = L::strides(args.src_shape[0]), to = L::strides(args.dst_shape);
+    if (!is_transposed<L>()) return f(params, args, from, to);
+    const Shape in = exchanged(args.src_shape[0]);
+    OpArgs turned = args;
+    turned.src_shape = {&in, 1};
+    turned.dst_shape = exchanged(args.dst_shape);
+    f(other, turned, exchanged(from), exchanged(to));
+}
 
 /// Rows of one image that follow each other in memory: those of one channel, or one row of several channels. Where the
 /// channels of a pixel are neighbours, a row is that of all channels, and c is 0.
@@ -20,7 +53,7 @@ struct RowRange {
     }
 };
 
-/// Calls f(range) for ranges that make up a batch of images.
+/// Calls f(range) for ranges that make up a batch of images in chw, hcw or hwc.
 template <class F>
 void for_rows(ExecutorRef executor, int batch, Shape shape, Strides strides, F const& f) noexcept {
     const bool planes = strides.c > strides.h, together = strides.w != 1;

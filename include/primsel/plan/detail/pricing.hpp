@@ -128,7 +128,7 @@ private:
         if (const Support support = supports(entry, task); !support) return std::string(support.reason());
         if (entry.error_bound > options_.max_error) return "its error bound exceeds the allowed error";
         if (needs_pass(entry, node) && kernels_.layouts[entry.out_layout].epilogue == nullptr) {
-            return "its layout has no bias and activation";
+            return "it must add bias and activation itself, as elements of its layout are no floats";
         }
         for (Refused const& refused : options_.refused) {
             if (refused.layer == node.name && refused.primitive == entry.id) return refused.reason;
@@ -169,6 +169,7 @@ private:
                 }
             }
             for (std::size_t layout = 0; layout < kernels_.layouts.size(); ++layout) {
+                kernels_.layouts[layout].check_strides(node.shape, node.name);
                 ops_.push_back({&node.layer, input_shapes_[i], node.shape, graph_.batch(), layout, together, apart[i],
                                 run_.stored(), run_.operations()});
             }
