@@ -99,7 +99,7 @@ std::vector<std::pair<std::string, std::string>> metadata_of(ps::Normalise const
 
 ps::Normalise normalise_of(std::string const& path) {
     ps::Normalise normalise;
-    for (auto const& [key, text] : ps::safetensors_metadata(path, ps::map_file(path))) {
+    for (auto const& [key, text] : ps::read_safetensors_metadata(path)) {
         if (key == mean_key) normalise.mean = numbers_of(path, text);
         if (key == deviation_key) normalise.deviation = numbers_of(path, text);
     }

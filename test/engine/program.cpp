@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -350,26 +352,6 @@ TEST_CASE("sizes that a layout or primitive cannot mean are refused before anyth
                          ps::error);
 }
 
-TEST_CASE("weights of a file are released once packed, and refused if the file was changed meanwhile") {
-    ps::Graph graph;
-    const std::size_t image = graph.add("image", ps::InputParams{{2, 3, 3}}, {});
-    graph.add("dense", ps::DenseParams{2, false}, {image});
-    ps::Weights weights;
-    weights.add("dense.weight", {2, 18}, std::vector<float>(36, 0.5F));
-    int checks = 0;
-    // What is packed is released, part by part, and in the end all of it.
-    std::vector<std::size_t> released;
-    weights.add_file({.check_unchanged =
-                          [&checks] {
-                              if (++checks > 1) ps::fail("f.safetensors: was changed");
-                          },
-                      .release = [&released](std::span<const std::byte> bytes) { released.push_back(bytes.size()); }});
-    const ps::Engine<ps::Graph> engine(graph, weights);
-    REQUIRE(released.size() == 2);
-    for (const std::size_t bytes : released) CHECK(bytes == 36 * sizeof(float));
-    CHECK_THROWS_WITH_AS(ps::Engine<ps::Graph>(graph, weights), "f.safetensors: was changed", ps::error);
-}
-
 TEST_CASE("an engine refuses whatever check_weights does, though it checks values as it packs them") {
     ps::Graph graph;
     std::size_t at = graph.add("image", ps::InputParams{{3, 6, 5}}, {});
@@ -415,6 +397,27 @@ ps::Weights moved(ps::Weights const& weights, std::size_t remainder) {
     }
     return result;
 }
+/// A file in memory, which is cut while it is read: after so many reads.
+struct CutFile final : ps::ValueFile {
+    std::vector<std::byte> content;
+    mutable std::atomic<int> reads = 0;
+    int most = std::numeric_limits<int>::max();
+    void read(std::size_t offset, std::span<std::byte> dst) const override {
+        if (++reads > most) ps::fail("f.safetensors: was changed");
+        std::ranges::copy(std::span(content).subspan(offset, dst.size()), dst.begin());
+    }
+};
+/// The same weights, in a file.
+ps::Weights in_file(ps::Weights const& weights, std::shared_ptr<CutFile> const& file) {
+    ps::Weights result;
+    for (auto const& [name, tensor] : weights) {
+        const std::size_t begin = file->content.size();
+        const auto bytes = tensor.values.bytes();
+        file->content.insert(file->content.end(), bytes.begin(), bytes.end());
+        result.add(name, {tensor.dims, ps::StoredFloats::of_file(file, begin, tensor.values.size()), {}});
+    }
+    return result;
+}
 }  // namespace
 
 TEST_CASE("wherever weights lie, and on however many threads they are packed, the results have the same bits") {
@@ -423,6 +426,7 @@ TEST_CASE("wherever weights lie, and on however many threads they are packed, th
     at = graph.add("conv", ps::ConvParams{.k = 36, .kernel = {3, 3}, .padding = {1, 1, 1, 1}, .bias = false}, {at});
     at = graph.add("norm", ps::BatchNormParams{}, {at});
     at = graph.add("depthwise", ps::ConvParams{.k = 36, .kernel = {3, 3}, .groups = 36}, {at});
+    at = graph.add("sum", ps::AddParams{}, {at, graph.add("shift", ps::ConstantParams{{36, 10, 10}}, {})});
     at = graph.add("wide", ps::DenseParams{100, true}, {at});
     at = graph.add("narrow", ps::DenseParams{7, false}, {at});
     const ps::Weights weights = ps::random_weights(graph);
@@ -439,6 +443,32 @@ TEST_CASE("wherever weights lie, and on however many threads they are packed, th
             ps::Program program(engine.graph(), ps::Engine<ps::Graph>::kernels(), engine.plan(), others, threads,
                                 executor);
             program.run(image.data(), scores.data(), executor);
+            CHECK(std::memcmp(scores.data(), wanted.data(), 7 * sizeof(float)) == 0);
+        }
+    }
+
+    // In a file; and in one that is cut at any moment.
+    for (const std::size_t threads : {std::size_t{1}, std::size_t{3}}) {
+        CAPTURE(threads);
+        int reads = std::numeric_limits<int>::max();
+        for (int most = reads; most >= 0; most = std::min(most, reads) - 1) {
+            CAPTURE(most);
+            const auto file = std::make_shared<CutFile>();
+            file->most = most;
+            const ps::Weights others = in_file(weights, file);
+            ps::ThreadPool executor(threads);
+            const auto program = [&] {
+                return ps::Program(engine.graph(), ps::Engine<ps::Graph>::kernels(), engine.plan(), others, threads,
+                                   executor);
+            };
+            if (most < reads) {
+                CHECK_THROWS_WITH_AS((void)program(), "f.safetensors: was changed", ps::error);
+                continue;
+            }
+            ps::Program whole = program();
+            reads = file->reads;
+            REQUIRE(reads > 6);
+            whole.run(image.data(), scores.data(), executor);
             CHECK(std::memcmp(scores.data(), wanted.data(), 7 * sizeof(float)) == 0);
         }
     }

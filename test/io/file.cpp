@@ -28,46 +28,27 @@ TEST_CASE("read_file gives the bytes of a file, aligned to a cache line and shar
     }
 }
 
-TEST_CASE("map_file gives the bytes of a file, shared by copies, and refuses what read_file refuses") {
+TEST_CASE("OpenFile reads any part of a file, and tells that it was changed or is too short") {
     const scratch::Folder folder;
     const std::string path = folder.file("bytes");
-    for (const std::size_t size : {0U, 1U, 4'095U, 4'096U, 4'097U, 3'000'001U}) {
-        std::string text(size, '\0');
-        for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>(i * 7 + i / 256);
-        scratch::write(path, text);
-        ps::SharedBytes copy;
-        {
-            const ps::SharedBytes file = ps::map_file(path);
-            copy = file;
-        }
-        CHECK((copy.text() == text));
-        copy.mapped->check_unchanged();
-        // What was released is read again when it is needed.
-        copy.mapped->release(copy.bytes);
-        copy.mapped->release(copy.bytes.subspan(size / 2));
-        copy.mapped->release(std::as_bytes(std::span(text)));
-        CHECK((copy.text() == text));
-    }
-    scratch::write(path, "four");
+    scratch::write(path, "some bytes");
+    const ps::OpenFile file(path);
+    CHECK((file.path() == path && file.size() == 10));
+    std::string part(5, '?');
+    CHECK(file.read(5, std::as_writable_bytes(std::span(part))));
+    CHECK(part == "bytes");
+    CHECK(file.read(10, {}));
+    CHECK_FALSE(file.read(6, std::as_writable_bytes(std::span(part))));
+    ps::write_file(path, "another file");
+    CHECK(file.is_unchanged());
+    const ps::OpenFile second(path);
+    std::filesystem::resize_file(path, 7);
+    CHECK_FALSE(second.is_unchanged());
+    CHECK_FALSE(second.read(5, std::as_writable_bytes(std::span(part))));
+    CHECK(error_of([&] { (void)ps::read_file(second); }) == path + ": became shorter while it was read");
     for (std::string const& wrong : {folder.file("missing"), folder.file(""), std::string("/dev/null")}) {
-        CHECK(error_of([&] { (void)ps::map_file(wrong); }) == error_of([&] { (void)ps::read_file(wrong); }));
+        CHECK(error_of([&] { (void)ps::OpenFile(wrong); }) == error_of([&] { (void)ps::read_file(wrong); }));
     }
-    CHECK(error_of([&] { (void)ps::map_file(path, 3); }) == path + ": its 4 bytes are more than the limit of 3");
-}
-
-TEST_CASE("map_file finds that the file was changed, and keeps what it was when another takes its place") {
-    const scratch::Folder folder;
-    const std::string path = folder.file("bytes");
-    scratch::write(path, "first");
-    const ps::SharedBytes first = ps::map_file(path);
-    ps::write_file(path, "second");
-    first.mapped->check_unchanged();
-    CHECK((first.text() == "first"));
-    const ps::SharedBytes second = ps::map_file(path);
-    CHECK((second.text() == "second"));
-    scratch::write(path, "longer than that");
-    CHECK(error_of([&] { second.mapped->check_unchanged(); }) == path + ": was changed while it was in use");
-    CHECK(ps::read_file(path).mapped == nullptr);
 }
 
 TEST_CASE("read_file names the file and the reason when it cannot read") {

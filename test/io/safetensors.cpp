@@ -130,14 +130,14 @@ TEST_CASE(
         const ps::WeightTensor tensor = weights.at("x");
         weights = {};
         CHECK(tensor.values.bytes().data() == bytes.data() + bytes.size() - 12);
-        CHECK(tensor.values.is_aligned() == ((remainder + file.size() - 12) % 4 == 0));
+        CHECK(tensor.values.is_ready() == ((remainder + file.size() - 12) % 4 == 0));
         CHECK(buffer.use_count() > 1);
         buffer.reset();
         std::vector<float> read(3), last(1);
         tensor.values.read(0, read), tensor.values.read(2, last);
         CHECK((read == expected && last[0] == 3.0F));
         const auto* start = reinterpret_cast<const std::byte*>(tensor.values.data());
-        CHECK((start == tensor.values.bytes().data()) == tensor.values.is_aligned());
+        CHECK((start == tensor.values.bytes().data()) == tensor.values.is_ready());
         CHECK(tensor.values.first(2).data() == tensor.values.data());
         CHECK(std::equal(tensor.values.begin(), tensor.values.end(), expected.begin(), expected.end()));
     }
@@ -363,17 +363,54 @@ TEST_CASE("large weights are neither copied to be read nor to be written") {
     CHECK(same(read, weights));
 }
 
-TEST_CASE("weights whose file was changed say so, unless they were copied") {
+TEST_CASE("weights of a file that was cut, overwritten, replaced or removed are what they were, or say so") {
     const scratch::Folder folder;
     const std::string path = folder.file("w.safetensors");
     ps::Weights weights;
-    weights.add("x", {2}, {1.0F, 2.0F});
-    ps::write_safetensors(path, weights);
-    const ps::Weights mapped = ps::read_safetensors(path), read = ps::parse_safetensors(path, ps::read_file(path));
-    mapped.check_unchanged();
-    scratch::write(path, std::string(4096, ' '));
-    CHECK(error_of([&] { mapped.check_unchanged(); }) == path + ": was changed while it was in use");
-    read.check_unchanged();
+    std::vector<float> many(100'000);
+    for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<float>(i);
+    weights.add("few", {2}, {1.0F, 2.0F});
+    weights.add("many", {1000, 100}, many);
+    const auto is_what_it_was = [&](ps::Weights const& read) {
+        std::vector<float> last(100);
+        read.at("many").values.read(many.size() - 100, last);
+        CHECK(last == std::vector<float>(many.end() - 100, many.end()));
+        CHECK(same(read, weights));
+    };
+    const auto is_refused = [&](ps::Weights const& read) {
+        ps::StoredFloats const& values = read.at("many").values;
+        const std::string reason = path + ": was changed while it was in use";
+        std::vector<float> some(10);
+        CHECK(error_of([&] { values.read(0, some); }) == reason);
+        CHECK(error_of([&] { values.read(many.size() - 10, some); }) == reason);
+        CHECK(error_of([&] { (void)values.data(); }) == reason);
+        CHECK(error_of([&] { values.each_part([](std::span<const std::byte>) {}); }) == reason);
+        CHECK(read.at("few").values[1] == 2.0F);
+    };
+    const auto written = [&] {
+        ps::write_safetensors(path, weights);
+        return ps::read_safetensors(path);
+    };
+    for (const std::uintmax_t size : {0U, 9U, 200'000U, 399'999U, 500'000U}) {
+        const ps::Weights read = written();
+        std::filesystem::resize_file(path, size);
+        is_refused(read);
+    }
+    {
+        const ps::Weights read = written(), copied = ps::parse_safetensors(path, ps::read_file(path));
+        scratch::write(path, std::string(4096, ' '));
+        is_refused(read);
+        is_what_it_was(copied);
+    }
+    {
+        const ps::Weights read = written(), ready = ps::read_safetensors(path);
+        (void)ready.at("many").values.data();
+        ps::write_file(path, "another");
+        is_what_it_was(read);
+        std::filesystem::remove(path);
+        is_what_it_was(read);
+        is_what_it_was(ready);
+    }
 }
 
 TEST_CASE("an error in writing names the file and keeps what was there") {

@@ -322,6 +322,47 @@ TEST_CASE("data beside the model are read from its folder") {
     CHECK_THROWS_AS((void)ps::parse_onnx("file", shared(model)), ps::error);
 }
 
+TEST_CASE("a model's file that is cut, overwritten, replaced or removed before its weights are packed") {
+    const scratch::Folder folder;
+    const std::string path = folder.file("model.onnx");
+    std::vector<float> many(64 * 64 * 9);
+    for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<float>(i % 7) - 3.0F;
+    const std::string bytes = Model()
+                                  .floats("few", {64, 2, 1, 1}, std::vector<float>(128, 0.5F))
+                                  .floats("many", {64, 64, 3, 3}, many)
+                                  .node("Conv", {"x", "few"}, {"a"})
+                                  .node("Conv", {"a", "many"}, {"y"})
+                                  .bytes();
+    const auto loaded = [&] {
+        ps::write_file(path, bytes);
+        return ps::load_onnx(path);
+    };
+    const ps::OnnxModel whole = ps::parse_onnx("file", shared(bytes));
+    const auto last_of = [](ps::OnnxModel const& model) {
+        std::vector<float> values;
+        for (auto const& [name, tensor] : model.weights) {
+            values.resize(values.size() + 10);
+            tensor.values.read(tensor.values.size() - 10, std::span(values).last(10));
+        }
+        return values;
+    };
+    const std::string reason = path + ": was changed while it was in use";
+    for (const std::uintmax_t size : {std::size_t{0}, bytes.size() / 2, bytes.size() - 1, bytes.size() + 1}) {
+        const ps::OnnxModel model = loaded();
+        std::filesystem::resize_file(path, size);
+        CHECK(scratch::error_of([&] { (void)last_of(model); }) == reason);
+    }
+    const ps::OnnxModel overwritten = loaded();
+    scratch::write(path, bytes + "1");
+    CHECK(scratch::error_of([&] { (void)last_of(overwritten); }) == reason);
+    const ps::OnnxModel replaced = loaded();
+    ps::write_file(path, "another");
+    CHECK(last_of(replaced) == last_of(whole));
+    const ps::OnnxModel removed = loaded();
+    std::filesystem::remove(path);
+    CHECK(last_of(removed) == last_of(whole));
+}
+
 TEST_CASE("results know their type") {
     const ps::OnnxModel whole = parse(
         Model().node("Cast", {"x"}, {"i"}, {{"to", std::int64_t{7}}}).node("Div", {"i", "i"}, {"y"}, {}, "").bytes());

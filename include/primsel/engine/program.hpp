@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <new>
 #include <optional>
 #include <span>
@@ -68,7 +69,6 @@ public:
             steps_.push_back(pack(std::move(step), graph, weights, bias, packing));
         }
         for (std::size_t node = 0; node < graph.size(); ++node) check_values_once(unchecked, node, graph, weights);
-        if (constant) weights.check_unchanged();
     }
     /// srcs: a batch of images of each input in the first layout; dsts: room for as many of each result. None may
     /// overlap.
@@ -209,9 +209,10 @@ private:
     [[nodiscard]] float* store(Node const& node, LayoutEntry const& layout, Weights const& weights) {
         const std::size_t image = layout.image_bytes(node.shape), images = static_cast<std::size_t>(batch_);
         float* all = keep(images * image, node);
+        const PreparedWeights values = prepare_weights(node, weights);
         Sequential here;
         for (std::size_t i = 0; i < images; ++i) {
-            layout.from_chw(node.shape, weights.at(constant_weight(node)).values.data(), further(all, i * image), here);
+            layout.from_chw(node.shape, values.kernel.data(), further(all, i * image), here);
         }
         return settled(all, node);
     }
@@ -248,7 +249,6 @@ private:
             const PreparedWeights prepared = prepare_weights(node, weights);
             packed.primitive->repack(packed.shape, {prepared.kernel.data()}, kernel, packing);
             result.weights = settled(kernel, node);
-            weights.release(weights.at(node.name + ".weight").values.bytes());
             if (!prepared.bias.empty()) {
                 float* bias = keep(bytes_of_floats(prepared.bias.size()), node);
                 std::ranges::copy(prepared.bias, bias);
@@ -268,8 +268,8 @@ private:
         return result;
     }
 
-    /// The weights of a dense layer, some outputs at a time: so that the file's bytes can go as their panels come, and
-    /// what is checked and must be copied first stays in the cache.
+    /// The weights of a dense layer, some outputs at a time: what is read from a file, checked and copied first stays
+    /// in the cache.
     static void pack_parts(Step const& step, Graph const& graph, Weights const& weights, float* dst,
                            ExecutorRef packing) {
         Node const& node = graph[step.node];
@@ -277,25 +277,28 @@ private:
         const Shape input = step.src_shapes[0];
         const std::size_t k = static_cast<std::size_t>(dense.k), width = step.op->outputs_apart,
                           packed = width * (input.size() + 1);
-        const std::span<const std::byte> all = weights.at(node.name + ".weight").values.bytes();
+        StoredFloats const& all = weights.at(node.name + ".weight").values;
         const std::size_t row = all.size() / k;
         std::atomic<bool> failed = false, faulty = false;
+        std::exception_ptr reason;
         packing.parallel_for((k + width - 1) / width, [&](std::size_t part, std::size_t) {
             try {
                 const std::size_t first = part * width, count = std::min(width, k - first);
-                if (!detail::all_finite(all.subspan(first * row, count * row))) faulty = true;
+                if (!detail::all_finite(all, first * row, count * row)) faulty = true;
                 DenseParams some = dense;
                 some.k = static_cast<int>(count);
                 const PreparedWeights prepared = prepare_weights(node, weights, first, count);
                 step.op->pack(some, input, {prepared.kernel, prepared.bias}, dst + part * packed);
-                weights.release(all.subspan(first * row, count * row));
-            } catch (std::bad_alloc const&) {
-                failed = true;
+            } catch (...) {
+                if (!failed.exchange(true)) reason = std::current_exception();
             }
         });
-        if (failed) fail("engine: no memory to pack the weights of layer ", node.name);
+        try {
+            if (reason) std::rethrow_exception(reason);
+        } catch (std::bad_alloc const&) {
+            fail("engine: no memory to pack the weights of layer ", node.name);
+        }
         if (faulty && graph.changing().empty()) check_weights(graph, weights);
-        weights.release(all);
     }
 
     /// A kernel that does not change, in a program whose others do.

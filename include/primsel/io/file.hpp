@@ -4,7 +4,6 @@
 #include <primsel/core/error.hpp>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +13,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -102,20 +100,33 @@ private:
     Descriptor descriptor_;
 };
 
+}  // namespace detail
+
 /// A regular file, open for reading, and what it was like then. Throws error, naming the file, when it cannot be read,
 /// is no regular file or is larger than the limit.
 class OpenFile {
 public:
     // Opening a pipe would wait for who writes to it.
-    OpenFile(std::string path, std::size_t limit)
+    explicit OpenFile(std::string path, std::size_t limit = file_size_limit)
         : path_(std::move(path)), descriptor_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
-        if (!descriptor_.is_open() || ::fstat(number(), &status_) != 0) fail_of_system(path_, "cannot read");
+        if (!descriptor_.is_open() || ::fstat(number(), &status_) != 0) detail::fail_of_system(path_, "cannot read");
         if (!S_ISREG(status_.st_mode)) fail(path_, ": cannot read: it is not a regular file");
         if (size() > limit) fail(path_, ": its ", size(), " bytes are more than the limit of ", limit);
     }
     [[nodiscard]] std::string const& path() const { return path_; }
-    [[nodiscard]] int number() const { return descriptor_.number(); }
     [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(status_.st_size); }
+    /// Reads bytes from `offset` on; false when the file ends before them. Throws error when the system cannot read.
+    [[nodiscard]] bool read(std::size_t offset, std::span<std::byte> dst) const {
+        while (!dst.empty()) {
+            const ssize_t count =
+                ::pread(number(), dst.data(), std::min(dst.size(), detail::bytes_per_call), static_cast<off_t>(offset));
+            if (count == 0) return false;
+            if (count < 0 && errno != EINTR) detail::fail_of_system(path_, "cannot read");
+            if (count > 0)
+                dst = dst.subspan(static_cast<std::size_t>(count)), offset += static_cast<std::size_t>(count);
+        }
+        return true;
+    }
     /// Whether it has the size and the time of its last change that it had when it was opened.
     [[nodiscard]] bool is_unchanged() const {
         struct stat now {};
@@ -124,53 +135,11 @@ public:
     }
 
 private:
+    [[nodiscard]] int number() const { return descriptor_.number(); }
+
     std::string path_;
-    Descriptor descriptor_;
+    detail::Descriptor descriptor_;
     struct stat status_ {};
-};
-
-}  // namespace detail
-
-/// A file's bytes where the system keeps them. See map_file.
-class MappedFile {
-public:
-    MappedFile(std::string const& path, std::size_t limit) : file_(path, limit) {
-        if (file_.size() == 0) return;  // there is nothing to map
-        pages_ = ::mmap(nullptr, file_.size(), PROT_READ, MAP_PRIVATE, file_.number(), 0);
-        if (pages_ == MAP_FAILED) detail::fail_of_system(path, "cannot map");
-        // Pages that are not in memory yet are brought there meanwhile.
-        ::madvise(pages_, file_.size(), MADV_WILLNEED);
-    }
-    MappedFile(MappedFile const&) = delete;
-    MappedFile& operator=(MappedFile const&) = delete;
-    ~MappedFile() {
-        if (pages_ != nullptr) ::munmap(pages_, file_.size());
-    }
-
-    [[nodiscard]] std::span<const std::byte> bytes() const {
-        return {static_cast<const std::byte*>(pages_), file_.size()};
-    }
-    /// Throws error, naming the file, when it was changed since it was mapped.
-    void check_unchanged() const {
-        if (!file_.is_unchanged()) fail(file_.path(), ": was changed while it was in use");
-    }
-
-    /// These bytes are not needed for now: they take no memory of this program's until they are read again. Others than
-    /// the file's are passed over.
-    void release(std::span<const std::byte> unneeded) const {
-        const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-        const std::less<> before;
-        const std::span<const std::byte> all = bytes();
-        if (before(unneeded.data(), all.data()) || before(all.data() + all.size(), unneeded.data() + unneeded.size()))
-            return;
-        const auto offset = static_cast<std::size_t>(unneeded.data() - all.data());
-        const std::size_t first = (offset + page - 1) / page * page, last = (offset + unneeded.size()) / page * page;
-        if (first < last) ::madvise(static_cast<std::byte*>(pages_) + first, last - first, MADV_DONTNEED);
-    }
-
-private:
-    detail::OpenFile file_;
-    void* pages_ = nullptr;
 };
 
 /// Bytes that copies share, as those of a whole file.
@@ -178,8 +147,6 @@ struct SharedBytes {
     std::span<const std::byte> bytes;
     /// Keeps the bytes alive; nothing for bytes that live elsewhere.
     std::shared_ptr<const void> owner;
-    /// The file whose bytes they are where the system keeps them; null for bytes that nobody else can change.
-    std::shared_ptr<const MappedFile> mapped{};
 
     [[nodiscard]] std::string_view text() const& { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
     /// The bytes of a temporary may be gone with it: keep the file in a variable for as long as its text is needed.
@@ -187,33 +154,22 @@ struct SharedBytes {
 };
 
 /// The whole file, read into memory that starts at a cache line.
-/// Throws error, naming the file, when it cannot be read, is no regular file or is larger than the limit.
-[[nodiscard]] inline SharedBytes read_file(std::string const& path, std::size_t limit = file_size_limit) {
-    const detail::OpenFile file(path, limit);
+/// Throws error, naming the file, when it cannot be read or became shorter meanwhile.
+[[nodiscard]] inline SharedBytes read_file(OpenFile const& file) {
     const std::size_t size = file.size();
     std::shared_ptr<AlignedBuffer> buffer;
     try {
         buffer = std::make_shared<AlignedBuffer>((size + sizeof(float) - 1) / sizeof(float));
     } catch (std::bad_alloc const&) {
-        fail(path, ": there is not enough memory for its ", size, " bytes");
+        fail(file.path(), ": there is not enough memory for its ", size, " bytes");
     }
     const auto bytes = std::as_writable_bytes(buffer->span()).first(size);
-    for (std::size_t done = 0; done < size;) {
-        const ssize_t count = ::read(file.number(), bytes.data() + done, std::min(size - done, detail::bytes_per_call));
-        if (count < 0 && errno != EINTR) detail::fail_of_system(path, "cannot read");
-        if (count == 0) fail(path, ": became shorter while it was read");
-        if (count > 0) done += static_cast<std::size_t>(count);
-    }
+    if (!file.read(0, bytes)) fail(file.path(), ": became shorter while it was read");
     return {bytes, std::move(buffer)};
 }
-
-/// The whole file as pages of the system's file cache, without a copy: for weights, which may be most of a program's
-/// memory. Other programs must not write to the file meanwhile: one that cuts it short ends this one. A file that is
-/// replaced by a new one, as write_file does, stays as it was. Use read_file where that cannot be relied on.
-/// Throws error as read_file does.
-[[nodiscard]] inline SharedBytes map_file(std::string const& path, std::size_t limit = file_size_limit) {
-    auto file = std::make_shared<const MappedFile>(path, limit);
-    return {file->bytes(), file, file};
+/// Throws error, naming the file, also when it is no regular file or is larger than the limit.
+[[nodiscard]] inline SharedBytes read_file(std::string const& path, std::size_t limit = file_size_limit) {
+    return read_file(OpenFile(path, limit));
 }
 
 /// Writes the parts one after the other. They go to a new file beside `path`, which takes its place only when every

@@ -180,25 +180,107 @@ template <class T>
     return std::string(reinterpret_cast<const char*>(&size), sizeof(size)) + text;
 }
 
-/// The header, and the bytes behind it.
-struct SafetensorsParts {
-    JsonCursor header;
-    std::span<const std::byte> data;
-};
-[[nodiscard]] inline SafetensorsParts safetensors_parts(std::string const& name, SharedBytes const& file) {
-    constexpr std::size_t size_bytes = sizeof(std::uint64_t);
-    if (file.bytes.size() < size_bytes) {
-        fail(name, ": not a safetensors file: ", file.bytes.size(), " bytes are too few");
+/// A file whose bytes are all in memory.
+struct SafetensorsInMemory {
+    std::string const& name;
+    SharedBytes const& file;
+    [[nodiscard]] std::size_t size() const { return file.bytes.size(); }
+    [[nodiscard]] std::string_view text(std::size_t at, std::size_t count) const {
+        return file.text().substr(at, count);
     }
-    const auto header_bytes = read_unaligned<std::uint64_t>(file.bytes.data());
+    [[nodiscard]] std::span<const std::byte> bytes(std::size_t at, std::size_t count) const {
+        return file.bytes.subspan(at, count);
+    }
+    [[nodiscard]] WeightTensor weight(std::vector<std::int64_t> dims, std::size_t at, std::size_t count) const {
+        return {std::move(dims), StoredFloats::of_bytes(bytes(at, count)), file.owner};
+    }
+};
+/// A file of which parts are read.
+struct SafetensorsOnDisk {
+    std::string const& name;
+    std::shared_ptr<const HeldFile> file;
+    [[nodiscard]] std::size_t size() const { return file->file().size(); }
+    [[nodiscard]] std::string text(std::size_t at, std::size_t count) const {
+        std::string read(count, '\0');
+        file->read(at, std::as_writable_bytes(std::span(read)));
+        return read;
+    }
+    [[nodiscard]] std::vector<std::byte> bytes(std::size_t at, std::size_t count) const {
+        std::vector<std::byte> read(count);
+        file->read(at, read);
+        return read;
+    }
+    [[nodiscard]] WeightTensor weight(std::vector<std::int64_t> dims, std::size_t at, std::size_t count) const {
+        return weight_of_file(std::move(dims), file, at, count / sizeof(float));
+    }
+};
+
+inline constexpr std::size_t safetensors_size_bytes = sizeof(std::uint64_t);
+
+/// The text of the header; the data begin behind it.
+template <class File>
+[[nodiscard]] auto header_of(File const& file) {
+    constexpr std::size_t size_bytes = safetensors_size_bytes;
+    if (file.size() < size_bytes) {
+        fail(file.name, ": not a safetensors file: ", file.size(), " bytes are too few");
+    }
+    const auto size = file.bytes(0, size_bytes);
+    const auto header_bytes = read_unaligned<std::uint64_t>(size.data());
     if (header_bytes > safetensors_header_limit) {
-        fail(name, ": not a safetensors file: a header of ", header_bytes, " bytes is longer than the ",
+        fail(file.name, ": not a safetensors file: a header of ", header_bytes, " bytes is longer than the ",
              safetensors_header_limit, " allowed");
     }
-    const std::size_t rest = file.bytes.size() - size_bytes;
-    if (header_bytes > rest) fail(name, ": the header has ", header_bytes, " bytes, but only ", rest, " are there");
-    return {parse_json(name + ": header", file.text().substr(size_bytes, header_bytes), safetensors_limits),
-            file.bytes.subspan(size_bytes + header_bytes)};
+    const std::size_t rest = file.size() - size_bytes;
+    if (header_bytes > rest) {
+        fail(file.name, ": the header has ", header_bytes, " bytes, but only ", rest, " are there");
+    }
+    return file.text(size_bytes, header_bytes);
+}
+
+[[nodiscard]] inline JsonCursor parse_header(std::string const& name, std::string_view text) {
+    return parse_json(name + ": header", text, safetensors_limits);
+}
+
+template <class File>
+[[nodiscard]] Weights weights_of(File const& file) {
+    const auto text = header_of(file);
+    const JsonCursor header = parse_header(file.name, text);
+    const std::size_t begin = safetensors_size_bytes + text.size(), data_bytes = file.size() - begin;
+    std::vector<TensorEntry> entries;
+    for (auto const& [key, value] : header.members()) {
+        if (key == "__metadata__") {
+            for (auto const& [_, metadata] : value.members()) (void)metadata.string();
+        } else {
+            entries.push_back(read_entry(key, value, data_bytes));
+        }
+    }
+    require_full_cover(header, entries, data_bytes);
+
+    Weights weights(file.name);
+    for (TensorEntry& entry : entries) {
+        if (is_step_count(entry.name)) continue;
+        const std::string name(entry.name);
+        const std::size_t at = begin + entry.begin, count = entry.end - entry.begin;
+        if (entry.dtype.name == "F32") {
+            weights.add(name, file.weight(std::move(entry.dims), at, count));
+        } else {
+            std::vector<float> values = read_floats(entry, file.bytes(at, count));
+            weights.add(name, std::move(entry.dims), std::move(values));
+        }
+    }
+    return weights;
+}
+
+template <class File>
+[[nodiscard]] SafetensorsMetadata metadata_of(File const& file) {
+    SafetensorsMetadata metadata;
+    const auto text = header_of(file);
+    const JsonCursor header = parse_header(file.name, text);
+    for (auto const& [key, value] : header.members()) {
+        if (key != "__metadata__") continue;
+        for (auto const& [of, entry] : value.members()) metadata.emplace_back(of, entry.string());
+    }
+    return metadata;
 }
 
 }  // namespace detail
@@ -207,47 +289,23 @@ struct SafetensorsParts {
 /// those weights share the bytes. Tensors named num_batches_tracked are left out.
 /// Throws error, naming file and tensor, for whatever the format does not allow and for tensors of integers.
 [[nodiscard]] inline Weights parse_safetensors(std::string const& name, SharedBytes const& file) {
-    const auto [header, data] = detail::safetensors_parts(name, file);
-    std::vector<detail::TensorEntry> entries;
-    for (auto const& [key, value] : header.members()) {
-        if (key == "__metadata__") {
-            for (auto const& [_, text] : value.members()) (void)text.string();
-        } else {
-            entries.push_back(detail::read_entry(key, value, data.size()));
-        }
-    }
-    detail::require_full_cover(header, entries, data.size());
+    return detail::weights_of(detail::SafetensorsInMemory{name, file});
+}
 
-    Weights weights(name);
-    for (detail::TensorEntry& entry : entries) {
-        if (detail::is_step_count(entry.name)) continue;
-        const std::span<const std::byte> bytes = data.subspan(entry.begin, entry.end - entry.begin);
-        if (entry.dtype.name == "F32") {
-            weights.add(std::string(entry.name), {std::move(entry.dims), StoredFloats::of_bytes(bytes), file.owner});
-        } else {
-            weights.add(std::string(entry.name), std::move(entry.dims), detail::read_floats(entry, bytes));
-        }
-    }
-    add_file(weights, file);
-    return weights;
+/// The weights in a safetensors file, which is held open as long as they live: F32 is read when it is needed, and then
+/// a file that was changed is an error. Throws error as OpenFile and parse_safetensors do.
+[[nodiscard]] inline Weights read_safetensors(std::string const& path) {
+    return detail::weights_of(detail::SafetensorsOnDisk{path, std::make_shared<const HeldFile>(path)});
 }
 
 /// The texts that a file carries beside its tensors, in their order. Throws error, naming the file, as
 /// parse_safetensors does for the header.
 [[nodiscard]] inline SafetensorsMetadata safetensors_metadata(std::string const& name, SharedBytes const& file) {
-    SafetensorsMetadata metadata;
-    const JsonCursor header = detail::safetensors_parts(name, file).header;
-    for (auto const& [key, value] : header.members()) {
-        if (key != "__metadata__") continue;
-        for (auto const& [of, text] : value.members()) metadata.emplace_back(of, text.string());
-    }
-    return metadata;
+    return detail::metadata_of(detail::SafetensorsInMemory{name, file});
 }
-
-/// The weights are the mapped file's bytes (see map_file); parse_safetensors(path, read_file(path)) copies them.
-/// Throws error as map_file and parse_safetensors do.
-[[nodiscard]] inline Weights read_safetensors(std::string const& path) {
-    return parse_safetensors(path, map_file(path));
+/// The same of a file, of which no more than the header is read.
+[[nodiscard]] inline SafetensorsMetadata read_safetensors_metadata(std::string const& path) {
+    return detail::metadata_of(detail::SafetensorsOnDisk{path, std::make_shared<const HeldFile>(path)});
 }
 
 /// Writes the weights as F32, in the order of their names, without copying them. As with write_file, `path` is what it

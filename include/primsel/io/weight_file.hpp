@@ -4,15 +4,68 @@
 #include <primsel/network/weights.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+// Weights of a file are read when they are packed, from the descriptor that was opened for the file's description: a
+// file that was replaced or removed stays as it was, and one that was changed or cut is noticed by each read. Mapping
+// it would save a copy, but whoever cuts a mapped file ends the program that reads it.
 namespace primsel::inline PRIMSEL_ABI {
 
-/// Tells the weights that values of theirs are bytes of this file, if it is mapped.
-inline void add_file(Weights& weights, SharedBytes const& file) {
-    if (file.mapped == nullptr) return;
-    weights.add_file({.check_unchanged = [mapped = file.mapped] { mapped->check_unchanged(); },
-                      .release = [mapped = file.mapped](std::span<const std::byte> bytes) { mapped->release(bytes); }});
+/// A file that is held open, so that weights can be read from it.
+class HeldFile final : public ValueFile {
+public:
+    /// Throws error as OpenFile does.
+    explicit HeldFile(std::string const& path) : file_(path) {}
+
+    [[nodiscard]] OpenFile const& file() const { return file_; }
+    void read(std::size_t offset, std::span<std::byte> dst) const override {
+        if (!file_.read(offset, dst) || !file_.is_unchanged()) {
+            fail(file_.path(), ": was changed while it was in use");
+        }
+    }
+
+private:
+    OpenFile file_;
+};
+
+/// Values of fewer bytes are copied rather than read from their file when they are needed.
+inline constexpr std::size_t least_bytes_in_file = std::size_t{1} << 14;
+
+/// `size` floats of a file, from this byte on.
+[[nodiscard]] inline WeightTensor weight_of_file(std::vector<std::int64_t> dims, std::shared_ptr<const HeldFile> file,
+                                                 std::size_t offset, std::size_t size) {
+    if (size * sizeof(float) >= least_bytes_in_file) {
+        return {std::move(dims), StoredFloats::of_file(std::move(file), offset, size), {}};
+    }
+    auto values = std::make_shared<std::vector<float>>(size);
+    file->read(offset, std::as_writable_bytes(std::span(*values)));
+    const std::span<const float> view(*values);
+    return {std::move(dims), view, std::move(values)};
+}
+
+/// The same weights, without the memory into which `file` was read: those that lie there are read again when they are
+/// needed.
+[[nodiscard]] inline Weights left_in_file(Weights const& weights, SharedBytes const& bytes,
+                                          std::shared_ptr<const HeldFile> const& file) {
+    const std::byte *const begin = bytes.bytes.data(), *const end = begin + bytes.bytes.size();
+    Weights left(weights.source());
+    for (auto const& [name, tensor] : weights) {
+        const std::span<const std::byte> at =
+            tensor.values.file() != nullptr ? std::span<const std::byte>() : tensor.values.bytes();
+        const bool inside = !std::less<>()(at.data(), begin) && std::less<>()(at.data(), end);
+        if (!at.empty() && inside)
+            left.add(name, weight_of_file(tensor.dims, file, static_cast<std::size_t>(at.data() - begin),
+                                          tensor.values.size()));
+        else
+            left.add(name, tensor);
+    }
+    return left;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -49,6 +49,13 @@ using AffineLayer = decltype(Folded::layer);
     return *std::max_element(largest.begin(), largest.end()) < infinite;
 }
 
+/// The same for `count` values from `first` on.
+[[nodiscard]] inline bool all_finite(StoredFloats const& values, std::size_t first, std::size_t count) {
+    bool finite = true;
+    values.each_part(first, count, [&](std::span<const std::byte> part) { finite = all_finite(part) && finite; });
+    return finite;
+}
+
 /// What is wrong with a value; "" where nothing is.
 [[nodiscard]] inline std::string_view fault_of(float value, WeightValues values) {
     if (values == WeightValues::any) return "";
@@ -74,7 +81,7 @@ using AffineLayer = decltype(Folded::layer);
 /// Of the first value that the weight may not have: a line, or nothing.
 [[nodiscard]] inline std::string value_fault(WeightSpec const& spec, StoredFloats const& values) {
     const bool variance = spec.values == WeightValues::not_negative || spec.values == WeightValues::positive;
-    if (spec.values == WeightValues::any || (!variance && all_finite(values.bytes()))) return "";
+    if (spec.values == WeightValues::any || (!variance && all_finite(values, 0, values.size()))) return "";
     for (std::size_t i = 0; i < values.size(); ++i) {
         const std::string_view fault = fault_of(values[i], spec.values);
         if (!fault.empty()) return join("\n  ", fault, ": ", spec.name, place_of(i, spec.dims), " is ", values[i]);
@@ -154,7 +161,6 @@ inline void check_weights(Graph const& graph, Weights const& weights, WeightChec
                     to_string(spec.dims);
         } else if (check == WeightCheck::values) {
             fault = detail::value_fault(spec, tensor->values);
-            weights.release(tensor->values.bytes());  // whoever packs them reads them again
         }
         known += fault.empty() ? 1 : 0;
         faults += fault;
@@ -233,8 +239,15 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     };
     if (const auto* batch_norm = std::get_if<BatchNormParams>(&node.layer)) return alone(*batch_norm);
     if (const auto* scale = std::get_if<ScaleParams>(&node.layer)) return alone(*scale);
+    const auto copy_of = [](StoredFloats const& values, std::size_t from, std::size_t size) {
+        auto copied = std::make_unique_for_overwrite<float[]>(size);
+        values.read(from, {copied.get(), size});
+        return copied;
+    };
     if (std::holds_alternative<ConstantParams>(node.layer)) {
-        return {std::span<const float>(weights.at(constant_weight(node)).values), std::span<const float>()};
+        StoredFloats const& values = weights.at(constant_weight(node)).values;
+        if (values.is_ready()) return {std::span<const float>(values), std::span<const float>()};
+        return {copy_of(values, 0, values.size()), values.size(), {}};
     }
     StoredFloats const& kernel = weights.at(node.name + ".weight").values;
     const std::size_t depth = kernel.size() / k;
@@ -243,12 +256,11 @@ inline void affine(std::string const& name, AffineLayer const& layer, std::size_
     std::span<const float> bias;
     if (own_bias != nullptr) bias = own_bias->values;
     const std::span<const float> part_of_bias = bias.empty() ? bias : bias.subspan(first, count);
-    if (node.epilogue.folded.empty() && kernel.is_aligned()) {
+    if (node.epilogue.folded.empty() && kernel.is_ready()) {
         return {std::span<const float>(kernel).subspan(first * depth, count * depth), part_of_bias};
     }
     const std::size_t size = count * depth;
-    auto scaled = std::make_unique_for_overwrite<float[]>(size);
-    kernel.read(first * depth, {scaled.get(), size});
+    auto scaled = copy_of(kernel, first * depth, size);
     if (node.epilogue.folded.empty()) {
         return {std::move(scaled), size, std::vector<float>(part_of_bias.begin(), part_of_bias.end())};
     }

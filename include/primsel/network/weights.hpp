@@ -25,14 +25,6 @@ struct WeightTensor {
     std::shared_ptr<const void> owner;
 };
 
-/// A mapped file whose bytes are values of weights.
-struct WeightFile {
-    /// Throws error, naming the file, when it was changed since it was mapped.
-    std::function<void()> check_unchanged;
-    /// Gives back the memory of bytes, if they are the file's, until they are read again.
-    std::function<void(std::span<const std::byte>)> release;
-};
-
 /// "64x3x3x3"; "scalar" without dimensions.
 [[nodiscard]] inline std::string to_string(std::vector<std::int64_t> const& dims) {
     if (dims.empty()) return "scalar";
@@ -53,17 +45,6 @@ public:
 
     [[nodiscard]] std::string const& source() const { return source_; }
     void set_source(std::string source) { source_ = std::move(source); }
-
-    /// Values are bytes of this file.
-    void add_file(WeightFile file) { files_.push_back(std::move(file)); }
-    /// Throws error, naming the file, when one was changed since it was mapped.
-    void check_unchanged() const {
-        for (WeightFile const& file : files_) file.check_unchanged();
-    }
-    /// These bytes of values are not needed for now: those of a mapped file take no memory until they are read again.
-    void release(std::span<const std::byte> bytes) const {
-        for (WeightFile const& file : files_) file.release(bytes);
-    }
 
     /// Throws error when the name is taken or the values do not fill the dimensions.
     void add(std::string const& name, WeightTensor tensor) {
@@ -107,7 +88,6 @@ private:
     }
 
     std::string source_ = "weights";
-    std::vector<WeightFile> files_;
     std::map<std::string, WeightTensor, std::less<>> tensors_;
 };
 

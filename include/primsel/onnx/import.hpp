@@ -24,13 +24,9 @@ namespace primsel::inline PRIMSEL_ABI {
         onnx::Files files{file.owner, onnx::ExternalData(folder)};
         OnnxModel model = onnx::import_model(onnx::read_model(file.text()), files, options);
         model.weights.set_source(name);
-        // What was read is not needed again; weights are read when they are packed.
-        const auto keep = [&model](SharedBytes const& bytes) {
-            add_file(model.weights, bytes);
-            if (bytes.mapped != nullptr) bytes.mapped->release(bytes.bytes);
-        };
-        keep(file);
-        for (auto const& [location, beside] : files.external.files()) keep(beside);
+        for (auto const& [location, beside] : files.external.files()) {
+            model.weights = left_in_file(model.weights, beside.bytes, beside.file);
+        }
         return model;
     } catch (error const& fault) {
         fail(name, ": ", std::string_view(fault.what()));
@@ -43,11 +39,14 @@ namespace primsel::inline PRIMSEL_ABI {
     }
 }
 
-/// The same of a file, which is mapped as are those beside it (see map_file). Throws error as map_file and parse_onnx
-/// do.
+/// The same of a file. It and those beside it are held open as long as the weights, which are read again when they are
+/// needed: then a file that was changed is an error. Throws error as read_file and parse_onnx do.
 [[nodiscard]] inline OnnxModel load_onnx(std::string const& path, OnnxOptions const& options = {}) {
     const std::string folder = std::filesystem::path(path).parent_path().string();
-    return parse_onnx(path, map_file(path), options, folder.empty() ? "." : folder);
+    const onnx::ReadFile model(path);
+    OnnxModel result = parse_onnx(path, model.bytes, options, folder.empty() ? "." : folder);
+    result.weights = left_in_file(result.weights, model.bytes, model.file);
+    return result;
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
-#include <primsel/io/file.hpp>
+#include <primsel/io/weight_file.hpp>
 #include <primsel/onnx/detail/tensor_elements.hpp>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,7 +18,16 @@
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
 
-/// The files beside a model that hold elements of its tensors; each is mapped once.
+/// A file that was read, and is held open.
+struct ReadFile {
+    std::shared_ptr<const HeldFile> file;
+    SharedBytes bytes;
+
+    explicit ReadFile(std::string const& path)
+        : file(std::make_shared<const HeldFile>(path)), bytes(read_file(file->file())) {}
+};
+
+/// The files beside a model that hold elements of its tensors; each is read once.
 class ExternalData {
 public:
     /// An empty folder: there are none.
@@ -33,7 +43,7 @@ public:
             if (key == "offset") offset = number(key, value);
             if (key == "length") length = number(key, value), has_length = true;
         }
-        const SharedBytes& file = open(location);
+        const SharedBytes& file = open(location).bytes;
         if (offset > file.bytes.size()) {
             fail("its data begin at byte ", offset, " of ", location, ", which has ", file.bytes.size());
         }
@@ -49,7 +59,7 @@ public:
         return read_raw(proto.dims, proto.type, file.text().substr(offset, length), file.owner);
     }
 
-    [[nodiscard]] std::map<std::string, SharedBytes, std::less<>> const& files() const { return files_; }
+    [[nodiscard]] std::map<std::string, ReadFile, std::less<>> const& files() const { return files_; }
 
 private:
     [[nodiscard]] static std::size_t number(std::string_view key, std::string_view text) {
@@ -60,7 +70,7 @@ private:
         }
         return value;
     }
-    [[nodiscard]] SharedBytes const& open(std::string_view location) {
+    [[nodiscard]] ReadFile const& open(std::string_view location) {
         const auto found = files_.find(location);
         if (found != files_.end()) return found->second;
         namespace fs = std::filesystem;
@@ -76,11 +86,11 @@ private:
         if (std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first != folder.end()) {
             fail("its data are at ", location, ", which is a link that leads away from the model");
         }
-        return files_.emplace(location, map_file(file.string())).first->second;
+        return files_.try_emplace(std::string(location), file.string()).first->second;
     }
 
     std::filesystem::path folder_;
-    std::map<std::string, SharedBytes, std::less<>> files_;
+    std::map<std::string, ReadFile, std::less<>> files_;
 };
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx
