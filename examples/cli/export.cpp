@@ -21,9 +21,10 @@ struct ExportOptions {
 
 void export_model(ExportOptions const& options) {
     const Model model = load_model(options.model);
-    // Without --batch the file takes any number of images.
+    // Without --batch the file takes any number of images, as far as the one that was read does.
     const std::string file =
-        ps::to_onnx(model.graph, model.weights, {.opset = options.opset, .open_batch = options.model.batch == 0});
+        ps::to_onnx(model.graph, model.weights,
+                    {.opset = options.opset, .open_batch = options.model.batch == 0, .signature = model.signature});
     ps::write_file(options.out, file);
     if (options.json) {
         return print_json(ps::Json::Object{{"model", model.name},

@@ -177,7 +177,8 @@ Model load_onnx(Source const& source, std::vector<GivenInput> const& given) {
                 .simplified = ps::Graph(),
                 .weights = std::move(file.weights),
                 .inputs = ports_of(file.inputs),
-                .outputs = ports_of(file.outputs)};
+                .outputs = ports_of(file.outputs),
+                .signature = file};
     } catch (ps::error const& fault) {
         throw ps::error(in_words_of_the_command_line(fault.what()));
     }

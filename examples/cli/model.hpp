@@ -6,7 +6,7 @@
 #include <primsel/io/npy.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weights.hpp>
-#include <primsel/onnx/detail/tensor.hpp>
+#include <primsel/onnx/detail/signature.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -62,6 +62,8 @@ struct Model {
     ps::Weights weights;
     /// In the order of the graph's.
     std::vector<Port> inputs, outputs;
+    /// Of an .onnx file, for what is written in its place.
+    ps::OnnxSignature signature{};
     double load_seconds = 0;
     /// Of a step of training, the first layer of the backward pass: the input that takes the gradient of the result.
     /// Empty for a network that runs.

@@ -136,7 +136,8 @@ ps::Json to_json(Totals const& totals) {
 
 void write(PruneCommand const& options, Model const& thin) {
     if (options.out.ends_with(".onnx")) {
-        ps::write_file(options.out, ps::to_onnx(thin.graph, thin.weights, {.open_batch = options.model.batch == 0}));
+        ps::write_file(options.out, ps::to_onnx(thin.graph, thin.weights,
+                                                {.open_batch = options.model.batch == 0, .signature = thin.signature}));
     } else if (options.out.ends_with(".safetensors")) {
         std::vector<std::pair<std::string, std::string>> about;
         if (!options.model.weights.empty()) about = metadata_of(normalise_of(options.model.weights));

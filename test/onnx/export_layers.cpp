@@ -69,8 +69,10 @@ TEST_CASE("each kind of layer") {
     CHECK(nodes_of(ps::BinaryParams{ps::BinaryKind::keep}, 2) ==
           Strings{"y/Cast = Cast(x) {to=9}", "y = Where(y/Cast, x, y.zero)"});
     CHECK(nodes_of(ps::ReduceParams{ps::ReduceKind::arg_max, ps::Axis::h}) ==
-          Strings{"y/ArgMax = ArgMax(x) {axis=2, keepdims=1}", "y = Cast(y/ArgMax) {to=1}"});
-    CHECK(nodes_of(ps::TopKParams{2}) == Strings{"y = TopK(x, y.k) {axis=3, largest=1, sorted=1}"});
+          Strings{"y = ArgMax(x) {axis=2, keepdims=1}"});
+    CHECK(nodes_of(ps::TopKParams{2}) == Strings{"y, y/positions = TopK(x, y.k) {axis=3, largest=1, sorted=1}"});
+    CHECK(nodes_of(ps::TopKParams{.k = 2, .positions = true}) ==
+          Strings{"y/TopK, y = TopK(x, y.k) {axis=3, largest=1, sorted=1}"});
     CHECK(nodes_of(ps::FlattenParams{}) == Strings{"y = Flatten(x) {axis=1}"});
     CHECK(nodes_of(ps::DropoutParams{}) == Strings{"y = Dropout(x)"});
     CHECK(nodes_of(ps::ChannelShuffleParams{2}) == Strings{"y/Reshape = Reshape(x, y.shape)",

@@ -34,6 +34,10 @@ struct Model {
     explicit Model(Ints const& dims = {1, 2, 4, 4}, int opset = 13) : writer(opset, "test", "1", 1 << 12) {
         input("x", dims);
     }
+    struct WriterOnly {};
+    static constexpr WriterOnly writer_only{};
+    /// One that declares its own inputs.
+    Model(WriterOnly, int opset) : writer(opset, "test", "1", 1 << 12) {}
     Model& input(std::string const& name, Ints const& dims) {
         writer.value(onnx::GraphField::input, name, onnx::DataType::float32, dims);
         return *this;

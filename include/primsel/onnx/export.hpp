@@ -10,7 +10,11 @@ namespace primsel::inline PRIMSEL_ABI {
 
 /// The graph and its weights as the bytes of an ONNX model. Layers keep their names, and so do their weights; what
 /// simplify folded into a layer is multiplied in. Images are batch x channels x height x width; a result that comes out
-/// of a dense layer is batch x channels.
+/// of a dense layer is batch x channels. With OnnxExportOptions::signature, inputs and results have its names, types and
+/// dimensions; an OnnxModel is one:
+///
+///     save_onnx("thin.onnx", thin.graph, thin.weights, {.signature = model});
+///
 /// Throws error for weights that do not fit the graph, for a layer that ONNX cannot express, naming it, and for more
 /// than 2 GiB.
 [[nodiscard]] inline std::string to_onnx(Graph const& graph, Weights const& weights,

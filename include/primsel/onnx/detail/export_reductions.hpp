@@ -41,23 +41,31 @@ namespace detail {
     return result.padding.bottom < p.window.h && result.padding.right < p.window.w ? result : p;
 }
 
-/// One node for the maxima and the indices, where the graph has both.
-inline void write_max_pool(LayerWriter& layer, PoolParams const& p) {
-    std::optional<std::size_t> maxima, indices;
+/// The first layer from here on that reads the same and has these parameters.
+template <class Params>
+[[nodiscard]] std::optional<std::size_t> reader_like(LayerWriter const& layer, Params const& params) {
     for (std::size_t i = layer.position(); i < layer.graph().size(); ++i) {
-        if (layer.graph()[i].inputs != layer.node().inputs) continue;
-        const auto* pool = std::get_if<PoolParams>(&layer.graph()[i].layer);
-        const auto* where = std::get_if<MaxPoolIndicesParams>(&layer.graph()[i].layer);
-        if (!maxima && pool != nullptr && *pool == p) maxima = i;
-        if (!indices && where != nullptr && where->pool == p) indices = i;
+        const auto* found = std::get_if<Params>(&layer.graph()[i].layer);
+        if (found != nullptr && *found == params && layer.graph()[i].inputs == layer.node().inputs) return i;
     }
-    layer.step("MaxPool", {layer.image()}, window_attributes(without_doubt(layer, p)));
+    return std::nullopt;
+}
+/// The last step gives what one layer does, and the positions of these elements, which another does. Neither layer need
+/// be there.
+inline void give_both(LayerWriter& layer, std::optional<std::size_t> values, std::optional<std::size_t> positions) {
     Names& outputs = layer.last_outputs();
-    if (maxima) outputs[0] = layer.value(*maxima).name;
-    if (indices) outputs.push_back(layer.value(*indices).name);
-    for (auto const& result : {maxima, indices}) {
-        if (result) layer.value(*result).written = true;
-    }
+    if (values) outputs[0] = layer.value(*values).name, layer.value(*values).written = true;
+    if (!positions) return;
+    LayerWriter::Value& position = layer.value(*positions);
+    outputs.push_back(position.name);
+    position.written = position.integers = true;
+}
+
+inline void write_max_pool(LayerWriter& layer, PoolParams const& p) {
+    const auto maxima = reader_like(layer, p);
+    const auto indices = reader_like(layer, MaxPoolIndicesParams{p});
+    layer.step("MaxPool", {layer.image()}, window_attributes(without_doubt(layer, p)));
+    give_both(layer, maxima, indices);
 }
 
 }  // namespace detail
@@ -98,8 +106,8 @@ inline void write_layer(LayerWriter& layer, GlobalPoolParams const& p) {
 inline void write_layer(LayerWriter& layer, ReduceParams const& p) {
     const std::int64_t axis = 1 + static_cast<std::int64_t>(p.axis);
     if (p.kind == ReduceKind::arg_max) {
-        const std::string position = layer.step("ArgMax", {layer.image()}, {axis_of(p.axis), whole("keepdims", 1)});
-        layer.step("Cast", {position}, {whole("to", cast_to(DataType::float32))});
+        layer.step("ArgMax", {layer.image()}, {axis_of(p.axis), whole("keepdims", 1)});
+        layer.value().integers = true;
         return;
     }
     const std::string_view op = p.kind == ReduceKind::mean  ? "ReduceMean"
@@ -114,13 +122,14 @@ inline void write_layer(LayerWriter& layer, ReduceParams const& p) {
 }
 
 inline void write_layer(LayerWriter& layer, TopKParams const& p) {
-    const std::string k = layer.ints("k", {p.k});
-    const std::string values =
-        layer.step("TopK", {layer.image(), k}, {axis_of(Axis::w), whole("largest", p.largest), whole("sorted", 1)});
-    if (!p.positions) return;
-    const std::string positions = layer.unique("/positions");
-    layer.last_outputs() = {values, positions};
-    layer.step("Cast", {positions}, {whole("to", cast_to(DataType::float32))});
+    if (layer.value().written) return;  // with the other
+    TopKParams values = p, positions = p;
+    values.positions = false, positions.positions = true;
+    layer.step("TopK", {layer.image(), layer.ints("k", {p.k})},
+               {axis_of(Axis::w), whole("largest", p.largest), whole("sorted", 1)});
+    detail::give_both(layer, detail::reader_like(layer, values), detail::reader_like(layer, positions));
+    // ONNX demands both.
+    if (layer.last_outputs().size() == 1) layer.last_outputs().push_back(layer.unique("/positions"));
 }
 
 inline void write_layer(LayerWriter& layer, NonMaxSuppressionParams const&) {

@@ -4,6 +4,7 @@
 #include <primsel/network/graph_editor.hpp>
 #include <primsel/onnx/detail/operators.hpp>
 #include <primsel/onnx/detail/order.hpp>
+#include <primsel/onnx/detail/signature.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -33,21 +34,10 @@ struct OnnxOptions {
     std::size_t max_constant_bytes = std::size_t{1} << 30;
 };
 
-/// An input or result of a model.
-struct OnnxValueInfo {
-    std::string name;
-    /// As at run time: all images, row-major.
-    std::vector<std::int64_t> dims;
-    /// At run time every value is a float; this is what the model says it is.
-    OnnxType type = OnnxType::float32;
-};
-
-struct OnnxModel {
+/// A model that was read. Its inputs and outputs are in the order of graph.inputs() and graph.outputs().
+struct OnnxModel : OnnxSignature {
     Graph graph;
     Weights weights;
-    /// In the order of graph.inputs() and graph.outputs(). Tensors without elements, those with an extent of 0, are
-    /// not computed: they are no inputs, and as an output one has a single element in the graph, which means nothing.
-    std::vector<OnnxValueInfo> inputs, outputs;
 };
 
 namespace onnx {
@@ -76,14 +66,34 @@ public:
             if (value == nullptr) fail("output ", output.name, " is defined nowhere");
             results.push_back(layer_of_result(*value));
             const bool is_typed = output.type != OnnxType::undefined;
-            infos.push_back({std::string(output.name), value->dims, is_typed ? output.type : value->type});
+            infos.push_back({std::string(output.name), value->dims, is_typed ? output.type : value->type,
+                             open_batch(output, value->dims)});
         }
         OnnxModel result = prune(results);
         result.outputs = std::move(infos);
+        add_unread(result);
+        for (StringEntry const& entry : model_.metadata) result.metadata.emplace_back(entry.key, entry.value);
         return result;
     }
 
 private:
+    /// Where the file says nothing of a result's dimensions, all of them are open.
+    [[nodiscard]] static std::optional<std::string> open_batch(ValueInfoProto const& info, Sizes const& dims) {
+        if (dims.empty()) return std::nullopt;
+        if (!info.has_shape || info.dims.size() != dims.size()) return "";
+        if (info.dims[0]) return std::nullopt;
+        return std::string(info.batch);
+    }
+    void add_unread(OnnxModel& result) const {
+        for (ValueInfoProto const& info : model_.inputs) {
+            if (!info.is_tensor || is_initializer(info.name) || options_.values.contains(info.name)) continue;
+            if (std::ranges::find(result.inputs, info.name, &OnnxValueInfo::name) != result.inputs.end()) continue;
+            Sizes dims;
+            for (std::optional<std::int64_t> const& dim : info.dims) dims.push_back(dim.value_or(-1));
+            result.unread.push_back({std::string(info.name), std::move(dims), info.type, {}});
+        }
+    }
+
     /// The names of a graph. Those of the graphs around it are known in it too.
     struct Scope {
         const Order* order;
@@ -289,7 +299,9 @@ private:
         for (const Value* input : inputs_) {
             if (!input->node || editor.removed(*input->node)) continue;
             images.push_back(*input->node);
-            result.inputs.push_back({std::string(input->name), input->dims, input->type});
+            const auto info = std::ranges::find(model_.inputs, input->name, &ValueInfoProto::name);
+            result.inputs.push_back(
+                {std::string(input->name), input->dims, input->type, open_batch(*info, input->dims)});
         }
         result.graph = editor.graph(images);
         for (std::size_t i = 0; i < editor.size(); ++i) {

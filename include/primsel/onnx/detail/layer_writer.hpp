@@ -3,6 +3,7 @@
 
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weights.hpp>
+#include <primsel/onnx/detail/signature.hpp>
 #include <primsel/onnx/detail/writer.hpp>
 
 #include <algorithm>
@@ -24,6 +25,9 @@ struct OnnxExportOptions {
     /// The file runs any number of images at once; else the graph's batch.
     bool open_batch = true;
     std::string producer = "primsel";
+    /// The names, types and dimensions that the file shall have outside, as an OnnxModel has them; if it is empty,
+    /// those of the graph. The batch is open then where both say so.
+    OnnxSignature signature{};
 };
 
 namespace onnx {
@@ -52,6 +56,8 @@ public:
         /// Whether there is one for each image; if not, one for all.
         bool varies = false;
         bool written = false;
+        /// Whether its elements are int64, not float.
+        bool integers = false;
         /// The name of the same as batch x c x h x w, where that was needed.
         std::string unflattened = {};
         /// The name of the same as floats, of integers.
@@ -63,9 +69,15 @@ public:
         : graph_(graph),
           weights_(weights),
           options_(options),
+          signature_(options.signature),
           model_(options.opset, options.producer, PRIMSEL_VERSION, bytes_of(weights)) {
-        batch_ = options.open_batch && !graph.inputs().empty() ? open_dimension : graph.batch();
-        // All results first: no initializer may take a layer's name.
+        check_signature();
+        batch_ = options.open_batch && !graph.inputs().empty() && may_open_batch() ? open_dimension : graph.batch();
+        // All results first: no initializer may take a layer's name, and no layer one of the file's.
+        for (auto const* infos : {&signature_.inputs, &signature_.outputs, &signature_.unread}) {
+            for (OnnxValueInfo const& info : *infos) (void)model_.unique(info.name);
+        }
+        for (OnnxValueInfo const& info : signature_.unread) declare(GraphField::input, info);
         for (Node const& node : graph_.nodes()) values_.push_back({.name = model_.unique(node.name)});
     }
 
@@ -76,14 +88,20 @@ public:
     }
     /// Writes the layer's steps. The last takes the layer's name.
     void end() {
-        if (!steps_.empty() && !value().written) steps_.back().outputs[0] = value().name;
+        if (!steps_.empty() && !value().written) {
+            if (const OnnxValueInfo* info = own_result()) {
+                value().name = info->name;
+                steps_.back().name = node().name;
+            }
+            steps_.back().outputs[0] = value().name;
+        }
         flush();
         value().written = true;
     }
     /// The model's bytes, with the graph's outputs. Nothing can be written after.
     [[nodiscard]] std::string finish() {
         add_outputs();
-        return model_.finish();
+        return model_.finish(signature_.metadata);
     }
 
     [[nodiscard]] Graph const& graph() const { return graph_; }
@@ -107,7 +125,16 @@ public:
     /// An input of the model.
     void input(Shape shape) {
         value().varies = true;
-        model_.value(GraphField::input, value().name, DataType::float32, Ints{batch_, shape.c, shape.h, shape.w});
+        if (!has_signature()) {
+            model_.value(GraphField::input, value().name, DataType::float32, dims_of(value(), shape));
+            return;
+        }
+        OnnxValueInfo const& info = *info_of(graph_.inputs(), signature_.inputs);
+        declare(GraphField::input, info);
+        value().flat = shape.pixels() == 1 && info.dims.size() == 2;
+        std::string name = cast(info.name, info.type, DataType::float32);
+        name = reshape_to(name, written_dims(info), dims_of(value(), shape));
+        if (steps_.empty()) value().name = name;
     }
     /// A result that the file has.
     void constant(Shape shape, std::span<const float> values) {
@@ -116,7 +143,7 @@ public:
 
     /// A node; gives the name of its result.
     std::string step(std::string_view op, Names inputs, Attributes attributes = {}) {
-        steps_.push_back({op, std::move(inputs), {unique(join('/', op))}, std::move(attributes)});
+        steps_.push_back({op, std::move(inputs), {unique(join('/', op))}, std::move(attributes), {}});
         return steps_.back().outputs[0];
     }
     /// The names of all that the last step gives.
@@ -147,10 +174,8 @@ public:
     /// An input as it is, in floats.
     std::string read(std::size_t i = 0) {
         Value& value = in(i);
-        if (!std::holds_alternative<MaxPoolIndicesParams>(graph_[node().inputs[i]].layer)) return value.name;
-        if (value.floats.empty()) {
-            value.floats = step("Cast", {value.name}, {{"to", static_cast<std::int64_t>(DataType::float32)}});
-        }
+        if (!value.integers) return value.name;
+        if (value.floats.empty()) value.floats = cast(value.name, DataType::int64, DataType::float32);
         return value.floats;
     }
     /// All inputs alike: flat if all are, else images.
@@ -199,6 +224,8 @@ private:
         std::string_view op;
         Names inputs, outputs;
         Attributes attributes;
+        /// Empty: that of its first result.
+        std::string name;
     };
 
     /// About the model's size. Throws error when that is too large, before anything is copied.
@@ -211,17 +238,111 @@ private:
         return bytes + 4096 * (weights.size() + 1);
     }
     void flush() {
-        for (Step const& step : steps_)
-            model_.node(step.outputs[0], step.op, step.inputs, step.outputs, step.attributes);
+        for (Step const& step : steps_) {
+            model_.node(step.name.empty() ? step.outputs[0] : step.name, step.op, step.inputs, step.outputs,
+                        step.attributes);
+        }
         steps_.clear();
     }
+
+    // --- the signature
+
+    [[nodiscard]] bool has_signature() const { return !signature_.inputs.empty() || !signature_.outputs.empty(); }
+    void check_signature() const {
+        if (!has_signature()) return;
+        const auto check = [&](auto const& infos, std::vector<std::size_t> const& nodes, std::string_view what) {
+            if (infos.size() != nodes.size()) {
+                fail("ONNX export: the signature has ", infos.size(), ' ', what, ", the graph ", nodes.size());
+            }
+            for (std::size_t i = 0; i < nodes.size(); ++i) {
+                const std::size_t count = count_of(infos[i].dims),
+                                  own = graph_[nodes[i]].shape.size() * static_cast<std::size_t>(graph_.batch());
+                if (count != own && count != 0) {
+                    fail("ONNX export: layer ", graph_[nodes[i]].name, " has ", graph_.batch(), " x ",
+                         graph_[nodes[i]].shape, ", which is not ", to_string(infos[i].dims), " of ", infos[i].name);
+                }
+            }
+        };
+        check(signature_.inputs, graph_.inputs(), "inputs");
+        check(signature_.outputs, graph_.outputs(), "outputs");
+    }
+    [[nodiscard]] bool may_open_batch() const {
+        const auto is_open = [&](OnnxValueInfo const& info) {
+            return info.open_batch && !info.dims.empty() && info.dims[0] == graph_.batch();
+        };
+        return std::ranges::all_of(signature_.inputs, is_open) && std::ranges::all_of(signature_.outputs, is_open);
+    }
+    [[nodiscard]] Ints written_dims(OnnxValueInfo const& info) const {
+        Ints dims = info.dims;
+        if (batch_ == open_dimension && info.open_batch) dims[0] = open_dimension;
+        return dims;
+    }
+    void declare(GraphField input_or_output, OnnxValueInfo const& info) {
+        model_.value(input_or_output, info.name, info.type, written_dims(info), info.open_batch.value_or(""));
+    }
+    /// The dimensions of the tensor that a layer gives.
+    [[nodiscard]] Ints dims_of(Value const& value, Shape shape) const {
+        return value.flat ? Ints{batch_, shape.c} : Ints{batch_, shape.c, shape.h, shape.w};
+    }
+    /// Null for a layer that is none of the nodes, and without a signature.
+    [[nodiscard]] const OnnxValueInfo* info_of(std::vector<std::size_t> const& nodes,
+                                               std::vector<OnnxValueInfo> const& infos) const {
+        for (std::size_t i = 0; i < infos.size(); ++i) {
+            if (nodes[i] == at_) return &infos[i];
+        }
+        return nullptr;
+    }
+    /// The result of the file that the layer's last step can be, in no other dimensions and of no other type.
+    [[nodiscard]] const OnnxValueInfo* own_result() const {
+        Value const& value = values_[at_];
+        const OnnxValueInfo* info = info_of(graph_.outputs(), signature_.outputs);
+        if (info == nullptr || !value.varies || std::holds_alternative<InputParams>(node().layer)) return nullptr;
+        const bool is_own = info->type == type_of(value) && written_dims(*info) == dims_of(value, node().shape);
+        return is_own ? info : nullptr;
+    }
+    [[nodiscard]] static DataType type_of(Value const& value) {
+        return value.integers ? DataType::int64 : DataType::float32;
+    }
+    std::string cast(std::string const& input, DataType from, DataType to) {
+        return from == to ? input : step("Cast", {input}, {{"to", cast_to(to)}});
+    }
+    std::string reshape_to(std::string const& input, Ints const& from, Ints to) {
+        if (from == to) return input;
+        if (!to.empty() && to[0] == open_dimension) to[0] = 0;  // as many as the input has
+        return step("Reshape", {input, ints("shape", to)});
+    }
+    /// The same value under the name, the dimensions and the type that the file had.
+    void add_output(OnnxValueInfo const& info) {
+        Value const& value = values_[at_];
+        std::string name = value.name;
+        const OnnxValueInfo* input = info_of(graph_.inputs(), signature_.inputs);
+        if (input != nullptr && input->name == info.name) {
+            name = info.name;
+        } else if (count_of(info.dims) == 0) {
+            name = model_.unique(info.name + ".nothing");
+            model_.empty_initializer(name, info.type, info.dims);
+        } else {
+            if (!value.varies) name = for_each_image(name, value.flat);
+            name = reshape_to(name, dims_of(value, node().shape), written_dims(info));
+            name = cast(name, type_of(value), info.type);
+        }
+        if (name != info.name) {
+            if (steps_.empty()) (void)step("Identity", {name});
+            steps_.back().outputs[0] = info.name;
+            flush();
+        }
+        declare(GraphField::output, info);
+    }
+
     void add_outputs() {
         std::vector<std::size_t> written;
-        for (const std::size_t position : graph_.outputs()) {
-            at_ = position;
+        for (std::size_t i = 0; i < graph_.outputs().size(); ++i) {
+            const std::size_t position = at_ = graph_.outputs()[i];
+            if (has_signature()) {
+                add_output(signature_.outputs[i]);
+                continue;
+            }
             Value const& value = values_[position];
-            const Shape shape = node().shape;
-            const bool indices = std::holds_alternative<MaxPoolIndicesParams>(node().layer);
             std::string name = value.name;
             if (!value.varies) name = for_each_image(name, value.flat);
             const bool own = !std::holds_alternative<InputParams>(node().layer) &&
@@ -233,14 +354,14 @@ private:
                 flush();
             }
             written.push_back(position);
-            model_.value(GraphField::output, name, indices ? DataType::int64 : DataType::float32,
-                         value.flat ? Ints{batch_, shape.c} : Ints{batch_, shape.c, shape.h, shape.w});
+            model_.value(GraphField::output, name, type_of(value), dims_of(value, node().shape));
         }
     }
 
     Graph const& graph_;
     Weights const& weights_;
     OnnxExportOptions const& options_;
+    OnnxSignature const& signature_;
     ModelWriter model_;
     std::int64_t batch_;
     std::size_t at_ = 0;

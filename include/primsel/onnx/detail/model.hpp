@@ -40,6 +40,8 @@ struct ValueInfoProto {
     bool is_tensor = false, has_shape = false;
     OnnxType type = OnnxType::undefined;
     std::vector<std::optional<std::int64_t>> dims;
+    /// The name of the first, where it has one.
+    std::string_view batch;
 };
 
 /// The bytes of a TensorProto, and its name: the rest is read for those that something needs.
@@ -54,6 +56,7 @@ struct ModelProto {
     std::vector<NodeProto> nodes;
     std::vector<InitializerProto> initializers;
     std::vector<ValueInfoProto> inputs, outputs;
+    std::vector<StringEntry> metadata;
     bool has_graph = false, has_sparse = false;
 };
 
@@ -106,16 +109,18 @@ struct ModelProto {
 }
 
 namespace detail {
-[[nodiscard]] inline std::optional<std::int64_t> read_dimension(std::string_view bytes) {
+inline void read_dimension(std::string_view bytes, ValueInfoProto& info) {
     std::optional<std::int64_t> value;
     for (Message<DimensionField> message(bytes); message.next();) {
         if (message.field() == DimensionField::dim_value)
             value = message.integer();
+        else if (message.field() == DimensionField::dim_param && info.dims.empty())
+            info.batch = message.bytes();
         else
             message.skip();
     }
     // Some exporters write 0 or -1 for an open dimension.
-    return value.value_or(0) < 1 ? std::nullopt : value;
+    info.dims.push_back(value.value_or(0) < 1 ? std::nullopt : value);
 }
 inline void read_tensor_type(std::string_view bytes, ValueInfoProto& info) {
     info.is_tensor = true;
@@ -126,7 +131,7 @@ inline void read_tensor_type(std::string_view bytes, ValueInfoProto& info) {
             info.has_shape = true;
             for (Message<TensorShapeField> shape(message.bytes()); shape.next();) {
                 if (shape.field() == TensorShapeField::dim)
-                    info.dims.push_back(read_dimension(shape.bytes()));
+                    read_dimension(shape.bytes(), info);
                 else
                     shape.skip();
             }
@@ -291,6 +296,9 @@ inline void read_opset(std::string_view bytes, ModelProto& model) {
                 break;
             case ModelField::opset_import:
                 detail::read_opset(message.bytes(), model);
+                break;
+            case ModelField::metadata_props:
+                model.metadata.push_back(read_string_entry(message.bytes()));
                 break;
             default:
                 message.skip();

@@ -77,26 +77,40 @@ public:
                      std::span<const std::int64_t> values) {
         initializer(name, DataType::int64, dims, std::as_bytes(values));
     }
-    /// An input or output of the graph; open dimensions are called "batch".
-    void value(GraphField input_or_output, std::string const& name, DataType type, std::span<const std::int64_t> dims) {
+    /// One without elements.
+    void empty_initializer(std::string const& name, DataType type, std::span<const std::int64_t> dims) {
+        initializer(name, type, dims, std::span<const std::byte>());
+    }
+    /// An input or output of the graph; open dimensions have that name, or none.
+    void value(GraphField input_or_output, std::string const& name, DataType type, std::span<const std::int64_t> dims,
+               std::string const& open = "batch") {
         protozero::pbf_builder<ValueInfoField> info(graph_, input_or_output);
         info.add_string(ValueInfoField::name, name);
         protozero::pbf_builder<TypeField> type_of(info, ValueInfoField::type);
         protozero::pbf_builder<TensorTypeField> tensor(type_of, TypeField::tensor_type);
         tensor.add_int32(TensorTypeField::elem_type, static_cast<std::int32_t>(type));
-        protozero::pbf_builder<TensorShapeField> shape(tensor, TensorTypeField::shape);
+        // As text, so that what is empty is written too.
+        std::string shape, dim;
         for (const std::int64_t extent : dims) {
-            protozero::pbf_builder<DimensionField> dim(shape, TensorShapeField::dim);
-            if (extent == open_dimension)
-                dim.add_string(DimensionField::dim_param, "batch");
-            else
-                dim.add_int64(DimensionField::dim_value, extent);
+            protozero::pbf_builder<DimensionField> of(dim);
+            if (extent != open_dimension)
+                of.add_int64(DimensionField::dim_value, extent);
+            else if (!open.empty())
+                of.add_string(DimensionField::dim_param, open);
+            protozero::pbf_builder<TensorShapeField>(shape).add_message(TensorShapeField::dim, dim);
+            dim.clear();
         }
+        tensor.add_message(TensorTypeField::shape, shape);
     }
 
     /// The model's bytes. Nothing can be added after.
-    [[nodiscard]] std::string finish() {
+    [[nodiscard]] std::string finish(std::span<const std::pair<std::string, std::string>> metadata = {}) {
         graph_.commit();
+        for (auto const& [key, value] : metadata) {
+            protozero::pbf_builder<StringStringEntryField> entry(model_, ModelField::metadata_props);
+            entry.add_string(StringStringEntryField::key, key);
+            entry.add_string(StringStringEntryField::value, value);
+        }
         require_room(0);
         return std::move(text_);
     }
