@@ -20,7 +20,7 @@ from dynamics import Dynamic
 from files import Conflicts, Full, Images, Names, SavedPlans, Types
 from forecasts import Forecast, Search
 from models import Models
-from onnx_files import Onnx
+from onnx_files import InOnnxRuntime, Onnx
 from pages import Pages
 from plans import Compare, Explain, Plan
 from profiles import Profile

@@ -6,6 +6,14 @@ import unittest
 from command import NET, Cli, noise, write_npy, write_png, write_tensor
 from runs import RUN_KEYS
 
+try:
+    import numpy
+    import onnx
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError:
+    onnx = None
+
 NODE_TESTS = pathlib.Path("/usr/share/libonnx-testdata/data/node")
 
 
@@ -95,3 +103,90 @@ class Onnx(Cli):
         self.refuse(1, ["missing.onnx", "cannot read"], "run", self.folder / "missing.onnx")
         self.refuse(1, ["cannot write"], "export", NET, self.folder / "none" / "x.onnx")
         self.refuse(1, ["opset 3"], "export", "resnet56", self.folder / "x.onnx", "--opset", 3)
+
+
+@unittest.skipUnless(onnx, "needs the Python packages onnx, onnxruntime and numpy")
+class InOnnxRuntime(Cli):
+    """What is written can take the place of the file that was read."""
+
+    def save(self, nodes, inputs, outputs, constants=(), opset=17):
+        def infos(values):
+            return [helper.make_tensor_value_info(name, kind, dims) for name, kind, dims in values]
+        graph = helper.make_graph(nodes, "graph", infos(inputs), infos(outputs),
+                                  [numpy_helper.from_array(value, name) for name, value in constants])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+        helper.set_model_props(model, {"names": "cat, dog"})
+        onnx.checker.check_model(model)
+        file = self.folder / "model.onnx"
+        onnx.save(model, file)
+        return file
+
+    @staticmethod
+    def signature(file):
+        model = onnx.load(file)
+        return ([(v.name, v.type) for v in sorted(model.graph.input, key=lambda v: v.name)],
+                [(v.name, v.type) for v in model.graph.output], [(p.key, p.value) for p in model.metadata_props])
+
+    @staticmethod
+    def run_file(file):
+        session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+        kinds = {"tensor(float)": "f4", "tensor(float16)": "f2", "tensor(double)": "f8", "tensor(int64)": "i8"}
+        feeds = {}
+        for value in session.get_inputs():
+            dims = [dim if isinstance(dim, int) else 2 for dim in value.shape]
+            feeds[value.name] = numpy.random.default_rng(1).normal(size=dims).astype(kinds[value.type])
+        return session.run(None, feeds)
+
+    def check_exported(self, file, *more):
+        out = self.folder / "out.onnx"
+        self.json("export", file, out, *more)
+        onnx.checker.check_model(out, full_check=True)
+        self.assertEqual(self.signature(out), self.signature(file))
+        for mine, right in zip(self.run_file(out), self.run_file(file), strict=True):
+            self.assertEqual((mine.dtype, mine.shape), (right.dtype, right.shape))
+            numpy.testing.assert_allclose(mine, right, rtol=2e-3 if mine.dtype == numpy.float16 else 1e-5, atol=1e-5)
+
+    def test_top_k(self):
+        node = helper.make_node("TopK", ["x", "k"], ["values", "places"], axis=1)
+        values, places = ("values", TensorProto.FLOAT, [2, 3, 5]), ("places", TensorProto.INT64, [2, 3, 5])
+        for outputs in ([values], [places], [values, places], [places, values]):
+            file = self.save([node], [("x", TensorProto.FLOAT, [2, 7, 5])], outputs, [("k", numpy.array([3]))])
+            self.check_exported(file)
+
+    def test_names_types_and_dimensions(self):
+        shape = [("shape", numpy.array([1, 9, 3]))]
+        nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Reshape", ["r", "shape"], ["scores"])]
+        for kind in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE):
+            self.check_exported(self.save(nodes, [("x", kind, [1, 3, 9])], [("scores", kind, [1, 9, 3])], shape))
+        for dims in ([4], [1, 4], [3, 4], [1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4, 2], ["N", 4], ["N", 3, 8, 8], [None, 6, 2]):
+            for name in ("y", "x_output", "Relu"):
+                node = helper.make_node("Relu", ["x"], [name], name="y")
+                self.check_exported(self.save([node], [("x", TensorProto.FLOAT, dims)], [(name, TensorProto.FLOAT, dims)]))
+
+    def test_more_inputs_and_results(self):
+        x = [("x", TensorProto.FLOAT, [1, 4])]
+        nodes = [helper.make_node("ReduceSum", ["x"], ["sum"], keepdims=0), helper.make_node("Relu", ["x"], ["y"]),
+                 helper.make_node("Greater", ["x", "y"], ["less"]), helper.make_node("ArgMax", ["x"], ["first"], axis=1)]
+        results = [("sum", TensorProto.FLOAT, []), ("y", TensorProto.FLOAT, [1, 4]), ("less", TensorProto.BOOL, [1, 4]),
+                   ("first", TensorProto.INT64, [1, 1])]
+        self.check_exported(self.save(nodes, x, results))
+        self.check_exported(self.save(nodes[1:2], x + [("unread", TensorProto.INT64, [1, "n"])], results[1:2]))
+        five = [("five", numpy.array([5]))]
+        node = helper.make_node("Slice", ["x", "five", "five"], ["nothing"])
+        self.check_exported(self.save([node], [("x", TensorProto.FLOAT, [10])], [("nothing", TensorProto.FLOAT, [0])], five))
+
+    def test_pruned(self):
+        random = numpy.random.default_rng(2)
+        constants = [("a.weight", random.normal(size=(16, 3, 3, 3)).astype("f4")),
+                     ("b.weight", random.normal(size=(8, 16, 1, 1)).astype("f4")), ("shape", numpy.array([0, 4, -1]))]
+        nodes = [helper.make_node("Conv", ["image", "a.weight"], ["a"], pads=[1, 1, 1, 1]), helper.make_node("Relu", ["a"], ["r"]),
+                 helper.make_node("Conv", ["r", "b.weight"], ["b"]), helper.make_node("Reshape", ["b", "shape"], ["scores"])]
+        file = self.save(nodes, [("image", TensorProto.FLOAT, ["N", 3, 8, 8])], [("scores", TensorProto.FLOAT, ["N", 4, 128])],
+                         constants)
+        out = self.folder / "out.onnx"
+        self.json("prune", file, "--filters", 0.5, "--out", out)
+        onnx.checker.check_model(out, full_check=True)
+        self.assertEqual(self.signature(out), self.signature(file))
+        self.assertLess(out.stat().st_size, file.stat().st_size)
+        (scores,) = self.run_file(out)
+        self.assertEqual(scores.shape, (2, 4, 128))

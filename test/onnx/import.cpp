@@ -40,6 +40,22 @@ TEST_CASE("layers have the names of their weights, or of their nodes, and their 
     CHECK(model.outputs[0].dims == Ints{1, 2, 4, 4});
 }
 
+TEST_CASE("the newest versions of the operators mean the same") {
+    const auto layers = [](int opset) {
+        const ps::OnnxModel model = parse(Model({1, 2, 4, 4}, opset)
+                                              .floats("w", {4, 2, 3, 3}, numbers(72))
+                                              .integers("shape", {1, 4})
+                                              .node("Conv", {"x", "w"}, {"a"})
+                                              .node("MaxPool", {"a"}, {"b"}, {{"kernel_shape", Ints{2, 2}}})
+                                              .node("HardSwish", {"b"}, {"c"})
+                                              .node("Reshape", {"c", "shape"}, {"d"})
+                                              .node("Identity", {"d"}, {"y"})
+                                              .bytes());
+        return run(model, numbers(32, 2));
+    };
+    for (int opset = 22; opset <= onnx::newest_opset; ++opset) CHECK(layers(opset) == layers(21));
+}
+
 TEST_CASE("names that are not UTF-8 become so") {
     const ps::OnnxModel model = parse(Model().node("Relu", {"x"}, {"y"}, {}, "caf\xe9").bytes());
     CHECK(model.graph[1].name == "caf?");
@@ -217,8 +233,17 @@ TEST_CASE("refusals name the node, its operator and the reason") {
           "file: node the node (Conv): a weight of 1x3x1x1 with 1 groups for 2 channels");
     CHECK(message(Model().floats("w", {1, 2, 5, 5}, numbers(50)).node("Conv", {"x", "w"}, {"y"})) ==
           "file: node the node (Conv): conv on 2x4x4: the kernel is larger than the padded input");
-    CHECK(message(Model().node("LSTM", {"x"}, {"y"})) == "file: node the node (LSTM): the operator is not supported");
-    CHECK(message(Model().node("LSTM", {"x"}, {"y"}, {}, "")) == "file: node y (LSTM): the operator is not supported");
+    CHECK(message(Model().node("LSTM", {"x"}, {"y"})) == "file: unsupported operators: LSTM (node the node)");
+    CHECK(message(Model().node("LSTM", {"x"}, {"y"}, {}, "")) == "file: unsupported operators: LSTM (node y)");
+    // All of them that the result needs.
+    CHECK(message(Model()
+                      .node("LSTM", {"x"}, {"a"}, {}, "one")
+                      .node("Einsum", {"a"}, {"b"}, {}, "")
+                      .node("LSTM", {"b"}, {"c"}, {}, "two")
+                      .node_of("elsewhere", "Odd", {"c"}, {"y"})
+                      .node("GRU", {"x"}, {"unread"})) ==
+          "file: unsupported operators: Einsum (node b), LSTM (2 nodes, the first is one), elsewhere.Odd (node the "
+          "node)");
     CHECK(message(Model().node("LRN", {"x"}, {"y"}, {{"size", std::int64_t{2}}})) ==
           "file: node the node (LRN): windows of an even number of channels are not supported");
     CHECK(message(Model().node("Relu", {"x"}, {"z", "y"})) ==

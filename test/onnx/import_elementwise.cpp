@@ -178,8 +178,7 @@ TEST_CASE("convolutions that ONNX Runtime has fused are what they were made of")
                        {"activation_params", std::vector<float>{0.1F}}})) == Strings{"input", "conv", "leaky_relu"});
     CHECK(refusal(fused({{"activation", std::string_view("Odd")}})) ==
           "file: node the node (FusedConv): its activation \"Odd\" is not supported");
-    CHECK(refusal(fused({}, "elsewhere")) ==
-          "file: node the node (FusedConv): the operator of the domain elsewhere is not supported");
+    CHECK(refusal(fused({}, "elsewhere")) == "file: unsupported operators: elsewhere.FusedConv (node the node)");
 }
 
 TEST_CASE("functions of computed tensors become the layers that compute them") {
@@ -208,6 +207,19 @@ TEST_CASE("Not takes booleans only") {
     onnx::Constants constants(1000);
     CHECK_THROWS_WITH_AS((void)constants.splat({2, 3}, ps::OnnxType::float32, std::int64_t{0}),
                          "a constant of 2x3 float32 from a value of another type", ps::error);
+}
+
+TEST_CASE("Swish is a number times its sigmoid") {
+    for (const float alpha : {1.0F, 1.5F}) {
+        const ps::OnnxModel model = parse(Model({1, 8}, 24).node("Swish", {"x"}, {"y"}, {{"alpha", alpha}}).bytes());
+        const std::vector<float> x = numbers(8);
+        std::vector<double> expected;
+        for (const float value : x) {
+            const auto number = static_cast<double>(value);
+            expected.push_back(number / (1 + std::exp(-static_cast<double>(alpha) * number)));
+        }
+        CHECK(is_close(run(model, x), expected));
+    }
 }
 
 }  // namespace imported

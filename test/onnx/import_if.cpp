@@ -77,8 +77,7 @@ TEST_CASE("the branch of an If is refused by its node") {
     const auto refused = [](std::string const& yes) {
         return refusal(with_if(Model().integers("c", {1}).bytes("i"), "c", "i", yes, yes));
     };
-    CHECK(refused(branch_of("LSTM", "x", "z")) ==
-          "file: node if (If): node LSTM (LSTM): the operator is not supported");
+    CHECK(refused(branch_of("LSTM", "x", "z")) == "file: node if (If): unsupported operators: LSTM (node LSTM)");
     CHECK(refused(branch_of("Exp", "nothing", "z")) ==
           "file: node if (If): node Exp (Exp): its input nothing is defined nowhere");
     CHECK(refused(graph_of(Model().node("Exp", {"x"}, {"u"}).bytes_of({"u", "u"}))) ==

@@ -156,4 +156,21 @@ TEST_CASE("Gather takes indices that are computed, also from the end") {
           "file: node the node (Gather): its indices are of float32");
 }
 
+TEST_CASE("SpaceToDepth and DepthToSpace undo each other in both orders") {
+    const std::vector<float> x = numbers(2 * 4 * 6);
+    const Line expected(x.begin(), x.end());
+    const auto there_and_back = [&](std::string_view there, std::string_view back) {
+        return run(parse(Model({1, 2, 4, 6}, 28)
+                             .node("SpaceToDepth", {"x"}, {"a"}, {{"blocksize", std::int64_t{2}}, {"mode", there}})
+                             .node("DepthToSpace", {"a"}, {"y"}, {{"blocksize", std::int64_t{2}}, {"mode", back}})
+                             .bytes()),
+                   x);
+    };
+    CHECK(there_and_back("DCR", "DCR") == expected);
+    CHECK(there_and_back("CRD", "CRD") == expected);
+    CHECK(there_and_back("CRD", "DCR") != expected);
+    CHECK(refusal(Model().node("SpaceToDepth", {"x"}, {"y"}, {{"blocksize", std::int64_t{2}}, {"mode", "RDC"}}).bytes())
+              .ends_with("mode RDC is unknown"));
+}
+
 }  // namespace imported

@@ -18,6 +18,14 @@ inline void translate_sigmoid(Call& call) { translate_activation(call, {Activati
 inline void translate_tanh(Call& call) { translate_activation(call, {ActivationKind::tanh}); }
 inline void translate_hard_swish(Call& call) { translate_activation(call, {ActivationKind::hard_swish}); }
 inline void translate_elu(Call& call) { translate_activation(call, {ActivationKind::elu, call.real("alpha", 1.0F)}); }
+/// x * sigmoid(alpha * x)
+inline void translate_swish(Call& call) {
+    const Operand x = call.operand(0);
+    const float alpha = call.real("alpha", 1.0F);
+    const Operand gate =
+        emit_unary(call.build, ActivationKind::sigmoid, alpha == 1.0F ? x : call.build.scale(x, alpha, 0.0F));
+    call.give(emit_binary(call.build, BinaryKind::multiply, x, gate));
+}
 inline void translate_leaky_relu(Call& call) {
     translate_activation(call, {ActivationKind::leaky_relu, call.real("alpha", 0.01F)});
 }

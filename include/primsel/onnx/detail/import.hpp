@@ -42,7 +42,30 @@ struct OnnxModel : OnnxSignature {
 
 namespace onnx {
 
-inline constexpr std::int64_t newest_opset = 21;
+/// What became of ONNX's operators up to here is known.
+inline constexpr std::int64_t newest_opset = 28;
+
+/// Null where there is none.
+[[nodiscard]] inline const Operator* operator_of(NodeProto const& node) {
+    return is_own_domain(node.domain) ? find_operator(node.op) : find_operator(join(node.domain, '.', node.op));
+}
+/// Throws error, naming each operator that is not supported, how many nodes have it and the first of them.
+inline void require_operators(ModelProto const& graph, Order const& order) {
+    std::map<std::string, std::vector<const NodeProto*>> unknown;
+    for (const std::size_t i : order.nodes) {
+        NodeProto const& node = graph.nodes[i];
+        const bool is_own = is_own_domain(node.domain);
+        if (operator_of(node) != nullptr || (is_own && node.op == "If")) continue;
+        unknown[is_own ? std::string(node.op) : join(node.domain, '.', node.op)].push_back(&node);
+    }
+    if (unknown.empty()) return;
+    std::string list;
+    for (auto const& [name, nodes] : unknown) {
+        const std::string count = nodes.size() == 1 ? "node " : join(nodes.size(), " nodes, the first is ");
+        list += join(list.empty() ? "" : ", ", name, " (", count, name_of(*nodes[0]), ')');
+    }
+    fail("unsupported operators: ", list);
+}
 
 /// Translates a model in one of the two ways: per image, or whole.
 class Import {
@@ -50,6 +73,7 @@ public:
     /// images: of the batch; 0: whole.
     Import(ModelProto const& model, Order const& order, Files& files, OnnxOptions const& options, std::int64_t images)
         : model_(model), order_(order), files_(files), options_(options), build_(images, options.max_constant_bytes) {
+        require_operators(model, order);
         enter(model, order);
         read_inputs();
     }
@@ -210,11 +234,7 @@ private:
 
     void translate(NodeProto const& node) {
         try {
-            const bool is_own = is_own_domain(node.domain);
-            if (is_own && node.op == "If") return translate_if(node);
-            const Operator* known = is_own ? find_operator(node.op) : find_operator(join(node.domain, '.', node.op));
-            if (known == nullptr && !is_own) fail("the operator of the domain ", node.domain, " is not supported");
-            if (known == nullptr) fail("the operator is not supported");
+            if (is_own_domain(node.domain) && node.op == "If") return translate_if(node);
             std::vector<Value*> inputs, outputs;
             for (const std::string_view name : node.inputs) {
                 inputs.push_back(name.empty() ? nullptr : find(name));
@@ -225,7 +245,7 @@ private:
             }
             build_.set_name(name_of(node));
             Call call(build_, files_, node, model_.opset, std::move(inputs), outputs);
-            known->translate(call);
+            operator_of(node)->translate(call);
             for (const Value* output : outputs) {
                 if (output != nullptr && output->type == OnnxType::undefined) {
                     fail("its output ", output->name, " is not supported");
@@ -251,6 +271,7 @@ private:
         detail::read_graph(branch->g, graph);
         if (graph.outputs.size() != node.outputs.size()) fail("its ", name, " has another number of outputs");
         const Order order = order_of(graph);
+        require_operators(graph, order);
         enter(graph, order);
         for (const std::size_t i : order.nodes) translate(graph.nodes[i]);
         std::vector<Value> results;
@@ -328,7 +349,7 @@ private:
     if (!model.has_graph) fail("not an ONNX model: it has no graph");
     if (model.opset < 1) fail("not an ONNX model: it states no version of ONNX's operators");
     if (model.opset > newest_opset) {
-        fail("opset ", model.opset, " is not supported; versions up to ", newest_opset, " are");
+        fail("opset ", model.opset, " is newer than ", newest_opset, ", the newest that is supported");
     }
     if (model.outputs.empty()) fail("it has no outputs");
     const Order order = order_of(model);

@@ -140,6 +140,7 @@ inline constexpr Operator operators[] = {
     {"Squeeze", translate_squeeze},
     {"Sub", translate_sub},
     {"Sum", translate_sum},
+    {"Swish", translate_swish},
     {"Tan", translate_function},
     {"Tanh", translate_tanh},
     {"ThresholdedRelu", translate_thresholded_relu},

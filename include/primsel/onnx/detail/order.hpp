@@ -13,11 +13,15 @@
 
 namespace primsel::inline PRIMSEL_ABI::onnx {
 
-/// How errors call a node.
-[[nodiscard]] inline std::string describe(NodeProto const& node) {
+/// A node's name, or that of its first result.
+[[nodiscard]] inline std::string_view name_of(NodeProto const& node) {
     std::string_view name = node.name;
     for (std::size_t i = 0; name.empty() && i < node.outputs.size(); ++i) name = node.outputs[i];
-    return join("node ", name, " (", node.op, ")");
+    return name;
+}
+/// How errors call a node.
+[[nodiscard]] inline std::string describe(NodeProto const& node) {
+    return join("node ", name_of(node), " (", node.op, ")");
 }
 
 struct Order {

@@ -154,8 +154,12 @@ inline void translate_space_to_depth(Call& call) {
     if (dims.size() != 4) fail("on a tensor of ", dims.size(), " dimensions");
     const std::int64_t b = bounded(call.integer("blocksize", 0), 1, 1 << 15, "a block size");
     if (dims[2] % b != 0 || dims[3] % b != 0) fail("blocks of ", b, " x ", b, " of ", to_string(dims));
+    const std::string_view mode = call.text("mode", "DCR");
+    if (mode != "DCR" && mode != "CRD") fail("mode ", mode, " is unknown");
     const std::int64_t h = dims[2] / b, w = dims[3] / b;
-    detail::regroup(call, {dims[1], h, b, w, b}, {2, 4, 0, 1, 3}, {dims[1] * b * b, h, w});
+    const Sizes result{dims[1] * b * b, h, w};
+    if (mode == "DCR") return detail::regroup(call, {dims[1], h, b, w, b}, {2, 4, 0, 1, 3}, result);
+    detail::regroup(call, {dims[1], h, b, w, b}, {0, 2, 4, 1, 3}, result);
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::onnx
