@@ -170,7 +170,7 @@ class InOnnxRuntime(Cli):
         results = [("sum", TensorProto.FLOAT, []), ("y", TensorProto.FLOAT, [1, 4]), ("less", TensorProto.BOOL, [1, 4]),
                    ("first", TensorProto.INT64, [1, 1])]
         self.check_exported(self.save(nodes, x, results))
-        self.check_exported(self.save(nodes[1:2], x + [("unread", TensorProto.INT64, [1, "n"])], results[1:2]))
+        self.check_exported(self.save(nodes[1:2], x + [("unread", TensorProto.INT64, [1, None])], results[1:2]))
         five = [("five", numpy.array([5]))]
         node = helper.make_node("Slice", ["x", "five", "five"], ["nothing"])
         self.check_exported(self.save([node], [("x", TensorProto.FLOAT, [10])], [("nothing", TensorProto.FLOAT, [0])], five))
