@@ -1,10 +1,10 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -75,8 +75,7 @@ private:
     void require_finite(std::span<const T> values) const {
         if constexpr (std::floating_point<T>) {
             for (const T value : values) {
-                require(std::isfinite(value), "a value that is not finite",
-                        reads_ ? join(" before byte ", offset_) : "");
+                require(is_finite(value), "a value that is not finite", reads_ ? join(" before byte ", offset_) : "");
             }
         }
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/cost/analytical.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/cost/features.hpp>
@@ -135,7 +136,7 @@ private:
             const double value = row == none ? std::numeric_limits<double>::quiet_NaN()
                                              : std::exp(static_cast<double>(predicted(row, subject)));
             seconds[i] = relative ? value : images * value;
-            if (!relative && std::isfinite(value)) continue;
+            if (!relative && is_finite(value)) continue;
             others.push_back(queries[i]);
             positions.push_back(i);
         }
@@ -143,7 +144,7 @@ private:
         rest_.predict(kernels, std::span<const Query>(others), std::span(rest));
         for (std::size_t i = 0; i < rest.size(); ++i) {
             double& answer = seconds[positions[i]];
-            answer = std::isfinite(answer) ? answer * rest[i] : rest[i];
+            answer = is_finite(answer) ? answer * rest[i] : rest[i];
         }
     }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/archive.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/cost/table.hpp>
 
 #include <cmath>
@@ -23,11 +24,11 @@ public:
         for (std::size_t column = 0; column < columns; ++column) {
             double sum = 0, squares = 0, count = 0;
             for (std::size_t i = column; i < values.size(); i += columns) {
-                if (!std::isnan(values[i])) sum += values[i], count += 1;
+                if (!is_nan(values[i])) sum += values[i], count += 1;
             }
             const double mean = count > 0 ? sum / count : 0;
             for (std::size_t i = column; i < values.size(); i += columns) {
-                if (!std::isnan(values[i])) squares += (values[i] - mean) * (values[i] - mean);
+                if (!is_nan(values[i])) squares += (values[i] - mean) * (values[i] - mean);
             }
             const double deviation = count > 0 ? std::sqrt(squares / count) : 0;
             mean_[column] = static_cast<float>(mean);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/dynamic/detail/core_load.hpp>
 #include <primsel/dynamic/detail/patience.hpp>
 #include <primsel/dynamic/objective.hpp>
@@ -51,17 +52,19 @@ public:
             if (point.configuration < 1) {
                 fail("governor: operating point ", i, " has configuration ", point.configuration, "; the first is 1");
             }
-            if (!(point.seconds > 0 && std::isfinite(point.seconds))) {
+            if (!(point.seconds > 0 && is_finite(point.seconds))) {
                 fail("governor: operating point ", i, " has a time of ", point.seconds, " seconds");
             }
-            if (std::isnan(point.joules)) point.joules = point.watts * point.seconds;
-            if (std::isnan(point.watts)) point.watts = point.joules / point.seconds;
+            if (is_nan(point.joules)) point.joules = point.watts * point.seconds;
+            if (is_nan(point.watts)) point.watts = point.joules / point.seconds;
             core_sets = std::max(core_sets, point.core_set + 1);
         }
-        if (!(options.share > 0 && options.share < 1)) fail("governor: impossible share ", options.share);
-        if (!(options.margin >= 1 && std::isfinite(options.margin)))
+        if (is_nan(options.share) || !(options.share > 0 && options.share < 1))
+            fail("governor: impossible share ", options.share);
+        if (is_nan(options.margin) || !(options.margin >= 1 && is_finite(options.margin)))
             fail("governor: impossible margin ", options.margin);
-        if (!(options.headroom >= 0 && options.headroom < 1)) fail("governor: impossible headroom ", options.headroom);
+        if (is_nan(options.headroom) || !(options.headroom >= 0 && options.headroom < 1))
+            fail("governor: impossible headroom ", options.headroom);
         if (!set_budget(budget)) fail("governor: a budget is not positive");
         loads_.assign(core_sets, detail::CoreLoad(options.share, options.margin, options.memory));
         states_.assign(core_sets, CoreState{});
@@ -70,7 +73,9 @@ public:
 
     /// From the next decision on. False, and all stays as it is, where a budget is not positive.
     bool set_budget(Budget const& budget) noexcept {
-        if (!(budget.seconds > 0 && budget.joules > 0 && budget.watts > 0 && budget.accuracy >= 0)) return false;
+        if (is_nan(budget.seconds) || is_nan(budget.joules) || is_nan(budget.watts) || is_nan(budget.accuracy) ||
+            !(budget.seconds > 0 && budget.joules > 0 && budget.watts > 0 && budget.accuracy >= 0))
+            return false;
         budget_ = budget;
         patience_.reset();
         return true;
@@ -154,7 +159,7 @@ private:
         double over = Budget::unlimited;
     };
 
-    [[nodiscard]] static bool is_amount(double value) noexcept { return value > 0 && std::isfinite(value); }
+    [[nodiscard]] static bool is_amount(double value) noexcept { return value > 0 && is_finite(value); }
     [[nodiscard]] bool can_use(OperatingPoint const& point) const noexcept {
         CoreState const& state = states_[point.core_set];
         return state.cores >= std::max<std::size_t>(point.threads, 1) && point.level <= state.top;

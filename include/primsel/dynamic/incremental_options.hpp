@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/train/training_options.hpp>
 
 #include <cstdint>
@@ -48,10 +49,13 @@ struct Increment {
 inline void check_incremental_options(IncrementalOptions const& options) {
     check_training_options(options.training);
     if (options.training.epochs < 1) fail("incremental: ", options.training.epochs, " epochs train nothing");
-    if (!(options.dense_rate >= 0)) fail("incremental: impossible rate of dense layers ", options.dense_rate);
-    if (!(options.target >= -1 && options.target <= 1)) fail("incremental: impossible target ", options.target);
+    if (is_nan(options.dense_rate) || !(options.dense_rate >= 0))
+        fail("incremental: impossible rate of dense layers ", options.dense_rate);
+    if (is_nan(options.target) || !(options.target >= -1 && options.target <= 1))
+        fail("incremental: impossible target ", options.target);
     if (options.attempts < 1) fail("incremental: impossible number of attempts ", options.attempts);
-    if (!(options.most_loss >= 0)) fail("incremental: impossible loss of accuracy ", options.most_loss);
+    if (is_nan(options.most_loss) || !(options.most_loss >= 0))
+        fail("incremental: impossible loss of accuracy ", options.most_loss);
     if (!options.training.fixed.empty()) fail("incremental: which values stay is not for the options to say");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/core/printable.hpp>
 #include <primsel/dynamic/detail/core_times.hpp>
 #include <primsel/dynamic/detail/energy_counter.hpp>
@@ -121,8 +122,8 @@ public:
         for (detail::SystemFile& zone : zones_) {
             std::int64_t value = 0;
             if (zone.read(value))
-                most = std::isnan(most) ? 1e-3 * static_cast<double>(value)
-                                        : std::max(most, 1e-3 * static_cast<double>(value));
+                most = is_nan(most) ? 1e-3 * static_cast<double>(value)
+                                    : std::max(most, 1e-3 * static_cast<double>(value));
         }
         return most;
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 
 #include <algorithm>
 #include <array>
@@ -45,7 +46,7 @@ namespace detail {
 
 /// Negative where a is better, for what should be small; what is unknown comes last.
 [[nodiscard]] inline int compare_costs(double a, double b) noexcept {
-    if (std::isnan(a) || std::isnan(b)) return static_cast<int>(std::isnan(a)) - static_cast<int>(std::isnan(b));
+    if (is_nan(a) || is_nan(b)) return static_cast<int>(is_nan(a)) - static_cast<int>(is_nan(b));
     return static_cast<int>(a > b) - static_cast<int>(a < b);
 }
 /// The same for what should be large.
@@ -85,7 +86,7 @@ namespace detail {
                                                       {-a.confidence, -b.confidence}}};
     bool better = false;
     for (auto const& [mine, other] : costs) {
-        if (std::isnan(mine) != std::isnan(other) || mine > other) return false;
+        if (is_nan(mine) != is_nan(other) || mine > other) return false;
         better = better || mine < other;
     }
     return better;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/dynamic/operating_point.hpp>
 
 #include <algorithm>
@@ -68,7 +69,7 @@ inline void check(SimulatedCores const& cores, std::size_t configurations) {
     require(cores.hertz[0] > 0 && std::ranges::is_sorted(cores.hertz), "has frequencies that do not rise");
     require(!cores.shares.empty() && cores.shares.size() == configurations, "has ", cores.shares.size(),
             " configurations of ", configurations);
-    for (const double share : cores.shares) require(share > 0 && std::isfinite(share), "has an impossible share");
+    for (const double share : cores.shares) require(share > 0 && is_finite(share), "has an impossible share");
     require(cores.fixed_seconds >= 0 && cores.cycles > 0, "takes no time");
     require(cores.parallel >= 0 && cores.parallel <= 1, "has an impossible parallel share");
     require(cores.farads >= 0 && cores.static_watts >= 0 && cores.change_seconds >= 0, "has a negative cost");

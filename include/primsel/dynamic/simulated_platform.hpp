@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/dynamic/operating_point.hpp>
 #include <primsel/dynamic/platform.hpp>
 #include <primsel/dynamic/simulated_cores.hpp>
@@ -99,7 +100,8 @@ public:
         const auto earlier = [](PlatformEvent const& a, PlatformEvent const& b) { return a.seconds < b.seconds; };
         if (!std::ranges::is_sorted(description.events, earlier)) fail("simulated platform: events go back in time");
         SimulatedHeat const& heat = description.heat;
-        if (!(heat.time_constant > 0 && heat.interval > 0)) fail("simulated platform: heat without time");
+        if (is_nan(heat.time_constant) || !(heat.time_constant > 0 && heat.interval > 0))
+            fail("simulated platform: heat without time");
         celsius_ = heat.ambient;
         heat_cap_ = description.cores[0].hertz.size() - 1;
         next_tick_ = is_hot_ever(heat) ? heat.interval : std::numeric_limits<double>::infinity();
@@ -217,10 +219,10 @@ private:
         const auto refuse = [&](auto const&... why) {
             fail("simulated platform: the event at ", event.seconds, " seconds ", why...);
         };
-        if (!(event.seconds >= 0 && std::isfinite(event.seconds))) refuse("is at no time");
+        if (is_nan(event.seconds) || !(event.seconds >= 0 && is_finite(event.seconds))) refuse("is at no time");
         if (event.core_set >= cores.size()) refuse("is of core set ", event.core_set, " of ", cores.size());
         SimulatedCores const& set = cores[event.core_set];
-        if (!(event.value >= 0 && std::isfinite(event.value))) refuse("has the value ", event.value);
+        if (is_nan(event.value) || !(event.value >= 0 && is_finite(event.value))) refuse("has the value ", event.value);
         if (event.kind == PlatformEvent::Kind::cap && event.value >= static_cast<double>(set.hertz.size())) {
             refuse("caps ", set.name, " at level ", event.value, " of ", set.hertz.size());
         }
@@ -229,7 +231,7 @@ private:
         }
     }
     [[nodiscard]] static bool is_hot_ever(SimulatedHeat const& heat) {
-        return heat.kelvin_per_watt > 0 && std::isfinite(heat.limit);
+        return heat.kelvin_per_watt > 0 && is_finite(heat.limit);
     }
 
     [[nodiscard]] SimulatedCores const& cores(std::size_t set) const noexcept { return fixed_->told.cores[set]; }

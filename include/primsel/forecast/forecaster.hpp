@@ -1,10 +1,10 @@
 #pragma once
 
 #include <primsel/core/archive.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/forecast/corrected_sum.hpp>
 #include <primsel/forecast/trees.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -83,7 +83,7 @@ private:
         std::vector<NetworkLoad> loads;
         std::vector<double> values;
         for (ProfiledNetwork const& of : profile) {
-            if (std::isnan(of.*value)) continue;
+            if (is_nan(of.*value)) continue;
             loads.push_back(of.load), values.push_back(of.*value);
         }
         if (loads.empty()) return std::nullopt;

@@ -2,9 +2,9 @@
 
 #include <primsel/core/archive.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/forecast/features.hpp>
 
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -58,7 +58,7 @@ inline void check_samples(std::span<const NetworkLoad> loads, std::span<const do
     if (loads.empty()) fail("forecast: nothing to learn from");
     if (loads.size() != values.size()) fail("forecast: ", loads.size(), " networks and ", values.size(), " values");
     for (const double value : values) {
-        if (!(value > 0) || !std::isfinite(value)) fail("forecast: a measured value of ", value);
+        if (is_nan(value) || !(value > 0) || !is_finite(value)) fail("forecast: a measured value of ", value);
     }
 }
 

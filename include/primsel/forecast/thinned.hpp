@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/prune/choose.hpp>
@@ -54,7 +55,7 @@ namespace detail {
 /// The network without a share of its filters; at least one stays in each layer. The same for the same seed. Throws
 /// error for a level or strategy that there is not, and as Coupling does.
 [[nodiscard]] inline Graph thinned(Graph const& graph, Thinning const& how) {
-    if (!(how.level >= 0 && how.level < 1)) fail("forecast: impossible level ", how.level);
+    if (is_nan(how.level) || !(how.level >= 0 && how.level < 1)) fail("forecast: impossible level ", how.level);
     if (std::ranges::find(thinning_strategies, how.strategy) == thinning_strategies.end()) {
         fail("forecast: there is no strategy ", how.strategy);
     }

@@ -2,13 +2,13 @@
 
 #include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/forecast/measure_network.hpp>
 #include <primsel/forecast/thinned.hpp>
 #include <primsel/io/table_file.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -67,8 +67,7 @@ struct NetworkProfileFormat {
         const bool known = std::ranges::find(thinning_strategies, cells[4]) != thinning_strategies.end();
         return numbers && known && (key.training || cells[7] == "inference") && !key.network.empty() &&
                key.height > 0 && key.width > 0 && key.batch > 0 && key.thinning.level >= 0 && key.thinning.level < 1 &&
-               std::isfinite(of.predicted_seconds) && of.predicted_seconds >= 0 && std::isfinite(of.seconds) &&
-               of.seconds >= 0;
+               is_finite(of.predicted_seconds) && of.predicted_seconds >= 0 && is_finite(of.seconds) && of.seconds >= 0;
     }
 };
 

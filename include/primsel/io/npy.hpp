@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/core/half.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/network/weights.hpp>
@@ -281,7 +282,7 @@ template <class T>
             std::memcpy(&value, data.data() + i * sizeof(T), sizeof(T));
             if constexpr (std::same_as<T, double>) {
                 // Half a step beyond the largest float, infinity is the nearest.
-                if (std::isfinite(value) && std::abs(value) >= 0x1.ffffffp127) {
+                if (is_finite(value) && std::abs(value) >= 0x1.ffffffp127) {
                     fail(name, ": element ", i, " is too large for a float");
                 }
             }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/io/npy.hpp>
 #include <primsel/network/weights.hpp>
 #include <primsel/tensor/shape.hpp>
@@ -36,7 +37,7 @@ namespace primsel::inline PRIMSEL_ABI {
     }
     LabelledImages read{.image = {static_cast<int>(c), static_cast<int>(h), static_cast<int>(w)}};
     for (std::size_t i = 0; i < images.values.size(); ++i) {
-        if (!std::isfinite(images.values[i])) fail(images_name, ": element ", i, " is not finite");
+        if (!is_finite(images.values[i])) fail(images_name, ": element ", i, " is not finite");
     }
     if (images.type == NpyType::uint8) {
         read.bytes.reserve(images.values.size());

@@ -2,12 +2,12 @@
 
 #include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/cost/op_coefficients.hpp>
 #include <primsel/io/table_file.hpp>
 #include <primsel/learn/machine_about.hpp>
 #include <primsel/learn/op_regression.hpp>
 
-#include <cmath>
 #include <map>
 #include <string>
 #include <string_view>
@@ -35,8 +35,7 @@ struct OpTimesFormat {
                                    &time.rows,       &time.seconds};
         if (!read_number(cells[2], time.batch) || time.batch < 1) return false;
         for (std::size_t i = 0; i < std::size(numbers); ++i) {
-            if (!read_number(cells[3 + i], *numbers[i]) || !(*numbers[i] >= 0 && std::isfinite(*numbers[i])))
-                return false;
+            if (!read_number(cells[3 + i], *numbers[i]) || !(*numbers[i] >= 0 && is_finite(*numbers[i]))) return false;
         }
         time.seconds *= 1e-9;
         return true;

@@ -2,10 +2,10 @@
 
 #include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/io/table_file.hpp>
 #include <primsel/prune/sensitivity.hpp>
 
-#include <cmath>
 #include <map>
 #include <string>
 #include <string_view>
@@ -28,8 +28,8 @@ struct SensitivityFormat {
         point.layer = cells[0];
         return read_number(cells[1], point.sparsity) && read_number(cells[2], point.channels) &&
                read_number(cells[3], point.left) && read_number(cells[4], point.accuracy) &&
-               read_number(cells[5], point.seconds) && std::isfinite(point.sparsity) && std::isfinite(point.accuracy) &&
-               std::isfinite(point.seconds);
+               read_number(cells[5], point.seconds) && is_finite(point.sparsity) && is_finite(point.accuracy) &&
+               is_finite(point.seconds);
     }
 };
 

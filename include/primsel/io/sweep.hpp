@@ -2,10 +2,10 @@
 
 #include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/io/settings.hpp>
 #include <primsel/search/sweep.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -72,7 +72,7 @@ private:
         Bound bound{.metric = at.at("name").text()};
         if (const auto* least = at.find("at_least")) bound.at_least = least->number(-largest, largest);
         if (const auto* most = at.find("at_most")) bound.at_most = most->number(-largest, largest);
-        if (!std::isfinite(bound.at_least) && !std::isfinite(bound.at_most)) at.fail("needs at_least or at_most");
+        if (!is_finite(bound.at_least) && !is_finite(bound.at_most)) at.fail("needs at_least or at_most");
         return bound;
     }
     static void read_budget(Settings const& at, Sweep& sweep) {
@@ -111,7 +111,7 @@ private:
         std::int64_t integer = 0;
         if (read_number(std::string_view(at.text()), integer)) return integer;
         double real = 0;
-        if (read_number(std::string_view(at.text()), real) && std::isfinite(real)) return real;
+        if (read_number(std::string_view(at.text()), real) && is_finite(real)) return real;
         return at.text();
     }
     [[nodiscard]] static std::vector<primsel::Parameter> parameters(Settings const& at) {

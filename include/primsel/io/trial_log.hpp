@@ -2,12 +2,12 @@
 
 #include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/json.hpp>
 #include <primsel/io/line_file.hpp>
 #include <primsel/search/sweep.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -99,7 +99,7 @@ inline constexpr JsonLimits trial_limits{.depth = 8, .values = 10'000};
 [[nodiscard]] inline std::string line_of(Space const& space, Trial const& trial) {
     Json::Object metrics;
     for (auto const& [name, value] : trial.metrics) {
-        metrics.emplace_back(name, std::isfinite(value) ? Json(value) : Json());
+        metrics.emplace_back(name, is_finite(value) ? Json(value) : Json());
     }
     Json::Object line{{"trial", trial.number},    {"parameters", detail::json_of(space, trial.point)},
                       {"seed", trial.seed},       {"metrics", std::move(metrics)},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/layer/layer.hpp>
 
 namespace primsel::inline PRIMSEL_ABI {
@@ -34,7 +35,7 @@ struct NonMaxSuppressionParams {
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
         if (!detail::is_size(boxes_per_class)) return "the boxes of a class must be from 1 to 2^29";
-        if (!(iou_threshold >= 0.0F && iou_threshold <= 1.0F))
+        if (is_nan(iou_threshold) || !(iou_threshold >= 0.0F && iou_threshold <= 1.0F))
             return "the threshold of the overlap must be from 0 to 1";
         return score_threshold == score_threshold ? "" : "the threshold of the scores must be a number";
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/executor.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/learn/tree.hpp>
 
 #include <cmath>
@@ -52,7 +53,7 @@ protected:
             std::vector<std::uint32_t> rows;
             for (std::size_t row = 0; row < targets.rows(); ++row) {
                 values[row] = targets(row, target);
-                if (!std::isnan(values[row])) rows.push_back(static_cast<std::uint32_t>(row));
+                if (!is_nan(values[row])) rows.push_back(static_cast<std::uint32_t>(row));
             }
             std::mt19937_64 generator(seed * 1'000'003 + target);
             models_[target] = fit_one(std::move(values), std::move(rows), generator);

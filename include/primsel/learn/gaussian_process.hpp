@@ -3,6 +3,7 @@
 
 #include <primsel/core/archive.hpp>
 #include <primsel/core/executor.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/cost/features.hpp>
 #include <primsel/cost/standardizer.hpp>
 #include <primsel/cost/table.hpp>
@@ -51,7 +52,7 @@ public:
         for (std::size_t target = 0; target < targets.columns; ++target) {
             std::vector<std::size_t> rows;
             for (std::size_t row = 0; row < targets.rows(); ++row) {
-                if (!std::isnan(targets(row, target))) rows.push_back(row);
+                if (!is_nan(targets(row, target))) rows.push_back(row);
             }
             if (rows.empty()) continue;
             std::string label = labels.empty() ? "" : labels[target];

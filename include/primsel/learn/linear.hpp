@@ -1,6 +1,7 @@
 // Opt-in: needs Eigen (the CMake target primsel::eigen).
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/cost/features.hpp>
 #include <primsel/cost/standardizer.hpp>
 #include <primsel/cost/table.hpp>
@@ -8,7 +9,6 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 
-#include <cmath>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -33,7 +33,7 @@ public:
             Eigen::VectorXd right = Eigen::VectorXd::Zero(size), sample(size);
             double count = 0;
             for (std::size_t row = 0; row < targets.rows(); ++row) {
-                if (std::isnan(targets(row, target))) continue;
+                if (is_nan(targets(row, target))) continue;
                 for (std::size_t i = 0; i < x.columns; ++i) sample[static_cast<Eigen::Index>(i)] = x(row, i);
                 sample[size - 1] = 1;
                 normal.selfadjointView<Eigen::Lower>().rankUpdate(sample);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <primsel/core/executor.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/cost/compact_mlp.hpp>
 #include <primsel/cost/features.hpp>
 #include <primsel/cost/standardizer.hpp>
@@ -177,7 +178,7 @@ private:
         for (Eigen::Index i = 0; i < predicted.size(); ++i) {
             float& value = predicted.data()[i];
             const float target = wanted.data()[i];
-            if (std::isnan(target)) {
+            if (is_nan(target)) {
                 value = 0;
                 continue;
             }

@@ -2,6 +2,7 @@
 
 #include <primsel/core/archive.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/cost/features.hpp>
 #include <primsel/cost/table.hpp>
 #include <primsel/learn/dataset.hpp>
@@ -45,10 +46,10 @@ struct PredictedPrimitive {
 [[nodiscard]] inline std::vector<PredictedPrimitive> predicted_primitives(std::span<const double> log_seconds) {
     const double slowest = std::log(20.0);
     double fastest = std::numeric_limits<double>::infinity();
-    for (const double one : log_seconds) fastest = std::isfinite(one) ? std::min(fastest, one) : fastest;
+    for (const double one : log_seconds) fastest = is_finite(one) ? std::min(fastest, one) : fastest;
     std::vector<PredictedPrimitive> result(log_seconds.size());
     for (std::size_t i = 0; i < result.size(); ++i) {
-        result[i] = {i, std::isfinite(log_seconds[i]) ? std::min(slowest, log_seconds[i] - fastest) : 0};
+        result[i] = {i, is_finite(log_seconds[i]) ? std::min(slowest, log_seconds[i] - fastest) : 0};
     }
     return result;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weights.hpp>
 
@@ -57,11 +58,11 @@ using AffineLayer = decltype(Folded::layer);
 }
 
 /// What is wrong with a value; "" where nothing is.
-[[nodiscard]] inline std::string_view fault_of(float value, WeightValues values) {
+[[nodiscard]] inline std::string_view fault_of(float const& value, WeightValues values) {
     if (values == WeightValues::any) return "";
-    if (std::isnan(value)) return "not a number";
+    if (is_nan(value)) return "not a number";
     if (values == WeightValues::not_nan) return "";
-    if (std::isinf(value)) return "not finite";
+    if (is_infinite(value)) return "not finite";
     if (values == WeightValues::not_negative && value < 0.0F) return "negative variance";
     if (values == WeightValues::positive && value <= 0.0F) return "variance without epsilon that is not positive";
     return "";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/layer/pool.hpp>
 #include <primsel/op/detail/blocks.hpp>
 #include <primsel/op/op.hpp>
@@ -43,7 +44,7 @@ private:
         const auto value = [src](float position) { return src[static_cast<std::size_t>(position)]; };
         const auto better = [&value](float i, float j) {
             const float a = value(i), b = value(j);
-            if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b) ? i < j : std::isnan(b);
+            if (is_nan(a) || is_nan(b)) return is_nan(a) == is_nan(b) ? i < j : is_nan(b);
             return a == b ? i < j : largest ? a > b : a < b;
         };
         const auto k = static_cast<std::size_t>(params.k);

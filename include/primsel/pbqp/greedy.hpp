@@ -1,9 +1,9 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/pbqp/solver.hpp>
 
 #include <algorithm>
-#include <cmath>
 
 namespace primsel::inline PRIMSEL_ABI {
 
@@ -34,7 +34,7 @@ struct UniformPbqp {
         PbqpSolution solution = GreedyPbqp{}.solve(problem);
         for (std::size_t node = 0; node < problem.node_count(); ++node) {
             auto const& costs = problem.costs(node);
-            if (alternative < costs.size() && std::isfinite(costs[alternative])) solution.choice[node] = alternative;
+            if (alternative < costs.size() && is_finite(costs[alternative])) solution.choice[node] = alternative;
         }
         solution.cost = problem.cost(solution.choice);
         solution.optimal = false, solution.bound = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 
 #include <bit>
 #include <cstddef>
@@ -85,8 +86,8 @@ public:
 
 private:
     static void check(std::vector<double> const& costs, std::string_view what, std::size_t number) {
-        for (const double cost : costs) {
-            if (!(cost >= 0)) fail("pbqp: ", what, number, " has the impossible cost ", cost);
+        for (double const& cost : costs) {
+            if (is_nan(cost) || !(cost >= 0)) fail("pbqp: ", what, number, " has the impossible cost ", cost);
         }
     }
     [[nodiscard]] static std::uint64_t hash(PbqpMatrix const& matrix) {

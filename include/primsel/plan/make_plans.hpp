@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/plan/detail/joint_problem.hpp>
 #include <primsel/plan/detail/run_size.hpp>
@@ -51,7 +52,8 @@ template <CostModel Model, Solver S>
     detail::RunSize run;
     for (PlannedGraph const& each : graphs) {
         if (detail::RunSize its(each.graph, kernels); its.stored() > run.stored()) run = std::move(its);
-        if (!(each.use > 0)) fail("plan: a graph that is used ", each.use, " times; it must be a positive number");
+        if (is_nan(each.use) || !(each.use > 0))
+            fail("plan: a graph that is used ", each.use, " times; it must be a positive number");
         uses += each.use;
     }
     detail::JointProblem joint;

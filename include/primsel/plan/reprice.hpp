@@ -1,11 +1,11 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/plan/detail/run_size.hpp>
 #include <primsel/plan/make_plan.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -47,7 +47,7 @@ template <CostModel Model>
     if (layers.size() < 2 || layers.size() != strips.layers.size()) fail("plan: strips of layers that are not there");
     const double together = strip_seconds(kernels, model, std::span<const StripLayer>(layers), strips.rows,
                                           graph.batch(), RunSize(graph, kernels));
-    return std::isfinite(together) ? together - apart : 0;
+    return is_finite(together) ? together - apart : 0;
 }
 }  // namespace detail
 
@@ -97,7 +97,7 @@ template <CostModel Model>
         std::vector<double> seconds(queries.size());
         model.predict(kernels, std::span<const Query>(queries), std::span(seconds));
         for (std::size_t i = 0; i < seconds.size(); ++i) {
-            if (!(seconds[i] >= 0)) {
+            if (is_nan(seconds[i]) || !(seconds[i] >= 0)) {
                 fail("plan: cost model ", Model::name, " predicts ", seconds[i], " seconds for ",
                      detail::describe(kernels, queries[i]));
             }

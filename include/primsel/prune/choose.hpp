@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/prune/coupling.hpp>
 #include <primsel/prune/ranking.hpp>
@@ -19,7 +20,7 @@ namespace primsel::inline PRIMSEL_ABI {
 namespace detail {
 
 inline void check_share(double sparsity, std::size_t multiple) {
-    if (!(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
+    if (is_nan(sparsity) || !(sparsity >= 0 && sparsity <= 1)) fail("prune: impossible sparsity ", sparsity);
     if (multiple < 1) fail("prune: impossible multiple ", multiple);
 }
 /// So many of so many things.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/network/graph.hpp>
@@ -84,7 +85,8 @@ template <CostModel Model, Solver S, PruningLoss L = LogarithmicLoss>
 [[nodiscard]] PrunedTo prune_to(Graph const& graph, Coupling const& coupling, std::span<const Ranking> rankings,
                                 Kernels const& kernels, Model& model, S const& solver, PruneTarget const& target = {},
                                 L const& loss = {}) {
-    if (!(target.share > 0 && target.share <= 1)) fail("prune: impossible share ", target.share);
+    if (is_nan(target.share) || !(target.share > 0 && target.share <= 1))
+        fail("prune: impossible share ", target.share);
     detail::check_share(target.most, target.multiple);
     detail::LayerPrices<Model> prices(graph, kernels, model);
     const auto price = [&](std::size_t i, std::span<const int> counts) -> double {

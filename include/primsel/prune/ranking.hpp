@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/network/weights.hpp>
@@ -10,7 +11,6 @@
 #include <primsel/prune/detail/ranked_rows.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <map>
 #include <numeric>
@@ -69,7 +69,7 @@ namespace detail {
     std::vector<double> scores(rows.count, 0.0);
     criterion(rows, std::span<double>(scores));
     const double mean = std::reduce(scores.begin(), scores.end()) / static_cast<double>(rows.count);
-    if (!std::isfinite(mean)) fail("prune: a score of a filter of layer ", rows.layer, " is not finite");
+    if (!is_finite(mean)) fail("prune: a score of a filter of layer ", rows.layer, " is not finite");
     for (double& score : scores) score = mean > 0 ? score / mean : 0;
     return scores;
 }

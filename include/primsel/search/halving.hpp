@@ -1,9 +1,9 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <map>
@@ -31,7 +31,7 @@ public:
     /// Whether the trial goes on after so many steps; the loss is to be minimised, and stops it where it is not finite.
     /// Between rungs every trial goes on. Told the same twice, it answers the same.
     [[nodiscard]] bool goes_on(std::size_t trial, std::size_t steps, double loss) {
-        if (!std::isfinite(loss)) return false;
+        if (!is_finite(loss)) return false;
         if (!is_rung(steps)) return true;
         std::map<std::size_t, Entry>& rung = rungs_[steps];
         const auto [place, added] = rung.try_emplace(trial);
@@ -60,7 +60,7 @@ public:
         std::map<std::size_t, double> all;
         for (auto const& [steps, rung] : rungs_) {
             const double bound = limit(steps);
-            if (std::isfinite(bound)) all.emplace(steps, bound);
+            if (is_finite(bound)) all.emplace(steps, bound);
         }
         return all;
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/executor.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/cost/table.hpp>
 #include <primsel/learn/forest.hpp>
 #include <primsel/search/detail/draw.hpp>
@@ -69,7 +70,7 @@ struct Influence {
     std::vector<std::vector<double>> shares;
     std::vector<double> values;
     for (std::size_t i = 0; i < points.size(); ++i) {
-        if (!std::isfinite(metric[i])) continue;
+        if (!is_finite(metric[i])) continue;
         shares.push_back(space.shares_of(points[i]));
         values.push_back(metric[i]);
     }

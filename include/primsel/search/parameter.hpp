@@ -2,6 +2,7 @@
 
 #include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -56,11 +57,11 @@ public:
         Parameter parameter(std::move(name), Kind::values, Spacing::linear);
         if (values.empty()) fail("parameter ", parameter.name_, ": has no values");
         parameter.ordered_ =
-            std::ranges::all_of(values, [](Value const& value) { return std::isfinite(number_of(value)); });
+            std::ranges::all_of(values, [](Value const& value) { return is_finite(number_of(value)); });
         if (parameter.ordered_) std::ranges::stable_sort(values, {}, number_of);
         for (std::size_t i = 0; i < values.size(); ++i) {
             const auto* real = std::get_if<double>(&values[i]);
-            if (real != nullptr && !std::isfinite(*real)) fail("parameter ", parameter.name_, ": is not finite");
+            if (real != nullptr && !is_finite(*real)) fail("parameter ", parameter.name_, ": is not finite");
             for (std::size_t before = 0; before < i; ++before) {
                 if (text_of(values[before]) != text_of(values[i])) continue;
                 fail("parameter ", parameter.name_, ": has the value ", text_of(values[i]), " twice");
@@ -130,7 +131,7 @@ private:
         if (name_.empty()) fail("a parameter without a name");
     }
     void set_range(double low, double high) {
-        if (!std::isfinite(low) || !std::isfinite(high) || low > high || !std::isfinite(high - low)) {
+        if (!is_finite(low) || !is_finite(high) || low > high || !is_finite(high - low)) {
             fail("parameter ", name_, ": no range from ", text_of(low), " to ", text_of(high));
         }
         if (spacing_ == Spacing::logarithmic && low <= 0) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -60,7 +61,7 @@ concept Queue = requires(Q queue, std::uint64_t number, std::string const& text,
 class LocalQueue {
 public:
     explicit LocalQueue(double lease_seconds = 3600) : lease_(lease_seconds) {
-        if (!(lease_seconds > 0)) fail("queue: a lease of ", lease_seconds, " s");
+        if (is_nan(lease_seconds) || !(lease_seconds > 0)) fail("queue: a lease of ", lease_seconds, " s");
     }
 
     void put(std::uint64_t number, std::string const& message) {

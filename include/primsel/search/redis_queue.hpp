@@ -4,6 +4,7 @@
 
 #include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/search/detail/redis_connection.hpp>
 #include <primsel/search/queue.hpp>
 
@@ -47,7 +48,8 @@ public:
           name_(options.name),
           lease_(std::to_string(static_cast<std::int64_t>(options.lease_seconds * 1e3))),
           own_(std::to_string(std::random_device{}())) {
-        if (!(options.lease_seconds >= 1e-3)) fail("queue: a lease of ", options.lease_seconds, " s");
+        if (is_nan(options.lease_seconds) || !(options.lease_seconds >= 1e-3))
+            fail("queue: a lease of ", options.lease_seconds, " s");
         (void)script("return 1", {});
         redis_.be_patient(options.patience);
     }

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/search/space.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <map>
@@ -22,7 +22,7 @@ struct Outcome {
     std::vector<double> constraints{};
 
     [[nodiscard]] bool failed() const {
-        const auto broken = [](double value) { return !std::isfinite(value); };
+        const auto broken = [](double value) { return !is_finite(value); };
         return std::ranges::any_of(objectives, broken) || std::ranges::any_of(constraints, broken);
     }
     [[nodiscard]] bool feasible() const {

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/forecast/engine_forecast.hpp>
 #include <primsel/forecast/forecaster.hpp>
 #include <primsel/search/detail/draw.hpp>
 #include <primsel/search/supernet.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -30,7 +30,7 @@ struct SubnetBounds {
 
     /// What is not known keeps no bound but the infinite.
     [[nodiscard]] bool hold(SubnetCosts const& costs) const {
-        const auto within = [](double value, double most) { return value <= most || std::isinf(most); };
+        const auto within = [](double value, double most) { return value <= most || is_infinite(most); };
         return within(costs.training_bytes, training_bytes) && within(costs.inference_bytes, inference_bytes) &&
                within(costs.seconds, seconds);
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/search/halving.hpp>
 #include <primsel/search/searcher.hpp>
 #include <primsel/search/space.hpp>
@@ -104,8 +105,8 @@ struct Trial {
         outcome.objectives.push_back(goal.maximize ? -value(goal.metric) : value(goal.metric));
     }
     for (Bound const& bound : sweep.bounds) {
-        if (std::isfinite(bound.at_least)) outcome.constraints.push_back(bound.at_least - value(bound.metric));
-        if (std::isfinite(bound.at_most)) outcome.constraints.push_back(value(bound.metric) - bound.at_most);
+        if (is_finite(bound.at_least)) outcome.constraints.push_back(bound.at_least - value(bound.metric));
+        if (is_finite(bound.at_most)) outcome.constraints.push_back(value(bound.metric) - bound.at_most);
     }
     return outcome;
 }

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/search/halving.hpp>
 #include <primsel/search/sweep.hpp>
 #include <primsel/version.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <exception>
 #include <map>
@@ -24,8 +24,8 @@ template <class Function>
         if (!sweep.early_terminate || !halving.is_rung(steps)) return true;
         const double loss = halving_loss(sweep, metrics);
         const auto limit = task.limits.find(steps);
-        if (std::isfinite(loss)) trial.rungs[steps] = loss;
-        trial.stopped = !std::isfinite(loss) || (limit != task.limits.end() && loss > limit->second);
+        if (is_finite(loss)) trial.rungs[steps] = loss;
+        trial.stopped = !is_finite(loss) || (limit != task.limits.end() && loss > limit->second);
         return !trial.stopped;
     };
     const Timer timer;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/show/detail/canvas.hpp>
 #include <primsel/show/detail/scale.hpp>
 #include <primsel/show/xml.hpp>
@@ -52,7 +53,7 @@ private:
                                                              "#8d81cf", "#86b33e", "#d97fb4", "#5d4037"};
 
     [[nodiscard]] static bool is_point(Series const& series, std::size_t i) {
-        return std::isfinite(series.x[i]) && std::isfinite(series.y[i]);
+        return is_finite(series.x[i]) && is_finite(series.y[i]);
     }
     [[nodiscard]] static Scale scale_of(Chart const& chart, std::vector<double> Series::*values) {
         std::vector<double> shown;

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/show/detail/canvas.hpp>
 #include <primsel/show/xml.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -47,7 +47,7 @@ struct CoordinateLine {
         std::string data;
         bool on = false;
         for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-            const bool is_place = std::isfinite(line.places[axis]);
+            const bool is_place = is_finite(line.places[axis]);
             if (is_place) {
                 data += join(on ? 'L' : 'M', xml_number(x_of(axis)), ' ', xml_number(y_of(line.places[axis])));
             }

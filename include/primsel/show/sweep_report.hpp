@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/prune/sensitivity.hpp>
 #include <primsel/search/influence.hpp>
 #include <primsel/search/sweep.hpp>
@@ -74,7 +75,7 @@ private:
         return there ? found->second : std::numeric_limits<double>::quiet_NaN();
     }
     [[nodiscard]] static std::string number(double value) {
-        if (!std::isfinite(value)) return "\xe2\x80\x93";
+        if (!is_finite(value)) return "\xe2\x80\x93";
         std::array<char, 64> digits{};
         return {digits.data(),
                 std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::general, 5).ptr};
@@ -100,8 +101,8 @@ private:
             text += join("; ", goal.maximize ? "most " : "least ", xml_text(goal.metric), " is looked for");
         }
         for (Bound const& bound : sweep_.bounds) {
-            if (std::isfinite(bound.at_least)) text += join("; ", xml_text(bound.metric), " at least ", bound.at_least);
-            if (std::isfinite(bound.at_most)) text += join("; ", xml_text(bound.metric), " at most ", bound.at_most);
+            if (is_finite(bound.at_least)) text += join("; ", xml_text(bound.metric), " at least ", bound.at_least);
+            if (is_finite(bound.at_most)) text += join("; ", xml_text(bound.metric), " at most ", bound.at_most);
         }
         text += ".</p>\n";
         if (report_.about.empty()) return text;
@@ -198,7 +199,7 @@ private:
         for (std::string const& metric : metrics_) {
             std::vector<double> values;
             for (Trial const& trial : trials_) {
-                if (const double value = value_of(trial, metric); std::isfinite(value)) values.push_back(value);
+                if (const double value = value_of(trial, metric); is_finite(value)) values.push_back(value);
             }
             Scale const& scale = scales.emplace_back(values);
             CoordinateAxis axis{.name = metric, .ticks = {}};
@@ -214,11 +215,11 @@ private:
             for (const std::size_t parameter : parameters) line.places.push_back(shares[i][parameter]);
             for (std::size_t m = 0; m < metrics_.size(); ++m) {
                 const double value = value_of(trials_[i], metrics_[m]);
-                line.places.push_back(std::isfinite(value) ? scales[m].share(value) : value);
+                line.places.push_back(is_finite(value) ? scales[m].share(value) : value);
                 line.name += join(", ", metrics_[m], '=', number(value));
             }
             const double first = line.places[parameters.size()];
-            if (std::isfinite(first)) line.strength = sweep_.goals[0].maximize ? first : 1 - first;
+            if (is_finite(first)) line.strength = sweep_.goals[0].maximize ? first : 1 - first;
             lines.push_back(std::move(line));
         }
         return join("<h2>What was tried</h2>\n<p>A line a trial, the stronger the better; red: ",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/engine/trace.hpp>
 #include <primsel/plan/print.hpp>
 #include <primsel/show/xml.hpp>
@@ -146,7 +147,8 @@ private:
 /// (more than 100 % for an algorithm that needs fewer than the direct one); below, as its share of the memory's
 /// bandwidth (more than 100 % for what comes from the caches). A table adds them up by who computed them.
 [[nodiscard]] inline std::string to_svg(Trace const& trace, Limits const& limits) {
-    if (!(limits.operations > 0) || !(limits.bytes > 0)) fail("trace: a picture needs the limits of the machine");
+    if (is_nan(limits.operations) || !(limits.operations > 0) || !(limits.bytes > 0))
+        fail("trace: a picture needs the limits of the machine");
     return detail::TracePicture(trace, limits).draw();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
+#include <primsel/core/finite.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -35,7 +36,7 @@ namespace primsel::inline PRIMSEL_ABI {
 /// difficulty of training recurrent neural networks, 2013).
 [[nodiscard]] inline double clip_factor(double norm, double most) noexcept {
     const double factor = most / (norm + 1e-6);
-    return std::isfinite(norm) && factor < 1 ? factor : 1;
+    return is_finite(norm) && factor < 1 ? factor : 1;
 }
 
 /// Multiplies every value.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/tensor/shape.hpp>
 #include <primsel/train/random.hpp>
 
@@ -155,8 +156,7 @@ inline void check_normalise(Normalise const& normalise, Shape shape) {
              to_string(shape));
     }
     for (std::size_t c = 0; c < count; ++c) {
-        if (!std::isfinite(normalise.mean[c]) || !std::isfinite(normalise.deviation[c]) ||
-            !(normalise.deviation[c] > 0)) {
+        if (!is_finite(normalise.mean[c]) || !is_finite(normalise.deviation[c]) || !(normalise.deviation[c] > 0)) {
             fail("normalise: channel ", c, ": mean ", normalise.mean[c], ", deviation ", normalise.deviation[c]);
         }
     }

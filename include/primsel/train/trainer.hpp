@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/cost/analytical.hpp>
 #include <primsel/engine/predict.hpp>
@@ -14,7 +15,6 @@
 #include <primsel/train/training_step.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -131,7 +131,7 @@ public:
             EpochReport epoch{.learning_rate =
                                   parts_.learning_rate(options_.learning_rate, next_batch_, total, per_epoch)};
             const double loss = step(batch.images, batch.labels, epoch.learning_rate);
-            if (!std::isfinite(loss)) diverged(loss, epoch.learning_rate);
+            if (!is_finite(loss)) diverged(loss, epoch.learning_rate);
             epoch_loss_ += loss;
             ++epoch_batches_, ++batches_here;
             bool on = true;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/finite.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/train/metrics.hpp>
 
@@ -122,14 +123,19 @@ inline void check_training_options(TrainingOptions const& options) {
         fail("train: a batch of ", options.batch, " cannot be taken in parts of ", options.part);
     }
     if (options.epochs < 0) fail("train: impossible number of epochs ", options.epochs);
-    if (!(options.learning_rate >= 0)) fail("train: impossible learning rate ", options.learning_rate);
-    if (!(options.weight_decay >= 0)) fail("train: impossible weight decay ", options.weight_decay);
-    if (!(options.clip_norm >= 0)) fail("train: impossible length of gradients ", options.clip_norm);
-    if (!(options.statistics_momentum >= 0 && options.statistics_momentum <= 1)) {
+    if (is_nan(options.learning_rate) || !(options.learning_rate >= 0))
+        fail("train: impossible learning rate ", options.learning_rate);
+    if (is_nan(options.weight_decay) || !(options.weight_decay >= 0))
+        fail("train: impossible weight decay ", options.weight_decay);
+    if (is_nan(options.clip_norm) || !(options.clip_norm >= 0))
+        fail("train: impossible length of gradients ", options.clip_norm);
+    if (is_nan(options.statistics_momentum) ||
+        !(options.statistics_momentum >= 0 && options.statistics_momentum <= 1)) {
         fail("train: the momentum of statistics is ", options.statistics_momentum, "; it must be from 0 to 1");
     }
     for (WeightGroup const& group : options.groups) {
-        if (!(group.rate >= 0)) fail("train: impossible rate ", group.rate, " for weights ", group.pattern);
+        if (is_nan(group.rate) || !(group.rate >= 0))
+            fail("train: impossible rate ", group.rate, " for weights ", group.pattern);
     }
 }
 

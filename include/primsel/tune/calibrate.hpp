@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/core/statistics.hpp>
 #include <primsel/engine/fit.hpp>
 #include <primsel/engine/predict.hpp>
@@ -155,7 +156,8 @@ template <CostModel Model, Solver S>
 [[nodiscard]] CalibratedPlan make_calibrated_plan(Graph const& graph, Kernels const& kernels, Model& model,
                                                   S const& solver, PlanOptions const& options, std::size_t workers,
                                                   double seconds, Calibration& calibration) {
-    if (!(seconds >= 0)) fail("calibrate: for ", seconds, " seconds; it must be a number that is not negative");
+    if (is_nan(seconds) || !(seconds >= 0))
+        fail("calibrate: for ", seconds, " seconds; it must be a number that is not negative");
     const Timer timer;
     // All times are for the speed that the machine had when the first was taken.
     Profiler<> profiler(kernels, {.runs = 9,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/core/timer.hpp>
 #include <primsel/plan/make_plan.hpp>
 #include <primsel/plan/reprice.hpp>
@@ -152,7 +153,7 @@ template <CostModel Model, Solver S, class Measure>
 [[nodiscard]] Refinement refine(Graph const& graph, Kernels const& kernels, Corrected<Model>& model, S const& solver,
                                 Measure&& measure, RefineOptions const& options = {},
                                 PlanOptions const& plan_options = {}) {
-    if (std::isnan(options.seconds) || std::isnan(options.worthwhile)) {
+    if (is_nan(options.seconds) || is_nan(options.worthwhile)) {
         fail("refine: for ", options.seconds, " seconds, worthwhile from ", options.worthwhile, " on: not a number");
     }
     Refinement result;

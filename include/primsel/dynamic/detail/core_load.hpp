@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/dynamic/detail/recent_ratios.hpp>
 #include <primsel/dynamic/platform.hpp>
 
@@ -36,7 +37,7 @@ public:
     /// Before the network moves here. Old times count only where nothing better is known.
     void arrive(CoreState const& state) noexcept {
         const double now = elsewhere(state);
-        if (std::isnan(state.slowdown) && ratios_.size() > 0) return;
+        if (is_nan(state.slowdown) && ratios_.size() > 0) return;
         ratios_.clear();
         expected_ = now;
     }
@@ -55,7 +56,7 @@ public:
     [[nodiscard]] double here() const noexcept { return ratios_.size() == 0 ? expected_ : ratios_.bound(); }
     /// A bound for the next image if the network were to move here.
     [[nodiscard]] double elsewhere(CoreState const& state) const noexcept {
-        if (std::isnan(state.slowdown)) return here();
+        if (is_nan(state.slowdown)) return here();
         return quiet_ * std::max(state.slowdown, 1.0) * ratios_.spread();
     }
     [[nodiscard]] double energy() const noexcept { return energy_; }

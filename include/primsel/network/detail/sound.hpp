@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/layer/combine.hpp>
 #include <primsel/layer/compose.hpp>
 #include <primsel/layer/layer.hpp>
@@ -64,7 +65,7 @@ constexpr LayerParameter culprit(Params const& p) {
         if (small(Extent(p.size))) return LayerParameter::size;
     }
     if constexpr (requires { p.epsilon >= 0; }) {
-        if (!(p.epsilon >= 0)) return LayerParameter::epsilon;
+        if (is_nan(p.epsilon) || !(p.epsilon >= 0)) return LayerParameter::epsilon;
     }
     return LayerParameter::other;
 }

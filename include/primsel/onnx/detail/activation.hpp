@@ -1,6 +1,7 @@
 // Elementwise functions of one tensor.
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/onnx/detail/elementwise.hpp>
 
 #include <cmath>
@@ -50,7 +51,7 @@ inline void clip_between(Call& call) {
 namespace detail {
 [[nodiscard]] inline ActivationParams clip_params(float low, float high) {
     constexpr float infinity = std::numeric_limits<float>::infinity(), largest = std::numeric_limits<float>::max();
-    if (std::isnan(low) || std::isnan(high)) fail("a bound is not a number");
+    if (is_nan(low) || is_nan(high)) fail("a bound is not a number");
     if (high >= largest) high = infinity;
     if (low <= -largest) low = -infinity;
     if (low == 0.0F && high == infinity) return {ActivationKind::relu};

@@ -1,6 +1,7 @@
 // Elementwise functions of two tensors, broadcast by numpy's rules.
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/onnx/detail/call.hpp>
 
 #include <algorithm>
@@ -100,7 +101,7 @@ inline Operand emit_binary(Builder& build, BinaryKind kind, Operand a, Operand b
         if (kind == BinaryKind::subtract) value = -value;
     }
     const std::size_t input = build.view(x);
-    if (std::isfinite(values[0]) && std::ranges::count(values, values[0]) == c) {
+    if (is_finite(values[0]) && std::ranges::count(values, values[0]) == c) {
         ScaleParams all{.known = true};
         (is_factor ? all.factor : all.shift) = values[0];
         return Operand{x.dims, build.emit(all, {input}), {}};
@@ -115,7 +116,7 @@ inline Operand emit_binary(Builder& build, BinaryKind kind, Operand a, Operand b
 
 namespace detail {
 [[nodiscard]] inline float apply(BinaryKind kind, float x, float y) {
-    const bool is_number = !std::isnan(x) && !std::isnan(y);
+    const bool is_number = !is_nan(x) && !is_nan(y);
     switch (kind) {
         case BinaryKind::add:
             return x + y;
@@ -296,7 +297,7 @@ inline void translate_extremum(Call& call, BinaryKind kind) {
         const float number = is_number ? call.scalar(i, "operand") : std::nanf("");
         if (!result) {
             result = std::move(next);
-        } else if (std::isnan(number)) {
+        } else if (is_nan(number)) {
             result = emit_binary(call.build, kind, std::move(*result), std::move(next));
         } else if (kind == BinaryKind::maximum && number == 0.0F) {
             result = emit_unary(call.build, ActivationKind::relu, *result);

@@ -1,6 +1,7 @@
 // Operators whose result is known when the model is loaded, and those that do nothing at run time.
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/onnx/detail/call.hpp>
 
 #include <cmath>
@@ -66,7 +67,7 @@ namespace detail {
 /// As C++ converts, but never undefined.
 [[nodiscard]] inline std::int64_t to_integer(double value) {
     constexpr double limit = 0x1p63;
-    if (std::isnan(value)) return 0;
+    if (is_nan(value)) return 0;
     if (value >= limit) return std::numeric_limits<std::int64_t>::max();
     return value <= -limit ? std::numeric_limits<std::int64_t>::min() : static_cast<std::int64_t>(value);
 }

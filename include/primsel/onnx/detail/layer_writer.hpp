@@ -1,13 +1,13 @@
 // What the export of every kind of layer is written with: a layer's inputs as ONNX has them, its nodes, its names.
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/network/graph.hpp>
 #include <primsel/network/weights.hpp>
 #include <primsel/onnx/detail/signature.hpp>
 #include <primsel/onnx/detail/writer.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -198,8 +198,8 @@ public:
         if (clamp == Clamp{}) return input;
         if (clamp == relu_clamp) return step("Relu", {input});
         Names inputs{input, ""};
-        if (std::isfinite(clamp.low)) inputs[1] = scalar("min", clamp.low);
-        if (std::isfinite(clamp.high)) inputs.push_back(scalar("max", clamp.high));
+        if (is_finite(clamp.low)) inputs[1] = scalar("min", clamp.low);
+        if (is_finite(clamp.high)) inputs.push_back(scalar("max", clamp.high));
         if (inputs.back().empty()) inputs.pop_back();
         return step("Clip", std::move(inputs));
     }

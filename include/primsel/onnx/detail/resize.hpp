@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/onnx/detail/call.hpp>
 #include <primsel/onnx/detail/window.hpp>
 
@@ -20,7 +21,8 @@ struct Scaling {
     if (factors.size() != axes.size()) fail(factors.size(), " scales for ", axes.size(), " axes");
     for (std::size_t i = 0; i < axes.size(); ++i) {
         const double exact = static_cast<double>(dims[axes[i]]) * static_cast<double>(factors[i]);
-        if (!(exact >= 1.0) || exact > static_cast<double>(largest_image)) fail("a scale of ", factors[i]);
+        if (is_nan(exact) || !(exact >= 1.0) || exact > static_cast<double>(largest_image))
+            fail("a scale of ", factors[i]);
         scaling.dims[axes[i]] = static_cast<std::int64_t>(std::floor(exact));
         if (std::floor(exact) != exact) scaling.factors[axes[i]] = factors[i];
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/network/graph.hpp>
@@ -86,7 +87,7 @@ private:
     static constexpr double infinite = std::numeric_limits<double>::infinity();
 
     void check_options() const {
-        if (!(options_.max_error >= 0)) {
+        if (is_nan(options_.max_error) || !(options_.max_error >= 0)) {
             fail("plan: max_error is ", options_.max_error, "; it must be a number that is not negative");
         }
         if (options_.primitive.empty()) return;
@@ -105,7 +106,8 @@ private:
     /// Throws error, saying what was asked, unless the answer is a cost; an infinite one says that there is no price.
     template <class... What>
     [[nodiscard]] static double priced(double seconds, What const&... what) {
-        if (!(seconds >= 0)) fail("plan: cost model ", Model::name, " predicts ", seconds, " seconds for ", what...);
+        if (is_nan(seconds) || !(seconds >= 0))
+            fail("plan: cost model ", Model::name, " predicts ", seconds, " seconds for ", what...);
         return seconds;
     }
     void check_transforms() const {
@@ -200,7 +202,7 @@ private:
                     if (!candidate.refusal.empty()) continue;
                     PrimitiveEntry const& entry = kernels_.primitives[p];
                     candidate.seconds = conv_seconds_[conv++];
-                    if (!(candidate.seconds >= 0)) {
+                    if (is_nan(candidate.seconds) || !(candidate.seconds >= 0)) {
                         (void)priced(candidate.seconds, "primitive ", entry.id, " on layer ", node.name, " (",
                                      to_string(task->shape, graph_.batch()), ")");
                     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/cost/cost_model.hpp>
 #include <primsel/kernels/kernels.hpp>
 #include <primsel/network/graph.hpp>
@@ -7,7 +8,6 @@
 #include <primsel/prune/detail/passes_channels.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -82,7 +82,7 @@ private:
             model_.predict(kernels_, std::span<const OpQuery>(queries), std::span(seconds));
         }
         const auto least = std::ranges::min_element(seconds);
-        return least == seconds.end() || !std::isfinite(*least) ? 0 : *least;
+        return least == seconds.end() || !is_finite(*least) ? 0 : *least;
     }
 
     Graph const& graph_;

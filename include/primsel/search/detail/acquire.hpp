@@ -1,6 +1,7 @@
 // Opt-in: needs Eigen (the CMake target primsel::eigen).
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/learn/process_posterior.hpp>
 #include <primsel/search/acquisition.hpp>
 #include <primsel/search/detail/draw.hpp>
@@ -42,7 +43,7 @@ public:
         for (auto const& [point, outcome] : seen.told()) rows.push_back(columns_of(outcome));
         give_failed_the_worst(seen, rows);
         const std::vector<double> computed = known_columns(seen.told()[0].first);
-        for (std::size_t i = 0; i < columns_; ++i) learned_.push_back(std::isnan(computed[i]));
+        for (std::size_t i = 0; i < columns_; ++i) learned_.push_back(is_nan(computed[i]));
         learn(seen, rows);
         for (std::size_t i = 0; i < rows.size(); ++i) {
             if (!seen.told()[i].second.failed()) take_as_tried(rows[i]);
@@ -60,7 +61,7 @@ public:
             for (std::size_t i = objectives_; i < columns_; ++i) {
                 score += log_probability_of_feasible(guess.mean[i], guess.deviation[i]);
             }
-            if (objectives_ == 1 && std::isfinite(best_)) {
+            if (objectives_ == 1 && is_finite(best_)) {
                 score += log_expected_improvement(guess.mean[0], guess.deviation[0], best_);
             } else if (objectives_ == 2) {
                 const double area = expected_hypervolume_improvement(front_, reference_, {guess.mean[0], guess.mean[1]},

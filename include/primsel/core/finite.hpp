@@ -1,0 +1,42 @@
+// Whether a number is one, told by its bits: with -ffast-math compilers take std::isnan for false. Arguments are
+// references, as clang lets no NaN into a parameter then.
+#pragma once
+
+#include <primsel/core/config.hpp>
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// The bits without the sign: in the order of the absolute values, infinity above all numbers, NaN above that.
+template <std::floating_point T>
+[[nodiscard]] constexpr auto magnitude_bits(T const& value) noexcept {
+    static_assert(sizeof(T) <= sizeof(std::uint64_t), "primsel: bits of float and double only");
+    using Bits = std::conditional_t<sizeof(T) == sizeof(std::uint32_t), std::uint32_t, std::uint64_t>;
+    return std::bit_cast<Bits>(value) & (~Bits{0} >> 1);
+}
+template <std::floating_point T>
+inline constexpr auto infinity_bits = sizeof(T) == sizeof(std::uint32_t) ? 0x7f800000U : 0x7ff0000000000000U;
+
+}  // namespace detail
+
+template <std::floating_point T>
+[[nodiscard]] constexpr bool is_nan(T const& value) noexcept {
+    return detail::magnitude_bits(value) > detail::infinity_bits<T>;
+}
+template <std::floating_point T>
+[[nodiscard]] constexpr bool is_finite(T const& value) noexcept {
+    return detail::magnitude_bits(value) < detail::infinity_bits<T>;
+}
+/// Whether it is one of the two infinities.
+template <std::floating_point T>
+[[nodiscard]] constexpr bool is_infinite(T const& value) noexcept {
+    return detail::magnitude_bits(value) == detail::infinity_bits<T>;
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
