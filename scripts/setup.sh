@@ -10,7 +10,7 @@ packages=(g++ cmake ninja-build python3
           libonnx-testdata
           dataset-fashion-mnist)
 if [[ ${1:-} == ci ]]; then
-    packages+=(clang-16 libclang-rt-16-dev libomp-16-dev clang-format-16 clang-tidy-16 g++-aarch64-linux-gnu qemu-user
+    packages+=(clang-16 libclang-rt-16-dev libomp-16-dev clang-format-16 clang-tidy-16 clang-15 clang-19 libc++-19-dev g++-aarch64-linux-gnu qemu-user
                python3-venv pkg-config libhiredis-dev redis-server)
 fi
 

@@ -1,8 +1,9 @@
 #include "options.hpp"
 
+#include <primsel/core/read_number.hpp>
+
 #include <CLI/CLI.hpp>
 
-#include <charconv>
 #include <string_view>
 
 namespace cli {
@@ -13,8 +14,7 @@ constexpr int largest_extent = 1 << 20;
 /// The whole text as a positive integer up to largest_extent, or nothing.
 std::optional<int> positive(std::string_view text) {
     int value = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (fault != std::errc{} || end != text.data() + text.size() || value < 1 || value > largest_extent) return {};
+    if (!primsel::read_number(text, value) || value < 1 || value > largest_extent) return {};
     return value;
 }
 
@@ -43,13 +43,12 @@ Size parse_size(std::string const& text) {
 
 std::size_t parse_bytes(std::string const& text) {
     double value = 0;
-    const char* const last = text.data() + text.size();
-    const auto [end, fault] = std::from_chars(text.data(), last, value);
-    const std::string_view units = "KMG", unit(end, static_cast<std::size_t>(last - end));
-    const std::size_t power = unit.empty() ? 0 : units.find(unit[0]) + 1;
+    const std::string_view units = "KMG", all = text;
+    const std::size_t power = all.empty() ? 0 : units.find(all.back()) + 1;
+    const bool is_number = primsel::read_number(all.substr(0, all.size() - (power == 0 ? 0 : 1)), value);
     for (std::size_t i = 0; i < power; ++i) value *= 1024;
     // Not a number is not below it either.
-    if (fault != std::errc{} || unit.size() > 1 || (!unit.empty() && power == 0) || !(value >= 0 && value < 1e18)) {
+    if (!is_number || !(value >= 0 && value < 1e18)) {
         throw CLI::ValidationError("--max-arena", "expected bytes, as 1000000, 64K, 1.5M or 2G, not " + text);
     }
     return static_cast<std::size_t>(value);

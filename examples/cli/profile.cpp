@@ -8,12 +8,12 @@
 #include "sweep_trials.hpp"
 #include "text.hpp"
 
+#include <primsel/core/read_number.hpp>
 #include <primsel/core/timer.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <csignal>
 #include <memory>
@@ -27,11 +27,11 @@ namespace {
 /// "90", "60s", "30m", "2h". Throws CLI::ValidationError for anything else.
 double parse_seconds(std::string const& text) {
     double value = 0;
-    const char* const last = text.data() + text.size();
-    const auto [end, fault] = std::from_chars(text.data(), last, value);
-    const std::string_view unit(end, static_cast<std::size_t>(last - end));
-    const double seconds = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-    if (fault != std::errc{} || seconds == 0 || !(value > 0 && value < 1e9)) {
+    const std::string_view all = text, units = "smh";
+    const std::size_t unit = all.empty() ? units.npos : units.find(all.back());
+    const double seconds = unit == 1 ? 60 : unit == 2 ? 3600 : 1;
+    const bool is_number = ps::read_number(all.substr(0, all.size() - (unit == units.npos ? 0 : 1)), value);
+    if (!is_number || !(value > 0 && value < 1e9)) {
         throw CLI::ValidationError("--budget", "expected a time, as 90, 60s, 30m or 2h, not " + text);
     }
     return value * seconds;

@@ -4,12 +4,12 @@
 #include "text.hpp"
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/read_number.hpp>
 #include <primsel/io/json.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -66,8 +66,7 @@ ps::WeightGroup parse_group(std::string const& text) {
     const std::string_view number =
         equals == std::string::npos ? std::string_view() : std::string_view(text).substr(equals + 1);
     double rate = 0;
-    const auto [end, fault] = std::from_chars(number.data(), number.data() + number.size(), rate);
-    if (equals == 0 || number.empty() || fault != std::errc{} || end != number.data() + number.size() || !(rate >= 0)) {
+    if (equals == 0 || !ps::read_number(number, rate) || !(rate >= 0)) {
         throw CLI::ValidationError("--rate", text + ": a pattern of names is needed, '=' and a number, as 'fc.*=0.1'");
     }
     return {text.substr(0, equals), rate};

@@ -10,6 +10,16 @@
 #define PRIMSEL_VERSION_PATCH 0
 #define PRIMSEL_VERSION "0.1.0"
 
+// What is needed, in words, before anything else fails for want of it.
+#if __cplusplus < 202002L
+#error "primsel: C++20 is needed: compile with -std=c++20 or newer"
+#elif defined(_WIN32)
+#error "primsel: Windows is not supported (Linux and macOS are; so is Linux within Windows, WSL)"
+#elif !(defined(__x86_64__) || defined(__aarch64__)) || __SIZEOF_POINTER__ != 8 || \
+    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "primsel: this processor is not supported (64-bit x86 and little-endian 64-bit ARM are: x86-64 and aarch64)"
+#endif
+
 // The instruction set that this translation unit is compiled for, as a name. It becomes part of every symbol (see
 // PRIMSEL_ABI), so that translation units compiled for different instruction sets may be linked into one program.
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__)

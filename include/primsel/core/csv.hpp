@@ -2,6 +2,7 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
+#include <primsel/core/read_number.hpp>
 
 #include <charconv>
 #include <cstddef>
@@ -9,7 +10,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
@@ -82,14 +82,3 @@ template <class Number>
 }
 
 }  // namespace primsel::inline PRIMSEL_ABI::detail
-
-namespace primsel::inline PRIMSEL_ABI {
-
-/// Whether the text is a number from end to end.
-template <class T>
-[[nodiscard]] bool read_number(std::string_view text, T& value) {
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return fault == std::errc{} && end == text.data() + text.size();
-}
-
-}  // namespace primsel::inline PRIMSEL_ABI

@@ -1,5 +1,9 @@
 #pragma once
 
+#ifndef __linux__
+#error "primsel: dynamic/linux_platform.hpp needs Linux"
+#endif
+
 #include <primsel/core/error.hpp>
 #include <primsel/core/finite.hpp>
 #include <primsel/core/printable.hpp>
@@ -244,7 +248,7 @@ private:
             }
         }
         std::ranges::sort(hertz);
-        hertz.erase(std::ranges::unique(hertz).begin(), hertz.end());
+        hertz.erase(std::unique(hertz.begin(), hertz.end()), hertz.end());
         found.cap = hertz.size() - 1;
         set.hertz = std::move(hertz);
         return found;

@@ -49,6 +49,15 @@ private:
     int number_;
 };
 
+/// When the file's contents were last changed.
+[[nodiscard]] inline timespec time_of_change(struct stat const& status) {
+#if defined(__APPLE__)
+    return status.st_mtimespec;
+#else
+    return status.st_mtim;
+#endif
+}
+
 // No system call moves more than about 2 GiB at once.
 inline constexpr std::size_t bytes_per_call = std::size_t{1} << 30;
 
@@ -130,8 +139,9 @@ public:
     /// Whether it has the size and the time of its last change that it had when it was opened.
     [[nodiscard]] bool is_unchanged() const {
         struct stat now {};
-        return ::fstat(number(), &now) == 0 && now.st_size == status_.st_size &&
-               now.st_mtim.tv_sec == status_.st_mtim.tv_sec && now.st_mtim.tv_nsec == status_.st_mtim.tv_nsec;
+        if (::fstat(number(), &now) != 0 || now.st_size != status_.st_size) return false;
+        const timespec then = detail::time_of_change(status_), latest = detail::time_of_change(now);
+        return latest.tv_sec == then.tv_sec && latest.tv_nsec == then.tv_nsec;
     }
 
 private:

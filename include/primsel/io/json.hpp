@@ -3,6 +3,7 @@
 
 #include <primsel/core/error.hpp>
 #include <primsel/core/printable.hpp>
+#include <primsel/core/read_number.hpp>
 #include <primsel/io/file.hpp>
 #include <primsel/io/json_value.hpp>
 
@@ -20,7 +21,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -53,15 +53,11 @@ public:
     bool Null() { return add(nullptr); }
     bool Bool(bool value) { return add(value); }
     bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
-        const char* end = text + size;
+        const std::string_view digits(text, size);
         std::int64_t integer = 0;
-        const auto as_integer = std::from_chars(text, end, integer);
-        if (as_integer.ec == std::errc{} && as_integer.ptr == end) return add(integer);
+        if (read_number(digits, integer)) return add(integer);
         double number = 0;
-        const auto as_number = std::from_chars(text, end, number);
-        if (as_number.ec != std::errc{} || as_number.ptr != end) {
-            return refuse(join("the number ", std::string_view(text, size), " does not fit double precision"));
-        }
+        if (!read_number(digits, number)) return refuse(join("the number ", digits, " does not fit double precision"));
         return add(number);
     }
     bool String(const char* text, rapidjson::SizeType size, bool) {

@@ -37,8 +37,8 @@ public:
         }
         for (auto& [layer, curve] : curves_) {
             std::ranges::sort(curve);
-            const auto same = std::ranges::unique(curve, {}, &Curve::value_type::first);
-            curve.erase(same.begin(), same.end());
+            const auto same = [](auto const& a, auto const& b) { return a.first == b.first; };
+            curve.erase(std::unique(curve.begin(), curve.end(), same), curve.end());
             for (std::size_t i = 1; i < curve.size(); ++i)
                 curve[i].second = std::max(curve[i].second, curve[i - 1].second);
         }

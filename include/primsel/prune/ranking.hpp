@@ -108,7 +108,7 @@ template <Criterion C>
     std::vector<Ranking> result;
     for (auto& [set, ranking] : rankings) {
         std::ranges::sort(ranking.groups);
-        ranking.groups.erase(std::ranges::unique(ranking.groups).begin(), ranking.groups.end());
+        ranking.groups.erase(std::unique(ranking.groups.begin(), ranking.groups.end()), ranking.groups.end());
         ranking.count = ranking.groups.size();
         std::erase_if(ranking.groups, [&](std::size_t group) { return !coupling.groups()[group].fixed.empty(); });
         std::ranges::stable_sort(ranking.groups, {}, [&](std::size_t group) { return scores[group]; });

@@ -102,8 +102,7 @@ private:
         std::ranges::sort(members_, [](ScoredSubnet const& a, ScoredSubnet const& b) {
             return a.score != b.score ? a.score > b.score : a.subnet < b.subnet;
         });
-        const auto same = std::ranges::unique(members_);
-        members_.erase(same.begin(), same.end());
+        members_.erase(std::unique(members_.begin(), members_.end()), members_.end());
     }
     [[nodiscard]] std::uint8_t choice(std::size_t place) {
         return static_cast<std::uint8_t>(draw_.below(choices_[place]));

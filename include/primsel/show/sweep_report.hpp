@@ -82,7 +82,7 @@ private:
     }
     [[nodiscard]] static std::string number(Value const& value) {
         const auto* real = std::get_if<double>(&value);
-        return real != nullptr ? number(*real) : text_of(value);
+        return real != nullptr ? number(*real) : primsel::text_of(value);
     }
     [[nodiscard]] bool is_chosen(std::size_t trial) const { return std::ranges::find(best_, trial) != best_.end(); }
 

@@ -2,13 +2,13 @@
 
 #include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/core/read_number.hpp>
 #include <primsel/engine/predict.hpp>
 #include <primsel/network/weights.hpp>
 #include <primsel/plan/plan.hpp>
 #include <primsel/train/training_options.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -90,10 +89,7 @@ public:
     [[nodiscard]] Number number(std::string_view what) const {
         const std::string_view from = text(what);
         Number result{};
-        const auto [end, error] = std::from_chars(from.data(), from.data() + from.size(), result);
-        if (error != std::errc{} || end != from.data() + from.size()) {
-            fail(name(), ": its ", what, " is ", from, ", which is no such number");
-        }
+        if (!read_number(from, result)) fail(name(), ": its ", what, " is ", from, ", which is no such number");
         return result;
     }
     /// As many values as expected.

@@ -32,9 +32,10 @@ namespace detail {
         if (std::holds_alternative<ConvParams>(graph[i].layer)) own.push_back(conv_shape_of(graph, i));
     }
     std::vector<Sample> latest_first(samples.rbegin(), samples.rend());
-    const auto others = std::ranges::stable_partition(
-        latest_first, [&](Sample const& sample) { return std::ranges::find(own, sample.shape) != own.end(); });
-    const auto own_count = latest_first.size() - others.size();
+    const auto others = std::stable_partition(latest_first.begin(), latest_first.end(), [&](Sample const& sample) {
+        return std::ranges::find(own, sample.shape) != own.end();
+    });
+    const auto own_count = static_cast<std::size_t>(others - latest_first.begin());
     latest_first.resize(std::min(latest_first.size(), std::max(own_count, most)));
     return latest_first;
 }

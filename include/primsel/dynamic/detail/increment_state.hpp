@@ -1,17 +1,17 @@
 #pragma once
 
+#include <primsel/core/csv.hpp>
 #include <primsel/core/error.hpp>
+#include <primsel/core/read_number.hpp>
 #include <primsel/dynamic/incremental_options.hpp>
 #include <primsel/network/prepare.hpp>
 #include <primsel/network/weights.hpp>
 #include <primsel/train/checkpoint.hpp>
 
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -119,14 +119,10 @@ private:
         const auto found = from.facts.find(what);
         std::vector<double> numbers;
         if (found != from.facts.end()) {
-            std::string_view text = found->second;
-            while (!text.empty()) {
-                double number = 0;
-                const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-                if (error != std::errc{}) break;
-                numbers.push_back(number);
-                text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-                if (!text.empty()) text.remove_prefix(1);
+            double number = 0;
+            Pieces pieces(found->second, ' ');
+            for (std::string_view text; pieces.next(text);) {
+                if (read_number(text, number)) numbers.push_back(number);
             }
         }
         if (numbers.size() != static_cast<std::size_t>(count)) {

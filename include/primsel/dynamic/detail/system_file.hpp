@@ -2,6 +2,7 @@
 #pragma once
 
 #include <primsel/core/config.hpp>
+#include <primsel/core/read_number.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace primsel::inline PRIMSEL_ABI::detail {
@@ -31,9 +31,7 @@ using CoreBits = std::bitset<most_cores>;
 }
 /// A whole number between blanks; false where it is anything else.
 [[nodiscard]] inline bool read_whole(std::string_view text, std::int64_t& value) noexcept {
-    text = trimmed(text);
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return fault == std::errc{} && end == text.data() + text.size();
+    return read_number(trimmed(text), value);
 }
 /// Cores as "0-3,6": false where the text is anything else, or names a core beyond `most_cores`.
 [[nodiscard]] inline bool read_cores(std::string_view text, CoreBits& cores) noexcept {

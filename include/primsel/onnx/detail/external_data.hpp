@@ -2,11 +2,11 @@
 #pragma once
 
 #include <primsel/core/error.hpp>
+#include <primsel/core/read_number.hpp>
 #include <primsel/io/weight_file.hpp>
 #include <primsel/onnx/detail/tensor_elements.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <map>
@@ -64,10 +64,7 @@ public:
 private:
     [[nodiscard]] static std::size_t number(std::string_view key, std::string_view text) {
         std::size_t value = 0;
-        const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (fault != std::errc{} || end != text.data() + text.size() || text.empty()) {
-            fail("its external ", key, " is no number: ", text);
-        }
+        if (!read_number(text, value)) fail("its external ", key, " is no number: ", text);
         return value;
     }
     [[nodiscard]] ReadFile const& open(std::string_view location) {

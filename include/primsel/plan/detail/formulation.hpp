@@ -105,7 +105,7 @@ private:
             }
         }
         std::ranges::sort(layouts);
-        layouts.erase(std::ranges::unique(layouts).begin(), layouts.end());
+        layouts.erase(std::unique(layouts.begin(), layouts.end()), layouts.end());
         // An alternative is a set of layouts: bit i of its number plus one stands for layouts[i].
         const std::size_t sets = (std::size_t{1} << layouts.size()) - 1;
         const auto contains = [](std::size_t set, std::size_t i) { return (((set + 1) >> i) & 1U) != 0; };

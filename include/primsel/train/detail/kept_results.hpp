@@ -127,7 +127,7 @@ private:
             if (i >= backward_) add_due(i);
             for (std::size_t at = 0; at < due.size(); ++at) add_due(due[at]);
             std::ranges::sort(due);
-            due.erase(std::ranges::unique(due).begin(), due.end());
+            due.erase(std::unique(due.begin(), due.end()), due.end());
             for (const std::size_t layer : due) run(layer, true, n + layer);
             run(i, i >= backward_, i);
         }

@@ -1,0 +1,66 @@
+// Numbers from text: the whole of it, in the same notation whatever the locale.
+#pragma once
+
+#include <primsel/core/config.hpp>
+
+#include <charconv>
+#include <cmath>
+#include <concepts>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <locale.h>
+#if defined(__APPLE__)
+#include <xlocale.h>
+#endif
+
+namespace primsel::inline PRIMSEL_ABI {
+
+namespace detail {
+
+/// Whether the standard library reads such numbers: libc++ has integers alone before version 20.
+template <class T>
+concept ReadByCharconv = requires(const char* text, T& value) { std::from_chars(text, text, value); };
+
+/// What std::from_chars does for a whole text, by the C library, which would bear more: blanks and a plus sign before
+/// the number, and hexadecimal digits.
+template <std::floating_point T>
+[[nodiscard]] bool read_number_by_strtod(std::string_view text, T& value) {
+    static const locale_t plain = ::newlocale(LC_ALL_MASK, "C", nullptr);
+    const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+    const bool is_number = !digits.empty() && (digits[0] == '.' || (digits[0] >= '0' && digits[0] <= '9'));
+    const bool is_word =
+        !digits.empty() && (digits[0] == 'i' || digits[0] == 'I' || digits[0] == 'n' || digits[0] == 'N');
+    if (!is_word && (!is_number || digits.find_first_of("xX") != std::string_view::npos)) return false;
+    const std::string ended(text);
+    char* end = nullptr;
+    T read = 0;
+    if constexpr (std::same_as<T, float>) {
+        read = ::strtof_l(ended.c_str(), &end, plain);
+    } else {
+        read = static_cast<T>(::strtod_l(ended.c_str(), &end, plain));
+    }
+    if (end != ended.c_str() + ended.size()) return false;
+    const std::string_view mantissa = digits.substr(0, digits.find_first_of("eE"));
+    const bool vanished = read == 0 && mantissa.find_first_of("123456789") != std::string_view::npos;
+    if (is_number && (std::isinf(read) || vanished)) return false;
+    value = read;
+    return true;
+}
+
+}  // namespace detail
+
+/// Whether the text is a number from end to end that fits the type.
+template <class T>
+[[nodiscard]] bool read_number(std::string_view text, T& value) {
+    if constexpr (detail::ReadByCharconv<T>) {
+        const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+        return fault == std::errc{} && end == text.data() + text.size();
+    } else {
+        return detail::read_number_by_strtod(text, value);
+    }
+}
+
+}  // namespace primsel::inline PRIMSEL_ABI
