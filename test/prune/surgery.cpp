@@ -218,6 +218,9 @@ TEST_CASE("a score that is not finite is refused with its layer") {
     const ps::Graph graph = graph_of<Input<1, 4, 4>, Named<"a", Conv<4, 1>>, Named<"b", Conv<2, 1>>>();
     CHECK_THROWS_WITH_AS((void)ps::rank_filters(graph, ps::random_weights(graph), ps::Coupling(graph), Wrong{}),
                          "prune: a score of a filter of layer a is not finite", ps::error);
+    // Larger than any float, but a score is a double.
+    const auto large = [](ps::Filters const&, std::span<double> scores) { std::ranges::fill(scores, 1e100); };
+    CHECK_FALSE(ps::rank_filters(graph, ps::random_weights(graph), ps::Coupling(graph), large).empty());
 }
 
 TEST_CASE("as many stay as are asked for") {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <primsel/core/finite.hpp>
 #include <primsel/tensor/shape.hpp>
 
 #include <algorithm>
@@ -112,9 +113,6 @@ struct Padding {
 
 namespace detail {
 
-[[nodiscard]] constexpr bool is_finite(float value) {
-    return value >= std::numeric_limits<float>::lowest() && value <= std::numeric_limits<float>::max();
-}
 /// Whether a parameter is a size.
 [[nodiscard]] constexpr bool is_size(int value) { return value >= 1 && value <= max_extent; }
 [[nodiscard]] constexpr bool is_size(Extent value) { return is_size(value.h) && is_size(value.w); }

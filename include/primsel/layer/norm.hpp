@@ -23,7 +23,7 @@ struct BatchNormParams {
         return inputs.size() == 1 ? Fault::none : Fault::wrong_input_count;
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
-        return epsilon >= 0.0F && detail::is_finite(epsilon) ? "" : "epsilon must be finite and not negative";
+        return epsilon >= 0.0F && is_finite(epsilon) ? "" : "epsilon must be finite and not negative";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(BatchNormParams const&, BatchNormParams const&) = default;
@@ -70,9 +70,7 @@ struct LrnParams {
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
         if (!detail::is_size(size)) return "the size must be from 1 to 2^29";
-        return detail::is_finite(alpha) && detail::is_finite(beta) && detail::is_finite(k)
-                   ? ""
-                   : "alpha, beta and k must be finite";
+        return is_finite(alpha) && is_finite(beta) && is_finite(k) ? "" : "alpha, beta and k must be finite";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const { return inputs[0]; }
     friend constexpr bool operator==(LrnParams const&, LrnParams const&) = default;

@@ -218,8 +218,7 @@ struct ResizeParams {
     }
     [[nodiscard]] constexpr std::string_view impossible() const {
         if (!detail::is_size(size)) return "the height and width of the result must be from 1 to 2^29";
-        const bool scales =
-            scale_h >= 0.0F && scale_w >= 0.0F && detail::is_finite(scale_h) && detail::is_finite(scale_w);
+        const bool scales = scale_h >= 0.0F && scale_w >= 0.0F && is_finite(scale_h) && is_finite(scale_w);
         return scales ? "" : "the scales must be finite and not negative";
     }
     [[nodiscard]] constexpr Shape output(std::span<const Shape> inputs) const {
